@@ -1,0 +1,19 @@
+/*
+ * Functions nobody calls here: no bound on what they write, no report of what they could not read, or state
+ * shared between threads. Included last in every source file.
+ */
+#ifndef BASE_BANNED_H
+#define BASE_BANNED_H
+
+#ifdef __GNUC__
+/* With clang, _FORTIFY_SOURCE makes these two macros, and poisoning a macro is a warning. */
+#undef sprintf
+#undef vsprintf
+#pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf gets
+#pragma GCC poison strtok atoi atol atoll atof
+#pragma GCC poison gmtime localtime ctime asctime
+#pragma GCC poison tmpnam tempnam mktemp
+#pragma GCC poison system popen
+#endif
+
+#endif

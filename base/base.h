@@ -1,0 +1,17 @@
+/* The ground floor: what every other folder stands on. It knows nobody above it. */
+#ifndef BASE_BASE_H
+#define BASE_BASE_H
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/proc.h"
+#include "base/sha256.h"
+#include "base/strlist.h"
+#include "base/text.h"
+#include "base/thread.h"
+
+#endif

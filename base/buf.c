@@ -1,0 +1,122 @@
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+void buf_init(struct buf *b, size_t max)
+{
+    *b = (struct buf){.max = max};
+}
+
+void buf_release(struct buf *b)
+{
+    free(b->data);
+    *b = (struct buf){.max = b->max};
+}
+
+/* Makes room for n more bytes and a NUL. */
+static bool reserve(struct buf *b, size_t n)
+{
+    if (b->failed)
+        return false;
+    if (n > b->max || b->len > b->max - n) {
+        b->failed = true;
+        return false;
+    }
+    size_t need = b->len + n + 1;
+    if (need <= b->cap)
+        return true;
+    size_t cap = b->cap ? b->cap : 64;
+    while (cap < need)
+        cap *= 2;
+    if (cap > b->max + 1)
+        cap = b->max + 1;
+    char *data = realloc(b->data, cap);
+    if (!data) {
+        b->failed = b->starved = true;
+        return false;
+    }
+    b->data = data;
+    b->cap = cap;
+    return true;
+}
+
+void buf_add(struct buf *b, const void *p, size_t n)
+{
+    if (!reserve(b, n))
+        return;
+    if (n)
+        memcpy(b->data + b->len, p, n);
+    b->len += n;
+    b->data[b->len] = '\0';
+}
+
+void buf_adds(struct buf *b, const char *s)
+{
+    buf_add(b, s, strlen(s));
+}
+
+void buf_addc(struct buf *b, char c)
+{
+    buf_add(b, &c, 1);
+}
+
+void buf_addf(struct buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (n < 0) {
+        b->failed = true;
+        return;
+    }
+    if (!reserve(b, (size_t)n))
+        return;
+    va_start(ap, fmt);
+    vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
+    va_end(ap);
+    b->len += (size_t)n;
+}
+
+void buf_clear(struct buf *b)
+{
+    b->len = 0;
+    b->failed = b->starved = false;
+    if (b->data)
+        b->data[0] = '\0';
+}
+
+void buf_consume(struct buf *b, size_t n)
+{
+    if (!n)
+        return;
+    memmove(b->data, b->data + n, b->len - n + 1);
+    b->len -= n;
+}
+
+int buf_check(const struct buf *b, const char *what, struct err *err)
+{
+    if (!b->failed)
+        return 0;
+    return b->starved ? err_nomem(err)
+                      : err_set(err, ERR_FAILED, "%s is larger than %zu bytes", what, b->max);
+}
+
+const char *buf_str(const struct buf *b)
+{
+    return b->data ? b->data : "";
+}
+
+char *buf_take(struct buf *b)
+{
+    if (b->failed || !b->data)
+        return NULL;
+    char *data = b->data;
+    *b = (struct buf){.max = b->max};
+    return data;
+}

@@ -1,0 +1,67 @@
+#include "base/clock.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/banned.h"
+
+int64_t clock_now(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int64_t clock_deadline(int64_t ms)
+{
+    return ms < 0 ? CLOCK_NEVER : clock_now() + ms;
+}
+
+int clock_poll_timeout(int64_t deadline)
+{
+    if (deadline == CLOCK_NEVER)
+        return -1;
+    int64_t left = deadline - clock_now();
+    return left <= 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
+}
+
+int64_t clock_utc(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* The parts of a moment; a time no calendar has becomes 1970. */
+static struct tm parts(int64_t utc_ms)
+{
+    time_t seconds = (time_t)(utc_ms / 1000);
+    struct tm tm;
+    if (!gmtime_r(&seconds, &tm))
+        tm = (struct tm){.tm_year = 70, .tm_mday = 1};
+    return tm;
+}
+
+char *clock_format(char *dst, size_t cap, int64_t utc_ms)
+{
+    struct tm tm = parts(utc_ms);
+    strftime(dst, cap, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    return dst;
+}
+
+char *clock_format_millis(char *dst, size_t cap, int64_t utc_ms)
+{
+    struct tm tm = parts(utc_ms);
+    char seconds[32];
+    strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(dst, cap, "%s.%03dZ", seconds, (int)(utc_ms % 1000));
+    return dst;
+}
+
+char *clock_format_file(char *dst, size_t cap, int64_t utc_ms)
+{
+    struct tm tm = parts(utc_ms);
+    strftime(dst, cap, "%Y-%m-%dT%H-%M-%SZ", &tm);
+    return dst;
+}

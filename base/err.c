@@ -1,0 +1,78 @@
+/* POSIX's strerror_r is wanted here. The one that _GNU_SOURCE (set for every file) brings returns the text
+ * instead of writing it. */
+#undef _GNU_SOURCE
+#define _POSIX_C_SOURCE 200809L
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
+{
+    if (!err)
+        return -1;
+    err->kind = kind;
+    err->hint[0] = '\0';
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+int err_sys(struct err *err, const char *fmt, ...)
+{
+    int saved = errno;
+    if (!err)
+        return -1;
+    char what[sizeof err->msg], why[128];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    if (strerror_r(saved, why, sizeof why) != 0)
+        snprintf(why, sizeof why, "errno %d", saved);
+    return err_set(err, ERR_LOCAL_IO, "%.380s: %s", what, why);
+}
+
+int err_nomem(struct err *err)
+{
+    return err_set(err, ERR_LOCAL_IO, "out of memory");
+}
+
+int err_wrap(struct err *err, const char *fmt, ...)
+{
+    if (!err)
+        return -1;
+    char context[sizeof err->msg];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(context, sizeof context, fmt, ap);
+    va_end(ap);
+    /* The inner words carry the cause: of a message too long, the context is cut first. */
+    size_t room = sizeof err->msg - 3;
+    size_t inner = strnlen(err->msg, room), outer = strlen(context);
+    if (outer > room - inner)
+        outer = room - inner;
+    memmove(err->msg + outer + 2, err->msg, inner);
+    memcpy(err->msg, context, outer);
+    memcpy(err->msg + outer, ": ", 2);
+    err->msg[outer + 2 + inner] = '\0';
+    return -1;
+}
+
+int err_hint(struct err *err, const char *fmt, ...)
+{
+    if (!err)
+        return -1;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err->hint, sizeof err->hint, fmt, ap);
+    va_end(ap);
+    return -1;
+}

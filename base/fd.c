@@ -1,0 +1,167 @@
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/banned.h"
+
+#ifdef __linux__
+
+void fd_spawn_lock(void)
+{
+}
+
+void fd_spawn_unlock(void)
+{
+}
+
+int fd_pipe(int fds[2], struct err *err)
+{
+    return pipe2(fds, O_CLOEXEC) < 0 ? err_sys(err, "cannot make a pipe") : 0;
+}
+
+int fd_socketpair(int fds[2], struct err *err)
+{
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0
+               ? err_sys(err, "cannot make a pair of sockets")
+               : 0;
+}
+
+int fd_socket(int family, struct err *err)
+{
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return fd < 0 ? err_sys(err, "cannot make a socket") : fd;
+}
+
+int fd_accept(int listener)
+{
+    return accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+}
+
+#else
+
+static pthread_mutex_t spawn_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void fd_spawn_lock(void)
+{
+    pthread_mutex_lock(&spawn_mutex);
+}
+
+void fd_spawn_unlock(void)
+{
+    pthread_mutex_unlock(&spawn_mutex);
+}
+
+static void close_on_exec(int fd)
+{
+    if (fd >= 0)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+int fd_pipe(int fds[2], struct err *err)
+{
+    fd_spawn_lock();
+    int rc = pipe(fds);
+    if (rc == 0) {
+        close_on_exec(fds[0]);
+        close_on_exec(fds[1]);
+    }
+    fd_spawn_unlock();
+    return rc < 0 ? err_sys(err, "cannot make a pipe") : 0;
+}
+
+int fd_socketpair(int fds[2], struct err *err)
+{
+    fd_spawn_lock();
+    int rc = socketpair(AF_UNIX, SOCK_STREAM, 0, fds);
+    if (rc == 0) {
+        close_on_exec(fds[0]);
+        close_on_exec(fds[1]);
+    }
+    fd_spawn_unlock();
+    return rc < 0 ? err_sys(err, "cannot make a pair of sockets") : 0;
+}
+
+int fd_socket(int family, struct err *err)
+{
+    fd_spawn_lock();
+    int fd = socket(family, SOCK_STREAM, 0);
+    close_on_exec(fd);
+    fd_spawn_unlock();
+    return fd < 0 ? err_sys(err, "cannot make a socket") : fd;
+}
+
+int fd_accept(int listener)
+{
+    fd_spawn_lock();
+    int fd = accept(listener, NULL, NULL);
+    close_on_exec(fd);
+    fd_spawn_unlock();
+    return fd;
+}
+
+#endif
+
+int fd_set_nonblocking(int fd, bool on, struct err *err)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK) < 0)
+        return err_sys(err, "cannot set the mode of a descriptor");
+    return 0;
+}
+
+void fd_close(int *fd)
+{
+    int saved = errno;
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+    errno = saved;
+}
+
+int fd_wait(int fd, short events, int64_t deadline, int cancel_fd, struct err *err)
+{
+    for (;;) {
+        struct pollfd fds[2] = {{.fd = fd, .events = events}, {.fd = cancel_fd, .events = POLLIN}};
+        int n = poll(fds, 2, clock_poll_timeout(deadline));
+        if (n < 0 && errno != EINTR)
+            return err_sys(err, "cannot wait for a descriptor");
+        if (n > 0 && fds[1].revents)
+            return err_set(err, ERR_CANCELLED, "interrupted");
+        if (n > 0 && fds[0].revents)
+            return 0;
+        if (n == 0)
+            return err_set(err, ERR_TIMEOUT, "timed out");
+    }
+}
+
+bool fd_cancelled(int cancel_fd)
+{
+    struct pollfd p = {.fd = cancel_fd, .events = POLLIN};
+    return cancel_fd >= 0 && poll(&p, 1, 0) > 0;
+}
+
+int fd_write_all(int fd, const void *p, size_t n, struct err *err)
+{
+    const char *at = p;
+    while (n > 0) {
+        ssize_t w = write(fd, at, n);
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            if (fd_wait(fd, POLLOUT, CLOCK_NEVER, -1, err) < 0)
+                return -1;
+            continue;
+        }
+        if (w < 0)
+            return err_sys(err, "cannot write");
+        at += w;
+        n -= (size_t)w;
+    }
+    return 0;
+}

@@ -1,0 +1,49 @@
+/*
+ * Descriptors: close-on-exec from birth, non-blocking where said, waited for with a deadline and a way out.
+ *
+ * Where the system cannot make a descriptor close-on-exec in one step, making and spawning share a lock, so
+ * that no child ever inherits one: a leaked end of a socketpair means that end-of-file never comes.
+ */
+#ifndef BASE_FD_H
+#define BASE_FD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* A pipe: [0] to read, [1] to write. */
+int fd_pipe(int fds[2], struct err *err);
+
+/* A connected pair of stream sockets. */
+int fd_socketpair(int fds[2], struct err *err);
+
+/* A stream socket of that family. */
+int fd_socket(int family, struct err *err);
+
+/* Accepts a connection; -1 with errno as accept(2) leaves it. */
+int fd_accept(int listener);
+
+int fd_set_nonblocking(int fd, bool on, struct err *err);
+
+/* Closes *fd if it is open and sets it to -1. Keeps errno. */
+void fd_close(int *fd);
+
+/*
+ * Waits until one of `events` (poll(2)) holds for fd. ERR_TIMEOUT when the deadline (clock_deadline) passes
+ * first, ERR_CANCELLED when cancel_fd (or -1) is readable. fd may be -1: then it only waits for those.
+ */
+int fd_wait(int fd, short events, int64_t deadline, int cancel_fd, struct err *err);
+
+/* Whether cancel_fd (or -1) is readable now. */
+bool fd_cancelled(int cancel_fd);
+
+/* Writes all n bytes, waiting where needed. */
+int fd_write_all(int fd, const void *p, size_t n, struct err *err);
+
+/* The lock spawning holds where close-on-exec is not atomic; elsewhere these do nothing. */
+void fd_spawn_lock(void);
+void fd_spawn_unlock(void);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * Files that are never seen half-written, never overwrite another and are nobody else's business.
+ *
+ * Everything made here has mode 0600 (directories 0700) whatever the umask says.
+ */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Reads a whole file into `ret` (an initialised buffer, its `max` is the limit). ERR_NOT_FOUND if there is
+ * none, ERR_FAILED if it is larger than the limit or no regular file. */
+int file_read(const char *path, struct buf *ret, struct err *err);
+
+/* Makes a new file for writing; ERR_EXISTS if the name is taken. Returns the descriptor or -1. */
+int file_create(const char *path, struct err *err);
+
+/* Opens a regular file for reading; refuses everything else (pipes, devices, directories). -1 on failure. */
+int file_open(const char *path, struct err *err);
+
+/* Replaces `path` with these bytes: temporary name beside it, fsync, rename. Either the old or the new file
+ * is there at any time. */
+int file_write(const char *path, const void *p, size_t n, struct err *err);
+
+/* Renames; if `to` exists it is not overwritten: ERR_EXISTS. */
+int file_rename_new(const char *from, const char *to, struct err *err);
+
+/* fsync of the directory that holds `path`, so that a rename in it survives a power cut. File systems that
+ * cannot do that are no error. */
+int file_sync_parent(const char *path, struct err *err);
+
+/* Makes a directory; ERR_EXISTS if the name is taken. */
+int file_mkdir(const char *path, struct err *err);
+
+/* Makes `path` and whatever is missing above it, below `base`, which exists. `path` is relative to it. */
+int file_mkdirs(const char *base, const char *path, struct err *err);
+
+/* Removes a file or a whole directory, never following a symbolic link. Missing is fine. */
+int file_remove(const char *path, struct err *err);
+
+bool file_exists(const char *path);
+
+/* A new string: dir and name with one slash between; just `name` for an absolute one or a NULL dir. NULL if
+ * there is no memory. The caller frees it. */
+char *file_join(const char *dir, const char *name);
+
+/* The part behind the last slash. */
+const char *file_base(const char *path);
+
+/* A new string: everything before the last slash, `.` without one, `/` for the root. */
+char *file_dir(const char *path);
+
+/* A new string: `~` or `~/...` with the user's home directory ($HOME, else the password database) in place
+ * of `~`; anything else as it is. NULL if there is no memory or no home. */
+char *file_expand_home(const char *path);
+
+#endif

@@ -1,0 +1,201 @@
+#include "base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/banned.h"
+
+extern char **environ;
+
+static int child_setup(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr, const int fds[3])
+{
+    int rc = 0;
+    for (int i = 0; i < 3 && rc == 0; i++) {
+        if (fds[i] >= 0)
+            rc = posix_spawn_file_actions_adddup2(actions, fds[i], i);
+        else
+            rc = posix_spawn_file_actions_addopen(actions, i, "/dev/null", i ? O_WRONLY : O_RDONLY, 0);
+    }
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    if (rc == 0)
+        rc = posix_spawnattr_setsigmask(attr, &none);
+    if (rc == 0)
+        rc = posix_spawnattr_setsigdefault(attr, &all);
+    /* A process group of its own: Ctrl-C on the terminal is for us to act on, not for the child. */
+    if (rc == 0)
+        rc = posix_spawnattr_setpgroup(attr, 0);
+    if (rc == 0)
+        rc = posix_spawnattr_setflags(attr,
+                                      POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    return rc;
+}
+
+int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct err *err)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return err_nomem(err);
+    if (posix_spawnattr_init(&attr) != 0) {
+        posix_spawn_file_actions_destroy(&actions);
+        return err_nomem(err);
+    }
+    pid_t pid = -1;
+    int rc = child_setup(&actions, &attr, fds);
+    if (rc == 0) {
+        fd_spawn_lock();
+        rc = posix_spawnp(&pid, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv, environ);
+        fd_spawn_unlock();
+    }
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&actions);
+    if (rc != 0) {
+        errno = rc;
+        err_sys(err, "cannot start %s", argv[0]);
+        if (err && rc == ENOENT)
+            err->kind = ERR_NOT_FOUND;
+        return -1;
+    }
+    *ret = pid;
+    return 0;
+}
+
+static int exit_code(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + (WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+}
+
+/* Collects a child that is about to end. Returns its exit code, or -1 when the deadline passes or cancel_fd
+ * becomes readable first. */
+static int collect(pid_t pid, int64_t deadline, int cancel_fd)
+{
+    struct pollfd cancel = {.fd = cancel_fd, .events = POLLIN};
+    for (;;) {
+        int status = 0;
+        pid_t done = waitpid(pid, &status, deadline == CLOCK_NEVER ? 0 : WNOHANG);
+        if (done == pid)
+            return exit_code(status);
+        if (done < 0 && errno != EINTR)
+            return 127;
+        if (done == 0 && clock_now() >= deadline)
+            return -1;
+        if (done == 0 && poll(&cancel, 1, 2) > 0)
+            return -1;
+    }
+}
+
+/* To the child's whole group: what it started itself must not outlive it. */
+static void send_signal(pid_t pid, int number)
+{
+    if (kill(-pid, number) < 0)
+        kill(pid, number);
+}
+
+int proc_end(pid_t pid)
+{
+    send_signal(pid, SIGTERM);
+    int code = collect(pid, clock_deadline(500), -1);
+    if (code >= 0)
+        return code;
+    send_signal(pid, SIGKILL);
+    return collect(pid, CLOCK_NEVER, -1);
+}
+
+/* Takes what one pipe has. Returns 1 while it is open, 0 at its end, -1 when the buffer is full. */
+static int drain(int fd, struct buf *into, bool keep_beginning)
+{
+    char chunk[4096];
+    ssize_t n = read(fd, chunk, sizeof chunk);
+    if (n < 0)
+        return errno == EINTR || errno == EAGAIN ? 1 : 0;
+    if (n == 0)
+        return 0;
+    if (keep_beginning && (size_t)n > into->max - into->len)
+        n = (ssize_t)(into->max - into->len);
+    buf_add(into, chunk, (size_t)n);
+    return into->failed ? -1 : 1;
+}
+
+/* Reads both pipes to their ends. */
+static int listen_to(const int pipes[2], int64_t deadline, int cancel_fd, struct buf texts[2],
+                     struct err *err)
+{
+    struct pollfd fds[3] = {{.fd = pipes[0], .events = POLLIN},
+                            {.fd = pipes[1], .events = POLLIN},
+                            {.fd = cancel_fd, .events = POLLIN}};
+    while (fds[0].fd >= 0 || fds[1].fd >= 0) {
+        int n = poll(fds, 3, clock_poll_timeout(deadline));
+        if (n < 0 && errno != EINTR)
+            return err_sys(err, "cannot wait for it");
+        if (n == 0)
+            return err_set(err, ERR_TIMEOUT, "it did not end in time");
+        if (n < 0)
+            continue;
+        if (fds[2].revents)
+            return err_set(err, ERR_CANCELLED, "interrupted");
+        if (fds[0].revents) {
+            int rc = drain(pipes[0], &texts[0], false);
+            if (rc < 0)
+                return buf_check(&texts[0], "its output", err);
+            if (rc == 0)
+                fds[0].fd = -1;
+        }
+        if (fds[1].revents && drain(pipes[1], &texts[1], true) <= 0)
+            fds[1].fd = -1;
+    }
+    return 0;
+}
+
+int proc_run(const char *const argv[], const struct proc_limits *limits, struct proc_result *ret,
+             struct err *err)
+{
+    int rc = -1, out[2] = {-1, -1}, complaint[2] = {-1, -1}, code = -1;
+    int64_t deadline = clock_deadline(limits->timeout_ms);
+    struct buf texts[2] = {BUF_INIT(limits->max_output), BUF_INIT(2048)};
+    pid_t pid = -1;
+    if (fd_pipe(out, err) < 0 || fd_pipe(complaint, err) < 0 ||
+        proc_start(argv, (int[]){-1, out[1], complaint[1]}, &pid, err) < 0)
+        goto out;
+    fd_close(&out[1]);
+    fd_close(&complaint[1]);
+    if (listen_to((int[]){out[0], complaint[0]}, deadline, limits->cancel_fd, texts, err) < 0) {
+        err_wrap(err, "%s", argv[0]);
+        proc_end(pid);
+        goto out;
+    }
+    code = collect(pid, deadline, limits->cancel_fd);
+    if (code < 0) {
+        bool cancelled = fd_cancelled(limits->cancel_fd);
+        proc_end(pid);
+        err_set(err, cancelled ? ERR_CANCELLED : ERR_TIMEOUT, "%s: %s", argv[0],
+                cancelled ? "interrupted" : "it did not end in time");
+        goto out;
+    }
+    *ret = (struct proc_result){.exit_code = code, .out = texts[0]};
+    text_printable(ret->complaint, sizeof ret->complaint, buf_str(&texts[1]), texts[1].len);
+    texts[0] = (struct buf){.max = 0};
+    rc = 0;
+out:
+    for (int i = 0; i < 2; i++) {
+        fd_close(&out[i]);
+        fd_close(&complaint[i]);
+        buf_release(&texts[i]);
+    }
+    return rc;
+}
+
+void proc_result_release(struct proc_result *r)
+{
+    buf_release(&r->out);
+}

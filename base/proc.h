@@ -1,0 +1,47 @@
+/*
+ * Child processes: the one place that starts them.
+ *
+ * A child starts with the default signal dispositions and an empty signal mask, inherits no descriptor but
+ * 0, 1 and 2, and is looked up in PATH. Nothing is ever passed through a shell.
+ */
+#ifndef BASE_PROC_H
+#define BASE_PROC_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct proc_limits {
+    int64_t timeout_ms; /* from the start; the child is killed then (ERR_TIMEOUT) */
+    int cancel_fd;      /* readable: the child is killed (ERR_CANCELLED); -1 for none */
+    size_t max_output;  /* bytes of standard output; more is ERR_FAILED */
+};
+
+struct proc_result {
+    int exit_code;       /* 128 + signal for a child that a signal ended */
+    struct buf out;      /* what it wrote to standard output */
+    char complaint[512]; /* the beginning of its standard error, made printable */
+};
+
+/*
+ * Runs argv (NULL-terminated) with /dev/null as its input and collects what it says. 0 once it has ended,
+ * whatever its exit code; -1 if it could not be started, was killed or said too much. The caller releases
+ * `ret` in every case where 0 was returned.
+ */
+int proc_run(const char *const argv[], const struct proc_limits *limits, struct proc_result *ret,
+             struct err *err);
+void proc_result_release(struct proc_result *r);
+
+/*
+ * Starts argv with these descriptors as its 0, 1 and 2 (-1: /dev/null) and does not wait. The caller keeps
+ * its own copies, and ends the child with proc_end.
+ */
+int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct err *err);
+
+/* Ends a child started by proc_start: SIGTERM, SIGKILL after half a second, and collects it. Returns its
+ * exit code as proc_result has it. */
+int proc_end(pid_t pid);
+
+#endif

@@ -1,0 +1,54 @@
+#include "base/sha256.h"
+
+#include <openssl/evp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+struct sha256 {
+    EVP_MD_CTX *ctx;
+    bool failed;
+};
+
+struct sha256 *sha256_new(struct err *err)
+{
+    struct sha256 *h = calloc(1, sizeof *h);
+    if (!h) {
+        err_nomem(err);
+        return NULL;
+    }
+    h->ctx = EVP_MD_CTX_new();
+    if (!h->ctx || EVP_DigestInit_ex(h->ctx, EVP_sha256(), NULL) != 1) {
+        sha256_free(h);
+        err_set(err, ERR_FAILED, "SHA-256 cannot be had from OpenSSL");
+        return NULL;
+    }
+    return h;
+}
+
+void sha256_free(struct sha256 *h)
+{
+    if (!h)
+        return;
+    EVP_MD_CTX_free(h->ctx);
+    free(h);
+}
+
+void sha256_add(struct sha256 *h, const void *p, size_t n)
+{
+    if (EVP_DigestUpdate(h->ctx, p, n) != 1)
+        h->failed = true;
+}
+
+int sha256_hex(struct sha256 *h, char ret[SHA256_HEX], struct err *err)
+{
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned n = 0;
+    if (h->failed || EVP_DigestFinal_ex(h->ctx, digest, &n) != 1 || n != 32)
+        return err_set(err, ERR_FAILED, "OpenSSL failed to compute a SHA-256");
+    for (unsigned i = 0; i < n; i++)
+        snprintf(ret + 2 * (size_t)i, 3, "%02x", digest[i]);
+    return 0;
+}

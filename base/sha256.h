@@ -1,0 +1,19 @@
+/* SHA-256 (FIPS 180-4) over pieces, as 64 lower-case hexadecimal digits. */
+#ifndef BASE_SHA256_H
+#define BASE_SHA256_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+#define SHA256_HEX 65 /* with the NUL */
+
+struct sha256;
+
+struct sha256 *sha256_new(struct err *err);
+void sha256_free(struct sha256 *h);
+void sha256_add(struct sha256 *h, const void *p, size_t n);
+/* Ends the hash; afterwards only sha256_free. */
+int sha256_hex(struct sha256 *h, char ret[SHA256_HEX], struct err *err);
+
+#endif

@@ -1,0 +1,26 @@
+/* A growing list of strings it owns. Zero-initialise; strlist_release is fine on an empty one. */
+#ifndef BASE_STRLIST_H
+#define BASE_STRLIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct strlist {
+    char **items;
+    size_t n;
+    size_t cap;
+};
+
+/* Appends a copy of s (of its first n bytes). */
+int strlist_add(struct strlist *l, const char *s, struct err *err);
+int strlist_addn(struct strlist *l, const char *s, size_t n, struct err *err);
+
+/* Appends the pieces of `s` between commas, without blanks around them; empty pieces are an ERR_USAGE. */
+int strlist_split(struct strlist *l, const char *s, struct err *err);
+
+bool strlist_has(const struct strlist *l, const char *s);
+void strlist_release(struct strlist *l);
+
+#endif

@@ -1,0 +1,273 @@
+#include "base/text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* Decodes one UTF-8 character of at most n bytes. Returns its length, 0 if it is malformed (overlong forms,
+ * surrogates and anything above U+10FFFF included; RFC 3629). */
+static size_t utf8_decode(const unsigned char *p, size_t n, uint32_t *ret)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (p[0] < 0x80) {
+        *ret = p[0];
+        return 1;
+    }
+    size_t len = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc2 ? 2 : 0;
+    if (p[0] > 0xf4 || len == 0 || len > n)
+        return 0;
+    uint32_t c = p[0] & (0xffu >> (len + 1));
+    for (size_t i = 1; i < len; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (p[i] & 0x3f);
+    }
+    if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+        return 0;
+    *ret = c;
+    return len;
+}
+
+/* Characters that a terminal or a page acts on instead of showing: C1 controls, bidirectional controls,
+ * zero-width and invisible ones, separators, interlinear and tag characters, noncharacters' neighbours. */
+static bool is_hidden(uint32_t c)
+{
+    static const struct {
+        uint32_t from, to;
+    } ranges[] = {{0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},    {0x115f, 0x1160}, {0x180e, 0x180e},
+                  {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},  {0x3164, 0x3164}, {0xfe00, 0xfe0f},
+                  {0xfeff, 0xfeff}, {0xfff0, 0xfffb}, {0xe0000, 0xe0fff}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (c >= ranges[i].from && c <= ranges[i].to)
+            return true;
+    return false;
+}
+
+static bool is_blank(unsigned char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+char *text_printable(char *dst, size_t cap, const char *src, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)src;
+    const unsigned char *end = p + n;
+    size_t len = 0;
+    bool blank = false;
+    while (p < end) {
+        if (is_blank(*p)) {
+            blank = len > 0;
+            p++;
+            continue;
+        }
+        uint32_t c = 0;
+        size_t step = utf8_decode(p, (size_t)(end - p), &c);
+        bool shown = step > 0 && c >= 0x20 && !is_hidden(c);
+        size_t need = (blank ? 1 : 0) + (shown ? step : 1);
+        if (len + need + 4 > cap) {
+            for (int i = 0; i < 3 && len + 1 < cap; i++)
+                dst[len++] = '.';
+            break;
+        }
+        if (blank)
+            dst[len++] = ' ';
+        blank = false;
+        if (shown)
+            memcpy(dst + len, p, step);
+        else
+            dst[len] = '?';
+        len += shown ? step : 1;
+        p += step ? step : 1;
+    }
+    if (cap)
+        dst[len] = '\0';
+    return dst;
+}
+
+bool text_is_name(const char *s)
+{
+    if (!isalnum((unsigned char)s[0]))
+        return false;
+    size_t n = 0;
+    for (; s[n]; n++)
+        if (!isalnum((unsigned char)s[n]) && !strchr("._-", s[n]))
+            return false;
+    return n <= 253;
+}
+
+int text_to_uint(const char *s, uint64_t max, uint64_t *ret)
+{
+    uint64_t v = 0;
+    if (!*s)
+        return -1;
+    for (; *s; s++) {
+        if (*s < '0' || *s > '9')
+            return -1;
+        uint64_t digit = (uint64_t)(*s - '0');
+        if (digit > max || v > (max - digit) / 10)
+            return -1;
+        v = v * 10 + digit;
+    }
+    *ret = v;
+    return 0;
+}
+
+#define DURATION_MAX_MS (24 * 3600 * INT64_C(1000))
+
+/* One `12.5` of a duration as thousandths. Returns the bytes it takes, 0 if there is none. */
+static size_t duration_number(const char *s, int64_t *ret_thousandths)
+{
+    int64_t v = 0;
+    size_t i = 0, digits = 0;
+    for (; s[i] >= '0' && s[i] <= '9'; i++, digits++)
+        if ((v = v * 10 + (s[i] - '0')) > DURATION_MAX_MS)
+            return 0;
+    v *= 1000;
+    if (s[i] == '.') {
+        int64_t unit = 100;
+        for (i++; s[i] >= '0' && s[i] <= '9'; i++, digits++, unit /= 10)
+            v += unit * (s[i] - '0');
+    }
+    *ret_thousandths = v;
+    return digits ? i : 0;
+}
+
+int text_to_duration(const char *s, int64_t *ret_ms, struct err *err)
+{
+    static const struct {
+        const char *name;
+        int64_t ms;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
+    int64_t total = 0;
+    const char *p = s;
+    while (*p) {
+        int64_t thousandths = 0;
+        size_t n = duration_number(p, &thousandths);
+        if (!n)
+            goto bad;
+        p += n;
+        size_t letters = strspn(p, "abcdefghijklmnopqrstuvwxyz");
+        int64_t unit = letters == 0 && !*p && p == s + n ? 1000 : 0;
+        for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+            if (letters == strlen(units[i].name) && strncmp(p, units[i].name, letters) == 0)
+                unit = units[i].ms;
+        if (!unit)
+            goto bad;
+        total += thousandths * unit / 1000;
+        if (total > DURATION_MAX_MS)
+            return err_set(err, ERR_USAGE, "duration \"%.40s\" is longer than 24 hours", s);
+        p += letters;
+    }
+    if (p == s)
+        goto bad;
+    *ret_ms = total;
+    return 0;
+bad:
+    return err_set(err, ERR_USAGE, "\"%.40s\" is not a duration: write 30s, 2m, 1m30s or a number of seconds",
+                   s);
+}
+
+char *text_duration(char *dst, size_t cap, int64_t ms)
+{
+    if (ms < 1000) {
+        snprintf(dst, cap, "%lldms", (long long)ms);
+        return dst;
+    }
+    long long hours = ms / 3600000, minutes = ms / 60000 % 60, seconds = ms / 1000 % 60, rest = ms % 1000;
+    size_t len = 0;
+    if (hours)
+        len += (size_t)snprintf(dst + len, cap - len, "%lldh", hours);
+    if (minutes && len < cap)
+        len += (size_t)snprintf(dst + len, cap - len, "%lldm", minutes);
+    if (rest && len < cap)
+        snprintf(dst + len, cap - len, "%lld.%lds", seconds,
+                 (long)((rest + 50) / 100 > 9 ? 9 : (rest + 50) / 100));
+    else if ((seconds || !len) && len < cap)
+        snprintf(dst + len, cap - len, "%llds", seconds);
+    return dst;
+}
+
+char *text_bytes(char *dst, size_t cap, uint64_t bytes)
+{
+    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+    if (bytes < 1000) {
+        snprintf(dst, cap, "%u B", (unsigned)bytes);
+        return dst;
+    }
+    double v = (double)bytes / 1000;
+    size_t i = 0;
+    for (; v >= 999.95 && i + 1 < sizeof units / sizeof *units; i++)
+        v /= 1000;
+    snprintf(dst, cap, "%.1f %s", v, units[i]);
+    return dst;
+}
+
+#define NEAREST_LEN 64
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+    size_t m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+/* Optimal string alignment distance of two strings of at most NEAREST_LEN bytes. */
+static size_t distance(const char *a, size_t na, const char *b, size_t nb)
+{
+    size_t rows[3][NEAREST_LEN + 1];
+    size_t *before = rows[0], *above = rows[1], *row = rows[2];
+    for (size_t j = 0; j <= nb; j++)
+        above[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t cost = tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]);
+            row[j] = min3(above[j] + 1, row[j - 1] + 1, above[j - 1] + cost);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < row[j])
+                row[j] = before[j - 2] + 1;
+        }
+        size_t *t = before;
+        before = above;
+        above = row;
+        row = t;
+    }
+    return above[nb];
+}
+
+void nearest_offer(struct nearest *near, const char *name)
+{
+    size_t nw = strlen(near->wanted), nn = strlen(name);
+    if (nw > NEAREST_LEN || nn > NEAREST_LEN || nw == 0)
+        return;
+    size_t d = distance(near->wanted, nw, name, nn);
+    /* A third of the word may be wrong; a beginning that is right counts as near whatever follows. */
+    bool prefix = nw >= 2 && nn > nw && strncmp(near->wanted, name, nw) == 0;
+    if (d > (nw < nn ? nn : nw) / 3 + (nw < 3) && !prefix)
+        return;
+    size_t at = near->n;
+    while (at > 0 && near->best[at - 1].distance > d)
+        at--;
+    size_t room = sizeof near->best / sizeof *near->best;
+    if (at >= room)
+        return;
+    if (near->n < room)
+        near->n++;
+    for (size_t i = near->n - 1; i > at; i--)
+        near->best[i] = near->best[i - 1];
+    near->best[at].name = name;
+    near->best[at].distance = d;
+}
+
+char *nearest_text(const struct nearest *near, char *dst, size_t cap)
+{
+    size_t len = 0;
+    dst[0] = '\0';
+    for (size_t i = 0; i < near->n && len < cap; i++)
+        len += (size_t)snprintf(dst + len, cap - len, "%s\"%s\"",
+                                i == 0             ? ""
+                                : i + 1 == near->n ? " or "
+                                                   : ", ",
+                                near->best[i].name);
+    return dst;
+}
