@@ -1,0 +1,131 @@
+#include "inventory/address.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+static int bad(const char *text, struct err *err, const char *why)
+{
+    char shown[120];
+    return err_set(err, ERR_USAGE, "bad address \"%s\": %s",
+                   text_printable(shown, sizeof shown, text, strlen(text)), why);
+}
+
+/* Users end up in commands that ssh's configuration runs (%r), so nothing a shell acts on may be in them. */
+static bool is_user(const char *s)
+{
+    if (!*s || *s == '-')
+        return false;
+    for (; *s; s++)
+        if (!isalnum((unsigned char)*s) && !strchr("._-+\\@", *s))
+            return false;
+    return true;
+}
+
+static bool is_host(const char *s)
+{
+    struct in6_addr v6;
+    return strchr(s, ':') ? inet_pton(AF_INET6, s, &v6) == 1 : text_is_name(s);
+}
+
+/* Splits `host`, `host:port`, `[v6]`, `[v6]:port` or a bare v6 in place. */
+static int split_port(char *s, char **ret_host, char **ret_port)
+{
+    char *host = s, *port = NULL;
+    if (*s == '[') {
+        char *close = strchr(s, ']');
+        if (!close || (close[1] && close[1] != ':'))
+            return -1;
+        host = s + 1;
+        port = close[1] ? close + 2 : NULL;
+        *close = '\0';
+    } else {
+        char *colon = strchr(s, ':');
+        if (colon && colon == strrchr(s, ':')) {
+            *colon = '\0';
+            port = colon + 1;
+        }
+    }
+    *ret_host = host;
+    *ret_port = port;
+    return 0;
+}
+
+int address_parse(const char *text, struct address *ret, struct err *err)
+{
+    int rc = -1;
+    uint64_t number = 0;
+    struct address a = {0};
+    char *copy = strdup(strncmp(text, "ssh://", 6) == 0 ? text + 6 : text), *host = NULL, *port = NULL;
+    char *at = copy ? strrchr(copy, '@') : NULL;
+    if (!copy) {
+        err_nomem(err);
+        goto out;
+    }
+    if (at)
+        *at = '\0';
+    if (at && !is_user(copy)) {
+        bad(text, err, "what stands before \"@\" is not a user's name");
+        goto out;
+    }
+    if (split_port(at ? at + 1 : copy, &host, &port) < 0 || !is_host(host)) {
+        bad(text, err, "it must be [user@]host or ssh://[user@]host[:port]");
+        goto out;
+    }
+    if (port && (text_to_uint(port, 65535, &number) < 0 || number == 0)) {
+        bad(text, err, "a port is a number from 1 to 65535");
+        goto out;
+    }
+    a.port = (unsigned)number;
+    a.host = strdup(host);
+    a.user = at ? strdup(copy) : NULL;
+    if (!a.host || (at && !a.user)) {
+        err_nomem(err);
+        goto out;
+    }
+    *ret = a;
+    a = (struct address){0};
+    rc = 0;
+out:
+    address_release(&a);
+    free(copy);
+    return rc;
+}
+
+void address_release(struct address *a)
+{
+    free(a->user);
+    free(a->host);
+    *a = (struct address){0};
+}
+
+char *address_name(const struct address *a)
+{
+    char *name = NULL;
+    /* A name begins with a letter or digit, and 0::1 is ::1. */
+    if (asprintf(&name, "%s%s", *a->host == ':' ? "0" : "", a->host) < 0)
+        return NULL;
+    for (char *p = name; *p; p++)
+        if (*p == ':')
+            *p = '-';
+    return name;
+}
+
+char *address_text(const struct address *a)
+{
+    char *text = NULL;
+    const char *user = a->user ? a->user : "", *at = a->user ? "@" : "";
+    bool v6 = strchr(a->host, ':');
+    int n;
+    /* Only in the form of a URL does ssh take a port, and brackets. */
+    if (a->port)
+        n = asprintf(&text, "ssh://%s%s%s%s%s:%u", user, at, v6 ? "[" : "", a->host, v6 ? "]" : "", a->port);
+    else
+        n = asprintf(&text, "%s%s%s", user, at, a->host);
+    return n < 0 ? NULL : text;
+}

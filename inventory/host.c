@@ -1,0 +1,302 @@
+#include "inventory/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "inventory/address.h"
+#include "inventory/range.h"
+#include "base/banned.h"
+
+/* A host while it is read. */
+struct entry {
+    struct host *host;
+    const struct tree_node *address;
+    const struct tree_node *ssh;
+    const struct tree_node *services;
+};
+
+static int read_user(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    return schema_word(s, value, &((struct ssh_settings *)into)->user, err);
+}
+
+static int read_port(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    return schema_port(s, value, &((struct ssh_settings *)into)->port, err);
+}
+
+static int read_identity(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    return schema_path(s, value, &((struct ssh_settings *)into)->identity, err);
+}
+
+static int read_known_hosts(const struct schema *s, const struct tree_node *value, void *into,
+                            struct err *err)
+{
+    return schema_path(s, value, &((struct ssh_settings *)into)->known_hosts, err);
+}
+
+static int read_jump(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    return schema_word(s, value, &((struct ssh_settings *)into)->jump, err);
+}
+
+static int read_agent(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    char **agent = &((struct ssh_settings *)into)->agent;
+    if (value->kind == TREE_SCALAR && strcmp(value->text, "none") == 0)
+        return schema_text(s, value, agent, err);
+    return schema_path(s, value, agent, err);
+}
+
+static int read_config(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    return schema_path(s, value, &((struct ssh_settings *)into)->config, err);
+}
+
+static const struct schema_key ssh_keys[] = {
+    {"user", read_user},         {"port", read_port},
+    {"identity", read_identity}, {"known_hosts", read_known_hosts},
+    {"jump", read_jump},         {"agent", read_agent},
+    {"config", read_config},     {NULL, NULL},
+};
+
+static int read_ssh(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct entry *e = into;
+    e->ssh = value;
+    if (schema_map(s, value, "settings", err) < 0)
+        return -1;
+    return schema_settings(s, value, ssh_keys, &e->host->ssh, err);
+}
+
+static int read_connect(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct entry *e = into;
+    bool direct = value->kind == TREE_SCALAR && strcmp(value->text, "direct") == 0;
+    if (!direct && (value->kind != TREE_SCALAR || strcmp(value->text, "ssh") != 0))
+        return tree_err(s->tree, value, err, "connect must be \"ssh\" or \"direct\"");
+    e->host->direct = direct;
+    return 0;
+}
+
+static int read_address(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct entry *e = into;
+    e->address = value;
+    return schema_text(s, value, &e->host->address, err);
+}
+
+static int add_service(const struct schema *s, const struct tree_node *value, struct host *host,
+                       struct err *err)
+{
+    if (value->kind != TREE_SCALAR)
+        return tree_err(s->tree, value, err, "an entry must be the name of a service");
+    const struct service *service = names_get(&s->inv->service_names, value->text);
+    if (!service) {
+        tree_err(s->tree, value, err, "unknown service \"%.60s\"", value->text);
+        schema_hint_nearest(&s->inv->service_names, value->text, "services are defined under \"services\"",
+                            err);
+        return -1;
+    }
+    for (size_t i = 0; i < host->n_services; i++)
+        if (host->services[i] == service)
+            return tree_err(s->tree, value, err, "\"%s\" is there twice", service->name);
+    host->services[host->n_services++] = service;
+    return 0;
+}
+
+static int read_services(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct entry *e = into;
+    size_t n = 0;
+    e->services = value;
+    if (schema_list(s, value, "services", err) < 0)
+        return -1;
+    for (const struct tree_node *v = value->first; v; v = v->next)
+        n++;
+    e->host->services = calloc(n ? n : 1, sizeof *e->host->services);
+    if (!e->host->services)
+        return err_nomem(err);
+    for (const struct tree_node *v = value->first; v; v = v->next)
+        if (add_service(s, v, e->host, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_label(const struct schema *s, const struct tree_node *value, struct host *host,
+                     struct err *err)
+{
+    if (schema_name(s, value->key, "label", err) < 0)
+        return -1;
+    struct label *label = &host->labels[host->n_labels++];
+    if (value->kind == TREE_SCALAR && value->plain && *value->text && strcmp(value->text, "~") != 0 &&
+        strcasecmp(value->text, "null") != 0)
+        label->value = strdup(value->text);
+    else if (schema_text(s, value, &label->value, err) < 0)
+        return -1;
+    label->name = strdup(value->key->text);
+    return label->name && label->value ? 0 : err_nomem(err);
+}
+
+static int read_labels(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct host *host = ((struct entry *)into)->host;
+    size_t n = 0;
+    if (schema_map(s, value, "labels", err) < 0)
+        return -1;
+    for (const struct tree_node *v = value->first; v; v = v->next)
+        n++;
+    host->labels = calloc(n ? n : 1, sizeof *host->labels);
+    if (!host->labels)
+        return err_nomem(err);
+    for (const struct tree_node *v = value->first; v; v = v->next)
+        if (add_label(s, v, host, err) < 0)
+            return -1;
+    return 0;
+}
+
+static const struct schema_key host_keys[] = {
+    {"address", read_address}, {"services", read_services}, {"ssh", read_ssh},
+    {"labels", read_labels},   {"connect", read_connect},   {NULL, NULL},
+};
+
+/* Puts the host's name in place of every {name}. */
+static int fill_in(const char *pattern, const char *name, char **ret, struct err *err)
+{
+    static const char mark[] = "{name}";
+    struct buf b = BUF_INIT(4096);
+    for (const char *p; (p = strstr(pattern, mark)); pattern = p + sizeof mark - 1) {
+        buf_add(&b, pattern, (size_t)(p - pattern));
+        buf_adds(&b, name);
+    }
+    buf_adds(&b, pattern);
+    int rc = buf_check(&b, "the address", err);
+    char *text = rc == 0 ? buf_take(&b) : NULL;
+    buf_release(&b);
+    if (!text)
+        return rc < 0 ? -1 : err_nomem(err);
+    free(*ret);
+    *ret = text;
+    return 0;
+}
+
+/* ssh takes [user@]host; a direct route only a host. The port has a key of its own in both cases. */
+static int check_address(const struct schema *s, const struct entry *e, struct err *err)
+{
+    struct address a = {0};
+    if (strchr(e->host->address, '{') || strchr(e->host->address, '}'))
+        return tree_err(s->tree, e->address, err, "only {name} may stand in braces");
+    if (address_parse(e->host->address, &a, err) < 0)
+        return tree_err_wrap(s->tree, e->address, err);
+    int rc = 0;
+    if (a.port || strchr(e->host->address, '/')) {
+        tree_err(s->tree, e->address, err, "address must be a host, without \"ssh://\" or a port");
+        rc = err_hint(err, e->host->direct ? "the port belongs to the service"
+                                           : "SSH's port goes under \"ssh\": { port: N }");
+    } else if (a.user && e->host->direct) {
+        rc = tree_err(s->tree, e->address, err, "a direct connection has no user");
+    } else {
+        char *text = address_text(&a);
+        free(e->host->address);
+        e->host->address = text;
+        rc = text ? 0 : err_nomem(err);
+    }
+    address_release(&a);
+    return rc;
+}
+
+static int finish(const struct schema *s, struct entry *e, const struct tree_node *key, struct err *err)
+{
+    if (!e->services) {
+        tree_err(s->tree, key, err, "host \"%s\" has no services", e->host->name);
+        return err_hint(err, "add \"services: [NAME]\"");
+    }
+    if (e->ssh && e->host->direct)
+        return tree_err(s->tree, e->ssh->key, err, "\"ssh\" has no meaning with \"connect: direct\"");
+    if (fill_in(e->host->address ? e->host->address : e->host->name, e->host->name, &e->host->address, err) <
+        0)
+        return tree_err_wrap(s->tree, key, err);
+    if (!e->address)
+        return 0;
+    return check_address(s, e, err);
+}
+
+/* A host of that name is there already: says where. */
+static int defined_twice(const struct schema *s, const struct tree_node *section, const struct tree_node *key,
+                         const char *name, struct err *err)
+{
+    const struct tree_node *first = key;
+    for (const struct tree_node *v = section->first; v && first == key; v = v->next) {
+        struct strlist names = {0};
+        if (range_expand(v->key->text, INVENTORY_MAX_HOSTS, &names, err) < 0)
+            return -1;
+        if (strlist_has(&names, name))
+            first = v->key;
+        strlist_release(&names);
+        if (v->key == key)
+            break;
+    }
+    return tree_err(s->tree, key, err, "host \"%s\" is defined twice, first at %s:%zu:%zu", name,
+                    file_base(tree_name(s->tree)), first->line, first->column);
+}
+
+static int read_host(const struct schema *s, const struct tree_node *value, const char *name, struct err *err)
+{
+    struct entry e = {.host = calloc(1, sizeof *e.host)};
+    if (!e.host || !(e.host->name = strdup(name))) {
+        host_free(e.host);
+        return err_nomem(err);
+    }
+    if (schema_settings(s, value, host_keys, &e, err) < 0 || finish(s, &e, value->key, err) < 0) {
+        host_free(e.host);
+        return -1;
+    }
+    if (hosts_add(&s->inv->hosts, e.host, err) < 0)
+        return -1;
+    return names_add(&s->inv->host_names, e.host->name, e.host, err);
+}
+
+/* One key of the section, which may be a range of hosts. */
+static int read_entry(const struct schema *s, const struct tree_node *section, const struct tree_node *value,
+                      struct err *err)
+{
+    int rc = -1;
+    struct strlist names = {0};
+    if (range_expand(value->key->text, INVENTORY_MAX_HOSTS, &names, err) < 0) {
+        tree_err_wrap(s->tree, value->key, err);
+        goto out;
+    }
+    if (schema_map(s, value, "settings", err) < 0)
+        goto out;
+    if (s->inv->hosts.n + names.n > INVENTORY_MAX_HOSTS) {
+        tree_err(s->tree, value->key, err, "more than %d hosts", INVENTORY_MAX_HOSTS);
+        goto out;
+    }
+    for (size_t i = 0; i < names.n; i++) {
+        if (!text_is_name(names.items[i])) {
+            schema_name(s, value->key, "host", err);
+            goto out;
+        }
+        if (names_get(&s->inv->host_names, names.items[i])) {
+            defined_twice(s, section, value->key, names.items[i], err);
+            goto out;
+        }
+        if (read_host(s, value, names.items[i], err) < 0)
+            goto out;
+    }
+    rc = 0;
+out:
+    strlist_release(&names);
+    return rc;
+}
+
+int host_read_all(const struct schema *s, const struct tree_node *section, struct err *err)
+{
+    if (schema_map(s, section, "hosts", err) < 0)
+        return -1;
+    for (const struct tree_node *v = section->first; v; v = v->next)
+        if (read_entry(s, section, v, err) < 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,153 @@
+/*
+ * The inventory: which services run on which hosts, and how to reach those.
+ *
+ * A YAML file (docs/inventory.md has its form) is read strictly: an unknown or repeated key, a wrong type, an
+ * anchor or an alias is an error with file:line:column and the nearest valid key. Hosts and services are
+ * resolved to targets (host x service) before anything is opened. SSH settings come from the user's own
+ * configuration through `ssh -G`; the inventory's win over it.
+ *
+ * Everything here is read-only once made, so threads may share it.
+ */
+#ifndef INVENTORY_INVENTORY_H
+#define INVENTORY_INVENTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+/* A service that offers profiles: where it listens, as the far host sees it. */
+struct service {
+    char *name;
+    char *host;           /* destination as the far host sees it; "localhost" by default */
+    unsigned port;        /* 1 to 65535 */
+    char *path;           /* where pprof lives, begins with a slash, ends without, so "" for the root;
+                             "/debug/pprof" by default */
+    char *host_header;    /* NULL: the destination */
+    char *hint;           /* NULL, or what to tell the user when it does not answer */
+    struct strlist kinds; /* what to fetch when no kind is named; may be empty */
+};
+
+/* SSH settings of the inventory or the command line; NULL and 0 mean "as the user's configuration says". */
+struct ssh_settings {
+    char *user;
+    unsigned port;
+    char *identity;    /* the only key file to offer */
+    char *known_hosts; /* the only file of known hosts */
+    char *jump;        /* ProxyJump's form: [user@]host[:port],...; "none" for none */
+    char *agent;       /* path of the agent's socket; "none" for no agent */
+    char *config;      /* for `ssh -F` */
+};
+
+struct label {
+    char *name;
+    char *value;
+};
+
+struct host {
+    char *name;    /* shown, and used in paths */
+    char *address; /* given to `ssh -G`, or connected to by a direct route */
+    bool direct;   /* connect: direct; no SSH at all */
+    struct ssh_settings ssh;
+    const struct service **services;
+    size_t n_services;
+    struct label *labels;
+    size_t n_labels;
+};
+
+/* The most hosts an inventory may name, ranges expanded. */
+#define INVENTORY_MAX_HOSTS 100000
+
+struct inventory;
+
+/*
+ * Finds the inventory: `option` if not NULL (it must exist), else $PROFGRAB_INVENTORY (must exist), else
+ * $XDG_CONFIG_HOME/profgrab/inventory.yaml (~/.config without that variable), else
+ * /etc/profgrab/inventory.yaml. Never the working directory. *ret is a new string, NULL when there is none.
+ */
+int inventory_find(const char *option, char **ret, struct err *err);
+
+/*
+ * Reads an inventory; a NULL path makes an empty one. Refuses (ERR_USAGE) files that others than their owner,
+ * who must be the user or root, can write. Every error about its content is ERR_USAGE and begins with
+ * file:line:column.
+ */
+int inventory_load(const char *path, struct inventory **ret, struct err *err);
+/* The same over bytes; `name` stands in the messages. */
+int inventory_parse(const char *name, const void *p, size_t n, struct inventory **ret, struct err *err);
+void inventory_free(struct inventory *inv);
+
+/* All hosts, in the order of the file. */
+const struct host *const *inventory_hosts(const struct inventory *inv, size_t *ret_n);
+/* The file it came from; NULL for an empty one. */
+const char *inventory_path(const struct inventory *inv);
+
+struct target {
+    const struct host *host;
+    const struct service *service;
+};
+
+struct targets {
+    struct target *items; /* grouped by host, each pair once */
+    size_t n;
+    size_t cap;
+};
+
+struct selection {
+    struct strlist hosts;    /* names, globs (`file-*`), ranges (`file-[04-06]`), or [user@]address outside the inventory */
+    struct strlist groups;
+    struct strlist services; /* empty: all of the host's */
+    unsigned port;           /* not 0: a service of that port on every selected host, named port-N */
+};
+
+/*
+ * Resolves a selection. An unknown host, group or service is ERR_USAGE with the nearest names as a hint;
+ * a host that is not in the inventory is taken as an address for ssh when `port` or `services` says what to
+ * fetch there (its name is then the address without `user@`). Hosts and services made on the way belong to
+ * the inventory. With no service at all on a selected host, or two hosts of one name: ERR_USAGE.
+ */
+int inventory_select(struct inventory *inv, const struct selection *sel, struct targets *ret, struct err *err);
+/* Hosts whose name matches the glob, range or group name; NULL pattern: all. A name that a range spells out
+ * but no host has, and a glob that matches nothing, are ERR_USAGE. `*ret` is freed with free(). */
+int inventory_match(const struct inventory *inv, const char *pattern, const struct host ***ret, size_t *ret_n,
+                    struct err *err);
+void targets_release(struct targets *t);
+
+/*
+ * What `ssh -T -G` says of one address, with the settings on top, and with `~` and the tokens
+ * %d %h %i %l %L %n %p %r %u %% expanded where ssh leaves them to its caller (identity files, the host key alias).
+ */
+struct ssh_config {
+    char *hostname;
+    char *user;
+    unsigned port;
+    struct strlist identity_files; /* after ssh_config_resolve only those that exist */
+    bool identities_only;
+    char *agent;                /* NULL: no agent */
+    struct strlist known_hosts; /* user's files, then the global ones */
+    char *host_key_alias;       /* NULL: none */
+    char *proxy_jump;           /* NULL: none */
+    char *proxy_command;        /* NULL: none */
+    unsigned connect_timeout_s; /* 0: not set */
+};
+int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
+                       const struct proc_limits *limits, struct ssh_config *ret, struct err *err);
+/* The parser behind it, over what `ssh -G` printed; `address` for the token %n. */
+int ssh_config_parse(const char *address, const void *p, size_t n, struct ssh_config *ret, struct err *err);
+void ssh_config_release(struct ssh_config *c);
+
+/* The whole way to a host: a direct connection, or one or more SSH hops, the host itself last. */
+struct route {
+    bool direct;
+    char *address; /* of a direct route */
+    struct ssh_config *hops;
+    size_t n_hops;
+};
+/* Resolves jump hosts too, each by its own `ssh -G`, at most 8 deep. `override` (may be NULL) is the command
+ * line's and wins over the inventory's. A ProxyCommand is ERR_USAGE: it says what to do instead. */
+int route_resolve(const struct host *host, const struct ssh_settings *override, const struct proc_limits *limits,
+                  struct route *ret, struct err *err);
+void route_release(struct route *r);
+
+#endif

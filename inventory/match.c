@@ -1,0 +1,106 @@
+#include "inventory/match.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inventory/range.h"
+#include "inventory/schema.h"
+#include "base/banned.h"
+
+/* Each glob is held against every host, so a range must not make a hundred thousand of them. */
+#define MAX_GLOBS 1000
+
+bool match_is_glob(const char *name)
+{
+    return strpbrk(name, "*?");
+}
+
+int match_expand(const char *pattern, struct strlist *ret, struct err *err)
+{
+    return range_expand(pattern, match_is_glob(pattern) ? MAX_GLOBS : INVENTORY_MAX_HOSTS, ret, err);
+}
+
+int match_name(const struct inventory *inv, const char *name, struct hostset *into, bool *ret_found,
+               struct err *err)
+{
+    bool found = false;
+    const struct host *host = names_get(&inv->host_names, name);
+    if (host) {
+        *ret_found = true;
+        return hostset_add(into, host, err);
+    }
+    for (size_t i = 0; match_is_glob(name) && i < inv->hosts.n; i++) {
+        if (fnmatch(name, inv->hosts.items[i]->name, FNM_NOESCAPE) != 0)
+            continue;
+        found = true;
+        if (hostset_add(into, inv->hosts.items[i], err) < 0)
+            return -1;
+    }
+    *ret_found = found;
+    return 0;
+}
+
+int match_group(const struct group *group, struct hostset *into, struct err *err)
+{
+    for (size_t i = 0; i < group->members.n; i++)
+        if (hostset_add(into, group->members.items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+int match_unknown(const struct inventory *inv, const char *name, struct err *err)
+{
+    char shown[120];
+    text_printable(shown, sizeof shown, name, strlen(name));
+    if (match_is_glob(name))
+        return err_set(err, ERR_USAGE, "no host matches \"%s\"", shown);
+    err_set(err, ERR_USAGE, "unknown host \"%s\"", shown);
+    schema_hint_nearest(&inv->host_names, name, NULL, err);
+    return -1;
+}
+
+/* What a pattern without a group's name matches. */
+static int match_pattern(const struct inventory *inv, const char *pattern, struct hostset *into,
+                         struct err *err)
+{
+    int rc = -1;
+    struct strlist names = {0};
+    if (match_expand(pattern, &names, err) < 0)
+        return -1;
+    for (size_t i = 0; i < names.n; i++) {
+        bool found = false;
+        if (match_name(inv, names.items[i], into, &found, err) < 0)
+            goto out;
+        if (!found) {
+            match_unknown(inv, names.items[i], err);
+            goto out;
+        }
+    }
+    rc = 0;
+out:
+    strlist_release(&names);
+    return rc;
+}
+
+int inventory_match(const struct inventory *inv, const char *pattern, const struct host ***ret, size_t *ret_n,
+                    struct err *err)
+{
+    int rc;
+    struct hostset set = {0};
+    bool found = false;
+    const struct group *group = pattern ? names_get(&inv->group_names, pattern) : NULL;
+    if (!pattern)
+        rc = match_name(inv, "*", &set, &found, err);
+    else if (group)
+        rc = match_group(group, &set, err);
+    else
+        rc = match_pattern(inv, pattern, &set, err);
+    if (rc == 0) {
+        *ret = set.items;
+        *ret_n = set.n;
+        set.items = NULL;
+    }
+    hostset_release(&set);
+    return rc;
+}

@@ -1,0 +1,91 @@
+#include "inventory/model.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+int services_add(struct services *l, struct service *s, struct err *err)
+{
+    if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof(struct service *), err) < 0) {
+        service_free(s);
+        return -1;
+    }
+    l->items[l->n++] = s;
+    return 0;
+}
+
+int hosts_add(struct hosts *l, struct host *h, struct err *err)
+{
+    if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof(struct host *), err) < 0) {
+        host_free(h);
+        return -1;
+    }
+    l->items[l->n++] = h;
+    return 0;
+}
+
+void service_free(struct service *s)
+{
+    if (!s)
+        return;
+    free(s->name);
+    free(s->host);
+    free(s->path);
+    free(s->host_header);
+    free(s->hint);
+    strlist_release(&s->kinds);
+    free(s);
+}
+
+void host_free(struct host *h)
+{
+    if (!h)
+        return;
+    free(h->name);
+    free(h->address);
+    free(h->ssh.user);
+    free(h->ssh.identity);
+    free(h->ssh.known_hosts);
+    free(h->ssh.jump);
+    free(h->ssh.agent);
+    free(h->ssh.config);
+    free(h->services);
+    for (size_t i = 0; i < h->n_labels; i++) {
+        free(h->labels[i].name);
+        free(h->labels[i].value);
+    }
+    free(h->labels);
+    free(h);
+}
+
+void group_free(struct group *g)
+{
+    if (!g)
+        return;
+    free(g->name);
+    hostset_release(&g->members);
+    free(g);
+}
+
+int hostset_add(struct hostset *set, const struct host *host, struct err *err)
+{
+    const struct host *other = names_get(&set->seen, host->name);
+    if (other == host)
+        return 0;
+    /* Its name is where its profiles go, so it must be the only one of that name. */
+    if (other)
+        return err_set(err, ERR_USAGE, "\"%s\" and \"%s\" would both be named \"%s\"", other->address,
+                       host->address, host->name);
+    if (array_reserve((void **)&set->items, &set->cap, set->n + 1, sizeof(struct host *), err) < 0 ||
+        names_add(&set->seen, host->name, host, err) < 0)
+        return -1;
+    set->items[set->n++] = host;
+    return 0;
+}
+
+void hostset_release(struct hostset *set)
+{
+    free(set->items);
+    names_release(&set->seen);
+    *set = (struct hostset){0};
+}

@@ -1,0 +1,66 @@
+/* What an inventory is made of, for the files of this folder. */
+#ifndef INVENTORY_MODEL_H
+#define INVENTORY_MODEL_H
+
+#include "inventory/inventory.h"
+#include "inventory/names.h"
+
+struct services {
+    struct service **items;
+    size_t n;
+    size_t cap;
+};
+
+struct hosts {
+    struct host **items;
+    size_t n;
+    size_t cap;
+};
+
+/* Hosts that belong to someone else, each name once. */
+struct hostset {
+    const struct host **items;
+    size_t n;
+    size_t cap;
+    struct names seen;
+};
+
+struct group {
+    char *name;
+    struct hostset members; /* globs, ranges and other groups resolved */
+    unsigned depth;         /* 1 without another group in it; 0: not resolved yet */
+    bool resolving;         /* to find groups that contain themselves */
+};
+
+struct groups {
+    struct group **items;
+    size_t n;
+    size_t cap;
+};
+
+struct inventory {
+    char *path; /* NULL: there is no file */
+    struct services services;
+    struct hosts hosts;
+    struct groups groups;
+    struct names service_names; /* to struct service; those of the file only */
+    struct names host_names;    /* to struct host; those of the file only */
+    struct names group_names;   /* to struct group */
+
+    struct services made_services; /* by inventory_select: port-N */
+    struct hosts made_hosts;       /* by inventory_select: outside the inventory */
+    struct names made_addresses;   /* address to struct host of made_hosts */
+};
+
+/* Appending takes the object over, on failure too. */
+int services_add(struct services *l, struct service *s, struct err *err);
+int hosts_add(struct hosts *l, struct host *h, struct err *err);
+void service_free(struct service *s);
+void host_free(struct host *h);
+void group_free(struct group *g);
+
+/* Adds a host unless it is there; another one of the same name is ERR_USAGE. */
+int hostset_add(struct hostset *set, const struct host *host, struct err *err);
+void hostset_release(struct hostset *set);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * Names with something behind each: an open hash table, so that finding one of ten thousand hosts, or a
+ * second one of the same name, takes no walk. It owns neither names nor values; both must outlive it.
+ */
+#ifndef INVENTORY_NAMES_H
+#define INVENTORY_NAMES_H
+
+#include <stddef.h>
+
+#include "base/base.h"
+
+struct names_entry {
+    const char *name;
+    const void *value;
+};
+
+struct names {
+    struct names_entry *entries; /* in the order they were added */
+    size_t n;
+    size_t cap;
+    size_t *slots;  /* by hash: the entry's index plus one, 0 where free */
+    size_t n_slots; /* a power of two, or 0 */
+};
+
+/* Adds a name that is not there yet; the value must not be NULL. */
+int names_add(struct names *t, const char *name, const void *value, struct err *err);
+
+/* The value behind a name, NULL if it is not there. */
+const void *names_get(const struct names *t, const char *name);
+
+/* Offers every name to `near`, in the order they were added. */
+void names_offer(const struct names *t, struct nearest *near);
+
+void names_release(struct names *t);
+
+#endif

@@ -1,0 +1,165 @@
+#include "inventory/range.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+
+#define MAX_RANGES 8
+#define MAX_DIGITS 9
+#define MAX_BYTES 1024
+
+/* One piece between commas: 4, or 04-40. */
+struct span {
+    unsigned from, to;
+    int width; /* 0: as many digits as the number has */
+};
+
+struct expansion {
+    const char *text; /* the whole, for messages */
+    size_t max;
+    struct strlist names;
+};
+
+static int bad(const struct expansion *x, struct err *err, const char *why)
+{
+    char shown[120];
+    return err_set(err, ERR_USAGE, "bad range in \"%s\": %s",
+                   text_printable(shown, sizeof shown, x->text, strlen(x->text)), why);
+}
+
+static int too_many(const struct expansion *x, struct err *err)
+{
+    char shown[120];
+    return err_set(err, ERR_USAGE, "\"%s\" stands for more than %zu names",
+                   text_printable(shown, sizeof shown, x->text, strlen(x->text)), x->max);
+}
+
+/* Reads digits at *p and moves it behind them. */
+static int number(const char **p, unsigned *ret, size_t *ret_digits)
+{
+    size_t n = strspn(*p, "0123456789");
+    if (n == 0 || n > MAX_DIGITS)
+        return -1;
+    unsigned v = 0;
+    for (size_t i = 0; i < n; i++)
+        v = v * 10 + (unsigned)((*p)[i] - '0');
+    *p += n;
+    *ret = v;
+    *ret_digits = n;
+    return 0;
+}
+
+static int read_span(const struct expansion *x, const char **p, struct span *ret, struct err *err)
+{
+    struct span s = {0};
+    size_t from_digits = 0, to_digits = 0;
+    const char *from = *p;
+    if (number(p, &s.from, &from_digits) < 0)
+        return bad(x, err, "brackets hold numbers of at most 9 digits, such as [04-40] or [1,3,5-7]");
+    s.to = s.from;
+    bool padded = from_digits > 1 && *from == '0';
+    if (**p == '-') {
+        const char *to = ++*p;
+        if (number(p, &s.to, &to_digits) < 0)
+            return bad(x, err, "a number is missing behind \"-\"");
+        padded = padded || (to_digits > 1 && *to == '0');
+        if (padded && from_digits != to_digits)
+            return bad(x, err, "with leading zeros both ends need the same number of digits");
+        if (s.to < s.from)
+            return bad(x, err, "it counts down");
+    }
+    if (padded)
+        s.width = (int)from_digits;
+    *ret = s;
+    return 0;
+}
+
+static int expand(struct expansion *x, const char *rest, const char *done, int ranges, struct err *err);
+
+static int expand_span(struct expansion *x, const struct span *s, const char *rest, const char *done,
+                       int ranges, struct err *err)
+{
+    int rc = 0;
+    struct buf b = BUF_INIT(2 * MAX_BYTES);
+    for (unsigned v = s->from; rc == 0 && v <= s->to; v++) {
+        buf_clear(&b);
+        buf_addf(&b, "%s%0*u", done, s->width, v);
+        rc = buf_check(&b, "the name", err);
+        if (rc == 0)
+            rc = expand(x, rest, buf_str(&b), ranges, err);
+    }
+    buf_release(&b);
+    return rc;
+}
+
+/* `inside` follows an opening bracket. */
+static int expand_bracket(struct expansion *x, const char *inside, const char *done, int ranges,
+                          struct err *err)
+{
+    const char *close = strchr(inside, ']');
+    if (!close)
+        return bad(x, err, "\"]\" is missing");
+    if (ranges == MAX_RANGES)
+        return bad(x, err, "more than 8 ranges");
+    for (const char *p = inside;; p++) {
+        struct span s = {0};
+        if (read_span(x, &p, &s, err) < 0)
+            return -1;
+        if (*p != ',' && *p != ']')
+            return bad(x, err, "numbers are separated by \",\" or \"-\"");
+        if (expand_span(x, &s, close + 1, done, ranges + 1, err) < 0)
+            return -1;
+        if (*p == ']')
+            return 0;
+    }
+}
+
+/* The end of the part of `s` that stands for itself: its first range or stray bracket, or its end. */
+static const char *literal_end(const char *s)
+{
+    for (;;) {
+        s += strcspn(s, "[]");
+        const char *close = *s == '[' ? strchr(s, ']') : NULL;
+        if (!close || !memchr(s, ':', (size_t)(close - s)))
+            return s;
+        s = close + 1;
+    }
+}
+
+/* Adds every name that begins with `done` and goes on with `rest`. */
+static int expand(struct expansion *x, const char *rest, const char *done, int ranges, struct err *err)
+{
+    int rc = -1;
+    const char *end = literal_end(rest);
+    struct buf b = BUF_INIT(2 * MAX_BYTES);
+    buf_adds(&b, done);
+    buf_add(&b, rest, (size_t)(end - rest));
+    if (buf_check(&b, "the name", err) < 0)
+        goto out;
+    if (*end == '[')
+        rc = expand_bracket(x, end + 1, buf_str(&b), ranges, err);
+    else if (*end)
+        bad(x, err, "\"]\" without \"[\"");
+    else if (x->names.n == x->max)
+        too_many(x, err);
+    else
+        rc = strlist_add(&x->names, buf_str(&b), err);
+out:
+    buf_release(&b);
+    return rc;
+}
+
+int range_expand(const char *text, size_t max, struct strlist *ret, struct err *err)
+{
+    struct expansion x = {.text = text, .max = max};
+    if (strlen(text) > MAX_BYTES)
+        return err_set(err, ERR_USAGE, "a name is longer than %d bytes", MAX_BYTES);
+    /* Nearly every name has no brackets, and an inventory has thousands. */
+    int rc = strpbrk(text, "[]") ? expand(&x, text, "", 0, err) : strlist_add(&x.names, text, err);
+    if (rc < 0) {
+        strlist_release(&x.names);
+        return -1;
+    }
+    *ret = x.names;
+    return 0;
+}

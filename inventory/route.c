@@ -1,0 +1,152 @@
+/*
+ * Hops come in the order they are dialled. As with ssh -J, only the first host of a list of jumps is reached
+ * by its own ProxyJump; each later one is reached through the one before it, whatever its configuration says.
+ */
+#include "inventory/inventory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "inventory/address.h"
+#include "base/banned.h"
+
+#define MAX_JUMPS 8
+
+struct walk {
+    const struct proc_limits *limits;
+    char *config; /* for `ssh -F`, the same for every hop */
+    size_t asked; /* how many hosts ssh was asked about */
+    struct route *route;
+};
+
+static int add_chain(struct walk *w, const char *address, const struct ssh_settings *settings,
+                     struct err *err);
+
+static int append(struct walk *w, struct ssh_config *c, struct err *err)
+{
+    struct ssh_config *hops = realloc(w->route->hops, (w->route->n_hops + 1) * sizeof *hops);
+    if (!hops)
+        return err_nomem(err);
+    w->route->hops = hops;
+    hops[w->route->n_hops++] = *c;
+    *c = (struct ssh_config){0};
+    return 0;
+}
+
+static int ask(struct walk *w, const char *address, const struct ssh_settings *settings,
+               struct ssh_config *ret, struct err *err)
+{
+    if (w->asked > MAX_JUMPS) {
+        err_set(err, ERR_USAGE, "more than %d jump hosts in a row", MAX_JUMPS);
+        return err_hint(err, "a ProxyJump that also holds for the jump host itself never ends: add "
+                             "\"ProxyJump none\" for that host");
+    }
+    w->asked++;
+    return ssh_config_resolve(address, settings, w->limits, ret, err);
+}
+
+/* One host of a list of jumps, in ProxyJump's form. The target's settings are not for it. */
+static int add_jump(struct walk *w, const char *spec, bool first, struct err *err)
+{
+    int rc = -1;
+    struct address a = {0};
+    struct ssh_config c = {0};
+    if (address_parse(spec, &a, err) < 0)
+        return -1;
+    struct ssh_settings settings = {.user = a.user, .port = a.port, .config = w->config};
+    if (first)
+        rc = add_chain(w, a.host, &settings, err);
+    else if (ask(w, a.host, &settings, &c, err) == 0)
+        rc = append(w, &c, err);
+    ssh_config_release(&c);
+    address_release(&a);
+    return rc;
+}
+
+static int add_jumps(struct walk *w, const char *list, struct err *err)
+{
+    int rc = 0;
+    struct strlist specs = {0};
+    if (strlist_split(&specs, list, err) < 0)
+        rc = -1;
+    for (size_t i = 0; rc == 0 && i < specs.n; i++)
+        rc = add_jump(w, specs.items[i], i == 0, err);
+    strlist_release(&specs);
+    return rc;
+}
+
+/* A host and, in front of it, whatever it is reached through. */
+static int add_chain(struct walk *w, const char *address, const struct ssh_settings *settings,
+                     struct err *err)
+{
+    int rc = -1;
+    struct ssh_config c = {0};
+    if (ask(w, address, settings, &c, err) < 0)
+        return -1;
+    if (c.proxy_jump) {
+        if (add_jumps(w, c.proxy_jump, err) < 0)
+            goto out;
+    } else if (c.proxy_command) {
+        err_set(err, ERR_USAGE, "ssh's configuration has a ProxyCommand for %s, which is not supported",
+                address);
+        err_hint(err, "use ProxyJump there, or \"jump\" under the host's \"ssh\" in the inventory");
+        goto out;
+    }
+    rc = append(w, &c, err);
+out:
+    ssh_config_release(&c);
+    return rc;
+}
+
+/* The command line's settings over the inventory's. Owns nothing. */
+static struct ssh_settings merge(const struct ssh_settings *under, const struct ssh_settings *over)
+{
+    struct ssh_settings s = *under;
+    if (!over)
+        return s;
+    if (over->user)
+        s.user = over->user;
+    if (over->port)
+        s.port = over->port;
+    if (over->identity)
+        s.identity = over->identity;
+    if (over->known_hosts)
+        s.known_hosts = over->known_hosts;
+    if (over->jump)
+        s.jump = over->jump;
+    if (over->agent)
+        s.agent = over->agent;
+    if (over->config)
+        s.config = over->config;
+    return s;
+}
+
+int route_resolve(const struct host *host, const struct ssh_settings *override,
+                  const struct proc_limits *limits, struct route *ret, struct err *err)
+{
+    struct route route = {.direct = host->direct};
+    if (host->direct) {
+        route.address = strdup(host->address);
+        if (!route.address)
+            return err_nomem(err);
+        *ret = route;
+        return 0;
+    }
+    struct ssh_settings settings = merge(&host->ssh, override);
+    struct walk w = {.limits = limits, .config = settings.config, .route = &route};
+    if (add_chain(&w, host->address, &settings, err) < 0) {
+        route_release(&route);
+        return -1;
+    }
+    *ret = route;
+    return 0;
+}
+
+void route_release(struct route *r)
+{
+    free(r->address);
+    for (size_t i = 0; i < r->n_hops; i++)
+        ssh_config_release(&r->hops[i]);
+    free(r->hops);
+    *r = (struct route){0};
+}

@@ -1,0 +1,159 @@
+#include "inventory/schema.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+const char *schema_label(const struct tree_node *value)
+{
+    return value->key ? value->key->text : "an entry";
+}
+
+static int wrong(const struct schema *s, const struct tree_node *value, const char *what, struct err *err)
+{
+    return tree_err(s->tree, value, err, "%.60s must be %s", schema_label(value), what);
+}
+
+static bool is_one_of(const char *text, const char *const words[])
+{
+    for (; *words; words++)
+        if (strcmp(text, *words) == 0)
+            return true;
+    return false;
+}
+
+/* Whether YAML would read the scalar as nothing, or as yes or no, where text is wanted. */
+static bool is_no_text(const struct tree_node *value)
+{
+    static const char *const words[] = {"",    "~",     "null", "Null",  "NULL",  "true", "True", "TRUE",
+                                        "yes", "Yes",   "YES",  "on",    "On",    "ON",   "no",   "No",
+                                        "NO",  "false", "off",  "False", "FALSE", "Off",  "OFF",  NULL};
+    return value->plain ? is_one_of(value->text, words) : !*value->text;
+}
+
+static bool has_controls(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            return true;
+    return false;
+}
+
+static int unknown_key(const struct schema *s, const struct tree_node *key, const struct schema_key *keys,
+                       struct err *err)
+{
+    char near_text[256];
+    struct nearest near = NEAREST_INIT(key->text);
+    struct buf all = BUF_INIT(400);
+    for (const struct schema_key *k = keys; k->name; k++) {
+        nearest_offer(&near, k->name);
+        buf_addf(&all, "%s%s", k == keys ? "" : ", ", k->name);
+    }
+    tree_err(s->tree, key, err, "unknown key \"%.60s\"", key->text);
+    if (near.n)
+        err_hint(err, "did you mean %s?", nearest_text(&near, near_text, sizeof near_text));
+    else
+        err_hint(err, "the keys here are %s", buf_str(&all));
+    buf_release(&all);
+    return -1;
+}
+
+int schema_settings(const struct schema *s, const struct tree_node *map, const struct schema_key *keys,
+                    void *into, struct err *err)
+{
+    for (const struct tree_node *v = map->first; v; v = v->next) {
+        if (strncmp(v->key->text, "x-", 2) == 0)
+            continue;
+        const struct schema_key *k = keys;
+        while (k->name && strcmp(k->name, v->key->text) != 0)
+            k++;
+        if (!k->name)
+            return unknown_key(s, v->key, keys, err);
+        if (k->read(s, v, into, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int schema_map(const struct schema *s, const struct tree_node *value, const char *what, struct err *err)
+{
+    if (value->kind == TREE_MAP)
+        return 0;
+    return tree_err(s->tree, value, err, "%.60s must be a mapping of %s", schema_label(value), what);
+}
+
+int schema_list(const struct schema *s, const struct tree_node *value, const char *what, struct err *err)
+{
+    if (value->kind == TREE_LIST)
+        return 0;
+    return tree_err(s->tree, value, err, "%.60s must be a list of %s", schema_label(value), what);
+}
+
+int schema_name(const struct schema *s, const struct tree_node *key, const char *what, struct err *err)
+{
+    if (text_is_name(key->text))
+        return 0;
+    tree_err(s->tree, key, err, "\"%.60s\" is no name for a %s", key->text, what);
+    return err_hint(err, "a name has letters, digits, \".\", \"_\" and \"-\", begins with a letter or digit "
+                         "and has at most 253 characters");
+}
+
+int schema_text(const struct schema *s, const struct tree_node *value, char **ret, struct err *err)
+{
+    if (value->kind != TREE_SCALAR || is_no_text(value))
+        return wrong(s, value, "text", err);
+    if (has_controls(value->text))
+        return wrong(s, value, "one line without control characters", err);
+    char *copy = strdup(value->text);
+    if (!copy)
+        return err_nomem(err);
+    free(*ret);
+    *ret = copy;
+    return 0;
+}
+
+int schema_word(const struct schema *s, const struct tree_node *value, char **ret, struct err *err)
+{
+    if (value->kind == TREE_SCALAR && (strchr(value->text, ' ') || value->text[0] == '-'))
+        return wrong(s, value, "one word that does not begin with \"-\"", err);
+    return schema_text(s, value, ret, err);
+}
+
+int schema_path(const struct schema *s, const struct tree_node *value, char **ret, struct err *err)
+{
+    char *text = NULL;
+    if (schema_text(s, value, &text, err) < 0)
+        return -1;
+    char *expanded = file_expand_home(text);
+    char *full = expanded ? file_join(s->dir, expanded) : NULL;
+    free(text);
+    free(expanded);
+    if (!full)
+        return err_nomem(err);
+    free(*ret);
+    *ret = full;
+    return 0;
+}
+
+int schema_port(const struct schema *s, const struct tree_node *value, unsigned *ret, struct err *err)
+{
+    uint64_t v = 0;
+    /* A leading zero would be octal to other readers of YAML. */
+    if (value->kind != TREE_SCALAR || !value->plain || value->text[0] == '0' ||
+        text_to_uint(value->text, 65535, &v) < 0)
+        return wrong(s, value, "a number from 1 to 65535", err);
+    *ret = (unsigned)v;
+    return 0;
+}
+
+void schema_hint_nearest(const struct names *t, const char *wanted, const char *otherwise, struct err *err)
+{
+    char text[400];
+    struct nearest near = NEAREST_INIT(wanted);
+    names_offer(t, &near);
+    if (near.n)
+        err_hint(err, "did you mean %s?", nearest_text(&near, text, sizeof text));
+    else if (otherwise)
+        err_hint(err, "%s", otherwise);
+}

@@ -1,0 +1,52 @@
+/*
+ * Reading the tree's values strictly. Every error is ERR_USAGE with file:line:column of the key or value.
+ *
+ * A mapping of settings is a table of keys, each with the function that reads its value; keys that begin with
+ * `x-` are left alone.
+ */
+#ifndef INVENTORY_SCHEMA_H
+#define INVENTORY_SCHEMA_H
+
+#include "inventory/model.h"
+#include "inventory/tree.h"
+
+struct schema {
+    const struct tree *tree;
+    const char *dir; /* the file's directory, for relative paths */
+    struct inventory *inv;
+};
+
+struct schema_key {
+    const char *name;
+    int (*read)(const struct schema *s, const struct tree_node *value, void *into, struct err *err);
+};
+
+/* Reads a mapping of settings in the file's order; `keys` ends with a NULL name. */
+int schema_settings(const struct schema *s, const struct tree_node *map, const struct schema_key *keys,
+                    void *into, struct err *err);
+
+/* Fail unless the value is a mapping or a list; `what` says of what. */
+int schema_map(const struct schema *s, const struct tree_node *value, const char *what, struct err *err);
+int schema_list(const struct schema *s, const struct tree_node *value, const char *what, struct err *err);
+
+/* A key that serves as a name (text_is_name). */
+int schema_name(const struct schema *s, const struct tree_node *key, const char *what, struct err *err);
+
+/* One line of text that is not empty; a new string takes the place of *ret. */
+int schema_text(const struct schema *s, const struct tree_node *value, char **ret, struct err *err);
+
+/* Text without blanks that does not begin with `-`: something that goes to ssh. */
+int schema_word(const struct schema *s, const struct tree_node *value, char **ret, struct err *err);
+
+/* A path: `~` is the home directory, a relative one begins at the file's directory. */
+int schema_path(const struct schema *s, const struct tree_node *value, char **ret, struct err *err);
+
+int schema_port(const struct schema *s, const struct tree_node *value, unsigned *ret, struct err *err);
+
+/* The value's own name for messages: its key, or "an entry" in a list. */
+const char *schema_label(const struct tree_node *value);
+
+/* Hints with the names of a table that are near `wanted`; without one, with `otherwise` (may be NULL). */
+void schema_hint_nearest(const struct names *t, const char *wanted, const char *otherwise, struct err *err);
+
+#endif

@@ -1,0 +1,246 @@
+/*
+ * A selection becomes hosts first, in the order they were asked for and each once, then services. Hosts
+ * outside the inventory and the service of --port are made here and kept by the inventory.
+ */
+#include "inventory/inventory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inventory/address.h"
+#include "inventory/match.h"
+#include "inventory/schema.h"
+#include "inventory/service.h"
+#include "base/banned.h"
+
+#define HOW_WITHOUT "--service NAME or --port N reaches hosts outside the inventory"
+#define HOW_TO_MAKE                                                                                          \
+    "name a host and a port, as in profgrab --host user@host --port 6060 cpu, or write "                     \
+    "$XDG_CONFIG_HOME/profgrab/inventory.yaml (~/.config without that variable)"
+
+/* The services that were asked for. */
+struct chosen {
+    const struct service **items;
+    size_t n;
+    size_t cap;
+};
+
+static int unknown(const struct inventory *inv, const char *what, const struct names *known, const char *name,
+                   struct err *err)
+{
+    char shown[120];
+    text_printable(shown, sizeof shown, name, strlen(name));
+    if (!inv->path) {
+        err_set(err, ERR_USAGE, "no inventory: %s \"%s\" is not known", what, shown);
+        return err_hint(err, "%s", HOW_TO_MAKE);
+    }
+    err_set(err, ERR_USAGE, "unknown %s \"%s\"", what, shown);
+    schema_hint_nearest(known, name, NULL, err);
+    return -1;
+}
+
+static int unknown_host(const struct inventory *inv, const char *name, struct err *err)
+{
+    char shown[120];
+    if (!inv->path)
+        return unknown(inv, "host", &inv->host_names, name, err);
+    match_unknown(inv, name, err);
+    if (!err || match_is_glob(name))
+        return -1;
+    if (names_get(&inv->group_names, name))
+        return err_hint(err, "that is a group: --group %s",
+                        text_printable(shown, sizeof shown, name, strlen(name)));
+    char near[sizeof err->hint];
+    snprintf(near, sizeof near, "%s", err->hint);
+    return err_hint(err, "%.380s%s" HOW_WITHOUT, near, *near ? " " : "");
+}
+
+static int add_made_host(struct inventory *inv, const struct address *a, struct host **ret, struct err *err)
+{
+    struct host *host = calloc(1, sizeof *host);
+    if (!host || !(host->name = address_name(a)) || !(host->address = address_text(a))) {
+        host_free(host);
+        return err_nomem(err);
+    }
+    if (hosts_add(&inv->made_hosts, host, err) < 0 ||
+        names_add(&inv->made_addresses, host->address, host, err) < 0)
+        return -1;
+    *ret = host;
+    return 0;
+}
+
+/* A host outside the inventory, the same one for the same address. */
+static int make_host(struct inventory *inv, const char *text, const struct host **ret, struct err *err)
+{
+    struct address a = {0};
+    struct host *made = NULL;
+    if (address_parse(text, &a, err) < 0)
+        return -1;
+    int rc = -1;
+    char *address = address_text(&a);
+    if (!address) {
+        err_nomem(err);
+        goto out;
+    }
+    const struct host *host = names_get(&inv->made_addresses, address);
+    if (!host && add_made_host(inv, &a, &made, err) < 0)
+        goto out;
+    *ret = host ? host : made;
+    rc = 0;
+out:
+    free(address);
+    address_release(&a);
+    return rc;
+}
+
+/* A name that is not in the inventory: an address if `allowed`, else unknown. */
+static int add_outside(struct inventory *inv, const char *text, bool allowed, struct hostset *into,
+                       struct err *err)
+{
+    const struct host *host = NULL;
+    if (!allowed || match_is_glob(text) || names_get(&inv->group_names, text))
+        return unknown_host(inv, text, err);
+    if (make_host(inv, text, &host, err) < 0)
+        return -1;
+    return hostset_add(into, host, err);
+}
+
+/* One of selection.hosts. */
+static int add_pattern(struct inventory *inv, const char *pattern, bool outside, struct hostset *into,
+                       struct err *err)
+{
+    int rc = -1;
+    struct strlist names = {0};
+    if (match_expand(pattern, &names, err) < 0)
+        return -1;
+    for (size_t i = 0; i < names.n; i++) {
+        bool found = false;
+        const char *name = names.items[i];
+        if (match_name(inv, name, into, &found, err) < 0)
+            goto out;
+        if (!found && add_outside(inv, name, outside, into, err) < 0)
+            goto out;
+    }
+    rc = 0;
+out:
+    strlist_release(&names);
+    return rc;
+}
+
+static int add_group(const struct inventory *inv, const char *name, struct hostset *into, struct err *err)
+{
+    const struct group *group = names_get(&inv->group_names, name);
+    if (!group)
+        return unknown(inv, "group", &inv->group_names, name, err);
+    if (!group->members.n)
+        return err_set(err, ERR_USAGE, "group \"%s\" has no hosts", name);
+    return match_group(group, into, err);
+}
+
+static int choose(struct chosen *chosen, const struct service *service, struct err *err)
+{
+    for (size_t i = 0; i < chosen->n; i++)
+        if (strcmp(chosen->items[i]->name, service->name) == 0)
+            return 0;
+    if (array_reserve((void **)&chosen->items, &chosen->cap, chosen->n + 1, sizeof *chosen->items, err) < 0)
+        return -1;
+    chosen->items[chosen->n++] = service;
+    return 0;
+}
+
+/* The service of --port, the same one for the same port. */
+static int port_service(struct inventory *inv, unsigned port, const struct service **ret, struct err *err)
+{
+    char name[32];
+    for (size_t i = 0; i < inv->made_services.n; i++)
+        if (inv->made_services.items[i]->port == port) {
+            *ret = inv->made_services.items[i];
+            return 0;
+        }
+    snprintf(name, sizeof name, "port-%u", port);
+    struct service *service = service_new(name, port);
+    if (!service)
+        return err_nomem(err);
+    if (services_add(&inv->made_services, service, err) < 0)
+        return -1;
+    *ret = service;
+    return 0;
+}
+
+static int choose_services(struct inventory *inv, const struct selection *sel, struct chosen *ret,
+                           struct err *err)
+{
+    const struct service *service = NULL;
+    for (size_t i = 0; i < sel->services.n; i++) {
+        service = names_get(&inv->service_names, sel->services.items[i]);
+        if (!service)
+            return unknown(inv, "service", &inv->service_names, sel->services.items[i], err);
+        if (choose(ret, service, err) < 0)
+            return -1;
+    }
+    if (!sel->port)
+        return 0;
+    if (port_service(inv, sel->port, &service, err) < 0)
+        return -1;
+    return choose(ret, service, err);
+}
+
+static int choose_hosts(struct inventory *inv, const struct selection *sel, struct hostset *ret,
+                        struct err *err)
+{
+    bool outside = sel->port || sel->services.n;
+    for (size_t i = 0; i < sel->hosts.n; i++)
+        if (add_pattern(inv, sel->hosts.items[i], outside, ret, err) < 0)
+            return -1;
+    for (size_t i = 0; i < sel->groups.n; i++)
+        if (add_group(inv, sel->groups.items[i], ret, err) < 0)
+            return -1;
+    if (ret->n)
+        return 0;
+    err_set(err, ERR_USAGE, "no host is named");
+    return err_hint(err, "--host NAME or --group NAME; profgrab hosts lists them");
+}
+
+static int add_targets(struct targets *t, const struct host *host, const struct chosen *chosen,
+                       struct err *err)
+{
+    size_t n = chosen->n ? chosen->n : host->n_services;
+    if (n == 0) {
+        err_set(err, ERR_USAGE, "host \"%s\" has no services", host->name);
+        return err_hint(err, "--service NAME or --port N says what to fetch there");
+    }
+    if (array_reserve((void **)&t->items, &t->cap, t->n + n, sizeof *t->items, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        t->items[t->n++] =
+            (struct target){.host = host, .service = chosen->n ? chosen->items[i] : host->services[i]};
+    return 0;
+}
+
+int inventory_select(struct inventory *inv, const struct selection *sel, struct targets *ret, struct err *err)
+{
+    int rc = -1;
+    struct hostset hosts = {0};
+    struct chosen chosen = {0};
+    struct targets targets = {0};
+    if (choose_services(inv, sel, &chosen, err) < 0 || choose_hosts(inv, sel, &hosts, err) < 0)
+        goto out;
+    for (size_t i = 0; i < hosts.n; i++)
+        if (add_targets(&targets, hosts.items[i], &chosen, err) < 0)
+            goto out;
+    *ret = targets;
+    targets = (struct targets){0};
+    rc = 0;
+out:
+    hostset_release(&hosts);
+    free(chosen.items);
+    targets_release(&targets);
+    return rc;
+}
+
+void targets_release(struct targets *t)
+{
+    free(t->items);
+    *t = (struct targets){0};
+}

@@ -1,0 +1,49 @@
+/*
+ * A YAML file as a tree whose every node knows its line and column.
+ *
+ * It is made from libyaml's events, and refuses what an inventory has no use for: anchors, aliases, tags,
+ * more than one document, keys that are no scalars, repeated keys, NUL characters. At most 8 MB and 16
+ * levels; the depth is checked at every event, since libyaml becomes slow on deep nesting.
+ *
+ * Every error is ERR_USAGE and begins with file:line:column, both counted from 1, columns in characters.
+ */
+#ifndef INVENTORY_TREE_H
+#define INVENTORY_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/base.h"
+
+#define TREE_MAX_BYTES ((size_t)8 << 20)
+#define TREE_MAX_DEPTH 16
+
+enum tree_kind { TREE_SCALAR, TREE_LIST, TREE_MAP };
+
+struct tree_node {
+    enum tree_kind kind;
+    bool plain;                  /* a scalar without quotes, neither `|` nor `>` */
+    size_t line, column;         /* where it begins, from 1 */
+    const char *text;            /* of a scalar */
+    const struct tree_node *key; /* of a value in a mapping: the scalar in front of it */
+    struct tree_node *first;     /* what a list or a mapping holds, in the order of the file */
+    struct tree_node *next;      /* the next one in the same list or mapping */
+};
+
+struct tree;
+
+/* `name` stands in the messages; it is copied, and so is whatever is needed of the bytes. */
+int tree_parse(const char *name, const void *p, size_t n, struct tree **ret, struct err *err);
+void tree_free(struct tree *t);
+
+const struct tree_node *tree_root(const struct tree *t);
+const char *tree_name(const struct tree *t);
+
+/* Sets `FILE:LINE:COLUMN: message` for that node. The text is made printable. */
+int tree_err(const struct tree *t, const struct tree_node *at, struct err *err, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Puts `FILE:LINE:COLUMN: ` in front of an error that is already set. */
+int tree_err_wrap(const struct tree *t, const struct tree_node *at, struct err *err);
+
+#endif
