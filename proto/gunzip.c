@@ -1,0 +1,156 @@
+/*
+ * zlib does the work (inflate in gzip mode reads headers, CRCs and lengths); what is ours is the walk from
+ * member to member, what may stand behind the last one (zeros, as tapes and some servers pad), and the limit.
+ */
+#include "proto/proto.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "base/banned.h"
+
+#define OUT_SIZE 65536
+
+enum place {
+    START,   /* nothing read yet */
+    MEMBER,  /* inside a member */
+    BEHIND,  /* a member has ended well; another may begin */
+    PADDING, /* zeros behind the last member */
+};
+
+struct gunzip {
+    gunzip_sink_fn *sink;
+    void *ctx;
+    z_stream stream;
+    enum place place;
+    uint64_t taken; /* compressed bytes, over all members */
+    uint64_t given; /* inflated bytes, over all members */
+    uint64_t max_bytes;
+    bool failed;
+    struct err why; /* every later call says it again */
+    unsigned char out[OUT_SIZE];
+};
+
+struct gunzip *gunzip_new(gunzip_sink_fn *sink, void *ctx, uint64_t max_bytes, struct err *err)
+{
+    struct gunzip *z = calloc(1, sizeof *z);
+    if (!z) {
+        err_nomem(err);
+        return NULL;
+    }
+    z->sink = sink;
+    z->ctx = ctx;
+    z->max_bytes = max_bytes;
+    /* 15: the largest window; 16: gzip's header and trailer and no other. */
+    if (inflateInit2(&z->stream, 15 + 16) != Z_OK) {
+        free(z);
+        err_nomem(err);
+        return NULL;
+    }
+    return z;
+}
+
+void gunzip_free(struct gunzip *z)
+{
+    if (!z)
+        return;
+    inflateEnd(&z->stream);
+    free(z);
+}
+
+/* Hands on what lies in `out`. */
+static int deliver(struct gunzip *z, size_t n, struct err *err)
+{
+    if (n == 0)
+        return 0;
+    if (n > z->max_bytes - z->given)
+        return err_set(err, ERR_FAILED, "inflates to more than %llu bytes", (unsigned long long)z->max_bytes);
+    z->given += n;
+    return z->sink(z->ctx, z->out, n, err);
+}
+
+static int inflate_error(const struct gunzip *z, int rc, struct err *err)
+{
+    if (rc == Z_MEM_ERROR)
+        return err_nomem(err);
+    return err_set(err, ERR_FAILED, "at byte %llu: the gzip data is broken: %s", (unsigned long long)z->taken,
+                   z->stream.msg ? z->stream.msg : "no reason given");
+}
+
+/* Inflates up to the end of the member or of the n bytes. */
+static int member_feed(struct gunzip *z, const unsigned char *p, size_t n, size_t *ret_used, struct err *err)
+{
+    uInt piece = n > UINT_MAX ? UINT_MAX : (uInt)n;
+    int rc = Z_OK;
+    z->stream.next_in = (unsigned char *)p;
+    z->stream.avail_in = piece;
+    do {
+        uInt before = z->stream.avail_in;
+        z->stream.next_out = z->out;
+        z->stream.avail_out = OUT_SIZE;
+        rc = inflate(&z->stream, Z_NO_FLUSH);
+        z->taken += before - z->stream.avail_in;
+        /* Z_BUF_ERROR only says that nothing is left to do. */
+        if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR)
+            return inflate_error(z, rc, err);
+        if (deliver(z, OUT_SIZE - z->stream.avail_out, err))
+            return -1;
+    } while (rc != Z_STREAM_END && (z->stream.avail_in > 0 || z->stream.avail_out == 0));
+    if (rc == Z_STREAM_END)
+        z->place = BEHIND;
+    *ret_used = piece - z->stream.avail_in;
+    return 0;
+}
+
+/* Takes zeros. */
+static int padding_feed(struct gunzip *z, const unsigned char *p, size_t n, struct err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i])
+            return err_set(err, ERR_FAILED, "at byte %llu: garbage behind the end of the gzip data",
+                           (unsigned long long)(z->taken + i));
+    z->taken += n;
+    return 0;
+}
+
+static int feed(struct gunzip *z, const unsigned char *p, size_t n, struct err *err)
+{
+    while (n > 0) {
+        if (z->place == BEHIND && *p == 0x1f && inflateReset(&z->stream) == Z_OK)
+            z->place = MEMBER;
+        else if (z->place == BEHIND)
+            z->place = PADDING;
+        else if (z->place == START)
+            z->place = MEMBER;
+        if (z->place == PADDING)
+            return padding_feed(z, p, n, err);
+        size_t used = 0;
+        if (member_feed(z, p, n, &used, err))
+            return -1;
+        p += used;
+        n -= used;
+    }
+    return 0;
+}
+
+int gunzip_feed(struct gunzip *z, const void *p, size_t n, struct err *err)
+{
+    if (!z->failed && feed(z, p, n, &z->why))
+        z->failed = true;
+    if (z->failed && err)
+        *err = z->why;
+    return z->failed ? -1 : 0;
+}
+
+int gunzip_finish(struct gunzip *z, struct err *err)
+{
+    if (gunzip_feed(z, "", 0, err))
+        return -1;
+    if (z->place == START)
+        return err_set(err, ERR_FAILED, "there is no gzip data");
+    if (z->place == MEMBER)
+        return err_set(err, ERR_FAILED, "cut off inside gzip data after %llu bytes",
+                       (unsigned long long)z->taken);
+    return 0;
+}

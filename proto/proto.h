@@ -1,0 +1,71 @@
+/*
+ * Profiles on the wire: profile.proto, gzip, execution traces, read as a stream in constant memory.
+ *
+ * Sources: google/pprof proto/profile.proto; RFC 1952 (gzip); Go's internal/trace/version.
+ */
+#ifndef PROTO_PROTO_H
+#define PROTO_PROTO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+/* ---- gzip ---------------------------------------------------------------------------------------------- */
+
+/*
+ * Inflates a gzip file of one or more members, fed in pieces of any size, and checks each member's CRC and
+ * length. What comes out goes to a callback; -1 from it stops and is returned with err as the callback left it.
+ */
+typedef int gunzip_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
+struct gunzip;
+/* `max_bytes`: more than that inflated is an error, so that a bomb ends here. */
+struct gunzip *gunzip_new(gunzip_sink_fn *sink, void *ctx, uint64_t max_bytes, struct err *err);
+void gunzip_free(struct gunzip *z);
+int gunzip_feed(struct gunzip *z, const void *p, size_t n, struct err *err);
+/* Says whether the file ended where a gzip file may end. */
+int gunzip_finish(struct gunzip *z, struct err *err);
+
+/* ---- profile ------------------------------------------------------------------------------------------- */
+
+#define PROFILE_MAX_SAMPLE_TYPES 16
+
+struct profile_sample_type {
+    char type[64]; /* "cpu", "inuse_space"; made printable */
+    char unit[64]; /* "nanoseconds", "bytes" */
+    int64_t total; /* sum over all samples, saturating */
+};
+
+/* What a look at the whole profile tells without keeping it. */
+struct profile_summary {
+    uint64_t samples;
+    uint64_t locations;
+    uint64_t functions;
+    uint64_t mappings;
+    struct profile_sample_type types[PROFILE_MAX_SAMPLE_TYPES];
+    size_t n_types;
+    int64_t time_ns;
+    int64_t duration_ns;
+    int64_t period;
+    char build_id[128]; /* of the first mapping; empty if it has none */
+};
+
+/*
+ * Reads an uncompressed profile.proto message fed in pieces of any size: wire format, nested messages, packed
+ * and unpacked fields, one value per sample type in every sample, string indices inside the table, an empty
+ * first string. Constant memory: no message is kept whole.
+ */
+struct profile_scan;
+struct profile_scan *profile_scan_new(struct err *err);
+void profile_scan_free(struct profile_scan *s);
+int profile_scan_feed(struct profile_scan *s, const void *p, size_t n, struct err *err);
+int profile_scan_finish(struct profile_scan *s, struct profile_summary *ret, struct err *err);
+
+/* ---- execution traces ---------------------------------------------------------------------------------- */
+
+#define TRACE_HEADER_SIZE 16
+/* The 16 bytes a trace begins with (`go 1.22 trace\0\0\0`). *ret_minor is the 22. -1 if they are none. */
+int trace_header(const void *p, size_t n, unsigned *ret_minor, struct err *err);
+
+#endif

@@ -1,0 +1,622 @@
+/*
+ * A push parser. Between two pieces it keeps where it is and nothing else: the number in progress, the
+ * messages that are open (three deep at most), the string that is passing by. Places are offsets from the
+ * beginning of the profile, so that the end of a message is one comparison.
+ *
+ * A field is a tag, then a number, or a length and a region: a message (opened), a string, packed numbers or
+ * bytes to skip. What each field is for stands in one table.
+ *
+ * Names are indices into a string table that usually comes last: strings that are wanted are kept when they
+ * pass. Encoders may also write the table first, so its beginning is kept in any case.
+ */
+#include "proto/proto.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+#define HEAD_SIZE 65536 /* of the string table */
+#define TEXT_SIZE 127   /* kept of a string: what fits profile_summary.build_id */
+#define MAX_NAMES (2 * PROFILE_MAX_SAMPLE_TYPES + 1)
+#define MAX_FIELD 16
+#define VARINT_MAX_SHIFT 70 /* 10 bytes of 7 bits */
+#define LENGTH_MAX_SHIFT 35 /* 5 bytes of 7 bits, for lengths and tags */
+
+enum kind {
+    PROFILE,
+    SAMPLE_TYPE,
+    PERIOD_TYPE,
+    SAMPLE,
+    LABEL,
+    MAPPING,
+    LOCATION,
+    LINE,
+    FUNCTION,
+    KINDS,
+};
+
+static const char *const kind_names[] = {
+    [PROFILE] = "the profile",
+    [SAMPLE_TYPE] = "a sample type",
+    [PERIOD_TYPE] = "the period type",
+    [SAMPLE] = "a sample",
+    [LABEL] = "a label",
+    [MAPPING] = "a mapping",
+    [LOCATION] = "a location",
+    [LINE] = "a line",
+    [FUNCTION] = "a function",
+};
+
+/* What a field is for. The order says which wire types it may have. */
+enum role {
+    UNKNOWN, /* any wire type, skipped */
+    NUMBER,  /* from here on a number */
+    INDEX,   /* of a string */
+    TYPE_INDEX,
+    UNIT_INDEX,
+    BUILD_ID_INDEX,
+    TIME,
+    DURATION,
+    PERIOD,
+    NUMBERS, /* from here on numbers, packed or not */
+    INDEXES,
+    VALUES,
+    STRING,  /* from here on a length and a region */
+    MESSAGE, /* + its kind */
+};
+
+static const unsigned char fields[KINDS][MAX_FIELD] = {
+    [PROFILE] = {[1] = MESSAGE + SAMPLE_TYPE,
+                 [2] = MESSAGE + SAMPLE,
+                 [3] = MESSAGE + MAPPING,
+                 [4] = MESSAGE + LOCATION,
+                 [5] = MESSAGE + FUNCTION,
+                 [6] = STRING,
+                 [7] = INDEX,
+                 [8] = INDEX,
+                 [9] = TIME,
+                 [10] = DURATION,
+                 [11] = MESSAGE + PERIOD_TYPE,
+                 [12] = PERIOD,
+                 [13] = INDEXES,
+                 [14] = INDEX,
+                 [15] = INDEX},
+    [SAMPLE_TYPE] = {[1] = TYPE_INDEX, [2] = UNIT_INDEX},
+    [PERIOD_TYPE] = {[1] = INDEX, [2] = INDEX},
+    [SAMPLE] = {[1] = NUMBERS, [2] = VALUES, [3] = MESSAGE + LABEL},
+    [LABEL] = {[1] = INDEX, [2] = INDEX, [3] = NUMBER, [4] = INDEX},
+    [MAPPING] = {[1] = NUMBER,
+                 [2] = NUMBER,
+                 [3] = NUMBER,
+                 [4] = NUMBER,
+                 [5] = INDEX,
+                 [6] = BUILD_ID_INDEX,
+                 [7] = NUMBER,
+                 [8] = NUMBER,
+                 [9] = NUMBER,
+                 [10] = NUMBER},
+    [LOCATION] = {[1] = NUMBER, [2] = NUMBER, [3] = NUMBER, [4] = MESSAGE + LINE, [5] = NUMBER},
+    [LINE] = {[1] = NUMBER, [2] = NUMBER, [3] = NUMBER},
+    [FUNCTION] = {[1] = NUMBER, [2] = INDEX, [3] = INDEX, [4] = INDEX, [5] = NUMBER},
+};
+
+enum wire { WIRE_NUMBER = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 };
+
+enum state {
+    AT_TAG,
+    AT_NUMBER,
+    AT_LENGTH,
+    IN_PACKED,
+    IN_STRING,
+    IN_SKIPPED,
+};
+
+/* A string somebody wants. */
+struct name {
+    uint64_t index;
+    bool found;
+    size_t len;
+    char text[TEXT_SIZE];
+};
+
+struct profile_scan {
+    /* the piece being read, and the offset of its next byte */
+    const unsigned char *p;
+    const unsigned char *end;
+    uint64_t at;
+
+    enum state state;
+    unsigned role;    /* of the field being read */
+    uint64_t item_at; /* where that field began */
+    uint64_t number;  /* the number in progress: its low `shift` bits are known */
+    unsigned shift;
+    uint64_t region_end; /* in the IN_ states */
+    struct {
+        enum kind kind;
+        uint64_t end;
+    } open[3]; /* profile, sample or location, label or line */
+    unsigned depth;
+
+    struct profile_summary sum;
+    int64_t totals[PROFILE_MAX_SAMPLE_TYPES];
+    struct {
+        uint64_t at;
+        uint64_t values;
+    } sample, first_sample, odd_sample; /* the one being read, the first, the first unlike it */
+
+    uint64_t strings;
+    uint64_t index_max; /* the highest index seen, and where */
+    uint64_t index_max_at;
+    struct name names[MAX_NAMES]; /* type and unit of each sample type, the build id */
+    char text[TEXT_SIZE];         /* of the string that is passing by */
+    size_t text_len;
+    unsigned char head[HEAD_SIZE]; /* the first strings: a byte with the length, then the text */
+    size_t head_len;
+    uint64_t head_strings;
+
+    bool failed;
+    struct err why; /* every later call says it again */
+};
+
+#define BUILD_ID_NAME (MAX_NAMES - 1)
+
+struct profile_scan *profile_scan_new(struct err *err)
+{
+    struct profile_scan *s = calloc(1, sizeof *s);
+    if (!s) {
+        err_nomem(err);
+        return NULL;
+    }
+    s->open[0].kind = PROFILE;
+    s->open[0].end = UINT64_MAX;
+    return s;
+}
+
+void profile_scan_free(struct profile_scan *s)
+{
+    free(s);
+}
+
+#define AT "at byte %llu: "
+
+static unsigned long long item_at(const struct profile_scan *s)
+{
+    return s->item_at;
+}
+
+/* ---- strings and names --------------------------------------------------------------------------------- */
+
+static void string_text(struct profile_scan *s, const void *p, size_t n)
+{
+    size_t room = TEXT_SIZE - s->text_len;
+    if (n > room)
+        n = room;
+    memcpy(s->text + s->text_len, p, n);
+    s->text_len += n;
+}
+
+/* The string has passed: puts it into the head, or into the names that want it. */
+static void string_end(struct profile_scan *s)
+{
+    uint64_t index = s->strings++;
+    if (s->head_strings == index && s->text_len + 1 <= HEAD_SIZE - s->head_len) {
+        s->head[s->head_len++] = (unsigned char)s->text_len;
+        memcpy(s->head + s->head_len, s->text, s->text_len);
+        s->head_len += s->text_len;
+        s->head_strings++;
+        return;
+    }
+    for (size_t i = 0; i < MAX_NAMES; i++)
+        if (s->names[i].index == index) {
+            s->names[i].found = true;
+            s->names[i].len = s->text_len;
+            memcpy(s->names[i].text, s->text, s->text_len);
+        }
+}
+
+/* "?" if the string passed before anybody wanted it. */
+static void name_text(const struct profile_scan *s, size_t i, char *dst, size_t cap)
+{
+    const struct name *name = &s->names[i];
+    const char *text = name->found ? name->text : "?";
+    size_t len = name->found ? name->len : 1;
+    if (name->index < s->head_strings) {
+        const unsigned char *head = s->head;
+        for (uint64_t k = 0; k < name->index; k++)
+            head += 1 + *head;
+        text = (const char *)head + 1;
+        len = *head;
+    }
+    text_printable(dst, cap, text, len);
+}
+
+/* ---- what the fields say ------------------------------------------------------------------------------- */
+
+static int index_seen(struct profile_scan *s, uint64_t index, struct err *err)
+{
+    if (index > INT64_MAX)
+        return err_set(err, ERR_FAILED, AT "%s has the string index %lld", item_at(s),
+                       kind_names[s->open[s->depth].kind], (long long)index);
+    if (index > s->index_max) {
+        s->index_max = index;
+        s->index_max_at = s->item_at;
+    }
+    return 0;
+}
+
+static void value_seen(struct profile_scan *s, int64_t value)
+{
+    uint64_t i = s->sample.values++;
+    if (i >= PROFILE_MAX_SAMPLE_TYPES)
+        return;
+    if (__builtin_add_overflow(s->totals[i], value, &s->totals[i]))
+        s->totals[i] = value < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static int number_seen(struct profile_scan *s, uint64_t number, struct err *err)
+{
+    switch (s->role) {
+    case VALUES:
+        value_seen(s, (int64_t)number);
+        return 0;
+    case TIME:
+        s->sum.time_ns = (int64_t)number;
+        return 0;
+    case DURATION:
+        s->sum.duration_ns = (int64_t)number;
+        return 0;
+    case PERIOD:
+        s->sum.period = (int64_t)number;
+        return 0;
+    case TYPE_INDEX:
+        s->names[2 * s->sum.n_types - 2].index = number;
+        return index_seen(s, number, err);
+    case UNIT_INDEX:
+        s->names[2 * s->sum.n_types - 1].index = number;
+        return index_seen(s, number, err);
+    case BUILD_ID_INDEX:
+        if (s->sum.mappings == 1)
+            s->names[BUILD_ID_NAME].index = number;
+        return index_seen(s, number, err);
+    case INDEX:
+    case INDEXES:
+        return index_seen(s, number, err);
+    default:
+        return 0;
+    }
+}
+
+static int message_begin(struct profile_scan *s, enum kind kind, struct err *err)
+{
+    switch (kind) {
+    case SAMPLE_TYPE:
+        if (s->sum.n_types == PROFILE_MAX_SAMPLE_TYPES)
+            return err_set(err, ERR_FAILED, AT "more than %d sample types", item_at(s),
+                           PROFILE_MAX_SAMPLE_TYPES);
+        s->sum.n_types++;
+        break;
+    case SAMPLE:
+        s->sum.samples++;
+        s->sample.at = s->item_at;
+        s->sample.values = 0;
+        break;
+    case MAPPING:
+        s->sum.mappings++;
+        break;
+    case LOCATION:
+        s->sum.locations++;
+        break;
+    case FUNCTION:
+        s->sum.functions++;
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+/* The sample types may come behind the samples, so that what is remembered is judged at the end. */
+static void message_end(struct profile_scan *s, enum kind kind)
+{
+    if (kind != SAMPLE)
+        return;
+    if (s->sum.samples == 1)
+        s->first_sample = s->sample;
+    else if (s->sample.values != s->first_sample.values && s->odd_sample.at == 0)
+        s->odd_sample = s->sample;
+}
+
+/* ---- the wire ------------------------------------------------------------------------------------------ */
+
+/* How much of the piece lies before that offset. */
+static inline size_t piece_left(const struct profile_scan *s, uint64_t limit)
+{
+    size_t n = (size_t)(s->end - s->p);
+    return n > limit - s->at ? (size_t)(limit - s->at) : n;
+}
+
+static int number_too_long(const struct profile_scan *s, struct err *err)
+{
+    return err_set(err, ERR_FAILED, AT "a number of more than 10 bytes", item_at(s));
+}
+
+static int number_cut(const struct profile_scan *s, struct err *err)
+{
+    return err_set(err, ERR_FAILED, AT "a number goes on behind the end of %s", item_at(s),
+                   kind_names[s->open[s->depth].kind]);
+}
+
+/* Reads on in the number in progress, which must end before `limit`. When *ret_done, it is in s->number. */
+static inline int varint_read(struct profile_scan *s, uint64_t limit, bool *ret_done, struct err *err)
+{
+    const unsigned char *p = s->p;
+    size_t n = piece_left(s, limit);
+    if (n > 0 && s->shift == 0 && *p < 0x80) { /* most of them are one byte */
+        s->number = *p;
+        s->shift = 7;
+        s->p++;
+        s->at++;
+        *ret_done = true;
+        return 0;
+    }
+    uint64_t number = s->number;
+    unsigned shift = s->shift;
+    bool done = false;
+    for (size_t i = 0; i < n && !done && shift < VARINT_MAX_SHIFT; i++) {
+        number |= (uint64_t)(*p & 0x7f) << shift;
+        shift += 7;
+        done = *p++ < 0x80;
+    }
+    s->at += (uint64_t)(p - s->p);
+    s->p = p;
+    s->number = number;
+    s->shift = shift;
+    *ret_done = done;
+    if (!done && shift >= VARINT_MAX_SHIFT)
+        return number_too_long(s, err);
+    if (!done && s->at == limit)
+        return number_cut(s, err);
+    return 0;
+}
+
+/* The number was used: the next thing is `state`. */
+static void number_done(struct profile_scan *s, enum state state)
+{
+    s->number = 0;
+    s->shift = 0;
+    s->state = state;
+}
+
+static int region_begin(struct profile_scan *s, enum state state, uint64_t n, struct err *err)
+{
+    uint64_t left = s->open[s->depth].end - s->at;
+    if (n > left)
+        return err_set(err, ERR_FAILED, AT "a field of %llu bytes where %s has %llu left", item_at(s),
+                       (unsigned long long)n, kind_names[s->open[s->depth].kind], (unsigned long long)left);
+    s->region_end = s->at + n;
+    number_done(s, state);
+    return 0;
+}
+
+static bool wire_fits(unsigned role, unsigned wire)
+{
+    switch (wire) {
+    case WIRE_NUMBER:
+        return role < STRING;
+    case WIRE_LENGTH:
+        return role == UNKNOWN || role >= NUMBERS;
+    case WIRE_FIXED32:
+    case WIRE_FIXED64:
+        return role == UNKNOWN;
+    default:
+        return false; /* groups, and two types that do not exist */
+    }
+}
+
+static int tag_read(struct profile_scan *s, struct err *err)
+{
+    bool done = false;
+    if (s->shift == 0)
+        s->item_at = s->at;
+    if (varint_read(s, s->open[s->depth].end, &done, err))
+        return -1;
+    if (!done)
+        return 0;
+    uint64_t field = s->number >> 3;
+    unsigned wire = s->number & 7;
+    enum kind kind = s->open[s->depth].kind;
+    if (s->number > UINT32_MAX || s->shift > LENGTH_MAX_SHIFT || field == 0)
+        return err_set(err, ERR_FAILED, AT "%s has a field with a bad number", item_at(s), kind_names[kind]);
+    s->role = field < MAX_FIELD ? fields[kind][field] : UNKNOWN;
+    if (!wire_fits(s->role, wire))
+        return err_set(err, ERR_FAILED, AT "field %u of %s has wire type %u", item_at(s), (unsigned)field,
+                       kind_names[kind], wire);
+    if (wire == WIRE_FIXED32 || wire == WIRE_FIXED64)
+        return region_begin(s, IN_SKIPPED, wire == WIRE_FIXED32 ? 4 : 8, err);
+    number_done(s, wire == WIRE_NUMBER ? AT_NUMBER : AT_LENGTH);
+    return 0;
+}
+
+static int number_read(struct profile_scan *s, struct err *err)
+{
+    bool done = false;
+    if (varint_read(s, s->open[s->depth].end, &done, err))
+        return -1;
+    if (!done)
+        return 0;
+    if (number_seen(s, s->number, err))
+        return -1;
+    number_done(s, AT_TAG);
+    return 0;
+}
+
+/* Nobody looks at most packed numbers, the stacks: here only their lengths are checked. */
+static int packed_skip(struct profile_scan *s, struct err *err)
+{
+    size_t n = piece_left(s, s->region_end);
+    const unsigned char *p = s->p, *end = p + n;
+    unsigned shift = s->shift;
+    for (; p < end && shift < VARINT_MAX_SHIFT; p++)
+        shift = (shift + 7) & (0u - (*p >> 7)); /* 0 at a last byte; no branch, they are too random */
+    s->shift = shift;
+    s->at += (uint64_t)(p - s->p);
+    s->p = p;
+    if (shift >= VARINT_MAX_SHIFT)
+        return number_too_long(s, err);
+    if (shift > 0 && s->at == s->region_end)
+        return number_cut(s, err);
+    return 0;
+}
+
+static int packed_read(struct profile_scan *s, struct err *err)
+{
+    if (s->role == NUMBERS)
+        return packed_skip(s, err);
+    while (piece_left(s, s->region_end) > 0) {
+        bool done = false;
+        if (varint_read(s, s->region_end, &done, err))
+            return -1;
+        if (done && number_seen(s, s->number, err))
+            return -1;
+        if (done)
+            number_done(s, IN_PACKED);
+    }
+    return 0;
+}
+
+static int message_open(struct profile_scan *s, enum kind kind, uint64_t n, struct err *err)
+{
+    if (message_begin(s, kind, err) || region_begin(s, AT_TAG, n, err))
+        return -1;
+    s->depth++;
+    s->open[s->depth].kind = kind;
+    s->open[s->depth].end = s->region_end;
+    return 0;
+}
+
+static int length_read(struct profile_scan *s, struct err *err)
+{
+    bool done = false;
+    if (varint_read(s, s->open[s->depth].end, &done, err))
+        return -1;
+    if (!done)
+        return 0;
+    uint64_t n = s->number;
+    if (s->shift > LENGTH_MAX_SHIFT || n > INT32_MAX - 5)
+        return err_set(err, ERR_FAILED, AT "a field of more than 2 GiB", item_at(s));
+    if (s->role >= MESSAGE)
+        return message_open(s, (enum kind)(s->role - MESSAGE), n, err);
+    if (s->role == UNKNOWN)
+        return region_begin(s, IN_SKIPPED, n, err);
+    if (s->role != STRING)
+        return region_begin(s, IN_PACKED, n, err);
+    if (s->strings == 0 && n > 0)
+        return err_set(err, ERR_FAILED, AT "the first string is not empty", item_at(s));
+    s->text_len = 0;
+    return region_begin(s, IN_STRING, n, err);
+}
+
+/* Takes what there is of a string or of something skipped. */
+static void region_read(struct profile_scan *s)
+{
+    size_t n = piece_left(s, s->region_end);
+    if (s->state == IN_STRING)
+        string_text(s, s->p, n);
+    s->p += n;
+    s->at += n;
+}
+
+/* Ends the region and the messages whose last byte was read. */
+static void settle(struct profile_scan *s)
+{
+    if (s->state >= IN_PACKED && s->at == s->region_end) {
+        if (s->state == IN_STRING)
+            string_end(s);
+        s->state = AT_TAG;
+    }
+    while (s->state == AT_TAG && s->shift == 0 && s->at == s->open[s->depth].end) {
+        message_end(s, s->open[s->depth].kind);
+        s->depth--;
+    }
+}
+
+static int step(struct profile_scan *s, struct err *err)
+{
+    switch (s->state) {
+    case AT_TAG:
+        return tag_read(s, err);
+    case AT_NUMBER:
+        return number_read(s, err);
+    case AT_LENGTH:
+        return length_read(s, err);
+    case IN_PACKED:
+        return packed_read(s, err);
+    default:
+        region_read(s);
+        return 0;
+    }
+}
+
+int profile_scan_feed(struct profile_scan *s, const void *p, size_t n, struct err *err)
+{
+    s->p = p;
+    s->end = s->p + n;
+    while (!s->failed && s->p < s->end) {
+        if (step(s, &s->why))
+            s->failed = true;
+        else
+            settle(s);
+    }
+    if (s->failed && err)
+        *err = s->why;
+    return s->failed ? -1 : 0;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------- */
+
+static int check_values(const struct profile_scan *s, struct err *err)
+{
+    uint64_t at = s->first_sample.at, values = s->first_sample.values;
+    if (s->sum.samples == 0)
+        return 0;
+    if (values == s->sum.n_types) {
+        if (s->odd_sample.at == 0)
+            return 0;
+        at = s->odd_sample.at;
+        values = s->odd_sample.values;
+    }
+    return err_set(err, ERR_FAILED, AT "a sample has %llu values, the profile has %zu sample types",
+                   (unsigned long long)at, (unsigned long long)values, s->sum.n_types);
+}
+
+static int check_whole(const struct profile_scan *s, struct err *err)
+{
+    if (s->state != AT_TAG || s->shift > 0 || s->depth > 0)
+        return err_set(err, ERR_FAILED, "cut off inside %s after %llu bytes",
+                       kind_names[s->open[s->depth].kind], (unsigned long long)s->at);
+    if (s->sum.n_types == 0)
+        return err_set(err, ERR_FAILED, "the profile has no sample types");
+    if (s->strings == 0)
+        return err_set(err, ERR_FAILED, "the profile has no strings");
+    if (s->index_max >= s->strings)
+        return err_set(err, ERR_FAILED, AT "string %llu is wanted, the profile has %llu strings",
+                       (unsigned long long)s->index_max_at, (unsigned long long)s->index_max,
+                       (unsigned long long)s->strings);
+    return check_values(s, err);
+}
+
+int profile_scan_finish(struct profile_scan *s, struct profile_summary *ret, struct err *err)
+{
+    if (profile_scan_feed(s, "", 0, err) || check_whole(s, err))
+        return -1;
+    *ret = s->sum;
+    for (size_t i = 0; i < ret->n_types; i++) {
+        struct profile_sample_type *type = &ret->types[i];
+        name_text(s, 2 * i, type->type, sizeof type->type);
+        name_text(s, 2 * i + 1, type->unit, sizeof type->unit);
+        type->total = s->totals[i];
+    }
+    name_text(s, BUILD_ID_NAME, ret->build_id, sizeof ret->build_id);
+    return 0;
+}
