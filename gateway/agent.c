@@ -1,0 +1,176 @@
+#include "gateway/agent.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/banned.h"
+
+#define MESSAGE_MAX (256u << 10)
+#define KEYS_MAX 64
+
+/* draft-miller-ssh-agent section 5.1 */
+enum { REQUEST_IDENTITIES = 11, IDENTITIES_ANSWER = 12, SIGN_REQUEST = 13, SIGN_RESPONSE = 14 };
+
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0
+#endif
+
+/* Moves exactly n bytes one way or the other. */
+static int transfer(struct agent *a, char *p, size_t n, bool sending, int64_t deadline, struct err *err)
+{
+    while (n > 0) {
+        if (fd_wait(a->fd, sending ? POLLOUT : POLLIN, deadline, a->cancel_fd, err) < 0)
+            return err_wrap(err, "the SSH agent");
+        ssize_t moved = sending ? send(a->fd, p, n, MSG_NOSIGNAL) : recv(a->fd, p, n, 0);
+        if (moved < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (moved < 0)
+            return err_sys(err, "cannot talk to the SSH agent");
+        if (moved == 0)
+            return err_set(err, ERR_FAILED, "the SSH agent closed the connection");
+        p += moved;
+        n -= (size_t)moved;
+    }
+    return 0;
+}
+
+static int try_exchange(struct agent *a, struct buf *message, int64_t deadline, struct err *err)
+{
+    if (buf_check(message, "the request to the SSH agent", err) < 0)
+        return -1;
+    uint32_t n = (uint32_t)message->len;
+    char size[4] = {(char)(n >> 24), (char)(n >> 16), (char)(n >> 8), (char)n};
+    if (transfer(a, size, 4, true, deadline, err) < 0 ||
+        transfer(a, message->data, message->len, true, deadline, err) < 0 ||
+        transfer(a, size, 4, false, deadline, err) < 0)
+        return -1;
+    struct ssh_reader r = {(const unsigned char *)size, 4};
+    ssh_read_u32(&r, &n);
+    if (n == 0 || n > MESSAGE_MAX)
+        return err_set(err, ERR_FAILED, "the SSH agent sent a message of %u bytes", n);
+    char *answer = malloc(n);
+    if (!answer)
+        return err_nomem(err);
+    int rc = transfer(a, answer, n, false, deadline, err);
+    buf_clear(message);
+    if (rc == 0)
+        buf_add(message, answer, n);
+    free(answer);
+    return rc < 0 ? -1 : buf_check(message, "the SSH agent's answer", err);
+}
+
+/* Sends a message and reads the answer. Both go without their length; the answer replaces the request. An
+ * agent that failed once is not asked again: an answer that comes late would be taken for the next one. */
+static int exchange(struct agent *a, struct buf *message, int64_t deadline, struct err *err)
+{
+    if (a->fd < 0)
+        return err_set(err, ERR_FAILED, "the SSH agent failed before");
+    int rc = try_exchange(a, message, deadline, err);
+    if (rc < 0)
+        fd_close(&a->fd);
+    return rc;
+}
+
+int agent_parse_keys(struct agent *a, const void *p, size_t n, struct err *err)
+{
+    struct ssh_reader r = {p, n};
+    uint32_t count = 0;
+    if (r.left < 1 || r.p[0] != IDENTITIES_ANSWER)
+        return err_set(err, ERR_FAILED, "the SSH agent does not list its keys (is it locked?)");
+    r.p++;
+    r.left--;
+    if (ssh_read_u32(&r, &count) < 0)
+        return err_set(err, ERR_FAILED, "the SSH agent's answer is cut off");
+    for (uint32_t i = 0; i < count && a->n_keys < KEYS_MAX; i++) {
+        const unsigned char *blob = NULL, *comment = NULL;
+        size_t n_blob = 0, n_comment = 0;
+        struct agent_key key = {0};
+        if (ssh_read_string(&r, &blob, &n_blob) < 0 || ssh_read_string(&r, &comment, &n_comment) < 0)
+            return err_set(err, ERR_FAILED, "the SSH agent's answer is cut off");
+        if (array_reserve((void **)&a->keys, &a->cap_keys, a->n_keys + 1, sizeof *a->keys, err) < 0 ||
+            ssh_blob_copy(&key.blob, blob, n_blob, err) < 0)
+            return -1;
+        ssh_blob_type(&key.blob, key.type, sizeof key.type);
+        a->keys[a->n_keys++] = key;
+    }
+    return 0;
+}
+
+static int connect_to(const char *path, int64_t deadline, int cancel_fd, struct err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path)
+        return err_set(err, ERR_FAILED, "the SSH agent's path %s is too long", path);
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    int fd = fd_socket(AF_UNIX, err);
+    if (fd < 0)
+        return -1;
+    int rc = fd_set_nonblocking(fd, true, err);
+    /* A Unix socket whose queue is full says EAGAIN: the agent hangs. It gets until the deadline. */
+    while (rc == 0 && connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+        if (errno == EAGAIN && clock_now() < deadline && !fd_cancelled(cancel_fd)) {
+            poll(NULL, 0, 20);
+            continue;
+        }
+        rc = err_sys(err, "cannot reach the SSH agent at %s", path);
+    }
+    if (rc < 0)
+        fd_close(&fd);
+    return fd;
+}
+
+int agent_open(const char *path, int64_t deadline, int cancel_fd, struct agent *ret, struct err *err)
+{
+    struct agent a = {.fd = -1, .cancel_fd = cancel_fd};
+    struct buf message = BUF_INIT(MESSAGE_MAX);
+    buf_addc(&message, REQUEST_IDENTITIES);
+    int rc = -1;
+    a.fd = connect_to(path, deadline, cancel_fd, err);
+    if (a.fd >= 0 && exchange(&a, &message, deadline, err) == 0)
+        rc = agent_parse_keys(&a, message.data, message.len, err);
+    buf_release(&message);
+    if (rc < 0)
+        agent_release(&a);
+    else
+        *ret = a;
+    return rc;
+}
+
+void agent_release(struct agent *a)
+{
+    fd_close(&a->fd);
+    for (size_t i = 0; i < a->n_keys; i++)
+        ssh_blob_release(&a->keys[i].blob);
+    free(a->keys);
+    *a = (struct agent){.fd = -1};
+}
+
+int agent_sign(struct agent *a, const struct agent_key *key, const struct ssh_blob *data, int64_t deadline,
+               struct ssh_blob *ret, struct err *err)
+{
+    struct buf message = BUF_INIT(MESSAGE_MAX);
+    buf_addc(&message, SIGN_REQUEST);
+    ssh_put_string(&message, key->blob.data, key->blob.n);
+    ssh_put_string(&message, data->data, data->n);
+    ssh_put_u32(&message, 0);
+    int rc = exchange(a, &message, deadline, err);
+    if (rc == 0) {
+        struct ssh_reader outer = {(const unsigned char *)message.data + 1, message.len - 1}, inner;
+        const unsigned char *name = NULL, *signature = NULL;
+        size_t n_name = 0, n_signature = 0;
+        if (message.data[0] != SIGN_RESPONSE)
+            rc = err_set(err, ERR_FAILED, "the SSH agent refused to sign");
+        else if (ssh_read_string(&outer, &inner.p, &inner.left) < 0 ||
+                 ssh_read_string(&inner, &name, &n_name) < 0 ||
+                 ssh_read_string(&inner, &signature, &n_signature) < 0)
+            rc = err_set(err, ERR_FAILED, "the SSH agent's signature is cut off");
+        else
+            rc = ssh_blob_copy(ret, signature, n_signature, err);
+    }
+    buf_release(&message);
+    return rc;
+}

@@ -1,0 +1,20 @@
+/* TCP connections with a deadline. */
+#ifndef GATEWAY_CONNECT_H
+#define GATEWAY_CONNECT_H
+
+#include <stdint.h>
+
+#include "base/base.h"
+
+/* Connects to the first address of `host` that answers; all share the deadline, none takes more than its part
+ * of it. Returns a non-blocking descriptor with TCP_NODELAY, or -1. */
+int connect_tcp(const char *host, unsigned port, int64_t deadline, int cancel_fd, struct err *err);
+
+/* The same in two steps, for an owner that waits elsewhere: starts connecting to one resolved address. */
+struct addrinfo;
+int connect_resolve(const char *host, unsigned port, struct addrinfo **ret, struct err *err);
+int connect_start(const struct addrinfo *address, struct err *err);
+/* 1 connected, 0 still under way, -1 failed. */
+int connect_check(int fd, struct err *err);
+
+#endif

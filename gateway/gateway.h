@@ -1,0 +1,86 @@
+/*
+ * Gateways: the way into a host. A gateway carries file descriptors.
+ *
+ * A gateway owns one SSH session (or none, for a direct route) in one thread, its hub. gateway_attach opens a
+ * channel to a destination as seen from the far host and carries bytes between it and a descriptor until
+ * either end closes; everything else is built on that. A jump host is a gateway too: the next session runs
+ * over a descriptor dialled from it.
+ *
+ * Host keys are checked strictly, with `ssh-keygen -F` as the reader of known_hosts files; a host that is not
+ * known, or whose key changed or is revoked, is ERR_HOST_KEY and nothing was sent to it that matters.
+ *
+ * Every wait has a deadline and ends when cancel_fd becomes readable.
+ */
+#ifndef GATEWAY_GATEWAY_H
+#define GATEWAY_GATEWAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "inventory/inventory.h"
+
+struct gateway;
+
+struct gateway_options {
+    int cancel_fd;           /* readable: stop; -1 for none. Must stay open as long as the gateway. */
+    int64_t step_timeout_ms; /* for each of: TCP connect, SSH handshake, authentication, opening a channel */
+    int64_t keepalive_ms;    /* between keepalives; a session from which nothing came for three is dead */
+};
+#define GATEWAY_STEP_TIMEOUT_MS 15000
+#define GATEWAY_KEEPALIVE_MS 10000
+
+/* Where a channel leads, as the far host sees it. */
+struct destination {
+    const char *host;
+    unsigned port;
+};
+
+/* Opens the whole route, hop after hop. The route may go afterwards. */
+int gateway_open(const struct route *route, const struct gateway_options *options, struct gateway **ret,
+                 struct err *err);
+
+/* Ends every link, the session and its thread, and the gateways before it. NULL is fine. */
+void gateway_close(struct gateway *gw);
+
+/* What is known of one SSH hop once it is open. The strings are printable. */
+struct gateway_hop {
+    char address[256];
+    unsigned port;
+    char user[128];
+    char host_key_type[64];
+    char host_key[64];        /* SHA256:base64, as ssh-keygen -l prints it */
+    char authentication[384]; /* "agent ssh-ed25519 SHA256:…" or "key /home/ann/.ssh/id_ed25519" */
+    char banner[128];         /* the server's identification string */
+};
+/* Hop number i, the first one first, the host itself last; NULL behind the last. Valid until gateway_close.
+ */
+const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i);
+
+/*
+ * Carries bytes between fd, which the gateway takes over (also on failure), and the destination. Returns at
+ * once; if the destination cannot be reached, fd is closed.
+ */
+int gateway_attach(struct gateway *gw, int fd, const struct destination *to, struct err *err);
+
+/* Opens a connection and returns our end of it once the far host has confirmed it; the caller closes it. */
+int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, struct err *err);
+
+/*
+ * A listener on a Unix socket in a private directory (0700): what connects is attached to the destination.
+ * Only this very process may connect (peer credentials). It belongs to the gateway and goes with it.
+ */
+struct gateway_listener;
+int gateway_listen(struct gateway *gw, const struct destination *to, struct gateway_listener **ret,
+                   struct err *err);
+const char *gateway_listener_path(const struct gateway_listener *l);
+
+/* Why the last connection through this listener could not be carried, if one could not: sets err, forgets it
+ * and returns -1. Otherwise 0 and err is untouched. */
+int gateway_listener_failure(struct gateway_listener *l, struct err *err);
+
+/* Global state of libssh2: before any thread starts, and after the last has ended. */
+int gateway_global_init(struct err *err);
+void gateway_global_cleanup(void);
+
+#endif

@@ -1,0 +1,179 @@
+#include "gateway/knownhosts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* One line of a known_hosts file: [marker] names type base64 [comment]. */
+static int parse_line(struct known_hosts *k, const char *file, unsigned number, const char *line, size_t n,
+                      struct err *err)
+{
+    const char *end = line + n;
+    const char *field[4] = {0};
+    size_t size[4] = {0}, fields = 0;
+    for (const char *p = line; fields < 4 && p < end; fields++) {
+        p += strspn(p, " \t");
+        field[fields] = p;
+        size[fields] = strcspn(p, " \t\r\n");
+        p += size[fields];
+    }
+    bool marked = fields > 0 && field[0][0] == '@';
+    size_t at = marked ? 2 : 1;
+    if (fields < at + 2 || size[at + 1] == 0)
+        return 0;
+    struct known_key key = {.line = number};
+    if (marked)
+        key.marker = size[0] == 8 && strncmp(field[0], "@revoked", 8) == 0 ? KNOWN_REVOKED : KNOWN_AUTHORITY;
+    text_printable(key.type, sizeof key.type, field[at], size[at]);
+    if (ssh_base64_decode(field[at + 1], size[at + 1], &key.blob, NULL) < 0)
+        return 0;
+    key.file = strdup(file);
+    if (!key.file || array_reserve((void **)&k->items, &k->cap, k->n + 1, sizeof *k->items, err) < 0) {
+        free(key.file);
+        ssh_blob_release(&key.blob);
+        return err_nomem(err);
+    }
+    k->items[k->n++] = key;
+    return 0;
+}
+
+int known_hosts_parse(struct known_hosts *k, const char *file, const char *text, struct err *err)
+{
+    unsigned number = 0;
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, "\n");
+        /* "# Host NAME found: line N" stands before each line found. */
+        if (*p == '#') {
+            const char *found = strstr(p, " found: line ");
+            if (found && found < p + n)
+                number = (unsigned)strtoul(found + 13, NULL, 10);
+        } else if (parse_line(k, file, number, p, n, err) < 0) {
+            return -1;
+        }
+        p += n + (p[n] == '\n');
+    }
+    return 0;
+}
+
+static int find_name(const struct strlist *files, const char *name, const struct proc_limits *limits,
+                     struct known_hosts *k, struct err *err)
+{
+    for (size_t i = 0; i < files->n; i++) {
+        if (!file_exists(files->items[i]))
+            continue;
+        const char *argv[] = {"ssh-keygen", "-F", name, "-f", files->items[i], NULL};
+        struct proc_result r;
+        if (proc_run(argv, limits, &r, err) < 0) {
+            if (err && err->kind == ERR_NOT_FOUND)
+                err_hint(err, "install OpenSSH's client tools (Debian: openssh-client)");
+            return -1;
+        }
+        /* Exit code 1 without output is "not found"; a complaint is not. */
+        int rc = known_hosts_parse(k, files->items[i], buf_str(&r.out), err);
+        if (rc == 0 && r.exit_code != 0 && r.complaint[0])
+            rc = err_set(err, ERR_FAILED, "ssh-keygen cannot read %s: %s", files->items[i], r.complaint);
+        proc_result_release(&r);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int known_hosts_find(const struct strlist *files, const char *host, unsigned port,
+                     const struct proc_limits *limits, struct known_hosts *ret, struct err *err)
+{
+    struct known_hosts k = {0};
+    char name[300];
+    int rc = 0;
+    if (port != 0 && port != 22) {
+        snprintf(name, sizeof name, "[%s]:%u", host, port);
+        rc = find_name(files, name, limits, &k, err);
+    }
+    if (rc == 0 && k.n == 0)
+        rc = find_name(files, host, limits, &k, err);
+    if (rc < 0)
+        known_hosts_release(&k);
+    else
+        *ret = k;
+    return rc;
+}
+
+void known_hosts_release(struct known_hosts *k)
+{
+    for (size_t i = 0; i < k->n; i++) {
+        free(k->items[i].file);
+        ssh_blob_release(&k->items[i].blob);
+    }
+    free(k->items);
+    *k = (struct known_hosts){0};
+}
+
+static int refuse_unknown(const struct known_hosts *k, const char *offered, const char *where,
+                          const struct strlist *files, struct err *err)
+{
+    const char *other = "";
+    for (size_t i = 0; i < k->n; i++)
+        other = k->items[i].marker == KNOWN_AUTHORITY ? " (only a certificate authority is known for it)"
+                                                      : " (only keys of other types are known for it)";
+    err_set(err, ERR_HOST_KEY, "%s: host key is not known: it offered %s%s, looked in %s", where, offered,
+            other, files->n ? files->items[0] : "no file");
+    return err_hint(err, "compare that fingerprint with someone who runs the host, then accept it once with "
+                         "your own ssh");
+}
+
+static int refuse_changed(const struct known_key *known, const char *offered, const char *where,
+                          struct err *err)
+{
+    char fingerprint[SSH_FINGERPRINT];
+    err_set(err, ERR_HOST_KEY, "%s: HOST KEY HAS CHANGED: it offered %s, but %s:%u has %s", where, offered,
+            known->file, known->line, ssh_blob_fingerprint(&known->blob, fingerprint));
+    return err_hint(err, "someone may be in between; only if you know why it changed, remove line %u of %s",
+                    known->line, known->file);
+}
+
+int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *where,
+                      const struct strlist *files, struct err *err)
+{
+    char type[64], fingerprint[SSH_FINGERPRINT], offered[160];
+    ssh_blob_type(key, type, sizeof type);
+    snprintf(offered, sizeof offered, "%s %s", type, ssh_blob_fingerprint(key, fingerprint));
+    const struct known_key *match = NULL, *changed = NULL;
+    for (size_t i = 0; i < k->n; i++) {
+        const struct known_key *known = &k->items[i];
+        bool equal = ssh_blob_equal(&known->blob, key);
+        if (equal && known->marker == KNOWN_REVOKED)
+            return err_set(err, ERR_HOST_KEY, "%s: host key %s is revoked by %s:%u", where, offered,
+                           known->file, known->line);
+        if (equal && known->marker == KNOWN_PLAIN)
+            match = known;
+        if (!equal && known->marker == KNOWN_PLAIN && strcmp(known->type, type) == 0)
+            changed = known;
+    }
+    if (match)
+        return 0;
+    return changed ? refuse_changed(changed, offered, where, err)
+                   : refuse_unknown(k, offered, where, files, err);
+}
+
+char *known_hosts_preference(const struct known_hosts *k, char *dst, size_t cap)
+{
+    static const char *const types[] = {"ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384",
+                                        "ecdsa-sha2-nistp521", "ssh-rsa"};
+    size_t len = 0;
+    dst[0] = '\0';
+    for (int known = 1; known >= 0; known--) {
+        for (size_t t = 0; t < sizeof types / sizeof *types && len < cap; t++) {
+            bool has = false;
+            for (size_t i = 0; i < k->n; i++)
+                has = has || (k->items[i].marker == KNOWN_PLAIN && strcmp(k->items[i].type, types[t]) == 0);
+            if (has != (known == 1))
+                continue;
+            /* An RSA host key is offered under its newer names too, where the library knows them. */
+            const char *newer = strcmp(types[t], "ssh-rsa") == 0 ? "rsa-sha2-512,rsa-sha2-256," : "";
+            len += (size_t)snprintf(dst + len, cap - len, "%s%s%s", len ? "," : "", newer, types[t]);
+        }
+    }
+    return dst;
+}

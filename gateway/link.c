@@ -1,0 +1,234 @@
+#include "gateway/link.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "gateway/listener.h"
+#include "base/banned.h"
+
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0
+#endif
+
+struct link *link_new(int fd, const struct destination *to, struct err *err)
+{
+    struct link *l = calloc(1, sizeof *l);
+    if (!l) {
+        fd_close(&fd);
+        err_nomem(err);
+        return NULL;
+    }
+    l->fd = fd;
+    l->reply_fd = -1;
+    l->port = to->port;
+    snprintf(l->host, sizeof l->host, "%s", to->host);
+    l->up.data = malloc(LINK_BUFFER);
+    l->down.data = malloc(LINK_BUFFER);
+    if (!l->up.data || !l->down.data)
+        err_nomem(err);
+    else if (fd_set_nonblocking(fd, true, err) == 0)
+        return l;
+    link_free(l);
+    return NULL;
+}
+
+void link_free(struct link *l)
+{
+    if (l->stream)
+        l->stream->type->discard(l->stream);
+    fd_close(&l->fd);
+    fd_close(&l->reply_fd);
+    free(l->up.data);
+    free(l->down.data);
+    free(l);
+}
+
+void link_start(struct link *l, struct stream *stream, int64_t deadline)
+{
+    l->stream = stream;
+    l->deadline = deadline;
+}
+
+/* Tells the dialler that it is open (ERR_NONE) or why not. A struct err fits a pipe in one piece. */
+static void reply(struct link *l, const struct err *why)
+{
+    if (l->reply_fd >= 0 && write(l->reply_fd, why, sizeof *why) < 0)
+        l->hung_up = true;
+    fd_close(&l->reply_fd);
+}
+
+static void begin_closing(struct link *l)
+{
+    fd_close(&l->fd);
+    l->state = l->stream ? LINK_CLOSING : LINK_GONE;
+}
+
+void link_fail(struct link *l, const struct err *why)
+{
+    reply(l, why);
+    if (l->listener && !l->hung_up)
+        listener_set_failure(l->listener, why);
+    l->broken = false;
+    if (l->state == LINK_OPENING || l->state == LINK_OPEN)
+        begin_closing(l);
+}
+
+static bool advance_opening(struct link *l)
+{
+    struct err why = ERR_INIT;
+    int rc = l->stream->type->open(l->stream, &why);
+    if (rc == 0 && clock_now() > l->deadline) {
+        err_set(&why, ERR_TIMEOUT, "the far host did not connect to %s port %u in time", l->host, l->port);
+        rc = -1;
+    }
+    if (rc < 0) {
+        link_fail(l, &why);
+        return true;
+    }
+    if (rc == 0)
+        return false;
+    l->state = LINK_OPEN;
+    reply(l, &(struct err)ERR_INIT);
+    return true;
+}
+
+static ssize_t local_read(struct link *l, void *p, size_t n)
+{
+    ssize_t got = recv(l->fd, p, n, 0);
+    if (got == 0)
+        return STREAM_EOF;
+    return got > 0 ? got : errno == EAGAIN || errno == EINTR ? STREAM_AGAIN : STREAM_BROKEN;
+}
+
+static ssize_t local_write(struct link *l, const void *p, size_t n)
+{
+    ssize_t put = send(l->fd, p, n, MSG_NOSIGNAL);
+    return put >= 0 ? put : errno == EAGAIN || errno == EINTR ? STREAM_AGAIN : STREAM_BROKEN;
+}
+
+/* The local peer left: nobody is there to be told of a failure. */
+static int local_end(struct link *l)
+{
+    l->hung_up = true;
+    return -1;
+}
+
+/* Local to far. -1: the link is broken. */
+static int move_up(struct link *l, bool *progress)
+{
+    struct link_flow *f = &l->up;
+    if (f->from == f->to && !f->ended) {
+        ssize_t n = local_read(l, f->data, LINK_BUFFER);
+        if (n == STREAM_BROKEN)
+            return local_end(l);
+        f->ended = n == STREAM_EOF;
+        f->from = 0;
+        f->to = n > 0 ? (size_t)n : 0;
+    }
+    if (f->from < f->to) {
+        ssize_t n = l->stream->type->write(l->stream, f->data + f->from, f->to - f->from);
+        if (n == STREAM_BROKEN)
+            return -1;
+        if (n > 0) {
+            f->from += (size_t)n;
+            *progress = true;
+        }
+    }
+    if (f->from == f->to && f->ended && !f->passed) {
+        if (l->hung_up)
+            return -1;
+        f->passed = l->stream->type->finish(l->stream) == 1;
+        *progress = *progress || f->passed;
+    }
+    return 0;
+}
+
+/* Far to local. -1: the link is broken. */
+static int move_down(struct link *l, bool *progress)
+{
+    struct link_flow *f = &l->down;
+    if (f->from == f->to && !f->ended) {
+        ssize_t n = l->stream->type->read(l->stream, f->data, LINK_BUFFER);
+        if (n == STREAM_BROKEN)
+            return -1;
+        f->ended = n == STREAM_EOF;
+        f->from = 0;
+        f->to = n > 0 ? (size_t)n : 0;
+    }
+    if (f->from < f->to) {
+        ssize_t n = local_write(l, f->data + f->from, f->to - f->from);
+        if (n == STREAM_BROKEN)
+            return local_end(l);
+        if (n > 0) {
+            f->from += (size_t)n;
+            *progress = true;
+        }
+    }
+    if (f->from == f->to && f->ended && !f->passed) {
+        shutdown(l->fd, SHUT_WR);
+        f->passed = *progress = true;
+    }
+    return 0;
+}
+
+bool link_advance(struct link *l)
+{
+    bool progress = false;
+    switch (l->state) {
+    case LINK_OPENING:
+        return advance_opening(l);
+    case LINK_OPEN:
+        if (l->broken)
+            return false;
+        l->broken = move_up(l, &progress) < 0 || move_down(l, &progress) < 0;
+        if (!l->broken && l->up.passed && l->down.passed)
+            begin_closing(l);
+        return progress || l->state != LINK_OPEN;
+    case LINK_CLOSING:
+        if (l->stream->type->close(l->stream) == 0)
+            return false;
+        l->stream = NULL;
+        l->state = LINK_GONE;
+        return true;
+    case LINK_GONE:
+        break;
+    }
+    return false;
+}
+
+bool link_reads(const struct link *l)
+{
+    if (l->state != LINK_OPEN)
+        return l->state != LINK_GONE;
+    return l->up.from < l->up.to || (l->down.from == l->down.to && !l->down.ended);
+}
+
+void link_poll(const struct link *l, struct pollfd ret[2])
+{
+    ret[0] = (struct pollfd){.fd = l->fd};
+    ret[1] = (struct pollfd){.fd = -1};
+    bool up_waits = l->up.from < l->up.to, down_waits = l->down.from < l->down.to;
+    bool open = l->state == LINK_OPEN;
+    if (open)
+        ret[0].events = (short)((!up_waits && !l->up.ended ? POLLIN : 0) | (down_waits ? POLLOUT : 0));
+    /* That the peer is gone is known; poll would say it again and again while the rest is being sent. */
+    if (l->hung_up && !(ret[0].events & POLLIN))
+        ret[0].fd = -1;
+    if (l->stream)
+        l->stream->type->poll(l->stream, open && !down_waits && !l->down.ended,
+                              l->state == LINK_OPENING || up_waits, &ret[1]);
+}
+
+void link_polled(struct link *l, const struct pollfd polled[2])
+{
+    if (!(polled[0].revents & (POLLHUP | POLLERR | POLLNVAL)))
+        return;
+    l->hung_up = true;
+    /* Nobody is there to read, and nothing is left to be sent: there is no point in going on. */
+    bool sending = l->up.from < l->up.to || (polled[0].revents & POLLIN);
+    if (l->state == LINK_OPENING || (l->state == LINK_OPEN && !sending))
+        begin_closing(l);
+}

@@ -1,0 +1,136 @@
+#include "gateway/listener.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+#define LISTENER_REST_MS 100
+
+int listener_directory(char **ret, struct err *err)
+{
+    const char *parents[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+    for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
+        char *path = NULL;
+        if (!parents[i] || parents[i][0] != '/')
+            continue;
+        if (asprintf(&path, "%s/profgrab-XXXXXX", parents[i]) < 0)
+            return err_nomem(err);
+        /* "/" and a number of up to ten digits come behind it. */
+        if (strlen(path) + 12 < sizeof((struct sockaddr_un *)0)->sun_path && mkdtemp(path) &&
+            chmod(path, 0700) == 0) {
+            *ret = path;
+            return 0;
+        }
+        free(path);
+    }
+    return err_sys(err, "cannot make a private directory under XDG_RUNTIME_DIR, TMPDIR or /tmp");
+}
+
+int listener_new(const char *path, const struct destination *to, struct gateway_listener **ret,
+                 struct err *err)
+{
+    struct gateway_listener *l = calloc(1, sizeof *l);
+    if (!l)
+        return err_nomem(err);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    snprintf(l->host, sizeof l->host, "%s", to->host);
+    l->port = to->port;
+    pthread_mutex_init(&l->mutex, NULL);
+    l->fd = fd_socket(AF_UNIX, err);
+    if (l->fd < 0)
+        goto fail;
+    int rc = bind(l->fd, (struct sockaddr *)&address, sizeof address);
+    /* Only from here on there is a socket of ours to be removed. */
+    if (rc == 0)
+        snprintf(l->path, sizeof l->path, "%s", path);
+    if (rc < 0 || chmod(path, 0600) < 0 || listen(l->fd, 64) < 0) {
+        err_sys(err, "cannot listen on %s", path);
+        goto fail;
+    }
+    if (fd_set_nonblocking(l->fd, true, err) < 0)
+        goto fail;
+    *ret = l;
+    return 0;
+fail:
+    listener_free(l);
+    return -1;
+}
+
+void listener_free(struct gateway_listener *l)
+{
+    fd_close(&l->fd);
+    if (l->path[0])
+        unlink(l->path);
+    pthread_mutex_destroy(&l->mutex);
+    free(l);
+}
+
+static bool from_this_process(int fd)
+{
+#ifdef SO_PEERCRED
+    struct ucred peer;
+    socklen_t n = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.uid == getuid() &&
+           peer.pid == getpid();
+#else
+    uid_t uid;
+    gid_t gid;
+    if (getpeereid(fd, &uid, &gid) != 0 || uid != getuid())
+        return false;
+#ifdef LOCAL_PEERPID
+    pid_t pid;
+    socklen_t n = sizeof pid;
+    return getsockopt(fd, SOL_LOCAL, LOCAL_PEERPID, &pid, &n) == 0 && pid == getpid();
+#else
+    return true;
+#endif
+#endif
+}
+
+int listener_accept(struct gateway_listener *l)
+{
+    for (;;) {
+        int fd = fd_accept(l->fd);
+        if (fd >= 0 && from_this_process(fd))
+            return fd;
+        if (fd < 0 && errno != EINTR && errno != ECONNABORTED) {
+            /* Out of descriptors: the connection still waits, and asking again at once would spin. */
+            bool none = errno == EAGAIN || errno == EWOULDBLOCK;
+            l->rest_until = none ? 0 : clock_now() + LISTENER_REST_MS;
+            return -1;
+        }
+        fd_close(&fd);
+    }
+}
+
+void listener_set_failure(struct gateway_listener *l, const struct err *why)
+{
+    pthread_mutex_lock(&l->mutex);
+    l->failure = *why;
+    pthread_mutex_unlock(&l->mutex);
+}
+
+const char *gateway_listener_path(const struct gateway_listener *l)
+{
+    return l->path;
+}
+
+int gateway_listener_failure(struct gateway_listener *l, struct err *err)
+{
+    pthread_mutex_lock(&l->mutex);
+    struct err why = l->failure;
+    l->failure.kind = ERR_NONE;
+    pthread_mutex_unlock(&l->mutex);
+    if (why.kind == ERR_NONE)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}

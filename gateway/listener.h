@@ -1,0 +1,38 @@
+/* The private listener: a Unix socket that only this process can use, in a directory only its user can enter.
+ */
+#ifndef GATEWAY_LISTENER_H
+#define GATEWAY_LISTENER_H
+
+#include <pthread.h>
+#include <sys/un.h>
+
+#include "base/base.h"
+#include "gateway/gateway.h"
+
+struct gateway_listener {
+    struct gateway_listener *next;
+    int fd;
+    char path[sizeof((struct sockaddr_un *)0)->sun_path];
+    char host[256];
+    unsigned port;
+    int64_t rest_until;    /* accept failed: it is not waited for before that */
+    pthread_mutex_t mutex; /* of failure, which the hub sets and others take */
+    struct err failure;
+};
+
+/* Listens on PATH. */
+int listener_new(const char *path, const struct destination *to, struct gateway_listener **ret,
+                 struct err *err);
+/* Closes it and removes its socket. */
+void listener_free(struct gateway_listener *l);
+
+/* Accepts one connection from this very process; -1 when there is none. Others are turned away. */
+int listener_accept(struct gateway_listener *l);
+
+void listener_set_failure(struct gateway_listener *l, const struct err *why);
+
+/* Makes a directory for private sockets: under $XDG_RUNTIME_DIR, $TMPDIR or /tmp, whichever leaves room for a
+ * socket's path. *ret is a new string. */
+int listener_directory(char **ret, struct err *err);
+
+#endif

@@ -1,0 +1,239 @@
+#include "gateway/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gateway/auth.h"
+#include "gateway/knownhosts.h"
+#include "base/banned.h"
+
+static ssize_t on_receive(libssh2_socket_t fd, void *p, size_t n, int flags, void **abstract)
+{
+    (void)fd;
+    (void)flags;
+    struct session *s = *abstract;
+    return wire_recv(&s->wire, p, n);
+}
+
+static ssize_t on_send(libssh2_socket_t fd, const void *p, size_t n, int flags, void **abstract)
+{
+    (void)fd;
+    (void)flags;
+    struct session *s = *abstract;
+    return wire_send(&s->wire, p, n);
+}
+
+static void on_disconnect(LIBSSH2_SESSION *ssh, int reason, const char *text, int n, const char *language,
+                          int n_language, void **abstract)
+{
+    (void)ssh;
+    (void)reason;
+    (void)language;
+    (void)n_language;
+    struct session *s = *abstract;
+    if (text && n > 0)
+        text_printable(s->disconnect, sizeof s->disconnect, text, (size_t)n);
+}
+
+/* libssh2 takes its callbacks as object pointers; POSIX lets a function pointer be stored in one. */
+static void set_callback(LIBSSH2_SESSION *ssh, int which, void (*function)(void))
+{
+    void *p;
+    memcpy(&p, &function, sizeof p);
+    libssh2_session_callback_set(ssh, which, p);
+}
+
+int64_t session_deadline(const struct session *s)
+{
+    return clock_deadline(s->options.step_timeout_ms);
+}
+
+struct proc_limits session_limits(const struct gateway_options *options)
+{
+    return (struct proc_limits){
+        .timeout_ms = options->step_timeout_ms, .cancel_fd = options->cancel_fd, .max_output = 4u << 20};
+}
+
+int session_wait(struct session *s, int64_t deadline, struct err *err)
+{
+    wire_flush(&s->wire);
+    if (s->wire.error || s->wire.eof)
+        return 0;
+    return fd_wait(s->wire.fd, (short)(POLLIN | (s->wire.out.len ? POLLOUT : 0)), deadline,
+                   s->options.cancel_fd, err);
+}
+
+int session_error(struct session *s, int rc, const char *doing, struct err *err)
+{
+    char *text = NULL;
+    libssh2_session_last_error(s->ssh, &text, NULL, 0);
+    if (s->disconnect[0])
+        return err_set(err, ERR_FAILED, "%s: the server ended the session: %s", doing, s->disconnect);
+    if (s->wire.error) {
+        errno = s->wire.error;
+        err_sys(err, "%s: the connection broke", doing);
+        if (err)
+            err->kind = ERR_FAILED;
+        return -1;
+    }
+    if (s->wire.eof)
+        return err_set(err, ERR_FAILED, "%s: the server closed the connection", doing);
+    return err_set(err, ERR_FAILED, "%s: %s (libssh2 error %d)", doing, text && *text ? text : "failed", rc);
+}
+
+/* Why there was no handshake, seen from the bytes that came. */
+static int handshake_error(struct session *s, int rc, struct err *err)
+{
+    const struct wire *w = &s->wire;
+    char said[80];
+    text_printable(said, sizeof said, w->greeting, w->greeting_size);
+    bool ssh = w->greeting_size >= 4 && memcmp(w->greeting, "SSH-", 4) == 0;
+    if (w->greeting_size > 0 && !ssh) {
+        err_set(err, ERR_FAILED, "this is no SSH server: it says \"%s\"", said);
+        return err_hint(err, "is the port right? see `ssh -G` for what your configuration says");
+    }
+    if (w->greeting_size == 0 && (w->eof || w->error)) {
+        err_set(err, ERR_FAILED, "the server closed the connection before it said anything");
+        return err_hint(err, "is it an SSH server? a busy one may also turn connections away (MaxStartups)");
+    }
+    if (rc == LIBSSH2_ERROR_KEX_FAILURE || rc == LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE) {
+        session_error(s, rc, "no agreement on keys and ciphers", err);
+        return err_hint(err, "libssh2 %s may know none of the algorithms that the server allows",
+                        libssh2_version(0));
+    }
+    return session_error(s, rc, "SSH handshake", err);
+}
+
+static int handshake(struct session *s, struct err *err)
+{
+    int64_t deadline = session_deadline(s);
+    for (;;) {
+        int rc = libssh2_session_handshake(s->ssh, s->wire.fd);
+        if (rc == 0)
+            break;
+        if (rc != LIBSSH2_ERROR_EAGAIN)
+            return handshake_error(s, rc, err);
+        if (session_wait(s, deadline, err) < 0) {
+            if (err && err->kind == ERR_TIMEOUT && s->wire.greeting_size == 0) {
+                err_set(err, ERR_TIMEOUT,
+                        "it accepts the connection but says nothing (waited %lld s for an SSH banner)",
+                        (long long)s->options.step_timeout_ms / 1000);
+                err_hint(err, "is the port right, and is the host alive?");
+            }
+            return -1;
+        }
+    }
+    const char *banner = libssh2_session_banner_get(s->ssh);
+    text_printable(s->hop.banner, sizeof s->hop.banner, banner ? banner : "", banner ? strlen(banner) : 0);
+    return 0;
+}
+
+static int check_host_key(struct session *s, const struct known_hosts *known, struct err *err)
+{
+    size_t n = 0;
+    int type = 0;
+    char where[320];
+    const char *p = libssh2_session_hostkey(s->ssh, &n, &type);
+    struct ssh_blob key = {0};
+    if (!p || ssh_blob_copy(&key, p, n, err) < 0)
+        return err_set(err, ERR_HOST_KEY, "the server showed no host key");
+    ssh_blob_type(&key, s->hop.host_key_type, sizeof s->hop.host_key_type);
+    ssh_blob_fingerprint(&key, s->hop.host_key);
+    snprintf(where, sizeof where, "%s port %u", s->hop.address, s->hop.port);
+    int rc = known_hosts_check(known, &key, where, &s->config->known_hosts, err);
+    ssh_blob_release(&key);
+    return rc;
+}
+
+/* Of a list of algorithms, those this libssh2 knows: 1.10 drops the others by copying within the list with
+ * memcpy, which may garble it. */
+static int prefer_host_keys(struct session *s, char *list, struct err *err)
+{
+    const char **supported = NULL;
+    char kept[256] = "";
+    size_t len = 0;
+    int n = libssh2_session_supported_algs(s->ssh, LIBSSH2_METHOD_HOSTKEY, &supported);
+    char *rest = list;
+    for (char *name; (name = strsep(&rest, ","));)
+        for (int i = 0; i < n; i++)
+            if (strcmp(name, supported[i]) == 0 && len < sizeof kept)
+                len += (size_t)snprintf(kept + len, sizeof kept - len, "%s%s", len ? "," : "", name);
+    if (n > 0)
+        libssh2_free(s->ssh, (void *)(uintptr_t)supported);
+    if (libssh2_session_method_pref(s->ssh, LIBSSH2_METHOD_HOSTKEY, kept) != 0)
+        return err_set(err, ERR_FAILED, "libssh2 knows none of the host key types %s", kept);
+    return 0;
+}
+
+static int set_up(struct session *s, struct err *err)
+{
+    struct proc_limits limits = session_limits(&s->options);
+    struct known_hosts known = {0};
+    const struct ssh_config *c = s->config;
+    bool alias = c->host_key_alias != NULL;
+    if (known_hosts_find(&c->known_hosts, alias ? c->host_key_alias : c->hostname, alias ? 0 : c->port,
+                         &limits, &known, err) < 0)
+        return -1;
+    int rc = -1;
+    char preference[256];
+    known_hosts_preference(&known, preference, sizeof preference);
+    if (prefer_host_keys(s, preference, err) == 0 && handshake(s, err) == 0 &&
+        check_host_key(s, &known, err) == 0)
+        rc = auth_run(s, err);
+    known_hosts_release(&known);
+    return rc;
+}
+
+int session_open(int fd, const struct ssh_config *config, const struct gateway_options *options,
+                 struct session **ret, struct err *err)
+{
+    struct session *s = calloc(1, sizeof *s);
+    if (!s) {
+        fd_close(&fd);
+        return err_nomem(err);
+    }
+    s->config = config;
+    s->options = *options;
+    s->hop.port = config->port;
+    text_printable(s->hop.address, sizeof s->hop.address, config->hostname, strlen(config->hostname));
+    text_printable(s->hop.user, sizeof s->hop.user, config->user, strlen(config->user));
+    if (wire_init(&s->wire, fd, err) < 0)
+        goto fail;
+    s->ssh = libssh2_session_init_ex(NULL, NULL, NULL, s);
+    if (!s->ssh) {
+        err_nomem(err);
+        goto fail;
+    }
+    libssh2_session_set_blocking(s->ssh, 0);
+    set_callback(s->ssh, LIBSSH2_CALLBACK_RECV, (void (*)(void))on_receive);
+    set_callback(s->ssh, LIBSSH2_CALLBACK_SEND, (void (*)(void))on_send);
+    set_callback(s->ssh, LIBSSH2_CALLBACK_DISCONNECT, (void (*)(void))on_disconnect);
+    if (set_up(s, err) < 0)
+        goto fail;
+    s->config = NULL;
+    *ret = s;
+    return 0;
+fail:
+    session_close(s);
+    return -1;
+}
+
+void session_close(struct session *s)
+{
+    if (!s)
+        return;
+    if (s->ssh) {
+        libssh2_session_disconnect(s->ssh, "done");
+        wire_flush(&s->wire);
+        wire_kill(&s->wire);
+        /* With a dead wire nothing can be waited for; the bound only guards against a library that does not
+         * think so. */
+        for (int i = 0; i < 1000 && libssh2_session_free(s->ssh) == LIBSSH2_ERROR_EAGAIN; i++)
+            ;
+    }
+    wire_release(&s->wire);
+    free(s);
+}

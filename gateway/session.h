@@ -1,0 +1,45 @@
+/*
+ * An SSH session over a connected descriptor: handshake, host key, authentication.
+ *
+ * libssh2 runs non-blocking throughout. While a session is being opened its owner waits in session_wait;
+ * afterwards the hub does the waiting.
+ */
+#ifndef GATEWAY_SESSION_H
+#define GATEWAY_SESSION_H
+
+#include <libssh2.h>
+
+#include "base/base.h"
+#include "gateway/gateway.h"
+#include "gateway/wire.h"
+#include "inventory/inventory.h"
+
+struct session {
+    LIBSSH2_SESSION *ssh;
+    struct wire wire;
+    const struct ssh_config *config; /* only while it is being opened */
+    struct gateway_options options;
+    struct gateway_hop hop;
+    const void *opening;  /* the one channel that is being opened */
+    char disconnect[256]; /* what the server said when it ended the session; printable */
+};
+
+/* Takes fd over, also on failure. The messages begin with what failed, not with the host. */
+int session_open(int fd, const struct ssh_config *config, const struct gateway_options *options,
+                 struct session **ret, struct err *err);
+/* Says goodbye without waiting for an answer. NULL is fine. */
+void session_close(struct session *s);
+
+/* Sends what waits, then waits until the session can make progress. */
+int session_wait(struct session *s, int64_t deadline, struct err *err);
+
+/* Turns a libssh2 error code into words: the server's own, where it said something. */
+int session_error(struct session *s, int rc, const char *doing, struct err *err);
+
+/* A deadline for one step of opening. */
+int64_t session_deadline(const struct session *s);
+
+/* What lookups by helper programs may take. */
+struct proc_limits session_limits(const struct gateway_options *options);
+
+#endif

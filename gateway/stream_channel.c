@@ -1,0 +1,140 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gateway/session.h"
+#include "gateway/stream.h"
+#include "base/banned.h"
+
+struct channel_stream {
+    struct stream stream;
+    struct session *session;
+    LIBSSH2_CHANNEL *channel;
+    char host[256];
+    unsigned port;
+    bool opening; /* libssh2 is in the middle of it and cannot be stopped */
+    bool settled; /* opened or refused */
+};
+
+static struct channel_stream *self(const struct stream *st)
+{
+    return (struct channel_stream *)(uintptr_t)st;
+}
+
+/* The two answers a server gives (RFC 4254 section 5.1), in words that say whose door is shut. libssh2 drops
+ * the server's own text. */
+static int refused(const struct channel_stream *c, int rc, struct err *err)
+{
+    char *text = NULL;
+    libssh2_session_last_error(c->session->ssh, &text, NULL, 0);
+    if (rc != LIBSSH2_ERROR_CHANNEL_FAILURE || !text)
+        return session_error(c->session, rc, "cannot open a channel", err);
+    if (strstr(text, "administratively prohibited")) {
+        err_set(err, ERR_FAILED, "the SSH server does not allow forwarding to %s port %u", c->host, c->port);
+        return err_hint(err,
+                        "sshd_config there: AllowTcpForwarding, PermitOpen, DisableForwarding; or the key's "
+                        "restrict and permitopen options");
+    }
+    if (strstr(text, "connect failed")) {
+        err_set(err, ERR_FAILED, "the far host cannot connect to %s port %u", c->host, c->port);
+        return err_hint(err, "nothing listens there, or it listens on another address or port");
+    }
+    return err_set(err, ERR_FAILED, "cannot open a channel to %s port %u: %s", c->host, c->port, text);
+}
+
+static int channel_open(struct stream *st, struct err *err)
+{
+    struct channel_stream *c = self(st);
+    if (c->session->opening && c->session->opening != c)
+        return 0;
+    c->session->opening = c;
+    c->opening = true;
+    /* The originator's address is required by the protocol and means nothing here. */
+    c->channel = libssh2_channel_direct_tcpip_ex(c->session->ssh, c->host, (int)c->port, "127.0.0.1", 0);
+    int rc = c->channel ? 0 : libssh2_session_last_errno(c->session->ssh);
+    if (!c->channel && rc == LIBSSH2_ERROR_EAGAIN)
+        return 0;
+    c->opening = false;
+    c->settled = true;
+    c->session->opening = NULL;
+    return c->channel ? 1 : refused(c, rc, err);
+}
+
+static ssize_t result(ssize_t n)
+{
+    return n == LIBSSH2_ERROR_EAGAIN ? STREAM_AGAIN : n < 0 ? STREAM_BROKEN : n;
+}
+
+static ssize_t channel_read(struct stream *st, void *p, size_t n)
+{
+    struct channel_stream *c = self(st);
+    ssize_t got = libssh2_channel_read(c->channel, p, n);
+    if (got == 0)
+        return libssh2_channel_eof(c->channel) ? STREAM_EOF : STREAM_AGAIN;
+    return result(got);
+}
+
+static ssize_t channel_write(struct stream *st, const void *p, size_t n)
+{
+    struct channel_stream *c = self(st);
+    if (wire_congested(&c->session->wire))
+        return STREAM_AGAIN;
+    ssize_t put = libssh2_channel_write(c->channel, p, n);
+    return put == 0 ? STREAM_AGAIN : result(put);
+}
+
+static int channel_finish(struct stream *st)
+{
+    return libssh2_channel_send_eof(self(st)->channel) == LIBSSH2_ERROR_EAGAIN ? 0 : 1;
+}
+
+static void channel_discard(struct stream *st)
+{
+    /* The session frees its channels with itself. */
+    if (self(st)->session->opening == self(st))
+        self(st)->session->opening = NULL;
+    free(st);
+}
+
+static int channel_close(struct stream *st)
+{
+    struct channel_stream *c = self(st);
+    if (c->opening && channel_open(st, NULL) == 0)
+        return 0;
+    if (c->channel && libssh2_channel_free(c->channel) == LIBSSH2_ERROR_EAGAIN)
+        return 0;
+    channel_discard(st);
+    return 1;
+}
+
+static void channel_poll(const struct stream *st, bool want_read, bool want_write, struct pollfd *ret)
+{
+    (void)st;
+    (void)want_read;
+    (void)want_write;
+    ret->fd = -1;
+}
+
+static const struct stream_type channel_type = {
+    .open = channel_open,
+    .read = channel_read,
+    .write = channel_write,
+    .finish = channel_finish,
+    .close = channel_close,
+    .discard = channel_discard,
+    .poll = channel_poll,
+};
+
+struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err)
+{
+    struct channel_stream *c = calloc(1, sizeof *c);
+    if (!c) {
+        err_nomem(err);
+        return NULL;
+    }
+    c->stream.type = &channel_type;
+    c->session = session;
+    c->port = to->port;
+    snprintf(c->host, sizeof c->host, "%s", to->host);
+    return &c->stream;
+}
