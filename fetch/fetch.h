@@ -1,0 +1,135 @@
+/*
+ * Fetching: what to ask a service for, in which order, over one connection; each body streamed to disk,
+ * hashed and checked on the way.
+ *
+ * A grab of a host is straight-line code in one thread: open the gateway, then for each service (side by
+ * side) read the index page, plan, fetch one item after the other, close. Many hosts are many such threads
+ * under an admission limit. What happens is told to an observer.
+ */
+#ifndef FETCH_FETCH_H
+#define FETCH_FETCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "gateway/gateway.h"
+#include "inventory/inventory.h"
+#include "proto/proto.h"
+
+/* ---- kinds --------------------------------------------------------------------------------------------- */
+
+struct fetch_kind_help {
+    const char *name;
+    const char *argument; /* "[=30s]" or "" */
+    const char *help;
+};
+/* Row i of the kinds and sets, for help and completions; -1 behind the last. */
+int fetch_kind_help(size_t i, struct fetch_kind_help *ret);
+
+/* Checks the words for kinds (`cpu=30s`, `incident`, `/debug/vars`) as far as they can be without a target.
+ * *ret_longest_ms: the longest time one of them takes by design. ERR_USAGE. */
+int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, struct err *err);
+
+/* ---- what happened ------------------------------------------------------------------------------------- */
+
+enum fetch_status {
+    FETCH_OK,
+    FETCH_DAMAGED,     /* it came, but a check failed: kept under NAME.damaged */
+    FETCH_FAILED,      /* nothing usable came */
+    FETCH_INTERRUPTED, /* cancelled before or while it was fetched */
+};
+
+/* A fetched, or not fetched, item. All text is printable; unknown strings are empty. */
+struct fetch_item {
+    char kind[256];
+    char argument[32];
+    char request[600]; /* "GET /debug/pprof/heap" */
+    enum fetch_status status;
+    struct err err;         /* why it is not OK */
+    char server_words[512]; /* the beginning of an answer that was no profile */
+    char file[800];         /* HOST/SERVICE/NAME below the work directory; empty when nothing was kept */
+    int http_status;        /* 0: there was no answer */
+    char content_type[128];
+    int64_t started; /* UTC milliseconds */
+    int64_t duration_ms;
+    uint64_t bytes;
+    char sha256[SHA256_HEX];
+    bool has_profile;
+    struct profile_summary profile;
+    struct strlist verdicts;
+};
+
+struct fetch_offer {
+    const char *name;
+    int64_t count; /* -1: not known */
+};
+
+/* A service whose items are about to be fetched, or whose index could not be read. */
+struct fetch_service {
+    const struct fetch_offer *offers;
+    size_t n_offers;
+    size_t n_items; /* planned */
+    bool has_clock_skew;
+    int64_t clock_skew_ms;     /* the target's clock minus ours, good to about a second */
+    const struct err *failure; /* NULL, or why nothing is fetched from it */
+    const struct strlist *verdicts;
+};
+
+/* What an item is doing right now. */
+struct fetch_progress {
+    const char *kind;
+    uint64_t bytes;
+    int64_t elapsed_ms;
+    int64_t timed_ms; /* how long the server takes by design */
+    size_t index;     /* of n_items */
+    size_t n_items;
+};
+
+/*
+ * Called from the threads that fetch, but never two at a time, so an observer needs no locks. The pointers
+ * are valid during the call; the targets are the caller's own.
+ */
+struct fetch_observer {
+    void *ctx;
+    /* The host could be opened (gateway set) or not (failure set). */
+    void (*host)(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure);
+    void (*service)(void *ctx, const struct target *target, const struct fetch_service *s);
+    void (*item)(void *ctx, const struct target *target, const struct fetch_item *item);
+    void (*progress)(void *ctx, const struct target *target, const struct fetch_progress *p);
+};
+
+/* ---- the grab ------------------------------------------------------------------------------------------ */
+
+struct fetch_grab {
+    const struct targets *targets;         /* grouped by host */
+    const struct strlist *kinds;           /* empty: each service's own, else the set `default` */
+    const struct ssh_settings *ssh;        /* the command line's, over the inventory's; may be NULL */
+    const char *directory;                 /* the work directory; items go to HOST/SERVICE/ below it */
+    unsigned parallel;                     /* hosts at a time */
+    int64_t timeout_ms;                    /* of silence, beyond the time a profile takes by design */
+    int cancel_fd;                         /* readable: stop fetching; -1 for none */
+    const struct fetch_observer *observer; /* every member set */
+};
+#define FETCH_TIMEOUT_MS 30000
+#define FETCH_PARALLEL 16
+
+/* Fetches everything it can. -1 only if it could not even start; what failed at a host, service or item goes
+ * to the observer. */
+int fetch_run(const struct fetch_grab *grab, struct err *err);
+
+/* Global state of libcurl: before any thread starts, and after the last has ended. */
+int fetch_global_init(struct err *err);
+void fetch_global_cleanup(void);
+
+/* ---- local files --------------------------------------------------------------------------------------- */
+
+/*
+ * Looks at a file that is already there (`bundle create`) as it would at a body: hash, size, and what its
+ * content shows it to be. Fills in item->kind by the content and name, never status FETCH_FAILED: -1 if it
+ * cannot be read at all. If copy_fd is not -1 the bytes are written there too.
+ */
+int fetch_look(const char *path, int copy_fd, struct fetch_item *ret, struct err *err);
+void fetch_item_release(struct fetch_item *item);
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * Hosts are taken from the list of targets by as many threads as `parallel` allows; each host's services run
+ * in threads of their own beside each other, over the one gateway.
+ */
+#include <stdlib.h>
+
+#include "fetch/fetch.h"
+#include "fetch/observe.h"
+#include "fetch/service.h"
+#include "base/banned.h"
+
+struct run {
+    const struct fetch_grab *grab;
+    struct observe observe;
+    pthread_mutex_t mutex; /* of next */
+    size_t next;           /* the first target no thread has taken */
+};
+
+/* A service's thread. */
+struct side {
+    pthread_t thread;
+    struct run *run;
+    const struct target *target;
+    struct gateway *gw;
+    bool started;
+};
+
+static void *run_side(void *ctx)
+{
+    struct side *s = ctx;
+    service_run(s->run->grab, &s->run->observe, s->target, s->gw);
+    return NULL;
+}
+
+static void run_services(struct run *run, const struct target *targets, size_t n, struct gateway *gw)
+{
+    struct side *sides = calloc(n, sizeof *sides);
+    for (size_t i = 1; sides && i < n; i++) {
+        sides[i] = (struct side){.run = run, .target = &targets[i], .gw = gw};
+        sides[i].started = thread_start(&sides[i].thread, run_side, &sides[i], NULL) == 0;
+    }
+    service_run(run->grab, &run->observe, &targets[0], gw);
+    for (size_t i = 1; i < n; i++) {
+        if (sides && sides[i].started)
+            pthread_join(sides[i].thread, NULL);
+        else
+            service_run(run->grab, &run->observe, &targets[i], gw);
+    }
+    free(sides);
+}
+
+static int open_host(struct run *run, const struct host *host, struct gateway **ret, struct err *err)
+{
+    const struct fetch_grab *grab = run->grab;
+    struct gateway_options options = {.cancel_fd = grab->cancel_fd,
+                                      .step_timeout_ms = grab->timeout_ms < GATEWAY_STEP_TIMEOUT_MS
+                                                             ? grab->timeout_ms
+                                                             : GATEWAY_STEP_TIMEOUT_MS,
+                                      .keepalive_ms = GATEWAY_KEEPALIVE_MS};
+    struct proc_limits limits = {
+        .timeout_ms = options.step_timeout_ms, .cancel_fd = grab->cancel_fd, .max_output = 1u << 20};
+    struct route route = {0};
+    if (route_resolve(host, grab->ssh, &limits, &route, err) < 0)
+        return -1;
+    int rc = gateway_open(&route, &options, ret, err);
+    route_release(&route);
+    return rc;
+}
+
+static void run_host(struct run *run, const struct target *targets, size_t n)
+{
+    struct gateway *gw = NULL;
+    struct err failure = ERR_INIT;
+    const struct host *host = targets[0].host;
+    if (fd_cancelled(run->grab->cancel_fd))
+        err_set(&failure, ERR_CANCELLED, "interrupted before it was opened");
+    else
+        open_host(run, host, &gw, &failure);
+    observe_host(&run->observe, host, gw, gw ? NULL : &failure);
+    if (gw)
+        run_services(run, targets, n, gw);
+    gateway_close(gw);
+}
+
+/* The next host's targets; 0 when there is none left. */
+static size_t take_host(struct run *run, const struct target **ret)
+{
+    const struct targets *all = run->grab->targets;
+    pthread_mutex_lock(&run->mutex);
+    size_t from = run->next, to = from;
+    while (to < all->n && all->items[to].host == all->items[from].host)
+        to++;
+    run->next = to;
+    pthread_mutex_unlock(&run->mutex);
+    *ret = &all->items[from];
+    return to - from;
+}
+
+static void *run_hosts(void *ctx)
+{
+    struct run *run = ctx;
+    const struct target *targets = NULL;
+    for (size_t n; (n = take_host(run, &targets)) > 0;)
+        run_host(run, targets, n);
+    return NULL;
+}
+
+int fetch_run(const struct fetch_grab *grab, struct err *err)
+{
+    struct run run = {.grab = grab};
+    size_t most = grab->parallel < grab->targets->n ? grab->parallel : grab->targets->n, n = 0;
+    pthread_t *threads = calloc(most + 1, sizeof *threads);
+    if (!threads)
+        return err_nomem(err);
+    pthread_mutex_init(&run.mutex, NULL);
+    observe_init(&run.observe, grab->observer);
+    while (n < most && thread_start(&threads[n], run_hosts, &run, err) == 0)
+        n++;
+    /* Fewer threads than allowed do the same work; none at all cannot. */
+    for (size_t i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+    observe_release(&run.observe);
+    pthread_mutex_destroy(&run.mutex);
+    free(threads);
+    return n > 0 || most == 0 ? 0 : -1;
+}

@@ -1,0 +1,210 @@
+#include "fetch/index.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/banned.h"
+
+/* What is left of the page. */
+struct text {
+    const char *p;
+    const char *end;
+};
+
+static size_t left(const struct text *t)
+{
+    return (size_t)(t->end - t->p);
+}
+
+static void skip_blanks(struct text *t)
+{
+    while (t->p < t->end && isspace((unsigned char)*t->p))
+        t->p++;
+}
+
+/* Takes a word whatever its case. */
+static bool take_word(struct text *t, const char *word)
+{
+    size_t n = strlen(word);
+    if (left(t) < n || strncasecmp(t->p, word, n) != 0)
+        return false;
+    t->p += n;
+    return true;
+}
+
+/* Takes `<name …>`, with what stands behind the name in *ret. A tag that runs into the next one is none: this
+ * also keeps the work in proportion to the page. */
+static bool take_tag(struct text *t, const char *name, struct text *ret)
+{
+    struct text at = *t;
+    skip_blanks(&at);
+    if (!take_word(&at, "<") || !take_word(&at, name) || at.p == at.end)
+        return false;
+    if (*at.p != '>' && !isspace((unsigned char)*at.p))
+        return false;
+    const char *begin = at.p;
+    while (at.p < at.end && *at.p != '<' && *at.p != '>')
+        at.p++;
+    if (at.p == at.end || *at.p == '<')
+        return false;
+    *ret = (struct text){begin, at.p};
+    t->p = at.p + 1;
+    return true;
+}
+
+static bool take_count(struct text *t, int64_t *ret)
+{
+    int64_t count = 0;
+    skip_blanks(t);
+    const char *begin = t->p;
+    for (; t->p < t->end && isdigit((unsigned char)*t->p); t->p++)
+        if (__builtin_mul_overflow(count, 10, &count) || __builtin_add_overflow(count, *t->p - '0', &count))
+            return false;
+    *ret = count;
+    return t->p > begin;
+}
+
+/* The value of href among a tag's attributes, without its quotes. */
+static bool find_href(struct text attributes, struct text *ret)
+{
+    struct text *t = &attributes;
+    while (t->p < t->end &&
+           !(isspace((unsigned char)*t->p) && left(t) > 5 && strncasecmp(t->p + 1, "href=", 5) == 0))
+        t->p++;
+    if (t->p == t->end)
+        return false;
+    t->p += 6;
+    char quote = t->p < t->end && (*t->p == '"' || *t->p == '\'') ? *t->p++ : '\0';
+    const char *begin = t->p;
+    while (t->p < t->end && (quote ? *t->p != quote : !isspace((unsigned char)*t->p)))
+        t->p++;
+    *ret = (struct text){begin, t->p};
+    return !quote || t->p < t->end;
+}
+
+/* The path of a link without `?debug=1` and without what a router puts in front of the name. */
+static struct text name_part(struct text href)
+{
+    static const char before[] = "pprof/";
+    struct text t = href;
+    for (const char *p = t.p; p < t.end; p++)
+        if (*p == '?' || *p == '#')
+            t.end = p;
+    take_word(&t, "./");
+    if (t.p == t.end || *t.p != '/')
+        return t;
+    const char *found = memmem(t.p, left(&t), before, sizeof before - 1);
+    if (found)
+        t.p = found + sizeof before - 1;
+    else
+        for (const char *p = t.p; p < t.end; p++)
+            if (*p == '/')
+                t.p = p + 1;
+    return t;
+}
+
+static int hex_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *found = c ? strchr(digits, tolower((unsigned char)c)) : NULL;
+    return found ? (int)(found - digits) : -1;
+}
+
+/* Undoes %XX. False if it is too long or no escape. */
+static bool decode(struct text t, char *dst, size_t cap)
+{
+    size_t n = 0;
+    for (; t.p < t.end && n + 1 < cap; t.p++) {
+        char c = *t.p;
+        if (c == '%') {
+            int high = left(&t) > 2 ? hex_digit(t.p[1]) : -1, low = high < 0 ? -1 : hex_digit(t.p[2]);
+            if (low < 0)
+                return false;
+            c = (char)(high * 16 + low);
+            t.p += 2;
+        }
+        dst[n++] = c;
+    }
+    dst[n] = '\0';
+    return t.p == t.end && strlen(dst) == n;
+}
+
+static bool is_profile_name(const char *s)
+{
+    char before = '/';
+    if (!isalnum((unsigned char)s[0]))
+        return false;
+    for (; *s; before = *s++) {
+        if (!isalnum((unsigned char)*s) && !strchr("._-/", *s))
+            return false;
+        if (before == '/' && (*s == '.' || *s == '/'))
+            return false;
+    }
+    return before != '/';
+}
+
+/* A row from its first cell on: `<td>8</td><td><a href='heap?debug=1'>`. */
+static bool take_row(struct text *t, struct index_entry *ret)
+{
+    struct text attributes, href;
+    if (!take_tag(t, "td", &attributes) || !take_count(t, &ret->count))
+        return false;
+    take_tag(t, "/td", &attributes);
+    if (!take_tag(t, "td", &attributes) || !take_tag(t, "a", &attributes) || !find_href(attributes, &href))
+        return false;
+    return decode(name_part(href), ret->name, sizeof ret->name) && is_profile_name(ret->name);
+}
+
+static int add(struct index_page *page, size_t *cap, const struct index_entry *entry, struct err *err)
+{
+    void *items = page->items;
+    if (page->n == INDEX_MAX_ENTRIES || index_find(page, entry->name))
+        return 0;
+    if (array_reserve(&items, cap, page->n + 1, sizeof *page->items, err))
+        return -1;
+    page->items = items;
+    page->items[page->n++] = *entry;
+    return 0;
+}
+
+int index_parse(const void *p, size_t n, struct index_page *ret, struct err *err)
+{
+    struct index_page page = {0};
+    size_t cap = 0;
+    struct text t = {p, (const char *)p + n};
+    int rc = -1;
+    while (t.p < t.end && (t.p = memchr(t.p, '<', left(&t)))) {
+        struct index_entry entry = {0};
+        struct text row = t;
+        bool found = take_row(&row, &entry);
+        if (found && add(&page, &cap, &entry, err))
+            goto out;
+        t.p = found ? row.p : t.p + 1;
+    }
+    if (page.n == 0) {
+        err_set(err, ERR_NOT_FOUND, "no profile list in the page");
+        goto out;
+    }
+    *ret = page;
+    page = (struct index_page){0};
+    rc = 0;
+out:
+    index_release(&page);
+    return rc;
+}
+
+void index_release(struct index_page *page)
+{
+    free(page->items);
+    *page = (struct index_page){0};
+}
+
+const struct index_entry *index_find(const struct index_page *page, const char *name)
+{
+    for (size_t i = 0; i < page->n; i++)
+        if (strcmp(page->items[i].name, name) == 0)
+            return &page->items[i];
+    return NULL;
+}

@@ -1,0 +1,237 @@
+/*
+ * A body goes to NAME.part; only what came whole and passed its check becomes NAME. What came but is damaged
+ * is kept as NAME.damaged: half a goroutine dump is better than none, as long as nobody takes it for whole.
+ */
+#include "fetch/item.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fetch/verdict.h"
+#include "base/banned.h"
+
+/* Where a body goes. */
+struct sink {
+    int fd;
+    const char *path;
+    struct sha256 *hash;
+    struct check *check;
+};
+
+static int take(void *ctx, const void *p, size_t n, struct err *err)
+{
+    struct sink *s = ctx;
+    sha256_add(s->hash, p, n);
+    if (s->fd >= 0 && fd_write_all(s->fd, p, n, err) < 0)
+        return err_wrap(err, "%s", s->path);
+    return check_feed(s->check, p, n, err);
+}
+
+static int sink_open(struct sink *s, enum check_format format, struct err *err)
+{
+    s->hash = sha256_new(err);
+    s->check = s->hash ? check_new(format, err) : NULL;
+    return s->check ? 0 : -1;
+}
+
+static void sink_release(struct sink *s)
+{
+    sha256_free(s->hash);
+    check_free(s->check);
+}
+
+/* Ends hash and check; -1 with err as the check's judgement. */
+static int sink_finish(struct sink *s, struct fetch_item *item, bool whole, struct err *err)
+{
+    struct check_result result = {0};
+    if (sha256_hex(s->hash, item->sha256, err) < 0)
+        return -1;
+    int rc = check_finish(s->check, &result, err);
+    item->has_profile = result.has_profile;
+    item->profile = result.profile;
+    /* The server's words, where it sent some instead of a profile. */
+    if (rc < 0 && whole)
+        snprintf(item->server_words, sizeof item->server_words, "%s", result.beginning);
+    return rc;
+}
+
+static void describe(struct fetch_item *item, const struct plan_item *plan)
+{
+    snprintf(item->kind, sizeof item->kind, "%s", plan->kind);
+    snprintf(item->argument, sizeof item->argument, "%s", plan->argument);
+    snprintf(item->request, sizeof item->request, "GET %s", plan->target);
+}
+
+void item_skip(const struct plan_item *plan, const struct err *why, struct fetch_item *ret)
+{
+    *ret = (struct fetch_item){.status = why->kind == ERR_CANCELLED ? FETCH_INTERRUPTED : FETCH_FAILED};
+    describe(ret, plan);
+    ret->err = *why;
+}
+
+static void note_response(struct fetch_item *item, const struct transfer_response *r)
+{
+    item->http_status = r->status;
+    item->started = r->started;
+    item->duration_ms = r->duration_ms;
+    item->bytes = r->bytes;
+    snprintf(item->content_type, sizeof item->content_type, "%s", r->content_type);
+    snprintf(item->server_words, sizeof item->server_words, "%s", r->words);
+}
+
+/* Raw paths get their ending from what the server says they are. */
+static const char *ending_by_type(const char *content_type)
+{
+    static const struct {
+        const char *type, *ending;
+    } endings[] = {{"application/json", ".json"}, {"text/html", ".html"}, {"text/", ".txt"}};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (strncmp(content_type, endings[i].type, strlen(endings[i].type)) == 0)
+            return endings[i].ending;
+    return ".bin";
+}
+
+/* Gives NAME.part its final name. */
+static int settle(const struct plan_item *plan, const struct item_place *place, const char *part,
+                  struct fetch_item *item, struct err *err)
+{
+    snprintf(item->file, sizeof item->file, "%s/%s%s%s", place->directory, plan->file,
+             plan->name_by_type ? ending_by_type(item->content_type) : "",
+             item->status == FETCH_OK ? "" : ".damaged");
+    char *path = file_join(place->work, item->file);
+    int rc = path ? file_rename_new(part, path, err) : err_nomem(err);
+    free(path);
+    return rc;
+}
+
+static void judge(int fetched, struct sink *s, struct fetch_item *item)
+{
+    struct err check_err = ERR_INIT;
+    bool kept = item->bytes > 0;
+    int good = kept ? sink_finish(s, item, fetched == 0, &check_err) : -1;
+    if (fetched == 0 && !kept)
+        err_set(&item->err, ERR_FAILED, "HTTP %d with an empty body", item->http_status);
+    else if (fetched == 0 && good < 0)
+        item->err = check_err;
+    if (fetched == 0 && good == 0)
+        item->status = FETCH_OK;
+    else if (item->err.kind == ERR_CANCELLED)
+        item->status = FETCH_INTERRUPTED;
+    else
+        item->status = kept ? FETCH_DAMAGED : FETCH_FAILED;
+}
+
+void item_fetch(struct transfer *t, const struct plan_item *plan, const struct item_place *place,
+                const struct item_progress *progress, struct fetch_item *ret)
+{
+    struct sink sink = {.fd = -1};
+    struct transfer_response response = {0};
+    struct transfer_request request = {
+        .target = plan->target, .timed_ms = plan->timed_ms, .ctx = &sink, .body = take, .progress = NULL};
+    char *part = NULL;
+    *ret = (struct fetch_item){.status = FETCH_FAILED};
+    describe(ret, plan);
+    if (asprintf(&part, "%s/%s/%s.part", place->work, place->directory, plan->file) < 0) {
+        part = NULL;
+        err_nomem(&ret->err);
+        goto out;
+    }
+    sink.path = part;
+    sink.fd = file_create(part, &ret->err);
+    if (sink.fd < 0 || sink_open(&sink, plan->format, &ret->err) < 0)
+        goto out;
+    request.progress = progress->tell;
+    request.progress_ctx = progress->ctx;
+    int fetched = transfer_get(t, &request, &response, &ret->err);
+    note_response(ret, &response);
+    judge(fetched, &sink, ret);
+    /* An interrupted body is kept too: what was collected is not lost. */
+    if (ret->bytes > 0 && settle(plan, place, part, ret, &ret->err) < 0) {
+        ret->status = FETCH_FAILED;
+        ret->file[0] = '\0';
+    }
+    verdict_item(ret, &response);
+out:
+    fd_close(&sink.fd);
+    if (part && !ret->file[0])
+        unlink(part);
+    sink_release(&sink);
+    free(part);
+}
+
+void fetch_item_release(struct fetch_item *item)
+{
+    strlist_release(&item->verdicts);
+}
+
+/* ---- local files --------------------------------------------------------------------------------------- */
+
+/* What a file seems to be, by its first bytes and its name. */
+static enum check_format look_format(const char *path, const unsigned char *p, size_t n)
+{
+    const char *name = file_base(path);
+    if (n >= 2 && p[0] == 0x1f && p[1] == 0x8b)
+        return CHECK_PPROF;
+    if (trace_header(p, n, NULL, NULL) == 0)
+        return CHECK_TRACE;
+    if (strstr(name, ".pb") || strstr(name, ".pprof") || strstr(name, ".prof"))
+        return CHECK_PPROF;
+    return memchr(p, '\0', n) ? CHECK_RAW : CHECK_TEXT;
+}
+
+static void look_kind(struct fetch_item *item, enum check_format format)
+{
+    static const struct {
+        const char *type, *kind;
+    } kinds[] = {{"cpu", "cpu"},
+                 {"inuse_space", "heap"},
+                 {"alloc_space", "heap"},
+                 {"goroutine", "goroutines"},
+                 {"threadcreate", "threadcreate"},
+                 {"contentions", "contention"}};
+    const char *kind = format == CHECK_TRACE ? "trace" : format == CHECK_TEXT ? "text" : "file";
+    if (format == CHECK_PPROF)
+        kind = "profile";
+    for (size_t t = 0; t < item->profile.n_types; t++)
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+            if (strcmp(item->profile.types[t].type, kinds[i].type) == 0)
+                kind = kinds[i].kind;
+    snprintf(item->kind, sizeof item->kind, "%s", kind);
+}
+
+int fetch_look(const char *path, int copy_fd, struct fetch_item *ret, struct err *err)
+{
+    struct fetch_item item = {.status = FETCH_OK};
+    struct sink sink = {.fd = copy_fd, .path = "the copy"};
+    char chunk[65536];
+    int rc = -1, fd = file_open(path, err);
+    if (fd < 0)
+        return -1;
+    ssize_t n = read(fd, chunk, sizeof chunk);
+    enum check_format format = look_format(path, (const unsigned char *)chunk, n > 0 ? (size_t)n : 0);
+    if (n >= 0 && sink_open(&sink, format, err) < 0)
+        goto out;
+    for (; n != 0; n = read(fd, chunk, sizeof chunk)) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            err_sys(err, "cannot read %s", path);
+            goto out;
+        }
+        if (take(&sink, chunk, (size_t)n, err) < 0)
+            goto out;
+        item.bytes += (uint64_t)n;
+    }
+    if (sink_finish(&sink, &item, false, &item.err) < 0)
+        item.status = FETCH_DAMAGED;
+    look_kind(&item, format);
+    *ret = item;
+    rc = 0;
+out:
+    fd_close(&fd);
+    sink_release(&sink);
+    return rc;
+}

@@ -1,0 +1,27 @@
+/* One item: its body to disk, hashed and checked on the way, and what came of it. */
+#ifndef FETCH_ITEM_H
+#define FETCH_ITEM_H
+
+#include "base/base.h"
+#include "fetch/fetch.h"
+#include "fetch/plan.h"
+#include "fetch/transfer.h"
+
+struct item_place {
+    const char *work;      /* the work directory */
+    const char *directory; /* HOST/SERVICE below it; it exists */
+};
+
+struct item_progress {
+    void *ctx;
+    void (*tell)(void *ctx, uint64_t bytes, int64_t elapsed_ms);
+};
+
+/* Fetches it. `ret` says in every case what came of it and is released by the caller. */
+void item_fetch(struct transfer *t, const struct plan_item *plan, const struct item_place *place,
+                const struct item_progress *progress, struct fetch_item *ret);
+
+/* An item that is not fetched at all, because of `why`. */
+void item_skip(const struct plan_item *plan, const struct err *why, struct fetch_item *ret);
+
+#endif

@@ -1,0 +1,118 @@
+#include "fetch/kind.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+
+static const struct kind kinds[] = {
+    {.name = "cpu",
+     .alias = "profile",
+     .endpoint = "profile",
+     .stem = "cpu",
+     .rank = RANK_CPU,
+     .format = CHECK_PPROF,
+     .arguments = ARG_SECONDS,
+     .seconds = 30,
+     .help = "where CPU time goes, sampled for that long"},
+    {.name = "trace",
+     .endpoint = "trace",
+     .stem = "trace",
+     .rank = RANK_TRACE,
+     .format = CHECK_TRACE,
+     .arguments = ARG_SECONDS | ARG_FRACTION,
+     .seconds = 5,
+     .only_by_name = true,
+     .help = "execution trace: every scheduling event; costs the process more than the others"},
+    {.name = "heap",
+     .alias = "mem",
+     .endpoint = "heap",
+     .stem = "heap",
+     .format = CHECK_PPROF,
+     .arguments = ARG_GC,
+     .standard = true,
+     .help = "memory in use as of the last garbage collection; =gc runs one first"},
+    {.name = "allocs",
+     .endpoint = "allocs",
+     .stem = "allocs",
+     .format = CHECK_PPROF,
+     .standard = true,
+     .help = "memory allocated since the start"},
+    {.name = "goroutines",
+     .alias = "goroutine",
+     .endpoint = "goroutine",
+     .stem = "goroutines",
+     .format = CHECK_PPROF,
+     .arguments = ARG_FORM,
+     .standard = true,
+     .help = "stacks of all goroutines; bare: proto, and a text dump up to 10,000 of them, grouped above"},
+    {.name = "threadcreate",
+     .endpoint = "threadcreate",
+     .stem = "threadcreate",
+     .format = CHECK_PPROF,
+     .arguments = ARG_TEXT | ARG_DELTA,
+     .standard = true,
+     .help = "stacks that led to new threads"},
+    {.name = "block",
+     .endpoint = "block",
+     .stem = "block",
+     .format = CHECK_PPROF,
+     .arguments = ARG_TEXT | ARG_DELTA,
+     .standard = true,
+     .help = "where goroutines wait; empty unless the program turned it on"},
+    {.name = "mutex",
+     .endpoint = "mutex",
+     .stem = "mutex",
+     .format = CHECK_PPROF,
+     .arguments = ARG_TEXT | ARG_DELTA,
+     .standard = true,
+     .help = "who holds contended locks; empty unless the program turned it on"},
+    {.name = "cmdline",
+     .endpoint = "cmdline",
+     .stem = "cmdline",
+     .format = CHECK_RAW,
+     .only_by_name = true,
+     .help = "the command line; may hold secrets"},
+    {.name = "symbol",
+     .endpoint = "symbol",
+     .stem = "symbol",
+     .format = CHECK_TEXT,
+     .only_by_name = true,
+     .help = "whether the program can name its addresses"},
+    {.name = "goroutineleak",
+     .endpoint = "goroutineleak",
+     .stem = "goroutineleak",
+     .rank = RANK_DISTURBING,
+     .format = CHECK_PPROF,
+     .only_by_name = true,
+     .help = "goroutines that can never go on; forces a special garbage collection"},
+    {.name = "fgprof",
+     .endpoint = "/fgprof",
+     .stem = "fgprof",
+     .rank = RANK_CPU,
+     .format = CHECK_PPROF,
+     .arguments = ARG_SECONDS,
+     .seconds = 30,
+     .only_by_name = true,
+     .help = "wall-clock profile of all goroutines, where the program carries fgprof"},
+};
+
+const struct kind *kind_at(size_t i)
+{
+    return i < sizeof kinds / sizeof *kinds ? &kinds[i] : NULL;
+}
+
+const struct kind *kind_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].name, name) == 0 || (kinds[i].alias && strcmp(kinds[i].alias, name) == 0))
+            return &kinds[i];
+    return NULL;
+}
+
+const struct kind *kind_of_endpoint(const char *endpoint)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].endpoint, endpoint) == 0)
+            return &kinds[i];
+    return NULL;
+}

@@ -1,0 +1,52 @@
+/*
+ * Profile kinds: what can be asked for, as one table. Adding a kind is adding a row to it.
+ *
+ * Source of the endpoints and their parameters: Go's net/http/pprof.
+ */
+#ifndef FETCH_KIND_H
+#define FETCH_KIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "fetch/check.h"
+
+/* The order in which the items of one process are fetched: snapshots show the incident as it is, what
+ * disturbs or takes long comes later. */
+enum kind_rank { RANK_SNAPSHOT, RANK_DISTURBING, RANK_DELTA, RANK_CPU, RANK_TRACE };
+
+/* What may stand behind KIND=. */
+enum {
+    ARG_SECONDS = 1 << 0,  /* a duration: how long it is taken */
+    ARG_FRACTION = 1 << 1, /* the duration may have a fraction of a second */
+    ARG_DELTA = 1 << 2,    /* a duration: the difference over that time */
+    ARG_TEXT = 1 << 3,     /* `text`: debug=1 */
+    ARG_GC = 1 << 4,       /* `gc`: run a garbage collection first */
+    ARG_FORM = 1 << 5,     /* `text` (debug=2), `grouped` (debug=1), `proto` */
+};
+
+struct kind {
+    const char *name;
+    const char *alias;    /* another name people use, or NULL */
+    const char *endpoint; /* below the service's path; with a leading slash: beside it */
+    const char *stem;     /* of the file's name */
+    enum kind_rank rank;
+    enum check_format format;
+    unsigned arguments;
+    unsigned seconds;  /* when none are given; 0 for kinds that take no time */
+    bool standard;     /* part of `all` even where there is no index */
+    bool only_by_name; /* costs or reveals more: never part of `all` */
+    const char *help;
+};
+
+/* Row i of the table, NULL behind the last. */
+const struct kind *kind_at(size_t i);
+/* The row of that name or alias, or of that endpoint; NULL for none. */
+const struct kind *kind_find(const char *name);
+const struct kind *kind_of_endpoint(const char *endpoint);
+
+/* The longest a timed kind may take without the user's --yes. */
+#define KIND_LONG_MS (5 * 60 * INT64_C(1000))
+
+#endif

@@ -1,0 +1,43 @@
+#include "fetch/observe.h"
+
+#include "base/banned.h"
+
+void observe_init(struct observe *o, const struct fetch_observer *observer)
+{
+    o->observer = observer;
+    pthread_mutex_init(&o->mutex, NULL);
+}
+
+void observe_release(struct observe *o)
+{
+    pthread_mutex_destroy(&o->mutex);
+}
+
+void observe_host(struct observe *o, const struct host *host, const struct gateway *gw,
+                  const struct err *failure)
+{
+    pthread_mutex_lock(&o->mutex);
+    o->observer->host(o->observer->ctx, host, gw, failure);
+    pthread_mutex_unlock(&o->mutex);
+}
+
+void observe_service(struct observe *o, const struct target *target, const struct fetch_service *s)
+{
+    pthread_mutex_lock(&o->mutex);
+    o->observer->service(o->observer->ctx, target, s);
+    pthread_mutex_unlock(&o->mutex);
+}
+
+void observe_item(struct observe *o, const struct target *target, const struct fetch_item *item)
+{
+    pthread_mutex_lock(&o->mutex);
+    o->observer->item(o->observer->ctx, target, item);
+    pthread_mutex_unlock(&o->mutex);
+}
+
+void observe_progress(struct observe *o, const struct target *target, const struct fetch_progress *p)
+{
+    pthread_mutex_lock(&o->mutex);
+    o->observer->progress(o->observer->ctx, target, p);
+    pthread_mutex_unlock(&o->mutex);
+}

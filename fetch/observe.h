@@ -1,0 +1,22 @@
+/* The observer behind a lock: several threads tell it, one at a time. */
+#ifndef FETCH_OBSERVE_H
+#define FETCH_OBSERVE_H
+
+#include <pthread.h>
+
+#include "fetch/fetch.h"
+
+struct observe {
+    const struct fetch_observer *observer;
+    pthread_mutex_t mutex;
+};
+
+void observe_init(struct observe *o, const struct fetch_observer *observer);
+void observe_release(struct observe *o);
+void observe_host(struct observe *o, const struct host *host, const struct gateway *gw,
+                  const struct err *failure);
+void observe_service(struct observe *o, const struct target *target, const struct fetch_service *s);
+void observe_item(struct observe *o, const struct target *target, const struct fetch_item *item);
+void observe_progress(struct observe *o, const struct target *target, const struct fetch_progress *p);
+
+#endif

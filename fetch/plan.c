@@ -1,0 +1,326 @@
+#include "fetch/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* ---- file names ---------------------------------------------------------------------------------------- */
+
+/* A name for a file out of a profile's name or a path: what text_is_name allows, the rest becomes a dash. */
+static void file_stem(char *dst, size_t cap, const char *name)
+{
+    size_t n = 0;
+    while (*name && !((*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
+                      (*name >= '0' && *name <= '9')))
+        name++;
+    for (; *name && n + 1 < cap && n < 120; name++) {
+        char one[2] = {*name, '\0'};
+        dst[n++] = text_is_name(one) || *name == '.' || *name == '_' ? *name : '-';
+    }
+    while (n > 0 && dst[n - 1] == '-')
+        n--;
+    dst[n] = '\0';
+    if (n == 0)
+        snprintf(dst, cap, "profile");
+}
+
+static const char *ending(const struct plan_item *item)
+{
+    switch (item->format) {
+    case CHECK_PPROF:
+        return ".pb.gz";
+    case CHECK_TRACE:
+        return ".out";
+    case CHECK_TEXT:
+        return ".txt";
+    case CHECK_RAW:
+        break;
+    }
+    return item->name_by_type ? "" : ".txt";
+}
+
+static bool taken(const struct plan *p, const char *file)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (strcmp(p->items[i].file, file) == 0)
+            return true;
+    return false;
+}
+
+static bool planned(const struct plan *p, const struct plan_item *item)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (strcmp(p->items[i].target, item->target) == 0 && p->items[i].format == item->format)
+            return true;
+    return false;
+}
+
+/* Adds it unless the very same request is there already (`goroutines goroutines=text`). */
+static int add(struct plan *p, struct plan_item *item, const char *stem, struct err *err)
+{
+    if (planned(p, item))
+        return 0;
+    for (unsigned i = 1; i == 1 || taken(p, item->file); i++) {
+        if (i == 1)
+            snprintf(item->file, sizeof item->file, "%s%s", stem, ending(item));
+        else
+            snprintf(item->file, sizeof item->file, "%s-%u%s", stem, i, ending(item));
+    }
+    if (array_reserve((void **)&p->items, &p->cap, p->n + 1, sizeof *p->items, err) < 0)
+        return -1;
+    p->items[p->n++] = *item;
+    return 0;
+}
+
+/* ---- items --------------------------------------------------------------------------------------------- */
+
+static struct plan_item item_of(const struct wanted *w)
+{
+    struct plan_item item = {.timed_ms = w->timed_ms, .format = CHECK_PPROF};
+    snprintf(item.kind, sizeof item.kind, "%s", w->name);
+    snprintf(item.argument, sizeof item.argument, "%s", w->argument);
+    if (w->kind) {
+        item.rank = w->kind->rank;
+        item.format = w->kind->format;
+    }
+    return item;
+}
+
+/* Path of an endpoint: below the service's path, or beside it (fgprof) when it begins with a slash. */
+static void endpoint(char *dst, size_t cap, const struct service *service, const char *name)
+{
+    const char *path = service->path;
+    const char *slash = strrchr(path, '/');
+    if (*name == '/')
+        snprintf(dst, cap, "%.*s%s", slash ? (int)(slash - path) : 0, path, name);
+    else
+        snprintf(dst, cap, "%s/%s", path, name);
+}
+
+/* A profile's name inside a path: everything but unreserved characters percent-escaped (RFC 3986). */
+static void escape(char *dst, size_t cap, const char *name)
+{
+    size_t n = 0;
+    for (; *name && n + 4 < cap; name++) {
+        unsigned char c = (unsigned char)*name;
+        char one[2] = {*name, '\0'};
+        if (text_is_name(one) || strchr("._-~", c))
+            dst[n++] = *name;
+        else
+            n += (size_t)snprintf(dst + n, cap - n, "%%%02X", c);
+    }
+    dst[n] = '\0';
+}
+
+static int add_raw(struct plan *p, const struct wanted *w, struct err *err)
+{
+    struct plan_item item = item_of(w);
+    char stem[128];
+    item.format = CHECK_RAW;
+    item.name_by_type = true;
+    snprintf(item.target, sizeof item.target, "%s", w->name);
+    file_stem(stem, sizeof stem, w->name);
+    return add(p, &item, stem, err);
+}
+
+static int add_named(struct plan *p, const struct service *service, const char *name, struct err *err)
+{
+    struct plan_item item = {.format = CHECK_PPROF};
+    char escaped[400], stem[128];
+    escape(escaped, sizeof escaped, name);
+    snprintf(item.kind, sizeof item.kind, "%s", name);
+    endpoint(item.target, sizeof item.target, service, escaped);
+    file_stem(stem, sizeof stem, name);
+    return add(p, &item, stem, err);
+}
+
+/* An item of the table: its query and its file's name follow from its form. */
+static int add_kind(struct plan *p, const struct service *service, const struct wanted *w, struct err *err)
+{
+    struct plan_item item = item_of(w);
+    const char *query = "", *suffix = "";
+    char seconds[40] = "", stem[64];
+    switch (w->form) {
+    case FORM_BARE:
+    case FORM_PROTO:
+    case FORM_DELTA:
+        if (w->timed_ms > 0 && w->timed_ms % 1000 == 0)
+            snprintf(seconds, sizeof seconds, "?seconds=%lld", (long long)w->timed_ms / 1000);
+        else if (w->timed_ms > 0)
+            snprintf(seconds, sizeof seconds, "?seconds=%lld.%03d", (long long)w->timed_ms / 1000,
+                     (int)(w->timed_ms % 1000));
+        query = seconds;
+        break;
+    case FORM_GROUPED:
+        query = "?debug=1";
+        suffix = "-grouped";
+        item.format = CHECK_TEXT;
+        break;
+    case FORM_TEXT:
+        query = w->kind->arguments & ARG_FORM ? "?debug=2" : "?debug=1";
+        item.format = CHECK_TEXT;
+        break;
+    case FORM_GC:
+        query = "?gc=1";
+        suffix = "-gc";
+        item.rank = RANK_DISTURBING;
+        break;
+    }
+    if (w->form == FORM_DELTA) {
+        suffix = "-delta";
+        item.rank = RANK_DELTA;
+    }
+    endpoint(item.target, sizeof item.target, service, w->kind->endpoint);
+    size_t n = strlen(item.target);
+    snprintf(item.target + n, sizeof item.target - n, "%s", query);
+    snprintf(stem, sizeof stem, "%s%s", w->kind->stem, suffix);
+    return add(p, &item, stem, err);
+}
+
+/* Bare `goroutines`: the profile, and the text that people read, as long as taking it does not hurt. */
+static int add_goroutines(struct plan *p, const struct service *service, const struct wanted *w,
+                          const struct index_page *index, struct err *err)
+{
+    struct wanted proto = *w, text = *w;
+    proto.form = FORM_PROTO;
+    if (add_kind(p, service, &proto, err) < 0)
+        return -1;
+    const struct index_entry *entry = index ? index_find(index, "goroutine") : NULL;
+    char sentence[200];
+    if (!entry || entry->count < 0) {
+        snprintf(sentence, sizeof sentence,
+                 "no text dump of the goroutines was taken: without a count from the index page it might be "
+                 "costly");
+        return strlist_add(&p->verdicts, sentence, err);
+    }
+    bool many = entry->count > PLAN_TEXT_GOROUTINES;
+    text.form = many ? FORM_GROUPED : FORM_TEXT;
+    snprintf(text.argument, sizeof text.argument, "%s", many ? "grouped" : "text");
+    if (many) {
+        snprintf(sentence, sizeof sentence,
+                 "the process has %lld goroutines, more than %d: their text is grouped by stack, since a "
+                 "full dump "
+                 "would stop it for long",
+                 (long long)entry->count, PLAN_TEXT_GOROUTINES);
+        if (strlist_add(&p->verdicts, sentence, err) < 0)
+            return -1;
+    }
+    return add_kind(p, service, &text, err);
+}
+
+static int unknown(const struct wanted *w, const struct index_page *index, struct err *err)
+{
+    struct nearest near = NEAREST_INIT(w->name);
+    struct buf offered = BUF_INIT(300);
+    const struct kind *k;
+    for (size_t i = 0; (k = kind_at(i)); i++)
+        nearest_offer(&near, k->name);
+    for (size_t i = 0; index && i < index->n; i++) {
+        const char *name = index->items[i].name;
+        const struct kind *known = kind_of_endpoint(name);
+        buf_addf(&offered, "%s%s", offered.len ? ", " : "", known ? known->name : name);
+        if (!known)
+            nearest_offer(&near, name);
+    }
+    char names[400];
+    bool is_near = *nearest_text(&near, names, sizeof names) != '\0';
+    err_set(err, ERR_USAGE, "unknown kind \"%s\"; nothing was fetched", w->name);
+    if (index)
+        err_hint(err, "%s%s%sthe target offers %s", is_near ? "did you mean " : "", names,
+                 is_near ? "? " : "", buf_str(&offered));
+    else
+        err_hint(err, "%s%s%sthe target has no index page to find other profiles by",
+                 is_near ? "did you mean " : "", names, is_near ? "? " : "");
+    buf_release(&offered);
+    return -1;
+}
+
+static int add_wanted(struct plan *p, const struct service *service, const struct wanted *w,
+                      const struct index_page *index, struct err *err)
+{
+    if (w->name[0] == '/')
+        return add_raw(p, w, err);
+    if (w->kind && w->form == FORM_BARE && w->kind->arguments & ARG_FORM)
+        return add_goroutines(p, service, w, index, err);
+    if (w->kind)
+        return add_kind(p, service, w, err);
+    if (!index || !index_find(index, w->name))
+        return unknown(w, index, err);
+    return add_named(p, service, w->name, err);
+}
+
+/* ---- all ----------------------------------------------------------------------------------------------- */
+
+static bool wanted_already(const struct wanted_list *l, const struct kind *k)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->items[i].kind == k)
+            return true;
+    return false;
+}
+
+static int add_if_new(struct plan *p, const struct service *service, const struct wanted_list *l,
+                      const struct kind *k, const struct index_page *index, struct err *err)
+{
+    struct wanted w = {.kind = k};
+    if (wanted_already(l, k))
+        return 0;
+    snprintf(w.name, sizeof w.name, "%s", k->name);
+    return add_wanted(p, service, &w, index, err);
+}
+
+static int add_all(struct plan *p, const struct service *service, const struct wanted_list *l,
+                   const struct index_page *index, struct err *err)
+{
+    int rc = 0;
+    const struct kind *k;
+    for (size_t i = 0; !index && rc == 0 && (k = kind_at(i)); i++)
+        rc = k->standard ? add_if_new(p, service, l, k, index, err) : 0;
+    for (size_t i = 0; index && rc == 0 && i < index->n; i++) {
+        k = kind_of_endpoint(index->items[i].name);
+        if (!k)
+            rc = add_named(p, service, index->items[i].name, err);
+        else if (!k->only_by_name && k->seconds == 0)
+            rc = add_if_new(p, service, l, k, index, err);
+    }
+    return rc;
+}
+
+/* ---- plan ---------------------------------------------------------------------------------------------- */
+
+/* Stable, and the list is short. */
+static void sort_by_rank(struct plan *p)
+{
+    for (size_t i = 1; i < p->n; i++) {
+        struct plan_item item = p->items[i];
+        size_t at = i;
+        for (; at > 0 && p->items[at - 1].rank > item.rank; at--)
+            p->items[at] = p->items[at - 1];
+        p->items[at] = item;
+    }
+}
+
+int plan_make(const struct service *service, const struct wanted_list *wanted, const struct index_page *index,
+              struct plan *ret, struct err *err)
+{
+    struct plan p = {0};
+    int rc = wanted->all ? add_all(&p, service, wanted, index, err) : 0;
+    for (size_t i = 0; rc == 0 && i < wanted->n; i++)
+        rc = add_wanted(&p, service, &wanted->items[i], index, err);
+    if (rc < 0) {
+        plan_release(&p);
+        return -1;
+    }
+    sort_by_rank(&p);
+    *ret = p;
+    return 0;
+}
+
+void plan_release(struct plan *p)
+{
+    free(p->items);
+    strlist_release(&p->verdicts);
+    *p = (struct plan){0};
+}

@@ -1,0 +1,42 @@
+/* The plan for one service: what was asked for, against what its index page offers. */
+#ifndef FETCH_PLAN_H
+#define FETCH_PLAN_H
+
+#include <stdint.h>
+
+#include "base/base.h"
+#include "fetch/check.h"
+#include "fetch/index.h"
+#include "fetch/wanted.h"
+#include "inventory/inventory.h"
+
+struct plan_item {
+    char kind[256];
+    char argument[32];
+    char target[512];  /* of the request: path and query */
+    char file[280];    /* name, without directories */
+    bool name_by_type; /* its ending comes from the content type */
+    enum kind_rank rank;
+    enum check_format format;
+    int64_t timed_ms;
+};
+
+struct plan {
+    struct plan_item *items; /* in the order to fetch them */
+    size_t n;
+    size_t cap;
+    struct strlist verdicts; /* sentences on what was decided */
+};
+
+/* Above so many goroutines a full text dump stops the process for too long. */
+#define PLAN_TEXT_GOROUTINES 10000
+
+/*
+ * `index` is NULL when the service has none; then nothing costly is guessed. A kind that neither the table
+ * nor the index knows is ERR_USAGE and says what is offered.
+ */
+int plan_make(const struct service *service, const struct wanted_list *wanted, const struct index_page *index,
+              struct plan *ret, struct err *err);
+void plan_release(struct plan *p);
+
+#endif

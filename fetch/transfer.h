@@ -1,0 +1,56 @@
+/*
+ * HTTP over a gateway's private listener: one kept-alive connection to one service.
+ */
+#ifndef FETCH_TRANSFER_H
+#define FETCH_TRANSFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "gateway/gateway.h"
+#include "inventory/inventory.h"
+
+struct transfer;
+
+struct transfer_options {
+    int cancel_fd;
+    int64_t timeout_ms; /* of silence, beyond `timed_ms` of the request */
+};
+
+/* The service behind the listener; both must outlive the transfer. */
+int transfer_new(struct gateway_listener *listener, const struct service *service,
+                 const struct transfer_options *options, struct transfer **ret, struct err *err);
+void transfer_free(struct transfer *t);
+
+struct transfer_request {
+    const char *target; /* path and query */
+    int64_t timed_ms;   /* how long the server is silent by design */
+    void *ctx;
+    /* Takes the body of a 200; -1 ends the transfer with err as it was left. */
+    int (*body)(void *ctx, const void *p, size_t n, struct err *err);
+    /* Called about ten times a second while it runs; may be NULL. */
+    void (*progress)(void *progress_ctx, uint64_t bytes, int64_t elapsed_ms);
+    void *progress_ctx;
+};
+
+struct transfer_response {
+    int status; /* 0: there was no answer */
+    char content_type[128];
+    char words[512]; /* the beginning of a body that did not go to `body`; printable */
+    uint64_t bytes;  /* given to `body` */
+    int64_t started; /* UTC */
+    int64_t duration_ms;
+    int64_t date;     /* the Date header as UTC milliseconds; 0 without one */
+    int64_t date_at;  /* our clock when it came */
+    bool reconnected; /* a new connection was opened for it */
+};
+
+/*
+ * One GET. -1 if there was no whole answer (err says why, with the gateway's own reason where it has one) or
+ * the answer was not a 200 (ERR_NOT_FOUND for 404); *ret is filled in as far as known in every case.
+ */
+int transfer_get(struct transfer *t, const struct transfer_request *request, struct transfer_response *ret,
+                 struct err *err);
+
+#endif

@@ -1,0 +1,101 @@
+#include "fetch/verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* A rule writes its sentence and returns true where it applies. */
+typedef bool rule_fn(const struct fetch_item *item, const struct transfer_response *r, char *dst, size_t cap);
+
+static bool is_contention(const struct fetch_item *item)
+{
+    return strcmp(item->kind, "mutex") == 0 || strcmp(item->kind, "block") == 0;
+}
+
+/* Sampling of locks is off by default: SetMutexProfileFraction and SetBlockProfileRate of package runtime. */
+static bool empty_contention(const struct fetch_item *item, const struct transfer_response *r, char *dst,
+                             size_t cap)
+{
+    (void)r;
+    if (!item->has_profile || item->profile.samples > 0 || !is_contention(item))
+        return false;
+    snprintf(dst, cap, "the %s profile is empty: %s profiling is off in this process, or nothing waited",
+             item->kind, item->kind);
+    return true;
+}
+
+static bool empty_cpu(const struct fetch_item *item, const struct transfer_response *r, char *dst, size_t cap)
+{
+    (void)r;
+    if (!item->has_profile || item->profile.samples > 0 || strcmp(item->kind, "cpu") != 0)
+        return false;
+    snprintf(dst, cap, "the CPU profile holds no samples: the process used almost no CPU");
+    return true;
+}
+
+static bool empty_other(const struct fetch_item *item, const struct transfer_response *r, char *dst,
+                        size_t cap)
+{
+    (void)r;
+    if (!item->has_profile || item->profile.samples > 0 || is_contention(item) ||
+        strcmp(item->kind, "cpu") == 0)
+        return false;
+    snprintf(dst, cap, "the profile holds no samples");
+    return true;
+}
+
+/* CPU time over the time the profile covers, as Go states both in the profile itself. */
+static bool cpu_share(const struct fetch_item *item, const struct transfer_response *r, char *dst, size_t cap)
+{
+    (void)r;
+    const struct profile_summary *p = &item->profile;
+    if (!item->has_profile || p->samples == 0 || p->duration_ns <= 0)
+        return false;
+    for (size_t i = 0; i < p->n_types; i++) {
+        if (strcmp(p->types[i].type, "cpu") != 0 || strcmp(p->types[i].unit, "nanoseconds") != 0)
+            continue;
+        double percent = 100.0 * (double)p->types[i].total / (double)p->duration_ns;
+        snprintf(dst, cap, "CPU was %.*f %% busy (100 %% is one core)", percent < 10 ? 1 : 0, percent);
+        return true;
+    }
+    return false;
+}
+
+static bool reconnected(const struct fetch_item *item, const struct transfer_response *r, char *dst,
+                        size_t cap)
+{
+    (void)item;
+    if (!r->reconnected)
+        return false;
+    snprintf(dst, cap,
+             "fetched over a new connection, since the one before had closed: it may come from another "
+             "process than the items before it");
+    return true;
+}
+
+static rule_fn *const rules[] = {empty_contention, empty_cpu, empty_other, cpu_share, reconnected};
+
+void verdict_item(struct fetch_item *item, const struct transfer_response *response)
+{
+    char sentence[256];
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i](item, response, sentence, sizeof sentence))
+            strlist_add(&item->verdicts, sentence, NULL);
+}
+
+void verdict_build(struct fetch_item *item, char build_id[128])
+{
+    const char *own = item->profile.build_id;
+    if (!item->has_profile || !*own)
+        return;
+    if (*build_id && strcmp(build_id, own) != 0) {
+        char sentence[400];
+        snprintf(
+            sentence, sizeof sentence,
+            "the program's build id changed from %s to %s between two items: they come from different builds",
+            build_id, own);
+        strlist_add(&item->verdicts, sentence, NULL);
+    }
+    snprintf(build_id, 128, "%s", own);
+}

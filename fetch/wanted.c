@@ -1,0 +1,202 @@
+#include "fetch/wanted.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+static const struct {
+    const char *name;
+    const char *words;
+    const char *help;
+} sets[] = {
+    {"default", "cpu,heap,goroutines", "cpu heap goroutines"},
+    {"incident", "cpu=30s,trace=5s,heap,goroutines", "cpu=30s trace=5s heap goroutines"},
+    {"all", "cpu", "every snapshot of the index, then cpu"},
+};
+
+int fetch_kind_help(size_t i, struct fetch_kind_help *ret)
+{
+    size_t n = 0;
+    for (const struct kind *k; (k = kind_at(n)); n++) {
+        if (i != n)
+            continue;
+        ret->name = k->name;
+        ret->argument = k->arguments & ARG_SECONDS ? k->seconds == 5 ? "[=5s]" : "[=30s]"
+                        : k->arguments & ARG_GC    ? "[=gc]"
+                        : k->arguments & ARG_FORM  ? "[=text|grouped|proto]"
+                        : k->arguments & ARG_DELTA ? "[=text|30s]"
+                                                   : "";
+        ret->help = k->help;
+        return 0;
+    }
+    if (i - n >= sizeof sets / sizeof *sets)
+        return -1;
+    *ret = (struct fetch_kind_help){.name = sets[i - n].name, .argument = "", .help = sets[i - n].help};
+    return 0;
+}
+
+static int bad_argument(const struct wanted *w, struct err *err)
+{
+    unsigned a = w->kind ? w->kind->arguments : 0;
+    err_set(err, ERR_USAGE, "kind \"%s\" does not take \"%s\"", w->name, w->argument);
+    if (!a)
+        return err_hint(err, "write just %s", w->name);
+    return err_hint(err, "it takes%s%s%s%s", a & (ARG_SECONDS | ARG_DELTA) ? " a duration such as 30s" : "",
+                    a & ARG_DELTA ? " or" : "",
+                    a & ARG_TEXT ? " text"
+                    : a & ARG_GC ? " gc"
+                                 : "",
+                    a & ARG_FORM ? " text, grouped or proto" : "");
+}
+
+static int parse_seconds(struct wanted *w, struct err *err)
+{
+    int64_t ms = 0;
+    if (text_to_duration(w->argument, &ms, err) < 0) {
+        err_wrap(err, "%s", w->name);
+        return -1;
+    }
+    /* Go reads a fraction, or nothing, as its default of 30 s: better refused than silently wrong. */
+    if (ms == 0)
+        return err_set(err, ERR_USAGE, "%s: a duration of nothing: \"%s\"", w->name, w->argument);
+    if (ms % 1000 && !(w->kind->arguments & ARG_FRACTION))
+        return err_set(err, ERR_USAGE, "%s: whole seconds only, \"%s\" has a fraction", w->name, w->argument);
+    w->timed_ms = ms;
+    return 0;
+}
+
+static int parse_argument(struct wanted *w, struct err *err)
+{
+    static const struct {
+        const char *word;
+        unsigned argument;
+        enum wanted_form form;
+    } forms[] = {{"text", ARG_TEXT | ARG_FORM, FORM_TEXT},
+                 {"grouped", ARG_FORM, FORM_GROUPED},
+                 {"proto", ARG_FORM, FORM_PROTO},
+                 {"gc", ARG_GC, FORM_GC}};
+    unsigned allowed = w->kind ? w->kind->arguments : 0;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (strcmp(w->argument, forms[i].word) != 0 || !(allowed & forms[i].argument))
+            continue;
+        w->form = forms[i].form;
+        return 0;
+    }
+    if (!(allowed & (ARG_SECONDS | ARG_DELTA)) || w->argument[0] < '0' || w->argument[0] > '9')
+        return bad_argument(w, err);
+    if (allowed & ARG_DELTA)
+        w->form = FORM_DELTA;
+    return parse_seconds(w, err);
+}
+
+static bool same(const struct wanted *a, const struct wanted *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->form == b->form && a->timed_ms == b->timed_ms;
+}
+
+static int add(struct wanted_list *l, const struct wanted *w, struct err *err)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (same(&l->items[i], w))
+            return 0;
+    if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0)
+        return -1;
+    l->items[l->n++] = *w;
+    return 0;
+}
+
+/* A raw path goes into a request line: nothing but visible ASCII, no fragment. */
+static bool is_raw_path(const char *s)
+{
+    for (; *s; s++)
+        if (*s <= ' ' || *s > '~' || *s == '#')
+            return false;
+    return true;
+}
+
+static int check_name(const struct wanted *w, struct err *err)
+{
+    bool raw = w->name[0] == '/';
+    bool good = raw ? is_raw_path(w->name) : w->name[0] != '\0' && w->name[0] != '-' && is_raw_path(w->name);
+    if (good)
+        return 0;
+    char shown[64];
+    text_printable(shown, sizeof shown, w->name, strlen(w->name));
+    return err_set(err, ERR_USAGE, "\"%s\" cannot be a kind or a path", shown);
+}
+
+static int parse_word(struct wanted_list *l, const char *word, struct err *err)
+{
+    struct wanted w = {0};
+    /* A raw path may hold an equals sign of its own: ?gc=1. */
+    size_t n = word[0] == '/' ? strlen(word) : strcspn(word, "=");
+    if (n >= sizeof w.name || (word[n] && strlen(word + n + 1) >= sizeof w.argument))
+        return err_set(err, ERR_USAGE, "kind \"%.40s...\" is too long", word);
+    snprintf(w.name, sizeof w.name, "%.*s", (int)n, word);
+    if (check_name(&w, err) < 0)
+        return -1;
+    w.kind = kind_find(w.name);
+    if (w.kind) {
+        snprintf(w.name, sizeof w.name, "%s", w.kind->name);
+        w.timed_ms = w.kind->seconds * INT64_C(1000);
+    }
+    if (word[n]) {
+        snprintf(w.argument, sizeof w.argument, "%s", word + n + 1);
+        if (parse_argument(&w, err) < 0)
+            return -1;
+    }
+    return add(l, &w, err);
+}
+
+static int parse_set(struct wanted_list *l, size_t set, struct err *err)
+{
+    struct strlist words = {0};
+    int rc = strlist_split(&words, sets[set].words, err);
+    for (size_t i = 0; rc == 0 && i < words.n; i++)
+        rc = parse_word(l, words.items[i], err);
+    strlist_release(&words);
+    l->all = l->all || strcmp(sets[set].name, "all") == 0;
+    return rc;
+}
+
+static int parse(struct wanted_list *l, const char *word, struct err *err)
+{
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        if (strcmp(word, sets[i].name) == 0)
+            return parse_set(l, i, err);
+    return parse_word(l, word, err);
+}
+
+int wanted_parse(const struct strlist *words, struct wanted_list *ret, struct err *err)
+{
+    struct wanted_list l = {0};
+    int rc = words->n == 0 ? parse(&l, "default", err) : 0;
+    for (size_t i = 0; rc == 0 && i < words->n; i++)
+        rc = parse(&l, words->items[i], err);
+    if (rc < 0)
+        wanted_release(&l);
+    else
+        *ret = l;
+    return rc;
+}
+
+void wanted_release(struct wanted_list *l)
+{
+    free(l->items);
+    *l = (struct wanted_list){0};
+}
+
+int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, struct err *err)
+{
+    struct wanted_list l = {0};
+    if (wanted_parse(words, &l, err) < 0)
+        return -1;
+    int64_t longest = 0;
+    for (size_t i = 0; i < l.n; i++)
+        longest = l.items[i].timed_ms > longest ? l.items[i].timed_ms : longest;
+    wanted_release(&l);
+    *ret_longest_ms = longest;
+    return 0;
+}
