@@ -1,0 +1,198 @@
+/*
+ * Bundles: one tarball with a manifest that proves it, made so that nothing collected is ever lost.
+ *
+ * While a capture runs, everything lies in a work directory beside the output, `NAME.partial`. At the end it
+ * is packed into `NAME.tar.gz` (temporary name, fsync, rename, never over another file, mode 0600) and the
+ * work directory goes. If packing fails the work directory stays, and its manifest says what is in it.
+ *
+ * This folder knows nothing of hosts or SSH: its caller fills in the records. docs/formats.md has the
+ * manifest's JSON schema.
+ */
+#ifndef BUNDLE_BUNDLE_H
+#define BUNDLE_BUNDLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+/* ---- work directory ------------------------------------------------------------------------------------ */
+
+struct workdir;
+
+/*
+ * Makes `DIR/NAME.partial` (0700), where DIR and NAME come from `output`: a path that ends in .tar.gz names
+ * the bundle itself; a directory that exists (NULL: the working directory) takes the default name
+ * `profgrab-SUBJECT-2026-11-21T07-48-00Z`. A default name that is taken (bundle or work directory) gets `-2`,
+ * `-3`, ...; a name the user chose that is taken is ERR_EXISTS. Whatever makes the place unusable is said
+ * before anything is collected.
+ */
+int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct workdir **ret,
+                struct err *err);
+/* Frees the handle; what lies on disk stays. */
+void workdir_free(struct workdir *w);
+const char *workdir_path(const struct workdir *w);   /* of NAME.partial */
+const char *workdir_name(const struct workdir *w);   /* NAME */
+const char *workdir_bundle(const struct workdir *w); /* path of NAME.tar.gz as it would be */
+
+/* ---- manifest ------------------------------------------------------------------------------------------ */
+
+/* Strings may be NULL where the thing is not known; the manifest then leaves the key out. All are copied and
+ * made printable where they came from a remote host. Times are UTC milliseconds; 0 means not known. */
+
+struct manifest_info {
+    const char *name; /* the bundle's */
+    const char *version;
+    const char *user; /* who collects, on which workstation */
+    const char *workstation;
+    const char *reason;
+    int64_t started;
+};
+
+struct manifest_hop {
+    const char *address;
+    unsigned port;
+    const char *user;
+    const char *host_key_type;
+    const char *host_key;       /* SHA256:base64 */
+    const char *authentication; /* how: "agent ssh-ed25519 SHA256:…", "key ~/.ssh/id_ed25519" */
+};
+
+struct manifest_host {
+    const char *name;
+    const char *address;
+    const char *route; /* "direct" or "ssh" */
+    const struct manifest_hop *hops;
+    size_t n_hops;
+    const char *error; /* why nothing could be fetched from it */
+};
+
+struct manifest_offer {
+    const char *name;
+    int64_t count; /* -1: not known */
+};
+
+struct manifest_service {
+    const char *host; /* a name given to manifest_add_host before */
+    const char *name;
+    const char *url;                     /* as the far host sees it */
+    const struct manifest_offer *offers; /* of the index page */
+    size_t n_offers;
+    bool has_clock_skew;
+    int64_t clock_skew_ms; /* the target's clock minus ours */
+    const char *error;     /* why nothing could be planned */
+    const char *const *verdicts;
+    size_t n_verdicts;
+};
+
+enum manifest_status {
+    MANIFEST_OK,
+    MANIFEST_DAMAGED,     /* it came, but did not pass its checks: kept for a look, under NAME.damaged */
+    MANIFEST_FAILED,      /* nothing usable came */
+    MANIFEST_INTERRUPTED, /* cancelled before or while it was fetched */
+};
+
+struct manifest_sample_type {
+    const char *type;
+    const char *unit;
+    int64_t total;
+};
+
+struct manifest_item {
+    const char *host;
+    const char *service; /* NULL in a bundle of local files, as is host */
+    const char *kind;
+    const char *argument; /* of KIND=ARGUMENT */
+    const char *request;  /* "GET /debug/pprof/heap" */
+    enum manifest_status status;
+    const char *error;        /* why it is not OK */
+    const char *server_words; /* the server's own words */
+    const char *file;         /* path inside the bundle's directory; NULL when nothing was kept */
+    int http_status;
+    const char *content_type;
+    int64_t started;
+    int64_t duration_ms;
+    uint64_t bytes;
+    const char *sha256;
+    bool has_profile; /* a pprof profile was read: the next four hold */
+    uint64_t samples;
+    const struct manifest_sample_type *sample_types;
+    size_t n_sample_types;
+    int64_t profile_duration_ns;
+    const char *const *verdicts;
+    size_t n_verdicts;
+};
+
+struct manifest;
+
+int manifest_new(const struct manifest_info *info, struct manifest **ret, struct err *err);
+void manifest_free(struct manifest *m);
+int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct err *err);
+int manifest_add_service(struct manifest *m, const struct manifest_service *s, struct err *err);
+int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct err *err);
+/* Ends it: `interrupted` by the user or a signal; `complete`: everything asked for is in it. */
+int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool complete, struct err *err);
+/* Writes manifest.json into the work directory, replacing an earlier one. */
+int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err);
+
+/* ---- the bundle ---------------------------------------------------------------------------------------- */
+
+/*
+ * Writes README.md from the manifest and packs the work directory: manifest.json and README.md first, then
+ * each file the manifest names. The work directory is removed only when the bundle is safe on disk.
+ * *ret_path: the path written, a new string.
+ */
+int bundle_pack(struct workdir *w, const struct manifest *m, char **ret_path, struct err *err);
+
+/* Limits on what a bundle from elsewhere may make us do. */
+#define BUNDLE_MAX_MEMBERS 200000
+#define BUNDLE_MAX_MANIFEST (64u << 20)
+
+struct bundle_member {
+    const char *path; /* below the bundle's directory, made printable; valid during the call */
+    uint64_t size;
+    int64_t mtime; /* seconds */
+};
+
+/* Calls `member` for each file, in the order of the archive. A non-zero return stops and becomes -1 with err
+ * as the callback left it. */
+typedef int bundle_member_fn(void *ctx, const struct bundle_member *member, struct err *err);
+int bundle_list(const char *path, bundle_member_fn *member, void *ctx, struct err *err);
+
+/* What verify found out about one file. */
+enum bundle_state {
+    BUNDLE_INTACT,
+    BUNDLE_CHANGED, /* its bytes are not those of the manifest */
+    BUNDLE_MISSING, /* the manifest names it, the archive has it not */
+    BUNDLE_UNKNOWN, /* the archive has it, the manifest does not name it */
+};
+struct bundle_finding {
+    const char *path;
+    enum bundle_state state;
+    uint64_t size;
+};
+typedef void bundle_finding_fn(void *ctx, const struct bundle_finding *finding);
+struct bundle_summary {
+    size_t intact, changed, missing, unknown;
+    bool complete; /* the manifest's own words */
+    bool interrupted;
+};
+/* Reads the whole archive once; -1 if it cannot be read as a bundle at all (no manifest, cut, hostile names).
+ */
+int bundle_verify(const char *path, bundle_finding_fn *finding, void *ctx, struct bundle_summary *ret,
+                  struct err *err);
+
+/*
+ * Extracts below `dir` (it must exist): the bundle's top directory is made anew there, ERR_EXISTS if it is
+ * there already. Nothing is ever written outside of it: links, devices, absolute names, `..`, a second top
+ * directory are refused. With `members` (may be empty: all) only those paths or globs. *ret_dir: the
+ * directory made, a new string. `max_bytes`: the most it may write.
+ */
+int bundle_extract(const char *path, const char *dir, const struct strlist *members, uint64_t max_bytes,
+                   char **ret_dir, struct err *err);
+
+/* manifest.json as text: the caller frees it. */
+int bundle_manifest(const char *path, char **ret, struct err *err);
+
+#endif

@@ -1,0 +1,150 @@
+/*
+ * The top directory is made anew, and nobody else may write into it (0700): below it there can be no link to
+ * follow, so plain paths are safe once reader.h has checked them.
+ */
+#include "bundle/bundle.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bundle/reader.h"
+#include "base/banned.h"
+
+struct extraction {
+    struct reader *r;
+    const char *dir;
+    char *top; /* the directory made; NULL until then */
+    const struct strlist *wanted;
+    bool *met;     /* which of `wanted` matched something */
+    uint64_t room; /* bytes that may still be written */
+    uint64_t max_bytes;
+};
+
+static int make_top(struct extraction *x, struct err *err)
+{
+    char *top = file_join(x->dir, reader_top(x->r));
+    if (!top)
+        return err_nomem(err);
+    if (file_mkdir(top, err) < 0) {
+        free(top);
+        return -1;
+    }
+    x->top = top;
+    return 0;
+}
+
+/* Whether a member is asked for: itself, a glob it matches, or a directory above it. */
+static bool is_wanted(struct extraction *x, const char *path)
+{
+    bool wanted = !x->wanted || x->wanted->n == 0;
+    for (size_t i = 0; x->wanted && i < x->wanted->n; i++)
+        if (fnmatch(x->wanted->items[i], path, FNM_LEADING_DIR) == 0)
+            wanted = x->met[i] = true;
+    return wanted;
+}
+
+static int copy_member(struct extraction *x, int fd, struct err *err)
+{
+    char chunk[32768];
+    for (;;) {
+        size_t n = 0;
+        if (reader_read(x->r, chunk, sizeof chunk, &n, err) < 0)
+            return -1;
+        if (n == 0)
+            return 0;
+        if (n > x->room)
+            return err_set(err, ERR_FAILED, "the bundle unpacks to more than %llu bytes",
+                           (unsigned long long)x->max_bytes);
+        x->room -= n;
+        if (fd_write_all(fd, chunk, n, err) < 0)
+            return -1;
+    }
+}
+
+static int write_member(struct extraction *x, const char *path, struct err *err)
+{
+    char *full = file_join(x->top, path);
+    if (!full)
+        return err_nomem(err);
+    int fd = file_create(full, err);
+    int rc = fd < 0 ? -1 : copy_member(x, fd, err);
+    if (rc < 0 && fd >= 0)
+        err_wrap(err, "%s", full);
+    /* Some file systems say only here that there was no room. */
+    if (fd >= 0 && close(fd) < 0 && rc == 0)
+        rc = err_sys(err, "cannot write %s", full);
+    free(full);
+    return rc;
+}
+
+static int extract_member(struct extraction *x, const struct reader_member *m, struct err *err)
+{
+    if (!x->top && make_top(x, err) < 0)
+        return -1;
+    if (!*m->path || (m->is_dir && x->wanted && x->wanted->n > 0) || !is_wanted(x, m->path))
+        return 0;
+    if (m->is_dir)
+        return file_mkdirs(x->top, m->path, err);
+    if (m->size > x->room)
+        return err_set(err, ERR_FAILED, "the bundle unpacks to more than %llu bytes",
+                       (unsigned long long)x->max_bytes);
+    const char *slash = strrchr(m->path, '/');
+    if (slash) {
+        char *dir = strndup(m->path, (size_t)(slash - m->path));
+        int rc = dir ? file_mkdirs(x->top, dir, err) : err_nomem(err);
+        free(dir);
+        if (rc < 0)
+            return -1;
+    }
+    return write_member(x, m->path, err);
+}
+
+static int extract_all(struct extraction *x, struct err *err)
+{
+    for (;;) {
+        const struct reader_member *m = NULL;
+        if (reader_next(x->r, &m, err) < 0)
+            return -1;
+        if (!m)
+            break;
+        if (extract_member(x, m, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; x->wanted && i < x->wanted->n; i++)
+        if (!x->met[i])
+            return err_set(err, ERR_NOT_FOUND, "no file in the bundle matches \"%s\"", x->wanted->items[i]);
+    return 0;
+}
+
+int bundle_extract(const char *path, const char *dir, const struct strlist *members, uint64_t max_bytes,
+                   char **ret_dir, struct err *err)
+{
+    struct extraction x = {.dir = dir, .wanted = members, .room = max_bytes, .max_bytes = max_bytes};
+    struct stat st;
+    if (stat(dir, &st) < 0)
+        return err_sys(err, "cannot use the directory %s", dir);
+    if (!S_ISDIR(st.st_mode))
+        return err_set(err, ERR_LOCAL_IO, "cannot use the directory %s: it is none", dir);
+    int rc = -1;
+    x.met = calloc(members && members->n ? members->n : 1, sizeof *x.met);
+    if (!x.met)
+        return err_nomem(err);
+    if (reader_open(path, UINT64_MAX, &x.r, err) < 0)
+        goto out;
+    if (extract_all(&x, err) < 0) {
+        if (x.top)
+            file_remove(x.top, NULL);
+        goto out;
+    }
+    *ret_dir = x.top;
+    x.top = NULL;
+    rc = 0;
+out:
+    reader_free(x.r);
+    free(x.met);
+    free(x.top);
+    return rc;
+}

@@ -1,0 +1,114 @@
+#include "bundle/gzfile.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/banned.h"
+
+struct gzfile {
+    char *path;
+    int fd;
+    z_stream z;
+    bool inflating; /* z wants inflateEnd */
+    bool between;   /* one gzip member has ended, no other has begun */
+    unsigned char in[32768];
+};
+
+static int fill(struct gzfile *g, struct err *err)
+{
+    ssize_t n;
+    do
+        n = read(g->fd, g->in, sizeof g->in);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return err_sys(err, "cannot read %s", g->path);
+    g->z.next_in = g->in;
+    g->z.avail_in = (unsigned)n;
+    return 0;
+}
+
+/* Looks at the first bytes: most files that are no bundle are found out here, in plain words. */
+static int check_magic(const struct gzfile *g, struct err *err)
+{
+    static const unsigned char magic[2] = {0x1f, 0x8b};
+    if (g->z.avail_in == 0)
+        return err_set(err, ERR_FAILED, "%s is not a bundle: it is empty", g->path);
+    if (memcmp(g->in, magic, g->z.avail_in < 2 ? 1 : 2) != 0)
+        return err_set(err, ERR_FAILED, "%s is not a bundle: it is not gzip'ed", g->path);
+    return 0;
+}
+
+int gzfile_open(const char *path, struct gzfile **ret, struct err *err)
+{
+    struct gzfile *g = calloc(1, sizeof *g);
+    if (!g)
+        return err_nomem(err);
+    g->fd = file_open(path, err);
+    if (g->fd < 0)
+        goto out;
+    g->path = strdup(path);
+    /* 16: gzip and nothing else. */
+    g->inflating = g->path && inflateInit2(&g->z, 16 + MAX_WBITS) == Z_OK;
+    if (!g->inflating) {
+        err_nomem(err);
+        goto out;
+    }
+    if (fill(g, err) < 0 || check_magic(g, err) < 0)
+        goto out;
+    *ret = g;
+    return 0;
+out:
+    gzfile_free(g);
+    return -1;
+}
+
+void gzfile_free(struct gzfile *g)
+{
+    if (!g)
+        return;
+    if (g->inflating)
+        inflateEnd(&g->z);
+    fd_close(&g->fd);
+    free(g->path);
+    free(g);
+}
+
+/* Inflates what is there once. *ret_end: the file has ended where it may. */
+static int step(struct gzfile *g, bool *ret_end, struct err *err)
+{
+    if (g->z.avail_in == 0 && fill(g, err) < 0)
+        return -1;
+    if (g->z.avail_in == 0 && !g->between)
+        return err_set(err, ERR_FAILED, "%s is cut: it ends in the middle of its data", g->path);
+    if (g->z.avail_in == 0) {
+        *ret_end = true;
+        return 0;
+    }
+    if (g->between && inflateReset(&g->z) != Z_OK)
+        return err_nomem(err);
+    g->between = false;
+    int rc = inflate(&g->z, Z_NO_FLUSH);
+    if (rc == Z_MEM_ERROR)
+        return err_nomem(err);
+    if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR)
+        return err_set(err, ERR_FAILED, "%s is damaged: %s", g->path, g->z.msg ? g->z.msg : "not gzip");
+    g->between = rc == Z_STREAM_END;
+    return 0;
+}
+
+int gzfile_read(struct gzfile *g, void *p, size_t cap, size_t *ret_n, struct err *err)
+{
+    unsigned room = cap < UINT_MAX ? (unsigned)cap : UINT_MAX;
+    bool end = false;
+    g->z.next_out = p;
+    g->z.avail_out = room;
+    while (g->z.avail_out == room && !end)
+        if (step(g, &end, err) < 0)
+            return -1;
+    *ret_n = room - g->z.avail_out;
+    return 0;
+}

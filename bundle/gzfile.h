@@ -1,0 +1,24 @@
+/*
+ * A gzip file (RFC 1952) as a stream of bytes, read to its last one.
+ *
+ * Not libarchive's own filter, because that does not look at the CRC and the length behind the data, and
+ * those are what tells a damaged or cut bundle from a whole one before any hash is known.
+ */
+#ifndef BUNDLE_GZFILE_H
+#define BUNDLE_GZFILE_H
+
+#include <stddef.h>
+
+#include "base/base.h"
+
+struct gzfile;
+
+/* ERR_NOT_FOUND if there is no such file; ERR_FAILED if it is not gzip'ed. */
+int gzfile_open(const char *path, struct gzfile **ret, struct err *err);
+void gzfile_free(struct gzfile *g);
+
+/* Reads between 1 and cap bytes; *ret_n is 0 only at the end, once every CRC and length was right. Several
+ * gzip members in a row are one stream (RFC 1952, 2.2); anything else behind a member is an error. */
+int gzfile_read(struct gzfile *g, void *p, size_t cap, size_t *ret_n, struct err *err);
+
+#endif

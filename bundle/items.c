@@ -1,0 +1,113 @@
+#include "bundle/items.h"
+
+#include <string.h>
+
+#include "bundle/path.h"
+#include "base/banned.h"
+
+/* Counts the values of a JSON text from above: outside of strings, each stands behind one of these. */
+static size_t count_values(const char *p, size_t n)
+{
+    size_t count = 1;
+    bool in_string = false;
+    for (size_t i = 0; i < n; i++) {
+        if (in_string && p[i] == '\\')
+            i++;
+        else if (p[i] == '"')
+            in_string = !in_string;
+        else if (!in_string && (p[i] == ',' || p[i] == ':' || p[i] == '[' || p[i] == '{'))
+            count++;
+    }
+    return count;
+}
+
+static bool is_list(const json_t *root, const char *key)
+{
+    const json_t *list = json_object_get(root, key);
+    return !list || json_is_array(list);
+}
+
+static int check_format(const json_t *root, struct err *err)
+{
+    const char *format = json_string_value(json_object_get(root, "format"));
+    if (!format || strcmp(format, "profgrab-bundle") != 0)
+        return err_set(err, ERR_FAILED, "%s is not a profgrab bundle's", PATH_MANIFEST);
+    const json_t *version = json_object_get(root, "version");
+    if (!json_is_integer(version) || json_integer_value(version) != 1)
+        return err_set(err, ERR_FAILED, "%s is of a version this program does not know: it knows version 1",
+                       PATH_MANIFEST);
+    if (!is_list(root, "hosts") || !is_list(root, "files"))
+        return err_set(err, ERR_FAILED, "%s is malformed: \"hosts\" or \"files\" is not a list",
+                       PATH_MANIFEST);
+    return 0;
+}
+
+int items_parse(const char *text, size_t n, json_t **ret, struct err *err)
+{
+    if (count_values(text, n) > ITEMS_MAX_VALUES)
+        return err_set(err, ERR_FAILED, "%s has more than %d values", PATH_MANIFEST, ITEMS_MAX_VALUES);
+    json_error_t why;
+    json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
+    if (!root) {
+        char shown[sizeof why.text];
+        return err_set(err, ERR_FAILED, "%s is malformed: line %d: %s", PATH_MANIFEST, why.line,
+                       text_printable(shown, sizeof shown, why.text, strlen(why.text)));
+    }
+    if (check_format(root, err) < 0) {
+        json_decref(root);
+        return -1;
+    }
+    *ret = root;
+    return 0;
+}
+
+static bool is_sha256(const char *s)
+{
+    return s && strlen(s) == SHA256_HEX - 1 && strspn(s, "0123456789abcdef") == SHA256_HEX - 1;
+}
+
+int items_file(const json_t *item, struct items_file *ret, struct err *err)
+{
+    const json_t *bytes = json_object_get(item, "bytes");
+    struct items_file f = {.path = json_string_value(json_object_get(item, "file")),
+                           .sha256 = json_string_value(json_object_get(item, "sha256"))};
+    if (!f.path)
+        return err_set(err, ERR_FAILED, "%s is malformed: \"file\" is not a string", PATH_MANIFEST);
+    if (path_check(f.path, err) < 0)
+        return err_wrap(err, "%s", PATH_MANIFEST);
+    if (strcmp(f.path, PATH_MANIFEST) == 0 || strcmp(f.path, PATH_README) == 0)
+        return err_set(err, ERR_FAILED, "%s is malformed: it describes %s", PATH_MANIFEST, f.path);
+    if (!is_sha256(f.sha256) || !json_is_integer(bytes) || json_integer_value(bytes) < 0)
+        return err_set(err, ERR_FAILED, "%s is malformed: size or SHA-256 of %s is missing", PATH_MANIFEST,
+                       f.path);
+    f.bytes = (uint64_t)json_integer_value(bytes);
+    *ret = f;
+    return 0;
+}
+
+static int each_of_list(const json_t *items, items_file_fn *each, void *ctx, struct err *err)
+{
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const json_t *item = json_array_get(items, i);
+        struct items_file file;
+        if (!json_object_get(item, "file"))
+            continue;
+        if (items_file(item, &file, err) < 0 || each(ctx, &file, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int items_each_file(const json_t *root, items_file_fn *each, void *ctx, struct err *err)
+{
+    const json_t *hosts = json_object_get(root, "hosts");
+    for (size_t i = 0; i < json_array_size(hosts); i++) {
+        const json_t *services = json_object_get(json_array_get(hosts, i), "services");
+        for (size_t j = 0; j < json_array_size(services); j++) {
+            const json_t *items = json_object_get(json_array_get(services, j), "items");
+            if (each_of_list(items, each, ctx, err) < 0)
+                return -1;
+        }
+    }
+    return each_of_list(json_object_get(root, "files"), each, ctx, err);
+}

@@ -1,0 +1,31 @@
+/* The manifest as JSON, read back: what pack, verify and the README need of it. */
+#ifndef BUNDLE_ITEMS_H
+#define BUNDLE_ITEMS_H
+
+#include <jansson.h>
+
+#include "bundle/bundle.h"
+
+/* The most values a foreign manifest may consist of: each costs up to 250 bytes of memory, however short. */
+#define ITEMS_MAX_VALUES 2000000
+
+/* Parses n bytes of a manifest from anywhere. It is an object of our format and version afterwards, and its
+ * lists of hosts and files are lists; below them nothing is promised. */
+int items_parse(const char *text, size_t n, json_t **ret, struct err *err);
+
+/* A file an item names. */
+struct items_file {
+    const char *path;
+    uint64_t bytes;
+    const char *sha256;
+};
+
+/* What the file of an item is: path checked and none of ours, size and hash well formed; else ERR_FAILED. */
+int items_file(const json_t *item, struct items_file *ret, struct err *err);
+
+/* Calls `each` for every item that has a file, in the manifest's order. A non-zero return of `each` stops it.
+ */
+typedef int items_file_fn(void *ctx, const struct items_file *file, struct err *err);
+int items_each_file(const json_t *root, items_file_fn *each, void *ctx, struct err *err);
+
+#endif

@@ -1,0 +1,310 @@
+/*
+ * The records are turned into JSON as they come; only what ends the capture is added when the whole is put
+ * together, so that its keys come in the documented order.
+ */
+#include "bundle/manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundle/items.h"
+#include "bundle/path.h"
+#include "bundle/fields.h"
+#include "base/banned.h"
+
+struct manifest {
+    json_t *head;  /* everything that is known from the start */
+    json_t *hosts; /* lists, as the manifest shows them */
+    json_t *files;
+    json_t *by_name; /* the same hosts by name */
+    json_t *paths;   /* the files named so far, as the keys of an object */
+    int64_t finished;
+    bool interrupted, complete;
+};
+
+static json_t *head_json(const struct manifest_info *info)
+{
+    struct fields tool = fields_new();
+    fields_put(&tool, "name", json_string("profgrab"));
+    fields_text(&tool, "version", info->version);
+    struct fields who = fields_new();
+    fields_text(&who, "user", info->user);
+    fields_text(&who, "workstation", info->workstation);
+    struct fields head = fields_new();
+    fields_put(&head, "format", json_string("profgrab-bundle"));
+    fields_number(&head, "version", 1);
+    fields_put(&head, "name", fields_string(info->name));
+    fields_nest(&head, "tool", &tool);
+    fields_nest(&head, "collector", &who);
+    fields_text(&head, "reason", info->reason);
+    fields_time(&head, "started", info->started);
+    return fields_take(&head);
+}
+
+int manifest_new(const struct manifest_info *info, struct manifest **ret, struct err *err)
+{
+    struct manifest *m = calloc(1, sizeof *m);
+    if (!m)
+        return err_nomem(err);
+    m->head = head_json(info);
+    m->hosts = json_array();
+    m->files = json_array();
+    m->by_name = json_object();
+    m->paths = json_object();
+    if (!m->head || !m->hosts || !m->files || !m->by_name || !m->paths) {
+        manifest_free(m);
+        return err_nomem(err);
+    }
+    *ret = m;
+    return 0;
+}
+
+void manifest_free(struct manifest *m)
+{
+    if (!m)
+        return;
+    json_decref(m->head);
+    json_decref(m->hosts);
+    json_decref(m->files);
+    json_decref(m->by_name);
+    json_decref(m->paths);
+    free(m);
+}
+
+/* The host of that name, or NULL. Names are compared as the manifest shows them. */
+static json_t *find_host(const struct manifest *m, const char *name)
+{
+    json_t *key = fields_string(name);
+    json_t *host = key ? json_object_get(m->by_name, json_string_value(key)) : NULL;
+    json_decref(key);
+    return host;
+}
+
+static json_t *find_service(const json_t *host, const char *name)
+{
+    json_t *services = json_object_get(host, "services");
+    json_t *key = fields_string(name), *found = NULL;
+    for (size_t i = 0; i < json_array_size(services) && key && !found; i++) {
+        json_t *service = json_array_get(services, i);
+        if (json_equal(json_object_get(service, "name"), key))
+            found = service;
+    }
+    json_decref(key);
+    return found;
+}
+
+static void put_hops(struct fields *host, const struct manifest_hop *hops, size_t n)
+{
+    if (!n)
+        return;
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        struct fields hop = fields_new();
+        fields_text(&hop, "address", hops[i].address);
+        if (hops[i].port)
+            fields_number(&hop, "port", hops[i].port);
+        fields_text(&hop, "user", hops[i].user);
+        fields_text(&hop, "host_key_type", hops[i].host_key_type);
+        fields_text(&hop, "host_key", hops[i].host_key);
+        fields_text(&hop, "authentication", hops[i].authentication);
+        fields_append(host, list, &hop);
+    }
+    fields_put(host, "hops", list);
+}
+
+int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct err *err)
+{
+    if (find_host(m, h->name))
+        return err_set(err, ERR_FAILED, "the manifest has the host %s already", h->name);
+    struct fields r = fields_new();
+    fields_put(&r, "name", fields_string(h->name));
+    fields_text(&r, "address", h->address);
+    fields_text(&r, "route", h->route);
+    put_hops(&r, h->hops, h->n_hops);
+    fields_text(&r, "error", h->error);
+    fields_put(&r, "services", json_array());
+    json_t *host = fields_take(&r);
+    const char *name = json_string_value(json_object_get(host, "name"));
+    int rc = 0;
+    if (!name || json_object_set(m->by_name, name, host) < 0 || json_array_append(m->hosts, host) < 0)
+        rc = err_nomem(err);
+    json_decref(host);
+    return rc;
+}
+
+static void put_offers(struct fields *service, const struct manifest_offer *offers, size_t n)
+{
+    if (!n)
+        return;
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        struct fields offer = fields_new();
+        fields_put(&offer, "name", fields_string(offers[i].name));
+        if (offers[i].count >= 0)
+            fields_number(&offer, "count", offers[i].count);
+        fields_append(service, list, &offer);
+    }
+    fields_put(service, "offers", list);
+}
+
+int manifest_add_service(struct manifest *m, const struct manifest_service *s, struct err *err)
+{
+    json_t *host = find_host(m, s->host);
+    if (!host)
+        return err_set(err, ERR_FAILED, "the manifest has no host %s", s->host);
+    if (find_service(host, s->name))
+        return err_set(err, ERR_FAILED, "the manifest has the service %s of %s already", s->name, s->host);
+    struct fields r = fields_new();
+    fields_put(&r, "name", fields_string(s->name));
+    fields_text(&r, "url", s->url);
+    put_offers(&r, s->offers, s->n_offers);
+    if (s->has_clock_skew)
+        fields_number(&r, "clock_skew_ms", s->clock_skew_ms);
+    fields_text(&r, "error", s->error);
+    fields_texts(&r, "verdicts", s->verdicts, s->n_verdicts);
+    fields_put(&r, "items", json_array());
+    if (json_array_append_new(json_object_get(host, "services"), fields_take(&r)) < 0)
+        return err_nomem(err);
+    return 0;
+}
+
+/* The list an item belongs to. */
+static json_t *find_list(const struct manifest *m, const struct manifest_item *i, struct err *err)
+{
+    if (!i->host && !i->service)
+        return m->files;
+    json_t *host = i->host ? find_host(m, i->host) : NULL;
+    json_t *service = i->service ? find_service(host, i->service) : NULL;
+    if (!service)
+        err_set(err, ERR_FAILED, "the manifest has no service %s of %s", i->service ? i->service : "(none)",
+                i->host ? i->host : "(none)");
+    return json_object_get(service, "items");
+}
+
+static void put_profile(struct fields *item, const struct manifest_item *i)
+{
+    struct fields profile = fields_new();
+    fields_count(&profile, "samples", i->samples);
+    json_t *types = json_array();
+    for (size_t k = 0; k < i->n_sample_types; k++) {
+        struct fields type = fields_new();
+        fields_put(&type, "type", fields_string(i->sample_types[k].type));
+        fields_put(&type, "unit", fields_string(i->sample_types[k].unit));
+        fields_number(&type, "total", i->sample_types[k].total);
+        fields_append(&profile, types, &type);
+    }
+    fields_put(&profile, "sample_types", types);
+    if (i->profile_duration_ns > 0)
+        fields_number(&profile, "duration_ns", i->profile_duration_ns);
+    fields_nest(item, "profile", &profile);
+}
+
+static json_t *item_json(const struct manifest_item *i)
+{
+    static const char *const statuses[] = {[MANIFEST_OK] = "ok",
+                                           [MANIFEST_DAMAGED] = "damaged",
+                                           [MANIFEST_FAILED] = "failed",
+                                           [MANIFEST_INTERRUPTED] = "interrupted"};
+    struct fields r = fields_new();
+    fields_put(&r, "kind", fields_string(i->kind));
+    fields_text(&r, "argument", i->argument);
+    fields_text(&r, "request", i->request);
+    fields_put(&r, "status", json_string(statuses[i->status]));
+    fields_text(&r, "error", i->error);
+    fields_text(&r, "server_words", i->server_words);
+    if (i->file) /* as it is: manifest_add_item has it checked */
+        fields_put(&r, "file", json_string(i->file));
+    if (i->http_status > 0)
+        fields_number(&r, "http_status", i->http_status);
+    fields_text(&r, "content_type", i->content_type);
+    fields_time(&r, "started", i->started);
+    if (i->started > 0)
+        fields_number(&r, "duration_ms", i->duration_ms);
+    if (i->file || i->bytes > 0)
+        fields_count(&r, "bytes", i->bytes);
+    fields_text(&r, "sha256", i->sha256);
+    if (i->has_profile)
+        put_profile(&r, i);
+    fields_texts(&r, "verdicts", i->verdicts, i->n_verdicts);
+    return fields_take(&r);
+}
+
+int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct err *err)
+{
+    json_t *list = find_list(m, i, err);
+    if (!list)
+        return -1;
+    if (i->file && json_object_get(m->paths, i->file))
+        return err_set(err, ERR_FAILED, "the manifest has the file %s already", i->file);
+    json_t *item = item_json(i);
+    if (!item)
+        return err_nomem(err);
+    struct items_file file;
+    int rc = -1;
+    if (i->file && items_file(item, &file, err) < 0)
+        goto out;
+    if ((i->file && json_object_set_new(m->paths, i->file, json_true()) < 0) ||
+        json_array_append(list, item) < 0) {
+        err_nomem(err);
+        goto out;
+    }
+    rc = 0;
+out:
+    json_decref(item);
+    return rc;
+}
+
+int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool complete, struct err *err)
+{
+    if (m->finished)
+        return err_set(err, ERR_FAILED, "the manifest is finished already");
+    m->finished = finished;
+    m->interrupted = interrupted;
+    m->complete = complete;
+    return 0;
+}
+
+json_t *manifest_json(const struct manifest *m)
+{
+    struct fields root = {.o = json_copy(m->head)};
+    root.failed = !root.o;
+    fields_time(&root, "finished", m->finished);
+    fields_put(&root, "interrupted", json_boolean(m->interrupted));
+    fields_put(&root, "complete", json_boolean(m->complete));
+    fields_put(&root, "hosts", json_incref(m->hosts));
+    fields_put(&root, "files", json_incref(m->files));
+    return fields_take(&root);
+}
+
+static int add_chunk(const char *p, size_t n, void *ctx)
+{
+    struct buf *b = ctx;
+    buf_add(b, p, n);
+    return b->failed ? -1 : 0;
+}
+
+int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err)
+{
+    int rc = -1;
+    struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
+    json_t *root = manifest_json(m);
+    char *path = file_join(workdir_path(w), PATH_MANIFEST);
+    if (!root || !path) {
+        err_nomem(err);
+        goto out;
+    }
+    int dumped = json_dump_callback(root, add_chunk, &text, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    buf_addc(&text, '\n');
+    if (buf_check(&text, PATH_MANIFEST, err) < 0)
+        goto out;
+    if (dumped < 0) {
+        err_nomem(err);
+        goto out;
+    }
+    rc = file_write(path, text.data, text.len, err);
+out:
+    buf_release(&text);
+    json_decref(root);
+    free(path);
+    return rc;
+}

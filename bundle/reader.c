@@ -1,0 +1,312 @@
+/*
+ * gzfile inflates and checks, libarchive parses the tar, and every entry passes `admit` before anybody sees
+ * it. libarchive is given no more than HEADER_MAX bytes for one header, since it keeps extended headers and
+ * sparse maps in memory.
+ */
+#include "bundle/reader.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundle/gzfile.h"
+#include "bundle/path.h"
+#include "base/banned.h"
+
+enum { HEADER_MAX = 4 << 20, CHUNK = 32768, TAR_END = 2 * 512 };
+
+struct reader {
+    char *file;
+    struct gzfile *gz;
+    struct archive *tar;
+    struct err gz_err;    /* why gzfile failed: libarchive's callback cannot carry it */
+    size_t header_bytes;  /* inflated for the present header */
+    size_t zeros;         /* at the end of what was inflated */
+    bool ended;           /* gz has nothing more */
+    char *top;            /* of all members */
+    char *path;           /* of the present one */
+    json_t *seen;         /* paths, as the keys of an object */
+    bool manifest_passed; /* the first file was manifest.json */
+    uint64_t skipped, max_skip;
+    struct reader_member member;
+    char in[CHUNK], scratch[CHUNK];
+};
+
+/* The zero bytes the stream ends in, n more bytes at p included; counted no further than needed. */
+static size_t count_zeros(size_t before, const char *p, size_t n)
+{
+    size_t zeros = 0;
+    while (zeros < n && p[n - 1 - zeros] == '\0')
+        zeros++;
+    if (zeros == n)
+        zeros += before;
+    return zeros < TAR_END ? zeros : TAR_END;
+}
+
+static int inflate_chunk(struct reader *r, size_t *ret_n, struct err *err)
+{
+    if (gzfile_read(r->gz, r->in, sizeof r->in, ret_n, err) < 0)
+        return -1;
+    r->ended = *ret_n == 0;
+    r->zeros = count_zeros(r->zeros, r->in, *ret_n);
+    return 0;
+}
+
+static la_ssize_t feed(struct archive *tar, void *ctx, const void **ret)
+{
+    struct reader *r = ctx;
+    size_t n = 0;
+    if (r->header_bytes > HEADER_MAX)
+        err_set(&r->gz_err, ERR_FAILED, "%s is not a bundle: a header in it is too large", r->file);
+    else if (inflate_chunk(r, &n, &r->gz_err) == 0) {
+        r->header_bytes += n;
+        *ret = r->in;
+        return (la_ssize_t)n;
+    }
+    archive_set_error(tar, EIO, "%s", r->gz_err.msg);
+    return -1;
+}
+
+/* Why libarchive gave up. */
+static int broken(const struct reader *r, struct err *err)
+{
+    if (r->gz_err.kind != ERR_NONE) {
+        if (err)
+            *err = r->gz_err;
+        return -1;
+    }
+    const char *why = archive_error_string(r->tar);
+    char shown[200];
+    text_printable(shown, sizeof shown, why ? why : "unknown", strlen(why ? why : "unknown"));
+    return err_set(err, ERR_FAILED, "%s is not a bundle, or cut or damaged: %s", r->file, shown);
+}
+
+int reader_open(const char *path, uint64_t max_skip, struct reader **ret, struct err *err)
+{
+    struct reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return err_nomem(err);
+    r->max_skip = max_skip;
+    if (gzfile_open(path, &r->gz, err) < 0)
+        goto out;
+    r->file = strdup(path);
+    r->seen = json_object();
+    r->tar = archive_read_new();
+    if (!r->file || !r->seen || !r->tar) {
+        err_nomem(err);
+        goto out;
+    }
+    archive_read_support_format_tar(r->tar);
+    /* Not every build knows it; where it is on, a `._x` would be swallowed as an attribute of `x`. */
+    archive_read_set_format_option(r->tar, "tar", "mac-ext", NULL);
+    archive_clear_error(r->tar);
+    if (archive_read_open(r->tar, r, NULL, feed, NULL) != ARCHIVE_OK) {
+        broken(r, err);
+        goto out;
+    }
+    *ret = r;
+    return 0;
+out:
+    reader_free(r);
+    return -1;
+}
+
+void reader_free(struct reader *r)
+{
+    if (!r)
+        return;
+    archive_read_free(r->tar);
+    gzfile_free(r->gz);
+    json_decref(r->seen);
+    free(r->file);
+    free(r->top);
+    free(r->path);
+    free(r);
+}
+
+/* Whether an entry's kind and form are among the few a bundle has. */
+static const char *entry_fault(struct archive_entry *e)
+{
+    if (archive_entry_hardlink(e) || archive_entry_symlink(e))
+        return "a link";
+    if (archive_entry_filetype(e) != AE_IFREG && archive_entry_filetype(e) != AE_IFDIR)
+        return "neither a file nor a directory";
+    if (archive_entry_sparse_count(e) > 0)
+        return "a file with holes";
+    if (archive_entry_size(e) < 0 || (archive_entry_filetype(e) == AE_IFDIR && archive_entry_size(e) > 0))
+        return "a member of impossible size";
+    return NULL;
+}
+
+/* Takes the entry's path over into r->path, without a directory's slash behind it, and checks it. */
+static int take_path(struct reader *r, struct archive_entry *e, struct err *err)
+{
+    const char *path = archive_entry_pathname(e);
+    if (!path)
+        return err_set(err, ERR_FAILED, "%s is not safe: a path in it is not ASCII", r->file);
+    size_t n = strlen(path);
+    if (n > 1 && path[n - 1] == '/' && archive_entry_filetype(e) == AE_IFDIR)
+        n--;
+    free(r->path);
+    r->path = strndup(path, n);
+    if (!r->path)
+        return err_nomem(err);
+    return path_check(r->path, err) < 0 ? err_wrap(err, "%s", r->file) : 0;
+}
+
+/* All members lie below one directory; the first one says which. */
+static int check_top(struct reader *r, bool is_dir, struct err *err)
+{
+    size_t n = strcspn(r->path, "/");
+    if (!r->path[n] && !is_dir)
+        return err_set(err, ERR_FAILED, "%s is not a bundle: %s in it lies in no directory", r->file,
+                       r->path);
+    if (!r->top) {
+        r->top = strndup(r->path, n);
+        if (!r->top)
+            return err_nomem(err);
+        if (!text_is_name(r->top))
+            return err_set(err, ERR_FAILED, "%s is not a bundle: its directory is called \"%s\"", r->file,
+                           r->top);
+    }
+    if (strlen(r->top) != n || strncmp(r->path, r->top, n) != 0)
+        return err_set(err, ERR_FAILED, "%s is not a bundle: %s lies outside of its directory %s", r->file,
+                       r->path, r->top);
+    return 0;
+}
+
+/* Checks what can only be checked against the members before. */
+static int check_place(struct reader *r, struct err *err)
+{
+    const struct reader_member *m = &r->member;
+    if (json_object_get(r->seen, r->path))
+        return err_set(err, ERR_FAILED, "%s is not a bundle: %s is in it twice", r->file, r->path);
+    if (json_object_size(r->seen) >= BUNDLE_MAX_MEMBERS)
+        return err_set(err, ERR_FAILED, "%s has more than %d members", r->file, BUNDLE_MAX_MEMBERS);
+    if (json_object_set_new(r->seen, r->path, json_true()) < 0)
+        return err_nomem(err);
+    if (m->is_dir || r->manifest_passed)
+        return 0;
+    if (strcmp(m->path, PATH_MANIFEST) != 0)
+        return err_set(err, ERR_FAILED, "%s is not a bundle: its first file is not %s", r->file,
+                       PATH_MANIFEST);
+    r->manifest_passed = true;
+    return 0;
+}
+
+static int admit(struct reader *r, struct archive_entry *e, struct err *err)
+{
+    if (take_path(r, e, err) < 0)
+        return -1;
+    const char *why = entry_fault(e);
+    if (why)
+        return err_set(err, ERR_FAILED, "%s is not a bundle: %s in it is %s", r->file, r->path, why);
+    bool is_dir = archive_entry_filetype(e) == AE_IFDIR;
+    if (check_top(r, is_dir, err) < 0)
+        return -1;
+    size_t top = strlen(r->top);
+    r->member = (struct reader_member){.path = r->path + top + (r->path[top] == '/'),
+                                       .is_dir = is_dir,
+                                       .size = (uint64_t)archive_entry_size(e),
+                                       .mtime = archive_entry_mtime(e)};
+    return check_place(r, err);
+}
+
+int reader_read(struct reader *r, void *p, size_t cap, size_t *ret_n, struct err *err)
+{
+    la_ssize_t n = archive_read_data(r->tar, p, cap);
+    r->header_bytes = 0;
+    if (n < 0)
+        return broken(r, err);
+    *ret_n = (size_t)n;
+    return 0;
+}
+
+/* Counts n bytes nobody asked for. */
+static int skipped(struct reader *r, size_t n, struct err *err)
+{
+    r->skipped += n;
+    if (r->skipped > r->max_skip)
+        return err_set(err, ERR_FAILED, "%s holds more than %llu bytes that its manifest does not describe",
+                       r->file, (unsigned long long)r->max_skip);
+    return 0;
+}
+
+/* Passes over what is left of the present member: here and not in libarchive, so that it is counted. */
+static int skip_rest(struct reader *r, struct err *err)
+{
+    for (size_t n = 1; r->path && n > 0;)
+        if (reader_read(r, r->scratch, sizeof r->scratch, &n, err) < 0 || skipped(r, n, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Behind the tar's end: on to the end of the gzip stream, since only there its last CRC is checked. */
+static int finish(struct reader *r, struct err *err)
+{
+    while (!r->ended) {
+        size_t n = 0;
+        if (inflate_chunk(r, &n, err) < 0 || skipped(r, n, err) < 0)
+            return -1;
+    }
+    if (r->zeros < TAR_END)
+        return err_set(err, ERR_FAILED, "%s is cut: the end of its tar is missing", r->file);
+    if (!r->manifest_passed)
+        return err_set(err, ERR_FAILED, "%s is not a bundle: it has no %s", r->file, PATH_MANIFEST);
+    return 0;
+}
+
+int reader_next(struct reader *r, const struct reader_member **ret, struct err *err)
+{
+    if (skip_rest(r, err) < 0)
+        return -1;
+    r->header_bytes = 0;
+    struct archive_entry *e = NULL;
+    int rc = archive_read_next_header(r->tar, &e);
+    if (rc == ARCHIVE_EOF) {
+        if (finish(r, err) < 0)
+            return -1;
+        *ret = NULL;
+        return 0;
+    }
+    /* A warning is about owners and attributes we do not read; the path is looked at on its own. */
+    if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
+        return broken(r, err);
+    if (admit(r, e, err) < 0)
+        return -1;
+    *ret = &r->member;
+    return 0;
+}
+
+int reader_next_file(struct reader *r, const struct reader_member **ret, struct err *err)
+{
+    const struct reader_member *m = NULL;
+    do {
+        if (reader_next(r, &m, err) < 0)
+            return -1;
+    } while (m && m->is_dir);
+    *ret = m;
+    return 0;
+}
+
+int reader_manifest(struct reader *r, struct buf *ret, struct err *err)
+{
+    const struct reader_member *m = NULL;
+    if (reader_next_file(r, &m, err) < 0)
+        return -1;
+    for (size_t n = 1; n > 0;) {
+        if (reader_read(r, r->scratch, sizeof r->scratch, &n, err) < 0)
+            return -1;
+        buf_add(ret, r->scratch, n);
+        if (buf_check(ret, PATH_MANIFEST, err) < 0)
+            return err_wrap(err, "%s", r->file);
+    }
+    return 0;
+}
+
+const char *reader_top(const struct reader *r)
+{
+    return r->top;
+}

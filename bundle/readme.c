@@ -1,0 +1,295 @@
+#include "bundle/readme.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "bundle/path.h"
+#include "base/banned.h"
+
+/* ---- hostile text ------------------------------------------------------------------------------------ */
+
+/* Whether Markdown, as GitLab and GitHub read it, would act on s[at]. */
+static bool is_active(const char *s, size_t at)
+{
+    if (strchr("\\`*_[]<>|~#&", s[at]))
+        return true;
+    if (s[at] == '@') /* a mention, but not a mail address */
+        return at == 0 || !isalnum((unsigned char)s[at - 1]);
+    return at == 0 && strchr("/-+=!:", s[at]);
+}
+
+/* Text from anywhere, with everything Markdown acts on escaped. The manifest keeps it to one line. */
+static void add_text(struct buf *b, const char *s)
+{
+    for (size_t i = 0; s[i]; i++) {
+        if (is_active(s, i))
+            buf_addc(b, '\\');
+        buf_addc(b, s[i]);
+    }
+}
+
+/* `label` as it is and text behind it, unless there is no text. */
+static void add_labelled(struct buf *b, const char *label, const char *s)
+{
+    if (!*s)
+        return;
+    buf_adds(b, label);
+    add_text(b, s);
+}
+
+static const char *text(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? s : "";
+}
+
+static void add_texts(struct buf *b, const json_t *list, const char *before, const char *between)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *s = json_string_value(json_array_get(list, i));
+        buf_adds(b, i == 0 ? before : between);
+        add_text(b, s ? s : "");
+    }
+}
+
+/* ---- every item with where it belongs ---------------------------------------------------------------- */
+
+struct visit {
+    struct buf *b;
+    const char *host; /* "" for local files */
+    const char *service;
+    size_t count; /* what the visitor counts */
+};
+
+static void each_of_list(struct visit *v, const json_t *items, void (*visit)(struct visit *, const json_t *))
+{
+    for (size_t i = 0; i < json_array_size(items); i++)
+        visit(v, json_array_get(items, i));
+}
+
+static void each_item(struct visit *v, const json_t *root, void (*visit)(struct visit *, const json_t *))
+{
+    const json_t *hosts = json_object_get(root, "hosts");
+    for (size_t i = 0; i < json_array_size(hosts); i++) {
+        const json_t *host = json_array_get(hosts, i), *services = json_object_get(host, "services");
+        for (size_t j = 0; j < json_array_size(services); j++) {
+            const json_t *service = json_array_get(services, j);
+            v->host = text(host, "name");
+            v->service = text(service, "name");
+            each_of_list(v, json_object_get(service, "items"), visit);
+        }
+    }
+    v->host = v->service = "";
+    each_of_list(v, json_object_get(root, "files"), visit);
+}
+
+/* ---- the parts of the page --------------------------------------------------------------------------- */
+
+static void add_head(struct buf *b, const json_t *root)
+{
+    const json_t *who = json_object_get(root, "collector");
+    buf_adds(b, "# ");
+    add_text(b, text(root, "name"));
+    buf_adds(b, "\n\nPerformance profiles of running services, collected by profgrab");
+    add_labelled(b, " ", text(json_object_get(root, "tool"), "version"));
+    buf_adds(b, ".\n\n**Confidential.** Profiles name functions, files, hosts and builds; goroutine dumps, "
+                "traces and labels may\nshow what the service was working on. Hand them on only to those who "
+                "are to read them.\n\n");
+    add_labelled(b, "- Collected by ", text(who, "user"));
+    add_labelled(b, *text(who, "user") ? " on " : "- Collected on ", text(who, "workstation"));
+    buf_adds(b, *text(who, "user") || *text(who, "workstation") ? "\n" : "");
+    add_labelled(b, "- From ", text(root, "started"));
+    add_labelled(b, " to ", text(root, "finished"));
+    buf_adds(b, *text(root, "started") ? " (UTC)\n" : "");
+    add_labelled(b, "- Reason: ", text(root, "reason"));
+    buf_adds(b, *text(root, "reason") ? "\n" : "");
+    if (json_is_true(json_object_get(root, "complete")))
+        buf_adds(b, "- Complete: everything asked for is here\n");
+    else
+        buf_addf(b, "- **Not complete**%s: see \"What is missing\" below\n",
+                 json_is_true(json_object_get(root, "interrupted")) ? ", since it was interrupted" : "");
+}
+
+static void add_item_name(struct buf *b, const json_t *item)
+{
+    add_text(b, text(item, "kind"));
+    add_labelled(b, "=", text(item, "argument"));
+}
+
+/* One row of the table. */
+static void add_row(struct buf *b, const json_t *item)
+{
+    const json_t *bytes = json_object_get(item, "bytes");
+    const json_t *profile = json_object_get(item, "profile");
+    char size[32];
+    buf_adds(b, "| ");
+    add_item_name(b, item);
+    buf_adds(b, " | ");
+    add_text(b, text(item, "status"));
+    buf_adds(b, " | ");
+    if (bytes)
+        buf_adds(b, text_bytes(size, sizeof size, (uint64_t)json_integer_value(bytes)));
+    buf_adds(b, " | ");
+    if (profile)
+        buf_addf(b, "%lld", (long long)json_integer_value(json_object_get(profile, "samples")));
+    buf_adds(b, " | ");
+    add_text(b, text(item, "file"));
+    buf_adds(b, " | ");
+    add_texts(b, json_object_get(item, "verdicts"), "", "; ");
+    buf_adds(b, " |\n");
+}
+
+static void add_table(struct buf *b, const json_t *items)
+{
+    if (json_array_size(items) == 0)
+        return;
+    buf_adds(b, "\n| item | status | size | samples | file | findings |\n"
+                "|---|---|---:|---:|---|---|\n");
+    for (size_t i = 0; i < json_array_size(items); i++)
+        add_row(b, json_array_get(items, i));
+}
+
+static void add_route(struct buf *b, const json_t *host)
+{
+    const json_t *hops = json_object_get(host, "hops");
+    add_labelled(b, "\nAddress: ", text(host, "address"));
+    add_labelled(b, *text(host, "address") ? "; route: " : "\nRoute: ", text(host, "route"));
+    for (size_t i = 0; i < json_array_size(hops); i++) {
+        const json_t *hop = json_array_get(hops, i), *port = json_object_get(hop, "port");
+        add_labelled(b, i == 0 ? " through " : ", ", text(hop, "address"));
+        if (port)
+            buf_addf(b, ":%lld", (long long)json_integer_value(port));
+    }
+    buf_adds(b, *text(host, "address") || *text(host, "route") ? ".\n" : "");
+}
+
+static void add_host(struct buf *b, const json_t *host)
+{
+    const json_t *services = json_object_get(host, "services");
+    buf_adds(b, "\n## ");
+    add_text(b, text(host, "name"));
+    buf_adds(b, "\n");
+    add_route(b, host);
+    for (size_t i = 0; i < json_array_size(services); i++) {
+        const json_t *service = json_array_get(services, i);
+        buf_adds(b, "\n### ");
+        add_text(b, text(service, "name"));
+        buf_adds(b, "\n");
+        add_labelled(b, "\nURL, as the host sees it: ", text(service, "url"));
+        buf_adds(b, *text(service, "url") ? "\n" : "");
+        add_texts(b, json_object_get(service, "verdicts"), "\n- ", "\n- ");
+        buf_adds(b, json_object_get(service, "verdicts") ? "\n" : "");
+        add_table(b, json_object_get(service, "items"));
+    }
+}
+
+/* A line about something that is not here. */
+static void add_missing(struct visit *v, const char *what, const char *why, const char *words)
+{
+    buf_adds(v->b, "- ");
+    add_text(v->b, v->host);
+    add_labelled(v->b, *v->host ? " " : "", v->service);
+    buf_adds(v->b, *v->host && *what ? " " : "");
+    add_text(v->b, what);
+    add_labelled(v->b, ": ", why);
+    add_labelled(v->b, "; the server's own words: ", words);
+    buf_adds(v->b, "\n");
+    v->count++;
+}
+
+static void visit_missing(struct visit *v, const json_t *item)
+{
+    const char *status = text(item, "status");
+    if (strcmp(status, "ok") == 0)
+        return;
+    struct buf what = BUF_INIT(16384);
+    buf_addf(&what, "%s%s%s: %s", text(item, "kind"), *text(item, "argument") ? "=" : "",
+             text(item, "argument"), status);
+    add_missing(v, buf_str(&what), text(item, "error"), text(item, "server_words"));
+    buf_release(&what);
+}
+
+static void add_all_missing(struct buf *b, const json_t *root)
+{
+    struct visit v = {.b = b};
+    const json_t *hosts = json_object_get(root, "hosts");
+    buf_adds(b, "\n## What is missing\n\n");
+    for (size_t i = 0; i < json_array_size(hosts); i++) {
+        const json_t *host = json_array_get(hosts, i), *services = json_object_get(host, "services");
+        v.host = text(host, "name");
+        v.service = "";
+        if (*text(host, "error"))
+            add_missing(&v, "", text(host, "error"), "");
+        for (size_t j = 0; j < json_array_size(services); j++) {
+            const json_t *service = json_array_get(services, j);
+            v.service = text(service, "name");
+            if (*text(service, "error"))
+                add_missing(&v, "", text(service, "error"), "");
+        }
+    }
+    each_item(&v, root, visit_missing);
+    if (v.count == 0)
+        buf_adds(b, json_is_true(json_object_get(root, "complete"))
+                        ? "Nothing.\n"
+                        : "What had not been begun when the collection ended.\n");
+}
+
+/* ---- commands to copy -------------------------------------------------------------------------------- */
+
+struct examples {
+    struct visit v;
+    const char *profile; /* paths, or NULL */
+    const char *trace;
+};
+
+/* Whether a shell takes the path as one plain word. */
+static bool is_plain(const char *path)
+{
+    for (; *path; path++)
+        if (!isalnum((unsigned char)*path) && !strchr("/._-", *path))
+            return false;
+    return true;
+}
+
+static void visit_example(struct visit *v, const json_t *item)
+{
+    struct examples *e = (struct examples *)v;
+    const char *file = text(item, "file");
+    if (!*file || strcmp(text(item, "status"), "ok") != 0 || !is_plain(file))
+        return;
+    if (!e->profile && json_object_get(item, "profile"))
+        e->profile = file;
+    if (!e->trace && strcmp(text(item, "kind"), "trace") == 0)
+        e->trace = file;
+}
+
+static void add_commands(struct buf *b, const json_t *root)
+{
+    struct examples e = {.v.b = b};
+    each_item(&e.v, root, visit_example);
+    const char *name = text(root, "name");
+    buf_addf(b,
+             "\n## Reading on\n\n"
+             "Whether every file is what was collected:\n\n"
+             "    profgrab bundle verify %s.tar.gz\n\n"
+             "A profile (`.pb.gz`), in a browser:\n\n"
+             "    go tool pprof -http=: %s\n\n"
+             "A trace:\n\n"
+             "    go tool trace %s\n\n"
+             "Everything else is text. `" PATH_MANIFEST "` says how each file was made.\n",
+             text_is_name(name) ? name : "BUNDLE", e.profile ? e.profile : "FILE",
+             e.trace ? e.trace : "trace.out");
+}
+
+void readme_write(const json_t *root, struct buf *ret)
+{
+    const json_t *hosts = json_object_get(root, "hosts"), *files = json_object_get(root, "files");
+    add_head(ret, root);
+    for (size_t i = 0; i < json_array_size(hosts); i++)
+        add_host(ret, json_array_get(hosts, i));
+    if (json_array_size(files) > 0)
+        buf_adds(ret, "\n## Files\n");
+    add_table(ret, files);
+    add_all_missing(ret, root);
+    add_commands(ret, root);
+}

@@ -1,0 +1,133 @@
+#include "bundle/bundle.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "bundle/items.h"
+#include "bundle/path.h"
+#include "bundle/reader.h"
+#include "base/banned.h"
+
+/* What members may unpack to, beyond what the manifest describes. */
+#define MAX_UNKNOWN (UINT64_C(1) << 30)
+
+struct verifier {
+    struct reader *r;
+    json_t *manifest;
+    json_t *expected; /* by path: what the manifest says, until the member is met; in its order */
+    bundle_finding_fn *finding;
+    void *ctx;
+    struct bundle_summary sum;
+};
+
+static void report(struct verifier *v, const char *path, uint64_t size, enum bundle_state state)
+{
+    size_t *counts[] = {[BUNDLE_INTACT] = &v->sum.intact,
+                        [BUNDLE_CHANGED] = &v->sum.changed,
+                        [BUNDLE_MISSING] = &v->sum.missing,
+                        [BUNDLE_UNKNOWN] = &v->sum.unknown};
+    ++*counts[state];
+    struct bundle_finding f = {.path = path, .state = state, .size = size};
+    if (v->finding)
+        v->finding(v->ctx, &f);
+}
+
+static int expect(void *ctx, const struct items_file *file, struct err *err)
+{
+    struct verifier *v = ctx;
+    if (json_object_get(v->expected, file->path))
+        return err_set(err, ERR_FAILED, "%s describes %s twice", PATH_MANIFEST, file->path);
+    json_t *facts = json_pack("{s:I, s:s}", "bytes", (json_int_t)file->bytes, "sha256", file->sha256);
+    return json_object_set_new(v->expected, file->path, facts) < 0 ? err_nomem(err) : 0;
+}
+
+/* Takes in what the manifest leads one to expect. */
+static int parse_manifest(struct verifier *v, const struct buf *text, struct err *err)
+{
+    if (items_parse(buf_str(text), text->len, &v->manifest, err) < 0)
+        return -1;
+    v->sum.complete = json_is_true(json_object_get(v->manifest, "complete"));
+    v->sum.interrupted = json_is_true(json_object_get(v->manifest, "interrupted"));
+    v->expected = json_object();
+    return v->expected ? items_each_file(v->manifest, expect, v, err) : err_nomem(err);
+}
+
+/* The hash of the present member. */
+static int hash_member(struct verifier *v, char ret[SHA256_HEX], struct err *err)
+{
+    struct sha256 *hash = sha256_new(err);
+    char chunk[32768];
+    int rc = hash ? 0 : -1;
+    for (size_t n = 1; rc == 0 && n > 0;) {
+        rc = reader_read(v->r, chunk, sizeof chunk, &n, err);
+        if (rc == 0)
+            sha256_add(hash, chunk, n);
+    }
+    if (rc == 0)
+        rc = sha256_hex(hash, ret, err);
+    sha256_free(hash);
+    return rc;
+}
+
+/* Compares the present member with the manifest. One of another size is not even read. */
+static int check_member(struct verifier *v, const struct reader_member *m, struct err *err)
+{
+    if (strcmp(m->path, PATH_README) == 0)
+        return 0;
+    const json_t *facts = json_object_get(v->expected, m->path);
+    enum bundle_state state = facts ? BUNDLE_CHANGED : BUNDLE_UNKNOWN;
+    if (facts && (uint64_t)json_integer_value(json_object_get(facts, "bytes")) == m->size) {
+        char hex[SHA256_HEX];
+        if (hash_member(v, hex, err) < 0)
+            return -1;
+        if (strcmp(hex, json_string_value(json_object_get(facts, "sha256"))) == 0)
+            state = BUNDLE_INTACT;
+    }
+    report(v, m->path, m->size, state);
+    json_object_del(v->expected, m->path);
+    return 0;
+}
+
+static int check_all(struct verifier *v, struct err *err)
+{
+    for (;;) {
+        const struct reader_member *m = NULL;
+        if (reader_next_file(v->r, &m, err) < 0)
+            return -1;
+        if (!m)
+            break;
+        if (check_member(v, m, err) < 0)
+            return -1;
+    }
+    const char *path;
+    json_t *facts;
+    json_object_foreach(v->expected, path, facts)
+        report(v, path, (uint64_t)json_integer_value(json_object_get(facts, "bytes")), BUNDLE_MISSING);
+    return 0;
+}
+
+int bundle_verify(const char *path, bundle_finding_fn *finding, void *ctx, struct bundle_summary *ret,
+                  struct err *err)
+{
+    struct verifier v = {.finding = finding, .ctx = ctx};
+    struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
+    int rc = -1;
+    if (reader_open(path, MAX_UNKNOWN, &v.r, err) < 0)
+        return -1;
+    if (reader_manifest(v.r, &text, err) < 0)
+        goto out;
+    if (parse_manifest(&v, &text, err) < 0) {
+        err_wrap(err, "%s", path);
+        goto out;
+    }
+    if (check_all(&v, err) < 0)
+        goto out;
+    *ret = v.sum;
+    rc = 0;
+out:
+    buf_release(&text);
+    json_decref(v.expected);
+    json_decref(v.manifest);
+    reader_free(v.r);
+    return rc;
+}
