@@ -116,21 +116,24 @@ int text_to_uint(const char *s, uint64_t max, uint64_t *ret)
 
 #define DURATION_MAX_MS (24 * 3600 * INT64_C(1000))
 
-/* One `12.5` of a duration as thousandths. Returns the bytes it takes, 0 if there is none. */
-static size_t duration_number(const char *s, int64_t *ret_thousandths)
+#define BILLION INT64_C(1000000000)
+
+/* One `12.5` of a duration, as what stands before and behind the point. Returns the bytes it takes, 0 if
+ * there is none. */
+static size_t duration_number(const char *s, int64_t *ret_whole, int64_t *ret_billionths)
 {
-    int64_t v = 0;
+    int64_t whole = 0, billionths = 0;
     size_t i = 0, digits = 0;
     for (; s[i] >= '0' && s[i] <= '9'; i++, digits++)
-        if ((v = v * 10 + (s[i] - '0')) > DURATION_MAX_MS)
+        if ((whole = whole * 10 + (s[i] - '0')) > DURATION_MAX_MS)
             return 0;
-    v *= 1000;
     if (s[i] == '.') {
-        int64_t unit = 100;
+        int64_t unit = BILLION / 10;
         for (i++; s[i] >= '0' && s[i] <= '9'; i++, digits++, unit /= 10)
-            v += unit * (s[i] - '0');
+            billionths += unit * (s[i] - '0');
     }
-    *ret_thousandths = v;
+    *ret_whole = whole;
+    *ret_billionths = billionths;
     return digits ? i : 0;
 }
 
@@ -143,8 +146,8 @@ int text_to_duration(const char *s, int64_t *ret_ms, struct err *err)
     int64_t total = 0;
     const char *p = s;
     while (*p) {
-        int64_t thousandths = 0;
-        size_t n = duration_number(p, &thousandths);
+        int64_t whole = 0, billionths = 0;
+        size_t n = duration_number(p, &whole, &billionths);
         if (!n)
             goto bad;
         p += n;
@@ -153,9 +156,10 @@ int text_to_duration(const char *s, int64_t *ret_ms, struct err *err)
         for (size_t i = 0; i < sizeof units / sizeof *units; i++)
             if (letters == strlen(units[i].name) && strncmp(p, units[i].name, letters) == 0)
                 unit = units[i].ms;
-        if (!unit)
+        /* What is finer than a millisecond would be lost without a word. */
+        if (!unit || billionths * unit % BILLION)
             goto bad;
-        total += thousandths * unit / 1000;
+        total += whole * unit + billionths * unit / BILLION;
         if (total > DURATION_MAX_MS)
             return err_set(err, ERR_USAGE, "duration \"%.40s\" is longer than 24 hours", s);
         p += letters;

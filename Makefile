@@ -1,0 +1,124 @@
+# profgrab: `make` builds build/profgrab, `make check` tests, `make demo` shows the main job, `make help` lists the rest.
+#
+# Everything that is made lies under build/. SAN=1 builds with the address and undefined-behaviour sanitizers,
+# SAN=thread with the thread sanitizer; each compiler and sanitizer has a directory of its own, so that they
+# do not disturb each other.
+
+VERSION := 0.1.0
+CC ?= cc
+SAN ?=
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+# The folders of the house, ground floor first. tools/check-layers holds the arrows between them.
+FOLDERS := base proto inventory gateway fetch bundle cli
+PACKAGES := libssh2 libcurl openssl zlib yaml-0.1 jansson libarchive
+
+# Builds are the same wherever the tree lies.
+reproducible := -ffile-prefix-map=$(CURDIR)=.
+
+comma := ,
+variant := $(notdir $(firstword $(CC)))$(if $(SAN),-$(SAN))
+out := build/$(variant)
+
+warnings := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wformat=2
+sanitizers := $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)$(if $(filter thread,$(SAN)),-fsanitize=thread -fno-omit-frame-pointer)
+hardening := $(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIE
+
+CFLAGS ?= -O2 -g
+override CFLAGS += -std=c17 -pthread $(warnings) $(hardening) $(sanitizers) $(reproducible) $(EXTRA)
+override CPPFLAGS += -D_GNU_SOURCE -I. -I$(out) -DPROFGRAB_VERSION='"$(VERSION)"'
+override LDFLAGS += -pthread -pie -Wl,-z,relro,-z,now $(sanitizers)
+CPPFLAGS_PACKAGES = $(shell pkg-config --cflags $(PACKAGES))
+LIBS = $(shell pkg-config --libs $(PACKAGES))
+
+sources := $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c))
+objects := $(sources:%.c=$(out)/%.o)
+library := $(filter-out $(out)/cli/main.o,$(objects))
+unit_sources := $(wildcard tests/unit/test_*.c)
+units := $(unit_sources:%.c=$(out)/%)
+
+.PHONY: all program help deps check demo units e2e lint bench clean install uninstall format
+.DELETE_ON_ERROR:
+
+all: build/profgrab
+
+# build/profgrab is always the last one built, whatever the compiler.
+build/profgrab: $(out)/profgrab
+	@ln -sfn $(variant)/profgrab $@
+
+$(out)/profgrab: $(objects)
+	$(CC) $(LDFLAGS) -o $@ $(objects) $(LIBS)
+
+$(out)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(out)/proto/profile.pb-c.c $(out)/proto/profile.pb-c.h &: proto/profile.proto
+	@mkdir -p $(out)/proto
+	protoc-c --proto_path=. --c_out=$(out) proto/profile.proto
+
+$(out)/tests/unit/%: tests/unit/%.c $(library) $(out)/proto/profile.pb-c.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/proto/profile.pb-c.c $(library) $(LIBS) $(shell pkg-config --libs libprotobuf-c cmocka)
+
+# cmocka tells each program's results as TAP; the numbers begin anew with each.
+units: $(units)
+	@failed=0; for unit in $(units); do \
+	    CMOCKA_MESSAGE_OUTPUT=TAP $(sanitizer_env) ./$$unit || { failed=1; echo "not ok - $$unit ended with $$?"; }; \
+	done; exit $$failed
+
+# The program of this variant, without touching build/profgrab.
+program: $(out)/profgrab
+
+build/fixture/rude: $(wildcard tests/fixture/*)
+	tools/build-fixture
+
+# Test files run side by side; each has its own sshd and services.
+e2e: $(out)/profgrab build/fixture/rude
+	PROFGRAB=$(CURDIR)/$(out)/profgrab $(sanitizer_env) bats --tap $(E2E)
+
+E2E ?= tests/e2e
+sanitizer_env := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
+
+deps:
+	tools/deps build check
+
+check:
+	tools/deps build check
+	tools/check
+
+demo:
+	tools/deps build
+	$(MAKE) -s -j2 CC=gcc all
+	tools/demo
+
+lint:
+	tools/lint
+
+format:
+	clang-format -i $(foreach f,$(FOLDERS) tests/unit,$(wildcard $(f)/*.[ch]))
+
+bench: all
+	tests/bench/run
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(out)/profgrab $(DESTDIR)$(PREFIX)/bin/profgrab
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/profgrab
+
+help:
+	@echo "make           build build/profgrab"
+	@echo "make demo      install what is missing, build, run the main job against a private sshd and a real Go service"
+	@echo "make check     install what is missing, build, run every test"
+	@echo "make deps      install what is missing for both"
+	@echo "make bench     measure against the runbook (needs what make check needs)"
+	@echo "make install   PREFIX=/usr/local DESTDIR="
+	@echo "also: units, e2e (E2E=tests/e2e/10-grab.bats), lint, format, clean; CC=clang, SAN=1, SAN=thread"
+
+clean:
+	rm -rf build
+
+-include $(objects:.o=.d) $(units:=.d)

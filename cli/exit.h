@@ -1,0 +1,18 @@
+/* Exit codes: the one table. */
+#ifndef CLI_EXIT_H
+#define CLI_EXIT_H
+
+#include "base/base.h"
+
+enum exit_status {
+    EXIT_OK = 0,       /* everything asked for is in the bundle */
+    EXIT_NOTHING = 1,  /* nothing collected, or it failed */
+    EXIT_USAGE = 2,    /* usage, inventory or an unknown kind */
+    EXIT_PARTIAL = 3,  /* a bundle was written but something is missing */
+    EXIT_SIGNAL = 128, /* plus the signal: 130 interrupted, 143 terminated */
+};
+
+/* The code for a command that ended with this error. */
+int exit_status_of(const struct err *err);
+
+#endif

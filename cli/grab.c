@@ -1,0 +1,342 @@
+/* `profgrab grab`, the main job: resolve, open, fetch, check, bundle. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/exit.h"
+#include "cli/progress.h"
+#include "cli/record.h"
+#include "cli/signals.h"
+#include "cli/talk.h"
+#include "base/banned.h"
+
+struct grab_options {
+    struct selection selection;
+    const char *inventory;
+    const char *ssh_config;
+    const char *output;
+    const char *reason;
+    unsigned parallel;
+    int64_t timeout_ms;
+    bool yes;
+    bool quiet;
+};
+
+static const struct option options[] = {
+    {"host", 'H', OPTION_LIST, "NAME[,...]",
+     "hosts of the inventory, patterns (file-*, file-[04-06]), or [user@]address",
+     offsetof(struct grab_options, selection.hosts), 0},
+    {"group", 'g', OPTION_LIST, "NAME[,...]", "groups of the inventory",
+     offsetof(struct grab_options, selection.groups), 0},
+    {"service", 's', OPTION_LIST, "NAME[,...]", "only these services (default: all of the host)",
+     offsetof(struct grab_options, selection.services), 0},
+    {"port", 'p', OPTION_NUMBER, "PORT",
+     "a service on that port of the far host's localhost, no inventory needed",
+     offsetof(struct grab_options, selection.port), 65535},
+    {"inventory", 'i', OPTION_TEXT, "FILE",
+     "the inventory (default: $PROFGRAB_INVENTORY, then your own, then /etc/profgrab)",
+     offsetof(struct grab_options, inventory), 0},
+    {"ssh-config", 'F', OPTION_TEXT, "FILE", "configuration for ssh instead of your own",
+     offsetof(struct grab_options, ssh_config), 0},
+    {"output", 'o', OPTION_TEXT, "PATH", "a directory for the bundle, or its name ending in .tar.gz",
+     offsetof(struct grab_options, output), 0},
+    {"reason", 0, OPTION_TEXT, "TEXT", "why you collect; goes into the manifest",
+     offsetof(struct grab_options, reason), 0},
+    {"parallel", 0, OPTION_NUMBER, "N", "hosts at a time (default 16)",
+     offsetof(struct grab_options, parallel), 1000},
+    {"timeout", 't', OPTION_DURATION, "DURATION",
+     "how long silence is borne (default 30s), beyond a profile's own time",
+     offsetof(struct grab_options, timeout_ms), 0},
+    {"yes", 'y', OPTION_FLAG, NULL, "go on where a question would be asked (profiles over 5 minutes)",
+     offsetof(struct grab_options, yes), 0},
+    {"quiet", 'q', OPTION_FLAG, NULL, "say nothing but errors", offsetof(struct grab_options, quiet), 0},
+    OPTIONS_END,
+};
+
+/* One run: what the observer writes to. */
+struct run {
+    struct progress progress;
+    struct workdir *work;
+    struct manifest *manifest;
+    int64_t saved; /* clock_now() of the last manifest_save */
+    size_t kept;   /* files in the work directory */
+    size_t missing;
+    size_t unusable;       /* what failed for a usage error: an unknown kind */
+    struct err record_err; /* the first failure to record */
+};
+
+/* ---- observer ------------------------------------------------------------------------------------------ */
+
+/* The manifest in the work directory lets a killed run be made sense of. Often enough, not for each of a
+ * thousand items. */
+static void recorded(struct run *r, int rc, const struct err *why)
+{
+    struct err err = ERR_INIT;
+    if (rc < 0 && r->record_err.kind == ERR_NONE)
+        r->record_err = *why;
+    if (rc < 0 || clock_now() - r->saved < 1000)
+        return;
+    if (manifest_save(r->manifest, r->work, &err) < 0 && r->record_err.kind == ERR_NONE)
+        r->record_err = err;
+    r->saved = clock_now();
+}
+
+static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
+{
+    struct run *r = ctx;
+    struct err err = ERR_INIT;
+    progress_host(&r->progress, host, gw, failure);
+    recorded(r, record_host(r->manifest, host, gw, failure, &err), &err);
+    if (failure) {
+        r->missing++;
+        r->unusable += failure->kind == ERR_USAGE;
+    }
+}
+
+static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
+{
+    struct run *r = ctx;
+    struct err err = ERR_INIT;
+    progress_service(&r->progress, target, s);
+    recorded(r, record_service(r->manifest, target, s, &err), &err);
+    if (s->failure) {
+        r->missing++;
+        r->unusable += s->failure->kind == ERR_USAGE;
+    }
+}
+
+static void on_item(void *ctx, const struct target *target, const struct fetch_item *item)
+{
+    struct run *r = ctx;
+    struct err err = ERR_INIT;
+    progress_item(&r->progress, target, item);
+    recorded(r, record_item(r->manifest, target, item, &err), &err);
+    r->kept += item->file[0] != '\0';
+    r->missing += item->status != FETCH_OK;
+}
+
+static void on_progress(void *ctx, const struct target *target, const struct fetch_progress *now)
+{
+    struct run *r = ctx;
+    progress_under_way(&r->progress, target, now);
+}
+
+/* ---- before anything is opened ---------------------------------------------------------------------------
+ */
+
+static int check_duration(const struct strlist *kinds, bool yes, struct err *err)
+{
+    int64_t longest = 0;
+    char text[32];
+    if (fetch_check_kinds(kinds, &longest, err) < 0)
+        return -1;
+    if (longest <= 5 * 60 * INT64_C(1000) || yes)
+        return 0;
+    err_set(err, ERR_USAGE, "a profile of %s is longer than 5 minutes",
+            text_duration(text, sizeof text, longest));
+    return err_hint(err, "add --yes if you mean it");
+}
+
+/* Words of the user, or of each service where there are none. */
+static int check_kinds(const struct strlist *kinds, const struct targets *targets, bool yes, struct err *err)
+{
+    if (kinds->n > 0)
+        return check_duration(kinds, yes, err);
+    for (size_t i = 0; i < targets->n; i++)
+        if (check_duration(&targets->items[i].service->kinds, yes, err) < 0)
+            return err_wrap(err, "kinds of the service \"%s\"", targets->items[i].service->name);
+    return 0;
+}
+
+/* Kinds may be given as words or between commas; a raw path may hold commas of its own. */
+static int split_kinds(const struct strlist *words, struct strlist *kinds, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < words->n; i++)
+        rc = words->items[i][0] == '/' ? strlist_add(kinds, words->items[i], err)
+                                       : strlist_split(kinds, words->items[i], err);
+    return rc;
+}
+
+/* Somebody who misspelt a command's name did not mean a kind. */
+static int no_host(const struct strlist *words, struct err *err)
+{
+    struct nearest near = NEAREST_INIT(words->n ? words->items[0] : "");
+    for (size_t i = 0; command_at(i); i++)
+        nearest_offer(&near, command_at(i)->name);
+    err_set(err, ERR_USAGE, "no host given");
+    if (near.n > 0)
+        return err_hint(err, "did you mean `profgrab %s`? or name a host: profgrab --host NAME %s",
+                        near.best[0].name, words->items[0]);
+    return err_hint(err,
+                    "profgrab --host NAME [KIND...]; `profgrab hosts` lists the inventory, `profgrab help` "
+                    "says more");
+}
+
+static int resolve(const struct grab_options *o, struct inventory **ret_inventory, struct targets *ret,
+                   struct err *err)
+{
+    char *path = NULL;
+    int rc = inventory_find(o->inventory, &path, err);
+    if (rc == 0)
+        rc = inventory_load(path, ret_inventory, err);
+    free(path);
+    return rc < 0 ? -1 : inventory_select(*ret_inventory, &o->selection, ret, err);
+}
+
+/* What the bundle is named after: the host, the group, or how many hosts. */
+static void name_subject(const struct grab_options *o, const struct targets *targets, char *dst, size_t cap)
+{
+    size_t hosts = 0;
+    for (size_t i = 0; i < targets->n; i++)
+        hosts += i == 0 || targets->items[i].host != targets->items[i - 1].host;
+    if (hosts == 1)
+        snprintf(dst, cap, "%s", targets->items[0].host->name);
+    else if (o->selection.groups.n == 1 && o->selection.hosts.n == 0)
+        snprintf(dst, cap, "%s", o->selection.groups.items[0]);
+    else
+        snprintf(dst, cap, "%zu-hosts", hosts);
+}
+
+/* ---- the run ---------------------------------------------------------------------------------------------
+ */
+
+static int nothing_collected(struct run *r, struct err *err)
+{
+    file_remove(workdir_path(r->work), NULL);
+    if (signals_received()) {
+        err_set(err, ERR_CANCELLED, "interrupted; nothing was collected, so there is no bundle");
+        return exit_status_of(err);
+    }
+    /* The reasons were told one by one as they came. */
+    if (r->unusable > 0)
+        return EXIT_USAGE;
+    talk("nothing was collected, so there is no bundle");
+    return EXIT_NOTHING;
+}
+
+/* The work directory stays: it is all that was collected. */
+static int not_bundled(const struct run *r, struct err *err)
+{
+    err_wrap(err, "the bundle could not be written");
+    err_hint(err, "everything collected is in %s: make room, then `profgrab bundle create -o OUT.tar.gz %s`",
+             workdir_path(r->work), workdir_path(r->work));
+    return signals_received() ? EXIT_SIGNAL + signals_received() : EXIT_NOTHING;
+}
+
+static int bundle(struct run *r, struct err *err)
+{
+    char *path = NULL;
+    bool interrupted = signals_received() != 0;
+    progress_end(&r->progress);
+    if (r->record_err.kind != ERR_NONE)
+        talk("the manifest is not complete: %s", r->record_err.msg);
+    if (r->kept == 0)
+        return nothing_collected(r, err);
+    if (manifest_finish(r->manifest, clock_utc(), interrupted, r->missing == 0, err) < 0 ||
+        bundle_pack(r->work, r->manifest, &path, err) < 0)
+        return not_bundled(r, err);
+    printf("%s\n", path);
+    free(path);
+    if (interrupted)
+        talk("interrupted: the bundle holds what was collected until then");
+    if (interrupted)
+        return EXIT_SIGNAL + signals_received();
+    return r->missing > 0 ? EXIT_PARTIAL : EXIT_OK;
+}
+
+static int collect(struct run *r, const struct grab_options *o, const struct targets *targets,
+                   const struct strlist *kinds, struct err *err)
+{
+    struct ssh_settings ssh = {.config = (char *)(uintptr_t)o->ssh_config};
+    struct fetch_observer observer = {
+        .ctx = r, .host = on_host, .service = on_service, .item = on_item, .progress = on_progress};
+    struct fetch_grab grab = {.targets = targets,
+                              .kinds = kinds,
+                              .ssh = &ssh,
+                              .directory = workdir_path(r->work),
+                              .parallel = o->parallel,
+                              .timeout_ms = o->timeout_ms,
+                              .cancel_fd = signals_cancel_fd(),
+                              .observer = &observer};
+    if (gateway_global_init(err) < 0)
+        return -1;
+    int rc = fetch_global_init(err);
+    if (rc == 0) {
+        rc = fetch_run(&grab, err);
+        fetch_global_cleanup();
+    }
+    gateway_global_cleanup();
+    return rc;
+}
+
+static int run_targets(const struct grab_options *o, const struct targets *targets,
+                       const struct strlist *kinds, struct err *err)
+{
+    struct run r = {0};
+    char subject[300], farewell[1000];
+    int64_t started = clock_utc();
+    int code;
+    name_subject(o, targets, subject, sizeof subject);
+    if (workdir_new(o->output, subject, started, &r.work, err) < 0)
+        return exit_status_of(err);
+    progress_init(&r.progress, o->quiet);
+    snprintf(farewell, sizeof farewell, "\nprofgrab: left at once; what was collected is in %s\n",
+             workdir_path(r.work));
+    signals_farewell(farewell);
+    if (signals_install(err) < 0 ||
+        record_new(workdir_name(r.work), o->reason, started, &r.manifest, err) < 0 ||
+        collect(&r, o, targets, kinds, err) < 0) {
+        file_remove(workdir_path(r.work), NULL);
+        code = exit_status_of(err);
+    } else {
+        code = bundle(&r, err);
+    }
+    manifest_free(r.manifest);
+    workdir_free(r.work);
+    return code;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+    struct grab_options o = {.parallel = FETCH_PARALLEL, .timeout_ms = FETCH_TIMEOUT_MS};
+    struct strlist words = {0}, kinds = {0};
+    struct targets targets = {0};
+    struct inventory *inventory = NULL;
+    int code = EXIT_USAGE;
+    if (options_parse(options, argc, argv, &o, &words, err) < 0)
+        goto out;
+    if (o.selection.hosts.n == 0 && o.selection.groups.n == 0) {
+        no_host(&words, err);
+        goto out;
+    }
+    if (split_kinds(&words, &kinds, err) < 0 || resolve(&o, &inventory, &targets, err) < 0 ||
+        check_kinds(&kinds, &targets, o.yes, err) < 0)
+        code = exit_status_of(err);
+    else
+        code = run_targets(&o, &targets, &kinds, err);
+out:
+    targets_release(&targets);
+    inventory_free(inventory);
+    strlist_release(&words);
+    strlist_release(&kinds);
+    strlist_release(&o.selection.hosts);
+    strlist_release(&o.selection.groups);
+    strlist_release(&o.selection.services);
+    return code;
+}
+
+const struct command command_grab = {
+    .name = "grab",
+    .synopsis = "--host NAME[,NAME...] [options] [KIND...]",
+    .summary = "fetch profiles from hosts into one bundle (the word `grab` may be left out)",
+    .details =
+        "Without a KIND: the service's own kinds from the inventory, else the set `default`.\n"
+        "The bundle's path is printed on stdout. Exit codes: 0 everything asked for is in the bundle,\n"
+        "1 nothing collected, 2 usage, inventory or an unknown kind, 3 a bundle was written but something\n"
+        "is missing, 130 interrupted, 143 terminated.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,128 @@
+/* `profgrab hosts`: what the inventory resolves to. Opens nothing, asks nobody. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/exit.h"
+#include "inventory/inventory.h"
+#include "base/banned.h"
+
+struct hosts_options {
+    const char *inventory;
+    bool json;
+};
+
+static const struct option options[] = {
+    {"inventory", 'i', OPTION_TEXT, "FILE", "the inventory", offsetof(struct hosts_options, inventory), 0},
+    {"json", 0, OPTION_FLAG, NULL, "as JSON", offsetof(struct hosts_options, json), 0},
+    OPTIONS_END,
+};
+
+static json_t *host_json(const struct host *h)
+{
+    json_t *services = json_array(), *labels = json_object();
+    for (size_t i = 0; i < h->n_services; i++) {
+        const struct service *s = h->services[i];
+        json_array_append_new(services, json_pack("{s:s, s:s, s:i, s:s}", "name", s->name, "host", s->host,
+                                                  "port", (int)s->port, "path", s->path));
+    }
+    for (size_t i = 0; i < h->n_labels; i++)
+        json_object_set_new(labels, h->labels[i].name, json_string(h->labels[i].value));
+    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", h->name, "address", h->address, "route",
+                     h->direct ? "direct" : "ssh", "services", services, "labels", labels);
+}
+
+static int print_json(const struct host *const *hosts, size_t n, struct err *err)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(list, host_json(hosts[i]));
+    int rc = list && json_array_size(list) == n && json_dumpf(list, stdout, JSON_INDENT(2)) == 0 ? 0 : -1;
+    json_decref(list);
+    putchar('\n');
+    return rc < 0 ? err_nomem(err) : 0;
+}
+
+static void join_services(const struct host *h, struct buf *ret)
+{
+    buf_clear(ret);
+    for (size_t i = 0; i < h->n_services; i++)
+        buf_addf(ret, "%s%s:%u", i ? "," : "", h->services[i]->name, h->services[i]->port);
+}
+
+static void print_table(const struct host *const *hosts, size_t n)
+{
+    size_t widths[3] = {4, 7, 8};
+    struct buf services = BUF_INIT(4096);
+    for (int printing = 0; printing < 2; printing++) {
+        if (printing)
+            printf("%-*s  %-*s  %-6s  %-*s  LABELS\n", (int)widths[0], "HOST", (int)widths[1], "ADDRESS",
+                   "ROUTE", (int)widths[2], "SERVICES");
+        for (size_t i = 0; i < n; i++) {
+            const struct host *h = hosts[i];
+            join_services(h, &services);
+            size_t lengths[3] = {strlen(h->name), strlen(h->address), services.len};
+            for (int c = 0; c < 3; c++)
+                widths[c] = lengths[c] > widths[c] ? lengths[c] : widths[c];
+            if (!printing)
+                continue;
+            printf("%-*s  %-*s  %-6s  %-*s ", (int)widths[0], h->name, (int)widths[1], h->address,
+                   h->direct ? "direct" : "ssh", (int)widths[2], buf_str(&services));
+            for (size_t l = 0; l < h->n_labels; l++)
+                printf(" %s=%s", h->labels[l].name, h->labels[l].value);
+            putchar('\n');
+        }
+    }
+    buf_release(&services);
+}
+
+static int list(const struct hosts_options *o, const char *pattern, struct err *err)
+{
+    struct inventory *inventory = NULL;
+    const struct host **hosts = NULL;
+    size_t n = 0;
+    char *path = NULL;
+    int rc = inventory_find(o->inventory, &path, err);
+    if (rc == 0 && !path) {
+        err_set(err, ERR_USAGE, "no inventory");
+        rc = err_hint(
+            err,
+            "write one to ~/.config/profgrab/inventory.yaml (docs/inventory.md), or name it with -i FILE");
+    }
+    if (rc == 0)
+        rc = inventory_load(path, &inventory, err);
+    if (rc == 0)
+        rc = inventory_match(inventory, pattern, &hosts, &n, err);
+    if (rc == 0 && o->json)
+        rc = print_json((const struct host *const *)hosts, n, err);
+    else if (rc == 0)
+        print_table((const struct host *const *)hosts, n);
+    free(hosts);
+    free(path);
+    inventory_free(inventory);
+    return rc;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+    struct hosts_options o = {0};
+    struct strlist rest = {0};
+    int rc = options_parse(options, argc, argv, &o, &rest, err);
+    if (rc == 0 && rest.n > 1)
+        rc = err_set(err, ERR_USAGE, "hosts takes one pattern, not %zu", rest.n);
+    if (rc == 0)
+        rc = list(&o, rest.n ? rest.items[0] : NULL, err);
+    strlist_release(&rest);
+    return rc < 0 ? exit_status_of(err) : EXIT_OK;
+}
+
+const struct command command_hosts = {
+    .name = "hosts",
+    .synopsis = "[PATTERN]",
+    .summary = "what the inventory resolves to; opens nothing",
+    .details = "PATTERN is a host's name, a glob (file-*), a range (file-[04-06]) or a group's name.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,68 @@
+/* profgrab: gets performance profiles out of Go services that can only be reached over SSH. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/exit.h"
+#include "cli/talk.h"
+#include "base/banned.h"
+
+static const struct command *const commands[] = {&command_grab, &command_hosts, &command_bundle,
+                                                 &command_version, &command_help};
+
+const struct command *command_at(size_t i)
+{
+    return i < sizeof commands / sizeof *commands ? commands[i] : NULL;
+}
+
+const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+/* `profgrab --host …` is `profgrab grab --host …`. */
+static const struct command *choose(int *argc, char ***argv)
+{
+    const char *first = *argc > 1 ? (*argv)[1] : "";
+    const struct command *c = command_find(first);
+    if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)
+        c = &command_version;
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0)
+        c = &command_help;
+    int skip = c ? 2 : 1;
+    *argc = *argc > skip ? *argc - skip : 0;
+    *argv += skip;
+    return c ? c : &command_grab;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    struct err err = ERR_INIT;
+    const struct command *c = choose(&argc, &argv);
+    int code;
+    if (c != &command_help && asks_for_help(argc, argv)) {
+        char *name[] = {(char *)(uintptr_t)c->name, NULL};
+        code = command_help.run(1, name, &err);
+    } else {
+        code = c->run(argc, argv, &err);
+    }
+    if (err.kind != ERR_NONE)
+        talk_error(&err);
+    /* Data that did not reach stdout was not delivered. */
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        talk("cannot write to standard output");
+        return code ? code : EXIT_NOTHING;
+    }
+    return code;
+}

@@ -1,0 +1,126 @@
+#include "cli/record.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+#define HOPS_MAX 9
+
+/* NULL for an empty string: the manifest then leaves the key out. */
+static const char *known(const char *s)
+{
+    return s && *s ? s : NULL;
+}
+
+int record_new(const char *name, const char *reason, int64_t started, struct manifest **ret, struct err *err)
+{
+    char workstation[256] = "", text[4096];
+    struct passwd pw, *found = NULL;
+    if (gethostname(workstation, sizeof workstation - 1) != 0)
+        workstation[0] = '\0';
+    if (getpwuid_r(getuid(), &pw, text, sizeof text, &found) != 0)
+        found = NULL;
+    struct manifest_info info = {.name = name,
+                                 .version = PROFGRAB_VERSION,
+                                 .user = found ? found->pw_name : NULL,
+                                 .workstation = known(workstation),
+                                 .reason = known(reason),
+                                 .started = started};
+    return manifest_new(&info, ret, err);
+}
+
+int record_host(struct manifest *m, const struct host *host, const struct gateway *gw,
+                const struct err *failure, struct err *err)
+{
+    struct manifest_hop hops[HOPS_MAX];
+    struct manifest_host h = {.name = host->name,
+                              .address = host->address,
+                              .route = host->direct ? "direct" : "ssh",
+                              .hops = hops,
+                              .error = failure ? failure->msg : NULL};
+    const struct gateway_hop *hop;
+    while (gw && h.n_hops < HOPS_MAX && (hop = gateway_hop(gw, h.n_hops)))
+        hops[h.n_hops++] = (struct manifest_hop){.address = hop->address,
+                                                 .port = hop->port,
+                                                 .user = hop->user,
+                                                 .host_key_type = hop->host_key_type,
+                                                 .host_key = hop->host_key,
+                                                 .authentication = hop->authentication};
+    return manifest_add_host(m, &h, err);
+}
+
+int record_service(struct manifest *m, const struct target *target, const struct fetch_service *s,
+                   struct err *err)
+{
+    const struct service *service = target->service;
+    char url[800];
+    snprintf(url, sizeof url, "http://%s:%u%s", service->host, service->port, service->path);
+    struct manifest_offer *offers = calloc(s->n_offers + 1, sizeof *offers);
+    if (!offers)
+        return err_nomem(err);
+    for (size_t i = 0; i < s->n_offers; i++)
+        offers[i] = (struct manifest_offer){.name = s->offers[i].name, .count = s->offers[i].count};
+    struct manifest_service record = {.host = target->host->name,
+                                      .name = service->name,
+                                      .url = url,
+                                      .offers = offers,
+                                      .n_offers = s->n_offers,
+                                      .has_clock_skew = s->has_clock_skew,
+                                      .clock_skew_ms = s->clock_skew_ms,
+                                      .error = s->failure ? s->failure->msg : NULL,
+                                      .verdicts = (const char *const *)s->verdicts->items,
+                                      .n_verdicts = s->verdicts->n};
+    int rc = manifest_add_service(m, &record, err);
+    free(offers);
+    return rc;
+}
+
+static enum manifest_status status_of(enum fetch_status status)
+{
+    switch (status) {
+    case FETCH_OK:
+        return MANIFEST_OK;
+    case FETCH_DAMAGED:
+        return MANIFEST_DAMAGED;
+    case FETCH_INTERRUPTED:
+        return MANIFEST_INTERRUPTED;
+    case FETCH_FAILED:
+        break;
+    }
+    return MANIFEST_FAILED;
+}
+
+int record_item(struct manifest *m, const struct target *target, const struct fetch_item *item,
+                struct err *err)
+{
+    struct manifest_sample_type types[PROFILE_MAX_SAMPLE_TYPES];
+    const struct profile_summary *p = &item->profile;
+    for (size_t i = 0; i < p->n_types; i++)
+        types[i] = (struct manifest_sample_type){p->types[i].type, p->types[i].unit, p->types[i].total};
+    struct manifest_item record = {.host = target ? target->host->name : NULL,
+                                   .service = target ? target->service->name : NULL,
+                                   .kind = item->kind,
+                                   .argument = known(item->argument),
+                                   .request = known(item->request),
+                                   .status = status_of(item->status),
+                                   .error = item->status == FETCH_OK ? NULL : item->err.msg,
+                                   .server_words = known(item->server_words),
+                                   .file = known(item->file),
+                                   .http_status = item->http_status,
+                                   .content_type = known(item->content_type),
+                                   .started = item->started,
+                                   .duration_ms = item->duration_ms,
+                                   .bytes = item->bytes,
+                                   .sha256 = known(item->sha256),
+                                   .has_profile = item->has_profile,
+                                   .samples = p->samples,
+                                   .sample_types = types,
+                                   .n_sample_types = p->n_types,
+                                   .profile_duration_ns = p->duration_ns,
+                                   .verdicts = (const char *const *)item->verdicts.items,
+                                   .n_verdicts = item->verdicts.n};
+    return manifest_add_item(m, &record, err);
+}

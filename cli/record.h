@@ -1,0 +1,18 @@
+/* Writes what happened during a grab into the bundle's manifest. */
+#ifndef CLI_RECORD_H
+#define CLI_RECORD_H
+
+#include "bundle/bundle.h"
+#include "fetch/fetch.h"
+
+/* A manifest with who collects where filled in. */
+int record_new(const char *name, const char *reason, int64_t started, struct manifest **ret, struct err *err);
+int record_host(struct manifest *m, const struct host *host, const struct gateway *gw,
+                const struct err *failure, struct err *err);
+int record_service(struct manifest *m, const struct target *target, const struct fetch_service *s,
+                   struct err *err);
+/* `target` is NULL for a local file. */
+int record_item(struct manifest *m, const struct target *target, const struct fetch_item *item,
+                struct err *err);
+
+#endif

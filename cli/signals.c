@@ -1,0 +1,64 @@
+#include "cli/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/exit.h"
+#include "base/banned.h"
+
+/* The one mutable global: a signal handler can be reached in no other way. */
+static struct {
+    int pipe[2];
+    volatile sig_atomic_t first;
+    char farewell[2][1024]; /* one is being said, the other may be changed */
+    volatile sig_atomic_t which;
+} state = {.pipe = {-1, -1}};
+
+static void on_signal(int number)
+{
+    int saved = errno;
+    ssize_t ignored = 0;
+    if (state.first) {
+        const char *line = state.farewell[state.which];
+        ignored = write(STDERR_FILENO, line, strlen(line));
+        _exit(EXIT_SIGNAL + number);
+    }
+    state.first = number;
+    ignored = write(state.pipe[1], "", 1);
+    (void)ignored;
+    errno = saved;
+}
+
+int signals_install(struct err *err)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    if (fd_pipe(state.pipe, err) < 0)
+        return -1;
+    struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigfillset(&act.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], &act, NULL) < 0)
+            return err_sys(err, "cannot handle signals");
+    act.sa_handler = SIG_IGN;
+    return sigaction(SIGPIPE, &act, NULL) < 0 ? err_sys(err, "cannot handle signals") : 0;
+}
+
+int signals_cancel_fd(void)
+{
+    return state.pipe[0];
+}
+
+int signals_received(void)
+{
+    return state.first;
+}
+
+void signals_farewell(const char *line)
+{
+    int other = !state.which;
+    snprintf(state.farewell[other], sizeof state.farewell[other], "%s", line);
+    state.which = other;
+}

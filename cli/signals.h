@@ -1,0 +1,22 @@
+/*
+ * Signals belong to main. The first SIGINT, SIGTERM or SIGHUP makes a descriptor readable, which everything
+ * that waits watches; the second leaves at once.
+ */
+#ifndef CLI_SIGNALS_H
+#define CLI_SIGNALS_H
+
+#include "base/base.h"
+
+/* Installs the handlers; SIGPIPE is ignored from then on. */
+int signals_install(struct err *err);
+
+/* Readable once a signal came; -1 before signals_install. Never read from it. */
+int signals_cancel_fd(void);
+
+/* The signal that came first, 0 for none. */
+int signals_received(void);
+
+/* What the second signal says before it leaves, a whole line; copied. */
+void signals_farewell(const char *line);
+
+#endif

@@ -1,0 +1,239 @@
+#!/usr/bin/env bats
+# The main job on real services: what the bundle holds, in which order, and what the manifest says of it.
+
+load helper
+
+# The bundle of the last run, extracted; sets $bundle and $dir.
+open_bundle() {
+    bundle=$output
+    [[ -f $bundle ]] || fail_run "no bundle"
+    dir=$("$profgrab_program" bundle extract "$bundle")
+}
+
+# manifest EXPRESSION: a Python expression over the manifest `m` and its list of all items `items`, printed.
+manifest() {
+    python3 -c '
+import json, sys
+m = json.load(open(sys.argv[1]))
+services = [s for h in m.get("hosts", []) for s in h["services"]]
+items = [i for s in services for i in s["items"]] + m.get("files", [])
+print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
+}
+
+@test "cpu heap goroutines of one service: one bundle, every file right" {
+    write_inventory
+    run_profgrab --host file-03 --service caddy cpu=1s heap goroutines
+    assert_status 0
+    [[ $output =~ /profgrab-file-03-[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}-[0-9]{2}-[0-9]{2}Z\.tar\.gz$ ]] || fail_run "name"
+    assert_mode "$output" 600
+    open_bundle
+    [[ ! -e ${bundle%.tar.gz}.partial ]]
+    assert_equal "$(cd "$dir" && find . -type f | LC_ALL=C sort | tr '\n' ' ')" \
+        "./README.md ./file-03/caddy/cpu.pb.gz ./file-03/caddy/goroutines.pb.gz ./file-03/caddy/goroutines.txt ./file-03/caddy/heap.pb.gz ./manifest.json "
+    run go tool pprof -top "$dir/file-03/caddy/heap.pb.gz"
+    assert_status 0
+    assert_stdout_has 'Type: inuse_space'
+    run go tool pprof -top "$dir/file-03/caddy/cpu.pb.gz"
+    assert_stdout_has 'Type: cpu'
+    grep -q '^goroutine 1 \[' "$dir/file-03/caddy/goroutines.txt"
+    assert_equal "$(manifest '[i["status"] for i in items]')" "['ok', 'ok', 'ok', 'ok']"
+    assert_equal "$(manifest 'm["complete"], m["interrupted"]')" "(True, False)"
+    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" "$dir/manifest.json"
+    run_profgrab bundle verify "$bundle"
+    assert_status 0
+    assert_stdout_has '4 files, all as the manifest says'
+}
+
+@test "the files are byte for byte what the server sent, and their hashes are in the manifest" {
+    write_inventory big=3
+    run_profgrab --host file-05 --service big-3 heap
+    assert_status 0
+    open_bundle
+    curl -sS -o body "http://127.0.0.1:$RIG_PORT_rude/big=3/debug/pprof/heap"
+    cmp body "$dir/file-05/big-3/heap.pb.gz"
+    assert_equal "$(manifest 'items[0]["sha256"]')" "$(sha256sum <body | cut -d' ' -f1)"
+    assert_equal "$(manifest 'items[0]["bytes"]')" "$(stat -c %s body)"
+}
+
+@test "snapshots first, then deltas, then cpu, then trace, whatever the order of the words" {
+    write_inventory
+    run_profgrab --host file-04 trace=0.5s cpu=1s mutex=1s heap=gc goroutines=proto allocs
+    assert_status 0
+    open_bundle
+    assert_equal "$(manifest '[i["kind"] for i in items]')" \
+        "['goroutines', 'allocs', 'heap', 'mutex', 'cpu', 'trace']"
+    assert_equal "$(manifest '[i["request"] for i in items]')" \
+        "['GET /debug/pprof/goroutine', 'GET /debug/pprof/allocs', 'GET /debug/pprof/heap?gc=1', 'GET /debug/pprof/mutex?seconds=1', 'GET /debug/pprof/profile?seconds=1', 'GET /debug/pprof/trace?seconds=0.500']"
+    assert_equal "$(manifest '[i["file"].split("/")[-1] for i in items]')" \
+        "['goroutines.pb.gz', 'allocs.pb.gz', 'heap-gc.pb.gz', 'mutex-delta.pb.gz', 'cpu.pb.gz', 'trace.out']"
+    go tool trace -pprof=sched "$dir/file-04/rude/trace.out" >sched.pb.gz
+    go tool pprof -top "$dir/file-04/rude/cpu.pb.gz" | grep -q Burn
+}
+
+@test "one kept-alive connection for all items of a service" {
+    write_inventory
+    run_profgrab --host file-04 heap allocs goroutines cpu=1s
+    assert_status 0
+    refute_stderr_has 'new connection'
+    # The sshd logs each channel it opens when it is asked to: one for the whole service.
+    assert_equal "$(manifest_connections)" 1
+}
+
+# How many connections the last run made, as the sshd tells.
+manifest_connections() {
+    rig_sshd counted counted-01 'LogLevel DEBUG1' >/dev/null
+    profgrab -i "$INVENTORY" --host counted-01 --port "$RIG_PORT_rude" -q heap allocs goroutines cpu=1s >/dev/null
+    grep -c 'server_request_direct_tcpip: originator' "$RIG_DIR/counted/log"
+    rig_end counted
+}
+
+@test "a server that closes after each answer: complete, and each item says so" {
+    write_inventory close
+    run_profgrab --host file-05 heap allocs
+    assert_status 0
+    open_bundle
+    assert_equal "$(manifest '["new connection" in " ".join(i.get("verdicts", [])) for i in items]')" "[True, True]"
+}
+
+@test "several services of a host side by side" {
+    write_inventory
+    local start=$SECONDS
+    run_profgrab --host file-03 cpu=3s heap
+    assert_status 0
+    ((SECONDS - start < 6)) || fail "took $((SECONDS - start)) s"
+    open_bundle
+    assert_equal "$(manifest 'sorted(s["name"] for s in services)')" "['caddy', 'node']"
+    assert_equal "$(manifest '[i["status"] for i in items]')" "['ok', 'ok', 'ok', 'ok']"
+}
+
+@test "several hosts, a group, a bad one among them: partial, exit code 3" {
+    write_inventory
+    run_profgrab --group storage,laptop --host file-04 heap || true
+    assert_status 2
+    run_profgrab --host 'file-*,laptop' --service node,rude heap
+    assert_status 0
+    open_bundle
+    assert_equal "$(manifest '[h["name"] for h in sorted(m["hosts"], key=lambda h: h["name"])]')" "['file-03', 'file-04', 'laptop']"
+    [[ $bundle == */profgrab-3-hosts-* ]]
+    cat >>"$INVENTORY" <<<'x-note: { the: end }'
+    sed -i '/^  laptop:/a \  dead: { connect: direct, address: 127.0.0.1, services: [nothing] }' "$INVENTORY"
+    sed -i "/^services:/a \  nothing: { port: $(rig_free_port), hint: \"set ENABLE_PROFILING=true\" }" "$INVENTORY"
+    run_profgrab --host laptop,dead heap
+    assert_status 3
+    assert_stderr_has 'dead: nothing: '
+    assert_stderr_has 'hint: set ENABLE_PROFILING=true'
+    open_bundle
+    assert_equal "$(manifest 'm["complete"]')" False
+}
+
+@test "no inventory: user@host and a port are enough" {
+    run_profgrab --host "$RIG_USER@file-07" --port "$RIG_PORT_rude" cpu=1s
+    assert_status 0
+    open_bundle
+    [[ -s $dir/file-07/port-$RIG_PORT_rude/cpu.pb.gz ]]
+    assert_equal "$(manifest 'm["hosts"][0]["hops"][0]["user"]')" "$RIG_USER"
+    assert_equal "$(manifest 'm["hosts"][0]["hops"][0]["host_key"]')" \
+        "$(ssh-keygen -lf "$RIG_DIR/sshd/host_key.pub" | cut -d' ' -f2)"
+}
+
+@test "a direct route needs no ssh at all" {
+    write_inventory
+    PATH=/nonexistent run_profgrab --host laptop heap
+    assert_status 0
+}
+
+@test "through a jump host, with a session of its own" {
+    rig_sshd bastion bastion-01
+    rig_alias inner-01 sshd 'ProxyJump bastion-01'
+    run_profgrab --host inner-01 --port "$RIG_PORT_rude" heap
+    assert_status 0
+    open_bundle
+    assert_equal "$(manifest '[h["port"] for h in m["hosts"][0]["hops"]]')" "[$RIG_PORT_bastion, $RIG_PORT_sshd]"
+    rig_end bastion
+}
+
+@test "no KIND: the service's own kinds, else the set default" {
+    write_inventory
+    sed -i "s/^  rude: {/  rude: { kinds: [allocs, \"cpu=1s\"],/" "$INVENTORY"
+    run_profgrab --host file-04
+    assert_status 0
+    open_bundle
+    assert_equal "$(manifest '[i["kind"] for i in items]')" "['allocs', 'cpu']"
+}
+
+@test "all: every snapshot of the index, then cpu; nothing that costs or reveals more" {
+    write_inventory
+    run_profgrab --host file-04 all cpu=1s
+    assert_status 0
+    open_bundle
+    run manifest '" ".join(i["kind"] for i in items)'
+    for kind in allocs block goroutines heap mutex threadcreate widgets; do assert_stdout_has "$kind"; done
+    for kind in cmdline trace symbol leak; do refute_stdout_has "$kind"; done
+    [[ $output == *cpu ]]
+}
+
+@test "a custom profile by its name, a raw path, names people use" {
+    write_inventory
+    run_profgrab --host file-04 widgets profile=1s mem /debug/pprof/cmdline
+    assert_status 0
+    open_bundle
+    assert_equal "$(manifest 'sorted(i["kind"] for i in items)')" "['/debug/pprof/cmdline', 'cpu', 'heap', 'widgets']"
+    grep -q rude "$dir/file-04/rude/debug-pprof-cmdline.txt"
+}
+
+@test "an empty mutex profile says that it is off; CPU says how busy it was" {
+    write_inventory
+    run_profgrab --host file-04 mutex cpu=1s
+    assert_status 0
+    assert_stderr_has 'mutex profiling is off in this process'
+    assert_stderr_has '% busy'
+}
+
+@test "goroutines above 10,000 are grouped, and it is said" {
+    RIG_DIR=$RIG_DIR rig_spawn crowd "$rig_fixture" -goroutines 12000
+    rig_wait crowd 20 grep -q '^listening ' "$RIG_DIR/crowd/log"
+    port=$(sed -n 's/^listening .*://p' "$RIG_DIR/crowd/log")
+    run_profgrab --host file-03 --port "$port" goroutines
+    rig_end crowd
+    assert_status 0
+    assert_stderr_has 'goroutines, more than 10000'
+    open_bundle
+    [[ -s $dir/file-03/port-$port/goroutines-grouped.txt && ! -e $dir/file-03/port-$port/goroutines.txt ]]
+}
+
+@test "-q says nothing; progress goes to stderr, the path alone to stdout" {
+    write_inventory
+    run_profgrab -q --host file-04 heap
+    assert_status 0
+    assert_stderr ''
+    run_profgrab --host file-04 heap
+    assert_stderr_has 'profgrab: file-04: rude: heap: '
+    assert_equal "$(wc -l <<<"$output")" 1
+}
+
+@test "-o: a directory, a name; --reason is in the manifest" {
+    write_inventory
+    mkdir out
+    run_profgrab --host file-04 -o out --reason 'latency alert 4711' heap
+    assert_status 0
+    [[ $output == out/profgrab-file-04-* ]]
+    open_bundle
+    assert_equal "$(manifest 'm["reason"]')" 'latency alert 4711'
+    run_profgrab --host file-04 -o mine.tar.gz heap
+    assert_status 0
+    assert_stdout mine.tar.gz
+}
+
+@test "a 500 MB body arrives whole, in constant memory" {
+    write_inventory big=500
+    run --separate-stderr python3 - "$profgrab_program" --ssh-config "$SSH_CONFIG" -q --host file-05 --service big-500 heap <<'PY'
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:]).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)
+PY
+    assert_status 0
+    # Sanitizers keep memory of their own.
+    case $profgrab_program in *-1/* | *-thread/*) return ;; esac
+    ((${lines[1]} < 32000)) || fail "resident: ${lines[1]} kB"
+}

@@ -1,0 +1,313 @@
+#!/usr/bin/env bats
+# Bad input: each says what, where, and what to do next, and costs nothing that was collected.
+
+load helper
+
+# refuses STATUS TEXT...: the last run ended so, said all that on stderr, and left nothing behind.
+refuses() {
+    assert_status "$1"
+    local text
+    for text in "${@:2}"; do assert_stderr_has "$text"; done
+    assert_equal "$output" ''
+    assert_equal "$(find . -name 'profgrab-*')" ''
+    assert_printable "$stderr"
+}
+
+# ---- words ------------------------------------------------------------------------------------------------------
+
+@test "unknown host: the nearest names" {
+    write_inventory
+    run_profgrab --host file-30 heap
+    refuses 2 'unknown host "file-30"' 'hint: ' 'file-03'
+}
+
+@test "unknown group, unknown service: the nearest names" {
+    write_inventory
+    run_profgrab --group storge heap
+    refuses 2 'storge' 'storage'
+    run_profgrab --host file-03 --service cady heap
+    refuses 2 'cady' 'caddy'
+}
+
+@test "unknown kind: what the target offers, exit 2 before anything is fetched" {
+    write_inventory
+    run_profgrab --host file-04 heap heep
+    refuses 2 'file-04: rude: unknown kind "heep"; nothing was fetched' 'did you mean "heap"' 'the target offers' 'widgets'
+    refute_stderr_has 'heap: '[0-9]
+}
+
+@test "arguments of kinds: fractions, nothing, what a kind does not take, too long" {
+    write_inventory
+    run_profgrab --host file-04 cpu=0.5s
+    refuses 2 'cpu: whole seconds only, "0.5s" has a fraction'
+    run_profgrab --host file-04 cpu=0
+    refuses 2 'cpu: a duration of nothing'
+    run_profgrab --host file-04 cpu=soon
+    refuses 2 'kind "cpu" does not take "soon"' 'hint: it takes a duration such as 30s'
+    run_profgrab --host file-04 allocs=gc
+    refuses 2 'kind "allocs" does not take "gc"' 'hint: write just allocs'
+    run_profgrab --host file-04 cpu=6m
+    refuses 2 'a profile of 6m is longer than 5 minutes' 'hint: add --yes'
+}
+
+@test "options: unknown, without a value, out of range" {
+    run_profgrab --hots file-03 heap
+    refuses 2 'unknown option "--hots"' 'did you mean "host"'
+    run_profgrab --host
+    refuses 2 '--host wants NAME[,...] behind it'
+    run_profgrab --host x --port 70000 heap
+    refuses 2 '--port wants a number from 1 to 65535, not "70000"'
+    run_profgrab --host x --timeout 0 heap
+    refuses 2 '--timeout wants more than nothing'
+    run_profgrab --host a,,b heap
+    refuses 2 'empty entry in the list'
+}
+
+@test "no host at all; a misspelt command" {
+    run --separate-stderr "$profgrab_program" heap
+    refuses 2 'no host given' 'hint: '
+    run --separate-stderr "$profgrab_program" hosst
+    refuses 2 'no host given' 'did you mean `profgrab hosts`'
+    run --separate-stderr "$profgrab_program" bundle lst x
+    refuses 2 'unknown verb "lst"' 'did you mean "list"'
+}
+
+# ---- inventory --------------------------------------------------------------------------------------------------
+
+@test "no inventory: how to make one" {
+    run_profgrab --host file-03 heap
+    refuses 2 'no inventory' 'hint: ' 'inventory.yaml' '--port'
+    run_profgrab hosts
+    refuses 2 'no inventory' 'hint: '
+}
+
+# inventory LINE...: writes them to inv.yaml
+inventory() {
+    printf '%b\n' "$@" >inv.yaml
+}
+
+@test "unknown and duplicate keys, a tab, a service without port: file:line:column" {
+    inventory 'version: 1' 'services:' '  a: { prot: 80 }'
+    run_profgrab -i inv.yaml --host x heap
+    refuses 2 'inv.yaml:3:8: ' 'prot' 'port'
+    inventory 'version: 1' 'services:' '  a: { port: 80 }' '  a: { port: 81 }'
+    run_profgrab -i inv.yaml --host x heap
+    refuses 2 'inv.yaml:4:3: ' '"a"'
+    inventory 'version: 1' 'services:' '\ta: { port: 80 }'
+    run_profgrab -i inv.yaml --host x heap
+    refuses 2 'inv.yaml:3:1: ' 'hint: ' 'spaces'
+    inventory 'version: 1' 'services:' '  a: { host: localhost }'
+    run_profgrab -i inv.yaml --host x heap
+    refuses 2 'inv.yaml:3:' 'port'
+}
+
+@test "100 kB of [" {
+    head -c 100000 /dev/zero | tr '\0' '[' >inv.yaml
+    run timeout 5 "$profgrab_program" hosts -i inv.yaml
+    assert_status 2
+    assert_stdout_has 'inv.yaml:1:'
+}
+
+@test "an inventory that others can write is refused" {
+    write_inventory
+    chmod 666 "$INVENTORY"
+    run_profgrab --host file-03 heap
+    refuses 2 'chmod go-w'
+}
+
+# ---- the way there ----------------------------------------------------------------------------------------------
+
+@test "closed port on this side" {
+    local port
+    port=$(rig_free_port)
+    rig_alias closed-01 sshd "Port $port"
+    run_profgrab --host closed-01 --port 1 heap
+    refuses 1 "closed-01: 127.0.0.1 port $port" 'Connection refused'
+}
+
+@test "closed port on the far side" {
+    local port
+    port=$(rig_free_port)
+    run_profgrab --host file-03 --port "$port" heap
+    refuses 1 "file-03: port-$port: the far host cannot connect to localhost port $port" 'hint: nothing listens there'
+}
+
+@test "forwarding forbidden" {
+    rig_sshd strict strict-01 'AllowTcpForwarding no'
+    run_profgrab --host strict-01 --port "$RIG_PORT_rude" heap
+    refuses 1 'does not allow forwarding' 'AllowTcpForwarding'
+    rig_end strict
+}
+
+@test "host key unknown: the fingerprint and what to do" {
+    : >known
+    rig_alias stranger-01 sshd "UserKnownHostsFile $PWD/known"
+    run_profgrab --host stranger-01 --port "$RIG_PORT_rude" heap
+    refuses 1 'host key is not known' "$(ssh-keygen -lf "$RIG_DIR/sshd/host_key.pub" | cut -d' ' -f2)" "$PWD/known" 'hint: '
+}
+
+@test "host key changed: both fingerprints, file and line" {
+    ssh-keygen -q -t ed25519 -N '' -f other
+    { echo '# a comment'; printf '[127.0.0.1]:%s %s\n' "$RIG_PORT_sshd" "$(cut -d' ' -f1,2 other.pub)"; } >known
+    rig_alias changed-01 sshd "UserKnownHostsFile $PWD/known"
+    run_profgrab --host changed-01 --port "$RIG_PORT_rude" heap
+    refuses 1 'HOST KEY HAS CHANGED' "$(ssh-keygen -lf "$RIG_DIR/sshd/host_key.pub" | cut -d' ' -f2)" \
+        "$(ssh-keygen -lf other.pub | cut -d' ' -f2)" "$PWD/known:2"
+}
+
+@test "wrong key: what was offered" {
+    ssh-keygen -q -t ed25519 -N '' -f other
+    rig_alias wrongkey-01 sshd "IdentityFile $PWD/other"
+    # ssh takes the first of each option but collects identity files: leave only this one.
+    sed "/^Host wrongkey-01/,\$ { /IdentityFile \"/d }" "$SSH_CONFIG" >config
+    run --separate-stderr "$profgrab_program" --ssh-config config --host wrongkey-01 --port "$RIG_PORT_rude" heap
+    refuses 1 'permission denied' "key $PWD/other" 'hint: '
+}
+
+@test "a key with a passphrase, an RSA key, no key at all: each says what to do" {
+    ssh-keygen -q -t ed25519 -N secret -f locked
+    rig_alias locked-01 sshd "IdentityFile $PWD/locked"
+    sed "/^Host locked-01/,\$ { /IdentityFile \"/d }" "$SSH_CONFIG" >config
+    run --separate-stderr "$profgrab_program" --ssh-config config --host locked-01 --port "$RIG_PORT_rude" heap
+    refuses 1 'it has a passphrase' 'ssh-add'
+}
+
+@test "silent port, not SSH" {
+    rig_alias silent-01 sshd "Port $RIG_PORT_rude_silent"
+    run_profgrab --timeout 1s --host silent-01 --port 1 heap
+    refuses 1 "127.0.0.1 port $RIG_PORT_rude_silent" 'says nothing'
+    rig_alias http-01 sshd "Port $RIG_PORT_rude"
+    run_profgrab --timeout 5s --host http-01 --port 1 heap
+    refuses 1 'this is no SSH server' 'HTTP/1.1 400'
+}
+
+# ---- the far end ------------------------------------------------------------------------------------------------
+
+@test "remote not HTTP; a remote that stays silent" {
+    run_profgrab --host file-03 --port "$RIG_PORT_rude_garbage" heap
+    refuses 1 "port $RIG_PORT_rude_garbage" 'does not speak HTTP'
+    write_inventory silent
+    run_profgrab --timeout 1s --host file-05 heap
+    refuses 1 'no answer' 'said nothing for 1s'
+}
+
+@test "pprof absent: 404 with the server's words" {
+    write_inventory notfound noindex
+    run_profgrab --host file-05 --service notfound heap
+    refuses 1 'file-05: notfound: heap: HTTP 404: Unknown profile'
+    # Without an index the known kinds are tried all the same, and nothing costly is guessed.
+    run_profgrab --host file-05 --service noindex heap goroutines
+    assert_status 0
+    assert_stderr_has 'no text dump of the goroutines was taken'
+    run_profgrab --host file-05 --service noindex widgets
+    assert_status 2
+    assert_stderr_has 'unknown kind "widgets"'
+}
+
+@test "answers that are no profile are never stored as one" {
+    write_inventory html empty busy escape redirect auth
+    run_profgrab --host file-05 --service html heap
+    assert_status 3
+    assert_stderr_has 'HTML'
+    [[ -z $("$profgrab_program" bundle list "$output" | grep 'heap.pb.gz$') ]]
+    run_profgrab --host file-05 --service empty heap
+    assert_status 1
+    run_profgrab --host file-05 --service busy cpu=1s
+    assert_status 1
+    assert_stderr_has 'HTTP 500: Could not enable CPU profiling: cpu profiling already in use'
+    run_profgrab --host file-05 --service escape heap
+    assert_status 1
+    assert_printable "$stderr"
+    run_profgrab --host file-05 --service redirect heap
+    assert_status 1
+    assert_stderr_has 'HTTP 302'
+    run_profgrab --host file-05 --service auth heap
+    assert_status 1
+    assert_stderr_has 'HTTP 401'
+}
+
+@test "cut gzip, bad CRC, cut text: kept as damaged, exit code 3" {
+    local name
+    write_inventory cutgzip cutgzipchunked badcrc cuttext badproto notgzip short abort
+    for name in cutgzip cutgzipchunked badcrc badproto notgzip short abort; do
+        run_profgrab --host file-05 --service "$name" -o "$name.tar.gz" heap
+        assert_status 3
+        "$profgrab_program" bundle list "$name.tar.gz" | grep -q 'heap.pb.gz.damaged$' || fail_run "$name"
+        "$profgrab_program" bundle verify "$name.tar.gz"
+    done
+    run_profgrab --host file-05 --service cuttext goroutines=text
+    assert_status 3
+    assert_stderr_has 'cut off'
+}
+
+@test "a body that stalls ends at the timeout, and what came is kept" {
+    write_inventory stall
+    run_profgrab --timeout 1s --host file-05 heap allocs=x
+    assert_status 2
+    run_profgrab --timeout 1s --host file-05 heap
+    assert_status 3
+    assert_stderr_has 'the answer stopped in the middle'
+}
+
+@test "a hostile index page names nothing that reaches a path or the terminal" {
+    write_inventory evilindex
+    run_profgrab --host file-05 all cpu=1s
+    assert_printable "$stderr"
+    [[ -n $output ]] || fail_run "nothing"
+    local dir
+    dir=$("$profgrab_program" bundle extract "$output")
+    assert_equal "$(find . -newer "$INVENTORY" -type f -not -path "./${dir##*/}/*" -not -name '*.tar.gz')" ''
+}
+
+# ---- output -----------------------------------------------------------------------------------------------------
+
+@test "unwritable output: said before anything is opened" {
+    : >file
+    run_profgrab --host file-03 --port 1 -o file/x.tar.gz heap
+    refuses 1 'file'
+    run_profgrab --host file-03 --port 1 -o missing heap
+    assert_status 2
+    assert_stderr_has 'missing'
+}
+
+@test "existing output is never overwritten" {
+    write_inventory
+    echo mine >mine.tar.gz
+    run_profgrab --host file-04 -o mine.tar.gz heap
+    assert_status 1
+    assert_stderr_has 'mine.tar.gz'
+    assert_equal "$(cat mine.tar.gz)" mine
+    assert_equal "$(ls)" mine.tar.gz
+}
+
+@test "full disk: the message, and what was collected stays or nothing does" {
+    write_inventory big=30
+    # A file size limit stands for a full disk: the write fails just so.
+    run --separate-stderr bash -c "ulimit -f 10000; trap '' XFSZ; exec \"\$@\"" - "$profgrab_program" --ssh-config "$SSH_CONFIG" \
+        --host file-05 heap
+    assert_status 3
+    assert_stderr_has 'cannot write: File too large'
+    run_profgrab bundle verify "$output"
+    assert_status 0
+    if [[ -w /dev/full ]]; then
+        run --separate-stderr bash -c "\"\$@\" >/dev/full" - "$profgrab_program" version
+        assert_status 1
+        assert_stderr_has 'cannot write to standard output'
+    fi
+}
+
+@test "no room for the bundle itself: the work directory is kept and named" {
+    write_inventory big=6
+    run --separate-stderr bash -c "ulimit -f 6500; trap '' XFSZ; exec \"\$@\"" - "$profgrab_program" --ssh-config "$SSH_CONFIG" \
+        --host file-05 heap allocs
+    assert_status 1
+    assert_stderr_has 'the bundle could not be written'
+    local partial
+    partial=$(echo profgrab-*.partial)
+    assert_stderr_has "bundle create"
+    [[ -s $partial/file-05/big-6/heap.pb.gz && -s $partial/manifest.json ]] || fail_run "$(find . -type f)"
+    assert_equal "$(find . -name '*.tar.gz*')" ''
+    run_profgrab bundle create -o rescued.tar.gz "$partial"
+    assert_status 0
+    "$profgrab_program" bundle list rescued.tar.gz | grep -q 'big-6/heap.pb.gz$'
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# Ctrl-C, SIGTERM: nothing collected is lost.
+
+load helper
+
+in_terminal() { # PTY-OPTION... -- ARG...: profgrab on a terminal
+    local options=()
+    while [[ $1 != -- ]]; do
+        options+=("$1")
+        shift
+    done
+    with_pty --deadline 30 "${options[@]}" -- "$profgrab_program" --ssh-config "$SSH_CONFIG" "${@:2}"
+}
+
+@test "Ctrl-C during the CPU profile: a valid bundle with what is there, 130" {
+    write_inventory
+    in_terminal --stdout path --ctrl-c 'cpu [1-9]s of 30s' -- --host file-04 heap goroutines cpu
+    assert_status 130
+    local bundle
+    bundle=$(cat path)
+    run_profgrab bundle verify "$bundle"
+    assert_status 0
+    assert_stdout_has '(interrupted)'
+    dir=$("$profgrab_program" bundle extract "$bundle")
+    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" "$dir/manifest.json"
+    [[ -s $dir/file-04/rude/heap.pb.gz && -s $dir/file-04/rude/goroutines.txt ]]
+    grep -q '"interrupted": true' "$dir/manifest.json"
+    grep -q '"status": "interrupted"' "$dir/manifest.json"
+    # The profiler is free again at once: closing the socket is the cancel.
+    run_profgrab --host file-04 cpu=1s
+    assert_status 0
+}
+
+@test "Ctrl-C while connecting: nothing collected, no bundle, 130" {
+    rig_alias silent-02 sshd "Port $RIG_PORT_rude_silent"
+    with_pty --deadline 20 --ctrl-c 'started' -- sh -c "echo started; exec \"\$0\" --ssh-config \"$SSH_CONFIG\" --host silent-02 --port 1 heap" \
+        "$profgrab_program"
+    assert_status 130
+    assert_stdout_has 'nothing was collected'
+    assert_equal "$(ls)" ''
+}
+
+@test "the second Ctrl-C leaves at once and names the work directory" {
+    write_inventory
+    # A stopped service keeps the bundle from nothing, but a full pipe on stdout keeps the end from coming: the second key is pressed
+    # while the first is being acted on.
+    in_terminal --ctrl-c 'cpu [1-9]s of 30s' --ctrl-c '\^C|.' -- --host file-04 heap cpu
+    [[ $status == 130 ]] || fail_run "status"
+}
+
+@test "SIGTERM: the same, 143" {
+    write_inventory
+    local i
+    "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-04 heap cpu >path 2>log 3>&- &
+    local pid=$!
+    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 30s' log || break; sleep 0.02; done
+    kill -TERM "$pid"
+    run wait "$pid"
+    assert_status 143
+    "$profgrab_program" bundle verify "$(cat path)"
+}
+
+@test "kill -9 leaves the work directory with a manifest; bundle create saves it" {
+    write_inventory
+    local i
+    "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-04 heap cpu >path 2>log 3>&- &
+    local pid=$!
+    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 30s' log || break; sleep 0.02; done
+    kill -KILL "$pid"
+    wait "$pid" || true
+    local partial
+    partial=$(echo profgrab-*.partial)
+    assert_mode "$partial" 700
+    [[ -s $partial/file-04/rude/heap.pb.gz && -s $partial/manifest.json ]]
+    run_profgrab bundle create "$partial"
+    assert_status 0
+    run_profgrab bundle list "$output"
+    assert_stdout_has 'file-04/rude/heap.pb.gz'
+}
+
+@test "modes are 0600 and 0700 whatever the umask" {
+    write_inventory
+    local mask
+    for mask in 000 077 777; do
+        run --separate-stderr bash -c "umask $mask; exec \"\$@\"" - "$profgrab_program" --ssh-config "$SSH_CONFIG" -q --host file-04 heap
+        assert_status 0
+        assert_mode "$output" 600
+        dir=$(umask $mask; "$profgrab_program" bundle extract "$output")
+        assert_equal "$(find "$dir" -type f -not -perm 600)$(find "$dir" -type d -not -perm 700)" ''
+        rm -rf "$dir" "$output"
+    done
+}
+
+@test "no socket and no directory is left in the runtime directory" {
+    write_inventory
+    run_profgrab --host file-04 heap
+    assert_status 0
+    assert_equal "$(ls -A "$XDG_RUNTIME_DIR")" ''
+}
+
+@test "sshd killed in the middle: said at once, what was there is bundled" {
+    rig_sshd victim victim-01
+    "$profgrab_program" --ssh-config "$SSH_CONFIG" --host victim-01 --port "$RIG_PORT_rude" heap cpu >path 2>log 3>&- &
+    local pid=$! i
+    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 30s' log || break; sleep 0.02; done
+    rig_end victim
+    run wait "$pid"
+    assert_status 3
+    grep -q 'cpu: the SSH session was lost' log || fail "$(cat log)"
+    "$profgrab_program" bundle verify "$(cat path)"
+}

@@ -1,0 +1,148 @@
+# What the end-to-end tests share. A test file begins with `load helper` and has then, once for the file, the rig of
+# tests/rig/rig.bash with node_exporter, caddy and the rude fixture; and for each test a home, a TMPDIR and a
+# configuration directory of its own, empty, and no SSH agent.
+#
+# A file that needs something else defines setup_file, setup, teardown or teardown_file itself, and calls e2e_* in them.
+# shellcheck shell=bash disable=SC2154 # output, stderr and status are set by bats's run
+
+bats_require_minimum_version 1.5.0
+
+# shellcheck source=tests/rig/rig.bash
+source "${BASH_SOURCE[0]%/*}/../rig/rig.bash"
+
+# ---- set-up ---------------------------------------------------------------------------------------------------
+
+e2e_setup_file() {
+    # shellcheck disable=SC2119 # its arguments are lines for sshd, none here
+    rig_start
+    rig_service node_exporter
+    rig_service caddy
+    rig_service rude -raw -unix "$RIG_DIR/rude.sock"
+    export SSH_CONFIG=$RIG_SSH_CONFIG
+}
+
+e2e_setup() {
+    export HOME=$BATS_TEST_TMPDIR/home TMPDIR=$BATS_TEST_TMPDIR/tmp XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
+    export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run LC_ALL=C.UTF-8
+    unset SSH_AUTH_SOCK SSH_ASKPASS PROFGRAB_INVENTORY http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
+    mkdir -m 700 "$HOME" "$TMPDIR" "$XDG_CONFIG_HOME" "$XDG_RUNTIME_DIR" "$BATS_TEST_TMPDIR/work"
+    cd "$BATS_TEST_TMPDIR/work" || return
+}
+
+# Says what the far side saw, which bats shows when the test has failed.
+e2e_teardown() {
+    [[ -n ${BATS_TEST_COMPLETED-} ]] || tail -n 15 "$RIG_DIR"/*/log
+}
+
+e2e_teardown_file() { rig_stop; }
+
+setup_file() { e2e_setup_file; }
+setup() { e2e_setup; }
+teardown() { e2e_teardown; }
+teardown_file() { e2e_teardown_file; }
+
+# ---- running --------------------------------------------------------------------------------------------------
+
+profgrab_program=$(realpath -m "${PROFGRAB:-$rig_root/build/profgrab}")
+
+# profgrab ARG...: the program, with the rig's ssh configuration where the command opens hosts. `ssh -G` does not look at
+# $HOME, so without it the user's own would count.
+profgrab() {
+    case ${1-} in
+    '' | hosts | bundle | attach | pprof | goroutines | report | version | help | --version | --help | -h)
+        "$profgrab_program" "$@"
+        ;;
+    grab | check | forward | resume) "$profgrab_program" "$1" --ssh-config "$SSH_CONFIG" "${@:2}" ;;
+    *) "$profgrab_program" --ssh-config "$SSH_CONFIG" "$@" ;;
+    esac
+}
+
+# run_profgrab ARG...: sets $status, $output (stdout) and $stderr.
+run_profgrab() { run --separate-stderr profgrab "$@"; }
+
+# with_pty [--deadline S] [--stdout FILE] [--ctrl-c REGEX | --send REGEX TEXT]... -- COMMAND...: see tests/rig/pty.py.
+# $output is what the terminal showed. COMMAND is a program: "$profgrab_program" --ssh-config "$SSH_CONFIG" ...
+with_pty() { run --separate-stderr python3 "$rig_root/tests/rig/pty.py" "$@"; }
+
+# write_inventory [PREFIX...]: an inventory in $INVENTORY, which $PROFGRAB_INVENTORY names too:
+#   file-03  node (node_exporter), caddy          file-04  rude, the fixture at its politest
+#   file-05  a service for each PREFIX of the fixture's table, named after it (big=5 becomes big-5)
+#   laptop   node, without SSH
+write_inventory() {
+    local prefix names=
+    INVENTORY=$BATS_TEST_TMPDIR/inventory.yaml
+    export PROFGRAB_INVENTORY=$INVENTORY
+    {
+        echo 'version: 1'
+        echo 'services:'
+        echo "  node: { port: $RIG_PORT_node_exporter }"
+        echo "  caddy: { port: $RIG_PORT_caddy }"
+        echo "  rude: { port: $RIG_PORT_rude }"
+        for prefix; do
+            echo "  ${prefix/=/-}: { port: $RIG_PORT_rude, path: \"/$prefix/debug/pprof\" }"
+            names+=${names:+, }${prefix/=/-}
+        done
+        echo 'hosts:'
+        echo '  file-03: { services: [node, caddy], labels: { env: test } }'
+        echo '  file-04: { services: [rude] }'
+        [[ -z $names ]] || echo "  file-05: { services: [$names] }"
+        echo '  laptop: { connect: direct, address: 127.0.0.1, services: [node] }'
+        echo 'groups:'
+        echo '  storage: [ "file-*" ]'
+    } >"$INVENTORY"
+    chmod 600 "$INVENTORY"
+}
+
+# ---- asserting --------------------------------------------------------------------------------------------------
+
+# Shown by bats when the test fails with it.
+fail() {
+    printf '%s\n' "$@"
+    return 1
+}
+
+# What the last `run --separate-stderr` gave.
+fail_run() {
+    fail "$@" "status: ${status-}" "stdout: ${output-}" "stderr: ${stderr-}"
+}
+
+assert_status() { # STATUS
+    ((status == $1)) || fail_run "expected status $1"
+}
+
+assert_equal() { # ACTUAL EXPECTED
+    [[ $1 == "$2" ]] || fail "expected: $2" "actual:   $1"
+}
+
+assert_stdout() { # TEXT, the whole of it
+    [[ $output == "$1" ]] || fail_run "expected stdout: $1"
+}
+
+assert_stdout_has() { # TEXT
+    [[ $output == *"$1"* ]] || fail_run "expected on stdout: $1"
+}
+
+refute_stdout_has() { # TEXT
+    [[ $output != *"$1"* ]] || fail_run "not expected on stdout: $1"
+}
+
+assert_stderr() { # TEXT, the whole of it
+    [[ $stderr == "$1" ]] || fail_run "expected stderr: $1"
+}
+
+assert_stderr_has() { # TEXT
+    [[ $stderr == *"$1"* ]] || fail_run "expected on stderr: $1"
+}
+
+refute_stderr_has() { # TEXT
+    [[ $stderr != *"$1"* ]] || fail_run "not expected on stderr: $1"
+}
+
+assert_mode() { # FILE MODE
+    assert_equal "$(stat -c %a "$1")" "$2"
+}
+
+# No control byte but newline reached the user: what `[^[:print:]]` means depends on the locale, so by value.
+assert_printable() { # TEXT
+    ! LC_ALL=C grep -q '[[:cntrl:]]' <<<"$1" || fail "control bytes in: $(cat -v <<<"$1")"
+}

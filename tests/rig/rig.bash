@@ -1,0 +1,322 @@
+# The test rig: a private sshd, and real Go services, on loopback ports. For the end-to-end tests, the demo and the bench.
+#
+#   . tests/rig/rig.bash
+#   trap rig_stop EXIT
+#   rig_start                                   # the directory, the keys, an sshd known as file-* and web-*
+#   rig_service node_exporter                   # its port is $RIG_PORT_node_exporter
+#   ssh -F "$RIG_SSH_CONFIG" file-03 true
+#
+# Nothing outside $RIG_DIR is touched: no account, no service, no key of the user's. The sshd runs as an unprivileged
+# user even when root calls, with its passwd entry from libnss-wrapper. What the rig needs is unpacked under build/ by
+# tools/fetch-packages when it is first asked for; the fixture is built there by tools/build-fixture. Every function returns 0, or says what failed and returns 1.
+#
+# Everything started is in $RIG_DIR/pids with its start time, so that rig_end and rig_stop end exactly that, from this
+# shell or from one it has started. Waiting is polling with a deadline; a process that ends while it is waited for fails
+# at once.
+#
+# Exported: RIG_DIR, RIG_USER (RIG_UID, RIG_GID), RIG_KEY, RIG_KNOWN_HOSTS, RIG_SSH_CONFIG, and RIG_PORT_<name> for what was started.
+# shellcheck shell=bash
+
+rig_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+rig_packages=$rig_root/build/services
+rig_fixture=$rig_root/build/fixture/rude
+
+rig_say() { printf 'rig: %s\n' "$*" >&2; }
+
+# ---- what it needs ------------------------------------------------------------------------------------------
+
+# Which packages hold what. node_exporter and caddy are the smallest Go services of Debian that offer /debug/pprof
+# (4 and 9 MB, ready after 0.05 and 0.2 s). prometheus is 19 MB; etcd wants two ports and a disk, is slower to
+# start and offers no traces.
+rig_fetch() { # sshd|node_exporter|caddy...
+    local name packages=()
+    for name; do
+        case $name in
+        sshd) packages+=(openssh-server libwrap0 libnss-wrapper) ;;
+        node_exporter) packages+=(prometheus-node-exporter) ;;
+        caddy) packages+=(caddy) ;;
+        esac
+    done
+    "$rig_root/tools/fetch-packages" "$rig_packages" "${packages[@]}"
+}
+
+# ---- processes ----------------------------------------------------------------------------------------------
+
+# Start time of a process, nothing if it is gone or only waits to be reaped. The name in `stat` may hold anything.
+rig_birth() { # PID
+    local stat fields
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+    read -ra fields <<<"${stat##*) }" # from the third, the state, on
+    [[ ${fields[0]} == [ZX] ]] || echo "${fields[19]}"
+}
+
+rig_alive() { # NAME
+    local pid birth
+    read -r pid birth <"$RIG_DIR/pids/$1" && [[ $(rig_birth "$pid") == "$birth" ]]
+}
+
+# rig_spawn NAME COMMAND...: starts it in the background, its output in $RIG_DIR/NAME/log.
+rig_spawn() {
+    local name=$1 pid
+    shift
+    mkdir -p "$RIG_DIR/$name"
+    (
+        # bats waits for everybody who holds its descriptors.
+        for fd in /proc/self/fd/*; do
+            fd=${fd##*/}
+            ((fd < 3 || fd == 255)) || eval "exec $fd>&-"
+        done
+        exec </dev/null >>"$RIG_DIR/$name/log" 2>&1
+        if [[ $1 == rig_as_user ]]; then "$@"; else exec "$@"; fi
+    ) &
+    pid=$!
+    disown "$pid"
+    echo "$pid $(rig_birth "$pid")" >"$RIG_DIR/pids/$name"
+}
+
+# rig_wait NAME SECONDS COMMAND...: until the command succeeds; at once 1 if NAME ends before.
+rig_wait() {
+    local name=$1 deadline=$((SECONDS + $2))
+    shift 2
+    until "$@" 2>/dev/null; do
+        if ! rig_alive "$name" || ((SECONDS > deadline)); then
+            return 1
+        fi
+        sleep 0.02
+    done
+    rig_alive "$name"
+}
+
+rig_connects() { # PORT
+    (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+
+# A subshell, since descriptor 3 is the caller's.
+rig_answers() ( # PORT PATH: whether HTTP says 200
+    exec 3<>"/dev/tcp/127.0.0.1/$1" &&
+        printf 'GET %s HTTP/1.0\r\nHost: 127.0.0.1:%s\r\n\r\n' "$2" "$1" >&3 &&
+        read -r -t 5 -u 3 status &&
+        [[ $status == *' 200 '* ]]
+)
+
+# A port nobody listens on now, below those the kernel gives to clients. Another may take it first: whoever starts
+# something there tries again with the next (rig_on_port).
+rig_free_port() {
+    local port
+    while port=$((10000 + RANDOM % 20000)) && rig_connects "$port"; do :; done
+    echo "$port"
+}
+
+# rig_on_port NAME START READY: runs `START PORT`, waits for `READY PORT`, and sets RIG_PORT_NAME.
+rig_on_port() {
+    local name=$1 start=$2 port try
+    for try in 1 2 3 4 5; do
+        port=$(rig_free_port)
+        "$start" "$name" "$port" || return 1
+        # shellcheck disable=SC2086 # READY has arguments
+        if rig_wait "$name" 20 ${3/PORT/$port}; then
+            export "RIG_PORT_$name=$port"
+            return 0
+        fi
+        rig_end "$name"
+        grep -qi 'in use' "$RIG_DIR/$name/log" || break
+    done
+    rig_say "$name did not start (try $try)"
+    tail -n 20 "$RIG_DIR/$name/log" >&2
+    return 1
+}
+
+# The processes at or below a process that have none below them.
+rig_leaves() { # PID
+    local stat fields leaf=1
+    for stat in /proc/[0-9]*/stat; do
+        { read -r fields <"$stat"; } 2>/dev/null || continue
+        read -ra fields <<<"${fields%% *} ${fields##*) }" # pid, state, parent
+        if [[ ${fields[2]} == "$1" && ${fields[1]} != [ZX] ]]; then
+            rig_leaves "${fields[0]}"
+            leaf=0
+        fi
+    done
+    ((leaf == 0)) || echo "$1"
+}
+
+# rig_end NAME: ends it and its children, leaves first while their parents are there to reap them.
+rig_end() {
+    local name=$1 pid birth deadline=$((SECONDS + 10))
+    [[ -e $RIG_DIR/pids/$name ]] || return 0
+    read -r pid birth <"$RIG_DIR/pids/$name"
+    while rig_alive "$name"; do
+        # shellcheck disable=SC2046 # one word for each
+        kill -KILL $(rig_leaves "$pid") 2>/dev/null || :
+        if ((SECONDS > deadline)); then
+            rig_say "$name (pid $pid) does not end"
+            return 1
+        fi
+        sleep 0.01
+    done
+    rm -f "$RIG_DIR/pids/$name"
+}
+
+# ---- the rig ------------------------------------------------------------------------------------------------
+
+# The user whom the sshd runs as, and who logs in: the caller, or for root a number that nobody has.
+rig_make_user() {
+    RIG_USER=rig
+    RIG_UID=$(id -u)
+    RIG_GID=$(id -g)
+    if ((RIG_UID == 0)); then
+        RIG_UID=64100
+        while getent passwd "$RIG_UID" || getent group "$RIG_UID"; do RIG_UID=$((RIG_UID + 1)); done >/dev/null
+        RIG_GID=$RIG_UID
+    fi
+    export RIG_USER RIG_UID RIG_GID
+    mkdir "$RIG_DIR/home" "$RIG_DIR/lib"
+    chown "$RIG_UID:$RIG_GID" "$RIG_DIR/home"
+    echo "$RIG_USER:x:$RIG_UID:$RIG_GID:test rig:$RIG_DIR/home:/bin/bash" >"$RIG_DIR/lib/passwd"
+    echo "$RIG_USER:x:$RIG_GID:" >"$RIG_DIR/lib/group"
+    # The checkout may lie where that user cannot look.
+    cp "$rig_packages/usr/sbin/sshd" "$rig_packages"/usr/lib/*/libwrap.so.0 "$rig_packages"/usr/lib/*/libnss_wrapper.so \
+        "$RIG_DIR/lib/"
+    (rig_as_user test -x "$RIG_DIR/lib/sshd") || {
+        rig_say "uid $RIG_UID cannot reach $RIG_DIR: set TMPDIR to a directory that all can enter"
+        return 1
+    }
+}
+
+rig_as_user() { # COMMAND...: takes this process's place
+    if [[ $(id -u) == "$RIG_UID" ]]; then
+        exec env -- "$@"
+    fi
+    exec setpriv --reuid "$RIG_UID" --regid "$RIG_GID" --clear-groups -- "$@"
+}
+
+# rig_start: makes the rig and starts the sshd named sshd, which file-* and web-* lead to. Arguments are lines for its
+# configuration (`AllowTcpForwarding no`).
+rig_start() {
+    rig_fetch sshd || return 1
+    RIG_DIR=$(mktemp -d "${TMPDIR:-/tmp}/profgrab-rig.XXXXXX") || return 1
+    chmod 711 "$RIG_DIR"
+    mkdir -m 700 "$RIG_DIR/client"
+    mkdir "$RIG_DIR/pids"
+    RIG_KEY=$RIG_DIR/client/id_ed25519
+    RIG_KNOWN_HOSTS=$RIG_DIR/client/known_hosts
+    RIG_SSH_CONFIG=$RIG_DIR/client/config
+    export RIG_DIR RIG_KEY RIG_KNOWN_HOSTS RIG_SSH_CONFIG
+    ssh-keygen -q -t ed25519 -N '' -C rig -f "$RIG_KEY" || return 1
+    : >"$RIG_KNOWN_HOSTS"
+    : >"$RIG_SSH_CONFIG"
+    rig_make_user && rig_sshd sshd 'file-* web-*' "$@"
+}
+
+# rig_sshd NAME ALIASES [LINE...]: one more sshd, with its own host key, which the aliases lead to. The lines stand before
+# the rig's own, so they win. It logs to $RIG_DIR/NAME/log and takes the keys in $RIG_DIR/NAME/authorized_keys.
+rig_sshd() {
+    local name=$1 aliases=$2 dir=$RIG_DIR/$1
+    shift 2
+    mkdir -p "$dir"
+    ssh-keygen -q -t ed25519 -N '' -C "$name" -f "$dir/host_key" || return 1
+    cp "$RIG_KEY.pub" "$dir/authorized_keys"
+    chown "$RIG_UID:$RIG_GID" "$dir/host_key"
+    (($# == 0)) || printf '%s\n' "$@" >"$dir/sshd_config"
+    cat >>"$dir/sshd_config" <<EOF
+ListenAddress 127.0.0.1
+HostKey "$dir/host_key"
+PidFile none
+StrictModes no
+UsePAM no
+LogLevel VERBOSE
+AuthorizedKeysFile "$dir/authorized_keys"
+AllowTcpForwarding yes
+EOF
+    rig_on_port "$name" rig_sshd_at 'rig_connects PORT' || return 1
+    local port=RIG_PORT_$name
+    printf '[127.0.0.1]:%s %s\n' "${!port}" "$(cut -d' ' -f1,2 "$dir/host_key.pub")" >>"$RIG_KNOWN_HOSTS"
+    rig_alias "$aliases" "$name"
+}
+
+rig_sshd_at() { # NAME PORT
+    rig_spawn "$1" rig_as_user env -i PATH="$PATH" LD_LIBRARY_PATH="$RIG_DIR/lib" LD_PRELOAD=libnss_wrapper.so \
+        NSS_WRAPPER_PASSWD="$RIG_DIR/lib/passwd" NSS_WRAPPER_GROUP="$RIG_DIR/lib/group" \
+        "$RIG_DIR/lib/sshd" -D -e -f "$RIG_DIR/$1/sshd_config" -p "$2"
+}
+
+# rig_alias ALIASES SSHD [LINE...]: more names for an sshd in $RIG_SSH_CONFIG. The lines win over the rig's own; of
+# several blocks for one name the first does.
+rig_alias() {
+    local aliases=$1 port=RIG_PORT_$2
+    shift 2
+    {
+        printf 'Host %s\n' "$aliases"
+        (($# == 0)) || printf '    %s\n' "$@"
+        cat <<EOF
+    HostName 127.0.0.1
+    Port ${!port}
+    User $RIG_USER
+    IdentityFile "$RIG_KEY"
+    IdentitiesOnly yes
+    IdentityAgent none
+    UserKnownHostsFile "$RIG_KNOWN_HOSTS"
+    GlobalKnownHostsFile /dev/null
+    StrictHostKeyChecking yes
+EOF
+    } >>"$RIG_SSH_CONFIG"
+}
+
+# rig_service node_exporter|caddy|rude [ARG...]: starts it and waits until /debug/pprof/ answers. For rude: further flags;
+# the ports of its raw listeners become RIG_PORT_rude_<listener>.
+rig_service() {
+    local name=$1
+    shift
+    case $name in
+    node_exporter | caddy)
+        rig_fetch "$name" && rig_on_port "$name" "rig_${name}_at" 'rig_answers PORT /debug/pprof/'
+        ;;
+    rude) rig_rude "$@" ;;
+    *)
+        rig_say "no such service: $name"
+        return 1
+        ;;
+    esac
+}
+
+rig_node_exporter_at() { # NAME PORT
+    rig_spawn "$1" "$rig_packages/usr/bin/prometheus-node-exporter" --web.listen-address="127.0.0.1:$2"
+}
+
+# caddy serves pprof on its administration port, to requests whose Host names that address.
+rig_caddy_at() { # NAME PORT
+    mkdir -p "$RIG_DIR/$1"
+    printf '{\n    admin localhost:%s\n    auto_https off\n}\n' "$2" >"$RIG_DIR/$1/Caddyfile"
+    rig_spawn "$1" env HOME="$RIG_DIR/$1" XDG_CONFIG_HOME="$RIG_DIR/$1" XDG_DATA_HOME="$RIG_DIR/$1" \
+        "$rig_packages/usr/bin/caddy" run --config "$RIG_DIR/$1/Caddyfile" --adapter caddyfile
+}
+
+rig_rude() { # [FLAG...]
+    local log=$RIG_DIR/rude/log line
+    "$rig_root/tools/build-fixture" || return 1
+    rig_spawn rude "$rig_fixture" "$@"
+    rig_wait rude 20 grep -q '^listening ' "$log" || {
+        rig_say 'rude did not start'
+        tail -n 20 "$log" >&2
+        rig_end rude
+        return 1
+    }
+    while read -r line; do
+        case $line in
+        'listening '*) export RIG_PORT_rude="${line##*:}" ;;
+        *=*) export "RIG_PORT_rude_$line" ;;
+        esac
+    done <"$log"
+}
+
+# rig_stop: ends what the rig started and removes its directory. Fit for an EXIT trap: keeps the exit status.
+rig_stop() {
+    local status=$? pid
+    [[ ${RIG_DIR-} == */profgrab-rig.* && -d $RIG_DIR ]] || return "$status"
+    for pid in "$RIG_DIR"/pids/*; do
+        [[ ! -e $pid ]] || rig_end "${pid##*/}" || status=1
+    done
+    rm -rf "$RIG_DIR"
+    unset RIG_DIR
+    return "$status"
+}

@@ -1,0 +1,137 @@
+/* A capture to pack, and what the ways of reading a bundle say of it. */
+#ifndef TESTS_UNIT_CAPTURE_H
+#define TESTS_UNIT_CAPTURE_H
+
+#include "bundle/bundle.h"
+#include "tests/unit/scratch.h"
+
+#define WHEN INT64_C(1795247280000)
+#define HEAP "file-03/gitaly/heap.pb.gz"
+#define TEXT "file-03/gitaly/goroutines.txt"
+#define LOCAL "local/a b.prof"
+#define HEAP_BYTES "\x1f\x8b not really gzip'ed \x00\xff"
+#define TEXT_BYTES "goroutine 1 [running]:\nmain.main()\n"
+
+static inline void must(int rc, const struct err *err)
+{
+    if (rc < 0)
+        fail_msg("%s", err->msg);
+}
+
+static inline void starts_with(const char *s, const char *start)
+{
+    if (strncmp(s, start, strlen(start)) != 0)
+        fail_msg("\"%s\" does not start with \"%s\"", s, start);
+}
+
+struct capture {
+    struct workdir *w;
+    struct manifest *m;
+};
+
+static inline void hash(const void *p, size_t n, char ret[SHA256_HEX])
+{
+    struct sha256 *h = sha256_new(NULL);
+    assert_non_null(h);
+    sha256_add(h, p, n);
+    assert_int_equal(sha256_hex(h, ret, NULL), 0);
+    sha256_free(h);
+}
+
+/* Puts a file into the work directory and its item into the manifest. */
+static inline void collect(struct capture *c, const char *service, const char *file, const void *p, size_t n)
+{
+    char hex[SHA256_HEX];
+    hash(p, n, hex);
+    char *dir = file_dir(file);
+    assert_int_equal(file_mkdirs(workdir_path(c->w), dir, NULL), 0);
+    free(dir);
+    free(scratch_file(workdir_path(c->w), file, p, n));
+    struct manifest_item item = {.host = service ? "file-03" : NULL,
+                                 .service = service,
+                                 .kind = "x",
+                                 .file = file,
+                                 .bytes = n,
+                                 .sha256 = hex};
+    struct err err = ERR_INIT;
+    must(manifest_add_item(c->m, &item, &err), &err);
+}
+
+static inline void capture_new(struct capture *c, const char *output)
+{
+    struct err err = ERR_INIT;
+    must(workdir_new(output, "file-03", WHEN, &c->w, &err), &err);
+    struct manifest_info info = {.name = workdir_name(c->w), .version = "0", .started = WHEN};
+    struct manifest_host host = {.name = "file-03", .route = "direct"};
+    struct manifest_service service = {.host = "file-03", .name = "gitaly"};
+    struct manifest_item nothing = {.host = "file-03",
+                                    .service = "gitaly",
+                                    .kind = "mutex",
+                                    .status = MANIFEST_FAILED,
+                                    .error = "HTTP 404"};
+    must(manifest_new(&info, &c->m, &err), &err);
+    must(manifest_add_host(c->m, &host, &err), &err);
+    must(manifest_add_service(c->m, &service, &err), &err);
+    must(manifest_add_item(c->m, &nothing, &err), &err);
+    collect(c, "gitaly", HEAP, HEAP_BYTES, sizeof HEAP_BYTES - 1);
+    collect(c, "gitaly", TEXT, TEXT_BYTES, sizeof TEXT_BYTES - 1);
+    collect(c, NULL, LOCAL, "", 0);
+    must(manifest_finish(c->m, WHEN + 1000, false, true, &err), &err);
+}
+
+static inline void capture_release(struct capture *c)
+{
+    workdir_free(c->w);
+    manifest_free(c->m);
+}
+
+/* A bundle called b.tar.gz; returns its path. */
+static inline char *packed(const char *dir)
+{
+    struct capture c;
+    struct err err = ERR_INIT;
+    char *path = NULL, *output = file_join(dir, "b.tar.gz");
+    capture_new(&c, output);
+    must(bundle_pack(c.w, c.m, &path, &err), &err);
+    assert_string_equal(path, output);
+    capture_release(&c);
+    free(output);
+    return path;
+}
+
+static inline int add_member(void *ctx, const struct bundle_member *m, struct err *err)
+{
+    (void)err;
+    buf_addf(ctx, "%s\n", m->path);
+    return 0;
+}
+
+static inline void add_finding(void *ctx, const struct bundle_finding *f)
+{
+    static const char *const words[] = {"intact", "changed", "missing", "unknown"};
+    buf_addf(ctx, "%s %s %llu\n", words[f->state], f->path, (unsigned long long)f->size);
+}
+
+static inline void verified(const char *path, const char *findings)
+{
+    struct buf text = BUF_INIT(65536);
+    struct bundle_summary sum;
+    struct err err = ERR_INIT;
+    must(bundle_verify(path, add_finding, &text, &sum, &err), &err);
+    assert_string_equal(buf_str(&text), findings);
+    buf_release(&text);
+}
+
+static inline void same_file(const char *top, const char *name, const void *p, size_t n)
+{
+    char *path = file_join(top, name);
+    struct buf got = scratch_read(path);
+    assert_int_equal(got.len, n);
+    if (n)
+        assert_memory_equal(got.data, p, n);
+    assert_int_equal(scratch_mode(path), 0600);
+    buf_release(&got);
+    free(path);
+}
+
+#endif

@@ -1,0 +1,422 @@
+/* Bundles: packed, listed, verified, extracted; packing that fails; files that were changed. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "tests/unit/capture.h"
+#include "tests/unit/tarball.h"
+#include "base/banned.h"
+
+/* ---- the good way ------------------------------------------------------------------------------------ */
+
+static int stop(void *ctx, const struct bundle_member *m, struct err *err)
+{
+    (void)ctx;
+    return err_set(err, ERR_FAILED, "stopped at %s", m->path);
+}
+
+static void there_and_back(const char *dir)
+{
+    char *path = packed(dir);
+    struct err err = ERR_INIT;
+    assert_int_equal(scratch_count(dir), 1);
+    assert_int_equal(scratch_mode(path), 0600);
+
+    struct buf list = BUF_INIT(65536);
+    must(bundle_list(path, add_member, &list, &err), &err);
+    assert_string_equal(buf_str(&list), "manifest.json\nREADME.md\n" HEAP "\n" TEXT "\n" LOCAL "\n");
+    buf_release(&list);
+    assert_int_equal(bundle_list(path, stop, NULL, &err), -1);
+    assert_string_equal(err.msg, "stopped at manifest.json");
+
+    verified(path, "intact " HEAP " 24\nintact " TEXT " 35\nintact " LOCAL " 0\n");
+    struct bundle_summary sum;
+    must(bundle_verify(path, NULL, NULL, &sum, &err), &err);
+    assert_int_equal(sum.intact, 3);
+    assert_int_equal(sum.changed + sum.missing + sum.unknown, 0);
+    assert_true(sum.complete);
+    assert_false(sum.interrupted);
+
+    char *top = NULL, *manifest = NULL;
+    must(bundle_extract(path, dir, NULL, 1 << 20, &top, &err), &err);
+    assert_int_equal(scratch_mode(top), 0700);
+    same_file(top, HEAP, HEAP_BYTES, sizeof HEAP_BYTES - 1);
+    same_file(top, TEXT, TEXT_BYTES, sizeof TEXT_BYTES - 1);
+    same_file(top, LOCAL, "", 0);
+    char *inner = file_join(top, "file-03/gitaly");
+    assert_int_equal(scratch_mode(inner), 0700);
+    must(bundle_manifest(path, &manifest, &err), &err);
+    same_file(top, "manifest.json", manifest, strlen(manifest));
+    starts_with(manifest, "{\n  \"format\": \"profgrab-bundle\",\n");
+    free(inner);
+    free(manifest);
+    free(top);
+    free(path);
+}
+
+static void round_trip(void **state)
+{
+    there_and_back(*state);
+}
+
+static void round_trip_under_an_open_umask(void **state)
+{
+    mode_t before = umask(0);
+    there_and_back(*state);
+    umask(before);
+}
+
+static void round_trip_under_a_closed_umask(void **state)
+{
+    mode_t before = umask(0777);
+    there_and_back(*state);
+    umask(before);
+}
+
+/* What tar(1) and others see: owners, modes, and no time in the gzip header. */
+static void headers_say_little(void **state)
+{
+    char *path = packed(*state);
+    struct archive *a = archive_read_new();
+    struct archive_entry *e = NULL;
+    archive_read_support_format_tar(a);
+    archive_read_support_filter_gzip(a);
+    assert_int_equal(archive_read_open_filename(a, path, 10240), ARCHIVE_OK);
+    size_t n = 0;
+    while (archive_read_next_header(a, &e) == ARCHIVE_OK) {
+        bool dir = archive_entry_filetype(e) == AE_IFDIR;
+        assert_int_equal(archive_entry_perm(e), dir ? 0700 : 0600);
+        assert_int_equal(archive_entry_uid(e), 0);
+        assert_int_equal(archive_entry_gid(e), 0);
+        assert_string_equal(archive_entry_uname(e), "");
+        assert_string_equal(archive_entry_gname(e), "");
+        if (n++ == 0)
+            assert_string_equal(archive_entry_pathname(e), "b/");
+    }
+    assert_int_equal(n, 9);
+    archive_read_free(a);
+    struct buf b = scratch_read(path);
+    assert_memory_equal(b.data + 4, "\0\0\0", 4);
+    buf_release(&b);
+    free(path);
+}
+
+static void members_are_chosen(void **state)
+{
+    const char *dir = *state;
+    static const struct {
+        const char *wanted;
+        bool heap, text, local;
+    } cases[] = {{HEAP, true, false, false},
+                 {"*.txt", false, true, false},
+                 {"file-03", true, true, false},
+                 {"file-03/gitaly,local/a*", true, true, true},
+                 {"local/a b.prof", false, false, true}};
+    char *path = packed(dir), *top = NULL;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct strlist wanted = {0};
+        struct err err = ERR_INIT;
+        must(strlist_split(&wanted, cases[i].wanted, &err), &err);
+        must(bundle_extract(path, dir, &wanted, 1 << 20, &top, &err), &err);
+        char *heap = file_join(top, HEAP), *text = file_join(top, TEXT), *local = file_join(top, LOCAL);
+        assert_int_equal(file_exists(heap), cases[i].heap);
+        assert_int_equal(file_exists(text), cases[i].text);
+        assert_int_equal(file_exists(local), cases[i].local);
+        assert_int_equal(scratch_count(top), (cases[i].heap || cases[i].text) + cases[i].local);
+        free(heap);
+        free(text);
+        free(local);
+        strlist_release(&wanted);
+        assert_int_equal(file_remove(top, NULL), 0);
+        free(top);
+    }
+    struct strlist wanted = {0};
+    struct err err = ERR_INIT;
+    must(strlist_split(&wanted, "*.txt,../x", &err), &err);
+    assert_int_equal(bundle_extract(path, dir, &wanted, 1 << 20, &top, &err), -1);
+    assert_string_equal(err.msg, "no file in the bundle matches \"../x\"");
+    assert_int_equal(err.kind, ERR_NOT_FOUND);
+    assert_int_equal(scratch_count(dir), 1);
+    strlist_release(&wanted);
+    free(path);
+}
+
+static void extraction_is_bounded(void **state)
+{
+    const char *dir = *state;
+    char *path = packed(dir), *top = NULL;
+    struct strlist wanted = {0};
+    struct err err = ERR_INIT;
+    must(strlist_add(&wanted, "file-03", &err), &err);
+    assert_int_equal(bundle_extract(path, dir, &wanted, 58, &top, &err), -1);
+    assert_string_equal(err.msg, "the bundle unpacks to more than 58 bytes");
+    assert_int_equal(scratch_count(dir), 1);
+    must(bundle_extract(path, dir, &wanted, 59, &top, &err), &err);
+    strlist_release(&wanted);
+    free(top);
+    free(path);
+}
+
+static void extraction_overwrites_nothing(void **state)
+{
+    const char *dir = *state;
+    char *path = packed(dir), *top = NULL, *there = file_join(dir, "b");
+    struct err err = ERR_INIT;
+    assert_int_equal(file_mkdir(there, NULL), 0);
+    assert_int_equal(bundle_extract(path, dir, NULL, 1 << 20, &top, &err), -1);
+    assert_int_equal(err.kind, ERR_EXISTS);
+    assert_int_equal(scratch_count(there), 0);
+    assert_int_equal(rmdir(there), 0);
+    /* A link in its place is not followed either. */
+    assert_int_equal(symlink("/nowhere", there), 0);
+    assert_int_equal(bundle_extract(path, dir, NULL, 1 << 20, &top, &err), -1);
+    assert_int_equal(err.kind, ERR_EXISTS);
+    assert_int_equal(bundle_extract(path, path, NULL, 1 << 20, &top, &err), -1);
+    assert_int_equal(bundle_extract(path, "/nowhere", NULL, 1 << 20, &top, &err), -1);
+    assert_string_equal(err.msg, "cannot use the directory /nowhere: No such file or directory");
+    assert_null(top);
+    free(there);
+    free(path);
+}
+
+/* ---- packing that fails ------------------------------------------------------------------------------ */
+
+/* Packing fails, leaves no temporary, and everything collected stays where it was. */
+static void pack_fails(struct capture *c, const char *dir, enum err_kind kind, const char *msg)
+{
+    struct err err = ERR_INIT;
+    char *path = NULL;
+    size_t before = scratch_count(dir);
+    assert_int_equal(bundle_pack(c->w, c->m, &path, &err), -1);
+    assert_null(path);
+    assert_int_equal(err.kind, kind);
+    if (msg)
+        assert_string_equal(err.msg, msg);
+    starts_with(err.hint, "everything collected is kept in ");
+    assert_string_equal(err.hint + strlen("everything collected is kept in "), workdir_path(c->w));
+    assert_int_equal(scratch_count(dir), before);
+    char *heap = file_join(workdir_path(c->w), HEAP),
+         *manifest = file_join(workdir_path(c->w), "manifest.json");
+    assert_true(file_exists(heap));
+    assert_true(file_exists(manifest));
+    free(heap);
+    free(manifest);
+}
+
+static void a_full_disk_loses_nothing(void **state)
+{
+    const char *dir = *state;
+    struct capture c;
+    char *output = file_join(dir, "b.tar.gz"), *msg = NULL;
+    char noise[200000];
+    uint32_t x = 1;
+    for (size_t i = 0; i < sizeof noise; i++)
+        noise[i] = (char)((x = x * 1103515245 + 12345) >> 16);
+    assert_true(asprintf(&msg, "cannot write %s: File too large", output) >= 0);
+    struct rlimit before, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    capture_new(&c, output);
+    manifest_free(c.m);
+    struct manifest_info info = {.name = "b"};
+    assert_int_equal(manifest_new(&info, &c.m, NULL), 0);
+    collect(&c, NULL, "noise", noise, sizeof noise);
+    small = before;
+    small.rlim_cur = 100000;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    pack_fails(&c, dir, ERR_LOCAL_IO, msg);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, handler);
+    /* With room, the same capture packs. */
+    char *path = NULL;
+    struct err err = ERR_INIT;
+    must(bundle_pack(c.w, c.m, &path, &err), &err);
+    assert_int_equal(scratch_count(dir), 1);
+    verified(path, "intact noise 200000\n");
+    capture_release(&c);
+    free(path);
+    free(msg);
+    free(output);
+}
+
+static void an_existing_bundle_is_never_overwritten(void **state)
+{
+    const char *dir = *state;
+    struct capture c;
+    char *output = file_join(dir, "b.tar.gz");
+    capture_new(&c, output);
+    free(scratch_file(dir, "b.tar.gz", "theirs", 6));
+    pack_fails(&c, dir, ERR_EXISTS, NULL);
+    struct buf theirs = scratch_read(output);
+    assert_string_equal(buf_str(&theirs), "theirs");
+    buf_release(&theirs);
+    capture_release(&c);
+    free(output);
+}
+
+static void a_default_name_taken_meanwhile(void **state)
+{
+    const char *dir = *state;
+    struct capture c;
+    struct err err = ERR_INIT;
+    char *path = NULL, *want = file_join(dir, "profgrab-file-03-2026-11-21T07-48-00Z-2.tar.gz");
+    capture_new(&c, dir);
+    free(scratch_file(dir, "profgrab-file-03-2026-11-21T07-48-00Z.tar.gz", "theirs", 6));
+    must(bundle_pack(c.w, c.m, &path, &err), &err);
+    assert_string_equal(path, want);
+    assert_int_equal(scratch_count(dir), 2);
+    capture_release(&c);
+    free(path);
+    free(want);
+}
+
+static void files_must_be_what_the_manifest_says(void **state)
+{
+    const char *dir = *state;
+    struct capture c;
+    capture_new(&c, dir);
+    free(scratch_file(workdir_path(c.w), TEXT, "goroutine 2 [running]:\nmain.main()\n", 35));
+    pack_fails(&c, dir, ERR_FAILED, TEXT " is not the file the manifest describes: it has changed");
+    free(scratch_file(workdir_path(c.w), TEXT, TEXT_BYTES "more", sizeof TEXT_BYTES + 3));
+    pack_fails(&c, dir, ERR_FAILED, TEXT " is not the file the manifest describes: it has changed");
+    char *text = file_join(workdir_path(c.w), TEXT);
+    assert_int_equal(file_remove(text, NULL), 0);
+    pack_fails(&c, dir, ERR_NOT_FOUND, NULL);
+    free(text);
+    capture_release(&c);
+}
+
+struct shrinker {
+    const char *temporary, *file;
+    bool done;
+};
+
+/* Truncates the file once its packing has begun. */
+static void *shrink(void *ctx)
+{
+    struct shrinker *s = ctx;
+    struct stat st;
+    for (int i = 0; i < 20000 && !s->done; i++) {
+        if (stat(s->temporary, &st) == 0 && st.st_size > 20000)
+            s->done = truncate(s->file, 0) == 0;
+        poll(NULL, 0, 1);
+    }
+    return NULL;
+}
+
+static void a_file_that_shrinks_while_it_is_packed(void **state)
+{
+    enum { SIZE = 512 << 20 };
+    const char *dir = *state;
+    struct capture c;
+    struct shrinker s = {0};
+    char *output = file_join(dir, "b.tar.gz"), *temporary = NULL;
+    capture_new(&c, output);
+    char *file = scratch_file(workdir_path(c.w), "huge", "", 0);
+    assert_int_equal(truncate(file, SIZE), 0);
+    char any[SHA256_HEX];
+    hash("", 0, any);
+    struct manifest_item item = {.kind = "x", .file = "huge", .bytes = SIZE, .sha256 = any};
+    assert_int_equal(manifest_add_item(c.m, &item, NULL), 0);
+    assert_true(asprintf(&temporary, "%s.tmp-%ld", output, (long)getpid()) >= 0);
+    s.temporary = temporary;
+    s.file = file;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, shrink, &s), 0);
+    pack_fails(&c, dir, ERR_FAILED, "huge became shorter while it was packed");
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(s.done);
+    free(file);
+    free(temporary);
+    free(output);
+    capture_release(&c);
+}
+
+/* ---- bundles others changed -------------------------------------------------------------------------- */
+
+/* Packs `from` again as `to`: `edit` may change a member's bytes (returning how many there are), drop it (-1)
+ * or, called with a NULL path at the end, add more. */
+typedef long edit_fn(struct archive *to, const char *path, char *bytes, long n);
+
+static void repack(const char *from, const char *to, edit_fn *edit)
+{
+    struct archive *in = archive_read_new(), *out = tarball_new(to);
+    struct archive_entry *e = NULL;
+    char bytes[65536];
+    archive_read_support_format_tar(in);
+    archive_read_support_filter_gzip(in);
+    assert_int_equal(archive_read_open_filename(in, from, 10240), ARCHIVE_OK);
+    while (archive_read_next_header(in, &e) == ARCHIVE_OK) {
+        long n = archive_read_data(in, bytes, sizeof bytes);
+        assert_true(n >= 0);
+        n = edit(out, archive_entry_pathname(e), bytes, n);
+        struct tarball t = {.path = archive_entry_pathname(e), .type = archive_entry_filetype(e)};
+        if (n >= 0)
+            tarball_put(out, &t, bytes, (size_t)n);
+    }
+    edit(out, NULL, bytes, 0);
+    tarball_end(out);
+    archive_read_free(in);
+}
+
+static long tamper(struct archive *to, const char *path, char *bytes, long n)
+{
+    static const struct tarball extra = {.path = "b/file-03/extra"};
+    if (!path)
+        tarball_put(to, &extra, "more", 4);
+    else if (strcmp(path, "b/" HEAP) == 0)
+        bytes[5] ^= 1;
+    else if (strcmp(path, "b/" TEXT) == 0)
+        return n - 1;
+    else if (strcmp(path, "b/" LOCAL) == 0)
+        return -1;
+    return n;
+}
+
+static void tampering_is_found(void **state)
+{
+    const char *dir = *state;
+    char *path = packed(dir), *other = file_join(dir, "other.tar.gz");
+    repack(path, other, tamper);
+    verified(other,
+             "changed " HEAP " 24\nchanged " TEXT " 34\nunknown file-03/extra 4\nmissing " LOCAL " 0\n");
+    struct bundle_summary sum;
+    assert_int_equal(bundle_verify(other, NULL, NULL, &sum, NULL), 0);
+    assert_int_equal(sum.intact, 0);
+    assert_int_equal(sum.changed, 2);
+    assert_int_equal(sum.unknown, 1);
+    assert_int_equal(sum.missing, 1);
+    free(other);
+    free(path);
+}
+
+#define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(round_trip),
+        SCRATCH(round_trip_under_an_open_umask),
+        SCRATCH(round_trip_under_a_closed_umask),
+        SCRATCH(headers_say_little),
+        SCRATCH(members_are_chosen),
+        SCRATCH(extraction_is_bounded),
+        SCRATCH(extraction_overwrites_nothing),
+        SCRATCH(a_full_disk_loses_nothing),
+        SCRATCH(an_existing_bundle_is_never_overwritten),
+        SCRATCH(a_default_name_taken_meanwhile),
+        SCRATCH(files_must_be_what_the_manifest_says),
+        SCRATCH(a_file_that_shrinks_while_it_is_packed),
+        SCRATCH(tampering_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

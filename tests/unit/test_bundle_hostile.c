@@ -1,0 +1,427 @@
+/* What anybody may send in place of a bundle, on each way of reading one. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "bundle/reader.h"
+#include "tests/unit/capture.h"
+#include "tests/unit/tarball.h"
+#include "base/banned.h"
+
+/* All four ways of reading refuse the file (bundle_manifest, which stops early, only if `manifest`), nothing
+ * is extracted, and they all say the same. */
+static void refused(const char *dir, const char *path, bool manifest, const char *why)
+{
+    struct err errs[4] = {ERR_INIT, ERR_INIT, ERR_INIT, ERR_INIT};
+    struct bundle_summary sum;
+    struct buf text = BUF_INIT(65536);
+    char *ret = NULL, *below = file_join(dir, "below");
+    assert_int_equal(file_mkdir(below, NULL), 0);
+    size_t before = scratch_count(dir);
+    assert_int_equal(bundle_list(path, add_member, &text, &errs[0]), -1);
+    assert_int_equal(bundle_verify(path, NULL, NULL, &sum, &errs[1]), -1);
+    assert_int_equal(bundle_extract(path, below, NULL, 1 << 20, &ret, &errs[2]), -1);
+    int rc = bundle_manifest(path, &ret, &errs[3]);
+    assert_int_equal(scratch_count(below), 0);
+    assert_int_equal(scratch_count(dir), before);
+    if (manifest)
+        assert_int_equal(rc, -1);
+    for (int i = 0; i < (manifest ? 4 : 3); i++)
+        if (!strstr(errs[i].msg, why))
+            fail_msg("\"%s\" does not say \"%s\"", errs[i].msg, why);
+    assert_int_equal(rmdir(below), 0);
+    buf_release(&text);
+    free(below);
+    if (rc == 0)
+        free(ret);
+}
+
+#define MANIFEST "{\"format\": \"profgrab-bundle\", \"version\": 1}"
+#define FIRST                                                                                                \
+    {                                                                                                        \
+        .path = "b/manifest.json", .text = MANIFEST                                                          \
+    }
+
+static void hostile_members(void **state)
+{
+    const char *dir = *state;
+    static const struct {
+        struct tarball members[4];
+        const char *why;
+        bool manifest; /* bundle_manifest, which stops early, meets it as well */
+    } cases[] = {
+        {{FIRST, {.path = "/b/x", .text = "x"}}, "the path \"/b/x\" is not safe: it has a slash at", false},
+        {{FIRST, {.path = "/tmp/x", .text = "x"}}, "the path \"/tmp/x\" is not safe", false},
+        {{FIRST, {.path = "b/../../x", .text = "x"}}, "is not safe: it has a component \"..\"", false},
+        {{FIRST, {.path = "../x", .text = "x"}}, "is not safe: it has a component \"..\"", false},
+        {{FIRST, {.path = "b/..", .type = AE_IFDIR}}, "is not safe: it has a component \"..\"", false},
+        {{FIRST, {.path = "b//x", .text = "x"}}, "is not safe: it has an empty component", false},
+        {{FIRST, {.path = "b/./x", .text = "x"}}, "is not safe: it has a component \".\"", false},
+        {{FIRST, {.path = "b/a\\x", .text = "x"}}, "is not safe: it has a character", false},
+        {{FIRST, {.path = "b/a\nx", .text = "x"}},
+         "the path \"b/a x\" is not safe: it has a character",
+         false},
+        {{FIRST, {.path = "b/\x1b[31m", .text = "x"}}, "the path \"b/?[31m\" is not safe: it has a", false},
+        {{FIRST, {.path = "b/x", .type = AE_IFLNK, .link = "/etc/passwd"}}, "b/x in it is a link", false},
+        {{FIRST, {.path = "b/x", .link = "b/manifest.json", .hard = true}}, "b/x in it is a link", false},
+        {{FIRST, {.path = "b/x", .link = "/etc/passwd", .hard = true}}, "b/x in it is a link", false},
+        {{FIRST, {.path = "b/x", .type = AE_IFCHR}}, "b/x in it is neither a file nor a directory", false},
+        {{FIRST, {.path = "b/x", .type = AE_IFBLK}}, "b/x in it is neither a file nor a directory", false},
+        {{FIRST, {.path = "b/x", .type = AE_IFIFO}}, "b/x in it is neither a file nor a directory", false},
+        {{FIRST, {.path = "c/x", .text = "x"}}, "c/x lies outside of its directory b", false},
+        {{FIRST, {.path = "bb/x", .text = "x"}}, "bb/x lies outside of its directory b", false},
+        {{{.path = "bb/manifest.json", .text = MANIFEST}, {.path = "b/x", .text = "x"}},
+         "b/x lies outside of its directory bb",
+         false},
+        {{FIRST, {.path = "x", .text = "x"}}, "x in it lies in no directory", false},
+        {{FIRST, {.path = "b", .text = "x"}}, "b in it lies in no directory", false},
+        {{FIRST, {.path = "c", .type = AE_IFDIR}}, "c lies outside of its directory b", false},
+        {{FIRST, {.path = "b/x", .text = "x"}, {.path = "b/x", .text = "y"}}, "b/x is in it twice", false},
+        {{FIRST, FIRST}, "b/manifest.json is in it twice", false},
+        {{FIRST, {.path = "b/x", .text = "x"}, {.path = "b/x", .type = AE_IFDIR}},
+         "b/x is in it twice",
+         false},
+        {{{.path = "b/x", .text = "x"}, FIRST}, "its first file is not manifest.json", true},
+        {{{.path = "b/c/manifest.json", .text = MANIFEST}}, "its first file is not manifest.json", true},
+        {{{.path = "b", .type = AE_IFDIR}}, "it has no manifest.json", true},
+        {{{.path = "manifest.json", .text = MANIFEST}}, "manifest.json in it lies in no directory", true},
+        {{{.path = ".b/manifest.json", .text = MANIFEST}}, "its directory is called \".b\"", true},
+        {{{.path = "a b/manifest.json", .text = MANIFEST}}, "its directory is called \"a b\"", true},
+        {{{.path = "b/manifest.json", .type = AE_IFLNK, .link = "x"}},
+         "b/manifest.json in it is a link",
+         true},
+    };
+    char *path = file_join(dir, "x.tar.gz");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t n = 0;
+        while (n < 4 && cases[i].members[n].path)
+            n++;
+        tarball_write(path, cases[i].members, n);
+        refused(dir, path, cases[i].manifest, cases[i].why);
+    }
+    free(path);
+}
+
+/* A terabyte of nothing, told in a few bytes. */
+static void files_with_holes(void **state)
+{
+    const char *dir = *state;
+    static const struct tarball first = FIRST;
+    char *path = file_join(dir, "x.tar.gz");
+    struct archive *a = tarball_new(path);
+    struct archive_entry *e = archive_entry_new();
+    assert_non_null(e);
+    tarball_put(a, &first, MANIFEST, strlen(MANIFEST));
+    archive_entry_set_pathname(e, "b/x");
+    archive_entry_set_filetype(e, AE_IFREG);
+    archive_entry_set_size(e, INT64_C(1) << 40);
+    archive_entry_sparse_add_entry(e, 0, 512);
+    assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
+    assert_int_equal(archive_write_data(a, "some", 4), 4);
+    archive_entry_free(e);
+    tarball_end(a);
+    refused(dir, path, false, "b/x in it is a file with holes");
+    free(path);
+}
+
+/* Files that pretend to be directories, and directories nobody announced. */
+static void odd_but_harmless_members(void **state)
+{
+    const char *dir = *state;
+    static const struct tarball under_a_file[] = {
+        FIRST, {.path = "b/x", .text = "x"}, {.path = "b/x/y", .text = "y"}};
+    static const struct tarball unannounced[] = {
+        FIRST, {.path = "b/x/y", .text = "y"}, {.path = "b/x", .type = AE_IFDIR}};
+    char *path = file_join(dir, "x.tar.gz"), *top = NULL;
+    struct err err = ERR_INIT;
+    tarball_write(path, under_a_file, 3);
+    assert_int_equal(bundle_extract(path, dir, NULL, 1 << 20, &top, &err), -1);
+    assert_int_equal(scratch_count(dir), 1);
+    tarball_write(path, unannounced, 3);
+    must(bundle_extract(path, dir, NULL, 1 << 20, &top, &err), &err);
+    same_file(top, "x/y", "y", 1);
+    free(top);
+    free(path);
+}
+
+static void hostile_manifests(void **state)
+{
+    const char *dir = *state;
+    static const char *const cases[][2] = {
+        {"", "is malformed: line 1: '[' or '{' expected near end of file"},
+        {"{\"format\": \"other\"}", "manifest.json is not a profgrab bundle's"},
+        {"{\"format\": \"profgrab-bundle\", \"version\": 1, \"files\": [{\"file\": \"../x\"}]}",
+         "manifest.json: the path \"../x\" is not safe"},
+    };
+    char *path = file_join(dir, "x.tar.gz");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tarball t = {.path = "b/manifest.json", .text = cases[i][0]};
+        struct bundle_summary sum;
+        struct err err = ERR_INIT;
+        tarball_write(path, &t, 1);
+        assert_int_equal(bundle_verify(path, NULL, NULL, &sum, &err), -1);
+        starts_with(err.msg, path);
+        assert_null(strstr(err.msg + 1, path));
+        if (!strstr(err.msg, cases[i][1]))
+            fail_msg("\"%s\" does not say \"%s\"", err.msg, cases[i][1]);
+    }
+    free(path);
+}
+
+static char *gzipped(const char *dir, const void *p, size_t n)
+{
+    char *path = file_join(dir, "z.tar.gz");
+    gzFile z = gzopen(path, "wb1");
+    assert_non_null(z);
+    assert_int_equal(gzwrite(z, p, (unsigned)n), n);
+    assert_int_equal(gzclose(z), Z_OK);
+    return path;
+}
+
+static void not_a_bundle(void **state)
+{
+    const char *dir = *state;
+    char *path = scratch_file(dir, "x.tar.gz", "", 0);
+    refused(dir, path, true, "x.tar.gz is not a bundle: it is empty");
+    free(path);
+    path = scratch_file(dir, "x.tar.gz", "some text", 9);
+    refused(dir, path, true, "x.tar.gz is not a bundle: it is not gzip'ed");
+    free(path);
+    path = gzipped(dir, "some text", 9);
+    refused(dir, path, true, "z.tar.gz is not a bundle, or cut or damaged: ");
+    free(path);
+    path = gzipped(dir, "", 0);
+    refused(dir, path, true, "z.tar.gz is not a bundle, or cut or damaged: ");
+    free(path);
+    refused(dir, dir, true, "is not a regular file");
+    struct err err = ERR_INIT;
+    assert_int_equal(bundle_list("/nowhere/x.tar.gz", add_member, NULL, &err), -1);
+    assert_int_equal(err.kind, ERR_NOT_FOUND);
+    assert_string_equal(err.msg, "cannot open /nowhere/x.tar.gz: No such file or directory");
+}
+
+/* The tar inside a bundle. */
+static size_t inflate_all(const char *path, char *ret, size_t cap)
+{
+    gzFile z = gzopen(path, "rb");
+    assert_non_null(z);
+    int n = gzread(z, ret, (unsigned)cap);
+    assert_true(n > 4096 && (size_t)n < cap);
+    assert_int_equal(gzclose(z), Z_OK);
+    return (size_t)n;
+}
+
+static void cut_anywhere(void **state)
+{
+    const char *dir = *state;
+    char *path = packed(dir), *cut = file_join(dir, "cut.tar.gz");
+    struct buf whole = scratch_read(path);
+    for (size_t i = 1; i < whole.len; i++) {
+        free(scratch_file(dir, "cut.tar.gz", whole.data, i));
+        refused(dir, cut, false, " is cut: it ends in the middle of its data");
+    }
+    /* Junk behind it, zeros as well. */
+    buf_add(&whole, "\0\0\0", 3);
+    free(scratch_file(dir, "cut.tar.gz", whole.data, whole.len));
+    refused(dir, cut, false, " is damaged: incorrect header check");
+    buf_release(&whole);
+    free(cut);
+    free(path);
+}
+
+/* The tar inside cut, the gzip around it whole. */
+static void cut_inside(void **state)
+{
+    const char *dir = *state;
+    char *path = packed(dir);
+    char tar[65536];
+    size_t n = inflate_all(path, tar, sizeof tar);
+    free(path);
+    for (size_t i = 0; i + 1024 < n; i += 256) {
+        path = gzipped(dir, tar, i);
+        struct bundle_summary sum = {0};
+        struct err err = ERR_INIT;
+        /* The zeros a tar ends in are many: the last cuts are harmless. */
+        if (bundle_verify(path, NULL, NULL, &sum, &err) == 0)
+            assert_int_equal(sum.intact, 3);
+        else if (!strstr(err.msg, "cut"))
+            fail_msg("%zu: %s", i, err.msg);
+        free(path);
+    }
+    path = gzipped(dir, tar, 4096);
+    refused(dir, path, false, "cut");
+    free(path);
+}
+
+/* Every flip is found, unless the same tar comes out: some bytes of the gzip header say nothing, and in a run
+ * of equal bytes one distance is as good as another. */
+static void flipped_anywhere(void **state)
+{
+    const char *dir = *state;
+    char *path = packed(dir), *flipped = file_join(dir, "flipped.tar.gz"), *top = NULL;
+    char tar[65536], other[65536];
+    size_t n = inflate_all(path, tar, sizeof tar);
+    struct buf whole = scratch_read(path);
+    for (size_t i = 0; i < whole.len; i++) {
+        struct bundle_summary sum = {0};
+        char *below = file_join(dir, "below");
+        assert_int_equal(file_mkdir(below, NULL), 0);
+        whole.data[i] ^= (char)(1 << i % 8);
+        free(scratch_file(dir, "flipped.tar.gz", whole.data, whole.len));
+        int rc = bundle_verify(flipped, NULL, NULL, &sum, NULL);
+        if (rc == 0) {
+            assert_int_equal(inflate_all(flipped, other, sizeof other), n);
+            assert_memory_equal(other, tar, n);
+        }
+        assert_int_equal(sum.intact, rc == 0 ? 3 : 0);
+        assert_int_equal(bundle_extract(flipped, below, NULL, 1 << 20, &top, NULL), rc);
+        assert_int_equal(scratch_count(below), rc == 0 ? 1 : 0);
+        if (rc == 0)
+            free(top);
+        whole.data[i] ^= (char)(1 << i % 8);
+        assert_int_equal(file_remove(below, NULL), 0);
+        assert_int_equal(scratch_count(dir), 2);
+        free(below);
+    }
+    buf_release(&whole);
+    free(flipped);
+    free(path);
+}
+
+/* The tar header itself flipped: the gzip around it is right, so that libarchive gets to see it. */
+static void flipped_inside(void **state)
+{
+    const char *dir = *state;
+    char *path = packed(dir), *top = NULL;
+    char tar[65536];
+    size_t size = inflate_all(path, tar, sizeof tar);
+    size_t n = size;
+    free(path);
+    while (n > 0 && tar[n - 1] == 0) /* what pads the end is not looked at */
+        n--;
+    for (size_t i = 0; i < n; i += 7) {
+        struct bundle_summary sum;
+        tar[i] ^= (char)(1 << i % 8);
+        path = gzipped(dir, tar, size);
+        bundle_verify(path, NULL, NULL, &sum, NULL);
+        if (bundle_extract(path, dir, NULL, 1 << 20, &top, NULL) == 0) {
+            assert_int_equal(scratch_count(dir), 3);
+            assert_int_equal(file_remove(top, NULL), 0);
+            free(top);
+        }
+        assert_int_equal(scratch_count(dir), 2);
+        tar[i] ^= (char)(1 << i % 8);
+        free(path);
+    }
+}
+
+/* ---- limits ------------------------------------------------------------------------------------------ */
+
+static void skipping_is_bounded(void **state)
+{
+    const char *dir = *state;
+    static const struct tarball members[] = {
+        FIRST, {.path = "b/x", .text = "0123456789"}, {.path = "b/y", .text = "0123456789"}};
+    char *path = file_join(dir, "x.tar.gz");
+    tarball_write(path, members, 3);
+    for (uint64_t limit = 40; limit < 100000; limit += 5000) {
+        struct reader *r = NULL;
+        const struct reader_member *m = NULL;
+        struct err err = ERR_INIT;
+        must(reader_open(path, limit, &r, &err), &err);
+        int rc;
+        do
+            rc = reader_next(r, &m, &err);
+        while (rc == 0 && m);
+        if (limit == 40) {
+            assert_int_equal(rc, -1);
+            assert_non_null(strstr(err.msg, "holds more than 40 bytes that its manifest does not describe"));
+        } else
+            must(rc, &err);
+        reader_free(r);
+    }
+    free(path);
+}
+
+static void too_many_members(void **state)
+{
+    const char *dir = *state;
+    static const struct tarball first = FIRST;
+    char *path = file_join(dir, "x.tar.gz");
+    struct archive *a = tarball_new(path);
+    tarball_put(a, &first, MANIFEST, strlen(MANIFEST));
+    for (int i = 1; i <= BUNDLE_MAX_MEMBERS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "b/%d", i);
+        struct tarball t = {.path = name};
+        tarball_put(a, &t, NULL, 0);
+    }
+    tarball_end(a);
+    struct bundle_summary sum;
+    struct err err = ERR_INIT;
+    assert_int_equal(bundle_verify(path, NULL, NULL, &sum, &err), -1);
+    assert_non_null(strstr(err.msg, "has more than 200000 members"));
+    free(path);
+}
+
+/* A tar header that keeps asking for more: a GNU sparse map (format 1.0) of a million holes. */
+static void endless_headers(void **state)
+{
+    const char *dir = *state;
+    static const char record[] = "22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n";
+    enum { MAP = 8 << 20 };
+    char *tar = calloc(1, 3 * 512 + MAP);
+    assert_non_null(tar);
+    const struct {
+        char *at;
+        const char *name;
+        char type;
+        unsigned size;
+    } headers[] = {{tar, "PaxHeader/x", 'x', sizeof record - 1}, {tar + 1024, "b/manifest.json", '0', MAP}};
+    for (size_t i = 0; i < 2; i++) {
+        char *h = headers[i].at;
+        memcpy(h, headers[i].name, strlen(headers[i].name));
+        snprintf(h + 100, 8, "0000600");
+        snprintf(h + 124, 12, "%011o", headers[i].size);
+        memset(h + 148, ' ', 8);
+        h[156] = headers[i].type;
+        memcpy(h + 257,
+               "ustar\0"
+               "00",
+               8);
+        unsigned sum = 0;
+        for (int k = 0; k < 512; k++)
+            sum += (unsigned char)h[k];
+        snprintf(h + 148, 8, "%06o", sum);
+    }
+    memcpy(tar + 512, record, sizeof record - 1);
+    memset(tar + 1536, '\n', MAP);
+    memcpy(tar + 1536, "9999999\n", 8);
+    for (size_t i = 8; i + 1 < MAP; i += 2)
+        tar[1536 + i] = '0';
+    char *path = gzipped(dir, tar, 3 * 512 + MAP);
+    refused(dir, path, true, "z.tar.gz is not a bundle: a header in it is too large");
+    free(path);
+    free(tar);
+}
+
+#define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(hostile_members),     SCRATCH(odd_but_harmless_members),
+        SCRATCH(hostile_manifests),   SCRATCH(not_a_bundle),
+        SCRATCH(cut_anywhere),        SCRATCH(cut_inside),
+        SCRATCH(flipped_anywhere),    SCRATCH(flipped_inside),
+        SCRATCH(skipping_is_bounded), SCRATCH(too_many_members),
+        SCRATCH(endless_headers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,289 @@
+/* Verdicts on bodies: good ones, each kind of bad one with its exact words, cuts and flips. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <cmocka.h>
+
+#include "fetch/check.h"
+
+#include "base/banned.h"
+
+/* One sample type, `cpu` in `ns`; two samples of 5 and 37. */
+static const char profile[] = "\x0a\x04\x08\x01\x10\x02"
+                              "\x12\x03\x12\x01\x05"
+                              "\x12\x03\x12\x01\x25"
+                              "\x32\x00\x32\x03"
+                              "cpu\x32\x02ns\x48\x7b";
+#define PROFILE_SIZE (sizeof profile - 1)
+static const char trace[] = "go 1.22 trace\0\0\0\x01\x02";
+
+static void gzip(struct buf *gz, const void *p, size_t n)
+{
+    unsigned char out[4096];
+    z_stream z = {
+        .next_in = (unsigned char *)p, .avail_in = (uInt)n, .next_out = out, .avail_out = sizeof out};
+    assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    buf_add(gz, out, sizeof out - z.avail_out);
+    deflateEnd(&z);
+}
+
+static int check(enum check_format format, const void *p, size_t n, size_t piece, struct check_result *ret,
+                 struct err *err)
+{
+    const char *bytes = p;
+    struct check *c = check_new(format, err);
+    assert_non_null(c);
+    assert_int_equal(check_feed(c, bytes, 0, err), 0);
+    for (size_t i = 0; i < n; i += piece)
+        assert_int_equal(check_feed(c, bytes + i, n - i < piece ? n - i : piece, err), 0);
+    int rc = check_finish(c, ret, err);
+    check_free(c);
+    return rc;
+}
+
+static const size_t pieces[] = {1, 3, 10, 100000};
+#define PIECES (sizeof pieces / sizeof *pieces)
+
+static void expect_good(enum check_format format, const void *p, size_t n)
+{
+    for (size_t i = 0; i < PIECES; i++) {
+        struct check_result result;
+        struct err err = ERR_INIT;
+        if (check(format, p, n, pieces[i], &result, &err))
+            fail_msg("%s", err.msg);
+        assert_int_equal(result.has_profile, format == CHECK_PPROF);
+        assert_int_equal(result.trace_minor, format == CHECK_TRACE ? 22 : 0);
+    }
+}
+
+static void expect_bad(enum check_format format, const void *p, size_t n, const char *msg)
+{
+    for (size_t i = 0; i < PIECES; i++) {
+        struct check_result result;
+        struct err err = ERR_INIT;
+        assert_int_equal(check(format, p, n, pieces[i], &result, &err), -1);
+        assert_string_equal(err.msg, msg);
+        assert_int_equal(err.kind, ERR_FAILED);
+    }
+}
+
+static void expect_bad_text(enum check_format format, const char *text, const char *msg)
+{
+    expect_bad(format, text, strlen(text), msg);
+}
+
+static void test_empty(void **state)
+{
+    (void)state;
+    static const enum check_format formats[] = {CHECK_PPROF, CHECK_TRACE, CHECK_TEXT, CHECK_RAW};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        expect_bad(formats[i], "", 0, "the body is empty");
+    expect_good(CHECK_RAW, "\0", 1);
+    check_free(NULL);
+}
+
+static void expect_summary(const void *p, size_t n)
+{
+    struct check_result result;
+    assert_int_equal(check(CHECK_PPROF, p, n, 7, &result, NULL), 0);
+    assert_true(result.has_profile);
+    assert_int_equal(result.profile.samples, 2);
+    assert_int_equal(result.profile.types[0].total, 42);
+    assert_string_equal(result.profile.types[0].type, "cpu");
+    assert_int_equal(result.profile.time_ns, 123);
+    assert_string_equal(result.beginning, "");
+}
+
+static void test_profile(void **state)
+{
+    (void)state;
+    struct buf gz = BUF_INIT(4096);
+    gzip(&gz, profile, PROFILE_SIZE);
+    expect_good(CHECK_PPROF, gz.data, gz.len);
+    expect_summary(gz.data, gz.len);
+    expect_good(CHECK_PPROF, profile, PROFILE_SIZE);
+    expect_summary(profile, PROFILE_SIZE);
+    buf_release(&gz);
+}
+
+static void test_bad_profile(void **state)
+{
+    (void)state;
+    struct buf gz = BUF_INIT(4096);
+    gzip(&gz, profile, PROFILE_SIZE);
+    expect_bad(CHECK_PPROF, gz.data, 20, "cut off inside gzip data after 20 bytes");
+    gz.data[gz.len - 5] ^= 1;
+    expect_bad(CHECK_PPROF, gz.data, gz.len - 1, "at byte 42: the gzip data is broken: incorrect data check");
+    expect_bad(CHECK_PPROF, "\x1f", 1, "cut off inside gzip data after 1 bytes");
+    expect_bad(CHECK_PPROF, "\x0a", 1, "cut off inside the profile after 1 bytes");
+    expect_bad(CHECK_PPROF, profile, PROFILE_SIZE - 1, "cut off inside the profile after 28 bytes");
+    expect_bad(CHECK_PPROF, profile, 11, "the profile has no strings");
+    buf_clear(&gz);
+    gzip(&gz, profile, 11);
+    expect_bad(CHECK_PPROF, gz.data, gz.len, "the profile has no strings");
+    expect_bad(CHECK_PPROF, trace, sizeof trace - 1, "at byte 0: field 12 of the profile has wire type 7");
+    buf_release(&gz);
+}
+
+/* A profile that is whole keeps its numbers, whatever stands behind it. */
+static void test_behind_the_profile(void **state)
+{
+    (void)state;
+    struct buf gz = BUF_INIT(4096);
+    struct check_result result;
+    struct err err = ERR_INIT;
+    gzip(&gz, profile, PROFILE_SIZE);
+    buf_adds(&gz, "error: broken pipe\n");
+    assert_int_equal(check(CHECK_PPROF, gz.data, gz.len, 9, &result, &err), -1);
+    assert_non_null(strstr(err.msg, "garbage behind the end of the gzip data"));
+    assert_true(result.has_profile);
+    assert_int_equal(result.profile.types[0].total, 42);
+    buf_release(&gz);
+}
+
+static void test_wrong_answer(void **state)
+{
+    (void)state;
+    static const char page[] = "\xef\xbb\xbf\n <!DOCTYPE HTML PUBLIC>\n<html><body>log in</body></html>\n";
+    struct buf gz = BUF_INIT(4096);
+    struct check_result result;
+    expect_bad_text(CHECK_PPROF, page, "this is HTML, not a profile");
+    expect_bad_text(CHECK_TRACE, page, "this is HTML, not a trace");
+    expect_bad_text(CHECK_TEXT, page, "this is HTML, not plain text");
+    expect_bad_text(CHECK_PPROF, "<HTML>", "this is HTML, not a profile");
+    expect_bad_text(CHECK_PPROF, "\n<html>\n", "this is HTML, not a profile");
+    gzip(&gz, page, sizeof page - 1);
+    expect_bad(CHECK_PPROF, gz.data, gz.len, "this is HTML, not a profile");
+    expect_bad_text(CHECK_PPROF, "heap profile: 1: 2 [3: 4]\n",
+                    "this is text, not a profile: heap profile: 1: 2 [3: 4]");
+    expect_bad_text(CHECK_TRACE, "no\n\ttrace", "this is text, not a trace: no trace");
+    assert_int_equal(check(CHECK_PPROF, "Unknown profile\n", 16, 5, &result, NULL), -1);
+    assert_string_equal(result.beginning, "Unknown profile");
+    assert_false(result.has_profile);
+    buf_release(&gz);
+}
+
+/* Remote text goes into messages printable and cut. */
+static void test_beginning(void **state)
+{
+    (void)state;
+    struct check_result result;
+    char text[2000];
+    memset(text, 'x', sizeof text);
+    assert_int_equal(check(CHECK_TRACE, text, sizeof text, 100, &result, NULL), -1);
+    assert_in_range(strlen(result.beginning), 190, 199);
+    assert_string_equal(result.beginning + strlen(result.beginning) - 4, "x...");
+    static const char hidden[] = "a\xe2\x80\xae"
+                                 "b\xc2\x9b"
+                                 "c\xff\n";
+    assert_int_equal(check(CHECK_TEXT, hidden, sizeof hidden - 1, 1, &result, NULL), 0);
+    assert_string_equal(result.beginning, "a?b?c?");
+    assert_int_equal(check(CHECK_RAW, "\x1b[2J", 4, 1, &result, NULL), 0);
+    assert_string_equal(result.beginning, "");
+}
+
+static void test_trace(void **state)
+{
+    (void)state;
+    expect_good(CHECK_TRACE, trace, sizeof trace - 1);
+    expect_bad(CHECK_TRACE, trace, 16, "the trace has nothing behind its header");
+    expect_bad(CHECK_TRACE, trace, 15, "cut off inside the header of a trace after 15 bytes");
+    expect_bad(CHECK_TRACE, trace, 10, "cut off inside the header of a trace after 10 bytes");
+    expect_bad(CHECK_TRACE, trace, 2, "cut off inside the header of a trace after 2 bytes");
+    expect_bad(CHECK_TRACE, "go 1.22 tracks\0\0\0", 17,
+               "this is no execution trace: it begins with \"go 1.22 tracks??\"");
+    expect_bad(CHECK_TRACE, "\1\2\3", 3, "cut off inside the header of a trace after 3 bytes");
+    struct check_result result;
+    assert_int_equal(check(CHECK_TRACE, trace, 16, 1, &result, NULL), -1);
+    assert_int_equal(result.trace_minor, 22);
+}
+
+static void test_text(void **state)
+{
+    (void)state;
+    static const char good[] = "goroutine 1 [running]:\nmain.main()\n";
+    expect_good(CHECK_TEXT, good, sizeof good - 1);
+    expect_good(CHECK_TEXT, "\n", 1);
+    expect_bad(CHECK_TEXT, good, sizeof good - 2, "the text is cut off in the middle of a line");
+    expect_bad(CHECK_TEXT, "a\nb\0c\0\n", 7, "this is no text: byte 3 is a NUL");
+    expect_bad(CHECK_TEXT, "ab\0", 3, "this is no text: byte 2 is a NUL");
+}
+
+/* net/http/pprof's stack dumps end at 64 MiB without a word. */
+static void test_server_cut(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t more;
+        char last;
+        const char *msg;
+    } cases[] = {
+        {0, 'x', "the text is cut off in the middle of a line: cut by the server at 64 MiB"},
+        {0, '\n', "the text is cut off: cut by the server at 64 MiB"},
+        {1, 'x', "the text is cut off in the middle of a line"},
+        {1, '\n', NULL},
+    };
+    size_t size = 67108864;
+    char *text = malloc(size + 1);
+    assert_non_null(text);
+    memset(text, 'x', size + 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct check_result result;
+        struct err err = ERR_INIT;
+        size_t n = size + cases[i].more;
+        text[n - 1] = cases[i].last;
+        assert_int_equal(check(CHECK_TEXT, text, n, 1 << 20, &result, &err), cases[i].msg ? -1 : 0);
+        if (cases[i].msg)
+            assert_string_equal(err.msg, cases[i].msg);
+        text[n - 1] = 'x';
+    }
+    free(text);
+}
+
+static void test_cuts_and_flips(void **state)
+{
+    (void)state;
+    struct buf bodies[3] = {BUF_INIT(4096), BUF_INIT(4096), BUF_INIT(4096)};
+    static const enum check_format formats[] = {CHECK_PPROF, CHECK_PPROF, CHECK_TRACE};
+    gzip(&bodies[0], profile, PROFILE_SIZE);
+    buf_add(&bodies[1], profile, PROFILE_SIZE);
+    buf_add(&bodies[2], trace, sizeof trace - 1);
+    for (size_t i = 0; i < 3; i++) {
+        struct buf *b = &bodies[i];
+        struct check_result result;
+        for (size_t n = 0; n < b->len; n++) {
+            struct err err = ERR_INIT;
+            int rc = check(formats[i], b->data, n, 4, &result, &err);
+            assert_int_equal(err.kind, rc ? ERR_FAILED : ERR_NONE);
+            assert_true(i != 0 || rc == -1); /* no cut gzip file is good */
+        }
+        for (size_t bit = 0; bit < b->len * 8; bit++) {
+            struct err err = ERR_INIT;
+            b->data[bit / 8] ^= (char)(1 << bit % 8);
+            int rc = check(formats[i], b->data, b->len, 4, &result, &err);
+            assert_int_equal(err.kind, rc ? ERR_FAILED : ERR_NONE);
+            if (i == 0 && rc == 0)
+                assert_int_equal(result.profile.types[0].total, 42);
+            b->data[bit / 8] ^= (char)(1 << bit % 8);
+        }
+        buf_release(b);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_empty),        cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_bad_profile),  cmocka_unit_test(test_behind_the_profile),
+        cmocka_unit_test(test_wrong_answer), cmocka_unit_test(test_beginning),
+        cmocka_unit_test(test_trace),        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_server_cut),   cmocka_unit_test(test_cuts_and_flips),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,278 @@
+/* The index page: what Go's versions and other routers serve, pages that mean harm, cuts and flips. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "fetch/index.h"
+
+#include "base/banned.h"
+
+/* Parses a copy of exactly n bytes, so that reading behind the page is noticed. */
+static int parse(const char *page, size_t n, struct index_page *ret, struct err *err)
+{
+    char *copy = malloc(n + 1);
+    assert_non_null(copy);
+    char *at_end = copy + 1;
+    memcpy(at_end, page, n);
+    int rc = index_parse(at_end, n, ret, err);
+    free(copy);
+    return rc;
+}
+
+/* `name=count` of every entry, with blanks between. */
+static void expect(const char *page, const char *entries)
+{
+    struct index_page index = {0};
+    struct buf got = BUF_INIT(1 << 20);
+    assert_int_equal(parse(page, strlen(page), &index, NULL), 0);
+    for (size_t i = 0; i < index.n; i++)
+        buf_addf(&got, "%s%s=%lld", i ? " " : "", index.items[i].name, (long long)index.items[i].count);
+    assert_string_equal(buf_str(&got), entries);
+    buf_release(&got);
+    index_release(&index);
+}
+
+static void expect_none(const char *page)
+{
+    struct index_page index = {0};
+    struct err err = ERR_INIT;
+    assert_int_equal(parse(page, strlen(page), &index, &err), -1);
+    assert_int_equal(err.kind, ERR_NOT_FOUND);
+    assert_string_equal(err.msg, "no profile list in the page");
+    assert_null(index.items);
+}
+
+#define PAGE_BEGIN                                                                                           \
+    "<html><head><title>/debug/pprof/</title></head><body>/debug/pprof/<br>\n<table>\n"                      \
+    "<thead><td>Count</td><td>Profile</td></thead>\n"
+#define PAGE_END                                                                                             \
+    "</table>\n<a href=\"goroutine?debug=2\">all stacks</a><br>\n"                                           \
+    "<ul><li><div class=profile-name>heap: </div> live objects</li></ul></body></html>\n"
+
+static void test_versions(void **state)
+{
+    (void)state;
+    /* 1.17 and later; `symbol` came with 1.24 */
+    expect(PAGE_BEGIN "<tr><td>8</td><td><a href='allocs?debug=1'>allocs</a></td></tr>\n"
+                      "<tr><td>0</td><td><a href='cmdline?debug=1'>cmdline</a></td></tr>\n"
+                      "<tr><td>52</td><td><a href='goroutine?debug=1'>goroutine</a></td></tr>\n"
+                      "<tr><td>0</td><td><a href='symbol?debug=1'>symbol</a></td></tr>\n" PAGE_END,
+           "allocs=8 cmdline=0 goroutine=52 symbol=0");
+    /* 1.11 to 1.16 */
+    expect(PAGE_BEGIN "\n<tr>\n<td>8</td><td><a href=allocs?debug=1>allocs</a></td>\n</tr>\n"
+                      "\n<tr>\n<td>52</td><td><a href=goroutine?debug=1>goroutine</a></td>\n</tr>\n" PAGE_END,
+           "allocs=8 goroutine=52");
+    /* before */
+    expect("profiles:<br><table>\n<tr><td align=right>0<td><a href=\"block?debug=1\">block</a>\n"
+           "\n<tr><td align=right>52<td><a href=\"goroutine?debug=1\">goroutine</a>\n" PAGE_END,
+           "block=0 goroutine=52");
+    expect("<td>8<td><a href=heap?debug=1>heap</a>", "heap=8");
+}
+
+static void test_lenient(void **state)
+{
+    (void)state;
+    expect("<TR><TD CLASS=n>\n 8 \n</TD>\n\t<TD>\n<A class='x' HREF = 'no' href='heap'>heap</A>", "heap=8");
+    expect("<td>1</td><td><a href='/debug/pprof/heap?debug=1'>", "heap=1");
+    expect("<td>1</td><td><a href='/app/_pprof/heap'>", "heap=1");
+    expect("<td>1</td><td><a href='/admin/heap?debug=1'>", "heap=1");
+    expect("<td>1</td><td><a href='/debug/pprof/x.org/pprof/y'>", "x.org/pprof/y=1");
+    expect("<td>1</td><td><a href='heap?debug=1&token=a'>", "heap=1");
+    expect("<td>1</td><td><a href='./heap#x'>", "heap=1");
+    /* The first of a name counts. */
+    expect("<td>1<td><a href=heap><td>2<td><a href=heap><td>3<td><a href=mutex>", "heap=1 mutex=3");
+    /* What is no row does not hide the one behind it. */
+    expect("<td>1<td>2<td><a href=heap>", "heap=2");
+    expect("<td>1<td <td>7<td><a href=heap>", "heap=7");
+    expect("<td>1<td><a href=heap<td>7<td><a href=mutex>", "mutex=7");
+    expect("<td>9223372036854775807<td><a href=heap>", "heap=9223372036854775807");
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    expect("<td>1<td><a href='github.com%2Fpkg%2fname?debug=1'>", "github.com/pkg/name=1");
+    expect("<td>1<td><a href='github.com/pkg/_na-me.v2?debug=1'>", "github.com/pkg/_na-me.v2=1");
+    expect("<td>1<td><a href='%68eap?debug=1'>", "heap=1");
+    static const char *const bad[] = {
+        "",
+        "?debug=1",
+        "..",
+        "../x",
+        "x/..",
+        "x/../y",
+        "%2e%2e/x",
+        "x/%2e%2e",
+        "x//y",
+        "x/",
+        ".x",
+        "_x",
+        "-x",
+        "x%",
+        "x%4",
+        "x%4g",
+        "x%00",
+        "heap%00",
+        "x%0ay",
+        "x%20y",
+        "x y",
+        "x%1b[1m",
+        "a:b",
+        "x%3fy",
+        "x%25",
+        "x&amp;y",
+        "x\xc3\xa9",
+        "%2fx",
+        "x\\y",
+        "x%5cy",
+        "x\x01y",
+        "'x'",
+        "javascript:x",
+        "http://x/heap",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char page[200];
+        snprintf(page, sizeof page, "<td>1<td><a href=\"%s\">", bad[i]);
+        expect_none(page);
+        snprintf(page, sizeof page, "<td>1<td><a href=\"%s\"><td>2<td><a href=heap>", bad[i]);
+        struct index_page index = {0};
+        assert_int_equal(parse(page, strlen(page), &index, NULL), 0);
+        assert_non_null(index_find(&index, "heap"));
+        index_release(&index);
+    }
+}
+
+static void test_length(void **state)
+{
+    (void)state;
+    for (size_t n = 126; n <= 129; n++) {
+        struct buf page = BUF_INIT(4096);
+        struct index_page index = {0};
+        buf_adds(&page, "<td>1<td><a href=mutex><td>1<td><a href=");
+        for (size_t i = 0; i < n; i++)
+            buf_addc(&page, 'x');
+        buf_adds(&page, ">");
+        assert_int_equal(parse(page.data, page.len, &index, NULL), 0);
+        assert_int_equal(index.n, n <= 127 ? 2 : 1);
+        index_release(&index);
+        buf_release(&page);
+    }
+}
+
+static void test_none(void **state)
+{
+    (void)state;
+    expect_none("");
+    expect_none("404 page not found\n");
+    expect_none("<html><body><h1>It works</h1><a href=heap>heap</a></body></html>");
+    expect_none(PAGE_BEGIN PAGE_END);
+    expect_none("<td>-1<td><a href=heap>");
+    expect_none("<td><td><a href=heap>");
+    expect_none("<td>1x<td><a href=heap>");
+    expect_none("<td>9223372036854775808<td><a href=heap>");
+    expect_none("<td>1<td><a name=heap>");
+    expect_none("<td>1<td><a xhref=heap>");
+    expect_none("<td>1<td><abbr href=heap>");
+    expect_none("<tdx>1<td><a href=heap>");
+    expect_none("<td>1<td><a href=heap");
+    expect_none("<td>1<td><a href='heap>");
+}
+
+static void test_find(void **state)
+{
+    (void)state;
+    static const char page[] = "<td>1<td><a href=heap><td>2<td><a href=mutex>";
+    struct index_page index = {0};
+    assert_int_equal(parse(page, sizeof page - 1, &index, NULL), 0);
+    assert_int_equal(index_find(&index, "mutex")->count, 2);
+    assert_null(index_find(&index, "mute"));
+    assert_null(index_find(&index, "Heap"));
+    index_release(&index);
+    assert_null(index_find(&index, "heap"));
+    index_release(&index);
+}
+
+/* Many rows, and pages made to keep a parser busy: they must end at once. */
+static void test_large(void **state)
+{
+    (void)state;
+    static const char *const repeated[] = {"<td>1<td><a href=",
+                                           "<td>1 <td>      ",
+                                           "<",
+                                           "<td",
+                                           "<td>1<td><a ",
+                                           "<td>1<td><a href='",
+                                           "<td>1",
+                                           " ",
+                                           "<td>"};
+    struct buf page = BUF_INIT(8 << 20);
+    struct index_page index = {0};
+    for (unsigned i = 0; i < 5000; i++)
+        buf_addf(&page, "<td>%u<td><a href=profile%u>", i, i);
+    assert_int_equal(parse(page.data, page.len, &index, NULL), 0);
+    assert_int_equal(index.n, INDEX_MAX_ENTRIES);
+    assert_int_equal(index_find(&index, "profile999")->count, 999);
+    index_release(&index);
+    for (size_t i = 0; i < sizeof repeated / sizeof *repeated; i++) {
+        buf_clear(&page);
+        while (page.len < 2 << 20)
+            buf_adds(&page, repeated[i]);
+        int64_t began = clock_now();
+        assert_int_equal(parse(page.data, page.len, &index, NULL), -1);
+        assert_true(clock_now() - began < 2000);
+    }
+    buf_release(&page);
+}
+
+/* Whatever is left of the page, the names in it stay harmless. */
+static void expect_harmless(const char *page, size_t n)
+{
+    struct index_page index = {0};
+    struct err err = ERR_INIT;
+    if (parse(page, n, &index, &err)) {
+        assert_int_equal(err.kind, ERR_NOT_FOUND);
+        return;
+    }
+    assert_true(index.n > 0);
+    for (size_t i = 0; i < index.n; i++) {
+        const char *name = index.items[i].name;
+        assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/"),
+                         strlen(name));
+        assert_null(strstr(name, "/."));
+        assert_true(name[0] != '.' && name[0] != '/' && name[0]);
+        assert_true(index.items[i].count >= 0);
+    }
+    index_release(&index);
+}
+
+static void test_cuts_and_flips(void **state)
+{
+    (void)state;
+    static const char good[] = PAGE_BEGIN "<tr><td>8</td><td><a href='allocs?debug=1'>allocs</a></td></tr>\n"
+                                          "<td>8<td><a href=../x%2F%2e%2e?debug=1>heap</a>\n"
+                                          "<td align=right>3<td><a class=x href=\"a.b%2Fc?x\">a</a>" PAGE_END;
+    char page[sizeof good];
+    memcpy(page, good, sizeof good);
+    for (size_t n = 0; n < sizeof good; n++)
+        expect_harmless(page, n);
+    for (size_t bit = 0; bit < (sizeof good - 1) * 8; bit++) {
+        page[bit / 8] ^= (char)(1 << bit % 8);
+        expect_harmless(page, sizeof good - 1);
+        page[bit / 8] ^= (char)(1 << bit % 8);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_versions), cmocka_unit_test(test_lenient),        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_length),   cmocka_unit_test(test_none),           cmocka_unit_test(test_find),
+        cmocka_unit_test(test_large),    cmocka_unit_test(test_cuts_and_flips),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

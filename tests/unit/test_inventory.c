@@ -1,0 +1,631 @@
+/* The inventory file: what is read, how it is refused, where it is looked for. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "inventory/inventory.h"
+
+static const char full[] = "version: 1\n"
+                           "x-note: [ anything, { at: all } ]\n"
+                           "services:\n"
+                           "  gitaly:  { port: 9236, kinds: [cpu, \"heap\", goroutines=text], hint: \"set "
+                           "ENABLE_PROFILING=true\" }\n"
+                           "  backend: { port: 6060, host: 127.0.0.1, path: /internal/pprof/, host_header: "
+                           "'api.example:80', x-a: 1 }\n"
+                           "hosts:\n"
+                           "  file-03:\n"
+                           "    address: file-03-stor.example.internal\n"
+                           "    services: [gitaly]\n"
+                           "    labels: { env: gprd, \"shard\": 3, on: yes }\n"
+                           "    x-owner: ~\n"
+                           "  file-[04-06]:\n"
+                           "    address: \"ops@{name}-stor.example.internal\"\n"
+                           "    services: [gitaly, backend]\n"
+                           "    ssh: { user: ops, port: 2222, identity: keys/ops, known_hosts: /etc/kh, "
+                           "jump: 'a@b:22,c', agent: none,"
+                           " config: ~/cfg }\n"
+                           "  laptop: { connect: direct, address: 127.0.0.1, services: [] }\n"
+                           "  plain: { connect: ssh, services: [backend], ssh: { agent: sock } }\n"
+                           "groups:\n"
+                           "  all: [storage, 'pl*', laptop]\n"
+                           "  storage: [ \"file-*\", 'file-[04-05]' ]\n"
+                           "  none: []\n";
+
+static struct inventory *parse(const char *text)
+{
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    if (inventory_parse("/etc/team/inv.yaml", text, strlen(text), &inv, &err) < 0)
+        fail_msg("%s", err.msg);
+    return inv;
+}
+
+/* That text must be refused with exactly these words. */
+static void refuses(const char *text, const char *message, const char *hint)
+{
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    assert_int_equal(inventory_parse("inv.yaml", text, strlen(text), &inv, &err), -1);
+    assert_null(inv);
+    assert_string_equal(err.msg, message);
+    assert_string_equal(err.hint, hint);
+    assert_int_equal(err.kind, ERR_USAGE);
+}
+
+static void services_are_read(void **state)
+{
+    (void)state;
+    struct inventory *inv = parse(full);
+    size_t n = 0;
+    const struct host *const *hosts = inventory_hosts(inv, &n);
+    assert_int_equal(n, 6);
+    assert_int_equal(hosts[1]->n_services, 2);
+    const struct service *gitaly = hosts[1]->services[0], *backend = hosts[1]->services[1];
+    assert_string_equal(gitaly->name, "gitaly");
+    assert_int_equal(gitaly->port, 9236);
+    assert_string_equal(gitaly->host, "localhost");
+    assert_string_equal(gitaly->path, "/debug/pprof");
+    assert_null(gitaly->host_header);
+    assert_string_equal(gitaly->hint, "set ENABLE_PROFILING=true");
+    assert_int_equal(gitaly->kinds.n, 3);
+    assert_string_equal(gitaly->kinds.items[1], "heap");
+    assert_string_equal(gitaly->kinds.items[2], "goroutines=text");
+    assert_string_equal(backend->host, "127.0.0.1");
+    assert_string_equal(backend->path, "/internal/pprof");
+    assert_string_equal(backend->host_header, "api.example:80");
+    assert_null(backend->hint);
+    assert_int_equal(backend->kinds.n, 0);
+    inventory_free(inv);
+}
+
+static void hosts_are_read(void **state)
+{
+    (void)state;
+    setenv("HOME", "/home/someone", 1);
+    struct inventory *inv = parse(full);
+    size_t n = 0;
+    const struct host *const *hosts = inventory_hosts(inv, &n);
+    assert_string_equal(inventory_path(inv), "/etc/team/inv.yaml");
+    assert_string_equal(hosts[0]->name, "file-03");
+    assert_string_equal(hosts[0]->address, "file-03-stor.example.internal");
+    assert_false(hosts[0]->direct);
+    assert_int_equal(hosts[0]->n_labels, 3);
+    assert_string_equal(hosts[0]->labels[1].name, "shard");
+    assert_string_equal(hosts[0]->labels[1].value, "3");
+    assert_string_equal(hosts[0]->labels[2].value, "yes");
+    assert_string_equal(hosts[3]->name, "file-06");
+    assert_string_equal(hosts[3]->address, "ops@file-06-stor.example.internal");
+    const struct ssh_settings *ssh = &hosts[3]->ssh;
+    assert_string_equal(ssh->user, "ops");
+    assert_int_equal(ssh->port, 2222);
+    assert_string_equal(ssh->identity, "/etc/team/keys/ops");
+    assert_string_equal(ssh->known_hosts, "/etc/kh");
+    assert_string_equal(ssh->jump, "a@b:22,c");
+    assert_string_equal(ssh->agent, "none");
+    assert_string_equal(ssh->config, "/home/someone/cfg");
+    assert_true(hosts[4]->direct);
+    assert_int_equal(hosts[4]->n_services, 0);
+    assert_string_equal(hosts[5]->address, "plain");
+    assert_string_equal(hosts[5]->ssh.agent, "/etc/team/sock");
+    inventory_free(inv);
+}
+
+static void matches(const struct inventory *inv, const char *pattern, const char *expected)
+{
+    const struct host **found = NULL;
+    size_t n = 0;
+    struct err err = ERR_INIT;
+    struct buf joined = BUF_INIT(4096);
+    if (inventory_match(inv, pattern, &found, &n, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (size_t i = 0; i < n; i++)
+        buf_addf(&joined, "%s%s", i ? " " : "", found[i]->name);
+    assert_string_equal(buf_str(&joined), expected);
+    buf_release(&joined);
+    free(found);
+}
+
+static void patterns_match(void **state)
+{
+    (void)state;
+    struct inventory *inv = parse(full);
+    const struct host **found = NULL;
+    size_t n = 0;
+    struct err err = ERR_INIT;
+    matches(inv, NULL, "file-03 file-04 file-05 file-06 laptop plain");
+    matches(inv, "all", "file-03 file-04 file-05 file-06 plain laptop");
+    matches(inv, "storage", "file-03 file-04 file-05 file-06");
+    matches(inv, "none", "");
+    matches(inv, "?l*", "plain");
+    matches(inv, "file-[06,04]", "file-06 file-04");
+    matches(inv, "laptop", "laptop");
+    assert_int_equal(inventory_match(inv, "file-[06-07]", &found, &n, &err), -1);
+    assert_string_equal(err.msg, "unknown host \"file-07\"");
+    assert_int_equal(inventory_match(inv, "web*", &found, &n, &err), -1);
+    assert_string_equal(err.msg, "no host matches \"web*\"");
+    assert_int_equal(inventory_match(inv, "\033[2Jx*", &found, &n, &err), -1);
+    assert_null(strchr(err.msg, '\033'));
+    assert_null(found);
+    inventory_free(inv);
+}
+
+static void yaml_is_refused(void **state)
+{
+    (void)state;
+    refuses("", "inv.yaml:1:1: the file is empty", "");
+    refuses("# nothing\n", "inv.yaml:1:1: the file is empty", "");
+    refuses("version: 1\nhosts:\n\tweb: {}\n",
+            "inv.yaml:3:1: found character that cannot start any token while scanning for the next token",
+            "indent with spaces");
+    refuses("version: 1\nhosts: {a: b\n",
+            "inv.yaml:3:1: did not find expected ',' or '}' while parsing a flow mapping", "");
+    refuses("version: 1\n---\nversion: 1\n", "inv.yaml:2:1: only one document is allowed", "");
+    refuses("version: &a 1\n", "inv.yaml:1:10: anchors and aliases are not allowed", "");
+    refuses("hosts: &a {}\n", "inv.yaml:1:8: anchors and aliases are not allowed", "");
+    refuses("x-a: *a\n", "inv.yaml:1:6: anchors and aliases are not allowed", "");
+    refuses("version: !!int 1\n", "inv.yaml:1:10: tags are not allowed", "");
+    refuses("x-a: !b []\n", "inv.yaml:1:6: tags are not allowed", "");
+    refuses("[a]: 1\n", "inv.yaml:1:1: a key must be a plain word", "");
+    refuses("version: 1\nversion: 1\n", "inv.yaml:2:1: \"version\" is there twice", "");
+    refuses("x-a: { b: 1, c: 2, \"b\": 3 }\n", "inv.yaml:1:20: \"b\" is there twice", "");
+    refuses("x-a: { a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, c: 2 }\n",
+            "inv.yaml:1:69: \"c\" is there twice", "");
+    refuses("x-a: \"a\\0b\"\n", "inv.yaml:1:6: NUL characters are not allowed", "");
+    refuses("version: 1\nx-a: \x80\n", "inv.yaml:2:6: invalid leading UTF-8 octet", "");
+    refuses("version: 1\nx-\xc3\xa9: \x01\n", "inv.yaml:2:6: control characters are not allowed", "");
+    refuses("[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", "inv.yaml:1:17: nested deeper than 16 levels", "");
+}
+
+static void top_is_checked(void **state)
+{
+    (void)state;
+    refuses("[]", "inv.yaml:1:1: an inventory is a mapping", "begin with \"version: 1\"");
+    refuses("hosts: {}\n", "inv.yaml:1:1: \"version\" is missing", "begin with \"version: 1\"");
+    refuses("version: 2\n", "inv.yaml:1:10: version must be 1", "");
+    refuses("version: \"1\"\n", "inv.yaml:1:10: version must be 1", "");
+    refuses("version: 1\nteams: {}\n", "inv.yaml:2:1: unknown key \"teams\"",
+            "the keys here are version, services, hosts, groups");
+    refuses("version: 1\nhost: {}\n", "inv.yaml:2:1: unknown key \"host\"", "did you mean \"hosts\"?");
+    refuses("version: 1\nhosts:\n", "inv.yaml:2:7: hosts must be a mapping of hosts", "");
+    refuses("version: 1\nservices: []\n", "inv.yaml:2:11: services must be a mapping of services", "");
+    refuses("version: 1\ngroups: x\n", "inv.yaml:2:9: groups must be a mapping of groups", "");
+}
+
+/* What is refused of one service, `column` counting within its settings. */
+static void service_refuses(const char *settings, size_t column, const char *message, const char *hint)
+{
+    char text[512], expected[512];
+    snprintf(text, sizeof text, "version: 1\nservices:\n  api: %s\n", settings);
+    snprintf(expected, sizeof expected, "inv.yaml:3:%zu: %s", column + 7, message);
+    refuses(text, expected, hint);
+}
+
+static void services_are_checked(void **state)
+{
+    (void)state;
+    refuses("version: 1\nservices:\n  api: { path: /x }\n", "inv.yaml:3:3: service \"api\" has no port",
+            "add \"port: N\", the port its /debug/pprof listens on");
+    refuses(
+        "version: 1\nservices:\n  -api: { port: 1 }\n", "inv.yaml:3:3: \"-api\" is no name for a service",
+        "a name has letters, digits, \".\", \"_\" and \"-\", begins with a letter or digit and has at most "
+        "253 characters");
+    service_refuses("1", 1, "api must be a mapping of settings", "");
+    service_refuses("", 0, "api must be a mapping of settings", "");
+    service_refuses("{ prot: 1 }", 3, "unknown key \"prot\"", "did you mean \"port\"?");
+    service_refuses("{ scheme: http }", 3, "unknown key \"scheme\"",
+                    "the keys here are port, host, path, kinds, hint, host_header");
+    service_refuses("{ \"\\e[2J\": http }", 3, "unknown key \"?[2J\"",
+                    "the keys here are port, host, path, kinds, hint, host_header");
+    static const char *const ports[] = {
+        "0",  "65536", "\"80\"", "0x50", "080",    "1e3", "-1",
+        "+1", "80.0",  "[80]",   "~",    "'6060'", "x",   "99999999999999999999"};
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        char settings[64];
+        snprintf(settings, sizeof settings, "{ port: %s }", ports[i]);
+        service_refuses(settings, 9, "port must be a number from 1 to 65535", "");
+    }
+    service_refuses("{ port: }", 9, "port must be a number from 1 to 65535", "");
+    service_refuses("{ host: ~ }", 9, "host must be text", "");
+    service_refuses("{ host: [a] }", 9, "host must be text", "");
+    service_refuses("{ host: \"\" }", 9, "host must be text", "");
+    service_refuses("{ hint: no }", 9, "hint must be text", "");
+    service_refuses("{ hint: \"a\\nb\" }", 9, "hint must be one line without control characters", "");
+    service_refuses("{ host: a/b }", 9, "host must be a host's name or IP address", "");
+    service_refuses("{ path: debug }", 9, "path must begin with \"/\"", "");
+    service_refuses("{ path: /a?b }", 9, "path must be a URL's path", "");
+    service_refuses("{ host_header: \"a b\" }", 16,
+                    "host_header must be a host's name, with :port where needed", "");
+    service_refuses("{ kinds: cpu }", 10, "kinds must be a list of kinds of profile", "");
+    service_refuses("{ kinds: [cpu, ''] }", 16, "an entry must be text", "");
+    service_refuses("{ kinds: [[cpu]] }", 11, "an entry must be text", "");
+}
+
+/* What is refused of one host. */
+static void host_refuses(const char *settings, size_t column, const char *message, const char *hint)
+{
+    char text[512], expected[512];
+    snprintf(text, sizeof text, "version: 1\nservices: { gitaly: { port: 1 } }\nhosts:\n  web: %s\n",
+             settings);
+    snprintf(expected, sizeof expected, "inv.yaml:4:%zu: %s", column + 7, message);
+    refuses(text, expected, hint);
+}
+
+static void hosts_are_checked(void **state)
+{
+    (void)state;
+    refuses("version: 1\nhosts:\n  web: {}\n", "inv.yaml:3:3: host \"web\" has no services",
+            "add \"services: [NAME]\"");
+    host_refuses("x", 1, "web must be a mapping of settings", "");
+    host_refuses("{ adress: x }", 3, "unknown key \"adress\"", "did you mean \"address\"?");
+    host_refuses("{ services: gitaly }", 13, "services must be a list of services", "");
+    host_refuses("{ services: [gitly] }", 14, "unknown service \"gitly\"", "did you mean \"gitaly\"?");
+    host_refuses("{ services: [zzz] }", 14, "unknown service \"zzz\"",
+                 "services are defined under \"services\"");
+    host_refuses("{ services: [~] }", 14, "unknown service \"~\"", "services are defined under \"services\"");
+    host_refuses("{ services: [[gitaly]] }", 14, "an entry must be the name of a service", "");
+    host_refuses("{ services: [gitaly, gitaly] }", 22, "\"gitaly\" is there twice", "");
+    host_refuses("{ connect: openssh }", 12, "connect must be \"ssh\" or \"direct\"", "");
+    host_refuses("{ connect: [] }", 12, "connect must be \"ssh\" or \"direct\"", "");
+    host_refuses("{ services: [], connect: direct, ssh: { user: a } }", 34,
+                 "\"ssh\" has no meaning with \"connect: direct\"", "");
+    host_refuses("{ ssh: a }", 8, "ssh must be a mapping of settings", "");
+    host_refuses("{ ssh: { usr: a } }", 10, "unknown key \"usr\"", "did you mean \"user\"?");
+    host_refuses("{ ssh: { user: -oX } }", 16, "user must be one word that does not begin with \"-\"", "");
+    host_refuses("{ ssh: { jump: 'a b' } }", 16, "jump must be one word that does not begin with \"-\"", "");
+    host_refuses("{ ssh: { jump: no } }", 16, "jump must be text", "");
+    host_refuses("{ ssh: { port: '22' } }", 16, "port must be a number from 1 to 65535", "");
+    host_refuses("{ ssh: { identity: } }", 20, "identity must be text", "");
+    host_refuses("{ labels: [a] }", 11, "labels must be a mapping of labels", "");
+    host_refuses("{ labels: { a: ~ } }", 16, "a must be text", "");
+    host_refuses("{ labels: { a: [] } }", 16, "a must be text", "");
+    host_refuses("{ labels: { a: '' } }", 16, "a must be text", "");
+    host_refuses(
+        "{ labels: { 'a b': c } }", 13, "\"a b\" is no name for a label",
+        "a name has letters, digits, \".\", \"_\" and \"-\", begins with a letter or digit and has at "
+        "most 253 characters");
+}
+
+static void addresses_are_checked(void **state)
+{
+    (void)state;
+    host_refuses("{ address: ~ }", 12, "address must be text", "");
+    host_refuses("{ services: [], address: '{nam}' }", 26, "only {name} may stand in braces", "");
+    host_refuses("{ services: [], address: -oX }", 26,
+                 "bad address \"-oX\": it must be [user@]host or ssh://[user@]host[:port]", "");
+    host_refuses("{ services: [], address: a/b }", 26,
+                 "bad address \"a/b\": it must be [user@]host or ssh://[user@]host[:port]", "");
+    host_refuses("{ services: [], address: 'a:22' }", 26,
+                 "address must be a host, without \"ssh://\" or a port",
+                 "SSH's port goes under \"ssh\": { port: N }");
+    host_refuses("{ services: [], address: 'a:22', connect: direct }", 26,
+                 "address must be a host, without \"ssh://\" or a port", "the port belongs to the service");
+    host_refuses("{ services: [], address: 'ssh://a' }", 26,
+                 "address must be a host, without \"ssh://\" or a port",
+                 "SSH's port goes under \"ssh\": { port: N }");
+    host_refuses("{ services: [], address: u@a, connect: direct }", 26, "a direct connection has no user",
+                 "");
+}
+
+static void host_names_are_checked(void **state)
+{
+    (void)state;
+    refuses("version: 1\nhosts:\n  a[1-3]: { services: [] }\n  b: { services: [] }\n  a2: { services: [] }\n",
+            "inv.yaml:5:3: host \"a2\" is defined twice, first at inv.yaml:3:3", "");
+    refuses("version: 1\nhosts:\n  a[1,1]: { services: [] }\n",
+            "inv.yaml:3:3: host \"a1\" is defined twice, first at inv.yaml:3:3", "");
+    refuses("version: 1\nhosts:\n  a: { services: [] }\n  a: { services: [] }\n",
+            "inv.yaml:4:3: \"a\" is there twice", "");
+    refuses("version: 1\nhosts:\n  a[3-1]: { services: [] }\n",
+            "inv.yaml:3:3: bad range in \"a[3-1]\": it counts down", "");
+    refuses("version: 1\nhosts:\n  a[1-100001]: { services: [] }\n",
+            "inv.yaml:3:3: \"a[1-100001]\" stands for more than 100000 names", "");
+    refuses("version: 1\nhosts:\n  b: { services: [] }\n  a[1-100000]: { services: [] }\n",
+            "inv.yaml:4:3: more than 100000 hosts", "");
+    refuses(
+        "version: 1\nhosts:\n  a*: { services: [] }\n", "inv.yaml:3:3: \"a*\" is no name for a host",
+        "a name has letters, digits, \".\", \"_\" and \"-\", begins with a letter or digit and has at most "
+        "253 characters");
+}
+
+#define TWO "version: 1\nhosts:\n  web-[1-2]: { services: [] }\ngroups:\n"
+
+static void groups_are_checked(void **state)
+{
+    (void)state;
+    refuses(TWO "  g: [web-3]\n", "inv.yaml:5:7: no host or group \"web-3\"",
+            "did you mean \"web-1\" or \"web-2\"?");
+    refuses(TWO "  g: ['web-[1-3]']\n", "inv.yaml:5:7: no host or group \"web-3\"",
+            "did you mean \"web-1\" or \"web-2\"?");
+    refuses(TWO "  g: ['db*']\n", "inv.yaml:5:7: no host matches \"db*\"", "");
+    refuses(TWO "  g: ['web-[2-1]']\n", "inv.yaml:5:7: bad range in \"web-[2-1]\": it counts down", "");
+    refuses(TWO "  g: ['[1-1001]*']\n", "inv.yaml:5:7: \"[1-1001]*\" stands for more than 1000 names", "");
+    refuses(TWO "  g: [{}]\n", "inv.yaml:5:7: an entry must be a host, a glob, a range or a group", "");
+    refuses(TWO "  g: ['']\n", "inv.yaml:5:7: an entry must be a host, a glob, a range or a group", "");
+    refuses(TWO "  g: web-1\n", "inv.yaml:5:6: g must be a list of hosts and groups", "");
+    refuses(TWO "  g: [g]\n", "inv.yaml:5:7: group \"g\" contains itself", "");
+    refuses(TWO "  g: [h]\n  h: [web-1, g]\n", "inv.yaml:6:14: group \"g\" contains itself", "");
+    refuses(TWO "  web-1: [web-2]\n", "inv.yaml:5:3: \"web-1\" is a host, so no group can have that name",
+            "");
+}
+
+/* Groups of groups, 17 levels of them, are refused in either order. */
+static void groups_are_not_too_deep(void **state)
+{
+    (void)state;
+    struct buf down = BUF_INIT(4096), up = BUF_INIT(4096);
+    buf_adds(&down, TWO);
+    buf_adds(&up, TWO "  g17: [web-1]\n");
+    for (int i = 1; i <= 16; i++) {
+        buf_addf(&down, "  g%d: [g%d]\n", i, i + 1);
+        buf_addf(&up, "  g%d: [g%d]\n", 17 - i, 18 - i);
+    }
+    buf_adds(&down, "  g17: [web-1]\n");
+    refuses(buf_str(&down), "inv.yaml:20:9: groups are nested deeper than 16 levels", "");
+    refuses(buf_str(&up), "inv.yaml:21:8: groups are nested deeper than 16 levels", "");
+    buf_release(&down);
+    buf_release(&up);
+}
+
+static void long_file_name(void **state)
+{
+    (void)state;
+    char name[600];
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    assert_int_equal(inventory_parse(name, "a: 1", 4, &inv, &err), -1);
+    assert_non_null(strstr(err.msg, ": unknown key \"a\""));
+}
+
+static void any_bytes(const char *p, size_t n)
+{
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    /* Exactly n bytes on the heap, so that one more is seen. */
+    char *copy = malloc(n ? n : 1);
+    assert_non_null(copy);
+    if (n)
+        memcpy(copy, p, n);
+    if (inventory_parse("inv.yaml", copy, n, &inv, &err) < 0) {
+        assert_int_equal(err.kind, ERR_USAGE);
+        assert_memory_equal(err.msg, "inv.yaml:", 9);
+    }
+    inventory_free(inv);
+    free(copy);
+}
+
+static void cut_anywhere(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < sizeof full; n++)
+        any_bytes(full, n);
+}
+
+static void flipped_anywhere(void **state)
+{
+    (void)state;
+    char text[sizeof full];
+    for (size_t i = 0; i + 1 < sizeof full; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            memcpy(text, full, sizeof full);
+            text[i] = (char)(text[i] ^ (1 << bit));
+            any_bytes(text, sizeof full - 1);
+        }
+}
+
+static void ten_thousand_hosts(void **state)
+{
+    (void)state;
+    struct buf text = BUF_INIT(4 << 20);
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    size_t n = 0;
+    buf_adds(&text, "version: 1\nservices: { api: { port: 6060 } }\nhosts:\n");
+    for (int i = 0; i < 10000; i++)
+        buf_addf(&text, "  web-%05d: { address: web-%05d.example.internal, services: [api] }\n", i, i);
+    buf_adds(&text, "groups: { all: ['web-*'] }\n");
+    int64_t start = clock_now();
+    assert_int_equal(inventory_parse("inv.yaml", buf_str(&text), text.len, &inv, &err), 0);
+    int64_t took = clock_now() - start;
+    print_message("10,000 hosts, %zu bytes: %lld ms\n", text.len, (long long)took);
+    inventory_hosts(inv, &n);
+    assert_int_equal(n, 10000);
+    /* Far above what it takes, far below what anything quadratic would; sanitizers and a busy machine too. */
+    assert_in_range(took, 0, 3000);
+    inventory_free(inv);
+    buf_release(&text);
+}
+
+static void deep_nesting_fails_at_once(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {"[", "{", "- ", "? "};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        struct buf text = BUF_INIT(100000);
+        struct inventory *inv = NULL;
+        struct err err = ERR_INIT;
+        while (text.len + strlen(pieces[i]) <= text.max)
+            buf_adds(&text, pieces[i]);
+        int64_t start = clock_now();
+        assert_int_equal(inventory_parse("inv.yaml", buf_str(&text), text.len, &inv, &err), -1);
+        assert_in_range(clock_now() - start, 0, 1000);
+        if (i == 0)
+            assert_string_equal(err.msg, "inv.yaml:1:17: nested deeper than 16 levels");
+        buf_release(&text);
+    }
+}
+
+static void too_large(void **state)
+{
+    (void)state;
+    size_t n = ((size_t)8 << 20) + 1;
+    char *text = malloc(n + 1);
+    assert_non_null(text);
+    memset(text, '\n', n);
+    text[n] = '\0';
+    refuses(text, "inv.yaml:1:1: the file is larger than 8 MB", "");
+    free(text);
+}
+
+/* A directory of its own, with HOME and XDG_CONFIG_HOME in it. */
+static int make_dir(void **state)
+{
+    const char *base = getenv("TMPDIR");
+    char *dir = NULL;
+    if (asprintf(&dir, "%s/profgrab-test-XXXXXX", base ? base : "/tmp") < 0 || !mkdtemp(dir))
+        return -1;
+    *state = dir;
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    int rc = file_remove(*state, NULL);
+    free(*state);
+    return rc;
+}
+
+static char *write_inventory(const char *dir, const char *name)
+{
+    char *path = file_join(dir, name);
+    assert_non_null(path);
+    assert_int_equal(file_write(path, full, sizeof full - 1, NULL), 0);
+    return path;
+}
+
+static void load_checks_the_file(void **state)
+{
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    char expected[600];
+    char *path = write_inventory(*state, "inv.yaml");
+    assert_int_equal(inventory_load(path, &inv, &err), 0);
+    assert_string_equal(inventory_path(inv), path);
+    inventory_free(inv);
+    inv = NULL;
+    static const mode_t modes[] = {0620, 0602, 0666};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_int_equal(chmod(path, modes[i]), 0);
+        assert_int_equal(inventory_load(path, &inv, &err), -1);
+        assert_int_equal(err.kind, ERR_USAGE);
+        snprintf(expected, sizeof expected, "%s can be written by others", path);
+        assert_string_equal(err.msg, expected);
+        snprintf(expected, sizeof expected, "chmod go-w %s", path);
+        assert_string_equal(err.hint, expected);
+    }
+    assert_int_equal(chmod(path, 0644), 0);
+    /* Only root can give a file away. */
+    if (geteuid() == 0) {
+        assert_int_equal(chown(path, 12345, (gid_t)-1), 0);
+        assert_int_equal(inventory_load(path, &inv, &err), -1);
+        snprintf(expected, sizeof expected, "%s belongs to neither you nor root", path);
+        assert_string_equal(err.msg, expected);
+    }
+    assert_null(inv);
+    free(path);
+}
+
+static void load_refuses_what_is_no_file(void **state)
+{
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    char *missing = file_join(*state, "missing.yaml");
+    assert_int_equal(inventory_load(missing, &inv, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_int_equal(inventory_load(*state, &inv, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_null(inv);
+    assert_int_equal(inventory_load(NULL, &inv, &err), 0);
+    assert_null(inventory_path(inv));
+    size_t n = 1;
+    inventory_hosts(inv, &n);
+    assert_int_equal(n, 0);
+    inventory_free(inv);
+    free(missing);
+}
+
+static void finds(const char *option, const char *expected)
+{
+    char *found = NULL;
+    struct err err = ERR_INIT;
+    if (inventory_find(option, &found, &err) < 0)
+        fail_msg("%s", err.msg);
+    if (expected)
+        assert_string_equal(found, expected);
+    else if (found)
+        assert_string_equal(found, "/etc/profgrab/inventory.yaml");
+    free(found);
+}
+
+static void found_in_order(void **state)
+{
+    struct err err = ERR_INIT;
+    char *path = NULL, *none = file_join(*state, "none.yaml"), *a = write_inventory(*state, "a.yaml"),
+         *b = write_inventory(*state, "b.yaml");
+    assert_int_equal(file_mkdirs(*state, ".config/profgrab", NULL), 0);
+    assert_int_equal(file_mkdirs(*state, "xdg/profgrab", NULL), 0);
+    char *home = write_inventory(*state, ".config/profgrab/inventory.yaml");
+    char *xdg = write_inventory(*state, "xdg/profgrab/inventory.yaml"), *xdg_dir = file_join(*state, "xdg");
+    setenv("HOME", *state, 1);
+    setenv("PROFGRAB_INVENTORY", b, 1);
+    setenv("XDG_CONFIG_HOME", xdg_dir, 1);
+    finds(a, a);
+    finds(NULL, b);
+    setenv("PROFGRAB_INVENTORY", none, 1);
+    assert_int_equal(inventory_find(NULL, &path, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_non_null(strstr(err.msg, "none.yaml (from PROFGRAB_INVENTORY)"));
+    assert_int_equal(inventory_find(none, &path, &err), -1);
+    assert_non_null(strstr(err.msg, "none.yaml (from -i)"));
+    assert_null(path);
+    setenv("PROFGRAB_INVENTORY", "", 1);
+    finds(NULL, xdg);
+    setenv("XDG_CONFIG_HOME", "xdg", 1);
+    finds(NULL, home);
+    unsetenv("XDG_CONFIG_HOME");
+    finds(NULL, home);
+    assert_int_equal(unlink(home), 0);
+    finds(NULL, NULL);
+    free(none);
+    free(a);
+    free(b);
+    free(home);
+    free(xdg);
+    free(xdg_dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(services_are_read),
+        cmocka_unit_test(hosts_are_read),
+        cmocka_unit_test(patterns_match),
+        cmocka_unit_test(yaml_is_refused),
+        cmocka_unit_test(top_is_checked),
+        cmocka_unit_test(services_are_checked),
+        cmocka_unit_test(hosts_are_checked),
+        cmocka_unit_test(addresses_are_checked),
+        cmocka_unit_test(host_names_are_checked),
+        cmocka_unit_test(groups_are_checked),
+        cmocka_unit_test(groups_are_not_too_deep),
+        cmocka_unit_test(long_file_name),
+        cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(flipped_anywhere),
+        cmocka_unit_test(ten_thousand_hosts),
+        cmocka_unit_test(deep_nesting_fails_at_once),
+        cmocka_unit_test(too_large),
+        cmocka_unit_test_setup_teardown(load_checks_the_file, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(load_refuses_what_is_no_file, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(found_in_order, make_dir, remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

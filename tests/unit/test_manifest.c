@@ -1,0 +1,445 @@
+/* The manifest and the README against golden files, hostile strings, and reading manifests from anywhere. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "bundle/bundle.h"
+#include "bundle/items.h"
+#include "bundle/manifest.h"
+#include "bundle/path.h"
+#include "bundle/readme.h"
+#include "tests/unit/scratch.h"
+#include "base/banned.h"
+
+#define GOLDEN "tests/data/bundle/"
+#define SHA_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define SHA_B "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+#define WHEN INT64_C(1795247280000) /* 2026-11-21T07:48:00Z */
+
+static const struct manifest_info info = {.name = "profgrab-file-03-2026-11-21T07-48-00Z",
+                                          .version = "0.1.0",
+                                          .user = "ops",
+                                          .workstation = "laptop",
+                                          .reason = "incident *42*\n/close",
+                                          .started = WHEN};
+
+static void must(int rc, const struct err *err)
+{
+    if (rc < 0)
+        fail_msg("%s", err->msg);
+}
+
+static struct manifest *new_manifest(void)
+{
+    struct manifest *m = NULL;
+    struct err err = ERR_INIT;
+    must(manifest_new(&info, &m, &err), &err);
+    return m;
+}
+
+static void add_hosts(struct manifest *m)
+{
+    static const struct manifest_hop hops[] = {
+        {"bastion.example", 22, "ops", "ssh-ed25519", "SHA256:abc", "agent ssh-ed25519 SHA256:def"},
+        {.address = "10.0.0.3", .port = 2222},
+    };
+    static const struct manifest_host hosts[] = {
+        {.name = "file-03", .address = "10.0.0.3", .route = "ssh", .hops = hops, .n_hops = 2},
+        {.name = "file-04", .route = "ssh", .error = "connection refused"},
+    };
+    struct err err = ERR_INIT;
+    for (size_t i = 0; i < 2; i++)
+        must(manifest_add_host(m, &hosts[i], &err), &err);
+}
+
+static void add_services(struct manifest *m)
+{
+    static const struct manifest_offer offers[] = {{"heap", 12}, {"custom", -1}, {"none", 0}};
+    static const char *const verdicts[] = {"two processes answered", "the clock is 1 s ahead"};
+    static const struct manifest_service services[] = {
+        {.host = "file-03",
+         .name = "gitaly",
+         .url = "http://localhost:9236/debug/pprof",
+         .offers = offers,
+         .n_offers = 3,
+         .has_clock_skew = true,
+         .clock_skew_ms = -1000,
+         .verdicts = verdicts,
+         .n_verdicts = 2},
+        {.host = "file-03", .name = "sidecar", .error = "HTTP 404"},
+    };
+    struct err err = ERR_INIT;
+    for (size_t i = 0; i < 2; i++)
+        must(manifest_add_service(m, &services[i], &err), &err);
+}
+
+static void add_items(struct manifest *m)
+{
+    static const struct manifest_sample_type types[] = {{"samples", "count", 2999},
+                                                        {"cpu", "nanoseconds", INT64_MAX}};
+    static const char *const verdicts[] = {"CPU was 3 % busy", "cut by the server | at 64 MiB"};
+    static const struct manifest_item items[] = {
+        {.host = "file-03",
+         .service = "gitaly",
+         .kind = "cpu",
+         .argument = "30s",
+         .request = "GET /debug/pprof/profile?seconds=30",
+         .file = "file-03/gitaly/cpu.pb.gz",
+         .http_status = 200,
+         .content_type = "application/octet-stream",
+         .started = WHEN + 7,
+         .duration_ms = 30012,
+         .bytes = 33456,
+         .sha256 = SHA_B,
+         .has_profile = true,
+         .samples = 321,
+         .sample_types = types,
+         .n_sample_types = 2,
+         .profile_duration_ns = INT64_C(30000000000),
+         .verdicts = verdicts,
+         .n_verdicts = 2},
+        {.host = "file-03",
+         .service = "gitaly",
+         .kind = "trace",
+         .file = "file-03/gitaly/trace.out",
+         .sha256 = SHA_A},
+        {.host = "file-03",
+         .service = "gitaly",
+         .kind = "wrong",
+         .status = MANIFEST_FAILED,
+         .error = "HTTP 404",
+         .server_words = "\x1b[31m<b>`Unknown`</b>\xff @all | #1 [x](javascript:y)\n/close"},
+        {.host = "file-03",
+         .service = "gitaly",
+         .kind = "heap",
+         .status = MANIFEST_DAMAGED,
+         .error = "unexpected end of gzip",
+         .file = "file-03/gitaly/heap.pb.gz.damaged",
+         .bytes = 5,
+         .sha256 = SHA_A},
+        {.host = "file-03", .service = "sidecar", .kind = "heap", .status = MANIFEST_INTERRUPTED},
+        {.kind = "file", .file = "local/cpu.prof", .bytes = 7, .sha256 = SHA_A},
+    };
+    struct err err = ERR_INIT;
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+        must(manifest_add_item(m, &items[i], &err), &err);
+}
+
+static struct manifest *full_manifest(void)
+{
+    struct manifest *m = new_manifest();
+    struct err err = ERR_INIT;
+    add_hosts(m);
+    add_services(m);
+    add_items(m);
+    must(manifest_finish(m, WHEN + 60000, true, false, &err), &err);
+    return m;
+}
+
+static void refuse_item(struct manifest *m, const struct manifest_item *item, const char *msg)
+{
+    struct err err = ERR_INIT;
+    assert_int_equal(manifest_add_item(m, item, &err), -1);
+    assert_string_equal(err.msg, msg);
+}
+
+static void same_as_golden(const char *name, const char *got)
+{
+    char *path = file_join(GOLDEN, name);
+    struct buf want = scratch_read(path);
+    assert_string_equal(got, buf_str(&want));
+    buf_release(&want);
+    free(path);
+}
+
+static struct buf saved(const struct manifest *m, const char *dir)
+{
+    struct workdir *w = NULL;
+    struct err err = ERR_INIT;
+    must(workdir_new(dir, "x", WHEN, &w, &err), &err);
+    must(manifest_save(m, w, &err), &err);
+    must(manifest_save(m, w, &err), &err);
+    char *path = file_join(workdir_path(w), "manifest.json");
+    struct buf text = scratch_read(path);
+    assert_int_equal(scratch_mode(path), 0600);
+    assert_int_equal(scratch_count(workdir_path(w)), 1);
+    free(path);
+    workdir_free(w);
+    return text;
+}
+
+static void the_whole_manifest(void **state)
+{
+    struct manifest *m = full_manifest();
+    struct buf text = saved(m, *state);
+    same_as_golden("manifest.json", buf_str(&text));
+    buf_release(&text);
+    manifest_free(m);
+}
+
+static void the_smallest_manifest(void **state)
+{
+    static const struct manifest_info bare = {.name = "x"};
+    struct manifest *m = NULL;
+    assert_int_equal(manifest_new(&bare, &m, NULL), 0);
+    struct buf text = saved(m, *state);
+    same_as_golden("manifest-smallest.json", buf_str(&text));
+    buf_release(&text);
+    manifest_free(m);
+}
+
+static void the_readme(void **state)
+{
+    (void)state;
+    struct manifest *m = full_manifest();
+    json_t *root = manifest_json(m);
+    struct buf text = BUF_INIT(1 << 20);
+    readme_write(root, &text);
+    assert_int_equal(buf_check(&text, "README.md", NULL), 0);
+    same_as_golden("README.md", buf_str(&text));
+    buf_release(&text);
+    json_decref(root);
+    manifest_free(m);
+}
+
+static void hostile_strings_never_fail(void **state)
+{
+    char all[256], longer[10000];
+    for (size_t i = 0; i < sizeof all; i++)
+        all[i] = (char)(i == 255 ? 0 : i + 1);
+    memset(longer, '\xe4', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    struct manifest *m = new_manifest();
+    struct err err = ERR_INIT;
+    struct manifest_host host = {.name = all, .address = longer, .error = "\xed\xa0\x80"};
+    struct manifest_service service = {.host = all, .name = longer, .url = "\xf4\x90\x80\x80"};
+    struct manifest_item item = {
+        .host = all, .service = longer, .kind = "\xff", .server_words = all, .bytes = UINT64_MAX};
+    must(manifest_add_host(m, &host, &err), &err);
+    must(manifest_add_service(m, &service, &err), &err);
+    must(manifest_add_item(m, &item, &err), &err);
+    struct buf text = saved(m, *state);
+    json_t *root = NULL;
+    must(items_parse(buf_str(&text), text.len, &root, &err), &err);
+    json_t *read = json_array_get(json_object_get(root, "hosts"), 0);
+    size_t n = json_string_length(json_object_get(read, "address"));
+    assert_in_range(n, 4000, 4096);
+    assert_string_equal(json_string_value(json_object_get(read, "error")), "???");
+    json_decref(root);
+    buf_release(&text);
+    manifest_free(m);
+}
+
+static void records_must_fit_together(void **state)
+{
+    (void)state;
+    struct manifest *m = full_manifest();
+    struct err err = ERR_INIT;
+    struct manifest_host host = {.name = "file-03"};
+    assert_int_equal(manifest_add_host(m, &host, &err), -1);
+    assert_string_equal(err.msg, "the manifest has the host file-03 already");
+    struct manifest_service service = {.host = "nobody", .name = "gitaly"};
+    assert_int_equal(manifest_add_service(m, &service, &err), -1);
+    assert_string_equal(err.msg, "the manifest has no host nobody");
+    service.host = "file-03";
+    assert_int_equal(manifest_add_service(m, &service, &err), -1);
+    assert_string_equal(err.msg, "the manifest has the service gitaly of file-03 already");
+    assert_int_equal(manifest_finish(m, WHEN, false, true, &err), -1);
+    assert_string_equal(err.msg, "the manifest is finished already");
+
+    struct manifest_item item = {.host = "file-04", .service = "gitaly", .kind = "heap"};
+    refuse_item(m, &item, "the manifest has no service gitaly of file-04");
+    item.service = NULL;
+    refuse_item(m, &item, "the manifest has no service (none) of file-04");
+    item = (struct manifest_item){.kind = "heap", .file = "local/cpu.prof", .sha256 = SHA_A};
+    refuse_item(m, &item, "the manifest has the file local/cpu.prof already");
+    item.file = "../x";
+    refuse_item(m, &item, "manifest.json: the path \"../x\" is not safe: it has a component \"..\"");
+    item.file = "manifest.json";
+    refuse_item(m, &item, "manifest.json is malformed: it describes manifest.json");
+    item.file = "x";
+    item.sha256 = NULL;
+    refuse_item(m, &item, "manifest.json is malformed: size or SHA-256 of x is missing");
+    manifest_free(m);
+}
+
+static void paths(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"a", "a/b", ".a", "a b/c", "...", "-", "a.", "a:b"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_int_equal(path_check(good[i], NULL), 0);
+    static const char *const bad[][2] = {
+        {"", "an empty component"},
+        {"/a", "a slash at its beginning"},
+        {"a/", "an empty component"},
+        {"a//b", "an empty component"},
+        {".", "a component \".\""},
+        {"a/./b", "a component \".\""},
+        {"..", "a component \"..\""},
+        {"a/..", "a component \"..\""},
+        {"a\\b", "a character that is not printable ASCII, or a backslash"},
+        {"a\nb", "a character that is not printable ASCII, or a backslash"},
+        {"a\x7f", "a character that is not printable ASCII, or a backslash"},
+        {"\xc3\xa4", "a character that is not printable ASCII, or a backslash"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct err err = ERR_INIT;
+        assert_int_equal(path_check(bad[i][0], &err), -1);
+        const char *why = strstr(err.msg, "is not safe: it has ");
+        assert_non_null(why);
+        assert_string_equal(why + strlen("is not safe: it has "), bad[i][1]);
+    }
+    char text[1200];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = i % 200 == 199 ? '/' : 'x';
+    text[1024] = '\0';
+    assert_int_equal(path_check(text, NULL), 0);
+    text[1024] = 'x';
+    text[1025] = '\0';
+    assert_int_equal(path_check(text, NULL), -1);
+    memset(text, 'x', 256);
+    text[256] = '\0';
+    assert_int_equal(path_check(text, NULL), -1);
+    assert_int_equal(path_check(text + 1, NULL), 0);
+    for (size_t i = 0; i < 64; i++)
+        text[i] = i % 2 ? '/' : 'x';
+    text[63] = '\0';
+    assert_int_equal(path_check(text, NULL), 0);
+    memcpy(text + 63, "/x", 3);
+    assert_int_equal(path_check(text, NULL), -1);
+}
+
+static int count_file(void *ctx, const struct items_file *file, struct err *err)
+{
+    (void)err;
+    assert_int_equal(path_check(file->path, NULL), 0);
+    assert_int_equal(strlen(file->sha256), 64);
+    ++*(size_t *)ctx;
+    return 0;
+}
+
+/* Everything a foreign manifest goes through. */
+static int digest(const char *p, size_t n, size_t *ret_files, struct err *err)
+{
+    json_t *root = NULL;
+    *ret_files = 0;
+    if (items_parse(p, n, &root, err) < 0)
+        return -1;
+    struct buf text = BUF_INIT(1 << 20);
+    readme_write(root, &text);
+    buf_release(&text);
+    int rc = items_each_file(root, count_file, ret_files, err);
+    json_decref(root);
+    return rc;
+}
+
+#define HEAD "{\"format\": \"profgrab-bundle\", \"version\": 1, "
+#define ITEM(fields) HEAD "\"files\": [{" fields "}]}"
+
+static void foreign_manifests(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *msg; /* NULL: fine */
+        size_t files;
+    } cases[] = {
+        {HEAD "\"hosts\": []}", NULL, 0},
+        {HEAD "\"hosts\": [1, {}, {\"services\": 2}, {\"services\": [{\"items\": [null, \"x\"]}]}]}", NULL,
+         0},
+        {ITEM("\"file\": \"a\", \"bytes\": 1, \"sha256\": \"" SHA_A "\""), NULL, 1},
+        {ITEM("\"status\": \"failed\""), NULL, 0},
+        {"", "manifest.json is malformed: line 1: '[' or '{' expected near end of file", 0},
+        {"[]", "manifest.json is not a profgrab bundle's", 0},
+        {"{\"format\": \"x\"}", "manifest.json is not a profgrab bundle's", 0},
+        {"{\"format\": \"profgrab-bundle\", \"version\": 2}",
+         "manifest.json is of a version this program does not know: it knows version 1", 0},
+        {HEAD "\"hosts\": {}}", "manifest.json is malformed: \"hosts\" or \"files\" is not a list", 0},
+        {HEAD "\"version\": 1}",
+         "manifest.json is malformed: line 1: duplicate object key near '\"version\"'", 0},
+        {ITEM("\"file\": 7"), "manifest.json is malformed: \"file\" is not a string", 0},
+        {ITEM("\"file\": \"/etc/passwd\""),
+         "manifest.json: the path \"/etc/passwd\" is not safe: it has a slash at its beginning", 0},
+        {ITEM("\"file\": \"README.md\""), "manifest.json is malformed: it describes README.md", 0},
+        {ITEM("\"file\": \"a\", \"bytes\": -1, \"sha256\": \"" SHA_A "\""),
+         "manifest.json is malformed: size or SHA-256 of a is missing", 0},
+        {ITEM("\"file\": \"a\", \"bytes\": 1.5, \"sha256\": \"" SHA_A "\""),
+         "manifest.json is malformed: size or SHA-256 of a is missing", 0},
+        {ITEM("\"file\": \"a\", \"bytes\": 1, \"sha256\": \"A\""),
+         "manifest.json is malformed: size or SHA-256 of a is missing", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct err err = ERR_INIT;
+        size_t files = 0;
+        int rc = digest(cases[i].text, strlen(cases[i].text), &files, &err);
+        assert_string_equal(err.msg, cases[i].msg ? cases[i].msg : "");
+        assert_int_equal(rc, cases[i].msg ? -1 : 0);
+        assert_int_equal(files, cases[i].files);
+    }
+}
+
+static void too_many_values(void **state)
+{
+    (void)state;
+    size_t n = ITEMS_MAX_VALUES + 10;
+    char *text = malloc(n);
+    assert_non_null(text);
+    memset(text, '[', n);
+    struct err err = ERR_INIT;
+    json_t *root = NULL;
+    assert_int_equal(items_parse(text, n, &root, &err), -1);
+    assert_string_equal(err.msg, "manifest.json has more than 2000000 values");
+    /* Deep, but few: the parser's own limit. */
+    assert_int_equal(items_parse(text, 100000, &root, &err), -1);
+    /* In a string they are not values. */
+    text[0] = '"';
+    assert_int_equal(items_parse(text, n, &root, &err), -1);
+    assert_string_equal(err.msg, "manifest.json is malformed: line 1: premature end of input");
+    free(text);
+}
+
+static void cut_and_flipped_everywhere(void **state)
+{
+    (void)state;
+    struct buf text = scratch_read(GOLDEN "manifest.json");
+    size_t files = 0;
+    assert_int_equal(digest(text.data, text.len, &files, NULL), 0);
+    assert_int_equal(files, 4);
+    for (size_t i = 0; i + 2 < text.len; i++) {
+        /* A copy of its own size, so that the sanitizer sees a byte too far. */
+        char *cut = malloc(i ? i : 1);
+        assert_non_null(cut);
+        memcpy(cut, text.data, i);
+        assert_int_equal(digest(cut, i, &files, NULL), -1);
+        free(cut);
+    }
+    for (size_t i = 0; i < text.len; i++) {
+        static const char masks[] = {1, 4, 32, '\x80', '\xff'};
+        for (size_t k = 0; k < sizeof masks; k++) {
+            text.data[i] ^= masks[k];
+            digest(text.data, text.len, &files, NULL);
+            text.data[i] ^= masks[k];
+        }
+    }
+    buf_release(&text);
+}
+
+#define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(the_whole_manifest),
+        SCRATCH(the_smallest_manifest),
+        cmocka_unit_test(the_readme),
+        SCRATCH(hostile_strings_never_fail),
+        cmocka_unit_test(records_must_fit_together),
+        cmocka_unit_test(paths),
+        cmocka_unit_test(foreign_manifests),
+        cmocka_unit_test(too_many_values),
+        cmocka_unit_test(cut_and_flipped_everywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

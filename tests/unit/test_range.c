@@ -1,0 +1,128 @@
+/* Ranges in names. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inventory/range.h"
+
+static void expands(const char *text, const char *expected)
+{
+    struct strlist names = {0};
+    struct err err = ERR_INIT;
+    struct buf joined = BUF_INIT(65536);
+    if (range_expand(text, 1000, &names, &err) < 0)
+        fail_msg("%s: %s", text, err.msg);
+    for (size_t i = 0; i < names.n; i++)
+        buf_addf(&joined, "%s%s", i ? " " : "", names.items[i]);
+    assert_string_equal(buf_str(&joined), expected);
+    buf_release(&joined);
+    strlist_release(&names);
+}
+
+static void refuses(const char *text, const char *message)
+{
+    struct strlist names = {0};
+    struct err err = ERR_INIT;
+    assert_int_equal(range_expand(text, 1000, &names, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_string_equal(err.msg, message);
+    assert_int_equal(names.n, 0);
+    assert_null(names.items);
+}
+
+static void good_ones(void **state)
+{
+    (void)state;
+    expands("file-03", "file-03");
+    expands("file-[8-11]", "file-8 file-9 file-10 file-11");
+    expands("file-[08-11]", "file-08 file-09 file-10 file-11");
+    expands("file-[008-010].x", "file-008.x file-009.x file-010.x");
+    expands("[1,3,5-7]", "1 3 5 6 7");
+    expands("a[0-1]b[01-02]", "a0b01 a0b02 a1b01 a1b02");
+    expands("file-[0-1]*", "file-0* file-1*");
+    expands("a[5]", "a5");
+    expands("a[0]", "a0");
+    expands("a[1-2][1-2]", "a11 a12 a21 a22");
+    expands("", "");
+}
+
+static void addresses_stay(void **state)
+{
+    (void)state;
+    expands("[::1]", "[::1]");
+    expands("ssh://ops@[fe80::1]:22", "ssh://ops@[fe80::1]:22");
+    expands("ops@web-[1-2]", "ops@web-1 ops@web-2");
+    expands("ssh://web-[1-2]:22", "ssh://web-1:22 ssh://web-2:22");
+}
+
+static void bad_ones(void **state)
+{
+    (void)state;
+    refuses("a[1", "bad range in \"a[1\": \"]\" is missing");
+    refuses("a1]", "bad range in \"a1]\": \"]\" without \"[\"");
+    refuses("a[]", "bad range in \"a[]\": brackets hold numbers of at most 9 digits, such as [04-40] or "
+                   "[1,3,5-7]");
+    refuses("a[x]", "bad range in \"a[x]\": brackets hold numbers of at most 9 digits, such as [04-40] or "
+                    "[1,3,5-7]");
+    refuses("a[1,]", "bad range in \"a[1,]\": brackets hold numbers of at most 9 digits, such as [04-40] or "
+                     "[1,3,5-7]");
+    refuses("a[1234567890]",
+            "bad range in \"a[1234567890]\": brackets hold numbers of at most 9 digits, such "
+            "as [04-40] or [1,3,5-7]");
+    refuses("a[1-]", "bad range in \"a[1-]\": a number is missing behind \"-\"");
+    refuses("a[1-2-3]", "bad range in \"a[1-2-3]\": numbers are separated by \",\" or \"-\"");
+    refuses("a[6-4]", "bad range in \"a[6-4]\": it counts down");
+    refuses("a[04-140]", "bad range in \"a[04-140]\": with leading zeros both ends need the same number of "
+                         "digits");
+    refuses("a[1-02]",
+            "bad range in \"a[1-02]\": with leading zeros both ends need the same number of digits");
+    refuses("[1][1][1][1][1][1][1][1][1]",
+            "bad range in \"[1][1][1][1][1][1][1][1][1]\": more than 8 ranges");
+    refuses("a[1-1001]", "\"a[1-1001]\" stands for more than 1000 names");
+    refuses("[0-99][0-99]", "\"[0-99][0-99]\" stands for more than 1000 names");
+    refuses("\033[1", "bad range in \"?[1\": \"]\" is missing");
+}
+
+static void long_name(void **state)
+{
+    (void)state;
+    char text[1026];
+    memset(text, 'a', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    refuses(text, "a name is longer than 1024 bytes");
+}
+
+/* Whatever is cut or flipped, it must neither crash nor yield more than was allowed. */
+static void cut_and_flipped(void **state)
+{
+    (void)state;
+    const char whole[] = "rack[01-03,7]-node[1-4]";
+    for (size_t cut = 0; cut < sizeof whole; cut++)
+        for (int bit = -1; bit < 8; bit++) {
+            char text[sizeof whole];
+            memcpy(text, whole, sizeof whole);
+            if (bit < 0)
+                text[cut] = '\0';
+            else if (cut + 1 < sizeof whole)
+                text[cut] = (char)(text[cut] ^ (1 << bit));
+            struct strlist names = {0};
+            if (range_expand(text, 100, &names, NULL) == 0)
+                assert_in_range(names.n, 1, 100);
+            strlist_release(&names);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_ones), cmocka_unit_test(addresses_stay),  cmocka_unit_test(bad_ones),
+        cmocka_unit_test(long_name), cmocka_unit_test(cut_and_flipped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

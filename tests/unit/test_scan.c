@@ -1,0 +1,827 @@
+/*
+ * The profile scanner against protobuf-c: whatever it accepts protobuf-c unpacks, and its summary is what the
+ * unpacked profile says, however the profile is spelled and in whatever pieces it arrives.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "proto/profile.pb-c.h"
+#include "proto/proto.h"
+
+#include "base/banned.h"
+
+typedef Perftools__Profiles__Profile pb_profile;
+typedef Perftools__Profiles__Sample pb_sample;
+typedef Perftools__Profiles__ValueType pb_value_type;
+typedef Perftools__Profiles__Label pb_label;
+typedef Perftools__Profiles__Mapping pb_mapping;
+typedef Perftools__Profiles__Location pb_location;
+typedef Perftools__Profiles__Line pb_line;
+typedef Perftools__Profiles__Function pb_function;
+
+/* ---- random profiles ----------------------------------------------------------------------------------- */
+
+/* Where a random profile's messages live and die together. */
+struct arena {
+    char *data;
+    size_t len, cap;
+    uint64_t seed;
+};
+
+static void arena_init(struct arena *a, uint64_t seed)
+{
+    *a = (struct arena){.cap = 8 << 20, .seed = seed * 2654435761u + 1};
+    a->data = calloc(1, a->cap);
+    assert_non_null(a->data);
+}
+
+static void *take(struct arena *a, size_t n)
+{
+    assert_true(n <= a->cap - a->len - 16);
+    void *p = a->data + a->len;
+    a->len += (n + 15) / 16 * 16;
+    return p;
+}
+
+static uint64_t rnd(struct arena *a)
+{
+    a->seed ^= a->seed << 13;
+    a->seed ^= a->seed >> 7;
+    a->seed ^= a->seed << 17;
+    return a->seed;
+}
+
+static size_t below(struct arena *a, size_t n)
+{
+    return (size_t)(rnd(a) >> 11) % n;
+}
+
+/* Of any magnitude, so that varints of all lengths come up. */
+static uint64_t any_number(struct arena *a)
+{
+    uint64_t n = rnd(a);
+    return n >> below(a, 64);
+}
+
+static char *any_string(struct arena *a)
+{
+    static const char *const pieces[] = {"runtime.", "main", "é", "\x1b[31m",
+                                         " ",        "\xff", "/", "0123456789abcdef"};
+    size_t n = below(a, 14);
+    char *s = take(a, 256);
+    size_t len = 0;
+    for (size_t i = 0; i < n; i++)
+        len += (size_t)snprintf(s + len, 256 - len, "%s", pieces[below(a, 8)]);
+    return s;
+}
+
+/* An array of n new messages, in the shape protobuf-c wants. */
+static void *many(struct arena *a, size_t n, size_t size, void (*init)(void *))
+{
+    void **items = take(a, n * sizeof *items);
+    for (size_t i = 0; i < n; i++) {
+        items[i] = take(a, size);
+        init(items[i]);
+    }
+    return items;
+}
+#define MANY(arena, n, name) many(arena, n, sizeof(pb_##name), init_##name)
+#define INIT(name, init)                                                                                     \
+    static void init_##name(void *p)                                                                         \
+    {                                                                                                        \
+        init(p);                                                                                             \
+    }
+INIT(profile, perftools__profiles__profile__init)
+INIT(sample, perftools__profiles__sample__init)
+INIT(value_type, perftools__profiles__value_type__init)
+INIT(label, perftools__profiles__label__init)
+INIT(mapping, perftools__profiles__mapping__init)
+INIT(location, perftools__profiles__location__init)
+INIT(line, perftools__profiles__line__init)
+INIT(function, perftools__profiles__function__init)
+
+static int64_t any_index(struct arena *a, const pb_profile *p)
+{
+    return (int64_t)below(a, p->n_string_table);
+}
+
+static void fill_samples(struct arena *a, pb_profile *p)
+{
+    for (size_t i = 0; i < p->n_sample; i++) {
+        pb_sample *s = p->sample[i];
+        s->n_location_id = below(a, 40);
+        s->location_id = take(a, s->n_location_id * sizeof *s->location_id);
+        for (size_t k = 0; k < s->n_location_id; k++)
+            s->location_id[k] = any_number(a);
+        s->n_value = p->n_sample_type;
+        s->value = take(a, s->n_value * sizeof *s->value);
+        for (size_t k = 0; k < s->n_value; k++)
+            s->value[k] = (int64_t)any_number(a);
+        s->n_label = below(a, 3);
+        s->label = MANY(a, s->n_label, label);
+        for (size_t k = 0; k < s->n_label; k++) {
+            s->label[k]->key = any_index(a, p);
+            s->label[k]->str = any_index(a, p);
+            s->label[k]->num = (int64_t)any_number(a);
+        }
+    }
+}
+
+static void fill_locations(struct arena *a, pb_profile *p)
+{
+    for (size_t i = 0; i < p->n_location; i++) {
+        pb_location *l = p->location[i];
+        l->id = i + 1;
+        l->address = any_number(a);
+        l->is_folded = (int)below(a, 2);
+        l->n_line = below(a, 4);
+        l->line = MANY(a, l->n_line, line);
+        for (size_t k = 0; k < l->n_line; k++) {
+            l->line[k]->function_id = any_number(a);
+            l->line[k]->line = (int64_t)any_number(a);
+        }
+    }
+    for (size_t i = 0; i < p->n_function; i++) {
+        p->function[i]->id = i + 1;
+        p->function[i]->name = any_index(a, p);
+        p->function[i]->filename = any_index(a, p);
+    }
+    for (size_t i = 0; i < p->n_mapping; i++) {
+        p->mapping[i]->id = i + 1;
+        p->mapping[i]->memory_limit = any_number(a);
+        p->mapping[i]->has_functions = 1;
+        p->mapping[i]->build_id = any_index(a, p);
+    }
+}
+
+static pb_profile *any_profile(struct arena *a, size_t size)
+{
+    pb_profile *p = take(a, sizeof *p);
+    init_profile(p);
+    p->n_string_table = 1 + below(a, 2 * size);
+    p->string_table = take(a, p->n_string_table * sizeof *p->string_table);
+    p->string_table[0] = take(a, 1);
+    for (size_t i = 1; i < p->n_string_table; i++)
+        p->string_table[i] = any_string(a);
+    p->n_sample_type = below(a, 8) ? 1 + below(a, 4) : 1 + below(a, PROFILE_MAX_SAMPLE_TYPES);
+    p->sample_type = MANY(a, p->n_sample_type, value_type);
+    for (size_t i = 0; i < p->n_sample_type; i++) {
+        p->sample_type[i]->type = any_index(a, p);
+        p->sample_type[i]->unit = any_index(a, p);
+    }
+    p->period_type = *(pb_value_type **)MANY(a, 1, value_type);
+    p->period_type->unit = any_index(a, p);
+    p->n_sample = below(a, size);
+    p->sample = MANY(a, p->n_sample, sample);
+    p->n_location = below(a, size);
+    p->location = MANY(a, p->n_location, location);
+    p->n_function = below(a, size);
+    p->function = MANY(a, p->n_function, function);
+    p->n_mapping = below(a, 4);
+    p->mapping = MANY(a, p->n_mapping, mapping);
+    fill_samples(a, p);
+    fill_locations(a, p);
+    p->time_nanos = (int64_t)any_number(a);
+    p->duration_nanos = (int64_t)any_number(a);
+    p->period = (int64_t)any_number(a);
+    p->n_comment = below(a, 3);
+    p->comment = take(a, p->n_comment * sizeof *p->comment);
+    for (size_t i = 0; i < p->n_comment; i++)
+        p->comment[i] = any_index(a, p);
+    p->default_sample_type = any_index(a, p);
+    p->doc_url = any_index(a, p);
+    return p;
+}
+
+/* ---- a second encoder, for the spellings protobuf-c does not write ---------------------------------------
+ */
+
+static void put_varint(struct buf *b, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7)
+        buf_addc(b, (char)(v | 0x80));
+    buf_addc(b, (char)v);
+}
+
+static void put_number(struct buf *b, unsigned field, uint64_t v)
+{
+    put_varint(b, field << 3);
+    put_varint(b, v);
+}
+
+static void put_bytes(struct buf *b, unsigned field, const void *p, size_t n)
+{
+    put_varint(b, field << 3 | 2);
+    put_varint(b, n);
+    buf_add(b, p, n);
+}
+
+static void put_message(struct buf *b, unsigned field, const void *message)
+{
+    size_t n = protobuf_c_message_get_packed_size(message);
+    uint8_t *p = malloc(n + 1);
+    assert_non_null(p);
+    protobuf_c_message_pack(message, p);
+    put_bytes(b, field, p, n);
+    free(p);
+}
+
+static void pack(struct buf *b, const pb_profile *p)
+{
+    size_t n = perftools__profiles__profile__get_packed_size(p);
+    uint8_t *bytes = malloc(n + 1);
+    assert_non_null(bytes);
+    perftools__profiles__profile__pack(p, bytes);
+    buf_add(b, bytes, n);
+    free(bytes);
+    assert_int_equal(buf_check(b, "the test's profile", NULL), 0);
+}
+
+enum { UNPACKED = 1, STRINGS_FIRST = 2, TYPES_LAST = 4, STRANGERS = 8, SPELLINGS = 16 };
+
+/* Fields of no profile, of every wire type. */
+static void put_strangers(struct buf *b)
+{
+    put_number(b, 16, UINT64_MAX);
+    put_bytes(b, 2047, "\x0a\xff\xff", 3);
+    put_bytes(b, 17, "", 0);
+    buf_add(b, "\x91\x01\xff\xff\xff\xff\xff\xff\xff\xff", 10); /* 18, eight bytes */
+    buf_add(b, "\x9d\x01\xff\xff\xff\xff", 6);                  /* 19, four bytes */
+}
+
+static void put_sample(struct buf *b, const pb_sample *s, unsigned spelling)
+{
+    struct buf sample = BUF_INIT(1 << 20);
+    for (size_t i = 0; i < s->n_label; i++)
+        put_message(&sample, 3, s->label[i]);
+    for (size_t i = 0; i < s->n_value; i++) {
+        struct buf value = BUF_INIT(16);
+        put_varint(&value, (uint64_t)s->value[i]);
+        if (spelling & UNPACKED && i % 2 == 0)
+            put_number(&sample, 2, (uint64_t)s->value[i]);
+        else
+            put_bytes(&sample, 2, buf_str(&value), value.len);
+        buf_release(&value);
+    }
+    if (spelling & STRANGERS)
+        put_strangers(&sample);
+    for (size_t i = 0; i < s->n_location_id; i++)
+        put_number(&sample, 1, s->location_id[i]);
+    put_bytes(b, 2, buf_str(&sample), sample.len);
+    buf_release(&sample);
+}
+
+static void put_strings(struct buf *b, const pb_profile *p)
+{
+    for (size_t i = 0; i < p->n_string_table; i++)
+        put_bytes(b, 6, p->string_table[i], strlen(p->string_table[i]));
+}
+
+static void put_types(struct buf *b, const pb_profile *p)
+{
+    for (size_t i = 0; i < p->n_sample_type; i++)
+        put_message(b, 1, p->sample_type[i]);
+}
+
+static void spell(struct buf *b, const pb_profile *p, unsigned spelling)
+{
+    if (spelling & STRINGS_FIRST)
+        put_strings(b, p);
+    if (!(spelling & TYPES_LAST))
+        put_types(b, p);
+    put_number(b, 9, (uint64_t)p->time_nanos + 1); /* the last one counts */
+    put_number(b, 9, (uint64_t)p->time_nanos);
+    put_number(b, 10, (uint64_t)p->duration_nanos);
+    for (size_t i = 0; i < p->n_sample; i++)
+        put_sample(b, p->sample[i], spelling);
+    if (spelling & STRANGERS)
+        put_strangers(b);
+    for (size_t i = 0; i < p->n_mapping; i++)
+        put_message(b, 3, p->mapping[i]);
+    for (size_t i = 0; i < p->n_location; i++)
+        put_message(b, 4, p->location[i]);
+    for (size_t i = 0; i < p->n_function; i++)
+        put_message(b, 5, p->function[i]);
+    for (size_t i = 0; i < p->n_comment; i++)
+        put_number(b, 13, (uint64_t)p->comment[i]);
+    put_number(b, 12, (uint64_t)p->period);
+    if (!(spelling & STRINGS_FIRST))
+        put_strings(b, p);
+    if (spelling & TYPES_LAST)
+        put_types(b, p);
+}
+
+/* ---- what is expected ---------------------------------------------------------------------------------- */
+
+/* Feeds in pieces of 1 to `most` bytes and finishes. */
+static int scan(const void *p, size_t n, size_t most, struct profile_summary *ret, struct err *err)
+{
+    static uint64_t const seed = 88172645463325252u;
+    struct arena dice = {.seed = seed + n};
+    const char *bytes = p;
+    int rc = 0;
+    struct profile_scan *s = profile_scan_new(err);
+    assert_non_null(s);
+    for (size_t i = 0; i < n && !rc;) {
+        size_t piece = most == 1 ? 1 : 1 + below(&dice, most);
+        if (piece > n - i || most == SIZE_MAX)
+            piece = n - i;
+        /* A copy of its own, so that reading outside the piece is noticed. */
+        char *copy = malloc(piece);
+        assert_non_null(copy);
+        memcpy(copy, bytes + i, piece);
+        rc = profile_scan_feed(s, copy, piece, err);
+        free(copy);
+        i += piece;
+    }
+    if (!rc)
+        rc = profile_scan_finish(s, ret, err);
+    profile_scan_free(s);
+    return rc;
+}
+
+static int64_t saturated(int64_t a, int64_t b)
+{
+    if (b > 0 && a > INT64_MAX - b)
+        return INT64_MAX;
+    if (b < 0 && a < INT64_MIN - b)
+        return INT64_MIN;
+    return a + b;
+}
+
+static void expect_name(const pb_profile *p, int64_t index, const char *name, size_t cap)
+{
+    char want[128];
+    assert_in_range(index, 0, p->n_string_table - 1);
+    text_printable(want, cap, p->string_table[index], strnlen(p->string_table[index], 127));
+    assert_string_equal(name, want);
+}
+
+static void expect_names(const pb_profile *p, const struct profile_summary *sum)
+{
+    for (size_t i = 0; i < p->n_sample_type; i++) {
+        expect_name(p, p->sample_type[i]->type, sum->types[i].type, sizeof sum->types[i].type);
+        expect_name(p, p->sample_type[i]->unit, sum->types[i].unit, sizeof sum->types[i].unit);
+    }
+    if (p->n_mapping)
+        expect_name(p, p->mapping[0]->build_id, sum->build_id, sizeof sum->build_id);
+    else
+        assert_string_equal(sum->build_id, "");
+}
+
+static void expect_numbers(const pb_profile *p, const struct profile_summary *sum)
+{
+    assert_int_equal(sum->samples, p->n_sample);
+    assert_int_equal(sum->locations, p->n_location);
+    assert_int_equal(sum->functions, p->n_function);
+    assert_int_equal(sum->mappings, p->n_mapping);
+    assert_int_equal(sum->time_ns, p->time_nanos);
+    assert_int_equal(sum->duration_ns, p->duration_nanos);
+    assert_int_equal(sum->period, p->period);
+    assert_int_equal(sum->n_types, p->n_sample_type);
+    for (size_t i = 0; i < p->n_sample_type; i++) {
+        int64_t total = 0;
+        for (size_t k = 0; k < p->n_sample; k++) {
+            assert_int_equal(p->sample[k]->n_value, p->n_sample_type);
+            total = saturated(total, p->sample[k]->value[i]);
+        }
+        assert_int_equal(sum->types[i].total, total);
+    }
+}
+
+/* If the scanner accepts these bytes, protobuf-c must, and say the same. */
+static bool expect_agreement(const void *bytes, size_t n, size_t most)
+{
+    struct profile_summary sum = {0};
+    struct err err = ERR_INIT;
+    if (scan(bytes, n, most, &sum, &err)) {
+        assert_int_equal(err.kind, ERR_FAILED);
+        assert_true(err.msg[0]);
+        assert_int_equal(sum.n_types, 0); /* untouched */
+        return false;
+    }
+    pb_profile *p = perftools__profiles__profile__unpack(NULL, n, bytes);
+    assert_non_null(p);
+    expect_numbers(p, &sum);
+    perftools__profiles__profile__free_unpacked(p, NULL);
+    return true;
+}
+
+static void expect_good(const struct buf *b)
+{
+    static const size_t most[] = {1, 3, 20, 5000, SIZE_MAX};
+    pb_profile *p = perftools__profiles__profile__unpack(NULL, b->len, (const uint8_t *)b->data);
+    assert_non_null(p);
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+        struct profile_summary sum = {0};
+        struct err err = ERR_INIT;
+        if (scan(b->data, b->len, most[i], &sum, &err))
+            fail_msg("%s", err.msg);
+        expect_numbers(p, &sum);
+        expect_names(p, &sum);
+    }
+    perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
+static void expect_bad(const struct buf *b, const char *msg)
+{
+    static const size_t most[] = {1, 3, SIZE_MAX};
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+        struct profile_summary sum = {0};
+        struct err err = ERR_INIT;
+        assert_int_equal(scan(b->data, b->len, most[i], &sum, &err), -1);
+        assert_string_equal(err.msg, msg);
+        assert_int_equal(err.kind, ERR_FAILED);
+    }
+}
+
+/* ---- tests --------------------------------------------------------------------------------------------- */
+
+static void test_random(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= 200; seed++) {
+        struct arena a;
+        struct buf b = BUF_INIT(8 << 20);
+        arena_init(&a, seed);
+        const pb_profile *p = any_profile(&a, 2 + seed % 50);
+        pack(&b, p);
+        expect_good(&b);
+        buf_clear(&b);
+        spell(&b, p, seed % SPELLINGS);
+        expect_good(&b);
+        buf_release(&b);
+        free(a.data);
+    }
+}
+
+/* One with everything in it, small enough to be broken everywhere. */
+static void small_profile(struct buf *b, unsigned spelling)
+{
+    struct arena a;
+    uint64_t seed = 1;
+    const pb_profile *p = NULL;
+    for (;; free(a.data)) {
+        arena_init(&a, seed++);
+        p = any_profile(&a, 6);
+        if (p->n_sample > 3 && p->n_location > 2 && p->n_mapping > 1 && p->n_function > 1 &&
+            p->n_comment > 1 && p->n_string_table > 6 && p->n_sample_type == 2)
+            break;
+    }
+    if (spelling)
+        spell(b, p, spelling);
+    else
+        pack(b, p);
+    free(a.data);
+}
+
+static void test_every_cut(void **state)
+{
+    (void)state;
+    for (unsigned spelling = 0; spelling < SPELLINGS; spelling++) {
+        struct buf b = BUF_INIT(1 << 20);
+        small_profile(&b, spelling);
+        expect_good(&b);
+        for (size_t n = 0; n < b.len; n++)
+            expect_agreement(b.data, n, 50);
+        buf_release(&b);
+    }
+}
+
+static void test_every_flip(void **state)
+{
+    (void)state;
+    size_t accepted = 0, refused = 0;
+    for (unsigned spelling = 0; spelling < SPELLINGS; spelling += 3) {
+        struct buf b = BUF_INIT(1 << 20);
+        small_profile(&b, spelling);
+        for (size_t bit = 0; bit < b.len * 8; bit++) {
+            b.data[bit / 8] ^= (char)(1 << bit % 8);
+            bool good = expect_agreement(b.data, b.len, bit % 2 ? 1 : 50);
+            *(good ? &accepted : &refused) += 1;
+            b.data[bit / 8] ^= (char)(1 << bit % 8);
+        }
+        buf_release(&b);
+    }
+    assert_true(accepted > 1000);
+    assert_true(refused > 1000);
+}
+
+/* Numbers where tags and lengths are expected: every byte becomes the beginning of the longest number. */
+static void test_every_overflow(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT(1 << 20);
+    small_profile(&b, STRANGERS);
+    for (size_t at = 0; at + 11 < b.len; at++) {
+        char saved[11];
+        memcpy(saved, b.data + at, sizeof saved);
+        for (size_t n = 4; n <= sizeof saved; n++) {
+            memset(b.data + at, 0xff, n);
+            expect_agreement(b.data, b.len, 50);
+            memcpy(b.data + at, saved, sizeof saved);
+        }
+    }
+    buf_release(&b);
+}
+
+/* cpu in nanoseconds, one sample of 5; ends at byte 25. */
+static void put_tiny(struct buf *b)
+{
+    buf_add(b, "\x0a\x04\x08\x01\x10\x02", 6);
+    put_bytes(b, 2, "\x0a\x02\x01\x02\x12\x01\x05", 7);
+    put_bytes(b, 6, "", 0);
+    put_bytes(b, 6, "cpu", 3);
+    put_bytes(b, 6, "ns", 2);
+}
+
+static void test_tiny(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT(4096);
+    struct profile_summary sum = {0};
+    put_tiny(&b);
+    assert_int_equal(b.len, 26);
+    assert_int_equal(scan(b.data, b.len, 1, &sum, NULL), 0);
+    assert_string_equal(sum.types[0].type, "cpu");
+    assert_string_equal(sum.types[0].unit, "ns");
+    assert_int_equal(sum.types[0].total, 5);
+    assert_int_equal(sum.samples, 1);
+    buf_release(&b);
+}
+
+static void test_bad_fields(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *msg;
+    } cases[] = {
+        {"\x0d\x01\x01\x01\x01", 5, "at byte 26: field 1 of the profile has wire type 5"},
+        {"\x4a\x01\x01", 3, "at byte 26: field 9 of the profile has wire type 2"},
+        {"\x30\x01", 2, "at byte 26: field 6 of the profile has wire type 0"},
+        {"\x12\x02\x19\x00", 4, "at byte 28: field 3 of a sample has wire type 1"},
+        {"\x83\x01", 2, "at byte 26: field 16 of the profile has wire type 3"},
+        {"\x84\x01", 2, "at byte 26: field 16 of the profile has wire type 4"},
+        {"\x86\x01", 2, "at byte 26: field 16 of the profile has wire type 6"},
+        {"\x02\x00", 2, "at byte 26: the profile has a field with a bad number"},
+        {"\x80\x80\x80\x80\x10", 5, "at byte 26: the profile has a field with a bad number"},
+        {"\x88\x80\x80\x80\x80\x00", 6, "at byte 26: the profile has a field with a bad number"},
+        {"\x48\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12,
+         "at byte 26: a number of more than 10 bytes"},
+        {"\x12\x05\x0a\x04\x01\x01\x01", 7, "at byte 28: a field of 4 bytes where a sample has 3 left"},
+        {"\x22\x04\x22\x02\x08", 5, "cut off inside a line after 31 bytes"},
+        {"\x22\x03\x22\x01\x08\x00", 6, "at byte 30: a number goes on behind the end of a line"},
+        {"\x12\x03\x12\x01\x80\x01", 6, "at byte 28: a number goes on behind the end of a sample"},
+        {"\x12\x01\x92\x01", 4, "at byte 28: a number goes on behind the end of a sample"},
+        {"\x82\x01\xff\xff\xff\xff\x07", 7, "at byte 26: a field of more than 2 GiB"},
+        {"\x82\x01\x80\x80\x80\x80\x80\x00", 8, "at byte 26: a field of more than 2 GiB"},
+        {"\x82\x01\x05qq", 5, "cut off inside the profile after 31 bytes"},
+        {"\x48", 1, "cut off inside the profile after 27 bytes"},
+        {"\x48\x80", 2, "cut off inside the profile after 28 bytes"},
+        {"\x12\x05\x12", 3, "cut off inside a sample after 29 bytes"},
+        {"\x12\x00", 2, "at byte 26: a sample has 0 values, the profile has 1 sample types"},
+        {"\x12\x04\x12\x02\x01\x01", 6, "at byte 26: a sample has 2 values, the profile has 1 sample types"},
+        {"\x12\x02\x10\x01\x12\x00\x12\x00", 8,
+         "at byte 30: a sample has 0 values, the profile has 1 sample types"},
+        {"\x0a\x00", 2, "at byte 6: a sample has 1 values, the profile has 2 sample types"},
+        {"\x70\x03", 2, "at byte 26: string 3 is wanted, the profile has 3 strings"},
+        {"\x2a\x02\x10\x64", 4, "at byte 28: string 100 is wanted, the profile has 3 strings"},
+        {"\x70\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11,
+         "at byte 26: the profile has the string index -1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf b = BUF_INIT(4096);
+        put_tiny(&b);
+        buf_add(&b, cases[i].bytes, cases[i].n);
+        expect_bad(&b, cases[i].msg);
+        buf_release(&b);
+    }
+}
+
+static void test_bad_profiles(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT(4096);
+    expect_bad(&b, "the profile has no sample types");
+    put_bytes(&b, 6, "", 0);
+    expect_bad(&b, "the profile has no sample types");
+    buf_clear(&b);
+    put_bytes(&b, 1, "", 0);
+    expect_bad(&b, "the profile has no strings");
+    put_bytes(&b, 6, "x", 1);
+    expect_bad(&b, "at byte 2: the first string is not empty");
+    buf_clear(&b);
+    for (size_t i = 0; i < PROFILE_MAX_SAMPLE_TYPES; i++)
+        put_bytes(&b, 1, "", 0);
+    put_bytes(&b, 6, "", 0);
+    expect_good(&b);
+    put_bytes(&b, 1, "", 0);
+    expect_bad(&b, "at byte 34: more than 16 sample types");
+    buf_release(&b);
+}
+
+/* After a failure every call says it again, whatever comes. */
+static void test_sticky(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT(4096);
+    struct err err = ERR_INIT;
+    struct profile_summary sum = {0};
+    put_tiny(&b);
+    struct profile_scan *s = profile_scan_new(&err);
+    assert_non_null(s);
+    assert_int_equal(profile_scan_feed(s, "\x0d", 1, NULL), -1);
+    assert_int_equal(profile_scan_feed(s, b.data, b.len, &err), -1);
+    assert_string_equal(err.msg, "at byte 0: field 1 of the profile has wire type 5");
+    err = (struct err)ERR_INIT;
+    assert_int_equal(profile_scan_finish(s, &sum, &err), -1);
+    assert_string_equal(err.msg, "at byte 0: field 1 of the profile has wire type 5");
+    profile_scan_free(s);
+    profile_scan_free(NULL);
+    buf_release(&b);
+}
+
+static void test_saturation(void **state)
+{
+    (void)state;
+    static const int64_t values[] = {INT64_MAX, 1, 7, INT64_MIN, INT64_MIN, -1};
+    static const int64_t totals[] = {INT64_MAX, INT64_MAX, INT64_MAX, -1, INT64_MIN, INT64_MIN};
+    for (size_t n = 1; n <= sizeof values / sizeof *values; n++) {
+        struct buf b = BUF_INIT(4096);
+        struct profile_summary sum = {0};
+        put_bytes(&b, 1, "", 0);
+        put_bytes(&b, 6, "", 0);
+        for (size_t i = 0; i < n; i++) {
+            struct buf sample = BUF_INIT(64);
+            put_number(&sample, 2, (uint64_t)values[i]);
+            put_bytes(&b, 2, sample.data, sample.len);
+            buf_release(&sample);
+        }
+        assert_int_equal(scan(b.data, b.len, SIZE_MAX, &sum, NULL), 0);
+        assert_int_equal(sum.types[0].total, totals[n - 1]);
+        buf_release(&b);
+    }
+}
+
+/* More strings than the scanner keeps: 2,000 of 80 bytes; sample type 1,999 in 3. */
+static void put_many_strings(struct buf *b)
+{
+    put_bytes(b, 6, "", 0);
+    for (unsigned i = 1; i < 2000; i++) {
+        char text[100];
+        int n = snprintf(text, sizeof text, "string %u %070u", i, i);
+        put_bytes(b, 6, text, i == 3 || i == 1999 ? strcspn(text + 7, " ") + 7 : (size_t)n);
+    }
+}
+
+static void expect_type(const struct buf *b, const char *type, const char *unit)
+{
+    static const size_t most[] = {1, 100, SIZE_MAX};
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+        struct profile_summary sum = {0};
+        assert_int_equal(scan(b->data, b->len, most[i], &sum, NULL), 0);
+        assert_string_equal(sum.types[0].type, type);
+        assert_string_equal(sum.types[0].unit, unit);
+    }
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const char type[] = "\x08\xcf\x0f\x10\x03"; /* 1999, 3 */
+    struct buf b = BUF_INIT(1 << 20);
+    put_bytes(&b, 1, type, 5);
+    put_many_strings(&b);
+    expect_type(&b, "string 1999", "string 3");
+    buf_clear(&b);
+    put_many_strings(&b);
+    put_bytes(&b, 1, type, 5);
+    expect_type(&b, "?", "string 3");
+    /* The index that was said first is not the one that counts, nor the string that passed for it. */
+    buf_clear(&b);
+    put_bytes(&b, 1, "\x08\xcf\x0f\x08\x03\x10\xcf\x0f\x10\xce\x0f\x10\xcf\x0f", 14);
+    put_many_strings(&b);
+    expect_type(&b, "string 3", "string 1999");
+    buf_release(&b);
+}
+
+/* Only the first mapping's build id counts, even when it has none. */
+static void test_build_id(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT(4096);
+    struct profile_summary sum = {0};
+    put_tiny(&b);
+    put_bytes(&b, 3, "\x30\x02", 2);
+    put_bytes(&b, 3, "\x30\x01", 2);
+    assert_int_equal(scan(b.data, b.len, 1, &sum, NULL), 0);
+    assert_string_equal(sum.build_id, "ns");
+    b.len -= 8;
+    put_bytes(&b, 3, "", 0);
+    put_bytes(&b, 3, "\x30\x01", 2);
+    assert_int_equal(scan(b.data, b.len, 1, &sum, NULL), 0);
+    assert_string_equal(sum.build_id, "");
+    assert_int_equal(sum.mappings, 2);
+    buf_release(&b);
+}
+
+/* ---- profiles of google/pprof, where they are at hand ----------------------------------------------------
+ */
+
+static int collect(void *ctx, const void *p, size_t n, struct err *err)
+{
+    buf_add(ctx, p, n);
+    return buf_check(ctx, "the profile", err);
+}
+
+static void expect_good_file(const char *path)
+{
+    struct buf file = BUF_INIT(64 << 20), profile = BUF_INIT(256 << 20);
+    struct err err = ERR_INIT;
+    assert_int_equal(file_read(path, &file, &err), 0);
+    struct gunzip *z = gunzip_new(collect, &profile, UINT64_MAX, &err);
+    assert_non_null(z);
+    assert_int_equal(gunzip_feed(z, file.data, file.len, &err), 0);
+    assert_int_equal(gunzip_finish(z, &err), 0);
+    gunzip_free(z);
+    expect_good(&profile);
+    buf_release(&file);
+    buf_release(&profile);
+}
+
+static void test_conformance(void **state)
+{
+    (void)state;
+    static const char folder[] = "../shared/conformance/pprof";
+    size_t n = 0;
+    DIR *dir = opendir(folder);
+    if (!dir)
+        skip();
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        if (!strstr(entry->d_name, ".pb.gz"))
+            continue;
+        char *path = file_join(folder, entry->d_name);
+        assert_non_null(path);
+        expect_good_file(path);
+        free(path);
+        n++;
+    }
+    closedir(dir);
+    assert_true(n > 0);
+}
+
+/* ---- traces -------------------------------------------------------------------------------------------- */
+
+static void test_trace_header(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *header;
+        unsigned minor;
+    } good[] = {{"go 1.5 trace\0\0\0\0", 5}, {"go 1.22 trace\0\0\0", 22}, {"go 1.126 trace\0\0", 126}};
+    static const char *const bad[] = {
+        "go 1.22 trace\0\0x", "go 1. trace\0\0\0\0\0", "go 2.22 trace\0\0\0",  "go 1.22 trac\0\0\0\0",
+        "go 1.2222 trace\0",  "<!DOCTYPE html>\n",     "go 1.22\0trace\0\0\0", "go 1.22 tracer\0\0",
+    };
+    struct err err = ERR_INIT;
+    unsigned minor = 0;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(trace_header(good[i].header, 16, &minor, &err), 0);
+        assert_int_equal(minor, good[i].minor);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(trace_header(bad[i], 16, &minor, &err), -1);
+        assert_int_equal(minor, 126);
+    }
+    trace_header(bad[5], 16, &minor, &err);
+    assert_string_equal(err.msg, "this is no execution trace: it begins with \"<!DOCTYPE html>\"");
+    for (size_t n = 0; n < 16; n++) {
+        char msg[80];
+        snprintf(msg, sizeof msg, "cut off inside the header of a trace after %zu bytes", n);
+        assert_int_equal(trace_header(good[1].header, n, &minor, &err), -1);
+        assert_string_equal(err.msg, msg);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tiny),           cmocka_unit_test(test_random),
+        cmocka_unit_test(test_every_cut),      cmocka_unit_test(test_every_flip),
+        cmocka_unit_test(test_every_overflow), cmocka_unit_test(test_bad_fields),
+        cmocka_unit_test(test_bad_profiles),   cmocka_unit_test(test_sticky),
+        cmocka_unit_test(test_saturation),     cmocka_unit_test(test_names),
+        cmocka_unit_test(test_build_id),       cmocka_unit_test(test_conformance),
+        cmocka_unit_test(test_trace_header),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

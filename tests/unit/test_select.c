@@ -1,0 +1,320 @@
+/* From what the user asked for to targets. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inventory/address.h"
+#include "inventory/inventory.h"
+
+static const char file[] = "version: 1\n"
+                           "services:\n"
+                           "  gitaly: { port: 9236 }\n"
+                           "  backend: { port: 6060 }\n"
+                           "hosts:\n"
+                           "  file-[03-05]: { services: [gitaly, backend] }\n"
+                           "  web-1: { services: [backend], address: ops@web-1.example }\n"
+                           "  bare: { services: [] }\n"
+                           "groups:\n"
+                           "  storage: ['file-*']\n"
+                           "  empty: []\n";
+
+static struct inventory *load(void)
+{
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    if (inventory_parse("inv.yaml", file, sizeof file - 1, &inv, &err) < 0)
+        fail_msg("%s", err.msg);
+    return inv;
+}
+
+/* One selection: lists separated by commas, but for ranges; NULL for none. */
+struct asked {
+    const char *hosts[3];
+    const char *groups;
+    const char *services;
+    unsigned port;
+};
+
+static int run(struct inventory *inv, const struct asked *asked, struct targets *ret, struct err *err)
+{
+    struct selection sel = {.port = asked->port};
+    for (size_t i = 0; i < 3 && asked->hosts[i]; i++)
+        assert_int_equal(strlist_add(&sel.hosts, asked->hosts[i], NULL), 0);
+    if (asked->groups)
+        assert_int_equal(strlist_split(&sel.groups, asked->groups, NULL), 0);
+    if (asked->services)
+        assert_int_equal(strlist_split(&sel.services, asked->services, NULL), 0);
+    int rc = inventory_select(inv, &sel, ret, err);
+    strlist_release(&sel.hosts);
+    strlist_release(&sel.groups);
+    strlist_release(&sel.services);
+    return rc;
+}
+
+/* Selects and compares the targets, written as host/service. */
+static void selects(struct inventory *inv, struct asked asked, const char *expected)
+{
+    struct targets t = {0};
+    struct err err = ERR_INIT;
+    struct buf joined = BUF_INIT(4096);
+    if (run(inv, &asked, &t, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (size_t i = 0; i < t.n; i++)
+        buf_addf(&joined, "%s%s/%s", i ? " " : "", t.items[i].host->name, t.items[i].service->name);
+    assert_string_equal(buf_str(&joined), expected);
+    buf_release(&joined);
+    targets_release(&t);
+}
+
+static void refuses(struct inventory *inv, struct asked asked, const char *message, const char *hint)
+{
+    struct targets t = {0};
+    struct err err = ERR_INIT;
+    assert_int_equal(run(inv, &asked, &t, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_string_equal(err.msg, message);
+    assert_string_equal(err.hint, hint);
+    assert_null(t.items);
+}
+
+/* Shorthands: what stands in `struct asked`. */
+#define HOSTS(...)                                                                                           \
+    (struct asked)                                                                                           \
+    {                                                                                                        \
+        .hosts = { __VA_ARGS__ }                                                                             \
+    }
+#define WITH_PORT(number, ...)                                                                               \
+    (struct asked)                                                                                           \
+    {                                                                                                        \
+        .hosts = {__VA_ARGS__}, .port = (number)                                                             \
+    }
+#define WITH_SERVICES(list, ...)                                                                             \
+    (struct asked)                                                                                           \
+    {                                                                                                        \
+        .hosts = {__VA_ARGS__}, .services = (list)                                                           \
+    }
+
+static void names_globs_ranges_groups(void **state)
+{
+    (void)state;
+    struct inventory *inv = load();
+    selects(inv, HOSTS("file-03"), "file-03/gitaly file-03/backend");
+    selects(inv, HOSTS("web-1", "file-03"), "web-1/backend file-03/gitaly file-03/backend");
+    selects(inv, HOSTS("web-?"), "web-1/backend");
+    selects(inv, WITH_SERVICES("gitaly", "file-[05,03]"), "file-05/gitaly file-03/gitaly");
+    selects(inv, WITH_SERVICES("gitaly", "file-0*"), "file-03/gitaly file-04/gitaly file-05/gitaly");
+    selects(inv, (struct asked){.groups = "storage", .services = "backend"},
+            "file-03/backend file-04/backend file-05/backend");
+    inventory_free(inv);
+}
+
+static void each_target_once(void **state)
+{
+    (void)state;
+    struct inventory *inv = load();
+    selects(inv,
+            (struct asked){
+                .hosts = {"file-04", "file-*", "file-04"}, .groups = "storage", .services = "gitaly,gitaly"},
+            "file-04/gitaly file-03/gitaly file-05/gitaly");
+    selects(inv, WITH_PORT(80, "a.example", "a.example"), "a.example/port-80");
+    inventory_free(inv);
+}
+
+static void services_asked_for_by_name(void **state)
+{
+    (void)state;
+    struct inventory *inv = load();
+    selects(inv, WITH_SERVICES("gitaly", "web-1"), "web-1/gitaly");
+    selects(inv, WITH_SERVICES("backend,gitaly", "bare"), "bare/backend bare/gitaly");
+    selects(inv, WITH_PORT(8080, "file-03"), "file-03/port-8080");
+    selects(inv, (struct asked){.hosts = {"web-1"}, .services = "gitaly", .port = 8080},
+            "web-1/gitaly web-1/port-8080");
+    inventory_free(inv);
+}
+
+static void a_port_makes_a_service(void **state)
+{
+    (void)state;
+    struct inventory *inv = load();
+    struct targets t = {0}, again = {0};
+    assert_int_equal(run(inv, &WITH_PORT(8080, "ops@db.example"), &t, NULL), 0);
+    assert_string_equal(t.items[0].service->name, "port-8080");
+    assert_string_equal(t.items[0].service->host, "localhost");
+    assert_string_equal(t.items[0].service->path, "/debug/pprof");
+    assert_int_equal(t.items[0].service->port, 8080);
+    assert_string_equal(t.items[0].host->name, "db.example");
+    assert_string_equal(t.items[0].host->address, "ops@db.example");
+    assert_false(t.items[0].host->direct);
+    /* Asked for again, it is the same; and it does not become a host of the file. */
+    assert_int_equal(run(inv, &WITH_PORT(8080, "ops@db.example"), &again, NULL), 0);
+    assert_ptr_equal(again.items[0].host, t.items[0].host);
+    assert_ptr_equal(again.items[0].service, t.items[0].service);
+    size_t n = 0;
+    inventory_hosts(inv, &n);
+    assert_int_equal(n, 5);
+    targets_release(&t);
+    targets_release(&again);
+    inventory_free(inv);
+}
+
+static void outside(const char *text, const char *name, const char *address)
+{
+    struct inventory *inv = load();
+    struct targets t = {0};
+    struct err err = ERR_INIT;
+    if (run(inv, &WITH_PORT(80, text), &t, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(t.n, 1);
+    assert_string_equal(t.items[0].host->name, name);
+    assert_string_equal(t.items[0].host->address, address);
+    targets_release(&t);
+    inventory_free(inv);
+}
+
+static void addresses_outside(void **state)
+{
+    (void)state;
+    outside("db.example", "db.example", "db.example");
+    outside("ops@db", "db", "ops@db");
+    outside("ops@corp@db", "db", "ops@corp@db");
+    outside("ssh://ops@db:2222", "db", "ssh://ops@db:2222");
+    outside("db:2222", "db", "ssh://db:2222");
+    outside("192.0.2.1", "192.0.2.1", "192.0.2.1");
+    outside("::1", "0--1", "::1");
+    outside("2001:db8::7", "2001-db8--7", "2001:db8::7");
+    outside("ops@[2001:db8::7]", "2001-db8--7", "ops@2001:db8::7");
+    outside("ssh://ops@[::1]:22", "0--1", "ssh://ops@[::1]:22");
+    struct inventory *inv = load();
+    selects(inv, WITH_PORT(80, "ops@db-[1-2]"), "db-1/port-80 db-2/port-80");
+    inventory_free(inv);
+}
+
+#define FORM "it must be [user@]host or ssh://[user@]host[:port]"
+
+static void bad_addresses(void **state)
+{
+    (void)state;
+    struct inventory *inv = load();
+    refuses(inv, WITH_PORT(80, "-oProxyCommand=x"), "bad address \"-oProxyCommand=x\": " FORM, "");
+    refuses(inv, WITH_PORT(80, ""), "bad address \"\": " FORM, "");
+    refuses(inv, WITH_PORT(80, "ops@"), "bad address \"ops@\": " FORM, "");
+    refuses(inv, WITH_PORT(80, "ops@-x"), "bad address \"ops@-x\": " FORM, "");
+    refuses(inv, WITH_PORT(80, "a b"), "bad address \"a b\": " FORM, "");
+    refuses(inv, WITH_PORT(80, "a/../b"), "bad address \"a/../b\": " FORM, "");
+    refuses(inv, WITH_PORT(80, "1:2:3"), "bad address \"1:2:3\": " FORM, "");
+    refuses(inv, WITH_PORT(80, "[::1]x"), "bad address \"[::1]x\": " FORM, "");
+    refuses(inv, WITH_PORT(80, "a:0"), "bad address \"a:0\": a port is a number from 1 to 65535", "");
+    refuses(inv, WITH_PORT(80, "a:65536"), "bad address \"a:65536\": a port is a number from 1 to 65535", "");
+    refuses(inv, WITH_PORT(80, "-l@a"), "bad address \"-l@a\": what stands before \"@\" is not a user's name",
+            "");
+    refuses(inv, WITH_PORT(80, "$(id)@a"),
+            "bad address \"$(id)@a\": what stands before \"@\" is not a user's name", "");
+    refuses(inv, WITH_PORT(80, "@a"), "bad address \"@a\": what stands before \"@\" is not a user's name",
+            "");
+    refuses(inv, WITH_PORT(80, "\033[2J:x]"), "bad address \"?[2J:x]\": " FORM, "");
+    inventory_free(inv);
+}
+
+#define OUTSIDE "--service NAME or --port N reaches hosts outside the inventory"
+
+static void unknown_names(void **state)
+{
+    (void)state;
+    struct inventory *inv = load();
+    refuses(inv, HOSTS("fiel-03"), "unknown host \"fiel-03\"",
+            "did you mean \"file-03\", \"file-04\" or \"file-05\"? " OUTSIDE);
+    refuses(inv, HOSTS("zzzzzzzz"), "unknown host \"zzzzzzzz\"", OUTSIDE);
+    refuses(inv, HOSTS("web-1", "nobody@x"), "unknown host \"nobody@x\"", OUTSIDE);
+    refuses(inv, HOSTS("file-[05-06]"), "unknown host \"file-06\"",
+            "did you mean \"file-03\", \"file-04\" or \"file-05\"? " OUTSIDE);
+    refuses(inv, HOSTS("db*"), "no host matches \"db*\"", "");
+    refuses(inv, WITH_PORT(80, "db*"), "no host matches \"db*\"", "");
+    refuses(inv, HOSTS("file-[5-3]"), "bad range in \"file-[5-3]\": it counts down", "");
+    refuses(inv, HOSTS("storage"), "unknown host \"storage\"", "that is a group: --group storage");
+    refuses(inv, WITH_PORT(80, "storage"), "unknown host \"storage\"", "that is a group: --group storage");
+    refuses(inv, (struct asked){.groups = "storrage"}, "unknown group \"storrage\"",
+            "did you mean \"storage\"?");
+    refuses(inv, (struct asked){.groups = "empty"}, "group \"empty\" has no hosts", "");
+    refuses(inv, WITH_SERVICES("gitly", "file-03"), "unknown service \"gitly\"", "did you mean \"gitaly\"?");
+    refuses(inv, HOSTS("\033x"), "unknown host \"?x\"", OUTSIDE);
+    refuses(inv, HOSTS("bare"), "host \"bare\" has no services",
+            "--service NAME or --port N says what to fetch there");
+    refuses(inv, (struct asked){.port = 80}, "no host is named",
+            "--host NAME or --group NAME; profgrab hosts lists them");
+    inventory_free(inv);
+}
+
+/* The name is where the profiles go. */
+static void two_of_one_name(void **state)
+{
+    (void)state;
+    struct inventory *inv = load();
+    refuses(inv, WITH_PORT(80, "a@db", "b@db"), "\"a@db\" and \"b@db\" would both be named \"db\"", "");
+    refuses(inv, WITH_PORT(80, "x@web-1", "web-1"),
+            "\"x@web-1\" and \"ops@web-1.example\" would both be named \"web-1\"", "");
+    refuses(inv, WITH_PORT(80, "x@web-1", "web-*"),
+            "\"x@web-1\" and \"ops@web-1.example\" would both be named \"web-1\"", "");
+    refuses(inv, WITH_PORT(80, "web-1", "x@web-1"),
+            "\"ops@web-1.example\" and \"x@web-1\" would both be named \"web-1\"", "");
+    selects(inv, WITH_PORT(80, "x@web-1"), "web-1/port-80");
+    inventory_free(inv);
+}
+
+static void without_an_inventory(void **state)
+{
+    (void)state;
+    struct inventory *inv = NULL;
+    const char *hint = "name a host and a port, as in profgrab --host user@host --port 6060 cpu, or write "
+                       "$XDG_CONFIG_HOME/profgrab/inventory.yaml (~/.config without that variable)";
+    assert_int_equal(inventory_load(NULL, &inv, NULL), 0);
+    refuses(inv, HOSTS("file-03"), "no inventory: host \"file-03\" is not known", hint);
+    refuses(inv, (struct asked){.groups = "storage"}, "no inventory: group \"storage\" is not known", hint);
+    refuses(inv, WITH_SERVICES("api", "web"), "no inventory: service \"api\" is not known", hint);
+    selects(inv, WITH_PORT(6060, "user@host"), "host/port-6060");
+    inventory_free(inv);
+}
+
+static void flipped_addresses(void **state)
+{
+    (void)state;
+    const char whole[] = "ssh://ops@[2001:db8::7]:2222";
+    for (size_t at = 0; at < sizeof whole; at++)
+        for (int bit = -1; bit < 8; bit++) {
+            char text[sizeof whole];
+            struct address a = {0};
+            memcpy(text, whole, sizeof whole);
+            if (bit < 0)
+                text[at] = '\0';
+            else if (at + 1 < sizeof whole)
+                text[at] = (char)(text[at] ^ (1 << bit));
+            if (address_parse(text, &a, NULL) < 0)
+                continue;
+            char *name = address_name(&a);
+            assert_true(text_is_name(name));
+            free(name);
+            address_release(&a);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_globs_ranges_groups),
+        cmocka_unit_test(each_target_once),
+        cmocka_unit_test(services_asked_for_by_name),
+        cmocka_unit_test(a_port_makes_a_service),
+        cmocka_unit_test(addresses_outside),
+        cmocka_unit_test(bad_addresses),
+        cmocka_unit_test(unknown_names),
+        cmocka_unit_test(two_of_one_name),
+        cmocka_unit_test(without_an_inventory),
+        cmocka_unit_test(flipped_addresses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

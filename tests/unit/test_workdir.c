@@ -1,0 +1,235 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bundle/bundle.h"
+#include "tests/unit/scratch.h"
+#include "base/banned.h"
+
+#define WHEN INT64_C(1795247280000) /* 2026-11-21T07:48:00Z */
+
+static struct workdir *make(const char *output)
+{
+    struct workdir *w = NULL;
+    struct err err = ERR_INIT;
+    if (workdir_new(output, "file-03", WHEN, &w, &err) < 0)
+        fail_msg("%s", err.msg);
+    return w;
+}
+
+static void refuse(const char *output, const char *subject, enum err_kind kind, const char *msg)
+{
+    struct workdir *w = NULL;
+    struct err err = ERR_INIT;
+    assert_int_equal(workdir_new(output, subject, WHEN, &w, &err), -1);
+    assert_null(w);
+    assert_string_equal(err.msg, msg);
+    assert_int_equal(err.kind, kind);
+}
+
+/* A new string. */
+__attribute__((format(printf, 1, 2))) static char *format(const char *fmt, ...)
+{
+    char *s = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    assert_true(vasprintf(&s, fmt, ap) >= 0);
+    va_end(ap);
+    return s;
+}
+
+static void default_name_in_a_directory(void **state)
+{
+    const char *dir = *state;
+    struct workdir *w = make(dir);
+    assert_string_equal(workdir_name(w), "profgrab-file-03-2026-11-21T07-48-00Z");
+    char *path = file_join(dir, "profgrab-file-03-2026-11-21T07-48-00Z.partial");
+    char *bundle = file_join(dir, "profgrab-file-03-2026-11-21T07-48-00Z.tar.gz");
+    assert_string_equal(workdir_path(w), path);
+    assert_string_equal(workdir_bundle(w), bundle);
+    assert_int_equal(scratch_mode(path), 0700);
+    assert_false(file_exists(bundle));
+    workdir_free(w);
+    assert_true(file_exists(path));
+    free(path);
+    free(bundle);
+}
+
+static void default_name_in_the_working_directory(void **state)
+{
+    char *before = getcwd(NULL, 0);
+    assert_non_null(before);
+    assert_int_equal(chdir(*state), 0);
+    struct workdir *w = make(NULL);
+    assert_string_equal(workdir_path(w), "profgrab-file-03-2026-11-21T07-48-00Z.partial");
+    assert_true(file_exists(workdir_path(w)));
+    workdir_free(w);
+    w = make("mine.tar.gz");
+    assert_string_equal(workdir_path(w), "mine.partial");
+    assert_string_equal(workdir_bundle(w), "mine.tar.gz");
+    workdir_free(w);
+    assert_int_equal(chdir(before), 0);
+    free(before);
+}
+
+static void taken_default_names_get_numbers(void **state)
+{
+    const char *dir = *state;
+    struct workdir *first = make(dir);
+    struct workdir *second = make(dir);
+    assert_string_equal(workdir_name(second), "profgrab-file-03-2026-11-21T07-48-00Z-2");
+    free(scratch_file(dir, "profgrab-file-03-2026-11-21T07-48-00Z-3.tar.gz", "x", 1));
+    struct workdir *third = make(dir);
+    assert_string_equal(workdir_name(third), "profgrab-file-03-2026-11-21T07-48-00Z-4");
+    /* The attempt on -3 left nothing behind. */
+    assert_int_equal(scratch_count(dir), 4);
+    workdir_free(first);
+    workdir_free(second);
+    workdir_free(third);
+}
+
+static void taken_chosen_names_are_refused(void **state)
+{
+    const char *dir = *state;
+    char *bundle = scratch_file(dir, "mine.tar.gz", "x", 1);
+    char *msg = format("%s exists already, and nothing is overwritten", bundle);
+    refuse(bundle, "s", ERR_EXISTS, msg);
+    assert_int_equal(scratch_count(dir), 1);
+    free(msg);
+
+    char *other = file_join(dir, "other.tar.gz");
+    workdir_free(make(other));
+    char *partial = file_join(dir, "other.partial");
+    msg = format("%s exists already: that capture still runs, or has not been finished", partial);
+    refuse(other, "s", ERR_EXISTS, msg);
+    free(msg);
+    free(partial);
+    free(other);
+    free(bundle);
+}
+
+static void places_that_cannot_be(void **state)
+{
+    const char *dir = *state;
+    char *output = file_join(dir, "nowhere"), *file = scratch_file(dir, "file", "x", 1);
+    char *msg = format("output %s must be an existing directory or end in .tar.gz", output);
+    refuse(output, "s", ERR_USAGE, msg);
+    free(msg);
+    msg = format("output %s must be an existing directory or end in .tar.gz", file);
+    refuse(file, "s", ERR_USAGE, msg);
+    free(msg);
+    refuse("", "s", ERR_USAGE, "output  must be an existing directory or end in .tar.gz");
+
+    char *below = file_join(output, "x.tar.gz");
+    msg = format("cannot use the directory %s: No such file or directory", output);
+    refuse(below, "s", ERR_LOCAL_IO, msg);
+    free(msg);
+    free(below);
+
+    below = file_join(file, "x.tar.gz");
+    msg = format("cannot use the directory %s: it is none", file);
+    refuse(below, "s", ERR_LOCAL_IO, msg);
+    free(msg);
+    free(below);
+    free(output);
+    free(file);
+}
+
+static void names_that_cannot_be(void **state)
+{
+    const char *dir = *state;
+    const char *const names[] = {".tar.gz", "a b.tar.gz", "-x.tar.gz", ".x.tar.gz", "\xc3\xa4.tar.gz"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *output = file_join(dir, names[i]);
+        char *msg = format("output %s must be called by letters, digits, \".\", \"_\" and \"-\" (at most "
+                           "200), beginning with a letter or digit",
+                           output);
+        refuse(output, "s", ERR_USAGE, msg);
+        free(msg);
+        free(output);
+    }
+    refuse(dir, "a/b", ERR_USAGE, "a bundle cannot be called after \"a/b\"");
+    assert_int_equal(scratch_count(dir), 0);
+}
+
+/* Root may write anywhere, so it plays nobody. */
+static void an_unwritable_directory_is_named(void **state)
+{
+    const char *dir = *state;
+    char *locked = file_join(dir, "locked");
+    assert_int_equal(file_mkdir(locked, NULL), 0);
+    assert_int_equal(chmod(dir, 0755), 0);
+    assert_int_equal(chmod(locked, 0555), 0);
+    bool root = geteuid() == 0;
+    if (root)
+        assert_int_equal(seteuid(65534), 0);
+    struct workdir *w = NULL;
+    struct err err = ERR_INIT;
+    int rc = workdir_new(locked, "s", WHEN, &w, &err);
+    if (root)
+        assert_int_equal(seteuid(0), 0);
+    assert_int_equal(rc, -1);
+    assert_int_equal(err.kind, ERR_LOCAL_IO);
+    assert_non_null(strstr(err.msg, locked));
+    assert_non_null(strstr(err.msg, "Permission denied"));
+    assert_string_equal(err.hint, "choose another place for the output");
+    free(locked);
+}
+
+static void the_umask_does_not_matter(void **state)
+{
+    static const mode_t masks[] = {0, 0777};
+    for (size_t i = 0; i < 2; i++) {
+        mode_t before = umask(masks[i]);
+        struct workdir *w = make(*state);
+        umask(before);
+        assert_int_equal(scratch_mode(workdir_path(w)), 0700);
+        workdir_free(w);
+    }
+}
+
+/* Many processes at once: each gets a name of its own. */
+static void names_are_locked_between_processes(void **state)
+{
+    enum { CHILDREN = 12 };
+    const char *dir = *state;
+    pid_t children[CHILDREN];
+    for (int i = 0; i < CHILDREN; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0) {
+            struct workdir *w = NULL;
+            _exit(workdir_new(dir, "file-03", WHEN, &w, NULL) < 0);
+        }
+    }
+    for (int i = 0; i < CHILDREN; i++) {
+        int status = -1;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(scratch_count(dir), CHILDREN);
+}
+
+#define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(default_name_in_a_directory),
+        SCRATCH(default_name_in_the_working_directory),
+        SCRATCH(taken_default_names_get_numbers),
+        SCRATCH(taken_chosen_names_are_refused),
+        SCRATCH(places_that_cannot_be),
+        SCRATCH(names_that_cannot_be),
+        SCRATCH(an_unwritable_directory_is_named),
+        SCRATCH(the_umask_does_not_matter),
+        SCRATCH(names_are_locked_between_processes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
