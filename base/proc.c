@@ -16,6 +16,13 @@
 
 extern char **environ;
 
+#ifdef POSIX_SPAWN_CLOEXEC_DEFAULT
+#define SPAWN_CLOEXEC POSIX_SPAWN_CLOEXEC_DEFAULT
+#else
+#define SPAWN_CLOEXEC 0
+#endif
+#define SPAWN_FLAGS (POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP | SPAWN_CLOEXEC)
+
 static int child_setup(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr, const int fds[3])
 {
     int rc = 0;
@@ -25,6 +32,11 @@ static int child_setup(posix_spawn_file_actions_t *actions, posix_spawnattr_t *a
         else
             rc = posix_spawn_file_actions_addopen(actions, i, "/dev/null", i ? O_WRONLY : O_RDONLY, 0);
     }
+    /* Ours are close-on-exec; this is for what we ourselves inherited, or a library opened. */
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
+    if (rc == 0)
+        rc = posix_spawn_file_actions_addclosefrom_np(actions, 3);
+#endif
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);
@@ -36,8 +48,7 @@ static int child_setup(posix_spawn_file_actions_t *actions, posix_spawnattr_t *a
     if (rc == 0)
         rc = posix_spawnattr_setpgroup(attr, 0);
     if (rc == 0)
-        rc = posix_spawnattr_setflags(attr,
-                                      POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+        rc = posix_spawnattr_setflags(attr, SPAWN_FLAGS);
     return rc;
 }
 

@@ -46,7 +46,8 @@ static bool is_wanted(struct extraction *x, const char *path)
     return wanted;
 }
 
-static int copy_member(struct extraction *x, int fd, struct err *err)
+/* Copies the present member into the file `full`. */
+static int copy_member(struct extraction *x, const char *full, int fd, struct err *err)
 {
     char chunk[32768];
     for (;;) {
@@ -60,7 +61,7 @@ static int copy_member(struct extraction *x, int fd, struct err *err)
                            (unsigned long long)x->max_bytes);
         x->room -= n;
         if (fd_write_all(fd, chunk, n, err) < 0)
-            return -1;
+            return err_wrap(err, "%s", full);
     }
 }
 
@@ -70,9 +71,7 @@ static int write_member(struct extraction *x, const char *path, struct err *err)
     if (!full)
         return err_nomem(err);
     int fd = file_create(full, err);
-    int rc = fd < 0 ? -1 : copy_member(x, fd, err);
-    if (rc < 0 && fd >= 0)
-        err_wrap(err, "%s", full);
+    int rc = fd < 0 ? -1 : copy_member(x, full, fd, err);
     /* Some file systems say only here that there was no room. */
     if (fd >= 0 && close(fd) < 0 && rc == 0)
         rc = err_sys(err, "cannot write %s", full);

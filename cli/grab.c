@@ -83,6 +83,12 @@ static void recorded(struct run *r, int rc, const struct err *why)
     r->saved = clock_now();
 }
 
+static void on_opening(void *ctx, const struct host *host)
+{
+    struct run *r = ctx;
+    progress_opening(&r->progress, host);
+}
+
 static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
 {
     struct run *r = ctx;
@@ -226,6 +232,14 @@ static int not_bundled(const struct run *r, struct err *err)
     return signals_received() ? EXIT_SIGNAL + signals_received() : EXIT_NOTHING;
 }
 
+/* What the second Ctrl-C says. */
+static void prepare_farewell(const char *what, const char *path)
+{
+    char line[1000];
+    snprintf(line, sizeof line, "\nprofgrab: left at once; %s %s\n", what, path);
+    signals_farewell(line);
+}
+
 static int bundle(struct run *r, struct err *err)
 {
     char *path = NULL;
@@ -238,7 +252,9 @@ static int bundle(struct run *r, struct err *err)
     if (manifest_finish(r->manifest, clock_utc(), interrupted, r->missing == 0, err) < 0 ||
         bundle_pack(r->work, r->manifest, &path, err) < 0)
         return not_bundled(r, err);
+    prepare_farewell("the bundle is", path);
     printf("%s\n", path);
+    fflush(stdout);
     free(path);
     if (interrupted)
         talk("interrupted: the bundle holds what was collected until then");
@@ -251,8 +267,12 @@ static int collect(struct run *r, const struct grab_options *o, const struct tar
                    const struct strlist *kinds, struct err *err)
 {
     struct ssh_settings ssh = {.config = (char *)(uintptr_t)o->ssh_config};
-    struct fetch_observer observer = {
-        .ctx = r, .host = on_host, .service = on_service, .item = on_item, .progress = on_progress};
+    struct fetch_observer observer = {.ctx = r,
+                                      .opening = on_opening,
+                                      .host = on_host,
+                                      .service = on_service,
+                                      .item = on_item,
+                                      .progress = on_progress};
     struct fetch_grab grab = {.targets = targets,
                               .kinds = kinds,
                               .ssh = &ssh,
@@ -276,16 +296,14 @@ static int run_targets(const struct grab_options *o, const struct targets *targe
                        const struct strlist *kinds, struct err *err)
 {
     struct run r = {0};
-    char subject[300], farewell[1000];
+    char subject[300];
     int64_t started = clock_utc();
     int code;
     name_subject(o, targets, subject, sizeof subject);
     if (workdir_new(o->output, subject, started, &r.work, err) < 0)
         return exit_status_of(err);
     progress_init(&r.progress, o->quiet);
-    snprintf(farewell, sizeof farewell, "\nprofgrab: left at once; what was collected is in %s\n",
-             workdir_path(r.work));
-    signals_farewell(farewell);
+    prepare_farewell("what was collected is in", workdir_path(r.work));
     if (signals_install(err) < 0 ||
         record_new(workdir_name(r.work), o->reason, started, &r.manifest, err) < 0 ||
         collect(&r, o, targets, kinds, err) < 0) {

@@ -35,6 +35,23 @@ static void tell_error(struct progress *p, const char *where, const struct err *
     talk_error(&err);
 }
 
+/* Replaces the live line. */
+static void show(struct progress *p, const char *line)
+{
+    fprintf(stderr, "\r\033[K%.*s", (int)p->columns - 1, line);
+    fflush(stderr);
+    p->showing = true;
+}
+
+void progress_opening(struct progress *p, const struct host *host)
+{
+    char line[300];
+    if (!p->live)
+        return;
+    snprintf(line, sizeof line, "%s: connecting", host->name);
+    show(p, line);
+}
+
 void progress_host(struct progress *p, const struct host *host, const struct gateway *gw,
                    const struct err *failure)
 {
@@ -105,7 +122,5 @@ void progress_under_way(struct progress *p, const struct target *target, const s
     snprintf(line, sizeof line, "%s: %zu/%zu %s %s%s%s %s", where, now->index + 1, now->n_items, now->kind,
              now->elapsed_ms >= 1000 ? elapsed : "0s", now->timed_ms ? " of " : "",
              now->timed_ms ? timed : "", now->bytes ? text_bytes(size, sizeof size, now->bytes) : "");
-    fprintf(stderr, "\r\033[K%.*s", (int)p->columns - 1, line);
-    fflush(stderr);
-    p->showing = true;
+    show(p, line);
 }

@@ -15,6 +15,7 @@ struct progress {
 };
 
 void progress_init(struct progress *p, bool quiet);
+void progress_opening(struct progress *p, const struct host *host);
 void progress_host(struct progress *p, const struct host *host, const struct gateway *gw,
                    const struct err *failure);
 void progress_service(struct progress *p, const struct target *target, const struct fetch_service *s);

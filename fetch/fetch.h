@@ -92,6 +92,8 @@ struct fetch_progress {
  */
 struct fetch_observer {
     void *ctx;
+    /* The host is about to be opened. */
+    void (*opening)(void *ctx, const struct host *host);
     /* The host could be opened (gateway set) or not (failure set). */
     void (*host)(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure);
     void (*service)(void *ctx, const struct target *target, const struct fetch_service *s);

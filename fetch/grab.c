@@ -72,6 +72,7 @@ static void run_host(struct run *run, const struct target *targets, size_t n)
     struct gateway *gw = NULL;
     struct err failure = ERR_INIT;
     const struct host *host = targets[0].host;
+    observe_opening(&run->observe, host);
     if (fd_cancelled(run->grab->cancel_fd))
         err_set(&failure, ERR_CANCELLED, "interrupted before it was opened");
     else

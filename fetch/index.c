@@ -76,7 +76,9 @@ static bool find_href(struct text attributes, struct text *ret)
     if (t->p == t->end)
         return false;
     t->p += 6;
-    char quote = t->p < t->end && (*t->p == '"' || *t->p == '\'') ? *t->p++ : '\0';
+    char quote = '\0';
+    if (t->p < t->end && (*t->p == '"' || *t->p == '\''))
+        quote = *t->p++;
     const char *begin = t->p;
     while (t->p < t->end && (quote ? *t->p != quote : !isspace((unsigned char)*t->p)))
         t->p++;

@@ -24,9 +24,9 @@ struct sink {
 static int take(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct sink *s = ctx;
-    sha256_add(s->hash, p, n);
     if (s->fd >= 0 && fd_write_all(s->fd, p, n, err) < 0)
         return err_wrap(err, "%s", s->path);
+    sha256_add(s->hash, p, n);
     return check_feed(s->check, p, n, err);
 }
 
@@ -50,7 +50,8 @@ static int sink_finish(struct sink *s, struct fetch_item *item, bool whole, stru
     if (sha256_hex(s->hash, item->sha256, err) < 0)
         return -1;
     int rc = check_finish(s->check, &result, err);
-    item->has_profile = result.has_profile;
+    /* Half a profile tells nothing that should be believed. */
+    item->has_profile = rc == 0 && whole && result.has_profile;
     item->profile = result.profile;
     /* The server's words, where it sent some instead of a profile. */
     if (rc < 0 && whole)
@@ -148,6 +149,9 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     int fetched = transfer_get(t, &request, &response, &ret->err);
     note_response(ret, &response);
     judge(fetched, &sink, ret);
+    /* A write that failed half way may have left more than was counted and hashed. */
+    if (ret->status != FETCH_OK && ret->bytes > 0 && ftruncate(sink.fd, (off_t)ret->bytes) < 0)
+        err_sys(&ret->err, "%s: cannot cut it to its whole part", part);
     /* An interrupted body is kept too: what was collected is not lost. */
     if (ret->bytes > 0 && settle(plan, place, part, ret, &ret->err) < 0) {
         ret->status = FETCH_FAILED;
@@ -225,8 +229,9 @@ int fetch_look(const char *path, int copy_fd, struct fetch_item *ret, struct err
             goto out;
         item.bytes += (uint64_t)n;
     }
-    if (sink_finish(&sink, &item, false, &item.err) < 0)
+    if (sink_finish(&sink, &item, true, &item.err) < 0)
         item.status = FETCH_DAMAGED;
+    item.server_words[0] = '\0';
     look_kind(&item, format);
     *ret = item;
     rc = 0;

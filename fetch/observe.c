@@ -13,6 +13,13 @@ void observe_release(struct observe *o)
     pthread_mutex_destroy(&o->mutex);
 }
 
+void observe_opening(struct observe *o, const struct host *host)
+{
+    pthread_mutex_lock(&o->mutex);
+    o->observer->opening(o->observer->ctx, host);
+    pthread_mutex_unlock(&o->mutex);
+}
+
 void observe_host(struct observe *o, const struct host *host, const struct gateway *gw,
                   const struct err *failure)
 {

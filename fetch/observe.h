@@ -13,6 +13,7 @@ struct observe {
 
 void observe_init(struct observe *o, const struct fetch_observer *observer);
 void observe_release(struct observe *o);
+void observe_opening(struct observe *o, const struct host *host);
 void observe_host(struct observe *o, const struct host *host, const struct gateway *gw,
                   const struct err *failure);
 void observe_service(struct observe *o, const struct target *target, const struct fetch_service *s);

@@ -150,31 +150,49 @@ static int parse_word(struct wanted_list *l, const char *word, struct err *err)
     return add(l, &w, err);
 }
 
+static bool has_kind(const struct wanted_list *l, const struct kind *kind)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (kind && l->items[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* Adds a set's kinds but those the user named, in whatever form: `all cpu=5s` takes one CPU profile. */
 static int parse_set(struct wanted_list *l, size_t set, struct err *err)
 {
     struct strlist words = {0};
+    struct wanted_list members = {0};
     int rc = strlist_split(&words, sets[set].words, err);
     for (size_t i = 0; rc == 0 && i < words.n; i++)
-        rc = parse_word(l, words.items[i], err);
+        rc = parse_word(&members, words.items[i], err);
+    for (size_t i = 0; rc == 0 && i < members.n; i++)
+        rc = has_kind(l, members.items[i].kind) ? 0 : add(l, &members.items[i], err);
     strlist_release(&words);
+    wanted_release(&members);
     l->all = l->all || strcmp(sets[set].name, "all") == 0;
     return rc;
 }
 
-static int parse(struct wanted_list *l, const char *word, struct err *err)
+/* Index of the set of that name, or -1. */
+static int find_set(const char *word)
 {
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
         if (strcmp(word, sets[i].name) == 0)
-            return parse_set(l, i, err);
-    return parse_word(l, word, err);
+            return (int)i;
+    return -1;
 }
 
 int wanted_parse(const struct strlist *words, struct wanted_list *ret, struct err *err)
 {
     struct wanted_list l = {0};
-    int rc = words->n == 0 ? parse(&l, "default", err) : 0;
+    int rc = 0;
     for (size_t i = 0; rc == 0 && i < words->n; i++)
-        rc = parse(&l, words->items[i], err);
+        rc = find_set(words->items[i]) < 0 ? parse_word(&l, words->items[i], err) : 0;
+    for (size_t i = 0; rc == 0 && i < words->n; i++)
+        rc = find_set(words->items[i]) >= 0 ? parse_set(&l, (size_t)find_set(words->items[i]), err) : 0;
+    if (rc == 0 && words->n == 0)
+        rc = parse_set(&l, (size_t)find_set("default"), err);
     if (rc < 0)
         wanted_release(&l);
     else

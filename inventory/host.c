@@ -196,7 +196,8 @@ static int check_address(const struct schema *s, const struct entry *e, struct e
                                            : "SSH's port goes under \"ssh\": { port: N }");
     } else if (a.user && e->host->direct) {
         rc = tree_err(s->tree, e->address, err, "a direct connection has no user");
-    } else {
+    } else if (strchr(e->host->address, '[')) {
+        /* Outside a URL ssh does not take an IPv6 address in brackets. */
         char *text = address_text(&a);
         free(e->host->address);
         e->host->address = text;

@@ -95,7 +95,8 @@ struct targets {
 };
 
 struct selection {
-    struct strlist hosts;    /* names, globs (`file-*`), ranges (`file-[04-06]`), or [user@]address outside the inventory */
+    struct strlist
+        hosts; /* names, globs (`file-*`), ranges (`file-[04-06]`), or [user@]address outside the inventory */
     struct strlist groups;
     struct strlist services; /* empty: all of the host's */
     unsigned port;           /* not 0: a service of that port on every selected host, named port-N */
@@ -107,7 +108,8 @@ struct selection {
  * fetch there (its name is then the address without `user@`). Hosts and services made on the way belong to
  * the inventory. With no service at all on a selected host, or two hosts of one name: ERR_USAGE.
  */
-int inventory_select(struct inventory *inv, const struct selection *sel, struct targets *ret, struct err *err);
+int inventory_select(struct inventory *inv, const struct selection *sel, struct targets *ret,
+                     struct err *err);
 /* Hosts whose name matches the glob, range or group name; NULL pattern: all. A name that a range spells out
  * but no host has, and a glob that matches nothing, are ERR_USAGE. `*ret` is freed with free(). */
 int inventory_match(const struct inventory *inv, const char *pattern, const struct host ***ret, size_t *ret_n,
@@ -116,7 +118,8 @@ void targets_release(struct targets *t);
 
 /*
  * What `ssh -T -G` says of one address, with the settings on top, and with `~` and the tokens
- * %d %h %i %l %L %n %p %r %u %% expanded where ssh leaves them to its caller (identity files, the host key alias).
+ * %d %h %i %l %L %n %p %r %u %% expanded where ssh leaves them to its caller (identity files, the host key
+ * alias).
  */
 struct ssh_config {
     char *hostname;
@@ -146,8 +149,8 @@ struct route {
 };
 /* Resolves jump hosts too, each by its own `ssh -G`, at most 8 deep. `override` (may be NULL) is the command
  * line's and wins over the inventory's. A ProxyCommand is ERR_USAGE: it says what to do instead. */
-int route_resolve(const struct host *host, const struct ssh_settings *override, const struct proc_limits *limits,
-                  struct route *ret, struct err *err);
+int route_resolve(const struct host *host, const struct ssh_settings *override,
+                  const struct proc_limits *limits, struct route *ret, struct err *err);
 void route_release(struct route *r);
 
 #endif

@@ -16,7 +16,8 @@
 
 /*
  * Inflates a gzip file of one or more members, fed in pieces of any size, and checks each member's CRC and
- * length. What comes out goes to a callback; -1 from it stops and is returned with err as the callback left it.
+ * length. What comes out goes to a callback; -1 from it stops and is returned with err as the callback left
+ * it. After a failure every call fails with the same words.
  */
 typedef int gunzip_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 struct gunzip;
@@ -54,7 +55,9 @@ struct profile_summary {
 /*
  * Reads an uncompressed profile.proto message fed in pieces of any size: wire format, nested messages, packed
  * and unpacked fields, one value per sample type in every sample, string indices inside the table, an empty
- * first string. Constant memory: no message is kept whole.
+ * first string. Constant memory: no message is kept whole. After a failure every call fails with the same
+ * words. A name that could not be kept is "?": the sample types stood behind a string table of more than
+ * 64 KB. More than PROFILE_MAX_SAMPLE_TYPES of them are refused.
  */
 struct profile_scan;
 struct profile_scan *profile_scan_new(struct err *err);

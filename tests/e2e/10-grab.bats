@@ -24,7 +24,7 @@ print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
     write_inventory
     run_profgrab --host file-03 --service caddy cpu=1s heap goroutines
     assert_status 0
-    [[ $output =~ /profgrab-file-03-[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}-[0-9]{2}-[0-9]{2}Z\.tar\.gz$ ]] || fail_run "name"
+    [[ $output =~ ^profgrab-file-03-[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}-[0-9]{2}-[0-9]{2}Z\.tar\.gz$ ]] || fail_run "name"
     assert_mode "$output" 600
     open_bundle
     [[ ! -e ${bundle%.tar.gz}.partial ]]
@@ -67,7 +67,7 @@ print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
     assert_equal "$(manifest '[i["file"].split("/")[-1] for i in items]')" \
         "['goroutines.pb.gz', 'allocs.pb.gz', 'heap-gc.pb.gz', 'mutex-delta.pb.gz', 'cpu.pb.gz', 'trace.out']"
     go tool trace -pprof=sched "$dir/file-04/rude/trace.out" >sched.pb.gz
-    go tool pprof -top "$dir/file-04/rude/cpu.pb.gz" | grep -q Burn
+    go tool pprof -top "$dir/file-04/rude/cpu.pb.gz" | grep -q 'main\.burn'
 }
 
 @test "one kept-alive connection for all items of a service" {
@@ -108,13 +108,11 @@ manifest_connections() {
 
 @test "several hosts, a group, a bad one among them: partial, exit code 3" {
     write_inventory
-    run_profgrab --group storage,laptop --host file-04 heap || true
-    assert_status 2
     run_profgrab --host 'file-*,laptop' --service node,rude heap
     assert_status 0
     open_bundle
     assert_equal "$(manifest '[h["name"] for h in sorted(m["hosts"], key=lambda h: h["name"])]')" "['file-03', 'file-04', 'laptop']"
-    [[ $bundle == */profgrab-3-hosts-* ]]
+    [[ $bundle == profgrab-3-hosts-* ]]
     cat >>"$INVENTORY" <<<'x-note: { the: end }'
     sed -i '/^  laptop:/a \  dead: { connect: direct, address: 127.0.0.1, services: [nothing] }' "$INVENTORY"
     sed -i "/^services:/a \  nothing: { port: $(rig_free_port), hint: \"set ENABLE_PROFILING=true\" }" "$INVENTORY"
@@ -138,7 +136,9 @@ manifest_connections() {
 
 @test "a direct route needs no ssh at all" {
     write_inventory
-    PATH=/nonexistent run_profgrab --host laptop heap
+    mkdir bin
+    ln -s "$(command -v bash)" "$(command -v mktemp)" "$(command -v rm)" bin/
+    run --separate-stderr env PATH="$PWD/bin" "$profgrab_program" --host laptop heap
     assert_status 0
 }
 

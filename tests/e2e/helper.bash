@@ -23,7 +23,7 @@ e2e_setup_file() {
 
 e2e_setup() {
     export HOME=$BATS_TEST_TMPDIR/home TMPDIR=$BATS_TEST_TMPDIR/tmp XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
-    export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run LC_ALL=C.UTF-8
+    export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run LC_ALL=C.UTF-8 GOCACHE=$rig_root/build/fixture/cache
     unset SSH_AUTH_SOCK SSH_ASKPASS PROFGRAB_INVENTORY http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
     mkdir -m 700 "$HOME" "$TMPDIR" "$XDG_CONFIG_HOME" "$XDG_RUNTIME_DIR" "$BATS_TEST_TMPDIR/work"
     cd "$BATS_TEST_TMPDIR/work" || return

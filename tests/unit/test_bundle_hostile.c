@@ -416,12 +416,10 @@ static void endless_headers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(hostile_members),     SCRATCH(odd_but_harmless_members),
-        SCRATCH(hostile_manifests),   SCRATCH(not_a_bundle),
-        SCRATCH(cut_anywhere),        SCRATCH(cut_inside),
-        SCRATCH(flipped_anywhere),    SCRATCH(flipped_inside),
-        SCRATCH(skipping_is_bounded), SCRATCH(too_many_members),
-        SCRATCH(endless_headers),
+        SCRATCH(hostile_members),     SCRATCH(files_with_holes), SCRATCH(odd_but_harmless_members),
+        SCRATCH(hostile_manifests),   SCRATCH(not_a_bundle),     SCRATCH(cut_anywhere),
+        SCRATCH(cut_inside),          SCRATCH(flipped_anywhere), SCRATCH(flipped_inside),
+        SCRATCH(skipping_is_bounded), SCRATCH(too_many_members), SCRATCH(endless_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

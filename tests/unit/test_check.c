@@ -131,6 +131,22 @@ static void test_bad_profile(void **state)
     buf_release(&gz);
 }
 
+/* Larger than what is kept of the beginning: the scanner's words stand, whatever follows. */
+static void test_long_bad_profile(void **state)
+{
+    (void)state;
+    struct buf body = BUF_INIT(1 << 20), gz = BUF_INIT(1 << 20);
+    buf_add(&body, profile, PROFILE_SIZE);
+    for (int i = 0; i < 30000; i++)
+        buf_addc(&body, '\x01');
+    expect_bad(CHECK_PPROF, body.data, body.len, "at byte 29: the profile has a field with a bad number");
+    gzip(&gz, body.data, body.len);
+    expect_bad(CHECK_PPROF, gz.data, gz.len, "at byte 29: the profile has a field with a bad number");
+    expect_bad(CHECK_PPROF, gz.data, gz.len - 9, "at byte 29: the profile has a field with a bad number");
+    buf_release(&body);
+    buf_release(&gz);
+}
+
 /* A profile that is whole keeps its numbers, whatever stands behind it. */
 static void test_behind_the_profile(void **state)
 {
@@ -279,11 +295,17 @@ static void test_cuts_and_flips(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),        cmocka_unit_test(test_profile),
-        cmocka_unit_test(test_bad_profile),  cmocka_unit_test(test_behind_the_profile),
-        cmocka_unit_test(test_wrong_answer), cmocka_unit_test(test_beginning),
-        cmocka_unit_test(test_trace),        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_server_cut),   cmocka_unit_test(test_cuts_and_flips),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_bad_profile),
+        cmocka_unit_test(test_long_bad_profile),
+        cmocka_unit_test(test_behind_the_profile),
+        cmocka_unit_test(test_wrong_answer),
+        cmocka_unit_test(test_beginning),
+        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_server_cut),
+        cmocka_unit_test(test_cuts_and_flips),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

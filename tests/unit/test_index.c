@@ -201,15 +201,8 @@ static void test_find(void **state)
 static void test_large(void **state)
 {
     (void)state;
-    static const char *const repeated[] = {"<td>1<td><a href=",
-                                           "<td>1 <td>      ",
-                                           "<",
-                                           "<td",
-                                           "<td>1<td><a ",
-                                           "<td>1<td><a href='",
-                                           "<td>1",
-                                           " ",
-                                           "<td>"};
+    static const char *const repeated[] = {"<td>1<td><a href=", "<td>1 <td>      ",   "<",     "<td", "<td ",
+                                           "<td>1<td><a ",      "<td>1<td><a href='", "<td>1", " ",   "<td>"};
     struct buf page = BUF_INIT(8 << 20);
     struct index_page index = {0};
     for (unsigned i = 0; i < 5000; i++)

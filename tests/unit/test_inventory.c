@@ -118,6 +118,15 @@ static void hosts_are_read(void **state)
     inventory_free(inv);
 }
 
+static void brackets_of_an_address_go(void **state)
+{
+    (void)state;
+    struct inventory *inv = parse("version: 1\nhosts: { a: { services: [], address: 'u@[::1]' } }\n");
+    size_t n = 0;
+    assert_string_equal(inventory_hosts(inv, &n)[0]->address, "u@::1");
+    inventory_free(inv);
+}
+
 static void matches(const struct inventory *inv, const char *pattern, const char *expected)
 {
     const struct host **found = NULL;
@@ -177,7 +186,7 @@ static void yaml_is_refused(void **state)
     refuses("version: 1\nversion: 1\n", "inv.yaml:2:1: \"version\" is there twice", "");
     refuses("x-a: { b: 1, c: 2, \"b\": 3 }\n", "inv.yaml:1:20: \"b\" is there twice", "");
     refuses("x-a: { a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, c: 2 }\n",
-            "inv.yaml:1:69: \"c\" is there twice", "");
+            "inv.yaml:1:68: \"c\" is there twice", "");
     refuses("x-a: \"a\\0b\"\n", "inv.yaml:1:6: NUL characters are not allowed", "");
     refuses("version: 1\nx-a: \x80\n", "inv.yaml:2:6: invalid leading UTF-8 octet", "");
     refuses("version: 1\nx-\xc3\xa9: \x01\n", "inv.yaml:2:6: control characters are not allowed", "");
@@ -608,6 +617,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(services_are_read),
         cmocka_unit_test(hosts_are_read),
+        cmocka_unit_test(brackets_of_an_address_go),
         cmocka_unit_test(patterns_match),
         cmocka_unit_test(yaml_is_refused),
         cmocka_unit_test(top_is_checked),

@@ -1,0 +1,225 @@
+/* Descriptors: waiting with a deadline and a way out, writing all of it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+static void pair_of(int fds[2])
+{
+    struct err err = ERR_INIT;
+    ok(fd_socketpair(fds, &err), &err);
+}
+
+static void pipe_of(int fds[2])
+{
+    struct err err = ERR_INIT;
+    ok(fd_pipe(fds, &err), &err);
+}
+
+static void close_both(int fds[2])
+{
+    fd_close(&fds[0]);
+    fd_close(&fds[1]);
+}
+
+static void all_close_on_exec(void **state)
+{
+    (void)state;
+    int pair[2], ends[2], one = fd_socket(AF_UNIX, NULL);
+    pair_of(pair);
+    pipe_of(ends);
+    int all[] = {pair[0], pair[1], ends[0], ends[1], one};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        assert_true(fcntl(all[i], F_GETFD) & FD_CLOEXEC);
+    close_both(pair);
+    close_both(ends);
+    fd_close(&one);
+    assert_int_equal(one, -1);
+    errno = EXDEV;
+    fd_close(&one);
+    assert_int_equal(errno, EXDEV);
+}
+
+static void waiting_ends_when_ready(void **state)
+{
+    (void)state;
+    int pair[2];
+    struct err err = ERR_INIT;
+    pair_of(pair);
+    ok(fd_wait(pair[0], POLLOUT, clock_deadline(5000), -1, &err), &err);
+    assert_int_equal(write(pair[1], "x", 1), 1);
+    ok(fd_wait(pair[0], POLLIN, CLOCK_NEVER, -1, &err), &err);
+    fd_close(&pair[1]);
+    char c;
+    assert_int_equal(read(pair[0], &c, 1), 1);
+    ok(fd_wait(pair[0], POLLIN, clock_deadline(5000), -1, &err), &err);
+    fd_close(&pair[0]);
+}
+
+static void waiting_ends_at_the_deadline(void **state)
+{
+    (void)state;
+    int pair[2];
+    struct err err = ERR_INIT;
+    pair_of(pair);
+    int64_t start = clock_now();
+    refused(fd_wait(pair[0], POLLIN, clock_deadline(60), -1, &err), &err, ERR_TIMEOUT, "timed out");
+    assert_in_range(clock_now() - start, 60, 5000);
+    refused(fd_wait(pair[0], POLLIN, start - 1000, -1, &err), &err, ERR_TIMEOUT, "timed out");
+    refused(fd_wait(-1, 0, clock_deadline(1), -1, &err), &err, ERR_TIMEOUT, "timed out");
+    close_both(pair);
+}
+
+static void waiting_can_be_cancelled(void **state)
+{
+    (void)state;
+    int pair[2], cancel[2];
+    struct err err = ERR_INIT;
+    pair_of(pair);
+    pipe_of(cancel);
+    assert_false(fd_cancelled(-1));
+    assert_false(fd_cancelled(cancel[0]));
+    assert_int_equal(write(cancel[1], "", 1), 1);
+    assert_true(fd_cancelled(cancel[0]));
+    refused(fd_wait(pair[0], POLLIN, CLOCK_NEVER, cancel[0], &err), &err, ERR_CANCELLED, "interrupted");
+    /* It wins over a descriptor that is ready, and stays. */
+    refused(fd_wait(pair[0], POLLOUT, CLOCK_NEVER, cancel[0], &err), &err, ERR_CANCELLED, "interrupted");
+    refused(fd_wait(-1, 0, CLOCK_NEVER, cancel[0], &err), &err, ERR_CANCELLED, "interrupted");
+    close_both(pair);
+    close_both(cancel);
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+}
+
+static void signals_do_not_end_a_wait(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct sigaction act = {.sa_handler = on_alarm}, before;
+    assert_int_equal(sigaction(SIGALRM, &act, &before), 0);
+    timer_t timer;
+    struct itimerspec every = {.it_value = {.tv_nsec = 5000000}, .it_interval = {.tv_nsec = 5000000}};
+    assert_int_equal(timer_create(CLOCK_MONOTONIC, NULL, &timer), 0);
+    assert_int_equal(timer_settime(timer, 0, &every, NULL), 0);
+    int64_t start = clock_now();
+    int rc = fd_wait(-1, 0, clock_deadline(100), -1, &err);
+    int64_t took = clock_now() - start;
+    timer_delete(timer);
+    sigaction(SIGALRM, &before, NULL);
+    refused(rc, &err, ERR_TIMEOUT, "timed out");
+    assert_in_range(took, 100, 5000);
+}
+
+struct slow_reader {
+    int fd;
+    size_t got;
+    bool intact;
+};
+
+static void *read_slowly(void *ctx)
+{
+    struct slow_reader *r = ctx;
+    unsigned char chunk[5000];
+    r->intact = true;
+    for (ssize_t n; (n = read(r->fd, chunk, sizeof chunk)) > 0;)
+        for (ssize_t i = 0; i < n; i++)
+            r->intact = r->intact && chunk[i] == (unsigned char)(r->got++ % 251);
+    return NULL;
+}
+
+static void everything_is_written(void **state)
+{
+    (void)state;
+    enum { MUCH = 3000000 };
+    int pair[2];
+    struct err err = ERR_INIT;
+    pthread_t thread;
+    unsigned char *much = malloc(MUCH);
+    assert_non_null(much);
+    for (size_t i = 0; i < MUCH; i++)
+        much[i] = (unsigned char)(i % 251);
+    pair_of(pair);
+    ok(fd_set_nonblocking(pair[1], true, &err), &err);
+    assert_true(fcntl(pair[1], F_GETFL) & O_NONBLOCK);
+    struct slow_reader r = {.fd = pair[0]};
+    ok(thread_start(&thread, read_slowly, &r, &err), &err);
+    ok(fd_write_all(pair[1], much, MUCH, &err), &err);
+    fd_close(&pair[1]);
+    pthread_join(thread, NULL);
+    assert_int_equal(r.got, MUCH);
+    assert_true(r.intact);
+    fd_close(&pair[0]);
+    free(much);
+}
+
+static void modes_change_back(void **state)
+{
+    (void)state;
+    int ends[2];
+    struct err err = ERR_INIT;
+    pipe_of(ends);
+    ok(fd_set_nonblocking(ends[0], true, &err), &err);
+    ok(fd_set_nonblocking(ends[0], false, &err), &err);
+    assert_false(fcntl(ends[0], F_GETFL) & O_NONBLOCK);
+    close_both(ends);
+    refused(fd_set_nonblocking(-1, true, &err), &err, ERR_LOCAL_IO,
+            "cannot set the mode of a descriptor: Bad file descriptor");
+    refused(fd_write_all(-1, "x", 1, &err), &err, ERR_LOCAL_IO, "cannot write: Bad file descriptor");
+    ok(fd_write_all(-1, NULL, 0, &err), &err);
+}
+
+static void *note_mask(void *ctx)
+{
+    pthread_sigmask(SIG_SETMASK, NULL, ctx);
+    return NULL;
+}
+
+static void threads_take_no_signals(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    sigset_t inside, before, after;
+    pthread_t thread;
+    sigemptyset(&inside);
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    ok(thread_start(&thread, note_mask, &inside, &err), &err);
+    pthread_join(thread, NULL);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGALRM, SIGCHLD, SIGUSR1};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        assert_true(sigismember(&inside, numbers[i]));
+        assert_int_equal(sigismember(&before, numbers[i]), sigismember(&after, numbers[i]));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_close_on_exec),
+        cmocka_unit_test(waiting_ends_when_ready),
+        cmocka_unit_test(waiting_ends_at_the_deadline),
+        cmocka_unit_test(waiting_can_be_cancelled),
+        cmocka_unit_test(signals_do_not_end_a_wait),
+        cmocka_unit_test(everything_is_written),
+        cmocka_unit_test(modes_change_back),
+        cmocka_unit_test(threads_take_no_signals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,330 @@
+/* Files: modes whatever the umask says, nothing overwritten, links not followed. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+static const mode_t masks[] = {0, 022, 077, 0777};
+
+static void file_is(const char *path, const char *text)
+{
+    struct buf b = scratch_read(path);
+    assert_string_equal(buf_str(&b), text);
+    buf_release(&b);
+}
+
+static void modes_under_every_umask(void **state)
+{
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        struct err err = ERR_INIT;
+        char *created = text_of("%s/created-%zu", (char *)*state, i);
+        char *written = text_of("%s/written-%zu", (char *)*state, i);
+        char *made = text_of("%s/made-%zu", (char *)*state, i);
+        char *deep = text_of("deep-%zu/a/b", i);
+        mode_t before = umask(masks[i]);
+        int fd = file_create(created, &err);
+        ok(fd, &err);
+        ok(fd_write_all(fd, "x", 1, &err), &err);
+        fd_close(&fd);
+        ok(file_write(written, "y", 1, &err), &err);
+        ok(file_mkdir(made, &err), &err);
+        ok(file_mkdirs(*state, deep, &err), &err);
+        umask(before);
+        assert_int_equal(scratch_mode(created), 0600);
+        assert_int_equal(scratch_mode(written), 0600);
+        assert_int_equal(scratch_mode(made), 0700);
+        for (char *end; (end = strrchr(deep, '/')); *end = '\0') {
+            char *path = file_join(*state, deep);
+            assert_int_equal(scratch_mode(path), 0700);
+            free(path);
+        }
+        free(created);
+        free(written);
+        free(made);
+        free(deep);
+    }
+}
+
+static void a_taken_name_stays(void **state)
+{
+    struct err err = ERR_INIT;
+    char *path = scratch_file(*state, "taken", "old", 3);
+    char *msg = text_of("cannot create %s: File exists", path);
+    refused(file_create(path, &err), &err, ERR_EXISTS, msg);
+    file_is(path, "old");
+    free(msg);
+    msg = text_of("cannot create the directory %s: File exists", path);
+    refused(file_mkdir(path, &err), &err, ERR_EXISTS, msg);
+    free(msg);
+    /* A symbolic link is a name too, also one that leads nowhere. */
+    char *link = text_of("%s/link", (char *)*state);
+    assert_int_equal(symlink("nowhere", link), 0);
+    assert_int_equal(file_create(link, &err), -1);
+    assert_int_equal(err.kind, ERR_EXISTS);
+    assert_true(file_exists(link));
+    free(link);
+    free(path);
+}
+
+static void writing_replaces_the_file(void **state)
+{
+    struct err err = ERR_INIT;
+    char *path = text_of("%s/file", (char *)*state);
+    ok(file_write(path, "first, and longer", 17, &err), &err);
+    int old = open(path, O_RDONLY);
+    ok(file_write(path, "second", 6, &err), &err);
+    file_is(path, "second");
+    /* Who has the old one open still has all of it. */
+    char text[32] = "";
+    assert_int_equal(read(old, text, sizeof text), 17);
+    assert_string_equal(text, "first, and longer");
+    close(old);
+    ok(file_write(path, "", 0, &err), &err);
+    file_is(path, "");
+    assert_int_equal(scratch_count(*state), 1);
+    free(path);
+}
+
+static void writing_fails_without_a_trace(void **state)
+{
+    struct err err = ERR_INIT;
+    char *dir = text_of("%s/dir", (char *)*state), *inside = text_of("%s/dir/x", (char *)*state);
+    ok(file_mkdir(dir, &err), &err);
+    free(scratch_file(dir, "x", "x", 1));
+    assert_int_equal(file_write(dir, "text", 4, &err), -1);
+    assert_int_equal(err.kind, ERR_LOCAL_IO);
+    file_is(inside, "x");
+    assert_int_equal(scratch_count(*state), 1);
+    char *nowhere = text_of("%s/none/x", (char *)*state);
+    assert_int_equal(file_write(nowhere, "text", 4, &err), -1);
+    contains(err.msg, "No such file or directory");
+    free(nowhere);
+    free(inside);
+    free(dir);
+}
+
+static void reading_has_a_limit(void **state)
+{
+    struct err err = ERR_INIT;
+    static char much[40000];
+    memset(much, 'a', sizeof much);
+    char *path = scratch_file(*state, "file", much, sizeof much);
+    static const size_t limits[] = {0, 5, 16384, 20000, 39999};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct buf b = BUF_INIT(limits[i]);
+        char *msg = text_of("%s is larger than %zu bytes", path, limits[i]);
+        refused(file_read(path, &b, &err), &err, ERR_FAILED, msg);
+        free(msg);
+        buf_release(&b);
+    }
+    struct buf whole = BUF_INIT(40000);
+    ok(file_read(path, &whole, &err), &err);
+    assert_int_equal(whole.len, 40000);
+    buf_release(&whole);
+    free(path);
+    struct buf nothing = BUF_INIT(0);
+    path = scratch_file(*state, "empty", "", 0);
+    ok(file_read(path, &nothing, &err), &err);
+    assert_int_equal(nothing.len, 0);
+    buf_release(&nothing);
+    free(path);
+}
+
+static void no_open(const char *path, enum err_kind kind, const char *format)
+{
+    struct err err = ERR_INIT;
+    struct buf b = BUF_INIT(10), msg = BUF_INIT(1000);
+    buf_add(&msg, format, strcspn(format, "*"));
+    buf_adds(&msg, path);
+    buf_adds(&msg, strchr(format, '*') + 1);
+    refused(file_open(path, &err), &err, kind, buf_str(&msg));
+    refused(file_read(path, &b, &err), &err, kind, buf_str(&msg));
+    buf_release(&b);
+    buf_release(&msg);
+}
+
+static void only_regular_files_are_opened(void **state)
+{
+    char *fifo = text_of("%s/fifo", (char *)*state), *none = text_of("%s/none", (char *)*state);
+    char *file = scratch_file(*state, "file", "x", 1), *below = text_of("%s/below", file);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    no_open(fifo, ERR_FAILED, "* is not a regular file");
+    no_open(*state, ERR_FAILED, "* is not a regular file");
+    no_open("/dev/zero", ERR_FAILED, "* is not a regular file");
+    no_open(none, ERR_NOT_FOUND, "cannot open *: No such file or directory");
+    no_open(below, ERR_NOT_FOUND, "cannot open *: Not a directory");
+    free(fifo);
+    free(none);
+    free(file);
+    free(below);
+}
+
+static void descriptors_close_on_exec(void **state)
+{
+    struct err err = ERR_INIT;
+    char *path = text_of("%s/file", (char *)*state);
+    int made = file_create(path, &err), opened = file_open(path, &err);
+    assert_true(fcntl(made, F_GETFD) & FD_CLOEXEC);
+    assert_true(fcntl(opened, F_GETFD) & FD_CLOEXEC);
+    fd_close(&made);
+    fd_close(&opened);
+    free(path);
+}
+
+static void renaming_overwrites_nothing(void **state)
+{
+    struct err err = ERR_INIT;
+    char *from = scratch_file(*state, "from", "new", 3), *to = scratch_file(*state, "to", "old", 3);
+    char *msg = text_of("cannot create %s: File exists", to), *third = text_of("%s/third", (char *)*state);
+    refused(file_rename_new(from, to, &err), &err, ERR_EXISTS, msg);
+    file_is(from, "new");
+    file_is(to, "old");
+    ok(file_rename_new(from, third, &err), &err);
+    assert_false(file_exists(from));
+    file_is(third, "new");
+    assert_int_equal(scratch_mode(third), 0600);
+    assert_int_equal(file_rename_new(from, to, &err), -1);
+    assert_int_equal(file_rename_new(third, *state, &err), -1);
+    assert_int_equal(err.kind, ERR_EXISTS);
+    assert_int_equal(scratch_count(*state), 2);
+    free(from);
+    free(to);
+    free(msg);
+    free(third);
+}
+
+static void removal_does_not_follow_links(void **state)
+{
+    struct err err = ERR_INIT;
+    char *precious = text_of("%s/precious", (char *)*state), *tree = text_of("%s/tree", (char *)*state);
+    ok(file_mkdirs(*state, "precious/inside", &err), &err);
+    ok(file_mkdirs(*state, "tree/a/b/c", &err), &err);
+    char *keep = scratch_file(precious, "keep", "k", 1);
+    free(scratch_file(tree, "a/b/file", "f", 1));
+    char *link = text_of("%s/tree/a/link", (char *)*state), *alone = text_of("%s/alone", (char *)*state);
+    char *dead = text_of("%s/tree/dead", (char *)*state);
+    assert_int_equal(symlink(precious, link), 0);
+    assert_int_equal(symlink(precious, alone), 0);
+    assert_int_equal(symlink("nowhere", dead), 0);
+    ok(file_remove(tree, &err), &err);
+    assert_false(file_exists(tree));
+    ok(file_remove(alone, &err), &err);
+    assert_false(file_exists(alone));
+    file_is(keep, "k");
+    ok(file_remove(keep, &err), &err);
+    assert_false(file_exists(keep));
+    ok(file_remove(keep, &err), &err);
+    assert_int_equal(scratch_count(precious), 1);
+    free(precious);
+    free(tree);
+    free(keep);
+    free(link);
+    free(alone);
+    free(dead);
+}
+
+static void directories_above_are_made(void **state)
+{
+    struct err err = ERR_INIT;
+    char *base = text_of("%s/", (char *)*state), *deep = text_of("%s/x/yy/zzz", (char *)*state);
+    ok(file_mkdirs(*state, "one", &err), &err);
+    ok(file_mkdirs(base, "x/yy/zzz", &err), &err);
+    ok(file_mkdirs(*state, "x/yy/zzz", &err), &err);
+    assert_true(file_exists(deep));
+    free(scratch_file(*state, "file", "", 0));
+    assert_int_equal(file_mkdirs(*state, "file/below", &err), -1);
+    contains(err.msg, "/file/below: Not a directory");
+    free(base);
+    free(deep);
+}
+
+static void joins(const char *dir, const char *name, const char *path)
+{
+    char *got = file_join(dir, name);
+    assert_string_equal(got, path);
+    free(got);
+}
+
+static void paths(void **state)
+{
+    (void)state;
+    joins("a", "b", "a/b");
+    joins("a/", "b", "a/b");
+    joins("/", "b", "/b");
+    joins("a", "/b", "/b");
+    joins(NULL, "b", "b");
+    assert_string_equal(file_base("a/b"), "b");
+    assert_string_equal(file_base("b"), "b");
+    assert_string_equal(file_base("a/"), "");
+    static const char *const dirs[][2] = {{"a/b/c", "a/b"}, {"b", "."}, {"/b", "/"}, {"/", "/"}, {"a/", "a"}};
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+        char *dir = file_dir(dirs[i][0]);
+        assert_string_equal(dir, dirs[i][1]);
+        free(dir);
+    }
+}
+
+static void home_is_expanded(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {{"~", "/home/ann"},      {"~/x", "/home/ann/x"},
+                                           {"~//x", "/home/ann/x"}, {"~ann/x", "~ann/x"},
+                                           {"a/~", "a/~"},          {"", ""}};
+    const char *set = getenv("HOME");
+    char *before = set ? strdup(set) : NULL;
+    setenv("HOME", "/home/ann", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *path = file_expand_home(cases[i][0]);
+        assert_string_equal(path, cases[i][1]);
+        free(path);
+    }
+    unsetenv("HOME");
+    char *known = file_expand_home("~");
+    assert_non_null(known);
+    assert_int_equal(known[0], '/');
+    free(known);
+    if (before)
+        setenv("HOME", before, 1);
+    free(before);
+}
+
+static void parents_are_synced(void **state)
+{
+    struct err err = ERR_INIT;
+    char *path = scratch_file(*state, "file", "", 0);
+    ok(file_sync_parent(path, &err), &err);
+    ok(file_sync_parent("file", &err), &err);
+    ok(file_sync_parent("/file", &err), &err);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(modes_under_every_umask),
+        SCRATCH(a_taken_name_stays),
+        SCRATCH(writing_replaces_the_file),
+        SCRATCH(writing_fails_without_a_trace),
+        SCRATCH(reading_has_a_limit),
+        SCRATCH(only_regular_files_are_opened),
+        SCRATCH(descriptors_close_on_exec),
+        SCRATCH(renaming_overwrites_nothing),
+        SCRATCH(removal_does_not_follow_links),
+        SCRATCH(directories_above_are_made),
+        SCRATCH(parents_are_synced),
+        cmocka_unit_test(paths),
+        cmocka_unit_test(home_is_expanded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,477 @@
+/* Known hosts: what ssh-keygen -F finds in files of every kind, and the judgement over it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "gateway/knownhosts.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* Two public keys of each type, as known_hosts has them: made once. */
+enum { ED, ED_OTHER, P256, P384, P521, RSA, N_KEYS };
+static struct {
+    const char *type, *bits;
+    char line[1000]; /* type and base64 */
+    char fingerprint[SSH_FINGERPRINT];
+    struct ssh_blob blob;
+} keys[N_KEYS] = {{.type = "ed25519", .bits = "256"}, {.type = "ed25519", .bits = "256"},
+                  {.type = "ecdsa", .bits = "256"},   {.type = "ecdsa", .bits = "384"},
+                  {.type = "ecdsa", .bits = "521"},   {.type = "rsa", .bits = "2048"}};
+
+static const struct proc_limits limits = {.timeout_ms = 60000, .cancel_fd = -1, .max_output = 1u << 20};
+
+static int make_keys(void **state)
+{
+    if (scratch_setup(state) < 0)
+        return -1;
+    for (size_t i = 0; i < N_KEYS; i++) {
+        char *path = text_of("%s/key-%zu", (char *)*state, i), *pub = text_of("%s.pub", path);
+        RUN("ssh-keygen", "-q", "-t", keys[i].type, "-b", keys[i].bits, "-N", "", "-f", path);
+        struct buf text = scratch_read(pub);
+        size_t type = strcspn(buf_str(&text), " ");
+        size_t n = strcspn(buf_str(&text) + type + 1, " \n");
+        snprintf(keys[i].line, sizeof keys[i].line, "%.*s", (int)(type + 1 + n), buf_str(&text));
+        ok(ssh_base64_decode(buf_str(&text) + type + 1, n, &keys[i].blob, NULL), NULL);
+        ssh_blob_fingerprint(&keys[i].blob, keys[i].fingerprint);
+        buf_release(&text);
+        free(path);
+        free(pub);
+    }
+    return 0;
+}
+
+static int forget_keys(void **state)
+{
+    for (size_t i = 0; i < N_KEYS; i++)
+        ssh_blob_release(&keys[i].blob);
+    return scratch_teardown(state);
+}
+
+/* ---- files and what is found in them ------------------------------------------------------------------- */
+
+static struct known_hosts find_in(const struct strlist *files, const char *host, unsigned port)
+{
+    struct known_hosts k = {0};
+    struct err err = ERR_INIT;
+    ok(known_hosts_find(files, host, port, &limits, &k, &err), &err);
+    return k;
+}
+
+/* Looks a host up in one file. */
+static struct known_hosts find(const char *path, const char *host, unsigned port)
+{
+    struct strlist files = {0};
+    ok(strlist_add(&files, path, NULL), NULL);
+    struct known_hosts k = find_in(&files, host, port);
+    strlist_release(&files);
+    return k;
+}
+
+/* Exactly one key is found: this one, on that line. */
+static void finds(const char *path, const char *host, unsigned port, int key, unsigned line,
+                  enum known_marker marker)
+{
+    struct known_hosts k = find(path, host, port);
+    assert_int_equal(k.n, 1);
+    assert_true(ssh_blob_equal(&k.items[0].blob, &keys[key].blob));
+    assert_int_equal(k.items[0].line, line);
+    assert_int_equal(k.items[0].marker, marker);
+    assert_string_equal(k.items[0].file, path);
+    assert_int_equal(strncmp(keys[key].line, k.items[0].type, strlen(k.items[0].type)), 0);
+    known_hosts_release(&k);
+}
+
+static void finds_nothing(const char *path, const char *host, unsigned port)
+{
+    struct known_hosts k = find(path, host, port);
+    assert_int_equal(k.n, 0);
+    known_hosts_release(&k);
+}
+
+static void plain_lines(void **state)
+{
+    char *text = text_of("# a comment\n\nalpha,beta.example,192.0.2.7 %s a comment behind it\n"
+                         "gamma %s\r\n\tdelta   %s\n",
+                         keys[ED].line, keys[P256].line, keys[RSA].line);
+    char *path = scratch_file(*state, "plain", text, strlen(text));
+    finds(path, "alpha", 22, ED, 3, KNOWN_PLAIN);
+    finds(path, "beta.example", 0, ED, 3, KNOWN_PLAIN);
+    finds(path, "192.0.2.7", 22, ED, 3, KNOWN_PLAIN);
+    finds(path, "gamma", 22, P256, 4, KNOWN_PLAIN);
+    finds(path, "delta", 22, RSA, 5, KNOWN_PLAIN);
+    finds_nothing(path, "epsilon", 22);
+    finds_nothing(path, "alph", 22);
+    free(text);
+    free(path);
+}
+
+static void hashed_lines(void **state)
+{
+    char *text = text_of("alpha %s\n[beta]:2222 %s\n", keys[ED].line, keys[P521].line);
+    char *path = scratch_file(*state, "hashed", text, strlen(text));
+    RUN("ssh-keygen", "-q", "-H", "-f", path);
+    struct buf hashed = scratch_read(path);
+    assert_null(strstr(buf_str(&hashed), "alpha"));
+    finds(path, "alpha", 22, ED, 1, KNOWN_PLAIN);
+    finds(path, "beta", 2222, P521, 2, KNOWN_PLAIN);
+    finds_nothing(path, "beta", 22);
+    buf_release(&hashed);
+    free(text);
+    free(path);
+}
+
+static void patterns(void **state)
+{
+    char *text = text_of("*.example.net,!bad.example.net,db-? %s\n", keys[ED].line);
+    char *path = scratch_file(*state, "patterns", text, strlen(text));
+    finds(path, "a.example.net", 22, ED, 1, KNOWN_PLAIN);
+    finds(path, "db-7", 22, ED, 1, KNOWN_PLAIN);
+    finds_nothing(path, "bad.example.net", 22);
+    finds_nothing(path, "example.net", 22);
+    finds_nothing(path, "db-77", 22);
+    free(text);
+    free(path);
+}
+
+static void ports(void **state)
+{
+    char *text =
+        text_of("[alpha]:2222 %s\nalpha %s\nbeta %s\n", keys[ED].line, keys[P256].line, keys[P384].line);
+    char *path = scratch_file(*state, "ports", text, strlen(text));
+    finds(path, "alpha", 2222, ED, 1, KNOWN_PLAIN);
+    finds(path, "alpha", 22, P256, 2, KNOWN_PLAIN);
+    finds(path, "alpha", 0, P256, 2, KNOWN_PLAIN);
+    /* A port nothing is known of: the host's own line counts, as with ssh. */
+    finds(path, "alpha", 2223, P256, 2, KNOWN_PLAIN);
+    finds(path, "beta", 2222, P384, 3, KNOWN_PLAIN);
+    free(text);
+    free(path);
+}
+
+static void markers(void **state)
+{
+    char *text = text_of("@revoked alpha %s\n@cert-authority *.ca %s\n@Revoked beta %s\n", keys[ED].line,
+                         keys[P256].line, keys[RSA].line);
+    char *path = scratch_file(*state, "markers", text, strlen(text));
+    finds(path, "alpha", 22, ED, 1, KNOWN_REVOKED);
+    finds(path, "x.ca", 22, P256, 2, KNOWN_AUTHORITY);
+    finds_nothing(path, "beta", 22);
+    finds_nothing(path, "@revoked", 22);
+    free(text);
+    free(path);
+}
+
+static void garbage_between(void **state)
+{
+    static const char *const garbage[] = {"nonsense",
+                                          "alpha",
+                                          "alpha ssh-ed25519",
+                                          "alpha ssh-ed25519 !!!!",
+                                          "@ alpha ssh-ed25519 AAAA",
+                                          "alpha ssh-ed25519 AAAA",
+                                          "|1|broken|hash ssh-rsa AAAA",
+                                          "\x1b[31malpha x y",
+                                          ",,, , ,"};
+    for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
+        char *text = text_of("%s\nalpha %s\n%s\n", garbage[i], keys[ED].line, garbage[i]);
+        char *path = scratch_file(*state, "garbage", text, strlen(text));
+        finds(path, "alpha", 22, ED, 2, KNOWN_PLAIN);
+        finds_nothing(path, "beta", 22);
+        free(text);
+        free(path);
+    }
+}
+
+static void several_files(void **state)
+{
+    struct strlist files = {0};
+    char *first = text_of("alpha %s\n", keys[ED].line), *second = text_of("\nalpha %s\n", keys[RSA].line);
+    char *paths[] = {scratch_file(*state, "first", first, strlen(first)), text_of("%s/none", (char *)*state),
+                     scratch_file(*state, "empty", "", 0), text_of("/dev/null"),
+                     scratch_file(*state, "with a blank", second, strlen(second))};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        ok(strlist_add(&files, paths[i], NULL), NULL);
+    struct known_hosts k = find_in(&files, "alpha", 22);
+    assert_int_equal(k.n, 2);
+    assert_string_equal(k.items[0].file, paths[0]);
+    assert_true(ssh_blob_equal(&k.items[0].blob, &keys[ED].blob));
+    assert_string_equal(k.items[1].file, paths[4]);
+    assert_int_equal(k.items[1].line, 2);
+    known_hosts_release(&k);
+    strlist_release(&files);
+    k = find_in(&files, "alpha", 22);
+    assert_int_equal(k.n, 0);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        free(paths[i]);
+    free(first);
+    free(second);
+}
+
+/* PATH without OpenSSH, then with one that never ends, then with one that complains. */
+static void a_lookup_that_fails(void **state)
+{
+    struct strlist files = {0};
+    struct known_hosts k = {0};
+    struct err err = ERR_INIT;
+    struct proc_limits soon = limits;
+    char *path = scratch_file(*state, "file", "x", 1), *before = strdup(getenv("PATH"));
+    char *tool = text_of("%s/ssh-keygen", (char *)*state), *msg;
+    ok(strlist_add(&files, path, NULL), NULL);
+    setenv("PATH", *state, 1);
+    int missing = known_hosts_find(&files, "alpha", 22, &limits, &k, &err);
+    setenv("PATH", before, 1);
+    refused(missing, &err, ERR_NOT_FOUND, "cannot start ssh-keygen: No such file or directory");
+    assert_string_equal(err.hint, "install OpenSSH's client tools (Debian: openssh-client)");
+    ok(file_write(tool, "#!/bin/sh\nexec sleep 100\n", 25, &err), &err);
+    assert_int_equal(chmod(tool, 0700), 0);
+    char *with = text_of("%s:%s", (char *)*state, before);
+    setenv("PATH", with, 1);
+    soon.timeout_ms = 100;
+    refused(known_hosts_find(&files, "alpha", 22, &soon, &k, &err), &err, ERR_TIMEOUT,
+            "ssh-keygen: it did not end in time");
+    ok(file_write(tool, "#!/bin/sh\necho it hurts >&2; exit 255\n", 38, &err), &err);
+    assert_int_equal(chmod(tool, 0700), 0);
+    msg = text_of("ssh-keygen cannot read %s: it hurts", path);
+    refused(known_hosts_find(&files, "alpha", 22, &limits, &k, &err), &err, ERR_FAILED, msg);
+    setenv("PATH", before, 1);
+    assert_null(k.items);
+    unlink(tool);
+    strlist_release(&files);
+    free(msg);
+    free(with);
+    free(tool);
+    free(path);
+    free(before);
+}
+
+/* ---- the parser ---------------------------------------------------------------------------------------- */
+
+static void what_was_printed_is_read(void **state)
+{
+    (void)state;
+    struct known_hosts k = {0};
+    struct err err = ERR_INIT;
+    char *text =
+        text_of("# Host a found: line 7 \na %s comment\n# Host a found: line 12 REVOKED\n@revoked a\t%s\r\n"
+                "# Host a found: line 20 CA\n@cert-authority * %s",
+                keys[ED].line, keys[P256].line, keys[RSA].line);
+    ok(known_hosts_parse(&k, "file", text, &err), &err);
+    assert_int_equal(k.n, 3);
+    static const unsigned lines[] = {7, 12, 20};
+    static const enum known_marker marks[] = {KNOWN_PLAIN, KNOWN_REVOKED, KNOWN_AUTHORITY};
+    static const int which[] = {ED, P256, RSA};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(k.items[i].line, lines[i]);
+        assert_int_equal(k.items[i].marker, marks[i]);
+        assert_true(ssh_blob_equal(&k.items[i].blob, &keys[which[i]].blob));
+        assert_string_equal(k.items[i].file, "file");
+    }
+    known_hosts_release(&k);
+    free(text);
+}
+
+static void survives(const char *text, size_t n)
+{
+    char *copy = strndup(text, n);
+    struct known_hosts k = {0};
+    struct err err = ERR_INIT;
+    char preference[256];
+    assert_non_null(copy);
+    ok(known_hosts_parse(&k, "file", copy, &err), &err);
+    assert_true(k.n <= 3);
+    known_hosts_check(&k, &keys[ED].blob, "here", &(struct strlist){0}, &err);
+    known_hosts_preference(&k, preference, sizeof preference);
+    known_hosts_release(&k);
+    free(copy);
+}
+
+static void cut_and_flipped(void **state)
+{
+    (void)state;
+    char *text = text_of("# Host a found: line 7 \na %s\n# Host a found: line 12 REVOKED\n@revoked a %s\n",
+                         keys[ED].line, keys[P256].line);
+    size_t n = strlen(text);
+    for (size_t i = 0; i <= n; i++)
+        survives(text, i);
+    for (size_t i = 0; i < n; i++) {
+        for (int bit = 0; bit < 8; bit++) {
+            text[i] ^= (char)(1 << bit);
+            survives(text, n);
+            text[i] ^= (char)(1 << bit);
+        }
+    }
+    free(text);
+}
+
+/* ---- the judgement ------------------------------------------------------------------------------------- */
+
+static struct known_hosts parsed(const char *text)
+{
+    struct known_hosts k = {0};
+    struct err err = ERR_INIT;
+    ok(known_hosts_parse(&k, "/etc/known", text, &err), &err);
+    return k;
+}
+
+/* Judges a key by what `ssh-keygen -F` printed. A NULL msg: it is trusted. */
+static void judged(const char *text, int key, const char *msg, const char *hint)
+{
+    struct strlist files = {0};
+    struct err err = ERR_INIT;
+    struct known_hosts k = parsed(text);
+    ok(strlist_split(&files, "/home/ann/.ssh/known_hosts,/etc/known", &err), &err);
+    int rc = known_hosts_check(&k, &keys[key].blob, "far port 22", &files, &err);
+    if (msg) {
+        refused(rc, &err, ERR_HOST_KEY, msg);
+        assert_string_equal(err.hint, hint);
+    } else {
+        ok(rc, &err);
+    }
+    strlist_release(&files);
+    known_hosts_release(&k);
+}
+
+static const char unknown_hint[] =
+    "compare that fingerprint with someone who runs the host, then accept it once with "
+    "your own ssh";
+
+static void a_known_key_is_trusted(void **state)
+{
+    (void)state;
+    char *text =
+        text_of("# Host a found: line 1\na %s\n# Host a found: line 2\na %s\n# Host a found: line 3\na %s\n",
+                keys[ED_OTHER].line, keys[RSA].line, keys[ED].line);
+    judged(text, ED, NULL, NULL);
+    judged(text, ED_OTHER, NULL, NULL);
+    judged(text, RSA, NULL, NULL);
+    free(text);
+}
+
+static void an_unknown_key_is_refused(void **state)
+{
+    (void)state;
+    char *msg = text_of("far port 22: host key is not known: it offered ssh-ed25519 %s, looked in "
+                        "/home/ann/.ssh/known_hosts",
+                        keys[ED].fingerprint);
+    judged("", ED, msg, unknown_hint);
+    free(msg);
+    char *text = text_of("# Host a found: line 1\na %s\n", keys[RSA].line);
+    msg = text_of(
+        "far port 22: host key is not known: it offered ssh-ed25519 %s (only keys of other types are known "
+        "for it), looked in /home/ann/.ssh/known_hosts",
+        keys[ED].fingerprint);
+    judged(text, ED, msg, unknown_hint);
+    free(msg);
+    free(text);
+    struct err err = ERR_INIT;
+    struct known_hosts none = {0};
+    struct strlist files = {0};
+    msg = text_of("far: host key is not known: it offered ecdsa-sha2-nistp521 %s, looked in no file",
+                  keys[P521].fingerprint);
+    refused(known_hosts_check(&none, &keys[P521].blob, "far", &files, &err), &err, ERR_HOST_KEY, msg);
+    free(msg);
+}
+
+static void an_authority_is_no_key(void **state)
+{
+    (void)state;
+    char *text = text_of("# Host a found: line 1 CA\n@cert-authority a %s\n", keys[ED].line);
+    char *msg =
+        text_of("far port 22: host key is not known: it offered ssh-ed25519 %s (only a certificate authority "
+                "is known for it), looked in /home/ann/.ssh/known_hosts",
+                keys[ED].fingerprint);
+    judged(text, ED, msg, unknown_hint);
+    free(msg);
+    free(text);
+}
+
+static void a_changed_key_is_refused(void **state)
+{
+    (void)state;
+    char *text = text_of("# Host a found: line 31\na %s\n", keys[ED_OTHER].line);
+    char *msg =
+        text_of("far port 22: HOST KEY HAS CHANGED: it offered ssh-ed25519 %s, but /etc/known:31 has %s",
+                keys[ED].fingerprint, keys[ED_OTHER].fingerprint);
+    judged(text, ED, msg,
+           "someone may be in between; only if you know why it changed, remove line 31 of /etc/known");
+    free(msg);
+    free(text);
+}
+
+static void a_revoked_key_is_refused(void **state)
+{
+    (void)state;
+    char *msg =
+        text_of("far port 22: host key ssh-ed25519 %s is revoked by /etc/known:9", keys[ED].fingerprint);
+    /* Wherever the line that trusts it stands. */
+    char *before = text_of("# Host a found: line 9 REVOKED\n@revoked a %s\n# Host a found: line 10\na %s\n",
+                           keys[ED].line, keys[ED].line);
+    char *behind = text_of("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
+                           keys[ED].line, keys[ED].line);
+    judged(before, ED, msg, "");
+    judged(behind, ED, msg, "");
+    /* Another key's revocation says nothing about this one. */
+    char *other = text_of("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
+                          keys[ED].line, keys[ED_OTHER].line);
+    judged(other, ED, NULL, NULL);
+    free(msg);
+    free(before);
+    free(behind);
+    free(other);
+}
+
+static void preferred(const char *text, const char *wanted)
+{
+    char dst[256];
+    struct known_hosts k = parsed(text);
+    assert_ptr_equal(known_hosts_preference(&k, dst, sizeof dst), dst);
+    assert_string_equal(dst, wanted);
+    known_hosts_release(&k);
+}
+
+static void known_types_are_preferred(void **state)
+{
+    (void)state;
+    preferred(
+        "",
+        "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256,"
+        "ssh-rsa");
+    char *text = text_of("a %s\na %s\n", keys[RSA].line, keys[P384].line);
+    preferred(text, "ecdsa-sha2-nistp384,rsa-sha2-512,rsa-sha2-256,ssh-rsa,ssh-ed25519,ecdsa-sha2-nistp256,"
+                    "ecdsa-sha2-nistp521");
+    free(text);
+    /* What is revoked or an authority's is nothing to look forward to. */
+    text = text_of("@revoked a %s\n@cert-authority a %s\na %s\n", keys[P256].line, keys[P384].line,
+                   keys[P521].line);
+    preferred(text, "ecdsa-sha2-nistp521,ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,rsa-sha2-512,"
+                    "rsa-sha2-256,ssh-rsa");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_lines),
+        cmocka_unit_test(hashed_lines),
+        cmocka_unit_test(patterns),
+        cmocka_unit_test(ports),
+        cmocka_unit_test(markers),
+        cmocka_unit_test(garbage_between),
+        cmocka_unit_test(several_files),
+        cmocka_unit_test(a_lookup_that_fails),
+        cmocka_unit_test(what_was_printed_is_read),
+        cmocka_unit_test(cut_and_flipped),
+        cmocka_unit_test(a_known_key_is_trusted),
+        cmocka_unit_test(an_unknown_key_is_refused),
+        cmocka_unit_test(an_authority_is_no_key),
+        cmocka_unit_test(a_changed_key_is_refused),
+        cmocka_unit_test(a_revoked_key_is_refused),
+        cmocka_unit_test(known_types_are_preferred),
+    };
+    return cmocka_run_group_tests(tests, make_keys, forget_keys);
+}

@@ -1,0 +1,298 @@
+/* Child processes: what they say, how they end, and what they do not inherit. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+static const struct proc_limits usual = {.timeout_ms = 60000, .cancel_fd = -1, .max_output = 1u << 20};
+
+/* `sh -c SCRIPT`. */
+static int shell(const char *script, const struct proc_limits *limits, struct proc_result *ret,
+                 struct err *err)
+{
+    return proc_run((const char *const[]){"sh", "-c", script, NULL}, limits, ret, err);
+}
+
+static void says(const char *script, int code, const char *out, const char *complaint)
+{
+    struct proc_result r;
+    struct err err = ERR_INIT;
+    ok(shell(script, &usual, &r, &err), &err);
+    assert_int_equal(r.exit_code, code);
+    assert_string_equal(buf_str(&r.out), out);
+    assert_string_equal(r.complaint, complaint);
+    proc_result_release(&r);
+}
+
+static void output_and_exit_codes(void **state)
+{
+    (void)state;
+    says("exit 0", 0, "", "");
+    says("echo out; exit 3", 3, "out\n", "");
+    says("printf 'a\\n\\033[31mb' >&2; echo o; exit 255", 255, "o\n", "a ?[31mb");
+    says("kill -TERM $$", 128 + SIGTERM, "", "");
+    says("kill -KILL $$", 128 + SIGKILL, "", "");
+    /* No input, and no terminal's. */
+    says("cat; echo end", 0, "end\n", "");
+    /* A child that closes its output early still has an exit code. */
+    says("exec >&- 2>&-; sleep 0.05; exit 7", 7, "", "");
+}
+
+static void arguments_are_not_for_a_shell(void **state)
+{
+    (void)state;
+    struct buf out = output_of((const char *const[]){"printf", "%s|%s", "a b; $HOME `x`", "", NULL});
+    assert_string_equal(buf_str(&out), "a b; $HOME `x`|");
+    buf_release(&out);
+}
+
+static void much_output_is_whole(void **state)
+{
+    (void)state;
+    struct proc_result r;
+    struct err err = ERR_INIT;
+    ok(shell("head -c 1000000 /dev/zero; head -c 300000 /dev/zero | tr '\\0' e >&2", &usual, &r, &err), &err);
+    assert_int_equal(r.exit_code, 0);
+    assert_int_equal(r.out.len, 1000000);
+    assert_int_equal(strlen(r.complaint), sizeof r.complaint - 1);
+    assert_int_equal(strspn(r.complaint, "e"), sizeof r.complaint - 4);
+    proc_result_release(&r);
+}
+
+static void too_much_output_is_refused(void **state)
+{
+    (void)state;
+    struct proc_result r;
+    struct err err = ERR_INIT;
+    struct proc_limits limits = usual;
+    static const size_t most[] = {10, 100000};
+    for (size_t i = 0; i < 2; i++) {
+        limits.max_output = most[i];
+        char *msg = text_of("sh: its output is larger than %zu bytes", most[i]);
+        int64_t start = clock_now();
+        refused(shell("exec cat /dev/zero", &limits, &r, &err), &err, ERR_FAILED, msg);
+        assert_true(clock_now() - start < 20000);
+        free(msg);
+    }
+}
+
+static void time_runs_out(void **state)
+{
+    (void)state;
+    static const char *const scripts[] = {"exec sleep 100", "sleep 100 & wait",
+                                          "trap '' TERM; sleep 100; :", "exec >&- 2>&-; exec sleep 100"};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        struct proc_result r;
+        struct err err = ERR_INIT;
+        struct proc_limits limits = usual;
+        limits.timeout_ms = 150;
+        int64_t start = clock_now();
+        refused(shell(scripts[i], &limits, &r, &err), &err, ERR_TIMEOUT, "sh: it did not end in time");
+        assert_in_range(clock_now() - start, 150, 20000);
+    }
+}
+
+/* Waits until a file holds something. */
+static struct buf wait_for_file(const char *path)
+{
+    for (int64_t deadline = clock_deadline(20000); clock_now() < deadline;) {
+        struct buf b = BUF_INIT(1000);
+        if (file_read(path, &b, NULL) == 0 && b.len > 0 && b.data[b.len - 1] == '\n')
+            return b;
+        buf_release(&b);
+        fd_wait(-1, 0, clock_deadline(5), -1, NULL);
+    }
+    fail_msg("nothing came into %s", path);
+    return (struct buf)BUF_INIT(0);
+}
+
+static bool runs(pid_t pid)
+{
+    char path[64];
+    struct buf b = BUF_INIT(4096);
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    /* A zombie whom nobody collects is over too. */
+    bool there = file_read(path, &b, NULL) == 0 && !strstr(buf_str(&b), ") Z");
+    buf_release(&b);
+    return there;
+}
+
+static void grandchildren_end_too(void **state)
+{
+    struct proc_result r;
+    struct err err = ERR_INIT;
+    struct proc_limits limits = usual;
+    char *path = text_of("%s/pid", (char *)*state);
+    char *script = text_of("sleep 100 & echo $! >%s; wait", path);
+    limits.timeout_ms = 1000;
+    assert_int_equal(shell(script, &limits, &r, &err), -1);
+    struct buf text = wait_for_file(path);
+    pid_t pid = (pid_t)strtol(buf_str(&text), NULL, 10);
+    assert_true(pid > 1);
+    for (int i = 0; i < 1000 && runs(pid); i++)
+        fd_wait(-1, 0, clock_deadline(5), -1, NULL);
+    assert_false(runs(pid));
+    buf_release(&text);
+    free(script);
+    free(path);
+}
+
+static void *cancel_soon(void *ctx)
+{
+    fd_wait(-1, 0, clock_deadline(100), -1, NULL);
+    assert_int_equal(write(*(int *)ctx, "", 1), 1);
+    return NULL;
+}
+
+static void it_can_be_cancelled(void **state)
+{
+    (void)state;
+    static const char *const scripts[] = {"exec sleep 100", "exec >&- 2>&-; exec sleep 100"};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        int cancel[2];
+        pthread_t thread;
+        struct proc_result r;
+        struct err err = ERR_INIT;
+        struct proc_limits limits = usual;
+        ok(fd_pipe(cancel, &err), &err);
+        limits.cancel_fd = cancel[0];
+        ok(thread_start(&thread, cancel_soon, &cancel[1], &err), &err);
+        int64_t start = clock_now();
+        refused(shell(scripts[i], &limits, &r, &err), &err, ERR_CANCELLED, "sh: interrupted");
+        assert_true(clock_now() - start < 20000);
+        pthread_join(thread, NULL);
+        refused(shell("exec sleep 100", &limits, &r, &err), &err, ERR_CANCELLED, "sh: interrupted");
+        fd_close(&cancel[0]);
+        fd_close(&cancel[1]);
+    }
+}
+
+static void a_missing_program(void **state)
+{
+    struct proc_result r;
+    struct err err = ERR_INIT;
+    refused(proc_run((const char *const[]){"profgrab-no-such-program", NULL}, &usual, &r, &err), &err,
+            ERR_NOT_FOUND, "cannot start profgrab-no-such-program: No such file or directory");
+    char *path = scratch_file(*state, "plain", "text", 4);
+    char *msg = text_of("cannot start %s: Permission denied", path);
+    refused(proc_run((const char *const[]){path, NULL}, &usual, &r, &err), &err, ERR_LOCAL_IO, msg);
+    free(msg);
+    free(path);
+}
+
+static void no_descriptor_is_inherited(void **state)
+{
+    (void)state;
+    int pair[2], ends[2], careless = open("/dev/null", O_RDONLY);
+    struct err err = ERR_INIT;
+    ok(fd_socketpair(pair, &err), &err);
+    ok(fd_pipe(ends, &err), &err);
+    /* ls itself opens one for the directory. */
+    struct buf out = output_of((const char *const[]){"ls", "/proc/self/fd", NULL});
+    assert_string_equal(buf_str(&out), "0\n1\n2\n3\n");
+    buf_release(&out);
+    for (int i = 0; i < 2; i++) {
+        fd_close(&pair[i]);
+        fd_close(&ends[i]);
+    }
+    fd_close(&careless);
+}
+
+/* The hexadecimal mask on a line of /proc/self/status. */
+static unsigned long long mask_of(const char *status, const char *name)
+{
+    const char *line = strstr(status, name);
+    assert_non_null(line);
+    return strtoull(line + strlen(name), NULL, 16);
+}
+
+static void signals_are_as_by_default(void **state)
+{
+    (void)state;
+    sigset_t all, before;
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, was[3];
+    static const int numbers[] = {SIGPIPE, SIGINT, SIGUSR1};
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (size_t i = 0; i < 3; i++)
+        sigaction(numbers[i], &ignore, &was[i]);
+    struct buf out = output_of((const char *const[]){"cat", "/proc/self/status", NULL});
+    for (size_t i = 0; i < 3; i++)
+        sigaction(numbers[i], &was[i], NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    assert_true(mask_of(buf_str(&out), "SigBlk:\t") == 0);
+    /* 32 and 33 are glibc's own; its posix_spawn leaves them ignored until threads want them. */
+    assert_true((mask_of(buf_str(&out), "SigIgn:\t") & ~0x180000000ull) == 0);
+    assert_true(mask_of(buf_str(&out), "SigCgt:\t") == 0);
+    buf_release(&out);
+}
+
+static void a_child_beside_us(void **state)
+{
+    (void)state;
+    int pair[2];
+    pid_t pid = -1;
+    struct err err = ERR_INIT;
+    ok(fd_socketpair(pair, &err), &err);
+    ok(proc_start((const char *const[]){"cat", NULL}, (int[]){pair[1], pair[1], -1}, &pid, &err), &err);
+    fd_close(&pair[1]);
+    char text[8] = "";
+    ok(fd_write_all(pair[0], "hello", 5, &err), &err);
+    assert_int_equal(recv(pair[0], text, 5, MSG_WAITALL), 5);
+    assert_string_equal(text, "hello");
+    assert_int_equal(getpgid(pid), pid);
+    assert_int_equal(proc_end(pid), 128 + SIGTERM);
+    assert_int_equal(recv(pair[0], text, 1, 0), 0);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
+    fd_close(&pair[0]);
+}
+
+static void a_stubborn_child_is_killed(void **state)
+{
+    char *path = text_of("%s/ready", (char *)*state);
+    char *script = text_of("trap '' TERM; echo x >%s; while :; do sleep 0.1; done", path);
+    pid_t pid = -1;
+    struct err err = ERR_INIT;
+    ok(proc_start((const char *const[]){"sh", "-c", script, NULL}, (int[]){-1, -1, -1}, &pid, &err), &err);
+    struct buf text = wait_for_file(path);
+    assert_int_equal(proc_end(pid), 128 + SIGKILL);
+    buf_release(&text);
+    free(script);
+    free(path);
+    ok(proc_start((const char *const[]){"sh", "-c", "exit 5", NULL}, (int[]){-1, -1, -1}, &pid, &err), &err);
+    for (int i = 0; i < 1000 && runs(pid); i++)
+        fd_wait(-1, 0, clock_deadline(5), -1, NULL);
+    assert_int_equal(proc_end(pid), 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(output_and_exit_codes),
+        cmocka_unit_test(arguments_are_not_for_a_shell),
+        cmocka_unit_test(much_output_is_whole),
+        cmocka_unit_test(too_much_output_is_refused),
+        cmocka_unit_test(time_runs_out),
+        SCRATCH(grandchildren_end_too),
+        cmocka_unit_test(it_can_be_cancelled),
+        SCRATCH(a_missing_program),
+        cmocka_unit_test(no_descriptor_is_inherited),
+        cmocka_unit_test(signals_are_as_by_default),
+        cmocka_unit_test(a_child_beside_us),
+        SCRATCH(a_stubborn_child_is_killed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

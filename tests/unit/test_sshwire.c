@@ -1,0 +1,336 @@
+/* SSH's data types, base64, fingerprints, and the look at private key files, with keys made by ssh-keygen. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "gateway/keyfile.h"
+#include "gateway/sshwire.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* The example of RFC 4251 style: an ed25519 public key of thirty-two bytes 'k'. */
+static const unsigned char blob_bytes[] = "\0\0\0\x0bssh-ed25519\0\0\0\x20kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk";
+static const struct ssh_blob blob = {(unsigned char *)(uintptr_t)blob_bytes, sizeof blob_bytes - 1};
+
+static void numbers_and_strings(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT(100);
+    ssh_put_u32(&b, 0xdeadbeef);
+    ssh_put_string(&b, "ab", 2);
+    ssh_put_string(&b, NULL, 0);
+    assert_int_equal(b.len, 14);
+    assert_memory_equal(b.data, "\xde\xad\xbe\xef\0\0\0\2ab\0\0\0\0", 14);
+    struct ssh_reader r = {(const unsigned char *)b.data, b.len};
+    uint32_t v = 0;
+    const unsigned char *p = NULL;
+    size_t n = 9;
+    assert_int_equal(ssh_read_u32(&r, &v), 0);
+    assert_true(v == 0xdeadbeef);
+    assert_int_equal(ssh_read_string(&r, &p, &n), 0);
+    assert_int_equal(n, 2);
+    assert_memory_equal(p, "ab", 2);
+    assert_int_equal(ssh_read_string(&r, &p, &n), 0);
+    assert_int_equal(n, 0);
+    assert_int_equal(r.left, 0);
+    assert_int_equal(ssh_read_u32(&r, &v), -1);
+    buf_release(&b);
+}
+
+static void a_length_is_not_trusted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t n;
+    } bad[] = {{"", 0},
+               {"\0\0\0", 3},
+               {"\0\0\0\1", 4},
+               {"\0\0\0\3ab", 6},
+               {"\xff\xff\xff\xff"
+                "ab",
+                6}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        unsigned char *copy = malloc(bad[i].n + 1);
+        assert_non_null(copy);
+        memcpy(copy + 1, bad[i].bytes, bad[i].n);
+        struct ssh_reader r = {copy + 1, bad[i].n};
+        const unsigned char *p = copy;
+        size_t n = 7;
+        assert_int_equal(ssh_read_string(&r, &p, &n), -1);
+        assert_ptr_equal(p, copy);
+        assert_int_equal(n, 7);
+        assert_ptr_equal(r.p, copy + 1);
+        assert_int_equal(r.left, bad[i].n);
+        free(copy);
+    }
+}
+
+static void decodes(const char *text, const char *bytes, size_t n)
+{
+    struct ssh_blob b = {0};
+    struct err err = ERR_INIT;
+    ok(ssh_base64_decode(text, strlen(text), &b, &err), &err);
+    assert_int_equal(b.n, n);
+    assert_memory_equal(b.data, bytes, n);
+    ssh_blob_release(&b);
+    assert_null(b.data);
+}
+
+static void base64_is_strict(void **state)
+{
+    (void)state;
+    decodes("Zg==", "f", 1);
+    decodes("Zm8=", "fo", 2);
+    decodes("Zm9v", "foo", 3);
+    decodes("Zm9vYmFy", "foobar", 6);
+    decodes("+/+/", "\xfb\xff\xbf", 3);
+    static const char *const bad[] = {
+        "",         "Z",        "Zm9",      "Zm9vY", "Zm=v", "Z===",    "====",     " Zm9v",    "Zm9v\n",
+        "Zm9v    ", "\n\n\n\n", "Zm9v----", "Zm9-",  "Zm9_", "Zm9\xc3", "Zg==Zm9v", "    Zm9v", "Z\n9v"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct ssh_blob b = {0};
+        struct err err = ERR_INIT;
+        refused(ssh_base64_decode(bad[i], strlen(bad[i]), &b, &err), &err, ERR_FAILED, "this is not base64");
+        assert_null(b.data);
+    }
+    struct ssh_blob b = {0};
+    char much[SSH_BLOB_MAX / 3 * 4 + 4];
+    memset(much, 'A', sizeof much);
+    assert_int_equal(ssh_base64_decode(much, sizeof much, &b, NULL), -1);
+    assert_int_equal(ssh_base64_decode(much, sizeof much - 4, &b, NULL), 0);
+    assert_int_equal(b.n, SSH_BLOB_MAX / 3 * 3);
+    ssh_blob_release(&b);
+}
+
+static void blobs_are_compared_and_named(void **state)
+{
+    (void)state;
+    char type[64], fingerprint[SSH_FINGERPRINT];
+    struct ssh_blob copy = {0}, empty = {0};
+    ok(ssh_blob_copy(&copy, blob.data, blob.n, NULL), NULL);
+    assert_true(ssh_blob_equal(&copy, &blob));
+    copy.data[20] ^= 1;
+    assert_false(ssh_blob_equal(&copy, &blob));
+    assert_false(ssh_blob_equal(&empty, &empty));
+    assert_string_equal(ssh_blob_type(&blob, type, sizeof type), "ssh-ed25519");
+    assert_string_equal(ssh_blob_type(&empty, type, sizeof type), "?");
+    struct ssh_blob hostile = {(unsigned char *)(uintptr_t) "\0\0\0\4a\x1b[m", 8};
+    assert_string_equal(ssh_blob_type(&hostile, type, sizeof type), "a?[m");
+    assert_string_equal(ssh_blob_fingerprint(&blob, fingerprint),
+                        "SHA256:Bot8IQBlAZrtwrwkLbRmzVUsZbQQEiBJKS8AnKmRE5I");
+    ssh_blob_release(&copy);
+}
+
+static void keygen(const char *path, const char *const options[])
+{
+    const char *argv[24] = {"ssh-keygen", "-q", "-C", "unit", "-f", path};
+    size_t n = 6;
+    for (; *options; options++)
+        argv[n++] = *options;
+    struct buf out = output_of(argv);
+    buf_release(&out);
+}
+
+/* The public key as its .pub file has it. */
+static struct ssh_blob public_key(const char *path)
+{
+    struct ssh_blob b = {0};
+    struct err err = ERR_INIT;
+    char *pub = text_of("%s.pub", path);
+    struct buf text = scratch_read(pub);
+    const char *from = strchr(buf_str(&text), ' ') + 1;
+    ok(ssh_base64_decode(from, strcspn(from, " \n"), &b, &err), &err);
+    buf_release(&text);
+    free(pub);
+    return b;
+}
+
+struct made {
+    const char *name;
+    const char *options[14];
+    const char *type; /* as the file shows it */
+    bool encrypted;
+    bool hidden; /* the file does not show its public half */
+};
+
+static const struct made keys[] = {
+    {"ed25519", {"-t", "ed25519", "-N", ""}, "ssh-ed25519", false, false},
+    {"ed25519-secret", {"-t", "ed25519", "-N", "secret", "-a", "1"}, "ssh-ed25519", true, false},
+    {"ed25519-pem", {"-t", "ed25519", "-N", "", "-m", "PEM"}, "ssh-ed25519", false, false},
+    {"p256", {"-t", "ecdsa", "-b", "256", "-N", ""}, "ecdsa-sha2-nistp256", false, false},
+    {"p384", {"-t", "ecdsa", "-b", "384", "-N", ""}, "ecdsa-sha2-nistp384", false, false},
+    {"p521", {"-t", "ecdsa", "-b", "521", "-N", ""}, "ecdsa-sha2-nistp521", false, false},
+    {"p256-secret", {"-t", "ecdsa", "-N", "secret", "-a", "1"}, "ecdsa-sha2-nistp256", true, false},
+    {"p256-pem", {"-t", "ecdsa", "-N", "", "-m", "PEM"}, "ecdsa", false, true},
+    {"p256-pem-secret", {"-t", "ecdsa", "-N", "secret", "-m", "PEM"}, "ecdsa", true, true},
+    {"rsa", {"-t", "rsa", "-b", "2048", "-N", ""}, "ssh-rsa", false, false},
+    {"rsa-secret", {"-t", "rsa", "-b", "2048", "-N", "secret", "-a", "1"}, "ssh-rsa", true, false},
+    {"rsa-pem", {"-t", "rsa", "-b", "2048", "-N", "", "-m", "PEM"}, "ssh-rsa", false, true},
+    {"rsa-pem-secret", {"-t", "rsa", "-b", "2048", "-N", "secret", "-m", "PEM"}, "ssh-rsa", true, true},
+    {"pkcs8", {"-t", "ecdsa", "-N", "", "-m", "PKCS8"}, "", false, true},
+    {"pkcs8-secret", {"-t", "ecdsa", "-N", "secret", "-m", "PKCS8"}, "", true, true},
+};
+
+/* The .pub tells what the file hides. */
+static void inspect_both_ways(const char *path, const struct made *made)
+{
+    struct keyfile with = {0}, without = {0};
+    struct err err = ERR_INIT;
+    char *pub = text_of("%s.pub", path), type[64];
+    struct ssh_blob public = public_key(path);
+    ok(keyfile_inspect(path, &with, &err), &err);
+    assert_true(ssh_blob_equal(&with.blob, &public));
+    assert_string_equal(with.type, ssh_blob_type(&public, type, sizeof type));
+    assert_int_equal(with.encrypted, made->encrypted);
+    assert_int_equal(unlink(pub), 0);
+    ok(keyfile_inspect(path, &without, &err), &err);
+    assert_string_equal(without.type, made->type);
+    assert_int_equal(without.encrypted, made->encrypted);
+    assert_int_equal(ssh_blob_equal(&without.blob, &public), !made->hidden);
+    assert_int_equal(without.blob.n == 0, made->hidden);
+    keyfile_release(&with);
+    keyfile_release(&without);
+    ssh_blob_release(&public);
+    free(pub);
+}
+
+static void every_form_ssh_keygen_makes(void **state)
+{
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        char *path = file_join(*state, keys[i].name);
+        keygen(path, keys[i].options);
+        inspect_both_ways(path, &keys[i]);
+        free(path);
+    }
+}
+
+static void fingerprints_are_ssh_keygens(void **state)
+{
+    char *path = file_join(*state, "key"), fingerprint[SSH_FINGERPRINT];
+    keygen(path, (const char *const[]){"-t", "ed25519", "-N", "", NULL});
+    struct ssh_blob public = public_key(path);
+    struct buf said = output_of((const char *const[]){"ssh-keygen", "-l", "-f", path, NULL});
+    contains(buf_str(&said), ssh_blob_fingerprint(&public, fingerprint));
+    assert_int_equal(strlen(fingerprint), 50);
+    buf_release(&said);
+    ssh_blob_release(&public);
+    free(path);
+}
+
+static void an_odd_pub_only_does_not_help(void **state)
+{
+    static const char *const odd[] = {"",      "\n",  "ecdsa", "ecdsa ", "ecdsa AAAA\x1b[31m",
+                                      "x y z", "   ", "a AAA="};
+    struct err err = ERR_INIT;
+    char *path = file_join(*state, "key"), *pub = file_join(*state, "key.pub");
+    keygen(path, (const char *const[]){"-t", "ecdsa", "-N", "", "-m", "PEM", NULL});
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        struct keyfile k = {0};
+        ok(file_write(pub, odd[i], strlen(odd[i]), &err), &err);
+        ok(keyfile_inspect(path, &k, &err), &err);
+        assert_int_equal(k.encrypted, false);
+        keyfile_release(&k);
+    }
+    free(path);
+    free(pub);
+}
+
+static void no_key(const char *text, const char *msg)
+{
+    struct keyfile k = {.type = "untouched"};
+    struct err err = ERR_INIT;
+    refused(keyfile_parse(text, strlen(text), &k, &err), &err, ERR_FAILED, msg);
+    assert_string_equal(k.type, "untouched");
+}
+
+static void what_is_no_key(void **state)
+{
+    no_key("", "not a private key");
+    no_key("ssh-ed25519 AAAA", "not a private key");
+    no_key("-----BEGIN CERTIFICATE-----\n", "a kind of private key that is not known here");
+    no_key("-----BEGIN OPENSSH PRIVATE KEY-----\n", "the private key's last line is missing");
+    no_key("-----BEGIN OPENSSH PRIVATE KEY-----\n-----END OPENSSH PRIVATE KEY-----\n", "this is not base64");
+    no_key("-----BEGIN OPENSSH PRIVATE KEY-----\n!!!!\n-----END OPENSSH PRIVATE KEY-----\n",
+           "this is not base64");
+    no_key("-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n",
+           "not an OpenSSH private key");
+    /* "openssh-key-v1" and its NUL, and nothing more */
+    no_key("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA\n-----END OPENSSH PRIVATE KEY-----\n",
+           "the OpenSSH private key is damaged");
+    struct keyfile k = {0};
+    struct err err = ERR_INIT;
+    char *path = scratch_file(*state, "file", "hello", 5), *msg = text_of("%s: not a private key", path);
+    refused(keyfile_inspect(path, &k, &err), &err, ERR_FAILED, msg);
+    free(msg);
+    free(path);
+    path = file_join(*state, "none");
+    msg = text_of("cannot open %s: No such file or directory", path);
+    refused(keyfile_inspect(path, &k, &err), &err, ERR_NOT_FOUND, msg);
+    free(msg);
+    free(path);
+    static char much[70000];
+    memset(much, '-', sizeof much);
+    path = scratch_file(*state, "much", much, sizeof much);
+    msg = text_of("%s is larger than 65536 bytes", path);
+    refused(keyfile_inspect(path, &k, &err), &err, ERR_FAILED, msg);
+    free(msg);
+    free(path);
+}
+
+/* Parses a copy of exactly n bytes, so that reading behind them is noticed. */
+static void survives(const char *p, size_t n)
+{
+    char *copy = malloc(n + 1);
+    struct keyfile k = {0};
+    struct err err = ERR_INIT;
+    assert_non_null(copy);
+    memcpy(copy + 1, p, n);
+    if (keyfile_parse(copy + 1, n, &k, &err) < 0)
+        assert_int_equal(err.kind, ERR_FAILED);
+    keyfile_release(&k);
+    free(copy);
+}
+
+static void cut_and_flip(const char *path)
+{
+    struct buf text = scratch_read(path);
+    for (size_t n = 0; n < text.len; n++)
+        survives(text.data, n);
+    for (size_t at = 0; at < text.len; at++) {
+        for (int bit = 0; bit < 8; bit++) {
+            text.data[at] ^= (char)(1 << bit);
+            survives(text.data, text.len);
+            text.data[at] ^= (char)(1 << bit);
+        }
+    }
+    buf_release(&text);
+}
+
+static void cut_and_flipped_keys(void **state)
+{
+    static const size_t some[] = {0, 1, 8, 13};
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+        char *path = file_join(*state, keys[some[i]].name);
+        keygen(path, keys[some[i]].options);
+        cut_and_flip(path);
+        free(path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_and_strings),  cmocka_unit_test(a_length_is_not_trusted),
+        cmocka_unit_test(base64_is_strict),     cmocka_unit_test(blobs_are_compared_and_named),
+        SCRATCH(every_form_ssh_keygen_makes),   SCRATCH(fingerprints_are_ssh_keygens),
+        SCRATCH(an_odd_pub_only_does_not_help), SCRATCH(what_is_no_key),
+        SCRATCH(cut_and_flipped_keys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

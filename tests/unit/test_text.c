@@ -1,0 +1,342 @@
+/* Words and times: hostile text, names, numbers, durations, nearest names, UTC. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+static void shows(const char *src, size_t n, const char *wanted)
+{
+    char dst[256];
+    /* Exactly n bytes, so that reading behind them is noticed. */
+    char *copy = malloc(n ? n : 1);
+    assert_non_null(copy);
+    memcpy(copy, src, n);
+    assert_ptr_equal(text_printable(dst, sizeof dst, copy, n), dst);
+    assert_string_equal(dst, wanted);
+    free(copy);
+}
+#define SHOWS(src, wanted) shows(src, sizeof(src) - 1, wanted)
+
+static void good_text_passes(void **state)
+{
+    (void)state;
+    SHOWS("", "");
+    SHOWS("plain ~!", "plain ~!");
+    SHOWS("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
+          "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
+    SHOWS("\xee\x80\x80\xf4\x8f\xbf\xbd", "\xee\x80\x80\xf4\x8f\xbf\xbd");
+}
+
+static void white_space_becomes_one_blank(void **state)
+{
+    (void)state;
+    SHOWS("  two\t\t words\r\n", "two words");
+    SHOWS("\n\n", "");
+    SHOWS("a\n\v\f b", "a b");
+}
+
+static void controls_are_not_shown(void **state)
+{
+    (void)state;
+    SHOWS("\x1b[31mred\x07", "?[31mred?");
+    SHOWS("a\0b\x7f", "a?b?");
+    SHOWS("\xc2\x9b"
+          "31m",
+          "?31m");
+    SHOWS("\xc2\x85", "?");
+}
+
+static void hidden_characters_are_not_shown(void **state)
+{
+    (void)state;
+    SHOWS("\xe2\x80\xae"
+          "cod.exe",
+          "?cod.exe");
+    SHOWS("\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\x8b\xe2\x80\x8f", "????");
+    SHOWS("\xe2\x81\xa6\xe2\x81\xa9\xef\xbb\xbf\xc2\xad\xd8\x9c", "?????");
+    SHOWS("\xf3\xa0\x80\x81\xef\xb8\x8f", "??");
+}
+
+static void what_is_no_utf8_is_not_shown(void **state)
+{
+    (void)state;
+    SHOWS("\xff\xfe", "??");
+    SHOWS("\x80"
+          "a",
+          "?a");
+    SHOWS("\xc0\xaf", "??");
+    SHOWS("\xe0\x80\xaf", "???");
+    SHOWS("\xed\xa0\x80", "???");
+    SHOWS("\xf4\x90\x80\x80", "????");
+    SHOWS("\xf0\x9f\x98", "???");
+    SHOWS("a\xe2\x82", "a??");
+    SHOWS("\xe2\x82z", "??z");
+    SHOWS("\xf8\x88\x80\x80\x80", "?????");
+}
+
+/* Whatever the capacity, the result fits, ends, and holds only whole characters. */
+static void long_text_ends_in_dots(void **state)
+{
+    (void)state;
+    const char *src = "caf\xc3\xa9 \xf0\x9f\x98\x80 and much more text";
+    char dst[64], again[64];
+    text_printable(dst, 12, "0123456789abcdef", 16);
+    assert_string_equal(dst, "01234567...");
+    for (size_t cap = 0; cap < sizeof dst; cap++) {
+        memset(dst, 'X', sizeof dst);
+        text_printable(dst, cap, src, strlen(src));
+        if (cap == 0) {
+            assert_int_equal(dst[0], 'X');
+            continue;
+        }
+        assert_true(strlen(dst) < cap);
+        assert_int_equal(dst[cap], 'X');
+        text_printable(again, sizeof again, dst, strlen(dst));
+        assert_null(strchr(again, '?'));
+    }
+}
+
+static void every_byte_flipped_stays_printable(void **state)
+{
+    (void)state;
+    static const char good[] = "a \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80.";
+    for (size_t at = 0; at < sizeof good - 1; at++) {
+        for (int v = 0; v < 256; v++) {
+            char src[sizeof good], dst[64], again[64];
+            memcpy(src, good, sizeof good);
+            src[at] = (char)v;
+            text_printable(dst, sizeof dst, src, sizeof good - 1);
+            text_printable(again, sizeof again, dst, strlen(dst));
+            assert_string_equal(again, dst);
+        }
+    }
+}
+
+static void names(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"a", "9", "file-03", "A.b_c-d", "a..b", "a."};
+    static const char *const bad[] = {"",    ".",   "..",  "-a",  "_a",      ".a",
+                                      "a b", "a/b", "a\n", "a@b", "\xc3\xa9"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_true(text_is_name(good[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(text_is_name(bad[i]));
+    char name[256];
+    memset(name, 'n', sizeof name);
+    name[253] = '\0';
+    assert_true(text_is_name(name));
+    name[253] = 'n';
+    name[254] = '\0';
+    assert_false(text_is_name(name));
+}
+
+static void numbers(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "-1", "+1", " 1", "1 ", "0x1", "1.0", "a", "65536"};
+    uint64_t v = 7;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(text_to_uint(bad[i], 65535, &v), -1);
+    assert_int_equal(v, 7);
+    assert_int_equal(text_to_uint("0065535", 65535, &v), 0);
+    assert_int_equal(v, 65535);
+    assert_int_equal(text_to_uint("0", 0, &v), 0);
+    assert_int_equal(v, 0);
+    assert_int_equal(text_to_uint("1", 0, &v), -1);
+    assert_int_equal(text_to_uint("9", 5, &v), -1);
+    assert_int_equal(text_to_uint("18446744073709551615", UINT64_MAX, &v), 0);
+    assert_true(v == UINT64_MAX);
+    assert_int_equal(text_to_uint("18446744073709551616", UINT64_MAX, &v), -1);
+    assert_int_equal(text_to_uint("99999999999999999999999", UINT64_MAX, &v), -1);
+}
+
+static void durations_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } good[] = {{"30", 30000},    {"30s", 30000},    {"0", 0},           {"2m", 120000},
+                {"1m30s", 90000}, {"1.5h", 5400000}, {"250ms", 250},     {"1.5", 1500},
+                {".5s", 500},     {"1.s", 1000},     {"24h", 86400000},  {"1.25m", 75000},
+                {"0.001", 1},     {"0.0001h", 360},  {"1.2345m", 74070}, {"1.5000000s", 1500}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        int64_t ms = -1;
+        struct err err = ERR_INIT;
+        ok(text_to_duration(good[i].text, &ms, &err), &err);
+        assert_int_equal(ms, good[i].ms);
+    }
+}
+
+static void durations_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",         " ",
+                                      "s",        ".",
+                                      ".s",       "-1s",
+                                      "+1s",      "1 s",
+                                      "1s ",      "1us",
+                                      "1ns",      "1d",
+                                      "1S",       "1m30",
+                                      "1e3s",     "30.5.5s",
+                                      "1,5s",     "s30",
+                                      "1h1x",     "0.0001",
+                                      "30.0001s", "99999999999999999999s"};
+    struct err err = ERR_INIT;
+    int64_t ms = 7;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char *msg = text_of("\"%s\" is not a duration: write 30s, 2m, 1m30s or a number of seconds", bad[i]);
+        refused(text_to_duration(bad[i], &ms, &err), &err, ERR_USAGE, msg);
+        free(msg);
+    }
+    refused(text_to_duration("24h1ms", &ms, &err), &err, ERR_USAGE,
+            "duration \"24h1ms\" is longer than 24 hours");
+    refused(text_to_duration("86401", &ms, &err), &err, ERR_USAGE,
+            "duration \"86401\" is longer than 24 hours");
+    refused(text_to_duration("86400000h", &ms, &err), &err, ERR_USAGE,
+            "duration \"86400000h\" is longer than 24 hours");
+    assert_int_equal(ms, 7);
+}
+
+static void durations_are_written(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } cases[] = {{250, "250ms"},    {999, "999ms"}, {1000, "1s"},     {1500, "1.5s"},
+                 {90000, "1m30s"},  {60000, "1m"},  {3600000, "1h"},  {3661000, "1h1m1s"},
+                 {61500, "1m1.5s"}, {1990, "1.9s"}, {86400000, "24h"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char dst[32];
+        assert_string_equal(text_duration(dst, sizeof dst, cases[i].ms), cases[i].text);
+    }
+    for (size_t cap = 1; cap < 10; cap++) {
+        char dst[16];
+        memset(dst, 'X', sizeof dst);
+        text_duration(dst, cap, 3661500);
+        assert_true(strlen(dst) < cap);
+    }
+}
+
+static void bytes_are_written(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bytes;
+        const char *text;
+    } cases[] = {{0, "0 B"},         {512, "512 B"},        {999, "999 B"},
+                 {1000, "1.0 kB"},   {1400, "1.4 kB"},      {999949, "999.9 kB"},
+                 {999950, "1.0 MB"}, {33000000, "33.0 MB"}, {UINT64_MAX, "18.4 EB"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char dst[32];
+        assert_string_equal(text_bytes(dst, sizeof dst, cases[i].bytes), cases[i].text);
+    }
+}
+
+static void near_is(const char *wanted, const char *text)
+{
+    static const char *const known[] = {"cpu",           "heap",  "allocs", "goroutines",
+                                        "goroutineleak", "mutex", "block"};
+    char dst[200];
+    struct nearest near = NEAREST_INIT(wanted);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        nearest_offer(&near, known[i]);
+    assert_string_equal(nearest_text(&near, dst, sizeof dst), text);
+}
+
+static void nearest_names(void **state)
+{
+    (void)state;
+    near_is("heep", "\"heap\"");
+    near_is("haep", "\"heap\"");
+    near_is("HEAP", "\"heap\"");
+    near_is("cp", "\"cpu\"");
+    near_is("goroutine", "\"goroutines\" or \"goroutineleak\"");
+    near_is("gorutines", "\"goroutines\"");
+    near_is("xyzzy", "");
+    near_is("", "");
+    near_is("q", "");
+}
+
+static void nearest_keeps_the_best_three(void **state)
+{
+    (void)state;
+    char dst[200], small[8];
+    struct nearest near = NEAREST_INIT("file-01");
+    nearest_offer(&near, "file-99");
+    nearest_offer(&near, "file-02");
+    nearest_offer(&near, "file-03");
+    nearest_offer(&near, "file-01");
+    nearest_offer(&near, "file-04");
+    assert_string_equal(nearest_text(&near, dst, sizeof dst), "\"file-01\", \"file-02\" or \"file-03\"");
+    nearest_text(&near, small, sizeof small);
+    assert_true(strlen(small) < sizeof small);
+    char word[200];
+    memset(word, 'w', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    struct nearest too_long = NEAREST_INIT(word);
+    nearest_offer(&too_long, "w");
+    nearest_offer(&near, word);
+    assert_int_equal(too_long.n, 0);
+}
+
+static void moments_are_written(void **state)
+{
+    (void)state;
+    char dst[32];
+    int64_t when = INT64_C(1795247280005);
+    assert_string_equal(clock_format(dst, sizeof dst, when), "2026-11-21T07:48:00Z");
+    assert_string_equal(clock_format_millis(dst, sizeof dst, when), "2026-11-21T07:48:00.005Z");
+    assert_string_equal(clock_format_file(dst, sizeof dst, when), "2026-11-21T07-48-00Z");
+    assert_string_equal(clock_format(dst, sizeof dst, 0), "1970-01-01T00:00:00Z");
+    assert_string_equal(clock_format(dst, sizeof dst, INT64_C(951782400000)), "2000-02-29T00:00:00Z");
+    clock_format_millis(dst, sizeof dst, INT64_MAX);
+    assert_true(strlen(dst) < sizeof dst);
+}
+
+static void deadlines(void **state)
+{
+    (void)state;
+    int64_t before = clock_now();
+    assert_true(clock_deadline(-1) == CLOCK_NEVER);
+    assert_int_equal(clock_poll_timeout(CLOCK_NEVER), -1);
+    assert_int_equal(clock_poll_timeout(before - 1), 0);
+    int64_t deadline = clock_deadline(5000);
+    assert_in_range(deadline, before + 5000, before + 6000);
+    assert_in_range(clock_poll_timeout(deadline), 3000, 5000);
+    assert_int_equal(clock_poll_timeout(CLOCK_NEVER - 1), INT32_MAX);
+    assert_true(clock_now() >= before);
+    assert_true(clock_utc() > INT64_C(1700000000000));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_text_passes),
+        cmocka_unit_test(white_space_becomes_one_blank),
+        cmocka_unit_test(controls_are_not_shown),
+        cmocka_unit_test(hidden_characters_are_not_shown),
+        cmocka_unit_test(what_is_no_utf8_is_not_shown),
+        cmocka_unit_test(long_text_ends_in_dots),
+        cmocka_unit_test(every_byte_flipped_stays_printable),
+        cmocka_unit_test(names),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(durations_are_read),
+        cmocka_unit_test(durations_are_refused),
+        cmocka_unit_test(durations_are_written),
+        cmocka_unit_test(bytes_are_written),
+        cmocka_unit_test(nearest_names),
+        cmocka_unit_test(nearest_keeps_the_best_three),
+        cmocka_unit_test(moments_are_written),
+        cmocka_unit_test(deadlines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,61 @@
+/* What several tests need: judging an error, running a helper program. Included after cmocka. */
+#ifndef TESTS_UNIT_UNIT_H
+#define TESTS_UNIT_UNIT_H
+
+#include <string.h>
+
+#include "tests/unit/scratch.h"
+
+#define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
+
+static inline void ok(int rc, const struct err *err)
+{
+    if (rc < 0)
+        fail_msg("%s", err->msg);
+}
+
+static inline void refused(int rc, const struct err *err, enum err_kind kind, const char *msg)
+{
+    assert_int_equal(rc, -1);
+    assert_string_equal(err->msg, msg);
+    assert_int_equal(err->kind, kind);
+}
+
+static inline void contains(const char *s, const char *part)
+{
+    if (!strstr(s, part))
+        fail_msg("\"%s\" does not hold \"%s\"", s, part);
+}
+
+/* A new string, which the caller frees. */
+__attribute__((format(printf, 1, 2))) static inline char *text_of(const char *fmt, ...)
+{
+    struct buf b = BUF_INIT(65536);
+    char line[8192];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    buf_adds(&b, line);
+    return buf_take(&b);
+}
+
+/* Runs a program that must end well; what it wrote. The caller releases it. */
+static inline struct buf output_of(const char *const argv[])
+{
+    struct proc_limits limits = {.timeout_ms = 60000, .cancel_fd = -1, .max_output = 1u << 20};
+    struct proc_result r;
+    struct err err = ERR_INIT;
+    ok(proc_run(argv, &limits, &r, &err), &err);
+    if (r.exit_code != 0)
+        fail_msg("%s: exit code %d: %s", argv[0], r.exit_code, r.complaint);
+    return r.out;
+}
+
+#define RUN(...)                                                                                             \
+    do {                                                                                                     \
+        struct buf out_ = output_of((const char *const[]){__VA_ARGS__, NULL});                               \
+        buf_release(&out_);                                                                                  \
+    } while (0)
+
+#endif
