@@ -7,22 +7,6 @@
 #include "cli/talk.h"
 #include "base/banned.h"
 
-static const struct command *const commands[] = {&command_grab, &command_hosts, &command_bundle,
-                                                 &command_version, &command_help};
-
-const struct command *command_at(size_t i)
-{
-    return i < sizeof commands / sizeof *commands ? commands[i] : NULL;
-}
-
-const struct command *command_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
-    return NULL;
-}
-
 /* `profgrab --host …` is `profgrab grab --host …`. */
 static const struct command *choose(int *argc, char ***argv)
 {

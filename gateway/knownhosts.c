@@ -6,29 +6,51 @@
 
 #include "base/banned.h"
 
+struct field {
+    const char *p;
+    size_t n;
+};
+
+/* The first fields of a line; what stands behind them is a comment. */
+static size_t split(const char *line, size_t n, struct field ret[4])
+{
+    size_t fields = 0;
+    for (const char *p = line; fields < 4 && p < line + n; fields++) {
+        p += strspn(p, " \t");
+        ret[fields] = (struct field){p, strcspn(p, " \t\r\n")};
+        p += ret[fields].n;
+    }
+    return fields;
+}
+
+/* 0 if the key can be read. `ssh-keygen -F` prints every line that names the host, also one ssh cannot read.
+ */
+static int read_key(const struct field *type, const struct field *base64, struct known_key *key)
+{
+    char inside[sizeof key->type];
+    text_printable(key->type, sizeof key->type, type->p, type->n);
+    if (ssh_base64_decode(base64->p, base64->n, &key->blob, NULL) < 0)
+        return -1;
+    if (strcmp(ssh_blob_type(&key->blob, inside, sizeof inside), key->type) == 0)
+        return 0;
+    ssh_blob_release(&key->blob);
+    return -1;
+}
+
 /* One line of a known_hosts file: [marker] names type base64 [comment]. */
 static int parse_line(struct known_hosts *k, const char *file, unsigned number, const char *line, size_t n,
                       struct err *err)
 {
-    const char *end = line + n;
-    const char *field[4] = {0};
-    size_t size[4] = {0}, fields = 0;
-    for (const char *p = line; fields < 4 && p < end; fields++) {
-        p += strspn(p, " \t");
-        field[fields] = p;
-        size[fields] = strcspn(p, " \t\r\n");
-        p += size[fields];
-    }
-    bool marked = fields > 0 && field[0][0] == '@';
+    struct field field[4];
+    size_t fields = split(line, n, field);
+    bool marked = fields > 0 && field[0].p[0] == '@';
     size_t at = marked ? 2 : 1;
-    if (fields < at + 2 || size[at + 1] == 0)
-        return 0;
     struct known_key key = {.line = number};
-    if (marked)
-        key.marker = size[0] == 8 && strncmp(field[0], "@revoked", 8) == 0 ? KNOWN_REVOKED : KNOWN_AUTHORITY;
-    text_printable(key.type, sizeof key.type, field[at], size[at]);
-    if (ssh_base64_decode(field[at + 1], size[at + 1], &key.blob, NULL) < 0)
+    if (fields < at + 2 || read_key(&field[at], &field[at + 1], &key) < 0)
         return 0;
+    if (marked)
+        key.marker =
+            field[0].n == 8 && strncmp(field[0].p, "@revoked", 8) == 0 ? KNOWN_REVOKED : KNOWN_AUTHORITY;
     key.file = strdup(file);
     if (!key.file || array_reserve((void **)&k->items, &k->cap, k->n + 1, sizeof *k->items, err) < 0) {
         free(key.file);

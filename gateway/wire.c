@@ -1,6 +1,8 @@
 #include "gateway/wire.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -33,6 +35,22 @@ void wire_release(struct wire *w)
     buf_release(&w->in);
 }
 
+/*
+ * sshd leaves Nagle's algorithm on for sessions without a terminal: its small packets wait for our
+ * acknowledgement, which the kernel delays by 40 ms. The setting does not last, so it is made anew for each
+ * small packet; on other than TCP sockets it fails and means nothing.
+ */
+static void acknowledge_now(const struct wire *w, ssize_t got)
+{
+#ifdef TCP_QUICKACK
+    if (got < 4096)
+        setsockopt(w->fd, IPPROTO_TCP, TCP_QUICKACK, &(int){1}, sizeof(int));
+#else
+    (void)w;
+    (void)got;
+#endif
+}
+
 static ssize_t receive(struct wire *w, void *p, size_t n)
 {
     if (w->error)
@@ -52,6 +70,7 @@ static ssize_t receive(struct wire *w, void *p, size_t n)
         return 0;
     }
     w->last_rx = clock_now();
+    acknowledge_now(w, got);
     size_t room = sizeof w->greeting - w->greeting_size;
     size_t keep = (size_t)got < room ? (size_t)got : room;
     memcpy(w->greeting + w->greeting_size, p, keep);

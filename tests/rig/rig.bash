@@ -8,13 +8,15 @@
 #
 # Nothing outside $RIG_DIR is touched: no account, no service, no key of the user's. The sshd runs as an unprivileged
 # user even when root calls, with its passwd entry from libnss-wrapper. What the rig needs is unpacked under build/ by
-# tools/fetch-packages when it is first asked for; the fixture is built there by tools/build-fixture. Every function returns 0, or says what failed and returns 1.
+# tools/fetch-packages when it is first asked for; the fixture is built there by tools/build-fixture. Every function
+# returns 0, or says what failed and returns 1.
 #
 # Everything started is in $RIG_DIR/pids with its start time, so that rig_end and rig_stop end exactly that, from this
 # shell or from one it has started. Waiting is polling with a deadline; a process that ends while it is waited for fails
 # at once.
 #
-# Exported: RIG_DIR, RIG_USER (RIG_UID, RIG_GID), RIG_KEY, RIG_KNOWN_HOSTS, RIG_SSH_CONFIG, and RIG_PORT_<name> for what was started.
+# Exported: RIG_DIR, RIG_USER (RIG_UID, RIG_GID), RIG_KEY, RIG_KNOWN_HOSTS, RIG_SSH_CONFIG, and RIG_PORT_<name> for what
+# was started.
 # shellcheck shell=bash
 
 rig_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

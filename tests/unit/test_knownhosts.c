@@ -174,6 +174,7 @@ static void garbage_between(void **state)
                                           "alpha ssh-ed25519 !!!!",
                                           "@ alpha ssh-ed25519 AAAA",
                                           "alpha ssh-ed25519 AAAA",
+                                          "alpha ssh-ed25519 AAAAB3NzaC1yc2E=",
                                           "|1|broken|hash ssh-rsa AAAA",
                                           "\x1b[31malpha x y",
                                           ",,, , ,"};

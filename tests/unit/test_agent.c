@@ -1,0 +1,420 @@
+/* The agent: its answers cut and flipped, a real ssh-agent, and agents that misbehave. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <openssl/evp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "gateway/agent.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* ---- the parser ---------------------------------------------------------------------------------------- */
+
+/* An answer that lists `n` keys, "one", "two", ... */
+static struct buf listing(uint32_t count, size_t n)
+{
+    struct buf b = BUF_INIT(65536);
+    buf_addc(&b, 12);
+    ssh_put_u32(&b, count);
+    for (size_t i = 0; i < n; i++) {
+        struct buf blob = BUF_INIT(1000);
+        ssh_put_string(&blob, "ssh-ed25519", 11);
+        ssh_put_u32(&blob, (uint32_t)i);
+        ssh_put_string(&b, blob.data, blob.len);
+        ssh_put_string(&b, "comment", 7);
+        buf_release(&blob);
+    }
+    return b;
+}
+
+static void keys_are_listed(void **state)
+{
+    (void)state;
+    struct agent a = {.fd = -1};
+    struct err err = ERR_INIT;
+    struct buf b = listing(3, 3);
+    ok(agent_parse_keys(&a, b.data, b.len, &err), &err);
+    assert_int_equal(a.n_keys, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(a.keys[i].type, "ssh-ed25519");
+        assert_int_equal(a.keys[i].blob.n, 19);
+        assert_int_equal(a.keys[i].blob.data[18], i);
+    }
+    agent_release(&a);
+    assert_int_equal(a.n_keys, 0);
+    buf_release(&b);
+    b = listing(0, 0);
+    ok(agent_parse_keys(&a, b.data, b.len, &err), &err);
+    assert_int_equal(a.n_keys, 0);
+    agent_release(&a);
+    buf_release(&b);
+}
+
+static void no_list(const void *p, size_t n, const char *msg)
+{
+    struct agent a = {.fd = -1};
+    struct err err = ERR_INIT;
+    refused(agent_parse_keys(&a, p, n, &err), &err, ERR_FAILED, msg);
+    agent_release(&a);
+}
+
+static void odd_answers(void **state)
+{
+    (void)state;
+    static const char locked[] = "the SSH agent does not list its keys (is it locked?)";
+    static const char cut[] = "the SSH agent's answer is cut off";
+    no_list("", 0, locked);
+    no_list("\5", 1, locked);
+    no_list("\14", 1, cut);
+    no_list("\14\0\0\0", 4, cut);
+    no_list("\14\0\0\0\1", 5, cut);
+    no_list("\14\xff\xff\xff\xff\xff\xff\xff\xff", 9, cut);
+    struct buf b = listing(4, 3);
+    no_list(b.data, b.len, cut);
+    buf_release(&b);
+    /* A flood of keys is bounded. */
+    struct agent a = {.fd = -1};
+    b = listing(1000, 1000);
+    ok(agent_parse_keys(&a, b.data, b.len, NULL), NULL);
+    assert_int_equal(a.n_keys, 64);
+    agent_release(&a);
+    buf_release(&b);
+}
+
+/* Parses a copy of exactly n bytes, so that reading behind them is noticed. */
+static int parse_copy(const char *p, size_t n)
+{
+    char *copy = malloc(n + 1);
+    struct agent a = {.fd = -1};
+    assert_non_null(copy);
+    memcpy(copy + 1, p, n);
+    int rc = agent_parse_keys(&a, copy + 1, n, NULL);
+    agent_release(&a);
+    free(copy);
+    return rc;
+}
+
+static void cut_and_flipped(void **state)
+{
+    (void)state;
+    struct buf b = listing(2, 2);
+    for (size_t n = 0; n < b.len; n++)
+        assert_int_equal(parse_copy(b.data, n), -1);
+    for (size_t at = 0; at < b.len; at++) {
+        for (int v = 0; v < 256; v++) {
+            char was = b.data[at];
+            b.data[at] = (char)v;
+            parse_copy(b.data, b.len);
+            b.data[at] = was;
+        }
+    }
+    buf_release(&b);
+}
+
+/* ---- a real one ---------------------------------------------------------------------------------------- */
+
+/* The agent of the test that runs; it ends with it, whatever comes of the test. */
+static struct {
+    char *socket;
+    pid_t pid;
+} real;
+
+static int real_setup(void **state)
+{
+    if (scratch_setup(state) < 0)
+        return -1;
+    struct err err = ERR_INIT;
+    real.socket = text_of("%s/agent", (char *)*state);
+    const char *argv[] = {"ssh-agent", "-D", "-a", real.socket, NULL};
+    if (proc_start(argv, (int[]){-1, -1, -1}, &real.pid, &err) < 0)
+        return -1;
+    for (int i = 0; i < 4000 && !file_exists(real.socket); i++)
+        fd_wait(-1, 0, clock_deadline(5), -1, NULL);
+    return file_exists(real.socket) ? 0 : -1;
+}
+
+static int real_teardown(void **state)
+{
+    proc_end(real.pid);
+    free(real.socket);
+    return scratch_teardown(state);
+}
+
+static char *add_key(const char *dir, const char *type)
+{
+    char *path = text_of("%s/%s", dir, type);
+    RUN("ssh-keygen", "-q", "-t", type, "-N", "", "-f", path);
+    setenv("SSH_AUTH_SOCK", real.socket, 1);
+    RUN("ssh-add", "-q", path);
+    unsetenv("SSH_AUTH_SOCK");
+    return path;
+}
+
+static struct agent opened(void)
+{
+    struct agent a;
+    struct err err = ERR_INIT;
+    ok(agent_open(real.socket, clock_deadline(20000), -1, &a, &err), &err);
+    return a;
+}
+
+/* Verifies an ed25519 signature (RFC 8709) with the key inside the blob. */
+static void is_signed(const struct ssh_blob *key, const struct ssh_blob *data,
+                      const struct ssh_blob *signature)
+{
+    EVP_PKEY *public = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key->data + key->n - 32, 32);
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    assert_true(public && ctx);
+    assert_int_equal(signature->n, 64);
+    assert_int_equal(EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, public), 1);
+    assert_int_equal(EVP_DigestVerify(ctx, signature->data, signature->n, data->data, data->n), 1);
+    EVP_MD_CTX_free(ctx);
+    EVP_PKEY_free(public);
+}
+
+static void a_real_agent_signs(void **state)
+{
+    struct agent a = opened();
+    assert_int_equal(a.n_keys, 0);
+    agent_release(&a);
+    free(add_key(*state, "ed25519"));
+    free(add_key(*state, "ecdsa"));
+    a = opened();
+    assert_int_equal(a.n_keys, 2);
+    assert_string_equal(a.keys[0].type, "ssh-ed25519");
+    assert_string_equal(a.keys[1].type, "ecdsa-sha2-nistp256");
+    struct err err = ERR_INIT;
+    struct ssh_blob data = {(unsigned char *)(uintptr_t) "sign this", 9}, signature = {0};
+    for (int i = 0; i < 2; i++) {
+        ok(agent_sign(&a, &a.keys[0], &data, clock_deadline(20000), &signature, &err), &err);
+        is_signed(&a.keys[0].blob, &data, &signature);
+        ssh_blob_release(&signature);
+        ok(agent_sign(&a, &a.keys[1], &data, clock_deadline(20000), &signature, &err), &err);
+        assert_true(signature.n > 60);
+        ssh_blob_release(&signature);
+    }
+    agent_release(&a);
+}
+
+static void a_real_agent_refuses(void **state)
+{
+    char *path = add_key(*state, "ed25519");
+    struct agent a = opened();
+    struct err err = ERR_INIT;
+    struct ssh_blob data = {(unsigned char *)(uintptr_t) "x", 1}, signature = {0};
+    setenv("SSH_AUTH_SOCK", real.socket, 1);
+    RUN("ssh-add", "-q", "-d", path);
+    unsetenv("SSH_AUTH_SOCK");
+    for (int i = 0; i < 2; i++)
+        refused(agent_sign(&a, &a.keys[0], &data, clock_deadline(20000), &signature, &err), &err, ERR_FAILED,
+                "the SSH agent refused to sign");
+    assert_null(signature.data);
+    agent_release(&a);
+    free(path);
+}
+
+/* ---- those that misbehave ------------------------------------------------------------------------------ */
+
+/* A socket that behaves like an agent as far as `script` says. */
+struct rogue {
+    char *path;
+    int listener, connection;
+};
+
+static struct rogue rogue_start(const char *dir)
+{
+    struct rogue r = {.path = text_of("%s/rogue", dir), .connection = -1};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", r.path);
+    r.listener = fd_socket(AF_UNIX, NULL);
+    assert_true(r.listener >= 0);
+    assert_int_equal(bind(r.listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(r.listener, 0), 0);
+    return r;
+}
+
+static void rogue_end(struct rogue *r)
+{
+    fd_close(&r->connection);
+    fd_close(&r->listener);
+    free(r->path);
+}
+
+static void silence_hits_the_deadline(void **state)
+{
+    struct rogue r = rogue_start(*state);
+    struct agent a = {.fd = 77};
+    struct err err = ERR_INIT;
+    int64_t begin = clock_now();
+    refused(agent_open(r.path, clock_deadline(150), -1, &a, &err), &err, ERR_TIMEOUT,
+            "the SSH agent: timed out");
+    assert_in_range(clock_now() - begin, 150, 20000);
+    assert_int_equal(a.fd, 77);
+    rogue_end(&r);
+}
+
+static void a_full_queue_hits_the_deadline(void **state)
+{
+    struct rogue r = rogue_start(*state);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int waiting[8];
+    struct agent a;
+    struct err err = ERR_INIT;
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", r.path);
+    for (size_t i = 0; i < 8; i++) {
+        waiting[i] = fd_socket(AF_UNIX, NULL);
+        ok(fd_set_nonblocking(waiting[i], true, NULL), NULL);
+        (void)!connect(waiting[i], (struct sockaddr *)&address, sizeof address);
+    }
+    int64_t begin = clock_now();
+    assert_int_equal(agent_open(r.path, clock_deadline(150), -1, &a, &err), -1);
+    assert_in_range(clock_now() - begin, 150, 20000);
+    contains(err.msg, "cannot reach the SSH agent at ");
+    for (size_t i = 0; i < 8; i++)
+        fd_close(&waiting[i]);
+    rogue_end(&r);
+}
+
+static void it_can_be_cancelled(void **state)
+{
+    struct rogue r = rogue_start(*state);
+    int cancel[2];
+    struct agent a;
+    struct err err = ERR_INIT;
+    ok(fd_pipe(cancel, &err), &err);
+    assert_int_equal(write(cancel[1], "", 1), 1);
+    refused(agent_open(r.path, CLOCK_NEVER, cancel[0], &a, &err), &err, ERR_CANCELLED,
+            "the SSH agent: interrupted");
+    fd_close(&cancel[0]);
+    fd_close(&cancel[1]);
+    rogue_end(&r);
+}
+
+static void *answer_once(void *ctx)
+{
+    struct rogue *r = ctx;
+    char request[5];
+    struct buf list = listing(1, 1), message = BUF_INIT(65536);
+    ssh_put_string(&message, list.data, list.len);
+    r->connection = fd_accept(r->listener);
+    (void)!recv(r->connection, request, sizeof request, MSG_WAITALL);
+    fd_write_all(r->connection, message.data, message.len, NULL);
+    buf_release(&list);
+    buf_release(&message);
+    return NULL;
+}
+
+/* What it answers too late must not be taken for the answer to the next question. */
+static void late_answers_are_not_mixed_up(void **state)
+{
+    struct rogue r = rogue_start(*state);
+    struct agent a;
+    struct err err = ERR_INIT;
+    struct ssh_blob data = {(unsigned char *)(uintptr_t) "x", 1}, signature = {0};
+    pthread_t thread;
+    ok(thread_start(&thread, answer_once, &r, &err), &err);
+    ok(agent_open(r.path, clock_deadline(20000), -1, &a, &err), &err);
+    pthread_join(thread, NULL);
+    assert_int_equal(a.n_keys, 1);
+    refused(agent_sign(&a, &a.keys[0], &data, clock_deadline(100), &signature, &err), &err, ERR_TIMEOUT,
+            "the SSH agent: timed out");
+    static const char late[] = "\0\0\0\x15\x0e\0\0\0\x10\0\0\0\4name\0\0\0\4late";
+    (void)!send(r.connection, late, sizeof late - 1, MSG_NOSIGNAL);
+    refused(agent_sign(&a, &a.keys[0], &data, clock_deadline(20000), &signature, &err), &err, ERR_FAILED,
+            "the SSH agent failed before");
+    assert_null(signature.data);
+    agent_release(&a);
+    rogue_end(&r);
+}
+
+struct reply {
+    struct rogue r;
+    const char *bytes;
+    size_t n;
+};
+
+static void *reply_and_close(void *ctx)
+{
+    struct reply *reply = ctx;
+    char request[5];
+    reply->r.connection = fd_accept(reply->r.listener);
+    (void)!recv(reply->r.connection, request, sizeof request, MSG_WAITALL);
+    (void)!send(reply->r.connection, reply->bytes, reply->n, MSG_NOSIGNAL);
+    fd_close(&reply->r.connection);
+    return NULL;
+}
+
+static void bad_frames(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *msg;
+    } cases[] = {
+        {"", 0, "the SSH agent closed the connection"},
+        {"\0\0", 2, "the SSH agent closed the connection"},
+        {"\0\0\0\5\14\0", 6, "the SSH agent closed the connection"},
+        {"\0\0\0\0", 4, "the SSH agent sent a message of 0 bytes"},
+        {"\xff\xff\xff\xff", 4, "the SSH agent sent a message of 4294967295 bytes"},
+        {"\0\4\0\1", 4, "the SSH agent sent a message of 262145 bytes"},
+        {"\0\0\0\1\5", 5, "the SSH agent does not list its keys (is it locked?)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct reply reply = {rogue_start(*state), cases[i].bytes, cases[i].n};
+        struct agent a;
+        struct err err = ERR_INIT;
+        pthread_t thread;
+        ok(thread_start(&thread, reply_and_close, &reply, &err), &err);
+        refused(agent_open(reply.r.path, clock_deadline(20000), -1, &a, &err), &err, ERR_FAILED,
+                cases[i].msg);
+        pthread_join(thread, NULL);
+        assert_int_equal(unlink(reply.r.path), 0);
+        rogue_end(&reply.r);
+    }
+}
+
+static void no_agent_there(void **state)
+{
+    struct agent a;
+    struct err err = ERR_INIT;
+    char *none = text_of("%s/none", (char *)*state), *msg;
+    msg = text_of("cannot reach the SSH agent at %s: No such file or directory", none);
+    refused(agent_open(none, clock_deadline(20000), -1, &a, &err), &err, ERR_LOCAL_IO, msg);
+    free(msg);
+    free(none);
+    char path[200];
+    memset(path, 'p', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    msg = text_of("the SSH agent's path %s is too long", path);
+    refused(agent_open(path, clock_deadline(20000), -1, &a, &err), &err, ERR_FAILED, msg);
+    free(msg);
+}
+
+#define REAL(f) cmocka_unit_test_setup_teardown(f, real_setup, real_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_are_listed),
+        cmocka_unit_test(odd_answers),
+        cmocka_unit_test(cut_and_flipped),
+        REAL(a_real_agent_signs),
+        REAL(a_real_agent_refuses),
+        SCRATCH(silence_hits_the_deadline),
+        SCRATCH(a_full_queue_hits_the_deadline),
+        SCRATCH(it_can_be_cancelled),
+        SCRATCH(late_answers_are_not_mixed_up),
+        SCRATCH(bad_frames),
+        SCRATCH(no_agent_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

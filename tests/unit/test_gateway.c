@@ -1,0 +1,769 @@
+/* A gateway on a direct route, end to end inside this process: dial, attach, listen, and every way to end. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gateway/gateway.h"
+#include "gateway/listener.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+#define MUCH (8u << 20)
+#define LONG_MS 30000
+
+/* ---- the far end --------------------------------------------------------------------------------------- */
+
+enum manner {
+    ECHO,  /* sends back what comes, until its end */
+    GREET, /* says "bye", shuts its half, then counts what comes */
+    DEAF,  /* never reads */
+    FLOOD, /* sends MUCH without reading, then resets the connection */
+    N_MANNERS,
+};
+
+/* A server on 127.0.0.1 with a thread for each connection. */
+struct server {
+    enum manner manner;
+    int fd;
+    unsigned port;
+    int stop[2];
+    pthread_t thread;
+    struct connection {
+        struct server *server;
+        int fd;
+        pthread_t thread;
+    } connections[64];
+    size_t n;
+    atomic_size_t accepted;
+    atomic_size_t got;
+};
+
+static void echo(struct server *s, int fd)
+{
+    char chunk[8192];
+    while (fd_wait(fd, POLLIN, CLOCK_NEVER, s->stop[0], NULL) == 0) {
+        ssize_t n = read(fd, chunk, sizeof chunk);
+        if (n <= 0 || fd_write_all(fd, chunk, (size_t)n, NULL) < 0)
+            return;
+    }
+}
+
+static void greet(struct server *s, int fd)
+{
+    char chunk[8192];
+    fd_write_all(fd, "bye", 3, NULL);
+    shutdown(fd, SHUT_WR);
+    for (ssize_t n; (n = read(fd, chunk, sizeof chunk)) > 0;)
+        atomic_fetch_add(&s->got, (size_t)n);
+}
+
+/* Sends as much as is taken within a while, then resets. */
+static void flood(int fd)
+{
+    static const char chunk[8192];
+    struct linger hard = {.l_onoff = 1};
+    fd_set_nonblocking(fd, true, NULL);
+    int64_t deadline = clock_deadline(200);
+    for (size_t sent = 0; sent < MUCH && fd_wait(fd, POLLOUT, deadline, -1, NULL) == 0;) {
+        ssize_t n = write(fd, chunk, sizeof chunk);
+        sent += n > 0 ? (size_t)n : 0;
+    }
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
+}
+
+static void *serve(void *ctx)
+{
+    struct connection *c = ctx;
+    switch (c->server->manner) {
+    case ECHO:
+        echo(c->server, c->fd);
+        break;
+    case GREET:
+        greet(c->server, c->fd);
+        break;
+    case DEAF:
+        fd_wait(-1, 0, CLOCK_NEVER, c->server->stop[0], NULL);
+        break;
+    case FLOOD:
+        flood(c->fd);
+        break;
+    case N_MANNERS:
+        break;
+    }
+    fd_close(&c->fd);
+    return NULL;
+}
+
+static void *accept_all(void *ctx)
+{
+    struct server *s = ctx;
+    while (s->n < 64 && fd_wait(s->fd, POLLIN, CLOCK_NEVER, s->stop[0], NULL) == 0) {
+        struct connection *c = &s->connections[s->n];
+        *c = (struct connection){.server = s, .fd = fd_accept(s->fd)};
+        if (c->fd < 0)
+            continue;
+        atomic_fetch_add(&s->accepted, 1);
+        if (thread_start(&c->thread, serve, c, NULL) == 0)
+            s->n++;
+    }
+    return NULL;
+}
+
+static int bound(unsigned *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = fd_socket(AF_INET, NULL);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+static struct server *server_new(enum manner manner)
+{
+    struct server *s = calloc(1, sizeof *s);
+    struct err err = ERR_INIT;
+    assert_non_null(s);
+    s->manner = manner;
+    s->fd = bound(&s->port);
+    assert_int_equal(listen(s->fd, 64), 0);
+    ok(fd_pipe(s->stop, &err), &err);
+    ok(thread_start(&s->thread, accept_all, s, &err), &err);
+    return s;
+}
+
+/* After the gateway was closed. */
+static void server_free(struct server *s)
+{
+    assert_int_equal(write(s->stop[1], "", 1), 1);
+    pthread_join(s->thread, NULL);
+    for (size_t i = 0; i < s->n; i++)
+        pthread_join(s->connections[i].thread, NULL);
+    fd_close(&s->fd);
+    fd_close(&s->stop[0]);
+    fd_close(&s->stop[1]);
+    free(s);
+}
+
+/* A port nobody listens on. */
+static unsigned closed_port(void)
+{
+    unsigned port = 0;
+    int fd = bound(&port);
+    fd_close(&fd);
+    return port;
+}
+
+/* ---- our end ------------------------------------------------------------------------------------------- */
+
+static struct gateway *opened_with(const struct gateway_options *options)
+{
+    struct gateway *gw = NULL;
+    struct err err = ERR_INIT;
+    char address[] = "127.0.0.1";
+    struct route route = {.direct = true, .address = address};
+    ok(gateway_open(&route, options, &gw, &err), &err);
+    /* The route may go. */
+    memset(address, 'x', sizeof address - 1);
+    return gw;
+}
+
+static struct gateway *opened(void)
+{
+    return opened_with(
+        &(struct gateway_options){.cancel_fd = -1, .step_timeout_ms = LONG_MS, .keepalive_ms = 10000});
+}
+
+static int dialled(struct gateway *gw, unsigned port)
+{
+    struct destination to = {.host = "127.0.0.1", .port = port};
+    struct err err = ERR_INIT;
+    int fd = -1;
+    ok(gateway_dial(gw, &to, &fd, &err), &err);
+    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    return fd;
+}
+
+static struct gateway_listener *listening(struct gateway *gw, unsigned port)
+{
+    struct destination to = {.host = "127.0.0.1", .port = port};
+    struct gateway_listener *l = NULL;
+    struct err err = ERR_INIT;
+    ok(gateway_listen(gw, &to, &l, &err), &err);
+    return l;
+}
+
+static struct sockaddr_un address_of(const struct gateway_listener *l)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", gateway_listener_path(l));
+    return address;
+}
+
+static int connected(const struct gateway_listener *l)
+{
+    struct sockaddr_un address = address_of(l);
+    int fd = fd_socket(AF_UNIX, NULL);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+static void send_text(int fd, const char *text)
+{
+    struct err err = ERR_INIT;
+    ok(fd_write_all(fd, text, strlen(text), &err), &err);
+}
+
+/* Exactly this text comes next. */
+static void receives(int fd, const char *text)
+{
+    char got[100] = "";
+    for (size_t n = 0; n < strlen(text);) {
+        struct err err = ERR_INIT;
+        ok(fd_wait(fd, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
+        ssize_t r = read(fd, got + n, strlen(text) - n);
+        assert_true(r > 0);
+        n += (size_t)r;
+    }
+    assert_string_equal(got, text);
+}
+
+static void ends(int fd)
+{
+    char c;
+    struct err err = ERR_INIT;
+    ok(fd_wait(fd, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
+    assert_int_equal(read(fd, &c, 1), 0);
+}
+
+/* Says something, hears it, says that this was all, and hears the end. */
+static void converses(int fd)
+{
+    send_text(fd, "hello");
+    receives(fd, "hello");
+    send_text(fd, "and again");
+    shutdown(fd, SHUT_WR);
+    receives(fd, "and again");
+    ends(fd);
+    close(fd);
+}
+
+static unsigned char pattern(size_t at)
+{
+    return (unsigned char)(at * 7 + at / 251 + at / 65521);
+}
+
+static void *send_much(void *ctx)
+{
+    int fd = *(int *)ctx;
+    unsigned char chunk[10007];
+    for (size_t at = 0; at < MUCH;) {
+        size_t n = MUCH - at < sizeof chunk ? MUCH - at : sizeof chunk;
+        for (size_t i = 0; i < n; i++)
+            chunk[i] = pattern(at + i);
+        if (fd_write_all(fd, chunk, n, NULL) < 0)
+            return NULL;
+        at += n;
+    }
+    shutdown(fd, SHUT_WR);
+    return NULL;
+}
+
+/* Eight megabytes there and back at once, all of them as they were. */
+static void carries_much(int fd)
+{
+    pthread_t thread;
+    static unsigned char chunk[30011];
+    size_t at = 0, wrong = 0;
+    struct err err = ERR_INIT;
+    ok(thread_start(&thread, send_much, &fd, &err), &err);
+    for (ssize_t n; (n = read(fd, chunk, sizeof chunk)) > 0;)
+        for (ssize_t i = 0; i < n; i++, at++)
+            wrong += chunk[i] != pattern(at);
+    pthread_join(thread, NULL);
+    assert_int_equal(at, MUCH);
+    assert_int_equal(wrong, 0);
+    close(fd);
+}
+
+/* Milliseconds of processor time that this whole process uses within so many milliseconds. */
+static int64_t busy_within(int64_t ms)
+{
+    struct timespec before, after;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    fd_wait(-1, 0, clock_deadline(ms), -1, NULL);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    return (after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000;
+}
+
+static void waits_without_spinning(void)
+{
+    assert_in_range(busy_within(500), 0, 200);
+}
+
+/* ---- carrying ------------------------------------------------------------------------------------------ */
+
+static void a_dialled_connection(void **state)
+{
+    (void)state;
+    struct server *s = server_new(ECHO);
+    struct gateway *gw = opened();
+    assert_null(gateway_hop(gw, 0));
+    converses(dialled(gw, s->port));
+    converses(dialled(gw, s->port));
+    gateway_close(gw);
+    gateway_close(NULL);
+    server_free(s);
+}
+
+static void an_attached_descriptor(void **state)
+{
+    (void)state;
+    struct server *s = server_new(ECHO);
+    struct gateway *gw = opened();
+    struct destination to = {.host = "127.0.0.1", .port = s->port};
+    struct err err = ERR_INIT;
+    int pair[2];
+    ok(fd_socketpair(pair, &err), &err);
+    ok(gateway_attach(gw, pair[1], &to, &err), &err);
+    converses(pair[0]);
+    /* One that leads nowhere is closed. */
+    to.port = closed_port();
+    ok(fd_socketpair(pair, &err), &err);
+    ok(gateway_attach(gw, pair[1], &to, &err), &err);
+    ends(pair[0]);
+    fd_close(&pair[0]);
+    gateway_close(gw);
+    server_free(s);
+}
+
+static void a_listener(void **state)
+{
+    (void)state;
+    struct server *s = server_new(ECHO);
+    struct gateway *gw = opened();
+    struct gateway_listener *l = listening(gw, s->port);
+    struct err err = {.msg = "untouched"};
+    int fds[10];
+    for (size_t i = 0; i < 10; i++)
+        fds[i] = connected(l);
+    for (size_t i = 0; i < 10; i++)
+        converses(fds[i]);
+    assert_int_equal(gateway_listener_failure(l, &err), 0);
+    assert_string_equal(err.msg, "untouched");
+    gateway_close(gw);
+    server_free(s);
+}
+
+static void much_both_ways(void **state)
+{
+    (void)state;
+    struct server *s = server_new(ECHO);
+    struct gateway *gw = opened();
+    carries_much(dialled(gw, s->port));
+    carries_much(connected(listening(gw, s->port)));
+    gateway_close(gw);
+    server_free(s);
+}
+
+static void the_far_end_finishes_first(void **state)
+{
+    (void)state;
+    struct server *s = server_new(GREET);
+    struct gateway *gw = opened();
+    int fd = dialled(gw, s->port);
+    receives(fd, "bye");
+    ends(fd);
+    /* It still listens. */
+    for (int i = 0; i < 1000; i++)
+        send_text(fd, "0123456789");
+    close(fd);
+    for (int i = 0; i < 4000 && atomic_load(&s->got) < 10000; i++)
+        fd_wait(-1, 0, clock_deadline(5), -1, NULL);
+    assert_int_equal(atomic_load(&s->got), 10000);
+    gateway_close(gw);
+    server_free(s);
+}
+
+static void localhost_is_the_address(void **state)
+{
+    (void)state;
+    struct server *s = server_new(ECHO);
+    struct gateway *gw = opened();
+    struct destination to = {.host = "localhost", .port = s->port};
+    struct err err = ERR_INIT;
+    int fd = -1;
+    ok(gateway_dial(gw, &to, &fd, &err), &err);
+    converses(fd);
+    gateway_close(gw);
+    server_free(s);
+}
+
+/* ---- what cannot be carried ---------------------------------------------------------------------------- */
+
+static void a_refused_port(void **state)
+{
+    (void)state;
+    struct gateway *gw = opened();
+    struct destination to = {.host = "127.0.0.1", .port = closed_port()};
+    struct err err = ERR_INIT;
+    int fd = 77;
+    refused(gateway_dial(gw, &to, &fd, &err), &err, ERR_FAILED, "cannot connect: Connection refused");
+    assert_int_equal(fd, 77);
+    struct gateway_listener *l = listening(gw, to.port);
+    for (int i = 0; i < 2; i++) {
+        fd = connected(l);
+        ends(fd);
+        fd_close(&fd);
+        refused(gateway_listener_failure(l, &err), &err, ERR_FAILED, "cannot connect: Connection refused");
+        assert_int_equal(gateway_listener_failure(l, &err), 0);
+    }
+    gateway_close(gw);
+}
+
+/* A port whose queue of connections is full, so that more of them get no answer. */
+static void a_silent_port(void **state)
+{
+    (void)state;
+    unsigned port = 0;
+    int full = bound(&port), waiting[4];
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct destination to = {.host = "127.0.0.1", .port = port};
+    struct err err = ERR_INIT;
+    assert_int_equal(listen(full, 0), 0);
+    for (size_t i = 0; i < 4; i++) {
+        waiting[i] = fd_socket(AF_INET, NULL);
+        ok(fd_set_nonblocking(waiting[i], true, NULL), NULL);
+        (void)!connect(waiting[i], (struct sockaddr *)&address, sizeof address);
+    }
+    struct gateway *gw = opened_with(
+        &(struct gateway_options){.cancel_fd = -1, .step_timeout_ms = 200, .keepalive_ms = 10000});
+    int fd = -1;
+    int64_t start = clock_now();
+    char *msg = text_of("the far host did not connect to 127.0.0.1 port %u in time", port);
+    refused(gateway_dial(gw, &to, &fd, &err), &err, ERR_TIMEOUT, msg);
+    assert_in_range(clock_now() - start, 200, LONG_MS);
+    free(msg);
+    gateway_close(gw);
+    for (size_t i = 0; i < 4; i++)
+        fd_close(&waiting[i]);
+    fd_close(&full);
+}
+
+static void dialling_can_be_cancelled(void **state)
+{
+    (void)state;
+    struct server *s = server_new(ECHO);
+    struct destination to = {.host = "127.0.0.1", .port = s->port};
+    struct err err = ERR_INIT;
+    int cancel[2], fd = -1;
+    ok(fd_pipe(cancel, &err), &err);
+    struct gateway *gw = opened_with(
+        &(struct gateway_options){.cancel_fd = cancel[0], .step_timeout_ms = LONG_MS, .keepalive_ms = 10000});
+    ok(gateway_dial(gw, &to, &fd, &err), &err);
+    fd_close(&fd);
+    assert_int_equal(write(cancel[1], "", 1), 1);
+    refused(gateway_dial(gw, &to, &fd, &err), &err, ERR_CANCELLED, "interrupted");
+    gateway_close(gw);
+    fd_close(&cancel[0]);
+    fd_close(&cancel[1]);
+    server_free(s);
+}
+
+static void a_reset_is_told_to_the_listener(void **state)
+{
+    (void)state;
+    struct server *s = server_new(FLOOD);
+    struct gateway *gw = opened();
+    struct gateway_listener *l = listening(gw, s->port);
+    struct err err = ERR_INIT;
+    static char chunk[65536];
+    int fd = connected(l);
+    /* Takes nothing until the far end has given up: then some of it is lost for good. */
+    waits_without_spinning();
+    size_t got = 0;
+    for (ssize_t n; (n = read(fd, chunk, sizeof chunk)) > 0;)
+        got += (size_t)n;
+    fd_close(&fd);
+    assert_true(got < MUCH);
+    refused(gateway_listener_failure(l, &err), &err, ERR_FAILED, "the connection was closed in the middle");
+    gateway_close(gw);
+    server_free(s);
+}
+
+/* ---- the listener's privacy ---------------------------------------------------------------------------- */
+
+static void a_foreign_process_is_turned_away(void **state)
+{
+    (void)state;
+    struct server *s = server_new(ECHO);
+    struct gateway *gw = opened();
+    struct gateway_listener *l = listening(gw, s->port);
+    struct sockaddr_un address = address_of(l);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        char c;
+        int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+        if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
+            _exit(2);
+        (void)!send(fd, "x", 1, MSG_NOSIGNAL);
+        /* A reset, when the byte came first, or just the end. */
+        _exit(read(fd, &c, 1) <= 0 ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(atomic_load(&s->accepted), 0);
+    converses(connected(l));
+    assert_int_equal(atomic_load(&s->accepted), 1);
+    gateway_close(gw);
+    server_free(s);
+}
+
+static void sockets_are_private_and_go(void **state)
+{
+    static const mode_t masks[] = {0, 0777};
+    setenv("XDG_RUNTIME_DIR", *state, 1);
+    for (size_t i = 0; i < 2; i++) {
+        struct gateway *gw = opened();
+        mode_t before = umask(masks[i]);
+        struct gateway_listener *first = listening(gw, 1), *second = listening(gw, 2);
+        umask(before);
+        char *dir = file_dir(gateway_listener_path(first));
+        assert_int_equal(scratch_mode(dir), 0700);
+        assert_int_equal(scratch_mode(gateway_listener_path(first)), 0600);
+        assert_int_equal(scratch_mode(gateway_listener_path(second)), 0600);
+        assert_string_not_equal(gateway_listener_path(first), gateway_listener_path(second));
+        assert_int_equal(scratch_count(*state), 1);
+        assert_int_equal(strncmp(dir, *state, strlen(*state)), 0);
+        gateway_close(gw);
+        assert_false(file_exists(dir));
+        assert_int_equal(scratch_count(*state), 0);
+        free(dir);
+    }
+    unsetenv("XDG_RUNTIME_DIR");
+}
+
+/* The first place that exists and leaves room for a socket's path. */
+static void a_place_is_chosen(void **state)
+{
+    struct err err = ERR_INIT;
+    const char *set = getenv("TMPDIR");
+    char *before = set ? strdup(set) : NULL, *dir = NULL;
+    char *deep = text_of("%s/%099d", (char *)*state, 0);
+    ok(file_mkdir(deep, &err), &err);
+    setenv("XDG_RUNTIME_DIR", deep, 1);
+    setenv("TMPDIR", *state, 1);
+    ok(listener_directory(&dir, &err), &err);
+    assert_int_equal(strncmp(dir, *state, strlen(*state)), 0);
+    assert_null(strstr(dir, "0000"));
+    free(dir);
+    setenv("XDG_RUNTIME_DIR", "relative", 1);
+    setenv("TMPDIR", "/nowhere/at/all", 1);
+    ok(listener_directory(&dir, &err), &err);
+    assert_int_equal(strncmp(dir, "/tmp/profgrab-", 14), 0);
+    assert_int_equal(rmdir(dir), 0);
+    free(dir);
+    unsetenv("XDG_RUNTIME_DIR");
+    unsetenv("TMPDIR");
+    if (before)
+        setenv("TMPDIR", before, 1);
+    free(before);
+    free(deep);
+}
+
+static void a_taken_path_stays(void **state)
+{
+    struct gateway_listener *l = NULL;
+    struct destination to = {.host = "x", .port = 1};
+    struct err err = ERR_INIT;
+    char *path = scratch_file(*state, "taken", "x", 1), *msg;
+    msg = text_of("cannot listen on %s: Address already in use", path);
+    refused(listener_new(path, &to, &l, &err), &err, ERR_LOCAL_IO, msg);
+    assert_true(file_exists(path));
+    free(msg);
+    free(path);
+}
+
+struct listen_job {
+    struct gateway *gw;
+    unsigned port;
+    struct gateway_listener *l;
+};
+
+static void *listen_beside(void *ctx)
+{
+    struct listen_job *job = ctx;
+    struct destination to = {.host = "127.0.0.1", .port = job->port};
+    gateway_listen(job->gw, &to, &job->l, NULL);
+    return NULL;
+}
+
+/* Services of one host listen from threads of their own. */
+static void many_listen_at_once(void **state)
+{
+    (void)state;
+    enum { MANY = 12 };
+    struct server *s = server_new(ECHO);
+    struct gateway *gw = opened();
+    struct listen_job jobs[MANY];
+    pthread_t threads[MANY];
+    struct err err = ERR_INIT;
+    for (size_t i = 0; i < MANY; i++) {
+        jobs[i] = (struct listen_job){.gw = gw, .port = s->port};
+        ok(thread_start(&threads[i], listen_beside, &jobs[i], &err), &err);
+    }
+    for (size_t i = 0; i < MANY; i++)
+        pthread_join(threads[i], NULL);
+    for (size_t i = 0; i < MANY; i++) {
+        assert_non_null(jobs[i].l);
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(gateway_listener_path(jobs[i].l), gateway_listener_path(jobs[k].l));
+        converses(connected(jobs[i].l));
+    }
+    gateway_close(gw);
+    server_free(s);
+}
+
+/* ---- the end, and waiting for it ----------------------------------------------------------------------- */
+
+/* Fills a connection until nothing more is taken. */
+static void stuff(int fd)
+{
+    static const char chunk[65536];
+    ok(fd_set_nonblocking(fd, true, NULL), NULL);
+    while (fd_wait(fd, POLLOUT, clock_deadline(100), -1, NULL) == 0)
+        (void)!send(fd, chunk, sizeof chunk, MSG_NOSIGNAL);
+}
+
+static void closing_does_not_wait_for_links(void **state)
+{
+    (void)state;
+    struct server *s = server_new(DEAF), *e = server_new(ECHO);
+    struct gateway *gw = opened();
+    struct gateway_listener *l = listening(gw, s->port);
+    int fds[] = {dialled(gw, s->port), dialled(gw, s->port), connected(l), dialled(gw, e->port)};
+    send_text(fds[3], "x");
+    receives(fds[3], "x");
+    stuff(fds[0]);
+    shutdown(fds[1], SHUT_WR);
+    int64_t start = clock_now();
+    gateway_close(gw);
+    assert_true(clock_now() - start < 5000);
+    for (size_t i = 0; i < 4; i++) {
+        char c;
+        ok(fd_set_nonblocking(fds[i], false, NULL), NULL);
+        assert_true(read(fds[i], &c, 1) <= 0);
+        fd_close(&fds[i]);
+    }
+    server_free(s);
+    server_free(e);
+}
+
+static void a_deaf_far_end_costs_nothing(void **state)
+{
+    (void)state;
+    struct server *s = server_new(DEAF);
+    struct gateway *gw = opened();
+    int fd = dialled(gw, s->port);
+    waits_without_spinning();
+    stuff(fd);
+    waits_without_spinning();
+    /* Nobody is here any more, and there is still something to be sent. */
+    fd_close(&fd);
+    waits_without_spinning();
+    gateway_close(gw);
+    server_free(s);
+}
+
+static void a_deaf_near_end_costs_nothing(void **state)
+{
+    (void)state;
+    struct server *s = server_new(FLOOD);
+    struct gateway *gw = opened();
+    int fd = dialled(gw, s->port);
+    waits_without_spinning();
+    shutdown(fd, SHUT_WR);
+    waits_without_spinning();
+    fd_close(&fd);
+    waits_without_spinning();
+    gateway_close(gw);
+    server_free(s);
+}
+
+/* With no descriptor left a connection waits, the thread does too, and both go on once there is one. */
+static void no_descriptor_left(void **state)
+{
+    (void)state;
+    struct server *s = server_new(ECHO);
+    struct gateway *gw = opened();
+    struct gateway_listener *l = listening(gw, s->port);
+    converses(connected(l));
+    /* Until what that left behind is closed. */
+    for (int i = 0; i < 100; i++)
+        fd_wait(-1, 0, clock_deadline(2), -1, NULL);
+    struct rlimit before, tight;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int next = fcntl(0, F_DUPFD_CLOEXEC, 0);
+    fd_close(&(int){next});
+    tight = before;
+    tight.rlim_cur = (rlim_t)next + 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    int fd = connected(l);
+    int64_t busy = busy_within(500);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_in_range(busy, 0, 200);
+    converses(fd);
+    gateway_close(gw);
+    server_free(s);
+}
+
+int main(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_dialled_connection),
+        cmocka_unit_test(an_attached_descriptor),
+        cmocka_unit_test(a_listener),
+        cmocka_unit_test(much_both_ways),
+        cmocka_unit_test(the_far_end_finishes_first),
+        cmocka_unit_test(localhost_is_the_address),
+        cmocka_unit_test(a_refused_port),
+        cmocka_unit_test(a_silent_port),
+        cmocka_unit_test(dialling_can_be_cancelled),
+        cmocka_unit_test(a_reset_is_told_to_the_listener),
+        cmocka_unit_test(a_foreign_process_is_turned_away),
+        SCRATCH(sockets_are_private_and_go),
+        SCRATCH(a_place_is_chosen),
+        SCRATCH(a_taken_path_stays),
+        cmocka_unit_test(many_listen_at_once),
+        cmocka_unit_test(closing_does_not_wait_for_links),
+        cmocka_unit_test(a_deaf_far_end_costs_nothing),
+        cmocka_unit_test(a_deaf_near_end_costs_nothing),
+        cmocka_unit_test(no_descriptor_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
