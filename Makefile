@@ -29,8 +29,8 @@ CFLAGS ?= -O2 -g
 override CFLAGS += -std=c17 -pthread $(warnings) $(hardening) $(sanitizers) $(reproducible) $(EXTRA)
 override CPPFLAGS += -D_GNU_SOURCE -I. -I$(out) -DPROFGRAB_VERSION='"$(VERSION)"'
 override LDFLAGS += -pthread -pie -Wl,-z,relro,-z,now $(sanitizers)
-CPPFLAGS_PACKAGES = $(shell pkg-config --cflags $(PACKAGES))
-LIBS = $(shell pkg-config --libs $(PACKAGES))
+CPPFLAGS_PACKAGES := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 
 sources := $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c))
 objects := $(sources:%.c=$(out)/%.o)
@@ -38,7 +38,11 @@ library := $(filter-out $(out)/cli/main.o,$(objects))
 unit_sources := $(wildcard tests/unit/test_*.c)
 units := $(unit_sources:%.c=$(out)/%)
 
-.PHONY: all program help deps check demo units e2e lint bench clean install uninstall format
+# V=1 shows the commands.
+Q := $(if $(V),,@)
+say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
+
+.PHONY: all program libraries help deps check demo units e2e lint bench clean install uninstall format
 .DELETE_ON_ERROR:
 
 all: build/profgrab
@@ -47,20 +51,35 @@ all: build/profgrab
 build/profgrab: $(out)/profgrab
 	@ln -sfn $(variant)/profgrab $@
 
-$(out)/profgrab: $(objects)
-	$(CC) $(LDFLAGS) -o $@ $(objects) $(LIBS)
+$(out)/profgrab: $(out)/cli/main.o $(out)/libprofgrab.a
+	$(call say,link,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(out)/%.o: %.c
+# All but main, for the unit tests.
+$(out)/libprofgrab.a: $(library)
+	$(call say,ar,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# What is missing is said once, not by the compiler file by file.
+libraries:
+	@pkg-config --exists --print-errors $(PACKAGES) || { echo "hint: make deps"; exit 1; }
+
+$(out)/%.o: %.c | libraries
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,cc,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(out)/proto/profile.pb-c.c $(out)/proto/profile.pb-c.h &: proto/profile.proto
 	@mkdir -p $(out)/proto
-	protoc-c --proto_path=. --c_out=$(out) proto/profile.proto
+	$(call say,protoc,$@)
+	$(Q)protoc-c --proto_path=. --c_out=$(out) $<
 
-$(out)/tests/unit/%: tests/unit/%.c $(library) $(out)/proto/profile.pb-c.c
+# protobuf-c is the oracle of the profile reader: it is in the tests, not in the program.
+$(out)/tests/unit/%: tests/unit/%.c $(out)/libprofgrab.a $(out)/proto/profile.pb-c.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/proto/profile.pb-c.c $(library) $(LIBS) $(shell pkg-config --libs libprotobuf-c cmocka)
+	$(call say,cc,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/proto/profile.pb-c.c \
+	    $(out)/libprofgrab.a $(LIBS) $(shell pkg-config --libs libprotobuf-c cmocka)
 
 # cmocka tells each program's results as TAP; the numbers begin anew with each.
 units: $(units)
@@ -74,7 +93,7 @@ program: $(out)/profgrab
 build/fixture/rude: $(wildcard tests/fixture/*)
 	tools/build-fixture
 
-# Test files run side by side; each has its own sshd and services.
+# Each test file has its own sshd and services.
 e2e: $(out)/profgrab build/fixture/rude
 	PROFGRAB=$(CURDIR)/$(out)/profgrab $(sanitizer_env) bats --tap $(E2E)
 

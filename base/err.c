@@ -3,6 +3,7 @@
 #undef _GNU_SOURCE
 #define _POSIX_C_SOURCE 200809L
 
+#define ERR_ITSELF
 #include "base/err.h"
 
 #include <errno.h>

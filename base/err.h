@@ -50,4 +50,19 @@ int err_wrap(struct err *err, const char *fmt, ...) __attribute__((format(printf
 /* Sets the hint. */
 int err_hint(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+#if defined(__clang_analyzer__) && !defined(ERR_ITSELF)
+/* The analyzer looks into one file at a time and would follow paths on which these return 0. */
+#define ERR_KNOWN(call)                                                                                      \
+    __extension__({                                                                                          \
+        int result_ = (call);                                                                                \
+        __builtin_assume(result_ == -1);                                                                     \
+        result_;                                                                                             \
+    })
+#define err_set(...) ERR_KNOWN((err_set)(__VA_ARGS__))
+#define err_sys(...) ERR_KNOWN((err_sys)(__VA_ARGS__))
+#define err_nomem(err) ERR_KNOWN((err_nomem)(err))
+#define err_wrap(...) ERR_KNOWN((err_wrap)(__VA_ARGS__))
+#define err_hint(...) ERR_KNOWN((err_hint)(__VA_ARGS__))
+#endif
+
 #endif

@@ -246,8 +246,9 @@ char *file_expand_home(const char *path)
     if (path[0] != '~' || (path[1] && path[1] != '/'))
         return strdup(path);
     char *dir = home();
-    char *full = dir && path[1] ? file_join(dir, path + 1 + strspn(path + 1, "/")) : dir;
-    if (full != dir)
-        free(dir);
+    if (!dir || !path[1])
+        return dir;
+    char *full = file_join(dir, path + 2);
+    free(dir);
     return full;
 }

@@ -21,18 +21,17 @@ static struct {
 static void on_signal(int number)
 {
     int saved = errno;
-    ssize_t ignored = 0;
     if (state.first) {
         const char *line = state.farewell[state.which];
         /* Leaving at once is the point: nobody waits for a terminal that takes nothing. */
         struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
-        if (poll(&p, 1, 0) > 0)
-            ignored = write(STDERR_FILENO, line, strlen(line));
+        if (poll(&p, 1, 0) <= 0 || write(STDERR_FILENO, line, strlen(line)) < 0)
+            _exit(EXIT_SIGNAL + number);
         _exit(EXIT_SIGNAL + number);
     }
     state.first = number;
-    ignored = write(state.pipe[1], "", 1);
-    (void)ignored;
+    while (write(state.pipe[1], "", 1) < 0 && errno == EINTR)
+        ;
     errno = saved;
 }
 

@@ -17,7 +17,9 @@ static void file_stem(char *dst, size_t cap, const char *name)
         name++;
     for (; *name && n + 1 < cap && n < 120; name++) {
         char one[2] = {*name, '\0'};
-        dst[n++] = text_is_name(one) || *name == '.' || *name == '_' ? *name : '-';
+        if (!text_is_name(one) && *name != '.' && *name != '_')
+            one[0] = '-';
+        dst[n++] = one[0];
     }
     while (n > 0 && dst[n - 1] == '-')
         n--;

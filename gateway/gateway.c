@@ -133,21 +133,19 @@ int gateway_open(const struct route *route, const struct gateway_options *option
     gw->options = *options;
     gw->hubs = calloc(n, sizeof *gw->hubs);
     gw->hops = calloc(n, sizeof *gw->hops);
-    if (!gw->hubs || !gw->hops)
-        err_nomem(err);
-    else if (open_all(gw, route, err) == 0) {
+    int rc = gw->hubs && gw->hops ? open_all(gw, route, err) : err_nomem(err);
+    if (rc < 0)
+        gateway_close(gw);
+    else
         *ret = gw;
-        return 0;
-    }
-    gateway_close(gw);
-    return -1;
+    return rc;
 }
 
 void gateway_close(struct gateway *gw)
 {
     if (!gw)
         return;
-    while (gw->n_hubs > 0)
+    while (gw->hubs && gw->n_hubs > 0)
         hub_stop(gw->hubs[--gw->n_hubs]);
     if (gw->directory)
         rmdir(gw->directory);

@@ -197,7 +197,9 @@ static size_t gather(struct hub *h)
         return 0;
     h->polled[0] = (struct pollfd){.fd = h->wake[0], .events = POLLIN};
     /* A descriptor nothing is wanted of is left out: poll tells of its end again and again. */
-    short events = h->session && h->fate.kind == ERR_NONE ? wire_events(&h->session->wire) : 0;
+    short events = 0;
+    if (h->session && h->fate.kind == ERR_NONE)
+        events = wire_events(&h->session->wire);
     h->polled[1] = (struct pollfd){.fd = events ? h->session->wire.fd : -1, .events = events};
     for (const struct gateway_listener *listener = h->listeners; listener; listener = listener->next)
         h->polled[n++] = (struct pollfd){.fd = listener->rest_until ? -1 : listener->fd, .events = POLLIN};

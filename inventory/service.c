@@ -49,6 +49,7 @@ static int read_path(const struct schema *s, const struct tree_node *value, void
         return tree_err(s->tree, value, err, "path must begin with \"/\"");
     if (read_limited(s, value, "/._-~%!$&'()*+,;=:@", "a URL's path", &path, err) < 0)
         return -1;
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): read_limited has set it
     for (size_t n = strlen(path); n > 0 && path[n - 1] == '/'; n--)
         path[n - 1] = '\0';
     free(service->path);

@@ -122,6 +122,7 @@ out:
 static int close_level(struct builder *b, struct err *err)
 {
     const struct tree_node *done = b->levels[--b->depth].node, *twice = NULL;
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a level is only opened with its node
     if (done->kind != TREE_MAP)
         return 0;
     if (!is_large(done))

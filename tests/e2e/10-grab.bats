@@ -235,5 +235,5 @@ PY
     assert_status 0
     # Sanitizers keep memory of their own.
     case $profgrab_program in *-1/* | *-thread/*) return ;; esac
-    ((${lines[1]} < 32000)) || fail "resident: ${lines[1]} kB"
+    ((lines[1] < 32000)) || fail "resident: ${lines[1]} kB"
 }

@@ -209,7 +209,7 @@ inventory() {
     run_profgrab --host file-05 --service html heap
     assert_status 3
     assert_stderr_has 'HTML'
-    [[ -z $("$profgrab_program" bundle list "$output" | grep 'heap.pb.gz$') ]]
+    ! "$profgrab_program" bundle list "$output" | grep 'heap.pb.gz$' || fail 'stored as a profile'
     run_profgrab --host file-05 --service empty heap
     assert_status 1
     run_profgrab --host file-05 --service busy cpu=1s

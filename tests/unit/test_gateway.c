@@ -26,6 +26,7 @@
 #include "base/banned.h"
 
 #define MUCH (8u << 20)
+#define FLOOD_SIZE (64u << 20)
 #define LONG_MS 30000
 
 /* ---- the far end --------------------------------------------------------------------------------------- */
@@ -34,7 +35,7 @@ enum manner {
     ECHO,  /* sends back what comes, until its end */
     GREET, /* says "bye", shuts its half, then counts what comes */
     DEAF,  /* never reads */
-    FLOOD, /* sends MUCH without reading, then resets the connection */
+    FLOOD, /* sends more than fits anywhere without reading, then resets the connection */
     N_MANNERS,
 };
 
@@ -81,7 +82,7 @@ static void flood(int fd)
     struct linger hard = {.l_onoff = 1};
     fd_set_nonblocking(fd, true, NULL);
     int64_t deadline = clock_deadline(200);
-    for (size_t sent = 0; sent < MUCH && fd_wait(fd, POLLOUT, deadline, -1, NULL) == 0;) {
+    for (size_t sent = 0; sent < FLOOD_SIZE && fd_wait(fd, POLLOUT, deadline, -1, NULL) == 0;) {
         ssize_t n = write(fd, chunk, sizeof chunk);
         sent += n > 0 ? (size_t)n : 0;
     }
@@ -506,7 +507,7 @@ static void a_reset_is_told_to_the_listener(void **state)
     for (ssize_t n; (n = read(fd, chunk, sizeof chunk)) > 0;)
         got += (size_t)n;
     fd_close(&fd);
-    assert_true(got < MUCH);
+    assert_true(got < FLOOD_SIZE);
     refused(gateway_listener_failure(l, &err), &err, ERR_FAILED, "the connection was closed in the middle");
     gateway_close(gw);
     server_free(s);
