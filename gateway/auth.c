@@ -149,9 +149,9 @@ static int try_all(struct auth *a, struct err *err)
                 rc = try_agent_key(a, &a->agent.keys[i], err);
         }
     }
-    // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): auth_run frees the list
     for (size_t i = 0; rc == 0 && i < a->n_files && a->tries < TRIES_MAX; i++)
         rc = try_file(a, &a->files[i], err);
+    // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): auth_run frees the list of files
     return rc;
 }
 
