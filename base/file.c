@@ -248,7 +248,7 @@ char *file_expand_home(const char *path)
     char *dir = home();
     if (!dir || !path[1])
         return dir;
-    char *full = file_join(dir, path + 2);
+    char *full = file_join(dir, path + 1 + strspn(path + 1, "/"));
     free(dir);
     return full;
 }

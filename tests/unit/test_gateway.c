@@ -36,7 +36,6 @@ enum manner {
     GREET, /* says "bye", shuts its half, then counts what comes */
     DEAF,  /* never reads */
     FLOOD, /* sends more than fits anywhere without reading, then resets the connection */
-    N_MANNERS,
 };
 
 /* A server on 127.0.0.1 with a thread for each connection. */
@@ -104,8 +103,6 @@ static void *serve(void *ctx)
         break;
     case FLOOD:
         flood(c->fd);
-        break;
-    case N_MANNERS:
         break;
     }
     fd_close(&c->fd);

@@ -1,0 +1,381 @@
+/* The plan: every kind and form becomes the right request and file, in the right order. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "fetch/plan.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+static char usual_path[] = "/debug/pprof";
+static const struct service usual = {.path = usual_path};
+
+/* An index page with these rows: `name count`, separated by commas. */
+static struct index_page index_of(const char *rows)
+{
+    struct index_page page = {0};
+    struct strlist l = {0};
+    struct err err = ERR_INIT;
+    ok(strlist_split(&l, rows, &err), &err);
+    page.items = calloc(l.n, sizeof *page.items);
+    assert_non_null(page.items);
+    for (; page.n < l.n; page.n++) {
+        struct index_entry *e = &page.items[page.n];
+        size_t name = strcspn(l.items[page.n], " ");
+        snprintf(e->name, sizeof e->name, "%.*s", (int)name, l.items[page.n]);
+        e->count = l.items[page.n][name] ? strtoll(l.items[page.n] + name, NULL, 10) : -1;
+    }
+    strlist_release(&l);
+    return page;
+}
+
+/* What Go's own index lists, and two of the program's own. */
+static const char go[] =
+    "allocs 10,block 0,cmdline 0,goroutine 42,heap 10,mutex 0,profile 0,symbol 0,threadcreate 8,"
+    "trace 0,team/queue 3,my-profile 1";
+
+static int plan_with(const struct service *service, const char *words, const char *rows, struct plan *ret,
+                     struct err *err)
+{
+    struct strlist l = {0};
+    struct wanted_list wanted;
+    struct index_page page = {0};
+    if (*words)
+        ok(strlist_split(&l, words, err), err);
+    ok(wanted_parse(&l, &wanted, err), err);
+    if (rows)
+        page = index_of(rows);
+    int rc = plan_make(service, &wanted, rows ? &page : NULL, ret, err);
+    index_release(&page);
+    wanted_release(&wanted);
+    strlist_release(&l);
+    return rc;
+}
+
+/* `request > file` on a line for each item, then the verdicts. */
+static void planned_for(const struct service *service, const char *words, const char *rows,
+                        const char *wanted)
+{
+    struct plan p;
+    struct err err = ERR_INIT;
+    struct buf b = BUF_INIT(20000);
+    ok(plan_with(service, words, rows, &p, &err), &err);
+    for (size_t i = 0; i < p.n; i++)
+        buf_addf(&b, "%s > %s%s\n", p.items[i].target, p.items[i].file, p.items[i].name_by_type ? "*" : "");
+    for (size_t i = 0; i < p.verdicts.n; i++)
+        buf_addf(&b, "! %s\n", p.verdicts.items[i]);
+    assert_string_equal(buf_str(&b), wanted);
+    buf_release(&b);
+    plan_release(&p);
+    assert_null(p.items);
+}
+
+static void planned(const char *words, const char *rows, const char *wanted)
+{
+    planned_for(&usual, words, rows, wanted);
+}
+
+/* The one item that comes of a word. */
+static struct plan_item item_of(const char *word)
+{
+    struct plan p;
+    struct err err = ERR_INIT;
+    ok(plan_with(&usual, word, go, &p, &err), &err);
+    assert_int_equal(p.n, 1);
+    struct plan_item item = p.items[0];
+    plan_release(&p);
+    return item;
+}
+
+static void becomes(const char *word, const char *target, const char *file, enum check_format format,
+                    int64_t timed_ms)
+{
+    struct plan_item item = item_of(word);
+    assert_string_equal(item.target, target);
+    assert_string_equal(item.file, file);
+    assert_int_equal(item.format, format);
+    assert_int_equal(item.timed_ms, timed_ms);
+}
+
+static void every_kind_and_form(void **state)
+{
+    (void)state;
+    becomes("cpu", "/debug/pprof/profile?seconds=30", "cpu.pb.gz", CHECK_PPROF, 30000);
+    becomes("cpu=5", "/debug/pprof/profile?seconds=5", "cpu.pb.gz", CHECK_PPROF, 5000);
+    becomes("profile=2m", "/debug/pprof/profile?seconds=120", "cpu.pb.gz", CHECK_PPROF, 120000);
+    becomes("trace", "/debug/pprof/trace?seconds=5", "trace.out", CHECK_TRACE, 5000);
+    becomes("trace=0.5", "/debug/pprof/trace?seconds=0.500", "trace.out", CHECK_TRACE, 500);
+    becomes("trace=1.005s", "/debug/pprof/trace?seconds=1.005", "trace.out", CHECK_TRACE, 1005);
+    becomes("heap", "/debug/pprof/heap", "heap.pb.gz", CHECK_PPROF, 0);
+    becomes("heap=gc", "/debug/pprof/heap?gc=1", "heap-gc.pb.gz", CHECK_PPROF, 0);
+    becomes("allocs", "/debug/pprof/allocs", "allocs.pb.gz", CHECK_PPROF, 0);
+    becomes("goroutines=proto", "/debug/pprof/goroutine", "goroutines.pb.gz", CHECK_PPROF, 0);
+    becomes("goroutines=grouped", "/debug/pprof/goroutine?debug=1", "goroutines-grouped.txt", CHECK_TEXT, 0);
+    becomes("goroutines=text", "/debug/pprof/goroutine?debug=2", "goroutines.txt", CHECK_TEXT, 0);
+    becomes("threadcreate", "/debug/pprof/threadcreate", "threadcreate.pb.gz", CHECK_PPROF, 0);
+    becomes("threadcreate=text", "/debug/pprof/threadcreate?debug=1", "threadcreate.txt", CHECK_TEXT, 0);
+    becomes("threadcreate=9s", "/debug/pprof/threadcreate?seconds=9", "threadcreate-delta.pb.gz", CHECK_PPROF,
+            9000);
+    becomes("block", "/debug/pprof/block", "block.pb.gz", CHECK_PPROF, 0);
+    becomes("block=text", "/debug/pprof/block?debug=1", "block.txt", CHECK_TEXT, 0);
+    becomes("block=9s", "/debug/pprof/block?seconds=9", "block-delta.pb.gz", CHECK_PPROF, 9000);
+    becomes("mutex", "/debug/pprof/mutex", "mutex.pb.gz", CHECK_PPROF, 0);
+    becomes("mutex=text", "/debug/pprof/mutex?debug=1", "mutex.txt", CHECK_TEXT, 0);
+    becomes("mutex=30s", "/debug/pprof/mutex?seconds=30", "mutex-delta.pb.gz", CHECK_PPROF, 30000);
+    becomes("cmdline", "/debug/pprof/cmdline", "cmdline.txt", CHECK_RAW, 0);
+    becomes("symbol", "/debug/pprof/symbol", "symbol.txt", CHECK_TEXT, 0);
+    becomes("goroutineleak", "/debug/pprof/goroutineleak", "goroutineleak.pb.gz", CHECK_PPROF, 0);
+    becomes("fgprof", "/debug/fgprof?seconds=30", "fgprof.pb.gz", CHECK_PPROF, 30000);
+    becomes("fgprof=7", "/debug/fgprof?seconds=7", "fgprof.pb.gz", CHECK_PPROF, 7000);
+    becomes("my-profile", "/debug/pprof/my-profile", "my-profile.pb.gz", CHECK_PPROF, 0);
+    becomes("team/queue", "/debug/pprof/team%2Fqueue", "team-queue.pb.gz", CHECK_PPROF, 0);
+    becomes("/debug/vars", "/debug/vars", "debug-vars", CHECK_RAW, 0);
+}
+
+static void items_keep_the_users_words(void **state)
+{
+    (void)state;
+    struct plan_item item = item_of("mutex=30s");
+    assert_string_equal(item.kind, "mutex");
+    assert_string_equal(item.argument, "30s");
+    item = item_of("profile=5");
+    assert_string_equal(item.kind, "cpu");
+    assert_string_equal(item.argument, "5");
+    item = item_of("/debug/vars?x=1");
+    assert_string_equal(item.kind, "/debug/vars?x=1");
+    item = item_of("team/queue");
+    assert_string_equal(item.kind, "team/queue");
+}
+
+/* Snapshots, then what disturbs, deltas, cpu, trace; within each as the user wrote it. */
+static void the_order(void **state)
+{
+    (void)state;
+    planned(
+        "trace,cpu,mutex=1s,heap=gc,goroutines=proto,fgprof,block=1s,goroutineleak,heap,/x,my-profile,allocs",
+        go,
+        "/debug/pprof/goroutine > goroutines.pb.gz\n"
+        "/debug/pprof/heap > heap.pb.gz\n"
+        "/x > x*\n"
+        "/debug/pprof/my-profile > my-profile.pb.gz\n"
+        "/debug/pprof/allocs > allocs.pb.gz\n"
+        "/debug/pprof/heap?gc=1 > heap-gc.pb.gz\n"
+        "/debug/pprof/goroutineleak > goroutineleak.pb.gz\n"
+        "/debug/pprof/mutex?seconds=1 > mutex-delta.pb.gz\n"
+        "/debug/pprof/block?seconds=1 > block-delta.pb.gz\n"
+        "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n"
+        "/debug/fgprof?seconds=30 > fgprof.pb.gz\n"
+        "/debug/pprof/trace?seconds=5 > trace.out\n");
+}
+
+static void sets(void **state)
+{
+    (void)state;
+    static const char usually[] = "/debug/pprof/heap > heap.pb.gz\n"
+                                  "/debug/pprof/goroutine > goroutines.pb.gz\n"
+                                  "/debug/pprof/goroutine?debug=2 > goroutines.txt\n"
+                                  "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n";
+    char *incident = text_of("%s/debug/pprof/trace?seconds=5 > trace.out\n", usually);
+    planned("", go, usually);
+    planned("default", go, usually);
+    planned("incident", go, incident);
+    free(incident);
+    planned("all", go,
+            "/debug/pprof/allocs > allocs.pb.gz\n"
+            "/debug/pprof/block > block.pb.gz\n"
+            "/debug/pprof/goroutine > goroutines.pb.gz\n"
+            "/debug/pprof/goroutine?debug=2 > goroutines.txt\n"
+            "/debug/pprof/heap > heap.pb.gz\n"
+            "/debug/pprof/mutex > mutex.pb.gz\n"
+            "/debug/pprof/threadcreate > threadcreate.pb.gz\n"
+            "/debug/pprof/team%2Fqueue > team-queue.pb.gz\n"
+            "/debug/pprof/my-profile > my-profile.pb.gz\n"
+            "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
+    /* What costs or reveals more comes only by name. */
+    planned("all,cmdline", "heap 1,cmdline 0,goroutineleak 0,trace 0,symbol 0,profile 0",
+            "/debug/pprof/heap > heap.pb.gz\n"
+            "/debug/pprof/cmdline > cmdline.txt\n"
+            "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
+}
+
+static void each_request_once(void **state)
+{
+    (void)state;
+    planned("goroutines,goroutines=proto,goroutines=text", go,
+            "/debug/pprof/goroutine > goroutines.pb.gz\n"
+            "/debug/pprof/goroutine?debug=2 > goroutines.txt\n");
+    planned("goroutines=text,goroutines", go,
+            "/debug/pprof/goroutine?debug=2 > goroutines.txt\n"
+            "/debug/pprof/goroutine > goroutines.pb.gz\n");
+    planned("all,my-profile,heap,heap=gc", "my-profile 1,heap 1",
+            "/debug/pprof/my-profile > my-profile.pb.gz\n"
+            "/debug/pprof/heap > heap.pb.gz\n"
+            "/debug/pprof/heap?gc=1 > heap-gc.pb.gz\n"
+            "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
+}
+
+static void names_do_not_collide(void **state)
+{
+    (void)state;
+    planned("cpu=1,cpu=2,cpu=3", go,
+            "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n"
+            "/debug/pprof/profile?seconds=2 > cpu-2.pb.gz\n"
+            "/debug/pprof/profile?seconds=3 > cpu-3.pb.gz\n");
+    planned("a/b,a-b", "a/b 1,a-b 1",
+            "/debug/pprof/a%2Fb > a-b.pb.gz\n"
+            "/debug/pprof/a-b > a-b-2.pb.gz\n");
+    planned("/a/b,/a-b,/a?b", go,
+            "/a/b > a-b*\n"
+            "/a-b > a-b-2*\n"
+            "/a?b > a-b-3*\n");
+}
+
+static void many_goroutines(void **state)
+{
+    (void)state;
+    static const char few[] = "/debug/pprof/goroutine > goroutines.pb.gz\n"
+                              "/debug/pprof/goroutine?debug=2 > goroutines.txt\n";
+    planned("goroutines", "goroutine 0", few);
+    planned("goroutines", "goroutine 10000", few);
+    planned("goroutines", "goroutine 10001",
+            "/debug/pprof/goroutine > goroutines.pb.gz\n"
+            "/debug/pprof/goroutine?debug=1 > goroutines-grouped.txt\n"
+            "! the process has 10001 goroutines, more than 10000: their text is grouped by stack, since a "
+            "full dump "
+            "would stop it for long\n");
+    /* Who asks for it by name gets it. */
+    planned("goroutines=text", "goroutine 5000000", "/debug/pprof/goroutine?debug=2 > goroutines.txt\n");
+    static const char unknown[] =
+        "/debug/pprof/goroutine > goroutines.pb.gz\n"
+        "! no text dump of the goroutines was taken: without a count from the index page it "
+        "might be costly\n";
+    planned("goroutines", "goroutine", unknown);
+    planned("goroutines", "heap 1", unknown);
+    planned("goroutines", NULL, unknown);
+}
+
+static void without_an_index(void **state)
+{
+    (void)state;
+    planned("cpu=1,mutex,trace,/x", NULL,
+            "/debug/pprof/mutex > mutex.pb.gz\n"
+            "/x > x*\n"
+            "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n"
+            "/debug/pprof/trace?seconds=5 > trace.out\n");
+    planned("all", NULL,
+            "/debug/pprof/heap > heap.pb.gz\n"
+            "/debug/pprof/allocs > allocs.pb.gz\n"
+            "/debug/pprof/goroutine > goroutines.pb.gz\n"
+            "/debug/pprof/threadcreate > threadcreate.pb.gz\n"
+            "/debug/pprof/block > block.pb.gz\n"
+            "/debug/pprof/mutex > mutex.pb.gz\n"
+            "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n"
+            "! no text dump of the goroutines was taken: without a count from the index page it might be "
+            "costly\n");
+}
+
+static void other_places(void **state)
+{
+    (void)state;
+    char deep[] = "/svc/a/debug/pprof", short_[] = "/p", root[] = "";
+    struct service s = {.path = deep};
+    planned_for(&s, "heap,fgprof=1", go,
+                "/svc/a/debug/pprof/heap > heap.pb.gz\n/svc/a/debug/fgprof?seconds=1 > fgprof.pb.gz\n");
+    s.path = short_;
+    planned_for(&s, "heap,fgprof=1", go, "/p/heap > heap.pb.gz\n/fgprof?seconds=1 > fgprof.pb.gz\n");
+    s.path = root;
+    planned_for(&s, "heap,fgprof=1", go, "/heap > heap.pb.gz\n/fgprof?seconds=1 > fgprof.pb.gz\n");
+}
+
+static void unknown(const char *words, const char *rows, const char *name, const char *hint)
+{
+    struct plan p = {.n = 77};
+    struct err err = ERR_INIT;
+    char *msg = text_of("unknown kind \"%s\"; nothing was fetched", name);
+    refused(plan_with(&usual, words, rows, &p, &err), &err, ERR_USAGE, msg);
+    assert_string_equal(err.hint, hint);
+    assert_int_equal(p.n, 77);
+    free(msg);
+}
+
+static void unknown_kinds(void **state)
+{
+    (void)state;
+    unknown("heap,haep", "heap 1,goroutine 2,profile 0,my-profile 1", "haep",
+            "did you mean \"heap\"? the target offers heap, goroutines, cpu, my-profile");
+    unknown("my-profil", "heap 1,my-profile 1", "my-profil",
+            "did you mean \"my-profile\"? the target offers heap, my-profile");
+    unknown("xyzzy", "heap 1", "xyzzy", "the target offers heap");
+    unknown("gorutines", NULL, "gorutines",
+            "did you mean \"goroutines\"? the target has no index page to find other profiles by");
+    unknown("xyzzy", NULL, "xyzzy", "the target has no index page to find other profiles by");
+    /* An index too long for a hint is cut, not the message. */
+    struct buf rows = BUF_INIT(100000);
+    for (int i = 0; i < 1000; i++)
+        buf_addf(&rows, "%sprofile-number-%d 1", i ? "," : "", i);
+    struct plan p;
+    struct err err = ERR_INIT;
+    assert_int_equal(plan_with(&usual, "xyzzy", buf_str(&rows), &p, &err), -1);
+    contains(err.hint, "the target offers profile-number-0, profile-number-1, ");
+    buf_release(&rows);
+}
+
+/* Whatever a name is, its file stays in its directory and its request on its line. */
+static void hostile_names(void **state)
+{
+    (void)state;
+    static const char *const files[][2] = {{"/../../etc/passwd", "etc-passwd"},
+                                           {"/.", "profile"},
+                                           {"/", "profile"},
+                                           {"/---", "profile"},
+                                           {"/a%2e%2e/b", "a-2e-2e-b"},
+                                           {"/a/..", "a-.."},
+                                           {"/;rm$(x)`y`|z", "rm--x--y--z"},
+                                           {"/.hidden", "hidden"}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct plan_item item = item_of(files[i][0]);
+        assert_string_equal(item.target, files[i][0]);
+        assert_string_equal(item.file, files[i][1]);
+    }
+    planned("a%2e", "a%2e 1", "/debug/pprof/a%252e > a-2e.pb.gz\n");
+    planned("a?b&c", "a?b&c 1", "/debug/pprof/a%3Fb%26c > a-b-c.pb.gz\n");
+}
+
+static void long_names(void **state)
+{
+    (void)state;
+    char name[256], rows[256];
+    struct plan p;
+    struct err err = ERR_INIT;
+    memset(name, '/', sizeof name);
+    for (size_t i = 1; i < sizeof name; i += 2)
+        name[i] = 'n';
+    name[255] = '\0';
+    ok(plan_with(&usual, name, NULL, &p, &err), &err);
+    assert_string_equal(p.items[0].target, name);
+    assert_true(strlen(p.items[0].file) <= 130);
+    plan_release(&p);
+    /* The longest name an index can hold, all of it escaped but every second letter. */
+    snprintf(rows, sizeof rows, "%.127s 1", name + 1);
+    name[128] = '\0';
+    ok(plan_with(&usual, name + 1, rows, &p, &err), &err);
+    assert_int_equal(strlen(p.items[0].target), strlen("/debug/pprof/") + 64 + 63 * 3);
+    plan_release(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_and_form), cmocka_unit_test(items_keep_the_users_words),
+        cmocka_unit_test(the_order),           cmocka_unit_test(sets),
+        cmocka_unit_test(each_request_once),   cmocka_unit_test(names_do_not_collide),
+        cmocka_unit_test(many_goroutines),     cmocka_unit_test(without_an_index),
+        cmocka_unit_test(other_places),        cmocka_unit_test(unknown_kinds),
+        cmocka_unit_test(hostile_names),       cmocka_unit_test(long_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
