@@ -84,7 +84,7 @@ $(out)/tests/unit/%: tests/unit/%.c $(out)/libprofgrab.a $(out)/proto/profile.pb
 # cmocka tells each program's results as TAP; the numbers begin anew with each.
 units: $(units)
 	@failed=0; for unit in $(units); do \
-	    CMOCKA_MESSAGE_OUTPUT=TAP $(sanitizer_env) ./$$unit || { failed=1; echo "not ok - $$unit ended with $$?"; }; \
+	    CMOCKA_MESSAGE_OUTPUT=TAP $(sanitizer_env) ./$$unit || { echo "# $$unit ended with $$?"; failed=1; }; \
 	done; exit $$failed
 
 # The program of this variant, without touching build/profgrab.

@@ -175,21 +175,22 @@ bad:
 
 char *text_duration(char *dst, size_t cap, int64_t ms)
 {
-    if (ms < 1000) {
-        snprintf(dst, cap, "%lldms", (long long)ms);
+    if (ms > 0 && ms < 1000) {
+        snprintf(dst, cap, "%dms", (int)ms);
         return dst;
     }
-    long long hours = ms / 3600000, minutes = ms / 60000 % 60, seconds = ms / 1000 % 60, rest = ms % 1000;
-    size_t len = 0;
-    if (hours)
-        len += (size_t)snprintf(dst + len, cap - len, "%lldh", hours);
-    if (minutes && len < cap)
-        len += (size_t)snprintf(dst + len, cap - len, "%lldm", minutes);
-    if (rest && len < cap)
-        snprintf(dst + len, cap - len, "%lld.%lds", seconds,
-                 (long)((rest + 50) / 100 > 9 ? 9 : (rest + 50) / 100));
-    else if ((seconds || !len) && len < cap)
-        snprintf(dst + len, cap - len, "%llds", seconds);
+    long long tenths = (ms + 50) / 100, seconds = tenths / 10 % 60;
+    char hours[24] = "", minutes[8] = "", fraction[4] = "";
+    if (tenths >= 36000)
+        snprintf(hours, sizeof hours, "%lldh", tenths / 36000);
+    if (tenths / 600 % 60)
+        snprintf(minutes, sizeof minutes, "%dm", (int)(tenths / 600 % 60));
+    if (tenths % 10)
+        snprintf(fraction, sizeof fraction, ".%d", (int)(tenths % 10));
+    if (seconds || *fraction || tenths < 600)
+        snprintf(dst, cap, "%s%s%lld%ss", hours, minutes, seconds, fraction);
+    else
+        snprintf(dst, cap, "%s%s", hours, minutes);
     return dst;
 }
 

@@ -31,7 +31,7 @@ int text_to_uint(const char *s, uint64_t max, uint64_t *ret);
 int text_to_duration(const char *s, int64_t *ret_ms, struct err *err);
 
 /*
- * Writes a duration the way Go does (`1m30s`, `1.5s`, `250ms`) into dst, returns dst.
+ * Writes a duration for people (`1m30s`, `1.5s`, `250ms`), to a tenth of a second, into dst, returns dst.
  */
 char *text_duration(char *dst, size_t cap, int64_t ms);
 

@@ -1,6 +1,9 @@
 /* profgrab: gets performance profiles out of Go services that can only be reached over SSH. */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/exit.h"
@@ -30,8 +33,22 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
+/* What our parent may have left us: standard descriptors that are closed, which files opened later would
+ * become, and children that vanish before their exit code can be read. */
+static void settle_in(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+    signal(SIGCHLD, SIG_DFL);
+}
+
 int main(int argc, char **argv)
 {
+    settle_in();
     struct err err = ERR_INIT;
     const struct command *c = choose(&argc, &argv);
     int code;

@@ -43,10 +43,21 @@ static const char *ending(const struct plan_item *item)
     return item->name_by_type ? "" : ".txt";
 }
 
-static bool taken(const struct plan *p, const char *file)
+/* Whether two items may end up in one file. That of a raw path gets its ending only when it has come. */
+static bool collide(const struct plan_item *a, const struct plan_item *b)
+{
+    const struct plan_item *open = a->name_by_type ? a : b;
+    const char *other = open == a ? b->file : a->file;
+    size_t n = strlen(open->file);
+    if (!open->name_by_type)
+        return strcmp(a->file, b->file) == 0;
+    return strncmp(open->file, other, n) == 0 && (other[n] == '\0' || other[n] == '.');
+}
+
+static bool taken(const struct plan *p, const struct plan_item *item)
 {
     for (size_t i = 0; i < p->n; i++)
-        if (strcmp(p->items[i].file, file) == 0)
+        if (collide(&p->items[i], item))
             return true;
     return false;
 }
@@ -64,7 +75,7 @@ static int add(struct plan *p, struct plan_item *item, const char *stem, struct 
 {
     if (planned(p, item))
         return 0;
-    for (unsigned i = 1; i == 1 || taken(p, item->file); i++) {
+    for (unsigned i = 1; i == 1 || taken(p, item); i++) {
         if (i == 1)
             snprintf(item->file, sizeof item->file, "%s%s", stem, ending(item));
         else

@@ -246,6 +246,8 @@ int transfer_get(struct transfer *t, const struct transfer_request *request, str
     char url[1024];
     CURLcode code = CURLE_OK;
     x.start = x.last_byte = clock_now();
+    /* The end of an idle connection is not this request's failure. */
+    gateway_listener_failure(t->listener, NULL);
     *ret = (struct transfer_response){.started = clock_utc()};
     bool ipv6 = strchr(t->service->host, ':') != NULL;
     snprintf(url, sizeof url, "http://%s%s%s:%u%s", ipv6 ? "[" : "", t->service->host, ipv6 ? "]" : "",

@@ -150,8 +150,7 @@ static int try_all(struct auth *a, struct err *err)
         }
     }
     for (size_t i = 0; rc == 0 && i < a->n_files && a->tries < TRIES_MAX; i++)
-        rc = try_file(a, &a->files[i], err);
-    // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): auth_run frees the list of files
+        rc = try_file(a, &a->files[i], err); // NOLINT(clang-analyzer-unix.Malloc): auth_run frees the files
     return rc;
 }
 

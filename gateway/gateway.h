@@ -9,7 +9,8 @@
  * Host keys are checked strictly, with `ssh-keygen -F` as the reader of known_hosts files; a host that is not
  * known, or whose key changed or is revoked, is ERR_HOST_KEY and nothing was sent to it that matters.
  *
- * Every wait has a deadline and ends when cancel_fd becomes readable.
+ * Every wait has a deadline and ends when cancel_fd becomes readable; only resolving a name takes as long as
+ * the system's resolver does.
  */
 #ifndef GATEWAY_GATEWAY_H
 #define GATEWAY_GATEWAY_H

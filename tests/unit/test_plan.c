@@ -225,6 +225,11 @@ static void names_do_not_collide(void **state)
             "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n"
             "/debug/pprof/profile?seconds=2 > cpu-2.pb.gz\n"
             "/debug/pprof/profile?seconds=3 > cpu-3.pb.gz\n");
+    /* A raw path's ending is not known before it has come. */
+    planned("mutex=text,/mutex,/mutex.txt", go,
+            "/debug/pprof/mutex?debug=1 > mutex.txt\n"
+            "/mutex > mutex-2*\n"
+            "/mutex.txt > mutex.txt-2*\n");
     planned("a/b,a-b", "a/b 1,a-b 1",
             "/debug/pprof/a%2Fb > a-b.pb.gz\n"
             "/debug/pprof/a-b > a-b-2.pb.gz\n");
