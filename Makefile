@@ -116,7 +116,7 @@ lint:
 	tools/lint
 
 format:
-	clang-format -i $(foreach f,$(FOLDERS) tests/unit,$(wildcard $(f)/*.[ch]))
+	clang-format -i $(wildcard $(foreach f,$(FOLDERS) tests/unit,$(f)/*.[ch]))
 
 bench: all
 	tests/bench/run

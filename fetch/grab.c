@@ -49,14 +49,24 @@ static void run_services(struct run *run, const struct target *targets, size_t n
     free(sides);
 }
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Three keepalives without a sign of life are as much silence as was allowed; libssh2 counts in seconds. */
+static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
+{
+    int64_t keepalive_ms = least(grab->timeout_ms / 3, GATEWAY_KEEPALIVE_MS);
+    return (struct gateway_options){.cancel_fd = grab->cancel_fd,
+                                    .step_timeout_ms = least(grab->timeout_ms, GATEWAY_STEP_TIMEOUT_MS),
+                                    .keepalive_ms = keepalive_ms < 1000 ? 1000 : keepalive_ms};
+}
+
 static int open_host(struct run *run, const struct host *host, struct gateway **ret, struct err *err)
 {
     const struct fetch_grab *grab = run->grab;
-    struct gateway_options options = {.cancel_fd = grab->cancel_fd,
-                                      .step_timeout_ms = grab->timeout_ms < GATEWAY_STEP_TIMEOUT_MS
-                                                             ? grab->timeout_ms
-                                                             : GATEWAY_STEP_TIMEOUT_MS,
-                                      .keepalive_ms = GATEWAY_KEEPALIVE_MS};
+    struct gateway_options options = gateway_options_of(grab);
     struct proc_limits limits = {
         .timeout_ms = options.step_timeout_ms, .cancel_fd = grab->cancel_fd, .max_output = 1u << 20};
     struct route route = {0};

@@ -177,9 +177,10 @@ void fetch_item_release(struct fetch_item *item)
 static enum check_format look_format(const char *path, const unsigned char *p, size_t n)
 {
     const char *name = file_base(path);
+    unsigned minor;
     if (n >= 2 && p[0] == 0x1f && p[1] == 0x8b)
         return CHECK_PPROF;
-    if (trace_header(p, n, NULL, NULL) == 0)
+    if (trace_header(p, n, &minor, NULL) == 0)
         return CHECK_TRACE;
     if (strstr(name, ".pb") || strstr(name, ".pprof") || strstr(name, ".prof"))
         return CHECK_PPROF;

@@ -79,9 +79,10 @@ out:
 /* A connected descriptor to the SSH server of hop number i. */
 static int reach(struct gateway *gw, const struct ssh_config *hop, struct err *err)
 {
+    int64_t timeout =
+        hop->connect_timeout_s ? hop->connect_timeout_s * INT64_C(1000) : gw->options.step_timeout_ms;
     if (gw->n_hubs == 0)
-        return connect_tcp(hop->hostname, hop->port, clock_deadline(gw->options.step_timeout_ms),
-                           gw->options.cancel_fd, err);
+        return connect_tcp(hop->hostname, hop->port, clock_deadline(timeout), gw->options.cancel_fd, err);
     struct destination to = {.host = hop->hostname, .port = hop->port};
     int fd = -1;
     return dial(last_hub(gw), &to, &gw->options, &fd, err) < 0 ? -1 : fd;

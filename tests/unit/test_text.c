@@ -211,9 +211,9 @@ static void durations_are_written(void **state)
     static const struct {
         int64_t ms;
         const char *text;
-    } cases[] = {{250, "250ms"},    {999, "999ms"}, {1000, "1s"},     {1500, "1.5s"},
-                 {90000, "1m30s"},  {60000, "1m"},  {3600000, "1h"},  {3661000, "1h1m1s"},
-                 {61500, "1m1.5s"}, {1990, "2s"}, {1030, "1s"}, {59960, "1m"}, {0, "0s"}, {86400000, "24h"}};
+    } cases[] = {{250, "250ms"}, {999, "999ms"},  {1000, "1s"},        {1500, "1.5s"},    {90000, "1m30s"},
+                 {60000, "1m"},  {3600000, "1h"}, {3661000, "1h1m1s"}, {61500, "1m1.5s"}, {1990, "2s"},
+                 {1030, "1s"},   {59960, "1m"},   {0, "0s"},           {86400000, "24h"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char dst[32];
         assert_string_equal(text_duration(dst, sizeof dst, cases[i].ms), cases[i].text);

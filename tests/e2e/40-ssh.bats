@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+# Keys, agents, and sessions that die, against a real sshd.
+
+load helper
+
+# A configuration for one host whose identity files and agent are these; further lines win. Sets $config.
+host_with() { # LINE...
+    config=$PWD/config
+    {
+        printf 'Host mine\n'
+        printf '    %s\n' "$@"
+        cat <<EOF
+    HostName 127.0.0.1
+    Port $RIG_PORT_sshd
+    User $RIG_USER
+    UserKnownHostsFile $RIG_KNOWN_HOSTS
+    GlobalKnownHostsFile /dev/null
+EOF
+    } >"$config"
+}
+
+run_mine() { # ARG...
+    run --separate-stderr "$profgrab_program" --ssh-config "$config" --host mine --port "$RIG_PORT_rude" "$@" heap
+}
+
+# A key of that type which the sshd takes.
+make_key() { # TYPE FILE [PASSPHRASE]
+    ssh-keygen -q -t "$1" -N "${3-}" -f "$2"
+    cat "$2.pub" >>"$RIG_DIR/sshd/authorized_keys"
+}
+
+agent_start() {
+    eval "$(ssh-agent -a "$PWD/agent")" >/dev/null
+}
+
+agent_stop() {
+    kill "$SSH_AGENT_PID"
+}
+
+@test "key files: ed25519 and ecdsa, in OpenSSH's form and in PEM" {
+    local type
+    for type in ed25519 ecdsa; do
+        make_key "$type" "key_$type"
+        host_with "IdentityFile $PWD/key_$type" 'IdentityAgent none'
+        run_mine
+        assert_status 0
+    done
+    ssh-keygen -q -p -N '' -m PEM -f key_ecdsa
+    run_mine
+    assert_status 0
+    dir=$("$profgrab_program" bundle extract "$output")
+    grep -q "\"authentication\": \"key $PWD/key_ecdsa\"" "$dir/manifest.json"
+}
+
+@test "the agent: ed25519 and ecdsa; it knows the passphrase of a configured key" {
+    make_key ed25519 locked secret
+    printf '#!/bin/sh\necho secret\n' >askpass
+    chmod +x askpass
+    agent_start
+    DISPLAY=:0 SSH_ASKPASS=$PWD/askpass SSH_ASKPASS_REQUIRE=force ssh-add -q locked </dev/null
+    host_with "IdentityFile $PWD/locked" "IdentitiesOnly yes" "IdentityAgent $PWD/agent"
+    run_mine
+    assert_status 0
+    dir=$("$profgrab_program" bundle extract "$output")
+    grep -q '"authentication": "agent ssh-ed25519 SHA256:' "$dir/manifest.json"
+    make_key ecdsa other
+    ssh-add -q -D
+    ssh-add -q other
+    host_with 'IdentityFile none' "IdentityAgent $PWD/agent"
+    run_mine
+    agent_stop
+    assert_status 0
+}
+
+@test "an agent with many keys: the server's patience is not used up" {
+    local i
+    agent_start
+    for ((i = 0; i < 8; i++)); do
+        ssh-keygen -q -t ed25519 -N '' -f "stray$i"
+        ssh-add -q "stray$i"
+    done
+    host_with "IdentityFile $RIG_KEY" "IdentityAgent $PWD/agent"
+    run_mine
+    assert_status 1
+    assert_stderr_has 'permission denied'
+    assert_stderr_has 'no more were tried'
+    # The configured key goes first where the agent has it too, and alone with IdentitiesOnly.
+    ssh-add -q "$RIG_KEY"
+    run_mine
+    assert_status 0
+    ssh-add -q -d "$RIG_KEY"
+    host_with "IdentityFile $RIG_KEY" "IdentityAgent $PWD/agent" 'IdentitiesOnly yes'
+    run_mine
+    agent_stop
+    assert_status 0
+}
+
+@test "an agent that is gone or silent is said and passed over" {
+    host_with "IdentityFile $RIG_KEY" "IdentityAgent $PWD/nobody"
+    run_mine
+    assert_status 0
+    ssh-keygen -q -t ed25519 -N '' -f unknown
+    host_with "IdentityFile $PWD/unknown" "IdentityAgent $PWD/nobody"
+    run_mine
+    assert_status 1
+    assert_stderr_has "cannot reach the SSH agent at $PWD/nobody"
+    python3 -c '
+import socket, sys, time
+s = socket.socket(socket.AF_UNIX); s.bind("silent"); s.listen(); print("ready", flush=True); time.sleep(30)' >ready 3>&- &
+    local pid=$! i
+    for ((i = 0; i < 500; i++)); do ! grep -q ready ready || break; sleep 0.02; done
+    host_with "IdentityFile $RIG_KEY" "IdentityAgent $PWD/silent"
+    run_mine --timeout 1s
+    kill "$pid"
+    assert_status 0
+}
+
+@test "an RSA key: used where libssh2 can, else said in plain words" {
+    make_key rsa key_rsa
+    host_with "IdentityFile $PWD/key_rsa" 'IdentityAgent none'
+    run_mine
+    case $("$profgrab_program" version | sed -n 's/^libssh2 //p') in
+    1.[0-9].* | 1.10.*)
+        assert_status 1
+        assert_stderr_has 'this libssh2 cannot use keys of its type'
+        ;;
+    *) assert_status 0 ;;
+    esac
+}
+
+@test "a sshd that stops answering in the middle: dead after --timeout, what was there is bundled" {
+    local i pid child
+    rig_sshd frozen frozen-01
+    "$profgrab_program" --ssh-config "$SSH_CONFIG" --timeout 3s --host frozen-01 --port "$RIG_PORT_rude" heap cpu >path 2>log 3>&- &
+    pid=$!
+    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 30s' log || break; sleep 0.02; done
+    # The process that serves the session is the last of the sshd's children.
+    child=$(rig_leaves "$(cat "$RIG_DIR/pids/frozen" | cut -d' ' -f1)" | tail -n 1)
+    kill -STOP "$child"
+    status=0
+    wait "$pid" || status=$?
+    kill -CONT "$child"
+    rig_end frozen
+    assert_status 3
+    grep -q 'cpu: the SSH session is dead: nothing came for [3-6] s' log || fail "$(cat log)"
+    "$profgrab_program" bundle verify "$(cat path)"
+}
+
+@test "ProxyCommand and endless jumps are refused with what to do" {
+    host_with "IdentityFile $RIG_KEY" 'ProxyCommand nc %h %p'
+    run_mine
+    assert_status 2
+    assert_stderr_has 'ProxyCommand'
+    assert_stderr_has 'hint: '
+    printf 'Host mine\n    HostName 127.0.0.1\n    ProxyJump round\nHost round\n    HostName 127.0.0.2\n    ProxyJump mine\n' >config
+    run_mine
+    [[ $status != 0 ]]
+    assert_stderr_has 'jump'
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# Bundles in the hands of people: list, verify, extract, create; good, cut, changed and hostile ones.
+
+load helper
+
+setup_file() {
+    e2e_setup_file
+    # One bundle for all tests of this file.
+    (cd "$RIG_DIR" && "$profgrab_program" -q --ssh-config "$SSH_CONFIG" --host file-03 --port "$RIG_PORT_rude" -o "$RIG_DIR/good.tar.gz" \
+        heap goroutines)
+}
+
+@test "list and verify, as tables and as JSON" {
+    run_profgrab bundle list "$RIG_DIR/good.tar.gz"
+    assert_status 0
+    assert_stdout_has 'manifest.json'
+    assert_stdout_has '/heap.pb.gz'
+    run_profgrab bundle list --json "$RIG_DIR/good.tar.gz"
+    assert_equal "$(python3 -c 'import json,sys; print(len(json.load(sys.stdin)))' <<<"$output")" 5
+    run_profgrab bundle verify --json "$RIG_DIR/good.tar.gz"
+    assert_equal "$(python3 -c 'import json,sys; m=json.load(sys.stdin); print(m["intact"], m["complete"], len(m["files"]))' <<<"$output")" \
+        'True True 3'
+}
+
+@test "extract: all, one, and never over what is there" {
+    run_profgrab bundle extract "$RIG_DIR/good.tar.gz"
+    assert_status 0
+    dir=$output
+    [[ -s $dir/file-03/port-$RIG_PORT_rude/heap.pb.gz ]]
+    assert_mode "$dir" 700
+    assert_mode "$dir/manifest.json" 600
+    run_profgrab bundle extract "$RIG_DIR/good.tar.gz"
+    assert_status 1
+    assert_stderr_has 'File exists'
+    mkdir sub
+    run_profgrab bundle extract -C sub "$RIG_DIR/good.tar.gz" '*/heap.pb.gz'
+    assert_status 0
+    assert_equal "$(find sub -type f | wc -l)" 1
+}
+
+@test "a changed, a missing, an unknown member: verify says which, exit code 1" {
+    mkdir x
+    tar xzf "$RIG_DIR/good.tar.gz" -C x
+    echo more >>x/*/file-03/*/heap.pb.gz
+    repack changed
+    run_profgrab bundle verify changed.tar.gz
+    assert_status 1
+    assert_stdout_has 'CHANGED'
+    assert_stderr_has '1 changed, 0 missing, 0 unknown'
+    rm x/*/file-03/*/heap.pb.gz
+    echo extra >x/good/extra.txt
+    repack other
+    run_profgrab bundle verify other.tar.gz
+    assert_status 1
+    assert_stdout_has 'MISSING'
+    assert_stdout_has 'UNKNOWN'
+}
+
+# repack NAME: x/good into NAME.tar.gz, the manifest first.
+repack() {
+    tar czf "$1.tar.gz" -C x good/manifest.json good/README.md good/file-03 $([[ ! -e x/good/extra.txt ]] || echo good/extra.txt)
+}
+
+@test "cut, empty, foreign and hostile files are refused in words" {
+    head -c 3000 "$RIG_DIR/good.tar.gz" >cut.tar.gz
+    run_profgrab bundle verify cut.tar.gz
+    assert_status 1
+    assert_stderr_has 'cut'
+    : >empty.tar.gz
+    run_profgrab bundle list empty.tar.gz
+    assert_status 1
+    echo hello >text.tar.gz
+    run_profgrab bundle list text.tar.gz
+    assert_status 1
+    run_profgrab bundle list missing.tar.gz
+    assert_status 1
+    assert_stderr_has 'missing.tar.gz'
+    mkdir -p evil/top
+    ln -s /etc evil/top/link
+    tar czf evil.tar.gz -C evil top
+    run_profgrab bundle extract evil.tar.gz
+    assert_status 1
+    [[ ! -e top ]]
+    tar czPf evil.tar.gz --transform 's,^top,../top,' -C evil top
+    run_profgrab bundle extract evil.tar.gz
+    assert_status 1
+    [[ ! -e ../top ]]
+}
+
+@test "create: local profiles into a bundle that verifies" {
+    curl -sS -o cpu.out "http://127.0.0.1:$RIG_PORT_rude/debug/pprof/profile?seconds=1"
+    curl -sS -o trace.out "http://127.0.0.1:$RIG_PORT_rude/debug/pprof/trace?seconds=0.2"
+    mkdir -p deep/er
+    cp cpu.out deep/er/heap.pb.gz
+    echo note >deep/note.txt
+    run_profgrab bundle create -o local.tar.gz --reason 'benchmark of the parser' cpu.out trace.out deep
+    assert_status 0
+    assert_stdout local.tar.gz
+    run_profgrab bundle verify local.tar.gz
+    assert_status 0
+    dir=$("$profgrab_program" bundle extract local.tar.gz)
+    cmp cpu.out "$dir/files/cpu.out"
+    cmp cpu.out "$dir/files/er/heap.pb.gz"
+    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" "$dir/manifest.json"
+    run_profgrab bundle create -o local.tar.gz cpu.out
+    assert_status 1
+    run_profgrab bundle create -o other.tar.gz missing.out
+    assert_status 1
+    assert_stderr_has 'missing.out'
+    [[ ! -e other.tar.gz && ! -e other.partial ]]
+}
