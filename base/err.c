@@ -13,6 +13,9 @@
 
 #include "base/banned.h"
 
+/* So many bytes of context survive whatever stands behind it. */
+#define CONTEXT_MIN 160
+
 int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
 {
     if (!err)
@@ -55,11 +58,14 @@ int err_wrap(struct err *err, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(context, sizeof context, fmt, ap);
     va_end(ap);
-    /* The inner words carry the cause: of a message too long, the context is cut first. */
+    /* The inner words carry the cause, but are often somebody else's: who says it must be seen as well. Of a
+     * message too long the context keeps CONTEXT_MIN, then the inner words are cut. */
     size_t room = sizeof err->msg - 3;
     size_t inner = strnlen(err->msg, room), outer = strlen(context);
-    if (outer > room - inner)
-        outer = room - inner;
+    if (outer > CONTEXT_MIN && outer + inner > room)
+        outer = room - inner > CONTEXT_MIN ? room - inner : CONTEXT_MIN;
+    if (inner > room - outer)
+        inner = room - outer;
     memmove(err->msg + outer + 2, err->msg, inner);
     memcpy(err->msg, context, outer);
     memcpy(err->msg + outer, ": ", 2);

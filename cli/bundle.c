@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/record.h"
+#include "cli/signals.h"
 #include "cli/talk.h"
 #include "base/banned.h"
 
@@ -128,6 +129,7 @@ struct creation {
     struct workdir *work;
     struct manifest *manifest;
     size_t n;
+    size_t damaged;
 };
 
 /* A name inside the bundle: what text_is_name allows, with slashes; anything else becomes a dash. */
@@ -152,6 +154,8 @@ static int add_copy(struct creation *c, const char *path, const char *name, stru
 {
     struct fetch_item item = {0};
     int rc = -1, fd = -1;
+    if (fd_cancelled(signals_cancel_fd()))
+        return err_set(err, ERR_CANCELLED, "interrupted; nothing was written");
     char *dir = file_dir(name), *copy = file_join(workdir_path(c->work), name);
     if (!dir || !copy) {
         err_nomem(err);
@@ -161,8 +165,10 @@ static int add_copy(struct creation *c, const char *path, const char *name, stru
         fetch_look(path, fd, &item, err) < 0)
         goto out;
     snprintf(item.file, sizeof item.file, "%s", name);
-    if (item.status != FETCH_OK)
+    if (item.status != FETCH_OK) {
         talk("%s: damaged: %s", path, item.err.msg);
+        c->damaged++;
+    }
     rc = record_item(c->manifest, NULL, &item, err);
     c->n++;
 out:
@@ -182,9 +188,9 @@ static int add_file(struct creation *c, const char *path, const char *below, str
 }
 
 /* A file, or all files below a directory. */
-static int add_path(struct creation *c, const char *path, struct err *err)
+static int add_below(struct creation *c, char *path, struct err *err)
 {
-    char *roots[] = {(char *)(uintptr_t)path, NULL};
+    char *roots[] = {path, NULL};
     FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_COMFOLLOW, NULL);
     if (!fts)
         return err_sys(err, "cannot read %s", path);
@@ -202,6 +208,18 @@ static int add_path(struct creation *c, const char *path, struct err *err)
     return rc;
 }
 
+/* `DIR/`, as a shell completes it, is DIR. */
+static int add_path(struct creation *c, const char *path, struct err *err)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    char *trimmed = strndup(path, n);
+    int rc = trimmed ? add_below(c, trimmed, err) : err_nomem(err);
+    free(trimmed);
+    return rc;
+}
+
 static int create_from(struct creation *c, const struct strlist *rest, char **ret_path, struct err *err)
 {
     for (size_t i = 0; i < rest->n; i++)
@@ -209,7 +227,7 @@ static int create_from(struct creation *c, const struct strlist *rest, char **re
             return -1;
     if (c->n == 0)
         return err_set(err, ERR_USAGE, "there is no file in %s", rest->items[0]);
-    if (manifest_finish(c->manifest, clock_utc(), false, true, err) < 0)
+    if (manifest_finish(c->manifest, clock_utc(), false, c->damaged == 0, err) < 0)
         return -1;
     return bundle_pack(c->work, c->manifest, ret_path, err);
 }
@@ -219,7 +237,7 @@ static int create(const struct bundle_options *o, const struct strlist *rest, st
     struct creation c = {0};
     char *path = NULL;
     int64_t now = clock_utc();
-    if (workdir_new(o->output, "local", now, &c.work, err) < 0)
+    if (signals_install(err) < 0 || workdir_new(o->output, "local", now, &c.work, err) < 0)
         return -1;
     int rc = record_new(workdir_name(c.work), o->reason, now, &c.manifest, err);
     if (rc == 0)

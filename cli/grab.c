@@ -61,6 +61,7 @@ struct run {
     struct workdir *work;
     struct manifest *manifest;
     int64_t saved; /* clock_now() of the last manifest_save */
+    bool unsaved;  /* something was recorded since */
     size_t kept;   /* files in the work directory */
     size_t missing;
     size_t unusable;       /* what failed for a usage error: an unknown kind */
@@ -69,18 +70,22 @@ struct run {
 
 /* ---- observer ------------------------------------------------------------------------------------------ */
 
-/* The manifest in the work directory lets a killed run be made sense of. Often enough, not for each of a
- * thousand items. */
 static void recorded(struct run *r, int rc, const struct err *why)
 {
-    struct err err = ERR_INIT;
     if (rc < 0 && r->record_err.kind == ERR_NONE)
         r->record_err = *why;
-    if (rc < 0 || clock_now() - r->saved < 1000)
+    r->unsaved = true;
+}
+
+/* The manifest in the work directory lets a killed run be made sense of. It is saved once a second where many
+ * items come, and before whatever takes long. That it could not be saved matters only at the end. */
+static void save_now_and_then(struct run *r, bool before_long)
+{
+    if (!r->unsaved || (!before_long && clock_now() - r->saved < 1000))
         return;
-    if (manifest_save(r->manifest, r->work, &err) < 0 && r->record_err.kind == ERR_NONE)
-        r->record_err = err;
+    manifest_save(r->manifest, r->work, NULL);
     r->saved = clock_now();
+    r->unsaved = false;
 }
 
 static void on_opening(void *ctx, const struct host *host)
@@ -127,6 +132,7 @@ static void on_progress(void *ctx, const struct target *target, const struct fet
 {
     struct run *r = ctx;
     progress_under_way(&r->progress, target, now);
+    save_now_and_then(r, now->elapsed_ms == 0 && now->timed_ms > 0);
 }
 
 /* ---- before anything is opened ---------------------------------------------------------------------------
@@ -138,7 +144,7 @@ static int check_duration(const struct strlist *kinds, bool yes, struct err *err
     char text[32];
     if (fetch_check_kinds(kinds, &longest, err) < 0)
         return -1;
-    if (longest <= 5 * 60 * INT64_C(1000) || yes)
+    if (longest <= FETCH_LONG_MS || yes)
         return 0;
     err_set(err, ERR_USAGE, "a profile of %s is longer than 5 minutes",
             text_duration(text, sizeof text, longest));
@@ -245,16 +251,20 @@ static int bundle(struct run *r, struct err *err)
     char *path = NULL;
     bool interrupted = signals_received() != 0;
     progress_end(&r->progress);
-    if (r->record_err.kind != ERR_NONE)
-        talk("the manifest is not complete: %s", r->record_err.msg);
     if (r->kept == 0)
         return nothing_collected(r, err);
+    /* What the manifest does not name would not be packed: better no bundle than one without it. */
+    if (r->record_err.kind != ERR_NONE) {
+        *err = r->record_err;
+        return not_bundled(r, err);
+    }
     if (manifest_finish(r->manifest, clock_utc(), interrupted, r->missing == 0, err) < 0 ||
         bundle_pack(r->work, r->manifest, &path, err) < 0)
         return not_bundled(r, err);
     prepare_farewell("the bundle is", path);
     printf("%s\n", path);
-    fflush(stdout);
+    if (fflush(stdout) != 0)
+        talk("the bundle is %s", path);
     free(path);
     if (interrupted)
         talk("interrupted: the bundle holds what was collected until then");
@@ -300,12 +310,11 @@ static int run_targets(const struct grab_options *o, const struct targets *targe
     int64_t started = clock_utc();
     int code;
     name_subject(o, targets, subject, sizeof subject);
-    if (workdir_new(o->output, subject, started, &r.work, err) < 0)
+    if (signals_install(err) < 0 || workdir_new(o->output, subject, started, &r.work, err) < 0)
         return exit_status_of(err);
     progress_init(&r.progress, o->quiet);
     prepare_farewell("what was collected is in", workdir_path(r.work));
-    if (signals_install(err) < 0 ||
-        record_new(workdir_name(r.work), o->reason, started, &r.manifest, err) < 0 ||
+    if (record_new(workdir_name(r.work), o->reason, started, &r.manifest, err) < 0 ||
         collect(&r, o, targets, kinds, err) < 0) {
         file_remove(workdir_path(r.work), NULL);
         code = exit_status_of(err);

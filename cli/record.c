@@ -3,6 +3,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/banned.h"
@@ -57,7 +58,9 @@ int record_service(struct manifest *m, const struct target *target, const struct
 {
     const struct service *service = target->service;
     char url[800];
-    snprintf(url, sizeof url, "http://%s:%u%s", service->host, service->port, service->path);
+    bool ipv6 = strchr(service->host, ':') != NULL;
+    snprintf(url, sizeof url, "http://%s%s%s:%u%s", ipv6 ? "[" : "", service->host, ipv6 ? "]" : "",
+             service->port, service->path);
     struct manifest_offer *offers = calloc(s->n_offers + 1, sizeof *offers);
     if (!offers)
         return err_nomem(err);

@@ -42,9 +42,14 @@ int signals_install(struct err *err)
         return -1;
     struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigfillset(&act.sa_mask);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        /* What our parent wants ignored (nohup, a script's background job) stays ignored. */
+        struct sigaction before;
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN)
+            continue;
         if (sigaction(numbers[i], &act, NULL) < 0)
             return err_sys(err, "cannot handle signals");
+    }
     act.sa_handler = SIG_IGN;
     return sigaction(SIGPIPE, &act, NULL) < 0 ? err_sys(err, "cannot handle signals") : 0;
 }

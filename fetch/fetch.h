@@ -30,6 +30,8 @@ int fetch_kind_help(size_t i, struct fetch_kind_help *ret);
 /* Checks the words for kinds (`cpu=30s`, `incident`, `/debug/vars`) as far as they can be without a target.
  * *ret_longest_ms: the longest time one of them takes by design. ERR_USAGE. */
 int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, struct err *err);
+/* What takes longer should be asked for twice. */
+#define FETCH_LONG_MS (5 * 60 * INT64_C(1000))
 
 /* ---- what happened ------------------------------------------------------------------------------------- */
 

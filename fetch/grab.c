@@ -1,8 +1,10 @@
 /*
  * Hosts are taken from the list of targets by as many threads as `parallel` allows; each host's services run
- * in threads of their own beside each other, over the one gateway.
+ * in threads of their own beside each other, over the one gateway. Services at one port are one process and
+ * share a thread: profiles taken together distort each other, or are refused.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "fetch/fetch.h"
 #include "fetch/observe.h"
@@ -16,35 +18,57 @@ struct run {
     size_t next;           /* the first target no thread has taken */
 };
 
-/* A service's thread. */
+/* One thread's share of a host: the services at one destination, which are one process, one after the other.
+ */
 struct side {
     pthread_t thread;
     struct run *run;
-    const struct target *target;
+    const struct target *targets; /* all of the host's */
+    size_t n;
+    size_t first; /* the first of this destination; the others are behind it */
     struct gateway *gw;
     bool started;
 };
 
+static bool same_destination(const struct target *a, const struct target *b)
+{
+    return a->service->port == b->service->port && strcmp(a->service->host, b->service->host) == 0;
+}
+
+static bool is_first(const struct target *targets, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (same_destination(&targets[k], &targets[i]))
+            return false;
+    return true;
+}
+
 static void *run_side(void *ctx)
 {
     struct side *s = ctx;
-    service_run(s->run->grab, &s->run->observe, s->target, s->gw);
+    for (size_t i = s->first; i < s->n; i++)
+        if (same_destination(&s->targets[i], &s->targets[s->first]))
+            service_run(s->run->grab, &s->run->observe, &s->targets[i], s->gw);
     return NULL;
 }
 
 static void run_services(struct run *run, const struct target *targets, size_t n, struct gateway *gw)
 {
+    struct side whole = {.run = run, .targets = targets, .n = n, .gw = gw};
     struct side *sides = calloc(n, sizeof *sides);
     for (size_t i = 1; sides && i < n; i++) {
-        sides[i] = (struct side){.run = run, .target = &targets[i], .gw = gw};
-        sides[i].started = thread_start(&sides[i].thread, run_side, &sides[i], NULL) == 0;
+        sides[i] = whole;
+        sides[i].first = i;
+        sides[i].started =
+            is_first(targets, i) && thread_start(&sides[i].thread, run_side, &sides[i], NULL) == 0;
     }
-    service_run(run->grab, &run->observe, &targets[0], gw);
+    run_side(&whole);
     for (size_t i = 1; i < n; i++) {
+        whole.first = i;
         if (sides && sides[i].started)
             pthread_join(sides[i].thread, NULL);
-        else
-            service_run(run->grab, &run->observe, &targets[i], gw);
+        else if (is_first(targets, i))
+            run_side(&whole);
     }
     free(sides);
 }
@@ -119,13 +143,14 @@ static void *run_hosts(void *ctx)
 int fetch_run(const struct fetch_grab *grab, struct err *err)
 {
     struct run run = {.grab = grab};
+    struct err why = ERR_INIT;
     size_t most = grab->parallel < grab->targets->n ? grab->parallel : grab->targets->n, n = 0;
     pthread_t *threads = calloc(most + 1, sizeof *threads);
     if (!threads)
         return err_nomem(err);
     pthread_mutex_init(&run.mutex, NULL);
     observe_init(&run.observe, grab->observer);
-    while (n < most && thread_start(&threads[n], run_hosts, &run, err) == 0)
+    while (n < most && thread_start(&threads[n], run_hosts, &run, &why) == 0)
         n++;
     /* Fewer threads than allowed do the same work; none at all cannot. */
     for (size_t i = 0; i < n; i++)
@@ -133,5 +158,9 @@ int fetch_run(const struct fetch_grab *grab, struct err *err)
     observe_release(&run.observe);
     pthread_mutex_destroy(&run.mutex);
     free(threads);
-    return n > 0 || most == 0 ? 0 : -1;
+    if (n > 0 || most == 0)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
 }

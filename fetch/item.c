@@ -154,8 +154,8 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
         err_sys(&ret->err, "%s: cannot cut it to its whole part", part);
     /* An interrupted body is kept too: what was collected is not lost. */
     if (ret->bytes > 0 && settle(plan, place, part, ret, &ret->err) < 0) {
-        ret->status = FETCH_FAILED;
-        ret->file[0] = '\0';
+        ret->status = FETCH_DAMAGED;
+        snprintf(ret->file, sizeof ret->file, "%s/%s.part", place->directory, plan->file);
     }
     verdict_item(ret, &response);
 out:

@@ -46,7 +46,4 @@ const struct kind *kind_at(size_t i);
 const struct kind *kind_find(const char *name);
 const struct kind *kind_of_endpoint(const char *endpoint);
 
-/* The longest a timed kind may take without the user's --yes. */
-#define KIND_LONG_MS (5 * 60 * INT64_C(1000))
-
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/banned.h"
 
@@ -43,15 +44,16 @@ static const char *ending(const struct plan_item *item)
     return item->name_by_type ? "" : ".txt";
 }
 
-/* Whether two items may end up in one file. That of a raw path gets its ending only when it has come. */
+/* Whether two items may end up in one file, also where names differ in case only. That of a raw path gets its
+ * ending only when it has come. */
 static bool collide(const struct plan_item *a, const struct plan_item *b)
 {
     const struct plan_item *open = a->name_by_type ? a : b;
     const char *other = open == a ? b->file : a->file;
     size_t n = strlen(open->file);
     if (!open->name_by_type)
-        return strcmp(a->file, b->file) == 0;
-    return strncmp(open->file, other, n) == 0 && (other[n] == '\0' || other[n] == '.');
+        return strcasecmp(a->file, b->file) == 0;
+    return strncasecmp(open->file, other, n) == 0 && (other[n] == '\0' || other[n] == '.');
 }
 
 static bool taken(const struct plan *p, const struct plan_item *item)
@@ -133,6 +135,9 @@ static int add_raw(struct plan *p, const struct wanted *w, struct err *err)
     char stem[128];
     item.format = CHECK_RAW;
     item.name_by_type = true;
+    /* A path that takes its time is a profile of some kind, and must not stand before the snapshots. */
+    if (w->timed_ms > 0)
+        item.rank = strstr(w->name, "/trace") ? RANK_TRACE : RANK_CPU;
     snprintf(item.target, sizeof item.target, "%s", w->name);
     file_stem(stem, sizeof stem, w->name);
     return add(p, &item, stem, err);
@@ -239,7 +244,7 @@ static int unknown(const struct wanted *w, const struct index_page *index, struc
     }
     char names[400];
     bool is_near = *nearest_text(&near, names, sizeof names) != '\0';
-    err_set(err, ERR_USAGE, "unknown kind \"%s\"; nothing was fetched", w->name);
+    err_set(err, ERR_USAGE, "unknown kind \"%s\"; nothing was fetched from this service", w->name);
     if (index)
         err_hint(err, "%s%s%sthe target offers %s", is_near ? "did you mean " : "", names,
                  is_near ? "? " : "", buf_str(&offered));

@@ -18,6 +18,7 @@ struct run {
     struct transfer *transfer;
     struct index_page index;
     bool has_index;
+    struct err no_index; /* why there is none */
     struct fetch_service report;
     struct plan plan;
     size_t at; /* the item under way */
@@ -53,7 +54,8 @@ static int read_index(struct run *r, struct err *err)
     if (rc == 0 && index_parse(buf_str(&page), page.len, &r->index, &why) == 0)
         r->has_index = true;
     buf_release(&page);
-    if (rc == 0 || response.status != 0)
+    r->no_index = why;
+    if (r->has_index || (response.status != 0 && why.kind != ERR_CANCELLED))
         return 0;
     *err = why;
     return -1;
@@ -67,7 +69,14 @@ static int make_plan(struct run *r, struct err *err)
         return -1;
     int rc = plan_make(r->target->service, &wanted, r->has_index ? &r->index : NULL, &r->plan, err);
     wanted_release(&wanted);
-    return rc;
+    if (r->has_index)
+        return rc;
+    /* A page that could not be read may well have named the kind: that is no slip of the user's. */
+    if (rc < 0 && r->no_index.kind != ERR_NOT_FOUND)
+        return err_set(err, ERR_FAILED, "the index page cannot be read: %.300s", r->no_index.msg);
+    char sentence[400];
+    snprintf(sentence, sizeof sentence, "there is no index page: %.300s", r->no_index.msg);
+    return rc < 0 ? -1 : strlist_add(&r->plan.verdicts, sentence, err);
 }
 
 static void tell_service(struct run *r, const struct err *failure)

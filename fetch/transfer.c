@@ -10,6 +10,8 @@
 #include "base/banned.h"
 
 #define WORDS_RAW 2048
+/* So much of an error page is read, so that its connection can be kept; a longer one is broken off. */
+#define ERROR_PAGE_MAX (256u << 10)
 #define TICK_MS 100
 
 struct transfer {
@@ -20,7 +22,8 @@ struct transfer {
     const struct service *service;
     struct transfer_options options;
     char curl_words[CURL_ERROR_SIZE];
-    bool connected; /* a connection was opened before */
+    bool connected;  /* a connection was opened before */
+    bool broken_off; /* the last one was closed by us */
 };
 
 /* One request under way. */
@@ -29,6 +32,7 @@ struct exchange {
     const struct transfer_request *request;
     struct transfer_response *response;
     struct buf words;
+    size_t error_page; /* bytes of it */
     int64_t start;     /* clock_now() */
     int64_t last_byte; /* of header or body */
     struct err body_err;
@@ -73,8 +77,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     if (status != 200) {
         size_t room = x->words.max - x->words.len;
         buf_add(&x->words, p, len < room ? len : room);
-        /* Nobody reads more of an error page than its beginning. */
-        return len <= room ? len : 0;
+        x->error_page += len;
+        return x->error_page <= ERROR_PAGE_MAX ? len : 0;
     }
     if (x->request->body(x->request->ctx, p, len, &x->body_err) < 0)
         return 0;
@@ -218,7 +222,9 @@ static int transfer_error(struct exchange *x, CURLcode code, struct err *err)
 static int status_error(const struct transfer_response *r, struct err *err)
 {
     enum err_kind kind = r->status == 404 ? ERR_NOT_FOUND : ERR_FAILED;
-    return err_set(err, kind, "HTTP %d%s%s", r->status, r->words[0] ? ": " : "", r->words);
+    /* The whole of it is in r->words; a message has to hold its context as well. */
+    return err_set(err, kind, "HTTP %d%s%.160s%s", r->status, r->words[0] ? ": " : "", r->words,
+                   strlen(r->words) > 160 ? "..." : "");
 }
 
 static void finish_response(struct exchange *x)
@@ -232,7 +238,7 @@ static void finish_response(struct exchange *x)
     curl_easy_getinfo(t->easy, CURLINFO_CONTENT_TYPE, &type);
     r->status = (int)status;
     r->duration_ms = clock_now() - x->start;
-    r->reconnected = connects > 0 && t->connected;
+    r->reconnected = connects > 0 && t->connected && !t->broken_off;
     t->connected = t->connected || connects > 0;
     if (type)
         text_printable(r->content_type, sizeof r->content_type, type, strlen(type));
@@ -260,6 +266,7 @@ int transfer_get(struct transfer *t, const struct transfer_request *request, str
         return err_set(err, ERR_FAILED, "libcurl cannot ask for %s", request->target);
     int rc = drive(&x, &code, err);
     finish_response(&x);
+    t->broken_off = rc < 0 || code == CURLE_WRITE_ERROR;
     curl_multi_remove_handle(t->multi, t->easy);
     buf_release(&x.words);
     if (rc < 0)

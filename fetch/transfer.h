@@ -43,7 +43,7 @@ struct transfer_response {
     int64_t duration_ms;
     int64_t date;     /* the Date header as UTC milliseconds; 0 without one */
     int64_t date_at;  /* our clock when it came */
-    bool reconnected; /* a new connection was opened for it */
+    bool reconnected; /* a new connection was opened for it, though nobody here had closed the one before */
 };
 
 /*

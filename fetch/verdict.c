@@ -65,12 +65,11 @@ static bool cpu_share(const struct fetch_item *item, const struct transfer_respo
 static bool reconnected(const struct fetch_item *item, const struct transfer_response *r, char *dst,
                         size_t cap)
 {
-    (void)item;
-    if (!r->reconnected)
+    if (!r->reconnected || item->bytes == 0)
         return false;
     snprintf(dst, cap,
              "fetched over a new connection, since the one before had closed: it may come from another "
-             "process than the items before it");
+             "process than what was fetched before");
     return true;
 }
 

@@ -127,6 +127,32 @@ static int check_name(const struct wanted *w, struct err *err)
     return err_set(err, ERR_USAGE, "\"%s\" cannot be a kind or a path", shown);
 }
 
+/* How long the server takes for a raw path: what its `seconds` says, else Go's defaults. What is no number is
+ * the server's to judge. */
+static void time_raw_path(struct wanted *w)
+{
+    static const struct {
+        const char *ending;
+        int64_t ms;
+    } usual[] = {{"/profile", 30000}, {"/fgprof", 30000}, {"/trace", 1000}};
+    size_t n = strcspn(w->name, "?");
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        size_t len = strlen(usual[i].ending);
+        if (n >= len && strncmp(w->name + n - len, usual[i].ending, len) == 0)
+            w->timed_ms = usual[i].ms;
+    }
+    for (const char *p = w->name + n; *p; p += strcspn(p, "&")) {
+        char value[24];
+        int64_t ms = 0;
+        p++;
+        if (strncmp(p, "seconds=", 8) != 0 || strcspn(p + 8, "&") >= sizeof value)
+            continue;
+        snprintf(value, sizeof value, "%.*s", (int)strcspn(p + 8, "&"), p + 8);
+        if (text_to_duration(value, &ms, NULL) == 0 && ms > 0)
+            w->timed_ms = ms;
+    }
+}
+
 static int parse_word(struct wanted_list *l, const char *word, struct err *err)
 {
     struct wanted w = {0};
@@ -137,6 +163,8 @@ static int parse_word(struct wanted_list *l, const char *word, struct err *err)
     snprintf(w.name, sizeof w.name, "%.*s", (int)n, word);
     if (check_name(&w, err) < 0)
         return -1;
+    if (word[0] == '/')
+        time_raw_path(&w);
     w.kind = kind_find(w.name);
     if (w.kind) {
         snprintf(w.name, sizeof w.name, "%s", w.kind->name);

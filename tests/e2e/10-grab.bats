@@ -106,6 +106,15 @@ manifest_connections() {
     assert_equal "$(manifest '[i["status"] for i in items]')" "['ok', 'ok', 'ok', 'ok']"
 }
 
+@test "two services at one port are one process: one profile at a time" {
+    write_inventory
+    sed -i "s/^  rude: .*/&\n  same: { port: $RIG_PORT_rude }/; s/services: \[rude\]/services: [rude, same]/" "$INVENTORY"
+    run_profgrab --host file-04 cpu=1s
+    assert_status 0
+    open_bundle
+    assert_equal "$(manifest '[i["status"] for i in items]')" "['ok', 'ok']"
+}
+
 @test "several hosts, a group, a bad one among them: partial, exit code 3" {
     write_inventory
     run_profgrab --host 'file-*,laptop' --service node,rude heap

@@ -224,6 +224,10 @@ inventory() {
     run_profgrab --host file-05 --service auth heap
     assert_status 1
     assert_stderr_has 'HTTP 401'
+    # An index that could not be read may well have named the kind: no slip of the user's.
+    run_profgrab --host file-05 --service auth widgets
+    assert_status 1
+    assert_stderr_has 'the index page cannot be read: HTTP 401'
 }
 
 @test "cut gzip, bad CRC, cut text: kept as damaged, exit code 3" {

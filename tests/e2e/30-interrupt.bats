@@ -98,6 +98,8 @@ PY
     local partial
     partial=$(echo profgrab-*.partial)
     assert_mode "$partial" 700
+    # What was collected before the long profile began is in the manifest already.
+    grep -q '"file": "file-04/rude/heap.pb.gz"' "$partial/manifest.json"
     [[ -s $partial/file-04/rude/heap.pb.gz && -s $partial/manifest.json ]]
     run_profgrab bundle create "$partial"
     assert_status 0

@@ -102,6 +102,10 @@ repack() {
     cmp cpu.out "$dir/files/cpu.out"
     cmp cpu.out "$dir/files/er/heap.pb.gz"
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" "$dir/manifest.json"
+    # As a shell completes it.
+    run_profgrab bundle create -o slash.tar.gz deep/
+    assert_status 0
+    "$profgrab_program" bundle list slash.tar.gz | grep -q ' files/er/heap.pb.gz$'
     run_profgrab bundle create -o local.tar.gz cpu.out
     assert_status 1
     run_profgrab bundle create -o other.tar.gz missing.out

@@ -172,6 +172,21 @@ static void the_order(void **state)
         "/debug/pprof/trace?seconds=5 > trace.out\n");
 }
 
+/* A raw path may be a profile that takes its time: it comes where such a profile does. */
+static void timed_paths(void **state)
+{
+    (void)state;
+    planned("/debug/pprof/trace?seconds=2,/x/profile?seconds=7&debug=0,/debug/vars,heap", go,
+            "/debug/vars > debug-vars*\n"
+            "/debug/pprof/heap > heap.pb.gz\n"
+            "/x/profile?seconds=7&debug=0 > x-profile-seconds-7-debug-0*\n"
+            "/debug/pprof/trace?seconds=2 > debug-pprof-trace-seconds-2*\n");
+    assert_int_equal(item_of("/x/profile?seconds=7&debug=0").timed_ms, 7000);
+    assert_int_equal(item_of("/x/profile").timed_ms, 30000);
+    assert_int_equal(item_of("/x/profiles").timed_ms, 0);
+    assert_int_equal(item_of("/debug/vars?seconds=none").timed_ms, 0);
+}
+
 static void sets(void **state)
 {
     (void)state;
@@ -300,7 +315,7 @@ static void unknown(const char *words, const char *rows, const char *name, const
 {
     struct plan p = {.n = 77};
     struct err err = ERR_INIT;
-    char *msg = text_of("unknown kind \"%s\"; nothing was fetched", name);
+    char *msg = text_of("unknown kind \"%s\"; nothing was fetched from this service", name);
     refused(plan_with(&usual, words, rows, &p, &err), &err, ERR_USAGE, msg);
     assert_string_equal(err.hint, hint);
     assert_int_equal(p.n, 77);
@@ -375,12 +390,19 @@ static void long_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_and_form), cmocka_unit_test(items_keep_the_users_words),
-        cmocka_unit_test(the_order),           cmocka_unit_test(sets),
-        cmocka_unit_test(each_request_once),   cmocka_unit_test(names_do_not_collide),
-        cmocka_unit_test(many_goroutines),     cmocka_unit_test(without_an_index),
-        cmocka_unit_test(other_places),        cmocka_unit_test(unknown_kinds),
-        cmocka_unit_test(hostile_names),       cmocka_unit_test(long_names),
+        cmocka_unit_test(every_kind_and_form),
+        cmocka_unit_test(items_keep_the_users_words),
+        cmocka_unit_test(the_order),
+        cmocka_unit_test(sets),
+        cmocka_unit_test(timed_paths),
+        cmocka_unit_test(each_request_once),
+        cmocka_unit_test(names_do_not_collide),
+        cmocka_unit_test(many_goroutines),
+        cmocka_unit_test(without_an_index),
+        cmocka_unit_test(other_places),
+        cmocka_unit_test(unknown_kinds),
+        cmocka_unit_test(hostile_names),
+        cmocka_unit_test(long_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,6 +62,24 @@ static void broken_pipe(void)
     _exit(signals_received() == 0 ? 0 : 2);
 }
 
+static void ignored_before(void)
+{
+    struct err err = ERR_INIT;
+    signal(SIGHUP, SIG_IGN);
+    if (signals_install(&err) < 0)
+        _exit(1);
+    raise(SIGHUP);
+    _exit(signals_received() == 0 ? 0 : 2);
+}
+
+/* As under nohup. */
+static void test_ignored_before(void **state)
+{
+    (void)state;
+    char said[200];
+    assert_int_equal(in_child(ignored_before, said, sizeof said), 0);
+}
+
 static void test_first(void **state)
 {
     (void)state;
@@ -92,6 +110,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first),
         cmocka_unit_test(test_second),
+        cmocka_unit_test(test_ignored_before),
         cmocka_unit_test(test_broken_pipe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,58 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/base.h"
+
+static void test_context_and_hint(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    assert_int_equal(err_set(&err, ERR_NOT_FOUND, "HTTP %d: %s", 404, "Unknown profile"), -1);
+    err_hint(&err, "look %s", "there");
+    err_wrap(&err, "heap");
+    err_wrap(&err, "file-%02d: %s", 3, "gitaly");
+    assert_string_equal(err.msg, "file-03: gitaly: heap: HTTP 404: Unknown profile");
+    assert_string_equal(err.hint, "look there");
+    assert_int_equal(err.kind, ERR_NOT_FOUND);
+    err_set(&err, ERR_FAILED, "another");
+    assert_string_equal(err.hint, "");
+    errno = ENOSPC;
+    err_sys(&err, "cannot write %s", "x");
+    assert_string_equal(err.msg, "cannot write x: No space left on device");
+    assert_int_equal(err_set(NULL, ERR_FAILED, "nobody listens"), -1);
+    assert_int_equal(err_wrap(NULL, "nor here"), -1);
+}
+
+/* Words of a server that fill the whole message do not push out who said them. */
+static void test_long_words(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    char words[2000];
+    memset(words, 'y', sizeof words - 1);
+    words[sizeof words - 1] = '\0';
+    err_set(&err, ERR_FAILED, "%s", words);
+    err_wrap(&err, "file-03: gitaly: heap");
+    assert_int_equal(strncmp(err.msg, "file-03: gitaly: heap: yyyy", 27), 0);
+    assert_int_equal(strlen(err.msg), sizeof err.msg - 1);
+    /* A context that is long itself gives way, but not wholly. */
+    err_wrap(&err, "%s", words);
+    assert_int_equal(strspn(err.msg, "y"), 160);
+    assert_non_null(strstr(err.msg, ": file-03: gitaly: heap: "));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_context_and_hint),
+        cmocka_unit_test(test_long_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
