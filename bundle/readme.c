@@ -273,23 +273,22 @@ static void add_commands(struct buf *b, const json_t *root)
              "Whether every file is what was collected:\n\n"
              "    profgrab bundle verify %s.tar.gz\n\n"
              "A profile (`.pb.gz`), in a browser:\n\n"
-             "    go tool pprof -http=: %s\n\n"
-             "A trace:\n\n"
-             "    go tool trace %s\n\n"
-             "Everything else is text. `" PATH_MANIFEST "` says how each file was made.\n",
-             text_is_name(name) ? name : "BUNDLE", e.profile ? e.profile : "FILE",
-             e.trace ? e.trace : "trace.out");
+             "    go tool pprof -http=: %s\n\n",
+             text_is_name(name) ? name : "BUNDLE", e.profile ? e.profile : "FILE");
+    if (e.trace)
+        buf_addf(b, "A trace:\n\n    go tool trace %s\n\n", e.trace);
+    buf_adds(b, "Everything else is text. `" PATH_MANIFEST "` says how each file was made.\n");
 }
 
 void readme_write(const json_t *root, struct buf *ret)
 {
     const json_t *hosts = json_object_get(root, "hosts"), *files = json_object_get(root, "files");
     add_head(ret, root);
+    add_all_missing(ret, root);
     for (size_t i = 0; i < json_array_size(hosts); i++)
         add_host(ret, json_array_get(hosts, i));
     if (json_array_size(files) > 0)
         buf_adds(ret, "\n## Files\n");
     add_table(ret, files);
-    add_all_missing(ret, root);
     add_commands(ret, root);
 }

@@ -130,6 +130,7 @@ struct creation {
     struct manifest *manifest;
     size_t n;
     size_t damaged;
+    bool unfinished; /* a work directory is among the sources: its run was killed */
 };
 
 /* A name inside the bundle: what text_is_name allows, with slashes; anything else becomes a dash. */
@@ -190,6 +191,9 @@ static int add_file(struct creation *c, const char *path, const char *below, str
 /* A file, or all files below a directory. */
 static int add_below(struct creation *c, char *path, struct err *err)
 {
+    static const char partial[] = ".partial";
+    size_t length = strlen(path), ending = sizeof partial - 1;
+    c->unfinished = c->unfinished || (length > ending && strcmp(path + length - ending, partial) == 0);
     char *roots[] = {path, NULL};
     FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_COMFOLLOW, NULL);
     if (!fts)
@@ -227,7 +231,7 @@ static int create_from(struct creation *c, const struct strlist *rest, char **re
             return -1;
     if (c->n == 0)
         return err_set(err, ERR_USAGE, "there is no file in %s", rest->items[0]);
-    if (manifest_finish(c->manifest, clock_utc(), false, c->damaged == 0, err) < 0)
+    if (manifest_finish(c->manifest, clock_utc(), c->unfinished, c->damaged == 0 && !c->unfinished, err) < 0)
         return -1;
     return bundle_pack(c->work, c->manifest, ret_path, err);
 }
@@ -247,6 +251,8 @@ static int create(const struct bundle_options *o, const struct strlist *rest, st
         file_remove(workdir_path(c.work), NULL);
     else
         printf("%s\n", path);
+    if (rc == 0 && (c.damaged > 0 || c.unfinished))
+        rc = EXIT_PARTIAL;
     free(path);
     manifest_free(c.manifest);
     workdir_free(c.work);
@@ -258,6 +264,7 @@ static int create(const struct bundle_options *o, const struct strlist *rest, st
 static const struct {
     const char *name;
     size_t most; /* arguments */
+    /* The exit code, or -1 and err. */
     int (*run)(const struct bundle_options *o, const struct strlist *rest, struct err *err);
 } verbs[] = {
     {"list", 1, list}, {"verify", 1, verify}, {"extract", SIZE_MAX, extract}, {"create", SIZE_MAX, create}};
@@ -300,7 +307,7 @@ static int run(int argc, char **argv, struct err *err)
     if (rc == 0)
         rc = dispatch(&o, &words, err);
     strlist_release(&words);
-    return rc < 0 ? exit_status_of(err) : EXIT_OK;
+    return rc < 0 ? exit_status_of(err) : rc;
 }
 
 const struct command command_bundle = {

@@ -239,10 +239,10 @@ static int not_bundled(const struct run *r, struct err *err)
 }
 
 /* What the second Ctrl-C says. */
-static void prepare_farewell(const char *what, const char *path)
+static void prepare_farewell(const char *what, const char *path, const char *next)
 {
     char line[1000];
-    snprintf(line, sizeof line, "\nprofgrab: left at once; %s %s\n", what, path);
+    snprintf(line, sizeof line, "\nprofgrab: left at once; %s %s%s\n", what, path, next);
     signals_farewell(line);
 }
 
@@ -261,16 +261,18 @@ static int bundle(struct run *r, struct err *err)
     if (manifest_finish(r->manifest, clock_utc(), interrupted, r->missing == 0, err) < 0 ||
         bundle_pack(r->work, r->manifest, &path, err) < 0)
         return not_bundled(r, err);
-    prepare_farewell("the bundle is", path);
-    printf("%s\n", path);
-    if (fflush(stdout) != 0)
+    prepare_farewell("the bundle is", path, "");
+    if (interrupted)
+        talk("interrupted: the bundle holds what was collected until then");
+    if (r->missing > 0)
+        talk("not complete: %zu missing, see above; %zu files collected", r->missing, r->kept);
+    bool told = printf("%s\n", path) > 0 && fflush(stdout) == 0;
+    if (!told)
         talk("the bundle is %s", path);
     free(path);
     if (interrupted)
-        talk("interrupted: the bundle holds what was collected until then");
-    if (interrupted)
         return EXIT_SIGNAL + signals_received();
-    return r->missing > 0 ? EXIT_PARTIAL : EXIT_OK;
+    return r->missing > 0 || !told ? EXIT_PARTIAL : EXIT_OK;
 }
 
 static int collect(struct run *r, const struct grab_options *o, const struct targets *targets,
@@ -313,7 +315,8 @@ static int run_targets(const struct grab_options *o, const struct targets *targe
     if (signals_install(err) < 0 || workdir_new(o->output, subject, started, &r.work, err) < 0)
         return exit_status_of(err);
     progress_init(&r.progress, o->quiet);
-    prepare_farewell("what was collected is in", workdir_path(r.work));
+    prepare_farewell("what was collected is in", workdir_path(r.work),
+                     "\nhint: `profgrab bundle create` makes a bundle of that directory");
     if (record_new(workdir_name(r.work), o->reason, started, &r.manifest, err) < 0 ||
         collect(&r, o, targets, kinds, err) < 0) {
         file_remove(workdir_path(r.work), NULL);

@@ -38,8 +38,9 @@ static bool asks_for_help(int argc, char **argv)
 static void settle_in(void)
 {
     int fd;
+    /* For reading, so that what is written there is known to be lost. */
     do
-        fd = open("/dev/null", O_RDWR);
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0)
         close(fd);

@@ -69,15 +69,14 @@ static int apply(struct parser *p, const struct option *o, const char *value, st
 
 static int unknown(const struct parser *p, const char *word, struct err *err)
 {
-    char name[80], names[300];
+    char name[80];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     struct nearest near = NEAREST_INIT(name);
     for (const struct option *o = p->table; o->name; o++)
         nearest_offer(&near, o->name);
     err_set(err, ERR_USAGE, "unknown option \"%.80s\"", word);
     if (near.n > 0)
-        return err_hint(err, "did you mean %s? the options are listed by --help",
-                        nearest_text(&near, names, sizeof names));
+        return err_hint(err, "did you mean --%s? the options are listed by --help", near.best[0].name);
     return err_hint(err, "the options are listed by --help");
 }
 

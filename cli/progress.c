@@ -119,8 +119,10 @@ void progress_under_way(struct progress *p, const struct target *target, const s
         return;
     }
     text_duration(elapsed, sizeof elapsed, now->elapsed_ms / 1000 * 1000);
-    snprintf(line, sizeof line, "%s: %zu/%zu %s %s%s%s %s", where, now->index + 1, now->n_items, now->kind,
+    /* Where the line is too short, the name is what can be spared. */
+    snprintf(line, sizeof line, "%s %s%s%s %zu/%zu%s%s %s", now->kind,
              now->elapsed_ms >= 1000 ? elapsed : "0s", now->timed_ms ? " of " : "",
-             now->timed_ms ? timed : "", now->bytes ? text_bytes(size, sizeof size, now->bytes) : "");
+             now->timed_ms ? timed : "", now->index + 1, now->n_items, now->bytes ? " " : "",
+             now->bytes ? text_bytes(size, sizeof size, now->bytes) : "", where);
     show(p, line);
 }

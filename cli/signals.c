@@ -18,18 +18,26 @@ static struct {
     volatile sig_atomic_t which;
 } state = {.pipe = {-1, -1}};
 
+/* Nobody waits for a terminal that takes nothing. */
+static void say(const char *line, size_t n)
+{
+    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+    while (poll(&p, 1, 0) > 0 && write(STDERR_FILENO, line, n) < 0 && errno == EINTR)
+        ;
+}
+
 static void on_signal(int number)
 {
     int saved = errno;
     if (state.first) {
         const char *line = state.farewell[state.which];
-        /* Leaving at once is the point: nobody waits for a terminal that takes nothing. */
-        struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
-        if (poll(&p, 1, 0) <= 0 || write(STDERR_FILENO, line, strlen(line)) < 0)
-            _exit(EXIT_SIGNAL + number);
+        say(line, strlen(line));
         _exit(EXIT_SIGNAL + number);
     }
+    static const char first[] = "\nprofgrab: stopping; once more leaves at once\n";
     state.first = number;
+    if (isatty(STDERR_FILENO))
+        say(first, sizeof first - 1);
     while (write(state.pipe[1], "", 1) < 0 && errno == EINTR)
         ;
     errno = saved;

@@ -125,8 +125,9 @@ static void fetch_items(struct run *r, const struct item_place *place)
             verdict_build(&item, build_id);
         }
         /* With the workstation's own disk failing, more profiles would be taken for nothing. */
-        if (item.err.kind == ERR_LOCAL_IO)
-            stop = item.err;
+        if (item.err.kind == ERR_LOCAL_IO && stop.kind == ERR_NONE)
+            err_set(&stop, ERR_LOCAL_IO,
+                    "not fetched, since this workstation could not store what came before");
         observe_item(r->observe, r->target, &item);
         fetch_item_release(&item);
     }

@@ -13,6 +13,8 @@
 /* So much of an error page is read, so that its connection can be kept; a longer one is broken off. */
 #define ERROR_PAGE_MAX (256u << 10)
 #define TICK_MS 100
+/* Up to here a lost connection was an idle one. */
+#define IDLE_END_MS 500
 
 struct transfer {
     CURL *easy;
@@ -33,6 +35,7 @@ struct exchange {
     struct transfer_response *response;
     struct buf words;
     size_t error_page; /* bytes of it */
+    int64_t lost_ms;   /* into the request, the connection it was sent over was lost; 0: it was not */
     int64_t start;     /* clock_now() */
     int64_t last_byte; /* of header or body */
     struct err body_err;
@@ -86,6 +89,23 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     return len;
 }
 
+/*
+ * libcurl sends a request again when the connection it reused turns out to be closed. Right at the start that
+ * is the end of an idle connection. Later it is a service that died over the request, and asking whatever
+ * runs there now would hide it.
+ */
+static int on_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
+{
+    (void)fd;
+    (void)purpose;
+    struct exchange *x = ctx;
+    int64_t elapsed = clock_now() - x->start;
+    if (!x->t->connected || elapsed < IDLE_END_MS)
+        return CURL_SOCKOPT_OK;
+    x->lost_ms = elapsed;
+    return CURL_SOCKOPT_ERROR;
+}
+
 /* An option that cannot be set is a libcurl that cannot be used: all are collected into one result. */
 static CURLcode set_options(struct transfer *t)
 {
@@ -100,6 +120,7 @@ static CURLcode set_options(struct transfer *t)
     failed |= curl_easy_setopt(e, CURLOPT_USERAGENT, "profgrab/" PROFGRAB_VERSION);
     failed |= curl_easy_setopt(e, CURLOPT_BUFFERSIZE, 128L * 1024);
     failed |= curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_words);
+    failed |= curl_easy_setopt(e, CURLOPT_SOCKOPTFUNCTION, on_socket);
     failed |= curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
     failed |= curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
     failed |= curl_easy_setopt(e, CURLOPT_HTTPHEADER, t->headers);
@@ -201,6 +222,12 @@ static int transfer_error(struct exchange *x, CURLcode code, struct err *err)
     if (gateway_listener_failure(t->listener, err) < 0)
         return -1;
     unsigned long long bytes = x->response->bytes;
+    if (x->lost_ms > 0) {
+        char after[32];
+        err_set(err, ERR_FAILED, "the service closed the connection %s into it, without an answer",
+                text_duration(after, sizeof after, x->lost_ms));
+        return err_hint(err, "did it crash or restart?");
+    }
     switch (code) {
     case CURLE_GOT_NOTHING:
         return err_set(err, ERR_FAILED, "it closed the connection without an answer");
@@ -223,8 +250,15 @@ static int status_error(const struct transfer_response *r, struct err *err)
 {
     enum err_kind kind = r->status == 404 ? ERR_NOT_FOUND : ERR_FAILED;
     /* The whole of it is in r->words; a message has to hold its context as well. */
-    return err_set(err, kind, "HTTP %d%s%.160s%s", r->status, r->words[0] ? ": " : "", r->words,
-                   strlen(r->words) > 160 ? "..." : "");
+    err_set(err, kind, "HTTP %d%s%.160s%s", r->status, r->words[0] ? ": " : "", r->words,
+            strlen(r->words) > 160 ? "..." : "");
+    /* Go's words (net/http/pprof), before and after 1.25. */
+    if (strstr(r->words, "profiling already in use") || strstr(r->words, "tracing is already enabled") ||
+        strstr(r->words, "tracer already enabled"))
+        err_hint(
+            err,
+            "somebody else (a colleague, a continuous profiler) is at it in this process: wait and repeat");
+    return -1;
 }
 
 static void finish_response(struct exchange *x)
@@ -262,6 +296,7 @@ int transfer_get(struct transfer *t, const struct transfer_request *request, str
     if (curl_easy_setopt(t->easy, CURLOPT_URL, url) != CURLE_OK ||
         curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, &x) != CURLE_OK ||
         curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, &x) != CURLE_OK ||
+        curl_easy_setopt(t->easy, CURLOPT_SOCKOPTDATA, &x) != CURLE_OK ||
         curl_multi_add_handle(t->multi, t->easy) != CURLM_OK)
         return err_set(err, ERR_FAILED, "libcurl cannot ask for %s", request->target);
     int rc = drive(&x, &code, err);

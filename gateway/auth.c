@@ -13,8 +13,8 @@
 #include "gateway/session.h"
 #include "base/banned.h"
 
-/* A server gives up after six failures by default; one is left for the user's next attempt by hand. */
-#define TRIES_MAX 5
+/* Servers end a session after a few refusals (sshd: six), and say so. This is for those that never do. */
+#define TRIES_MAX 64
 
 struct file_key {
     const char *path;
@@ -68,6 +68,21 @@ static void note(struct buf *b, const char *what, const char *name, const char *
              why ? ")" : "");
 }
 
+/* The server has had enough, usually of keys. */
+static int ended(const struct auth *a, int rc, struct err *err)
+{
+    char words[sizeof a->s->disconnect + 64];
+    struct err why = ERR_INIT;
+    session_error(a->s, rc, "authentication", &why);
+    snprintf(words, sizeof words, "%.300s", why.msg);
+    if (a->tried.len == 0)
+        return err_set(err, ERR_FAILED, "%s", words);
+    err_set(err, ERR_FAILED, "%s; until then it had refused %s", words, buf_str(&a->tried));
+    return err_hint(
+        err, "offer only the right key: IdentityFile and `IdentitiesOnly yes` in your ssh configuration, "
+             "or `identity:` in the inventory");
+}
+
 /* One attempt is over: 1 it worked, 0 this key was refused, -1 there is no use in going on. */
 static int verdict(struct auth *a, int rc, const char *what, const char *name, struct err *err)
 {
@@ -78,7 +93,7 @@ static int verdict(struct auth *a, int rc, const char *what, const char *name, s
         return 1;
     }
     if (s->disconnect[0] || s->wire.eof || s->wire.error)
-        return session_error(s, rc, "authentication", err);
+        return ended(a, rc, err);
     bool refused = rc == LIBSSH2_ERROR_AUTHENTICATION_FAILED || rc == LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED;
     note(refused ? &a->tried : &a->skipped, what, name, refused ? NULL : "it could not be used");
     return 0;
@@ -212,6 +227,9 @@ static int refuse(const struct auth *a, struct err *err)
             tried ? "the server refused " : "there was no key to offer", buf_str(&a->tried),
             a->skipped.len ? "; not offered: " : "", buf_str(&a->skipped),
             a->tries >= TRIES_MAX ? "; no more were tried" : "");
+    if (!tried)
+        return err_hint(err, "load a key into your agent (ssh-add), or name one: IdentityFile in your ssh "
+                             "configuration, `identity:` in the inventory");
     return err_hint(err, "is that user right, and is one of these keys in its authorized_keys? "
                          "`ssh -v` to the same address shows what your ssh does");
 }

@@ -91,13 +91,20 @@ static int handshake_error(struct session *s, int rc, struct err *err)
     char said[80];
     text_printable(said, sizeof said, w->greeting, w->greeting_size);
     bool ssh = w->greeting_size >= 4 && memcmp(w->greeting, "SSH-", 4) == 0;
+    /* sshd's own words to those above its limit; older ones close without any. */
+    if (w->greeting_size > 0 && !ssh && strstr(said, "MaxStartups")) {
+        err_set(err, ERR_FAILED, "the server is busy: it says \"%s\"", said);
+        return err_hint(err, "too many logins at once; take fewer hosts at a time (--parallel 4)");
+    }
     if (w->greeting_size > 0 && !ssh) {
         err_set(err, ERR_FAILED, "this is no SSH server: it says \"%s\"", said);
         return err_hint(err, "is the port right? see `ssh -G` for what your configuration says");
     }
     if (w->greeting_size == 0 && (w->eof || w->error)) {
         err_set(err, ERR_FAILED, "the server closed the connection before it said anything");
-        return err_hint(err, "is it an SSH server? a busy one may also turn connections away (MaxStartups)");
+        return err_hint(
+            err, "is it an SSH server? a busy one turns connections away too (MaxStartups): take fewer "
+                 "hosts at a time (--parallel 4)");
     }
     if (rc == LIBSSH2_ERROR_KEX_FAILURE || rc == LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE) {
         session_error(s, rc, "no agreement on keys and ciphers", err);

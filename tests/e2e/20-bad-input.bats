@@ -52,7 +52,7 @@ refuses() {
 
 @test "options: unknown, without a value, out of range" {
     run_profgrab --hots file-03 heap
-    refuses 2 'unknown option "--hots"' 'did you mean "host"'
+    refuses 2 'unknown option "--hots"' 'did you mean --host?'
     run_profgrab --host
     refuses 2 '--host wants NAME[,...] behind it'
     run_profgrab --host x --port 70000 heap
@@ -300,6 +300,16 @@ inventory() {
     fi
 }
 
+@test "stdout full or closed: the bundle's path is said on stderr, exit code 3" {
+    write_inventory
+    for to in '>/dev/full' '>&-'; do
+        run --separate-stderr bash -c "\"\$@\" $to" - "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-04 heap
+        assert_status 3
+        [[ $stderr =~ 'the bundle is '(profgrab-[^$'\n']*gz) ]] || fail_run "no path"
+        [[ -s ${BASH_REMATCH[1]} ]]
+    done
+}
+
 @test "no room for the bundle itself: the work directory is kept and named" {
     write_inventory big=6
     run --separate-stderr bash -c "ulimit -f 6500; trap '' XFSZ; exec \"\$@\"" - "$profgrab_program" --ssh-config "$SSH_CONFIG" \
@@ -312,6 +322,6 @@ inventory() {
     [[ -s $partial/file-05/big-6/heap.pb.gz && -s $partial/manifest.json ]] || fail_run "$(find . -type f)"
     assert_equal "$(find . -name '*.tar.gz*')" ''
     run_profgrab bundle create -o rescued.tar.gz "$partial"
-    assert_status 0
+    assert_status 3
     "$profgrab_program" bundle list rescued.tar.gz | grep -q 'big-6/heap.pb.gz$'
 }

@@ -16,6 +16,7 @@ in_terminal() { # PTY-OPTION... -- ARG...: profgrab on a terminal
     write_inventory
     in_terminal --stdout path --ctrl-c 'cpu [1-9]s of 30s' -- --host file-04 heap goroutines cpu
     assert_status 130
+    assert_stdout_has 'stopping; once more leaves at once'
     local bundle
     bundle=$(cat path)
     run_profgrab bundle verify "$bundle"
@@ -74,6 +75,25 @@ PY
     assert_stdout_has 'left at once; the bundle is profgrab-file-04'
 }
 
+@test "a service that dies over a profile: said so, not what runs there now" {
+    rig_spawn mortal "$rig_fixture"
+    rig_wait mortal 20 grep -q '^listening ' "$RIG_DIR/mortal/log"
+    local port pid i
+    port=$(sed -n 's/^listening .*://p' "$RIG_DIR/mortal/log")
+    "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 --port "$port" heap cpu >path 2>log 3>&- &
+    pid=$!
+    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 30s' log || break; sleep 0.02; done
+    # Long enough that it is no idle connection that ended.
+    sleep 1
+    rig_end mortal
+    status=0
+    wait "$pid" || status=$?
+    assert_status 3
+    grep -q 'cpu: the service closed the connection [12][.0-9]*s into it, without an answer' log || fail "$(cat log)"
+    grep -q 'did it crash or restart' log
+    grep -q 'not complete: 1 missing' log
+}
+
 @test "SIGTERM: the same, 143" {
     write_inventory
     local i
@@ -102,9 +122,13 @@ PY
     grep -q '"file": "file-04/rude/heap.pb.gz"' "$partial/manifest.json"
     [[ -s $partial/file-04/rude/heap.pb.gz && -s $partial/manifest.json ]]
     run_profgrab bundle create "$partial"
-    assert_status 0
-    run_profgrab bundle list "$output"
+    assert_status 3
+    bundle=$output
+    run_profgrab bundle list "$bundle"
     assert_stdout_has 'file-04/rude/heap.pb.gz'
+    run_profgrab bundle verify "$bundle"
+    assert_status 0
+    assert_stdout_has 'not everything that was asked for is in it (interrupted)'
 }
 
 @test "modes are 0600 and 0700 whatever the umask" {
