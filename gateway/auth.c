@@ -24,6 +24,7 @@ struct file_key {
 
 struct auth {
     struct session *s;
+    const struct ssh_config *config;
     struct agent agent;
     struct file_key *files;
     size_t n_files;
@@ -109,7 +110,7 @@ static int try_agent_key(struct auth *a, const struct agent_key *key, struct err
     }
     struct signer signer = {.auth = a, .key = key};
     void *abstract = &signer;
-    const char *user = a->s->config->user;
+    const char *user = a->config->user;
     int64_t deadline = clock_deadline(a->s->options.step_timeout_ms + 60000);
     int rc;
     while ((rc = libssh2_userauth_publickey(a->s->ssh, user, key->blob.data, key->blob.n, on_sign,
@@ -141,7 +142,7 @@ static int try_file(struct auth *a, const struct file_key *f, struct err *err)
         note(&a->skipped, "key", f->path, "it has a passphrase: add it to your agent with ssh-add");
         return 0;
     }
-    const char *user = a->s->config->user;
+    const char *user = a->config->user;
     int64_t deadline = session_deadline(a->s);
     int rc;
     while ((rc = libssh2_userauth_publickey_fromfile_ex(a->s->ssh, user, (unsigned)strlen(user), NULL,
@@ -160,7 +161,7 @@ static int try_all(struct auth *a, struct err *err)
             bool named = false;
             for (size_t f = 0; f < a->n_files; f++)
                 named = named || ssh_blob_equal(&a->files[f].key.blob, &a->agent.keys[i].blob);
-            if (named == (configured == 1) && (named || !a->s->config->identities_only))
+            if (named == (configured == 1) && (named || !a->config->identities_only))
                 rc = try_agent_key(a, &a->agent.keys[i], err);
         }
     }
@@ -170,9 +171,10 @@ static int try_all(struct auth *a, struct err *err)
 }
 
 /* Asks what the server takes. 1: no authentication is needed at all; 0: public keys are welcome. */
-static int ask_methods(struct session *s, struct err *err)
+static int ask_methods(const struct auth *a, struct err *err)
 {
-    const char *user = s->config->user;
+    struct session *s = a->s;
+    const char *user = a->config->user;
     int64_t deadline = session_deadline(s);
     char *methods;
     while (!(methods = libssh2_userauth_list(s->ssh, user, (unsigned)strlen(user)))) {
@@ -193,7 +195,7 @@ static int ask_methods(struct session *s, struct err *err)
 
 static int load_files(struct auth *a, struct err *err)
 {
-    const struct strlist *paths = &a->s->config->identity_files;
+    const struct strlist *paths = &a->config->identity_files;
     a->files = calloc(paths->n + 1, sizeof *a->files);
     if (!a->files)
         return err_nomem(err);
@@ -215,8 +217,8 @@ static void load_agent(struct auth *a)
 {
     const struct session *s = a->s;
     struct err why = ERR_INIT;
-    if (s->config->agent &&
-        agent_open(s->config->agent, session_deadline(s), s->options.cancel_fd, &a->agent, &why) < 0)
+    if (a->config->agent &&
+        agent_open(a->config->agent, session_deadline(s), s->options.cancel_fd, &a->agent, &why) < 0)
         buf_addf(&a->skipped, "%s%s", a->skipped.len ? ", " : "", why.msg);
 }
 
@@ -234,10 +236,11 @@ static int refuse(const struct auth *a, struct err *err)
                          "`ssh -v` to the same address shows what your ssh does");
 }
 
-int auth_run(struct session *s, struct err *err)
+int auth_run(struct session *s, const struct ssh_config *config, struct err *err)
 {
-    struct auth a = {.s = s, .agent = {.fd = -1}, .tried = BUF_INIT(300), .skipped = BUF_INIT(300)};
-    int rc = ask_methods(s, err);
+    struct auth a = {
+        .s = s, .config = config, .agent = {.fd = -1}, .tried = BUF_INIT(300), .skipped = BUF_INIT(300)};
+    int rc = ask_methods(&a, err);
     if (rc == 1)
         snprintf(s->hop.authentication, sizeof s->hop.authentication, "none");
     if (rc == 0) {

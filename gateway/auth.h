@@ -6,11 +6,12 @@
 #define GATEWAY_AUTH_H
 
 #include "base/base.h"
+#include "inventory/inventory.h"
 
 struct session;
 
-/* Authenticates the session; s->hop.authentication then says how. The message of a failure lists what was
- * offered and what could not be, and why. */
-int auth_run(struct session *s, struct err *err);
+/* Authenticates an open session as the configuration says; s->hop.authentication then says how. The message
+ * of a failure lists what was offered and what could not be, and why. */
+int auth_run(struct session *s, const struct ssh_config *config, struct err *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gateway/auth.h"
 #include "gateway/connect.h"
 #include "gateway/hub.h"
 #include "gateway/session.h"
@@ -94,7 +95,8 @@ static int add_hop(struct gateway *gw, const struct ssh_config *hop, struct err 
     int fd = reach(gw, hop, err);
     if (fd < 0)
         return -1;
-    if (session_open(fd, hop, &gw->options, &session, err) < 0) {
+    if (session_open(fd, hop, &gw->options, &session, err) < 0 || auth_run(session, hop, err) < 0) {
+        session_close(session);
         /* A host key's message names the host itself. */
         return err && err->kind == ERR_HOST_KEY ? -1 : err_wrap(err, "%s port %u", hop->hostname, hop->port);
     }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gateway/auth.h"
 #include "gateway/knownhosts.h"
 #include "base/banned.h"
 
@@ -138,7 +137,8 @@ static int handshake(struct session *s, struct err *err)
     return 0;
 }
 
-static int check_host_key(struct session *s, const struct known_hosts *known, struct err *err)
+static int check_host_key(struct session *s, const struct known_hosts *known, const struct strlist *files,
+                          struct err *err)
 {
     size_t n = 0;
     int type = 0;
@@ -150,7 +150,7 @@ static int check_host_key(struct session *s, const struct known_hosts *known, st
     ssh_blob_type(&key, s->hop.host_key_type, sizeof s->hop.host_key_type);
     ssh_blob_fingerprint(&key, s->hop.host_key);
     snprintf(where, sizeof where, "%s port %u", s->hop.address, s->hop.port);
-    int rc = known_hosts_check(known, &key, where, &s->config->known_hosts, err);
+    int rc = known_hosts_check(known, &key, where, files, err);
     ssh_blob_release(&key);
     return rc;
 }
@@ -175,11 +175,10 @@ static int prefer_host_keys(struct session *s, char *list, struct err *err)
     return 0;
 }
 
-static int set_up(struct session *s, struct err *err)
+static int set_up(struct session *s, const struct ssh_config *c, struct err *err)
 {
     struct proc_limits limits = session_limits(&s->options);
     struct known_hosts known = {0};
-    const struct ssh_config *c = s->config;
     bool alias = c->host_key_alias != NULL;
     if (known_hosts_find(&c->known_hosts, alias ? c->host_key_alias : c->hostname, alias ? 0 : c->port,
                          &limits, &known, err) < 0)
@@ -188,8 +187,8 @@ static int set_up(struct session *s, struct err *err)
     char preference[256];
     known_hosts_preference(&known, preference, sizeof preference);
     if (prefer_host_keys(s, preference, err) == 0 && handshake(s, err) == 0 &&
-        check_host_key(s, &known, err) == 0)
-        rc = auth_run(s, err);
+        check_host_key(s, &known, &c->known_hosts, err) == 0)
+        rc = 0;
     known_hosts_release(&known);
     return rc;
 }
@@ -202,7 +201,6 @@ int session_open(int fd, const struct ssh_config *config, const struct gateway_o
         fd_close(&fd);
         return err_nomem(err);
     }
-    s->config = config;
     s->options = *options;
     s->hop.port = config->port;
     text_printable(s->hop.address, sizeof s->hop.address, config->hostname, strlen(config->hostname));
@@ -218,9 +216,8 @@ int session_open(int fd, const struct ssh_config *config, const struct gateway_o
     set_callback(s->ssh, LIBSSH2_CALLBACK_RECV, (void (*)(void))on_receive);
     set_callback(s->ssh, LIBSSH2_CALLBACK_SEND, (void (*)(void))on_send);
     set_callback(s->ssh, LIBSSH2_CALLBACK_DISCONNECT, (void (*)(void))on_disconnect);
-    if (set_up(s, err) < 0)
+    if (set_up(s, config, err) < 0)
         goto fail;
-    s->config = NULL;
     *ret = s;
     return 0;
 fail:

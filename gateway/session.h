@@ -1,5 +1,5 @@
 /*
- * An SSH session over a connected descriptor: handshake, host key, authentication.
+ * An SSH session over a connected descriptor: handshake and host key. Authentication comes next, in auth.h.
  *
  * libssh2 runs non-blocking throughout. While a session is being opened its owner waits in session_wait;
  * afterwards the hub does the waiting.
@@ -17,7 +17,6 @@
 struct session {
     LIBSSH2_SESSION *ssh;
     struct wire wire;
-    const struct ssh_config *config; /* only while it is being opened */
     struct gateway_options options;
     struct gateway_hop hop;
     const void *opening;  /* the one channel that is being opened */

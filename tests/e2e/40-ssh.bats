@@ -136,7 +136,7 @@ s = socket.socket(socket.AF_UNIX); s.bind("silent"); s.listen(); print("ready", 
     pid=$!
     for ((i = 0; i < 500; i++)); do ! grep -q 'taking 30s' log || break; sleep 0.02; done
     # The process that serves the session is the last of the sshd's children.
-    child=$(rig_leaves "$(cat "$RIG_DIR/pids/frozen" | cut -d' ' -f1)" | tail -n 1)
+    child=$(rig_leaves "$(cut -d' ' -f1 "$RIG_DIR/pids/frozen")" | tail -n 1)
     kill -STOP "$child"
     status=0
     wait "$pid" || status=$?

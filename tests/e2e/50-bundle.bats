@@ -58,7 +58,9 @@ setup_file() {
 
 # repack NAME: x/good into NAME.tar.gz, the manifest first.
 repack() {
-    tar czf "$1.tar.gz" -C x good/manifest.json good/README.md good/file-03 $([[ ! -e x/good/extra.txt ]] || echo good/extra.txt)
+    local files=(good/manifest.json good/README.md good/file-03)
+    [[ ! -e x/good/extra.txt ]] || files+=(good/extra.txt)
+    tar czf "$1.tar.gz" -C x "${files[@]}"
 }
 
 @test "cut, empty, foreign and hostile files are refused in words" {

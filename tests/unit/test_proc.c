@@ -184,6 +184,8 @@ static void a_missing_program(void **state)
 {
     struct proc_result r;
     struct err err = ERR_INIT;
+    /* A directory in PATH that may not be looked into would change the words. */
+    setenv("PATH", "/usr/bin:/bin", 1);
     refused(proc_run((const char *const[]){"profgrab-no-such-program", NULL}, &usual, &r, &err), &err,
             ERR_NOT_FOUND, "cannot start profgrab-no-such-program: No such file or directory");
     char *path = scratch_file(*state, "plain", "text", 4);

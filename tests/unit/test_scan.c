@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -743,42 +742,6 @@ static int collect(void *ctx, const void *p, size_t n, struct err *err)
     return buf_check(ctx, "the profile", err);
 }
 
-static void expect_good_file(const char *path)
-{
-    struct buf file = BUF_INIT(64 << 20), profile = BUF_INIT(256 << 20);
-    struct err err = ERR_INIT;
-    assert_int_equal(file_read(path, &file, &err), 0);
-    struct gunzip *z = gunzip_new(collect, &profile, UINT64_MAX, &err);
-    assert_non_null(z);
-    assert_int_equal(gunzip_feed(z, file.data, file.len, &err), 0);
-    assert_int_equal(gunzip_finish(z, &err), 0);
-    gunzip_free(z);
-    expect_good(&profile);
-    buf_release(&file);
-    buf_release(&profile);
-}
-
-static void test_conformance(void **state)
-{
-    (void)state;
-    static const char folder[] = "../shared/conformance/pprof";
-    size_t n = 0;
-    DIR *dir = opendir(folder);
-    if (!dir)
-        skip();
-    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
-        if (!strstr(entry->d_name, ".pb.gz"))
-            continue;
-        char *path = file_join(folder, entry->d_name);
-        assert_non_null(path);
-        expect_good_file(path);
-        free(path);
-        n++;
-    }
-    closedir(dir);
-    assert_true(n > 0);
-}
-
 /* ---- traces -------------------------------------------------------------------------------------------- */
 
 static void test_trace_header(void **state)
@@ -820,8 +783,7 @@ int main(void)
         cmocka_unit_test(test_every_overflow), cmocka_unit_test(test_bad_fields),
         cmocka_unit_test(test_bad_profiles),   cmocka_unit_test(test_sticky),
         cmocka_unit_test(test_saturation),     cmocka_unit_test(test_names),
-        cmocka_unit_test(test_build_id),       cmocka_unit_test(test_conformance),
-        cmocka_unit_test(test_trace_header),
+        cmocka_unit_test(test_build_id),       cmocka_unit_test(test_trace_header),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
