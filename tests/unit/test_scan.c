@@ -733,15 +733,6 @@ static void test_build_id(void **state)
     buf_release(&b);
 }
 
-/* ---- profiles of google/pprof, where they are at hand ----------------------------------------------------
- */
-
-static int collect(void *ctx, const void *p, size_t n, struct err *err)
-{
-    buf_add(ctx, p, n);
-    return buf_check(ctx, "the profile", err);
-}
-
 /* ---- traces -------------------------------------------------------------------------------------------- */
 
 static void test_trace_header(void **state)
