@@ -9,7 +9,7 @@ enum exit_status {
     EXIT_NOTHING = 1,  /* nothing collected, or it failed */
     EXIT_USAGE = 2,    /* usage, inventory or an unknown kind */
     EXIT_PARTIAL = 3,  /* a bundle was written but something is missing */
-    EXIT_SIGNAL = 128, /* plus the signal: 130 interrupted, 143 terminated */
+    EXIT_SIGNAL = 128, /* plus the signal: 129 hung up, 130 interrupted, 143 terminated */
 };
 
 /* The code for a command that ended with this error. */

@@ -366,7 +366,7 @@ const struct command command_grab = {
         "Without a KIND: the service's own kinds from the inventory, else the set `default`.\n"
         "The bundle's path is printed on stdout. Exit codes: 0 everything asked for is in the bundle,\n"
         "1 nothing collected, 2 usage, inventory or an unknown kind, 3 a bundle was written but something\n"
-        "is missing, 130 interrupted, 143 terminated.",
+        "is missing; 129 hung up, 130 interrupted, 143 terminated, with a bundle if anything had come.",
     .options = options,
     .run = run,
 };

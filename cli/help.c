@@ -14,7 +14,7 @@ static void print_options(const struct option *table)
             snprintf(letter, sizeof letter, "-%c, ", o->letter);
         snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->argument ? " " : "",
                  o->argument ? o->argument : "");
-        printf("  %-30s %s\n", left, o->help);
+        printf("  %-32s %s\n", left, o->help);
     }
 }
 
@@ -25,10 +25,10 @@ static void print_kinds(void)
     for (size_t i = 0; fetch_kind_help(i, &k) == 0; i++) {
         char left[64];
         snprintf(left, sizeof left, "%s%s", k.name, k.argument);
-        printf("  %-30s %s\n", left, k.help);
+        printf("  %-32s %s\n", left, k.help);
     }
-    printf("  %-30s %s\n", "NAME", "any other profile that the target's index lists");
-    printf("  %-30s %s\n", "/PATH", "anything else it serves, such as /debug/vars");
+    printf("  %-32s %s\n", "NAME", "any other profile that the target's index lists");
+    printf("  %-32s %s\n", "/PATH", "anything else it serves, such as /debug/vars");
 }
 
 static void print_command(const struct command *c)
