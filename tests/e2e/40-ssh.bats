@@ -158,3 +158,17 @@ s = socket.socket(socket.AF_UNIX); s.bind("silent"); s.listen(); print("ready", 
     [[ $status != 0 ]]
     assert_stderr_has 'jump'
 }
+
+@test "a sshd that turns logins away says so, and what to do" {
+    rig_sshd busy busy-01 'MaxStartups 1'
+    # Somebody who has not logged in yet takes the one place.
+    exec 7<>"/dev/tcp/127.0.0.1/$RIG_PORT_busy"
+    read -r -t 10 <&7
+    run_profgrab --host busy-01 --port "$RIG_PORT_rude" heap
+    exec 7>&-
+    rig_end busy
+    assert_status 1
+    assert_stderr_has 'MaxStartups'
+    assert_stderr_has '--parallel 4'
+    refute_stderr_has 'no SSH server'
+}
