@@ -29,12 +29,20 @@ make_key() { # TYPE FILE [PASSPHRASE]
     cat "$2.pub" >>"$RIG_DIR/sshd/authorized_keys"
 }
 
+# The descriptors bats reads are not the agent's: it would keep bats waiting.
 agent_start() {
-    eval "$(ssh-agent -a "$PWD/agent")" >/dev/null
+    eval "$(ssh-agent -a "$PWD/agent" 3>&- 4>&-)" >/dev/null
 }
 
 agent_stop() {
-    kill "$SSH_AGENT_PID"
+    [[ -z ${SSH_AGENT_PID-} ]] || kill "$SSH_AGENT_PID"
+    unset SSH_AGENT_PID
+}
+
+# Also when a test fails.
+teardown() {
+    agent_stop
+    e2e_teardown
 }
 
 @test "key files: ed25519 and ecdsa, in OpenSSH's form and in PEM" {
