@@ -168,6 +168,17 @@ static int listen_to(const int pipes[2], int64_t deadline, int cancel_fd, struct
     return 0;
 }
 
+/* Ctrl-C reaches a child too that has not got to its own process group yet; the caller may be told of it only
+ * a moment after the child has ended. */
+static bool ended_by_our_signal(int code, int cancel_fd)
+{
+    struct err why = ERR_INIT;
+    if (code <= 128 || cancel_fd < 0)
+        return false;
+    fd_wait(-1, 0, clock_deadline(200), cancel_fd, &why);
+    return why.kind == ERR_CANCELLED;
+}
+
 int proc_run(const char *const argv[], const struct proc_limits *limits, struct proc_result *ret,
              struct err *err)
 {
@@ -191,6 +202,10 @@ int proc_run(const char *const argv[], const struct proc_limits *limits, struct 
         proc_end(pid);
         err_set(err, cancelled ? ERR_CANCELLED : ERR_TIMEOUT, "%s: %s", argv[0],
                 cancelled ? "interrupted" : "it did not end in time");
+        goto out;
+    }
+    if (ended_by_our_signal(code, limits->cancel_fd)) {
+        err_set(err, ERR_CANCELLED, "%s: interrupted", argv[0]);
         goto out;
     }
     *ret = (struct proc_result){.exit_code = code, .out = texts[0]};
