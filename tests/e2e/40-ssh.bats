@@ -172,7 +172,7 @@ s = socket.socket(socket.AF_UNIX); s.bind("silent"); s.listen(); print("ready", 
 @test "a sshd that turns logins away says so, and what to do" {
     rig_sshd busy busy-01 'MaxStartups 1'
     # Somebody who has not logged in yet takes the one place, as soon as the rig's own probe has left it.
-    local banner= i
+    local banner="" i
     for ((i = 0; i < 100; i++)); do
         exec 7<>"/dev/tcp/127.0.0.1/$RIG_PORT_busy"
         read -r -t 10 banner <&7 || true
