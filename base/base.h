@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "base/secret.h"
 #include "base/sha256.h"
 #include "base/strlist.h"
 #include "base/text.h"

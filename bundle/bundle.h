@@ -68,6 +68,11 @@ struct manifest_host {
     const char *error; /* why nothing could be fetched from it */
 };
 
+struct manifest_verdict {
+    const char *rule; /* "cpu-share" */
+    const char *text;
+};
+
 struct manifest_offer {
     const char *name;
     int64_t count; /* -1: not known */
@@ -82,7 +87,7 @@ struct manifest_service {
     bool has_clock_skew;
     int64_t clock_skew_ms; /* the target's clock minus ours */
     const char *error;     /* why nothing could be planned */
-    const char *const *verdicts;
+    const struct manifest_verdict *verdicts;
     size_t n_verdicts;
 };
 
@@ -120,7 +125,8 @@ struct manifest_item {
     const struct manifest_sample_type *sample_types;
     size_t n_sample_types;
     int64_t profile_duration_ns;
-    const char *const *verdicts;
+    const char *go_version; /* what it shows of the program's Go; goes to its service: "1.22", ">= 1.21" */
+    const struct manifest_verdict *verdicts;
     size_t n_verdicts;
 };
 

@@ -35,17 +35,6 @@ void fields_text(struct fields *r, const char *key, const char *s)
         fields_put(r, key, fields_string(s));
 }
 
-void fields_texts(struct fields *r, const char *key, const char *const *texts, size_t n)
-{
-    if (!n)
-        return;
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++)
-        if (json_array_append_new(list, fields_string(texts[i])) < 0)
-            r->failed = true;
-    fields_put(r, key, list);
-}
-
 void fields_number(struct fields *r, const char *key, int64_t v)
 {
     fields_put(r, key, json_integer(v));

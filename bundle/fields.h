@@ -25,7 +25,6 @@ json_t *fields_string(const char *s);
 /* Takes over `value`, which may be NULL for "no memory". */
 void fields_put(struct fields *r, const char *key, json_t *value);
 void fields_text(struct fields *r, const char *key, const char *s);
-void fields_texts(struct fields *r, const char *key, const char *const *texts, size_t n);
 void fields_number(struct fields *r, const char *key, int64_t v);
 void fields_count(struct fields *r, const char *key, uint64_t v);
 void fields_time(struct fields *r, const char *key, int64_t utc_ms);

@@ -132,6 +132,20 @@ int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct 
     return rc;
 }
 
+static void put_verdicts(struct fields *r, const struct manifest_verdict *verdicts, size_t n)
+{
+    if (!n)
+        return;
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        struct fields verdict = fields_new();
+        fields_put(&verdict, "rule", fields_string(verdicts[i].rule));
+        fields_put(&verdict, "text", fields_string(verdicts[i].text));
+        fields_append(r, list, &verdict);
+    }
+    fields_put(r, "verdicts", list);
+}
+
 static void put_offers(struct fields *service, const struct manifest_offer *offers, size_t n)
 {
     if (!n)
@@ -161,7 +175,7 @@ int manifest_add_service(struct manifest *m, const struct manifest_service *s, s
     if (s->has_clock_skew)
         fields_number(&r, "clock_skew_ms", s->clock_skew_ms);
     fields_text(&r, "error", s->error);
-    fields_texts(&r, "verdicts", s->verdicts, s->n_verdicts);
+    put_verdicts(&r, s->verdicts, s->n_verdicts);
     fields_put(&r, "items", json_array());
     if (json_array_append_new(json_object_get(host, "services"), fields_take(&r)) < 0)
         return err_nomem(err);
@@ -225,8 +239,17 @@ static json_t *item_json(const struct manifest_item *i)
     fields_text(&r, "sha256", i->sha256);
     if (i->has_profile)
         put_profile(&r, i);
-    fields_texts(&r, "verdicts", i->verdicts, i->n_verdicts);
+    put_verdicts(&r, i->verdicts, i->n_verdicts);
     return fields_take(&r);
+}
+
+/* Keeps what says more: an exact version more than a bound. */
+static int note_go_version(json_t *service, const char *version, struct err *err)
+{
+    const char *known = json_string_value(json_object_get(service, "go_version"));
+    if (known && (known[0] != '>' || version[0] == '>'))
+        return 0;
+    return json_object_set_new(service, "go_version", fields_string(version)) < 0 ? err_nomem(err) : 0;
 }
 
 int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct err *err)
@@ -236,6 +259,9 @@ int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct 
         return -1;
     if (i->file && json_object_get(m->paths, i->file))
         return err_set(err, ERR_FAILED, "the manifest has the file %s already", i->file);
+    if (i->go_version && i->host &&
+        note_go_version(find_service(find_host(m, i->host), i->service), i->go_version, err) < 0)
+        return -1;
     json_t *item = item_json(i);
     if (!item)
         return err_nomem(err);

@@ -43,12 +43,11 @@ static const char *text(const json_t *o, const char *key)
     return s ? s : "";
 }
 
-static void add_texts(struct buf *b, const json_t *list, const char *before, const char *between)
+static void add_verdicts(struct buf *b, const json_t *list, const char *before, const char *between)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *s = json_string_value(json_array_get(list, i));
         buf_adds(b, i == 0 ? before : between);
-        add_text(b, s ? s : "");
+        add_text(b, text(json_array_get(list, i), "text"));
     }
 }
 
@@ -135,7 +134,7 @@ static void add_row(struct buf *b, const json_t *item)
     buf_adds(b, " | ");
     add_text(b, text(item, "file"));
     buf_adds(b, " | ");
-    add_texts(b, json_object_get(item, "verdicts"), "", "; ");
+    add_verdicts(b, json_object_get(item, "verdicts"), "", "; ");
     buf_adds(b, " |\n");
 }
 
@@ -177,7 +176,7 @@ static void add_host(struct buf *b, const json_t *host)
         buf_adds(b, "\n");
         add_labelled(b, "\nURL, as the host sees it: ", text(service, "url"));
         buf_adds(b, *text(service, "url") ? "\n" : "");
-        add_texts(b, json_object_get(service, "verdicts"), "\n- ", "\n- ");
+        add_verdicts(b, json_object_get(service, "verdicts"), "\n- ", "\n- ");
         buf_adds(b, json_object_get(service, "verdicts") ? "\n" : "");
         add_table(b, json_object_get(service, "items"));
     }

@@ -135,6 +135,15 @@ static void on_progress(void *ctx, const struct target *target, const struct fet
     save_now_and_then(r, now->elapsed_ms == 0 && now->timed_ms > 0);
 }
 
+static void on_step(void *ctx, const struct host *host, const struct service *service,
+                    const struct fetch_step *step)
+{
+    (void)ctx;
+    (void)host;
+    (void)service;
+    (void)step;
+}
+
 /* ---- before anything is opened ---------------------------------------------------------------------------
  */
 
@@ -284,7 +293,8 @@ static int collect(struct run *r, const struct grab_options *o, const struct tar
                                       .host = on_host,
                                       .service = on_service,
                                       .item = on_item,
-                                      .progress = on_progress};
+                                      .progress = on_progress,
+                                      .step = on_step};
     struct fetch_grab grab = {.targets = targets,
                               .kinds = kinds,
                               .ssh = &ssh,

@@ -73,11 +73,13 @@ static void name_target(const struct target *t, char *dst, size_t cap)
     snprintf(dst, cap, "%s: %s", t->host->name, t->service->name);
 }
 
-static void tell_verdicts(struct progress *p, const char *where, const struct strlist *verdicts)
+static void tell_verdicts(struct progress *p, const char *where, const struct verdicts *verdicts)
 {
     for (size_t i = 0; !p->quiet && verdicts && i < verdicts->n; i++) {
+        if (verdicts->items[i].note)
+            continue;
         progress_end(p);
-        talk("%s: %s", where, verdicts->items[i]);
+        talk("%s: %s", where, verdicts->items[i].text);
     }
 }
 

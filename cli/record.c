@@ -53,6 +53,15 @@ int record_host(struct manifest *m, const struct host *host, const struct gatewa
     return manifest_add_host(m, &h, err);
 }
 
+/* A new array; NULL if there is no memory. */
+static struct manifest_verdict *verdicts_of(const struct verdicts *l)
+{
+    struct manifest_verdict *verdicts = calloc(l->n + 1, sizeof *verdicts);
+    for (size_t i = 0; verdicts && i < l->n; i++)
+        verdicts[i] = (struct manifest_verdict){l->items[i].rule, l->items[i].text};
+    return verdicts;
+}
+
 int record_service(struct manifest *m, const struct target *target, const struct fetch_service *s,
                    struct err *err)
 {
@@ -62,8 +71,12 @@ int record_service(struct manifest *m, const struct target *target, const struct
     snprintf(url, sizeof url, "http://%s%s%s:%u%s", ipv6 ? "[" : "", service->host, ipv6 ? "]" : "",
              service->port, service->path);
     struct manifest_offer *offers = calloc(s->n_offers + 1, sizeof *offers);
-    if (!offers)
-        return err_nomem(err);
+    struct manifest_verdict *verdicts = verdicts_of(s->verdicts);
+    int rc = -1;
+    if (!offers || !verdicts) {
+        err_nomem(err);
+        goto out;
+    }
     for (size_t i = 0; i < s->n_offers; i++)
         offers[i] = (struct manifest_offer){.name = s->offers[i].name, .count = s->offers[i].count};
     struct manifest_service record = {.host = target->host->name,
@@ -74,9 +87,11 @@ int record_service(struct manifest *m, const struct target *target, const struct
                                       .has_clock_skew = s->has_clock_skew,
                                       .clock_skew_ms = s->clock_skew_ms,
                                       .error = s->failure ? s->failure->msg : NULL,
-                                      .verdicts = (const char *const *)s->verdicts->items,
+                                      .verdicts = verdicts,
                                       .n_verdicts = s->verdicts->n};
-    int rc = manifest_add_service(m, &record, err);
+    rc = manifest_add_service(m, &record, err);
+out:
+    free(verdicts);
     free(offers);
     return rc;
 }
@@ -101,6 +116,9 @@ int record_item(struct manifest *m, const struct target *target, const struct fe
 {
     struct manifest_sample_type types[PROFILE_MAX_SAMPLE_TYPES];
     const struct profile_summary *p = &item->profile;
+    struct manifest_verdict *verdicts = verdicts_of(&item->verdicts);
+    if (!verdicts)
+        return err_nomem(err);
     for (size_t i = 0; i < p->n_types; i++)
         types[i] = (struct manifest_sample_type){p->types[i].type, p->types[i].unit, p->types[i].total};
     struct manifest_item record = {.host = target ? target->host->name : NULL,
@@ -123,7 +141,10 @@ int record_item(struct manifest *m, const struct target *target, const struct fe
                                    .sample_types = types,
                                    .n_sample_types = p->n_types,
                                    .profile_duration_ns = p->duration_ns,
-                                   .verdicts = (const char *const *)item->verdicts.items,
+                                   .go_version = known(item->go_version),
+                                   .verdicts = verdicts,
                                    .n_verdicts = item->verdicts.n};
-    return manifest_add_item(m, &record, err);
+    int rc = manifest_add_item(m, &record, err);
+    free(verdicts);
+    return rc;
 }

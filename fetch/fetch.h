@@ -42,6 +42,18 @@ enum fetch_status {
     FETCH_INTERRUPTED, /* cancelled before or while it was fetched */
 };
 
+/* A plain sentence on what a service or an item shows about itself. */
+struct verdict {
+    const char *rule; /* its name in the table of rules: "cpu-share"; static */
+    bool note;        /* worth knowing, but nothing anybody must be told while it runs */
+    char text[400];
+};
+struct verdicts {
+    struct verdict *items;
+    size_t n;
+    size_t cap;
+};
+
 /* A fetched, or not fetched, item. All text is printable; unknown strings are empty. */
 struct fetch_item {
     char kind[256];
@@ -59,7 +71,8 @@ struct fetch_item {
     char sha256[SHA256_HEX];
     bool has_profile;
     struct profile_summary profile;
-    struct strlist verdicts;
+    char go_version[32]; /* what it shows of the Go that built the program: "1.22", ">= 1.21" */
+    struct verdicts verdicts;
 };
 
 struct fetch_offer {
@@ -75,7 +88,28 @@ struct fetch_service {
     bool has_clock_skew;
     int64_t clock_skew_ms;     /* the target's clock minus ours, good to about a second */
     const struct err *failure; /* NULL, or why nothing is fetched from it */
-    const struct strlist *verdicts;
+    const struct verdicts *verdicts;
+};
+
+/* A step on the way to the profiles, told when it has ended. */
+enum fetch_step_kind {
+    FETCH_STEP_CONFIG, /* the route: ssh's configuration */
+    FETCH_STEP_CONNECT,
+    FETCH_STEP_HANDSHAKE,
+    FETCH_STEP_HOST_KEY,
+    FETCH_STEP_AUTH,
+    FETCH_STEP_DIAL,     /* a connection to the service */
+    FETCH_STEP_INDEX,    /* its index page */
+    FETCH_STEP_EXPOSURE, /* whether it answers on other addresses than asked; only when looking */
+    FETCH_STEP_REQUEST,  /* any other request */
+};
+struct fetch_step {
+    enum fetch_step_kind kind;
+    size_t hop, n_hops; /* of the steps of SSH */
+    char detail[512];   /* printable, may be empty */
+    int64_t duration_ms;
+    bool warning;              /* it went well, but what it found is not */
+    const struct err *failure; /* NULL: it went well */
 };
 
 /* What an item is doing right now. */
@@ -84,6 +118,8 @@ struct fetch_progress {
     uint64_t bytes;
     int64_t elapsed_ms;
     int64_t timed_ms; /* how long the server takes by design */
+    const char *cost; /* what it costs the process, to be said before; NULL: nothing worth a word */
+    bool waiting;     /* for somebody else's profile to end */
     size_t index;     /* of n_items */
     size_t n_items;
 };
@@ -101,6 +137,9 @@ struct fetch_observer {
     void (*service)(void *ctx, const struct target *target, const struct fetch_service *s);
     void (*item)(void *ctx, const struct target *target, const struct fetch_item *item);
     void (*progress)(void *ctx, const struct target *target, const struct fetch_progress *p);
+    /* `service` is NULL for the steps to the host. */
+    void (*step)(void *ctx, const struct host *host, const struct service *service,
+                 const struct fetch_step *step);
 };
 
 /* ---- the grab ------------------------------------------------------------------------------------------ */
@@ -112,6 +151,9 @@ struct fetch_grab {
     const char *directory;                 /* the work directory; items go to HOST/SERVICE/ below it */
     unsigned parallel;                     /* hosts at a time */
     int64_t timeout_ms;                    /* of silence, beyond the time a profile takes by design */
+    uint64_t max_bytes;                    /* of one body; 0: as its kind says */
+    bool concurrent;                       /* the timed profiles of a process at the same time */
+    bool look;                             /* fetch nothing: open, dial, read the index, look for exposure */
     int cancel_fd;                         /* readable: stop fetching; -1 for none */
     const struct fetch_observer *observer; /* every member set */
 };

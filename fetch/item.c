@@ -168,7 +168,7 @@ out:
 
 void fetch_item_release(struct fetch_item *item)
 {
-    strlist_release(&item->verdicts);
+    verdicts_release(&item->verdicts);
 }
 
 /* ---- local files --------------------------------------------------------------------------------------- */

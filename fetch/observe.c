@@ -48,3 +48,11 @@ void observe_progress(struct observe *o, const struct target *target, const stru
     o->observer->progress(o->observer->ctx, target, p);
     pthread_mutex_unlock(&o->mutex);
 }
+
+void observe_step(struct observe *o, const struct host *host, const struct service *service,
+                  const struct fetch_step *step)
+{
+    pthread_mutex_lock(&o->mutex);
+    o->observer->step(o->observer->ctx, host, service, step);
+    pthread_mutex_unlock(&o->mutex);
+}

@@ -18,6 +18,8 @@ void observe_host(struct observe *o, const struct host *host, const struct gatew
                   const struct err *failure);
 void observe_service(struct observe *o, const struct target *target, const struct fetch_service *s);
 void observe_item(struct observe *o, const struct target *target, const struct fetch_item *item);
+void observe_step(struct observe *o, const struct host *host, const struct service *service,
+                  const struct fetch_step *step);
 void observe_progress(struct observe *o, const struct target *target, const struct fetch_progress *p);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "fetch/verdict.h"
 #include "base/banned.h"
 
 /* ---- file names ---------------------------------------------------------------------------------------- */
@@ -206,25 +207,20 @@ static int add_goroutines(struct plan *p, const struct service *service, const s
     if (add_kind(p, service, &proto, err) < 0)
         return -1;
     const struct index_entry *entry = index ? index_find(index, "goroutine") : NULL;
-    char sentence[200];
     if (!entry || entry->count < 0) {
-        snprintf(sentence, sizeof sentence,
-                 "no text dump of the goroutines was taken: without a count from the index page it might be "
-                 "costly");
-        return strlist_add(&p->verdicts, sentence, err);
+        verdicts_add(&p->verdicts, "text-unguarded", false,
+                     "no text dump of the goroutines was taken: without a count from the index page it might "
+                     "be costly");
+        return 0;
     }
     bool many = entry->count > PLAN_TEXT_GOROUTINES;
     text.form = many ? FORM_GROUPED : FORM_TEXT;
     snprintf(text.argument, sizeof text.argument, "%s", many ? "grouped" : "text");
-    if (many) {
-        snprintf(sentence, sizeof sentence,
-                 "the process has %lld goroutines, more than %d: their text is grouped by stack, since a "
-                 "full dump "
-                 "would stop it for long",
-                 (long long)entry->count, PLAN_TEXT_GOROUTINES);
-        if (strlist_add(&p->verdicts, sentence, err) < 0)
-            return -1;
-    }
+    if (many)
+        verdicts_add(&p->verdicts, "text-guarded", false,
+                     "the process has %lld goroutines, more than %d: their text is grouped by stack, since a "
+                     "full dump would stop it for long",
+                     (long long)entry->count, PLAN_TEXT_GOROUTINES);
     return add_kind(p, service, &text, err);
 }
 
@@ -339,6 +335,6 @@ int plan_make(const struct service *service, const struct wanted_list *wanted, c
 void plan_release(struct plan *p)
 {
     free(p->items);
-    strlist_release(&p->verdicts);
+    verdicts_release(&p->verdicts);
     *p = (struct plan){0};
 }

@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "fetch/check.h"
+#include "fetch/fetch.h"
 #include "fetch/index.h"
 #include "fetch/wanted.h"
 #include "inventory/inventory.h"
@@ -25,7 +26,7 @@ struct plan {
     struct plan_item *items; /* in the order to fetch them */
     size_t n;
     size_t cap;
-    struct strlist verdicts; /* sentences on what was decided */
+    struct verdicts verdicts; /* on what was decided */
 };
 
 /* Above so many goroutines a full text dump stops the process for too long. */

@@ -74,9 +74,8 @@ static int make_plan(struct run *r, struct err *err)
     /* A page that could not be read may well have named the kind: that is no slip of the user's. */
     if (rc < 0 && r->no_index.kind != ERR_NOT_FOUND)
         return err_set(err, ERR_FAILED, "the index page cannot be read: %.300s", r->no_index.msg);
-    char sentence[400];
-    snprintf(sentence, sizeof sentence, "there is no index page: %.300s", r->no_index.msg);
-    return rc < 0 ? -1 : strlist_add(&r->plan.verdicts, sentence, err);
+    verdicts_add(&r->plan.verdicts, "no-index", false, "there is no index page: %.300s", r->no_index.msg);
+    return rc;
 }
 
 static void tell_service(struct run *r, const struct err *failure)

@@ -1,9 +1,30 @@
 #include "fetch/verdict.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/banned.h"
+
+void verdicts_add(struct verdicts *l, const char *rule, bool note, const char *fmt, ...)
+{
+    va_list ap;
+    if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, NULL) < 0)
+        return;
+    struct verdict *v = &l->items[l->n++];
+    v->rule = rule;
+    v->note = note;
+    va_start(ap, fmt);
+    vsnprintf(v->text, sizeof v->text, fmt, ap);
+    va_end(ap);
+}
+
+void verdicts_release(struct verdicts *l)
+{
+    free(l->items);
+    *l = (struct verdicts){0};
+}
 
 /* A rule writes its sentence and returns true where it applies. */
 typedef bool rule_fn(const struct fetch_item *item, const struct transfer_response *r, char *dst, size_t cap);
@@ -73,14 +94,21 @@ static bool reconnected(const struct fetch_item *item, const struct transfer_res
     return true;
 }
 
-static rule_fn *const rules[] = {empty_contention, empty_cpu, empty_other, cpu_share, reconnected};
+static const struct {
+    const char *name;
+    rule_fn *applies;
+} rules[] = {{"contention-off", empty_contention},
+             {"cpu-idle", empty_cpu},
+             {"no-samples", empty_other},
+             {"cpu-share", cpu_share},
+             {"reconnected", reconnected}};
 
 void verdict_item(struct fetch_item *item, const struct transfer_response *response)
 {
     char sentence[256];
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (rules[i](item, response, sentence, sizeof sentence))
-            strlist_add(&item->verdicts, sentence, NULL);
+        if (rules[i].applies(item, response, sentence, sizeof sentence))
+            verdicts_add(&item->verdicts, rules[i].name, false, "%s", sentence);
 }
 
 void verdict_build(struct fetch_item *item, char build_id[128])
@@ -89,12 +117,10 @@ void verdict_build(struct fetch_item *item, char build_id[128])
     if (!item->has_profile || !*own)
         return;
     if (*build_id && strcmp(build_id, own) != 0) {
-        char sentence[400];
-        snprintf(
-            sentence, sizeof sentence,
+        verdicts_add(
+            &item->verdicts, "build-changed", false,
             "the program's build id changed from %s to %s between two items: they come from different builds",
             build_id, own);
-        strlist_add(&item->verdicts, sentence, NULL);
     }
     snprintf(build_id, 128, "%s", own);
 }

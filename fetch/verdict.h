@@ -5,6 +5,11 @@
 #include "fetch/fetch.h"
 #include "fetch/transfer.h"
 
+/* Adds a sentence (printf) under a rule's name. Without memory there is none. */
+void verdicts_add(struct verdicts *l, const char *rule, bool note, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void verdicts_release(struct verdicts *l);
+
 /* Adds what can be said of one item to item->verdicts. */
 void verdict_item(struct fetch_item *item, const struct transfer_response *response);
 

@@ -23,10 +23,29 @@
 
 struct gateway;
 
+/* A step of gateway_open that ended. */
+enum gateway_step_kind {
+    GATEWAY_CONNECT,   /* TCP, or a channel through the hop before */
+    GATEWAY_HANDSHAKE, /* banner, key exchange */
+    GATEWAY_HOST_KEY,  /* against the known hosts */
+    GATEWAY_AUTH,
+};
+struct gateway_step {
+    enum gateway_step_kind kind;
+    size_t hop;       /* number of the hop, the first is 0 */
+    char detail[512]; /* what was found: "127.0.0.1 port 22", "SHA256:… ssh-ed25519"; printable, may be empty
+                       */
+    int64_t duration_ms;
+    const struct err *failure; /* NULL: it went well */
+};
+
 struct gateway_options {
     int cancel_fd;           /* readable: stop; -1 for none. Must stay open as long as the gateway. */
     int64_t step_timeout_ms; /* for each of: TCP connect, SSH handshake, authentication, opening a channel */
     int64_t keepalive_ms;    /* between keepalives; a session from which nothing came for three is dead */
+    /* Told of each step, from the thread that called gateway_open; NULL: nobody. */
+    void (*step)(void *ctx, const struct gateway_step *step);
+    void *step_ctx;
 };
 #define GATEWAY_STEP_TIMEOUT_MS 15000
 #define GATEWAY_KEEPALIVE_MS 10000
@@ -35,6 +54,7 @@ struct gateway_options {
 struct destination {
     const char *host;
     unsigned port;
+    const char *unix_path; /* a Unix socket there instead; NULL: host and port */
 };
 
 /* Opens the whole route, hop after hop. The route may go afterwards. */
@@ -48,6 +68,7 @@ void gateway_close(struct gateway *gw);
 struct gateway_hop {
     char address[256];
     unsigned port;
+    char peer[64]; /* the IP address it was reached at; empty when another hop connected */
     char user[128];
     char host_key_type[64];
     char host_key[64];        /* SHA256:base64, as ssh-keygen -l prints it */

@@ -17,11 +17,30 @@
 
 #include "base/base.h"
 
+/* How a service's certificate is judged, and ours shown. Files are PEM, paths absolute. */
+struct service_tls {
+    char *ca;          /* the authorities to trust instead of the system's; NULL: those */
+    char *cert;        /* our certificate; NULL: none */
+    char *key;         /* its key; NULL: it is in the certificate's file */
+    char *server_name; /* the name to ask for and to check; NULL: the service's host */
+    bool insecure;     /* the certificate is not checked */
+};
+
+/* Who asks: basic authentication with a user's name, else a bearer token. */
+struct service_auth {
+    char *user;               /* NULL: bearer */
+    struct secret_ref secret; /* the password or the token; SECRET_NONE: nothing is sent */
+};
+
 /* A service that offers profiles: where it listens, as the far host sees it. */
 struct service {
     char *name;
-    char *host;           /* destination as the far host sees it; "localhost" by default */
-    unsigned port;        /* 1 to 65535 */
+    char *host;      /* destination as the far host sees it; "localhost" by default */
+    unsigned port;   /* 1 to 65535; 0 with a Unix socket */
+    char *unix_path; /* a Unix socket on the far side instead of host and port; NULL: none */
+    bool https;      /* scheme: https */
+    struct service_tls tls;
+    struct service_auth auth;
     char *path;           /* where pprof lives, begins with a slash, ends without, so "" for the root;
                              "/debug/pprof" by default */
     char *host_header;    /* NULL: the destination */

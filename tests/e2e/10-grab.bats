@@ -92,7 +92,7 @@ manifest_connections() {
     run_profgrab --host file-05 heap allocs
     assert_status 0
     open_bundle
-    assert_equal "$(manifest '["new connection" in " ".join(i.get("verdicts", [])) for i in items]')" "[True, True]"
+    assert_equal "$(manifest '["new connection" in " ".join(v["text"] for v in i.get("verdicts", [])) for i in items]')" "[True, True]"
 }
 
 @test "several services of a host side by side" {

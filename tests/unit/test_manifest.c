@@ -57,7 +57,8 @@ static void add_hosts(struct manifest *m)
 static void add_services(struct manifest *m)
 {
     static const struct manifest_offer offers[] = {{"heap", 12}, {"custom", -1}, {"none", 0}};
-    static const char *const verdicts[] = {"two processes answered", "the clock is 1 s ahead"};
+    static const struct manifest_verdict verdicts[] = {{"reconnected", "two processes answered"},
+                                                       {"clock-skew", "the clock is 1 s ahead"}};
     static const struct manifest_service services[] = {
         {.host = "file-03",
          .name = "gitaly",
@@ -79,7 +80,8 @@ static void add_items(struct manifest *m)
 {
     static const struct manifest_sample_type types[] = {{"samples", "count", 2999},
                                                         {"cpu", "nanoseconds", INT64_MAX}};
-    static const char *const verdicts[] = {"CPU was 3 % busy", "cut by the server | at 64 MiB"};
+    static const struct manifest_verdict verdicts[] = {{"cpu-share", "CPU was 3 % busy"},
+                                                       {"text-cut", "cut by the server | at 64 MiB"}};
     static const struct manifest_item items[] = {
         {.host = "file-03",
          .service = "gitaly",

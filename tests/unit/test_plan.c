@@ -67,7 +67,7 @@ static void planned_for(const struct service *service, const char *words, const 
     for (size_t i = 0; i < p.n; i++)
         buf_addf(&b, "%s > %s%s\n", p.items[i].target, p.items[i].file, p.items[i].name_by_type ? "*" : "");
     for (size_t i = 0; i < p.verdicts.n; i++)
-        buf_addf(&b, "! %s\n", p.verdicts.items[i]);
+        buf_addf(&b, "! %s\n", p.verdicts.items[i].text);
     assert_string_equal(buf_str(&b), wanted);
     buf_release(&b);
     plan_release(&p);

@@ -1,0 +1,47 @@
+/*
+ * Secrets: tokens and passwords, and where they come from.
+ *
+ * A secret itself stands in no inventory and no argument list, only where to find it. It is read when it is
+ * needed into a fixed array, and wiped by whoever read it; no error text holds any of it.
+ */
+#ifndef BASE_SECRET_H
+#define BASE_SECRET_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/proc.h"
+
+enum secret_source {
+    SECRET_NONE,
+    SECRET_ENV,     /* an environment variable */
+    SECRET_FILE,    /* a file that only its owner can read */
+    SECRET_COMMAND, /* what a command prints; run by /bin/sh */
+};
+
+struct secret_ref {
+    enum secret_source source;
+    char *where; /* the variable's name, the file's path or the command */
+};
+void secret_ref_release(struct secret_ref *ref);
+
+#define SECRET_MAX 4096
+struct secret {
+    char text[SECRET_MAX]; /* one line without its end, NUL-terminated */
+    size_t len;
+};
+
+/*
+ * Reads it: one line of visible ASCII characters and blanks. ERR_USAGE with what to do when the variable is
+ * not set, the file is missing or readable by others, the command fails, or what came is empty or no such
+ * line. `limits` are the command's; its max_output is not looked at.
+ */
+int secret_read(const struct secret_ref *ref, const struct proc_limits *limits, struct secret *ret,
+                struct err *err);
+void secret_wipe(struct secret *s);
+
+/* Keeps what the process holds out of core dumps and away from debuggers of the same user, from now on.
+ * Sanitizers need the latter, so their builds only limit core dumps. */
+void secret_protect_process(void);
+
+#endif
