@@ -29,7 +29,8 @@ int connect_start(const struct addrinfo *address, struct err *err)
     int fd = fd_socket(address->ai_family, err);
     if (fd < 0)
         return -1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    if (address->ai_family != AF_UNIX)
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     if (fd_set_nonblocking(fd, true, err) < 0) {
         fd_close(&fd);
         return -1;

@@ -10,7 +10,8 @@
  * of it. Returns a non-blocking descriptor with TCP_NODELAY, or -1. */
 int connect_tcp(const char *host, unsigned port, int64_t deadline, int cancel_fd, struct err *err);
 
-/* The same in two steps, for an owner that waits elsewhere: starts connecting to one resolved address. */
+/* The same in two steps, for an owner that waits elsewhere: starts connecting to one resolved address, which
+ * may also be that of a Unix socket. */
 struct addrinfo;
 int connect_resolve(const char *host, unsigned port, struct addrinfo **ret, struct err *err);
 int connect_start(const struct addrinfo *address, struct err *err);

@@ -170,7 +170,7 @@ const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i)
 static struct destination as_seen(const struct gateway *gw, const struct destination *to)
 {
     struct destination seen = *to;
-    if (gw->direct_address && strcmp(to->host, "localhost") == 0)
+    if (gw->direct_address && !to->unix_path && strcmp(to->host, "localhost") == 0)
         seen.host = gw->direct_address;
     return seen;
 }

@@ -54,7 +54,7 @@ struct gateway_options {
 struct destination {
     const char *host;
     unsigned port;
-    const char *unix_path; /* a Unix socket there instead; NULL: host and port */
+    const char *unix_path; /* a Unix socket there instead, of which host and port say nothing; NULL: those */
 };
 
 /* Opens the whole route, hop after hop. The route may go afterwards. */

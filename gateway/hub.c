@@ -63,11 +63,10 @@ void hub_add_listener(struct hub *h, struct gateway_listener *l)
 /* Gives a new link its stream and puts it among the others. */
 static void begin(struct hub *h, struct link *l)
 {
-    struct destination to = {.host = l->host, .port = l->port};
     struct err why = h->fate;
     struct stream *stream = NULL;
     if (h->fate.kind == ERR_NONE)
-        stream = h->session ? stream_channel(h->session, &to, &why) : stream_tcp(&to, &why);
+        stream = h->session ? stream_channel(h->session, &l->to, &why) : stream_socket(&l->to, &why);
     l->next = h->links;
     h->links = l;
     if (stream)
@@ -108,9 +107,8 @@ static void accept_all(struct hub *h)
     for (struct gateway_listener *listener = h->listeners; listener; listener = listener->next) {
         int fd;
         while ((fd = listener_accept(listener)) >= 0) {
-            struct destination to = {.host = listener->host, .port = listener->port};
             struct err why = ERR_INIT;
-            struct link *l = link_new(fd, &to, &why);
+            struct link *l = link_new(fd, &listener->to, &why);
             if (!l) {
                 listener_set_failure(listener, &why);
                 continue;

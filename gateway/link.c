@@ -1,11 +1,11 @@
 #include "gateway/link.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "gateway/destination.h"
 #include "gateway/listener.h"
 #include "base/banned.h"
 
@@ -23,13 +23,11 @@ struct link *link_new(int fd, const struct destination *to, struct err *err)
     }
     l->fd = fd;
     l->reply_fd = -1;
-    l->port = to->port;
-    snprintf(l->host, sizeof l->host, "%s", to->host);
     l->up.data = malloc(LINK_BUFFER);
     l->down.data = malloc(LINK_BUFFER);
     if (!l->up.data || !l->down.data)
         err_nomem(err);
-    else if (fd_set_nonblocking(fd, true, err) == 0)
+    else if (destination_copy(to, &l->to, err) == 0 && fd_set_nonblocking(fd, true, err) == 0)
         return l;
     link_free(l);
     return NULL;
@@ -39,6 +37,7 @@ void link_free(struct link *l)
 {
     if (l->stream)
         l->stream->type->discard(l->stream);
+    destination_release(&l->to);
     fd_close(&l->fd);
     fd_close(&l->reply_fd);
     free(l->up.data);
@@ -81,7 +80,9 @@ static bool advance_opening(struct link *l)
     struct err why = ERR_INIT;
     int rc = l->stream->type->open(l->stream, &why);
     if (rc == 0 && clock_now() > l->deadline) {
-        err_set(&why, ERR_TIMEOUT, "the far host did not connect to %s port %u in time", l->host, l->port);
+        char name[DESTINATION_NAME];
+        err_set(&why, ERR_TIMEOUT, "the far host did not connect to %s in time",
+                destination_name(&l->to, name));
         rc = -1;
     }
     if (rc < 0) {

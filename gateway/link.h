@@ -34,8 +34,7 @@ struct link_flow {
 struct link {
     struct link *next;
     int fd;
-    char host[256];
-    unsigned port;
+    struct destination to;             /* a copy of its own */
     int64_t deadline;                  /* of opening */
     int reply_fd;                      /* -1, or where to write a struct err once it is opened or refused */
     struct gateway_listener *listener; /* NULL, or who wants to know why it failed */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "gateway/destination.h"
 #include "base/banned.h"
 
 #define LISTENER_REST_MS 100
@@ -40,11 +41,9 @@ int listener_new(const char *path, const struct destination *to, struct gateway_
         return err_nomem(err);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
-    snprintf(l->host, sizeof l->host, "%s", to->host);
-    l->port = to->port;
     pthread_mutex_init(&l->mutex, NULL);
-    l->fd = fd_socket(AF_UNIX, err);
-    if (l->fd < 0)
+    l->fd = -1;
+    if (destination_copy(to, &l->to, err) < 0 || (l->fd = fd_socket(AF_UNIX, err)) < 0)
         goto fail;
     int rc = bind(l->fd, (struct sockaddr *)&address, sizeof address);
     /* Only from here on there is a socket of ours to be removed. */
@@ -68,6 +67,7 @@ void listener_free(struct gateway_listener *l)
     fd_close(&l->fd);
     if (l->path[0])
         unlink(l->path);
+    destination_release(&l->to);
     pthread_mutex_destroy(&l->mutex);
     free(l);
 }

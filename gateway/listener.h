@@ -13,8 +13,7 @@ struct gateway_listener {
     struct gateway_listener *next;
     int fd;
     char path[sizeof((struct sockaddr_un *)0)->sun_path];
-    char host[256];
-    unsigned port;
+    struct destination to; /* a copy of its own */
     int64_t rest_until;    /* accept failed: it is not waited for before that */
     pthread_mutex_t mutex; /* of failure, which the hub sets and others take */
     struct err failure;

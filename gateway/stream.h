@@ -1,6 +1,6 @@
 /*
- * The far end of a link: an SSH channel, or a TCP connection on a direct route. All calls are non-blocking
- * and made by the hub's thread only.
+ * The far end of a link: an SSH channel, or a socket of our own on a direct route. All calls are non-blocking
+ * and made by the hub's thread only. The destination that a stream is made for must outlive it.
  */
 #ifndef GATEWAY_STREAM_H
 #define GATEWAY_STREAM_H
@@ -38,11 +38,13 @@ struct stream {
 
 struct session;
 
-/* An SSH channel of type direct-tcpip (RFC 4254 section 7.2). Only one of a session's channels can be opening
- * at a time; the others wait their turn. */
+/* An SSH channel of type direct-tcpip (RFC 4254 section 7.2), or direct-streamlocal@openssh.com (OpenSSH's
+ * PROTOCOL file, section 2.4), which takes libssh2 1.11. Only one of a session's channels can be opening at a
+ * time; the others wait their turn. */
 struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err);
 
-/* A TCP connection; resolving the name is the one thing here that blocks. */
-struct stream *stream_tcp(const struct destination *to, struct err *err);
+/* A TCP connection, or one to a Unix socket of this workstation; resolving the name is the one thing here that
+ * blocks. */
+struct stream *stream_socket(const struct destination *to, struct err *err);
 
 #endif

@@ -1,17 +1,19 @@
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "gateway/destination.h"
 #include "gateway/session.h"
 #include "gateway/stream.h"
 #include "base/banned.h"
+
+/* The first libssh2 that has libssh2_channel_direct_streamlocal_ex. */
+#define UNIX_SOCKETS_SINCE 0x010b00
 
 struct channel_stream {
     struct stream stream;
     struct session *session;
     LIBSSH2_CHANNEL *channel;
-    char host[256];
-    unsigned port;
+    const struct destination *to;
     bool opening; /* libssh2 is in the middle of it and cannot be stopped */
     bool settled; /* opened or refused */
 };
@@ -21,25 +23,47 @@ static struct channel_stream *self(const struct stream *st)
     return (struct channel_stream *)(uintptr_t)st;
 }
 
+/* What to look at when the far host cannot connect. For a Unix socket sshd gives that answer also when it does
+ * not allow forwarding to one. */
+static const char *why_not(const struct destination *to)
+{
+    return to->unix_path
+               ? "nothing listens there, or that user may not open it; or sshd_config there forbids it: "
+                 "AllowStreamLocalForwarding, DisableForwarding, or the key's restrict option"
+               : "nothing listens there, or it listens on another address or port";
+}
+
 /* The two answers a server gives (RFC 4254 section 5.1), in words that say whose door is shut. libssh2 drops
  * the server's own text. */
 static int refused(const struct channel_stream *c, int rc, struct err *err)
 {
-    char *text = NULL;
+    char *text = NULL, name[DESTINATION_NAME];
+    destination_name(c->to, name);
     libssh2_session_last_error(c->session->ssh, &text, NULL, 0);
     if (rc != LIBSSH2_ERROR_CHANNEL_FAILURE || !text)
         return session_error(c->session, rc, "cannot open a channel", err);
     if (strstr(text, "administratively prohibited")) {
-        err_set(err, ERR_FAILED, "the SSH server does not allow forwarding to %s port %u", c->host, c->port);
+        err_set(err, ERR_FAILED, "the SSH server does not allow forwarding to %s", name);
         return err_hint(err,
                         "sshd_config there: AllowTcpForwarding, PermitOpen, DisableForwarding; or the key's "
                         "restrict and permitopen options");
     }
     if (strstr(text, "connect failed")) {
-        err_set(err, ERR_FAILED, "the far host cannot connect to %s port %u", c->host, c->port);
-        return err_hint(err, "nothing listens there, or it listens on another address or port");
+        err_set(err, ERR_FAILED, "the far host cannot connect to %s", name);
+        return err_hint(err, "%s", why_not(c->to));
     }
-    return err_set(err, ERR_FAILED, "cannot open a channel to %s port %u: %s", c->host, c->port, text);
+    return err_set(err, ERR_FAILED, "cannot open a channel to %s: %s", name, text);
+}
+
+/* The originator's address is required by the protocol and means nothing here. */
+static LIBSSH2_CHANNEL *go_on(const struct channel_stream *c)
+{
+    LIBSSH2_SESSION *ssh = c->session->ssh;
+#if LIBSSH2_VERSION_NUM >= UNIX_SOCKETS_SINCE
+    if (c->to->unix_path)
+        return libssh2_channel_direct_streamlocal_ex(ssh, c->to->unix_path, "127.0.0.1", 0);
+#endif
+    return libssh2_channel_direct_tcpip_ex(ssh, c->to->host, (int)c->to->port, "127.0.0.1", 0);
 }
 
 static int channel_open(struct stream *st, struct err *err)
@@ -49,8 +73,7 @@ static int channel_open(struct stream *st, struct err *err)
         return 0;
     c->session->opening = c;
     c->opening = true;
-    /* The originator's address is required by the protocol and means nothing here. */
-    c->channel = libssh2_channel_direct_tcpip_ex(c->session->ssh, c->host, (int)c->port, "127.0.0.1", 0);
+    c->channel = go_on(c);
     int rc = c->channel ? 0 : libssh2_session_last_errno(c->session->ssh);
     if (!c->channel && rc == LIBSSH2_ERROR_EAGAIN)
         return 0;
@@ -125,8 +148,22 @@ static const struct stream_type channel_type = {
     .poll = channel_poll,
 };
 
+/* It is what we were built with that counts: with an older one there is no call in the program. */
+static int check_supported(const struct destination *to, struct err *err)
+{
+    if (!to->unix_path || LIBSSH2_VERSION_NUM >= UNIX_SOCKETS_SINCE)
+        return 0;
+    err_set(err, ERR_FAILED, "libssh2 %s cannot open Unix sockets on the far side", LIBSSH2_VERSION);
+    return err_hint(err,
+                    "that takes libssh2 1.11; or let OpenSSH forward it, `ssh -N -L /LOCAL.sock:%s HOST`, and "
+                    "name a host with `connect: direct` and a service with `unix: /LOCAL.sock`",
+                    to->unix_path);
+}
+
 struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err)
 {
+    if (check_supported(to, err) < 0)
+        return NULL;
     struct channel_stream *c = calloc(1, sizeof *c);
     if (!c) {
         err_nomem(err);
@@ -134,7 +171,6 @@ struct stream *stream_channel(struct session *session, const struct destination 
     }
     c->stream.type = &channel_type;
     c->session = session;
-    c->port = to->port;
-    snprintf(c->host, sizeof c->host, "%s", to->host);
+    c->to = to;
     return &c->stream;
 }

@@ -1,0 +1,142 @@
+#include <errno.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "gateway/connect.h"
+#include "gateway/stream.h"
+#include "base/banned.h"
+
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0
+#endif
+
+struct socket_stream {
+    struct stream stream;
+    struct addrinfo *resolved;   /* NULL with a Unix socket */
+    const struct addrinfo *next; /* to be tried when the one under way fails */
+    const char *unix_path;       /* the destination's; NULL: TCP */
+    struct sockaddr_un unix_address;
+    struct addrinfo unix_info; /* the one there is to try, in the form of the others */
+    int fd;
+};
+
+static struct socket_stream *self(const struct stream *st)
+{
+    return (struct socket_stream *)(uintptr_t)st;
+}
+
+static int socket_open(struct stream *st, struct err *err)
+{
+    struct socket_stream *s = self(st);
+    for (;;) {
+        if (s->fd >= 0) {
+            int rc = connect_check(s->fd, err);
+            if (rc >= 0)
+                return rc;
+            fd_close(&s->fd);
+        }
+        if (!s->next)
+            return s->unix_path ? err_wrap(err, "%s", s->unix_path) : -1;
+        s->fd = connect_start(s->next, err);
+        s->next = s->next->ai_next;
+    }
+}
+
+static ssize_t result(ssize_t n)
+{
+    if (n >= 0)
+        return n;
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? STREAM_AGAIN : STREAM_BROKEN;
+}
+
+static ssize_t socket_read(struct stream *st, void *p, size_t n)
+{
+    ssize_t got = recv(self(st)->fd, p, n, 0);
+    return got == 0 ? STREAM_EOF : result(got);
+}
+
+static ssize_t socket_write(struct stream *st, const void *p, size_t n)
+{
+    return result(send(self(st)->fd, p, n, MSG_NOSIGNAL));
+}
+
+static int socket_finish(struct stream *st)
+{
+    shutdown(self(st)->fd, SHUT_WR);
+    return 1;
+}
+
+static int socket_close(struct stream *st)
+{
+    struct socket_stream *s = self(st);
+    fd_close(&s->fd);
+    if (s->resolved)
+        freeaddrinfo(s->resolved);
+    free(s);
+    return 1;
+}
+
+static void socket_discard(struct stream *st)
+{
+    socket_close(st);
+}
+
+static void socket_poll(const struct stream *st, bool want_read, bool want_write, struct pollfd *ret)
+{
+    /* A connection that ended is told of whether it is asked for or not. */
+    ret->fd = want_read || want_write ? self(st)->fd : -1;
+    ret->events = (short)((want_read ? POLLIN : 0) | (want_write ? POLLOUT : 0));
+}
+
+static const struct stream_type socket_type = {
+    .open = socket_open,
+    .read = socket_read,
+    .write = socket_write,
+    .finish = socket_finish,
+    .close = socket_close,
+    .discard = socket_discard,
+    .poll = socket_poll,
+};
+
+static int prepare_tcp(struct socket_stream *s, const struct destination *to, struct err *err)
+{
+    if (connect_resolve(to->host, to->port, &s->resolved, err) < 0)
+        return -1;
+    s->next = s->resolved;
+    return 0;
+}
+
+static int prepare_unix(struct socket_stream *s, const char *path, struct err *err)
+{
+    size_t n = strlen(path);
+    if (n >= sizeof s->unix_address.sun_path)
+        return err_set(err, ERR_FAILED, "%s: the path of a Unix socket has at most %zu bytes, this has %zu",
+                       path, sizeof s->unix_address.sun_path - 1, n);
+    memcpy(s->unix_address.sun_path, path, n + 1);
+    s->unix_address.sun_family = AF_UNIX;
+    s->unix_info = (struct addrinfo){.ai_family = AF_UNIX,
+                                     .ai_addr = (struct sockaddr *)&s->unix_address,
+                                     .ai_addrlen = sizeof s->unix_address};
+    s->unix_path = path;
+    s->next = &s->unix_info;
+    return 0;
+}
+
+struct stream *stream_socket(const struct destination *to, struct err *err)
+{
+    struct socket_stream *s = calloc(1, sizeof *s);
+    if (!s) {
+        err_nomem(err);
+        return NULL;
+    }
+    s->stream.type = &socket_type;
+    s->fd = -1;
+    if ((to->unix_path ? prepare_unix(s, to->unix_path, err) : prepare_tcp(s, to, err)) == 0)
+        return &s->stream;
+    free(s);
+    return NULL;
+}
