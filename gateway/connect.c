@@ -77,6 +77,17 @@ static int connect_one(const struct addrinfo *address, int64_t deadline, int can
     return -1;
 }
 
+char *connect_peer(int fd, char dst[CONNECT_PEER])
+{
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof peer;
+    dst[0] = '\0';
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0 && peer.ss_family != AF_UNIX &&
+        getnameinfo((struct sockaddr *)&peer, size, dst, CONNECT_PEER, NULL, 0, NI_NUMERICHOST) != 0)
+        dst[0] = '\0';
+    return dst;
+}
+
 int connect_tcp(const char *host, unsigned port, int64_t deadline, int cancel_fd, struct err *err)
 {
     struct addrinfo *all = NULL;

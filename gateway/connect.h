@@ -10,6 +10,10 @@
  * of it. Returns a non-blocking descriptor with TCP_NODELAY, or -1. */
 int connect_tcp(const char *host, unsigned port, int64_t deadline, int cancel_fd, struct err *err);
 
+#define CONNECT_PEER 64
+/* The numeric address at the other end of a TCP connection, "" if fd is none. Returns dst. */
+char *connect_peer(int fd, char dst[CONNECT_PEER]);
+
 /* The same in two steps, for an owner that waits elsewhere: starts connecting to one resolved address, which
  * may also be that of a Unix socket. */
 struct addrinfo;

@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gateway/auth.h"
-#include "gateway/connect.h"
+#include "gateway/hop.h"
 #include "gateway/hub.h"
 #include "gateway/session.h"
 #include "base/banned.h"
@@ -40,66 +39,14 @@ static struct hub *last_hub(const struct gateway *gw)
     return gw->hubs[gw->n_hubs - 1];
 }
 
-static int dial(struct hub *hub, const struct destination *to, const struct gateway_options *options,
-                int *ret_fd, struct err *err)
+static int add_hop(struct gateway *gw, const struct ssh_config *config, struct err *err)
 {
-    int pair[2] = {-1, -1}, answer[2] = {-1, -1}, rc = -1;
-    struct err why = ERR_INIT;
-    struct link *l = NULL;
-    if (fd_socketpair(pair, err) < 0 || fd_pipe(answer, err) < 0)
-        goto out;
-    l = link_new(pair[1], to, err);
-    pair[1] = -1;
-    if (!l)
-        goto out;
-    l->reply_fd = answer[1];
-    answer[1] = -1;
-    hub_add_link(hub, l);
-    /* The hub has a deadline of its own for this and always answers; ours is behind it. */
-    if (fd_wait(answer[0], POLLIN, clock_deadline(options->step_timeout_ms + 2000), options->cancel_fd, err) <
-        0)
-        goto out;
-    if (read(answer[0], &why, sizeof why) != (ssize_t)sizeof why)
-        err_set(&why, ERR_FAILED, "the gateway was closed");
-    if (why.kind != ERR_NONE) {
-        if (err)
-            *err = why;
-        goto out;
-    }
-    *ret_fd = pair[0];
-    pair[0] = -1;
-    rc = 0;
-out:
-    for (int i = 0; i < 2; i++) {
-        fd_close(&pair[i]);
-        fd_close(&answer[i]);
-    }
-    return rc;
-}
-
-/* A connected descriptor to the SSH server of hop number i. */
-static int reach(struct gateway *gw, const struct ssh_config *hop, struct err *err)
-{
-    int64_t timeout =
-        hop->connect_timeout_s ? hop->connect_timeout_s * INT64_C(1000) : gw->options.step_timeout_ms;
-    if (gw->n_hubs == 0)
-        return connect_tcp(hop->hostname, hop->port, clock_deadline(timeout), gw->options.cancel_fd, err);
-    struct destination to = {.host = hop->hostname, .port = hop->port};
-    int fd = -1;
-    return dial(last_hub(gw), &to, &gw->options, &fd, err) < 0 ? -1 : fd;
-}
-
-static int add_hop(struct gateway *gw, const struct ssh_config *hop, struct err *err)
-{
+    struct hop_request request = {.config = config, .number = gw->n_hops, .options = &gw->options};
     struct session *session = NULL;
-    int fd = reach(gw, hop, err);
-    if (fd < 0)
+    if (gw->n_hubs > 0)
+        request.before = last_hub(gw);
+    if (hop_open(&request, &session, err) < 0)
         return -1;
-    if (session_open(fd, hop, &gw->options, &session, err) < 0 || auth_run(session, hop, err) < 0) {
-        session_close(session);
-        /* A host key's message names the host itself. */
-        return err && err->kind == ERR_HOST_KEY ? -1 : err_wrap(err, "%s port %u", hop->hostname, hop->port);
-    }
     gw->hops[gw->n_hops++] = session->hop;
     if (hub_start(session, &gw->options, &gw->hubs[gw->n_hubs], err) < 0)
         return -1;
@@ -188,7 +135,7 @@ int gateway_attach(struct gateway *gw, int fd, const struct destination *to, str
 int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, struct err *err)
 {
     struct destination seen = as_seen(gw, to);
-    return dial(last_hub(gw), &seen, &gw->options, ret_fd, err);
+    return hub_dial(last_hub(gw), &seen, ret_fd, err);
 }
 
 /* A new string: the next name in the directory of the listeners, which is made for the first. */

@@ -32,18 +32,26 @@ enum gateway_step_kind {
 };
 struct gateway_step {
     enum gateway_step_kind kind;
-    size_t hop;       /* number of the hop, the first is 0 */
-    char detail[512]; /* what was found: "127.0.0.1 port 22", "SHA256:… ssh-ed25519"; printable, may be empty
-                       */
+    size_t hop; /* number of the hop, the first is 0 */
+    /*
+     * What was found; printable, may be empty when the step failed:
+     *   "ADDRESS port N", and behind it "(IP)" where that tells more;
+     *   "SSH-2.0-OpenSSH_9.2p1 …, KEY EXCHANGE, CIPHER";
+     *   "TYPE SHA256:…, known in FILE line N", of a key that was refused only type and fingerprint;
+     *   how the user was let in, as gateway_hop.authentication.
+     */
+    char detail[512];
     int64_t duration_ms;
-    const struct err *failure; /* NULL: it went well */
+    const struct err *failure; /* NULL: it went well. Else what gateway_open will return, without its context:
+                                  there are no further steps. */
 };
 
 struct gateway_options {
     int cancel_fd;           /* readable: stop; -1 for none. Must stay open as long as the gateway. */
     int64_t step_timeout_ms; /* for each of: TCP connect, SSH handshake, authentication, opening a channel */
     int64_t keepalive_ms;    /* between keepalives; a session from which nothing came for three is dead */
-    /* Told of each step, from the thread that called gateway_open; NULL: nobody. */
+    /* Told of each step of each hop, from the thread that called gateway_open; NULL: nobody. Known hosts that
+     * cannot be read fail the host key's step before there is a handshake. A direct route has no steps. */
     void (*step)(void *ctx, const struct gateway_step *step);
     void *step_ctx;
 };

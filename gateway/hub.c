@@ -60,6 +60,42 @@ void hub_add_listener(struct hub *h, struct gateway_listener *l)
     wake(h);
 }
 
+int hub_dial(struct hub *h, const struct destination *to, int *ret_fd, struct err *err)
+{
+    int pair[2] = {-1, -1}, answer[2] = {-1, -1}, rc = -1;
+    struct err why = ERR_INIT;
+    struct link *l = NULL;
+    if (fd_socketpair(pair, err) < 0 || fd_pipe(answer, err) < 0)
+        goto out;
+    l = link_new(pair[1], to, err);
+    pair[1] = -1;
+    if (!l)
+        goto out;
+    l->reply_fd = answer[1];
+    answer[1] = -1;
+    hub_add_link(h, l);
+    /* The thread has a deadline of its own for this and always answers; ours is behind it. */
+    if (fd_wait(answer[0], POLLIN, clock_deadline(h->options.step_timeout_ms + 2000), h->options.cancel_fd,
+                err) < 0)
+        goto out;
+    if (read(answer[0], &why, sizeof why) != (ssize_t)sizeof why)
+        err_set(&why, ERR_FAILED, "the gateway was closed");
+    if (why.kind != ERR_NONE) {
+        if (err)
+            *err = why;
+        goto out;
+    }
+    *ret_fd = pair[0];
+    pair[0] = -1;
+    rc = 0;
+out:
+    for (int i = 0; i < 2; i++) {
+        fd_close(&pair[i]);
+        fd_close(&answer[i]);
+    }
+    return rc;
+}
+
 /* Gives a new link its stream and puts it among the others. */
 static void begin(struct hub *h, struct link *l)
 {

@@ -23,4 +23,8 @@ void hub_stop(struct hub *h);
 void hub_add_link(struct hub *h, struct link *l);
 void hub_add_listener(struct hub *h, struct gateway_listener *l);
 
+/* Opens a connection and returns our end of it once it stands, as gateway_dial does. From any thread but the
+ * hub's. */
+int hub_dial(struct hub *h, const struct destination *to, int *ret_fd, struct err *err);
+
 #endif

@@ -155,25 +155,31 @@ static int refuse_changed(const struct known_key *known, const char *offered, co
                     known->line, known->file);
 }
 
+const struct known_key *known_hosts_match(const struct known_hosts *k, const struct ssh_blob *key)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (k->items[i].marker == KNOWN_PLAIN && ssh_blob_equal(&k->items[i].blob, key))
+            return &k->items[i];
+    return NULL;
+}
+
 int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *where,
                       const struct strlist *files, struct err *err)
 {
     char type[64], fingerprint[SSH_FINGERPRINT], offered[160];
     ssh_blob_type(key, type, sizeof type);
     snprintf(offered, sizeof offered, "%s %s", type, ssh_blob_fingerprint(key, fingerprint));
-    const struct known_key *match = NULL, *changed = NULL;
+    const struct known_key *changed = NULL;
     for (size_t i = 0; i < k->n; i++) {
         const struct known_key *known = &k->items[i];
         bool equal = ssh_blob_equal(&known->blob, key);
         if (equal && known->marker == KNOWN_REVOKED)
             return err_set(err, ERR_HOST_KEY, "%s: host key %s is revoked by %s:%u", where, offered,
                            known->file, known->line);
-        if (equal && known->marker == KNOWN_PLAIN)
-            match = known;
         if (!equal && known->marker == KNOWN_PLAIN && strcmp(known->type, type) == 0)
             changed = known;
     }
-    if (match)
+    if (known_hosts_match(k, key))
         return 0;
     return changed ? refuse_changed(changed, offered, where, err)
                    : refuse_unknown(k, offered, where, files, err);

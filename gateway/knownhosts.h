@@ -45,6 +45,9 @@ int known_hosts_parse(struct known_hosts *k, const char *file, const char *text,
 int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *where,
                       const struct strlist *files, struct err *err);
 
+/* The line that vouches for the key, NULL if none does; one that revokes it is not looked at. */
+const struct known_key *known_hosts_match(const struct known_hosts *k, const struct ssh_blob *key);
+
 /* Writes the host key algorithms to offer: the known types first, then the others. Returns dst. */
 char *known_hosts_preference(const struct known_hosts *k, char *dst, size_t cap);
 

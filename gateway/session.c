@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gateway/knownhosts.h"
+#include "gateway/connect.h"
 #include "base/banned.h"
 
 static ssize_t on_receive(libssh2_socket_t fd, void *p, size_t n, int flags, void **abstract)
@@ -113,8 +113,30 @@ static int handshake_error(struct session *s, int rc, struct err *err)
     return session_error(s, rc, "SSH handshake", err);
 }
 
-static int handshake(struct session *s, struct err *err)
+/* Asks for the known types first. Only those this libssh2 knows are listed: 1.10 drops the others by copying
+ * within the list with memcpy, which may garble it. */
+static int prefer_host_keys(struct session *s, const struct known_hosts *known, struct err *err)
 {
+    const char **supported = NULL;
+    char list[256], kept[256] = "";
+    size_t len = 0;
+    int n = libssh2_session_supported_algs(s->ssh, LIBSSH2_METHOD_HOSTKEY, &supported);
+    char *rest = known_hosts_preference(known, list, sizeof list);
+    for (char *name; (name = strsep(&rest, ","));)
+        for (int i = 0; i < n; i++)
+            if (strcmp(name, supported[i]) == 0 && len < sizeof kept)
+                len += (size_t)snprintf(kept + len, sizeof kept - len, "%s%s", len ? "," : "", name);
+    if (n > 0)
+        libssh2_free(s->ssh, (void *)(uintptr_t)supported);
+    if (libssh2_session_method_pref(s->ssh, LIBSSH2_METHOD_HOSTKEY, kept) != 0)
+        return err_set(err, ERR_FAILED, "libssh2 knows none of the host key types %s", kept);
+    return 0;
+}
+
+int session_handshake(struct session *s, const struct known_hosts *known, struct err *err)
+{
+    if (prefer_host_keys(s, known, err) < 0)
+        return -1;
     int64_t deadline = session_deadline(s);
     for (;;) {
         int rc = libssh2_session_handshake(s->ssh, s->wire.fd);
@@ -137,64 +159,28 @@ static int handshake(struct session *s, struct err *err)
     return 0;
 }
 
-static int check_host_key(struct session *s, const struct known_hosts *known, const struct strlist *files,
-                          struct err *err)
+int session_check_host_key(struct session *s, const struct known_hosts *known, const struct strlist *files,
+                           const struct known_key **ret, struct err *err)
 {
     size_t n = 0;
     int type = 0;
     char where[320];
     const char *p = libssh2_session_hostkey(s->ssh, &n, &type);
     struct ssh_blob key = {0};
+    snprintf(where, sizeof where, "%s port %u", s->hop.address, s->hop.port);
     if (!p || ssh_blob_copy(&key, p, n, err) < 0)
-        return err_set(err, ERR_HOST_KEY, "the server showed no host key");
+        return err_set(err, ERR_HOST_KEY, "%s: the server showed no host key", where);
     ssh_blob_type(&key, s->hop.host_key_type, sizeof s->hop.host_key_type);
     ssh_blob_fingerprint(&key, s->hop.host_key);
-    snprintf(where, sizeof where, "%s port %u", s->hop.address, s->hop.port);
     int rc = known_hosts_check(known, &key, where, files, err);
+    if (rc == 0)
+        *ret = known_hosts_match(known, &key);
     ssh_blob_release(&key);
     return rc;
 }
 
-/* Of a list of algorithms, those this libssh2 knows: 1.10 drops the others by copying within the list with
- * memcpy, which may garble it. */
-static int prefer_host_keys(struct session *s, char *list, struct err *err)
-{
-    const char **supported = NULL;
-    char kept[256] = "";
-    size_t len = 0;
-    int n = libssh2_session_supported_algs(s->ssh, LIBSSH2_METHOD_HOSTKEY, &supported);
-    char *rest = list;
-    for (char *name; (name = strsep(&rest, ","));)
-        for (int i = 0; i < n; i++)
-            if (strcmp(name, supported[i]) == 0 && len < sizeof kept)
-                len += (size_t)snprintf(kept + len, sizeof kept - len, "%s%s", len ? "," : "", name);
-    if (n > 0)
-        libssh2_free(s->ssh, (void *)(uintptr_t)supported);
-    if (libssh2_session_method_pref(s->ssh, LIBSSH2_METHOD_HOSTKEY, kept) != 0)
-        return err_set(err, ERR_FAILED, "libssh2 knows none of the host key types %s", kept);
-    return 0;
-}
-
-static int set_up(struct session *s, const struct ssh_config *c, struct err *err)
-{
-    struct proc_limits limits = session_limits(&s->options);
-    struct known_hosts known = {0};
-    bool alias = c->host_key_alias != NULL;
-    if (known_hosts_find(&c->known_hosts, alias ? c->host_key_alias : c->hostname, alias ? 0 : c->port,
-                         &limits, &known, err) < 0)
-        return -1;
-    int rc = -1;
-    char preference[256];
-    known_hosts_preference(&known, preference, sizeof preference);
-    if (prefer_host_keys(s, preference, err) == 0 && handshake(s, err) == 0 &&
-        check_host_key(s, &known, &c->known_hosts, err) == 0)
-        rc = 0;
-    known_hosts_release(&known);
-    return rc;
-}
-
-int session_open(int fd, const struct ssh_config *config, const struct gateway_options *options,
-                 struct session **ret, struct err *err)
+int session_new(int fd, const struct ssh_config *config, const struct gateway_options *options,
+                struct session **ret, struct err *err)
 {
     struct session *s = calloc(1, sizeof *s);
     if (!s) {
@@ -205,6 +191,7 @@ int session_open(int fd, const struct ssh_config *config, const struct gateway_o
     s->hop.port = config->port;
     text_printable(s->hop.address, sizeof s->hop.address, config->hostname, strlen(config->hostname));
     text_printable(s->hop.user, sizeof s->hop.user, config->user, strlen(config->user));
+    connect_peer(fd, s->hop.peer);
     if (wire_init(&s->wire, fd, err) < 0)
         goto fail;
     s->ssh = libssh2_session_init_ex(NULL, NULL, NULL, s);
@@ -216,8 +203,6 @@ int session_open(int fd, const struct ssh_config *config, const struct gateway_o
     set_callback(s->ssh, LIBSSH2_CALLBACK_RECV, (void (*)(void))on_receive);
     set_callback(s->ssh, LIBSSH2_CALLBACK_SEND, (void (*)(void))on_send);
     set_callback(s->ssh, LIBSSH2_CALLBACK_DISCONNECT, (void (*)(void))on_disconnect);
-    if (set_up(s, config, err) < 0)
-        goto fail;
     *ret = s;
     return 0;
 fail:

@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "gateway/gateway.h"
+#include "gateway/knownhosts.h"
 #include "gateway/wire.h"
 #include "inventory/inventory.h"
 
@@ -23,9 +24,19 @@ struct session {
     char disconnect[256]; /* what the server said when it ended the session; printable */
 };
 
-/* Takes fd over, also on failure. The messages begin with what failed, not with the host. */
-int session_open(int fd, const struct ssh_config *config, const struct gateway_options *options,
-                 struct session **ret, struct err *err);
+/* Takes fd over, also on failure. Nothing is sent yet. */
+int session_new(int fd, const struct ssh_config *config, const struct gateway_options *options,
+                struct session **ret, struct err *err);
+
+/* The exchange of versions and keys; a host key of the known types is asked for first. The messages begin
+ * with what failed, not with the host. s->hop.banner then says who answered. */
+int session_handshake(struct session *s, const struct known_hosts *known, struct err *err);
+
+/* Whether the host may be trusted with the key it has shown, see known_hosts_check; *ret is the line of
+ * `known` that says so. s->hop has the key, whatever comes of it. */
+int session_check_host_key(struct session *s, const struct known_hosts *known, const struct strlist *files,
+                           const struct known_key **ret, struct err *err);
+
 /* Says goodbye without waiting for an answer. NULL is fine. */
 void session_close(struct session *s);
 

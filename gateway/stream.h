@@ -43,8 +43,8 @@ struct session;
  * time; the others wait their turn. */
 struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err);
 
-/* A TCP connection, or one to a Unix socket of this workstation; resolving the name is the one thing here that
- * blocks. */
+/* A TCP connection, or one to a Unix socket of this workstation; resolving the name is the one thing here
+ * that blocks. */
 struct stream *stream_socket(const struct destination *to, struct err *err);
 
 #endif

@@ -23,8 +23,8 @@ static struct channel_stream *self(const struct stream *st)
     return (struct channel_stream *)(uintptr_t)st;
 }
 
-/* What to look at when the far host cannot connect. For a Unix socket sshd gives that answer also when it does
- * not allow forwarding to one. */
+/* What to look at when the far host cannot connect. For a Unix socket sshd gives that answer also when it
+ * does not allow forwarding to one. */
 static const char *why_not(const struct destination *to)
 {
     return to->unix_path
@@ -154,10 +154,11 @@ static int check_supported(const struct destination *to, struct err *err)
     if (!to->unix_path || LIBSSH2_VERSION_NUM >= UNIX_SOCKETS_SINCE)
         return 0;
     err_set(err, ERR_FAILED, "libssh2 %s cannot open Unix sockets on the far side", LIBSSH2_VERSION);
-    return err_hint(err,
-                    "that takes libssh2 1.11; or let OpenSSH forward it, `ssh -N -L /LOCAL.sock:%s HOST`, and "
-                    "name a host with `connect: direct` and a service with `unix: /LOCAL.sock`",
-                    to->unix_path);
+    return err_hint(
+        err,
+        "that takes libssh2 1.11; or let OpenSSH forward it, `ssh -N -L /LOCAL.sock:%s HOST`, and "
+        "name a host with `connect: direct` and a service with `unix: /LOCAL.sock`",
+        to->unix_path);
 }
 
 struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err)

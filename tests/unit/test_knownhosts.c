@@ -378,6 +378,23 @@ static void an_unknown_key_is_refused(void **state)
     free(msg);
 }
 
+static void the_line_that_vouches(void **state)
+{
+    (void)state;
+    char *text = text_of("# Host a found: line 3 CA\n@cert-authority a %s\n# Host a found: line 4\na %s\n"
+                         "# Host a found: line 5 REVOKED\n@revoked a %s\n# Host a found: line 6\na %s\n",
+                         keys[ED].line, keys[RSA].line, keys[P256].line, keys[ED].line);
+    struct known_hosts k = parsed(text);
+    const struct known_key *match = known_hosts_match(&k, &keys[ED].blob);
+    assert_non_null(match);
+    assert_string_equal(match->file, "/etc/known");
+    assert_int_equal(match->line, 6);
+    assert_null(known_hosts_match(&k, &keys[ED_OTHER].blob));
+    assert_null(known_hosts_match(&k, &keys[P256].blob));
+    known_hosts_release(&k);
+    free(text);
+}
+
 static void an_authority_is_no_key(void **state)
 {
     (void)state;
@@ -468,6 +485,7 @@ int main(void)
         cmocka_unit_test(what_was_printed_is_read),
         cmocka_unit_test(cut_and_flipped),
         cmocka_unit_test(a_known_key_is_trusted),
+        cmocka_unit_test(the_line_that_vouches),
         cmocka_unit_test(an_unknown_key_is_refused),
         cmocka_unit_test(an_authority_is_no_key),
         cmocka_unit_test(a_changed_key_is_refused),

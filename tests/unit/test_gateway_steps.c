@@ -1,0 +1,251 @@
+/* The steps of opening a route, as far as they go without an SSH server: which are told, in which order, and
+ * that the last one carries the error. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "gateway/connect.h"
+#include "gateway/gateway.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+#define LONG_MS 30000
+
+/* ---- who is told --------------------------------------------------------------------------------------- */
+
+struct told {
+    struct gateway_step steps[8];
+    struct err failures[8];
+    size_t n;
+    pthread_t thread;
+};
+
+static void on_step(void *ctx, const struct gateway_step *step)
+{
+    struct told *t = ctx;
+    assert_in_range(t->n, 0, 7);
+    assert_true(pthread_equal(pthread_self(), t->thread));
+    assert_in_range(step->duration_ms, 0, LONG_MS);
+    t->steps[t->n] = *step;
+    if (step->failure)
+        t->failures[t->n] = *step->failure;
+    t->n++;
+}
+
+static void is_step(const struct told *t, size_t i, enum gateway_step_kind kind, const char *detail)
+{
+    assert_in_range(i, 0, t->n - 1);
+    assert_int_equal(t->steps[i].kind, kind);
+    assert_int_equal(t->steps[i].hop, 0);
+    assert_string_equal(t->steps[i].detail, detail);
+    assert_int_equal(t->steps[i].failure != NULL, i + 1 == t->n);
+}
+
+/* ---- where it leads ------------------------------------------------------------------------------------ */
+
+/* A socket on 127.0.0.1 that listens, or only holds the port. */
+static int bound(bool listens, unsigned *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = fd_socket(AF_INET, NULL);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    if (listens)
+        assert_int_equal(listen(fd, 8), 0);
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+/* Says something that is not SSH to the first that connects, and hangs up. */
+static void *greet(void *ctx)
+{
+    int fd = fd_accept(*(int *)ctx);
+    if (fd >= 0)
+        fd_write_all(fd, "220 mail\x1b[31m\r\n", 15, NULL);
+    fd_close(&fd);
+    return NULL;
+}
+
+/* Opens a route of one hop, which must fail. */
+static void fails(const char *host, unsigned port, char *known_hosts, int cancel_fd, struct told *t,
+                  struct err *err)
+{
+    char user[] = "nobody", *name = strdup(host);
+    struct ssh_config hop = {.hostname = name, .user = user, .port = port};
+    struct route route = {.hops = &hop, .n_hops = 1};
+    struct gateway_options options = {.cancel_fd = cancel_fd,
+                                      .step_timeout_ms = LONG_MS,
+                                      .keepalive_ms = 10000,
+                                      .step = on_step,
+                                      .step_ctx = t};
+    struct gateway *gw = NULL;
+    if (known_hosts)
+        ok(strlist_add(&hop.known_hosts, known_hosts, NULL), NULL);
+    *t = (struct told){.thread = pthread_self()};
+    assert_int_equal(gateway_open(&route, &options, &gw, err), -1);
+    assert_null(gw);
+    strlist_release(&hop.known_hosts);
+    free(name);
+}
+
+/* ---- tests --------------------------------------------------------------------------------------------- */
+
+static void a_direct_route_has_none(void **state)
+{
+    (void)state;
+    struct told t = {.thread = pthread_self()};
+    struct gateway_options options = {
+        .cancel_fd = -1, .step_timeout_ms = LONG_MS, .keepalive_ms = 10000, .step = on_step, .step_ctx = &t};
+    char address[] = "127.0.0.1";
+    struct gateway *gw = NULL;
+    struct err err = ERR_INIT;
+    ok(gateway_open(&(struct route){.direct = true, .address = address}, &options, &gw, &err), &err);
+    assert_int_equal(t.n, 0);
+    gateway_close(gw);
+}
+
+static void no_connection(void **state)
+{
+    (void)state;
+    unsigned port = 0;
+    int fd = bound(false, &port);
+    struct told t;
+    struct err err = ERR_INIT;
+    char *where = text_of("127.0.0.1 port %u", port);
+    char *msg = text_of("%s: cannot connect: Connection refused", where);
+    fails("127.0.0.1", port, NULL, -1, &t, &err);
+    assert_int_equal(t.n, 1);
+    is_step(&t, 0, GATEWAY_CONNECT, where);
+    refused(-1, &t.failures[0], ERR_FAILED, msg);
+    refused(-1, &err, ERR_FAILED, msg);
+    fd_close(&fd);
+    free(where);
+    free(msg);
+}
+
+static void no_ssh(void **state)
+{
+    (void)state;
+    unsigned port = 0;
+    int fd = bound(true, &port);
+    pthread_t thread;
+    struct told t;
+    struct err err = ERR_INIT;
+    ok(thread_start(&thread, greet, &fd, &err), &err);
+    fails("localhost", port, NULL, -1, &t, &err);
+    pthread_join(thread, NULL);
+    assert_int_equal(t.n, 2);
+    char *detail = text_of("localhost port %u (127.0.0.1)", port);
+    is_step(&t, 0, GATEWAY_CONNECT, detail);
+    is_step(&t, 1, GATEWAY_HANDSHAKE, "");
+    refused(-1, &t.failures[1], ERR_FAILED, "this is no SSH server: it says \"220 mail?[31m\"");
+    contains(t.failures[1].hint, "is the port right?");
+    char *msg = text_of("localhost port %u: %s", port, t.failures[1].msg);
+    refused(-1, &err, ERR_FAILED, msg);
+    assert_string_equal(err.hint, t.failures[1].hint);
+    fd_close(&fd);
+    free(detail);
+    free(msg);
+}
+
+/* The look-up comes before the handshake, and is a matter of the host key. */
+static void known_hosts_that_cannot_be_read(void **state)
+{
+    unsigned port = 0;
+    int fd = bound(true, &port);
+    struct told t;
+    struct err err = ERR_INIT;
+    /* PATH without OpenSSH. */
+    char *path = scratch_file(*state, "known_hosts", "x", 1), *before = strdup(getenv("PATH"));
+    setenv("PATH", *state, 1);
+    fails("127.0.0.1", port, path, -1, &t, &err);
+    setenv("PATH", before, 1);
+    assert_int_equal(t.n, 2);
+    char *where = text_of("127.0.0.1 port %u", port);
+    is_step(&t, 0, GATEWAY_CONNECT, where);
+    is_step(&t, 1, GATEWAY_HOST_KEY, "");
+    refused(-1, &t.failures[1], ERR_NOT_FOUND, "cannot start ssh-keygen: No such file or directory");
+    char *msg = text_of("%s: %s", where, t.failures[1].msg);
+    refused(-1, &err, ERR_NOT_FOUND, msg);
+    fd_close(&fd);
+    free(path);
+    free(before);
+    free(where);
+    free(msg);
+}
+
+static void an_interruption(void **state)
+{
+    (void)state;
+    unsigned port = 0;
+    int fd = bound(true, &port), cancel[2];
+    struct told t;
+    struct err err = ERR_INIT;
+    ok(fd_pipe(cancel, &err), &err);
+    ok(fd_write_all(cancel[1], "", 1, &err), &err);
+    fails("127.0.0.1", port, NULL, cancel[0], &t, &err);
+    assert_int_equal(t.n, 1);
+    assert_int_equal(t.steps[0].kind, GATEWAY_CONNECT);
+    assert_int_equal(t.failures[0].kind, ERR_CANCELLED);
+    assert_int_equal(err.kind, ERR_CANCELLED);
+    fd_close(&cancel[0]);
+    fd_close(&cancel[1]);
+    fd_close(&fd);
+}
+
+static void peers(void **state)
+{
+    (void)state;
+    unsigned port = 0;
+    char peer[CONNECT_PEER];
+    int listener = bound(true, &port), pair[2];
+    struct err err = ERR_INIT;
+    int fd = connect_tcp("localhost", port, clock_deadline(LONG_MS), -1, &err);
+    ok(fd, &err);
+    assert_string_equal(connect_peer(fd, peer), "127.0.0.1");
+    /* What leads through another hop has none. */
+    ok(fd_socketpair(pair, &err), &err);
+    assert_string_equal(connect_peer(pair[0], peer), "");
+    assert_string_equal(connect_peer(listener, peer), "");
+    fd_close(&fd);
+    fd_close(&pair[0]);
+    fd_close(&pair[1]);
+    fd_close(&listener);
+}
+
+static int global_setup(void **state)
+{
+    (void)state;
+    return gateway_global_init(NULL);
+}
+
+static int global_teardown(void **state)
+{
+    (void)state;
+    gateway_global_cleanup();
+    return 0;
+}
+
+int main(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_direct_route_has_none),
+        cmocka_unit_test(no_connection),
+        cmocka_unit_test(no_ssh),
+        SCRATCH(known_hosts_that_cannot_be_read),
+        cmocka_unit_test(an_interruption),
+        cmocka_unit_test(peers),
+    };
+    return cmocka_run_group_tests(tests, global_setup, global_teardown);
+}

@@ -1,0 +1,227 @@
+/* Unix sockets as destinations: reached directly, missing, with paths of every length; and what over SSH
+ * needs a newer libssh2. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "gateway/destination.h"
+#include "gateway/gateway.h"
+#include "gateway/session.h"
+#include "gateway/stream.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+#define LONG_MS 30000
+#define PATH_MOST (sizeof((struct sockaddr_un *)0)->sun_path - 1)
+
+static struct gateway *opened(void)
+{
+    struct gateway_options options = {.cancel_fd = -1, .step_timeout_ms = LONG_MS, .keepalive_ms = 10000};
+    char address[] = "127.0.0.1";
+    struct route route = {.direct = true, .address = address};
+    struct gateway *gw = NULL;
+    struct err err = ERR_INIT;
+    ok(gateway_open(&route, &options, &gw, &err), &err);
+    return gw;
+}
+
+static struct sockaddr_un address_of(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    assert_in_range(strlen(path), 1, PATH_MOST);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    return address;
+}
+
+static int far_end(const char *path)
+{
+    struct sockaddr_un address = address_of(path);
+    int fd = fd_socket(AF_UNIX, NULL);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    return fd;
+}
+
+static int accepted(int listener)
+{
+    struct err err = ERR_INIT;
+    ok(fd_wait(listener, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
+    int fd = fd_accept(listener);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+/* What one end says, the other hears, and then that this was all. */
+static void says(int from, int to, const char *text)
+{
+    char got[100] = "";
+    struct err err = ERR_INIT;
+    ok(fd_write_all(from, text, strlen(text), &err), &err);
+    shutdown(from, SHUT_WR);
+    for (size_t n = 0;; n = strlen(got)) {
+        ok(fd_wait(to, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
+        if (read(to, got + n, sizeof got - 1 - n) <= 0)
+            break;
+    }
+    assert_string_equal(got, text);
+}
+
+static void converse(int near, int far)
+{
+    says(near, far, "hello");
+    says(far, near, "hello yourself");
+    fd_close(&near);
+    fd_close(&far);
+}
+
+static void a_socket_is_dialled(void **state)
+{
+    char *path = text_of("%s/app.sock", (char *)*state);
+    struct destination to = {.unix_path = path};
+    struct gateway *gw = opened();
+    struct err err = ERR_INIT;
+    int listener = far_end(path), fd = -1;
+    ok(gateway_dial(gw, &to, &fd, &err), &err);
+    converse(fd, accepted(listener));
+    /* Host and port say nothing then, not even that they are ours. */
+    to = (struct destination){.host = "localhost", .port = 1, .unix_path = path};
+    ok(gateway_dial(gw, &to, &fd, &err), &err);
+    converse(fd, accepted(listener));
+    gateway_close(gw);
+    fd_close(&listener);
+    free(path);
+}
+
+static void a_socket_is_listened_for(void **state)
+{
+    char *path = text_of("%s/app.sock", (char *)*state);
+    struct gateway *gw = opened();
+    struct gateway_listener *l = NULL;
+    struct err err = ERR_INIT;
+    int listener = far_end(path);
+    ok(gateway_listen(gw, &(struct destination){.unix_path = path}, &l, &err), &err);
+    /* The path may go. */
+    memset(path, 'x', strlen(path));
+    free(path);
+    for (int i = 0; i < 2; i++) {
+        struct sockaddr_un address = address_of(gateway_listener_path(l));
+        int fd = fd_socket(AF_UNIX, NULL);
+        assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+        converse(fd, accepted(listener));
+    }
+    assert_int_equal(gateway_listener_failure(l, &err), 0);
+    gateway_close(gw);
+    fd_close(&listener);
+}
+
+static void not_dialled(const char *path, const char *msg)
+{
+    struct destination to = {.unix_path = path};
+    struct gateway *gw = opened();
+    struct err err = ERR_INIT;
+    int fd = 77;
+    refused(gateway_dial(gw, &to, &fd, &err), &err, ERR_FAILED, msg);
+    assert_int_equal(fd, 77);
+    gateway_close(gw);
+}
+
+static void a_missing_socket(void **state)
+{
+    char *path = text_of("%s/none.sock", (char *)*state);
+    char *msg = text_of("%s: cannot connect: No such file or directory", path);
+    not_dialled(path, msg);
+    free(path);
+    free(msg);
+    /* One that is left over from a process that ended. */
+    path = text_of("%s/left.sock", (char *)*state);
+    msg = text_of("%s: cannot connect: Connection refused", path);
+    int listener = far_end(path);
+    fd_close(&listener);
+    not_dialled(path, msg);
+    free(path);
+    free(msg);
+}
+
+static void paths_of_the_longest_length(void **state)
+{
+    char path[PATH_MOST + 2];
+    struct gateway *gw = opened();
+    struct err err = ERR_INIT;
+    int fd = -1, n = snprintf(path, sizeof path, "%s/", (char *)*state);
+    memset(path + n, 'x', sizeof path - (size_t)n);
+    path[PATH_MOST] = '\0';
+    int listener = far_end(path);
+    ok(gateway_dial(gw, &(struct destination){.unix_path = path}, &fd, &err), &err);
+    converse(fd, accepted(listener));
+    fd_close(&listener);
+    gateway_close(gw);
+    path[PATH_MOST] = 'x';
+    path[PATH_MOST + 1] = '\0';
+    char *msg = text_of("%s: the path of a Unix socket has at most %zu bytes, this has %zu", path, PATH_MOST,
+                        PATH_MOST + 1);
+    not_dialled(path, msg);
+    free(msg);
+}
+
+static void over_ssh_it_takes_a_newer_library(void **state)
+{
+    (void)state;
+    struct session session = {0};
+    struct destination to = {.unix_path = "/run/app.sock"};
+    struct err err = ERR_INIT;
+    struct stream *st = stream_channel(&session, &to, &err);
+    if (LIBSSH2_VERSION_NUM >= 0x010b00) {
+        assert_non_null(st);
+        st->type->discard(st);
+        return;
+    }
+    assert_null(st);
+    char *msg = text_of("libssh2 %s cannot open Unix sockets on the far side", LIBSSH2_VERSION);
+    refused(-1, &err, ERR_FAILED, msg);
+    contains(err.hint, "libssh2 1.11");
+    contains(err.hint, "`ssh -N -L /LOCAL.sock:/run/app.sock HOST`");
+    contains(err.hint, "`connect: direct`");
+    contains(err.hint, "`unix: /LOCAL.sock`");
+    free(msg);
+    /* A port needs none. */
+    st = stream_channel(&session, &(struct destination){.host = "localhost", .port = 1}, &err);
+    assert_non_null(st);
+    st->type->discard(st);
+}
+
+static void what_destinations_are_called(void **state)
+{
+    (void)state;
+    char name[DESTINATION_NAME], path[400] = "/";
+    memset(path + 1, 'x', sizeof path - 2);
+    destination_name(&(struct destination){.host = "db", .port = 6060}, name);
+    assert_string_equal(name, "db port 6060");
+    destination_name(&(struct destination){.unix_path = "/run/a"}, name);
+    assert_string_equal(name, "/run/a");
+    destination_name(&(struct destination){.host = "db", .port = 1, .unix_path = path}, name);
+    assert_int_equal(strlen(name), DESTINATION_NAME - 1);
+}
+
+int main(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    const struct CMUnitTest tests[] = {
+        SCRATCH(a_socket_is_dialled),
+        SCRATCH(a_socket_is_listened_for),
+        SCRATCH(a_missing_socket),
+        SCRATCH(paths_of_the_longest_length),
+        cmocka_unit_test(over_ssh_it_takes_a_newer_library),
+        cmocka_unit_test(what_destinations_are_called),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
