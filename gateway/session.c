@@ -37,12 +37,17 @@ static void on_disconnect(LIBSSH2_SESSION *ssh, int reason, const char *text, in
         text_printable(s->disconnect, sizeof s->disconnect, text, (size_t)n);
 }
 
-/* libssh2 takes its callbacks as object pointers; POSIX lets a function pointer be stored in one. */
+/* Until 1.11.1 libssh2 takes its callbacks as object pointers; POSIX lets a function pointer be stored in
+ * one. */
 static void set_callback(LIBSSH2_SESSION *ssh, int which, void (*function)(void))
 {
+#if LIBSSH2_VERSION_NUM >= 0x010b01
+    libssh2_session_callback_set2(ssh, which, function);
+#else
     void *p;
     memcpy(&p, &function, sizeof p);
     libssh2_session_callback_set(ssh, which, p);
+#endif
 }
 
 int64_t session_deadline(const struct session *s)
