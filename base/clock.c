@@ -65,3 +65,10 @@ char *clock_format_file(char *dst, size_t cap, int64_t utc_ms)
     strftime(dst, cap, "%Y-%m-%dT%H-%M-%SZ", &tm);
     return dst;
 }
+
+int64_t clock_jitter(int64_t ms)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return ms / 2 + (ms > 0 ? now.tv_nsec / 1000 % ms : 0);
+}

@@ -25,4 +25,8 @@ char *clock_format_millis(char *dst, size_t cap, int64_t utc_ms);
 /* `2026-11-21T07-48-00Z`: the same without colons, for file names. */
 char *clock_format_file(char *dst, size_t cap, int64_t utc_ms);
 
+/* Between half and one and a half times `ms`, another one each time: so that those who wait for the same
+ * thing do not come back together. */
+int64_t clock_jitter(int64_t ms);
+
 #endif

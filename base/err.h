@@ -21,6 +21,7 @@ enum err_kind {
     ERR_NOT_FOUND, /* the thing asked for does not exist */
     ERR_EXISTS,    /* the name is taken, nothing was overwritten */
     ERR_LOCAL_IO,  /* the workstation's own disk or descriptors failed: going on elsewhere will not help */
+    ERR_BUSY,      /* somebody else holds what can be used by one at a time: wait and repeat */
     ERR_HOST_KEY,  /* the host did not prove who it is: never to be retried another way */
 };
 

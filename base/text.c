@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/banned.h"
 
@@ -275,4 +276,30 @@ char *nearest_text(const struct nearest *near, char *dst, size_t cap)
                                                    : ", ",
                                 near->best[i].name);
     return dst;
+}
+
+int text_to_bytes(const char *s, uint64_t *ret)
+{
+    static const struct {
+        const char *name;
+        uint64_t factor;
+    } units[] = {{"", 1},
+                 {"kB", 1000},
+                 {"MB", 1000000},
+                 {"GB", 1000000000},
+                 {"KiB", UINT64_C(1) << 10},
+                 {"MiB", UINT64_C(1) << 20},
+                 {"GiB", UINT64_C(1) << 30}};
+    char digits[24];
+    size_t n = strspn(s, "0123456789");
+    uint64_t number = 0;
+    if (n >= sizeof digits)
+        return -1;
+    snprintf(digits, sizeof digits, "%.*s", (int)n, s);
+    if (text_to_uint(digits, UINT64_MAX, &number) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcasecmp(s + n, units[i].name) == 0)
+            return __builtin_mul_overflow(number, units[i].factor, ret) ? -1 : 0;
+    return -1;
 }

@@ -35,6 +35,9 @@ int text_to_duration(const char *s, int64_t *ret_ms, struct err *err);
  */
 char *text_duration(char *dst, size_t cap, int64_t ms);
 
+/* A size in bytes: a number, with kB, MB or GB (powers of 1000) or KiB, MiB or GiB behind it where wanted. */
+int text_to_bytes(const char *s, uint64_t *ret);
+
 /* Writes a byte count for people (`512 B`, `1.4 kB`, `33.0 MB`, decimal units) into dst, returns dst. */
 char *text_bytes(char *dst, size_t cap, uint64_t bytes);
 

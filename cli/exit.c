@@ -17,6 +17,7 @@ int exit_status_of(const struct err *err)
     case ERR_NOT_FOUND:
     case ERR_EXISTS:
     case ERR_LOCAL_IO:
+    case ERR_BUSY:
     case ERR_HOST_KEY:
         break;
     }

@@ -20,6 +20,8 @@ struct grab_options {
     const char *reason;
     unsigned parallel;
     int64_t timeout_ms;
+    uint64_t max_bytes;
+    bool concurrent;
     bool yes;
     bool quiet;
 };
@@ -49,6 +51,12 @@ static const struct option options[] = {
     {"timeout", 't', OPTION_DURATION, "DURATION",
      "how long silence is borne (default 30s), beyond a profile's own time",
      offsetof(struct grab_options, timeout_ms), 0},
+    {"max-bytes", 0, OPTION_BYTES, "SIZE",
+     "the most that is taken of one item, instead of its kind's own limit",
+     offsetof(struct grab_options, max_bytes), 0},
+    {"concurrent", 0, OPTION_FLAG, NULL,
+     "take a process's cpu, trace and deltas at the same time (they then show each other's work)",
+     offsetof(struct grab_options, concurrent), 0},
     {"yes", 'y', OPTION_FLAG, NULL, "go on where a question would be asked (profiles over 5 minutes)",
      offsetof(struct grab_options, yes), 0},
     {"quiet", 'q', OPTION_FLAG, NULL, "say nothing but errors", offsetof(struct grab_options, quiet), 0},
@@ -301,6 +309,8 @@ static int collect(struct run *r, const struct grab_options *o, const struct tar
                               .directory = workdir_path(r->work),
                               .parallel = o->parallel,
                               .timeout_ms = o->timeout_ms,
+                              .max_bytes = o->max_bytes,
+                              .concurrent = o->concurrent,
                               .cancel_fd = signals_cancel_fd(),
                               .observer = &observer};
     if (gateway_global_init(err) < 0)

@@ -34,6 +34,15 @@ static int set_duration(const struct option *o, const char *value, void *place, 
     return 0;
 }
 
+static int set_bytes(const struct option *o, const char *value, void *place, struct err *err)
+{
+    uint64_t bytes = 0;
+    if (text_to_bytes(value, &bytes) < 0 || bytes == 0)
+        return err_set(err, ERR_USAGE, "--%s wants a size such as 500MB or 2GB, not \"%s\"", o->name, value);
+    *(uint64_t *)place = bytes;
+    return 0;
+}
+
 static int set(const struct parser *p, const struct option *o, const char *value, struct err *err)
 {
     void *place = p->into + o->offset;
@@ -50,6 +59,8 @@ static int set(const struct parser *p, const struct option *o, const char *value
         return set_number(o, value, place, err);
     case OPTION_DURATION:
         return set_duration(o, value, place, err);
+    case OPTION_BYTES:
+        return set_bytes(o, value, place, err);
     }
     return -1;
 }

@@ -15,6 +15,7 @@ enum option_type {
     OPTION_LIST,     /* struct strlist, pieces between commas, repeatable */
     OPTION_NUMBER,   /* unsigned, at least 1, at most `most` */
     OPTION_DURATION, /* int64_t milliseconds, more than 0 */
+    OPTION_BYTES,    /* uint64_t, more than 0 */
 };
 
 struct option {

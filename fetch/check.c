@@ -3,8 +3,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "fetch/html.h"
 #include "base/banned.h"
 
 #define INFLATE_MAX (UINT64_C(16) << 30)
@@ -140,28 +140,20 @@ static bool head_is_text(const struct check *c)
     return c->head_len > 0;
 }
 
-static bool head_is_html(const struct check *c)
+static int html_error(const struct check *c, const char *wanted, struct err *err)
 {
-    static const char *const beginnings[] = {"<!doctype html", "<html", "<head", "<body", "<title", "<h1"};
-    const char *p = c->head, *end = c->head + c->head_len;
-    if (c->head_len >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
-        p += 3;
-    while (p < end && isspace((unsigned char)*p))
-        p++;
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
-        size_t n = strlen(beginnings[i]);
-        if ((size_t)(end - p) >= n && strncasecmp(p, beginnings[i], n) == 0)
-            return true;
-    }
-    return false;
+    char title[120];
+    if (*html_title(c->head, c->head_len, title, sizeof title))
+        return err_set(err, ERR_FAILED, "this is an HTML page titled \"%s\", not %s", title, wanted);
+    return err_set(err, ERR_FAILED, "this is HTML, not %s", wanted);
 }
 
 /* The usual cause of a bad body is an answer of another kind: says so, or else leaves err as it is. */
 static int wrong_answer(const struct check *c, const char *wanted, const struct check_result *result,
                         struct err *err)
 {
-    if (head_is_html(c))
-        return err_set(err, ERR_FAILED, "this is HTML, not %s", wanted);
+    if (html_is_page(c->head, c->head_len))
+        return html_error(c, wanted, err);
     if (result->beginning[0])
         return err_set(err, ERR_FAILED, "this is text, not %s: %s", wanted, result->beginning);
     return -1;
@@ -200,8 +192,8 @@ static int trace_finish(struct check *c, struct check_result *result, struct err
 
 static int text_finish(const struct check *c, struct err *err)
 {
-    if (head_is_html(c))
-        return err_set(err, ERR_FAILED, "this is HTML, not plain text");
+    if (html_is_page(c->head, c->head_len))
+        return html_error(c, "plain text", err);
     if (c->has_nul)
         return err_set(err, ERR_FAILED, "this is no text: byte %llu is a NUL", (unsigned long long)c->nul_at);
     if (c->last != '\n')

@@ -54,6 +54,15 @@ struct verdicts {
     size_t cap;
 };
 
+/* A row of the table of rules, for help and documentation; -1 behind the last. */
+struct fetch_rule_help {
+    const char *name;
+    const char *sentence; /* {0}, {1}, {2} stand for what was found */
+    const char *evidence;
+    const char *source;
+};
+int fetch_rule_help(size_t i, struct fetch_rule_help *ret);
+
 /* A fetched, or not fetched, item. All text is printable; unknown strings are empty. */
 struct fetch_item {
     char kind[256];

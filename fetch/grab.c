@@ -3,9 +3,11 @@
  * in threads of their own beside each other, over the one gateway. Services at one port are one process and
  * share a thread: profiles taken together distort each other, or are refused.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fetch/credentials.h"
 #include "fetch/fetch.h"
 #include "fetch/observe.h"
 #include "fetch/service.h"
@@ -14,6 +16,7 @@
 struct run {
     const struct fetch_grab *grab;
     struct observe observe;
+    struct credentials credentials;
     pthread_mutex_t mutex; /* of next */
     size_t next;           /* the first target no thread has taken */
 };
@@ -32,7 +35,10 @@ struct side {
 
 static bool same_destination(const struct target *a, const struct target *b)
 {
-    return a->service->port == b->service->port && strcmp(a->service->host, b->service->host) == 0;
+    const struct service *x = a->service, *y = b->service;
+    if (x->unix_path || y->unix_path)
+        return x->unix_path && y->unix_path && strcmp(x->unix_path, y->unix_path) == 0;
+    return x->port == y->port && strcmp(x->host, y->host) == 0;
 }
 
 static bool is_first(const struct target *targets, size_t i)
@@ -46,9 +52,12 @@ static bool is_first(const struct target *targets, size_t i)
 static void *run_side(void *ctx)
 {
     struct side *s = ctx;
-    for (size_t i = s->first; i < s->n; i++)
-        if (same_destination(&s->targets[i], &s->targets[s->first]))
-            service_run(s->run->grab, &s->run->observe, &s->targets[i], s->gw);
+    for (size_t i = s->first; i < s->n; i++) {
+        const struct target *t = &s->targets[i];
+        if (same_destination(t, &s->targets[s->first]))
+            service_run(s->run->grab, &s->run->observe, t, s->gw,
+                        credentials_find(&s->run->credentials, t->service));
+    }
     return NULL;
 }
 
@@ -87,15 +96,68 @@ static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
                                     .keepalive_ms = keepalive_ms < 1000 ? 1000 : keepalive_ms};
 }
 
-static int open_host(struct run *run, const struct host *host, struct gateway **ret, struct err *err)
+/* A host being opened, for the steps that are told. */
+struct opening {
+    struct run *run;
+    const struct host *host;
+    size_t n_hops;
+};
+
+static void tell_gateway_step(void *ctx, const struct gateway_step *s)
+{
+    static const enum fetch_step_kind kinds[] = {[GATEWAY_CONNECT] = FETCH_STEP_CONNECT,
+                                                 [GATEWAY_HANDSHAKE] = FETCH_STEP_HANDSHAKE,
+                                                 [GATEWAY_HOST_KEY] = FETCH_STEP_HOST_KEY,
+                                                 [GATEWAY_AUTH] = FETCH_STEP_AUTH};
+    const struct opening *o = ctx;
+    struct fetch_step step = {.kind = kinds[s->kind],
+                              .hop = s->hop,
+                              .n_hops = o->n_hops,
+                              .duration_ms = s->duration_ms,
+                              .failure = s->failure};
+    snprintf(step.detail, sizeof step.detail, "%s", s->detail);
+    observe_step(&o->run->observe, o->host, NULL, &step);
+}
+
+static void describe_route(const struct route *route, char *dst, size_t cap)
+{
+    struct buf text = BUF_INIT(cap - 1);
+    if (route->direct)
+        buf_addf(&text, "a direct connection to %s", route->address);
+    for (size_t i = 0; i < route->n_hops; i++)
+        buf_addf(&text, "%s%s@%s port %u", i ? ", then " : "", route->hops[i].user, route->hops[i].hostname,
+                 route->hops[i].port);
+    text_printable(dst, cap, buf_str(&text), text.len);
+    buf_release(&text);
+}
+
+static int resolve_route(struct run *run, const struct host *host, struct route *ret, struct err *err)
 {
     const struct fetch_grab *grab = run->grab;
-    struct gateway_options options = gateway_options_of(grab);
-    struct proc_limits limits = {
-        .timeout_ms = options.step_timeout_ms, .cancel_fd = grab->cancel_fd, .max_output = 1u << 20};
+    struct proc_limits limits = {.timeout_ms = gateway_options_of(grab).step_timeout_ms,
+                                 .cancel_fd = grab->cancel_fd,
+                                 .max_output = 1u << 20};
+    struct fetch_step step = {.kind = FETCH_STEP_CONFIG};
+    int64_t began = clock_now();
+    int rc = route_resolve(host, grab->ssh, &limits, ret, err);
+    step.duration_ms = clock_now() - began;
+    step.failure = rc < 0 ? err : NULL;
+    if (rc == 0)
+        describe_route(ret, step.detail, sizeof step.detail);
+    observe_step(&run->observe, host, NULL, &step);
+    return rc;
+}
+
+static int open_host(struct run *run, const struct host *host, struct gateway **ret, struct err *err)
+{
+    struct gateway_options options = gateway_options_of(run->grab);
     struct route route = {0};
-    if (route_resolve(host, grab->ssh, &limits, &route, err) < 0)
+    struct opening opening = {.run = run, .host = host};
+    if (resolve_route(run, host, &route, err) < 0)
         return -1;
+    opening.n_hops = route.n_hops;
+    options.step = tell_gateway_step;
+    options.step_ctx = &opening;
     int rc = gateway_open(&route, &options, ret, err);
     route_release(&route);
     return rc;
@@ -146,8 +208,13 @@ int fetch_run(const struct fetch_grab *grab, struct err *err)
     struct err why = ERR_INIT;
     size_t most = grab->parallel < grab->targets->n ? grab->parallel : grab->targets->n, n = 0;
     pthread_t *threads = calloc(most + 1, sizeof *threads);
+    struct proc_limits limits = {.timeout_ms = grab->timeout_ms, .cancel_fd = grab->cancel_fd};
     if (!threads)
         return err_nomem(err);
+    if (credentials_load(grab->targets, &limits, &run.credentials, err) < 0) {
+        free(threads);
+        return -1;
+    }
     pthread_mutex_init(&run.mutex, NULL);
     observe_init(&run.observe, grab->observer);
     while (n < most && thread_start(&threads[n], run_hosts, &run, &why) == 0)
@@ -157,6 +224,7 @@ int fetch_run(const struct fetch_grab *grab, struct err *err)
         pthread_join(threads[i], NULL);
     observe_release(&run.observe);
     pthread_mutex_destroy(&run.mutex);
+    credentials_release(&run.credentials);
     free(threads);
     if (n > 0 || most == 0)
         return 0;

@@ -17,13 +17,27 @@
 struct sink {
     int fd;
     const char *path;
+    uint64_t size;
+    uint64_t max; /* 0: whatever comes */
     struct sha256 *hash;
     struct check *check;
 };
 
+static int too_large(const struct sink *s, struct err *err)
+{
+    char most[32];
+    err_set(err, ERR_FAILED,
+            "its body is larger than %s, the most that is taken of this kind: the rest was left",
+            text_bytes(most, sizeof most, s->max));
+    return err_hint(err, "--max-bytes takes more");
+}
+
 static int take(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct sink *s = ctx;
+    if (s->max > 0 && n > s->max - s->size)
+        return too_large(s, err);
+    s->size += n;
     if (s->fd >= 0 && fd_write_all(s->fd, p, n, err) < 0)
         return err_wrap(err, "%s", s->path);
     sha256_add(s->hash, p, n);
@@ -43,6 +57,21 @@ static void sink_release(struct sink *s)
     check_free(s->check);
 }
 
+/* What the header of a trace says of the Go that wrote it. Source: Go's internal/trace/version, and the
+ * releases that changed it. */
+static const char *go_of_trace(unsigned minor)
+{
+    static const struct {
+        unsigned minor;
+        const char *version;
+    } versions[] = {{11, "1.11 to 1.18"}, {19, "1.19 or 1.20"}, {21, "1.21"},
+                    {22, "1.22"},         {23, "1.23 or 1.24"}, {25, ">= 1.25"}};
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (versions[i].minor == minor)
+            return versions[i].version;
+    return "";
+}
+
 /* Ends hash and check; -1 with err as the check's judgement. */
 static int sink_finish(struct sink *s, struct fetch_item *item, bool whole, struct err *err)
 {
@@ -53,6 +82,8 @@ static int sink_finish(struct sink *s, struct fetch_item *item, bool whole, stru
     /* Half a profile tells nothing that should be believed. */
     item->has_profile = rc == 0 && whole && result.has_profile;
     item->profile = result.profile;
+    snprintf(item->go_version, sizeof item->go_version, "%s",
+             result.trace_minor ? go_of_trace(result.trace_minor) : result.profile.go_version);
     /* The server's words, where it sent some instead of a profile. */
     if (rc < 0 && whole)
         snprintf(item->server_words, sizeof item->server_words, "%s", result.beginning);
@@ -96,7 +127,7 @@ static const char *ending_by_type(const char *content_type)
 }
 
 /* Gives NAME.part its final name. */
-static int settle(const struct plan_item *plan, const struct item_place *place, const char *part,
+static int settle(const struct plan_item *plan, const struct item_context *place, const char *part,
                   struct fetch_item *item, struct err *err)
 {
     snprintf(item->file, sizeof item->file, "%s/%s%s%s", place->directory, plan->file,
@@ -125,45 +156,57 @@ static void judge(int fetched, struct sink *s, struct fetch_item *item)
         item->status = kept ? FETCH_DAMAGED : FETCH_FAILED;
 }
 
-void item_fetch(struct transfer *t, const struct plan_item *plan, const struct item_place *place,
-                const struct item_progress *progress, struct fetch_item *ret)
+static int open_part(const struct plan_item *plan, const struct item_context *context, struct sink *sink,
+                     struct fetch_item *ret)
+{
+    char *part = NULL;
+    if (asprintf(&part, "%s/%s/%s.part", context->work, context->directory, plan->file) < 0)
+        return err_nomem(&ret->err);
+    sink->path = part;
+    sink->max = context->max_bytes ? context->max_bytes : plan->max_bytes;
+    sink->fd = file_create(part, &ret->err);
+    return sink->fd < 0 ? -1 : sink_open(sink, plan->format, &ret->err);
+}
+
+void item_fetch(struct transfer *t, const struct plan_item *plan, const struct item_context *context,
+                struct fetch_item *ret)
 {
     struct sink sink = {.fd = -1};
     struct transfer_response response = {0};
-    struct transfer_request request = {
-        .target = plan->target, .timed_ms = plan->timed_ms, .ctx = &sink, .body = take, .progress = NULL};
-    char *part = NULL;
+    struct transfer_request request = {.target = plan->target,
+                                       .timed_ms = plan->timed_ms,
+                                       .ctx = &sink,
+                                       .body = take,
+                                       .progress = context->progress,
+                                       .progress_ctx = context->progress_ctx};
     *ret = (struct fetch_item){.status = FETCH_FAILED};
     describe(ret, plan);
-    if (asprintf(&part, "%s/%s/%s.part", place->work, place->directory, plan->file) < 0) {
-        part = NULL;
-        err_nomem(&ret->err);
+    if (open_part(plan, context, &sink, ret) < 0)
         goto out;
-    }
-    sink.path = part;
-    sink.fd = file_create(part, &ret->err);
-    if (sink.fd < 0 || sink_open(&sink, plan->format, &ret->err) < 0)
-        goto out;
-    request.progress = progress->tell;
-    request.progress_ctx = progress->ctx;
     int fetched = transfer_get(t, &request, &response, &ret->err);
     note_response(ret, &response);
     judge(fetched, &sink, ret);
+    transfer_redact(t, ret->err.msg);
+    transfer_redact(t, ret->server_words);
     /* A write that failed half way may have left more than was counted and hashed. */
     if (ret->status != FETCH_OK && ret->bytes > 0 && ftruncate(sink.fd, (off_t)ret->bytes) < 0)
-        err_sys(&ret->err, "%s: cannot cut it to its whole part", part);
+        err_sys(&ret->err, "%s: cannot cut it to its whole part", sink.path);
     /* An interrupted body is kept too: what was collected is not lost. */
-    if (ret->bytes > 0 && settle(plan, place, part, ret, &ret->err) < 0) {
+    if (ret->bytes > 0 && settle(plan, context, sink.path, ret, &ret->err) < 0) {
         ret->status = FETCH_DAMAGED;
-        snprintf(ret->file, sizeof ret->file, "%s/%s.part", place->directory, plan->file);
+        snprintf(ret->file, sizeof ret->file, "%s/%s.part", context->directory, plan->file);
     }
-    verdict_item(ret, &response);
+    verdict_item(&ret->verdicts, &(struct evidence){.item = ret,
+                                                    .plan = plan,
+                                                    .response = &response,
+                                                    .waited_ms = context->waited_ms,
+                                                    .beside = context->beside});
 out:
     fd_close(&sink.fd);
-    if (part && !ret->file[0])
-        unlink(part);
+    if (sink.path && !ret->file[0])
+        unlink(sink.path);
     sink_release(&sink);
-    free(part);
+    free((char *)(uintptr_t)sink.path);
 }
 
 void fetch_item_release(struct fetch_item *item)

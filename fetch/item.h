@@ -7,19 +7,19 @@
 #include "fetch/plan.h"
 #include "fetch/transfer.h"
 
-struct item_place {
+struct item_context {
     const char *work;      /* the work directory */
     const char *directory; /* HOST/SERVICE below it; it exists */
-};
-
-struct item_progress {
-    void *ctx;
-    void (*tell)(void *ctx, uint64_t bytes, int64_t elapsed_ms);
+    uint64_t max_bytes;    /* of a body; 0: as its kind says */
+    int64_t waited_ms;     /* for somebody else's profile to end */
+    const char *beside;    /* the kinds taken at the same time; NULL for none */
+    void *progress_ctx;
+    void (*progress)(void *progress_ctx, uint64_t bytes, int64_t elapsed_ms);
 };
 
 /* Fetches it. `ret` says in every case what came of it and is released by the caller. */
-void item_fetch(struct transfer *t, const struct plan_item *plan, const struct item_place *place,
-                const struct item_progress *progress, struct fetch_item *ret);
+void item_fetch(struct transfer *t, const struct plan_item *plan, const struct item_context *context,
+                struct fetch_item *ret);
 
 /* An item that is not fetched at all, because of `why`. */
 void item_skip(const struct plan_item *plan, const struct err *why, struct fetch_item *ret);

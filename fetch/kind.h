@@ -37,8 +37,12 @@ struct kind {
     unsigned seconds;  /* when none are given; 0 for kinds that take no time */
     bool standard;     /* part of `all` even where there is no index */
     bool only_by_name; /* costs or reveals more: never part of `all` */
+    unsigned max_mb;   /* MiB its body may have: far more than a real one, so that none goes on for ever */
+    const char *cost;  /* what it costs the process, said before it is taken; NULL: not worth a word */
     const char *help;
 };
+/* For a profile of the index or a raw path. */
+#define KIND_OTHER_MAX_MB 512
 
 /* Row i of the table, NULL behind the last. */
 const struct kind *kind_at(size_t i);

@@ -94,11 +94,14 @@ static int add(struct plan *p, struct plan_item *item, const char *stem, struct 
 
 static struct plan_item item_of(const struct wanted *w)
 {
-    struct plan_item item = {.timed_ms = w->timed_ms, .format = CHECK_PPROF};
+    unsigned max_mb = w->kind ? w->kind->max_mb : KIND_OTHER_MAX_MB;
+    struct plan_item item = {
+        .timed_ms = w->timed_ms, .format = CHECK_PPROF, .max_bytes = (uint64_t)max_mb << 20};
     snprintf(item.kind, sizeof item.kind, "%s", w->name);
     snprintf(item.argument, sizeof item.argument, "%s", w->argument);
     if (w->kind) {
         item.rank = w->kind->rank;
+        item.cost = w->kind->cost;
         item.format = w->kind->format;
     }
     return item;
@@ -146,7 +149,7 @@ static int add_raw(struct plan *p, const struct wanted *w, struct err *err)
 
 static int add_named(struct plan *p, const struct service *service, const char *name, struct err *err)
 {
-    struct plan_item item = {.format = CHECK_PPROF};
+    struct plan_item item = {.format = CHECK_PPROF, .max_bytes = (uint64_t)KIND_OTHER_MAX_MB << 20};
     char escaped[400], stem[128];
     escape(escaped, sizeof escaped, name);
     snprintf(item.kind, sizeof item.kind, "%s", name);
@@ -208,19 +211,18 @@ static int add_goroutines(struct plan *p, const struct service *service, const s
         return -1;
     const struct index_entry *entry = index ? index_find(index, "goroutine") : NULL;
     if (!entry || entry->count < 0) {
-        verdicts_add(&p->verdicts, "text-unguarded", false,
-                     "no text dump of the goroutines was taken: without a count from the index page it might "
-                     "be costly");
+        verdicts_add(&p->verdicts, "text-unguarded", NULL);
         return 0;
     }
     bool many = entry->count > PLAN_TEXT_GOROUTINES;
     text.form = many ? FORM_GROUPED : FORM_TEXT;
     snprintf(text.argument, sizeof text.argument, "%s", many ? "grouped" : "text");
-    if (many)
-        verdicts_add(&p->verdicts, "text-guarded", false,
-                     "the process has %lld goroutines, more than %d: their text is grouped by stack, since a "
-                     "full dump would stop it for long",
-                     (long long)entry->count, PLAN_TEXT_GOROUTINES);
+    if (many) {
+        char count[24], limit[16];
+        snprintf(count, sizeof count, "%lld", (long long)entry->count);
+        snprintf(limit, sizeof limit, "%d", PLAN_TEXT_GOROUTINES);
+        verdicts_add(&p->verdicts, "text-guarded", count, limit, NULL);
+    }
     return add_kind(p, service, &text, err);
 }
 

@@ -20,6 +20,8 @@ struct plan_item {
     enum kind_rank rank;
     enum check_format format;
     int64_t timed_ms;
+    uint64_t max_bytes; /* of its body */
+    const char *cost;   /* what it costs the process, to be said before; NULL: nothing worth a word */
 };
 
 struct plan {

@@ -5,8 +5,8 @@
 #include "fetch/fetch.h"
 #include "fetch/observe.h"
 
-/* Everything that happens goes to the observer. */
+/* Everything that happens goes to the observer. `secret` is the service's, NULL for none. */
 void service_run(const struct fetch_grab *grab, struct observe *observe, const struct target *target,
-                 struct gateway *gw);
+                 struct gateway *gw, const struct secret *secret);
 
 #endif

@@ -6,15 +6,21 @@
 #include <string.h>
 #include <strings.h>
 
+#include "fetch/answer.h"
+#include "fetch/endpoint.h"
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
 #define WORDS_RAW 2048
 /* So much of an error page is read, so that its connection can be kept; a longer one is broken off. */
 #define ERROR_PAGE_MAX (256u << 10)
+#define HEADERS_MAX (256u << 10)
+#define MAX_REDIRECTS 3
 #define TICK_MS 100
 /* Up to here a lost connection was an idle one. */
 #define IDLE_END_MS 500
+/* Less than this in `timeout_ms` is no transfer any more: a body that trickles would never end. */
+#define TRICKLE_BYTES 1024
 
 struct transfer {
     CURL *easy;
@@ -34,10 +40,14 @@ struct exchange {
     const struct transfer_request *request;
     struct transfer_response *response;
     struct buf words;
-    size_t error_page; /* bytes of it */
-    int64_t lost_ms;   /* into the request, the connection it was sent over was lost; 0: it was not */
-    int64_t start;     /* clock_now() */
-    int64_t last_byte; /* of header or body */
+    uint64_t received; /* bytes of headers and body */
+    size_t headers_size;
+    size_t error_page;    /* bytes of it */
+    int64_t lost_ms;      /* into the request, the connection it was sent over was lost; 0: it was not */
+    int64_t start;        /* clock_now() */
+    int64_t last_byte;    /* of header or body */
+    int64_t window_start; /* of the time over which a trickle is measured */
+    uint64_t window_from; /* `received` then */
     struct err body_err;
 };
 
@@ -53,11 +63,25 @@ void fetch_global_cleanup(void)
     curl_global_cleanup();
 }
 
+/* Something came. */
+static void heard(struct exchange *x, size_t n)
+{
+    x->last_byte = clock_now();
+    if (x->response->first_ms < 0)
+        x->response->first_ms = x->last_byte - x->start;
+    x->received += n;
+}
+
 static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 {
     struct exchange *x = ctx;
     size_t len = size * n;
-    x->last_byte = clock_now();
+    heard(x, len);
+    x->headers_size += len;
+    if (x->headers_size > HEADERS_MAX) {
+        err_set(&x->body_err, ERR_FAILED, "its headers are larger than %u kB", HEADERS_MAX >> 10);
+        return 0;
+    }
     if (len > 5 && strncasecmp(p, "date:", 5) == 0) {
         char value[64];
         text_printable(value, sizeof value, p + 5, len - 5);
@@ -75,7 +99,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     struct exchange *x = ctx;
     size_t len = size * n;
     long status = 0;
-    x->last_byte = clock_now();
+    heard(x, len);
     curl_easy_getinfo(x->t->easy, CURLINFO_RESPONSE_CODE, &status);
     if (status != 200) {
         size_t room = x->words.max - x->words.len;
@@ -114,7 +138,6 @@ static CURLcode set_options(struct transfer *t)
     failed |= curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, gateway_listener_path(t->listener));
     failed |= curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
     failed |= curl_easy_setopt(e, CURLOPT_PROXY, "");
-    failed |= curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http");
     failed |= curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
     failed |= curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     failed |= curl_easy_setopt(e, CURLOPT_USERAGENT, "profgrab/" PROFGRAB_VERSION);
@@ -123,7 +146,6 @@ static CURLcode set_options(struct transfer *t)
     failed |= curl_easy_setopt(e, CURLOPT_SOCKOPTFUNCTION, on_socket);
     failed |= curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
     failed |= curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
-    failed |= curl_easy_setopt(e, CURLOPT_HTTPHEADER, t->headers);
     /* A raw path is sent as the user wrote it. */
     failed |= curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
     return failed ? CURLE_FAILED_INIT : CURLE_OK;
@@ -140,14 +162,12 @@ int transfer_new(struct gateway_listener *listener, const struct service *servic
     t->options = *options;
     t->easy = curl_easy_init();
     t->multi = curl_multi_init();
-    if (service->host_header) {
-        char header[300];
-        snprintf(header, sizeof header, "Host: %s", service->host_header);
-        t->headers = curl_slist_append(NULL, header);
-    }
-    if (!t->easy || !t->multi || (service->host_header && !t->headers) || set_options(t) != CURLE_OK) {
+    int rc = t->easy && t->multi && set_options(t) == CURLE_OK
+                 ? endpoint_apply(t->easy, service, options->secret, &t->headers, err)
+                 : err_set(err, ERR_FAILED, "libcurl cannot be set up");
+    if (rc < 0) {
         transfer_free(t);
-        return err_set(err, ERR_FAILED, "libcurl cannot be set up");
+        return -1;
     }
     *ret = t;
     return 0;
@@ -162,6 +182,9 @@ void transfer_free(struct transfer *t)
     curl_slist_free_all(t->headers);
     free(t);
 }
+
+/* ---- deadlines -------------------------------------------------------------------------------------------
+ */
 
 /* Silence is allowed for as long as the server takes by design, and `timeout_ms` more. */
 static int64_t silence_deadline(const struct exchange *x)
@@ -182,6 +205,39 @@ static int silent(const struct exchange *x, struct err *err)
                    waited, (unsigned long long)x->response->bytes);
 }
 
+/* Whether what comes is too little to ever be whole. Measured over as long as silence is borne, and only once
+ * the server has had the time it takes by design. */
+static bool trickles(struct exchange *x, int64_t now)
+{
+    int64_t by_design = x->start + x->request->timed_ms;
+    if (x->window_start < by_design)
+        x->window_start = by_design;
+    if (now - x->window_start < x->t->options.timeout_ms)
+        return false;
+    bool few = x->received - x->window_from < TRICKLE_BYTES;
+    x->window_start = now;
+    x->window_from = x->received;
+    return few;
+}
+
+static int trickle_error(const struct exchange *x, struct err *err)
+{
+    char over[32];
+    return err_set(err, ERR_TIMEOUT, "the answer only trickles: less than %d bytes in %s, %llu bytes so far",
+                   TRICKLE_BYTES, text_duration(over, sizeof over, x->t->options.timeout_ms),
+                   (unsigned long long)x->response->bytes);
+}
+
+static int check_time(struct exchange *x, struct err *err)
+{
+    int64_t now = clock_now();
+    if (fd_cancelled(x->t->options.cancel_fd))
+        return err_set(err, ERR_CANCELLED, "interrupted");
+    if (now > silence_deadline(x))
+        return silent(x, err);
+    return trickles(x, now) ? trickle_error(x, err) : 0;
+}
+
 /* Drives the transfer to its end. */
 static int drive(struct exchange *x, CURLcode *ret, struct err *err)
 {
@@ -198,16 +254,27 @@ static int drive(struct exchange *x, CURLcode *ret, struct err *err)
             return 0;
         }
         int64_t now = clock_now();
-        if (fd_cancelled(t->options.cancel_fd))
-            return err_set(err, ERR_CANCELLED, "interrupted");
-        if (now > silence_deadline(x))
-            return silent(x, err);
+        if (check_time(x, err) < 0)
+            return -1;
         if (x->request->progress && now - told >= TICK_MS) {
             x->request->progress(x->request->progress_ctx, x->response->bytes, now - x->start);
             told = now;
         }
         curl_multi_poll(t->multi, &cancel, t->options.cancel_fd >= 0, TICK_MS, NULL);
     }
+}
+
+/* ---- what came of it -------------------------------------------------------------------------------------
+ */
+
+/* Behind a middleware whose ResponseWriter hides the connection, Go cannot put its WriteTimeout off: the
+ * connection just ends once the profile would be there (net/http/pprof, from Go 1.23 on). */
+static int hint_write_timeout(const struct exchange *x, struct err *err)
+{
+    if (x->request->timed_ms == 0 || clock_now() - x->start < x->request->timed_ms * 9 / 10)
+        return -1;
+    return err_hint(err, "is the WriteTimeout of the program's http.Server shorter than the profile? ask for "
+                         "less (cpu=5s)");
 }
 
 /* Why there was no whole answer. */
@@ -221,44 +288,36 @@ static int transfer_error(struct exchange *x, CURLcode code, struct err *err)
     }
     if (gateway_listener_failure(t->listener, err) < 0)
         return -1;
+    const char *words = t->curl_words[0] ? t->curl_words : curl_easy_strerror(code);
     unsigned long long bytes = x->response->bytes;
+    if (endpoint_tls_error(t->service, code, words, err))
+        return -1;
     if (x->lost_ms > 0) {
         char after[32];
         err_set(err, ERR_FAILED, "the service closed the connection %s into it, without an answer",
                 text_duration(after, sizeof after, x->lost_ms));
-        return err_hint(err, "did it crash or restart?");
+        err_hint(err, "did it crash or restart?");
+        return hint_write_timeout(x, err);
     }
     switch (code) {
     case CURLE_GOT_NOTHING:
-        return err_set(err, ERR_FAILED, "it closed the connection without an answer");
+        err_set(err, ERR_FAILED, "it closed the connection without an answer");
+        return hint_write_timeout(x, err);
     case CURLE_PARTIAL_FILE:
     case CURLE_RECV_ERROR:
-        return err_set(err, ERR_FAILED, "the answer was cut off after %llu bytes", bytes);
+        err_set(err, ERR_FAILED, "the answer was cut off after %llu bytes", bytes);
+        return hint_write_timeout(x, err);
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
+        if (t->service->unix_path)
+            return err_set(err, ERR_FAILED, "what answers on %s does not speak HTTP", t->service->unix_path);
         err_set(err, ERR_FAILED, "what answers on port %u does not speak HTTP", t->service->port);
         return err_hint(err, "is the port right? `profgrab hosts` shows what the inventory says");
     default: {
-        const char *words = t->curl_words[0] ? t->curl_words : curl_easy_strerror(code);
         char shown[256];
         return err_set(err, ERR_FAILED, "%s", text_printable(shown, sizeof shown, words, strlen(words)));
     }
     }
-}
-
-static int status_error(const struct transfer_response *r, struct err *err)
-{
-    enum err_kind kind = r->status == 404 ? ERR_NOT_FOUND : ERR_FAILED;
-    /* The whole of it is in r->words; a message has to hold its context as well. */
-    err_set(err, kind, "HTTP %d%s%.160s%s", r->status, r->words[0] ? ": " : "", r->words,
-            strlen(r->words) > 160 ? "..." : "");
-    /* Go's words (net/http/pprof), before and after 1.25. */
-    if (strstr(r->words, "profiling already in use") || strstr(r->words, "tracing is already enabled") ||
-        strstr(r->words, "tracer already enabled"))
-        err_hint(
-            err,
-            "somebody else (a colleague, a continuous profiler) is at it in this process: wait and repeat");
-    return -1;
 }
 
 static void finish_response(struct exchange *x)
@@ -276,38 +335,100 @@ static void finish_response(struct exchange *x)
     t->connected = t->connected || connects > 0;
     if (type)
         text_printable(r->content_type, sizeof r->content_type, type, strlen(type));
-    text_printable(r->words, sizeof r->words, buf_str(&x->words), x->words.len);
+    answer_words(buf_str(&x->words), x->words.len, r->words, sizeof r->words);
+    transfer_redact(t, r->words);
+    transfer_redact(t, r->content_type);
+}
+
+static int prepare(struct exchange *x, const char *target, struct err *err)
+{
+    struct transfer *t = x->t;
+    char url[1400];
+    if (endpoint_url(t->service, target, url, sizeof url, err) < 0)
+        return -1;
+    t->curl_words[0] = '\0';
+    if (curl_easy_setopt(t->easy, CURLOPT_URL, url) != CURLE_OK ||
+        curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, x) != CURLE_OK ||
+        curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, x) != CURLE_OK ||
+        curl_easy_setopt(t->easy, CURLOPT_SOCKOPTDATA, x) != CURLE_OK ||
+        curl_multi_add_handle(t->multi, t->easy) != CURLM_OK)
+        return err_set(err, ERR_FAILED, "libcurl cannot ask for %s", target);
+    return 0;
+}
+
+/* One request and its answer, whatever it is; -1 if there was none that is whole. */
+static int exchange(struct transfer *t, const struct transfer_request *request, struct transfer_response *ret,
+                    struct err *err)
+{
+    struct exchange x = {.t = t, .request = request, .response = ret, .words = BUF_INIT(WORDS_RAW)};
+    CURLcode code = CURLE_OK;
+    x.start = x.last_byte = x.window_start = clock_now();
+    /* The end of an idle connection is not this request's failure. */
+    gateway_listener_failure(t->listener, NULL);
+    *ret = (struct transfer_response){.started = clock_utc(), .first_ms = -1};
+    if (prepare(&x, request->target, err) < 0)
+        return -1;
+    int rc = drive(&x, &code, err);
+    finish_response(&x);
+    t->broken_off = rc < 0 || code == CURLE_WRITE_ERROR;
+    curl_multi_remove_handle(t->multi, t->easy);
+    /* An error page that was longer than we read is an answer all the same. */
+    bool answered =
+        ret->status != 0 && ret->status != 200 && code == CURLE_WRITE_ERROR && x.body_err.kind == ERR_NONE;
+    if (rc == 0 && code != CURLE_OK && !answered)
+        rc = transfer_error(&x, code, err);
+    buf_release(&x.words);
+    return rc;
+}
+
+/* Where the answer sends us: 1 with the new target, 0 if nowhere, -1 if elsewhere. */
+static int redirected(struct transfer *t, const struct transfer_response *r, char *dst, size_t cap,
+                      struct err *err)
+{
+    char *url = NULL;
+    curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &url);
+    if (r->status < 300 || r->status > 399 || !url)
+        return 0;
+    if (endpoint_redirect(t->service, url, dst, cap, err) < 0)
+        return err_wrap(err, "HTTP %d", r->status);
+    return 1;
+}
+
+static int get(struct transfer *t, const struct transfer_request *request, struct transfer_response *ret,
+               struct err *err)
+{
+    char target[1024];
+    struct transfer_request at = *request;
+    for (unsigned i = 0; i <= MAX_REDIRECTS; i++) {
+        if (exchange(t, &at, ret, err) < 0)
+            return -1;
+        if (ret->status == 200)
+            return 0;
+        int rc = redirected(t, ret, target, sizeof target, err);
+        if (rc < 0)
+            return -1;
+        if (rc == 0)
+            return answer_error(&(struct answer){ret->status, ret->words, t->options.secret != NULL},
+                                t->service, err);
+        at.target = target;
+    }
+    return err_set(err, ERR_FAILED, "HTTP %d: it redirects in circles", ret->status);
 }
 
 int transfer_get(struct transfer *t, const struct transfer_request *request, struct transfer_response *ret,
                  struct err *err)
 {
-    struct exchange x = {.t = t, .request = request, .response = ret, .words = BUF_INIT(WORDS_RAW)};
-    char url[1024];
-    CURLcode code = CURLE_OK;
-    x.start = x.last_byte = clock_now();
-    /* The end of an idle connection is not this request's failure. */
-    gateway_listener_failure(t->listener, NULL);
-    *ret = (struct transfer_response){.started = clock_utc()};
-    bool ipv6 = strchr(t->service->host, ':') != NULL;
-    snprintf(url, sizeof url, "http://%s%s%s:%u%s", ipv6 ? "[" : "", t->service->host, ipv6 ? "]" : "",
-             t->service->port, request->target);
-    t->curl_words[0] = '\0';
-    if (curl_easy_setopt(t->easy, CURLOPT_URL, url) != CURLE_OK ||
-        curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, &x) != CURLE_OK ||
-        curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, &x) != CURLE_OK ||
-        curl_easy_setopt(t->easy, CURLOPT_SOCKOPTDATA, &x) != CURLE_OK ||
-        curl_multi_add_handle(t->multi, t->easy) != CURLM_OK)
-        return err_set(err, ERR_FAILED, "libcurl cannot ask for %s", request->target);
-    int rc = drive(&x, &code, err);
-    finish_response(&x);
-    t->broken_off = rc < 0 || code == CURLE_WRITE_ERROR;
-    curl_multi_remove_handle(t->multi, t->easy);
-    buf_release(&x.words);
-    if (rc < 0)
-        return -1;
-    /* An error page that was longer than we read is an answer all the same. */
-    if (ret->status != 0 && ret->status != 200 && (code == CURLE_OK || code == CURLE_WRITE_ERROR))
-        return status_error(ret, err);
-    return code == CURLE_OK ? 0 : transfer_error(&x, code, err);
+    struct err why = ERR_INIT;
+    int rc = get(t, request, ret, &why);
+    transfer_redact(t, why.msg);
+    if (t->options.told)
+        t->options.told(t->options.told_ctx, request, ret, rc < 0 ? &why : NULL);
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+void transfer_redact(const struct transfer *t, char *text)
+{
+    endpoint_redact(text, t->service, t->options.secret);
 }

@@ -12,10 +12,17 @@
 #include "inventory/inventory.h"
 
 struct transfer;
+struct transfer_request;
+struct transfer_response;
 
 struct transfer_options {
     int cancel_fd;
-    int64_t timeout_ms; /* of silence, beyond `timed_ms` of the request */
+    int64_t timeout_ms;          /* of silence, beyond `timed_ms` of the request */
+    const struct secret *secret; /* of the service; NULL: none. Must outlive the transfer. */
+    /* Told of every request that ended; may be NULL. */
+    void (*told)(void *ctx, const struct transfer_request *request, const struct transfer_response *response,
+                 const struct err *failure);
+    void *told_ctx;
 };
 
 /* The service behind the listener; both must outlive the transfer. */
@@ -37,9 +44,10 @@ struct transfer_request {
 struct transfer_response {
     int status; /* 0: there was no answer */
     char content_type[128];
-    char words[512]; /* the beginning of a body that did not go to `body`; printable */
-    uint64_t bytes;  /* given to `body` */
-    int64_t started; /* UTC */
+    char words[512];  /* what a body that did not go to `body` says; printable, secrets masked */
+    uint64_t bytes;   /* given to `body` */
+    int64_t started;  /* UTC */
+    int64_t first_ms; /* until the first byte of the answer; -1: there was none */
     int64_t duration_ms;
     int64_t date;     /* the Date header as UTC milliseconds; 0 without one */
     int64_t date_at;  /* our clock when it came */
@@ -47,10 +55,14 @@ struct transfer_response {
 };
 
 /*
- * One GET. -1 if there was no whole answer (err says why, with the gateway's own reason where it has one) or
- * the answer was not a 200 (ERR_NOT_FOUND for 404); *ret is filled in as far as known in every case.
+ * One GET. Redirects within the service are followed; one that leads elsewhere is an error that says where.
+ * -1 if there was no whole answer (err says why, with the gateway's own reason where it has one) or the
+ * answer was not a 200 (kinds as answer_error has them); *ret is filled in as far as known in every case.
  */
 int transfer_get(struct transfer *t, const struct transfer_request *request, struct transfer_response *ret,
                  struct err *err);
+
+/* Masks the service's secret in text that came from it. */
+void transfer_redact(const struct transfer *t, char *text);
 
 #endif

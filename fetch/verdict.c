@@ -1,5 +1,6 @@
 #include "fetch/verdict.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,17 +8,326 @@
 
 #include "base/banned.h"
 
-void verdicts_add(struct verdicts *l, const char *rule, bool note, const char *fmt, ...)
+#define MAX_ARGUMENTS 3
+#define SKEW_WORTH_SAYING_MS 5000
+
+/* What stands for {0}, {1}, {2} in a rule's sentence. */
+struct arguments {
+    char text[MAX_ARGUMENTS][160];
+};
+
+typedef bool rule_fn(const struct evidence *e, struct arguments *a);
+
+struct rule {
+    const char *name;
+    bool note;        /* worth knowing, but nothing to be told while it runs */
+    rule_fn *applies; /* to an item; NULL: found elsewhere, and added by name */
+    const char *sentence;
+    const char *evidence;
+    const char *source;
+};
+
+/* ---- what the rules look at ---------------------------------------------------------------------------- */
+
+static bool is_kind(const struct evidence *e, const char *kind)
 {
-    va_list ap;
+    return strcmp(e->item->kind, kind) == 0;
+}
+
+static bool is_contention(const struct evidence *e)
+{
+    return is_kind(e, "mutex") || is_kind(e, "block");
+}
+
+static bool is_empty_profile(const struct evidence *e)
+{
+    return e->item->has_profile && e->item->profile.samples == 0;
+}
+
+static const struct profile_sample_type *sample_type(const struct evidence *e, const char *type)
+{
+    const struct profile_summary *p = &e->item->profile;
+    for (size_t i = 0; e->item->has_profile && i < p->n_types; i++)
+        if (strcmp(p->types[i].type, type) == 0)
+            return &p->types[i];
+    return NULL;
+}
+
+/* The 19 of `1.19.8` and of `1.19 or 1.20`; 0 when it is not known or may be more. */
+static unsigned newest_minor(const char *go_version)
+{
+    const char *last = strstr(go_version, " or ");
+    uint64_t minor = 0;
+    char digits[8];
+    last = last ? last + 4 : go_version;
+    if (strncmp(last, "1.", 2) != 0)
+        return 0;
+    snprintf(digits, sizeof digits, "%.*s", (int)strspn(last + 2, "0123456789"), last + 2);
+    return text_to_uint(digits, 1000, &minor) == 0 ? (unsigned)minor : 0;
+}
+
+static bool is_older_than(const struct evidence *e, unsigned minor)
+{
+    unsigned newest = newest_minor(e->item->go_version);
+    return newest > 0 && newest < minor;
+}
+
+/* Percent of one core, as Go states both numbers in the profile itself; -1 where it does not. */
+static double cpu_percent(const struct evidence *e)
+{
+    const struct profile_summary *p = &e->item->profile;
+    const struct profile_sample_type *cpu = sample_type(e, "cpu");
+    if (!cpu || strcmp(cpu->unit, "nanoseconds") != 0 || p->samples == 0 || p->duration_ns <= 0)
+        return -1;
+    return 100.0 * (double)cpu->total / (double)p->duration_ns;
+}
+
+/* ---- rules --------------------------------------------------------------------------------------------- */
+
+static bool contention_off(const struct evidence *e, struct arguments *a)
+{
+    snprintf(a->text[0], sizeof a->text[0], "%.100s", e->item->kind);
+    return is_contention(e) && is_empty_profile(e);
+}
+
+static bool cpu_idle(const struct evidence *e, struct arguments *a)
+{
+    (void)a;
+    return is_kind(e, "cpu") && is_empty_profile(e);
+}
+
+static bool no_samples(const struct evidence *e, struct arguments *a)
+{
+    (void)a;
+    return is_empty_profile(e) && !is_contention(e) && !is_kind(e, "cpu");
+}
+
+static bool cpu_share(const struct evidence *e, struct arguments *a)
+{
+    double percent = cpu_percent(e);
+    snprintf(a->text[0], sizeof a->text[0], "%.*f", percent < 10 ? 1 : 0, percent);
+    return percent >= 0;
+}
+
+static bool cpu_undercounted(const struct evidence *e, struct arguments *a)
+{
+    snprintf(a->text[0], sizeof a->text[0], "%s", e->item->go_version);
+    return cpu_percent(e) > 250 && is_older_than(e, 18);
+}
+
+static bool short_window(const struct evidence *e, struct arguments *a)
+{
+    int64_t covers_ms = e->item->profile.duration_ns / 1000000;
+    if (!e->item->has_profile || covers_ms <= 0 || covers_ms >= e->plan->timed_ms * 9 / 10)
+        return false;
+    text_duration(a->text[0], sizeof a->text[0], covers_ms);
+    text_duration(a->text[1], sizeof a->text[1], e->plan->timed_ms);
+    return true;
+}
+
+static bool is_delta(const struct evidence *e)
+{
+    return strstr(e->item->request, "seconds=") && sample_type(e, "inuse_space");
+}
+
+static bool heap_last_gc(const struct evidence *e, struct arguments *a)
+{
+    (void)a;
+    return sample_type(e, "inuse_space") && !strstr(e->item->request, "gc=1") && !is_delta(e);
+}
+
+static bool delta_in_use(const struct evidence *e, struct arguments *a)
+{
+    (void)a;
+    return is_delta(e);
+}
+
+static bool negative(const struct evidence *e, struct arguments *a)
+{
+    const struct profile_summary *p = &e->item->profile;
+    for (size_t i = 0; e->item->has_profile && i < p->n_types; i++) {
+        snprintf(a->text[0], sizeof a->text[0], "%s", p->types[i].type);
+        if (p->types[i].total < 0)
+            return true;
+    }
+    return false;
+}
+
+/* The runtime keeps 64 frames for CPU profiles, and for others 32 before Go 1.23, 128 since. */
+static bool stack_cut(const struct evidence *e, struct arguments *a)
+{
+    const struct profile_summary *p = &e->item->profile;
+    bool cut = is_kind(e, "cpu") ? p->max_depth == 64 : p->max_depth == 128 || p->max_depth == 32;
+    if (!e->item->has_profile || !cut)
+        return false;
+    snprintf(a->text[0], sizeof a->text[0], "%llu", (unsigned long long)p->samples_at_max);
+    snprintf(a->text[1], sizeof a->text[1], "%llu", (unsigned long long)p->samples);
+    snprintf(a->text[2], sizeof a->text[2], "%llu", (unsigned long long)p->max_depth);
+    return true;
+}
+
+static bool mutex_old(const struct evidence *e, struct arguments *a)
+{
+    snprintf(a->text[0], sizeof a->text[0], "%s", e->item->go_version);
+    return is_kind(e, "mutex") && !is_empty_profile(e) && is_older_than(e, 22);
+}
+
+static bool go_version(const struct evidence *e, struct arguments *a)
+{
+    snprintf(a->text[0], sizeof a->text[0], "%s", e->item->go_version);
+    return e->item->go_version[0] != '\0';
+}
+
+static bool html_page(const struct evidence *e, struct arguments *a)
+{
+    (void)a;
+    return e->item->status == FETCH_OK && strncmp(e->item->content_type, "text/html", 9) == 0;
+}
+
+static bool reconnected(const struct evidence *e, struct arguments *a)
+{
+    (void)a;
+    return e->response->reconnected && e->item->bytes > 0;
+}
+
+static bool waited(const struct evidence *e, struct arguments *a)
+{
+    text_duration(a->text[0], sizeof a->text[0], e->waited_ms);
+    return e->waited_ms > 0 && e->item->bytes > 0;
+}
+
+static bool beside(const struct evidence *e, struct arguments *a)
+{
+    snprintf(a->text[0], sizeof a->text[0], "%s", e->beside ? e->beside : "");
+    return e->beside && *e->beside && e->item->bytes > 0;
+}
+
+static const struct rule rules[] = {
+    {"contention-off", false, contention_off,
+     "the {0} profile is empty: {0} profiling is off in this process, or nothing waited",
+     "a mutex or block profile without samples",
+     "package runtime: SetMutexProfileFraction and SetBlockProfileRate, both off unless the program says so"},
+    {"cpu-idle", false, cpu_idle, "the CPU profile holds no samples: the process used almost no CPU",
+     "a CPU profile without samples", "runtime/pprof: a sample for every 10 ms of CPU time"},
+    {"no-samples", false, no_samples, "the profile holds no samples", "a profile without samples",
+     "profile.proto"},
+    {"cpu-share", false, cpu_share, "CPU was {0} % busy (100 % is one core)",
+     "the sum of cpu/nanoseconds over the duration that the profile states", "profile.proto: duration_nanos"},
+    {"cpu-undercounted", false, cpu_undercounted,
+     "built with Go {0}: before 1.18 a CPU profile counts too little where more than 2 or 3 cores are busy",
+     "more than 250 % CPU, and the toolchain's version in the paths of package runtime",
+     "Go 1.18 release notes: per-thread timers"},
+    {"short-window", false, short_window, "it covers {0} of the {1} that were asked for",
+     "the duration that the profile states is less than nine tenths of what was asked",
+     "profile.proto: duration_nanos"},
+    {"heap-last-gc", true, heap_last_gc,
+     "memory in use is that of the last finished garbage collection; heap=gc would run one first",
+     "a heap profile that was asked for without gc=1", "runtime.MemProfile"},
+    {"delta-in-use", false, delta_in_use,
+     "a difference over time: of memory in use it shows the change, which may be negative; take two "
+     "snapshots instead",
+     "a heap profile that was asked for with seconds=",
+     "net/http/pprof: delta profiles subtract every column"},
+    {"negative", false, negative, "the sum of {0} is negative: this is a difference of two profiles",
+     "a negative sum in a sample type", "profile.proto"},
+    {"stack-cut", true, stack_cut,
+     "{0} of {1} stacks have {2} frames, where Go stops: their outermost callers may be missing",
+     "stacks exactly as deep as the runtime keeps them (CPU 64; others 32 before Go 1.23, 128 since)",
+     "package runtime: the limits of its profile buffers"},
+    {"mutex-old-go", true, mutex_old,
+     "built with Go {0}: before 1.22 a mutex profile leaves out the runtime's own locks and does not count "
+     "how many goroutines waited",
+     "a mutex profile, and the toolchain's version in the paths of package runtime", "Go 1.22 release notes"},
+    {"go-version", true, go_version, "built with Go {0}",
+     "the toolchain's version in the paths of package runtime, or a trace's header",
+     "profile.proto: function.filename; internal/trace/version"},
+    {"html-page", false, html_page, "this is an HTML page: perhaps of a login, not what was asked for",
+     "a raw path answered with text/html", "HTTP: Content-Type"},
+    {"reconnected", false, reconnected,
+     "fetched over a new connection, since the one before had closed: it may come from another process than "
+     "what was fetched before",
+     "the service closed the connection between two items", "HTTP/1.1 keep-alive"},
+    {"build-changed", false, NULL,
+     "the program's build id changed from {0} to {1} between two items: they come from different builds",
+     "the build id of the first mapping, from item to item", "profile.proto: mapping.build_id"},
+    {"waited", false, waited, "somebody else was profiling this process: it could begin only after {0}",
+     "the profiler was in use, and free again when it was asked once more",
+     "net/http/pprof: one CPU profile and one trace at a time"},
+    {"beside", false, beside, "taken at the same time as {0}: each shows the other's work too",
+     "--concurrent", "package runtime: both run inside the process"},
+    {"no-index", false, NULL, "there is no index page: {0}", "what the service answered for its index page",
+     "net/http/pprof: Index"},
+    {"text-guarded", false, NULL,
+     "the process has {0} goroutines, more than {1}: their text is grouped by stack, since a full dump would "
+     "stop it for long",
+     "the count on the index page", "runtime.Stack stops the process while it writes"},
+    {"text-unguarded", false, NULL,
+     "no text dump of the goroutines was taken: without a count from the index page it might be costly",
+     "no count on the index page", "runtime.Stack stops the process while it writes"},
+    {"clock-skew", false, NULL, "its clock is {0} {1} this workstation's",
+     "the Date header of the index page, 5 s or more from the workstation's clock", "HTTP: Date"},
+    {"tls-unchecked", false, NULL, "its TLS certificate was not checked", "insecure: true in the inventory",
+     "the inventory"},
+};
+
+int fetch_rule_help(size_t i, struct fetch_rule_help *ret)
+{
+    if (i >= sizeof rules / sizeof *rules)
+        return -1;
+    *ret = (struct fetch_rule_help){.name = rules[i].name,
+                                    .sentence = rules[i].sentence,
+                                    .evidence = rules[i].evidence,
+                                    .source = rules[i].source};
+    return 0;
+}
+
+/* ---- sentences ----------------------------------------------------------------------------------------- */
+
+static void fill(char *dst, size_t cap, const char *sentence, const struct arguments *a)
+{
+    struct buf b = BUF_INIT(cap - 1);
+    for (const char *p = sentence; *p; p++) {
+        bool place = p[0] == '{' && p[1] >= '0' && p[1] < '0' + MAX_ARGUMENTS && p[2] == '}';
+        if (place)
+            buf_adds(&b, a->text[p[1] - '0']);
+        else
+            buf_addc(&b, *p);
+        p += place ? 2 : 0;
+    }
+    snprintf(dst, cap, "%s", buf_str(&b));
+    buf_release(&b);
+}
+
+static void add(struct verdicts *l, const struct rule *rule, const struct arguments *a)
+{
     if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, NULL) < 0)
         return;
     struct verdict *v = &l->items[l->n++];
-    v->rule = rule;
-    v->note = note;
-    va_start(ap, fmt);
-    vsnprintf(v->text, sizeof v->text, fmt, ap);
+    *v = (struct verdict){.rule = rule->name, .note = rule->note};
+    fill(v->text, sizeof v->text, rule->sentence, a);
+}
+
+void verdicts_add(struct verdicts *l, const char *rule, ...)
+{
+    struct arguments a = {0};
+    const char *text;
+    size_t n = 0;
+    va_list ap;
+    va_start(ap, rule);
+    while ((text = va_arg(ap, const char *)) && n < MAX_ARGUMENTS)
+        snprintf(a.text[n++], sizeof a.text[0], "%s", text);
     va_end(ap);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (strcmp(rules[i].name, rule) == 0)
+            add(l, &rules[i], &a);
+}
+
+void verdicts_move(struct verdicts *l, struct verdicts *from)
+{
+    if (array_reserve((void **)&l->items, &l->cap, l->n + from->n, sizeof *l->items, NULL) == 0)
+        for (size_t i = 0; i < from->n; i++)
+            l->items[l->n++] = from->items[i];
+    verdicts_release(from);
 }
 
 void verdicts_release(struct verdicts *l)
@@ -26,89 +336,13 @@ void verdicts_release(struct verdicts *l)
     *l = (struct verdicts){0};
 }
 
-/* A rule writes its sentence and returns true where it applies. */
-typedef bool rule_fn(const struct fetch_item *item, const struct transfer_response *r, char *dst, size_t cap);
-
-static bool is_contention(const struct fetch_item *item)
+void verdict_item(struct verdicts *l, const struct evidence *e)
 {
-    return strcmp(item->kind, "mutex") == 0 || strcmp(item->kind, "block") == 0;
-}
-
-/* Sampling of locks is off by default: SetMutexProfileFraction and SetBlockProfileRate of package runtime. */
-static bool empty_contention(const struct fetch_item *item, const struct transfer_response *r, char *dst,
-                             size_t cap)
-{
-    (void)r;
-    if (!item->has_profile || item->profile.samples > 0 || !is_contention(item))
-        return false;
-    snprintf(dst, cap, "the %s profile is empty: %s profiling is off in this process, or nothing waited",
-             item->kind, item->kind);
-    return true;
-}
-
-static bool empty_cpu(const struct fetch_item *item, const struct transfer_response *r, char *dst, size_t cap)
-{
-    (void)r;
-    if (!item->has_profile || item->profile.samples > 0 || strcmp(item->kind, "cpu") != 0)
-        return false;
-    snprintf(dst, cap, "the CPU profile holds no samples: the process used almost no CPU");
-    return true;
-}
-
-static bool empty_other(const struct fetch_item *item, const struct transfer_response *r, char *dst,
-                        size_t cap)
-{
-    (void)r;
-    if (!item->has_profile || item->profile.samples > 0 || is_contention(item) ||
-        strcmp(item->kind, "cpu") == 0)
-        return false;
-    snprintf(dst, cap, "the profile holds no samples");
-    return true;
-}
-
-/* CPU time over the time the profile covers, as Go states both in the profile itself. */
-static bool cpu_share(const struct fetch_item *item, const struct transfer_response *r, char *dst, size_t cap)
-{
-    (void)r;
-    const struct profile_summary *p = &item->profile;
-    if (!item->has_profile || p->samples == 0 || p->duration_ns <= 0)
-        return false;
-    for (size_t i = 0; i < p->n_types; i++) {
-        if (strcmp(p->types[i].type, "cpu") != 0 || strcmp(p->types[i].unit, "nanoseconds") != 0)
-            continue;
-        double percent = 100.0 * (double)p->types[i].total / (double)p->duration_ns;
-        snprintf(dst, cap, "CPU was %.*f %% busy (100 %% is one core)", percent < 10 ? 1 : 0, percent);
-        return true;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        struct arguments a = {0};
+        if (rules[i].applies && rules[i].applies(e, &a))
+            add(l, &rules[i], &a);
     }
-    return false;
-}
-
-static bool reconnected(const struct fetch_item *item, const struct transfer_response *r, char *dst,
-                        size_t cap)
-{
-    if (!r->reconnected || item->bytes == 0)
-        return false;
-    snprintf(dst, cap,
-             "fetched over a new connection, since the one before had closed: it may come from another "
-             "process than what was fetched before");
-    return true;
-}
-
-static const struct {
-    const char *name;
-    rule_fn *applies;
-} rules[] = {{"contention-off", empty_contention},
-             {"cpu-idle", empty_cpu},
-             {"no-samples", empty_other},
-             {"cpu-share", cpu_share},
-             {"reconnected", reconnected}};
-
-void verdict_item(struct fetch_item *item, const struct transfer_response *response)
-{
-    char sentence[256];
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (rules[i].applies(item, response, sentence, sizeof sentence))
-            verdicts_add(&item->verdicts, rules[i].name, false, "%s", sentence);
 }
 
 void verdict_build(struct fetch_item *item, char build_id[128])
@@ -116,11 +350,16 @@ void verdict_build(struct fetch_item *item, char build_id[128])
     const char *own = item->profile.build_id;
     if (!item->has_profile || !*own)
         return;
-    if (*build_id && strcmp(build_id, own) != 0) {
-        verdicts_add(
-            &item->verdicts, "build-changed", false,
-            "the program's build id changed from %s to %s between two items: they come from different builds",
-            build_id, own);
-    }
+    if (*build_id && strcmp(build_id, own) != 0)
+        verdicts_add(&item->verdicts, "build-changed", build_id, own, NULL);
     snprintf(build_id, 128, "%s", own);
+}
+
+void verdict_skew(struct verdicts *l, int64_t skew_ms)
+{
+    char text[32];
+    int64_t size = skew_ms < 0 ? -skew_ms : skew_ms;
+    if (size >= SKEW_WORTH_SAYING_MS)
+        verdicts_add(l, "clock-skew", text_duration(text, sizeof text, size / 1000 * 1000),
+                     skew_ms < 0 ? "behind" : "ahead of", NULL);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inventory/inventory.h"
 #include "base/banned.h"
 
 static int bad(const char *text, struct err *err, const char *why)
@@ -128,4 +129,10 @@ char *address_text(const struct address *a)
     else
         n = asprintf(&text, "%s%s%s", user, at, a->host);
     return n < 0 ? NULL : text;
+}
+
+bool address_is_loopback(const char *address)
+{
+    return strcmp(address, "localhost") == 0 || strncmp(address, "127.", 4) == 0 ||
+           strcmp(address, "::1") == 0;
 }

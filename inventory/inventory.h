@@ -102,6 +102,9 @@ const struct host *const *inventory_hosts(const struct inventory *inv, size_t *r
 /* The file it came from; NULL for an empty one. */
 const char *inventory_path(const struct inventory *inv);
 
+/* Whether the name or IP address means the machine itself. */
+bool address_is_loopback(const char *address);
+
 struct target {
     const struct host *host;
     const struct service *service;

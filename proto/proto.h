@@ -49,8 +49,16 @@ struct profile_summary {
     int64_t time_ns;
     int64_t duration_ns;
     int64_t period;
-    char build_id[128]; /* of the first mapping; empty if it has none */
+    char build_id[128];      /* of the first mapping; empty if it has none */
+    uint64_t max_depth;      /* locations of the deepest stack */
+    uint64_t samples_at_max; /* how many are that deep */
+    char go_version[16]; /* "1.22.3": of the toolchain in the path of package runtime; empty if it shows none
+                          */
 };
+
+/* The version of Go in the path of one of the runtime's own sources, where the toolchain's directory tells it
+ * (/usr/lib/go-1.19/src/runtime/proc.go, .../toolchain@v0.0.1-go1.22.3.linux-amd64/src/runtime/proc.go). */
+bool go_version_of_path(const char *path, size_t n, char *dst, size_t cap);
 
 /*
  * Reads an uncompressed profile.proto message fed in pieces of any size: wire format, nested messages, packed

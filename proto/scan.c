@@ -143,6 +143,7 @@ struct profile_scan {
     struct {
         uint64_t at;
         uint64_t values;
+        uint64_t depth;
     } sample, first_sample, odd_sample; /* the one being read, the first, the first unlike it */
 
     uint64_t strings;
@@ -200,6 +201,8 @@ static void string_text(struct profile_scan *s, const void *p, size_t n)
 static void string_end(struct profile_scan *s)
 {
     uint64_t index = s->strings++;
+    if (!s->sum.go_version[0])
+        go_version_of_path(s->text, s->text_len, s->sum.go_version, sizeof s->sum.go_version);
     if (s->head_strings == index && s->text_len + 1 <= HEAD_SIZE - s->head_len) {
         s->head[s->head_len++] = (unsigned char)s->text_len;
         memcpy(s->head + s->head_len, s->text, s->text_len);
@@ -257,6 +260,9 @@ static void value_seen(struct profile_scan *s, int64_t value)
 static int number_seen(struct profile_scan *s, uint64_t number, struct err *err)
 {
     switch (s->role) {
+    case NUMBERS:
+        s->sample.depth++;
+        return 0;
     case VALUES:
         value_seen(s, (int64_t)number);
         return 0;
@@ -299,7 +305,7 @@ static int message_begin(struct profile_scan *s, enum kind kind, struct err *err
     case SAMPLE:
         s->sum.samples++;
         s->sample.at = s->item_at;
-        s->sample.values = 0;
+        s->sample.values = s->sample.depth = 0;
         break;
     case MAPPING:
         s->sum.mappings++;
@@ -321,6 +327,11 @@ static void message_end(struct profile_scan *s, enum kind kind)
 {
     if (kind != SAMPLE)
         return;
+    if (s->sample.depth > s->sum.max_depth) {
+        s->sum.max_depth = s->sample.depth;
+        s->sum.samples_at_max = 0;
+    }
+    s->sum.samples_at_max += s->sample.depth == s->sum.max_depth;
     if (s->sum.samples == 1)
         s->first_sample = s->sample;
     else if (s->sample.values != s->first_sample.values && s->odd_sample.at == 0)
@@ -451,15 +462,19 @@ static int number_read(struct profile_scan *s, struct err *err)
     return 0;
 }
 
-/* Nobody looks at most packed numbers, the stacks: here only their lengths are checked. */
+/* Nobody looks at most packed numbers, the stacks: here they are counted, and their lengths checked. */
 static int packed_skip(struct profile_scan *s, struct err *err)
 {
     size_t n = piece_left(s, s->region_end);
     const unsigned char *p = s->p, *end = p + n;
     unsigned shift = s->shift;
-    for (; p < end && shift < VARINT_MAX_SHIFT; p++)
+    uint64_t ended = 0;
+    for (; p < end && shift < VARINT_MAX_SHIFT; p++) {
         shift = (shift + 7) & (0u - (*p >> 7)); /* 0 at a last byte; no branch, they are too random */
+        ended += 1u - (*p >> 7);
+    }
     s->shift = shift;
+    s->sample.depth += ended;
     s->at += (uint64_t)(p - s->p);
     s->p = p;
     if (shift >= VARINT_MAX_SHIFT)

@@ -1,0 +1,72 @@
+#include "fetch/answer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "fetch/html.h"
+#include "base/banned.h"
+
+/*
+ * The first row that fits. `words` is part of what the server says, NULL: whatever it says.
+ *
+ * Source of the words: net/http/pprof and runtime/trace, before and after Go 1.25 (tracing), before 1.23 (the
+ * WriteTimeout); net/http for TLS.
+ */
+static const struct meaning {
+    int status;
+    const char *words;
+    enum err_kind kind;
+    const char *hint;
+} meanings[] = {
+    {500, "profiling already in use", ERR_BUSY, NULL},
+    {500, "tracing is already enabled", ERR_BUSY, NULL},
+    {500, "tracer already enabled", ERR_BUSY, NULL},
+    {400, "exceeds server's WriteTimeout", ERR_FAILED,
+     "the program's http.Server has a WriteTimeout shorter than the profile: ask for less (cpu=5s)"},
+    {400, "HTTP request to an HTTPS server", ERR_FAILED,
+     "it speaks TLS: set `scheme: https` for the service in the inventory"},
+    {401, NULL, ERR_FAILED, "it wants to know who asks: set `auth:` for the service in the inventory"},
+    {403, NULL, ERR_FAILED,
+     "does it want `auth:`, a certificate of ours (`tls:`) or another `host_header:` in the inventory?"},
+    {404, "Unknown profile", ERR_NOT_FOUND, "this program has no such profile"},
+    {404, NULL, ERR_NOT_FOUND, NULL},
+    {421, NULL, ERR_FAILED, "it knows no such host: set `host_header:` for the service in the inventory"},
+    {502, NULL, ERR_FAILED, "a proxy answered, not the program: is the program up, and the port its own?"},
+    {503, NULL, ERR_FAILED, "it is overloaded, starting or stopping: repeat in a moment"},
+    {504, NULL, ERR_FAILED,
+     "a proxy gave up waiting: ask for less (cpu=5s), or for the port of the program itself"},
+};
+
+static const struct meaning *find(const struct answer *a)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (meanings[i].status == a->status && (!meanings[i].words || strstr(a->words, meanings[i].words)))
+            return &meanings[i];
+    return NULL;
+}
+
+static const char *source_name(enum secret_source source)
+{
+    return source == SECRET_ENV ? "$" : source == SECRET_FILE ? "the file " : "the command ";
+}
+
+int answer_error(const struct answer *a, const struct service *service, struct err *err)
+{
+    const struct meaning *m = find(a);
+    /* The whole of it is in the manifest; a message has to hold its context as well. */
+    err_set(err, m ? m->kind : ERR_FAILED, "HTTP %d%s%.160s%s", a->status, a->words[0] ? ": " : "", a->words,
+            strlen(a->words) > 160 ? "..." : "");
+    if (a->status == 401 && a->authenticated)
+        return err_hint(err, "it does not accept the secret from %s%.100s",
+                        source_name(service->auth.secret.source), service->auth.secret.where);
+    return m && m->hint ? err_hint(err, "%s", m->hint) : -1;
+}
+
+void answer_words(const char *p, size_t n, char *dst, size_t cap)
+{
+    char title[200];
+    if (html_is_page(p, n) && *html_title(p, n, title, sizeof title))
+        snprintf(dst, cap, "an HTML page titled \"%s\"", title);
+    else
+        text_printable(dst, cap, p, n);
+}

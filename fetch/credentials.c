@@ -1,0 +1,77 @@
+#include "fetch/credentials.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* Each in its own allocation: a growing array would leave copies behind. */
+struct credential {
+    struct credential *next;
+    const struct service *service;
+    struct secret secret;
+};
+
+/* SSH and TLS hide a secret from the network; a direct connection to another machine hides nothing. */
+static int check_way(const struct target *t, struct err *err)
+{
+    const struct service *s = t->service;
+    const char *to = strcmp(s->host, "localhost") == 0 ? t->host->address : s->host;
+    if (!t->host->direct || s->https || s->unix_path || address_is_loopback(to))
+        return 0;
+    err_set(err, ERR_USAGE, "%s: %s: its secret would cross the network in clear text", t->host->name,
+            s->name);
+    return err_hint(err, "set `scheme: https`, or reach the host over SSH instead of `connect: direct`");
+}
+
+static int add(struct credentials *c, const struct service *service, const struct proc_limits *limits,
+               struct err *err)
+{
+    struct credential *credential = calloc(1, sizeof *credential);
+    if (!credential)
+        return err_nomem(err);
+    credential->service = service;
+    credential->next = c->first;
+    c->first = credential;
+    return secret_read(&service->auth.secret, limits, &credential->secret, err) < 0
+               ? err_wrap(err, "%s", service->name)
+               : 0;
+}
+
+int credentials_load(const struct targets *targets, const struct proc_limits *limits, struct credentials *ret,
+                     struct err *err)
+{
+    struct credentials c = {0};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < targets->n; i++) {
+        const struct target *t = &targets->items[i];
+        if (t->service->auth.secret.source == SECRET_NONE)
+            continue;
+        rc = check_way(t, err);
+        if (rc == 0 && !credentials_find(&c, t->service))
+            rc = add(&c, t->service, limits, err);
+    }
+    if (rc < 0)
+        credentials_release(&c);
+    else
+        *ret = c;
+    return rc;
+}
+
+void credentials_release(struct credentials *c)
+{
+    while (c->first) {
+        struct credential *credential = c->first;
+        c->first = credential->next;
+        secret_wipe(&credential->secret);
+        free(credential);
+    }
+}
+
+const struct secret *credentials_find(const struct credentials *c, const struct service *service)
+{
+    for (const struct credential *i = c->first; i; i = i->next)
+        if (i->service == service)
+            return &i->secret;
+    return NULL;
+}

@@ -1,0 +1,251 @@
+#include "fetch/endpoint.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/banned.h"
+
+/* The name TLS asks for. A service behind a Unix socket has a host too: localhost, unless it says otherwise.
+ */
+static const char *name_of(const struct service *s)
+{
+    return s->tls.server_name ? s->tls.server_name : s->host;
+}
+
+static unsigned port_of(const struct service *s)
+{
+    return s->port ? s->port : s->https ? 443 : 80;
+}
+
+/* HOST, or HOST:PORT where the scheme would mean another port; with brackets around an IPv6 address. */
+static void authority(const struct service *s, const char *host, char *dst, size_t cap)
+{
+    bool ipv6 = strchr(host, ':') != NULL;
+    int n = snprintf(dst, cap, "%s%s%s", ipv6 ? "[" : "", host, ipv6 ? "]" : "");
+    if (port_of(s) != (s->https ? 443 : 80))
+        snprintf(dst + n, cap - (size_t)n, ":%u", port_of(s));
+}
+
+int endpoint_url(const struct service *service, const char *target, char *dst, size_t cap, struct err *err)
+{
+    char where[300];
+    authority(service, name_of(service), where, sizeof where);
+    int n = snprintf(dst, cap, "%s://%s%s", service->https ? "https" : "http", where, target);
+    return n >= 0 && (size_t)n < cap ? 0 : err_set(err, ERR_FAILED, "the path %.60s... is too long", target);
+}
+
+/* ---- TLS and authentication ------------------------------------------------------------------------------
+ */
+
+/* An empty passphrase keeps OpenSSL from asking for one on the terminal, in the middle of everything. */
+static int apply_tls(CURL *easy, const struct service_tls *tls)
+{
+    int failed = 0;
+    failed |= curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    failed |= curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, tls->insecure ? 0L : 1L);
+    failed |= curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, tls->insecure ? 0L : 2L);
+    failed |= curl_easy_setopt(easy, CURLOPT_KEYPASSWD, "");
+    if (tls->ca) {
+        failed |= curl_easy_setopt(easy, CURLOPT_CAINFO, tls->ca);
+        failed |= curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+    }
+    if (tls->cert) {
+        failed |= curl_easy_setopt(easy, CURLOPT_SSLCERT, tls->cert);
+        failed |= curl_easy_setopt(easy, CURLOPT_SSLKEY, tls->key ? tls->key : tls->cert);
+    }
+    return failed;
+}
+
+static int apply_auth(CURL *easy, const struct service_auth *auth, const struct secret *secret)
+{
+    int failed = 0;
+    if (auth->user) {
+        failed |= curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+        failed |= curl_easy_setopt(easy, CURLOPT_USERNAME, auth->user);
+        failed |= curl_easy_setopt(easy, CURLOPT_PASSWORD, secret->text);
+    } else {
+        failed |= curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+        failed |= curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, secret->text);
+    }
+    return failed;
+}
+
+int endpoint_apply(CURL *easy, const struct service *service, const struct secret *secret,
+                   struct curl_slist **ret_headers, struct err *err)
+{
+    char header[320] = "Host: ";
+    size_t n = strlen(header);
+    int failed = 0;
+    if (service->host_header)
+        snprintf(header + n, sizeof header - n, "%s", service->host_header);
+    else
+        authority(service, service->host, header + n, sizeof header - n);
+    struct curl_slist *headers = curl_slist_append(NULL, header);
+    if (!headers)
+        return err_nomem(err);
+    failed |= curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, service->https ? "https" : "http");
+    failed |= curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+    if (service->https)
+        failed |= apply_tls(easy, &service->tls);
+    if (secret)
+        failed |= apply_auth(easy, &service->auth, secret);
+    if (failed) {
+        curl_slist_free_all(headers);
+        return err_set(err, ERR_FAILED, "libcurl cannot be set up for the service's TLS or authentication");
+    }
+    *ret_headers = headers;
+    return 0;
+}
+
+bool endpoint_tls_error(const struct service *service, CURLcode code, const char *words, struct err *err)
+{
+    char shown[200];
+    text_printable(shown, sizeof shown, words, strlen(words));
+    switch (code) {
+    case CURLE_PEER_FAILED_VERIFICATION:
+        err_set(err, ERR_FAILED, "its TLS certificate is not accepted: %s", shown);
+        err_hint(err,
+                 "in the service's `tls:`, `ca: FILE` names whom to trust and `server_name: NAME` the name "
+                 "in the certificate");
+        return true;
+    case CURLE_SSL_CACERT_BADFILE:
+        err_set(err, ERR_FAILED, "the certificates of `ca:` cannot be read from %s",
+                service->tls.ca ? service->tls.ca : "the system's store");
+        return true;
+    case CURLE_SSL_CERTPROBLEM:
+        err_set(err, ERR_FAILED, "our certificate cannot be used: %s", shown);
+        err_hint(err, "`cert:` and `key:` are PEM files that belong together; the key has no passphrase");
+        return true;
+    case CURLE_SSL_CONNECT_ERROR:
+        err_set(err, ERR_FAILED, "no TLS connection: %s", shown);
+        err_hint(
+            err,
+            service->tls.cert
+                ? "does it speak TLS (`scheme:`), and does it know our certificate?"
+                : "does it speak TLS (`scheme:`), or want a certificate of ours (`tls: { cert: FILE }`)?");
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- redirects -------------------------------------------------------------------------------------------
+ */
+
+/* One part of a URL as a string for libcurl to free; NULL where it has none. */
+static char *part(CURLU *url, CURLUPart which)
+{
+    char *text = NULL;
+    return curl_url_get(url, which, &text, CURLU_DEFAULT_PORT) == CURLUE_OK ? text : NULL;
+}
+
+static bool same_part(CURLU *a, CURLU *b, CURLUPart which)
+{
+    char *x = part(a, which), *y = part(b, which);
+    bool same = x && y && strcasecmp(x, y) == 0;
+    curl_free(x);
+    curl_free(y);
+    return same;
+}
+
+static bool same_host(const struct service *service, CURLU *from, CURLU *to)
+{
+    char *host = part(to, CURLUPART_HOST);
+    /* A server that goes by its Host header names itself so. */
+    bool same =
+        host && (strcasecmp(host, service->host) == 0 ||
+                 (service->host_header && strncasecmp(host, service->host_header, strlen(host)) == 0));
+    curl_free(host);
+    return same || same_part(from, to, CURLUPART_HOST);
+}
+
+static int leads_elsewhere(const struct service *service, CURLU *to, struct err *err)
+{
+    char *scheme = part(to, CURLUPART_SCHEME), *host = part(to, CURLUPART_HOST),
+         *port = part(to, CURLUPART_PORT), *path = part(to, CURLUPART_PATH);
+    char shown[200], whole[400];
+    snprintf(whole, sizeof whole, "%s://%.100s:%s%.200s", scheme ? scheme : "?", host ? host : "?",
+             port ? port : "?", path ? path : "/");
+    text_printable(shown, sizeof shown, whole, strlen(whole));
+    err_set(err, ERR_FAILED, "it redirects to %s, which is not this service: not followed", shown);
+    if (!service->https && scheme && strcmp(scheme, "https") == 0)
+        err_hint(err, "does it want TLS (`scheme: https`, and the port of that), or a login?");
+    else
+        err_hint(err, "does it want a login (`auth:`), or another `host_header:`?");
+    curl_free(scheme);
+    curl_free(host);
+    curl_free(port);
+    curl_free(path);
+    return -1;
+}
+
+static int new_target(CURLU *to, char *dst, size_t cap, struct err *err)
+{
+    char *path = part(to, CURLUPART_PATH), *query = part(to, CURLUPART_QUERY);
+    int n = snprintf(dst, cap, "%s%s%s", path ? path : "/", query ? "?" : "", query ? query : "");
+    curl_free(path);
+    curl_free(query);
+    return n >= 0 && (size_t)n < cap ? 0
+                                     : err_set(err, ERR_FAILED, "it redirects to a path that is too long");
+}
+
+int endpoint_redirect(const struct service *service, const char *url, char *dst, size_t cap, struct err *err)
+{
+    char own[400];
+    CURLU *from = curl_url(), *to = curl_url();
+    int rc = -1;
+    if (!from || !to) {
+        err_nomem(err);
+        goto out;
+    }
+    if (endpoint_url(service, "/", own, sizeof own, err) < 0)
+        goto out;
+    if (curl_url_set(from, CURLUPART_URL, own, 0) != CURLUE_OK ||
+        curl_url_set(to, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
+        err_set(err, ERR_FAILED, "it redirects to what is no URL: not followed");
+        goto out;
+    }
+    bool here = same_part(from, to, CURLUPART_SCHEME) && same_part(from, to, CURLUPART_PORT) &&
+                same_host(service, from, to);
+    rc = here ? new_target(to, dst, cap, err) : leads_elsewhere(service, to, err);
+out:
+    curl_url_cleanup(from);
+    curl_url_cleanup(to);
+    return rc;
+}
+
+/* ---- secrets in answers ----------------------------------------------------------------------------------
+ */
+
+/* Masks `needle`, and what of it stands at the very end of a text that was cut there. */
+static void mask(char *text, const char *needle)
+{
+    size_t n = strlen(needle), length = strlen(text);
+    for (char *p = text; n > 0 && (p = strstr(p, needle)); p += n)
+        memset(p, '*', n);
+    if (length >= 3 && strcmp(text + length - 3, "...") == 0)
+        length -= 3;
+    for (size_t k = n < length ? n : length; k >= 4; k--)
+        if (strncmp(text + length - k, needle, k) == 0) {
+            memset(text + length - k, '*', k);
+            return;
+        }
+}
+
+void endpoint_redact(char *text, const struct service *service, const struct secret *secret)
+{
+    if (!secret || !secret->len)
+        return;
+    mask(text, secret->text);
+    if (!service->auth.user)
+        return;
+    char plain[SECRET_MAX + 300];
+    unsigned char encoded[sizeof plain * 2];
+    int n = snprintf(plain, sizeof plain, "%.255s:%s", service->auth.user, secret->text);
+    EVP_EncodeBlock(encoded, (const unsigned char *)plain, n);
+    mask(text, (const char *)encoded);
+    explicit_bzero(plain, sizeof plain);
+    explicit_bzero(encoded, sizeof encoded);
+}

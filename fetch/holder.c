@@ -1,0 +1,73 @@
+#include "fetch/holder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+#define DUMP_MAX (64u << 20)
+
+/* A function on a goroutine's stack, and whose it is. Agents come first: one of them may also be seen inside
+ * net/http. */
+static const struct {
+    const char *function;
+    const char *who;
+} markers[] = {
+    {"DataDog/dd-trace-go", "Datadog's profiler inside the program"},
+    {"grafana/pyroscope-go", "Pyroscope's agent inside the program"},
+    {"pyroscope-io/client", "Pyroscope's agent inside the program"},
+    {"cloud.google.com/go/profiler", "Google Cloud Profiler's agent inside the program"},
+    {"go.elastic.co/apm", "Elastic APM's agent inside the program"},
+    {"getsentry/sentry-go", "Sentry's profiler inside the program"},
+    {"newrelic/go-agent", "New Relic's agent inside the program"},
+    {"net/http/pprof.Profile+",
+     "another client that takes a CPU profile over HTTP (a colleague, or a scraper "
+     "such as Parca or Pyroscope)"},
+    {"net/http/pprof.Trace+", "another client that takes a trace over HTTP"},
+    {"trace.(*FlightRecorder)", "a flight recorder inside the program"},
+    {"pkg/profile.", "the package pkg/profile inside the program"},
+};
+
+static void look_at_line(struct holder *h)
+{
+    h->line[h->n] = '\0';
+    for (size_t i = 0; !h->who && i < sizeof markers / sizeof *markers; i++)
+        if (strstr(h->line, markers[i].function))
+            h->who = markers[i].who;
+    h->n = 0;
+}
+
+void holder_feed(struct holder *h, const char *p, size_t n)
+{
+    for (const char *end = p + n; p < end && !h->who; p++) {
+        if (*p == '\n')
+            look_at_line(h);
+        else if (h->n + 1 < sizeof h->line)
+            h->line[h->n++] = *p;
+    }
+}
+
+struct dump {
+    struct holder holder;
+    size_t size;
+};
+
+static int take(void *ctx, const void *p, size_t n, struct err *err)
+{
+    struct dump *d = ctx;
+    holder_feed(&d->holder, p, n);
+    d->size += n;
+    return d->holder.who || d->size > DUMP_MAX ? err_set(err, ERR_FAILED, "seen enough") : 0;
+}
+
+char *holder_find(struct transfer *t, const struct service *service, char *dst, size_t cap)
+{
+    struct dump d = {.size = 0};
+    struct transfer_response response;
+    char target[400];
+    snprintf(target, sizeof target, "%.300s/goroutine?debug=1", service->path);
+    struct transfer_request request = {.target = target, .ctx = &d, .body = take};
+    transfer_get(t, &request, &response, NULL);
+    snprintf(dst, cap, "%s", d.holder.who ? d.holder.who : "");
+    return dst;
+}

@@ -1,0 +1,20 @@
+/* Who is at the profiler, when it is not us. */
+#ifndef FETCH_HOLDER_H
+#define FETCH_HOLDER_H
+
+#include "fetch/transfer.h"
+#include "inventory/inventory.h"
+
+/* Looks at the goroutines of the process for somebody who profiles, and writes who that is; "" if none is
+ * found. */
+char *holder_find(struct transfer *t, const struct service *service, char *dst, size_t cap);
+
+/* The same over the text of goroutine?debug=1, in pieces: *ret stays NULL until somebody is found. */
+struct holder {
+    const char *who;
+    char line[512]; /* the one that is being read, as far as it fits */
+    size_t n;
+};
+void holder_feed(struct holder *h, const char *p, size_t n);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * A visit to one service of an open host, for the files that make it: the way there, what its index offers,
+ * the plan. Two threads touch one only while timed profiles are taken side by side; then only what the mutex
+ * guards is written.
+ */
+#ifndef FETCH_VISIT_H
+#define FETCH_VISIT_H
+
+#include <pthread.h>
+
+#include "fetch/fetch.h"
+#include "fetch/index.h"
+#include "fetch/observe.h"
+#include "fetch/plan.h"
+#include "fetch/transfer.h"
+
+struct visit {
+    const struct fetch_grab *grab;
+    struct observe *observe;
+    const struct target *target;
+    struct gateway *gw;
+    const struct secret *secret; /* NULL: the service wants none */
+    struct gateway_listener *listener;
+    struct transfer *transfer;
+    struct index_page index;
+    bool has_index;
+    struct err no_index; /* why there is none */
+    struct verdicts verdicts;
+    int64_t clock_skew_ms;
+    bool has_clock_skew;
+    struct plan plan;
+    char directory[600]; /* HOST/SERVICE below the work directory */
+
+    pthread_mutex_t mutex;
+    char build_id[128]; /* the last one seen */
+    struct err stop;    /* why nothing more is fetched */
+};
+
+/* A connection of its own to the service. */
+int visit_connect(struct visit *v, struct transfer **ret, struct err *err);
+
+/* Fetches what is planned, in order; with `concurrent`, the timed profiles side by side after the rest.
+ * Everything that happens goes to the observer. */
+void visit_fetch(struct visit *v);
+
+/* Looks whether the service answers on addresses of its host that others can reach, and tells. */
+void visit_look_for_exposure(struct visit *v);
+
+#endif

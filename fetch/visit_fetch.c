@@ -1,0 +1,210 @@
+/*
+ * The items of one service: one after the other over one connection, since they should come from one process
+ * and profiles taken together distort each other. A profiler that somebody else holds is waited for.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fetch/holder.h"
+#include "fetch/item.h"
+#include "fetch/verdict.h"
+#include "fetch/visit.h"
+#include "base/banned.h"
+
+#define RETRY_MIN_MS 100
+#define RETRY_MAX_MS 2000
+
+/* One item under way, by the thread that fetches it. */
+struct worker {
+    struct visit *visit;
+    struct transfer *transfer;
+    size_t at; /* of the plan */
+    const char *beside;
+    bool waiting;
+};
+
+static const struct plan_item *planned(const struct worker *w)
+{
+    return &w->visit->plan.items[w->at];
+}
+
+static void tell_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
+{
+    const struct worker *w = ctx;
+    const struct plan_item *item = planned(w);
+    struct fetch_progress p = {.kind = item->kind,
+                               .bytes = bytes,
+                               .elapsed_ms = elapsed_ms,
+                               .timed_ms = item->timed_ms,
+                               .cost = item->cost,
+                               .waiting = w->waiting,
+                               .index = w->at,
+                               .n_items = w->visit->plan.n};
+    observe_progress(w->visit->observe, w->visit->target, &p);
+}
+
+/* ---- a profiler that is in use ---------------------------------------------------------------------------
+ */
+
+/* Somebody else has held it for as long as our own profile would have taken: enough is enough. */
+static void give_up(struct worker *w, int64_t waited_ms, struct fetch_item *item)
+{
+    char who[200], waited[32];
+    size_t n = strlen(item->err.msg);
+    snprintf(item->err.msg + n, sizeof item->err.msg - n, "; still so after %s",
+             text_duration(waited, sizeof waited, waited_ms));
+    if (*holder_find(w->transfer, w->visit->target->service, who, sizeof who))
+        err_hint(&item->err, "held by %s: wait for it, or have it stopped", who);
+    else
+        err_hint(&item->err, "somebody else (a colleague, a continuous profiler) is at it in this process: "
+                             "wait and repeat");
+}
+
+/* Waits a little: false when it was cancelled meanwhile, or the time is over. */
+static bool wait_for_turn(struct worker *w, int64_t began)
+{
+    int64_t timed = planned(w)->timed_ms, now = clock_now(), pause = timed / 10;
+    if (now - began >= timed)
+        return false;
+    if (pause < RETRY_MIN_MS)
+        pause = RETRY_MIN_MS;
+    if (pause > RETRY_MAX_MS)
+        pause = RETRY_MAX_MS;
+    w->waiting = true;
+    tell_progress(w, 0, now - began);
+    struct err err = ERR_INIT;
+    fd_wait(-1, 0, clock_deadline(clock_jitter(pause)), w->visit->grab->cancel_fd, &err);
+    w->waiting = false;
+    return err.kind == ERR_TIMEOUT;
+}
+
+static void fetch_patiently(struct worker *w, struct fetch_item *item)
+{
+    const struct visit *v = w->visit;
+    struct item_context context = {.work = v->grab->directory,
+                                   .directory = v->directory,
+                                   .max_bytes = v->grab->max_bytes,
+                                   .beside = w->beside,
+                                   .progress_ctx = w,
+                                   .progress = tell_progress};
+    int64_t began = clock_now();
+    for (;;) {
+        item_fetch(w->transfer, planned(w), &context, item);
+        if (item->err.kind != ERR_BUSY)
+            return;
+        if (!wait_for_turn(w, began))
+            break;
+        context.waited_ms = clock_now() - began;
+        fetch_item_release(item);
+    }
+    if (fd_cancelled(v->grab->cancel_fd))
+        item->status = FETCH_INTERRUPTED;
+    give_up(w, clock_now() - began, item);
+}
+
+/* ---- one after the other ---------------------------------------------------------------------------------
+ */
+
+/* Whether to go on; otherwise err says why not. */
+static bool may_go_on(struct visit *v, struct err *err)
+{
+    pthread_mutex_lock(&v->mutex);
+    if (v->stop.kind == ERR_NONE && fd_cancelled(v->grab->cancel_fd))
+        err_set(&v->stop, ERR_CANCELLED, "interrupted before it was fetched");
+    *err = v->stop;
+    pthread_mutex_unlock(&v->mutex);
+    return err->kind == ERR_NONE;
+}
+
+static void note(struct visit *v, struct fetch_item *item)
+{
+    pthread_mutex_lock(&v->mutex);
+    verdict_build(item, v->build_id);
+    /* With the workstation's own disk failing, more profiles would be taken for nothing. */
+    if (item->err.kind == ERR_LOCAL_IO && v->stop.kind == ERR_NONE)
+        err_set(&v->stop, ERR_LOCAL_IO,
+                "not fetched, since this workstation could not store what came before");
+    pthread_mutex_unlock(&v->mutex);
+}
+
+static void fetch_one(struct worker *w)
+{
+    struct visit *v = w->visit;
+    struct fetch_item item;
+    struct err stop = ERR_INIT;
+    if (may_go_on(v, &stop)) {
+        tell_progress(w, 0, 0);
+        fetch_patiently(w, &item);
+        note(v, &item);
+    } else {
+        item_skip(planned(w), &stop, &item);
+    }
+    observe_item(v->observe, v->target, &item);
+    fetch_item_release(&item);
+}
+
+/* ---- side by side ----------------------------------------------------------------------------------------
+ */
+
+struct side {
+    struct worker worker;
+    pthread_t thread;
+    bool started;
+    char beside[160];
+};
+
+static void *run_side(void *ctx)
+{
+    struct side *s = ctx;
+    struct err err = ERR_INIT;
+    struct fetch_item item;
+    if (visit_connect(s->worker.visit, &s->worker.transfer, &err) == 0) {
+        fetch_one(&s->worker);
+        transfer_free(s->worker.transfer);
+        return NULL;
+    }
+    item_skip(planned(&s->worker), &err, &item);
+    observe_item(s->worker.visit->observe, s->worker.visit->target, &item);
+    return NULL;
+}
+
+static void name_others(const struct plan *plan, size_t first, size_t own, char *dst, size_t cap)
+{
+    struct buf names = BUF_INIT(cap - 1);
+    for (size_t i = first; i < plan->n; i++)
+        if (i != own)
+            buf_addf(&names, "%s%.40s", names.len ? ", " : "", plan->items[i].kind);
+    snprintf(dst, cap, "%s", buf_str(&names));
+    buf_release(&names);
+}
+
+static void fetch_side_by_side(struct visit *v, size_t first)
+{
+    size_t n = v->plan.n - first;
+    struct side *sides = calloc(n + 1, sizeof *sides);
+    for (size_t i = 0; sides && i < n; i++) {
+        struct side *s = &sides[i];
+        s->worker = (struct worker){.visit = v, .at = first + i, .beside = s->beside};
+        name_others(&v->plan, first, first + i, s->beside, sizeof s->beside);
+        s->started = thread_start(&s->thread, run_side, s, NULL) == 0;
+    }
+    /* What found no thread is taken after the others. */
+    for (size_t i = 0; sides && i < n; i++)
+        if (sides[i].started)
+            pthread_join(sides[i].thread, NULL);
+    for (size_t i = 0; i < n; i++)
+        if (!sides || !sides[i].started)
+            fetch_one(&(struct worker){.visit = v, .transfer = v->transfer, .at = first + i});
+    free(sides);
+}
+
+void visit_fetch(struct visit *v)
+{
+    size_t i = 0;
+    for (; i < v->plan.n && !(v->grab->concurrent && v->plan.items[i].timed_ms > 0); i++)
+        fetch_one(&(struct worker){.visit = v, .transfer = v->transfer, .at = i});
+    if (i < v->plan.n)
+        fetch_side_by_side(v, i);
+}
