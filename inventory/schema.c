@@ -116,20 +116,19 @@ int schema_text(const struct schema *s, const struct tree_node *value, char **re
     return 0;
 }
 
+static bool consists_of(const char *text, const char *also)
+{
+    while (isalnum((unsigned char)*text) || (*text && strchr(also, *text)))
+        text++;
+    return !*text;
+}
+
 int schema_chars(const struct schema *s, const struct tree_node *value, const char *also, const char *what,
                  char **ret, struct err *err)
 {
-    char *text = NULL;
-    if (schema_text(s, value, &text, err) < 0)
-        return -1;
-    for (const char *p = text; *p; p++)
-        if (!isalnum((unsigned char)*p) && !strchr(also, *p)) {
-            free(text);
-            return wrong(s, value, what, err);
-        }
-    free(*ret);
-    *ret = text;
-    return 0;
+    if (value->kind == TREE_SCALAR && !is_no_text(value) && !consists_of(value->text, also))
+        return wrong(s, value, what, err);
+    return schema_text(s, value, ret, err);
 }
 
 int schema_word(const struct schema *s, const struct tree_node *value, char **ret, struct err *err)
