@@ -14,8 +14,22 @@ void buf_init(struct buf *b, size_t max)
 
 void buf_release(struct buf *b)
 {
+    if (b->secret && b->data)
+        explicit_bzero(b->data, b->cap);
     free(b->data);
     *b = (struct buf){.max = b->max};
+}
+
+/* realloc(3) would leave a copy behind where it moves the bytes. */
+static char *move_secret(struct buf *b, size_t cap)
+{
+    char *data = malloc(cap);
+    if (!data || !b->data)
+        return data;
+    memcpy(data, b->data, b->len);
+    explicit_bzero(b->data, b->cap);
+    free(b->data);
+    return data;
 }
 
 /* Makes room for n more bytes and a NUL. */
@@ -35,7 +49,7 @@ static bool reserve(struct buf *b, size_t n)
         cap *= 2;
     if (cap > b->max + 1)
         cap = b->max + 1;
-    char *data = realloc(b->data, cap);
+    char *data = b->secret ? move_secret(b, cap) : realloc(b->data, cap);
     if (!data) {
         b->failed = b->starved = true;
         return false;

@@ -20,6 +20,7 @@ struct buf {
     size_t max; /* the most bytes `len` may reach */
     bool failed;
     bool starved; /* it failed for want of memory, not of room */
+    bool secret;  /* set by the owner before anything is added: memory is wiped before it is given back */
 };
 
 #define BUF_INIT(maximum)                                                                                    \

@@ -135,6 +135,8 @@ static int drain(int fd, struct buf *into, bool keep_beginning)
     if (keep_beginning && (size_t)n > into->max - into->len)
         n = (ssize_t)(into->max - into->len);
     buf_add(into, chunk, (size_t)n);
+    if (into->secret)
+        explicit_bzero(chunk, sizeof chunk);
     return into->failed ? -1 : 1;
 }
 
@@ -184,7 +186,7 @@ int proc_run(const char *const argv[], const struct proc_limits *limits, struct 
 {
     int rc = -1, out[2] = {-1, -1}, complaint[2] = {-1, -1}, code = -1;
     int64_t deadline = clock_deadline(limits->timeout_ms);
-    struct buf texts[2] = {BUF_INIT(limits->max_output), BUF_INIT(2048)};
+    struct buf texts[2] = {{.max = limits->max_output, .secret = limits->secret_output}, BUF_INIT(2048)};
     pid_t pid = -1;
     if (fd_pipe(out, err) < 0 || fd_pipe(complaint, err) < 0 ||
         proc_start(argv, (int[]){-1, out[1], complaint[1]}, &pid, err) < 0)

@@ -7,6 +7,7 @@
 #ifndef BASE_PROC_H
 #define BASE_PROC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -17,6 +18,7 @@ struct proc_limits {
     int64_t timeout_ms; /* from the start; the child is killed then (ERR_TIMEOUT) */
     int cancel_fd;      /* readable: the child is killed (ERR_CANCELLED); -1 for none */
     size_t max_output;  /* bytes of standard output; more is ERR_FAILED */
+    bool secret_output; /* no copy of it stays in memory; proc_result_release wipes it */
 };
 
 struct proc_result {

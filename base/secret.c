@@ -1,12 +1,202 @@
+/*
+ * All three sources fill one array on the stack, which is trimmed, looked at, handed over and wiped. Messages
+ * name the variable or the file, but do not show the command: people write secrets into commands.
+ */
 #include "base/secret.h"
 
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
+#include "base/fd.h"
+#include "base/file.h"
 #include "base/banned.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MAY_BE_TRACED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MAY_BE_TRACED 1
+#endif
+#endif
+#ifndef MAY_BE_TRACED
+#define MAY_BE_TRACED 0
+#endif
+
+#define HOW_IT_LOOKS "a secret is one line of visible ASCII characters and blanks, and nothing else"
+#define THE_COMMAND "the command for the secret"
 
 void secret_ref_release(struct secret_ref *ref)
 {
     free(ref->where);
     *ref = (struct secret_ref){0};
+}
+
+void secret_wipe(struct secret *s)
+{
+    explicit_bzero(s, sizeof *s);
+}
+
+static int too_long(const char *what, struct err *err)
+{
+    err_set(err, ERR_USAGE, "%s holds more than %d bytes", what, SECRET_MAX - 1);
+    return err_hint(err, HOW_IT_LOOKS);
+}
+
+/* Cuts the line's end off and looks at what is left. `what` names the source. */
+static int check_line(struct secret *s, const char *what, struct err *err)
+{
+    if (s->len && s->text[s->len - 1] == '\n')
+        s->len--;
+    if (s->len && s->text[s->len - 1] == '\r')
+        s->len--;
+    s->text[s->len] = '\0';
+    bool visible = true;
+    for (size_t i = 0; i < s->len; i++)
+        visible = visible && s->text[i] >= ' ' && s->text[i] <= '~';
+    if (s->len && visible)
+        return 0;
+    err_set(err, ERR_USAGE, "%s holds %s", what,
+            s->len ? "more than one line, or characters that no secret has" : "nothing");
+    return err_hint(err, HOW_IT_LOOKS);
+}
+
+static int take(struct secret *s, const char *text, size_t n, const char *what, struct err *err)
+{
+    if (n >= sizeof s->text)
+        return too_long(what, err);
+    memcpy(s->text, text, n);
+    s->len = n;
+    return check_line(s, what, err);
+}
+
+static int from_variable(const char *name, struct secret *s, struct err *err)
+{
+    char what[200];
+    snprintf(what, sizeof what, "the environment variable %s", name);
+    const char *value = getenv(name);
+    if (value)
+        return take(s, value, strlen(value), what, err);
+    err_set(err, ERR_USAGE, "%s is not set", what);
+    return err_hint(err, "set it without showing it: read -rs %s; export %s", name, name);
+}
+
+/* Whoever can read the file has the secret, whoever can write it decides what is sent. */
+static int check_file(int fd, const char *path, struct err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return err_sys(err, "cannot look at %s", path);
+    if (st.st_uid != geteuid() && st.st_uid != 0) {
+        err_set(err, ERR_USAGE, "%s belongs to neither you nor root", path);
+        return err_hint(err, "make a copy of your own, with mode 0600");
+    }
+    if (st.st_mode & (S_IRWXG | S_IRWXO)) {
+        err_set(err, ERR_USAGE, "%s is open to others than its owner", path);
+        return err_hint(err, "chmod 600 %s", path);
+    }
+    return 0;
+}
+
+/* Reads until there is no room: then it is one byte too many. */
+static int read_file(int fd, const char *path, struct secret *s, struct err *err)
+{
+    while (s->len < sizeof s->text) {
+        ssize_t n = read(fd, s->text + s->len, sizeof s->text - s->len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_sys(err, "cannot read %s", path);
+        if (n == 0)
+            return check_line(s, path, err);
+        s->len += (size_t)n;
+    }
+    return too_long(path, err);
+}
+
+static int from_file(const char *path, struct secret *s, struct err *err)
+{
+    int fd = file_open(path, err);
+    if (fd < 0) {
+        if (err && err->kind == ERR_NOT_FOUND)
+            err_hint(err, "make it so that only you can read it: (umask 077; cat > %s)", path);
+        if (err)
+            err->kind = ERR_USAGE;
+        return -1;
+    }
+    int rc = check_file(fd, path, err) == 0 ? read_file(fd, path, s, err) : -1;
+    fd_close(&fd);
+    return rc;
+}
+
+static int ended_badly(const struct proc_result *r, struct err *err)
+{
+    err_set(err, ERR_USAGE, THE_COMMAND " ended with %d%s%s", r->exit_code, *r->complaint ? ": " : "",
+            r->complaint);
+    return err_hint(err, "/bin/sh runs it without input; it must print the secret and end with 0");
+}
+
+static int from_command(const char *command, const struct proc_limits *limits, struct secret *s,
+                        struct err *err)
+{
+    struct proc_result r;
+    struct proc_limits own = *limits;
+    own.max_output = SECRET_MAX - 1;
+    own.secret_output = true;
+    if (proc_run((const char *const[]){"/bin/sh", "-c", command, NULL}, &own, &r, err) < 0) {
+        err_wrap(err, THE_COMMAND);
+        /* It said too much. What a deadline or a person ended, and what the system refused, stays that. */
+        if (err && err->kind == ERR_FAILED)
+            err->kind = ERR_USAGE;
+        return -1;
+    }
+    int rc = r.exit_code ? ended_badly(&r, err)
+                         : take(s, buf_str(&r.out), r.out.len, "what " THE_COMMAND " printed", err);
+    proc_result_release(&r);
+    return rc;
+}
+
+static int read_source(const struct secret_ref *ref, const struct proc_limits *limits, struct secret *s,
+                       struct err *err)
+{
+    switch (ref->source) {
+    case SECRET_ENV:
+        return from_variable(ref->where, s, err);
+    case SECRET_FILE:
+        return from_file(ref->where, s, err);
+    case SECRET_COMMAND:
+        return from_command(ref->where, limits, s, err);
+    case SECRET_NONE:
+        break;
+    }
+    return err_set(err, ERR_USAGE, "nothing says where the secret is");
+}
+
+int secret_read(const struct secret_ref *ref, const struct proc_limits *limits, struct secret *ret,
+                struct err *err)
+{
+    struct secret s = {.len = 0};
+    int rc = read_source(ref, limits, &s, err);
+    if (rc == 0)
+        *ret = s;
+    secret_wipe(&s);
+    return rc;
+}
+
+void secret_protect_process(void)
+{
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+#ifdef __linux__
+    /* The limit does not hold where cores go to a program (core(5), /proc/sys/kernel/core_pattern). */
+    if (!MAY_BE_TRACED)
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
 }

@@ -34,7 +34,8 @@ struct secret {
 /*
  * Reads it: one line of visible ASCII characters and blanks. ERR_USAGE with what to do when the variable is
  * not set, the file is missing or readable by others, the command fails, or what came is empty or no such
- * line. `limits` are the command's; its max_output is not looked at.
+ * line. A command that is cancelled or takes too long: as proc_run has it. `limits` are the command's; their
+ * max_output is not looked at, and without a command they may be NULL.
  */
 int secret_read(const struct secret_ref *ref, const struct proc_limits *limits, struct secret *ret,
                 struct err *err);

@@ -121,14 +121,20 @@ struct selection {
         hosts; /* names, globs (`file-*`), ranges (`file-[04-06]`), or [user@]address outside the inventory */
     struct strlist groups;
     struct strlist services; /* empty: all of the host's */
-    unsigned port;           /* not 0: a service of that port on every selected host, named port-N */
+    /* A service of its own on every selected host, not of the inventory: a port makes `port-N`, a socket at
+     * /run/app/debug.sock `unix-debug.sock`, with `-2`, `-3`, ... behind where such a name is taken. */
+    unsigned port;         /* 0: none */
+    const char *unix_path; /* NULL: none; not together with a port */
+    const char *path;      /* where pprof lives there; NULL: the default */
+    bool https;            /* over TLS, judged by the system's authorities */
 };
 
 /*
  * Resolves a selection. An unknown host, group or service is ERR_USAGE with the nearest names as a hint;
- * a host that is not in the inventory is taken as an address for ssh when `port` or `services` says what to
- * fetch there (its name is then the address without `user@`). Hosts and services made on the way belong to
- * the inventory. With no service at all on a selected host, or two hosts of one name: ERR_USAGE.
+ * a host that is not in the inventory is taken as an address for ssh when `port`, `unix_path` or `services`
+ * says what to fetch there (its name is then the address without `user@`). Hosts and services made on the way
+ * belong to the inventory. With no service at all on a selected host, or two hosts of one name: ERR_USAGE. So
+ * are a port together with a socket, `path` or `https` without either, and what cannot be such a path.
  */
 int inventory_select(struct inventory *inv, const struct selection *sel, struct targets *ret,
                      struct err *err);

@@ -30,6 +30,13 @@ void service_free(struct service *s)
         return;
     free(s->name);
     free(s->host);
+    free(s->unix_path);
+    free(s->tls.ca);
+    free(s->tls.cert);
+    free(s->tls.key);
+    free(s->tls.server_name);
+    free(s->auth.user);
+    secret_ref_release(&s->auth.secret);
     free(s->path);
     free(s->host_header);
     free(s->hint);

@@ -47,7 +47,7 @@ struct inventory {
     struct names host_names;    /* to struct host; those of the file only */
     struct names group_names;   /* to struct group */
 
-    struct services made_services; /* by inventory_select: port-N */
+    struct services made_services; /* by oneoff_service: port-N, unix-NAME */
     struct hosts made_hosts;       /* by inventory_select: outside the inventory */
     struct names made_addresses;   /* address to struct host of made_hosts */
 };

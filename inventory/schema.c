@@ -1,5 +1,6 @@
 #include "inventory/schema.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ static bool is_no_text(const struct tree_node *value)
     return value->plain ? is_one_of(value->text, words) : !*value->text;
 }
 
-static bool has_controls(const char *text)
+bool schema_has_controls(const char *text)
 {
     for (; *text; text++)
         if ((unsigned char)*text < 0x20 || *text == 0x7f)
@@ -47,6 +48,8 @@ static int unknown_key(const struct schema *s, const struct tree_node *key, cons
     struct nearest near = NEAREST_INIT(key->text);
     struct buf all = BUF_INIT(400);
     for (const struct schema_key *k = keys; k->name; k++) {
+        if (k->read == schema_no_secret)
+            continue;
         nearest_offer(&near, k->name);
         buf_addf(&all, "%s%s", k == keys ? "" : ", ", k->name);
     }
@@ -103,7 +106,7 @@ int schema_text(const struct schema *s, const struct tree_node *value, char **re
 {
     if (value->kind != TREE_SCALAR || is_no_text(value))
         return wrong(s, value, "text", err);
-    if (has_controls(value->text))
+    if (schema_has_controls(value->text))
         return wrong(s, value, "one line without control characters", err);
     char *copy = strdup(value->text);
     if (!copy)
@@ -111,6 +114,21 @@ int schema_text(const struct schema *s, const struct tree_node *value, char **re
     free(*ret);
     *ret = copy;
     return 0;
+}
+
+static bool consists_of(const char *text, const char *also)
+{
+    while (isalnum((unsigned char)*text) || (*text && strchr(also, *text)))
+        text++;
+    return !*text;
+}
+
+int schema_chars(const struct schema *s, const struct tree_node *value, const char *also, const char *what,
+                 char **ret, struct err *err)
+{
+    if (value->kind == TREE_SCALAR && !is_no_text(value) && !consists_of(value->text, also))
+        return wrong(s, value, what, err);
+    return schema_text(s, value, ret, err);
 }
 
 int schema_word(const struct schema *s, const struct tree_node *value, char **ret, struct err *err)
@@ -145,6 +163,28 @@ int schema_port(const struct schema *s, const struct tree_node *value, unsigned 
         return wrong(s, value, "a number from 1 to 65535", err);
     *ret = (unsigned)v;
     return 0;
+}
+
+int schema_flag(const struct schema *s, const struct tree_node *value, bool *ret, struct err *err)
+{
+    bool yes = value->kind == TREE_SCALAR && value->plain && strcmp(value->text, "true") == 0;
+    if (!yes && (value->kind != TREE_SCALAR || !value->plain || strcmp(value->text, "false") != 0))
+        return wrong(s, value, "true or false", err);
+    *ret = yes;
+    return 0;
+}
+
+int schema_no_secret(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    (void)into;
+    bool password = strcmp(value->key->text, "password") == 0;
+    tree_err(s->tree, value->key, err, "\"%.60s\" would hold the secret itself", value->key->text);
+    return err_hint(
+        err,
+        "secrets never stand in the inventory; say where it is: auth: { %s_file: FILE }, or %s_env "
+        "with a variable, or %s_command",
+        password ? "user: NAME, password" : "bearer", password ? "password" : "bearer",
+        password ? "password" : "bearer");
 }
 
 void schema_hint_nearest(const struct names *t, const char *wanted, const char *otherwise, struct err *err)

@@ -35,6 +35,10 @@ int schema_name(const struct schema *s, const struct tree_node *key, const char 
 /* One line of text that is not empty; a new string takes the place of *ret. */
 int schema_text(const struct schema *s, const struct tree_node *value, char **ret, struct err *err);
 
+/* Text of letters, digits and what `also` holds; `what` says what it must be. */
+int schema_chars(const struct schema *s, const struct tree_node *value, const char *also, const char *what,
+                 char **ret, struct err *err);
+
 /* Text without blanks that does not begin with `-`: something that goes to ssh. */
 int schema_word(const struct schema *s, const struct tree_node *value, char **ret, struct err *err);
 
@@ -42,6 +46,16 @@ int schema_word(const struct schema *s, const struct tree_node *value, char **re
 int schema_path(const struct schema *s, const struct tree_node *value, char **ret, struct err *err);
 
 int schema_port(const struct schema *s, const struct tree_node *value, unsigned *ret, struct err *err);
+
+/* The words `true` and `false`, and none of YAML's others. */
+int schema_flag(const struct schema *s, const struct tree_node *value, bool *ret, struct err *err);
+
+/* For a key under which people put a secret itself: refuses it and says where secrets belong. Such a key is
+ * never offered as a hint. */
+int schema_no_secret(const struct schema *s, const struct tree_node *value, void *into, struct err *err);
+
+/* Whether there is a character below the blank, or DEL. */
+bool schema_has_controls(const char *text);
 
 /* The value's own name for messages: its key, or "an entry" in a list. */
 const char *schema_label(const struct tree_node *value);

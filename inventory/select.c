@@ -1,6 +1,6 @@
 /*
  * A selection becomes hosts first, in the order they were asked for and each once, then services. Hosts
- * outside the inventory and the service of --port are made here and kept by the inventory.
+ * outside the inventory are made here and kept by the inventory.
  */
 #include "inventory/inventory.h"
 
@@ -10,8 +10,8 @@
 
 #include "inventory/address.h"
 #include "inventory/match.h"
+#include "inventory/oneoff.h"
 #include "inventory/schema.h"
-#include "inventory/service.h"
 #include "base/banned.h"
 
 #define HOW_WITHOUT "--service NAME or --port N reaches hosts outside the inventory"
@@ -149,47 +149,26 @@ static int choose(struct chosen *chosen, const struct service *service, struct e
     return 0;
 }
 
-/* The service of --port, the same one for the same port. */
-static int port_service(struct inventory *inv, unsigned port, const struct service **ret, struct err *err)
-{
-    char name[32];
-    for (size_t i = 0; i < inv->made_services.n; i++)
-        if (inv->made_services.items[i]->port == port) {
-            *ret = inv->made_services.items[i];
-            return 0;
-        }
-    snprintf(name, sizeof name, "port-%u", port);
-    struct service *service = service_new(name, port);
-    if (!service)
-        return err_nomem(err);
-    if (services_add(&inv->made_services, service, err) < 0)
-        return -1;
-    *ret = service;
-    return 0;
-}
-
 static int choose_services(struct inventory *inv, const struct selection *sel, struct chosen *ret,
                            struct err *err)
 {
-    const struct service *service = NULL;
     for (size_t i = 0; i < sel->services.n; i++) {
-        service = names_get(&inv->service_names, sel->services.items[i]);
+        const struct service *service = names_get(&inv->service_names, sel->services.items[i]);
         if (!service)
             return unknown(inv, "service", &inv->service_names, sel->services.items[i], err);
         if (choose(ret, service, err) < 0)
             return -1;
     }
-    if (!sel->port)
-        return 0;
-    if (port_service(inv, sel->port, &service, err) < 0)
+    const struct service *service = NULL;
+    if (oneoff_service(inv, sel, &service, err) < 0)
         return -1;
-    return choose(ret, service, err);
+    return service ? choose(ret, service, err) : 0;
 }
 
 static int choose_hosts(struct inventory *inv, const struct selection *sel, struct hostset *ret,
                         struct err *err)
 {
-    bool outside = sel->port || sel->services.n;
+    bool outside = sel->port || sel->unix_path || sel->services.n;
     for (size_t i = 0; i < sel->hosts.n; i++)
         if (add_pattern(inv, sel->hosts.items[i], outside, ret, err) < 0)
             return -1;

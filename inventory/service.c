@@ -1,65 +1,131 @@
 #include "inventory/service.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "inventory/service_auth.h"
+#include "inventory/service_tls.h"
 #include "base/banned.h"
+
+/* sun_path of Linux without its NUL. */
+#define UNIX_PATH_MAX 107
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/* A service while it is read. */
+struct entry {
+    struct service *service;
+    const struct tree_node *port;
+    const struct tree_node *host;
+    const struct tree_node *unix_path;
+    const struct tree_node *tls;
+};
+
+static int replace(char **text, const char *with, size_t n, struct err *err)
+{
+    char *copy = strndup(with, n);
+    if (!copy)
+        return err_nomem(err);
+    free(*text);
+    *text = copy;
+    return 0;
+}
+
+int service_set_path(struct service *service, const char *path, struct err *err)
+{
+    size_t n = strlen(path);
+    if (*path != '/')
+        return err_set(err, ERR_USAGE, "path must begin with \"/\"");
+    /* What goes into a request must not be able to end it (RFC 3986, section 3.3). */
+    if (strspn(path, LETTERS "0123456789/._-~%!$&'()*+,;=:@") < n)
+        return err_set(err, ERR_USAGE, "path must be a URL's path");
+    while (n > 0 && path[n - 1] == '/')
+        n--;
+    return replace(&service->path, path, n, err);
+}
+
+int service_set_unix(struct service *service, const char *path, struct err *err)
+{
+    size_t n = strlen(path);
+    if (*path != '/' || path[n - 1] == '/')
+        return err_set(err, ERR_USAGE, "unix must be an absolute path that does not end with \"/\"");
+    if (n > UNIX_PATH_MAX)
+        return err_set(err, ERR_USAGE, "unix must be a path of at most %d bytes", UNIX_PATH_MAX);
+    if (schema_has_controls(path))
+        return err_set(err, ERR_USAGE, "unix must be a path without control characters");
+    return replace(&service->unix_path, path, n, err);
+}
 
 static int read_port(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
 {
-    return schema_port(s, value, &((struct service *)into)->port, err);
-}
-
-/* Reads text of letters, digits and `also`: what goes into a URL or a header must not be able to end it. */
-static int read_limited(const struct schema *s, const struct tree_node *value, const char *also,
-                        const char *what, char **ret, struct err *err)
-{
-    char *text = NULL;
-    if (schema_text(s, value, &text, err) < 0)
-        return -1;
-    for (const char *p = text; *p; p++)
-        if (!isalnum((unsigned char)*p) && !strchr(also, *p)) {
-            free(text);
-            return tree_err(s->tree, value, err, "%s must be %s", schema_label(value), what);
-        }
-    free(*ret);
-    *ret = text;
-    return 0;
+    struct entry *e = into;
+    e->port = value;
+    return schema_port(s, value, &e->service->port, err);
 }
 
 static int read_host(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
 {
-    return read_limited(s, value, "._-:", "a host's name or IP address", &((struct service *)into)->host,
-                        err);
+    struct entry *e = into;
+    e->host = value;
+    return schema_chars(s, value, "._-:", "a host's name or IP address", &e->service->host, err);
 }
 
 static int read_host_header(const struct schema *s, const struct tree_node *value, void *into,
                             struct err *err)
 {
-    return read_limited(s, value, "._-:[]", "a host's name, with :port where needed",
-                        &((struct service *)into)->host_header, err);
+    return schema_chars(s, value, "._-:[]", "a host's name, with :port where needed",
+                        &((struct entry *)into)->service->host_header, err);
+}
+
+/* Reads text and hands it to one of the setters above. */
+static int read_by(int (*set)(struct service *service, const char *text, struct err *err),
+                   const struct schema *s, const struct tree_node *value, struct service *service,
+                   struct err *err)
+{
+    char *text = NULL;
+    if (schema_text(s, value, &text, err) < 0)
+        return -1;
+    int rc = set(service, text, err);
+    free(text);
+    return rc < 0 ? tree_err_wrap(s->tree, value, err) : 0;
 }
 
 static int read_path(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
 {
-    struct service *service = into;
-    char *path = NULL;
-    if (value->kind == TREE_SCALAR && *value->text && *value->text != '/')
-        return tree_err(s->tree, value, err, "path must begin with \"/\"");
-    if (read_limited(s, value, "/._-~%!$&'()*+,;=:@", "a URL's path", &path, err) < 0)
-        return -1;
-    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): read_limited has set it
-    for (size_t n = strlen(path); n > 0 && path[n - 1] == '/'; n--)
-        path[n - 1] = '\0';
-    free(service->path);
-    service->path = path;
+    return read_by(service_set_path, s, value, ((struct entry *)into)->service, err);
+}
+
+static int read_unix(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct entry *e = into;
+    e->unix_path = value;
+    return read_by(service_set_unix, s, value, e->service, err);
+}
+
+static int read_scheme(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    bool https = value->kind == TREE_SCALAR && strcmp(value->text, "https") == 0;
+    if (!https && (value->kind != TREE_SCALAR || strcmp(value->text, "http") != 0))
+        return tree_err(s->tree, value, err, "scheme must be \"http\" or \"https\"");
+    ((struct entry *)into)->service->https = https;
     return 0;
+}
+
+static int read_tls(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct entry *e = into;
+    e->tls = value;
+    return service_tls_read(s, value, &e->service->tls, err);
+}
+
+static int read_auth(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    return service_auth_read(s, value, &((struct entry *)into)->service->auth, err);
 }
 
 static int read_kinds(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
 {
-    struct service *service = into;
+    struct service *service = ((struct entry *)into)->service;
     if (schema_list(s, value, "kinds of profile", err) < 0)
         return -1;
     for (const struct tree_node *v = value->first; v; v = v->next) {
@@ -76,12 +142,23 @@ static int read_kinds(const struct schema *s, const struct tree_node *value, voi
 
 static int read_hint(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
 {
-    return schema_text(s, value, &((struct service *)into)->hint, err);
+    return schema_text(s, value, &((struct entry *)into)->service->hint, err);
 }
 
 static const struct schema_key keys[] = {
-    {"port", read_port},   {"host", read_host}, {"path", read_path},
-    {"kinds", read_kinds}, {"hint", read_hint}, {"host_header", read_host_header},
+    {"port", read_port},
+    {"host", read_host},
+    {"unix", read_unix},
+    {"scheme", read_scheme},
+    {"path", read_path},
+    {"host_header", read_host_header},
+    {"tls", read_tls},
+    {"auth", read_auth},
+    {"kinds", read_kinds},
+    {"hint", read_hint},
+    {"bearer", schema_no_secret},
+    {"token", schema_no_secret},
+    {"password", schema_no_secret},
     {NULL, NULL},
 };
 
@@ -100,25 +177,39 @@ struct service *service_new(const char *name, unsigned port)
     return NULL;
 }
 
+/* What no key can say alone. */
+static int check(const struct schema *s, const struct entry *e, const struct tree_node *key, struct err *err)
+{
+    const struct tree_node *tcp = e->port ? e->port : e->host;
+    if (!e->port && !e->unix_path) {
+        tree_err(s->tree, key, err, "service \"%s\" has no port", key->text);
+        return err_hint(err, "add \"port: N\", the port its /debug/pprof listens on, or \"unix: /PATH\"");
+    }
+    if (e->unix_path && tcp) {
+        tree_err(s->tree, tcp->key, err, "\"%s\" has no meaning with \"unix\"", tcp->key->text);
+        return err_hint(err, "a service listens on a port or on a Unix socket");
+    }
+    if (e->tls && !e->service->https) {
+        tree_err(s->tree, e->tls->key, err, "\"tls\" has no meaning without \"scheme: https\"");
+        return err_hint(err, "add \"scheme: https\"");
+    }
+    return 0;
+}
+
 static int read_one(const struct schema *s, const struct tree_node *value, struct err *err)
 {
     if (schema_name(s, value->key, "service", err) < 0 || schema_map(s, value, "settings", err) < 0)
         return -1;
-    struct service *service = service_new(value->key->text, 0);
-    if (!service)
+    struct entry e = {.service = service_new(value->key->text, 0)};
+    if (!e.service)
         return err_nomem(err);
-    if (schema_settings(s, value, keys, service, err) < 0) {
-        service_free(service);
+    if (schema_settings(s, value, keys, &e, err) < 0 || check(s, &e, value->key, err) < 0) {
+        service_free(e.service);
         return -1;
     }
-    if (!service->port) {
-        service_free(service);
-        tree_err(s->tree, value->key, err, "service \"%s\" has no port", value->key->text);
-        return err_hint(err, "add \"port: N\", the port its /debug/pprof listens on");
-    }
-    if (services_add(&s->inv->services, service, err) < 0)
+    if (services_add(&s->inv->services, e.service, err) < 0)
         return -1;
-    return names_add(&s->inv->service_names, service->name, service, err);
+    return names_add(&s->inv->service_names, e.service->name, e.service, err);
 }
 
 int service_read_all(const struct schema *s, const struct tree_node *section, struct err *err)

@@ -7,7 +7,12 @@
 /* Reads the section's mapping into the inventory. */
 int service_read_all(const struct schema *s, const struct tree_node *section, struct err *err);
 
-/* A service with the defaults and neither name nor port: NULL if there is no memory. */
+/* A service with the defaults. NULL if there is no memory. */
 struct service *service_new(const char *name, unsigned port);
+
+/* Set what the command line can say too: where pprof lives, and a Unix socket. ERR_USAGE for what is no URL's
+ * path, or no path of a socket. */
+int service_set_path(struct service *service, const char *path, struct err *err);
+int service_set_unix(struct service *service, const char *path, struct err *err);
 
 #endif

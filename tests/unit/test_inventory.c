@@ -13,31 +13,39 @@
 
 #include "inventory/inventory.h"
 
-static const char full[] = "version: 1\n"
-                           "x-note: [ anything, { at: all } ]\n"
-                           "services:\n"
-                           "  gitaly:  { port: 9236, kinds: [cpu, \"heap\", goroutines=text], hint: \"set "
-                           "ENABLE_PROFILING=true\" }\n"
-                           "  backend: { port: 6060, host: 127.0.0.1, path: /internal/pprof/, host_header: "
-                           "'api.example:80', x-a: 1 }\n"
-                           "hosts:\n"
-                           "  file-03:\n"
-                           "    address: file-03-stor.example.internal\n"
-                           "    services: [gitaly]\n"
-                           "    labels: { env: gprd, \"shard\": 3, on: yes }\n"
-                           "    x-owner: ~\n"
-                           "  file-[04-06]:\n"
-                           "    address: \"ops@{name}-stor.example.internal\"\n"
-                           "    services: [gitaly, backend]\n"
-                           "    ssh: { user: ops, port: 2222, identity: keys/ops, known_hosts: /etc/kh, "
-                           "jump: 'a@b:22,c', agent: none,"
-                           " config: ~/cfg }\n"
-                           "  laptop: { connect: direct, address: 127.0.0.1, services: [] }\n"
-                           "  plain: { connect: ssh, services: [backend], ssh: { agent: sock } }\n"
-                           "groups:\n"
-                           "  all: [storage, 'pl*', laptop]\n"
-                           "  storage: [ \"file-*\", 'file-[04-05]' ]\n"
-                           "  none: []\n";
+static const char full[] =
+    "version: 1\n"
+    "x-note: [ anything, { at: all } ]\n"
+    "services:\n"
+    "  gitaly:  { port: 9236, kinds: [cpu, \"heap\", goroutines=text], hint: \"set "
+    "ENABLE_PROFILING=true\" }\n"
+    "  backend: { port: 6060, host: 127.0.0.1, path: /internal/pprof/, host_header: "
+    "'api.example:80', x-a: 1 }\n"
+    "  metrics: { port: 8443, scheme: https, tls: { ca: corp.pem, cert: ~/me.pem, key: "
+    "/etc/me.key, server_name: api.example.internal, insecure: false, x-b: 2 }, auth: "
+    "{ bearer_env: PPROF_TOKEN, x-c: 3 } }\n"
+    "  sidecar: { unix: /run/app/debug.sock, scheme: http, path: /, host_header: app, "
+    "auth: { user: 'ann b', password_file: secrets/pw } }\n"
+    "  lax: { unix: '/run/a b', scheme: https, tls: { insecure: true }, auth: { "
+    "bearer_command: 'vault read -field=t secret/pprof' } }\n"
+    "hosts:\n"
+    "  file-03:\n"
+    "    address: file-03-stor.example.internal\n"
+    "    services: [gitaly]\n"
+    "    labels: { env: gprd, \"shard\": 3, on: yes }\n"
+    "    x-owner: ~\n"
+    "  file-[04-06]:\n"
+    "    address: \"ops@{name}-stor.example.internal\"\n"
+    "    services: [gitaly, backend]\n"
+    "    ssh: { user: ops, port: 2222, identity: keys/ops, known_hosts: /etc/kh, "
+    "jump: 'a@b:22,c', agent: none,"
+    " config: ~/cfg }\n"
+    "  laptop: { connect: direct, address: 127.0.0.1, services: [] }\n"
+    "  plain: { connect: ssh, services: [backend, metrics, sidecar, lax], ssh: { agent: sock } }\n"
+    "groups:\n"
+    "  all: [storage, 'pl*', laptop]\n"
+    "  storage: [ \"file-*\", 'file-[04-05]' ]\n"
+    "  none: []\n";
 
 static struct inventory *parse(const char *text)
 {
@@ -83,6 +91,56 @@ static void services_are_read(void **state)
     assert_string_equal(backend->host_header, "api.example:80");
     assert_null(backend->hint);
     assert_int_equal(backend->kinds.n, 0);
+    inventory_free(inv);
+}
+
+static void tls_and_auth_are_read(void **state)
+{
+    (void)state;
+    setenv("HOME", "/home/someone", 1);
+    struct inventory *inv = parse(full);
+    size_t n = 0;
+    const struct host *plain = inventory_hosts(inv, &n)[5];
+    const struct service *backend = plain->services[0], *metrics = plain->services[1];
+    assert_false(backend->https);
+    assert_null(backend->unix_path);
+    assert_null(backend->tls.ca);
+    assert_int_equal(backend->auth.secret.source, SECRET_NONE);
+    assert_true(metrics->https);
+    assert_int_equal(metrics->port, 8443);
+    assert_string_equal(metrics->tls.ca, "/etc/team/corp.pem");
+    assert_string_equal(metrics->tls.cert, "/home/someone/me.pem");
+    assert_string_equal(metrics->tls.key, "/etc/me.key");
+    assert_string_equal(metrics->tls.server_name, "api.example.internal");
+    assert_false(metrics->tls.insecure);
+    assert_null(metrics->auth.user);
+    assert_int_equal(metrics->auth.secret.source, SECRET_ENV);
+    assert_string_equal(metrics->auth.secret.where, "PPROF_TOKEN");
+    inventory_free(inv);
+}
+
+static void unix_sockets_are_read(void **state)
+{
+    (void)state;
+    struct inventory *inv = parse(full);
+    size_t n = 0;
+    const struct host *plain = inventory_hosts(inv, &n)[5];
+    const struct service *sidecar = plain->services[2], *lax = plain->services[3];
+    assert_string_equal(sidecar->unix_path, "/run/app/debug.sock");
+    assert_int_equal(sidecar->port, 0);
+    assert_false(sidecar->https);
+    assert_string_equal(sidecar->path, "");
+    assert_string_equal(sidecar->host_header, "app");
+    assert_string_equal(sidecar->auth.user, "ann b");
+    assert_int_equal(sidecar->auth.secret.source, SECRET_FILE);
+    assert_string_equal(sidecar->auth.secret.where, "/etc/team/secrets/pw");
+    assert_string_equal(lax->unix_path, "/run/a b");
+    assert_string_equal(lax->path, "/debug/pprof");
+    assert_true(lax->https);
+    assert_true(lax->tls.insecure);
+    assert_null(lax->auth.user);
+    assert_int_equal(lax->auth.secret.source, SECRET_COMMAND);
+    assert_string_equal(lax->auth.secret.where, "vault read -field=t secret/pprof");
     inventory_free(inv);
 }
 
@@ -217,11 +275,13 @@ static void service_refuses(const char *settings, size_t column, const char *mes
     refuses(text, expected, hint);
 }
 
+#define KEYS "the keys here are port, host, unix, scheme, path, host_header, tls, auth, kinds, hint"
+
 static void services_are_checked(void **state)
 {
     (void)state;
     refuses("version: 1\nservices:\n  api: { path: /x }\n", "inv.yaml:3:3: service \"api\" has no port",
-            "add \"port: N\", the port its /debug/pprof listens on");
+            "add \"port: N\", the port its /debug/pprof listens on, or \"unix: /PATH\"");
     refuses(
         "version: 1\nservices:\n  -api: { port: 1 }\n", "inv.yaml:3:3: \"-api\" is no name for a service",
         "a name has letters, digits, \".\", \"_\" and \"-\", begins with a letter or digit and has at most "
@@ -229,10 +289,8 @@ static void services_are_checked(void **state)
     service_refuses("1", 1, "api must be a mapping of settings", "");
     service_refuses("", 0, "api must be a mapping of settings", "");
     service_refuses("{ prot: 1 }", 3, "unknown key \"prot\"", "did you mean \"port\"?");
-    service_refuses("{ scheme: http }", 3, "unknown key \"scheme\"",
-                    "the keys here are port, host, path, kinds, hint, host_header");
-    service_refuses("{ \"\\e[2J\": http }", 3, "unknown key \"?[2J\"",
-                    "the keys here are port, host, path, kinds, hint, host_header");
+    service_refuses("{ zzzzzz: http }", 3, "unknown key \"zzzzzz\"", KEYS);
+    service_refuses("{ \"\\e[2J\": http }", 3, "unknown key \"?[2J\"", KEYS);
     static const char *const ports[] = {
         "0",  "65536", "\"80\"", "0x50", "080",    "1e3", "-1",
         "+1", "80.0",  "[80]",   "~",    "'6060'", "x",   "99999999999999999999"};
@@ -255,6 +313,154 @@ static void services_are_checked(void **state)
     service_refuses("{ kinds: cpu }", 10, "kinds must be a list of kinds of profile", "");
     service_refuses("{ kinds: [cpu, ''] }", 16, "an entry must be text", "");
     service_refuses("{ kinds: [[cpu]] }", 11, "an entry must be text", "");
+}
+
+static void schemes_and_sockets_are_checked(void **state)
+{
+    (void)state;
+    static const char *const schemes[] = {"HTTPS", "tls", "''", "~", "[https]", "{ a: b }", "'https '"};
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        char settings[64];
+        snprintf(settings, sizeof settings, "{ port: 1, scheme: %s }", schemes[i]);
+        service_refuses(settings, 20, "scheme must be \"http\" or \"https\"", "");
+    }
+    service_refuses("{ unix: ~ }", 9, "unix must be text", "");
+    service_refuses("{ unix: [/a] }", 9, "unix must be text", "");
+    service_refuses("{ unix: \"/a\\tb\" }", 9, "unix must be one line without control characters", "");
+    static const char *const paths[] = {"run/app.sock", "~/app.sock", "'@app'", "/", "/run/app/", "' /a'"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        char settings[64];
+        snprintf(settings, sizeof settings, "{ unix: %s }", paths[i]);
+        service_refuses(settings, 9, "unix must be an absolute path that does not end with \"/\"", "");
+    }
+    const char *hint = "a service listens on a port or on a Unix socket";
+    service_refuses("{ port: 1, unix: /a }", 3, "\"port\" has no meaning with \"unix\"", hint);
+    service_refuses("{ unix: /a, port: 1 }", 13, "\"port\" has no meaning with \"unix\"", hint);
+    service_refuses("{ unix: /a, host: b }", 13, "\"host\" has no meaning with \"unix\"", hint);
+    refuses("version: 1\nservices:\n  api: { host: a }\n", "inv.yaml:3:3: service \"api\" has no port",
+            "add \"port: N\", the port its /debug/pprof listens on, or \"unix: /PATH\"");
+}
+
+/* The longest path a socket can have, and one more. */
+static void long_paths_of_sockets(void **state)
+{
+    (void)state;
+    char path[109] = "/", settings[128], text[256];
+    memset(path + 1, 's', 107);
+    snprintf(settings, sizeof settings, "{ unix: %s }", path);
+    service_refuses(settings, 9, "unix must be a path of at most 107 bytes", "");
+    path[107] = '\0';
+    snprintf(text, sizeof text,
+             "version: 1\nservices: { a: { unix: %s } }\nhosts: { b: { services: [a] } }\n", path);
+    struct inventory *inv = parse(text);
+    size_t n = 0;
+    assert_string_equal(inventory_hosts(inv, &n)[0]->services[0]->unix_path, path);
+    inventory_free(inv);
+}
+
+static void tls_is_checked(void **state)
+{
+    (void)state;
+    service_refuses("{ port: 1, tls: { ca: a } }", 12, "\"tls\" has no meaning without \"scheme: https\"",
+                    "add \"scheme: https\"");
+    service_refuses("{ port: 1, tls: {}, scheme: http }", 12,
+                    "\"tls\" has no meaning without \"scheme: https\"", "add \"scheme: https\"");
+    service_refuses("{ tls: yes }", 8, "tls must be a mapping of settings", "");
+    service_refuses("{ tls: [] }", 8, "tls must be a mapping of settings", "");
+    service_refuses("{ tls: { insecur: true } }", 10, "unknown key \"insecur\"",
+                    "did you mean \"insecure\"?");
+    service_refuses("{ tls: { zzzzzz: true } }", 10, "unknown key \"zzzzzz\"",
+                    "the keys here are ca, cert, key, server_name, insecure");
+    service_refuses("{ tls: { ca: } }", 14, "ca must be text", "");
+    service_refuses("{ tls: { cert: [a] } }", 16, "cert must be text", "");
+    service_refuses("{ tls: { cert: a, key: ~ } }", 24, "key must be text", "");
+    service_refuses("{ tls: { key: a } }", 10, "\"key\" has no meaning without \"cert\"",
+                    "add \"cert: FILE\", the certificate that the key belongs to");
+    service_refuses("{ tls: { server_name: 'a b' } }", 23, "server_name must be a host's name", "");
+    service_refuses("{ tls: { server_name: 'a:443' } }", 23, "server_name must be a host's name", "");
+    static const char *const flags[] = {"yes",    "True",      "TRUE", "on",    "1",
+                                        "'true'", "\"false\"", "~",    "[true]"};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        char settings[64];
+        snprintf(settings, sizeof settings, "{ tls: { insecure: %s } }", flags[i]);
+        service_refuses(settings, 20, "insecure must be true or false", "");
+    }
+    const char *hint = "keep \"ca\": with it the certificate is checked";
+    service_refuses("{ tls: { insecure: true, ca: a } }", 10, "\"insecure\" and \"ca\" contradict each other",
+                    hint);
+    service_refuses("{ tls: { ca: a, insecure: true } }", 17, "\"insecure\" and \"ca\" contradict each other",
+                    hint);
+}
+
+#define PASSWORDS "password_env, password_file or password_command"
+
+static void auth_is_checked(void **state)
+{
+    (void)state;
+    service_refuses("{ auth: a }", 9, "auth must be a mapping of settings", "");
+    service_refuses("{ auth: {} }", 3, "auth does not say where the secret is",
+                    "a token: bearer_env, bearer_file or bearer_command; a password: user with " PASSWORDS);
+    service_refuses("{ auth: { user: a } }", 11, "\"user\" has no password", "add " PASSWORDS);
+    service_refuses("{ auth: { password_env: A } }", 11, "\"password_env\" has no meaning without \"user\"",
+                    "add \"user: NAME\"; a token goes under bearer_env, bearer_file or bearer_command");
+    service_refuses("{ auth: { bearer_file: a, user: b } }", 27,
+                    "\"user\" has no meaning with \"bearer_file\"",
+                    "a token goes without a user; a user has " PASSWORDS);
+    service_refuses("{ auth: { bearer_evn: A } }", 11, "unknown key \"bearer_evn\"",
+                    "did you mean \"bearer_env\"?");
+    service_refuses("{ auth: { zzzzzz: A } }", 11, "unknown key \"zzzzzz\"",
+                    "the keys here are bearer_env, bearer_file, bearer_command, user, password_env, "
+                    "password_file, password_command");
+    service_refuses("{ auth: { user: 'a:b' } }", 17, "user must not have \":\" in it", "");
+    service_refuses("{ auth: { user: \"a\\x1bb\" } }", 17, "user must be one line without control characters",
+                    "");
+    service_refuses("{ auth: { user: ~ } }", 17, "user must be text", "");
+    service_refuses("{ auth: { bearer_file: } }", 24, "bearer_file must be text", "");
+    service_refuses("{ auth: { bearer_command: [a] } }", 27, "bearer_command must be text", "");
+    service_refuses("{ auth: { bearer_command: \"a\\nb\" } }", 27,
+                    "bearer_command must be one line without control characters", "");
+}
+
+static void only_one_secret(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"bearer_env",   "bearer_file",   "bearer_command",
+                                       "password_env", "password_file", "password_command"};
+    for (size_t i = 0; i < 6; i++)
+        for (size_t j = 0; j < 6; j++) {
+            char settings[128], message[128];
+            snprintf(settings, sizeof settings, "{ auth: { user: u, %s: A, %s: B } }", keys[i], keys[j]);
+            snprintf(message, sizeof message, "\"%s\" and \"%s\" are two secrets", keys[i], keys[j]);
+            if (i != j)
+                service_refuses(settings, 25 + strlen(keys[i]), message, "keep one of them");
+        }
+}
+
+/* What would be a secret is shown by no message. */
+static void secrets_themselves_are_refused(void **state)
+{
+    (void)state;
+    const char *token =
+        "secrets never stand in the inventory; say where it is: auth: { bearer_file: FILE }, or "
+        "bearer_env with a variable, or bearer_command";
+    const char *password = "secrets never stand in the inventory; say where it is: auth: { user: NAME, "
+                           "password_file: FILE }, or password_env with a variable, or password_command";
+    service_refuses("{ auth: { token: hunter2 } }", 11, "\"token\" would hold the secret itself", token);
+    service_refuses("{ auth: { bearer: hunter2 } }", 11, "\"bearer\" would hold the secret itself", token);
+    service_refuses("{ auth: { user: a, password: hunter2 } }", 20,
+                    "\"password\" would hold the secret itself", password);
+    service_refuses("{ auth: { bearer: { env: A } } }", 11, "\"bearer\" would hold the secret itself", token);
+    service_refuses("{ port: 1, token: hunter2 }", 12, "\"token\" would hold the secret itself", token);
+    service_refuses("{ port: 1, bearer: hunter2 }", 12, "\"bearer\" would hold the secret itself", token);
+    service_refuses("{ port: 1, password: hunter2 }", 12, "\"password\" would hold the secret itself",
+                    password);
+    static const char *const values[] = {"$TOKEN", "glpat-hunter2", "2x", "'a b'", "a=b", "\"caf\\u00e9\""};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        char settings[64];
+        snprintf(settings, sizeof settings, "{ auth: { bearer_env: %s } }", values[i]);
+        service_refuses(settings, 23, "bearer_env must be the name of an environment variable",
+                        "a name has letters, digits and \"_\"; the secret is the variable's value");
+    }
 }
 
 /* What is refused of one host. */
@@ -616,12 +822,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(services_are_read),
+        cmocka_unit_test(tls_and_auth_are_read),
+        cmocka_unit_test(unix_sockets_are_read),
         cmocka_unit_test(hosts_are_read),
         cmocka_unit_test(brackets_of_an_address_go),
         cmocka_unit_test(patterns_match),
         cmocka_unit_test(yaml_is_refused),
         cmocka_unit_test(top_is_checked),
         cmocka_unit_test(services_are_checked),
+        cmocka_unit_test(schemes_and_sockets_are_checked),
+        cmocka_unit_test(long_paths_of_sockets),
+        cmocka_unit_test(tls_is_checked),
+        cmocka_unit_test(auth_is_checked),
+        cmocka_unit_test(only_one_secret),
+        cmocka_unit_test(secrets_themselves_are_refused),
         cmocka_unit_test(hosts_are_checked),
         cmocka_unit_test(addresses_are_checked),
         cmocka_unit_test(host_names_are_checked),

@@ -39,11 +39,15 @@ struct asked {
     const char *groups;
     const char *services;
     unsigned port;
+    const char *unix_path;
+    const char *path;
+    bool https;
 };
 
 static int run(struct inventory *inv, const struct asked *asked, struct targets *ret, struct err *err)
 {
-    struct selection sel = {.port = asked->port};
+    struct selection sel = {
+        .port = asked->port, .unix_path = asked->unix_path, .path = asked->path, .https = asked->https};
     for (size_t i = 0; i < 3 && asked->hosts[i]; i++)
         assert_int_equal(strlist_add(&sel.hosts, asked->hosts[i], NULL), 0);
     if (asked->groups)
@@ -160,6 +164,114 @@ static void a_port_makes_a_service(void **state)
     assert_int_equal(n, 5);
     targets_release(&t);
     targets_release(&again);
+    inventory_free(inv);
+}
+
+static void a_port_with_path_and_scheme(void **state)
+{
+    (void)state;
+    struct inventory *inv = load();
+    struct targets t = {0};
+    struct err err = ERR_INIT;
+    struct asked asked = {.hosts = {"file-*"}, .port = 8443, .path = "/internal/pprof//", .https = true};
+    if (run(inv, &asked, &t, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(t.n, 3);
+    assert_ptr_equal(t.items[0].service, t.items[2].service);
+    assert_string_equal(t.items[0].service->name, "port-8443");
+    assert_string_equal(t.items[0].service->path, "/internal/pprof");
+    assert_string_equal(t.items[0].service->host, "localhost");
+    assert_true(t.items[0].service->https);
+    assert_null(t.items[0].service->unix_path);
+    targets_release(&t);
+    asked = (struct asked){.hosts = {"bare"}, .services = "gitaly", .port = 80, .path = "/"};
+    selects(inv, asked, "bare/gitaly bare/port-80");
+    inventory_free(inv);
+}
+
+static void a_socket_makes_a_service(void **state)
+{
+    (void)state;
+    struct inventory *inv = load();
+    struct targets t = {0};
+    struct err err = ERR_INIT;
+    struct asked asked = {.hosts = {"ops@db.example"}, .unix_path = "/run/app/debug.sock", .https = true};
+    if (run(inv, &asked, &t, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_string_equal(t.items[0].host->name, "db.example");
+    assert_string_equal(t.items[0].service->name, "unix-debug.sock");
+    assert_string_equal(t.items[0].service->unix_path, "/run/app/debug.sock");
+    assert_string_equal(t.items[0].service->path, "/debug/pprof");
+    assert_int_equal(t.items[0].service->port, 0);
+    assert_true(t.items[0].service->https);
+    targets_release(&t);
+    selects(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/a b\xc3\xa9*"}, "bare/unix-a-b---");
+    selects(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/run/.x_-"}, "bare/unix-.x_-");
+    inventory_free(inv);
+}
+
+/* What is described the same is the same, what is not gets a name of its own; the inventory's names are
+ * taken. */
+static void made_names_are_unique(void **state)
+{
+    (void)state;
+    static const char text[] = "version: 1\nservices: { port-80: { port: 81 }, unix-s-2: { port: 82 } }\n"
+                               "hosts: { web: { services: [port-80] } }\n";
+    struct inventory *inv = NULL;
+    assert_int_equal(inventory_parse("inv.yaml", text, sizeof text - 1, &inv, NULL), 0);
+    struct asked port = {.hosts = {"web"}, .services = "port-80", .port = 80};
+    selects(inv, port, "web/port-80 web/port-80-2");
+    selects(inv, port, "web/port-80 web/port-80-2");
+    port.path = "/debug/pprof/";
+    selects(inv, port, "web/port-80 web/port-80-2");
+    port.path = "/x";
+    selects(inv, port, "web/port-80 web/port-80-3");
+    port.https = true;
+    selects(inv, port, "web/port-80 web/port-80-4");
+    selects(inv, (struct asked){.hosts = {"web"}, .unix_path = "/a/s"}, "web/unix-s");
+    selects(inv, (struct asked){.hosts = {"web"}, .unix_path = "/b/s"}, "web/unix-s-3");
+    selects(inv, (struct asked){.hosts = {"web"}, .unix_path = "/a/s"}, "web/unix-s");
+    inventory_free(inv);
+}
+
+#define WHERE "--port N says where it listens; a service of the inventory has its own path and scheme"
+
+static void oneoffs_are_checked(void **state)
+{
+    (void)state;
+    struct inventory *inv = load();
+    refuses(inv, (struct asked){.hosts = {"bare"}, .path = "/x"},
+            "the path of a service is given, but neither a port nor a Unix socket", WHERE);
+    refuses(inv, (struct asked){.hosts = {"bare"}, .services = "gitaly", .path = "/x"},
+            "the path of a service is given, but neither a port nor a Unix socket", WHERE);
+    refuses(inv, (struct asked){.hosts = {"file-03"}, .https = true},
+            "HTTPS is given, but neither a port nor a Unix socket", WHERE);
+    refuses(inv, (struct asked){.hosts = {"bare"}, .port = 1, .unix_path = "/a"},
+            "a port and a Unix socket are both given", "a service listens on one of them");
+    static const char *const bad[] = {"", "debug", "~/x"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        refuses(inv, (struct asked){.hosts = {"bare"}, .port = 1, .path = bad[i]},
+                "path must begin with \"/\"", "");
+        refuses(inv, (struct asked){.hosts = {"bare"}, .unix_path = bad[i]},
+                "unix must be an absolute path that does not end with \"/\"", "");
+    }
+    static const char *const no_path[] = {"/a?b", "/a#b", "/a b", "/a\r\nX: y", "/\xc3\xa9", "/a\"b"};
+    for (size_t i = 0; i < sizeof no_path / sizeof *no_path; i++)
+        refuses(inv, (struct asked){.hosts = {"bare"}, .port = 1, .path = no_path[i]},
+                "path must be a URL's path", "");
+    refuses(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/run/a/"},
+            "unix must be an absolute path that does not end with \"/\"", "");
+    refuses(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/a\033b"},
+            "unix must be a path without control characters", "");
+    char longest[300] = "/";
+    memset(longest + 1, 'a', sizeof longest - 2);
+    refuses(inv, (struct asked){.hosts = {"bare"}, .unix_path = longest},
+            "unix must be a path of at most 107 bytes", "");
+    longest[107] = '\0';
+    struct targets t = {0};
+    assert_int_equal(run(inv, &(struct asked){.hosts = {"bare"}, .unix_path = longest}, &t, NULL), 0);
+    assert_true(text_is_name(t.items[0].service->name));
+    targets_release(&t);
     inventory_free(inv);
 }
 
@@ -309,6 +421,10 @@ int main(void)
         cmocka_unit_test(each_target_once),
         cmocka_unit_test(services_asked_for_by_name),
         cmocka_unit_test(a_port_makes_a_service),
+        cmocka_unit_test(a_port_with_path_and_scheme),
+        cmocka_unit_test(a_socket_makes_a_service),
+        cmocka_unit_test(made_names_are_unique),
+        cmocka_unit_test(oneoffs_are_checked),
         cmocka_unit_test(addresses_outside),
         cmocka_unit_test(bad_addresses),
         cmocka_unit_test(unknown_names),

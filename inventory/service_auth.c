@@ -1,0 +1,127 @@
+#include "inventory/service_auth.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+#define PASSWORD_KEYS "password_env, password_file or password_command"
+
+/* The settings while they are read. */
+struct entry {
+    struct service_auth *auth;
+    const struct tree_node *user;
+    const struct tree_node *secret;
+};
+
+static bool is_bearer(const struct tree_node *secret)
+{
+    return strncmp(secret->key->text, "bearer", 6) == 0;
+}
+
+static int read_user(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct entry *e = into;
+    e->user = value;
+    if (schema_text(s, value, &e->auth->user, err) < 0)
+        return -1;
+    /* RFC 7617, section 2: whatever follows the first colon is the password. */
+    if (strchr(e->auth->user, ':'))
+        return tree_err(s->tree, value, err, "user must not have \":\" in it");
+    return 0;
+}
+
+static int take(const struct schema *s, const struct tree_node *value, struct entry *e,
+                enum secret_source source, struct err *err)
+{
+    if (e->secret) {
+        tree_err(s->tree, value->key, err, "\"%s\" and \"%s\" are two secrets", e->secret->key->text,
+                 value->key->text);
+        return err_hint(err, "keep one of them");
+    }
+    e->secret = value;
+    e->auth->secret.source = source;
+    return 0;
+}
+
+static bool is_variable(const char *name)
+{
+    if (isdigit((unsigned char)*name))
+        return false;
+    while (isalnum((unsigned char)*name) || *name == '_')
+        name++;
+    return !*name;
+}
+
+static int read_env(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct entry *e = into;
+    if (take(s, value, e, SECRET_ENV, err) < 0 || schema_text(s, value, &e->auth->secret.where, err) < 0)
+        return -1;
+    if (is_variable(e->auth->secret.where))
+        return 0;
+    tree_err(s->tree, value, err, "%s must be the name of an environment variable", schema_label(value));
+    return err_hint(err, "a name has letters, digits and \"_\"; the secret is the variable's value");
+}
+
+static int read_file(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct entry *e = into;
+    if (take(s, value, e, SECRET_FILE, err) < 0)
+        return -1;
+    return schema_path(s, value, &e->auth->secret.where, err);
+}
+
+static int read_command(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct entry *e = into;
+    if (take(s, value, e, SECRET_COMMAND, err) < 0)
+        return -1;
+    return schema_text(s, value, &e->auth->secret.where, err);
+}
+
+static const struct schema_key keys[] = {
+    {"bearer_env", read_env},
+    {"bearer_file", read_file},
+    {"bearer_command", read_command},
+    {"user", read_user},
+    {"password_env", read_env},
+    {"password_file", read_file},
+    {"password_command", read_command},
+    {"bearer", schema_no_secret},
+    {"token", schema_no_secret},
+    {"password", schema_no_secret},
+    {NULL, NULL},
+};
+
+static int no_secret(const struct schema *s, const struct tree_node *value, const struct entry *e,
+                     struct err *err)
+{
+    if (e->user) {
+        tree_err(s->tree, e->user->key, err, "\"user\" has no password");
+        return err_hint(err, "add " PASSWORD_KEYS);
+    }
+    tree_err(s->tree, value->key, err, "auth does not say where the secret is");
+    return err_hint(
+        err, "a token: bearer_env, bearer_file or bearer_command; a password: user with " PASSWORD_KEYS);
+}
+
+int service_auth_read(const struct schema *s, const struct tree_node *value, struct service_auth *ret,
+                      struct err *err)
+{
+    struct entry e = {.auth = ret};
+    if (schema_map(s, value, "settings", err) < 0 || schema_settings(s, value, keys, &e, err) < 0)
+        return -1;
+    if (!e.secret)
+        return no_secret(s, value, &e, err);
+    if (e.user && is_bearer(e.secret)) {
+        tree_err(s->tree, e.user->key, err, "\"user\" has no meaning with \"%s\"", e.secret->key->text);
+        return err_hint(err, "a token goes without a user; a user has " PASSWORD_KEYS);
+    }
+    if (!e.user && !is_bearer(e.secret)) {
+        tree_err(s->tree, e.secret->key, err, "\"%s\" has no meaning without \"user\"", e.secret->key->text);
+        return err_hint(err,
+                        "add \"user: NAME\"; a token goes under bearer_env, bearer_file or bearer_command");
+    }
+    return 0;
+}

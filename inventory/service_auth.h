@@ -1,0 +1,12 @@
+/* A service's key `auth`. */
+#ifndef INVENTORY_SERVICE_AUTH_H
+#define INVENTORY_SERVICE_AUTH_H
+
+#include "inventory/schema.h"
+
+/* Reads the mapping into `ret`, which service_free releases. No message shows a value: it may be a secret
+ * that stands in the wrong place. */
+int service_auth_read(const struct schema *s, const struct tree_node *value, struct service_auth *ret,
+                      struct err *err);
+
+#endif

@@ -1,0 +1,11 @@
+/* A service's key `tls`. */
+#ifndef INVENTORY_SERVICE_TLS_H
+#define INVENTORY_SERVICE_TLS_H
+
+#include "inventory/schema.h"
+
+/* Reads the mapping into `ret`, which service_free releases. */
+int service_tls_read(const struct schema *s, const struct tree_node *value, struct service_tls *ret,
+                     struct err *err);
+
+#endif

@@ -1,0 +1,397 @@
+/* Secrets: where they are read from, what is refused, and that nothing of them is left or said. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+#define FORM "a secret is one line of visible ASCII characters and blanks, and nothing else"
+#define RUN_HOW "/bin/sh runs it without input; it must print the secret and end with 0"
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNDER_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define UNDER_SANITIZER 1
+#endif
+#endif
+
+#define VARIABLE "PROFGRAB_TEST_SECRET"
+
+static const struct proc_limits usual = {.timeout_ms = 60000, .cancel_fd = -1};
+
+static int read_from(enum secret_source source, const char *where, struct secret *ret, struct err *err)
+{
+    struct secret_ref ref = {.source = source, .where = strdup(where)};
+    assert_non_null(ref.where);
+    int rc = secret_read(&ref, &usual, ret, err);
+    secret_ref_release(&ref);
+    assert_null(ref.where);
+    assert_int_equal(ref.source, SECRET_NONE);
+    return rc;
+}
+
+static void gives(enum secret_source source, const char *where, const char *expected)
+{
+    struct secret s;
+    struct err err = ERR_INIT;
+    memset(&s, 'x', sizeof s);
+    ok(read_from(source, where, &s, &err), &err);
+    assert_string_equal(s.text, expected);
+    assert_int_equal(s.len, strlen(expected));
+    secret_wipe(&s);
+}
+
+/* Refused with these words, with nothing written to where the secret would have gone. */
+static void is_refused(enum secret_source source, const char *where, const char *msg, const char *hint)
+{
+    struct secret s, before;
+    struct err err = ERR_INIT;
+    memset(&s, 'x', sizeof s);
+    before = s;
+    refused(read_from(source, where, &s, &err), &err, ERR_USAGE, msg);
+    assert_string_equal(err.hint, hint);
+    assert_memory_equal(&s, &before, sizeof s);
+    assert_int_equal(read_from(source, where, &s, NULL), -1);
+}
+
+static void from_the_environment(void **state)
+{
+    (void)state;
+    setenv(VARIABLE, "s3cret with blanks~!", 1);
+    gives(SECRET_ENV, VARIABLE, "s3cret with blanks~!");
+    setenv(VARIABLE, "one\n", 1);
+    gives(SECRET_ENV, VARIABLE, "one");
+    setenv(VARIABLE, "one\r\n", 1);
+    gives(SECRET_ENV, VARIABLE, "one");
+    unsetenv(VARIABLE);
+    is_refused(SECRET_ENV, VARIABLE, "the environment variable " VARIABLE " is not set",
+               "set it without showing it: read -rs " VARIABLE "; export " VARIABLE);
+    static const char *const empty[] = {"", "\n", "\r\n"};
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+        setenv(VARIABLE, empty[i], 1);
+        is_refused(SECRET_ENV, VARIABLE, "the environment variable " VARIABLE " holds nothing", FORM);
+    }
+    unsetenv(VARIABLE);
+}
+
+static void only_one_visible_line(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"one\ntwo", "one\n\n",     "\none", "one\rtwo", "a\tb",
+                                      "a\033[2J", "caf\xc3\xa9", "\x80",  "a\x7f"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        setenv(VARIABLE, bad[i], 1);
+        is_refused(SECRET_ENV, VARIABLE,
+                   "the environment variable " VARIABLE
+                   " holds more than one line, or characters that no secret has",
+                   FORM);
+    }
+    unsetenv(VARIABLE);
+}
+
+/* A text of n letters; the caller frees it. */
+static char *letters(size_t n)
+{
+    char *text = malloc(n + 1);
+    assert_non_null(text);
+    memset(text, 'k', n);
+    text[n] = '\0';
+    return text;
+}
+
+static void as_long_as_there_is_room(void **state)
+{
+    char *most = letters(SECRET_MAX - 1), *more = letters(SECRET_MAX);
+    char *path = scratch_file(*state, "most", most, SECRET_MAX - 1), *msg = NULL;
+    char *command = text_of("head -c %d /dev/zero | tr '\\0' k", SECRET_MAX - 1);
+    setenv(VARIABLE, most, 1);
+    gives(SECRET_ENV, VARIABLE, most);
+    gives(SECRET_FILE, path, most);
+    gives(SECRET_COMMAND, command, most);
+    free(path);
+    free(command);
+    path = scratch_file(*state, "more", more, SECRET_MAX);
+    command = text_of("head -c %d /dev/zero | tr '\\0' k", SECRET_MAX);
+    msg = text_of("%s holds more than 4095 bytes", path);
+    setenv(VARIABLE, more, 1);
+    is_refused(SECRET_ENV, VARIABLE, "the environment variable " VARIABLE " holds more than 4095 bytes",
+               FORM);
+    is_refused(SECRET_FILE, path, msg, FORM);
+    is_refused(SECRET_COMMAND, command,
+               "the command for the secret: /bin/sh: its output is larger than 4095 bytes", "");
+    unsetenv(VARIABLE);
+    free(path);
+    free(command);
+    free(msg);
+    free(most);
+    free(more);
+}
+
+static void from_a_file(void **state)
+{
+    char *path = scratch_file(*state, "token", "t0ken\r\n", 7);
+    gives(SECRET_FILE, path, "t0ken");
+    assert_int_equal(chmod(path, 0400), 0);
+    gives(SECRET_FILE, path, "t0ken");
+    char *link = file_join(*state, "link"), *nul = scratch_file(*state, "nul", "a\0b", 3);
+    char *none = scratch_file(*state, "none", "", 0);
+    assert_int_equal(symlink(path, link), 0);
+    gives(SECRET_FILE, link, "t0ken");
+    char *msg = text_of("%s holds more than one line, or characters that no secret has", nul);
+    is_refused(SECRET_FILE, nul, msg, FORM);
+    free(msg);
+    msg = text_of("%s holds nothing", none);
+    is_refused(SECRET_FILE, none, msg, FORM);
+    free(msg);
+    free(link);
+    free(nul);
+    free(none);
+    free(path);
+}
+
+static void files_of_others_are_refused(void **state)
+{
+    char *path = scratch_file(*state, "token", "t0ken\n", 6);
+    char *open = text_of("%s is open to others than its owner", path), *hint = text_of("chmod 600 %s", path);
+    static const mode_t modes[] = {0640, 0620, 0610, 0604, 0602, 0601, 0644, 0666, 0777};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_int_equal(chmod(path, modes[i]), 0);
+        is_refused(SECRET_FILE, path, open, hint);
+    }
+    assert_int_equal(chmod(path, 0600), 0);
+    gives(SECRET_FILE, path, "t0ken");
+    /* Only root can give a file away. */
+    if (geteuid() == 0) {
+        char *msg = text_of("%s belongs to neither you nor root", path);
+        assert_int_equal(chown(path, 12345, (gid_t)-1), 0);
+        is_refused(SECRET_FILE, path, msg, "make a copy of your own, with mode 0600");
+        free(msg);
+    }
+    free(open);
+    free(hint);
+    free(path);
+}
+
+static void what_is_no_file_is_refused(void **state)
+{
+    char *missing = file_join(*state, "missing"), *pipe = file_join(*state, "pipe");
+    char *msg = text_of("cannot open %s: No such file or directory", missing);
+    char *hint = text_of("make it so that only you can read it: (umask 077; cat > %s)", missing);
+    is_refused(SECRET_FILE, missing, msg, hint);
+    free(msg);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    msg = text_of("%s is not a regular file", pipe);
+    is_refused(SECRET_FILE, pipe, msg, "");
+    free(msg);
+    msg = text_of("%s is not a regular file", (char *)*state);
+    is_refused(SECRET_FILE, *state, msg, "");
+    is_refused(SECRET_FILE, "/dev/zero", "/dev/zero is not a regular file", "");
+    free(msg);
+    free(hint);
+    free(missing);
+    free(pipe);
+}
+
+static void from_a_command(void **state)
+{
+    (void)state;
+    gives(SECRET_COMMAND, "printf t0ken", "t0ken");
+    gives(SECRET_COMMAND, "echo t0ken", "t0ken");
+    gives(SECRET_COMMAND, "for c in t 0 k e n; do printf $c; sleep 0.01; done; cat", "t0ken");
+    gives(SECRET_COMMAND, "echo 'no harm' >&2; echo t0ken", "t0ken");
+    is_refused(SECRET_COMMAND, "exit 3", "the command for the secret ended with 3", RUN_HOW);
+    is_refused(SECRET_COMMAND, "echo t0ken; echo 'the \033[31mvault is closed' >&2; exit 1",
+               "the command for the secret ended with 1: the ?[31mvault is closed", RUN_HOW);
+    is_refused(SECRET_COMMAND, "echo t0ken; kill -TERM $$", "the command for the secret ended with 143",
+               RUN_HOW);
+    is_refused(SECRET_COMMAND, "true", "what the command for the secret printed holds nothing", FORM);
+    is_refused(
+        SECRET_COMMAND, "echo t0ken; echo more",
+        "what the command for the secret printed holds more than one line, or characters that no secret "
+        "has",
+        FORM);
+}
+
+static void a_command_can_be_ended(void **state)
+{
+    (void)state;
+    struct secret_ref ref = {.source = SECRET_COMMAND, .where = strdup("printf t0ken; exec sleep 60")};
+    struct secret s;
+    struct err err = ERR_INIT;
+    struct proc_limits limits = {.timeout_ms = 200, .cancel_fd = -1};
+    int cancel[2];
+    refused(secret_read(&ref, &limits, &s, &err), &err, ERR_TIMEOUT,
+            "the command for the secret: /bin/sh: it did not end in time");
+    ok(fd_pipe(cancel, &err), &err);
+    assert_int_equal(write(cancel[1], "x", 1), 1);
+    limits = (struct proc_limits){.timeout_ms = 60000, .cancel_fd = cancel[0]};
+    refused(secret_read(&ref, &limits, &s, &err), &err, ERR_CANCELLED,
+            "the command for the secret: /bin/sh: interrupted");
+    fd_close(&cancel[0]);
+    fd_close(&cancel[1]);
+    secret_ref_release(&ref);
+}
+
+/* Every kind of failure that has the secret at hand, and no word of it in the error. */
+static void no_error_holds_the_secret(void **state)
+{
+    static const char token[] = "hunter2hunter2";
+    char *path = scratch_file(*state, "token", "hunter2hunter2\nx", 16);
+    const struct {
+        enum secret_source source;
+        const char *where;
+    } bad[] = {
+        {SECRET_ENV, VARIABLE},
+        {SECRET_FILE, path},
+        {SECRET_COMMAND, "printf 'hunter2hunter2\\001'"},
+        {SECRET_COMMAND, "echo hunter2hunter2; exit 1"},
+        {SECRET_COMMAND, "while echo hunter2hunter2; do :; done"},
+    };
+    setenv(VARIABLE, "hunter2hunter2\001", 1);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct secret s;
+        struct err err = ERR_INIT;
+        assert_int_equal(read_from(bad[i].source, bad[i].where, &s, &err), -1);
+        assert_int_equal(err.kind, ERR_USAGE);
+        for (size_t at = 0; at < sizeof err; at++)
+            assert_true(sizeof err - at < sizeof token - 1 ||
+                        memcmp((const char *)&err + at, token, sizeof token - 1) != 0);
+    }
+    unsetenv(VARIABLE);
+    free(path);
+}
+
+#if defined(__linux__) && !defined(UNDER_SANITIZER)
+/* "hotcocoamilk", as it may stand here without being found. */
+#define ENCODED "ubgpbpbnzvyx"
+
+static bool holds_it(const volatile char *p)
+{
+    for (size_t i = 0; i < sizeof ENCODED - 1; i++)
+        if (p[i] != (ENCODED[i] - 'a' + 13) % 26 + 'a')
+            return false;
+    return true;
+}
+
+/* How often it stands anywhere in what this process can write to. */
+static size_t left_in_memory(void)
+{
+    size_t found = 0;
+    char line[512], mode[8];
+    uintptr_t from = 0, to = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &from, &to, mode) != 3 ||
+            strncmp(mode, "rw", 2) != 0)
+            continue;
+        for (; from + sizeof ENCODED <= to; from++)
+            found += holds_it((const volatile char *)from);
+    }
+    fclose(maps);
+    return found;
+}
+
+/* Nothing stays behind, neither of a file nor of a command that says it bit by bit, nor of a refused one. */
+static void no_copy_is_left(void **state)
+{
+    char *path = file_join(*state, "token"), *command = text_of("cat %s; sleep 0.05; printf %%0400d 7", path);
+    char *more = text_of("cat %s; sleep 0.05; printf %%0400d 7; head -c 5000 /dev/zero", path);
+    char *make =
+        text_of("umask 077; for i in 1 2 3 4; do printf " ENCODED "; done | tr a-z n-za-m > %s", path);
+    struct secret s;
+    RUN("sh", "-c", make);
+    assert_int_equal(left_in_memory(), 0);
+    ok(read_from(SECRET_FILE, path, &s, NULL), &(struct err)ERR_INIT);
+    assert_int_equal(left_in_memory(), 4);
+    secret_wipe(&s);
+    assert_int_equal(left_in_memory(), 0);
+    ok(read_from(SECRET_COMMAND, command, &s, NULL), &(struct err)ERR_INIT);
+    assert_int_equal(s.len, 448);
+    assert_int_equal(left_in_memory(), 4);
+    secret_wipe(&s);
+    assert_int_equal(left_in_memory(), 0);
+    assert_int_equal(read_from(SECRET_COMMAND, more, &s, NULL), -1);
+    assert_int_equal(left_in_memory(), 0);
+    free(path);
+    free(command);
+    free(more);
+    free(make);
+}
+#else
+/* The sanitizers keep freed memory, and more of it than could be looked through. */
+static void no_copy_is_left(void **state)
+{
+    (void)state;
+    skip();
+}
+#endif
+
+static void wiped(void **state)
+{
+    (void)state;
+    static const struct secret nothing = {.len = 0};
+    struct secret s;
+    memset(&s, 'x', sizeof s);
+    secret_wipe(&s);
+    assert_memory_equal(&s, &nothing, sizeof s);
+}
+
+static void nowhere(void **state)
+{
+    (void)state;
+    is_refused(SECRET_NONE, "", "nothing says where the secret is", "");
+}
+
+/* In a child, since it holds for the rest of a process's life. */
+static void the_process_is_protected(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct rlimit limit = {1, 1};
+        secret_protect_process();
+        int wrong = getrlimit(RLIMIT_CORE, &limit) < 0 || limit.rlim_cur != 0 || limit.rlim_max != 0;
+#if defined(__linux__) && !defined(UNDER_SANITIZER)
+        wrong |= prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0 ? 2 : 0;
+#endif
+        _exit(wrong);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(from_the_environment),
+        cmocka_unit_test(only_one_visible_line),
+        SCRATCH(as_long_as_there_is_room),
+        SCRATCH(from_a_file),
+        SCRATCH(files_of_others_are_refused),
+        SCRATCH(what_is_no_file_is_refused),
+        cmocka_unit_test(from_a_command),
+        cmocka_unit_test(a_command_can_be_ended),
+        SCRATCH(no_error_holds_the_secret),
+        SCRATCH(no_copy_is_left),
+        cmocka_unit_test(wiped),
+        cmocka_unit_test(nowhere),
+        cmocka_unit_test(the_process_is_protected),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
