@@ -10,16 +10,13 @@
 #include "cli/record.h"
 #include "cli/signals.h"
 #include "cli/talk.h"
+#include "cli/target.h"
 #include "base/banned.h"
 
 struct grab_options {
-    struct selection selection;
-    const char *inventory;
-    const char *ssh_config;
+    struct target_options target;
     const char *output;
     const char *reason;
-    unsigned parallel;
-    int64_t timeout_ms;
     uint64_t max_bytes;
     bool concurrent;
     bool yes;
@@ -27,30 +24,11 @@ struct grab_options {
 };
 
 static const struct option options[] = {
-    {"host", 'H', OPTION_LIST, "NAME[,...]",
-     "hosts of the inventory, patterns (file-*, file-[04-06]), or [user@]address",
-     offsetof(struct grab_options, selection.hosts), 0},
-    {"group", 'g', OPTION_LIST, "NAME[,...]", "groups of the inventory",
-     offsetof(struct grab_options, selection.groups), 0},
-    {"service", 's', OPTION_LIST, "NAME[,...]", "only these services (default: all of the host)",
-     offsetof(struct grab_options, selection.services), 0},
-    {"port", 'p', OPTION_NUMBER, "PORT",
-     "a service on that port of the far host's localhost, no inventory needed",
-     offsetof(struct grab_options, selection.port), 65535},
-    {"inventory", 'i', OPTION_TEXT, "FILE",
-     "the inventory (default: $PROFGRAB_INVENTORY, then your own, then /etc/profgrab)",
-     offsetof(struct grab_options, inventory), 0},
-    {"ssh-config", 'F', OPTION_TEXT, "FILE", "configuration for ssh instead of your own",
-     offsetof(struct grab_options, ssh_config), 0},
+    TARGET_OPTION_ROWS(struct grab_options, target),
     {"output", 'o', OPTION_TEXT, "PATH", "a directory for the bundle, or its name ending in .tar.gz",
      offsetof(struct grab_options, output), 0},
     {"reason", 0, OPTION_TEXT, "TEXT", "why you collect; goes into the manifest",
      offsetof(struct grab_options, reason), 0},
-    {"parallel", 0, OPTION_NUMBER, "N", "hosts at a time (default 16)",
-     offsetof(struct grab_options, parallel), 1000},
-    {"timeout", 't', OPTION_DURATION, "DURATION",
-     "how long silence is borne (default 30s), beyond a profile's own time",
-     offsetof(struct grab_options, timeout_ms), 0},
     {"max-bytes", 0, OPTION_BYTES, "SIZE",
      "the most that is taken of one item, instead of its kind's own limit",
      offsetof(struct grab_options, max_bytes), 0},
@@ -204,17 +182,6 @@ static int no_host(const struct strlist *words, struct err *err)
                     "says more");
 }
 
-static int resolve(const struct grab_options *o, struct inventory **ret_inventory, struct targets *ret,
-                   struct err *err)
-{
-    char *path = NULL;
-    int rc = inventory_find(o->inventory, &path, err);
-    if (rc == 0)
-        rc = inventory_load(path, ret_inventory, err);
-    free(path);
-    return rc < 0 ? -1 : inventory_select(*ret_inventory, &o->selection, ret, err);
-}
-
 /* What the bundle is named after: the host, the group, or how many hosts. */
 static void name_subject(const struct grab_options *o, const struct targets *targets, char *dst, size_t cap)
 {
@@ -223,8 +190,8 @@ static void name_subject(const struct grab_options *o, const struct targets *tar
         hosts += i == 0 || targets->items[i].host != targets->items[i - 1].host;
     if (hosts == 1)
         snprintf(dst, cap, "%s", targets->items[0].host->name);
-    else if (o->selection.groups.n == 1 && o->selection.hosts.n == 0)
-        snprintf(dst, cap, "%s", o->selection.groups.items[0]);
+    else if (o->target.selection.groups.n == 1 && o->target.selection.hosts.n == 0)
+        snprintf(dst, cap, "%s", o->target.selection.groups.items[0]);
     else
         snprintf(dst, cap, "%zu-hosts", hosts);
 }
@@ -295,7 +262,7 @@ static int bundle(struct run *r, struct err *err)
 static int collect(struct run *r, const struct grab_options *o, const struct targets *targets,
                    const struct strlist *kinds, struct err *err)
 {
-    struct ssh_settings ssh = {.config = (char *)(uintptr_t)o->ssh_config};
+    struct ssh_settings ssh;
     struct fetch_observer observer = {.ctx = r,
                                       .opening = on_opening,
                                       .host = on_host,
@@ -303,25 +270,13 @@ static int collect(struct run *r, const struct grab_options *o, const struct tar
                                       .item = on_item,
                                       .progress = on_progress,
                                       .step = on_step};
-    struct fetch_grab grab = {.targets = targets,
-                              .kinds = kinds,
-                              .ssh = &ssh,
-                              .directory = workdir_path(r->work),
-                              .parallel = o->parallel,
-                              .timeout_ms = o->timeout_ms,
-                              .max_bytes = o->max_bytes,
-                              .concurrent = o->concurrent,
-                              .cancel_fd = signals_cancel_fd(),
-                              .observer = &observer};
-    if (gateway_global_init(err) < 0)
-        return -1;
-    int rc = fetch_global_init(err);
-    if (rc == 0) {
-        rc = fetch_run(&grab, err);
-        fetch_global_cleanup();
-    }
-    gateway_global_cleanup();
-    return rc;
+    struct fetch_grab grab = target_grab(&o->target, targets, &ssh);
+    grab.kinds = kinds;
+    grab.directory = workdir_path(r->work);
+    grab.max_bytes = o->max_bytes;
+    grab.concurrent = o->concurrent;
+    grab.observer = &observer;
+    return target_run(&grab, err);
 }
 
 static int run_targets(const struct grab_options *o, const struct targets *targets,
@@ -351,18 +306,18 @@ static int run_targets(const struct grab_options *o, const struct targets *targe
 
 static int run(int argc, char **argv, struct err *err)
 {
-    struct grab_options o = {.parallel = FETCH_PARALLEL, .timeout_ms = FETCH_TIMEOUT_MS};
+    struct grab_options o = {.target = TARGET_OPTIONS_INIT};
     struct strlist words = {0}, kinds = {0};
     struct targets targets = {0};
     struct inventory *inventory = NULL;
     int code = EXIT_USAGE;
     if (options_parse(options, argc, argv, &o, &words, err) < 0)
         goto out;
-    if (o.selection.hosts.n == 0 && o.selection.groups.n == 0) {
+    if (o.target.selection.hosts.n == 0 && o.target.selection.groups.n == 0) {
         no_host(&words, err);
         goto out;
     }
-    if (split_kinds(&words, &kinds, err) < 0 || resolve(&o, &inventory, &targets, err) < 0 ||
+    if (split_kinds(&words, &kinds, err) < 0 || target_resolve(&o.target, &inventory, &targets, err) < 0 ||
         check_kinds(&kinds, &targets, o.yes, err) < 0)
         code = exit_status_of(err);
     else
@@ -372,9 +327,7 @@ out:
     inventory_free(inventory);
     strlist_release(&words);
     strlist_release(&kinds);
-    strlist_release(&o.selection.hosts);
-    strlist_release(&o.selection.groups);
-    strlist_release(&o.selection.services);
+    target_options_release(&o.target);
     return code;
 }
 

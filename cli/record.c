@@ -67,9 +67,7 @@ int record_service(struct manifest *m, const struct target *target, const struct
 {
     const struct service *service = target->service;
     char url[800];
-    bool ipv6 = strchr(service->host, ':') != NULL;
-    snprintf(url, sizeof url, "http://%s%s%s:%u%s", ipv6 ? "[" : "", service->host, ipv6 ? "]" : "",
-             service->port, service->path);
+    fetch_service_url(service, url, sizeof url);
     struct manifest_offer *offers = calloc(s->n_offers + 1, sizeof *offers);
     struct manifest_verdict *verdicts = verdicts_of(s->verdicts);
     int rc = -1;

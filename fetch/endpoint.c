@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "fetch/fetch.h"
 #include "base/banned.h"
 
 /* The name TLS asks for. A service behind a Unix socket has a host too: localhost, unless it says otherwise.
@@ -34,6 +35,17 @@ int endpoint_url(const struct service *service, const char *target, char *dst, s
     authority(service, name_of(service), where, sizeof where);
     int n = snprintf(dst, cap, "%s://%s%s", service->https ? "https" : "http", where, target);
     return n >= 0 && (size_t)n < cap ? 0 : err_set(err, ERR_FAILED, "the path %.60s... is too long", target);
+}
+
+char *fetch_service_url(const struct service *service, char *dst, size_t cap)
+{
+    char where[300];
+    authority(service, service->host, where, sizeof where);
+    if (service->unix_path)
+        snprintf(dst, cap, "unix:%s %s", service->unix_path, service->path);
+    else
+        snprintf(dst, cap, "%s://%s%s", service->https ? "https" : "http", where, service->path);
+    return dst;
 }
 
 /* ---- TLS and authentication ------------------------------------------------------------------------------

@@ -173,6 +173,9 @@ struct fetch_grab {
  * to the observer. */
 int fetch_run(const struct fetch_grab *grab, struct err *err);
 
+/* Where a service is, as its host sees it: its URL, or with a Unix socket `unix:PATH` and the URL's path. */
+char *fetch_service_url(const struct service *service, char *dst, size_t cap);
+
 /* Global state of libcurl: before any thread starts, and after the last has ended. */
 int fetch_global_init(struct err *err);
 void fetch_global_cleanup(void);

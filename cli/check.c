@@ -1,0 +1,461 @@
+/*
+ * `profgrab check`, the doctor: walks the way to each service step by step, stops at the step that fails and
+ * says what to run next. Fetches no profile and writes nothing.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/exit.h"
+#include "cli/signals.h"
+#include "cli/target.h"
+#include "base/banned.h"
+
+struct check_options {
+    struct target_options target;
+    bool json;
+};
+
+static const struct option options[] = {
+    TARGET_OPTION_ROWS(struct check_options, target),
+    {"json", 0, OPTION_FLAG, NULL, "as JSON", offsetof(struct check_options, json), 0},
+    OPTIONS_END,
+};
+
+/* What is known of a host, or of one of its services. */
+struct report {
+    const struct host *host;
+    const struct service *service; /* NULL: the host itself */
+    struct buf text;
+    json_t *steps;
+    json_t *profiles;
+    bool failed; /* the failing step was told */
+    bool bad;    /* something failed */
+};
+
+struct doctor {
+    const struct check_options *options;
+    struct report *reports; /* each host, and behind it its services */
+    size_t n;
+    size_t printed; /* reports whose text is out */
+    bool single;    /* one host: every line is shown as it comes */
+};
+
+/* ---- steps -----------------------------------------------------------------------------------------------
+ */
+
+/* A command that shows more of what failed; {A} is the host for ssh, {U} the URL, {P} the port. */
+static const struct {
+    const char *name;
+    const char *next;
+} steps[] = {
+    [FETCH_STEP_CONFIG] = {"configuration", "ssh{F} -G {A}"},
+    [FETCH_STEP_CONNECT] = {"connection", "ssh{F} -v -o ConnectTimeout=5 {A} true"},
+    [FETCH_STEP_HANDSHAKE] = {"handshake", "ssh{F} -vv {A} true"},
+    [FETCH_STEP_HOST_KEY] = {"host key", "ssh{F} {A} true"},
+    [FETCH_STEP_AUTH] = {"authentication", "ssh-add -l; ssh{F} -v -o BatchMode=yes {A} true"},
+    [FETCH_STEP_DIAL] = {"dial", "ssh{F} {A} ss -ltnx"},
+    [FETCH_STEP_INDEX] = {"index", "ssh{F} {A} curl -sSi {U}/"},
+    [FETCH_STEP_EXPOSURE] = {"exposure", NULL},
+    [FETCH_STEP_REQUEST] = {"request", NULL},
+};
+
+/* The words of a shell's command line, quoted where they need it. */
+static void add_word(struct buf *b, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%_+=:,./-";
+    if (*word && word[strspn(word, plain)] == '\0') {
+        buf_adds(b, word);
+        return;
+    }
+    buf_addc(b, '\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            buf_adds(b, "'\\''");
+        else
+            buf_addc(b, *word);
+    buf_addc(b, '\'');
+}
+
+static void add_place(struct buf *b, char place, const struct doctor *d, const struct report *r)
+{
+    char url[600];
+    switch (place) {
+    case 'A':
+        add_word(b, r->host->address);
+        break;
+    case 'F':
+        if (d->options->target.ssh_config) {
+            buf_adds(b, " -F ");
+            add_word(b, d->options->target.ssh_config);
+        }
+        break;
+    case 'U':
+        if (r->service)
+            add_word(b, fetch_service_url(r->service, url, sizeof url));
+        break;
+    default:
+        break;
+    }
+}
+
+/* The next command to run; empty when there is none worth it. */
+static void next_command(const struct doctor *d, const struct report *r, enum fetch_step_kind kind,
+                         struct buf *ret)
+{
+    const char *p = steps[kind].next;
+    /* Nothing of a direct route can be seen from the host itself. */
+    if (r->host->direct && kind == FETCH_STEP_INDEX)
+        p = "curl -sSi {U}/";
+    else if (r->host->direct)
+        return;
+    for (; p && *p; p++) {
+        if (p[0] != '{') {
+            buf_addc(ret, *p);
+            continue;
+        }
+        add_place(ret, p[1], d, r);
+        p += 2;
+    }
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------
+ */
+
+static void print(struct doctor *d, bool all)
+{
+    if (d->options->json || (!all && !d->single))
+        return;
+    for (; d->printed < d->n; d->printed++) {
+        struct report *r = &d->reports[d->printed];
+        fputs(buf_str(&r->text), stdout);
+        buf_clear(&r->text);
+        /* A host's text goes on until its first service has some. */
+        if (!all && (d->printed + 1 == d->n || !d->reports[d->printed + 1].text.len))
+            break;
+    }
+    fflush(stdout);
+}
+
+static void add_failure(struct buf *b, const char *indent, const struct err *failure, const char *next)
+{
+    buf_addf(b, "%s  %s\n", indent, failure->msg);
+    if (failure->hint[0])
+        buf_addf(b, "%s  hint: %s\n", indent, failure->hint);
+    if (*next)
+        buf_addf(b, "%s  next: %s\n", indent, next);
+}
+
+static void add_line(struct report *r, const char *name, const char *verdict, int64_t ms, const char *detail)
+{
+    char took[32];
+    const char *indent = r->service ? "    " : "  ";
+    buf_addf(&r->text, "%s%-*s %-7s %7s  %s\n", indent, r->service ? 14 : 16, name, verdict,
+             ms >= 0 ? text_duration(took, sizeof took, ms) : "", detail);
+}
+
+/* ---- the observer ----------------------------------------------------------------------------------------
+ */
+
+static struct report *find(struct doctor *d, const struct host *host, const struct service *service)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->reports[i].host == host && d->reports[i].service == service)
+            return &d->reports[i];
+    return NULL; /* cannot be: every target has one */
+}
+
+static void set_text(json_t *o, const char *key, const char *text)
+{
+    if (text && *text)
+        json_object_set_new(o, key, json_string(text));
+}
+
+static void record_step(struct report *r, const char *name, const struct fetch_step *s, const char *next)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "step", json_string(name));
+    if (s->n_hops > 1) {
+        json_object_set_new(o, "hop", json_integer((json_int_t)s->hop + 1));
+        json_object_set_new(o, "hops", json_integer((json_int_t)s->n_hops));
+    }
+    json_object_set_new(o, "ok", json_boolean(!s->failure));
+    json_object_set_new(o, "warning", json_boolean(s->warning));
+    json_object_set_new(o, "duration_ms", json_integer(s->duration_ms));
+    set_text(o, "detail", s->detail);
+    if (s->failure) {
+        set_text(o, "error", s->failure->msg);
+        set_text(o, "hint", s->failure->hint);
+        set_text(o, "next", next);
+    }
+    json_array_append_new(r->steps, o);
+}
+
+static void on_step(void *ctx, const struct host *host, const struct service *service,
+                    const struct fetch_step *s)
+{
+    struct doctor *d = ctx;
+    struct report *r = find(d, host, service);
+    char name[40];
+    struct buf next = BUF_INIT(2000);
+    if (s->kind == FETCH_STEP_REQUEST || (s->failure && s->failure->kind == ERR_CANCELLED))
+        return;
+    snprintf(name, sizeof name, "%s", steps[s->kind].name);
+    if (s->n_hops > 1 && s->kind != FETCH_STEP_CONFIG)
+        snprintf(name, sizeof name, "%zu/%zu %s", s->hop + 1, s->n_hops, steps[s->kind].name);
+    if (s->failure)
+        next_command(d, r, s->kind, &next);
+    add_line(r, name, s->failure ? "FAILED" : s->warning ? "WARNING" : "ok", s->duration_ms, s->detail);
+    if (s->failure)
+        add_failure(&r->text, r->service ? "    " : "  ", s->failure, buf_str(&next));
+    record_step(r, steps[s->kind].name, s, buf_str(&next));
+    r->failed = r->failed || s->failure;
+    r->bad = r->bad || s->failure;
+    buf_release(&next);
+    print(d, false);
+}
+
+static void on_opening(void *ctx, const struct host *host)
+{
+    struct doctor *d = ctx;
+    struct report *r = find(d, host, NULL);
+    buf_addf(&r->text, "%s\n", host->name);
+    print(d, false);
+}
+
+/* A failure whose step told nothing of it. */
+static void add_untold(struct report *r, const struct err *failure)
+{
+    r->bad = true;
+    if (r->failed)
+        return;
+    add_line(r, "", "FAILED", -1, "");
+    add_failure(&r->text, r->service ? "    " : "  ", failure, "");
+    record_step(r, "other", &(struct fetch_step){.failure = failure}, "");
+}
+
+static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
+{
+    struct doctor *d = ctx;
+    (void)gw;
+    if (failure)
+        add_untold(find(d, host, NULL), failure);
+    print(d, false);
+}
+
+static void add_profiles(struct report *r, const struct fetch_service *s)
+{
+    struct buf names = BUF_INIT(8000);
+    for (size_t i = 0; i < s->n_offers; i++) {
+        buf_addf(&names, "%s%s", i ? ", " : "", s->offers[i].name);
+        if (s->offers[i].count > 0)
+            buf_addf(&names, " %lld", (long long)s->offers[i].count);
+        json_array_append_new(r->profiles, json_pack("{s:s, s:I}", "name", s->offers[i].name, "count",
+                                                     (json_int_t)s->offers[i].count));
+    }
+    if (s->n_offers)
+        add_line(r, "profiles", "", -1, buf_str(&names));
+    buf_release(&names);
+}
+
+static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
+{
+    struct doctor *d = ctx;
+    struct report *r = find(d, target->host, target->service);
+    struct fetch_step clock = {.n_hops = 0};
+    add_profiles(r, s);
+    for (size_t i = 0; i < s->verdicts->n; i++) {
+        add_line(r, "finding", "WARNING", -1, s->verdicts->items[i].text);
+        snprintf(clock.detail, sizeof clock.detail, "%s", s->verdicts->items[i].text);
+        clock.warning = true;
+        record_step(r, s->verdicts->items[i].rule, &clock, "");
+    }
+    if (s->failure)
+        add_untold(r, s->failure);
+    print(d, false);
+}
+
+static void on_item(void *ctx, const struct target *target, const struct fetch_item *item)
+{
+    (void)ctx;
+    (void)target;
+    (void)item;
+}
+
+static void on_progress(void *ctx, const struct target *target, const struct fetch_progress *now)
+{
+    (void)ctx;
+    (void)target;
+    (void)now;
+}
+
+/* ---- the run ---------------------------------------------------------------------------------------------
+ */
+
+static int add_report(struct doctor *d, size_t *cap, const struct host *host, const struct service *service,
+                      struct err *err)
+{
+    if (array_reserve((void **)&d->reports, cap, d->n + 1, sizeof *d->reports, err) < 0)
+        return -1;
+    struct report *r = &d->reports[d->n++];
+    *r = (struct report){.host = host,
+                         .service = service,
+                         .text = BUF_INIT(1u << 20),
+                         .steps = json_array(),
+                         .profiles = json_array()};
+    if (!r->steps || !r->profiles)
+        return err_nomem(err);
+    if (service) {
+        char url[600];
+        buf_addf(&r->text, "  %s  %s\n", service->name, fetch_service_url(service, url, sizeof url));
+    }
+    return 0;
+}
+
+static int make_reports(struct doctor *d, const struct targets *targets, struct err *err)
+{
+    size_t cap = 0, hosts = 0;
+    for (size_t i = 0; i < targets->n; i++) {
+        const struct target *t = &targets->items[i];
+        bool new_host = i == 0 || targets->items[i - 1].host != t->host;
+        hosts += new_host;
+        if (new_host && add_report(d, &cap, t->host, NULL, err) < 0)
+            return -1;
+        if (add_report(d, &cap, t->host, t->service, err) < 0)
+            return -1;
+    }
+    d->single = hosts == 1;
+    return 0;
+}
+
+static json_t *report_json(const struct report *r)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "name", json_string(r->service ? r->service->name : r->host->name));
+    if (!r->service)
+        json_object_set_new(o, "address", json_string(r->host->address));
+    json_object_set_new(o, "ok", json_boolean(!r->bad));
+    json_object_set(o, "steps", r->steps);
+    json_object_set(o, r->service ? "profiles" : "services", r->profiles);
+    return o;
+}
+
+static int print_json(const struct doctor *d, struct err *err)
+{
+    json_t *list = json_array(), *host = NULL;
+    for (size_t i = 0; i < d->n; i++) {
+        json_t *o = report_json(&d->reports[i]);
+        if (d->reports[i].service)
+            json_array_append_new(json_object_get(host, "services"), o);
+        else
+            json_array_append_new(list, host = o);
+    }
+    int rc = list && json_dumpf(list, stdout, JSON_INDENT(2)) == 0 ? 0 : -1;
+    putchar('\n');
+    json_decref(list);
+    return rc < 0 ? err_nomem(err) : 0;
+}
+
+static void doctor_release(struct doctor *d)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        buf_release(&d->reports[i].text);
+        json_decref(d->reports[i].steps);
+        json_decref(d->reports[i].profiles);
+    }
+    free(d->reports);
+}
+
+/* Services of a host that could not be opened have nothing to say. */
+static bool drop_silent(struct doctor *d)
+{
+    bool bad = false, host_bad = false;
+    for (size_t i = 0; i < d->n; i++) {
+        struct report *r = &d->reports[i];
+        if (!r->service)
+            host_bad = r->bad;
+        else if (host_bad) {
+            buf_clear(&r->text);
+            r->bad = true;
+        }
+        bad = bad || r->bad;
+    }
+    return bad;
+}
+
+static int examine(const struct check_options *o, const struct targets *targets, struct err *err)
+{
+    struct doctor d = {.options = o};
+    struct ssh_settings ssh;
+    struct strlist no_kinds = {0};
+    struct fetch_observer observer = {.ctx = &d,
+                                      .opening = on_opening,
+                                      .host = on_host,
+                                      .service = on_service,
+                                      .item = on_item,
+                                      .progress = on_progress,
+                                      .step = on_step};
+    int code = EXIT_NOTHING;
+    if (signals_install(err) < 0 || make_reports(&d, targets, err) < 0)
+        goto out;
+    struct fetch_grab grab = target_grab(&o->target, targets, &ssh);
+    grab.kinds = &no_kinds;
+    grab.observer = &observer;
+    grab.look = true;
+    if (target_run(&grab, err) < 0) {
+        code = exit_status_of(err);
+        goto out;
+    }
+    bool bad = drop_silent(&d);
+    print(&d, true);
+    if (o->json && print_json(&d, err) < 0)
+        goto out;
+    code = signals_received() ? EXIT_SIGNAL + signals_received() : bad ? EXIT_NOTHING : EXIT_OK;
+out:
+    doctor_release(&d);
+    return code;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+    struct check_options o = {.target = TARGET_OPTIONS_INIT};
+    struct strlist rest = {0};
+    struct targets targets = {0};
+    struct inventory *inventory = NULL;
+    int code = EXIT_USAGE;
+    if (options_parse(options, argc, argv, &o, &rest, err) < 0)
+        goto out;
+    if (rest.n > 0) {
+        err_set(err, ERR_USAGE, "check takes no kind: \"%.60s\"", rest.items[0]);
+        goto out;
+    }
+    if (o.target.selection.hosts.n == 0 && o.target.selection.groups.n == 0) {
+        err_set(err, ERR_USAGE, "no host given");
+        err_hint(err, "profgrab check --host NAME; `profgrab hosts` lists the inventory");
+        goto out;
+    }
+    if (target_resolve(&o.target, &inventory, &targets, err) < 0)
+        code = exit_status_of(err);
+    else
+        code = examine(&o, &targets, err);
+out:
+    targets_release(&targets);
+    inventory_free(inventory);
+    strlist_release(&rest);
+    target_options_release(&o.target);
+    return code;
+}
+
+const struct command command_check = {
+    .name = "check",
+    .synopsis = "--host NAME[,NAME...] [options]",
+    .summary = "a doctor: the way to each service, step by step, and what to run next where it ends",
+    .details =
+        "Walks configuration, each SSH hop, host key, authentication, the connection to the service, its\n"
+        "index page with the profiles it offers, and whether it answers on addresses others can reach.\n"
+        "Fetches no profile, writes nothing. Exit codes: 0 all is well, 1 a step failed, 2 usage.",
+    .options = options,
+    .run = run,
+};

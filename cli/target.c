@@ -1,0 +1,61 @@
+#include "cli/target.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/signals.h"
+#include "base/banned.h"
+
+static int read_scheme(struct target_options *o, struct err *err)
+{
+    if (!o->scheme || strcmp(o->scheme, "http") == 0)
+        return 0;
+    if (strcmp(o->scheme, "https") != 0)
+        return err_set(err, ERR_USAGE, "--scheme is http or https, not \"%.40s\"", o->scheme);
+    o->selection.https = true;
+    return 0;
+}
+
+int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,
+                   struct err *err)
+{
+    char *path = NULL;
+    if (read_scheme(o, err) < 0)
+        return -1;
+    int rc = inventory_find(o->inventory, &path, err);
+    if (rc == 0)
+        rc = inventory_load(path, ret_inventory, err);
+    free(path);
+    return rc < 0 ? -1 : inventory_select(*ret_inventory, &o->selection, ret, err);
+}
+
+void target_options_release(struct target_options *o)
+{
+    strlist_release(&o->selection.hosts);
+    strlist_release(&o->selection.groups);
+    strlist_release(&o->selection.services);
+}
+
+struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
+                              struct ssh_settings *ssh)
+{
+    *ssh = (struct ssh_settings){.config = (char *)(uintptr_t)o->ssh_config};
+    return (struct fetch_grab){.targets = targets,
+                               .ssh = ssh,
+                               .parallel = o->parallel,
+                               .timeout_ms = o->timeout_ms,
+                               .cancel_fd = signals_cancel_fd()};
+}
+
+int target_run(const struct fetch_grab *grab, struct err *err)
+{
+    if (gateway_global_init(err) < 0)
+        return -1;
+    int rc = fetch_global_init(err);
+    if (rc == 0) {
+        rc = fetch_run(grab, err);
+        fetch_global_cleanup();
+    }
+    gateway_global_cleanup();
+    return rc;
+}

@@ -1,0 +1,107 @@
+/* What every command that opens hosts asks for: which hosts and services, and how to get there. */
+#ifndef CLI_TARGET_H
+#define CLI_TARGET_H
+
+#include "cli/options.h"
+#include "fetch/fetch.h"
+#include "inventory/inventory.h"
+
+struct target_options {
+    struct selection selection;
+    const char *inventory;
+    const char *ssh_config;
+    const char *scheme;
+    unsigned parallel;
+    int64_t timeout_ms;
+};
+#define TARGET_OPTIONS_INIT                                                                                  \
+    {                                                                                                        \
+        .parallel = FETCH_PARALLEL, .timeout_ms = FETCH_TIMEOUT_MS                                           \
+    }
+
+/* The rows of a command's table of options; its struct has them as `member`. */
+#define TARGET_OPTION_ROWS(type, member)                                                                     \
+    {"host",                                                                                                 \
+     'H',                                                                                                    \
+     OPTION_LIST,                                                                                            \
+     "NAME[,...]",                                                                                           \
+     "hosts of the inventory, patterns (file-*, file-[04-06]), or [user@]address",                           \
+     offsetof(type, member.selection.hosts),                                                                 \
+     0},                                                                                                     \
+        {"group",                                                                                            \
+         'g',                                                                                                \
+         OPTION_LIST,                                                                                        \
+         "NAME[,...]",                                                                                       \
+         "groups of the inventory",                                                                          \
+         offsetof(type, member.selection.groups),                                                            \
+         0},                                                                                                 \
+        {"service",                                                                                          \
+         's',                                                                                                \
+         OPTION_LIST,                                                                                        \
+         "NAME[,...]",                                                                                       \
+         "only these services (default: all of the host)",                                                   \
+         offsetof(type, member.selection.services),                                                          \
+         0},                                                                                                 \
+        {"port",                                                                                             \
+         'p',                                                                                                \
+         OPTION_NUMBER,                                                                                      \
+         "PORT",                                                                                             \
+         "a service on that port of the far host's localhost, no inventory needed",                          \
+         offsetof(type, member.selection.port),                                                              \
+         65535},                                                                                             \
+        {"unix",                                                                                             \
+         0,                                                                                                  \
+         OPTION_TEXT,                                                                                        \
+         "PATH",                                                                                             \
+         "a service on that Unix socket of the far host, no inventory needed",                               \
+         offsetof(type, member.selection.unix_path),                                                         \
+         0},                                                                                                 \
+        {"path",                                                                                             \
+         0,                                                                                                  \
+         OPTION_TEXT,                                                                                        \
+         "PATH",                                                                                             \
+         "where pprof lives there (default /debug/pprof); with --port or --unix",                            \
+         offsetof(type, member.selection.path),                                                              \
+         0},                                                                                                 \
+        {"scheme",                                                                                           \
+         0,                                                                                                  \
+         OPTION_TEXT,                                                                                        \
+         "SCHEME",                                                                                           \
+         "http (the default) or https; with --port or --unix",                                               \
+         offsetof(type, member.scheme),                                                                      \
+         0},                                                                                                 \
+        {"inventory",                                                                                        \
+         'i',                                                                                                \
+         OPTION_TEXT,                                                                                        \
+         "FILE",                                                                                             \
+         "the inventory (default: $PROFGRAB_INVENTORY, then your own, then /etc/profgrab)",                  \
+         offsetof(type, member.inventory),                                                                   \
+         0},                                                                                                 \
+        {"ssh-config",                                                                                       \
+         'F',                                                                                                \
+         OPTION_TEXT,                                                                                        \
+         "FILE",                                                                                             \
+         "configuration for ssh instead of your own",                                                        \
+         offsetof(type, member.ssh_config),                                                                  \
+         0},                                                                                                 \
+        {"parallel", 0, OPTION_NUMBER, "N", "hosts at a time (default 16)", offsetof(type, member.parallel), \
+         1000},                                                                                              \
+    {                                                                                                        \
+        "timeout", 't', OPTION_DURATION, "DURATION",                                                         \
+            "how long silence is borne (default 30s), beyond a profile's own time",                          \
+            offsetof(type, member.timeout_ms), 0                                                             \
+    }
+
+/* Loads the inventory and resolves the selection. The caller releases both, also on failure. */
+int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,
+                   struct err *err);
+void target_options_release(struct target_options *o);
+
+/* What a run of fetch takes from them; the rest is the caller's. `ssh` must live as long. */
+struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
+                              struct ssh_settings *ssh);
+
+/* fetch_run between setting up and cleaning up its libraries. */
+int target_run(const struct fetch_grab *grab, struct err *err);
+
+#endif
