@@ -33,6 +33,7 @@ struct report {
     json_t *profiles;
     bool failed; /* the failing step was told */
     bool bad;    /* something failed */
+    bool begun;  /* its heading is in the text */
 };
 
 struct doctor {
@@ -148,12 +149,23 @@ static void add_failure(struct buf *b, const char *indent, const struct err *fai
         buf_addf(b, "%s  next: %s\n", indent, next);
 }
 
+static void begin(struct report *r)
+{
+    char url[600];
+    if (!r->begun && r->service)
+        buf_addf(&r->text, "  %s  %s\n", r->service->name, fetch_service_url(r->service, url, sizeof url));
+    else if (!r->begun)
+        buf_addf(&r->text, "%s\n", r->host->name);
+    r->begun = true;
+}
+
 static void add_line(struct report *r, const char *name, const char *verdict, int64_t ms, const char *detail)
 {
     char took[32];
+    begin(r);
     const char *indent = r->service ? "    " : "  ";
-    buf_addf(&r->text, "%s%-*s %-7s %7s  %s\n", indent, r->service ? 14 : 16, name, verdict,
-             ms >= 0 ? text_duration(took, sizeof took, ms) : "", detail);
+    buf_addf(&r->text, "%s%-*s %-7s %7s%s%s\n", indent, r->service ? 14 : 16, name, verdict,
+             ms >= 0 ? text_duration(took, sizeof took, ms) : "", *detail ? "  " : "", detail);
 }
 
 /* ---- the observer ----------------------------------------------------------------------------------------
@@ -220,8 +232,7 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
 static void on_opening(void *ctx, const struct host *host)
 {
     struct doctor *d = ctx;
-    struct report *r = find(d, host, NULL);
-    buf_addf(&r->text, "%s\n", host->name);
+    begin(find(d, host, NULL));
     print(d, false);
 }
 
@@ -307,10 +318,6 @@ static int add_report(struct doctor *d, size_t *cap, const struct host *host, co
                          .profiles = json_array()};
     if (!r->steps || !r->profiles)
         return err_nomem(err);
-    if (service) {
-        char url[600];
-        buf_addf(&r->text, "  %s  %s\n", service->name, fetch_service_url(service, url, sizeof url));
-    }
     return 0;
 }
 
@@ -368,18 +375,15 @@ static void doctor_release(struct doctor *d)
     free(d->reports);
 }
 
-/* Services of a host that could not be opened have nothing to say. */
-static bool drop_silent(struct doctor *d)
+/* Whether anything is wrong. The services of a host that could not be opened are not well either. */
+static bool conclude(struct doctor *d)
 {
     bool bad = false, host_bad = false;
     for (size_t i = 0; i < d->n; i++) {
         struct report *r = &d->reports[i];
         if (!r->service)
             host_bad = r->bad;
-        else if (host_bad) {
-            buf_clear(&r->text);
-            r->bad = true;
-        }
+        r->bad = r->bad || host_bad;
         bad = bad || r->bad;
     }
     return bad;
@@ -408,7 +412,7 @@ static int examine(const struct check_options *o, const struct targets *targets,
         code = exit_status_of(err);
         goto out;
     }
-    bool bad = drop_silent(&d);
+    bool bad = conclude(&d);
     print(&d, true);
     if (o->json && print_json(&d, err) < 0)
         goto out;
