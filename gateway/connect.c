@@ -79,7 +79,7 @@ static int connect_one(const struct addrinfo *address, int64_t deadline, int can
 
 char *connect_peer(int fd, char dst[CONNECT_PEER])
 {
-    struct sockaddr_storage peer;
+    struct sockaddr_storage peer = {0};
     socklen_t size = sizeof peer;
     dst[0] = '\0';
     if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0 && peer.ss_family != AF_UNIX &&
