@@ -176,6 +176,8 @@ static void add_host(struct buf *b, const json_t *host)
         buf_adds(b, "\n");
         add_labelled(b, "\nURL, as the host sees it: ", text(service, "url"));
         buf_adds(b, *text(service, "url") ? "\n" : "");
+        add_labelled(b, "\nBuilt with Go ", text(service, "go_version"));
+        buf_adds(b, *text(service, "go_version") ? ".\n" : "");
         add_verdicts(b, json_object_get(service, "verdicts"), "\n- ", "\n- ");
         buf_adds(b, json_object_get(service, "verdicts") ? "\n" : "");
         add_table(b, json_object_get(service, "items"));

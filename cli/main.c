@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/talk.h"
+#include "base/secret.h"
 #include "base/banned.h"
 
 /* `profgrab --host …` is `profgrab grab --host …`. */
@@ -45,6 +46,7 @@ static void settle_in(void)
     if (fd >= 0)
         close(fd);
     signal(SIGCHLD, SIG_DFL);
+    secret_protect_process();
 }
 
 int main(int argc, char **argv)

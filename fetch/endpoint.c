@@ -162,24 +162,32 @@ static bool same_part(CURLU *a, CURLU *b, CURLUPart which)
     return same;
 }
 
+/* Whether a Host header, HOST or HOST:PORT, names that host. */
+static bool is_header_of(const char *header, const char *host)
+{
+    size_t n = strlen(host);
+    return strncasecmp(header, host, n) == 0 && (header[n] == '\0' || header[n] == ':');
+}
+
 static bool same_host(const struct service *service, CURLU *from, CURLU *to)
 {
     char *host = part(to, CURLUPART_HOST);
     /* A server that goes by its Host header names itself so. */
-    bool same =
-        host && (strcasecmp(host, service->host) == 0 ||
-                 (service->host_header && strncasecmp(host, service->host_header, strlen(host)) == 0));
+    bool same = host && (strcasecmp(host, service->host) == 0 ||
+                         (service->host_header && is_header_of(service->host_header, host)));
     curl_free(host);
     return same || same_part(from, to, CURLUPART_HOST);
 }
 
 static int leads_elsewhere(const struct service *service, CURLU *to, struct err *err)
 {
-    char *scheme = part(to, CURLUPART_SCHEME), *host = part(to, CURLUPART_HOST),
-         *port = part(to, CURLUPART_PORT), *path = part(to, CURLUPART_PATH);
+    char *scheme = part(to, CURLUPART_SCHEME), *host = part(to, CURLUPART_HOST), *port = NULL,
+         *path = part(to, CURLUPART_PATH);
+    if (curl_url_get(to, CURLUPART_PORT, &port, CURLU_NO_DEFAULT_PORT) != CURLUE_OK)
+        port = NULL;
     char shown[200], whole[400];
-    snprintf(whole, sizeof whole, "%s://%.100s:%s%.200s", scheme ? scheme : "?", host ? host : "?",
-             port ? port : "?", path ? path : "/");
+    snprintf(whole, sizeof whole, "%s://%.100s%s%s%.200s", scheme ? scheme : "?", host ? host : "?",
+             port ? ":" : "", port ? port : "", path ? path : "/");
     text_printable(shown, sizeof shown, whole, strlen(whole));
     err_set(err, ERR_FAILED, "it redirects to %s, which is not this service: not followed", shown);
     if (!service->https && scheme && strcmp(scheme, "https") == 0)

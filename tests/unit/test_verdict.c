@@ -1,0 +1,264 @@
+/* fetch/verdict.c: each rule says its sentence where it applies, and nothing where it does not. */
+#include "fetch/verdict.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct transfer_response whole = {.status = 200};
+
+/* The sentences of one item, each on a line as `rule: text`. */
+static const char *sentences(const struct evidence *e)
+{
+    static char text[4000];
+    struct verdicts l = {0};
+    size_t n = 0;
+    text[0] = '\0';
+    verdict_item(&l, e);
+    for (size_t i = 0; i < l.n; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s: %s\n", l.items[i].rule, l.items[i].text);
+    verdicts_release(&l);
+    return text;
+}
+
+static struct fetch_item profile_item(const char *kind, const char *type, const char *unit, int64_t total)
+{
+    struct fetch_item item = {.status = FETCH_OK, .has_profile = true, .bytes = 100};
+    snprintf(item.kind, sizeof item.kind, "%s", kind);
+    snprintf(item.request, sizeof item.request, "GET /debug/pprof/%s", kind);
+    item.profile.n_types = 1;
+    item.profile.samples = 10;
+    item.profile.types[0].total = total;
+    snprintf(item.profile.types[0].type, sizeof item.profile.types[0].type, "%s", type);
+    snprintf(item.profile.types[0].unit, sizeof item.profile.types[0].unit, "%s", unit);
+    return item;
+}
+
+static struct evidence evidence_of(const struct fetch_item *item)
+{
+    static const struct plan_item plan = {.timed_ms = 0};
+    return (struct evidence){.item = item, .plan = &plan, .response = &whole};
+}
+
+static void assert_says(const struct fetch_item *item, const char *expected)
+{
+    struct evidence e = evidence_of(item);
+    assert_string_equal(sentences(&e), expected);
+}
+
+static void contention(void **state)
+{
+    (void)state;
+    struct fetch_item mutex = profile_item("mutex", "contentions", "count", 0);
+    assert_says(&mutex, "");
+    mutex.profile.samples = 0;
+    assert_says(&mutex,
+                "contention-off: the mutex profile is empty: mutex profiling is off in this process, or "
+                "nothing waited\n");
+    struct fetch_item block = profile_item("block", "contentions", "count", 0);
+    block.profile.samples = 0;
+    assert_says(&block,
+                "contention-off: the block profile is empty: block profiling is off in this process, or "
+                "nothing waited\n");
+}
+
+static void cpu(void **state)
+{
+    (void)state;
+    struct fetch_item item = profile_item("cpu", "cpu", "nanoseconds", 300000000);
+    assert_says(&item, ""); /* no duration: no share */
+    item.profile.duration_ns = 10000000000;
+    assert_says(&item, "cpu-share: CPU was 3.0 % busy (100 % is one core)\n");
+    item.profile.types[0].total = 35000000000;
+    assert_says(&item, "cpu-share: CPU was 350 % busy (100 % is one core)\n");
+    snprintf(item.go_version, sizeof item.go_version, "1.17.3");
+    assert_non_null(
+        strstr(sentences(&(struct evidence){
+                   .item = &item, .plan = &(struct plan_item){.timed_ms = 0}, .response = &whole}),
+               "cpu-undercounted: built with Go 1.17.3: before 1.18"));
+    snprintf(item.go_version, sizeof item.go_version, "1.18");
+    struct evidence newer = evidence_of(&item);
+    assert_null(strstr(sentences(&newer), "undercounted"));
+    item.profile.samples = 0;
+    item.go_version[0] = '\0';
+    assert_says(&item, "cpu-idle: the CPU profile holds no samples: the process used almost no CPU\n");
+}
+
+static void window(void **state)
+{
+    (void)state;
+    struct fetch_item item = profile_item("cpu", "samples", "count", 5);
+    struct plan_item plan = {.timed_ms = 30000};
+    struct evidence e = {.item = &item, .plan = &plan, .response = &whole};
+    item.profile.duration_ns = 29000000000;
+    assert_string_equal(sentences(&e), "");
+    item.profile.duration_ns = 2100000000;
+    assert_string_equal(sentences(&e), "short-window: it covers 2.1s of the 30s that were asked for\n");
+}
+
+static void heap(void **state)
+{
+    (void)state;
+    struct fetch_item item = profile_item("heap", "inuse_space", "bytes", 100);
+    assert_says(&item,
+                "heap-last-gc: memory in use is that of the last finished garbage collection; heap=gc would "
+                "run one first\n");
+    snprintf(item.request, sizeof item.request, "GET /debug/pprof/heap?gc=1");
+    assert_says(&item, "");
+    snprintf(item.request, sizeof item.request, "GET /debug/pprof/heap?seconds=5");
+    item.profile.types[0].total = -7;
+    assert_says(&item,
+                "delta-in-use: a difference over time: of memory in use it shows the change, which may be "
+                "negative; take two snapshots instead\n"
+                "negative: the sum of inuse_space is negative: this is a difference of two profiles\n");
+}
+
+static void stacks(void **state)
+{
+    (void)state;
+    struct fetch_item item = profile_item("goroutines", "goroutine", "count", 10);
+    item.profile.max_depth = 31;
+    item.profile.samples_at_max = 4;
+    assert_says(&item, "");
+    item.profile.max_depth = 32;
+    assert_says(&item,
+                "stack-cut: 4 of 10 stacks have 32 frames, where Go stops: their outermost callers may be "
+                "missing\n");
+    struct fetch_item of_cpu = profile_item("cpu", "samples", "count", 10);
+    of_cpu.profile.max_depth = 32;
+    assert_says(&of_cpu, "");
+    of_cpu.profile.max_depth = 64;
+    struct evidence e = evidence_of(&of_cpu);
+    assert_non_null(strstr(sentences(&e), "stack-cut: "));
+}
+
+static void versions(void **state)
+{
+    (void)state;
+    struct fetch_item item = profile_item("mutex", "contentions", "count", 10);
+    static const struct {
+        const char *version;
+        bool old;
+    } rows[] = {{"1.19.8", true},        {"1.19 or 1.20", true}, {"1.21", true},  {"1.22", false},
+                {"1.23 or 1.24", false}, {">= 1.25", false},     {"devel", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(item.go_version, sizeof item.go_version, "%s", rows[i].version);
+        struct evidence e = evidence_of(&item);
+        const char *text = sentences(&e);
+        assert_non_null(strstr(text, "go-version: built with Go "));
+        assert_int_equal(strstr(text, "mutex-old-go: ") != NULL, rows[i].old);
+    }
+}
+
+static void circumstances(void **state)
+{
+    (void)state;
+    struct fetch_item item = {
+        .status = FETCH_OK, .bytes = 10, .kind = "/debug/vars", .content_type = "text/html"};
+    struct plan_item plan = {.timed_ms = 0};
+    struct transfer_response again = {.status = 200, .reconnected = true};
+    struct evidence e = {
+        .item = &item, .plan = &plan, .response = &again, .waited_ms = 3000, .beside = "trace, block"};
+    assert_string_equal(
+        sentences(&e),
+        "html-page: this is an HTML page: perhaps of a login, not what was asked for\n"
+        "reconnected: fetched over a new connection, since the one before had closed: it may come "
+        "from another process than what was fetched before\n"
+        "waited: somebody else was profiling this process: it could begin only after 3s\n"
+        "beside: taken at the same time as trace, block: each shows the other's work too\n");
+    item.bytes = 0;
+    item.status = FETCH_FAILED;
+    assert_string_equal(sentences(&e), "");
+}
+
+static void builds(void **state)
+{
+    (void)state;
+    char known[128] = "";
+    struct fetch_item first = profile_item("heap", "inuse_space", "bytes", 1);
+    struct fetch_item second = profile_item("cpu", "cpu", "nanoseconds", 1);
+    verdict_build(&first, known); /* one without a build id */
+    assert_string_equal(known, "");
+    snprintf(first.profile.build_id, sizeof first.profile.build_id, "aaaa");
+    snprintf(second.profile.build_id, sizeof second.profile.build_id, "bbbb");
+    verdict_build(&first, known);
+    verdict_build(&first, known);
+    assert_int_equal(first.verdicts.n, 0);
+    verdict_build(&second, known);
+    assert_int_equal(second.verdicts.n, 1);
+    assert_string_equal(second.verdicts.items[0].text,
+                        "the program's build id changed from aaaa to bbbb between two "
+                        "items: they come from different builds");
+    verdicts_release(&second.verdicts);
+}
+
+static void skew(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } rows[] = {{0, NULL},
+                {4999, NULL},
+                {-4999, NULL},
+                {12400, "its clock is 12s ahead of this workstation's"},
+                {-61000, "its clock is 1m1s behind this workstation's"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct verdicts l = {0};
+        verdict_skew(&l, rows[i].ms);
+        assert_int_equal(l.n, rows[i].text != NULL);
+        if (rows[i].text)
+            assert_string_equal(l.items[0].text, rows[i].text);
+        verdicts_release(&l);
+    }
+}
+
+/* Every rule that others add by name is in the table, and a name that is not adds nothing. */
+static void by_name(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"no-index",   "text-guarded",  "text-unguarded",
+                                        "clock-skew", "tls-unchecked", "build-changed"};
+    struct verdicts l = {0}, more = {0};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        verdicts_add(i % 2 ? &l : &more, names[i], "one", "two", NULL);
+    verdicts_add(&l, "no such rule", NULL);
+    verdicts_move(&l, &more);
+    assert_int_equal(l.n, sizeof names / sizeof *names);
+    assert_int_equal(more.n, 0);
+    for (size_t i = 0; i < l.n; i++)
+        assert_null(strchr(l.items[i].text, '{'));
+    verdicts_release(&l);
+}
+
+/* The table is what the documentation is made of: complete, and without a name twice. */
+static void the_table(void **state)
+{
+    (void)state;
+    struct fetch_rule_help a, b;
+    size_t n = 0;
+    for (; fetch_rule_help(n, &a) == 0; n++) {
+        assert_true(a.name[0] && a.sentence[0] && a.evidence[0] && a.source[0]);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(fetch_rule_help(i, &b), 0);
+            assert_string_not_equal(a.name, b.name);
+        }
+    }
+    assert_true(n > 15);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contention), cmocka_unit_test(cpu),       cmocka_unit_test(window),
+        cmocka_unit_test(heap),       cmocka_unit_test(stacks),    cmocka_unit_test(versions),
+        cmocka_unit_test(builds),     cmocka_unit_test(skew),      cmocka_unit_test(circumstances),
+        cmocka_unit_test(by_name),    cmocka_unit_test(the_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
