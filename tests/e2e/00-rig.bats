@@ -4,11 +4,11 @@
 load helper
 
 fixture() { # PATH [CURL-OPTION...]
-    run --separate-stderr curl -sS --max-time 20 "${@:2}" "http://127.0.0.1:$RIG_PORT_rude$1"
+    run --separate-stderr curl -sS --max-time 20 "${@:2}" "${FIXTURE:-http://127.0.0.1:$RIG_PORT_rude}$1"
 }
 
 # What curl calls its errors.
-curl_cut=18 curl_no_answer=52 curl_timeout=28
+curl_cut=18 curl_no_answer=52 curl_timeout=28 curl_bad_name_or_issuer=60 curl_too_much=56 curl_no_room=27
 
 # get PREFIX NAME: a profile of the fixture into ./body.
 get() {
@@ -180,6 +180,262 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     gzip -t body
     fixture /close/debug/pprof/heap -o /dev/null -D -
     assert_stdout_has 'Connection: close'
+}
+
+@test "fixture: 404 for one kind, the page of another program, errors in JSON, 403" {
+    get missing=heap heap
+    assert_stdout 404
+    get missing=heap allocs
+    assert_stdout 200
+    get otherindex ''
+    grep -q '<title>Warehouse' body
+    get otherindex heap
+    gzip -t body
+    get json heap
+    assert_stdout 200
+    assert_equal "$(<body)" '{"error":"upstream has no such route"}'
+    get json=500 heap
+    assert_stdout 500
+    get forbidden heap
+    assert_stdout 403
+    fixture /auth/debug/pprof/ -D - -o body
+    assert_stdout_has 'Www-Authenticate: Basic realm="profiles"'
+    fixture /auth=bearer/debug/pprof/ -D - -o body
+    assert_stdout_has 'Www-Authenticate: Bearer realm="profiles"'
+}
+
+@test "fixture: redirects" {
+    local here=http://127.0.0.1:$RIG_PORT_rude to
+    declare -A location=(
+        [redirect]='http://elsewhere.invalid/login?next=/debug/pprof/heap'
+        [redirect=slash]="$here/redirect=slash/debug/pprof/heap/?gc=1"
+        [redirect=path]="$here/debug/pprof/heap?gc=1"
+        [redirect=url]="$here/debug/pprof/heap?gc=1"
+        [redirect=loop]="$here/redirect=loop/debug/pprof/heap?gc=1"
+        [redirect=https]="https://127.0.0.1:$RIG_PORT_rude/redirect=https/debug/pprof/heap?gc=1"
+        [redirect=user]='http://ann:opensesame@elsewhere.invalid/debug/pprof/heap'
+    )
+    for to in "${!location[@]}"; do
+        fixture "/$to/debug/pprof/heap?gc=1" -o body -w '%{http_code} %{redirect_url}'
+        assert_stdout "302 ${location[$to]}"
+    done
+    for to in slash path url; do
+        fixture "/redirect=$to/debug/pprof/heap?gc=1" -L -o body
+        gzip -t body
+    done
+    fixture /redirect=slash/debug/pprof/ -o body -w '%{http_code}'
+    assert_stdout 200
+    fixture /redirect=loop/debug/pprof/heap -L
+    assert_stderr_has 'redirects followed'
+    fixture /redirect=escape/debug/pprof/heap -D - -o body
+    assert_stdout_has $'\e[31mred'
+}
+
+@test "fixture: a profiler that the program holds is free again, and its goroutines show who held it" {
+    local path
+    for path in profile trace; do
+        get held=0.3 "$path?seconds=1"
+        assert_stdout 500
+        grep -q 'already' body
+        get held=0.3 'goroutine?debug=1'
+        grep -q main.continuousProfiler body
+        sleep 0.4
+        get held=0.3 "$path?seconds=1"
+        assert_stdout 200
+    done
+    get agent 'profile?seconds=1'
+    assert_stdout 500
+    get agent 'goroutine?debug=1'
+    grep -q 'DataDog/dd-trace-go' body
+}
+
+@test "fixture: a profiler that a colleague holds" {
+    get rival=1 'profile?seconds=1'
+    assert_stdout 500
+    assert_equal "$(<body)" 'Could not enable CPU profiling: cpu profiling already in use'
+    get rival=1 'goroutine?debug=1'
+    grep -q net/http/pprof.Profile body
+    get rival=1 'trace?seconds=1'
+    assert_stdout 500
+    get rival=1 'goroutine?debug=1'
+    grep -q net/http/pprof.Trace body
+    sleep 1.2
+    get rival=1 'profile?seconds=1'
+    assert_stdout 200
+}
+
+@test "fixture: WriteTimeout, as Go up to 1.22 and from 1.23 on has it" {
+    FIXTURE=http://127.0.0.1:$RIG_PORT_rude_writetimeout
+    for path in 'profile?seconds=2' 'trace?seconds=2' 'heap?seconds=2'; do
+        fixture "/debug/pprof/$path" -o body -w '%{http_code} %{time_total}'
+        [[ $output == '400 0.'* ]] || fail_run "$path"
+        assert_equal "$(<body)" "profile duration exceeds server's WriteTimeout"
+    done
+    fixture '/debug/pprof/profile?seconds=1' -o body
+    gzip -t body
+    FIXTURE=
+    for path in 'profile?seconds=1' 'heap?seconds=1'; do
+        fixture "/wrapped/debug/pprof/$path" -o body -w '%{time_total}'
+        assert_status $curl_no_answer
+        [[ $output == 1.* ]] || fail_run "$path"
+    done
+    get wrapped 'trace?seconds=1'
+    assert_status $curl_cut
+    assert_stdout 200
+    assert_equal "$(head -c 3 body)" 'go '
+    get wrapped heap
+    gzip -t body
+}
+
+@test "fixture: late, trickling and endless bodies" {
+    fixture /late=0.3/debug/pprof/heap -o body -w '%{time_starttransfer}'
+    [[ $output == 0.[3-9]* ]] || fail_run late
+    gzip -t body
+    fixture /late/debug/pprof/heap --max-time 0.3
+    assert_status $curl_timeout
+    fixture /trickle=0.05/debug/pprof/heap --max-time 0.5 -o trickle
+    assert_status $curl_timeout
+    (($(stat -c %s trickle) > 3 && $(stat -c %s trickle) < 12))
+    for path in heap 'goroutine?debug=2'; do
+        run bash -c "curl -sS 'http://127.0.0.1:$RIG_PORT_rude/endless/debug/pprof/$path' | head -c 20000000 >endless"
+        assert_equal "$(stat -c %s endless)" 20000000
+    done
+}
+
+@test "fixture: what net/http would not send" {
+    get overlong heap
+    assert_status 0
+    run gzip -t body
+    assert_status 1
+    get badchunk heap
+    assert_status $curl_too_much
+    fixture /twolengths/debug/pprof/heap -D - -o body
+    (($(grep -c '^Content-Length' <<<"$output") == 2))
+    fixture /eviltype/debug/pprof/heap -D - -o body
+    assert_stdout_has $'Content-Type: \e]0;title\a\e[31mred'
+    gzip -t body
+    fixture /evilserver/debug/pprof/heap -D - -o body
+    assert_stdout_has $'Server: \e[31mred'
+    fixture /evilstatus/debug/pprof/heap -D - -o body
+    assert_stdout_has $'500 \e[31mOut'
+    get hugeheader=90 heap
+    assert_status 0
+    get hugeheader heap
+    ((status == curl_too_much || status == curl_no_room)) || fail_run hugeheader
+    fixture /manyheaders/debug/pprof/heap -D - -o body
+    (($(grep -c '^X-Note' <<<"$output") == 5000))
+}
+
+@test "fixture: basic and bearer secrets, counted" {
+    fixture /tries/
+    local before=$output
+    get basic heap
+    assert_stdout 401
+    fixture /basic/debug/pprof/heap -u "ann:wrong" -o body -w '%{http_code}'
+    assert_stdout 401
+    fixture /basic/debug/pprof/heap -u "ann:$SECRET" -o body
+    gzip -t body
+    fixture /bearer/debug/pprof/ -H 'Authorization: Bearer wrong' -o body -w '%{http_code}'
+    assert_stdout 401
+    fixture /bearer/debug/pprof/heap -H "Authorization: Bearer $SECRET" -o body
+    gzip -t body
+    assert_equal "$before" $'missing 0\nwrong 0\nright 0'
+    fixture /tries/
+    assert_stdout $'missing 1\nwrong 2\nright 2'
+}
+
+@test "fixture: a Host header that is wanted; an error that echoes the secret" {
+    get host=pprof.internal heap
+    assert_stdout 403
+    fixture /host=pprof.internal/debug/pprof/heap -H 'Host: pprof.internal' -o body
+    gzip -t body
+    get echo heap -H 'Authorization: Bearer quiet'
+    assert_stdout 500
+    fixture /echo=401/debug/pprof/heap -H 'Authorization: Bearer quiet' -w '%{http_code}'
+    assert_stdout_has 'Bearer quiet'
+    assert_stdout_has 401
+}
+
+@test "fixture: TLS" {
+    local tls=$RIG_DIR/tls
+    FIXTURE=https://localhost:$RIG_PORT_rude_https
+    fixture /debug/pprof/heap -o body
+    assert_status $curl_bad_name_or_issuer
+    fixture /debug/pprof/heap --cacert "$tls/other-ca.pem" -o body
+    assert_status $curl_bad_name_or_issuer
+    fixture /debug/pprof/heap --cacert "$tls/ca.pem" -o body
+    gzip -t body
+    FIXTURE=https://pprof.internal:$RIG_PORT_rude_https
+    fixture /debug/pprof/ --cacert "$tls/ca.pem" --resolve "pprof.internal:$RIG_PORT_rude_https:127.0.0.1" -o body
+    assert_status 0
+    FIXTURE=https://127.0.0.1:$RIG_PORT_rude_https
+    fixture /debug/pprof/ --cacert "$tls/ca.pem"
+    assert_status $curl_bad_name_or_issuer
+    for listener in httpsexpired httpsself; do
+        port=RIG_PORT_rude_$listener
+        FIXTURE=https://localhost:${!port}
+        fixture /debug/pprof/ --cacert "$tls/ca.pem"
+        assert_status $curl_bad_name_or_issuer
+        fixture /debug/pprof/ -k -o body
+        assert_status 0
+    done
+    FIXTURE=https://localhost:$RIG_PORT_rude_httpsclient
+    fixture /debug/pprof/ --cacert "$tls/ca.pem"
+    assert_status $curl_too_much
+    fixture /debug/pprof/ --cacert "$tls/ca.pem" --cert "$tls/other-client.pem" --key "$tls/other-client.key"
+    assert_status $curl_too_much
+    fixture /debug/pprof/heap --cacert "$tls/ca.pem" --cert "$tls/client.pem" --key "$tls/client.key" -o body
+    gzip -t body
+    assert_mode "$tls/client.key" 600
+}
+
+@test "fixture: everything below another path" {
+    fixture /api/internal/pprof/
+    assert_stdout_has widgets
+    fixture /api/internal/pprof/heap -o body
+    gzip -t body
+    fixture /api/internal/pprof/nothing -w '%{http_code}'
+    assert_stdout_has 404
+}
+
+@test "fixture: mutex and block profiles are empty, or with -contention are not" {
+    rig_fixture contended -contention
+    for profile in mutex block; do
+        fixture "/debug/pprof/$profile?debug=1"
+        refute_stdout_has main.contend
+        FIXTURE=http://127.0.0.1:$RIG_PORT_contended \
+            fixture "/debug/pprof/$profile?debug=1"
+        assert_stdout_has main.contend
+    done
+    rig_end contended
+}
+
+@test "fixture: 100,000 goroutines" {
+    rig_fixture crowded -goroutines 100000
+    FIXTURE=http://127.0.0.1:$RIG_PORT_crowded fixture '/debug/pprof/goroutine?debug=1'
+    [[ $output =~ ^'goroutine profile: total '([0-9]+) ]]
+    ((BASH_REMATCH[1] >= 100000))
+    rig_end crowded
+}
+
+@test "fixture: another build takes over between two profiles, on the same port" {
+    sed 's/rude-fixture-build-1/rude-fixture-build-2/g' "$rig_fixture" >next
+    chmod +x next
+    rig_fixture mortal -next "$PWD/next"
+    FIXTURE=http://127.0.0.1:$RIG_PORT_mortal
+    build() { gzip -dc body | grep -aq "$(printf %s "$1" | od -An -tx1 | tr -d ' \n')"; }
+    for _ in 1 2; do
+        get restart=2 heap
+        assert_stdout 200
+        build rude-fixture-build-1
+    done
+    # It listens all the time; curl's connection is a new one for each.
+    for _ in 1 2 3; do
+        get restart=2 heap
+        assert_stdout 200
+        build rude-fixture-build-2
+    done
+    rig_end mortal
 }
 
 @test "fixture: large bodies are valid" {

@@ -10,6 +10,9 @@ bats_require_minimum_version 1.5.0
 # shellcheck source=tests/rig/rig.bash
 source "${BASH_SOURCE[0]%/*}/../rig/rig.bash"
 
+# The password and the token of the fixture.
+SECRET=correct-horse-battery-staple
+
 # ---- set-up ---------------------------------------------------------------------------------------------------
 
 e2e_setup_file() {
@@ -17,7 +20,8 @@ e2e_setup_file() {
     rig_start
     rig_service node_exporter
     rig_service caddy
-    rig_service rude -raw -unix "$RIG_DIR/rude.sock"
+    echo "$SECRET" >"$RIG_DIR/secret"
+    rig_service rude -raw -unix "$RIG_DIR/rude.sock" -tls-dir "$RIG_DIR/tls" -secret "$RIG_DIR/secret"
     export SSH_CONFIG=$RIG_SSH_CONFIG
 }
 

@@ -264,8 +264,7 @@ EOF
     } >>"$RIG_SSH_CONFIG"
 }
 
-# rig_service node_exporter|caddy|rude [ARG...]: starts it and waits until /debug/pprof/ answers. For rude: further flags;
-# the ports of its raw listeners become RIG_PORT_rude_<listener>.
+# rig_service node_exporter|caddy|rude [FLAG...]: starts it and waits until /debug/pprof/ answers. The flags are for rude.
 rig_service() {
     local name=$1
     shift
@@ -273,7 +272,7 @@ rig_service() {
     node_exporter | caddy)
         rig_fetch "$name" && rig_on_port "$name" "rig_${name}_at" 'rig_answers PORT /debug/pprof/'
         ;;
-    rude) rig_rude "$@" ;;
+    rude) rig_fixture rude "$@" ;;
     *)
         rig_say "no such service: $name"
         return 1
@@ -293,20 +292,22 @@ rig_caddy_at() { # NAME PORT
         "$rig_packages/usr/bin/caddy" run --config "$RIG_DIR/$1/Caddyfile" --adapter caddyfile
 }
 
-rig_rude() { # [FLAG...]
-    local log=$RIG_DIR/rude/log line
+# rig_fixture NAME [FLAG...]: a process of the fixture. The ports of its further listeners become RIG_PORT_NAME_<listener>.
+rig_fixture() {
+    local name=$1 log=$RIG_DIR/$1/log line
+    shift
     "$rig_root/tools/build-fixture" || return 1
-    rig_spawn rude "$rig_fixture" "$@"
-    rig_wait rude 20 grep -q '^listening ' "$log" || {
-        rig_say 'rude did not start'
+    rig_spawn "$name" "$rig_fixture" "$@"
+    rig_wait "$name" 20 grep -q '^listening ' "$log" || {
+        rig_say "$name did not start"
         tail -n 20 "$log" >&2
-        rig_end rude
+        rig_end "$name"
         return 1
     }
     while read -r line; do
         case $line in
-        'listening '*) export RIG_PORT_rude="${line##*:}" ;;
-        *=*) export "RIG_PORT_rude_$line" ;;
+        'listening '*) export "RIG_PORT_$name=${line##*:}" ;;
+        *=*) export "RIG_PORT_${name}_$line" ;;
         esac
     done <"$log"
 }
