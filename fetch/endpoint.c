@@ -130,6 +130,12 @@ bool endpoint_tls_error(const struct service *service, CURLcode code, const char
         err_set(err, ERR_FAILED, "our certificate cannot be used: %s", shown);
         err_hint(err, "`cert:` and `key:` are PEM files that belong together; the key has no passphrase");
         return true;
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+        /* TLS 1.3 learns only behind the handshake that the other side does not want us. */
+        if (!service->https || !strstr(words, "alert"))
+            return false;
+        /* fallthrough */
     case CURLE_SSL_CONNECT_ERROR:
         err_set(err, ERR_FAILED, "no TLS connection: %s", shown);
         err_hint(

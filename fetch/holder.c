@@ -12,27 +12,29 @@
 static const struct {
     const char *function;
     const char *who;
+    enum { HOLDS_BOTH, HOLDS_CPU, HOLDS_TRACE } holds;
 } markers[] = {
-    {"DataDog/dd-trace-go", "Datadog's profiler inside the program"},
-    {"grafana/pyroscope-go", "Pyroscope's agent inside the program"},
-    {"pyroscope-io/client", "Pyroscope's agent inside the program"},
-    {"cloud.google.com/go/profiler", "Google Cloud Profiler's agent inside the program"},
-    {"go.elastic.co/apm", "Elastic APM's agent inside the program"},
-    {"getsentry/sentry-go", "Sentry's profiler inside the program"},
-    {"newrelic/go-agent", "New Relic's agent inside the program"},
+    {"DataDog/dd-trace-go", "Datadog's profiler inside the program", HOLDS_BOTH},
+    {"grafana/pyroscope-go", "Pyroscope's agent inside the program", HOLDS_BOTH},
+    {"pyroscope-io/client", "Pyroscope's agent inside the program", HOLDS_BOTH},
+    {"cloud.google.com/go/profiler", "Google Cloud Profiler's agent inside the program", HOLDS_BOTH},
+    {"go.elastic.co/apm", "Elastic APM's agent inside the program", HOLDS_BOTH},
+    {"getsentry/sentry-go", "Sentry's profiler inside the program", HOLDS_BOTH},
+    {"newrelic/go-agent", "New Relic's agent inside the program", HOLDS_BOTH},
     {"net/http/pprof.Profile+",
      "another client that takes a CPU profile over HTTP (a colleague, or a scraper "
-     "such as Parca or Pyroscope)"},
-    {"net/http/pprof.Trace+", "another client that takes a trace over HTTP"},
-    {"trace.(*FlightRecorder)", "a flight recorder inside the program"},
-    {"pkg/profile.", "the package pkg/profile inside the program"},
+     "such as Parca or Pyroscope)",
+     HOLDS_CPU},
+    {"net/http/pprof.Trace+", "another client that takes a trace over HTTP", HOLDS_TRACE},
+    {"trace.(*FlightRecorder)", "a flight recorder inside the program", HOLDS_TRACE},
+    {"pkg/profile.", "the package pkg/profile inside the program", HOLDS_BOTH},
 };
 
 static void look_at_line(struct holder *h)
 {
     h->line[h->n] = '\0';
     for (size_t i = 0; !h->who && i < sizeof markers / sizeof *markers; i++)
-        if (strstr(h->line, markers[i].function))
+        if (markers[i].holds != (h->trace ? HOLDS_CPU : HOLDS_TRACE) && strstr(h->line, markers[i].function))
             h->who = markers[i].who;
     h->n = 0;
 }
@@ -60,9 +62,9 @@ static int take(void *ctx, const void *p, size_t n, struct err *err)
     return d->holder.who || d->size > DUMP_MAX ? err_set(err, ERR_FAILED, "seen enough") : 0;
 }
 
-char *holder_find(struct transfer *t, const struct service *service, char *dst, size_t cap)
+char *holder_find(struct transfer *t, const struct service *service, bool trace, char *dst, size_t cap)
 {
-    struct dump d = {.size = 0};
+    struct dump d = {.holder.trace = trace};
     struct transfer_response response;
     char target[400];
     snprintf(target, sizeof target, "%.300s/goroutine?debug=1", service->path);

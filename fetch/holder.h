@@ -5,12 +5,13 @@
 #include "fetch/transfer.h"
 #include "inventory/inventory.h"
 
-/* Looks at the goroutines of the process for somebody who profiles, and writes who that is; "" if none is
- * found. */
-char *holder_find(struct transfer *t, const struct service *service, char *dst, size_t cap);
+/* Looks at the goroutines of the process for somebody who takes a trace, or a CPU profile, and writes who
+ * that is; "" if none is found. */
+char *holder_find(struct transfer *t, const struct service *service, bool trace, char *dst, size_t cap);
 
 /* The same over the text of goroutine?debug=1, in pieces: *ret stays NULL until somebody is found. */
 struct holder {
+    bool trace; /* what is held: the tracer, else the CPU profiler */
     const char *who;
     char line[512]; /* the one that is being read, as far as it fits */
     size_t n;

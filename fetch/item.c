@@ -57,19 +57,19 @@ static void sink_release(struct sink *s)
     check_free(s->check);
 }
 
-/* What the header of a trace says of the Go that wrote it. Source: Go's internal/trace/version, and the
- * releases that changed it. */
-static const char *go_of_trace(unsigned minor)
+/* What the header of a trace says of the Go that wrote it. Its number changes only where the format does.
+ * Source: Go's internal/trace/version, and the releases that changed it. */
+static void go_of_trace(unsigned minor, char *dst, size_t cap)
 {
     static const struct {
         unsigned minor;
         const char *version;
     } versions[] = {{11, "1.11 to 1.18"}, {19, "1.19 or 1.20"}, {21, "1.21"},
-                    {22, "1.22"},         {23, "1.23 or 1.24"}, {25, ">= 1.25"}};
+                    {22, "1.22"},         {23, "1.23 or 1.24"}, {25, "1.25"}};
+    snprintf(dst, cap, ">= 1.%u", minor);
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
         if (versions[i].minor == minor)
-            return versions[i].version;
-    return "";
+            snprintf(dst, cap, "%s", versions[i].version);
 }
 
 /* Ends hash and check; -1 with err as the check's judgement. */
@@ -82,8 +82,9 @@ static int sink_finish(struct sink *s, struct fetch_item *item, bool whole, stru
     /* Half a profile tells nothing that should be believed. */
     item->has_profile = rc == 0 && whole && result.has_profile;
     item->profile = result.profile;
-    snprintf(item->go_version, sizeof item->go_version, "%s",
-             result.trace_minor ? go_of_trace(result.trace_minor) : result.profile.go_version);
+    snprintf(item->go_version, sizeof item->go_version, "%s", result.profile.go_version);
+    if (result.trace_minor)
+        go_of_trace(result.trace_minor, item->go_version, sizeof item->go_version);
     /* The server's words, where it sent some instead of a profile. */
     if (rc < 0 && whole)
         snprintf(item->server_words, sizeof item->server_words, "%s", result.beginning);

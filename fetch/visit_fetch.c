@@ -55,7 +55,8 @@ static void give_up(struct worker *w, int64_t waited_ms, struct fetch_item *item
     size_t n = strlen(item->err.msg);
     snprintf(item->err.msg + n, sizeof item->err.msg - n, "; still so after %s",
              text_duration(waited, sizeof waited, waited_ms));
-    if (*holder_find(w->transfer, w->visit->target->service, who, sizeof who))
+    bool trace = planned(w)->rank == RANK_TRACE;
+    if (*holder_find(w->transfer, w->visit->target->service, trace, who, sizeof who))
         err_hint(&item->err, "held by %s: wait for it, or have it stopped", who);
     else
         err_hint(&item->err, "somebody else (a colleague, a continuous profiler) is at it in this process: "

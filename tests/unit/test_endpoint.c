@@ -233,6 +233,11 @@ static void holders(void **state)
     assert_null(held_by("#\t0x4\tnet/http/pprof.ProfileSomething\tx\n"));
     assert_non_null(strstr(held_by(http), "over HTTP"));
     assert_non_null(strstr(held_by(agent), "Datadog"));
+    struct holder tracer = {.trace = true};
+    holder_feed(&tracer, http, strlen(http));
+    assert_null(tracer.who);
+    holder_feed(&tracer, agent, strlen(agent));
+    assert_non_null(tracer.who);
     /* A line longer than is kept hides nothing behind it. */
     static char large[5000];
     memset(large, 'x', sizeof large - 1);

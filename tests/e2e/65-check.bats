@@ -1,0 +1,132 @@
+# `profgrab check`, the doctor: each step with what it found, the failing one with what to run next.
+load helper
+
+steps() { # of the JSON in $output: NAME=ok|failed for each
+    python3 -c 'import json, sys
+for h in json.loads(sys.argv[1]):
+    for part in [h] + h["services"]:
+        for s in part["steps"]:
+            print("%s=%s" % (s["step"], "ok" if s["ok"] else "failed"))' "$output" | tr '\n' ' '
+}
+
+field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(eval(sys.argv[2]))' "$output" "$1"; }
+
+@test "all is well: every step, the profiles with their counts, exit 0" {
+    write_inventory
+    run_profgrab check --host file-04
+    assert_status 0
+    local step
+    for step in configuration connection handshake 'host key' authentication dial index profiles; do
+        assert_stdout_has " $step "
+    done
+    assert_stdout_has 'goroutine '
+    assert_stdout_has 'SSH-2.0-OpenSSH'
+    assert_stdout_has 'SHA256:'
+    refute_stdout_has FAILED
+    assert_stderr ''
+    assert_equal "$(ls)" ''
+}
+
+@test "JSON holds the same" {
+    write_inventory
+    run_profgrab check --host file-03 --json
+    assert_status 0
+    assert_equal "$(steps)" 'configuration=ok connection=ok handshake=ok host key=ok authentication=ok dial=ok index=ok dial=ok index=ok '
+    assert_equal "$(field '[(h["name"], h["ok"], [s["name"] for s in h["services"]]) for h in hosts]')" "[('file-03', True, ['node', 'caddy'])]"
+    assert_equal "$(field 'any(p["name"] == "heap" and p["count"] > 0 for p in hosts[0]["services"][0]["profiles"])')" True
+}
+
+@test "it stops at the step that fails, and prints the next command" {
+    write_inventory
+    run_profgrab check --host file-04 --port 1 --json
+    assert_status 1
+    assert_equal "$(steps)" 'configuration=ok connection=ok handshake=ok host key=ok authentication=ok dial=failed '
+    assert_equal "$(field 'hosts[0]["services"][0]["steps"][-1]["next"]')" "ssh -F $SSH_CONFIG file-04 ss -ltnx"
+    run_profgrab check --host file-04 --port "$RIG_PORT_node_exporter" --path /nothing
+    assert_status 1
+    assert_stdout_has 'index          FAILED'
+    assert_stdout_has "next: ssh -F $SSH_CONFIG file-04 curl -sSi http://localhost:$RIG_PORT_node_exporter/nothing/"
+}
+
+# A configuration of one host of our own making.
+host_with() {
+    export SSH_CONFIG=$BATS_TEST_TMPDIR/config-of-mine
+    { printf 'Host mine\n    HostName 127.0.0.1\n    Port %s\n    User rig\n    UserKnownHostsFile %s\n' "$RIG_PORT_sshd" "$RIG_KNOWN_HOSTS"
+      printf '    GlobalKnownHostsFile /dev/null\n    IdentitiesOnly yes\n'
+      printf '    %s\n' "$@"; } >"$SSH_CONFIG"
+}
+
+@test "each step of SSH can be the one" {
+    host_with "IdentityFile $RIG_KEY" 'BogusOption yes'
+    run_profgrab check --host mine --port 6060 --json
+    assert_status 1
+    assert_equal "$(steps)" 'configuration=failed '
+    host_with "IdentityFile $RIG_KEY"
+    sed -i "s/Port .*/Port 1/" "$SSH_CONFIG"
+    run_profgrab check --host mine --port 6060 --json
+    assert_status 1
+    assert_equal "$(steps)" 'configuration=ok connection=failed '
+    assert_equal "$(field 'hosts[0]["steps"][-1]["next"]')" "ssh -F $SSH_CONFIG -v -o ConnectTimeout=5 mine true"
+    sed -i "s/Port .*/Port $RIG_PORT_node_exporter/" "$SSH_CONFIG"
+    run_profgrab check --host mine --port 6060 --json
+    assert_status 1
+    assert_equal "$(steps)" 'configuration=ok connection=ok handshake=failed '
+    host_with "IdentityFile $RIG_KEY"
+    sed -i 's/UserKnownHostsFile .*/UserKnownHostsFile \/dev\/null/' "$SSH_CONFIG"
+    run_profgrab check --host mine --port 6060 --json
+    assert_status 1
+    assert_equal "$(steps)" 'configuration=ok connection=ok handshake=ok host key=failed '
+    ssh-keygen -q -t ed25519 -N '' -f other
+    host_with "IdentityFile $PWD/other"
+    run_profgrab check --host mine --port 6060 --json
+    assert_status 1
+    assert_equal "$(steps)" 'configuration=ok connection=ok handshake=ok host key=ok authentication=failed '
+}
+
+@test "several hosts: each by itself, a dead one does not hide the others" {
+    write_inventory
+    printf '  dead: { connect: direct, address: 127.0.0.1, services: [dead] }\n' >extra
+    sed -i -e "/^services:/a\\  dead: { port: 1 }" -e "/^hosts:/r extra" "$PROFGRAB_INVENTORY"
+    run_profgrab check --host dead --host file-04 --json
+    assert_status 1
+    assert_equal "$(field '[(h["name"], h["ok"] and all(s["ok"] for s in h["services"])) for h in hosts]')" "[('dead', False), ('file-04', True)]"
+    run_profgrab check --host dead --host file-04
+    assert_stdout_has 'FAILED'
+    assert_stdout_has 'SSH-2.0'
+}
+
+@test "findings of the index are shown: certificates that are not checked" {
+    export PROFGRAB_INVENTORY=$BATS_TEST_TMPDIR/i.yaml
+    printf 'version: 1\nservices:\n  app: { port: %s, scheme: https, tls: { insecure: true } }\nhosts:\n  file-03: { services: [app] }\n' \
+        "$RIG_PORT_rude_httpsself" >"$PROFGRAB_INVENTORY"
+    chmod 600 "$PROFGRAB_INVENTORY"
+    run_profgrab check --host file-03
+    assert_status 0
+    assert_stdout_has 'its TLS certificate was not checked'
+}
+
+@test "usage" {
+    run_profgrab check
+    assert_status 2
+    assert_stderr_has 'no host given'
+    run_profgrab check --host file-03 heap
+    assert_status 2
+}
+
+# In a network of its own, which the test makes: there an address that is no loopback reaches nobody else.
+own_network() {
+    if ((EUID == 0)); then
+        unshare --net "$@"
+    else
+        unshare --net --user --map-current-user --keep-caps "$@"
+    fi
+}
+
+@test "a service that answers on an address that others reach is warned about" {
+    own_network bash -c 'PATH=$PATH:/sbin ip link set lo up' || skip 'needs network namespaces and ip(8)'
+    TMPDIR=/tmp run --separate-stderr own_network bash "$rig_root/tests/e2e/exposure.bash" "$profgrab_program"
+    assert_status 0
+    assert_stdout_has 'open: exposure       WARNING'
+    assert_stdout_has 'it answers on 192.0.2.1 port'
+    assert_stdout_has 'closed: exposure       ok'
+}
