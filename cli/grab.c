@@ -22,6 +22,7 @@ struct grab_options {
     int64_t timeout_ms;
     bool yes;
     bool quiet;
+    bool verbose;
 };
 
 static const struct option options[] = {
@@ -52,6 +53,8 @@ static const struct option options[] = {
     {"yes", 'y', OPTION_FLAG, NULL, "go on where a question would be asked (profiles over 5 minutes)",
      offsetof(struct grab_options, yes), 0},
     {"quiet", 'q', OPTION_FLAG, NULL, "say nothing but errors", offsetof(struct grab_options, quiet), 0},
+    {"verbose", 'v', OPTION_FLAG, NULL, "say every step on the way, and notes on what was fetched",
+     offsetof(struct grab_options, verbose), 0},
     OPTIONS_END,
 };
 
@@ -138,10 +141,8 @@ static void on_progress(void *ctx, const struct target *target, const struct fet
 static void on_step(void *ctx, const struct host *host, const struct service *service,
                     const struct fetch_step *step)
 {
-    (void)ctx;
-    (void)host;
-    (void)service;
-    (void)step;
+    struct run *r = ctx;
+    progress_step(&r->progress, host, service, step);
 }
 
 /* ---- before anything is opened ---------------------------------------------------------------------------
@@ -324,7 +325,8 @@ static int run_targets(const struct grab_options *o, const struct targets *targe
     name_subject(o, targets, subject, sizeof subject);
     if (signals_install(err) < 0 || workdir_new(o->output, subject, started, &r.work, err) < 0)
         return exit_status_of(err);
-    progress_init(&r.progress, o->quiet);
+    progress_init(&r.progress,
+                  &(struct progress_options){.quiet = o->quiet, .verbose = o->verbose, .out = stderr});
     prepare_farewell("what was collected is in", workdir_path(r.work),
                      "\nhint: `profgrab bundle create` makes a bundle of that directory");
     if (record_new(workdir_name(r.work), o->reason, started, &r.manifest, err) < 0 ||
@@ -334,6 +336,7 @@ static int run_targets(const struct grab_options *o, const struct targets *targe
     } else {
         code = bundle(&r, err);
     }
+    progress_end(&r.progress);
     manifest_free(r.manifest);
     workdir_free(r.work);
     return code;
@@ -350,6 +353,10 @@ static int run(int argc, char **argv, struct err *err)
         goto out;
     if (o.selection.hosts.n == 0 && o.selection.groups.n == 0) {
         no_host(&words, err);
+        goto out;
+    }
+    if (o.quiet && o.verbose) {
+        err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
         goto out;
     }
     if (split_kinds(&words, &kinds, err) < 0 || resolve(&o, &inventory, &targets, err) < 0 ||

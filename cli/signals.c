@@ -16,6 +16,7 @@ static struct {
     volatile sig_atomic_t first;
     char farewell[2][1024]; /* one is being said, the other may be changed */
     volatile sig_atomic_t which;
+    volatile sig_atomic_t live_lines;
 } state = {.pipe = {-1, -1}};
 
 /* Nobody waits for a terminal that takes nothing. */
@@ -26,6 +27,19 @@ static void say(const char *line, size_t n)
         ;
 }
 
+/* The terminal shows ^C behind the live block, or behind whatever else stands there. */
+static void clear_a_line(void)
+{
+    static const char up[] = "\033[A", wipe[] = "\r\033[J";
+    if (state.live_lines == 0)
+        say("\n", 1);
+    for (; state.live_lines > 1; state.live_lines--)
+        say(up, sizeof up - 1);
+    if (state.live_lines == 1)
+        say(wipe, sizeof wipe - 1);
+    state.live_lines = 0;
+}
+
 static void on_signal(int number)
 {
     int saved = errno;
@@ -34,10 +48,12 @@ static void on_signal(int number)
         say(line, strlen(line));
         _exit(EXIT_SIGNAL + number);
     }
-    static const char first[] = "\nprofgrab: stopping; once more leaves at once\n";
+    static const char first[] = "profgrab: stopping; once more leaves at once\n";
     state.first = number;
-    if (isatty(STDERR_FILENO))
+    if (isatty(STDERR_FILENO)) {
+        clear_a_line();
         say(first, sizeof first - 1);
+    }
     while (write(state.pipe[1], "", 1) < 0 && errno == EINTR)
         ;
     errno = saved;
@@ -70,6 +86,11 @@ int signals_cancel_fd(void)
 int signals_received(void)
 {
     return state.first;
+}
+
+void signals_live_lines(int n)
+{
+    state.live_lines = n;
 }
 
 void signals_farewell(const char *line)
