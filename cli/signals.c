@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,13 +11,14 @@
 #include "cli/exit.h"
 #include "base/banned.h"
 
-/* The one mutable global: a signal handler can be reached in no other way. */
+/* The one mutable global: a signal handler can be reached in no other way. What other threads than main look
+ * at is atomic; these are free of locks, so that a handler may use them. */
 static struct {
     int pipe[2];
-    volatile sig_atomic_t first;
+    atomic_int first;
+    atomic_int live_lines;
     char farewell[2][1024]; /* one is being said, the other may be changed */
     volatile sig_atomic_t which;
-    volatile sig_atomic_t live_lines;
 } state = {.pipe = {-1, -1}};
 
 /* Nobody waits for a terminal that takes nothing. */
@@ -31,13 +33,13 @@ static void say(const char *line, size_t n)
 static void clear_a_line(void)
 {
     static const char up[] = "\033[A", wipe[] = "\r\033[J";
-    if (state.live_lines == 0)
+    int lines = atomic_exchange(&state.live_lines, 0);
+    if (lines == 0)
         say("\n", 1);
-    for (; state.live_lines > 1; state.live_lines--)
+    for (int i = 1; i < lines; i++)
         say(up, sizeof up - 1);
-    if (state.live_lines == 1)
+    if (lines > 0)
         say(wipe, sizeof wipe - 1);
-    state.live_lines = 0;
 }
 
 static void on_signal(int number)
