@@ -8,6 +8,7 @@
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/record.h"
+#include "cli/result.h"
 #include "cli/signals.h"
 #include "cli/talk.h"
 #include "base/banned.h"
@@ -23,6 +24,7 @@ struct grab_options {
     bool yes;
     bool quiet;
     bool verbose;
+    bool json;
 };
 
 static const struct option options[] = {
@@ -55,12 +57,15 @@ static const struct option options[] = {
     {"quiet", 'q', OPTION_FLAG, NULL, "say nothing but errors", offsetof(struct grab_options, quiet), 0},
     {"verbose", 'v', OPTION_FLAG, NULL, "say every step on the way, and notes on what was fetched",
      offsetof(struct grab_options, verbose), 0},
+    {"json", 0, OPTION_FLAG, NULL, "say on stdout what came of it as JSON, instead of the bundle's path",
+     offsetof(struct grab_options, json), 0},
     OPTIONS_END,
 };
 
 /* One run: what the observer writes to. */
 struct run {
     struct progress progress;
+    struct result *result;
     struct workdir *work;
     struct manifest *manifest;
     int64_t saved; /* clock_now() of the last manifest_save */
@@ -104,6 +109,7 @@ static void on_host(void *ctx, const struct host *host, const struct gateway *gw
     progress_host(&r->progress, host, gw, failure);
     recorded(r, record_host(r->manifest, host, gw, failure, &err), &err);
     if (failure) {
+        recorded(r, result_add_failure(r->result, host, NULL, failure, &err), &err);
         r->missing++;
         r->unusable += failure->kind == ERR_USAGE;
     }
@@ -116,6 +122,7 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
     progress_service(&r->progress, target, s);
     recorded(r, record_service(r->manifest, target, s, &err), &err);
     if (s->failure) {
+        recorded(r, result_add_failure(r->result, target->host, target->service, s->failure, &err), &err);
         r->missing++;
         r->unusable += s->failure->kind == ERR_USAGE;
     }
@@ -127,6 +134,7 @@ static void on_item(void *ctx, const struct target *target, const struct fetch_i
     struct err err = ERR_INIT;
     progress_item(&r->progress, target, item);
     recorded(r, record_item(r->manifest, target, item, &err), &err);
+    recorded(r, result_add_item(r->result, target, item, &err), &err);
     r->kept += item->file[0] != '\0';
     r->missing += item->status != FETCH_OK;
 }
@@ -276,10 +284,11 @@ static int bundle(struct run *r, struct err *err)
         talk("interrupted: the bundle holds what was collected until then");
     if (r->missing > 0)
         talk("not complete: %zu missing, see above; %zu files collected", r->missing, r->kept);
-    bool told = printf("%s\n", path) > 0 && fflush(stdout) == 0;
+    r->result->complete = r->missing == 0 && !interrupted;
+    r->result->bundle = path;
+    bool told = r->result->wanted || (printf("%s\n", path) > 0 && fflush(stdout) == 0);
     if (!told)
         talk("the bundle is %s", path);
-    free(path);
     if (interrupted)
         return EXIT_SIGNAL + signals_received();
     return r->missing > 0 || !told ? EXIT_PARTIAL : EXIT_OK;
@@ -316,9 +325,9 @@ static int collect(struct run *r, const struct grab_options *o, const struct tar
 }
 
 static int run_targets(const struct grab_options *o, const struct targets *targets,
-                       const struct strlist *kinds, struct err *err)
+                       const struct strlist *kinds, struct result *result, struct err *err)
 {
-    struct run r = {0};
+    struct run r = {.result = result};
     char subject[300];
     int64_t started = clock_utc();
     int code;
@@ -342,15 +351,28 @@ static int run_targets(const struct grab_options *o, const struct targets *targe
     return code;
 }
 
+/* The last thing said: a bundle whose path was not told is named on stderr. */
+static int print_result(struct result *result, int code, const struct err *failure)
+{
+    result->interrupted = signals_received() != 0;
+    if (!result->wanted || result_print(result, code, failure, stdout, NULL) == 0)
+        return code;
+    if (result->bundle)
+        talk("the bundle is %s", result->bundle);
+    return code == EXIT_OK ? EXIT_PARTIAL : code;
+}
+
 static int run(int argc, char **argv, struct err *err)
 {
     struct grab_options o = {.parallel = FETCH_PARALLEL, .timeout_ms = FETCH_TIMEOUT_MS};
     struct strlist words = {0}, kinds = {0};
     struct targets targets = {0};
     struct inventory *inventory = NULL;
+    struct result result = {0};
     int code = EXIT_USAGE;
     if (options_parse(options, argc, argv, &o, &words, err) < 0)
         goto out;
+    result.wanted = o.json;
     if (o.selection.hosts.n == 0 && o.selection.groups.n == 0) {
         no_host(&words, err);
         goto out;
@@ -363,8 +385,10 @@ static int run(int argc, char **argv, struct err *err)
         check_kinds(&kinds, &targets, o.yes, err) < 0)
         code = exit_status_of(err);
     else
-        code = run_targets(&o, &targets, &kinds, err);
+        code = run_targets(&o, &targets, &kinds, &result, err);
 out:
+    code = print_result(&result, code, err);
+    result_release(&result);
     targets_release(&targets);
     inventory_free(inventory);
     strlist_release(&words);

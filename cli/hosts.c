@@ -20,14 +20,26 @@ static const struct option options[] = {
     OPTIONS_END,
 };
 
+/* Either host and port, or a Unix socket. */
+static json_t *service_json(const struct service *s)
+{
+    json_t *service = json_pack("{s:s}", "name", s->name);
+    if (s->unix_path) {
+        json_object_set_new(service, "unix", json_string(s->unix_path));
+    } else {
+        json_object_set_new(service, "host", json_string(s->host));
+        json_object_set_new(service, "port", json_integer(s->port));
+    }
+    json_object_set_new(service, "scheme", json_string(s->https ? "https" : "http"));
+    json_object_set_new(service, "path", json_string(s->path));
+    return service;
+}
+
 static json_t *host_json(const struct host *h)
 {
     json_t *services = json_array(), *labels = json_object();
-    for (size_t i = 0; i < h->n_services; i++) {
-        const struct service *s = h->services[i];
-        json_array_append_new(services, json_pack("{s:s, s:s, s:i, s:s}", "name", s->name, "host", s->host,
-                                                  "port", (int)s->port, "path", s->path));
-    }
+    for (size_t i = 0; i < h->n_services; i++)
+        json_array_append_new(services, service_json(h->services[i]));
     for (size_t i = 0; i < h->n_labels; i++)
         json_object_set_new(labels, h->labels[i].name, json_string(h->labels[i].value));
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", h->name, "address", h->address, "route",
@@ -48,8 +60,14 @@ static int print_json(const struct host *const *hosts, size_t n, struct err *err
 static void join_services(const struct host *h, struct buf *ret)
 {
     buf_clear(ret);
-    for (size_t i = 0; i < h->n_services; i++)
-        buf_addf(ret, "%s%s:%u", i ? "," : "", h->services[i]->name, h->services[i]->port);
+    for (size_t i = 0; i < h->n_services; i++) {
+        const struct service *s = h->services[i];
+        buf_addf(ret, "%s%s:", i ? "," : "", s->name);
+        if (s->unix_path)
+            buf_adds(ret, s->unix_path);
+        else
+            buf_addf(ret, "%u", s->port);
+    }
 }
 
 static void print_table(const struct host *const *hosts, size_t n)
