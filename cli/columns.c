@@ -1,6 +1,8 @@
 #include "cli/columns.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/banned.h"
 
@@ -66,4 +68,35 @@ size_t columns_fit(const char *s, size_t columns)
         at += n;
     }
     return at;
+}
+
+#define PAGE_COLUMNS 80
+
+static void new_line(FILE *out, size_t indent, size_t *column)
+{
+    fprintf(out, "\n%*s", (int)indent, "");
+    *column = indent;
+}
+
+void columns_wrap(FILE *out, const char *text, size_t column, size_t indent)
+{
+    bool first = true;
+    while (*text) {
+        size_t blanks = strspn(text, " \n"), length = strcspn(text + blanks, " \n");
+        size_t width = columns_of(text + blanks) - columns_of(text + blanks + length);
+        if (strncmp(text, "\n\n", 2) == 0) {
+            fputc('\n', out);
+            new_line(out, indent, &column);
+        } else if (!first && column + 1 + width > PAGE_COLUMNS) {
+            new_line(out, indent, &column);
+        } else if (!first) {
+            fputc(' ', out);
+            column++;
+        }
+        fwrite(text + blanks, 1, length, out);
+        column += width;
+        text += blanks + length;
+        first = false;
+    }
+    fputc('\n', out);
 }

@@ -409,5 +409,6 @@ const struct command command_grab = {
         "1 nothing collected, 2 usage, inventory or an unknown kind, 3 a bundle was written but something\n"
         "is missing; 129 hung up, 130 interrupted, 143 terminated, with a bundle if anything had come.",
     .options = options,
+    .words = WORDS_KINDS,
     .run = run,
 };

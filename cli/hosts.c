@@ -12,11 +12,18 @@
 struct hosts_options {
     const char *inventory;
     bool json;
+    bool names, groups, services;
 };
 
 static const struct option options[] = {
     {"inventory", 'i', OPTION_TEXT, "FILE", "the inventory", offsetof(struct hosts_options, inventory), 0},
     {"json", 0, OPTION_FLAG, NULL, "as JSON", offsetof(struct hosts_options, json), 0},
+    {"names", 0, OPTION_FLAG, NULL, "only the hosts' names, one a line",
+     offsetof(struct hosts_options, names), 0},
+    {"groups", 0, OPTION_FLAG, NULL, "the names of all groups instead",
+     offsetof(struct hosts_options, groups), 0},
+    {"services", 0, OPTION_FLAG, NULL, "the names of all services instead",
+     offsetof(struct hosts_options, services), 0},
     OPTIONS_END,
 };
 
@@ -96,6 +103,25 @@ static void print_table(const struct host *const *hosts, size_t n)
     buf_release(&services);
 }
 
+static void print_names(const char *(*name)(const struct inventory *inv, size_t i),
+                        const struct inventory *inventory)
+{
+    for (size_t i = 0; name(inventory, i); i++)
+        printf("%s\n", name(inventory, i));
+}
+
+static int print_hosts(const struct hosts_options *o, const struct host *const *hosts, size_t n,
+                       struct err *err)
+{
+    if (o->json)
+        return print_json(hosts, n, err);
+    for (size_t i = 0; o->names && i < n; i++)
+        printf("%s\n", hosts[i]->name);
+    if (!o->names)
+        print_table(hosts, n);
+    return 0;
+}
+
 static int list(const struct hosts_options *o, const char *pattern, struct err *err)
 {
     struct inventory *inventory = NULL;
@@ -111,12 +137,10 @@ static int list(const struct hosts_options *o, const char *pattern, struct err *
     }
     if (rc == 0)
         rc = inventory_load(path, &inventory, err);
-    if (rc == 0)
-        rc = inventory_match(inventory, pattern, &hosts, &n, err);
-    if (rc == 0 && o->json)
-        rc = print_json((const struct host *const *)hosts, n, err);
-    else if (rc == 0)
-        print_table((const struct host *const *)hosts, n);
+    if (rc == 0 && (o->groups || o->services))
+        print_names(o->groups ? inventory_group_name : inventory_service_name, inventory);
+    else if (rc == 0 && (rc = inventory_match(inventory, pattern, &hosts, &n, err)) == 0)
+        rc = print_hosts(o, (const struct host *const *)hosts, n, err);
     free(hosts);
     free(path);
     inventory_free(inventory);
@@ -130,6 +154,10 @@ static int run(int argc, char **argv, struct err *err)
     int rc = options_parse(options, argc, argv, &o, &rest, err);
     if (rc == 0 && rest.n > 1)
         rc = err_set(err, ERR_USAGE, "hosts takes one pattern, not %zu", rest.n);
+    if (rc == 0 && o.json + o.names + o.groups + o.services > 1)
+        rc = err_set(err, ERR_USAGE, "only one of --json, --names, --groups and --services at a time");
+    if (rc == 0 && rest.n > 0 && (o.groups || o.services))
+        rc = err_set(err, ERR_USAGE, "--groups and --services list all of them, without a pattern");
     if (rc == 0)
         rc = list(&o, rest.n ? rest.items[0] : NULL, err);
     strlist_release(&rest);
@@ -142,5 +170,6 @@ const struct command command_hosts = {
     .summary = "what the inventory resolves to; opens nothing",
     .details = "PATTERN is a host's name, a glob (file-*), a range (file-[04-06]) or a group's name.",
     .options = options,
+    .words = WORDS_HOSTS,
     .run = run,
 };

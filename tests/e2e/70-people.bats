@@ -181,3 +181,170 @@ json() {
     is_json verify
     assert_equal "$(json 'o["intact"], o["files"][0]["path"]')" "(True, 'file-04/rude/heap.pb.gz')"
 }
+
+# ---- completions ------------------------------------------------------------------------------------------------
+
+# An inventory, the program on PATH, and the script for a shell in the file script.
+prepare_completion() { # SHELL
+    export PROFGRAB_INVENTORY=$PWD/inventory.yaml
+    cat >"$PROFGRAB_INVENTORY" <<'Y'
+version: 1
+services: { gitaly: { port: 1 }, caddy: { port: 2 } }
+hosts: { "file-[03-05]": { services: [gitaly] }, laptop: { services: [caddy] } }
+groups: { storage: ["file-*"], everything: [storage, laptop] }
+Y
+    sed 's/laptop/desktop/' "$PROFGRAB_INVENTORY" >other.yaml
+    chmod 600 -- *.yaml
+    mkdir bin
+    ln -s "$profgrab_program" bin/profgrab
+    export PATH=$PWD/bin:$PATH
+    profgrab completion "$1" >script
+}
+
+# bash_offers WORD... -- CANDIDATE...: the function, called as readline does, the cursor behind the last word.
+bash_offers() {
+    local words=()
+    while [[ $1 != -- ]]; do
+        words+=("$1")
+        shift
+    done
+    shift
+    # shellcheck disable=SC2016
+    run bash --norc -u -c 'source ./script; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _profgrab; echo "${COMPREPLY[*]-}"' \
+        - profgrab "${words[@]}"
+    [[ $output == "$*" ]] || fail "offered for ${words[*]}: $output" "expected: $*"
+}
+
+@test "completion in bash: commands, options, kinds, names of the inventory, files" {
+    prepare_completion bash
+    bash_offers '' -- grab hosts bundle completion version help
+    bash_offers --ho -- --host
+    bash_offers bundle '' -- list verify extract create
+    bash_offers bundle list inv -- inventory.yaml
+    bash_offers bundle list --j -- --json
+    bash_offers help bu -- bundle
+    bash_offers completion '' -- bash zsh fish
+    bash_offers --host file-03 cpu tr -- trace
+    bash_offers grab -q --host fil -- file-03 file-04 file-05
+    bash_offers -H file-03,la -- file-03,laptop
+    bash_offers --host = la -- laptop
+    bash_offers --host = -- file-03 file-04 file-05 laptop
+    bash_offers -g st -- storage
+    bash_offers -s '' -- gitaly caddy
+    bash_offers -i other.yaml --host '' -- file-03 file-04 file-05 desktop
+    bash_offers --inventory = other.yaml --host d -- desktop
+    bash_offers -i inv -- inventory.yaml
+    bash_offers --reason '' --
+    bash_offers hosts lap -- laptop
+    # Without an inventory it offers nothing, and says nothing.
+    bash_offers -i missing.yaml --host '' --
+}
+
+@test "completion in bash: of each command every option, as its help lists them" {
+    prepare_completion bash
+    local command options
+    for command in grab hosts bundle; do
+        mapfile -t options < <("$profgrab_program" help "$command" | sed -nE 's/^  (-.,|   ) (--[a-z-]+).*/\2/p')
+        ((${#options[@]} > 3))
+        bash_offers "$command" - -- "${options[@]}" --help
+    done
+}
+
+# tab_in SHELL-COMMAND... -- LINE...: types each line and a tab; the shell's own set-up says READY when it waits, and
+# writes what the line then is to the file lines.
+tab_in() {
+    local shell=() steps=()
+    while [[ $1 != -- ]]; do
+        shell+=("$1")
+        shift
+    done
+    for line in "${@:2}"; do
+        steps+=(--send READY "$line"$'\t')
+    done
+    : >lines
+    with_pty --deadline 30 "${steps[@]}" --send READY $'\x04' -- "${shell[@]}"
+}
+
+@test "completion in an interactive bash" {
+    prepare_completion bash
+    # What the line is when a blank is pressed behind the tab. On ^D it ends.
+    cat >rc <<'RC'
+source ./script
+show() { printf '%s\n' "$READLINE_LINE" >>lines; READLINE_LINE=; READLINE_POINT=0; printf READY; }
+bind -x '"\C-g": show'
+bind '"\C-x1": complete'
+bind '"\t": "\C-x1\C-g"'
+PS1=READY
+RC
+    tab_in bash --rcfile rc -i -- 'profgrab bu' 'profgrab --host=lap' 'profgrab -H file-03,l' 'profgrab -i oth'
+    assert_equal "$(cat lines)" 'profgrab bundle 
+profgrab --host=laptop 
+profgrab -H file-03,laptop 
+profgrab -i other.yaml '
+}
+
+@test "completion in zsh" {
+    command -v zsh >/dev/null || skip 'there is no zsh'
+    prepare_completion zsh
+    zsh -n script
+    mkdir functions
+    cp script functions/_profgrab
+    cat >.zshrc <<'RC'
+fpath=($PWD/functions $fpath)
+autoload -Uz compinit
+compinit -u -D
+show() { zle complete-word; print -r -- "$BUFFER" >>lines; BUFFER=; print -n READY }
+zle -N show
+bindkey '^I' show
+PS1=READY
+RC
+    export ZDOTDIR=$PWD
+    tab_in zsh -i -- 'profgrab bu' 'profgrab --host lap' 'profgrab --host=lap' 'profgrab grab -H file-03,l' 'profgrab -g sto' \
+        'profgrab bundle ver' 'profgrab --host x --quie' 'profgrab --host x goroutinel' 'profgrab help bu' 'profgrab -i oth' \
+        'profgrab -i other.yaml --host desk' 'profgrab hosts lap' 'profgrab -i missing.yaml -g sto' 'profgrab bundle list oth'
+    assert_equal "$(cat lines)" 'profgrab bundle 
+profgrab --host laptop 
+profgrab --host=laptop 
+profgrab grab -H file-03,laptop 
+profgrab -g storage 
+profgrab bundle verify 
+profgrab --host x --quiet 
+profgrab --host x goroutineleak 
+profgrab help bundle 
+profgrab -i other.yaml 
+profgrab -i other.yaml --host desktop 
+profgrab hosts laptop 
+profgrab -i missing.yaml -g sto
+profgrab bundle list other.yaml '
+}
+
+# fish_offers LINE CANDIDATE...: what fish offers behind it, without what it says of each.
+fish_offers() {
+    assert_equal "$(fish --no-config -c 'source ./script; complete -C $argv[1]' "$1" 2>&1 | cut -f1 | tr '\n' ' ')" "${*:2}${2:+ }"
+}
+
+@test "completion in fish" {
+    command -v fish >/dev/null || skip 'there is no fish'
+    prepare_completion fish
+    fish --no-config -n script
+    fish_offers 'profgrab ' bundle completion grab help hosts version
+    fish_offers 'profgrab --ho' --host
+    fish_offers 'profgrab bundle ' create extract list verify
+    fish_offers 'profgrab bundle list inv' inventory.yaml
+    fish_offers 'profgrab grab --host x go' goroutineleak goroutines
+    fish_offers 'profgrab --host fil' file-03 file-04 file-05
+    fish_offers 'profgrab --host=lap' --host=laptop
+    fish_offers 'profgrab -H file-03,l' file-03,laptop
+    fish_offers 'profgrab -g st' storage
+    fish_offers 'profgrab -i other.yaml --host desk' desktop
+    fish_offers 'profgrab -i oth' other.yaml
+    fish_offers 'profgrab hosts lap' laptop
+    fish_offers 'profgrab help bu' bundle
+    fish_offers 'profgrab -i missing.yaml -g st'
+}
+
+@test "completion wants a shell it knows" {
+    run_profgrab completion tcsh
+    assert_status 2
+    assert_stderr_has 'bash, zsh or fish'
+}
