@@ -261,19 +261,32 @@ static int create(const struct bundle_options *o, const struct strlist *rest, st
 
 /* ---- the command --------------------------------------------------------------------------------------- */
 
+enum { LIST, VERIFY, EXTRACT, CREATE, END };
+static const struct verb verbs[] = {
+    [LIST] = {"list", "FILE", "the files in it"},
+    [VERIFY] = {"verify", "FILE", "whether every file is as the manifest says; exit code 0 or 1"},
+    [EXTRACT] = {"extract", "FILE [MEMBER...]", "unpack it, or only these members (globs)"},
+    [CREATE] =
+        {"create", "FILE...",
+         "local profiles (go test -cpuprofile, ...) into a bundle; also a NAME.partial directory that a "
+         "killed run left"},
+    [END] = {NULL, NULL, NULL},
+};
+
 static const struct {
-    const char *name;
     size_t most; /* arguments */
     /* The exit code, or -1 and err. */
     int (*run)(const struct bundle_options *o, const struct strlist *rest, struct err *err);
-} verbs[] = {
-    {"list", 1, list}, {"verify", 1, verify}, {"extract", SIZE_MAX, extract}, {"create", SIZE_MAX, create}};
+} works[] = {[LIST] = {1, list},
+             [VERIFY] = {1, verify},
+             [EXTRACT] = {SIZE_MAX, extract},
+             [CREATE] = {SIZE_MAX, create}};
 
 static int unknown_verb(const char *name, struct err *err)
 {
     struct nearest near = NEAREST_INIT(name);
     char names[100];
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+    for (size_t i = 0; verbs[i].name; i++)
         nearest_offer(&near, verbs[i].name);
     err_set(err, ERR_USAGE, "bundle: unknown verb \"%.60s\"", name);
     if (near.n > 0)
@@ -288,13 +301,13 @@ static int dispatch(const struct bundle_options *o, struct strlist *words, struc
         return err_hint(err, "there are list, verify, extract and create");
     }
     struct strlist rest = {.items = words->items + 1, .n = words->n - 1};
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+    for (size_t i = 0; verbs[i].name; i++) {
         if (strcmp(words->items[0], verbs[i].name) != 0)
             continue;
-        if (rest.n == 0 || rest.n > verbs[i].most)
+        if (rest.n == 0 || rest.n > works[i].most)
             return err_set(err, ERR_USAGE, "bundle %s wants %s", verbs[i].name,
-                           verbs[i].most == 1 ? "one bundle" : "a file");
-        return verbs[i].run(o, &rest, err);
+                           works[i].most == 1 ? "one bundle" : "a file");
+        return works[i].run(o, &rest, err);
     }
     return unknown_verb(words->items[0], err);
 }
@@ -312,15 +325,10 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_bundle = {
     .name = "bundle",
-    .synopsis = "list|verify|extract|create ...",
-    .summary = "look into bundles, prove them, unpack them, make them from local files",
-    .details =
-        "  bundle list FILE                    the files in it\n"
-        "  bundle verify FILE                  whether every file is as the manifest says; exit code 0 or 1\n"
-        "  bundle extract [-C DIR] FILE [MEMBER...]\n"
-        "                                      unpack it, or only these members (globs)\n"
-        "  bundle create [-o PATH] FILE...     local profiles (go test -cpuprofile, ...) into a bundle;\n"
-        "                                      also a NAME.partial directory that a killed run left",
+    .synopsis = "list|verify|extract|create [options] FILE...",
+    .summary = "look into bundles, prove them, unpack them, make them",
     .options = options,
+    .verbs = verbs,
+    .words = WORDS_FILES,
     .run = run,
 };

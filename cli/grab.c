@@ -8,6 +8,7 @@
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/record.h"
+#include "cli/result.h"
 #include "cli/signals.h"
 #include "cli/talk.h"
 #include "cli/target.h"
@@ -21,6 +22,8 @@ struct grab_options {
     bool concurrent;
     bool yes;
     bool quiet;
+    bool verbose;
+    bool json;
 };
 
 static const struct option options[] = {
@@ -38,12 +41,17 @@ static const struct option options[] = {
     {"yes", 'y', OPTION_FLAG, NULL, "go on where a question would be asked (profiles over 5 minutes)",
      offsetof(struct grab_options, yes), 0},
     {"quiet", 'q', OPTION_FLAG, NULL, "say nothing but errors", offsetof(struct grab_options, quiet), 0},
+    {"verbose", 'v', OPTION_FLAG, NULL, "say every step on the way, and notes on what was fetched",
+     offsetof(struct grab_options, verbose), 0},
+    {"json", 0, OPTION_FLAG, NULL, "say on stdout what came of it as JSON, instead of the bundle's path",
+     offsetof(struct grab_options, json), 0},
     OPTIONS_END,
 };
 
 /* One run: what the observer writes to. */
 struct run {
     struct progress progress;
+    struct result *result;
     struct workdir *work;
     struct manifest *manifest;
     int64_t saved; /* clock_now() of the last manifest_save */
@@ -87,6 +95,7 @@ static void on_host(void *ctx, const struct host *host, const struct gateway *gw
     progress_host(&r->progress, host, gw, failure);
     recorded(r, record_host(r->manifest, host, gw, failure, &err), &err);
     if (failure) {
+        recorded(r, result_add_failure(r->result, host, NULL, failure, &err), &err);
         r->missing++;
         r->unusable += failure->kind == ERR_USAGE;
     }
@@ -99,6 +108,7 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
     progress_service(&r->progress, target, s);
     recorded(r, record_service(r->manifest, target, s, &err), &err);
     if (s->failure) {
+        recorded(r, result_add_failure(r->result, target->host, target->service, s->failure, &err), &err);
         r->missing++;
         r->unusable += s->failure->kind == ERR_USAGE;
     }
@@ -110,6 +120,7 @@ static void on_item(void *ctx, const struct target *target, const struct fetch_i
     struct err err = ERR_INIT;
     progress_item(&r->progress, target, item);
     recorded(r, record_item(r->manifest, target, item, &err), &err);
+    recorded(r, result_add_item(r->result, target, item, &err), &err);
     r->kept += item->file[0] != '\0';
     r->missing += item->status != FETCH_OK;
 }
@@ -124,10 +135,8 @@ static void on_progress(void *ctx, const struct target *target, const struct fet
 static void on_step(void *ctx, const struct host *host, const struct service *service,
                     const struct fetch_step *step)
 {
-    (void)ctx;
-    (void)host;
-    (void)service;
-    (void)step;
+    struct run *r = ctx;
+    progress_step(&r->progress, host, service, step);
 }
 
 /* ---- before anything is opened ---------------------------------------------------------------------------
@@ -250,10 +259,11 @@ static int bundle(struct run *r, struct err *err)
         talk("interrupted: the bundle holds what was collected until then");
     if (r->missing > 0)
         talk("not complete: %zu missing, see above; %zu files collected", r->missing, r->kept);
-    bool told = printf("%s\n", path) > 0 && fflush(stdout) == 0;
+    r->result->complete = r->missing == 0 && !interrupted;
+    r->result->bundle = path;
+    bool told = r->result->wanted || (printf("%s\n", path) > 0 && fflush(stdout) == 0);
     if (!told)
         talk("the bundle is %s", path);
-    free(path);
     if (interrupted)
         return EXIT_SIGNAL + signals_received();
     return r->missing > 0 || !told ? EXIT_PARTIAL : EXIT_OK;
@@ -280,16 +290,17 @@ static int collect(struct run *r, const struct grab_options *o, const struct tar
 }
 
 static int run_targets(const struct grab_options *o, const struct targets *targets,
-                       const struct strlist *kinds, struct err *err)
+                       const struct strlist *kinds, struct result *result, struct err *err)
 {
-    struct run r = {0};
+    struct run r = {.result = result};
     char subject[300];
     int64_t started = clock_utc();
     int code;
     name_subject(o, targets, subject, sizeof subject);
     if (signals_install(err) < 0 || workdir_new(o->output, subject, started, &r.work, err) < 0)
         return exit_status_of(err);
-    progress_init(&r.progress, o->quiet);
+    progress_init(&r.progress,
+                  &(struct progress_options){.quiet = o->quiet, .verbose = o->verbose, .out = stderr});
     prepare_farewell("what was collected is in", workdir_path(r.work),
                      "\nhint: `profgrab bundle create` makes a bundle of that directory");
     if (record_new(workdir_name(r.work), o->reason, started, &r.manifest, err) < 0 ||
@@ -299,9 +310,21 @@ static int run_targets(const struct grab_options *o, const struct targets *targe
     } else {
         code = bundle(&r, err);
     }
+    progress_end(&r.progress);
     manifest_free(r.manifest);
     workdir_free(r.work);
     return code;
+}
+
+/* The last thing said: a bundle whose path was not told is named on stderr. */
+static int print_result(struct result *result, int code, const struct err *failure)
+{
+    result->interrupted = signals_received() != 0;
+    if (!result->wanted || result_print(result, code, failure, stdout, NULL) == 0)
+        return code;
+    if (result->bundle)
+        talk("the bundle is %s", result->bundle);
+    return code == EXIT_OK ? EXIT_PARTIAL : code;
 }
 
 static int run(int argc, char **argv, struct err *err)
@@ -310,19 +333,27 @@ static int run(int argc, char **argv, struct err *err)
     struct strlist words = {0}, kinds = {0};
     struct targets targets = {0};
     struct inventory *inventory = NULL;
+    struct result result = {0};
     int code = EXIT_USAGE;
     if (options_parse(options, argc, argv, &o, &words, err) < 0)
         goto out;
+    result.wanted = o.json;
     if (o.target.selection.hosts.n == 0 && o.target.selection.groups.n == 0) {
         no_host(&words, err);
+        goto out;
+    }
+    if (o.quiet && o.verbose) {
+        err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
         goto out;
     }
     if (split_kinds(&words, &kinds, err) < 0 || target_resolve(&o.target, &inventory, &targets, err) < 0 ||
         check_kinds(&kinds, &targets, o.yes, err) < 0)
         code = exit_status_of(err);
     else
-        code = run_targets(&o, &targets, &kinds, err);
+        code = run_targets(&o, &targets, &kinds, &result, err);
 out:
+    code = print_result(&result, code, err);
+    result_release(&result);
     targets_release(&targets);
     inventory_free(inventory);
     strlist_release(&words);
@@ -341,5 +372,6 @@ const struct command command_grab = {
         "1 nothing collected, 2 usage, inventory or an unknown kind, 3 a bundle was written but something\n"
         "is missing; 129 hung up, 130 interrupted, 143 terminated, with a bundle if anything had come.",
     .options = options,
+    .words = WORDS_KINDS,
     .run = run,
 };

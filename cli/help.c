@@ -1,20 +1,49 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/columns.h"
 #include "cli/command.h"
 #include "cli/exit.h"
+#include "cli/man.h"
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
+/* Where the second column begins. */
+#define HELP_COLUMN 28
+
+/* `left`, and beside it what it means; below it where it is too long. */
+static void print_row(const char *left, size_t column, const char *help)
+{
+    size_t taken = 2 + columns_of(left);
+    printf("  %s", left);
+    if (taken + 1 > column) {
+        putchar('\n');
+        taken = 0;
+    }
+    printf("%*s", (int)(column - taken), "");
+    columns_wrap(stdout, help, column, column);
+}
+
 static void print_options(const struct option *table)
 {
-    for (const struct option *o = table; o && o->name; o++) {
+    printf("\nOptions:\n");
+    for (const struct option *o = table; o->name; o++) {
         char left[64], letter[8] = "    ";
         if (o->letter)
             snprintf(letter, sizeof letter, "-%c, ", o->letter);
         snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->argument ? " " : "",
                  o->argument ? o->argument : "");
-        printf("  %-32s %s\n", left, o->help);
+        print_row(left, HELP_COLUMN, o->help);
+    }
+}
+
+static void print_verbs(const struct command *c)
+{
+    putchar('\n');
+    for (const struct verb *v = c->verbs; v->name; v++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s %s%s%s", c->name, v->name, *v->synopsis ? " " : "", v->synopsis);
+        print_row(left, HELP_COLUMN, v->help);
     }
 }
 
@@ -25,46 +54,64 @@ static void print_kinds(void)
     for (size_t i = 0; fetch_kind_help(i, &k) == 0; i++) {
         char left[64];
         snprintf(left, sizeof left, "%s%s", k.name, k.argument);
-        printf("  %-32s %s\n", left, k.help);
+        print_row(left, HELP_COLUMN, k.help);
     }
-    printf("  %-32s %s\n", "NAME", "any other profile that the target's index lists");
-    printf("  %-32s %s\n", "/PATH", "anything else it serves, such as /debug/vars");
+    print_row("NAME", HELP_COLUMN, "any other profile that the target's index lists");
+    print_row("/PATH", HELP_COLUMN, "anything else it serves, such as /debug/vars");
 }
 
 static void print_command(const struct command *c)
 {
-    printf("usage: profgrab %s %s\n\n%s\n", c->name, c->synopsis, c->summary);
-    if (c->details)
-        printf("\n%s\n", c->details);
+    printf("usage: profgrab %s%s%s\n\n", c->name, *c->synopsis ? " " : "", c->synopsis);
+    columns_wrap(stdout, c->summary, 0, 0);
+    if (c->details) {
+        putchar('\n');
+        columns_wrap(stdout, c->details, 0, 0);
+    }
+    if (c->verbs)
+        print_verbs(c);
     if (c->options && c->options->name)
-        printf("\nOptions:\n");
-    print_options(c->options);
-    if (c == &command_grab)
+        print_options(c->options);
+    if (c->words == WORDS_KINDS)
         print_kinds();
 }
 
 static void print_overview(void)
 {
-    printf("profgrab gets performance profiles out of Go services that can only be reached over SSH.\n\n"
-           "usage: profgrab --host NAME [options] [KIND...]      e.g. profgrab --host file-03 cpu heap "
-           "goroutines\n"
-           "       profgrab COMMAND ...\n\nCommands:\n");
+    printf("profgrab gets performance profiles out of Go services that can only be reached\n"
+           "over SSH.\n\n"
+           "usage: profgrab --host NAME [options] [KIND...]\n"
+           "       profgrab COMMAND ...\n\n"
+           "For example: profgrab --host file-03 cpu heap goroutines\n\nCommands:\n");
     for (size_t i = 0; command_at(i); i++)
-        printf("  %-10s %s\n", command_at(i)->name, command_at(i)->summary);
+        print_row(command_at(i)->name, 14, command_at(i)->summary);
     printf("\n`profgrab help COMMAND` says more; `profgrab help grab` lists options and kinds.\n");
+}
+
+static int unknown_command(const char *name, struct err *err)
+{
+    struct nearest near = NEAREST_INIT(name);
+    char names[200];
+    for (size_t i = 0; command_at(i); i++)
+        nearest_offer(&near, command_at(i)->name);
+    err_set(err, ERR_USAGE, "unknown command \"%.60s\"", name);
+    if (near.n)
+        return err_hint(err, "did you mean %s?", nearest_text(&near, names, sizeof names));
+    return err_hint(err, "`profgrab help` lists them");
 }
 
 static int run(int argc, char **argv, struct err *err)
 {
     const struct command *c = argc > 0 ? command_find(argv[0]) : NULL;
+    /* For the build: see cli/man.h. */
+    if (argc == 1 && strcmp(argv[0], "--man") == 0)
+        return man_fill(stdin, stdout, err) < 0 ? exit_status_of(err) : EXIT_OK;
     if (argc > 0 && !c) {
-        struct nearest near = NEAREST_INIT(argv[0]);
-        char names[200];
-        for (size_t i = 0; command_at(i); i++)
-            nearest_offer(&near, command_at(i)->name);
-        err_set(err, ERR_USAGE, "unknown command \"%.60s\"", argv[0]);
-        if (near.n)
-            err_hint(err, "did you mean %s?", nearest_text(&near, names, sizeof names));
+        unknown_command(argv[0], err);
+        return exit_status_of(err);
+    }
+    if (argc > 1) {
+        err_set(err, ERR_USAGE, "help takes one command, not \"%.60s\" too", argv[1]);
         return exit_status_of(err);
     }
     if (c)
@@ -78,5 +125,6 @@ const struct command command_help = {
     .name = "help",
     .synopsis = "[COMMAND]",
     .summary = "what there is, or more about one command",
+    .words = WORDS_COMMANDS,
     .run = run,
 };

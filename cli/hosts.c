@@ -12,22 +12,41 @@
 struct hosts_options {
     const char *inventory;
     bool json;
+    bool names, groups, services;
 };
 
 static const struct option options[] = {
     {"inventory", 'i', OPTION_TEXT, "FILE", "the inventory", offsetof(struct hosts_options, inventory), 0},
     {"json", 0, OPTION_FLAG, NULL, "as JSON", offsetof(struct hosts_options, json), 0},
+    {"names", 0, OPTION_FLAG, NULL, "only the hosts' names, one a line",
+     offsetof(struct hosts_options, names), 0},
+    {"groups", 0, OPTION_FLAG, NULL, "the names of all groups instead",
+     offsetof(struct hosts_options, groups), 0},
+    {"services", 0, OPTION_FLAG, NULL, "the names of all services instead",
+     offsetof(struct hosts_options, services), 0},
     OPTIONS_END,
 };
+
+/* Either host and port, or a Unix socket. */
+static json_t *service_json(const struct service *s)
+{
+    json_t *service = json_pack("{s:s}", "name", s->name);
+    if (s->unix_path) {
+        json_object_set_new(service, "unix", json_string(s->unix_path));
+    } else {
+        json_object_set_new(service, "host", json_string(s->host));
+        json_object_set_new(service, "port", json_integer(s->port));
+    }
+    json_object_set_new(service, "scheme", json_string(s->https ? "https" : "http"));
+    json_object_set_new(service, "path", json_string(s->path));
+    return service;
+}
 
 static json_t *host_json(const struct host *h)
 {
     json_t *services = json_array(), *labels = json_object();
-    for (size_t i = 0; i < h->n_services; i++) {
-        const struct service *s = h->services[i];
-        json_array_append_new(services, json_pack("{s:s, s:s, s:i, s:s}", "name", s->name, "host", s->host,
-                                                  "port", (int)s->port, "path", s->path));
-    }
+    for (size_t i = 0; i < h->n_services; i++)
+        json_array_append_new(services, service_json(h->services[i]));
     for (size_t i = 0; i < h->n_labels; i++)
         json_object_set_new(labels, h->labels[i].name, json_string(h->labels[i].value));
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", h->name, "address", h->address, "route",
@@ -48,8 +67,14 @@ static int print_json(const struct host *const *hosts, size_t n, struct err *err
 static void join_services(const struct host *h, struct buf *ret)
 {
     buf_clear(ret);
-    for (size_t i = 0; i < h->n_services; i++)
-        buf_addf(ret, "%s%s:%u", i ? "," : "", h->services[i]->name, h->services[i]->port);
+    for (size_t i = 0; i < h->n_services; i++) {
+        const struct service *s = h->services[i];
+        buf_addf(ret, "%s%s:", i ? "," : "", s->name);
+        if (s->unix_path)
+            buf_adds(ret, s->unix_path);
+        else
+            buf_addf(ret, "%u", s->port);
+    }
 }
 
 static void print_table(const struct host *const *hosts, size_t n)
@@ -78,6 +103,25 @@ static void print_table(const struct host *const *hosts, size_t n)
     buf_release(&services);
 }
 
+static void print_names(const char *(*name)(const struct inventory *inv, size_t i),
+                        const struct inventory *inventory)
+{
+    for (size_t i = 0; name(inventory, i); i++)
+        printf("%s\n", name(inventory, i));
+}
+
+static int print_hosts(const struct hosts_options *o, const struct host *const *hosts, size_t n,
+                       struct err *err)
+{
+    if (o->json)
+        return print_json(hosts, n, err);
+    for (size_t i = 0; o->names && i < n; i++)
+        printf("%s\n", hosts[i]->name);
+    if (!o->names)
+        print_table(hosts, n);
+    return 0;
+}
+
 static int list(const struct hosts_options *o, const char *pattern, struct err *err)
 {
     struct inventory *inventory = NULL;
@@ -93,12 +137,10 @@ static int list(const struct hosts_options *o, const char *pattern, struct err *
     }
     if (rc == 0)
         rc = inventory_load(path, &inventory, err);
-    if (rc == 0)
-        rc = inventory_match(inventory, pattern, &hosts, &n, err);
-    if (rc == 0 && o->json)
-        rc = print_json((const struct host *const *)hosts, n, err);
-    else if (rc == 0)
-        print_table((const struct host *const *)hosts, n);
+    if (rc == 0 && (o->groups || o->services))
+        print_names(o->groups ? inventory_group_name : inventory_service_name, inventory);
+    else if (rc == 0 && (rc = inventory_match(inventory, pattern, &hosts, &n, err)) == 0)
+        rc = print_hosts(o, (const struct host *const *)hosts, n, err);
     free(hosts);
     free(path);
     inventory_free(inventory);
@@ -112,6 +154,10 @@ static int run(int argc, char **argv, struct err *err)
     int rc = options_parse(options, argc, argv, &o, &rest, err);
     if (rc == 0 && rest.n > 1)
         rc = err_set(err, ERR_USAGE, "hosts takes one pattern, not %zu", rest.n);
+    if (rc == 0 && o.json + o.names + o.groups + o.services > 1)
+        rc = err_set(err, ERR_USAGE, "only one of --json, --names, --groups and --services at a time");
+    if (rc == 0 && rest.n > 0 && (o.groups || o.services))
+        rc = err_set(err, ERR_USAGE, "--groups and --services list all of them, without a pattern");
     if (rc == 0)
         rc = list(&o, rest.n ? rest.items[0] : NULL, err);
     strlist_release(&rest);
@@ -124,5 +170,6 @@ const struct command command_hosts = {
     .summary = "what the inventory resolves to; opens nothing",
     .details = "PATTERN is a host's name, a glob (file-*), a range (file-[04-06]) or a group's name.",
     .options = options,
+    .words = WORDS_HOSTS,
     .run = run,
 };

@@ -62,7 +62,7 @@ int main(int argc, char **argv)
         code = c->run(argc, argv, &err);
     }
     if (err.kind != ERR_NONE)
-        talk_error(&err);
+        talk_error(stderr, &err);
     /* Data that did not reach stdout was not delivered. */
     if (fflush(stdout) != 0 || ferror(stdout)) {
         talk("cannot write to standard output");

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,10 +11,12 @@
 #include "cli/exit.h"
 #include "base/banned.h"
 
-/* The one mutable global: a signal handler can be reached in no other way. */
+/* The one mutable global: a signal handler can be reached in no other way. What other threads than main look
+ * at is atomic; these are free of locks, so that a handler may use them. */
 static struct {
     int pipe[2];
-    volatile sig_atomic_t first;
+    atomic_int first;
+    atomic_int live_lines;
     char farewell[2][1024]; /* one is being said, the other may be changed */
     volatile sig_atomic_t which;
 } state = {.pipe = {-1, -1}};
@@ -26,6 +29,19 @@ static void say(const char *line, size_t n)
         ;
 }
 
+/* The terminal shows ^C behind the live block, or behind whatever else stands there. */
+static void clear_a_line(void)
+{
+    static const char up[] = "\033[A", wipe[] = "\r\033[J";
+    int lines = atomic_exchange(&state.live_lines, 0);
+    if (lines == 0)
+        say("\n", 1);
+    for (int i = 1; i < lines; i++)
+        say(up, sizeof up - 1);
+    if (lines > 0)
+        say(wipe, sizeof wipe - 1);
+}
+
 static void on_signal(int number)
 {
     int saved = errno;
@@ -34,10 +50,12 @@ static void on_signal(int number)
         say(line, strlen(line));
         _exit(EXIT_SIGNAL + number);
     }
-    static const char first[] = "\nprofgrab: stopping; once more leaves at once\n";
+    static const char first[] = "profgrab: stopping; once more leaves at once\n";
     state.first = number;
-    if (isatty(STDERR_FILENO))
+    if (isatty(STDERR_FILENO)) {
+        clear_a_line();
         say(first, sizeof first - 1);
+    }
     while (write(state.pipe[1], "", 1) < 0 && errno == EINTR)
         ;
     errno = saved;
@@ -70,6 +88,11 @@ int signals_cancel_fd(void)
 int signals_received(void)
 {
     return state.first;
+}
+
+void signals_live_lines(int n)
+{
+    state.live_lines = n;
 }
 
 void signals_farewell(const char *line)

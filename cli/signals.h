@@ -16,6 +16,9 @@ int signals_cancel_fd(void);
 /* The signal that came first, 0 for none. */
 int signals_received(void);
 
+/* How many lines the live block at the bottom of stderr has; the first signal wipes them before it speaks. */
+void signals_live_lines(int n);
+
 /* What the second signal says before it leaves, a whole line; copied. */
 void signals_farewell(const char *line);
 

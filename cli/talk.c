@@ -1,23 +1,35 @@
 #include "cli/talk.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "base/banned.h"
+
+__attribute__((format(printf, 2, 0))) static void vtalk(FILE *out, const char *fmt, va_list ap)
+{
+    fputs("profgrab: ", out);
+    vfprintf(out, fmt, ap);
+    fputc('\n', out);
+}
 
 void talk(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    fputs("profgrab: ", stderr);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    vtalk(stderr, fmt, ap);
     va_end(ap);
 }
 
-void talk_error(const struct err *err)
+void talk_to(FILE *out, const char *fmt, ...)
 {
-    talk("%s", err->msg);
+    va_list ap;
+    va_start(ap, fmt);
+    vtalk(out, fmt, ap);
+    va_end(ap);
+}
+
+void talk_error(FILE *out, const struct err *err)
+{
+    talk_to(out, "%s", err->msg);
     if (err->hint[0])
-        fprintf(stderr, "hint: %s\n", err->hint);
+        fprintf(out, "hint: %s\n", err->hint);
 }

@@ -99,6 +99,9 @@ void inventory_free(struct inventory *inv);
 
 /* All hosts, in the order of the file. */
 const struct host *const *inventory_hosts(const struct inventory *inv, size_t *ret_n);
+/* The name of group or service number i of the file; NULL behind the last. */
+const char *inventory_group_name(const struct inventory *inv, size_t i);
+const char *inventory_service_name(const struct inventory *inv, size_t i);
 /* The file it came from; NULL for an empty one. */
 const char *inventory_path(const struct inventory *inv);
 

@@ -193,6 +193,16 @@ const struct host *const *inventory_hosts(const struct inventory *inv, size_t *r
     return (const struct host *const *)inv->hosts.items;
 }
 
+const char *inventory_group_name(const struct inventory *inv, size_t i)
+{
+    return i < inv->groups.n ? inv->groups.items[i]->name : NULL;
+}
+
+const char *inventory_service_name(const struct inventory *inv, size_t i)
+{
+    return i < inv->services.n ? inv->services.items[i]->name : NULL;
+}
+
 const char *inventory_path(const struct inventory *inv)
 {
     return inv->path;

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Hold manifests against the JSON schema in the documentation.
+"""Hold JSON against the schemas in the documentation.
 
-usage: tests/schema.py docs/formats.md MANIFEST.json...
+usage: tests/schema.py docs/formats.md[#WORD] FILE.json...
 
-The schema is the one ```json block of the page. Exit code 1 if a manifest is not valid, 2 for wrong usage.
+The schema is the ```json block of the page whose title has that word, `manifest` if none is given. Exit code 1 if a
+file is not valid, 2 for wrong usage.
 """
 
 import json
@@ -13,17 +14,18 @@ import sys
 from jsonschema import Draft202012Validator
 
 
-def read_schema(page):
+def read_schema(page, word):
     """The schema of the page, itself checked: an object description that is open to any key is a slip."""
     with open(page, encoding="utf-8") as f:
         blocks = re.findall(r"^```json\n(.*?)^```$", f.read(), re.DOTALL | re.MULTILINE)
-    if len(blocks) != 1:
-        sys.exit(f"{page}: {len(blocks)} ```json blocks, there must be one")
-    schema = json.loads(blocks[0])
+    schemas = [schema for schema in map(json.loads, blocks) if word in re.findall(r"\w+", schema["title"])]
+    if len(schemas) != 1:
+        sys.exit(f"{page}: {len(schemas)} schemas whose title has \"{word}\", there must be one")
+    schema = schemas[0]
     Draft202012Validator.check_schema(schema)
     for where, part in walk(schema, "#"):
-        if part.get("type") == "object" and part.get("additionalProperties") is not False:
-            sys.exit(f"{page}: {where} lacks \"additionalProperties\": false")
+        if part.get("type") == "object" and "additionalProperties" not in part:
+            sys.exit(f"{page}: {where} lacks \"additionalProperties\"")
     return schema
 
 
@@ -38,10 +40,10 @@ def walk(value, where):
             yield from walk(inner, f"{where}/{i}")
 
 
-def faults(validator, manifest):
-    """What is wrong with a manifest, one line each."""
+def faults(validator, name):
+    """What is wrong with a file, one line each."""
     try:
-        with open(manifest, encoding="utf-8") as f:
+        with open(name, encoding="utf-8") as f:
             value = json.load(f)
     except (OSError, ValueError) as e:
         return [str(e)]
@@ -53,11 +55,12 @@ def main(arguments):
     if len(arguments) < 2:
         print(__doc__.strip(), file=sys.stderr)
         return 2
-    validator = Draft202012Validator(read_schema(arguments[0]))
+    page, _, word = arguments[0].partition("#")
+    validator = Draft202012Validator(read_schema(page, word or "manifest"))
     bad = 0
-    for manifest in arguments[1:]:
-        for fault in faults(validator, manifest):
-            print(f"{manifest}: {fault}", file=sys.stderr)
+    for name in arguments[1:]:
+        for fault in faults(validator, name):
+            print(f"{name}: {fault}", file=sys.stderr)
             bad = 1
     return bad
 

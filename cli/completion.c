@@ -1,0 +1,69 @@
+/* `profgrab completion bash|zsh|fish`. */
+#include "cli/completion.h"
+
+#include <string.h>
+
+#include "cli/exit.h"
+#include "base/banned.h"
+
+enum completion_value completion_value(const struct option *o)
+{
+    static const struct {
+        const char *option, *argument; /* NULL: any */
+        enum completion_value value;
+    } rows[] = {
+        {"host", NULL, VALUE_HOSTS}, {"group", NULL, VALUE_GROUPS}, {"service", NULL, VALUE_SERVICES},
+        {NULL, "FILE", VALUE_FILE},  {NULL, "PATH", VALUE_FILE},    {NULL, "DIR", VALUE_FILE},
+    };
+    if (!o->argument)
+        return VALUE_NONE;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if ((!rows[i].option || strcmp(rows[i].option, o->name) == 0) &&
+            (!rows[i].argument || strcmp(rows[i].argument, o->argument) == 0))
+            return rows[i].value;
+    return VALUE_ANY;
+}
+
+const char *completion_lister(enum completion_value value)
+{
+    switch (value) {
+    case VALUE_HOSTS:
+        return "--names";
+    case VALUE_GROUPS:
+        return "--groups";
+    case VALUE_SERVICES:
+        return "--services";
+    case VALUE_NONE:
+    case VALUE_ANY:
+    case VALUE_FILE:
+        break;
+    }
+    return NULL;
+}
+
+static const struct verb verbs[] = {
+    {"bash", "", "for ~/.bashrc: eval \"$(profgrab completion bash)\""},
+    {"zsh", "", "for a file _profgrab in a directory of $fpath, or as above for ~/.zshrc"},
+    {"fish", "", "for ~/.config/fish/completions/profgrab.fish"},
+    {NULL, NULL, NULL},
+};
+static void (*const print[])(FILE *out) = {completion_bash, completion_zsh, completion_fish};
+
+static int run(int argc, char **argv, struct err *err)
+{
+    for (size_t i = 0; argc == 1 && verbs[i].name; i++)
+        if (strcmp(argv[0], verbs[i].name) == 0) {
+            print[i](stdout);
+            return EXIT_OK;
+        }
+    err_set(err, ERR_USAGE, "completion wants the name of a shell: bash, zsh or fish");
+    return exit_status_of(err);
+}
+
+const struct command command_completion = {
+    .name = "completion",
+    .synopsis = "bash|zsh|fish",
+    .summary = "a script that lets your shell complete commands, options, kinds and names of the inventory",
+    .verbs = verbs,
+    .run = run,
+};

@@ -1,0 +1,27 @@
+/* Completion scripts, made from the tables of commands, options and kinds: one function a shell. */
+#ifndef CLI_COMPLETION_H
+#define CLI_COMPLETION_H
+
+#include <stdio.h>
+
+#include "cli/command.h"
+
+/* What stands behind an option. */
+enum completion_value {
+    VALUE_NONE, /* nothing: a flag */
+    VALUE_ANY,  /* something nobody can guess */
+    VALUE_FILE,
+    VALUE_HOSTS, /* the lists: names of the inventory with commas between them */
+    VALUE_GROUPS,
+    VALUE_SERVICES,
+};
+enum completion_value completion_value(const struct option *o);
+
+/* The option of `profgrab hosts` that prints the names for one of the lists; NULL for another value. */
+const char *completion_lister(enum completion_value value);
+
+void completion_bash(FILE *out);
+void completion_zsh(FILE *out);
+void completion_fish(FILE *out);
+
+#endif

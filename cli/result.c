@@ -1,0 +1,108 @@
+#include "cli/result.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* Leaves out what is empty. A message may have been cut within a character, so it is made whole. */
+static int put(json_t *object, const char *key, const char *text)
+{
+    char printable[1024];
+    if (!text || !*text)
+        return 0;
+    text_printable(printable, sizeof printable, text, strlen(text));
+    return json_object_set_new(object, key, json_string(printable));
+}
+
+static int put_failure(json_t *object, const struct err *failure)
+{
+    return put(object, "error", failure->msg) | put(object, "hint", failure->hint);
+}
+
+static int put_target(json_t *object, const struct host *host, const struct service *service)
+{
+    return put(object, "host", host->name) | put(object, "service", service ? service->name : NULL);
+}
+
+/* Takes the object over, and makes the list when it is the first. */
+static int append(json_t **list, json_t *object, int rc, struct err *err)
+{
+    if (!*list)
+        *list = json_array();
+    if (rc != 0 || !*list) {
+        json_decref(object);
+        return err_nomem(err);
+    }
+    return json_array_append_new(*list, object) != 0 ? err_nomem(err) : 0;
+}
+
+int result_add_failure(struct result *r, const struct host *host, const struct service *service,
+                       const struct err *failure, struct err *err)
+{
+    if (!r->wanted)
+        return 0;
+    json_t *object = json_object();
+    return append(&r->failures, object, put_target(object, host, service) | put_failure(object, failure),
+                  err);
+}
+
+static const char *status_name(enum fetch_status status)
+{
+    switch (status) {
+    case FETCH_OK:
+        return "ok";
+    case FETCH_DAMAGED:
+        return "damaged";
+    case FETCH_INTERRUPTED:
+        return "interrupted";
+    case FETCH_FAILED:
+        break;
+    }
+    return "failed";
+}
+
+int result_add_item(struct result *r, const struct target *target, const struct fetch_item *item,
+                    struct err *err)
+{
+    if (!r->wanted)
+        return 0;
+    json_t *object = json_object();
+    int rc = put_target(object, target->host, target->service) | put(object, "kind", item->kind) |
+             put(object, "argument", item->argument) | put(object, "status", status_name(item->status)) |
+             put(object, "file", item->file);
+    if (item->file[0])
+        rc |= json_object_set_new(object, "bytes", json_integer((json_int_t)item->bytes));
+    if (item->status != FETCH_OK)
+        rc |= put_failure(object, &item->err);
+    return append(&r->items, object, rc, err);
+}
+
+static json_t *list_of(json_t *list)
+{
+    return list ? json_incref(list) : json_array();
+}
+
+int result_print(const struct result *r, int exit_code, const struct err *failure, FILE *out, struct err *err)
+{
+    json_t *object = json_pack("{s:s?, s:i, s:b, s:b, s:o, s:o}", "bundle", r->bundle, "exit_code", exit_code,
+                               "complete", r->complete, "interrupted", r->interrupted, "failures",
+                               list_of(r->failures), "items", list_of(r->items));
+    if (!object || (failure->kind != ERR_NONE && put_failure(object, failure) != 0)) {
+        json_decref(object);
+        return err_nomem(err);
+    }
+    int rc =
+        json_dumpf(object, out, JSON_INDENT(2)) == 0 && fputc('\n', out) != EOF && fflush(out) == 0 ? 0 : -1;
+    json_decref(object);
+    return rc < 0 ? err_sys(err, "cannot write to standard output") : 0;
+}
+
+void result_release(struct result *r)
+{
+    json_decref(r->failures);
+    json_decref(r->items);
+    free(r->bundle);
+    *r = (struct result){0};
+}

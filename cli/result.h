@@ -1,0 +1,31 @@
+/* `--json`: one object on stdout that says what came of a run. docs/formats.md has its schema. */
+#ifndef CLI_RESULT_H
+#define CLI_RESULT_H
+
+#include <stdio.h>
+
+#include "fetch/fetch.h"
+
+struct json_t;
+
+/* Zero-initialised; nothing is kept unless it is wanted. */
+struct result {
+    bool wanted;
+    char *bundle;  /* its path, owned; NULL: there is none */
+    bool complete; /* everything asked for is in it */
+    bool interrupted;
+    struct json_t *failures, *items;
+};
+
+/* A host, or a service (else NULL), from which nothing could be fetched. */
+int result_add_failure(struct result *r, const struct host *host, const struct service *service,
+                       const struct err *failure, struct err *err);
+int result_add_item(struct result *r, const struct target *target, const struct fetch_item *item,
+                    struct err *err);
+
+/* Prints the object; `failure` is what the whole run failed of, its kind ERR_NONE for nothing. */
+int result_print(const struct result *r, int exit_code, const struct err *failure, FILE *out,
+                 struct err *err);
+void result_release(struct result *r);
+
+#endif

@@ -1,0 +1,350 @@
+#!/usr/bin/env bats
+# What people see: live lines, what -v and -q say, JSON, help, completions and manual pages.
+
+load helper
+
+# on_screen ROWS COLUMNS [PTY-OPTION...] -- ARG...: profgrab on a terminal of that size; what it wrote is in $output, and
+# the lines that stand there in the end in $screen. Its standard output is in the file path.
+on_screen() {
+    local rows=$1 columns=$2 options=()
+    shift 2
+    while [[ $1 != -- ]]; do
+        options+=("$1")
+        shift
+    done
+    with_pty --deadline 30 --stdout path "${options[@]}" -- \
+        sh -c 'stty rows "$1" cols "$2"; shift 2; exec "$@"' - "$rows" "$columns" \
+        "$profgrab_program" --ssh-config "$SSH_CONFIG" "${@:2}"
+    mapfile -t screen < <(python3 "$rig_root/tests/screen.py" "$rows" "$columns" <<<"$output")
+}
+
+# ---- live lines -------------------------------------------------------------------------------------------------
+
+@test "live lines: drawn in place at most ten times a second, gone in the end" {
+    write_inventory
+    on_screen 24 100 -- --host file-03 heap cpu=2s
+    assert_status 0
+    assert_stdout_has 'file-03: node: cpu 1s of 2s, 1s left, '
+    assert_stdout_has 'file-03: caddy: cpu 1s of 2s, 1s left, '
+    # Each drawing ends with it, and each plain line comes after it once.
+    local drawings=${output//[^$'\e']/}
+    ((${#drawings} < 150)) || fail "${#drawings} control sequences in about 3 seconds"
+    # Only plain lines are left, each whole.
+    local line
+    for line in "${screen[@]}"; do
+        [[ $line == 'profgrab: file-0'* ]] || fail "left: $line" "${screen[@]}"
+    done
+    assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'heap: .* in ')" 2
+    assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'cpu=2s: .* in ')" 2
+}
+
+@test "live lines fit a screen of 10 by 40, and the rest is counted" {
+    {
+        echo 'version: 1'
+        echo "services: { rude: { port: $RIG_PORT_rude, kinds: [goroutines=proto] } }"
+        echo 'hosts: { "m-[01-12]": { connect: direct, address: 127.0.0.1, services: [rude] } }'
+    } >inv.yaml
+    chmod 600 inv.yaml
+    on_screen 10 40 -- -q -i inv.yaml --host 'm-*'
+    assert_status 0
+    assert_equal "$output" ''
+    on_screen 10 40 -- -i inv.yaml --host 'm-*' mutex=2s
+    assert_status 0
+    assert_stdout_has '... and 5 more targets'
+    assert_stdout_has ': rude: mutex 1s of 2s, 1/1'
+    # No live line is wider, and no drawing higher, than there is room for.
+    assert_equal "$(grep -o 'm-[0-9]*: rude: mutex [^'$'\e'$'\r'']*' <<<"$output" | awk 'length > 39')" ''
+    assert_equal "$(grep -oE $'\e''\[[0-9]+A' <<<"$output" | tr -dc '0-9\n' | sort -n | tail -n 1)" 7
+}
+
+@test "Ctrl-C wipes the live lines; nothing of them is left" {
+    write_inventory
+    on_screen 24 100 --ctrl-c 'cpu [1-9]s of 30s' -- --host file-03 heap cpu
+    assert_status 130
+    assert_equal "$(printf '%s\n' "${screen[@]}" | grep -v '^profgrab: ' | grep -v '^hint: ')" ''
+    assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'stopping; once more')" 1
+    assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'heap: .* in ')" 2
+}
+
+@test "no live lines on a dumb terminal, and none with -q" {
+    write_inventory
+    TERM=dumb on_screen 24 80 -- --host file-04 cpu=1s
+    assert_status 0
+    refute_stdout_has $'\e'
+    assert_stdout_has 'cpu: taking 1s'
+    on_screen 24 80 -- -q --host file-04 cpu=1s
+    assert_status 0
+    assert_equal "$output" ''
+}
+
+# ---- -v and -q --------------------------------------------------------------------------------------------------
+
+@test "-q and -v cannot both be" {
+    run_profgrab -q -v --host file-04 heap
+    assert_status 2
+    assert_stderr_has '--quiet and --verbose'
+}
+
+# ---- JSON -------------------------------------------------------------------------------------------------------
+
+# is_json WORD: standard output of the last run, against the schema whose title has that word; sets $json.
+is_json() {
+    json=$PWD/out.json
+    printf '%s\n' "$output" >"$json"
+    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#$1" "$json" || fail_run 'not as the schema has it'
+}
+
+# json EXPRESSION: a Python expression over it, `o`, printed.
+json() {
+    python3 -c 'import json, sys; o = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$json" "$1"
+}
+
+@test "--json: all well" {
+    write_inventory
+    run_profgrab --json --host file-04 heap cpu=1s
+    assert_status 0
+    is_json grab
+    assert_equal "$(json 'o["exit_code"], o["complete"], o["interrupted"], o["failures"]')" '(0, True, False, [])'
+    assert_equal "$(json '[(i["host"], i["service"], i["kind"], i.get("argument"), i["status"]) for i in o["items"]]')" \
+        "[('file-04', 'rude', 'heap', None, 'ok'), ('file-04', 'rude', 'cpu', '1s', 'ok')]"
+    local bundle
+    bundle=$(json 'o["bundle"]')
+    dir=$("$profgrab_program" bundle extract "$bundle")
+    assert_equal "$(json 'sum(i["bytes"] for i in o["items"])')" "$(cat "$dir"/file-04/rude/* | wc -c)"
+    assert_equal "$(cd "$dir" && ls file-04/rude/*)" "$(json '"\n".join(sorted(i["file"] for i in o["items"]))')"
+}
+
+@test "--json: what is missing, with the words and hints of stderr" {
+    write_inventory busy notfound
+    local port
+    port=$(rig_free_port)
+    sed -i "s/^services:/&\n  closed: { port: $port }/; s/^hosts:/&\n  bad-01: { services: [rude] }/; s/services: \[rude\]/services: [rude, closed]/" \
+        "$INVENTORY"
+    rig_alias bad-01 sshd "Port $port"
+    run_profgrab --json --host 'file-0[4-5],bad-01' --service rude,closed,busy heap cpu=1s
+    assert_status 3
+    is_json grab
+    assert_equal "$(json 'o["exit_code"], o["complete"], o["bundle"].endswith(".tar.gz")')" '(3, False, True)'
+    assert_equal "$(json 'sorted((f["host"], f.get("service")) for f in o["failures"] if f["host"] != "file-05")')" \
+        "[('bad-01', None), ('file-04', 'closed')]"
+    local sentence
+    while IFS= read -r sentence; do
+        assert_stderr_has "$sentence"
+    done < <(json '"\n".join([x[k] for x in o["failures"] + o["items"] for k in ("error", "hint") if k in x])')
+}
+
+@test "--json: nothing collected, nothing opened" {
+    write_inventory notfound
+    run_profgrab --json --host file-05 --service notfound heap
+    assert_status 1
+    is_json grab
+    assert_equal "$(json 'o["bundle"], o["exit_code"], [i["status"] for i in o["items"]]')" "(None, 1, ['failed'])"
+    run_profgrab --json --host nobody heap
+    assert_status 2
+    is_json grab
+    assert_equal "$(json 'o["exit_code"], o["items"], "hint" in o')" '(2, [], True)'
+    assert_stderr_has "$(json 'o["error"]')"
+    # Not even understood: nothing on stdout.
+    run_profgrab --json --hots nobody
+    assert_status 2
+    assert_equal "$output" ''
+}
+
+@test "--json: interrupted" {
+    write_inventory
+    on_screen 24 80 --ctrl-c 'cpu [1-9]s of 30s' -- --json --host file-04 heap cpu
+    assert_status 130
+    output=$(cat path)
+    is_json grab
+    assert_equal "$(json 'o["exit_code"], o["complete"], o["interrupted"], [i["status"] for i in o["items"]]')" \
+        "(130, False, True, ['ok', 'interrupted'])"
+}
+
+@test "--json when stdout is full: the bundle is said on stderr" {
+    write_inventory
+    run --separate-stderr bash -c '"$@" >/dev/full' - "$profgrab_program" --ssh-config "$SSH_CONFIG" --json --host file-04 heap
+    assert_status 3
+    assert_stderr_has 'the bundle is profgrab-file-04-'
+}
+
+@test "every listing has --json, as documented" {
+    write_inventory
+    run_profgrab hosts --json
+    is_json hosts
+    assert_equal "$(json 'len(o)')" 3
+    run_profgrab -q --host file-04 -o one.tar.gz heap
+    run_profgrab bundle list --json one.tar.gz
+    assert_status 0
+    is_json list
+    run_profgrab bundle verify --json one.tar.gz
+    assert_status 0
+    is_json verify
+    assert_equal "$(json 'o["intact"], o["files"][0]["path"]')" "(True, 'file-04/rude/heap.pb.gz')"
+}
+
+# ---- completions ------------------------------------------------------------------------------------------------
+
+# An inventory, the program on PATH, and the script for a shell in the file script.
+prepare_completion() { # SHELL
+    export PROFGRAB_INVENTORY=$PWD/inventory.yaml
+    cat >"$PROFGRAB_INVENTORY" <<'Y'
+version: 1
+services: { gitaly: { port: 1 }, caddy: { port: 2 } }
+hosts: { "file-[03-05]": { services: [gitaly] }, laptop: { services: [caddy] } }
+groups: { storage: ["file-*"], everything: [storage, laptop] }
+Y
+    sed 's/laptop/desktop/' "$PROFGRAB_INVENTORY" >other.yaml
+    chmod 600 -- *.yaml
+    mkdir bin
+    ln -s "$profgrab_program" bin/profgrab
+    export PATH=$PWD/bin:$PATH
+    profgrab completion "$1" >script
+}
+
+# bash_offers WORD... -- CANDIDATE...: the function, called as readline does, the cursor behind the last word.
+bash_offers() {
+    local words=()
+    while [[ $1 != -- ]]; do
+        words+=("$1")
+        shift
+    done
+    shift
+    # shellcheck disable=SC2016
+    run bash --norc -u -c 'source ./script; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _profgrab; echo "${COMPREPLY[*]-}"' \
+        - profgrab "${words[@]}"
+    [[ $output == "$*" ]] || fail "offered for ${words[*]}: $output" "expected: $*"
+}
+
+@test "completion in bash: commands, options, kinds, names of the inventory, files" {
+    prepare_completion bash
+    bash_offers '' -- grab hosts bundle completion version help
+    bash_offers --ho -- --host
+    bash_offers bundle '' -- list verify extract create
+    bash_offers bundle list inv -- inventory.yaml
+    bash_offers bundle list --j -- --json
+    bash_offers help bu -- bundle
+    bash_offers completion '' -- bash zsh fish
+    bash_offers --host file-03 cpu tr -- trace
+    bash_offers grab -q --host fil -- file-03 file-04 file-05
+    bash_offers -H file-03,la -- file-03,laptop
+    bash_offers --host = la -- laptop
+    bash_offers --host = -- file-03 file-04 file-05 laptop
+    bash_offers -g st -- storage
+    bash_offers -s '' -- gitaly caddy
+    bash_offers -i other.yaml --host '' -- file-03 file-04 file-05 desktop
+    bash_offers --inventory = other.yaml --host d -- desktop
+    bash_offers -i inv -- inventory.yaml
+    bash_offers --reason '' --
+    bash_offers hosts lap -- laptop
+    # Without an inventory it offers nothing, and says nothing.
+    bash_offers -i missing.yaml --host '' --
+}
+
+@test "completion in bash: of each command every option, as its help lists them" {
+    prepare_completion bash
+    local command options
+    for command in grab hosts bundle; do
+        mapfile -t options < <("$profgrab_program" help "$command" | sed -nE 's/^  (-.,|   ) (--[a-z-]+).*/\2/p')
+        ((${#options[@]} > 3))
+        bash_offers "$command" - -- "${options[@]}" --help
+    done
+}
+
+# tab_in SHELL-COMMAND... -- LINE...: types each line and a tab; the shell's own set-up says READY when it waits, and
+# writes what the line then is to the file lines.
+tab_in() {
+    local shell=() steps=()
+    while [[ $1 != -- ]]; do
+        shell+=("$1")
+        shift
+    done
+    for line in "${@:2}"; do
+        steps+=(--send READY "$line"$'\t')
+    done
+    : >lines
+    with_pty --deadline 30 "${steps[@]}" --send READY $'\x04' -- "${shell[@]}"
+}
+
+@test "completion in an interactive bash" {
+    prepare_completion bash
+    # What the line is when a blank is pressed behind the tab. On ^D it ends.
+    cat >rc <<'RC'
+source ./script
+show() { printf '%s\n' "$READLINE_LINE" >>lines; READLINE_LINE=; READLINE_POINT=0; printf READY; }
+bind -x '"\C-g": show'
+bind '"\C-x1": complete'
+bind '"\t": "\C-x1\C-g"'
+PS1=READY
+RC
+    tab_in bash --rcfile rc -i -- 'profgrab bu' 'profgrab --host=lap' 'profgrab -H file-03,l' 'profgrab -i oth'
+    assert_equal "$(cat lines)" 'profgrab bundle 
+profgrab --host=laptop 
+profgrab -H file-03,laptop 
+profgrab -i other.yaml '
+}
+
+@test "completion in zsh" {
+    command -v zsh >/dev/null || skip 'there is no zsh'
+    prepare_completion zsh
+    zsh -n script
+    mkdir functions
+    cp script functions/_profgrab
+    cat >.zshrc <<'RC'
+fpath=($PWD/functions $fpath)
+autoload -Uz compinit
+compinit -u -D
+show() { zle complete-word; print -r -- "$BUFFER" >>lines; BUFFER=; print -n READY }
+zle -N show
+bindkey '^I' show
+PS1=READY
+RC
+    export ZDOTDIR=$PWD
+    tab_in zsh -i -- 'profgrab bu' 'profgrab --host lap' 'profgrab --host=lap' 'profgrab grab -H file-03,l' 'profgrab -g sto' \
+        'profgrab bundle ver' 'profgrab --host x --quie' 'profgrab --host x goroutinel' 'profgrab help bu' 'profgrab -i oth' \
+        'profgrab -i other.yaml --host desk' 'profgrab hosts lap' 'profgrab -i missing.yaml -g sto' 'profgrab bundle list oth'
+    assert_equal "$(cat lines)" 'profgrab bundle 
+profgrab --host laptop 
+profgrab --host=laptop 
+profgrab grab -H file-03,laptop 
+profgrab -g storage 
+profgrab bundle verify 
+profgrab --host x --quiet 
+profgrab --host x goroutineleak 
+profgrab help bundle 
+profgrab -i other.yaml 
+profgrab -i other.yaml --host desktop 
+profgrab hosts laptop 
+profgrab -i missing.yaml -g sto
+profgrab bundle list other.yaml '
+}
+
+# fish_offers LINE CANDIDATE...: what fish offers behind it, without what it says of each.
+fish_offers() {
+    assert_equal "$(fish --no-config -c 'source ./script; complete -C $argv[1]' "$1" 2>&1 | cut -f1 | tr '\n' ' ')" "${*:2}${2:+ }"
+}
+
+@test "completion in fish" {
+    command -v fish >/dev/null || skip 'there is no fish'
+    prepare_completion fish
+    fish --no-config -n script
+    fish_offers 'profgrab ' bundle completion grab help hosts version
+    fish_offers 'profgrab --ho' --host
+    fish_offers 'profgrab bundle ' create extract list verify
+    fish_offers 'profgrab bundle list inv' inventory.yaml
+    fish_offers 'profgrab grab --host x go' goroutineleak goroutines
+    fish_offers 'profgrab --host fil' file-03 file-04 file-05
+    fish_offers 'profgrab --host=lap' --host=laptop
+    fish_offers 'profgrab -H file-03,l' file-03,laptop
+    fish_offers 'profgrab -g st' storage
+    fish_offers 'profgrab -i other.yaml --host desk' desktop
+    fish_offers 'profgrab -i oth' other.yaml
+    fish_offers 'profgrab hosts lap' laptop
+    fish_offers 'profgrab help bu' bundle
+    fish_offers 'profgrab -i missing.yaml -g st'
+}
+
+@test "completion wants a shell it knows" {
+    run_profgrab completion tcsh
+    assert_status 2
+    assert_stderr_has 'bash, zsh or fish'
+}

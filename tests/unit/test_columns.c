@@ -1,0 +1,71 @@
+/* Display columns: what a terminal makes of UTF-8. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "cli/columns.h"
+#include "base/banned.h"
+
+static void counted(void **state)
+{
+    (void)state;
+    assert_int_equal(columns_of(""), 0);
+    assert_int_equal(columns_of("file-03: gitaly"), 15);
+    assert_int_equal(columns_of("gr\xc3\xbc\xc3\x9f"), 4);       /* grüß */
+    assert_int_equal(columns_of("u\xcc\x88"), 1);                /* u and a combining mark */
+    assert_int_equal(columns_of("\xe4\xb8\xad\xe6\x96\x87"), 4); /* two ideographs */
+    assert_int_equal(columns_of("\xf0\x9f\x94\xa5!"), 3);        /* an emoji */
+    assert_int_equal(columns_of("\xe2\x80\xa6"), 1);             /* an ellipsis */
+    assert_int_equal(columns_of("\xff\xc3"), 2);                 /* no UTF-8, cut UTF-8 */
+    assert_int_equal(columns_of("\xc3(\xe4\xb8"), 4);
+}
+
+static void fits(const char *s, size_t columns, size_t bytes)
+{
+    assert_int_equal(columns_fit(s, columns), bytes);
+}
+
+static void cut(void **state)
+{
+    (void)state;
+    fits("abc", 0, 0);
+    fits("abc", 2, 2);
+    fits("abc", 3, 3);
+    fits("abc", 9, 3);
+    /* Never in the middle of a character, and a wide one that does not fit leaves a column free. */
+    fits("\xc3\xbc\xc3\xbc", 1, 2);
+    fits("a\xe4\xb8\xad", 2, 1);
+    fits("a\xe4\xb8\xad", 3, 4);
+    /* A mark stays with what it stands on. */
+    fits("u\xcc\x88x", 1, 3);
+}
+
+/* Whatever the bytes are, what is said to fit does. */
+static void never_more(void **state)
+{
+    (void)state;
+    char text[5] = "";
+    for (unsigned i = 0; i < 0x10000; i++) {
+        text[0] = (char)(0xe0 | (i & 0x1f));
+        text[1] = (char)(i >> 8);
+        text[2] = (char)(i & 0xff);
+        text[3] = 'x';
+        for (size_t columns = 0; columns < 5; columns++) {
+            char head[5] = "";
+            memcpy(head, text, columns_fit(text, columns));
+            assert_true(columns_of(head) <= columns);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counted), cmocka_unit_test(cut),
+                                       cmocka_unit_test(never_more)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
