@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "bundle/fields.h"
 #include "bundle/path.h"
 #include "base/banned.h"
 
@@ -18,9 +19,12 @@ static bool is_active(const char *s, size_t at)
     return at == 0 && strchr("/-+=!:", s[at]);
 }
 
-/* Text from anywhere, with everything Markdown acts on escaped. The manifest keeps it to one line. */
-static void add_text(struct buf *b, const char *s)
+/* Text from anywhere, on one line, with everything Markdown acts on escaped. Our own manifests are printable
+ * already; one read back from a disk need not be. */
+static void add_text(struct buf *b, const char *words)
 {
+    char s[FIELDS_MAX_TEXT + 8];
+    text_printable(s, sizeof s, words, strlen(words));
     for (size_t i = 0; s[i]; i++) {
         if (is_active(s, i))
             buf_addc(b, '\\');

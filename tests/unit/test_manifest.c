@@ -382,6 +382,25 @@ static void foreign_manifests(void **state)
     }
 }
 
+/* The README trusts no manifest, not even one that did not come through manifest_add_*. */
+static void the_readme_of_a_foreign_manifest(void **state)
+{
+    (void)state;
+    static const char foreign[] = HEAD "\"name\": \"b\\n# x\", \"reason\": \"a\\u001b[31m\\r\\n\\u202e\", "
+                                       "\"hosts\": [{\"name\": \"h\\n\\n# y\", "
+                                       "\"error\": \"e\\n- z\"}]}";
+    struct buf text = BUF_INIT(65536);
+    json_t *root = NULL;
+    assert_int_equal(items_parse(foreign, sizeof foreign - 1, &root, NULL), 0);
+    readme_write(root, &text);
+    assert_non_null(strstr(buf_str(&text), "\n- Reason: a?\\[31m ?\n"));
+    assert_non_null(strstr(buf_str(&text), "\n- h \\# y: e - z\n"));
+    for (size_t i = 0; i < text.len; i++)
+        assert_true(text.data[i] == '\n' || (unsigned char)text.data[i] >= ' ');
+    buf_release(&text);
+    json_decref(root);
+}
+
 static void too_many_values(void **state)
 {
     (void)state;
@@ -440,6 +459,7 @@ int main(void)
         cmocka_unit_test(records_must_fit_together),
         cmocka_unit_test(paths),
         cmocka_unit_test(foreign_manifests),
+        cmocka_unit_test(the_readme_of_a_foreign_manifest),
         cmocka_unit_test(too_many_values),
         cmocka_unit_test(cut_and_flipped_everywhere),
     };
