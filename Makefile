@@ -1,8 +1,8 @@
 # profgrab: `make` builds build/profgrab, `make check` tests, `make demo` shows the main job, `make help` lists the rest.
 #
 # Everything that is made lies under build/. SAN=1 builds with the address and undefined-behaviour sanitizers,
-# SAN=thread with the thread sanitizer; each compiler and sanitizer has a directory of its own, so that they
-# do not disturb each other.
+# SAN=thread with the thread sanitizer, SAN=fuzz (clang) for libFuzzer, SAN=coverage (gcc) for gcov; each has a
+# directory of its own, so that they do not disturb each other.
 
 VERSION := 0.1.0
 CC ?= cc
@@ -19,10 +19,14 @@ reproducible := -ffile-prefix-map=$(CURDIR)=.
 
 comma := ,
 variant := $(notdir $(firstword $(CC)))$(if $(SAN),-$(SAN))
-out := build/$(variant)
+out := build/$(if $(filter fuzz,$(SAN)),fuzz,$(variant))
 
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wformat=2
-sanitizers := $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)$(if $(filter thread,$(SAN)),-fsanitize=thread -fno-omit-frame-pointer)
+sanitizers_1 := -fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+sanitizers_thread := -fsanitize=thread -fno-omit-frame-pointer
+sanitizers_fuzz := -fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+sanitizers_coverage := --coverage
+sanitizers := $(sanitizers_$(SAN))
 hardening := $(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIE
 
 CFLAGS ?= -O2 -g
@@ -37,12 +41,15 @@ objects := $(sources:%.c=$(out)/%.o)
 library := $(filter-out $(out)/cli/main.o,$(objects))
 unit_sources := $(wildcard tests/unit/test_*.c)
 units := $(unit_sources:%.c=$(out)/%)
+fuzzer_sources := $(wildcard tests/fuzz/fuzz_*.c)
+fuzzers := $(fuzzer_sources:%.c=$(out)/%)
 
 # V=1 shows the commands.
 Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
 .PHONY: all program libraries help deps check demo units e2e lint bench clean install uninstall format
+.PHONY: fuzzers fuzz fuzz-short
 .DELETE_ON_ERROR:
 
 all: build/profgrab
@@ -86,6 +93,28 @@ units: $(units)
 	@failed=0; for unit in $(units); do \
 	    CMOCKA_MESSAGE_OUTPUT=TAP $(sanitizer_env) ./$$unit || { echo "# $$unit ended with $$?"; failed=1; }; \
 	done; exit $$failed
+
+# ---- fuzzing -------------------------------------------------------------------------------------------
+
+FUZZ_SECONDS ?= 600
+
+$(out)/tests/fuzz/%: tests/fuzz/%.c $(out)/libprofgrab.a
+	@mkdir -p $(@D)
+	$(call say,cc,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -fsanitize=fuzzer -o $@ $< \
+	    $(out)/libprofgrab.a $(LIBS)
+
+fuzzers: $(fuzzers)
+
+# Every target for so long, side by side; what they find new stays under build/fuzz/corpus/ for the next time.
+fuzz:
+	$(MAKE) -s CC=clang SAN=fuzz fuzzers
+	tests/fuzz/run $(FUZZ_SECONDS)
+
+# The corpus, and a little more.
+fuzz-short:
+	$(MAKE) -s CC=clang SAN=fuzz fuzzers
+	tests/fuzz/run --fresh 20
 
 # The program of this variant, without touching build/profgrab.
 program: $(out)/profgrab
@@ -140,4 +169,4 @@ help:
 clean:
 	rm -rf build
 
--include $(objects:.o=.d) $(units:=.d)
+-include $(objects:.o=.d) $(units:=.d) $(fuzzers:=.d)
