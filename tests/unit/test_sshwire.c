@@ -122,6 +122,8 @@ static void blobs_are_compared_and_named(void **state)
     assert_string_equal(ssh_blob_type(&empty, type, sizeof type), "?");
     struct ssh_blob hostile = {(unsigned char *)(uintptr_t) "\0\0\0\4a\x1b[m", 8};
     assert_string_equal(ssh_blob_type(&hostile, type, sizeof type), "a?[m");
+    struct ssh_blob blank = {(unsigned char *)(uintptr_t) "\0\0\0\2\v ", 6};
+    assert_string_equal(ssh_blob_type(&blank, type, sizeof type), "?");
     assert_string_equal(ssh_blob_fingerprint(&blob, fingerprint),
                         "SHA256:sArVyTbDlP2ByuRNM59Xf/iwOUmdy69sxylyNl3iUQQ");
     ssh_blob_release(&copy);
