@@ -137,9 +137,17 @@ static int real_setup(void **state)
     const char *argv[] = {"ssh-agent", "-D", "-a", real.socket, NULL};
     if (proc_start(argv, (int[]){-1, -1, -1}, &real.pid, &err) < 0)
         return -1;
-    for (int i = 0; i < 4000 && !file_exists(real.socket); i++)
-        fd_wait(-1, 0, clock_deadline(5), -1, NULL);
-    return file_exists(real.socket) ? 0 : -1;
+    /* The socket is there before the agent listens on it. */
+    struct agent a;
+    int rc = -1;
+    for (int i = 0; i < 4000 && rc < 0; i++) {
+        rc = agent_open(real.socket, clock_deadline(20000), -1, &a, &err);
+        if (rc < 0)
+            fd_wait(-1, 0, clock_deadline(5), -1, NULL);
+    }
+    if (rc == 0)
+        agent_release(&a);
+    return rc;
 }
 
 static int real_teardown(void **state)
