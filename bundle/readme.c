@@ -1,6 +1,7 @@
 #include "bundle/readme.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bundle/fields.h"
@@ -205,11 +206,10 @@ static void visit_missing(struct visit *v, const json_t *item)
     const char *status = text(item, "status");
     if (strcmp(status, "ok") == 0)
         return;
-    struct buf what = BUF_INIT(16384);
-    buf_addf(&what, "%s%s%s: %s", text(item, "kind"), *text(item, "argument") ? "=" : "",
+    char what[FIELDS_MAX_TEXT];
+    snprintf(what, sizeof what, "%s%s%s: %s", text(item, "kind"), *text(item, "argument") ? "=" : "",
              text(item, "argument"), status);
-    add_missing(v, buf_str(&what), text(item, "error"), text(item, "server_words"));
-    buf_release(&what);
+    add_missing(v, what, text(item, "error"), text(item, "server_words"));
 }
 
 static void add_all_missing(struct buf *b, const json_t *root)
