@@ -14,8 +14,8 @@ DESTDIR ?=
 FOLDERS := base proto inventory gateway fetch bundle cli
 PACKAGES := libssh2 libcurl openssl zlib yaml-0.1 jansson libarchive
 
-# Builds are the same wherever the tree lies.
-reproducible := -ffile-prefix-map=$(CURDIR)=.
+# Builds are the same wherever the tree lies; gcov wants to find its files again.
+reproducible := $(if $(filter coverage,$(SAN)),,-ffile-prefix-map='$(CURDIR)=.')
 
 comma := ,
 variant := $(notdir $(firstword $(CC)))$(if $(SAN),-$(SAN))
@@ -25,14 +25,16 @@ warnings := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissin
 sanitizers_1 := -fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 sanitizers_thread := -fsanitize=thread -fno-omit-frame-pointer
 sanitizers_fuzz := -fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-sanitizers_coverage := --coverage
+sanitizers_coverage := --coverage -fprofile-update=atomic
 sanitizers := $(sanitizers_$(SAN))
-hardening := $(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIE
+# Whoever packages the program may define _FORTIFY_SOURCE as well; 3 also checks sizes known only at run time.
+hardening := $(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3) -fstack-protector-strong -fPIE
+hardening += $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-fcf-protection -fstack-clash-protection)
 
 CFLAGS ?= -O2 -g
 override CFLAGS += -std=c17 -pthread $(warnings) $(hardening) $(sanitizers) $(reproducible) $(EXTRA)
 override CPPFLAGS += -D_GNU_SOURCE -I. -I$(out) -DPROFGRAB_VERSION='"$(VERSION)"'
-override LDFLAGS += -pthread -pie -Wl,-z,relro,-z,now $(sanitizers)
+override LDFLAGS += -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed $(sanitizers)
 CPPFLAGS_PACKAGES := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 
@@ -49,7 +51,7 @@ Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
 .PHONY: all program libraries help deps check demo units e2e lint bench clean install uninstall format
-.PHONY: fuzzers fuzz fuzz-short
+.PHONY: fuzzers fuzz fuzz-short coverage
 .DELETE_ON_ERROR:
 
 all: build/profgrab
@@ -119,6 +121,15 @@ fuzz-short:
 	$(MAKE) -s CC=clang SAN=fuzz fuzzers
 	tests/fuzz/run --fresh 20
 
+# ---- coverage ------------------------------------------------------------------------------------------
+
+# Of the unit tests and the end-to-end tests together: build/coverage/index.html.
+coverage:
+	find build/gcc-coverage -name '*.gcda' -delete 2>/dev/null || :
+	$(MAKE) -s CC=gcc SAN=coverage CFLAGS='-O0 -g' units
+	$(MAKE) -s CC=gcc SAN=coverage CFLAGS='-O0 -g' e2e
+	tools/check-coverage
+
 # The program of this variant, without touching build/profgrab.
 program: $(out)/profgrab
 
@@ -167,6 +178,7 @@ help:
 	@echo "make deps      install what is missing for both"
 	@echo "make bench     measure against the runbook (needs what make check needs)"
 	@echo "make install   PREFIX=/usr/local DESTDIR="
+	@echo "make fuzz      every fuzz target for FUZZ_SECONDS=600; make coverage: what the tests reach"
 	@echo "also: units, e2e (E2E=tests/e2e/10-grab.bats), lint, format, clean; CC=clang, SAN=1, SAN=thread"
 
 clean:
