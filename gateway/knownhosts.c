@@ -23,8 +23,8 @@ static size_t split(const char *line, size_t n, struct field ret[4])
     return fields;
 }
 
-/* Leaves key->blob empty if the key cannot be read: `ssh-keygen -F` prints every line that names the host, also
- * one ssh cannot read. Without memory it fails, since the line might be the one that revokes the key. */
+/* Leaves key->blob empty if the key cannot be read: `ssh-keygen -F` prints every line that names the host,
+ * also one ssh cannot read. Without memory it fails, since the line might be the one that revokes the key. */
 static int read_key(const struct field *type, const struct field *base64, struct known_key *key,
                     struct err *err)
 {
