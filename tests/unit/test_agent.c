@@ -109,6 +109,49 @@ static void cut_and_flipped(void **state)
     buf_release(&b);
 }
 
+/* Has an agent sign that answers with these bytes, whatever it is asked. */
+static int sign_answered(const char *p, size_t n, struct ssh_blob *ret, struct err *err)
+{
+    int ends[2];
+    struct buf answer = BUF_INIT(65536);
+    struct agent_key key = {.blob = {(unsigned char *)(uintptr_t) "key", 3}};
+    struct ssh_blob data = {(unsigned char *)(uintptr_t) "data", 4};
+    ok(fd_socketpair(ends, err), err);
+    ssh_put_string(&answer, p, n);
+    ok(fd_write_all(ends[1], answer.data, answer.len, err), err);
+    struct agent a = {.fd = ends[0], .cancel_fd = -1};
+    int rc = agent_sign(&a, &key, &data, clock_deadline(20000), ret, err);
+    agent_release(&a);
+    fd_close(&ends[1]);
+    buf_release(&answer);
+    return rc;
+}
+
+static void sign_spoiled(void *ctx, const struct spoiled *s)
+{
+    (void)ctx;
+    struct ssh_blob signature = {0};
+    struct err err = ERR_INIT;
+    int rc = sign_answered(s->p, s->n, &signature, &err);
+    assert_true(rc == 0 ? !s->cut && signature.n <= s->n : !signature.data && err.kind == ERR_FAILED);
+    ssh_blob_release(&signature);
+}
+
+static void signatures_cut_and_flipped(void **state)
+{
+    (void)state;
+    static const char answer[] = "\x0e\0\0\0\x1c\0\0\0\x0bssh-ed25519\0\0\0\x09signature";
+    struct ssh_blob signature = {0};
+    struct err err = ERR_INIT;
+    ok(sign_answered(answer, sizeof answer - 1, &signature, &err), &err);
+    assert_int_equal(signature.n, 9);
+    assert_memory_equal(signature.data, "signature", 9);
+    ssh_blob_release(&signature);
+    refused(sign_answered(answer, sizeof answer - 2, &signature, &err), &err, ERR_FAILED,
+            "the SSH agent's signature is cut off");
+    spoil(answer, sizeof answer - 1, sign_spoiled, NULL);
+}
+
 /* ---- a real one ---------------------------------------------------------------------------------------- */
 
 /* The agent of the test that runs; it ends with it, whatever comes of the test. */
@@ -404,6 +447,7 @@ int main(void)
         cmocka_unit_test(keys_are_listed),
         cmocka_unit_test(odd_answers),
         cmocka_unit_test(cut_and_flipped),
+        cmocka_unit_test(signatures_cut_and_flipped),
         REAL(a_real_agent_signs),
         REAL(a_real_agent_refuses),
         SCRATCH(silence_hits_the_deadline),
