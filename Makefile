@@ -1,8 +1,8 @@
 # profgrab: `make` builds build/profgrab, `make check` tests, `make demo` shows the main job, `make help` lists the rest.
 #
 # Everything that is made lies under build/. SAN=1 builds with the address and undefined-behaviour sanitizers,
-# SAN=thread with the thread sanitizer; each compiler and sanitizer has a directory of its own, so that they
-# do not disturb each other.
+# SAN=thread with the thread sanitizer, SAN=fuzz (clang) for libFuzzer, SAN=coverage (gcc) for gcov; each has a
+# directory of its own, so that they do not disturb each other.
 
 VERSION := 0.1.0
 CC ?= cc
@@ -14,21 +14,27 @@ DESTDIR ?=
 FOLDERS := base proto inventory gateway fetch bundle cli
 PACKAGES := libssh2 libcurl openssl zlib yaml-0.1 jansson libarchive
 
-# Builds are the same wherever the tree lies.
-reproducible := -ffile-prefix-map=$(CURDIR)=.
+# Builds are the same wherever the tree lies; gcov wants to find its files again.
+reproducible := $(if $(filter coverage,$(SAN)),,-ffile-prefix-map='$(CURDIR)=.')
 
 comma := ,
 variant := $(notdir $(firstword $(CC)))$(if $(SAN),-$(SAN))
-out := build/$(variant)
+out := build/$(if $(filter fuzz,$(SAN)),fuzz,$(variant))
 
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wformat=2
-sanitizers := $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)$(if $(filter thread,$(SAN)),-fsanitize=thread -fno-omit-frame-pointer)
-hardening := $(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIE
+sanitizers_1 := -fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+sanitizers_thread := -fsanitize=thread -fno-omit-frame-pointer
+sanitizers_fuzz := -fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+sanitizers_coverage := --coverage -fprofile-update=atomic
+sanitizers := $(sanitizers_$(SAN))
+# Whoever packages the program may define _FORTIFY_SOURCE as well; 3 also checks sizes known only at run time.
+hardening := $(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3) -fstack-protector-strong -fPIE
+hardening += $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-fcf-protection -fstack-clash-protection)
 
 CFLAGS ?= -O2 -g
 override CFLAGS += -std=c17 -pthread $(warnings) $(hardening) $(sanitizers) $(reproducible) $(EXTRA)
 override CPPFLAGS += -D_GNU_SOURCE -I. -I$(out) -DPROFGRAB_VERSION='"$(VERSION)"'
-override LDFLAGS += -pthread -pie -Wl,-z,relro,-z,now $(sanitizers)
+override LDFLAGS += -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed $(sanitizers)
 CPPFLAGS_PACKAGES := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 
@@ -37,12 +43,15 @@ objects := $(sources:%.c=$(out)/%.o)
 library := $(filter-out $(out)/cli/main.o,$(objects))
 unit_sources := $(wildcard tests/unit/test_*.c)
 units := $(unit_sources:%.c=$(out)/%)
+fuzzer_sources := $(wildcard tests/fuzz/fuzz_*.c)
+fuzzers := $(fuzzer_sources:%.c=$(out)/%)
 
 # V=1 shows the commands.
 Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
 .PHONY: all program libraries help deps check demo units e2e lint bench clean install uninstall format
+.PHONY: fuzzers fuzz fuzz-short coverage
 .DELETE_ON_ERROR:
 
 all: build/profgrab
@@ -81,11 +90,45 @@ $(out)/tests/unit/%: tests/unit/%.c $(out)/libprofgrab.a $(out)/proto/profile.pb
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/proto/profile.pb-c.c \
 	    $(out)/libprofgrab.a $(LIBS) $(shell pkg-config --libs libprotobuf-c cmocka)
 
+# This one has our objects' allocations fail.
+$(out)/tests/unit/test_alloc: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup strndup asprintf __asprintf_chk)
+
 # cmocka tells each program's results as TAP; the numbers begin anew with each.
 units: $(units)
 	@failed=0; for unit in $(units); do \
 	    CMOCKA_MESSAGE_OUTPUT=TAP $(sanitizer_env) ./$$unit || { echo "# $$unit ended with $$?"; failed=1; }; \
 	done; exit $$failed
+
+# ---- fuzzing -------------------------------------------------------------------------------------------
+
+FUZZ_SECONDS ?= 600
+
+$(out)/tests/fuzz/%: tests/fuzz/%.c $(out)/libprofgrab.a
+	@mkdir -p $(@D)
+	$(call say,cc,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -fsanitize=fuzzer -o $@ $< \
+	    $(out)/libprofgrab.a $(LIBS)
+
+fuzzers: $(fuzzers)
+
+# Every target for so long, side by side; what they find new stays under build/fuzz/corpus/ for the next time.
+fuzz:
+	$(MAKE) -s CC=clang SAN=fuzz fuzzers
+	tests/fuzz/run $(FUZZ_SECONDS)
+
+# The corpus, and a little more.
+fuzz-short:
+	$(MAKE) -s CC=clang SAN=fuzz fuzzers
+	tests/fuzz/run --fresh 20
+
+# ---- coverage ------------------------------------------------------------------------------------------
+
+# Of the unit tests and the end-to-end tests together: build/coverage/index.html.
+coverage:
+	find build/gcc-coverage -name '*.gcda' -delete 2>/dev/null || :
+	$(MAKE) -s CC=gcc SAN=coverage CFLAGS='-O0 -g' units
+	$(MAKE) -s CC=gcc SAN=coverage CFLAGS='-O0 -g' e2e
+	tools/check-coverage
 
 # The program of this variant, without touching build/profgrab.
 program: $(out)/profgrab
@@ -135,9 +178,10 @@ help:
 	@echo "make deps      install what is missing for both"
 	@echo "make bench     measure against the runbook (needs what make check needs)"
 	@echo "make install   PREFIX=/usr/local DESTDIR="
+	@echo "make fuzz      every fuzz target for FUZZ_SECONDS=600; make coverage: what the tests reach"
 	@echo "also: units, e2e (E2E=tests/e2e/10-grab.bats), lint, format, clean; CC=clang, SAN=1, SAN=thread"
 
 clean:
 	rm -rf build
 
--include $(objects:.o=.d) $(units:=.d)
+-include $(objects:.o=.d) $(units:=.d) $(fuzzers:=.d)

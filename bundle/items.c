@@ -48,6 +48,9 @@ int items_parse(const char *text, size_t n, json_t **ret, struct err *err)
         return err_set(err, ERR_FAILED, "%s has more than %d values", PATH_MANIFEST, ITEMS_MAX_VALUES);
     json_error_t why;
     json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
+    /* jansson says nothing when there is no memory. */
+    if (!root && !why.text[0])
+        return err_nomem(err);
     if (!root) {
         char shown[sizeof why.text];
         return err_set(err, ERR_FAILED, "%s is malformed: line %d: %s", PATH_MANIFEST, why.line,

@@ -72,25 +72,30 @@ void manifest_free(struct manifest *m)
 }
 
 /* The host of that name, or NULL. Names are compared as the manifest shows them. */
-static json_t *find_host(const struct manifest *m, const char *name)
+static int find_host(const struct manifest *m, const char *name, json_t **ret, struct err *err)
 {
     json_t *key = fields_string(name);
-    json_t *host = key ? json_object_get(m->by_name, json_string_value(key)) : NULL;
+    if (!key)
+        return err_nomem(err);
+    *ret = json_object_get(m->by_name, json_string_value(key));
     json_decref(key);
-    return host;
+    return 0;
 }
 
-static json_t *find_service(const json_t *host, const char *name)
+static int find_service(const json_t *host, const char *name, json_t **ret, struct err *err)
 {
     json_t *services = json_object_get(host, "services");
     json_t *key = fields_string(name), *found = NULL;
-    for (size_t i = 0; i < json_array_size(services) && key && !found; i++) {
+    if (!key)
+        return err_nomem(err);
+    for (size_t i = 0; i < json_array_size(services) && !found; i++) {
         json_t *service = json_array_get(services, i);
         if (json_equal(json_object_get(service, "name"), key))
             found = service;
     }
     json_decref(key);
-    return found;
+    *ret = found;
+    return 0;
 }
 
 static void put_hops(struct fields *host, const struct manifest_hop *hops, size_t n)
@@ -114,7 +119,10 @@ static void put_hops(struct fields *host, const struct manifest_hop *hops, size_
 
 int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct err *err)
 {
-    if (find_host(m, h->name))
+    json_t *known = NULL;
+    if (find_host(m, h->name, &known, err) < 0)
+        return -1;
+    if (known)
         return err_set(err, ERR_FAILED, "the manifest has the host %s already", h->name);
     struct fields r = fields_new();
     fields_put(&r, "name", fields_string(h->name));
@@ -163,10 +171,12 @@ static void put_offers(struct fields *service, const struct manifest_offer *offe
 
 int manifest_add_service(struct manifest *m, const struct manifest_service *s, struct err *err)
 {
-    json_t *host = find_host(m, s->host);
+    json_t *host = NULL, *known = NULL;
+    if (find_host(m, s->host, &host, err) < 0 || find_service(host, s->name, &known, err) < 0)
+        return -1;
     if (!host)
         return err_set(err, ERR_FAILED, "the manifest has no host %s", s->host);
-    if (find_service(host, s->name))
+    if (known)
         return err_set(err, ERR_FAILED, "the manifest has the service %s of %s already", s->name, s->host);
     struct fields r = fields_new();
     fields_put(&r, "name", fields_string(s->name));
@@ -182,17 +192,18 @@ int manifest_add_service(struct manifest *m, const struct manifest_service *s, s
     return 0;
 }
 
-/* The list an item belongs to. */
-static json_t *find_list(const struct manifest *m, const struct manifest_item *i, struct err *err)
+/* The service an item belongs to; NULL for a local file. */
+static int find_owner(const struct manifest *m, const struct manifest_item *i, json_t **ret, struct err *err)
 {
-    if (!i->host && !i->service)
-        return m->files;
-    json_t *host = i->host ? find_host(m, i->host) : NULL;
-    json_t *service = i->service ? find_service(host, i->service) : NULL;
-    if (!service)
-        err_set(err, ERR_FAILED, "the manifest has no service %s of %s", i->service ? i->service : "(none)",
-                i->host ? i->host : "(none)");
-    return json_object_get(service, "items");
+    json_t *host = NULL, *service = NULL;
+    if ((i->host && find_host(m, i->host, &host, err) < 0) ||
+        (i->service && find_service(host, i->service, &service, err) < 0))
+        return -1;
+    if (!service && (i->host || i->service))
+        return err_set(err, ERR_FAILED, "the manifest has no service %s of %s",
+                       i->service ? i->service : "(none)", i->host ? i->host : "(none)");
+    *ret = service;
+    return 0;
 }
 
 static void put_profile(struct fields *item, const struct manifest_item *i)
@@ -254,13 +265,13 @@ static int note_go_version(json_t *service, const char *version, struct err *err
 
 int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct err *err)
 {
-    json_t *list = find_list(m, i, err);
-    if (!list)
+    json_t *service = NULL;
+    if (find_owner(m, i, &service, err) < 0)
         return -1;
+    json_t *list = service ? json_object_get(service, "items") : m->files;
     if (i->file && json_object_get(m->paths, i->file))
         return err_set(err, ERR_FAILED, "the manifest has the file %s already", i->file);
-    if (i->go_version && i->host &&
-        note_go_version(find_service(find_host(m, i->host), i->service), i->go_version, err) < 0)
+    if (i->go_version && service && note_go_version(service, i->go_version, err) < 0)
         return -1;
     json_t *item = item_json(i);
     if (!item)
@@ -293,7 +304,8 @@ int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool
 json_t *manifest_json(const struct manifest *m)
 {
     struct fields root = {.o = json_copy(m->head)};
-    root.failed = !root.o;
+    /* Without memory for a key jansson leaves it out of the copy. */
+    root.failed = json_object_size(root.o) != json_object_size(m->head);
     fields_time(&root, "finished", m->finished);
     fields_put(&root, "interrupted", json_boolean(m->interrupted));
     fields_put(&root, "complete", json_boolean(m->complete));

@@ -235,8 +235,11 @@ static int write_bundle(const struct workdir *w, const json_t *root, char **ret_
         unlink(temporary);
         goto out;
     }
-    if (file_sync_parent(path, err) < 0)
+    /* The work directory stays then: two of the same would only raise the question which one to trust. */
+    if (file_sync_parent(path, err) < 0) {
+        unlink(path);
         goto out;
+    }
     *ret_path = path;
     path = NULL;
     rc = 0;

@@ -1,8 +1,10 @@
 #include "bundle/readme.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "bundle/fields.h"
 #include "bundle/path.h"
 #include "base/banned.h"
 
@@ -18,9 +20,12 @@ static bool is_active(const char *s, size_t at)
     return at == 0 && strchr("/-+=!:", s[at]);
 }
 
-/* Text from anywhere, with everything Markdown acts on escaped. The manifest keeps it to one line. */
-static void add_text(struct buf *b, const char *s)
+/* Text from anywhere, on one line, with everything Markdown acts on escaped. Our own manifests are printable
+ * already; one read back from a disk need not be. */
+static void add_text(struct buf *b, const char *words)
 {
+    char s[FIELDS_MAX_TEXT + 8];
+    text_printable(s, sizeof s, words, strlen(words));
     for (size_t i = 0; s[i]; i++) {
         if (is_active(s, i))
             buf_addc(b, '\\');
@@ -203,11 +208,10 @@ static void visit_missing(struct visit *v, const json_t *item)
     const char *status = text(item, "status");
     if (strcmp(status, "ok") == 0)
         return;
-    struct buf what = BUF_INIT(16384);
-    buf_addf(&what, "%s%s%s: %s", text(item, "kind"), *text(item, "argument") ? "=" : "",
+    char what[FIELDS_MAX_TEXT];
+    snprintf(what, sizeof what, "%s%s%s: %s", text(item, "kind"), *text(item, "argument") ? "=" : "",
              text(item, "argument"), status);
-    add_missing(v, buf_str(&what), text(item, "error"), text(item, "server_words"));
-    buf_release(&what);
+    add_missing(v, what, text(item, "error"), text(item, "server_words"));
 }
 
 static void add_all_missing(struct buf *b, const json_t *root)

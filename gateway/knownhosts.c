@@ -23,18 +23,19 @@ static size_t split(const char *line, size_t n, struct field ret[4])
     return fields;
 }
 
-/* 0 if the key can be read. `ssh-keygen -F` prints every line that names the host, also one ssh cannot read.
- */
-static int read_key(const struct field *type, const struct field *base64, struct known_key *key)
+/* Leaves key->blob empty if the key cannot be read: `ssh-keygen -F` prints every line that names the host,
+ * also one ssh cannot read. Without memory it fails, since the line might be the one that revokes the key. */
+static int read_key(const struct field *type, const struct field *base64, struct known_key *key,
+                    struct err *err)
 {
     char inside[sizeof key->type];
+    struct err why = ERR_INIT;
     text_printable(key->type, sizeof key->type, type->p, type->n);
-    if (ssh_base64_decode(base64->p, base64->n, &key->blob, NULL) < 0)
-        return -1;
-    if (strcmp(ssh_blob_type(&key->blob, inside, sizeof inside), key->type) == 0)
-        return 0;
-    ssh_blob_release(&key->blob);
-    return -1;
+    if (ssh_base64_decode(base64->p, base64->n, &key->blob, &why) < 0)
+        return why.kind == ERR_FAILED ? 0 : err_nomem(err);
+    if (strcmp(ssh_blob_type(&key->blob, inside, sizeof inside), key->type) != 0)
+        ssh_blob_release(&key->blob);
+    return 0;
 }
 
 /* One line of a known_hosts file: [marker] names type base64 [comment]. */
@@ -46,7 +47,9 @@ static int parse_line(struct known_hosts *k, const char *file, unsigned number, 
     bool marked = fields > 0 && field[0].p[0] == '@';
     size_t at = marked ? 2 : 1;
     struct known_key key = {.line = number};
-    if (fields < at + 2 || read_key(&field[at], &field[at + 1], &key) < 0)
+    if (fields >= at + 2 && read_key(&field[at], &field[at + 1], &key, err) < 0)
+        return -1;
+    if (!key.blob.data)
         return 0;
     if (marked)
         key.marker =

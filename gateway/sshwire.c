@@ -33,9 +33,9 @@ char *ssh_blob_type(const struct ssh_blob *b, char *dst, size_t cap)
     struct ssh_reader r = {b->data, b->n};
     const unsigned char *type = NULL;
     size_t n = 0;
-    if (ssh_read_string(&r, &type, &n) < 0 || n == 0)
+    if (ssh_read_string(&r, &type, &n) < 0 || !*text_printable(dst, cap, (const char *)type, n))
         return text_printable(dst, cap, "?", 1);
-    return text_printable(dst, cap, (const char *)type, n);
+    return dst;
 }
 
 char *ssh_blob_fingerprint(const struct ssh_blob *b, char dst[SSH_FINGERPRINT])

@@ -238,14 +238,14 @@ static int settle_identities(struct ssh_config *c, const char *identity, struct 
     struct strlist kept = {0};
     if (identity && access(identity, F_OK) < 0)
         return err_set(err, ERR_USAGE, "there is no identity file %s", identity);
-    if (identity && strlist_add(&kept, identity, err) < 0)
+    int rc = identity ? strlist_add(&kept, identity, err) : 0;
+    for (size_t i = 0; rc == 0 && !identity && i < c->identity_files.n; i++)
+        if (access(c->identity_files.items[i], F_OK) == 0)
+            rc = strlist_add(&kept, c->identity_files.items[i], err);
+    if (rc < 0) {
+        strlist_release(&kept);
         return -1;
-    for (size_t i = 0; !identity && i < c->identity_files.n; i++)
-        if (access(c->identity_files.items[i], F_OK) == 0 &&
-            strlist_add(&kept, c->identity_files.items[i], err) < 0) {
-            strlist_release(&kept);
-            return -1;
-        }
+    }
     strlist_release(&c->identity_files);
     c->identity_files = kept;
     c->identities_only = c->identities_only || identity;

@@ -50,13 +50,15 @@ static const char *token(const struct tokens *t, char c)
 }
 
 /* Adds the value of the ${VARIABLE} that `p` begins with, and returns how long that is; 0 if it is none that
- * is set. */
+ * is set, or one with a name nobody has. */
 static size_t add_variable(struct buf *b, const char *p)
 {
+    char name[256];
     const char *close = p[0] == '$' && p[1] == '{' ? strchr(p, '}') : NULL;
-    char *name = close ? strndup(p + 2, (size_t)(close - p - 2)) : NULL;
-    const char *value = name ? getenv(name) : NULL;
-    free(name);
+    if (!close || (size_t)(close - p) > sizeof name)
+        return 0;
+    snprintf(name, sizeof name, "%.*s", (int)(close - p - 2), p + 2);
+    const char *value = getenv(name);
     if (!value)
         return 0;
     buf_adds(b, value);

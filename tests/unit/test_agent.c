@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "gateway/agent.h"
+#include "tests/unit/spoil.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -90,34 +91,65 @@ static void odd_answers(void **state)
     buf_release(&b);
 }
 
-/* Parses a copy of exactly n bytes, so that reading behind them is noticed. */
-static int parse_copy(const char *p, size_t n)
+static void parse_spoiled(void *ctx, const struct spoiled *s)
 {
-    char *copy = malloc(n + 1);
+    (void)ctx;
     struct agent a = {.fd = -1};
-    assert_non_null(copy);
-    memcpy(copy + 1, p, n);
-    int rc = agent_parse_keys(&a, copy + 1, n, NULL);
+    int rc = agent_parse_keys(&a, s->p, s->n, NULL);
+    if (s->cut)
+        assert_int_equal(rc, -1);
     agent_release(&a);
-    free(copy);
-    return rc;
 }
 
 static void cut_and_flipped(void **state)
 {
     (void)state;
     struct buf b = listing(2, 2);
-    for (size_t n = 0; n < b.len; n++)
-        assert_int_equal(parse_copy(b.data, n), -1);
-    for (size_t at = 0; at < b.len; at++) {
-        for (int v = 0; v < 256; v++) {
-            char was = b.data[at];
-            b.data[at] = (char)v;
-            parse_copy(b.data, b.len);
-            b.data[at] = was;
-        }
-    }
+    spoil(b.data, b.len, parse_spoiled, NULL);
     buf_release(&b);
+}
+
+/* Has an agent sign that answers with these bytes, whatever it is asked. */
+static int sign_answered(const char *p, size_t n, struct ssh_blob *ret, struct err *err)
+{
+    int ends[2];
+    struct buf answer = BUF_INIT(65536);
+    struct agent_key key = {.blob = {(unsigned char *)(uintptr_t) "key", 3}};
+    struct ssh_blob data = {(unsigned char *)(uintptr_t) "data", 4};
+    ok(fd_socketpair(ends, err), err);
+    ssh_put_string(&answer, p, n);
+    ok(fd_write_all(ends[1], answer.data, answer.len, err), err);
+    struct agent a = {.fd = ends[0], .cancel_fd = -1};
+    int rc = agent_sign(&a, &key, &data, clock_deadline(20000), ret, err);
+    agent_release(&a);
+    fd_close(&ends[1]);
+    buf_release(&answer);
+    return rc;
+}
+
+static void sign_spoiled(void *ctx, const struct spoiled *s)
+{
+    (void)ctx;
+    struct ssh_blob signature = {0};
+    struct err err = ERR_INIT;
+    int rc = sign_answered(s->p, s->n, &signature, &err);
+    assert_true(rc == 0 ? !s->cut && signature.n <= s->n : !signature.data && err.kind == ERR_FAILED);
+    ssh_blob_release(&signature);
+}
+
+static void signatures_cut_and_flipped(void **state)
+{
+    (void)state;
+    static const char answer[] = "\x0e\0\0\0\x1c\0\0\0\x0bssh-ed25519\0\0\0\x09signature";
+    struct ssh_blob signature = {0};
+    struct err err = ERR_INIT;
+    ok(sign_answered(answer, sizeof answer - 1, &signature, &err), &err);
+    assert_int_equal(signature.n, 9);
+    assert_memory_equal(signature.data, "signature", 9);
+    ssh_blob_release(&signature);
+    refused(sign_answered(answer, sizeof answer - 2, &signature, &err), &err, ERR_FAILED,
+            "the SSH agent's signature is cut off");
+    spoil(answer, sizeof answer - 1, sign_spoiled, NULL);
 }
 
 /* ---- a real one ---------------------------------------------------------------------------------------- */
@@ -137,9 +169,17 @@ static int real_setup(void **state)
     const char *argv[] = {"ssh-agent", "-D", "-a", real.socket, NULL};
     if (proc_start(argv, (int[]){-1, -1, -1}, &real.pid, &err) < 0)
         return -1;
-    for (int i = 0; i < 4000 && !file_exists(real.socket); i++)
-        fd_wait(-1, 0, clock_deadline(5), -1, NULL);
-    return file_exists(real.socket) ? 0 : -1;
+    /* The socket is there before the agent listens on it. */
+    struct agent a;
+    int rc = -1;
+    for (int i = 0; i < 4000 && rc < 0; i++) {
+        rc = agent_open(real.socket, clock_deadline(20000), -1, &a, &err);
+        if (rc < 0)
+            fd_wait(-1, 0, clock_deadline(5), -1, NULL);
+    }
+    if (rc == 0)
+        agent_release(&a);
+    return rc;
 }
 
 static int real_teardown(void **state)
@@ -407,6 +447,7 @@ int main(void)
         cmocka_unit_test(keys_are_listed),
         cmocka_unit_test(odd_answers),
         cmocka_unit_test(cut_and_flipped),
+        cmocka_unit_test(signatures_cut_and_flipped),
         REAL(a_real_agent_signs),
         REAL(a_real_agent_refuses),
         SCRATCH(silence_hits_the_deadline),

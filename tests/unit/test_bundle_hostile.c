@@ -177,7 +177,7 @@ static void hostile_manifests(void **state)
 static char *gzipped(const char *dir, const void *p, size_t n)
 {
     char *path = file_join(dir, "z.tar.gz");
-    gzFile z = gzopen(path, "wb1");
+    gzFile z = gzopen(path, "wb0");
     assert_non_null(z);
     assert_int_equal(gzwrite(z, p, (unsigned)n), n);
     assert_int_equal(gzclose(z), Z_OK);
@@ -243,7 +243,7 @@ static void cut_inside(void **state)
     char tar[65536];
     size_t n = inflate_all(path, tar, sizeof tar);
     free(path);
-    for (size_t i = 0; i + 1024 < n; i += 256) {
+    for (size_t i = 0; i + 1024 < n; i += 64) {
         path = gzipped(dir, tar, i);
         struct bundle_summary sum = {0};
         struct err err = ERR_INIT;
@@ -294,7 +294,8 @@ static void flipped_anywhere(void **state)
     free(path);
 }
 
-/* The tar header itself flipped: the gzip around it is right, so that libarchive gets to see it. */
+/* The tar itself flipped: the gzip around it is right, so that libarchive gets to see it. Extracting costs
+ * more than all else here, and goes through the same door, so only some are. */
 static void flipped_inside(void **state)
 {
     const char *dir = *state;
@@ -305,12 +306,12 @@ static void flipped_inside(void **state)
     free(path);
     while (n > 0 && tar[n - 1] == 0) /* what pads the end is not looked at */
         n--;
-    for (size_t i = 0; i < n; i += 7) {
+    for (size_t i = 0; i < n; i++) {
         struct bundle_summary sum;
         tar[i] ^= (char)(1 << i % 8);
         path = gzipped(dir, tar, size);
         bundle_verify(path, NULL, NULL, &sum, NULL);
-        if (bundle_extract(path, dir, NULL, 1 << 20, &top, NULL) == 0) {
+        if (i % 7 == 0 && bundle_extract(path, dir, NULL, 1 << 20, &top, NULL) == 0) {
             assert_int_equal(scratch_count(dir), 3);
             assert_int_equal(file_remove(top, NULL), 0);
             free(top);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "inventory/range.h"
+#include "tests/unit/spoil.h"
 
 static void expands(const char *text, const char *expected)
 {
@@ -99,23 +100,24 @@ static void long_name(void **state)
 }
 
 /* Whatever is cut or flipped, it must neither crash nor yield more than was allowed. */
+static void expand_spoiled(void *ctx, const struct spoiled *s)
+{
+    (void)ctx;
+    char *text = spoiled_text(s);
+    struct strlist names = {0};
+    if (range_expand(text, 100, &names, NULL) == 0)
+        assert_in_range(names.n, 1, 100);
+    else
+        assert_int_equal(names.n, 0);
+    strlist_release(&names);
+    free(text);
+}
+
 static void cut_and_flipped(void **state)
 {
     (void)state;
     const char whole[] = "rack[01-03,7]-node[1-4]";
-    for (size_t cut = 0; cut < sizeof whole; cut++)
-        for (int bit = -1; bit < 8; bit++) {
-            char text[sizeof whole];
-            memcpy(text, whole, sizeof whole);
-            if (bit < 0)
-                text[cut] = '\0';
-            else if (cut + 1 < sizeof whole)
-                text[cut] = (char)(text[cut] ^ (1 << bit));
-            struct strlist names = {0};
-            if (range_expand(text, 100, &names, NULL) == 0)
-                assert_in_range(names.n, 1, 100);
-            strlist_release(&names);
-        }
+    spoil(whole, sizeof whole - 1, expand_spoiled, NULL);
 }
 
 int main(void)

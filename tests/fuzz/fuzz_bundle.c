@@ -1,0 +1,126 @@
+/*
+ * A bundle from anywhere, through every way of reading one. The first byte chooses what the others are: `z`
+ * the file itself; anything else a tar, which is given right checksums and gzip'ed here, so that the search
+ * does not end at those. With `x` it is extracted as well.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "bundle/bundle.h"
+#include "base/banned.h"
+
+enum { BLOCK = 512, TAR_MAX = 1 << 16 };
+
+/* The checksum is the sum of the header's bytes, its own field taken as blanks (POSIX pax, ustar). */
+static void mend_checksums(unsigned char *tar, size_t n)
+{
+    for (size_t at = 0; at + BLOCK <= n; at += BLOCK) {
+        unsigned char *header = tar + at;
+        unsigned sum = 0;
+        char text[8];
+        if (memcmp(header + 257, "ustar", 5) != 0)
+            continue;
+        memset(header + 148, ' ', 8);
+        for (size_t i = 0; i < BLOCK; i++)
+            sum += header[i];
+        snprintf(text, sizeof text, "%06o", sum);
+        memcpy(header + 148, text, 7);
+    }
+}
+
+static size_t gzipped(const uint8_t *p, size_t n, unsigned char *ret, size_t cap)
+{
+    static unsigned char tar[TAR_MAX];
+    if (n > sizeof tar)
+        n = sizeof tar;
+    memcpy(tar, p, n);
+    mend_checksums(tar, n);
+    z_stream z = {.next_in = tar, .avail_in = (uInt)n, .next_out = ret, .avail_out = (uInt)cap};
+    assert(deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+    assert(deflate(&z, Z_FINISH) == Z_STREAM_END);
+    deflateEnd(&z);
+    return cap - z.avail_out;
+}
+
+static int check_member(void *ctx, const struct bundle_member *m, struct err *err)
+{
+    (void)err;
+    assert(fuzz_stays_below(m->path));
+    ++*(size_t *)ctx;
+    return 0;
+}
+
+static void check_finding(void *ctx, const struct bundle_finding *f)
+{
+    assert(fuzz_stays_below(f->path));
+    ++*(size_t *)ctx;
+}
+
+static void read_all_ways(const char *path)
+{
+    size_t members = 0, findings = 0;
+    struct bundle_summary sum;
+    struct err err = ERR_INIT;
+    char *manifest = NULL;
+    int listed = bundle_list(path, check_member, &members, &err);
+    if (listed < 0)
+        fuzz_expect_err(&err);
+    if (bundle_verify(path, check_finding, &findings, &sum, &err) == 0) {
+        assert(listed == 0 && findings == sum.intact + sum.changed + sum.missing + sum.unknown);
+        assert(sum.intact + sum.changed + sum.unknown + 2 >= members);
+    } else {
+        fuzz_expect_err(&err);
+    }
+    if (bundle_manifest(path, &manifest, &err) < 0)
+        fuzz_expect_err(&err);
+    free(manifest);
+}
+
+/* Extracts into `below` of a directory in which nothing else may appear. */
+static void extract(const char *path)
+{
+    char room[] = "/dev/shm/profgrab-fuzz-XXXXXX", *below = NULL, *made = NULL;
+    struct stat st;
+    struct err err = ERR_INIT;
+    assert(mkdtemp(room));
+    below = file_join(room, "below");
+    assert(below && mkdir(below, 0700) == 0);
+    if (bundle_extract(path, below, NULL, 1 << 20, &made, &err) == 0) {
+        assert(strncmp(made, below, strlen(below)) == 0 && text_is_name(file_base(made)));
+        assert(file_remove(made, NULL) == 0);
+    } else {
+        fuzz_expect_err(&err);
+    }
+    /* Only the one directory was there, and now it is empty. */
+    assert(rmdir(below) == 0 && lstat(room, &st) == 0 && st.st_nlink == 2 && rmdir(room) == 0);
+    free(made);
+    free(below);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    static unsigned char gz[TAR_MAX * 2];
+    char path[40];
+    if (n == 0)
+        return 0;
+    const void *bytes = p + 1;
+    size_t size = n - 1;
+    if (p[0] != 'z') {
+        size = gzipped(p + 1, n - 1, gz, sizeof gz);
+        bytes = gz;
+    }
+    int fd = memfd_create("bundle", MFD_CLOEXEC);
+    assert(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    read_all_ways(path);
+    if (p[0] == 'x')
+        extract(path);
+    close(fd);
+    return 0;
+}

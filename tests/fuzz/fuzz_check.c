@@ -1,0 +1,69 @@
+/*
+ * Bodies of every format, which the first byte chooses. Fed whole and in pieces whose sizes come from the
+ * bytes themselves: the judgement must not depend on how they arrive.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include "fetch/check.h"
+#include "base/banned.h"
+
+static int judge(enum check_format format, const uint8_t *p, size_t n, bool whole, struct check_result *ret)
+{
+    struct err err = ERR_INIT;
+    struct check *c = check_new(format, &err);
+    assert(c);
+    for (size_t at = 0; at < n;) {
+        size_t piece = whole ? n : 1u + p[at] % 32;
+        if (piece > n - at)
+            piece = n - at;
+        assert(check_feed(c, p + at, piece, &err) == 0);
+        at += piece;
+    }
+    int rc = check_finish(c, ret, &err);
+    if (rc < 0) {
+        fuzz_expect_err(&err);
+        assert(err.kind == ERR_FAILED);
+    }
+    check_free(c);
+    return rc;
+}
+
+static void check_summary(const struct profile_summary *s)
+{
+    assert(s->n_types <= PROFILE_MAX_SAMPLE_TYPES);
+    assert(memchr(s->build_id, '\0', sizeof s->build_id) && fuzz_is_printable(s->build_id));
+    for (size_t i = 0; i < s->n_types; i++)
+        assert(fuzz_is_printable(s->types[i].type) && fuzz_is_printable(s->types[i].unit));
+}
+
+static void check_equal(const struct check_result *a, const struct check_result *b)
+{
+    const struct profile_summary *x = &a->profile, *y = &b->profile;
+    assert(a->has_profile == b->has_profile && a->trace_minor == b->trace_minor);
+    assert(strcmp(a->beginning, b->beginning) == 0);
+    assert(x->samples == y->samples && x->locations == y->locations && x->functions == y->functions);
+    assert(x->mappings == y->mappings && x->n_types == y->n_types && x->time_ns == y->time_ns);
+    assert(x->duration_ns == y->duration_ns && x->period == y->period);
+    assert(strcmp(x->build_id, y->build_id) == 0);
+    for (size_t i = 0; i < x->n_types; i++)
+        assert(x->types[i].total == y->types[i].total && strcmp(x->types[i].type, y->types[i].type) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    static const enum check_format formats[] = {CHECK_PPROF, CHECK_TRACE, CHECK_TEXT, CHECK_RAW};
+    if (n == 0)
+        return 0;
+    enum check_format format = formats[p[0] % 4];
+    struct check_result whole, pieces;
+    int rc = judge(format, p + 1, n - 1, true, &whole);
+    assert(judge(format, p + 1, n - 1, false, &pieces) == rc);
+    assert(rc < 0 || format != CHECK_PPROF || whole.has_profile);
+    assert(rc < 0 || n > 1);
+    assert(memchr(whole.beginning, '\0', sizeof whole.beginning) && fuzz_is_printable(whole.beginning));
+    if (whole.has_profile)
+        check_summary(&whole.profile);
+    if (rc == 0)
+        check_equal(&whole, &pieces);
+    return 0;
+}

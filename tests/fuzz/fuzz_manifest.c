@@ -1,0 +1,47 @@
+/* A manifest from anywhere: the files it names stay below the bundle, and the README made of it is harmless.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include "bundle/items.h"
+#include "bundle/path.h"
+#include "bundle/readme.h"
+#include "base/banned.h"
+
+static int check_file(void *ctx, const struct items_file *file, struct err *err)
+{
+    (void)ctx, (void)err;
+    assert(fuzz_stays_below(file->path));
+    assert(strcmp(file->path, PATH_MANIFEST) != 0 && strcmp(file->path, PATH_README) != 0);
+    assert(strlen(file->sha256) == 64 && strspn(file->sha256, "0123456789abcdef") == 64);
+    assert(file->bytes <= INT64_MAX);
+    return 0;
+}
+
+static void check_readme(const json_t *root)
+{
+    struct buf text = BUF_INIT(64 << 20);
+    readme_write(root, &text);
+    assert(!text.failed && strlen(buf_str(&text)) == text.len);
+    assert(fuzz_is_quiet(buf_str(&text), true));
+    json_t *judged = json_stringn(buf_str(&text), text.len);
+    assert(judged);
+    json_decref(judged);
+    buf_release(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    json_t *root = NULL;
+    struct err err = ERR_INIT;
+    if (items_parse((const char *)p, n, &root, &err) == 0) {
+        assert(json_is_object(root));
+        check_readme(root);
+        if (items_each_file(root, check_file, NULL, &err) < 0)
+            fuzz_expect_err(&err);
+    } else {
+        assert(!root);
+        fuzz_expect_err(&err);
+    }
+    json_decref(root);
+    return 0;
+}

@@ -1,0 +1,42 @@
+/* What `ssh -G` printed, in a surrounding that is always the same. */
+#include "tests/fuzz/fuzz.h"
+
+#include "inventory/inventory.h"
+#include "base/banned.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    setenv("SSH_AUTH_SOCK", "/run/agent", 1);
+    setenv("PLACE", "/some/place", 1);
+    return 0;
+}
+
+/* The tokens that are ours to expand are gone: none is left that ssh would have expanded. */
+static void check_list(const struct strlist *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        assert(l->items[i] && !strchr(l->items[i], '\n'));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    struct ssh_config c = {0};
+    struct err err = ERR_INIT;
+    if (ssh_config_parse("ops@host", p, n, &c, &err) == 0) {
+        assert(c.hostname && c.user && c.port >= 1 && c.port <= 65535);
+        assert(c.connect_timeout_s <= INT32_MAX);
+        assert(!c.agent || strcmp(c.agent, "none") != 0 || memmem(p, n, "$", 1));
+        assert(!c.proxy_jump || strcmp(c.proxy_jump, "none") != 0);
+        assert(!c.proxy_command || strcmp(c.proxy_command, "none") != 0);
+        check_list(&c.identity_files);
+        check_list(&c.known_hosts);
+    } else {
+        assert(!c.hostname && !c.user);
+        fuzz_expect_err(&err);
+    }
+    ssh_config_release(&c);
+    return 0;
+}

@@ -1,0 +1,88 @@
+/*
+ * What the gateway reads of SSH itself. The first byte chooses: `a` an agent's list of keys, `k` a private
+ * key file, anything else the output of `ssh-keygen -F`.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include "gateway/agent.h"
+#include "gateway/keyfile.h"
+#include "gateway/knownhosts.h"
+#include "base/banned.h"
+
+static void agent(const uint8_t *p, size_t n)
+{
+    struct agent a = {.fd = -1};
+    struct err err = ERR_INIT;
+    if (agent_parse_keys(&a, p, n, &err) < 0)
+        fuzz_expect_err(&err);
+    assert(a.n_keys <= 64);
+    size_t total = 0;
+    for (size_t i = 0; i < a.n_keys; i++) {
+        assert(a.keys[i].blob.data && fuzz_is_printable(a.keys[i].type) && a.keys[i].type[0]);
+        total += a.keys[i].blob.n;
+    }
+    assert(total <= n);
+    agent_release(&a);
+}
+
+static void keyfile(const uint8_t *p, size_t n)
+{
+    struct keyfile k = {0};
+    struct err err = ERR_INIT;
+    if (keyfile_parse(p, n, &k, &err) < 0) {
+        fuzz_expect_err(&err);
+        assert(!k.blob.data);
+    }
+    assert(fuzz_is_printable(k.type) && k.blob.n <= n);
+    keyfile_release(&k);
+}
+
+/* Trust needs a plain line with this very key, and none that revokes it. */
+static void check_trust(const struct known_hosts *k, const struct ssh_blob *key)
+{
+    struct strlist files = {0};
+    struct err err = ERR_INIT;
+    bool plain = false, revoked = false;
+    for (size_t i = 0; i < k->n; i++) {
+        bool equal = ssh_blob_equal(&k->items[i].blob, key);
+        plain = plain || (equal && k->items[i].marker == KNOWN_PLAIN);
+        revoked = revoked || (equal && k->items[i].marker == KNOWN_REVOKED);
+    }
+    int rc = known_hosts_check(k, key, "here", &files, &err);
+    assert(rc == (plain && !revoked ? 0 : -1));
+    assert(rc == 0 || err.kind == ERR_HOST_KEY);
+    if (rc < 0)
+        fuzz_expect_err(&err);
+}
+
+static void known_hosts(const uint8_t *p, size_t n)
+{
+    struct known_hosts k = {0};
+    struct err err = ERR_INIT;
+    char preference[256], type[64];
+    char *text = strndup((const char *)p, n);
+    assert(text && known_hosts_parse(&k, "file", text, &err) == 0);
+    for (size_t i = 0; i < k.n; i++) {
+        assert(k.items[i].blob.n <= n && strcmp(k.items[i].file, "file") == 0);
+        assert(strcmp(ssh_blob_type(&k.items[i].blob, type, sizeof type), k.items[i].type) == 0);
+        check_trust(&k, &k.items[i].blob);
+    }
+    check_trust(&k, &(struct ssh_blob){0});
+    known_hosts_preference(&k, preference, sizeof preference);
+    assert(strstr(preference, "ssh-ed25519") && strstr(preference, "rsa-sha2-512"));
+    known_hosts_release(&k);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    if (n == 0)
+        return 0;
+    if (p[0] == 'a')
+        agent(p + 1, n - 1);
+    else if (p[0] == 'k')
+        keyfile(p + 1, n - 1);
+    else
+        known_hosts(p + 1, n - 1);
+    return 0;
+}

@@ -1,0 +1,160 @@
+/*
+ * Allocations that fail when a test says so. The linker sends our own objects' calls here (--wrap in the
+ * Makefile), jansson's come by its hook. One test program includes this, and runs in one thread.
+ */
+#ifndef TESTS_UNIT_ALLOC_H
+#define TESTS_UNIT_ALLOC_H
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+static struct {
+    size_t nth;  /* the one to fail, from 1; 0: none, and none is counted */
+    size_t seen; /* since it was set */
+    bool failed;
+    bool json_works; /* jansson's do not fail */
+} alloc;
+
+static bool alloc_fails(void)
+{
+    if (alloc.nth == 0 || ++alloc.seen != alloc.nth)
+        return false;
+    alloc.failed = true;
+    return true;
+}
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+char *__real_strdup(const char *s);
+char *__real_strndup(const char *s, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+char *__wrap_strdup(const char *s);
+char *__wrap_strndup(const char *s, size_t n);
+int __wrap_asprintf(char **ret, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int __wrap___asprintf_chk(char **ret, int flag, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+void *__wrap_malloc(size_t n)
+{
+    return alloc_fails() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return alloc_fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return alloc_fails() ? NULL : __real_realloc(p, n);
+}
+
+char *__wrap_strdup(const char *s)
+{
+    return alloc_fails() ? NULL : __real_strdup(s);
+}
+
+char *__wrap_strndup(const char *s, size_t n)
+{
+    return alloc_fails() ? NULL : __real_strndup(s, n);
+}
+
+/* As asprintf(3) warns: after a failure the pointer holds anything. */
+#define ALLOC_ASPRINTF(ret, fmt)                                                                             \
+    do {                                                                                                     \
+        va_list ap;                                                                                          \
+        va_start(ap, fmt);                                                                                   \
+        int n = alloc_fails() ? -1 : vasprintf(ret, fmt, ap);                                                \
+        va_end(ap);                                                                                          \
+        if (n < 0)                                                                                           \
+            *(ret) = (char *)(uintptr_t)8;                                                                   \
+        return n;                                                                                            \
+    } while (0)
+
+int __wrap_asprintf(char **ret, const char *fmt, ...)
+{
+    ALLOC_ASPRINTF(ret, fmt);
+}
+
+/* What asprintf becomes under _FORTIFY_SOURCE. */
+int __wrap___asprintf_chk(char **ret, int flag, const char *fmt, ...)
+{
+    (void)flag;
+    ALLOC_ASPRINTF(ret, fmt);
+}
+
+/* For json_set_alloc_funcs. */
+static void *alloc_for_json(size_t n)
+{
+    return !alloc.json_works && alloc_fails() ? NULL : __real_malloc(n);
+}
+
+/* What a walk calls: does the work once, judges nothing, leaves nothing behind. 0 or -1 as it came. */
+typedef int alloc_work_fn(void *ctx, struct err *err);
+
+/*
+ * Fails the first allocation, then the second, and so on until none is reached. Each failure must come out as
+ * "out of memory"; `optional` says how many may be without consequence. Returns how many were failed.
+ */
+static size_t alloc_walk(alloc_work_fn *work, void *ctx, size_t optional)
+{
+    for (size_t nth = 1;; nth++) {
+        struct err err = ERR_INIT;
+        alloc.nth = nth;
+        alloc.seen = 0;
+        alloc.failed = false;
+        int rc = work(ctx, &err);
+        alloc.nth = 0;
+        if (!alloc.failed) {
+            if (rc < 0)
+                fail_msg("without a failure: %s", err.msg);
+            return nth - 1;
+        }
+        size_t n = strlen(err.msg), want = strlen("out of memory");
+        if (rc == 0 && optional > 0)
+            optional--;
+        else if (rc == 0)
+            fail_msg("allocation %zu failed, and nobody minded", nth);
+        else if (n < want || strcmp(err.msg + n - want, "out of memory") != 0)
+            fail_msg("allocation %zu failed: \"%s\"", nth, err.msg);
+        else
+            assert_int_equal(err.kind, ERR_LOCAL_IO);
+    }
+}
+
+/* Suspends and resumes, for what belongs to the test and not to the work. */
+static size_t alloc_pause(void)
+{
+    size_t nth = alloc.nth;
+    alloc.nth = 0;
+    return nth;
+}
+
+static void alloc_resume(size_t nth)
+{
+    alloc.nth = nth;
+}
+
+/* Output parameters are filled with a pattern that must still be there after a failure. */
+#define ALLOC_PATTERN 0x5a
+static void alloc_mark(void *p, size_t n)
+{
+    memset(p, ALLOC_PATTERN, n);
+}
+
+static void alloc_untouched(const void *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (((const unsigned char *)p)[i] != ALLOC_PATTERN)
+            fail_msg("an output was touched at byte %zu", i);
+}
+
+#endif

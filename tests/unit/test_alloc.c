@@ -1,0 +1,670 @@
+/*
+ * Every parser and builder with its first, second, third, ... allocation failing: each time it says that
+ * there is no memory, leaves its outputs alone and leaks nothing (the sanitized build looks for that).
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <zlib.h>
+
+#include "bundle/manifest.h"
+#include "cli/options.h"
+#include "fetch/check.h"
+#include "fetch/index.h"
+#include "fetch/plan.h"
+#include "gateway/agent.h"
+#include "gateway/keyfile.h"
+#include "gateway/knownhosts.h"
+#include "inventory/address.h"
+#include "inventory/range.h"
+#include "tests/unit/alloc.h"
+#include "tests/unit/capture.h"
+#include "base/banned.h"
+
+/* Seeds of the fuzz targets are good inputs here too. */
+#define CORPUS "tests/fuzz/corpus/"
+
+struct input {
+    const char *p;
+    size_t n;
+};
+
+/* Walks over a seed, without its first `skip` bytes. */
+static size_t walk_seed(alloc_work_fn *work, const char *path, size_t skip, size_t optional)
+{
+    struct buf b = scratch_read(path);
+    assert_true(b.len > skip);
+    struct input in = {b.data + skip, b.len - skip};
+    size_t n = alloc_walk(work, &in, optional);
+    buf_release(&b);
+    return n;
+}
+
+/* ---- base ---------------------------------------------------------------------------------------------- */
+
+static int split_list(void *ctx, struct err *err)
+{
+    struct strlist l = {0};
+    int rc = strlist_split(&l, ctx, err);
+    strlist_release(&l);
+    return rc;
+}
+
+static void lists(void **state)
+{
+    (void)state;
+    char words[] = "one, two,three,four,five,six,seven,eight,nine";
+    assert_true(alloc_walk(split_list, words, 0) > 9);
+}
+
+/* ---- options ------------------------------------------------------------------------------------------- */
+
+static int read_options(void *ctx, struct err *err)
+{
+    struct {
+        struct strlist hosts;
+        const char *output;
+    } into = {0};
+    static const struct option table[] = {
+        {"host", 'H', OPTION_LIST, "NAME,...", "h", 0, 0},
+        {"output", 'o', OPTION_TEXT, "FILE", "h", sizeof(struct strlist), 0},
+        OPTIONS_END,
+    };
+    static char *argv[] = {(char *)(uintptr_t) "--host=a,b", (char *)(uintptr_t) "-Hc",
+                           (char *)(uintptr_t) "-ox", (char *)(uintptr_t) "cpu", (char *)(uintptr_t) "heap"};
+    struct strlist rest = {0};
+    (void)ctx;
+    int rc = options_parse(table, 5, argv, &into, &rest, err);
+    strlist_release(&into.hosts);
+    strlist_release(&rest);
+    return rc;
+}
+
+static void options(void **state)
+{
+    (void)state;
+    assert_true(alloc_walk(read_options, NULL, 0) >= 5);
+}
+
+/* ---- inventory ----------------------------------------------------------------------------------------- */
+
+static int read_inventory(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct inventory *inv = NULL;
+    alloc_mark(&inv, sizeof inv);
+    int rc = inventory_parse("dir/inv.yaml", in->p, in->n, &inv, err);
+    if (rc < 0)
+        alloc_untouched(&inv, sizeof inv);
+    else
+        inventory_free(inv);
+    return rc;
+}
+
+static void inventories(void **state)
+{
+    (void)state;
+    assert_true(walk_seed(read_inventory, CORPUS "inventory/full", 0, 0) > 60);
+    assert_true(walk_seed(read_inventory, CORPUS "inventory/ranges", 0, 0) > 60);
+}
+
+static int read_range(void *ctx, struct err *err)
+{
+    struct strlist names = {0};
+    int rc = range_expand(ctx, 100, &names, err);
+    assert_true(rc == 0 || names.n == 0);
+    strlist_release(&names);
+    return rc;
+}
+
+static void ranges(void **state)
+{
+    (void)state;
+    char text[] = "rack[1-2]-node[01-03,7]";
+    assert_true(alloc_walk(read_range, text, 0) > 8);
+}
+
+static int read_address(void *ctx, struct err *err)
+{
+    struct address a;
+    alloc_mark(&a, sizeof a);
+    if (address_parse(ctx, &a, err) < 0) {
+        alloc_untouched(&a, sizeof a);
+        return -1;
+    }
+    char *name = address_name(&a), *text = address_text(&a);
+    int rc = name && text ? 0 : err_nomem(err);
+    free(name);
+    free(text);
+    address_release(&a);
+    return rc;
+}
+
+static void addresses(void **state)
+{
+    (void)state;
+    char text[] = "ssh://ops@[2001:db8::7]:2222";
+    assert_int_equal(alloc_walk(read_address, text, 0), 5);
+}
+
+/* A fresh inventory for every try, since what a selection makes belongs to it. */
+static struct inventory *fresh_inventory(void)
+{
+    struct inventory *inv = NULL;
+    size_t nth = alloc_pause();
+    struct buf b = scratch_read(CORPUS "inventory/full");
+    assert_int_equal(inventory_parse("inv.yaml", b.data, b.len, &inv, NULL), 0);
+    buf_release(&b);
+    alloc_resume(nth);
+    return inv;
+}
+
+static int make_selection(void *ctx, struct err *err)
+{
+    const struct selection *sel = ctx;
+    struct inventory *inv = fresh_inventory();
+    struct targets targets;
+    alloc_mark(&targets, sizeof targets);
+    int rc = inventory_select(inv, sel, &targets, err);
+    if (rc < 0) {
+        alloc_untouched(&targets, sizeof targets);
+    } else {
+        assert_int_equal(targets.n, 16);
+        targets_release(&targets);
+    }
+    inventory_free(inv);
+    return rc;
+}
+
+static void selections(void **state)
+{
+    (void)state;
+    struct selection sel = {.port = 6060};
+    assert_int_equal(strlist_split(&sel.hosts, "file-*,file-[04-05],plain,a@b.example,laptop,[::1]:22", NULL),
+                     0);
+    assert_int_equal(strlist_split(&sel.groups, "storage", NULL), 0);
+    assert_int_equal(strlist_split(&sel.services, "gitaly", NULL), 0);
+    assert_true(alloc_walk(make_selection, &sel, 0) > 20);
+    strlist_release(&sel.hosts);
+    strlist_release(&sel.groups);
+    strlist_release(&sel.services);
+}
+
+static int match_hosts(void *ctx, struct err *err)
+{
+    struct inventory *inv = fresh_inventory();
+    const struct host **found = NULL;
+    size_t n = 0;
+    int rc = inventory_match(inv, ctx, &found, &n, err);
+    assert_true(rc == 0 ? n == 4 : !found && n == 0);
+    free(found);
+    inventory_free(inv);
+    return rc;
+}
+
+static void matches(void **state)
+{
+    (void)state;
+    char pattern[] = "file-*";
+    assert_true(alloc_walk(match_hosts, pattern, 0) > 3);
+}
+
+static int read_ssh_config(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct ssh_config c;
+    alloc_mark(&c, sizeof c);
+    int rc = ssh_config_parse("ops@host", in->p, in->n, &c, err);
+    if (rc < 0) {
+        alloc_untouched(&c, sizeof c);
+        return rc;
+    }
+    /* Nothing may be left unexpanded for want of memory. */
+    assert_string_equal(c.identity_files.items[1], "/some/place/id");
+    assert_string_equal(c.agent, "/some/place");
+    ssh_config_release(&c);
+    return rc;
+}
+
+static void ssh_configs(void **state)
+{
+    (void)state;
+    setenv("PLACE", "/some/place", 1);
+    assert_true(walk_seed(read_ssh_config, CORPUS "ssh_config/all", 0, 0) > 30);
+    unsetenv("PLACE");
+}
+
+static int resolve(void *ctx, struct err *err)
+{
+    static const struct proc_limits limits = {.timeout_ms = 60000, .cancel_fd = -1, .max_output = 1 << 20};
+    struct ssh_config c;
+    alloc_mark(&c, sizeof c);
+    int rc = ssh_config_resolve("ops@host", ctx, &limits, &c, err);
+    if (rc < 0)
+        alloc_untouched(&c, sizeof c);
+    else
+        ssh_config_release(&c);
+    return rc;
+}
+
+static void resolving(void **state)
+{
+    (void)state;
+    char config[] = "/dev/null", identity[] = "/dev/null", known[] = "/known", jump[] = "b", agent[] = "/a";
+    struct ssh_settings s = {
+        .config = config, .identity = identity, .known_hosts = known, .jump = jump, .agent = agent};
+    assert_true(alloc_walk(resolve, &s, 0) > 30);
+}
+
+/* ---- gateway ------------------------------------------------------------------------------------------- */
+
+static int read_agent(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct agent a = {.fd = -1};
+    int rc = agent_parse_keys(&a, in->p, in->n, err);
+    agent_release(&a);
+    return rc;
+}
+
+static int read_keyfile(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct keyfile k;
+    alloc_mark(&k, sizeof k);
+    int rc = keyfile_parse(in->p, in->n, &k, err);
+    if (rc < 0)
+        alloc_untouched(&k, sizeof k);
+    else
+        keyfile_release(&k);
+    return rc;
+}
+
+static int read_known_hosts(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct known_hosts k = {0};
+    int rc = known_hosts_parse(&k, "file", in->p, err);
+    /* A line that was passed over might have been the one that revokes a key. */
+    assert_true(rc < 0 || k.n == 2);
+    known_hosts_release(&k);
+    return rc;
+}
+
+static void ssh_data(void **state)
+{
+    (void)state;
+    assert_true(walk_seed(read_agent, CORPUS "sshwire/agent-two", 1, 0) >= 3);
+    assert_true(walk_seed(read_keyfile, CORPUS "sshwire/key-ed25519", 1, 0) >= 4);
+    assert_int_equal(walk_seed(read_keyfile, CORPUS "sshwire/pem-ec", 1, 0), 1);
+    assert_true(walk_seed(read_known_hosts, CORPUS "sshwire/known-revoked", 1, 0) >= 5);
+}
+
+/* ---- proto and fetch ----------------------------------------------------------------------------------- */
+
+static int read_body(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct check_result result;
+    struct check *c = check_new(CHECK_PPROF, err);
+    if (!c)
+        return -1;
+    int rc = check_feed(c, in->p, in->n, err);
+    if (rc == 0)
+        rc = check_finish(c, &result, err);
+    check_free(c);
+    return rc;
+}
+
+static int ignore(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)ctx, (void)p, (void)n, (void)err;
+    return 0;
+}
+
+static int inflate_body(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct gunzip *z = gunzip_new(ignore, NULL, 1 << 20, err);
+    if (!z)
+        return -1;
+    int rc = gunzip_feed(z, in->p, in->n, err);
+    if (rc == 0)
+        rc = gunzip_finish(z, err);
+    gunzip_free(z);
+    return rc;
+}
+
+static int scan_body(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct profile_summary sum;
+    struct profile_scan *s = profile_scan_new(err);
+    if (!s)
+        return -1;
+    int rc = profile_scan_feed(s, in->p, in->n, err);
+    if (rc == 0)
+        rc = profile_scan_finish(s, &sum, err);
+    profile_scan_free(s);
+    return rc;
+}
+
+static void bodies(void **state)
+{
+    (void)state;
+    assert_true(walk_seed(read_body, CORPUS "check/pprof-full-gzip", 1, 0) >= 3);
+    assert_true(walk_seed(read_body, CORPUS "check/pprof-full", 1, 0) >= 3);
+    assert_true(walk_seed(inflate_body, CORPUS "gunzip/two", 0, 0) >= 1);
+    assert_true(walk_seed(scan_body, CORPUS "check/pprof-full", 1, 0) >= 1);
+}
+
+static int read_index(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct index_page page;
+    alloc_mark(&page, sizeof page);
+    int rc = index_parse(in->p, in->n, &page, err);
+    if (rc < 0)
+        alloc_untouched(&page, sizeof page);
+    else
+        index_release(&page);
+    return rc;
+}
+
+static void indexes(void **state)
+{
+    (void)state;
+    assert_true(walk_seed(read_index, CORPUS "index/go-1.17", 0, 0) >= 2);
+}
+
+static int read_wanted(void *ctx, struct err *err)
+{
+    struct wanted_list l;
+    alloc_mark(&l, sizeof l);
+    int rc = wanted_parse(ctx, &l, err);
+    if (rc < 0)
+        alloc_untouched(&l, sizeof l);
+    else
+        wanted_release(&l);
+    return rc;
+}
+
+struct planning {
+    struct index_page index;
+    struct wanted_list wanted;
+    struct service service;
+};
+
+static int make_plan(void *ctx, struct err *err)
+{
+    const struct planning *p = ctx;
+    struct plan plan;
+    alloc_mark(&plan, sizeof plan);
+    int rc = plan_make(&p->service, &p->wanted, &p->index, &plan, err);
+    if (rc < 0)
+        alloc_untouched(&plan, sizeof plan);
+    else
+        plan_release(&plan);
+    return rc;
+}
+
+static void plans(void **state)
+{
+    (void)state;
+    char name[] = "s", host[] = "localhost", path[] = "/debug/pprof";
+    struct planning p = {.service = {.name = name, .host = host, .port = 1, .path = path}};
+    struct strlist words = {0};
+    struct buf page = scratch_read(CORPUS "index/many-goroutines");
+    assert_int_equal(strlist_split(&words, "incident,all,heap=gc,mutex=text,block=5s,/debug/vars", NULL), 0);
+    assert_true(alloc_walk(read_wanted, &words, 0) >= 2);
+    assert_int_equal(wanted_parse(&words, &p.wanted, NULL), 0);
+    assert_int_equal(index_parse(page.data, page.len, &p.index, NULL), 0);
+    /* The one sentence about goroutines may get lost. */
+    assert_true(alloc_walk(make_plan, &p, 1) >= 2);
+    index_release(&p.index);
+    wanted_release(&p.wanted);
+    strlist_release(&words);
+    buf_release(&page);
+}
+
+/* ---- bundle -------------------------------------------------------------------------------------------- */
+
+static int fill_manifest(struct manifest *m, struct err *err)
+{
+    static const struct manifest_hop hop = {"a", 22, "u", "ssh-ed25519", "SHA256:x", "key"};
+    static const struct manifest_host host = {
+        .name = "h", .address = "a", .route = "ssh", .hops = &hop, .n_hops = 1, .error = "e"};
+    static const struct manifest_offer offer = {"heap", 3};
+    static const struct manifest_verdict verdict = {"rule", "text"};
+    static const struct manifest_service service = {.host = "h",
+                                                    .name = "s",
+                                                    .url = "http://x",
+                                                    .offers = &offer,
+                                                    .n_offers = 1,
+                                                    .has_clock_skew = true,
+                                                    .clock_skew_ms = 1,
+                                                    .error = "e",
+                                                    .verdicts = &verdict,
+                                                    .n_verdicts = 1};
+    static const struct manifest_sample_type type = {"cpu", "nanoseconds", 1};
+    static const char sha256[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+    static const struct manifest_item items[] = {{.host = "h",
+                                                  .service = "s",
+                                                  .kind = "cpu",
+                                                  .argument = "1s",
+                                                  .request = "GET /",
+                                                  .file = "h/s/cpu.pb.gz",
+                                                  .http_status = 200,
+                                                  .content_type = "x",
+                                                  .started = WHEN,
+                                                  .bytes = 1,
+                                                  .sha256 = sha256,
+                                                  .has_profile = true,
+                                                  .sample_types = &type,
+                                                  .n_sample_types = 1,
+                                                  .profile_duration_ns = 1,
+                                                  .go_version = "1.22",
+                                                  .verdicts = &verdict,
+                                                  .n_verdicts = 1},
+                                                 {.kind = "local", .error = "e", .server_words = "w"}};
+    if (manifest_add_host(m, &host, err) < 0 || manifest_add_service(m, &service, err) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+        if (manifest_add_item(m, &items[i], err) < 0)
+            return -1;
+    return manifest_finish(m, WHEN, false, true, err);
+}
+
+static int build_manifest(void *ctx, struct err *err)
+{
+    (void)ctx;
+    static const struct manifest_info info = {
+        .name = "b", .version = "1", .user = "u", .workstation = "w", .reason = "r", .started = WHEN};
+    struct manifest *m = NULL;
+    if (manifest_new(&info, &m, err) < 0)
+        return -1;
+    int rc = fill_manifest(m, err);
+    json_t *root = rc == 0 ? manifest_json(m) : NULL;
+    if (rc == 0 && !root)
+        rc = err_nomem(err);
+    json_decref(root);
+    manifest_free(m);
+    return rc;
+}
+
+static void manifests(void **state)
+{
+    (void)state;
+    assert_true(alloc_walk(build_manifest, NULL, 0) > 150);
+}
+
+/* Packs a capture made for it, which stays when that fails. */
+static int pack(void *ctx, struct err *err)
+{
+    const char *dir = ctx;
+    size_t nth = alloc_pause();
+    struct capture c;
+    char *path, *output = file_join(dir, "b.tar.gz"), *work = file_join(dir, "b.partial");
+    assert_true(output && work);
+    capture_new(&c, output);
+    alloc_resume(nth);
+    alloc_mark(&path, sizeof path);
+    int rc = bundle_pack(c.w, c.m, &path, err);
+    nth = alloc_pause();
+    if (rc < 0) {
+        /* Under its own name or a temporary one, there is no bundle; what was collected is there. */
+        alloc_untouched(&path, sizeof path);
+        assert_int_equal(scratch_count(dir), 1);
+        assert_true(file_exists(work));
+        assert_int_equal(file_remove(work, NULL), 0);
+    } else {
+        verified(path, "intact " HEAP " 24\nintact " TEXT " 35\nintact " LOCAL " 0\n");
+        assert_int_equal(file_remove(output, NULL), 0);
+        assert_int_equal(file_remove(work, NULL), 0);
+        free(path);
+    }
+    capture_release(&c);
+    free(output);
+    free(work);
+    alloc_resume(nth);
+    return rc;
+}
+
+static void packing(void **state)
+{
+    assert_true(alloc_walk(pack, *state, 0) > 30);
+}
+
+static int verify(void *ctx, struct err *err)
+{
+    struct bundle_summary sum;
+    alloc_mark(&sum, sizeof sum);
+    int rc = bundle_verify(ctx, NULL, NULL, &sum, err);
+    if (rc < 0)
+        alloc_untouched(&sum, sizeof sum);
+    else
+        assert_true(sum.intact == 3 && sum.changed + sum.missing + sum.unknown == 0);
+    return rc;
+}
+
+static int count_member(void *ctx, const struct bundle_member *m, struct err *err)
+{
+    (void)m, (void)err;
+    ++*(size_t *)ctx;
+    return 0;
+}
+
+static int list(void *ctx, struct err *err)
+{
+    size_t n = 0;
+    int rc = bundle_list(ctx, count_member, &n, err);
+    assert_true(rc < 0 || n == 5);
+    return rc;
+}
+
+static int take_manifest(void *ctx, struct err *err)
+{
+    char *text;
+    alloc_mark(&text, sizeof text);
+    int rc = bundle_manifest(ctx, &text, err);
+    if (rc < 0)
+        alloc_untouched(&text, sizeof text);
+    else
+        free(text);
+    return rc;
+}
+
+struct extraction {
+    const char *path, *below;
+    struct strlist members;
+};
+
+static int extract(void *ctx, struct err *err)
+{
+    const struct extraction *x = ctx;
+    char *made;
+    alloc_mark(&made, sizeof made);
+    int rc = bundle_extract(x->path, x->below, &x->members, 1 << 20, &made, err);
+    size_t nth = alloc_pause();
+    if (rc < 0) {
+        alloc_untouched(&made, sizeof made);
+    } else {
+        assert_int_equal(file_remove(made, NULL), 0);
+        free(made);
+    }
+    assert_int_equal(scratch_count(x->below), 0);
+    alloc_resume(nth);
+    return rc;
+}
+
+static void reading(void **state)
+{
+    const char *dir = *state;
+    char *path = packed(dir), *below = file_join(dir, "below");
+    assert_int_equal(file_mkdir(below, NULL), 0);
+    struct extraction x = {.path = path, .below = below};
+    assert_int_equal(strlist_split(&x.members, "file-03,local/*", NULL), 0);
+    /* Where jansson has no memory for a text it reads, it cuts it short and says nothing. */
+    alloc.json_works = true;
+    assert_true(alloc_walk(verify, path, 0) > 10);
+    alloc.json_works = false;
+    assert_true(alloc_walk(list, path, 0) > 10);
+    assert_true(alloc_walk(take_manifest, path, 0) > 10);
+    assert_true(alloc_walk(extract, &x, 0) > 15);
+    strlist_release(&x.members);
+    free(below);
+    free(path);
+}
+
+static int place_workdir(void *ctx, struct err *err)
+{
+    const char *dir = ctx;
+    struct workdir *w;
+    alloc_mark(&w, sizeof w);
+    int rc = workdir_new(dir, "subject", WHEN, &w, err);
+    size_t nth = alloc_pause();
+    if (rc < 0) {
+        alloc_untouched(&w, sizeof w);
+    } else {
+        assert_int_equal(file_remove(workdir_path(w), NULL), 0);
+        workdir_free(w);
+    }
+    assert_int_equal(scratch_count(dir), 0);
+    alloc_resume(nth);
+    return rc;
+}
+
+static void workdirs(void **state)
+{
+    assert_true(alloc_walk(place_workdir, *state, 0) >= 6);
+}
+
+#define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists),
+        cmocka_unit_test(options),
+        cmocka_unit_test(inventories),
+        cmocka_unit_test(ranges),
+        cmocka_unit_test(addresses),
+        cmocka_unit_test(selections),
+        cmocka_unit_test(matches),
+        cmocka_unit_test(ssh_configs),
+        cmocka_unit_test(resolving),
+        cmocka_unit_test(ssh_data),
+        cmocka_unit_test(bodies),
+        cmocka_unit_test(indexes),
+        cmocka_unit_test(plans),
+        cmocka_unit_test(manifests),
+        SCRATCH(packing),
+        SCRATCH(reading),
+        SCRATCH(workdirs),
+    };
+    json_set_alloc_funcs(alloc_for_json, free);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
