@@ -285,29 +285,30 @@ int fetch_rule_help(size_t i, struct fetch_rule_help *ret)
 
 static void fill(char *dst, size_t cap, const char *sentence, const struct arguments *a)
 {
-    struct buf b = BUF_INIT(cap - 1);
-    for (const char *p = sentence; *p; p++) {
+    size_t n = 0;
+    *dst = '\0';
+    for (const char *p = sentence; *p && n + 1 < cap; p++) {
         bool place = p[0] == '{' && p[1] >= '0' && p[1] < '0' + MAX_ARGUMENTS && p[2] == '}';
         if (place)
-            buf_adds(&b, a->text[p[1] - '0']);
+            snprintf(dst + n, cap - n, "%s", a->text[p[1] - '0']);
         else
-            buf_addc(&b, *p);
+            snprintf(dst + n, cap - n, "%c", *p);
+        n += strlen(dst + n);
         p += place ? 2 : 0;
     }
-    snprintf(dst, cap, "%s", buf_str(&b));
-    buf_release(&b);
 }
 
-static void add(struct verdicts *l, const struct rule *rule, const struct arguments *a)
+static int add(struct verdicts *l, const struct rule *rule, const struct arguments *a, struct err *err)
 {
-    if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, NULL) < 0)
-        return;
+    if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0)
+        return -1;
     struct verdict *v = &l->items[l->n++];
     *v = (struct verdict){.rule = rule->name, .note = rule->note};
     fill(v->text, sizeof v->text, rule->sentence, a);
+    return 0;
 }
 
-void verdicts_add(struct verdicts *l, const char *rule, ...)
+int verdicts_add(struct verdicts *l, struct err *err, const char *rule, ...)
 {
     struct arguments a = {0};
     const char *text;
@@ -319,7 +320,8 @@ void verdicts_add(struct verdicts *l, const char *rule, ...)
     va_end(ap);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(rules[i].name, rule) == 0)
-            add(l, &rules[i], &a);
+            return add(l, &rules[i], &a, err);
+    return err_set(err, ERR_FAILED, "there is no rule %s", rule);
 }
 
 void verdicts_move(struct verdicts *l, struct verdicts *from)
@@ -341,7 +343,7 @@ void verdict_item(struct verdicts *l, const struct evidence *e)
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         struct arguments a = {0};
         if (rules[i].applies && rules[i].applies(e, &a))
-            add(l, &rules[i], &a);
+            add(l, &rules[i], &a, NULL);
     }
 }
 
@@ -351,7 +353,7 @@ void verdict_build(struct fetch_item *item, char build_id[128])
     if (!item->has_profile || !*own)
         return;
     if (*build_id && strcmp(build_id, own) != 0)
-        verdicts_add(&item->verdicts, "build-changed", build_id, own, NULL);
+        verdicts_add(&item->verdicts, NULL, "build-changed", build_id, own, NULL);
     snprintf(build_id, 128, "%s", own);
 }
 
@@ -360,6 +362,6 @@ void verdict_skew(struct verdicts *l, int64_t skew_ms)
     char text[32];
     int64_t size = skew_ms < 0 ? -skew_ms : skew_ms;
     if (size >= SKEW_WORTH_SAYING_MS)
-        verdicts_add(l, "clock-skew", text_duration(text, sizeof text, size / 1000 * 1000),
+        verdicts_add(l, NULL, "clock-skew", text_duration(text, sizeof text, size / 1000 * 1000),
                      skew_ms < 0 ? "behind" : "ahead of", NULL);
 }

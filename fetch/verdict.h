@@ -18,7 +18,7 @@ struct evidence {
     const char *beside; /* the kinds taken at the same time; NULL or empty for none */
 };
 
-/* Adds to `l` what the rules find. */
+/* Adds to `l` what the rules find; without memory, less. */
 void verdict_item(struct verdicts *l, const struct evidence *e);
 
 /* Compares an item with the build id seen before in this service (may be empty), and remembers its own. */
@@ -27,9 +27,8 @@ void verdict_build(struct fetch_item *item, char build_id[128]);
 /* Adds what there is to say of a clock `skew_ms` ahead of ours. */
 void verdict_skew(struct verdicts *l, int64_t skew_ms);
 
-/* Adds the sentence of the rule of that name, for {0}, {1}, {2} the strings up to a NULL. Without memory
- * there is none. */
-void verdicts_add(struct verdicts *l, const char *rule, ...) __attribute__((sentinel));
+/* Adds the sentence of the rule of that name, for {0}, {1}, {2} the strings up to a NULL. */
+int verdicts_add(struct verdicts *l, struct err *err, const char *rule, ...) __attribute__((sentinel));
 /* Moves all of `from` behind those in `l`. */
 void verdicts_move(struct verdicts *l, struct verdicts *from);
 void verdicts_release(struct verdicts *l);
