@@ -50,7 +50,7 @@ fuzzers := $(fuzzer_sources:%.c=$(out)/%)
 Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
-.PHONY: all program libraries help deps check demo units e2e lint bench clean install uninstall format
+.PHONY: all program libraries help deps check demo units e2e captures lint bench clean install uninstall format
 .PHONY: fuzzers fuzz fuzz-short coverage
 .DELETE_ON_ERROR:
 
@@ -139,6 +139,10 @@ build/fixture/rude: $(wildcard tests/fixture/*)
 # Each test file has its own sshd and services.
 e2e: $(out)/profgrab build/fixture/rude
 	PROFGRAB=$(CURDIR)/$(out)/profgrab $(sanitizer_env) bats --tap $(E2E)
+
+# Renews the table in docs/captures.md.
+captures: $(out)/profgrab build/fixture/rude
+	CAPTURES=renew PROFGRAB=$(CURDIR)/$(out)/profgrab bats --tap tests/e2e/15-captures.bats
 
 E2E ?= tests/e2e
 sanitizer_env := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1

@@ -454,7 +454,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
 }
 
 @test "fixture: listeners that speak no HTTP" {
-    run curl -sS --http0.9 --max-time 5 "http://127.0.0.1:$RIG_PORT_rude_garbage/" -o garbage
+    run curl -sS --http0.9 --max-time 0.5 "http://127.0.0.1:$RIG_PORT_rude_garbage/" -o garbage
     [[ -s garbage ]]
     run curl -sS --max-time 0.5 "http://127.0.0.1:$RIG_PORT_rude_silent/"
     assert_status $curl_timeout

@@ -1,0 +1,179 @@
+#!/usr/bin/env bats
+# What profgrab says of everything a service can answer: docs/captures.md is made of these tests. A test's name is a row's
+# first column, with its heading in front. `make captures` renews the table.
+
+load helper
+
+setup_file() {
+    e2e_setup_file
+    rig_fixture contended -contention -goroutines 20000
+}
+
+# row EXIT WHERE WORD...: asks WHERE, which is a prefix of the fixture, or LISTENER:PREFIX for another one than its first,
+# for the kinds among the words (options come behind them), and writes the row. Before it may stand
+#   SERVICE  more keys of the service, in YAML's flow form
+#   VIA      ssh: not directly
+#   WITH     a command that runs the program
+row() {
+    local code=$1 where=$2 listener=rude prefix name
+    shift 2
+    prefix=${where##*:}
+    [[ $where != *:* ]] || listener=${where%%:*}
+    inventory "RIG_PORT_$listener" "$prefix"
+    # shellcheck disable=SC2086 # WITH has arguments
+    run --separate-stderr timeout --foreground 60 ${WITH-} "$profgrab_program" --ssh-config "$SSH_CONFIG" \
+        -i "$BATS_TEST_TMPDIR/captures.yaml" --host "$([[ ${VIA-} == ssh ]] && echo file-01 || echo host)" --timeout 2s "$@"
+    printf '%s\n' "$stderr" >"$BATS_TEST_TMPDIR/stderr"
+    assert_printable "$stderr"
+    mkdir -p "$BATS_FILE_TMPDIR/rows"
+    name=$BATS_FILE_TMPDIR/rows/$(printf %03d "$BATS_TEST_NUMBER")
+    "$rig_root/tests/captures" row --behaviour "$BATS_TEST_DESCRIPTION" --asked "$*" --exit "$status" \
+        --stderr "$BATS_TEST_TMPDIR/stderr" --secret "$SECRET" "$PWD" >"$name"
+    assert_status "$code"
+    [[ -z $output ]] || "$profgrab_program" bundle verify "$output" >/dev/null
+}
+
+inventory() { # PORT-VARIABLE PREFIX
+    cat >"$BATS_TEST_TMPDIR/captures.yaml" <<EOF_INVENTORY
+version: 1
+services:
+  app: { port: ${!1}, path: "${2:+/$2}${BASE-/debug/pprof}"${SERVICE:+, $SERVICE} }
+hosts:
+  host: { connect: direct, address: 127.0.0.1, services: [app] }
+  file-01: { services: [app] }
+EOF_INVENTORY
+    chmod 600 "$BATS_TEST_TMPDIR/captures.yaml"
+}
+
+# ---- as it should be --------------------------------------------------------------------------------------------------
+
+@test "fine: a snapshot" { row 0 custom heap; }
+@test "fine: a CPU profile and a trace" { row 0 custom cpu=1s trace=1s; }
+@test "fine: a delta" { row 0 custom allocs mutex=1s; }
+@test "fine: over SSH" { VIA=ssh row 0 custom heap goroutines; }
+@test "fine: below another path" { BASE=/api/internal/pprof row 0 '' heap; }
+@test "fine: mutex and block profiling are on" { row 0 contended: mutex block; }
+@test "fine: mutex and block profiling are off, as they are by default" { row 0 custom mutex block; }
+@test "fine: 20,000 goroutines" { row 0 contended: goroutines; }
+@test "fine: the connection is closed after each answer" { row 0 close heap allocs; }
+@test "fine: slow, but steady" { row 0 drip=1 heap; }
+@test "fine: the first byte comes late" { row 0 late=1 heap; }
+@test "fine: a profile without samples" { row 0 nosamples heap; }
+
+# ---- the way there ----------------------------------------------------------------------------------------------------
+
+@test "the way there: nobody listens there" {
+    RIG_PORT_closed=$(rig_free_port)
+    export RIG_PORT_closed
+    row 1 closed: heap
+}
+@test "the way there: nobody listens there, seen through SSH" {
+    RIG_PORT_closed=$(rig_free_port)
+    export RIG_PORT_closed
+    VIA=ssh row 1 closed: heap
+}
+@test "the way there: what listens sends noise" { row 1 rude_garbage: heap; }
+@test "the way there: what listens says nothing" { row 1 rude_silent: heap; }
+@test "the way there: what listens speaks another protocol, in lines" { row 1 rude_nobanner: heap; }
+
+# ---- the index --------------------------------------------------------------------------------------------------------
+
+@test "the index page: there is none" { row 0 noindex heap goroutines; }
+@test "the index page: the page of another program" { row 0 otherindex heap; }
+@test "the index page: a login page, for everything" { row 3 login heap; }
+@test "the index page: names that are paths, escapes, other hosts" { row 3 evilindex all cpu=1s; }
+@test "the index page: the path is wrong" { BASE=/debug/prof row 1 '' heap; }
+@test "the index page: it never answers" { row 1 silent heap; }
+@test "the index page: an unknown kind" { row 2 custom heep; }
+
+# ---- answers that are no profile --------------------------------------------------------------------------------------
+
+@test "answers that are no profile: it does not know the profile" { row 1 notfound heap; }
+@test "answers that are no profile: it does not know one of them" { row 3 missing=allocs heap allocs; }
+@test "answers that are no profile: 401, a name and a password are wanted" { row 1 auth heap; }
+@test "answers that are no profile: 401, a token is wanted" { row 1 auth=bearer heap; }
+@test "answers that are no profile: 403" { row 1 forbidden heap; }
+@test "answers that are no profile: HTML with 200" { row 3 html heap; }
+@test "answers that are no profile: an error in JSON with 200" { row 3 json heap; }
+@test "answers that are no profile: an error in JSON with 500" { row 1 json=500 heap; }
+@test "answers that are no profile: an empty body with 200" { row 1 empty heap; }
+@test "answers that are no profile: the Host header is not the wanted one" { row 1 host=pprof.internal heap; }
+@test "answers that are no profile: the Host header is the wanted one" { SERVICE='host_header: pprof.internal' row 0 host=pprof.internal heap; }
+
+@test "redirects: to another host" { row 1 redirect heap; }
+@test "redirects: to this host, another path" { row 1 redirect=path heap; }
+@test "redirects: to this host by name" { row 1 redirect=url heap; }
+@test "redirects: to the same path with a slash at the end" { row 1 redirect=slash heap; }
+@test "redirects: to itself, for ever" { row 1 redirect=loop heap; }
+@test "redirects: to HTTPS" { row 1 redirect=https heap; }
+@test "redirects: to a URL with a password in it" { row 1 redirect=user heap; }
+
+# ---- somebody else --------------------------------------------------------------------------------------------------
+
+@test "somebody else is profiling: somebody has the CPU profiler, nobody knows who" { row 3 busy cpu=1s heap; }
+@test "somebody else is profiling: somebody has the tracer" { row 1 busy trace=1s; }
+@test "somebody else is profiling: an agent in the program has it" { row 1 agent cpu=1s; }
+@test "somebody else is profiling: the program has it, for a second" { row 1 held=1 cpu=1s; }
+@test "somebody else is profiling: another client has it, for a second" { row 1 rival=1 cpu=1s; }
+
+# ---- time -----------------------------------------------------------------------------------------------------------
+
+@test "time limits: a profile longer than the server's WriteTimeout, up to Go 1.22" { row 3 rude_writetimeout: cpu=2s heap; }
+@test "time limits: the same for a trace and a delta" { row 1 rude_writetimeout: trace=2s mutex=2s; }
+@test "time limits: the same from Go 1.23 on behind a middleware, CPU" { row 3 wrapped cpu=1s heap; }
+@test "time limits: the same from Go 1.23 on behind a middleware, a delta" { row 1 wrapped mutex=1s; }
+@test "time limits: the same from Go 1.23 on behind a middleware, a trace" { row 3 wrapped trace=1s; }
+@test "time limits: the first byte never comes" { row 1 late heap; }
+@test "time limits: the body stops in the middle" { row 3 stall heap; }
+
+# ---- bodies ---------------------------------------------------------------------------------------------------------
+
+@test "damaged bodies: cut, and the connection closed" { row 3 short heap; }
+@test "damaged bodies: cut amid chunks" { row 3 abort heap; }
+@test "damaged bodies: cut, with the length of the piece" { row 3 cutgzip heap; }
+@test "damaged bodies: cut, the chunks ended properly" { row 3 cutgzipchunked heap; }
+@test "damaged bodies: no answer at all" { row 1 hangup heap; }
+@test "damaged bodies: more bytes than promised" { row 3 overlong heap; }
+@test "damaged bodies: a bit is wrong" { row 3 badcrc heap; }
+@test "damaged bodies: noise" { row 3 notgzip heap; }
+@test "damaged bodies: gzip, but no profile in it" { row 3 badproto heap; }
+@test "damaged bodies: goroutines cut by the server at 64 MiB" { row 3 cuttext goroutines=text; }
+
+# ---- large bodies ---------------------------------------------------------------------------------------------------
+
+@test "large bodies: 100 kB that inflate a thousandfold" { row 0 bomb=100 heap; }
+@test "large bodies: the disk is full" { # a limit on the size of a file stands for that
+    ulimit -f 4000
+    trap '' XFSZ
+    row 3 big=10 heap
+}
+
+# ---- HTTP that is none ------------------------------------------------------------------------------------------------
+
+@test "HTTP that is none, or too much: a chunk without a size" { row 3 badchunk heap; }
+@test "HTTP that is none, or too much: two lengths, the second is right" { row 0 twolengths heap; }
+@test "HTTP that is none, or too much: a header of 90 kB" { row 0 hugeheader=90 heap; }
+@test "HTTP that is none, or too much: a header of 300 kB" { row 1 hugeheader heap; }
+@test "HTTP that is none, or too much: 5,000 headers" { row 0 manyheaders heap; }
+@test "hostile words: in the body of an error" { row 1 escape heap; }
+@test "hostile words: in the status line" { row 1 evilstatus heap; }
+@test "hostile words: in the content type" { row 0 eviltype heap; }
+@test "hostile words: in a redirect" { row 1 redirect=escape heap; }
+@test "hostile words: in other headers" { row 0 evilserver heap; }
+
+# ---- ends ------------------------------------------------------------------------------------------------------------
+
+@test "ends: another build of the program takes over between two profiles" {
+    sed 's/rude-fixture-build-1/rude-fixture-build-2/g' "$rig_fixture" >"$BATS_TEST_TMPDIR/next"
+    chmod +x "$BATS_TEST_TMPDIR/next"
+    rig_fixture mortal -next "$BATS_TEST_TMPDIR/next"
+    row 0 mortal:restart=1 heap allocs
+    rig_end mortal
+}
+@test "ends: Ctrl-C while a profile is taken" {
+    WITH='timeout --foreground --preserve-status -s INT 1' row 130 custom heap cpu=30s
+}
+
+@test "the table in docs/captures.md says the same" {
+    "$rig_root/tests/captures" table ${CAPTURES:+--renew} "$BATS_FILE_TMPDIR/rows" "$rig_root/docs/captures.md"
+}
