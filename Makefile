@@ -50,11 +50,11 @@ fuzzers := $(fuzzer_sources:%.c=$(out)/%)
 Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
-.PHONY: all program libraries help deps check demo units e2e captures lint bench clean install uninstall format
-.PHONY: fuzzers fuzz fuzz-short coverage
+.PHONY: all program pages libraries help deps check demo units e2e captures lint bench clean install uninstall
+.PHONY: format fuzzers fuzz fuzz-short coverage
 .DELETE_ON_ERROR:
 
-all: build/profgrab
+all: build/profgrab pages
 
 # build/profgrab is always the last one built, whatever the compiler.
 build/profgrab: $(out)/profgrab
@@ -63,6 +63,26 @@ build/profgrab: $(out)/profgrab
 $(out)/profgrab: $(out)/cli/main.o $(out)/libprofgrab.a
 	$(call say,link,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# What is made from the program's own tables: the manual, and what shells complete.
+share := $(out)/share
+pages := $(share)/man/man1/profgrab.1 $(share)/man/man5/profgrab-inventory.5 \
+    $(share)/bash-completion/completions/profgrab $(share)/zsh/site-functions/_profgrab \
+    $(share)/fish/vendor_completions.d/profgrab.fish
+pages: $(pages)
+
+$(share)/man/man1/profgrab.1: docs/man/profgrab.1.in $(out)/profgrab
+	@mkdir -p $(@D)
+	$(call say,man,$@)
+	$(Q)$(out)/profgrab help --man <$< >$@
+
+$(share)/man/man5/%.5: docs/man/%.5
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+$(share)/bash-completion/% $(share)/zsh/% $(share)/fish/%: $(out)/profgrab
+	@mkdir -p $(@D)
+	$(Q)$(out)/profgrab completion $(firstword $(subst -, ,$(word 4,$(subst /, ,$@)))) >$@
 
 # All but main, for the unit tests.
 $(out)/libprofgrab.a: $(library)
@@ -137,7 +157,7 @@ build/fixture/rude: $(wildcard tests/fixture/*)
 	tools/build-fixture
 
 # Each test file has its own sshd and services.
-e2e: $(out)/profgrab build/fixture/rude
+e2e: $(out)/profgrab $(pages) build/fixture/rude
 	PROFGRAB=$(CURDIR)/$(out)/profgrab $(sanitizer_env) bats --tap $(E2E)
 
 # Renews the table in docs/captures.md.
@@ -171,9 +191,13 @@ bench: all
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(out)/profgrab $(DESTDIR)$(PREFIX)/bin/profgrab
+	set -e; for page in $(pages:$(share)/%=%); do \
+	    install -d $(DESTDIR)$(PREFIX)/share/$${page%/*}; \
+	    install -m 644 $(share)/$$page $(DESTDIR)$(PREFIX)/share/$$page; \
+	done
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/profgrab
+	rm -f $(DESTDIR)$(PREFIX)/bin/profgrab $(pages:$(share)/%=$(DESTDIR)$(PREFIX)/share/%)
 
 help:
 	@echo "make           build build/profgrab"

@@ -13,6 +13,7 @@ enum completion_value completion_value(const struct option *o)
         enum completion_value value;
     } rows[] = {
         {"host", NULL, VALUE_HOSTS}, {"group", NULL, VALUE_GROUPS}, {"service", NULL, VALUE_SERVICES},
+        {"path", NULL, VALUE_ANY},   {"unix", NULL, VALUE_ANY}, /* of the far host */
         {NULL, "FILE", VALUE_FILE},  {NULL, "PATH", VALUE_FILE},    {NULL, "DIR", VALUE_FILE},
     };
     if (!o->argument)

@@ -1,5 +1,6 @@
 #include "cli/man.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,8 @@
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
-/* Text as roff takes it: hyphens that can be copied, no escapes, no request at the beginning of a line. */
+/* Text as roff takes it: hyphens that can be copied, no escapes, no request at the beginning of a line, and
+ * each sentence on a line of its own, which is how roff knows that it ends. */
 static void put_text(FILE *out, const char *text)
 {
     if (*text == '.' || *text == '\'')
@@ -15,6 +17,9 @@ static void put_text(FILE *out, const char *text)
     for (; *text; text++) {
         if (strncmp(text, "\n\n", 2) == 0) {
             fputs("\n.Pp", out);
+        } else if (strncmp(text, ". ", 2) == 0 && isupper((unsigned char)text[2])) {
+            fputs(".\n", out);
+            text++;
         } else if (*text == '-') {
             fputs("\\-", out);
         } else if (*text == '\\') {
@@ -72,7 +77,7 @@ static void put_commands(FILE *out)
     fputs(".El\n", out);
 }
 
-static void put_options(FILE *out, const struct option *table)
+static void put_options_of(FILE *out, const struct option *table)
 {
     fputs(".Bl -tag -width Ds\n", out);
     for (const struct option *o = table; o->name; o++) {
@@ -94,6 +99,17 @@ static void put_options(FILE *out, const struct option *table)
     fputs(".El\n", out);
 }
 
+static void put_options(FILE *out)
+{
+    const struct command *c;
+    for (size_t i = 0; (c = command_at(i)); i++) {
+        if (!c->options || !c->options->name)
+            continue;
+        fprintf(out, ".Ss Options of %s\n", c->name);
+        put_options_of(out, c->options);
+    }
+}
+
 static void put_kinds(FILE *out)
 {
     struct fetch_kind_help k;
@@ -113,13 +129,12 @@ static void put_kinds(FILE *out)
 /* The page's own name for what stands between two `@`. */
 static int put_marked(FILE *out, const char *marker, struct err *err)
 {
-    const struct command *c = strncmp(marker, "options ", 8) == 0 ? command_find(marker + 8) : NULL;
     if (strcmp(marker, "commands") == 0)
         put_commands(out);
     else if (strcmp(marker, "kinds") == 0)
         put_kinds(out);
-    else if (c && c->options)
-        put_options(out, c->options);
+    else if (strcmp(marker, "options") == 0)
+        put_options(out);
     else
         return err_set(err, ERR_USAGE, "nothing is known of \"@%.60s@\"", marker);
     return 0;

@@ -3,7 +3,7 @@
  * reads a page in mdoc(7) and puts something in place of each of these lines:
  *
  *     .\" @commands@          every command with its summary and its verbs
- *     .\" @options NAME@      the options of that command
+ *     .\" @options@           the options of each command, a subsection each
  *     .\" @kinds@             the kinds of profile
  */
 #ifndef CLI_MAN_H

@@ -348,3 +348,108 @@ fish_offers() {
     assert_status 2
     assert_stderr_has 'bash, zsh or fish'
 }
+
+# ---- manual pages -----------------------------------------------------------------------------------------------
+
+# page NAME: the built page's source, its hyphens as they are read.
+page() {
+    sed 's/\\-/-/g; s/\\(aq/'\''/g; s/\\(dq/"/g' "${profgrab_program%/*}/share/man/man${1##*.}/$1"
+}
+
+@test "manual pages: what mandoc warns of" {
+    command -v mandoc >/dev/null || skip 'there is no mandoc'
+    local name
+    for name in man1/profgrab.1 man5/profgrab-inventory.5; do
+        run mandoc -T lint -W warning "${profgrab_program%/*}/share/man/$name"
+        assert_status 0
+        assert_equal "$output" ''
+    done
+}
+
+@test "profgrab(1) has every command, option and kind, as the help does" {
+    page profgrab.1 >page
+    ! grep -F '" @' page || fail 'a marker was left'
+    local command option
+    for command in $("$profgrab_program" help | sed -nE '/^Commands/,/^$/s/^  ([a-z]+) .*/\1/p'); do
+        grep -qE "^\.It Cm $command( |\$)" page || fail "no command $command"
+        sed -n "/^\.Ss Options of $command\$/,/^\.S[sh] /p" page >options
+        "$profgrab_program" help "$command" >help
+        for option in $(sed -nE 's/^  (-.,|   ) --([a-z-]+).*/\2/p' help); do
+            grep -qE "^\.It .*Fl -$option( |\$)" options || fail "no option --$option of $command"
+        done
+        [[ $command != grab ]] || sed -nE '/^Kinds/,$s/^  ([a-z]+)[[ ].*/\1/p' help >kinds
+    done
+    (($(wc -l <kinds) > 10))
+    while IFS= read -r option; do
+        grep -qE "^\.It Cm $option( |\$)" page || fail "no kind $option"
+    done <kinds
+}
+
+@test "profgrab(1): every example does what it says" {
+    cat >inventory.yaml <<Y
+version: 1
+services: { gitaly: { port: $RIG_PORT_node_exporter } }
+hosts: { "file-[03-04]": { services: [gitaly] } }
+groups: { storage: ["file-*"] }
+Y
+    chmod 600 inventory.yaml
+    export PROFGRAB_INVENTORY=$PWD/inventory.yaml
+    local example examples
+    mapfile -t examples < <(page profgrab.1 | sed -n 's/^\.Dl \$ //p')
+    ((${#examples[@]} > 8))
+    for example in "${examples[@]}"; do
+        # The one thing that is not as in the page: the port that the rig found free.
+        run --separate-stderr eval "${example/--port 6060/--port $RIG_PORT_rude}"
+        ((status == 0)) || fail_run "$example"
+    done
+    [[ -s incident/file-03/gitaly/heap.pb.gz ]]
+}
+
+# keys_at YAML: the keys that the inventory knows where `zzzzzzzzzz` stands.
+keys_at() {
+    printf 'version: 1\n%s\n' "$1" >probe.yaml
+    chmod 600 probe.yaml
+    run_profgrab hosts -i probe.yaml
+    [[ $stderr == *'unknown key "zzzzzzzzzz"'*'the keys here are '* ]] || fail_run "$1"
+    tr -d ',' <<<"${stderr##*the keys here are }"
+}
+
+@test "profgrab-inventory(5) has every key that the inventory knows, and its example is one" {
+    local keys key
+    page profgrab-inventory.5 >page
+    keys=$(keys_at 'services: { a: { zzzzzzzzzz: 1 } }')
+    if [[ " $keys " == *' tls '* ]]; then
+        keys+=" $(keys_at 'services: { a: { port: 1, scheme: https, tls: { zzzzzzzzzz: 1 } } }')"
+        keys+=" $(keys_at 'services: { a: { port: 1, auth: { zzzzzzzzzz: 1 } } }')"
+    fi
+    keys+=" $(keys_at 'zzzzzzzzzz: 1') $(keys_at 'hosts: { a: { zzzzzzzzzz: 1 } }')"
+    keys+=" $(keys_at 'hosts: { a: { services: [], ssh: { zzzzzzzzzz: 1 } } }')"
+    for key in $keys; do
+        grep -qx "\.It Cm $key" page || fail "no key $key"
+    done
+    sed -n '/^\.Bd -literal/,/^\.Ed/ { /^\./d; p }' page >example.yaml
+    chmod 600 example.yaml
+    run_profgrab hosts -i example.yaml
+    assert_status 0
+    assert_stdout_has 'file-40.example.internal'
+}
+
+# ---- help -------------------------------------------------------------------------------------------------------
+
+@test "help fits 80 columns, and every command has some" {
+    local command
+    run_profgrab help
+    assert_status 0
+    for command in '' $(sed -nE '/^Commands/,/^$/s/^  ([a-z]+) .*/\1/p' <<<"$output"); do
+        # shellcheck disable=SC2086 # none is one too
+        run_profgrab help $command
+        assert_status 0
+        assert_equal "$(awk 'length > 80' <<<"$output")" ''
+        [[ -z $command || $output == "usage: profgrab $command"* ]] || fail_run "$command"
+    done
+    run_profgrab help grb
+    assert_status 2
+    assert_stderr_has 'did you mean "grab"'
+    run_profgrab help grab hosts
+    assert_status 2
+}
