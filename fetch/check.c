@@ -7,7 +7,7 @@
 #include "fetch/html.h"
 #include "base/banned.h"
 
-#define INFLATE_MAX (UINT64_C(16) << 30)
+#define INFLATE_MAX (UINT64_C(4) << 30)
 #define HEAD_SIZE 512
 
 /* runtime.Stack's buffer in net/http/pprof does not grow beyond this; what does not fit is left out. */
@@ -144,8 +144,10 @@ static int html_error(const struct check *c, const char *wanted, struct err *err
 {
     char title[120];
     if (*html_title(c->head, c->head_len, title, sizeof title))
-        return err_set(err, ERR_FAILED, "this is an HTML page titled \"%s\", not %s", title, wanted);
-    return err_set(err, ERR_FAILED, "this is HTML, not %s", wanted);
+        err_set(err, ERR_FAILED, "this is an HTML page titled \"%s\", not %s", title, wanted);
+    else
+        err_set(err, ERR_FAILED, "this is HTML, not %s", wanted);
+    return err_hint(err, "does it want a login (`auth:` in the inventory), or is another program there?");
 }
 
 /* The usual cause of a bad body is an answer of another kind: says so, or else leaves err as it is. */

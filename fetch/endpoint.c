@@ -111,10 +111,19 @@ int endpoint_apply(CURL *easy, const struct service *service, const struct secre
     return 0;
 }
 
+/* What OpenSSL says behind all it says before: "wrong version number". */
+static void tls_words(const char *words, char *dst, size_t cap)
+{
+    const char *last = words;
+    for (const char *p; (p = strstr(last, "::"));)
+        last = p + 2;
+    text_printable(dst, cap, last, strcspn(last, ","));
+}
+
 bool endpoint_tls_error(const struct service *service, CURLcode code, const char *words, struct err *err)
 {
     char shown[200];
-    text_printable(shown, sizeof shown, words, strlen(words));
+    tls_words(words, shown, sizeof shown);
     switch (code) {
     case CURLE_PEER_FAILED_VERIFICATION:
         err_set(err, ERR_FAILED, "its TLS certificate is not accepted: %s", shown);

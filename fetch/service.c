@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fetch/html.h"
 #include "fetch/verdict.h"
 #include "fetch/visit.h"
 #include "base/banned.h"
@@ -98,6 +99,14 @@ static void tell_index(struct visit *v, const struct transfer_response *response
     observe_step(v->observe, v->target->host, v->target->service, &step);
 }
 
+/* What came instead of an index. */
+static void name_page(const char *p, size_t n, struct err *why)
+{
+    char title[100];
+    if (why->kind == ERR_NOT_FOUND && *html_title(p, n, title, sizeof title))
+        err_set(why, ERR_NOT_FOUND, "a page titled \"%s\" without a list of profiles", title);
+}
+
 /* Reads the index page. A target without one is no failure as long as it answers at all. */
 static int read_index(struct visit *v, struct err *err)
 {
@@ -111,6 +120,8 @@ static int read_index(struct visit *v, struct err *err)
     note_skew(v, &response);
     if (rc == 0 && index_parse(buf_str(&page), page.len, &v->index, &why) == 0)
         v->has_index = true;
+    else if (rc == 0)
+        name_page(buf_str(&page), page.len, &why);
     buf_release(&page);
     tell_index(v, &response, v->has_index ? NULL : &why);
     v->no_index = why;

@@ -307,6 +307,9 @@ static int transfer_error(struct exchange *x, CURLcode code, struct err *err)
     case CURLE_RECV_ERROR:
         err_set(err, ERR_FAILED, "the answer was cut off after %llu bytes", bytes);
         return hint_write_timeout(x, err);
+    case CURLE_OUT_OF_MEMORY: /* what libcurl also says to a header of more than 100 kB */
+        return err_set(err, ERR_FAILED,
+                       "one of its headers is too large, or this workstation is out of memory");
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
         if (t->service->unix_path)

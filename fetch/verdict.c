@@ -133,7 +133,7 @@ static bool is_delta(const struct evidence *e)
 static bool heap_last_gc(const struct evidence *e, struct arguments *a)
 {
     (void)a;
-    return sample_type(e, "inuse_space") && !strstr(e->item->request, "gc=1") && !is_delta(e);
+    return is_kind(e, "heap") && e->item->has_profile && !strstr(e->item->request, "gc=1") && !is_delta(e);
 }
 
 static bool delta_in_use(const struct evidence *e, struct arguments *a)

@@ -6,7 +6,7 @@ load helper
 
 setup_file() {
     e2e_setup_file
-    rig_fixture contended -contention -goroutines 20000
+    rig_fixture contended -contention -goroutines 100000
 }
 
 # row EXIT WHERE WORD...: asks WHERE, which is a prefix of the fixture, or LISTENER:PREFIX for another one than its first,
@@ -54,7 +54,7 @@ EOF_INVENTORY
 @test "fine: below another path" { BASE=/api/internal/pprof row 0 '' heap; }
 @test "fine: mutex and block profiling are on" { row 0 contended: mutex block; }
 @test "fine: mutex and block profiling are off, as they are by default" { row 0 custom mutex block; }
-@test "fine: 20,000 goroutines" { row 0 contended: goroutines; }
+@test "fine: 100,000 goroutines" { row 0 contended: goroutines; }
 @test "fine: the connection is closed after each answer" { row 0 close heap allocs; }
 @test "fine: slow, but steady" { row 0 drip=1 heap; }
 @test "fine: the first byte comes late" { row 0 late=1 heap; }
@@ -100,10 +100,44 @@ EOF_INVENTORY
 @test "answers that are no profile: the Host header is not the wanted one" { row 1 host=pprof.internal heap; }
 @test "answers that are no profile: the Host header is the wanted one" { SERVICE='host_header: pprof.internal' row 0 host=pprof.internal heap; }
 
+# ---- who asks, and whom ------------------------------------------------------------------------------------------------
+
+@test "who asks: the right token" {
+    PPROF_TOKEN=$SECRET SERVICE='auth: { bearer_env: PPROF_TOKEN }' row 0 bearer heap
+}
+@test "who asks: a wrong token" {
+    PPROF_TOKEN=wrong SERVICE='auth: { bearer_env: PPROF_TOKEN }' row 1 bearer heap
+}
+@test "who asks: the right name and password" {
+    PPROF_TOKEN=$SECRET SERVICE='auth: { user: ann, password_env: PPROF_TOKEN }' row 0 basic heap
+}
+@test "who asks: the service repeats the secret in its error" {
+    PPROF_TOKEN=$SECRET SERVICE='auth: { bearer_env: PPROF_TOKEN }' row 1 echo heap
+}
+@test "who asks: no token in the environment" {
+    SERVICE='auth: { bearer_env: PPROF_TOKEN }' row 2 bearer heap
+}
+
+@test "TLS: a CA of our own" {
+    SERVICE="scheme: https, tls: { ca: $RIG_DIR/tls/ca.pem }" row 0 rude_https: heap
+}
+@test "TLS: nobody we trust" { SERVICE='scheme: https' row 1 rude_https: heap; }
+@test "TLS: expired" {
+    SERVICE="scheme: https, tls: { ca: $RIG_DIR/tls/ca.pem }" row 1 rude_httpsexpired: heap
+}
+@test "TLS: signed by itself, and insecure: true" {
+    SERVICE='scheme: https, tls: { insecure: true }' row 0 rude_httpsself: heap
+}
+@test "TLS: a certificate of ours is wanted" {
+    SERVICE="scheme: https, tls: { ca: $RIG_DIR/tls/ca.pem }" row 1 rude_httpsclient: heap
+}
+@test "TLS: asked for where there is none" { SERVICE='scheme: https' row 1 custom heap; }
+@test "TLS: not asked for where it is" { row 1 rude_https: heap; }
+
 @test "redirects: to another host" { row 1 redirect heap; }
-@test "redirects: to this host, another path" { row 1 redirect=path heap; }
-@test "redirects: to this host by name" { row 1 redirect=url heap; }
-@test "redirects: to the same path with a slash at the end" { row 1 redirect=slash heap; }
+@test "redirects: to this host, another path" { row 0 redirect=path heap; }
+@test "redirects: to this host by name" { row 0 redirect=url heap; }
+@test "redirects: to the same path with a slash at the end" { row 0 redirect=slash heap; }
 @test "redirects: to itself, for ever" { row 1 redirect=loop heap; }
 @test "redirects: to HTTPS" { row 1 redirect=https heap; }
 @test "redirects: to a URL with a password in it" { row 1 redirect=user heap; }
@@ -113,8 +147,8 @@ EOF_INVENTORY
 @test "somebody else is profiling: somebody has the CPU profiler, nobody knows who" { row 3 busy cpu=1s heap; }
 @test "somebody else is profiling: somebody has the tracer" { row 1 busy trace=1s; }
 @test "somebody else is profiling: an agent in the program has it" { row 1 agent cpu=1s; }
-@test "somebody else is profiling: the program has it, for a second" { row 1 held=1 cpu=1s; }
-@test "somebody else is profiling: another client has it, for a second" { row 1 rival=1 cpu=1s; }
+@test "somebody else is profiling: the program has it, for a second" { row 0 held=1 cpu=4s; }
+@test "somebody else is profiling: another client has it, for a second" { row 0 rival=1 cpu=4s; }
 
 # ---- time -----------------------------------------------------------------------------------------------------------
 
@@ -125,6 +159,7 @@ EOF_INVENTORY
 @test "time limits: the same from Go 1.23 on behind a middleware, a trace" { row 3 wrapped trace=1s; }
 @test "time limits: the first byte never comes" { row 1 late heap; }
 @test "time limits: the body stops in the middle" { row 3 stall heap; }
+@test "time limits: the body trickles, for ever" { row 3 trickle heap; }
 
 # ---- bodies ---------------------------------------------------------------------------------------------------------
 
@@ -142,6 +177,7 @@ EOF_INVENTORY
 # ---- large bodies ---------------------------------------------------------------------------------------------------
 
 @test "large bodies: 100 kB that inflate a thousandfold" { row 0 bomb=100 heap; }
+@test "large bodies: one that never ends" { row 3 endless heap --max-bytes 3MB; }
 @test "large bodies: the disk is full" { # a limit on the size of a file stands for that
     ulimit -f 4000
     trap '' XFSZ

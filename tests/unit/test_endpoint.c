@@ -169,7 +169,7 @@ static void answers(void **state)
         {401, "no", true, ERR_FAILED, "HTTP 401: no", "does not accept the secret from $TOKEN"},
         {403, "no", false, ERR_FAILED, "HTTP 403: no", "host_header"},
         {404, "Unknown profile", false, ERR_NOT_FOUND, "HTTP 404: Unknown profile", "no such profile"},
-        {404, "404 page not found", false, ERR_NOT_FOUND, "HTTP 404: 404 page not found", NULL},
+        {404, "404 page not found", false, ERR_NOT_FOUND, "HTTP 404: 404 page not found", "another one"},
         {502, "", false, ERR_FAILED, "HTTP 502", "proxy"},
         {504, "", false, ERR_FAILED, "HTTP 504", "proxy"},
         {204, "", false, ERR_FAILED, "HTTP 204", NULL},
