@@ -9,8 +9,8 @@ setup_file() {
     rig_fixture contended -contention -goroutines 100000
 }
 
-# row EXIT WHERE WORD...: asks WHERE, which is a prefix of the fixture, or LISTENER:PREFIX for another one than its first,
-# for the kinds among the words (options come behind them), and writes the row. Before it may stand
+# row EXIT WHERE WORD...: asks WHERE, which is a prefix of the fixture, or LISTENER:PREFIX for another one than its first
+# (unix is its Unix socket), for the kinds among the words (options come behind them), and writes the row. Before it may stand
 #   SERVICE  more keys of the service, in YAML's flow form
 #   VIA      ssh: not directly
 #   WITH     a command that runs the program
@@ -34,10 +34,12 @@ row() {
 }
 
 inventory() { # PORT-VARIABLE PREFIX
+    local at="port: ${!1-}"
+    [[ $1 != RIG_PORT_unix ]] || at="unix: $RIG_DIR/rude.sock"
     cat >"$BATS_TEST_TMPDIR/captures.yaml" <<EOF_INVENTORY
 version: 1
 services:
-  app: { port: ${!1}, path: "${2:+/$2}${BASE-/debug/pprof}"${SERVICE:+, $SERVICE} }
+  app: { $at, path: "${2:+/$2}${BASE-/debug/pprof}"${SERVICE:+, $SERVICE} }
 hosts:
   host: { connect: direct, address: 127.0.0.1, services: [app] }
   file-01: { services: [app] }
@@ -51,6 +53,7 @@ EOF_INVENTORY
 @test "fine: a CPU profile and a trace" { row 0 custom cpu=1s trace=1s; }
 @test "fine: a delta" { row 0 custom allocs mutex=1s; }
 @test "fine: over SSH" { VIA=ssh row 0 custom heap goroutines; }
+@test "fine: over a Unix socket" { row 0 unix: heap; }
 @test "fine: below another path" { BASE=/api/internal/pprof row 0 '' heap; }
 @test "fine: mutex and block profiling are on" { row 0 contended: mutex block; }
 @test "fine: mutex and block profiling are off, as they are by default" { row 0 custom mutex block; }
@@ -100,40 +103,6 @@ EOF_INVENTORY
 @test "answers that are no profile: the Host header is not the wanted one" { row 1 host=pprof.internal heap; }
 @test "answers that are no profile: the Host header is the wanted one" { SERVICE='host_header: pprof.internal' row 0 host=pprof.internal heap; }
 
-# ---- who asks, and whom ------------------------------------------------------------------------------------------------
-
-@test "who asks: the right token" {
-    PPROF_TOKEN=$SECRET SERVICE='auth: { bearer_env: PPROF_TOKEN }' row 0 bearer heap
-}
-@test "who asks: a wrong token" {
-    PPROF_TOKEN=wrong SERVICE='auth: { bearer_env: PPROF_TOKEN }' row 1 bearer heap
-}
-@test "who asks: the right name and password" {
-    PPROF_TOKEN=$SECRET SERVICE='auth: { user: ann, password_env: PPROF_TOKEN }' row 0 basic heap
-}
-@test "who asks: the service repeats the secret in its error" {
-    PPROF_TOKEN=$SECRET SERVICE='auth: { bearer_env: PPROF_TOKEN }' row 1 echo heap
-}
-@test "who asks: no token in the environment" {
-    SERVICE='auth: { bearer_env: PPROF_TOKEN }' row 2 bearer heap
-}
-
-@test "TLS: a CA of our own" {
-    SERVICE="scheme: https, tls: { ca: $RIG_DIR/tls/ca.pem }" row 0 rude_https: heap
-}
-@test "TLS: nobody we trust" { SERVICE='scheme: https' row 1 rude_https: heap; }
-@test "TLS: expired" {
-    SERVICE="scheme: https, tls: { ca: $RIG_DIR/tls/ca.pem }" row 1 rude_httpsexpired: heap
-}
-@test "TLS: signed by itself, and insecure: true" {
-    SERVICE='scheme: https, tls: { insecure: true }' row 0 rude_httpsself: heap
-}
-@test "TLS: a certificate of ours is wanted" {
-    SERVICE="scheme: https, tls: { ca: $RIG_DIR/tls/ca.pem }" row 1 rude_httpsclient: heap
-}
-@test "TLS: asked for where there is none" { SERVICE='scheme: https' row 1 custom heap; }
-@test "TLS: not asked for where it is" { row 1 rude_https: heap; }
-
 @test "redirects: to another host" { row 1 redirect heap; }
 @test "redirects: to this host, another path" { row 0 redirect=path heap; }
 @test "redirects: to this host by name" { row 0 redirect=url heap; }
@@ -141,6 +110,62 @@ EOF_INVENTORY
 @test "redirects: to itself, for ever" { row 1 redirect=loop heap; }
 @test "redirects: to HTTPS" { row 1 redirect=https heap; }
 @test "redirects: to a URL with a password in it" { row 1 redirect=user heap; }
+
+# ---- TLS --------------------------------------------------------------------------------------------------------------
+
+# tls KEYS ROW...: with `scheme: https` and the keys of tls, in which DIR is where the certificates are.
+tls() {
+    local keys=${1//DIR/$RIG_DIR/tls}
+    shift
+    SERVICE="scheme: https${keys:+, tls: { $keys \}}${SERVICE:+, $SERVICE}" row "$@"
+}
+
+@test "TLS: the CA is the one of the inventory" { tls 'ca: DIR/ca.pem' 0 rude_https: heap; }
+@test "TLS: the same over SSH" { VIA=ssh tls 'ca: DIR/ca.pem' 0 rude_https: heap; }
+@test "TLS: no CA that is known has signed the certificate" { tls '' 1 rude_https: heap; }
+@test "TLS: another CA than the inventory says has signed it" { tls 'ca: DIR/other-ca.pem' 1 rude_https: heap; }
+@test "TLS: it is for another name" { SERVICE='host: 127.0.0.1' tls 'ca: DIR/ca.pem' 1 rude_https: heap; }
+@test "TLS: it is for the name that the inventory says" {
+    SERVICE='host: 127.0.0.1' tls 'ca: DIR/ca.pem, server_name: pprof.internal' 0 rude_https: heap
+}
+@test "TLS: it has expired" { tls 'ca: DIR/ca.pem' 1 rude_httpsexpired: heap; }
+@test "TLS: it is signed by itself" { tls 'ca: DIR/ca.pem' 1 rude_httpsself: heap; }
+@test "TLS: it is signed by itself, and is not to be checked" { tls 'insecure: true' 0 rude_httpsself: heap; }
+@test "TLS: a certificate of ours is wanted" { tls 'ca: DIR/ca.pem' 1 rude_httpsclient: heap; }
+@test "TLS: ours is the right one" {
+    tls 'ca: DIR/ca.pem, cert: DIR/client.pem, key: DIR/client.key' 0 rude_httpsclient: heap
+}
+@test "TLS: ours is of another CA" {
+    tls 'ca: DIR/ca.pem, cert: DIR/other-client.pem, key: DIR/other-client.key' 1 rude_httpsclient: heap
+}
+@test "TLS: the service speaks plain HTTP" { tls '' 1 custom heap; }
+@test "TLS: the service speaks TLS, but the inventory says HTTP" { row 1 rude_https: heap; }
+
+# ---- who asks -----------------------------------------------------------------------------------------------------
+
+# secret KEY ROW...: with a secret from the fixture's file, or with a wrong one where KEY ends in !.
+secret() {
+    local file=$RIG_DIR/secret key=${1%!}
+    if [[ $1 == *! ]]; then
+        file=$BATS_TEST_TMPDIR/wrong
+        (umask 077 && echo wrong >"$file")
+    fi
+    shift
+    [[ $key != password_file ]] || key="user: ann, $key"
+    SERVICE="auth: { $key: $file }" row "$@"
+}
+
+@test "secrets: the right password" { secret password_file 0 basic heap; }
+@test "secrets: a wrong password" { secret password_file! 1 basic heap; }
+@test "secrets: no password" { row 1 basic heap; }
+@test "secrets: the variable that holds it is not set" {
+    SERVICE='auth: { bearer_env: NO_SUCH_TOKEN }' row 2 bearer heap
+}
+@test "secrets: the right token" { secret bearer_file 0 bearer heap; }
+@test "secrets: a wrong token" { secret bearer_file! 1 bearer heap; }
+@test "secrets: an error repeats the token" { secret bearer_file 1 echo heap; }
+@test "secrets: a 401 repeats the password" { secret password_file 1 echo=401 heap; }
+@test "secrets: a redirect to another host wants the token" { secret bearer_file 1 redirect heap; }
 
 # ---- somebody else --------------------------------------------------------------------------------------------------
 
@@ -159,7 +184,7 @@ EOF_INVENTORY
 @test "time limits: the same from Go 1.23 on behind a middleware, a trace" { row 3 wrapped trace=1s; }
 @test "time limits: the first byte never comes" { row 1 late heap; }
 @test "time limits: the body stops in the middle" { row 3 stall heap; }
-@test "time limits: the body trickles, for ever" { row 3 trickle heap; }
+@test "time limits: a byte every tenth of a second, for ever" { row 3 trickle=0.1 heap; }
 
 # ---- bodies ---------------------------------------------------------------------------------------------------------
 
@@ -177,7 +202,8 @@ EOF_INVENTORY
 # ---- large bodies ---------------------------------------------------------------------------------------------------
 
 @test "large bodies: 100 kB that inflate a thousandfold" { row 0 bomb=100 heap; }
-@test "large bodies: one that never ends" { row 3 endless heap --max-bytes 3MB; }
+@test "large bodies: a profile that never ends" { row 3 endless heap --max-bytes 20MB; }
+@test "large bodies: a text that never ends" { row 3 endless goroutines=text --max-bytes 20MB; }
 @test "large bodies: the disk is full" { # a limit on the size of a file stands for that
     ulimit -f 4000
     trap '' XFSZ

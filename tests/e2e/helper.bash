@@ -20,7 +20,7 @@ e2e_setup_file() {
     rig_start
     rig_service node_exporter
     rig_service caddy
-    echo "$SECRET" >"$RIG_DIR/secret"
+    (umask 077 && echo "$SECRET" >"$RIG_DIR/secret")
     rig_service rude -raw -unix "$RIG_DIR/rude.sock" -tls-dir "$RIG_DIR/tls" -secret "$RIG_DIR/secret"
     export SSH_CONFIG=$RIG_SSH_CONFIG
 }
