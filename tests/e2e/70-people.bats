@@ -18,6 +18,27 @@ on_screen() {
     mapfile -t screen < <(python3 "$rig_root/tests/screen.py" "$rows" "$columns" <<<"$output")
 }
 
+# is_json WORD [TEXT]: the text, or else standard output of the last run, against the schema whose title has that word; sets $json.
+is_json() {
+    json=$PWD/out.json
+    printf '%s\n' "${2-$output}" >"$json"
+    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#$1" "$json" || fail_run 'not as the schema has it'
+}
+
+# bash_offers WORD... -- CANDIDATE...: the function, called as readline does, the cursor behind the last word.
+bash_offers() {
+    local words=()
+    while [[ $1 != -- ]]; do
+        words+=("$1")
+        shift
+    done
+    shift
+    # shellcheck disable=SC2016
+    run bash --norc -u -c 'source ./script; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _profgrab; echo "${COMPREPLY[*]-}"' \
+        - profgrab "${words[@]}"
+    [[ $output == "$*" ]] || fail "offered for ${words[*]}: $output" "expected: $*"
+}
+
 # ---- live lines -------------------------------------------------------------------------------------------------
 
 @test "live lines: drawn in place at most ten times a second, gone in the end" {
@@ -86,13 +107,6 @@ on_screen() {
 }
 
 # ---- JSON -------------------------------------------------------------------------------------------------------
-
-# is_json WORD [TEXT]: the text, or else standard output of the last run, against the schema whose title has that word; sets $json.
-is_json() {
-    json=$PWD/out.json
-    printf '%s\n' "${2-$output}" >"$json"
-    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#$1" "$json" || fail_run 'not as the schema has it'
-}
 
 # json EXPRESSION: a Python expression over it, `o`, printed.
 json() {
@@ -198,20 +212,6 @@ Y
     ln -s "$profgrab_program" bin/profgrab
     export PATH=$PWD/bin:$PATH
     profgrab completion "$1" >script
-}
-
-# bash_offers WORD... -- CANDIDATE...: the function, called as readline does, the cursor behind the last word.
-bash_offers() {
-    local words=()
-    while [[ $1 != -- ]]; do
-        words+=("$1")
-        shift
-    done
-    shift
-    # shellcheck disable=SC2016
-    run bash --norc -u -c 'source ./script; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _profgrab; echo "${COMPREPLY[*]-}"' \
-        - profgrab "${words[@]}"
-    [[ $output == "$*" ]] || fail "offered for ${words[*]}: $output" "expected: $*"
 }
 
 @test "completion in bash: commands, options, kinds, names of the inventory, files" {
