@@ -111,7 +111,7 @@ static void put_option(FILE *out, const struct option *o, bool is_long)
         fprintf(out, "-%c%s[", o->letter, o->argument ? "+" : "");
     put_quoted(out, o->help, "[]:");
     fputc(']', out);
-    if (value != VALUE_NONE) {
+    if (o->argument) {
         fputc(':', out);
         put_quoted(out, o->argument, ":");
         fputc(':', out);

@@ -52,7 +52,7 @@ static void (*const print[])(FILE *out) = {completion_bash, completion_zsh, comp
 
 static int run(int argc, char **argv, struct err *err)
 {
-    for (size_t i = 0; argc == 1 && verbs[i].name; i++)
+    for (size_t i = 0; argc == 1 && i < sizeof print / sizeof *print; i++)
         if (strcmp(argv[0], verbs[i].name) == 0) {
             print[i](stdout);
             return EXIT_OK;

@@ -18,6 +18,27 @@ on_screen() {
     mapfile -t screen < <(python3 "$rig_root/tests/screen.py" "$rows" "$columns" <<<"$output")
 }
 
+# is_json WORD [TEXT]: the text, or else standard output of the last run, against the schema whose title has that word; sets $json.
+is_json() {
+    json=$PWD/out.json
+    printf '%s\n' "${2-$output}" >"$json"
+    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#$1" "$json" || fail_run 'not as the schema has it'
+}
+
+# bash_offers WORD... -- CANDIDATE...: the function, called as readline does, the cursor behind the last word.
+bash_offers() {
+    local words=()
+    while [[ $1 != -- ]]; do
+        words+=("$1")
+        shift
+    done
+    shift
+    # shellcheck disable=SC2016
+    run bash --norc -u -c 'source ./script; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _profgrab; echo "${COMPREPLY[*]-}"' \
+        - profgrab "${words[@]}"
+    [[ $output == "$*" ]] || fail "offered for ${words[*]}: $output" "expected: $*"
+}
+
 # ---- live lines -------------------------------------------------------------------------------------------------
 
 @test "live lines: drawn in place at most ten times a second, gone in the end" {
@@ -87,13 +108,6 @@ on_screen() {
 
 # ---- JSON -------------------------------------------------------------------------------------------------------
 
-# is_json WORD: standard output of the last run, against the schema whose title has that word; sets $json.
-is_json() {
-    json=$PWD/out.json
-    printf '%s\n' "$output" >"$json"
-    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#$1" "$json" || fail_run 'not as the schema has it'
-}
-
 # json EXPRESSION: a Python expression over it, `o`, printed.
 json() {
     python3 -c 'import json, sys; o = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$json" "$1"
@@ -154,8 +168,7 @@ json() {
     write_inventory
     on_screen 24 80 --ctrl-c 'cpu [1-9]s of 30s' -- --json --host file-04 heap cpu
     assert_status 130
-    output=$(cat path)
-    is_json grab
+    is_json grab "$(cat path)"
     assert_equal "$(json 'o["exit_code"], o["complete"], o["interrupted"], [i["status"] for i in o["items"]]')" \
         "(130, False, True, ['ok', 'interrupted'])"
 }
@@ -199,20 +212,6 @@ Y
     ln -s "$profgrab_program" bin/profgrab
     export PATH=$PWD/bin:$PATH
     profgrab completion "$1" >script
-}
-
-# bash_offers WORD... -- CANDIDATE...: the function, called as readline does, the cursor behind the last word.
-bash_offers() {
-    local words=()
-    while [[ $1 != -- ]]; do
-        words+=("$1")
-        shift
-    done
-    shift
-    # shellcheck disable=SC2016
-    run bash --norc -u -c 'source ./script; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _profgrab; echo "${COMPREPLY[*]-}"' \
-        - profgrab "${words[@]}"
-    [[ $output == "$*" ]] || fail "offered for ${words[*]}: $output" "expected: $*"
 }
 
 @test "completion in bash: commands, options, kinds, names of the inventory, files" {
@@ -367,21 +366,21 @@ page() {
 }
 
 @test "profgrab(1) has every command, option and kind, as the help does" {
-    page profgrab.1 >page
-    ! grep -F '" @' page || fail 'a marker was left'
+    page profgrab.1 >page.txt
+    ! grep -F '" @' page.txt || fail 'a marker was left'
     local command option
     for command in $("$profgrab_program" help | sed -nE '/^Commands/,/^$/s/^  ([a-z]+) .*/\1/p'); do
-        grep -qE "^\.It Cm $command( |\$)" page || fail "no command $command"
-        sed -n "/^\.Ss Options of $command\$/,/^\.S[sh] /p" page >options
-        "$profgrab_program" help "$command" >help
-        for option in $(sed -nE 's/^  (-.,|   ) --([a-z-]+).*/\2/p' help); do
+        grep -qE "^\.It Cm $command( |\$)" page.txt || fail "no command $command"
+        sed -n "/^\.Ss Options of $command\$/,/^\.S[sh] /p" page.txt >options
+        "$profgrab_program" help "$command" >help.txt
+        while IFS= read -r option; do
             grep -qE "^\.It .*Fl -$option( |\$)" options || fail "no option --$option of $command"
-        done
-        [[ $command != grab ]] || sed -nE '/^Kinds/,$s/^  ([a-z]+)[[ ].*/\1/p' help >kinds
+        done < <(sed -nE 's/^  (-.,|   ) --([a-z-]+).*/\2/p' help.txt)
+        [[ $command != grab ]] || sed -nE '/^Kinds/,$s/^  ([a-z]+)[[ ].*/\1/p' help.txt >kinds
     done
     (($(wc -l <kinds) > 10))
     while IFS= read -r option; do
-        grep -qE "^\.It Cm $option( |\$)" page || fail "no kind $option"
+        grep -qE "^\.It Cm $option( |\$)" page.txt || fail "no kind $option"
     done <kinds
 }
 
@@ -416,7 +415,7 @@ keys_at() {
 
 @test "profgrab-inventory(5) has every key that the inventory knows, and its example is one" {
     local keys key
-    page profgrab-inventory.5 >page
+    page profgrab-inventory.5 >page.txt
     keys=$(keys_at 'services: { a: { zzzzzzzzzz: 1 } }')
     if [[ " $keys " == *' tls '* ]]; then
         keys+=" $(keys_at 'services: { a: { port: 1, scheme: https, tls: { zzzzzzzzzz: 1 } } }')"
@@ -425,9 +424,9 @@ keys_at() {
     keys+=" $(keys_at 'zzzzzzzzzz: 1') $(keys_at 'hosts: { a: { zzzzzzzzzz: 1 } }')"
     keys+=" $(keys_at 'hosts: { a: { services: [], ssh: { zzzzzzzzzz: 1 } } }')"
     for key in $keys; do
-        grep -qx "\.It Cm $key" page || fail "no key $key"
+        grep -qx "\.It Cm $key" page.txt || fail "no key $key"
     done
-    sed -n '/^\.Bd -literal/,/^\.Ed/ { /^\./d; p }' page >example.yaml
+    sed -n '/^\.Bd -literal/,/^\.Ed/ { /^\./d; p }' page.txt >example.yaml
     chmod 600 example.yaml
     run_profgrab hosts -i example.yaml
     assert_status 0
