@@ -286,11 +286,9 @@ static int transfer_error(struct exchange *x, CURLcode code, struct err *err)
             *err = x->body_err;
         return -1;
     }
-    if (gateway_listener_failure(t->listener, err) < 0)
-        return -1;
     const char *words = t->curl_words[0] ? t->curl_words : curl_easy_strerror(code);
     unsigned long long bytes = x->response->bytes;
-    if (endpoint_tls_error(t->service, code, words, err))
+    if (endpoint_tls_error(t->service, code, words, err) || gateway_listener_failure(t->listener, err) < 0)
         return -1;
     if (x->lost_ms > 0) {
         char after[32];

@@ -131,8 +131,13 @@ static int move_up(struct link *l, bool *progress)
     }
     if (f->from < f->to) {
         ssize_t n = l->stream->type->write(l->stream, f->data + f->from, f->to - f->from);
-        if (n == STREAM_BROKEN)
-            return -1;
+        if (n == STREAM_BROKEN) {
+            /* It listens no more, but what it said before (why it turns us away) may still be on its way: how
+             * it ended is for reading to tell. */
+            f->from = f->to;
+            f->ended = f->passed = true;
+            *progress = true;
+        }
         if (n > 0) {
             f->from += (size_t)n;
             *progress = true;
