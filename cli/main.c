@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/talk.h"
-#include "base/secret.h"
+#include "base/base.h"
 #include "base/banned.h"
 
 /* `profgrab --host …` is `profgrab grab --host …`. */

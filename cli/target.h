@@ -20,6 +20,7 @@ struct target_options {
     }
 
 /* The rows of a command's table of options; its struct has them as `member`. */
+// NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot stand in parentheses
 #define TARGET_OPTION_ROWS(type, member)                                                                     \
     {"host",                                                                                                 \
      'H',                                                                                                    \
@@ -91,6 +92,8 @@ struct target_options {
             "how long silence is borne (default 30s), beyond a profile's own time",                          \
             offsetof(type, member.timeout_ms), 0                                                             \
     }
+
+// NOLINTEND(bugprone-macro-parentheses)
 
 /* Loads the inventory and resolves the selection. The caller releases both, also on failure. */
 int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,

@@ -14,27 +14,27 @@
  */
 static const struct meaning {
     int status;
-    const char *words;
     enum err_kind kind;
+    const char *words;
     const char *hint;
 } meanings[] = {
-    {500, "profiling already in use", ERR_BUSY, NULL},
-    {500, "tracing is already enabled", ERR_BUSY, NULL},
-    {500, "tracer already enabled", ERR_BUSY, NULL},
-    {400, "exceeds server's WriteTimeout", ERR_FAILED,
+    {500, ERR_BUSY, "profiling already in use", NULL},
+    {500, ERR_BUSY, "tracing is already enabled", NULL},
+    {500, ERR_BUSY, "tracer already enabled", NULL},
+    {400, ERR_FAILED, "exceeds server's WriteTimeout",
      "the program's http.Server has a WriteTimeout shorter than the profile: ask for less (cpu=5s)"},
-    {400, "HTTP request to an HTTPS server", ERR_FAILED,
+    {400, ERR_FAILED, "HTTP request to an HTTPS server",
      "it speaks TLS: set `scheme: https` for the service in the inventory"},
-    {401, NULL, ERR_FAILED, "it wants to know who asks: set `auth:` for the service in the inventory"},
-    {403, NULL, ERR_FAILED,
+    {401, ERR_FAILED, NULL, "it wants to know who asks: set `auth:` for the service in the inventory"},
+    {403, ERR_FAILED, NULL,
      "does it want `auth:`, a certificate of ours (`tls:`) or another `host_header:` in the inventory?"},
-    {404, "Unknown profile", ERR_NOT_FOUND, "this program has no such profile"},
-    {404, NULL, ERR_NOT_FOUND,
+    {404, ERR_NOT_FOUND, "Unknown profile", "this program has no such profile"},
+    {404, ERR_NOT_FOUND, NULL,
      "nothing is served at that path: is pprof at another one (`path:` in the inventory, --path)?"},
-    {421, NULL, ERR_FAILED, "it knows no such host: set `host_header:` for the service in the inventory"},
-    {502, NULL, ERR_FAILED, "a proxy answered, not the program: is the program up, and the port its own?"},
-    {503, NULL, ERR_FAILED, "it is overloaded, starting or stopping: repeat in a moment"},
-    {504, NULL, ERR_FAILED,
+    {421, ERR_FAILED, NULL, "it knows no such host: set `host_header:` for the service in the inventory"},
+    {502, ERR_FAILED, NULL, "a proxy answered, not the program: is the program up, and the port its own?"},
+    {503, ERR_FAILED, NULL, "it is overloaded, starting or stopping: repeat in a moment"},
+    {504, ERR_FAILED, NULL,
      "a proxy gave up waiting: ask for less (cpu=5s), or for the port of the program itself"},
 };
 

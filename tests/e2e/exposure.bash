@@ -1,5 +1,6 @@
 # Run by 65-check.bats in a network namespace of its own: a host whose address is no loopback, with a service on
 # all its addresses and one on loopback only. 192.0.2.1 is of a block for documentation; here it is this namespace's.
+# shellcheck disable=SC2154 # RIG_PORT_* are set by the rig
 set -euo pipefail
 program=$1
 PATH=$PATH:/sbin:/usr/sbin
