@@ -22,7 +22,7 @@ static const struct meaning {
     {500, ERR_BUSY, "tracing is already enabled", NULL},
     {500, ERR_BUSY, "tracer already enabled", NULL},
     {400, ERR_FAILED, "exceeds server's WriteTimeout",
-     "the program's http.Server has a WriteTimeout shorter than the profile: ask for less (cpu=5s)"},
+     "the program's http.Server has a WriteTimeout shorter than the profile: ask for a shorter one"},
     {400, ERR_FAILED, "HTTP request to an HTTPS server",
      "it speaks TLS: set `scheme: https` for the service in the inventory"},
     {401, ERR_FAILED, NULL, "it wants to know who asks: set `auth:` for the service in the inventory"},
@@ -35,7 +35,7 @@ static const struct meaning {
     {502, ERR_FAILED, NULL, "a proxy answered, not the program: is the program up, and the port its own?"},
     {503, ERR_FAILED, NULL, "it is overloaded, starting or stopping: repeat in a moment"},
     {504, ERR_FAILED, NULL,
-     "a proxy gave up waiting: ask for less (cpu=5s), or for the port of the program itself"},
+     "a proxy gave up waiting: ask for a shorter profile, or for the port of the program itself"},
 };
 
 static const struct meaning *find(const struct answer *a)

@@ -254,17 +254,23 @@ out:
 /* ---- secrets in answers ----------------------------------------------------------------------------------
  */
 
-/* Masks `needle`, and what of it stands at the very end of a text that was cut there. */
+/* Puts three asterisks where `needle` stands, whatever its length, and where what is left of it stands at the
+ * very end of a text that was cut there. */
 static void mask(char *text, const char *needle)
 {
-    size_t n = strlen(needle), length = strlen(text);
-    for (char *p = text; n > 0 && (p = strstr(p, needle)); p += n)
-        memset(p, '*', n);
+    static const char stars[] = "***";
+    size_t n = strlen(needle), length;
+    for (char *p = text; n >= sizeof stars - 1 && (p = strstr(p, needle)); p += sizeof stars - 1) {
+        memcpy(p, stars, sizeof stars - 1);
+        memmove(p + sizeof stars - 1, p + n, strlen(p + n) + 1);
+    }
+    length = strlen(text);
     if (length >= 3 && strcmp(text + length - 3, "...") == 0)
         length -= 3;
-    for (size_t k = n < length ? n : length; k >= 4; k--)
+    for (size_t k = n < length ? n : length; k > sizeof stars; k--)
         if (strncmp(text + length - k, needle, k) == 0) {
-            memset(text + length - k, '*', k);
+            memmove(text + length - k + 3, text + length, strlen(text + length) + 1);
+            memcpy(text + length - k, stars, sizeof stars - 1);
             return;
         }
 }

@@ -273,8 +273,9 @@ static int hint_write_timeout(const struct exchange *x, struct err *err)
 {
     if (x->request->timed_ms == 0 || clock_now() - x->start < x->request->timed_ms * 9 / 10)
         return -1;
-    return err_hint(err, "is the WriteTimeout of the program's http.Server shorter than the profile? ask for "
-                         "less (cpu=5s)");
+    return err_hint(err,
+                    "is the WriteTimeout of the program's http.Server shorter than the profile? ask for a "
+                    "shorter one");
 }
 
 /* Why there was no whole answer. */

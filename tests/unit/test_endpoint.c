@@ -130,18 +130,18 @@ static void secrets_are_masked(void **state)
     struct service s = service_at((char[]){"localhost"}, 6060, false);
     char text[200] = "you sent Bearer s3cr3t-token, s3cr3t-token";
     endpoint_redact(text, &s, &secret);
-    assert_string_equal(text, "you sent Bearer ************, ************");
+    assert_string_equal(text, "you sent Bearer ***, ***");
     snprintf(text, sizeof text, "cut in the middle of s3cr3t-t...");
     endpoint_redact(text, &s, &secret);
-    assert_string_equal(text, "cut in the middle of ********...");
+    assert_string_equal(text, "cut in the middle of ***...");
     snprintf(text, sizeof text, "cut in the middle of s3cr3t");
     endpoint_redact(text, &s, &secret);
-    assert_string_equal(text, "cut in the middle of ******");
+    assert_string_equal(text, "cut in the middle of ***");
     s.auth.user = (char[]){"ann"};
     /* base64 of ann:s3cr3t-token */
     snprintf(text, sizeof text, "Basic YW5uOnMzY3IzdC10b2tlbg== and s3cr3t-token");
     endpoint_redact(text, &s, &secret);
-    assert_string_equal(text, "Basic ************************ and ************");
+    assert_string_equal(text, "Basic *** and ***");
     snprintf(text, sizeof text, "nothing");
     endpoint_redact(text, &s, NULL);
     assert_string_equal(text, "nothing");
@@ -163,7 +163,8 @@ static void answers(void **state)
         {500, "Could not enable tracing: tracing is already enabled", false, ERR_BUSY, NULL, NULL},
         {500, "Could not enable tracing: execution tracer already enabled", false, ERR_BUSY, NULL, NULL},
         {500, "boom", false, ERR_FAILED, "HTTP 500: boom", NULL},
-        {400, "profile duration exceeds server's WriteTimeout", false, ERR_FAILED, NULL, "ask for less"},
+        {400, "profile duration exceeds server's WriteTimeout", false, ERR_FAILED, NULL,
+         "ask for a shorter one"},
         {400, "Client sent an HTTP request to an HTTPS server.", false, ERR_FAILED, NULL, "scheme: https"},
         {401, "", false, ERR_FAILED, "HTTP 401", "set `auth:`"},
         {401, "no", true, ERR_FAILED, "HTTP 401: no", "does not accept the secret from $TOKEN"},
