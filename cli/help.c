@@ -60,6 +60,30 @@ static void print_kinds(void)
     print_row("/PATH", HELP_COLUMN, "anything else it serves, such as /debug/vars");
 }
 
+/* One line each of what a rule is: what it says, what it is found by, where that comes from. */
+static void print_finding(const struct fetch_rule_help *r)
+{
+    printf("\n%s\n    says: ", r->name);
+    for (const char *p = r->sentence; *p; p++) {
+        bool place = p[0] == '{' && p[1] && p[2] == '}';
+        fputs(place ? "..." : (char[]){*p, '\0'}, stdout);
+        p += place ? 2 : 0;
+    }
+    printf("\n    by:   %s\n    see:  %s\n", r->evidence, r->source);
+}
+
+static void print_findings(void)
+{
+    struct fetch_rule_help r;
+    columns_wrap(
+        stdout,
+        "Findings are what profiles and services show about themselves: sentences in the manifest, in "
+        "README.md and on stderr. Each has a rule.",
+        0, 0);
+    for (size_t i = 0; fetch_rule_help(i, &r) == 0; i++)
+        print_finding(&r);
+}
+
 static void print_command(const struct command *c)
 {
     printf("usage: profgrab %s%s%s\n\n", c->name, *c->synopsis ? " " : "", c->synopsis);
@@ -106,6 +130,10 @@ static int run(int argc, char **argv, struct err *err)
     /* For the build: see cli/man.h. */
     if (argc == 1 && strcmp(argv[0], "--man") == 0)
         return man_fill(stdin, stdout, err) < 0 ? exit_status_of(err) : EXIT_OK;
+    if (argc == 1 && strcmp(argv[0], "findings") == 0) {
+        print_findings();
+        return EXIT_OK;
+    }
     if (argc > 0 && !c) {
         unknown_command(argv[0], err);
         return exit_status_of(err);
@@ -123,8 +151,8 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_help = {
     .name = "help",
-    .synopsis = "[COMMAND]",
-    .summary = "what there is, or more about one command",
+    .synopsis = "[COMMAND | findings]",
+    .summary = "what there is, more about one command, or what findings mean",
     .words = WORDS_COMMANDS,
     .run = run,
 };
