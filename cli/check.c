@@ -47,20 +47,17 @@ struct doctor {
 /* ---- steps -----------------------------------------------------------------------------------------------
  */
 
-/* A command that shows more of what failed; {A} is the host for ssh, {U} the URL, {P} the port. */
-static const struct {
-    const char *name;
-    const char *next;
-} steps[] = {
-    [FETCH_STEP_CONFIG] = {"configuration", "ssh{F} -G {A}"},
-    [FETCH_STEP_CONNECT] = {"connection", "ssh{F} -v -o ConnectTimeout=5 {A} true"},
-    [FETCH_STEP_HANDSHAKE] = {"handshake", "ssh{F} -vv {A} true"},
-    [FETCH_STEP_HOST_KEY] = {"host key", "ssh{F} {A} true"},
-    [FETCH_STEP_AUTH] = {"authentication", "ssh-add -l; ssh{F} -v -o BatchMode=yes {A} true"},
-    [FETCH_STEP_DIAL] = {"dial", "ssh{F} {A} ss -ltnx"},
-    [FETCH_STEP_INDEX] = {"index", "ssh{F} {A} curl -sSi {U}/"},
-    [FETCH_STEP_EXPOSURE] = {"exposure", NULL},
-    [FETCH_STEP_REQUEST] = {"request", NULL},
+/* A command that shows more of what failed; {A} is the host for ssh, {F} its configuration, {U} the URL. */
+static const char *const next_commands[] = {
+    [FETCH_STEP_CONFIG] = "ssh{F} -G {A}",
+    [FETCH_STEP_CONNECT] = "ssh{F} -v -o ConnectTimeout=5 {A} true",
+    [FETCH_STEP_HANDSHAKE] = "ssh{F} -vv {A} true",
+    [FETCH_STEP_HOST_KEY] = "ssh{F} {A} true",
+    [FETCH_STEP_AUTH] = "ssh-add -l; ssh{F} -v -o BatchMode=yes {A} true",
+    [FETCH_STEP_DIAL] = "ssh{F} {A} ss -ltnx",
+    [FETCH_STEP_INDEX] = "ssh{F} {A} curl -sSi {U}/",
+    [FETCH_STEP_EXPOSURE] = NULL,
+    [FETCH_STEP_REQUEST] = NULL,
 };
 
 /* The words of a shell's command line, quoted where they need it. */
@@ -106,7 +103,7 @@ static void add_place(struct buf *b, char place, const struct doctor *d, const s
 static void next_command(const struct doctor *d, const struct report *r, enum fetch_step_kind kind,
                          struct buf *ret)
 {
-    const char *p = steps[kind].next;
+    const char *p = next_commands[kind];
     /* Nothing of a direct route can be seen from the host itself. */
     if (r->host->direct && kind == FETCH_STEP_INDEX)
         p = "curl -sSi {U}/";
@@ -214,15 +211,15 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
     struct buf next = BUF_INIT(2000);
     if (s->kind == FETCH_STEP_REQUEST || (s->failure && s->failure->kind == ERR_CANCELLED))
         return;
-    snprintf(name, sizeof name, "%s", steps[s->kind].name);
-    if (s->n_hops > 1 && s->kind != FETCH_STEP_CONFIG)
-        snprintf(name, sizeof name, "%zu/%zu %s", s->hop + 1, s->n_hops, steps[s->kind].name);
+    snprintf(name, sizeof name, "%s", fetch_step_name(s->kind));
+    if (s->n_hops > 1)
+        snprintf(name, sizeof name, "%zu/%zu %s", s->hop + 1, s->n_hops, fetch_step_name(s->kind));
     if (s->failure)
         next_command(d, r, s->kind, &next);
     add_line(r, name, s->failure ? "FAILED" : s->warning ? "WARNING" : "ok", s->duration_ms, s->detail);
     if (s->failure)
         add_failure(&r->text, r->service ? "    " : "  ", s->failure, buf_str(&next));
-    record_step(r, steps[s->kind].name, s, buf_str(&next));
+    record_step(r, fetch_step_name(s->kind), s, buf_str(&next));
     r->failed = r->failed || s->failure;
     r->bad = r->bad || s->failure;
     buf_release(&next);

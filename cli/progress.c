@@ -346,31 +346,6 @@ void progress_under_way(struct progress *p, const struct target *target, const s
     pthread_mutex_unlock(&p->mutex);
 }
 
-static const char *step_name(enum fetch_step_kind kind)
-{
-    switch (kind) {
-    case FETCH_STEP_CONFIG:
-        return "configuration: ";
-    case FETCH_STEP_CONNECT:
-        return "connect: ";
-    case FETCH_STEP_HANDSHAKE:
-        return "handshake: ";
-    case FETCH_STEP_HOST_KEY:
-        return "host key: ";
-    case FETCH_STEP_AUTH:
-        return "authentication: ";
-    case FETCH_STEP_DIAL:
-        return "connection: ";
-    case FETCH_STEP_INDEX:
-        return "index: ";
-    case FETCH_STEP_EXPOSURE:
-        return "exposure: ";
-    case FETCH_STEP_REQUEST:
-        break;
-    }
-    return ""; /* a request's detail begins with the request */
-}
-
 void progress_step(struct progress *p, const struct host *host, const struct service *service,
                    const struct fetch_step *step)
 {
@@ -383,7 +358,10 @@ void progress_step(struct progress *p, const struct host *host, const struct ser
         buf_addf(&b, "%s: ", service->name);
     if (step->n_hops > 1)
         buf_addf(&b, "[hop %zu/%zu] ", step->hop + 1, step->n_hops);
-    buf_addf(&b, "%s%s%s", step_name(step->kind), step->warning ? "warning: " : "", step->detail);
+    /* A request's detail begins with the request. */
+    if (step->kind != FETCH_STEP_REQUEST)
+        buf_addf(&b, "%s: ", fetch_step_name(step->kind));
+    buf_addf(&b, "%s%s", step->warning ? "warning: " : "", step->detail);
     if (step->failure)
         buf_addf(&b, "%s%s", *step->detail ? ": " : "", step->failure->msg);
     if (step->duration_ms > 0)

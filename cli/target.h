@@ -89,7 +89,7 @@ struct target_options {
          1000},                                                                                              \
     {                                                                                                        \
         "timeout", 't', OPTION_DURATION, "DURATION",                                                         \
-            "how long silence is borne (default 30s), beyond a profile's own time",                          \
+            "how long silence is borne, beyond a profile's own time (default 30s; check: 10s)",              \
             offsetof(type, member.timeout_ms), 0                                                             \
     }
 

@@ -112,6 +112,8 @@ enum fetch_step_kind {
     FETCH_STEP_EXPOSURE, /* whether it answers on other addresses than asked; only when looking */
     FETCH_STEP_REQUEST,  /* any other request */
 };
+/* "handshake", for people and programs. */
+const char *fetch_step_name(enum fetch_step_kind kind);
 struct fetch_step {
     enum fetch_step_kind kind;
     size_t hop, n_hops; /* of the steps of SSH */

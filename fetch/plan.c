@@ -211,7 +211,7 @@ static int add_goroutines(struct plan *p, const struct service *service, const s
         return -1;
     const struct index_entry *entry = index ? index_find(index, "goroutine") : NULL;
     if (!entry || entry->count < 0) {
-        return verdicts_add(&p->verdicts, err, "text-unguarded", NULL);
+        return verdicts_add(&p->verdicts, "text-unguarded", NULL, NULL, err);
     }
     bool many = entry->count > PLAN_TEXT_GOROUTINES;
     text.form = many ? FORM_GROUPED : FORM_TEXT;
@@ -220,7 +220,7 @@ static int add_goroutines(struct plan *p, const struct service *service, const s
         char count[24], limit[16];
         snprintf(count, sizeof count, "%lld", (long long)entry->count);
         snprintf(limit, sizeof limit, "%d", PLAN_TEXT_GOROUTINES);
-        if (verdicts_add(&p->verdicts, err, "text-guarded", count, limit, NULL) < 0)
+        if (verdicts_add(&p->verdicts, "text-guarded", count, limit, err) < 0)
             return -1;
     }
     return add_kind(p, service, &text, err);

@@ -149,7 +149,7 @@ static int make_plan(struct visit *v, struct err *err)
     }
     char why[160];
     snprintf(why, sizeof why, "%.150s", v->no_index.msg);
-    return rc < 0 ? -1 : verdicts_add(&v->plan.verdicts, err, "no-index", why, NULL);
+    return rc < 0 ? -1 : verdicts_add(&v->plan.verdicts, "no-index", why, NULL, err);
 }
 
 /* ---- the visit -------------------------------------------------------------------------------------------
@@ -187,7 +187,8 @@ static int prepare(struct visit *v, struct err *err)
     const struct service *service = v->target->service;
     struct destination to = destination_of(service);
     snprintf(v->directory, sizeof v->directory, "%s/%s", v->target->host->name, service->name);
-    if (service->https && service->tls.insecure && verdicts_add(&v->verdicts, err, "tls-unchecked", NULL) < 0)
+    if (service->https && service->tls.insecure &&
+        verdicts_add(&v->verdicts, "tls-unchecked", NULL, NULL, err) < 0)
         return -1;
     if ((v->grab->look && dial(v, err) < 0) || gateway_listen(v->gw, &to, &v->listener, err) < 0 ||
         visit_connect(v, &v->transfer, err) < 0 || read_index(v, err) < 0) {

@@ -1,7 +1,6 @@
 #include "fetch/verdict.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -308,16 +307,11 @@ static int add(struct verdicts *l, const struct rule *rule, const struct argumen
     return 0;
 }
 
-int verdicts_add(struct verdicts *l, struct err *err, const char *rule, ...)
+int verdicts_add(struct verdicts *l, const char *rule, const char *first, const char *second, struct err *err)
 {
     struct arguments a = {0};
-    const char *text;
-    size_t n = 0;
-    va_list ap;
-    va_start(ap, rule);
-    while ((text = va_arg(ap, const char *)) && n < MAX_ARGUMENTS)
-        snprintf(a.text[n++], sizeof a.text[0], "%s", text);
-    va_end(ap);
+    snprintf(a.text[0], sizeof a.text[0], "%s", first ? first : "");
+    snprintf(a.text[1], sizeof a.text[1], "%s", second ? second : "");
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(rules[i].name, rule) == 0)
             return add(l, &rules[i], &a, err);
@@ -353,7 +347,7 @@ void verdict_build(struct fetch_item *item, char build_id[128])
     if (!item->has_profile || !*own)
         return;
     if (*build_id && strcmp(build_id, own) != 0)
-        verdicts_add(&item->verdicts, NULL, "build-changed", build_id, own, NULL);
+        verdicts_add(&item->verdicts, "build-changed", build_id, own, NULL);
     snprintf(build_id, 128, "%s", own);
 }
 
@@ -362,6 +356,6 @@ void verdict_skew(struct verdicts *l, int64_t skew_ms)
     char text[32];
     int64_t size = skew_ms < 0 ? -skew_ms : skew_ms;
     if (size >= SKEW_WORTH_SAYING_MS)
-        verdicts_add(l, NULL, "clock-skew", text_duration(text, sizeof text, size / 1000 * 1000),
+        verdicts_add(l, "clock-skew", text_duration(text, sizeof text, size / 1000 * 1000),
                      skew_ms < 0 ? "behind" : "ahead of", NULL);
 }

@@ -9,6 +9,12 @@ for h in json.loads(sys.argv[1]):
             print("%s=%s" % (s["step"], "ok" if s["ok"] else "failed"))' "$output" | tr '\n' ' '
 }
 
+valid() {
+    printf '%s\n' "$output" >out.json
+    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#check" out.json
+    rm out.json
+}
+
 field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(eval(sys.argv[2]))' "$output" "$1"; }
 
 @test "all is well: every step, the profiles with their counts, exit 0" {
@@ -32,6 +38,7 @@ field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(e
     run_profgrab check --host file-03 --json
     assert_status 0
     assert_equal "$(steps)" 'configuration=ok connection=ok handshake=ok host key=ok authentication=ok dial=ok index=ok dial=ok index=ok '
+    valid
     assert_equal "$(field '[(h["name"], h["ok"], [s["name"] for s in h["services"]]) for h in hosts]')" "[('file-03', True, ['node', 'caddy'])]"
     assert_equal "$(field 'any(p["name"] == "heap" and p["count"] > 0 for p in hosts[0]["services"][0]["profiles"])')" True
 }
@@ -41,6 +48,7 @@ field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(e
     run_profgrab check --host file-04 --port 1 --json
     assert_status 1
     assert_equal "$(steps)" 'configuration=ok connection=ok handshake=ok host key=ok authentication=ok dial=failed '
+    valid
     assert_equal "$(field 'hosts[0]["services"][0]["steps"][-1]["next"]')" "ssh -F $SSH_CONFIG file-04 ss -ltnx"
     run_profgrab check --host file-04 --port "$RIG_PORT_node_exporter" --path /nothing
     assert_status 1
@@ -89,6 +97,7 @@ host_with() {
     sed -i -e "/^services:/a\\  dead: { port: 1 }" -e "/^hosts:/r extra" "$PROFGRAB_INVENTORY"
     run_profgrab check --host dead --host file-04 --json
     assert_status 1
+    valid
     assert_equal "$(field '[(h["name"], h["ok"] and all(s["ok"] for s in h["services"])) for h in hosts]')" "[('dead', False), ('file-04', True)]"
     run_profgrab check --host dead --host file-04
     assert_stdout_has 'FAILED'
@@ -103,6 +112,19 @@ host_with() {
     run_profgrab check --host file-03
     assert_status 0
     assert_stdout_has 'its TLS certificate was not checked'
+}
+
+@test "what is asked of whom: -v says every step of a grab too" {
+    write_inventory
+    run_profgrab -v --host file-04 heap
+    assert_status 0
+    local step
+    for step in 'configuration' 'connection' 'handshake: SSH-2.0' 'host key: ssh-ed25519 SHA256:' 'authentication: key ' \
+        'GET /debug/pprof/: HTTP 200' 'GET /debug/pprof/heap: HTTP 200' 'first byte after' 'last finished garbage collection'; do
+        assert_stderr_has "$step"
+    done
+    run_profgrab -v -q --host file-04 heap
+    assert_status 2
 }
 
 @test "usage" {

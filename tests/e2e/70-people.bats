@@ -216,7 +216,7 @@ Y
 
 @test "completion in bash: commands, options, kinds, names of the inventory, files" {
     prepare_completion bash
-    bash_offers '' -- grab hosts bundle completion version help
+    bash_offers '' -- grab check hosts bundle completion version help
     bash_offers --ho -- --host
     bash_offers bundle '' -- list verify extract create
     bash_offers bundle list inv -- inventory.yaml
@@ -326,7 +326,7 @@ fish_offers() {
     command -v fish >/dev/null || skip 'there is no fish'
     prepare_completion fish
     fish --no-config -n script
-    fish_offers 'profgrab ' bundle completion grab help hosts version
+    fish_offers 'profgrab ' bundle check completion grab help hosts version
     fish_offers 'profgrab --ho' --host
     fish_offers 'profgrab bundle ' create extract list verify
     fish_offers 'profgrab bundle list inv' inventory.yaml

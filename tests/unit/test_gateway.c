@@ -32,10 +32,11 @@
 /* ---- the far end --------------------------------------------------------------------------------------- */
 
 enum manner {
-    ECHO,  /* sends back what comes, until its end */
-    GREET, /* says "bye", shuts its half, then counts what comes */
-    DEAF,  /* never reads */
-    FLOOD, /* sends more than fits anywhere without reading, then resets the connection */
+    ECHO,      /* sends back what comes, until its end */
+    GREET,     /* says "bye", shuts its half, then counts what comes */
+    DEAF,      /* never reads */
+    TURN_AWAY, /* says "go away" once something came, and closes without reading it */
+    FLOOD,     /* sends more than fits anywhere without reading, then resets the connection */
 };
 
 /* A server on 127.0.0.1 with a thread for each connection. */
@@ -103,6 +104,10 @@ static void *serve(void *ctx)
         break;
     case FLOOD:
         flood(c->fd);
+        break;
+    case TURN_AWAY: /* closing with something unread is a reset */
+        fd_wait(c->fd, POLLIN, clock_deadline(5000), -1, NULL);
+        fd_write_all(c->fd, "go away", strlen("go away"), NULL);
         break;
     }
     fd_close(&c->fd);
@@ -510,6 +515,28 @@ static void a_reset_is_told_to_the_listener(void **state)
     server_free(s);
 }
 
+/* What a service says before it closes is its reason: it is read although it listens no more. */
+static void what_it_said_before_it_left_is_read(void **state)
+{
+    (void)state;
+    struct server *s = server_new(TURN_AWAY);
+    struct gateway *gw = opened();
+    struct destination to = {.host = "localhost", .port = s->port};
+    static const char much[1 << 16];
+    struct err err = ERR_INIT;
+    for (int i = 0; i < 20; i++) {
+        int fd = -1;
+        ok(gateway_dial(gw, &to, &fd, &err), &err);
+        for (int k = 0; k < 8; k++)
+            if (send(fd, much, sizeof much, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+                break;
+        receives(fd, "go away");
+        fd_close(&fd);
+    }
+    gateway_close(gw);
+    server_free(s);
+}
+
 /* ---- the listener's privacy ---------------------------------------------------------------------------- */
 
 static void a_foreign_process_is_turned_away(void **state)
@@ -753,6 +780,7 @@ int main(void)
         cmocka_unit_test(a_silent_port),
         cmocka_unit_test(dialling_can_be_cancelled),
         cmocka_unit_test(a_reset_is_told_to_the_listener),
+        cmocka_unit_test(what_it_said_before_it_left_is_read),
         cmocka_unit_test(a_foreign_process_is_turned_away),
         SCRATCH(sockets_are_private_and_go),
         SCRATCH(a_place_is_chosen),

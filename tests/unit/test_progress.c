@@ -379,7 +379,7 @@ static void steps(void **state)
     said(&s, "profgrab: file-00: [hop 1/2] handshake: SSH-2.0-OpenSSH_9.2p1 in 12ms\n"
              "profgrab: file-00: gitaly: GET /debug/pprof/heap: HTTP 200, 1.6 kB in 4ms\n"
              "profgrab: file-00: gitaly: exposure: warning: open to all\n"
-             "profgrab: file-00: connect: 10.0.0.1 port 22: Connection refused, after 9ms\n");
+             "profgrab: file-00: connection: 10.0.0.1 port 22: Connection refused, after 9ms\n");
     show_release(&s);
 }
 

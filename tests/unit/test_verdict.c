@@ -226,8 +226,8 @@ static void by_name(void **state)
                                         "clock-skew", "tls-unchecked", "build-changed"};
     struct verdicts l = {0}, more = {0};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        assert_int_equal(verdicts_add(i % 2 ? &l : &more, NULL, names[i], "one", "two", NULL), 0);
-    assert_int_equal(verdicts_add(&l, NULL, "no such rule", NULL), -1);
+        assert_int_equal(verdicts_add(i % 2 ? &l : &more, names[i], "one", "two", NULL), 0);
+    assert_int_equal(verdicts_add(&l, "no such rule", NULL, NULL, NULL), -1);
     verdicts_move(&l, &more);
     assert_int_equal(l.n, sizeof names / sizeof *names);
     assert_int_equal(more.n, 0);
