@@ -238,35 +238,6 @@ refute_secret() {
     assert_status 2
 }
 
-@test "a profiler that is held is waited for, and the bundle says so" {
-    inventory "  app: { port: $RIG_PORT_rude, path: /held=1.5/debug/pprof }"
-    run_profgrab --host file-03 cpu=3s
-    assert_status 0
-    assert_stderr_has 'somebody else was profiling this process: it could begin only after'
-    assert_equal "$(manifest '"waited" in [v["rule"] for v in m["hosts"][0]["services"][0]["items"][0]["verdicts"]]')" True
-    inventory "  app: { port: $RIG_PORT_rude, path: /held=1.6/debug/pprof }"
-    run_profgrab --host file-03 trace=3s
-    assert_status 0
-    assert_stderr_has 'could begin only after'
-}
-
-@test "a profiler that stays held is given up after the profile's own time, with who holds it" {
-    inventory "  app: { port: $RIG_PORT_rude, path: /agent/debug/pprof }"
-    run_profgrab --host file-03 cpu=1s heap
-    assert_status 3
-    assert_stderr_has 'cpu profiling already in use; still so after 1'
-    assert_stderr_has "held by Datadog's profiler"
-    inventory "  app: { port: $RIG_PORT_rude, path: /rival=5/debug/pprof }"
-    run_profgrab --host file-03 cpu=1s heap
-    assert_status 3
-    assert_stderr_has 'held by another client that takes a CPU profile over HTTP'
-    inventory "  app: { port: $RIG_PORT_rude, path: /busy/debug/pprof }"
-    run_profgrab --host file-03 trace=1s heap
-    assert_status 3
-    assert_stderr_has 'tracing is already enabled; still so after 1'
-    assert_stderr_has 'somebody else'
-}
-
 @test "Ctrl-C ends the wait for a profiler" {
     inventory "  app: { port: $RIG_PORT_rude, path: /busy/debug/pprof }"
     with_pty --deadline 20 --ctrl-c 'waiting' -- "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 heap cpu=60s
@@ -315,4 +286,35 @@ refute_secret() {
     ((bytes > 2000000 && bytes <= 3000000)) || fail "$bytes"
     run_profgrab --host file-03 --max-bytes 3XB heap
     assert_status 2
+}
+
+# Last: while somebody holds the profiler of the fixture, no other test can have it.
+
+@test "a profiler that is held is waited for, and the bundle says so" {
+    inventory "  app: { port: $RIG_PORT_rude, path: /held=1.5/debug/pprof }"
+    run_profgrab --host file-03 cpu=3s
+    assert_status 0
+    assert_stderr_has 'somebody else was profiling this process: it could begin only after'
+    assert_equal "$(manifest '"waited" in [v["rule"] for v in m["hosts"][0]["services"][0]["items"][0]["verdicts"]]')" True
+    inventory "  app: { port: $RIG_PORT_rude, path: /held=1.6/debug/pprof }"
+    run_profgrab --host file-03 trace=3s
+    assert_status 0
+    assert_stderr_has 'could begin only after'
+}
+
+@test "a profiler that stays held is given up after the profile's own time, with who holds it" {
+    inventory "  app: { port: $RIG_PORT_rude, path: /agent/debug/pprof }"
+    run_profgrab --host file-03 cpu=1s heap
+    assert_status 3
+    assert_stderr_has 'cpu profiling already in use; still so after 1'
+    assert_stderr_has "held by Datadog's profiler"
+    inventory "  app: { port: $RIG_PORT_rude, path: /rival=4/debug/pprof }"
+    run_profgrab --host file-03 cpu=1s heap
+    assert_status 3
+    assert_stderr_has 'held by another client that takes a CPU profile over HTTP'
+    inventory "  app: { port: $RIG_PORT_rude, path: /busy/debug/pprof }"
+    run_profgrab --host file-03 trace=1s heap
+    assert_status 3
+    assert_stderr_has 'tracing is already enabled; still so after 1'
+    assert_stderr_has 'somebody else'
 }
