@@ -87,6 +87,21 @@ char *text_printable(char *dst, size_t cap, const char *src, size_t n)
     return dst;
 }
 
+bool text_is_visible(const char *s)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    size_t n = strlen(s);
+    while (n > 0) {
+        uint32_t c = 0;
+        size_t step = utf8_decode(p, n, &c);
+        if (step == 0 || c < 0x20 || is_hidden(c))
+            return false;
+        p += step;
+        n -= step;
+    }
+    return true;
+}
+
 bool text_is_name(const char *s)
 {
     if (!isalnum((unsigned char)s[0]))

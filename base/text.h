@@ -17,6 +17,10 @@
  */
 char *text_printable(char *dst, size_t cap, const char *src, size_t n);
 
+/* Whether all of s can be shown as it is: UTF-8 without control characters and without those that reorder or
+ * hide text. */
+bool text_is_visible(const char *s);
+
 /* Whether s is a name we print, use in paths and accept in inventories: letters, digits, `.`, `_`, `-`,
  * beginning with a letter or digit, 1 to 253 bytes, and neither `.` nor `..`. */
 bool text_is_name(const char *s);

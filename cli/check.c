@@ -34,6 +34,8 @@ struct report {
     bool failed; /* the failing step was told */
     bool bad;    /* something failed */
     bool begun;  /* its heading is in the text */
+    bool has_clock_skew;
+    int64_t clock_skew_ms;
 };
 
 struct doctor {
@@ -268,12 +270,30 @@ static void add_profiles(struct report *r, const struct fetch_service *s)
     buf_release(&names);
 }
 
+/* The Date header has whole seconds, so less than one is nothing. */
+static void add_clock(struct report *r, const struct fetch_service *s)
+{
+    char text[100], size[32];
+    int64_t skew = s->clock_skew_ms / 1000 * 1000;
+    if (!s->has_clock_skew)
+        return;
+    if (skew == 0)
+        snprintf(text, sizeof text, "the same as here, to a second");
+    else
+        snprintf(text, sizeof text, "%s %s this workstation's",
+                 text_duration(size, sizeof size, skew < 0 ? -skew : skew), skew < 0 ? "behind" : "ahead of");
+    add_line(r, "clock", "", -1, text);
+    r->has_clock_skew = true;
+    r->clock_skew_ms = s->clock_skew_ms;
+}
+
 static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
 {
     struct doctor *d = ctx;
     struct report *r = find(d, target->host, target->service);
     struct fetch_step clock = {.n_hops = 0};
     add_profiles(r, s);
+    add_clock(r, s);
     for (size_t i = 0; i < s->verdicts->n; i++) {
         add_line(r, "finding", "WARNING", -1, s->verdicts->items[i].text);
         snprintf(clock.detail, sizeof clock.detail, "%s", s->verdicts->items[i].text);
@@ -343,6 +363,8 @@ static json_t *report_json(const struct report *r)
     json_object_set_new(o, "ok", json_boolean(!r->bad));
     json_object_set(o, "steps", r->steps);
     json_object_set(o, r->service ? "profiles" : "services", r->profiles);
+    if (r->has_clock_skew)
+        json_object_set_new(o, "clock_skew_ms", json_integer(r->clock_skew_ms));
     return o;
 }
 

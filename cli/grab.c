@@ -33,7 +33,7 @@ static const struct option options[] = {
     {"reason", 0, OPTION_TEXT, "TEXT", "why you collect; goes into the manifest",
      offsetof(struct grab_options, reason), 0},
     {"max-bytes", 0, OPTION_BYTES, "SIZE",
-     "the most that is taken of one item, instead of its kind's own limit",
+     "the most that is taken of one item (default 512MiB; trace 2GiB, cmdline and symbol 4MiB)",
      offsetof(struct grab_options, max_bytes), 0},
     {"concurrent", 0, OPTION_FLAG, NULL,
      "take a process's cpu, trace and deltas at the same time (they then show each other's work)",

@@ -1,14 +1,24 @@
 #include "cli/talk.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "base/banned.h"
 
+#define LINE_SIZE 8192
+
+/* Whatever went into it: what reaches a terminal is fit for one. */
+static void say(FILE *out, const char *before, const char *text)
+{
+    char line[LINE_SIZE];
+    fprintf(out, "%s: %s\n", before, text_printable(line, sizeof line, text, strlen(text)));
+}
+
 __attribute__((format(printf, 2, 0))) static void vtalk(FILE *out, const char *fmt, va_list ap)
 {
-    fputs("profgrab: ", out);
-    vfprintf(out, fmt, ap);
-    fputc('\n', out);
+    char text[LINE_SIZE];
+    vsnprintf(text, sizeof text, fmt, ap);
+    say(out, "profgrab", text);
 }
 
 void talk(const char *fmt, ...)
@@ -31,5 +41,5 @@ void talk_error(FILE *out, const struct err *err)
 {
     talk_to(out, "%s", err->msg);
     if (err->hint[0])
-        fprintf(out, "hint: %s\n", err->hint);
+        say(out, "hint", err->hint);
 }

@@ -33,14 +33,6 @@ static bool is_no_text(const struct tree_node *value)
     return value->plain ? is_one_of(value->text, words) : !*value->text;
 }
 
-bool schema_has_controls(const char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            return true;
-    return false;
-}
-
 static int unknown_key(const struct schema *s, const struct tree_node *key, const struct schema_key *keys,
                        struct err *err)
 {
@@ -106,8 +98,8 @@ int schema_text(const struct schema *s, const struct tree_node *value, char **re
 {
     if (value->kind != TREE_SCALAR || is_no_text(value))
         return wrong(s, value, "text", err);
-    if (schema_has_controls(value->text))
-        return wrong(s, value, "one line without control characters", err);
+    if (!text_is_visible(value->text))
+        return wrong(s, value, "one line of visible characters", err);
     char *copy = strdup(value->text);
     if (!copy)
         return err_nomem(err);

@@ -54,9 +54,6 @@ int schema_flag(const struct schema *s, const struct tree_node *value, bool *ret
  * never offered as a hint. */
 int schema_no_secret(const struct schema *s, const struct tree_node *value, void *into, struct err *err);
 
-/* Whether there is a character below the blank, or DEL. */
-bool schema_has_controls(const char *text);
-
 /* The value's own name for messages: its key, or "an entry" in a list. */
 const char *schema_label(const struct tree_node *value);
 

@@ -51,8 +51,8 @@ int service_set_unix(struct service *service, const char *path, struct err *err)
         return err_set(err, ERR_USAGE, "unix must be an absolute path that does not end with \"/\"");
     if (n > UNIX_PATH_MAX)
         return err_set(err, ERR_USAGE, "unix must be a path of at most %d bytes", UNIX_PATH_MAX);
-    if (schema_has_controls(path))
-        return err_set(err, ERR_USAGE, "unix must be a path without control characters");
+    if (!text_is_visible(path))
+        return err_set(err, ERR_USAGE, "unix must be a path of visible characters");
     return replace(&service->unix_path, path, n, err);
 }
 

@@ -182,6 +182,7 @@ secret() {
 @test "time limits: the same from Go 1.23 on behind a middleware, CPU" { row 3 wrapped cpu=1s heap; }
 @test "time limits: the same from Go 1.23 on behind a middleware, a delta" { row 1 wrapped mutex=1s; }
 @test "time limits: the same from Go 1.23 on behind a middleware, a trace" { row 3 wrapped trace=1s; }
+@test "time limits: a profile that takes longer than --timeout" { row 0 custom cpu=4s; }
 @test "time limits: the first byte never comes" { row 1 late heap; }
 @test "time limits: the body stops in the middle" { row 3 stall heap; }
 @test "time limits: a byte every tenth of a second, for ever" { row 3 trickle=0.1 heap; }

@@ -245,6 +245,15 @@ refute_secret() {
     [[ $output == *profgrab-file-03*.tar.gz* ]] || fail_run
 }
 
+@test "a profile that nobody wants any more frees the profiler" {
+    inventory "  app: { port: $RIG_PORT_rude }"
+    with_pty --deadline 20 --ctrl-c 'of 1m' -- "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 heap cpu=60s
+    assert_status 130
+    run_profgrab --host file-03 cpu=1s
+    assert_status 0
+    refute_stderr_has waiting
+}
+
 @test "timed profiles side by side when asked for, each with a finding" {
     inventory "  app: { port: $RIG_PORT_rude }"
     run_profgrab --host file-03 --concurrent heap cpu=2s trace=1s block=1s

@@ -22,7 +22,7 @@ field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(e
     run_profgrab check --host file-04
     assert_status 0
     local step
-    for step in configuration connection handshake 'host key' authentication dial index profiles; do
+    for step in configuration connection handshake 'host key' authentication dial index profiles clock; do
         assert_stdout_has " $step "
     done
     assert_stdout_has 'goroutine '

@@ -1,6 +1,8 @@
 /* Remote text made printable, into rooms of every size. */
 #include "tests/fuzz/fuzz.h"
 
+#include "fetch/answer.h"
+
 #include "base/banned.h"
 
 static void printed_into(size_t cap, const char *src, size_t n)
@@ -25,11 +27,24 @@ static void printed_into(size_t cap, const char *src, size_t n)
     free(again);
 }
 
+/* The words of an error page, as they get into messages and manifests. */
+static void answered(const char *p, size_t n)
+{
+    static const size_t caps[] = {1, 20, 512};
+    for (size_t i = 0; i < sizeof caps / sizeof *caps; i++) {
+        char words[512] = "";
+        answer_words(p, n, words, caps[i]);
+        assert(strnlen(words, caps[i]) < caps[i]);
+        assert(fuzz_is_printable(words) || caps[i] < 512);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     static const size_t caps[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 63, 512};
     for (size_t i = 0; i < sizeof caps / sizeof *caps; i++)
         printed_into(caps[i], (const char *)p, n);
     printed_into(n + 4, (const char *)p, n);
+    answered((const char *)p, n);
     return 0;
 }

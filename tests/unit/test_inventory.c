@@ -305,7 +305,7 @@ static void services_are_checked(void **state)
     service_refuses("{ host: [a] }", 9, "host must be text", "");
     service_refuses("{ host: \"\" }", 9, "host must be text", "");
     service_refuses("{ hint: no }", 9, "hint must be text", "");
-    service_refuses("{ hint: \"a\\nb\" }", 9, "hint must be one line without control characters", "");
+    service_refuses("{ hint: \"a\\nb\" }", 9, "hint must be one line of visible characters", "");
     service_refuses("{ host: a/b }", 9, "host must be a host's name or IP address", "");
     service_refuses("{ path: debug }", 9, "path must begin with \"/\"", "");
     service_refuses("{ path: /a?b }", 9, "path must be a URL's path", "");
@@ -327,7 +327,7 @@ static void schemes_and_sockets_are_checked(void **state)
     }
     service_refuses("{ unix: ~ }", 9, "unix must be text", "");
     service_refuses("{ unix: [/a] }", 9, "unix must be text", "");
-    service_refuses("{ unix: \"/a\\tb\" }", 9, "unix must be one line without control characters", "");
+    service_refuses("{ unix: \"/a\\tb\" }", 9, "unix must be one line of visible characters", "");
     static const char *const paths[] = {"run/app.sock", "~/app.sock", "'@app'", "/", "/run/app/", "' /a'"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         char settings[64];
@@ -413,13 +413,12 @@ static void auth_is_checked(void **state)
                     "the keys here are bearer_env, bearer_file, bearer_command, user, password_env, "
                     "password_file, password_command");
     service_refuses("{ auth: { user: 'a:b' } }", 17, "user must not have \":\" in it", "");
-    service_refuses("{ auth: { user: \"a\\x1bb\" } }", 17, "user must be one line without control characters",
-                    "");
+    service_refuses("{ auth: { user: \"a\\x1bb\" } }", 17, "user must be one line of visible characters", "");
     service_refuses("{ auth: { user: ~ } }", 17, "user must be text", "");
     service_refuses("{ auth: { bearer_file: } }", 24, "bearer_file must be text", "");
     service_refuses("{ auth: { bearer_command: [a] } }", 27, "bearer_command must be text", "");
     service_refuses("{ auth: { bearer_command: \"a\\nb\" } }", 27,
-                    "bearer_command must be one line without control characters", "");
+                    "bearer_command must be one line of visible characters", "");
 }
 
 static void only_one_secret(void **state)

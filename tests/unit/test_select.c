@@ -263,7 +263,7 @@ static void oneoffs_are_checked(void **state)
     refuses(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/run/a/"},
             "unix must be an absolute path that does not end with \"/\"", "");
     refuses(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/a\033b"},
-            "unix must be a path without control characters", "");
+            "unix must be a path of visible characters", "");
     char longest[300] = "/";
     memset(longest + 1, 'a', sizeof longest - 2);
     refuses(inv, (struct asked){.hosts = {"bare"}, .unix_path = longest},

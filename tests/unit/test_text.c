@@ -317,6 +317,64 @@ static void deadlines(void **state)
     assert_true(clock_utc() > INT64_C(1700000000000));
 }
 
+static void visible_text(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"", "two  blanks", "J\xc3\xbcrgen", "\xe6\x97\xa5\xe6\x9c\xac",
+                                       "\xf0\x9f\x98\x80"};
+    static const char *const bad[] = {"a\nb",
+                                      "\x1b[31m",
+                                      "\x7f",
+                                      "a\tb",
+                                      "\xc2\x85",
+                                      "\xff",
+                                      "cut\xe2\x80",
+                                      "\xe2\x80\xae"
+                                      "abc",
+                                      "a\xe2\x80\x8b"
+                                      "b",
+                                      "\xef\xbb\xbf"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_true(text_is_visible(good[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(text_is_visible(bad[i]));
+}
+
+static void sizes_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } rows[] = {{"1", 1},
+                {"500MB", 500000000},
+                {"2gb", 2000000000},
+                {"3kB", 3000},
+                {"1KiB", 1024},
+                {"64MiB", UINT64_C(64) << 20},
+                {"4GiB", UINT64_C(4) << 30},
+                {"18446744073709551615", UINT64_MAX}};
+    static const char *const bad[] = {"",
+                                      "MB",
+                                      "-1",
+                                      "1.5GB",
+                                      "1 MB",
+                                      "1XB",
+                                      "1MBs",
+                                      "18446744073709551616",
+                                      "18446744073709551615kB",
+                                      "99999999999999999999999999"};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t bytes = 0;
+        assert_int_equal(text_to_bytes(rows[i].text, &bytes), 0);
+        assert_int_equal(bytes, rows[i].bytes);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        uint64_t bytes = 0;
+        assert_int_equal(text_to_bytes(bad[i], &bytes), -1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +390,8 @@ int main(void)
         cmocka_unit_test(durations_are_read),
         cmocka_unit_test(durations_are_refused),
         cmocka_unit_test(durations_are_written),
+        cmocka_unit_test(visible_text),
+        cmocka_unit_test(sizes_are_read),
         cmocka_unit_test(bytes_are_written),
         cmocka_unit_test(nearest_names),
         cmocka_unit_test(nearest_keeps_the_best_three),
