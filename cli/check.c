@@ -49,17 +49,21 @@ struct doctor {
 /* ---- steps -----------------------------------------------------------------------------------------------
  */
 
-/* A command that shows more of what failed; {A} is the host for ssh, {F} its configuration, {U} the URL. */
-static const char *const next_commands[] = {
-    [FETCH_STEP_CONFIG] = "ssh{F} -G {A}",
-    [FETCH_STEP_CONNECT] = "ssh{F} -v -o ConnectTimeout=5 {A} true",
-    [FETCH_STEP_HANDSHAKE] = "ssh{F} -vv {A} true",
-    [FETCH_STEP_HOST_KEY] = "ssh{F} {A} true",
-    [FETCH_STEP_AUTH] = "ssh-add -l; ssh{F} -v -o BatchMode=yes {A} true",
-    [FETCH_STEP_DIAL] = "ssh{F} {A} ss -ltnx",
-    [FETCH_STEP_INDEX] = "ssh{F} {A} curl -sSi {U}/",
-    [FETCH_STEP_EXPOSURE] = NULL,
-    [FETCH_STEP_REQUEST] = NULL,
+/* A command that shows more of what failed: run here, or by the host's shell through ssh. {A} is the host for
+ * ssh, {F} ssh's configuration, {U} what curl asks for. */
+static const struct {
+    const char *here;
+    const char *there;
+} next_commands[] = {
+    [FETCH_STEP_CONFIG] = {"ssh{F} -G {A}", NULL},
+    [FETCH_STEP_CONNECT] = {"ssh{F} -v -o ConnectTimeout=5 {A} true", NULL},
+    [FETCH_STEP_HANDSHAKE] = {"ssh{F} -vv {A} true", NULL},
+    [FETCH_STEP_HOST_KEY] = {"ssh{F} {A} true", NULL},
+    [FETCH_STEP_AUTH] = {"ssh-add -l; ssh{F} -v -o BatchMode=yes {A} true", NULL},
+    [FETCH_STEP_DIAL] = {"ssh{F} {A} ", "ss -ltnx"},
+    [FETCH_STEP_INDEX] = {"ssh{F} {A} ", "curl -sSi {U}"},
+    [FETCH_STEP_EXPOSURE] = {NULL, NULL},
+    [FETCH_STEP_REQUEST] = {NULL, NULL},
 };
 
 /* The words of a shell's command line, quoted where they need it. */
@@ -79,25 +83,44 @@ static void add_word(struct buf *b, const char *word)
     buf_addc(b, '\'');
 }
 
+/* The index page, as curl is asked for it. */
+static void add_url(struct buf *b, const struct service *service)
+{
+    char url[700];
+    if (service->unix_path) {
+        buf_adds(b, "--unix-socket ");
+        add_word(b, service->unix_path);
+        buf_addc(b, ' ');
+        snprintf(url, sizeof url, "%s://localhost%s/", service->https ? "https" : "http", service->path);
+    } else {
+        fetch_service_url(service, url, sizeof url - 1);
+        size_t n = strlen(url);
+        snprintf(url + n, sizeof url - n, "/");
+    }
+    add_word(b, url);
+}
+
 static void add_place(struct buf *b, char place, const struct doctor *d, const struct report *r)
 {
-    char url[600];
-    switch (place) {
-    case 'A':
+    if (place == 'A')
         add_word(b, r->host->address);
-        break;
-    case 'F':
-        if (d->options->target.ssh_config) {
-            buf_adds(b, " -F ");
-            add_word(b, d->options->target.ssh_config);
+    if (place == 'F' && d->options->target.ssh_config) {
+        buf_adds(b, " -F ");
+        add_word(b, d->options->target.ssh_config);
+    }
+    if (place == 'U' && r->service)
+        add_url(b, r->service);
+}
+
+static void fill(struct buf *b, const char *command, const struct doctor *d, const struct report *r)
+{
+    for (const char *p = command; p && *p; p++) {
+        if (p[0] == '{' && p[1] && p[2] == '}') {
+            add_place(b, p[1], d, r);
+            p += 2;
+        } else {
+            buf_addc(b, *p);
         }
-        break;
-    case 'U':
-        if (r->service)
-            add_word(b, fetch_service_url(r->service, url, sizeof url));
-        break;
-    default:
-        break;
     }
 }
 
@@ -105,20 +128,16 @@ static void add_place(struct buf *b, char place, const struct doctor *d, const s
 static void next_command(const struct doctor *d, const struct report *r, enum fetch_step_kind kind,
                          struct buf *ret)
 {
-    const char *p = next_commands[kind];
-    /* Nothing of a direct route can be seen from the host itself. */
-    if (r->host->direct && kind == FETCH_STEP_INDEX)
-        p = "curl -sSi {U}/";
-    else if (r->host->direct)
-        return;
-    for (; p && *p; p++) {
-        if (p[0] != '{') {
-            buf_addc(ret, *p);
-            continue;
-        }
-        add_place(ret, p[1], d, r);
-        p += 2;
+    struct buf there = BUF_INIT(2000);
+    fill(&there, next_commands[kind].there, d, r);
+    if (!r->host->direct) {
+        fill(ret, next_commands[kind].here, d, r);
+        if (there.len)
+            add_word(ret, buf_str(&there)); /* one word here, a whole command there */
+    } else if (kind == FETCH_STEP_INDEX) {
+        buf_adds(ret, buf_str(&there));
     }
+    buf_release(&there);
 }
 
 /* ---- text ------------------------------------------------------------------------------------------------

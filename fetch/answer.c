@@ -46,9 +46,13 @@ static const struct meaning *find(const struct answer *a)
     return NULL;
 }
 
-static const char *source_name(enum secret_source source)
+/* A command is not shown: people write secrets into them. */
+static int hint_refused(const struct secret_ref *ref, struct err *err)
 {
-    return source == SECRET_ENV ? "$" : source == SECRET_FILE ? "the file " : "the command ";
+    if (ref->source == SECRET_COMMAND)
+        return err_hint(err, "it does not accept what the command for the secret printed");
+    return err_hint(err, "it does not accept the secret from %s%.100s", ref->source == SECRET_ENV ? "$" : "",
+                    ref->where);
 }
 
 int answer_error(const struct answer *a, const struct service *service, struct err *err)
@@ -58,8 +62,7 @@ int answer_error(const struct answer *a, const struct service *service, struct e
     err_set(err, m ? m->kind : ERR_FAILED, "HTTP %d%s%.160s%s", a->status, a->words[0] ? ": " : "", a->words,
             strlen(a->words) > 160 ? "..." : "");
     if (a->status == 401 && a->authenticated)
-        return err_hint(err, "it does not accept the secret from %s%.100s",
-                        source_name(service->auth.secret.source), service->auth.secret.where);
+        return hint_refused(&service->auth.secret, err);
     return m && m->hint ? err_hint(err, "%s", m->hint) : -1;
 }
 

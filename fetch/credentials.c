@@ -12,16 +12,18 @@ struct credential {
     struct secret secret;
 };
 
-/* SSH and TLS hide a secret from the network; a direct connection to another machine hides nothing. */
+/* SSH hides a secret from the network, and so does TLS that knows whom it speaks to; a direct connection to
+ * another machine hides nothing. */
 static int check_way(const struct target *t, struct err *err)
 {
     const struct service *s = t->service;
     const char *to = strcmp(s->host, "localhost") == 0 ? t->host->address : s->host;
-    if (!t->host->direct || s->https || s->unix_path || address_is_loopback(to))
+    if (!t->host->direct || (s->https && !s->tls.insecure) || s->unix_path || address_is_loopback(to))
         return 0;
-    err_set(err, ERR_USAGE, "%s: %s: its secret would cross the network in clear text", t->host->name,
-            s->name);
-    return err_hint(err, "set `scheme: https`, or reach the host over SSH instead of `connect: direct`");
+    err_set(err, ERR_USAGE, "%s: %s: its secret would cross the network %s", t->host->name, s->name,
+            s->https ? "to whoever takes the place of the service" : "in clear text");
+    return err_hint(err, "set `scheme: https` with a certificate that is checked, or reach the host over SSH "
+                         "instead of `connect: direct`");
 }
 
 static int add(struct credentials *c, const struct service *service, const struct proc_limits *limits,

@@ -24,9 +24,10 @@ static unsigned port_of(const struct service *s)
 static void authority(const struct service *s, const char *host, char *dst, size_t cap)
 {
     bool ipv6 = strchr(host, ':') != NULL;
-    int n = snprintf(dst, cap, "%s%s%s", ipv6 ? "[" : "", host, ipv6 ? "]" : "");
+    char port[16] = "";
     if (port_of(s) != (s->https ? 443 : 80))
-        snprintf(dst + n, cap - (size_t)n, ":%u", port_of(s));
+        snprintf(port, sizeof port, ":%u", port_of(s));
+    snprintf(dst, cap, "%s%s%s%s", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port);
 }
 
 int endpoint_url(const struct service *service, const char *target, char *dst, size_t cap, struct err *err)
@@ -194,15 +195,17 @@ static bool same_host(const struct service *service, CURLU *from, CURLU *to)
     return same || same_part(from, to, CURLUPART_HOST);
 }
 
-static int leads_elsewhere(const struct service *service, CURLU *to, struct err *err)
+static int leads_elsewhere(const struct service *service, const struct secret *secret, CURLU *to,
+                           struct err *err)
 {
     char *scheme = part(to, CURLUPART_SCHEME), *host = part(to, CURLUPART_HOST), *port = NULL,
          *path = part(to, CURLUPART_PATH);
     if (curl_url_get(to, CURLUPART_PORT, &port, CURLU_NO_DEFAULT_PORT) != CURLUE_OK)
         port = NULL;
-    char shown[200], whole[400];
-    snprintf(whole, sizeof whole, "%s://%.100s%s%s%.200s", scheme ? scheme : "?", host ? host : "?",
+    char shown[200], whole[4096];
+    snprintf(whole, sizeof whole, "%s://%.100s%s%s%s", scheme ? scheme : "?", host ? host : "?",
              port ? ":" : "", port ? port : "", path ? path : "/");
+    endpoint_redact(whole, service, secret);
     text_printable(shown, sizeof shown, whole, strlen(whole));
     err_set(err, ERR_FAILED, "it redirects to %s, which is not this service: not followed", shown);
     if (!service->https && scheme && strcmp(scheme, "https") == 0)
@@ -226,7 +229,8 @@ static int new_target(CURLU *to, char *dst, size_t cap, struct err *err)
                                      : err_set(err, ERR_FAILED, "it redirects to a path that is too long");
 }
 
-int endpoint_redirect(const struct service *service, const char *url, char *dst, size_t cap, struct err *err)
+int endpoint_redirect(const struct service *service, const struct secret *secret, const char *url, char *dst,
+                      size_t cap, struct err *err)
 {
     char own[400];
     CURLU *from = curl_url(), *to = curl_url();
@@ -244,7 +248,7 @@ int endpoint_redirect(const struct service *service, const char *url, char *dst,
     }
     bool here = same_part(from, to, CURLUPART_SCHEME) && same_part(from, to, CURLUPART_PORT) &&
                 same_host(service, from, to);
-    rc = here ? new_target(to, dst, cap, err) : leads_elsewhere(service, to, err);
+    rc = here ? new_target(to, dst, cap, err) : leads_elsewhere(service, secret, to, err);
 out:
     curl_url_cleanup(from);
     curl_url_cleanup(to);
@@ -254,32 +258,54 @@ out:
 /* ---- secrets in answers ----------------------------------------------------------------------------------
  */
 
-/* Puts three asterisks where `needle` stands, whatever its length, and where what is left of it stands at the
- * very end of a text that was cut there. */
-static void mask(char *text, const char *needle)
+#define STARS "***"
+
+/* Puts three asterisks in the place of n bytes. */
+static void star(char *p, size_t n)
 {
-    static const char stars[] = "***";
-    size_t n = strlen(needle), length;
-    for (char *p = text; n >= sizeof stars - 1 && (p = strstr(p, needle)); p += sizeof stars - 1) {
-        memcpy(p, stars, sizeof stars - 1);
-        memmove(p + sizeof stars - 1, p + n, strlen(p + n) + 1);
-    }
-    length = strlen(text);
-    if (length >= 3 && strcmp(text + length - 3, "...") == 0)
-        length -= 3;
-    for (size_t k = n < length ? n : length; k > sizeof stars; k--)
-        if (strncmp(text + length - k, needle, k) == 0) {
-            memmove(text + length - k + 3, text + length, strlen(text + length) + 1);
-            memcpy(text + length - k, stars, sizeof stars - 1);
+    memcpy(p, STARS, strlen(STARS));
+    memmove(p + strlen(STARS), p + n, strlen(p + n) + 1);
+}
+
+/* Masks what is left of `needle` before a place where the text was cut. */
+static void mask_cut(char *text, size_t at, const char *needle)
+{
+    size_t n = strlen(needle);
+    for (size_t k = n - 1 < at ? n - 1 : at; k > strlen(STARS); k--)
+        if (strncmp(text + at - k, needle, k) == 0) {
+            star(text + at - k, k);
             return;
         }
+}
+
+/* Masks `needle` wherever it stands, also where the text was cut (at its end, or before `...`) amid it. What
+ * is shorter than the asterisks is no secret. */
+static void mask(char *text, const char *needle)
+{
+    size_t n = strlen(needle);
+    if (n < strlen(STARS))
+        return;
+    for (char *p = text; (p = strstr(p, needle)); p += strlen(STARS))
+        star(p, n);
+    mask_cut(text, strlen(text), needle);
+    for (char *p = text; (p = strstr(p, "...")); p++)
+        mask_cut(text, (size_t)(p - text), needle);
+}
+
+/* The secret as it is, and as it looks once it was made printable. */
+static void mask_both(char *text, const char *needle)
+{
+    char shown[SECRET_MAX * 2];
+    mask(text, needle);
+    mask(text, text_printable(shown, sizeof shown, needle, strlen(needle)));
+    explicit_bzero(shown, sizeof shown);
 }
 
 void endpoint_redact(char *text, const struct service *service, const struct secret *secret)
 {
     if (!secret || !secret->len)
         return;
-    mask(text, secret->text);
+    mask_both(text, secret->text);
     if (!service->auth.user)
         return;
     char plain[SECRET_MAX + 300];

@@ -21,8 +21,9 @@ int endpoint_apply(CURL *easy, const struct service *service, const struct secre
 int endpoint_url(const struct service *service, const char *target, char *dst, size_t cap, struct err *err);
 
 /* Resolves a redirect's URL: 0 and the new target if it leads to the same service, else -1 with an error
- * that says where it wanted to lead. */
-int endpoint_redirect(const struct service *service, const char *url, char *dst, size_t cap, struct err *err);
+ * that says where it wanted to lead, with the secret (may be NULL) masked. */
+int endpoint_redirect(const struct service *service, const struct secret *secret, const char *url, char *dst,
+                      size_t cap, struct err *err);
 
 /* What libcurl's failure means where it is one of TLS: sets err and returns true. */
 bool endpoint_tls_error(const struct service *service, CURLcode code, const char *words, struct err *err);

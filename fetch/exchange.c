@@ -27,6 +27,7 @@ struct exchange {
     uint64_t received; /* bytes of headers and body */
     size_t headers_size;
     size_t error_page;    /* bytes of it */
+    bool chunked;         /* so libcurl knows where the body ends */
     int64_t lost_ms;      /* into the request, the connection it was sent over was lost; 0: it was not */
     int64_t start;        /* clock_now() */
     int64_t last_byte;    /* of header or body */
@@ -39,8 +40,10 @@ struct exchange {
 static void heard(struct exchange *x, size_t n)
 {
     x->last_byte = clock_now();
-    if (x->response->first_ms < 0)
+    if (x->response->first_ms < 0) {
         x->response->first_ms = x->last_byte - x->start;
+        x->window_start = x->last_byte;
+    }
     x->received += n;
 }
 
@@ -54,6 +57,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
         err_set(&x->body_err, ERR_FAILED, "its headers are larger than %u kB", HEADERS_MAX >> 10);
         return 0;
     }
+    if (len > 18 && strncasecmp(p, "transfer-encoding:", 18) == 0)
+        x->chunked = true;
     if (len > 5 && strncasecmp(p, "date:", 5) == 0) {
         char value[64];
         text_printable(value, sizeof value, p + 5, len - 5);
@@ -126,7 +131,7 @@ static int silent(const struct exchange *x, struct err *err)
 {
     char waited[32];
     text_duration(waited, sizeof waited, x->t->options.timeout_ms);
-    if (x->last_byte == x->start)
+    if (x->response->first_ms < 0)
         return err_set(err, ERR_TIMEOUT, "no answer: it accepts the connection but said nothing for %s%s",
                        waited, x->request->timed_ms ? " longer than the profile takes" : "");
     return err_set(err, ERR_TIMEOUT, "the answer stopped in the middle: nothing for %s after %llu bytes",
@@ -140,7 +145,7 @@ static bool trickles(struct exchange *x, int64_t now)
     int64_t by_design = x->start + x->request->timed_ms;
     if (x->window_start < by_design)
         x->window_start = by_design;
-    if (now - x->window_start < x->t->options.timeout_ms)
+    if (x->response->first_ms < 0 || now - x->window_start < x->t->options.timeout_ms)
         return false;
     bool few = x->received - x->window_from < TRICKLE_BYTES;
     x->window_start = now;
@@ -156,9 +161,19 @@ static int trickle_error(const struct exchange *x, struct err *err)
                    (unsigned long long)x->response->bytes);
 }
 
+static int limit_error(const struct exchange *x, struct err *err)
+{
+    char limit[32];
+    return err_set(err, ERR_TIMEOUT, "the answer takes longer than %s, %llu bytes so far",
+                   text_duration(limit, sizeof limit, x->request->limit_ms),
+                   (unsigned long long)x->response->bytes);
+}
+
 static int check_time(struct exchange *x, struct err *err)
 {
     int64_t now = clock_now();
+    if (x->request->limit_ms > 0 && now - x->start > x->request->limit_ms)
+        return limit_error(x, err);
     if (fd_cancelled(x->t->options.cancel_fd))
         return err_set(err, ERR_CANCELLED, "interrupted");
     if (now > silence_deadline(x))
@@ -217,7 +232,9 @@ static int transfer_error(struct exchange *x, CURLcode code, struct err *err)
     }
     const char *words = t->curl_words[0] ? t->curl_words : curl_easy_strerror(code);
     unsigned long long bytes = x->response->bytes;
-    if (endpoint_tls_error(t->service, code, words, err) || gateway_listener_failure(t->listener, err) < 0)
+    /* What the service says of TLS explains more than that it closed then; nothing else of TLS does. */
+    if ((strstr(words, "alert") && endpoint_tls_error(t->service, code, words, err)) ||
+        gateway_listener_failure(t->listener, err) < 0 || endpoint_tls_error(t->service, code, words, err))
         return -1;
     if (x->lost_ms > 0) {
         char after[32];
@@ -265,7 +282,10 @@ static void finish_response(struct exchange *x)
     t->connected = t->connected || connects > 0;
     if (type)
         text_printable(r->content_type, sizeof r->content_type, type, strlen(type));
-    answer_words(buf_str(&x->words), x->words.len, r->words, sizeof r->words);
+    /* Also before it is cut to fit: half a secret is one too. */
+    if (x->words.len > 0)
+        transfer_redact(t, x->words.data);
+    answer_words(buf_str(&x->words), strlen(buf_str(&x->words)), r->words, sizeof r->words);
     transfer_redact(t, r->words);
     transfer_redact(t, r->content_type);
 }
@@ -284,6 +304,15 @@ static int prepare(struct exchange *x, const char *target, struct err *err)
         curl_multi_add_handle(t->multi, t->easy) != CURLM_OK)
         return err_set(err, ERR_FAILED, "libcurl cannot ask for %s", target);
     return 0;
+}
+
+/* A body without a length ends with its connection, and libcurl cannot tell why that ended: the gateway can.
+ */
+static int check_end(struct exchange *x, struct err *err)
+{
+    curl_off_t length = -1;
+    curl_easy_getinfo(x->t->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    return length >= 0 || x->chunked ? 0 : gateway_listener_failure(x->t->listener, err);
 }
 
 int exchange_run(struct transfer *t, const struct transfer_request *request, struct transfer_response *ret,
@@ -306,6 +335,8 @@ int exchange_run(struct transfer *t, const struct transfer_request *request, str
         ret->status != 0 && ret->status != 200 && code == CURLE_WRITE_ERROR && x.body_err.kind == ERR_NONE;
     if (rc == 0 && code != CURLE_OK && !answered)
         rc = transfer_error(&x, code, err);
+    if (rc == 0 && ret->status == 200)
+        rc = check_end(&x, err);
     buf_release(&x.words);
     return rc;
 }

@@ -54,21 +54,23 @@ struct dump {
     size_t size;
 };
 
+/* Whoever is found is known; the rest is read all the same, since the connection is still wanted. */
 static int take(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct dump *d = ctx;
     holder_feed(&d->holder, p, n);
     d->size += n;
-    return d->holder.who || d->size > DUMP_MAX ? err_set(err, ERR_FAILED, "seen enough") : 0;
+    return d->size > DUMP_MAX ? err_set(err, ERR_FAILED, "more than %u MB", DUMP_MAX >> 20) : 0;
 }
 
-char *holder_find(struct transfer *t, const struct service *service, bool trace, char *dst, size_t cap)
+char *holder_find(struct transfer *t, const struct service *service, bool trace, int64_t limit_ms, char *dst,
+                  size_t cap)
 {
     struct dump d = {.holder.trace = trace};
     struct transfer_response response;
     char target[400];
     snprintf(target, sizeof target, "%.300s/goroutine?debug=1", service->path);
-    struct transfer_request request = {.target = target, .ctx = &d, .body = take};
+    struct transfer_request request = {.target = target, .ctx = &d, .body = take, .limit_ms = limit_ms};
     transfer_get(t, &request, &response, NULL);
     snprintf(dst, cap, "%s", d.holder.who ? d.holder.who : "");
     return dst;

@@ -7,7 +7,8 @@
 
 /* Looks at the goroutines of the process for somebody who takes a trace, or a CPU profile, and writes who
  * that is; "" if none is found. */
-char *holder_find(struct transfer *t, const struct service *service, bool trace, char *dst, size_t cap);
+char *holder_find(struct transfer *t, const struct service *service, bool trace, int64_t limit_ms, char *dst,
+                  size_t cap);
 
 /* The same over the text of goroutine?debug=1, in pieces: *ret stays NULL until somebody is found. */
 struct holder {

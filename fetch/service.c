@@ -15,18 +15,12 @@
 /* ---- the connection --------------------------------------------------------------------------------------
  */
 
-static struct destination destination_of(const struct service *service)
-{
-    return (struct destination){
-        .host = service->host, .port = service->port, .unix_path = service->unix_path};
-}
-
 /* Whether anybody listens there: a grab learns it from its first request, a look wants to know it by itself.
  */
 static int dial(struct visit *v, struct err *err)
 {
     const struct service *service = v->target->service;
-    struct destination to = destination_of(service);
+    struct destination to = visit_destination(service);
     struct fetch_step step = {.kind = FETCH_STEP_DIAL};
     struct err why = ERR_INIT;
     int64_t began = clock_now();
@@ -88,7 +82,8 @@ static int read_index(struct visit *v, struct err *err)
     struct transfer_response response;
     char target[512];
     snprintf(target, sizeof target, "%s/", v->target->service->path);
-    struct transfer_request request = {.target = target, .ctx = &page, .body = take_index};
+    struct transfer_request request = {
+        .target = target, .ctx = &page, .body = take_index, .limit_ms = VISIT_PAGE_LIMIT(v->grab)};
     struct err why = ERR_INIT;
     int rc = transfer_get(v->transfer, &request, &response, &why);
     note_skew(v, &response);
@@ -96,6 +91,7 @@ static int read_index(struct visit *v, struct err *err)
         v->has_index = true;
     else if (rc == 0)
         name_page(buf_str(&page), page.len, &why);
+    transfer_redact(v->transfer, why.msg);
     buf_release(&page);
     tell_index(v, &response, v->has_index ? NULL : &why);
     v->no_index = why;
@@ -159,13 +155,12 @@ static int look(struct visit *v, struct err *err)
 static int prepare(struct visit *v, struct err *err)
 {
     const struct service *service = v->target->service;
-    struct destination to = destination_of(service);
     snprintf(v->directory, sizeof v->directory, "%s/%s", v->target->host->name, service->name);
     if (service->https && service->tls.insecure &&
         verdicts_add(&v->verdicts, "tls-unchecked", NULL, NULL, err) < 0)
         return -1;
-    if ((v->grab->look && dial(v, err) < 0) || gateway_listen(v->gw, &to, &v->listener, err) < 0 ||
-        visit_connect(v, &v->transfer, err) < 0 || read_index(v, err) < 0) {
+    if ((v->grab->look && dial(v, err) < 0) || visit_connect(v, &v->transfer, err) < 0 ||
+        read_index(v, err) < 0) {
         if (service->hint && err->kind != ERR_CANCELLED)
             err_hint(err, "%s", service->hint);
         return -1;

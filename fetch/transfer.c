@@ -83,7 +83,7 @@ static int redirected(struct transfer *t, const struct transfer_response *r, cha
     curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &url);
     if (r->status < 300 || r->status > 399 || !url)
         return 0;
-    if (endpoint_redirect(t->service, url, dst, cap, err) < 0)
+    if (endpoint_redirect(t->service, t->options.secret, url, dst, cap, err) < 0)
         return err_wrap(err, "HTTP %d", r->status);
     return 1;
 }

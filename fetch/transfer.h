@@ -33,6 +33,7 @@ void transfer_free(struct transfer *t);
 struct transfer_request {
     const char *target; /* path and query */
     int64_t timed_ms;   /* how long the server is silent by design */
+    int64_t limit_ms;   /* for the whole of it; 0: as long as something comes */
     void *ctx;
     /* Takes the body of a 200; -1 ends the transfer with err as it was left. */
     int (*body)(void *ctx, const void *p, size_t n, struct err *err);

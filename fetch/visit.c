@@ -20,6 +20,12 @@ static void tell_request(void *ctx, const struct transfer_request *request,
     observe_step(v->observe, v->target->host, v->target->service, &step);
 }
 
+struct destination visit_destination(const struct service *service)
+{
+    return (struct destination){
+        .host = service->host, .port = service->port, .unix_path = service->unix_path};
+}
+
 int visit_connect(struct visit *v, struct transfer **ret, struct err *err)
 {
     struct transfer_options options = {.cancel_fd = v->grab->cancel_fd,
@@ -27,5 +33,9 @@ int visit_connect(struct visit *v, struct transfer **ret, struct err *err)
                                        .secret = v->secret,
                                        .told = tell_request,
                                        .told_ctx = v};
-    return transfer_new(v->listener, v->target->service, &options, ret, err);
+    struct destination to = visit_destination(v->target->service);
+    struct gateway_listener *listener = NULL; /* the gateway's */
+    if (gateway_listen(v->gw, &to, &listener, err) < 0)
+        return -1;
+    return transfer_new(listener, v->target->service, &options, ret, err);
 }

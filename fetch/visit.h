@@ -20,7 +20,6 @@ struct visit {
     const struct target *target;
     struct gateway *gw;
     const struct secret *secret; /* NULL: the service wants none */
-    struct gateway_listener *listener;
     struct transfer *transfer;
     struct index_page index;
     bool has_index;
@@ -36,7 +35,13 @@ struct visit {
     struct err stop;    /* why nothing more is fetched */
 };
 
-/* A connection of its own to the service. */
+/* Where a service is, for the gateway. */
+struct destination visit_destination(const struct service *service);
+
+/* What is asked beside the profiles has no reason to take long. */
+#define VISIT_PAGE_LIMIT(grab) (4 * (grab)->timeout_ms)
+
+/* A connection of its own to the service, through a listener of its own. */
 int visit_connect(struct visit *v, struct transfer **ret, struct err *err);
 
 /* Fetches what is planned, in order; with `concurrent`, the timed profiles side by side after the rest.

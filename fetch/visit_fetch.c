@@ -56,7 +56,8 @@ static void give_up(struct worker *w, int64_t waited_ms, struct fetch_item *item
     snprintf(item->err.msg + n, sizeof item->err.msg - n, "; still so after %s",
              text_duration(waited, sizeof waited, waited_ms));
     bool trace = planned(w)->rank == RANK_TRACE;
-    if (*holder_find(w->transfer, w->visit->target->service, trace, who, sizeof who))
+    if (*holder_find(w->transfer, w->visit->target->service, trace, VISIT_PAGE_LIMIT(w->visit->grab), who,
+                     sizeof who))
         err_hint(&item->err, "held by %s: wait for it, or have it stopped", who);
     else
         err_hint(&item->err, "somebody else (a colleague, a continuous profiler) is at it in this process: "
@@ -100,9 +101,12 @@ static void fetch_patiently(struct worker *w, struct fetch_item *item)
         context.waited_ms = clock_now() - began;
         fetch_item_release(item);
     }
-    if (fd_cancelled(v->grab->cancel_fd))
-        item->status = FETCH_INTERRUPTED;
-    give_up(w, clock_now() - began, item);
+    if (!fd_cancelled(v->grab->cancel_fd)) {
+        give_up(w, clock_now() - began, item);
+        return;
+    }
+    item->status = FETCH_INTERRUPTED;
+    err_set(&item->err, ERR_CANCELLED, "interrupted while somebody else held the profiler");
 }
 
 /* ---- one after the other ---------------------------------------------------------------------------------

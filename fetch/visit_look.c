@@ -1,10 +1,10 @@
 /*
  * Exposure: a service that is meant for the host itself may listen on all its addresses. Then whoever can
- * reach one of those gets profiles without SSH. We only know the addresses by which we came to the host, and
+ * reach one of those gets profiles without SSH. We only know the address by which we came to the host, and
  * ask there through the host itself, so a firewall in front of it is not seen.
  */
+#include <arpa/inet.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "fetch/visit.h"
 #include "base/banned.h"
@@ -18,20 +18,22 @@ static int take(void *ctx, const void *p, size_t n, struct err *err)
     return buf_check(page, "the page", err);
 }
 
-/* Whether pprof's index answers there, without any secret of ours. */
-static bool answers(struct visit *v, const char *address, struct err *err)
+/* Asks for pprof's index there, without any secret of ours. 0: it is there; -1 with err, and the status of an
+ * answer that is something else. */
+static int ask(struct visit *v, const char *address, int *ret_status, struct err *err)
 {
     struct service service = *v->target->service;
     struct destination to = {.host = address, .port = service.port};
     struct transfer_options options = {.cancel_fd = v->grab->cancel_fd, .timeout_ms = v->grab->timeout_ms};
     struct gateway_listener *listener = NULL;
     struct transfer *t = NULL;
-    struct transfer_response response;
+    struct transfer_response response = {0};
     struct index_page index = {0};
     struct buf page = BUF_INIT(PAGE_MAX);
     char target[512];
     snprintf(target, sizeof target, "%s/", service.path);
-    struct transfer_request request = {.target = target, .ctx = &page, .body = take};
+    struct transfer_request request = {
+        .target = target, .ctx = &page, .body = take, .limit_ms = VISIT_PAGE_LIMIT(v->grab)};
     /* What is asked is whether it answers, not whether it proves who it is; nothing is told to it. */
     service.tls.insecure = true;
     service.tls.cert = NULL;
@@ -39,10 +41,11 @@ static bool answers(struct visit *v, const char *address, struct err *err)
                  transfer_new(listener, &service, &options, &t, err) == 0 &&
                  transfer_get(t, &request, &response, err) == 0 &&
                  index_parse(buf_str(&page), page.len, &index, err) == 0;
+    *ret_status = response.status;
     transfer_free(t);
     index_release(&index);
     buf_release(&page);
-    return found;
+    return found ? 0 : -1;
 }
 
 static void look_at(struct visit *v, const char *address)
@@ -51,15 +54,29 @@ static void look_at(struct visit *v, const char *address)
     struct err why = ERR_INIT;
     int64_t began = clock_now();
     unsigned port = v->target->service->port;
-    step.warning = answers(v, address, &why);
+    int status = 0;
+    step.warning = ask(v, address, &status, &why) == 0;
     step.duration_ms = clock_now() - began;
+    if (why.kind == ERR_CANCELLED)
+        return;
     if (step.warning)
         snprintf(step.detail, sizeof step.detail,
                  "it answers on %.200s port %u too: whoever reaches that address gets profiles without SSH",
                  address, port);
+    else if (status)
+        snprintf(step.detail, sizeof step.detail, "no profiles on %.100s port %u: %.300s", address, port,
+                 status == 200 ? "another page is there" : why.msg);
     else
-        snprintf(step.detail, sizeof step.detail, "it does not answer on %.200s port %u", address, port);
+        snprintf(step.detail, sizeof step.detail, "no answer on %.100s port %u: %.300s", address, port,
+                 why.msg);
     observe_step(v->observe, v->target->host, v->target->service, &step);
+}
+
+/* A name is no help: what it means on the host itself is often its own loopback. */
+static bool is_address(const char *text)
+{
+    unsigned char room[sizeof(struct in6_addr)];
+    return inet_pton(AF_INET, text, room) == 1 || inet_pton(AF_INET6, text, room) == 1;
 }
 
 void visit_look_for_exposure(struct visit *v)
@@ -69,8 +86,7 @@ void visit_look_for_exposure(struct visit *v)
         hop = gateway_hop(v->gw, i);
     if (!hop || v->target->service->unix_path || !address_is_loopback(v->target->service->host))
         return;
-    if (!address_is_loopback(hop->address))
-        look_at(v, hop->address);
-    if (hop->peer[0] && !address_is_loopback(hop->peer) && strcmp(hop->peer, hop->address) != 0)
-        look_at(v, hop->peer);
+    const char *address = hop->peer[0] ? hop->peer : hop->address;
+    if (is_address(address) && !address_is_loopback(address))
+        look_at(v, address);
 }

@@ -133,6 +133,11 @@ char *address_text(const struct address *a)
 
 bool address_is_loopback(const char *address)
 {
-    return strcmp(address, "localhost") == 0 || strncmp(address, "127.", 4) == 0 ||
-           strcmp(address, "::1") == 0;
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (inet_pton(AF_INET, address, &v4) == 1)
+        return ntohl(v4.s_addr) >> 24 == 127;
+    if (inet_pton(AF_INET6, address, &v6) == 1)
+        return IN6_IS_ADDR_LOOPBACK(&v6);
+    return strcmp(address, "localhost") == 0;
 }

@@ -118,7 +118,8 @@ static bool consists_of(const char *text, const char *also)
 int schema_chars(const struct schema *s, const struct tree_node *value, const char *also, const char *what,
                  char **ret, struct err *err)
 {
-    if (value->kind == TREE_SCALAR && !is_no_text(value) && !consists_of(value->text, also))
+    if (value->kind == TREE_SCALAR && !is_no_text(value) &&
+        (!consists_of(value->text, also) || strlen(value->text) > SCHEMA_CHARS_MAX))
         return wrong(s, value, what, err);
     return schema_text(s, value, ret, err);
 }

@@ -35,7 +35,8 @@ int schema_name(const struct schema *s, const struct tree_node *key, const char 
 /* One line of text that is not empty; a new string takes the place of *ret. */
 int schema_text(const struct schema *s, const struct tree_node *value, char **ret, struct err *err);
 
-/* Text of letters, digits and what `also` holds; `what` says what it must be. */
+#define SCHEMA_CHARS_MAX 259 /* a name of DNS, and a port */
+/* Text of letters, digits and what `also` holds, at most so long; `what` says what it must be. */
 int schema_chars(const struct schema *s, const struct tree_node *value, const char *also, const char *what,
                  char **ret, struct err *err);
 

@@ -8,6 +8,8 @@
 #include "base/banned.h"
 
 /* sun_path of Linux without its NUL. */
+/* So that it fits into every request. */
+#define PATH_LENGTH_MAX 250
 #define UNIX_PATH_MAX 107
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -36,6 +38,8 @@ int service_set_path(struct service *service, const char *path, struct err *err)
     size_t n = strlen(path);
     if (*path != '/')
         return err_set(err, ERR_USAGE, "path must begin with \"/\"");
+    if (n > PATH_LENGTH_MAX)
+        return err_set(err, ERR_USAGE, "path must have at most %d characters", PATH_LENGTH_MAX);
     /* What goes into a request must not be able to end it (RFC 3986, section 3.3). */
     if (strspn(path, LETTERS "0123456789/._-~%!$&'()*+,;=:@") < n)
         return err_set(err, ERR_USAGE, "path must be a URL's path");

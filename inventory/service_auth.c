@@ -7,6 +7,8 @@
 
 #define PASSWORD_KEYS "password_env, password_file or password_command"
 
+#define USER_MAX 255
+
 /* The settings while they are read. */
 struct entry {
     struct service_auth *auth;
@@ -26,6 +28,8 @@ static int read_user(const struct schema *s, const struct tree_node *value, void
     if (schema_text(s, value, &e->auth->user, err) < 0)
         return -1;
     /* RFC 7617, section 2: whatever follows the first colon is the password. */
+    if (strlen(e->auth->user) > USER_MAX)
+        return tree_err(s->tree, value, err, "user must have at most %d characters", USER_MAX);
     if (strchr(e->auth->user, ':'))
         return tree_err(s->tree, value, err, "user must not have \":\" in it");
     return 0;

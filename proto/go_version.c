@@ -31,7 +31,7 @@ bool go_version_of_path(const char *path, size_t n, char *dst, size_t cap)
         return false;
     const char *end = memmem(path, n, runtime, sizeof runtime - 1);
     for (const char *p = path; end && p + 4 < end; p++) {
-        if (p[0] != 'g' || p[1] != 'o')
+        if (p[0] != 'g' || p[1] != 'o' || (p > path && p[-1] != '/' && p[-1] != '-'))
             continue;
         const char *version = p + 2 + (p[2] == '-' || p[2] == '/');
         size_t length = version_length(version, end);

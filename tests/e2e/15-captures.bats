@@ -164,6 +164,7 @@ secret() {
 @test "secrets: the right token" { secret bearer_file 0 bearer heap; }
 @test "secrets: a wrong token" { secret bearer_file! 1 bearer heap; }
 @test "secrets: an error repeats the token" { secret bearer_file 1 echo heap; }
+@test "secrets: a page with the token in its title" { secret bearer_file 3 title heap; }
 @test "secrets: a 401 repeats the password" { secret password_file 1 echo=401 heap; }
 @test "secrets: a redirect to another host wants the token" { secret bearer_file 1 redirect heap; }
 
@@ -190,6 +191,7 @@ secret() {
 # ---- bodies ---------------------------------------------------------------------------------------------------------
 
 @test "damaged bodies: cut, and the connection closed" { row 3 short heap; }
+@test "damaged bodies: without a length, and the connection broken" { row 3 reset goroutines=text; }
 @test "damaged bodies: cut amid chunks" { row 3 abort heap; }
 @test "damaged bodies: cut, with the length of the piece" { row 3 cutgzip heap; }
 @test "damaged bodies: cut, the chunks ended properly" { row 3 cutgzipchunked heap; }

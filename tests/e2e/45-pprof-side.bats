@@ -137,6 +137,14 @@ refute_secret() {
     [[ $output$stderr != *wrong-horse* ]] || fail_run
 }
 
+@test "a command for a secret is never shown, also when what it printed is wrong" {
+    inventory "  app: { port: $RIG_PORT_rude, path: /bearer/debug/pprof, auth: { bearer_command: \"echo hidden-in-a-command\" } }"
+    run_profgrab -v --host file-03 heap
+    assert_status 1
+    assert_stderr_has 'does not accept what the command for the secret printed'
+    refute_stderr_has hidden-in-a-command
+}
+
 @test "a secret that cannot be had is said before anything is opened" {
     inventory "  app: { port: $RIG_PORT_rude, path: /bearer/debug/pprof, auth: { bearer_env: NO_SUCH_TOKEN } }"
     run_profgrab --host file-03 heap
@@ -154,10 +162,10 @@ refute_secret() {
 @test "a service that sends the secret back does not get it into what we say and store" {
     export PPROF_TOKEN=$SECRET
     local path
-    for path in echo echo=404 echo=200; do
+    for path in echo echo=404 echo=200 title; do
         inventory "  app: { port: $RIG_PORT_rude, path: /$path/debug/pprof, auth: { bearer_env: PPROF_TOKEN } }"
         run_profgrab --host file-03 heap
-        [[ $stderr == *'Authorization: Bearer ***'* ]] || fail_run
+        [[ $stderr == *'Bearer ***'* ]] || fail_run
         [[ $stderr != *"$SECRET"* ]] || fail_run
         [[ ! $output ]] || [[ $(manifest 'json.dumps(m)') != *"$SECRET"* ]] || fail_run
     done
@@ -189,6 +197,11 @@ refute_secret() {
     run_profgrab --host here heap
     assert_status 2
     assert_stderr_has 'clear text'
+    inventory "  app: { port: $RIG_PORT_rude_httpsself, scheme: https, tls: { insecure: true }, auth: { bearer_env: PPROF_TOKEN } }"
+    sed -i 's/address: 127.0.0.1/address: app.invalid/' "$PROFGRAB_INVENTORY"
+    run_profgrab --host here heap
+    assert_status 2
+    assert_stderr_has 'takes the place of the service'
 }
 
 @test "redirects within the service are followed, no other" {

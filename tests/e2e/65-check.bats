@@ -49,11 +49,11 @@ field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(e
     assert_status 1
     assert_equal "$(steps)" 'configuration=ok connection=ok handshake=ok host key=ok authentication=ok dial=failed '
     valid
-    assert_equal "$(field 'hosts[0]["services"][0]["steps"][-1]["next"]')" "ssh -F $SSH_CONFIG file-04 ss -ltnx"
+    assert_equal "$(field 'hosts[0]["services"][0]["steps"][-1]["next"]')" "ssh -F $SSH_CONFIG file-04 'ss -ltnx'"
     run_profgrab check --host file-04 --port "$RIG_PORT_node_exporter" --path /nothing
     assert_status 1
     assert_stdout_has 'index          FAILED'
-    assert_stdout_has "next: ssh -F $SSH_CONFIG file-04 curl -sSi http://localhost:$RIG_PORT_node_exporter/nothing/"
+    assert_stdout_has "next: ssh -F $SSH_CONFIG file-04 'curl -sSi http://localhost:$RIG_PORT_node_exporter/nothing/'"
 }
 
 # A configuration of one host of our own making.

@@ -99,7 +99,7 @@ static void redirects(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char target[200] = "untouched";
         struct err err = ERR_INIT;
-        int rc = endpoint_redirect(&s, rows[i].url, target, sizeof target, &err);
+        int rc = endpoint_redirect(&s, NULL, rows[i].url, target, sizeof target, &err);
         assert_int_equal(rc, rows[i].target ? 0 : -1);
         assert_string_equal(target, rows[i].target ? rows[i].target : "untouched");
         if (rows[i].msg)
@@ -114,13 +114,15 @@ static void redirects_to_its_other_names(void **state)
     char target[100];
     struct service s = service_at((char[]){"localhost"}, 8443, true);
     s.tls.server_name = (char[]){"pprof.internal"};
-    assert_int_equal(endpoint_redirect(&s, "https://pprof.internal:8443/a", target, sizeof target, NULL), 0);
-    assert_int_equal(endpoint_redirect(&s, "https://localhost:8443/a", target, sizeof target, NULL), 0);
+    assert_int_equal(
+        endpoint_redirect(&s, NULL, "https://pprof.internal:8443/a", target, sizeof target, NULL), 0);
+    assert_int_equal(endpoint_redirect(&s, NULL, "https://localhost:8443/a", target, sizeof target, NULL), 0);
     s.host_header = (char[]){"app.example:8443"};
-    assert_int_equal(endpoint_redirect(&s, "https://app.example:8443/a", target, sizeof target, NULL), 0);
-    assert_int_equal(endpoint_redirect(&s, "https://app.example.evil:8443/a", target, sizeof target, NULL),
-                     -1);
-    assert_int_equal(endpoint_redirect(&s, "https://app.exam:8443/a", target, sizeof target, NULL), -1);
+    assert_int_equal(endpoint_redirect(&s, NULL, "https://app.example:8443/a", target, sizeof target, NULL),
+                     0);
+    assert_int_equal(
+        endpoint_redirect(&s, NULL, "https://app.example.evil:8443/a", target, sizeof target, NULL), -1);
+    assert_int_equal(endpoint_redirect(&s, NULL, "https://app.exam:8443/a", target, sizeof target, NULL), -1);
 }
 
 static void secrets_are_masked(void **state)
@@ -142,6 +144,14 @@ static void secrets_are_masked(void **state)
     snprintf(text, sizeof text, "Basic YW5uOnMzY3IzdC10b2tlbg== and s3cr3t-token");
     endpoint_redact(text, &s, &secret);
     assert_string_equal(text, "Basic *** and ***");
+    s.auth.user = NULL;
+    snprintf(text, sizeof text, "a title of \"Bearer s3cr3t-t...\", not a profile");
+    endpoint_redact(text, &s, &secret);
+    assert_string_equal(text, "a title of \"Bearer ***...\", not a profile");
+    struct secret blanks = {.text = "abc  defghijk", .len = 13};
+    snprintf(text, sizeof text, "Bearer abc defghijk and abc  defghijk");
+    endpoint_redact(text, &s, &blanks);
+    assert_string_equal(text, "Bearer *** and ***");
     snprintf(text, sizeof text, "nothing");
     endpoint_redact(text, &s, NULL);
     assert_string_equal(text, "nothing");
@@ -259,6 +269,7 @@ static void go_versions(void **state)
         {"/home/ann/sdk/go1.23.0/src/runtime/mgc.go", "1.23.0"},
         {"/usr/local/go/src/runtime/proc.go", NULL},
         {"/srv/logo-1.5/src/main.go", NULL},
+        {"/srv/algo1.2/src/runtime/x.go", NULL},
         {"/srv/go-2.0/src/runtime/x.go", NULL},
         {"/srv/go1./src/runtime/x.go", NULL},
         {"/srv/go1.9999/src/runtime/x.go", NULL},
