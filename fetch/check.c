@@ -21,7 +21,8 @@ struct check {
     struct profile_scan *scan; /* CHECK_PPROF */
     struct gunzip *gunzip;
     bool is_gzip;
-    bool failed; /* `why` says what gunzip or scan found first */
+    struct trace_scan *trace; /* CHECK_TRACE */
+    bool failed;              /* `why` says what gunzip or a scan found first */
     struct err why;
     bool stopped; /* nothing more to learn from the rest */
     bool has_nul; /* CHECK_TEXT */
@@ -49,6 +50,19 @@ static int take_inflated(void *ctx, const void *p, size_t n, struct err *err)
     return c->failed && c->head_len == HEAD_SIZE ? -1 : 0;
 }
 
+static int readers_new(struct check *c, struct err *err)
+{
+    if (c->format == CHECK_TRACE) {
+        c->trace = trace_scan_new(err);
+        return c->trace ? 0 : -1;
+    }
+    if (c->format != CHECK_PPROF)
+        return 0;
+    c->scan = profile_scan_new(err);
+    c->gunzip = c->scan ? gunzip_new(take_inflated, c, INFLATE_MAX, err) : NULL;
+    return c->gunzip ? 0 : -1;
+}
+
 struct check *check_new(enum check_format format, struct err *err)
 {
     struct check *c = calloc(1, sizeof *c);
@@ -57,11 +71,7 @@ struct check *check_new(enum check_format format, struct err *err)
         return NULL;
     }
     c->format = format;
-    if (format != CHECK_PPROF)
-        return c;
-    c->scan = profile_scan_new(err);
-    c->gunzip = c->scan ? gunzip_new(take_inflated, c, INFLATE_MAX, err) : NULL;
-    if (!c->gunzip) {
+    if (readers_new(c, err)) {
         check_free(c);
         return NULL;
     }
@@ -74,6 +84,7 @@ void check_free(struct check *c)
         return;
     gunzip_free(c->gunzip);
     profile_scan_free(c->scan);
+    trace_scan_free(c->trace);
     free(c);
 }
 
@@ -120,6 +131,9 @@ int check_feed(struct check *c, const void *p, size_t n, struct err *err)
         rc = pprof_feed(c, p, n, err);
     else
         head_add(c, p, n);
+    /* What is wrong with a trace the end says. */
+    if (c->format == CHECK_TRACE)
+        trace_scan_feed(c->trace, p, n, NULL);
     if (c->format == CHECK_TEXT)
         text_feed(c, p, n);
     c->size += n;
@@ -184,12 +198,11 @@ static int pprof_finish(struct check *c, struct check_result *result, struct err
 
 static int trace_finish(struct check *c, struct check_result *result, struct err *err)
 {
+    struct trace_summary sum;
     size_t begins = c->head_len < 5 ? c->head_len : 5;
     if (trace_header(c->head, c->head_len, &result->trace_minor, err))
         return memcmp(c->head, "go 1.", begins) == 0 ? -1 : wrong_answer(c, "a trace", result, err);
-    if (c->size == TRACE_HEADER_SIZE)
-        return err_set(err, ERR_FAILED, "the trace has nothing behind its header");
-    return 0;
+    return trace_scan_finish(c->trace, &sum, err);
 }
 
 static int text_finish(const struct check *c, struct err *err)

@@ -1,7 +1,7 @@
 /*
  * Profiles on the wire: profile.proto, gzip, execution traces, read as a stream in constant memory.
  *
- * Sources: google/pprof proto/profile.proto; RFC 1952 (gzip); Go's internal/trace/version.
+ * Sources: google/pprof proto/profile.proto; RFC 1952 (gzip); Go's internal/trace.
  */
 #ifndef PROTO_PROTO_H
 #define PROTO_PROTO_H
@@ -78,5 +78,32 @@ int profile_scan_finish(struct profile_scan *s, struct profile_summary *ret, str
 #define TRACE_HEADER_SIZE 16
 /* The 16 bytes a trace begins with (`go 1.22 trace\0\0\0`). *ret_minor is the 22. -1 if they are none. */
 int trace_header(const void *p, size_t n, unsigned *ret_minor, struct err *err);
+
+/* What following a trace to its end tells. All but `minor` are 0 for a version that is not known. */
+struct trace_summary {
+    unsigned minor;       /* the 22 of `go 1.22 trace` */
+    uint64_t batches;     /* buffers of the runtime's */
+    uint64_t generations; /* from 1.22 on: parts that can be read alone, about one a second */
+    uint64_t events;      /* up to 1.21 */
+};
+
+/*
+ * Says whether a trace fed in pieces of any size is whole: follows its batches (versions 22, 23, 25, 26) or
+ * its events (11, 19, 21) to the end, in constant memory, and wants there what the runtime always writes: the
+ * clock's frequency; from 22 on, in every generation, strings as well; from 26 on the mark that ends one. Of
+ * another version only the header is checked. After a failure every call fails with the same words.
+ *
+ * Not seen are: a wrong byte inside a batch, which is skipped; a cut between two generations; before 26 a cut
+ * between two batches at the end of a generation whose strings fill several; up to 21 a cut between two
+ * events behind the clock's frequency, where the stacks stand.
+ *
+ * Sources: Go's internal/trace/version; from 22 on internal/trace (batch.go, reader.go, generation.go) and
+ * internal/trace/tracev2 (events.go) of Go 1.26, runtime/trace.go; up to 21 internal/trace/parser.go of 1.19.
+ */
+struct trace_scan;
+struct trace_scan *trace_scan_new(struct err *err);
+void trace_scan_free(struct trace_scan *s);
+int trace_scan_feed(struct trace_scan *s, const void *p, size_t n, struct err *err);
+int trace_scan_finish(struct trace_scan *s, struct trace_summary *ret, struct err *err);
 
 #endif

@@ -1,8 +1,118 @@
+/*
+ * A push parser that follows how a trace is framed, not what it tells. Between two pieces it keeps where it
+ * is, the number in progress, what is left to skip, and what the generation being read has had so far.
+ *
+ * Since 1.22 a trace is a row of batches: a type, four numbers of which the last is a size, then so many
+ * bytes, which are only skipped; their first byte tells what they are. Batches belong to generations, which
+ * come one behind the other, each with tables of its own. Before, it was a row of events: a byte with the
+ * type and the number of arguments, which are numbers; three and more of them stand behind their size in
+ * bytes.
+ *
+ * Each place in this is a row of one table: either its function takes what it can of the piece, or a number
+ * is read first and handed over.
+ */
 #include "proto/proto.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/banned.h"
+
+#define BATCH_MAX 65536 /* also of the runtime's buffers before 1.22, which no event outgrows */
+#define TEXT_MAX 1000000
+#define LAST_SHIFT 63 /* of a number's tenth byte, of which one bit is left */
+
+/* What begins with these bytes, from 1.22 on; END_OF_GENERATION from 1.26 on. */
+enum { BATCH = 1, EXPERIMENTAL_BATCH = 49, END_OF_GENERATION = 52 };
+/* What a batch holds, by its first byte. The clock's frequency stands alone before 1.25, then in a sync
+ * batch. */
+enum { STRINGS = 4, FREQUENCY = 8, SYNC = 50 };
+/* The events before 1.22 that are unlike the others. */
+enum {
+    EVENT_BATCH = 1,
+    EVENT_FREQUENCY = 2,
+    EVENT_STACK = 3,
+    EVENT_STRING = 37,
+    EVENT_LOG = 48,
+    EVENT_CPU_SAMPLE
+};
+
+/* How many arguments each event has, its time included. A stack has two and four for each frame; a string is
+ * no row of numbers. */
+static const unsigned char arguments_of[] = {
+    0, 2, 1, 0, 3, 2, 1, 3, 1, 2, /* 0 to 9 */
+    1, 2, 3, 4, 3, 1, 2, 2, 2, 2, /* 10 to 19 */
+    2, 4, 2, 2, 2, 2, 2, 2, 2, 4, /* 20 to 29 */
+    1, 2, 2, 2, 2, 1, 1, 0, 2, 3, /* 30 to 39 */
+    3, 4, 2, 2, 1, 5, 3, 5, 4, 5, /* 40 to 49 */
+};
+
+enum place {
+    HEADER,
+    UNKNOWN_FORMAT,
+    BATCH_TYPE,
+    BATCH_EXPERIMENT,
+    BATCH_GENERATION,
+    BATCH_THREAD,
+    BATCH_TIME,
+    BATCH_SIZE,
+    BATCH_FIRST_BYTE,
+    BATCH_REST,
+    EVENT_TYPE,
+    EVENT_ARGUMENT,
+    EVENT_SIZE,
+    EVENT_SIZED_ARGUMENT,
+    STRING_ID,
+    TEXT_SIZE,
+    TEXT,
+};
+
+struct trace_scan {
+    /* the piece being read, and the offset of its next byte */
+    const unsigned char *p;
+    const unsigned char *end;
+    uint64_t at;
+
+    enum place place;
+    char header[TRACE_HEADER_SIZE];
+    unsigned type;    /* of the batch or event being read */
+    uint64_t item_at; /* where that began */
+    uint64_t number;  /* the number in progress: its low `shift` bits are known */
+    unsigned shift;
+    uint64_t left;       /* bytes of a batch or text, or arguments */
+    uint64_t region_end; /* of sized arguments */
+    uint64_t arguments;  /* of the event, so far */
+
+    uint64_t generation; /* the one that is open; 0: none is */
+    bool has_clock;      /* the generation, before 1.22 the trace, has had its clock's frequency */
+    bool has_strings;
+
+    struct trace_summary sum;
+    bool failed;
+    struct err why; /* every later call says it again */
+};
+
+#define AT "at byte %llu: "
+
+static unsigned long long item_at(const struct trace_scan *s)
+{
+    return s->item_at;
+}
+
+struct trace_scan *trace_scan_new(struct err *err)
+{
+    struct trace_scan *s = calloc(1, sizeof *s);
+    if (!s)
+        err_nomem(err);
+    return s;
+}
+
+void trace_scan_free(struct trace_scan *s)
+{
+    free(s);
+}
+
+/* ---- the header ---------------------------------------------------------------------------------------- */
 
 /* The whole header for one version: `go 1.`, the version's digits, ` trace`, zeros up to the end. */
 static bool header_parse(const char *p, unsigned *ret_minor)
@@ -32,5 +142,340 @@ int trace_header(const void *p, size_t n, unsigned *ret_minor, struct err *err)
         text_printable(shown, sizeof shown, p, TRACE_HEADER_SIZE);
         return err_set(err, ERR_FAILED, "this is no execution trace: it begins with \"%s\"", shown);
     }
+    return 0;
+}
+
+static enum place format_begin(unsigned minor)
+{
+    switch (minor) {
+    case 11:
+    case 19:
+    case 21:
+        return EVENT_TYPE;
+    case 22:
+    case 23:
+    case 25:
+    case 26:
+        return BATCH_TYPE;
+    default:
+        return UNKNOWN_FORMAT;
+    }
+}
+
+static int header_read(struct trace_scan *s, struct err *err)
+{
+    s->header[s->at++] = (char)*s->p++;
+    if (s->at < TRACE_HEADER_SIZE)
+        return 0;
+    if (trace_header(s->header, TRACE_HEADER_SIZE, &s->sum.minor, err))
+        return -1;
+    s->place = format_begin(s->sum.minor);
+    return 0;
+}
+
+static int unknown_read(struct trace_scan *s, struct err *err)
+{
+    (void)err;
+    s->at += (uint64_t)(s->end - s->p);
+    s->p = s->end;
+    return 0;
+}
+
+/* ---- batches, from 1.22 on ----------------------------------------------------------------------------- */
+
+/* What a generation must have and the open one has not; NULL if it may end here. The runtime registers some
+ * strings when a generation begins and writes them when it ends, so that each has some. */
+static const char *generation_lacks(const struct trace_scan *s)
+{
+    if (!s->has_clock)
+        return "its clock's frequency";
+    return s->has_strings ? NULL : "its strings";
+}
+
+static int generation_end(struct trace_scan *s, struct err *err)
+{
+    const char *lacking = generation_lacks(s);
+    if (lacking)
+        return err_set(err, ERR_FAILED, AT "the generation that ends here lacks %s", item_at(s), lacking);
+    s->generation = 0;
+    s->has_clock = s->has_strings = false;
+    return 0;
+}
+
+static int batch_type(struct trace_scan *s, struct err *err)
+{
+    s->item_at = s->at++;
+    s->type = *s->p++;
+    if (s->type == END_OF_GENERATION && s->sum.minor >= 26)
+        return generation_end(s, err);
+    if (s->type != BATCH && s->type != EXPERIMENTAL_BATCH)
+        return err_set(err, ERR_FAILED, AT "a batch should begin here, and this is of type %u", item_at(s),
+                       s->type);
+    s->place = s->type == BATCH ? BATCH_GENERATION : BATCH_EXPERIMENT;
+    return 0;
+}
+
+static int batch_experiment(struct trace_scan *s, struct err *err)
+{
+    (void)err;
+    s->at++;
+    s->p++;
+    s->place = BATCH_GENERATION;
+    return 0;
+}
+
+static int batch_generation(struct trace_scan *s, uint64_t generation, struct err *err)
+{
+    /* From 1.26 on a generation says itself that it ends; before, that the next one begins. */
+    bool follows = s->sum.minor < 26 && generation == s->generation + 1;
+    if (generation == 0 || (s->generation && generation != s->generation && !follows))
+        return err_set(err, ERR_FAILED, AT "a batch of generation %llu, the one before is of %llu",
+                       item_at(s), (unsigned long long)generation, (unsigned long long)s->generation);
+    if (s->generation && follows && generation_end(s, err))
+        return -1;
+    s->sum.generations += s->generation == 0;
+    s->generation = generation;
+    s->place = BATCH_THREAD;
+    return 0;
+}
+
+static int batch_number(struct trace_scan *s, uint64_t number, struct err *err)
+{
+    (void)number, (void)err;
+    s->place = s->place == BATCH_THREAD ? BATCH_TIME : BATCH_SIZE;
+    return 0;
+}
+
+static int batch_size(struct trace_scan *s, uint64_t size, struct err *err)
+{
+    if (size > BATCH_MAX)
+        return err_set(err, ERR_FAILED, AT "a batch of %llu bytes", item_at(s), (unsigned long long)size);
+    s->sum.batches++;
+    s->left = size;
+    if (size == 0)
+        s->place = BATCH_TYPE;
+    else
+        s->place = s->type == BATCH ? BATCH_FIRST_BYTE : BATCH_REST;
+    return 0;
+}
+
+static int batch_first_byte(struct trace_scan *s, struct err *err)
+{
+    (void)err;
+    s->has_strings |= *s->p == STRINGS;
+    s->has_clock |= *s->p == (s->sum.minor < 25 ? FREQUENCY : SYNC);
+    s->place = BATCH_REST;
+    return 0;
+}
+
+/* Takes what there is of the bytes that are left. */
+static void region_skip(struct trace_scan *s)
+{
+    size_t n = (size_t)(s->end - s->p);
+    if (n > s->left)
+        n = (size_t)s->left;
+    s->p += n;
+    s->at += n;
+    s->left -= n;
+}
+
+static int batch_rest(struct trace_scan *s, struct err *err)
+{
+    (void)err;
+    region_skip(s);
+    if (s->left == 0)
+        s->place = BATCH_TYPE;
+    return 0;
+}
+
+/* ---- events, up to 1.21 -------------------------------------------------------------------------------- */
+
+static int event_type(struct trace_scan *s, struct err *err)
+{
+    s->item_at = s->at++;
+    unsigned byte = *s->p++, last = s->sum.minor < 19 ? EVENT_LOG : EVENT_CPU_SAMPLE;
+    s->type = byte & 63;
+    if (s->type == 0 || s->type > last)
+        return err_set(err, ERR_FAILED, AT "an event of the unknown type %u", item_at(s), s->type);
+    s->sum.events++;
+    s->arguments = 0;
+    s->left = (byte >> 6) + 1; /* the first of them is not counted there */
+    if (s->type == EVENT_STRING)
+        s->place = STRING_ID;
+    else
+        s->place = s->left < 4 ? EVENT_ARGUMENT : EVENT_SIZE;
+    return 0;
+}
+
+static int event_end(struct trace_scan *s, struct err *err)
+{
+    bool right = s->type == EVENT_STACK ? s->arguments % 4 == 2 : s->arguments == arguments_of[s->type];
+    if (!right)
+        return err_set(err, ERR_FAILED, AT "an event of type %u with %llu arguments", item_at(s), s->type,
+                       (unsigned long long)s->arguments);
+    s->sum.batches += s->type == EVENT_BATCH;
+    s->has_clock |= s->type == EVENT_FREQUENCY;
+    s->place = s->type == EVENT_LOG ? TEXT_SIZE : EVENT_TYPE;
+    return 0;
+}
+
+static int event_argument(struct trace_scan *s, uint64_t number, struct err *err)
+{
+    (void)number;
+    s->arguments++;
+    return --s->left == 0 ? event_end(s, err) : 0;
+}
+
+static int event_size(struct trace_scan *s, uint64_t size, struct err *err)
+{
+    if (size > BATCH_MAX)
+        return err_set(err, ERR_FAILED, AT "an event of %llu bytes", item_at(s), (unsigned long long)size);
+    s->region_end = s->at + size;
+    s->place = EVENT_SIZED_ARGUMENT;
+    return size == 0 ? event_end(s, err) : 0;
+}
+
+static int event_sized_argument(struct trace_scan *s, uint64_t number, struct err *err)
+{
+    (void)number;
+    s->arguments++;
+    if (s->at > s->region_end)
+        return err_set(err, ERR_FAILED, AT "an event's last argument goes on behind its end", item_at(s));
+    return s->at == s->region_end ? event_end(s, err) : 0;
+}
+
+static int string_id(struct trace_scan *s, uint64_t id, struct err *err)
+{
+    if (id == 0)
+        return err_set(err, ERR_FAILED, AT "a string with the number 0", item_at(s));
+    s->place = TEXT_SIZE;
+    return 0;
+}
+
+static int text_size(struct trace_scan *s, uint64_t size, struct err *err)
+{
+    if (size > TEXT_MAX || (size == 0 && s->type == EVENT_STRING))
+        return err_set(err, ERR_FAILED, AT "a string of %llu bytes", item_at(s), (unsigned long long)size);
+    s->left = size;
+    s->place = size ? TEXT : EVENT_TYPE;
+    return 0;
+}
+
+static int text_read(struct trace_scan *s, struct err *err)
+{
+    (void)err;
+    region_skip(s);
+    if (s->left == 0)
+        s->place = EVENT_TYPE;
+    return 0;
+}
+
+/* ---- from place to place ------------------------------------------------------------------------------- */
+
+typedef int read_fn(struct trace_scan *s, struct err *err);
+typedef int number_fn(struct trace_scan *s, uint64_t number, struct err *err);
+
+static const struct {
+    const char *inside; /* NULL: a trace may end here */
+    read_fn *read;      /* takes at least a byte or goes to another place; or else */
+    number_fn *number;
+} places[] = {
+    [HEADER] = {"the header", header_read, NULL},
+    [UNKNOWN_FORMAT] = {NULL, unknown_read, NULL},
+    [BATCH_TYPE] = {NULL, batch_type, NULL},
+    [BATCH_EXPERIMENT] = {"a batch", batch_experiment, NULL},
+    [BATCH_GENERATION] = {"a batch", NULL, batch_generation},
+    [BATCH_THREAD] = {"a batch", NULL, batch_number},
+    [BATCH_TIME] = {"a batch", NULL, batch_number},
+    [BATCH_SIZE] = {"a batch", NULL, batch_size},
+    [BATCH_FIRST_BYTE] = {"a batch", batch_first_byte, NULL},
+    [BATCH_REST] = {"a batch", batch_rest, NULL},
+    [EVENT_TYPE] = {NULL, event_type, NULL},
+    [EVENT_ARGUMENT] = {"an event", NULL, event_argument},
+    [EVENT_SIZE] = {"an event", NULL, event_size},
+    [EVENT_SIZED_ARGUMENT] = {"an event", NULL, event_sized_argument},
+    [STRING_ID] = {"a string", NULL, string_id},
+    [TEXT_SIZE] = {"a string", NULL, text_size},
+    [TEXT] = {"a string", text_read, NULL},
+};
+
+/* Reads on in the number in progress. When *ret_done, it is in s->number. */
+static int number_read(struct trace_scan *s, bool *ret_done, struct err *err)
+{
+    bool done = false;
+    while (s->p < s->end && !done) {
+        unsigned byte = *s->p++;
+        s->at++;
+        if (s->shift == LAST_SHIFT && byte > 1)
+            return err_set(err, ERR_FAILED, AT "a number of more than 64 bits", item_at(s));
+        s->number |= (uint64_t)(byte & 0x7f) << s->shift;
+        s->shift += 7;
+        done = byte < 0x80;
+    }
+    *ret_done = done;
+    return 0;
+}
+
+static int step(struct trace_scan *s, struct err *err)
+{
+    bool done = false;
+    if (places[s->place].read)
+        return places[s->place].read(s, err);
+    if (number_read(s, &done, err))
+        return -1;
+    if (!done)
+        return 0;
+    uint64_t number = s->number;
+    s->number = 0;
+    s->shift = 0;
+    return places[s->place].number(s, number, err);
+}
+
+int trace_scan_feed(struct trace_scan *s, const void *p, size_t n, struct err *err)
+{
+    s->p = p;
+    s->end = s->p + n;
+    while (!s->failed && s->p < s->end)
+        if (step(s, &s->why))
+            s->failed = true;
+    if (s->failed && err)
+        *err = s->why;
+    return s->failed ? -1 : 0;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------- */
+
+/* What every trace has had before it ends and this one has not; NULL if it is whole. */
+static const char *trace_lacks(const struct trace_scan *s)
+{
+    if (s->place == EVENT_TYPE)
+        return s->has_clock ? NULL : "its clock's frequency";
+    if (s->place == UNKNOWN_FORMAT || s->generation == 0)
+        return NULL;
+    return s->sum.minor >= 26 ? "the end of its last generation" : generation_lacks(s);
+}
+
+static int check_whole(const struct trace_scan *s, struct err *err)
+{
+    unsigned minor;
+    if (s->place == HEADER)
+        return trace_header(s->header, (size_t)s->at, &minor, err);
+    if (s->at == TRACE_HEADER_SIZE)
+        return err_set(err, ERR_FAILED, "the trace has nothing behind its header");
+    if (places[s->place].inside)
+        return err_set(err, ERR_FAILED, "cut off inside %s after %llu bytes", places[s->place].inside,
+                       (unsigned long long)s->at);
+    const char *lacking = trace_lacks(s);
+    if (lacking)
+        return err_set(err, ERR_FAILED, "cut off after %llu bytes: the trace lacks %s",
+                       (unsigned long long)s->at, lacking);
+    return 0;
+}
+
+int trace_scan_finish(struct trace_scan *s, struct trace_summary *ret, struct err *err)
+{
+    if (trace_scan_feed(s, "", 0, err) || check_whole(s, err))
+        return -1;
+    *ret = s->sum;
     return 0;
 }

@@ -309,7 +309,7 @@ static int read_body(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct check_result result;
-    struct check *c = check_new(CHECK_PPROF, err);
+    struct check *c = check_new(*in->p == 'g' ? CHECK_TRACE : CHECK_PPROF, err);
     if (!c)
         return -1;
     int rc = check_feed(c, in->p, in->n, err);
@@ -352,13 +352,29 @@ static int scan_body(void *ctx, struct err *err)
     return rc;
 }
 
+static int scan_trace(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct trace_summary sum;
+    struct trace_scan *s = trace_scan_new(err);
+    if (!s)
+        return -1;
+    int rc = trace_scan_feed(s, in->p, in->n, err);
+    if (rc == 0)
+        rc = trace_scan_finish(s, &sum, err);
+    trace_scan_free(s);
+    return rc;
+}
+
 static void bodies(void **state)
 {
     (void)state;
     assert_true(walk_seed(read_body, CORPUS "check/pprof-full-gzip", 1, 0) >= 3);
     assert_true(walk_seed(read_body, CORPUS "check/pprof-full", 1, 0) >= 3);
+    assert_true(walk_seed(read_body, CORPUS "check/trace-26", 1, 0) >= 2);
     assert_true(walk_seed(inflate_body, CORPUS "gunzip/two", 0, 0) >= 1);
     assert_true(walk_seed(scan_body, CORPUS "check/pprof-full", 1, 0) >= 1);
+    assert_int_equal(walk_seed(scan_trace, CORPUS "trace/batches-26", 0, 0), 1);
 }
 
 static int read_index(void *ctx, struct err *err)

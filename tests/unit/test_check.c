@@ -21,7 +21,10 @@ static const char profile[] = "\x0a\x04\x08\x01\x10\x02"
                               "\x32\x00\x32\x03"
                               "cpu\x32\x02ns\x48\x7b";
 #define PROFILE_SIZE (sizeof profile - 1)
-static const char trace[] = "go 1.22 trace\0\0\0\x01\x02";
+/* Of one generation, with a batch for its clock and one for its strings. */
+static const char trace[] = "go 1.22 trace\0\0\0"
+                            "\x01\x01\x07\x64\x02\x08\x05"
+                            "\x01\x01\x07\x64\x01\x04";
 
 static void gzip(struct buf *gz, const void *p, size_t n)
 {
@@ -209,6 +212,8 @@ static void test_trace(void **state)
 {
     (void)state;
     expect_good(CHECK_TRACE, trace, sizeof trace - 1);
+    expect_bad(CHECK_TRACE, trace, sizeof trace - 2, "cut off inside a batch after 28 bytes");
+    expect_bad(CHECK_TRACE, trace, 23, "cut off after 23 bytes: the trace lacks its strings");
     expect_bad(CHECK_TRACE, trace, 16, "the trace has nothing behind its header");
     expect_bad(CHECK_TRACE, trace, 15, "cut off inside the header of a trace after 15 bytes");
     expect_bad(CHECK_TRACE, trace, 10, "cut off inside the header of a trace after 10 bytes");
@@ -219,6 +224,8 @@ static void test_trace(void **state)
     struct check_result result;
     assert_int_equal(check(CHECK_TRACE, trace, 16, 1, &result, NULL), -1);
     assert_int_equal(result.trace_minor, 22);
+    assert_int_equal(check(CHECK_TRACE, "go 1.99 trace\0\0\0x", 17, 1, &result, NULL), 0);
+    assert_int_equal(result.trace_minor, 99);
 }
 
 static void test_text(void **state)

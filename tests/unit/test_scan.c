@@ -733,39 +733,6 @@ static void test_build_id(void **state)
     buf_release(&b);
 }
 
-/* ---- traces -------------------------------------------------------------------------------------------- */
-
-static void test_trace_header(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *header;
-        unsigned minor;
-    } good[] = {{"go 1.5 trace\0\0\0\0", 5}, {"go 1.22 trace\0\0\0", 22}, {"go 1.126 trace\0\0", 126}};
-    static const char *const bad[] = {
-        "go 1.22 trace\0\0x", "go 1. trace\0\0\0\0\0", "go 2.22 trace\0\0\0",  "go 1.22 trac\0\0\0\0",
-        "go 1.2222 trace\0",  "<!DOCTYPE html>\n",     "go 1.22\0trace\0\0\0", "go 1.22 tracer\0\0",
-    };
-    struct err err = ERR_INIT;
-    unsigned minor = 0;
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_int_equal(trace_header(good[i].header, 16, &minor, &err), 0);
-        assert_int_equal(minor, good[i].minor);
-    }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(trace_header(bad[i], 16, &minor, &err), -1);
-        assert_int_equal(minor, 126);
-    }
-    trace_header(bad[5], 16, &minor, &err);
-    assert_string_equal(err.msg, "this is no execution trace: it begins with \"<!DOCTYPE html>\"");
-    for (size_t n = 0; n < 16; n++) {
-        char msg[80];
-        snprintf(msg, sizeof msg, "cut off inside the header of a trace after %zu bytes", n);
-        assert_int_equal(trace_header(good[1].header, n, &minor, &err), -1);
-        assert_string_equal(err.msg, msg);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -774,7 +741,7 @@ int main(void)
         cmocka_unit_test(test_every_overflow), cmocka_unit_test(test_bad_fields),
         cmocka_unit_test(test_bad_profiles),   cmocka_unit_test(test_sticky),
         cmocka_unit_test(test_saturation),     cmocka_unit_test(test_names),
-        cmocka_unit_test(test_build_id),       cmocka_unit_test(test_trace_header),
+        cmocka_unit_test(test_build_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,429 @@
+/*
+ * Whether a trace is whole: hand-made ones of both formats, each way one can be wrong with its exact words,
+ * and real ones cut and flipped everywhere. The real ones are of a program that does next to nothing between
+ * trace.Start and trace.Stop, built with -trimpath: tests/data/trace/go-VERSION.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "proto/proto.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/spoil.h"
+
+#include "base/banned.h"
+
+#define HEADER(minor) "go 1." minor " trace\0\0\0"
+
+static int scan(const void *p, size_t n, size_t piece, struct trace_summary *ret, struct err *err)
+{
+    const char *bytes = p;
+    int rc = 0;
+    struct trace_scan *s = trace_scan_new(err);
+    assert_non_null(s);
+    for (size_t i = 0; i < n && !rc; i += piece)
+        rc = trace_scan_feed(s, bytes + i, n - i < piece ? n - i : piece, err);
+    if (!rc)
+        rc = trace_scan_finish(s, ret, err);
+    trace_scan_free(s);
+    return rc;
+}
+
+/* The judgement of it whole, which pieces of 1 and 7 bytes must agree with. */
+static int judge(const void *p, size_t n, struct trace_summary *ret, struct err *err)
+{
+    static const size_t pieces[] = {1, 7};
+    *ret = (struct trace_summary){0};
+    int rc = scan(p, n, SIZE_MAX, ret, err);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        struct trace_summary sum = {0};
+        struct err again = ERR_INIT;
+        assert_int_equal(scan(p, n, pieces[i], &sum, &again), rc);
+        assert_string_equal(again.msg, err->msg);
+        assert_memory_equal(&sum, ret, sizeof sum);
+    }
+    return rc;
+}
+
+static struct trace_summary whole(const struct buf *b)
+{
+    struct trace_summary sum;
+    struct err err = ERR_INIT;
+    if (judge(b->data, b->len, &sum, &err))
+        fail_msg("%s", err.msg);
+    return sum;
+}
+
+static void broken(const struct buf *b, const char *msg)
+{
+    struct trace_summary sum;
+    struct err err = ERR_INIT;
+    assert_int_equal(judge(b->data, b->len, &sum, &err), -1);
+    assert_string_equal(err.msg, msg);
+    assert_int_equal(err.kind, ERR_FAILED);
+}
+
+/* A trace of the pieces of bytes given as literals, and the words it is refused with; NULL: it is whole. */
+#define TRACE(literal, msg) expect(literal, sizeof(literal) - 1, msg)
+
+static void expect(const char *p, size_t n, const char *msg)
+{
+    struct buf b = BUF_INIT(1 << 20);
+    buf_add(&b, p, n);
+    if (msg)
+        broken(&b, msg);
+    else
+        whole(&b);
+    buf_release(&b);
+}
+
+/* ---- the header ---------------------------------------------------------------------------------------- */
+
+static void test_header(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *header;
+        unsigned minor;
+    } good[] = {{"go 1.5 trace\0\0\0\0", 5}, {"go 1.22 trace\0\0\0", 22}, {"go 1.126 trace\0\0", 126}};
+    static const char *const bad[] = {
+        "go 1.22 trace\0\0x", "go 1. trace\0\0\0\0\0", "go 2.22 trace\0\0\0",  "go 1.22 trac\0\0\0\0",
+        "go 1.2222 trace\0",  "<!DOCTYPE html>\n",     "go 1.22\0trace\0\0\0", "go 1.22 tracer\0\0",
+    };
+    struct err err = ERR_INIT;
+    unsigned minor = 0;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(trace_header(good[i].header, 16, &minor, &err), 0);
+        assert_int_equal(minor, good[i].minor);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(trace_header(bad[i], 16, &minor, &err), -1);
+        assert_int_equal(minor, 126);
+    }
+    trace_header(bad[5], 16, &minor, &err);
+    assert_string_equal(err.msg, "this is no execution trace: it begins with \"<!DOCTYPE html>\"");
+    for (size_t n = 0; n < 16; n++) {
+        char msg[80];
+        snprintf(msg, sizeof msg, "cut off inside the header of a trace after %zu bytes", n);
+        assert_int_equal(trace_header(good[1].header, n, &minor, &err), -1);
+        assert_string_equal(err.msg, msg);
+    }
+}
+
+/* ---- batches ------------------------------------------------------------------------------------------- */
+
+/* Batches of generation g, thread 7, time 300: a clock's frequency, its sync batch, strings, events. */
+#define CLOCK(g) "\x01" g "\x07\xac\x02\x02\x08\x05"
+#define SYNC(g) "\x01" g "\x07\xac\x02\x03\x32\x08\x05"
+#define STRINGS(g) "\x01" g "\x07\xac\x02\x84\x80\x00\x04\x05\x01\x00"
+#define EVENTS(g) "\x01" g "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\xac\x02\x02\x0d\x01"
+#define EXPERIMENT(g) "\x31\x01" g "\x07\xac\x02\x02\x04\x04"
+#define END "\x34"
+
+static void test_batches(void **state)
+{
+    (void)state;
+    TRACE(HEADER("22") EVENTS("\1") CLOCK("\1") STRINGS("\1"), NULL);
+    TRACE(HEADER("22") STRINGS("\1") CLOCK("\1") EVENTS("\1"), NULL);
+    TRACE(HEADER("23") CLOCK("\5") STRINGS("\5") EXPERIMENT("\5") CLOCK("\6") STRINGS("\6"), NULL);
+    TRACE(HEADER("25") SYNC("\1") STRINGS("\1") SYNC("\2") STRINGS("\2"), NULL);
+    TRACE(HEADER("26") SYNC("\1") EVENTS("\1") STRINGS("\1") END SYNC("\2") STRINGS("\2") END, NULL);
+    /* A generation's number may be any where the end of the one before is marked. */
+    TRACE(HEADER("26") SYNC("\1") STRINGS("\1") END SYNC("\7") STRINGS("\7") END, NULL);
+    /* Nothing in it. */
+    TRACE(HEADER("22") CLOCK("\1") "\x01\x01\x07\x01\x00" STRINGS("\1"), NULL);
+}
+
+static void test_batch_summary(void **state)
+{
+    (void)state;
+    static const char trace[] =
+        HEADER("23") CLOCK("\1") STRINGS("\1") EXPERIMENT("\1") CLOCK("\2") STRINGS("\2");
+    struct buf b = BUF_INIT(1 << 10);
+    buf_add(&b, trace, sizeof trace - 1);
+    struct trace_summary sum = whole(&b);
+    assert_int_equal(sum.minor, 23);
+    assert_int_equal(sum.batches, 5);
+    assert_int_equal(sum.generations, 2);
+    assert_int_equal(sum.events, 0);
+    buf_release(&b);
+}
+
+static void test_bad_batches(void **state)
+{
+    (void)state;
+    TRACE(HEADER("22") CLOCK("\1") STRINGS("\1") "x",
+          "at byte 36: a batch should begin here, and this is of type 120");
+    TRACE(HEADER("25") SYNC("\1") STRINGS("\1") END,
+          "at byte 37: a batch should begin here, and this is of type 52");
+    TRACE(HEADER("22") CLOCK("\0"), "at byte 16: a batch of generation 0, the one before is of 0");
+    TRACE(HEADER("22") CLOCK("\3") STRINGS("\3") CLOCK("\5"),
+          "at byte 36: a batch of generation 5, the one before is of 3");
+    TRACE(HEADER("22") CLOCK("\3") STRINGS("\3") CLOCK("\2"),
+          "at byte 36: a batch of generation 2, the one before is of 3");
+    TRACE(HEADER("26") SYNC("\1") STRINGS("\1") SYNC("\2"),
+          "at byte 37: a batch of generation 2, the one before is of 1");
+    TRACE(HEADER("22") "\x01\x01\x07\x01\x81\x80\x04", "at byte 16: a batch of 65537 bytes");
+    TRACE(HEADER("22") "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",
+          "at byte 16: a number of more than 64 bits");
+    TRACE(HEADER("22") "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x81",
+          "at byte 16: a number of more than 64 bits");
+}
+
+static void test_generations(void **state)
+{
+    (void)state;
+    TRACE(HEADER("22") EVENTS("\1") STRINGS("\1") CLOCK("\2"),
+          "at byte 45: the generation that ends here lacks its clock's frequency");
+    TRACE(HEADER("22") CLOCK("\1") CLOCK("\2"),
+          "at byte 24: the generation that ends here lacks its strings");
+    /* The clock of another version. */
+    TRACE(HEADER("25") CLOCK("\1") STRINGS("\1"),
+          "cut off after 36 bytes: the trace lacks its clock's frequency");
+    TRACE(HEADER("23") SYNC("\1") STRINGS("\1"),
+          "cut off after 37 bytes: the trace lacks its clock's frequency");
+    TRACE(HEADER("26") SYNC("\1") END, "at byte 25: the generation that ends here lacks its strings");
+    TRACE(HEADER("26") END, "at byte 16: the generation that ends here lacks its clock's frequency");
+    /* What an experiment writes is its own business. */
+    TRACE(HEADER("23") CLOCK("\1") EXPERIMENT("\1"), "cut off after 33 bytes: the trace lacks its strings");
+}
+
+static void test_cut_batches(void **state)
+{
+    (void)state;
+    TRACE(HEADER("22") EVENTS("\1"), "cut off after 33 bytes: the trace lacks its clock's frequency");
+    TRACE(HEADER("25") SYNC("\1"), "cut off after 25 bytes: the trace lacks its strings");
+    TRACE(HEADER("26") SYNC("\1") STRINGS("\1"),
+          "cut off after 37 bytes: the trace lacks the end of its last generation");
+    TRACE(HEADER("22") "\x01", "cut off inside a batch after 17 bytes");
+    TRACE(HEADER("23") "\x31", "cut off inside a batch after 17 bytes");
+    TRACE(HEADER("22") "\x01\x01\x07\xac", "cut off inside a batch after 20 bytes");
+    TRACE(HEADER("22") "\x01\x01\x07\x01\x01", "cut off inside a batch after 21 bytes");
+    TRACE(HEADER("22") "\x01\x01\x07\x01\x02\x08", "cut off inside a batch after 22 bytes");
+    TRACE("go 1.26 tr", "cut off inside the header of a trace after 10 bytes");
+    TRACE("", "cut off inside the header of a trace after 0 bytes");
+    TRACE(HEADER("22"), "the trace has nothing behind its header");
+    TRACE(HEADER("19"), "the trace has nothing behind its header");
+}
+
+/* As large as a batch may be. */
+static void test_large_batch(void **state)
+{
+    (void)state;
+    static const char begin[] = HEADER("22") CLOCK("\1") "\x01\x01\x07\x01\x80\x80\x04";
+    struct buf b = BUF_INIT(1 << 20);
+    buf_add(&b, begin, sizeof begin - 1);
+    for (int i = 0; i < 65536; i++)
+        buf_addc(&b, '\4');
+    whole(&b);
+    b.len--;
+    broken(&b, "cut off inside a batch after 65566 bytes");
+    buf_release(&b);
+}
+
+/* ---- events -------------------------------------------------------------------------------------------- */
+
+/* A batch of the processor 0, the clock's frequency, a string "ab", a processor's start, a stack of one
+ * frame. */
+#define BEGIN "\x41\x00\x64"
+#define HERTZ "\x02\x90\x4e"
+#define STRING                                                                                               \
+    "\x25\x01\x02"                                                                                           \
+    "ab"
+#define START "\x45\x01\x09"
+#define STACK "\xc3\x06\x01\x01\x80\x00\x01\x02"
+#define LOG "\xf0\x04\x01\x01\x01\x00\x03(((" /* its text follows */
+
+static void test_events(void **state)
+{
+    (void)state;
+    TRACE(HEADER("11") BEGIN START HERTZ, NULL);
+    TRACE(HEADER("19") BEGIN STRING START LOG "\xf0\x04\x01\x01\x01\x00\x00" HERTZ BEGIN, NULL);
+    TRACE(HEADER("21") BEGIN "\xf1\x05\x01\x01\x01\x01\x01" HERTZ, NULL);
+    TRACE(HEADER("19") BEGIN HERTZ "\xc3\x07\x01\x01\x80\x00\x01\x01\x02" /* four for the frame */, NULL);
+    TRACE(HEADER("19") BEGIN HERTZ "\xc3\x02\x01\x00" /* no frame */, NULL);
+}
+
+static void test_event_summary(void **state)
+{
+    (void)state;
+    static const char trace[] = HEADER("19") BEGIN START STRING LOG BEGIN HERTZ;
+    struct buf b = BUF_INIT(1 << 10);
+    buf_add(&b, trace, sizeof trace - 1);
+    struct trace_summary sum = whole(&b);
+    assert_int_equal(sum.minor, 19);
+    assert_int_equal(sum.batches, 2);
+    assert_int_equal(sum.events, 6);
+    assert_int_equal(sum.generations, 0);
+    buf_release(&b);
+}
+
+static void test_bad_events(void **state)
+{
+    (void)state;
+    TRACE(HEADER("19") BEGIN "\x80", "at byte 19: an event of the unknown type 0");
+    TRACE(HEADER("19") BEGIN "\x32", "at byte 19: an event of the unknown type 50");
+    TRACE(HEADER("11") BEGIN "\xf1", "at byte 19: an event of the unknown type 49");
+    TRACE(HEADER("19") BEGIN "\x05\x01", "at byte 19: an event of type 5 with 1 arguments");
+    TRACE(HEADER("19") "\x81\x00\x01\x02", "at byte 16: an event of type 1 with 3 arguments");
+    TRACE(HEADER("19") BEGIN "\xc5\x00", "at byte 19: an event of type 5 with 0 arguments");
+    TRACE(HEADER("19") BEGIN "\xc3\x05\x01\x01\x01\x01\x01",
+          "at byte 19: an event of type 3 with 5 arguments");
+    TRACE(HEADER("19") BEGIN "\xcd\x04\x01\x01\x01\x81\x01",
+          "at byte 19: an event's last argument goes on behind its end");
+    TRACE(HEADER("19") BEGIN "\xcd\x81\x80\x04", "at byte 19: an event of 65537 bytes");
+    TRACE(HEADER("19") BEGIN "\x25\x00", "at byte 19: a string with the number 0");
+    TRACE(HEADER("19") BEGIN "\x25\x01\x00", "at byte 19: a string of 0 bytes");
+    TRACE(HEADER("19") BEGIN "\x25\x01\xc1\x84\x3d", "at byte 19: a string of 1000001 bytes");
+    TRACE(HEADER("19") BEGIN "\x45\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",
+          "at byte 19: a number of more than 64 bits");
+}
+
+static void test_cut_events(void **state)
+{
+    (void)state;
+    TRACE(HEADER("19") BEGIN START, "cut off after 22 bytes: the trace lacks its clock's frequency");
+    TRACE(HEADER("19") BEGIN HERTZ "\x45", "cut off inside an event after 23 bytes");
+    TRACE(HEADER("19") BEGIN HERTZ "\x45\x80", "cut off inside an event after 24 bytes");
+    TRACE(HEADER("19") BEGIN HERTZ "\xc3", "cut off inside an event after 23 bytes");
+    TRACE(HEADER("19") BEGIN HERTZ "\xc3\x06\x01", "cut off inside an event after 25 bytes");
+    TRACE(HEADER("19") BEGIN HERTZ "\x25", "cut off inside a string after 23 bytes");
+    TRACE(HEADER("19") BEGIN HERTZ "\x25\x01", "cut off inside a string after 24 bytes");
+    TRACE(HEADER("19") BEGIN HERTZ "\x25\x01\x02x", "cut off inside a string after 26 bytes");
+}
+
+/* ---- other versions ------------------------------------------------------------------------------------ */
+
+static void test_unknown_versions(void **state)
+{
+    (void)state;
+    TRACE(HEADER("27") "\xff\xfe anything", NULL);
+    TRACE(HEADER("20") "x", NULL);
+    TRACE("go 1.5 trace\0\0\0\0x", NULL);
+    TRACE(HEADER("27"), "the trace has nothing behind its header");
+    TRACE(HEADER("2x") "x", "this is no execution trace: it begins with \"go 1.2x trace???\"");
+}
+
+static void test_sticky(void **state)
+{
+    (void)state;
+    struct trace_summary sum = {.minor = 77};
+    struct err err = ERR_INIT;
+    struct trace_scan *s = trace_scan_new(&err);
+    assert_non_null(s);
+    assert_int_equal(trace_scan_feed(s, HEADER("22") "x", 17, &err), -1);
+    err = (struct err)ERR_INIT;
+    assert_int_equal(trace_scan_feed(s, CLOCK("\1"), 8, &err), -1);
+    assert_string_equal(err.msg, "at byte 16: a batch should begin here, and this is of type 120");
+    err = (struct err)ERR_INIT;
+    assert_int_equal(trace_scan_finish(s, &sum, &err), -1);
+    assert_string_equal(err.msg, "at byte 16: a batch should begin here, and this is of type 120");
+    assert_int_equal(sum.minor, 77);
+    trace_scan_free(s);
+    trace_scan_free(NULL);
+}
+
+/* ---- real traces --------------------------------------------------------------------------------------- */
+
+/* `cuts`: how many of its cuts pass, since they fall between two events behind the clock's frequency, up
+ * to 1.21. */
+static const struct real {
+    const char *name;
+    struct trace_summary sum;
+    size_t cuts;
+} reals[] = {
+    {"go-1.19", {.minor = 19, .batches = 2, .events = 81}, 48},
+    {"go-1.21", {.minor = 21, .batches = 2, .events = 83}, 48},
+    {"go-1.22", {.minor = 22, .batches = 5, .generations = 1}, 0},
+    {"go-1.25", {.minor = 25, .batches = 5, .generations = 1}, 0},
+    {"go-1.26", {.minor = 26, .batches = 5, .generations = 1}, 0},
+};
+#define REALS (sizeof reals / sizeof *reals)
+
+static struct buf real_trace(const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "tests/data/trace/%s", name);
+    return scratch_read(path);
+}
+
+static void test_real(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < REALS; i++) {
+        struct buf b = real_trace(reals[i].name);
+        struct trace_summary sum = whole(&b);
+        assert_memory_equal(&sum, &reals[i].sum, sizeof sum);
+        buf_release(&b);
+    }
+}
+
+struct tally {
+    size_t cuts, flips; /* that passed */
+};
+
+static void judge_spoiled(void *ctx, const struct spoiled *s)
+{
+    struct tally *tally = ctx;
+    struct trace_summary sum;
+    struct err err = ERR_INIT;
+    if (judge(s->p, s->n, &sum, &err)) {
+        assert_int_equal(err.kind, ERR_FAILED);
+        assert_true(err.msg[0]);
+        return;
+    }
+    tally->cuts += s->cut;
+    tally->flips += !s->cut;
+}
+
+/* Most flips hit what is inside a batch or an argument, which nobody looks at. */
+static void test_spoiled_reals(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < REALS; i++) {
+        struct tally tally = {0};
+        struct buf b = real_trace(reals[i].name);
+        spoil(b.data, b.len, judge_spoiled, &tally);
+        assert_int_equal(tally.cuts, reals[i].cuts);
+        assert_true(tally.flips < b.len * 8 - 500);
+        buf_release(&b);
+    }
+}
+
+/* Where one generation has ended and the next has not begun, a trace is as whole as a shorter one. */
+static void test_generations_cut(void **state)
+{
+    (void)state;
+    struct buf b = real_trace("go-1.26-three-generations");
+    size_t passed = 0;
+    struct trace_summary sum = whole(&b);
+    assert_int_equal(sum.batches, 20);
+    assert_int_equal(sum.generations, 3);
+    for (size_t n = 0; n < b.len; n++) {
+        struct err err = ERR_INIT;
+        if (judge(b.data, n, &sum, &err) == 0)
+            assert_int_equal(sum.generations, ++passed);
+    }
+    assert_int_equal(passed, 2);
+    buf_release(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_header),        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_batch_summary), cmocka_unit_test(test_bad_batches),
+        cmocka_unit_test(test_generations),   cmocka_unit_test(test_cut_batches),
+        cmocka_unit_test(test_large_batch),   cmocka_unit_test(test_events),
+        cmocka_unit_test(test_event_summary), cmocka_unit_test(test_bad_events),
+        cmocka_unit_test(test_cut_events),    cmocka_unit_test(test_unknown_versions),
+        cmocka_unit_test(test_sticky),        cmocka_unit_test(test_real),
+        cmocka_unit_test(test_spoiled_reals), cmocka_unit_test(test_generations_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
