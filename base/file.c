@@ -71,7 +71,7 @@ static int sys_or_exists(struct err *err, const char *verb, const char *path)
 
 int file_create(const char *path, struct err *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return sys_or_exists(err, "create", path);
     if (fchmod(fd, 0600) < 0) {

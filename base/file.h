@@ -17,7 +17,7 @@
  * none, ERR_FAILED if it is larger than the limit or no regular file. */
 int file_read(const char *path, struct buf *ret, struct err *err);
 
-/* Makes a new file for writing; ERR_EXISTS if the name is taken. Returns the descriptor or -1. */
+/* Makes a new file for writing and reading; ERR_EXISTS if the name is taken. Returns the descriptor or -1. */
 int file_create(const char *path, struct err *err);
 
 /* Opens a regular file for reading; refuses everything else (pipes, devices, directories). -1 on failure. */

@@ -2,8 +2,10 @@
 
 #include <openssl/evp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "fetch/fetch.h"
 #include "base/banned.h"
@@ -258,12 +260,13 @@ out:
 /* ---- secrets in answers ----------------------------------------------------------------------------------
  */
 
+#define TOLD_CHUNK 65536
 #define STARS "***"
 
 /* Puts three asterisks in the place of n bytes. */
 static void star(char *p, size_t n)
 {
-    memcpy(p, STARS, strlen(STARS));
+    memset(p, STARS[0], strlen(STARS));
     memmove(p + strlen(STARS), p + n, strlen(p + n) + 1);
 }
 
@@ -301,18 +304,58 @@ static void mask_both(char *text, const char *needle)
     explicit_bzero(shown, sizeof shown);
 }
 
+/* What basic authentication sends, in base64; "" where that is not how it is asked. The caller wipes it. */
+#define ENCODED_SIZE (2 * (SECRET_MAX + 300))
+static void encode(const struct service *service, const struct secret *secret, char dst[static ENCODED_SIZE])
+{
+    char plain[SECRET_MAX + 300];
+    *dst = '\0';
+    if (!service->auth.user)
+        return;
+    int n = snprintf(plain, sizeof plain, "%.255s:%s", service->auth.user, secret->text);
+    EVP_EncodeBlock((unsigned char *)dst, (const unsigned char *)plain, n);
+    explicit_bzero(plain, sizeof plain);
+}
+
 void endpoint_redact(char *text, const struct service *service, const struct secret *secret)
 {
+    char encoded[ENCODED_SIZE];
     if (!secret || !secret->len)
         return;
     mask_both(text, secret->text);
-    if (!service->auth.user)
-        return;
-    char plain[SECRET_MAX + 300];
-    unsigned char encoded[sizeof plain * 2];
-    int n = snprintf(plain, sizeof plain, "%.255s:%s", service->auth.user, secret->text);
-    EVP_EncodeBlock(encoded, (const unsigned char *)plain, n);
-    mask(text, (const char *)encoded);
-    explicit_bzero(plain, sizeof plain);
+    encode(service, secret, encoded);
+    mask(text, encoded);
     explicit_bzero(encoded, sizeof encoded);
+}
+
+static bool holds(const char *p, size_t n, const char *needle)
+{
+    size_t length = strlen(needle);
+    return length > 0 && memmem(p, n, needle, length) != NULL;
+}
+
+bool endpoint_told(int fd, const struct service *service, const struct secret *secret)
+{
+    char encoded[ENCODED_SIZE];
+    bool found = false;
+    size_t kept = 0;
+    ssize_t n = 1;
+    if (!secret || !secret->len)
+        return false;
+    char *room = malloc(TOLD_CHUNK + ENCODED_SIZE);
+    encode(service, secret, encoded);
+    for (off_t at = 0; room && !found && (n = pread(fd, room + kept, TOLD_CHUNK, at)) > 0; at += n) {
+        size_t size = kept + (size_t)n;
+        found = holds(room, size, secret->text) || holds(room, size, encoded);
+        /* It may begin at the end of this piece. */
+        kept = size < ENCODED_SIZE ? size : ENCODED_SIZE;
+        memmove(room, room + size - kept, kept);
+    }
+    explicit_bzero(encoded, sizeof encoded);
+    if (room)
+        explicit_bzero(room, TOLD_CHUNK + ENCODED_SIZE);
+    /* What could not be looked at is not trusted. */
+    found = found || !room || n < 0;
+    free(room);
+    return found;
 }

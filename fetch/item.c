@@ -187,13 +187,20 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     int fetched = transfer_get(t, &request, &response, &ret->err);
     note_response(ret, &response);
     judge(fetched, &sink, ret);
+    /* An error page may repeat what it was sent: that must not go into a bundle. */
+    bool told = ret->bytes > 0 && transfer_told(t, sink.fd);
+    if (told) {
+        ret->status = FETCH_FAILED;
+        ret->sha256[0] = '\0';
+        err_set(&ret->err, ERR_FAILED, "what came repeats the secret that was sent: not kept");
+    }
     transfer_redact(t, ret->err.msg);
     transfer_redact(t, ret->server_words);
     /* A write that failed half way may have left more than was counted and hashed. */
     if (ret->status != FETCH_OK && ret->bytes > 0 && ftruncate(sink.fd, (off_t)ret->bytes) < 0)
         err_sys(&ret->err, "%s: cannot cut it to its whole part", sink.path);
     /* An interrupted body is kept too: what was collected is not lost. */
-    if (ret->bytes > 0 && settle(plan, context, sink.path, ret, &ret->err) < 0) {
+    if (ret->bytes > 0 && !told && settle(plan, context, sink.path, ret, &ret->err) < 0) {
         ret->status = FETCH_DAMAGED;
         snprintf(ret->file, sizeof ret->file, "%s/%s.part", context->directory, plan->file);
     }

@@ -126,3 +126,8 @@ void transfer_redact(const struct transfer *t, char *text)
 {
     endpoint_redact(text, t->service, t->options.secret);
 }
+
+bool transfer_told(const struct transfer *t, int fd)
+{
+    return endpoint_told(fd, t->service, t->options.secret);
+}

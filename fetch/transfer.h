@@ -63,6 +63,9 @@ struct transfer_response {
 int transfer_get(struct transfer *t, const struct transfer_request *request, struct transfer_response *ret,
                  struct err *err);
 
+/* Whether the file at fd, which came from the service, holds its secret. */
+bool transfer_told(const struct transfer *t, int fd);
+
 /* Masks the service's secret in text that came from it. */
 void transfer_redact(const struct transfer *t, char *text);
 
