@@ -94,8 +94,8 @@ struct trace_summary {
  * another version only the header is checked. After a failure every call fails with the same words.
  *
  * Not seen are: a wrong byte inside a batch, which is skipped; a cut between two generations; before 26 a cut
- * between two batches at the end of a generation whose strings fill several; up to 21 a cut between two
- * events behind the clock's frequency, where the stacks stand.
+ * between two batches, once the last generation has had its clock and strings (a busy program writes some
+ * early); up to 21 a cut between two events behind the clock's frequency, where the stacks stand.
  *
  * Sources: Go's internal/trace/version; from 22 on internal/trace (batch.go, reader.go, generation.go) and
  * internal/trace/tracev2 (events.go) of Go 1.26, runtime/trace.go; up to 21 internal/trace/parser.go of 1.19.

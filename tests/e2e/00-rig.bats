@@ -156,6 +156,9 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
         get "$prefix" heap
         gzip -t body
     done
+    get cuttrace 'trace?seconds=1'
+    assert_stdout 200
+    [[ $(head -c 13 body) == 'go 1.22 trace' && $(wc -c <body) == 529 ]]
     fixture /cutgzip/debug/pprof/heap -o /dev/null -D -
     assert_stdout_has 'Content-Length:'
     fixture /cutgzipchunked/debug/pprof/heap -o /dev/null -D -

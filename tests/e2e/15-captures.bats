@@ -195,7 +195,7 @@ secret() {
 @test "damaged bodies: cut amid chunks" { row 3 abort heap; }
 @test "damaged bodies: cut, with the length of the piece" { row 3 cutgzip heap; }
 @test "damaged bodies: cut, the chunks ended properly" { row 3 cutgzipchunked heap; }
-@test "damaged bodies: a trace cut in half, with the right length" { row 3 cutgzip trace=1s; }
+@test "damaged bodies: a trace cut in half, with the right length" { row 3 cuttrace trace=1s; }
 @test "damaged bodies: no answer at all" { row 1 hangup heap; }
 @test "damaged bodies: more bytes than promised" { row 3 overlong heap; }
 @test "damaged bodies: a bit is wrong" { row 3 badcrc heap; }
