@@ -13,6 +13,9 @@
 #include "cli/target.h"
 #include "base/banned.h"
 
+/* Whoever asks a doctor wants to know soon. */
+#define CHECK_TIMEOUT_MS 10000
+
 struct check_options {
     struct target_options target;
     bool json;
@@ -83,17 +86,20 @@ static void add_word(struct buf *b, const char *word)
     buf_addc(b, '\'');
 }
 
-/* The index page, as curl is asked for it. */
-static void add_url(struct buf *b, const struct service *service)
+/* The index page, as curl is asked for it. A direct host's own localhost is its address, seen from here. */
+static void add_url(struct buf *b, const struct host *host, const struct service *service)
 {
     char url[700];
+    struct service seen = *service;
+    if (host->direct && strcmp(service->host, "localhost") == 0)
+        seen.host = host->address;
     if (service->unix_path) {
         buf_adds(b, "--unix-socket ");
         add_word(b, service->unix_path);
         buf_addc(b, ' ');
         snprintf(url, sizeof url, "%s://localhost%s/", service->https ? "https" : "http", service->path);
     } else {
-        fetch_service_url(service, url, sizeof url - 1);
+        fetch_service_url(&seen, url, sizeof url - 1);
         size_t n = strlen(url);
         snprintf(url + n, sizeof url - n, "/");
     }
@@ -109,7 +115,7 @@ static void add_place(struct buf *b, char place, const struct doctor *d, const s
         add_word(b, d->options->target.ssh_config);
     }
     if (place == 'U' && r->service)
-        add_url(b, r->service);
+        add_url(b, r->host, r->service);
 }
 
 static void fill(struct buf *b, const char *command, const struct doctor *d, const struct report *r)
@@ -258,9 +264,9 @@ static void on_opening(void *ctx, const struct host *host)
 static void add_untold(struct report *r, const struct err *failure)
 {
     r->bad = true;
-    if (r->failed)
+    if (r->failed || failure->kind == ERR_CANCELLED)
         return;
-    add_line(r, "", "FAILED", -1, "");
+    add_line(r, "other", "FAILED", -1, "");
     add_failure(&r->text, r->service ? "    " : "  ", failure, "");
     record_step(r, "other", &(struct fetch_step){.failure = failure}, "");
 }
@@ -462,7 +468,7 @@ out:
 
 static int run(int argc, char **argv, struct err *err)
 {
-    struct check_options o = {.target = TARGET_OPTIONS_INIT};
+    struct check_options o = {.target = {.parallel = FETCH_PARALLEL, .timeout_ms = CHECK_TIMEOUT_MS}};
     struct strlist rest = {0};
     struct targets targets = {0};
     struct inventory *inventory = NULL;

@@ -127,6 +127,17 @@ host_with() {
     assert_status 2
 }
 
+@test "a service that says nothing is known after ten seconds, and Ctrl-C ends the wait" {
+    local began=$SECONDS
+    run_profgrab check --host file-04 --port "$RIG_PORT_rude_silent"
+    assert_status 1
+    assert_stdout_has 'said nothing for 10s'
+    ((SECONDS - began < 20)) || fail "$((SECONDS - began)) s"
+    run --separate-stderr timeout --preserve-status -s INT 1 "$profgrab_program" check --ssh-config "$SSH_CONFIG" --host file-04 --port "$RIG_PORT_rude_silent"
+    assert_status 130
+    refute_stdout_has FAILED
+}
+
 @test "usage" {
     run_profgrab check
     assert_status 2
