@@ -29,7 +29,7 @@ sanitizers_coverage := --coverage -fprofile-update=atomic
 sanitizers := $(sanitizers_$(SAN))
 # Whoever packages the program may define _FORTIFY_SOURCE as well; 3 also checks sizes known only at run time.
 hardening := $(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3) -fstack-protector-strong -fPIE
-hardening += $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-fcf-protection -fstack-clash-protection)
+hardening += $(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),-fcf-protection -fstack-clash-protection)
 
 CFLAGS ?= -O2 -g
 override CFLAGS += -std=c17 -pthread $(warnings) $(hardening) $(sanitizers) $(reproducible) $(EXTRA)

@@ -128,8 +128,9 @@ static void on_item(void *ctx, const struct target *target, const struct fetch_i
 static void on_progress(void *ctx, const struct target *target, const struct fetch_progress *now)
 {
     struct run *r = ctx;
-    progress_under_way(&r->progress, target, now);
+    /* Before it is said that something long begins: whoever sees that may end us. */
     save_now_and_then(r, now->elapsed_ms == 0 && now->timed_ms > 0);
+    progress_under_way(&r->progress, target, now);
 }
 
 static void on_step(void *ctx, const struct host *host, const struct service *service,
