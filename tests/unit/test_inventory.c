@@ -306,6 +306,8 @@ static void services_are_checked(void **state)
     service_refuses("{ host: \"\" }", 9, "host must be text", "");
     service_refuses("{ hint: no }", 9, "hint must be text", "");
     service_refuses("{ hint: \"a\\nb\" }", 9, "hint must be one line of visible characters", "");
+    service_refuses("{ hint: \"a\\u202eb\" }", 9, "hint must be one line of visible characters", "");
+    service_refuses("{ hint: a\xe2\x80\x8b }", 9, "hint must be one line of visible characters", "");
     service_refuses("{ host: a/b }", 9, "host must be a host's name or IP address", "");
     service_refuses("{ path: debug }", 9, "path must begin with \"/\"", "");
     service_refuses("{ path: /a?b }", 9, "path must be a URL's path", "");
