@@ -49,8 +49,7 @@ struct doctor {
     bool single;    /* one host: every line is shown as it comes */
 };
 
-/* ---- steps -----------------------------------------------------------------------------------------------
- */
+/* ---- steps --------------------------------------------------------------------------------------------- */
 
 /* A command that shows more of what failed: run here, or by the host's shell through ssh. {A} is the host for
  * ssh, {F} ssh's configuration, {U} what curl asks for. */
@@ -146,8 +145,7 @@ static void next_command(const struct doctor *d, const struct report *r, enum fe
     buf_release(&there);
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------
- */
+/* ---- text ---------------------------------------------------------------------------------------------- */
 
 static void print(struct doctor *d, bool all)
 {
@@ -192,8 +190,7 @@ static void add_line(struct report *r, const char *name, const char *verdict, in
              ms >= 0 ? text_duration(took, sizeof took, ms) : "", *detail ? "  " : "", detail);
 }
 
-/* ---- the observer ----------------------------------------------------------------------------------------
- */
+/* ---- the observer -------------------------------------------------------------------------------------- */
 
 static struct report *find(struct doctor *d, const struct host *host, const struct service *service)
 {
@@ -344,8 +341,7 @@ static void on_progress(void *ctx, const struct target *target, const struct fet
     (void)now;
 }
 
-/* ---- the run ---------------------------------------------------------------------------------------------
- */
+/* ---- the run ------------------------------------------------------------------------------------------- */
 
 static int add_report(struct doctor *d, size_t *cap, const struct host *host, const struct service *service,
                       struct err *err)

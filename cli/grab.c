@@ -140,8 +140,7 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
     progress_step(&r->progress, host, service, step);
 }
 
-/* ---- before anything is opened ---------------------------------------------------------------------------
- */
+/* ---- before anything is opened ------------------------------------------------------------------------- */
 
 static int check_duration(const struct strlist *kinds, bool yes, struct err *err)
 {
@@ -206,8 +205,7 @@ static void name_subject(const struct grab_options *o, const struct targets *tar
         snprintf(dst, cap, "%zu-hosts", hosts);
 }
 
-/* ---- the run ---------------------------------------------------------------------------------------------
- */
+/* ---- the run ------------------------------------------------------------------------------------------- */
 
 static int nothing_collected(struct run *r, struct err *err)
 {

@@ -140,8 +140,7 @@ int check_feed(struct check *c, const void *p, size_t n, struct err *err)
     return rc;
 }
 
-/* ---- what it looks like ----------------------------------------------------------------------------------
- */
+/* ---- what it looks like -------------------------------------------------------------------------------- */
 
 /* Whether the beginning reads as text: no control characters but white space. */
 static bool head_is_text(const struct check *c)

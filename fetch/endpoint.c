@@ -51,8 +51,7 @@ char *fetch_service_url(const struct service *service, char *dst, size_t cap)
     return dst;
 }
 
-/* ---- TLS and authentication ------------------------------------------------------------------------------
- */
+/* ---- TLS and authentication ---------------------------------------------------------------------------- */
 
 /* An empty passphrase keeps OpenSSL from asking for one on the terminal, in the middle of everything. */
 static int apply_tls(CURL *easy, const struct service_tls *tls)
@@ -161,8 +160,7 @@ bool endpoint_tls_error(const struct service *service, CURLcode code, const char
     }
 }
 
-/* ---- redirects -------------------------------------------------------------------------------------------
- */
+/* ---- redirects ----------------------------------------------------------------------------------------- */
 
 /* One part of a URL as a string for libcurl to free; NULL where it has none. */
 static char *part(CURLU *url, CURLUPart which)
@@ -257,8 +255,7 @@ out:
     return rc;
 }
 
-/* ---- secrets in answers ----------------------------------------------------------------------------------
- */
+/* ---- secrets in answers -------------------------------------------------------------------------------- */
 
 #define TOLD_CHUNK 65536
 #define STARS "***"

@@ -116,8 +116,7 @@ int exchange_set_callbacks(struct transfer *t)
     return failed;
 }
 
-/* ---- deadlines -------------------------------------------------------------------------------------------
- */
+/* ---- deadlines ----------------------------------------------------------------------------------------- */
 
 /* Silence is allowed for as long as the server takes by design, and `timeout_ms` more. */
 static int64_t silence_deadline(const struct exchange *x)
@@ -207,8 +206,7 @@ static int drive(struct exchange *x, CURLcode *ret, struct err *err)
     }
 }
 
-/* ---- what came of it -------------------------------------------------------------------------------------
- */
+/* ---- what came of it ----------------------------------------------------------------------------------- */
 
 /* Behind a middleware whose ResponseWriter hides the connection, Go cannot put its WriteTimeout off: the
  * connection just ends once the profile would be there (net/http/pprof, from Go 1.23 on). */

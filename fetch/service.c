@@ -3,17 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "fetch/html.h"
 #include "fetch/verdict.h"
 #include "fetch/visit.h"
 #include "base/banned.h"
 
-#define INDEX_MAX (1u << 20)
-
-/* ---- the connection --------------------------------------------------------------------------------------
- */
+/* ---- the connection ------------------------------------------------------------------------------------ */
 
 /* Whether anybody listens there: a grab learns it from its first request, a look wants to know it by itself.
  */
@@ -38,15 +33,7 @@ static int dial(struct visit *v, struct err *err)
     return rc;
 }
 
-/* ---- the index page --------------------------------------------------------------------------------------
- */
-
-static int take_index(void *ctx, const void *p, size_t n, struct err *err)
-{
-    struct buf *page = ctx;
-    buf_add(page, p, n);
-    return buf_check(page, "the index page", err);
-}
+/* ---- the index page ------------------------------------------------------------------------------------ */
 
 static void note_skew(struct visit *v, const struct transfer_response *response)
 {
@@ -67,32 +54,13 @@ static void tell_index(struct visit *v, const struct transfer_response *response
     observe_step(v->observe, v->target->host, v->target->service, &step);
 }
 
-/* What came instead of an index. */
-static void name_page(const char *p, size_t n, struct err *why)
-{
-    char title[100];
-    if (why->kind == ERR_NOT_FOUND && *html_title(p, n, title, sizeof title))
-        err_set(why, ERR_NOT_FOUND, "a page titled \"%s\" without a list of profiles", title);
-}
-
 /* Reads the index page. A target without one is no failure as long as it answers at all. */
 static int read_index(struct visit *v, struct err *err)
 {
-    struct buf page = BUF_INIT(INDEX_MAX);
-    struct transfer_response response;
-    char target[512];
-    snprintf(target, sizeof target, "%s/", v->target->service->path);
-    struct transfer_request request = {
-        .target = target, .ctx = &page, .body = take_index, .limit_ms = VISIT_PAGE_LIMIT(v->grab)};
+    struct transfer_response response = {0};
     struct err why = ERR_INIT;
-    int rc = transfer_get(v->transfer, &request, &response, &why);
+    v->has_index = visit_index(v, v->transfer, &v->index, &response, &why) == 0;
     note_skew(v, &response);
-    if (rc == 0 && index_parse(buf_str(&page), page.len, &v->index, &why) == 0)
-        v->has_index = true;
-    else if (rc == 0)
-        name_page(buf_str(&page), page.len, &why);
-    transfer_redact(v->transfer, why.msg);
-    buf_release(&page);
     tell_index(v, &response, v->has_index ? NULL : &why);
     v->no_index = why;
     if (v->has_index || (response.status != 0 && why.kind != ERR_CANCELLED))
@@ -122,8 +90,7 @@ static int make_plan(struct visit *v, struct err *err)
     return rc < 0 ? -1 : verdicts_add(&v->plan.verdicts, "no-index", why, NULL, err);
 }
 
-/* ---- the visit -------------------------------------------------------------------------------------------
- */
+/* ---- the visit ----------------------------------------------------------------------------------------- */
 
 static void tell_service(struct visit *v, const struct err *failure)
 {
@@ -152,6 +119,16 @@ static int look(struct visit *v, struct err *err)
     return 0;
 }
 
+/* What the inventory says of a service that does not answer comes first; what we think of it is kept. */
+static void add_hint(const struct service *service, struct err *err)
+{
+    char own[sizeof err->hint];
+    if (!service->hint || err->kind == ERR_CANCELLED)
+        return;
+    snprintf(own, sizeof own, "%s", err->hint);
+    err_hint(err, "%s%s%s", service->hint, *own ? "; else: " : "", own);
+}
+
 static int prepare(struct visit *v, struct err *err)
 {
     const struct service *service = v->target->service;
@@ -161,8 +138,7 @@ static int prepare(struct visit *v, struct err *err)
         return -1;
     if ((v->grab->look && dial(v, err) < 0) || visit_connect(v, &v->transfer, err) < 0 ||
         read_index(v, err) < 0) {
-        if (service->hint && err->kind != ERR_CANCELLED)
-            err_hint(err, "%s", service->hint);
+        add_hint(service, err);
         return -1;
     }
     if (v->grab->look)

@@ -2,7 +2,10 @@
 
 #include <stdio.h>
 
+#include "fetch/html.h"
 #include "base/banned.h"
+
+#define PAGE_MAX (1u << 20)
 
 static void tell_request(void *ctx, const struct transfer_request *request,
                          const struct transfer_response *response, const struct err *failure)
@@ -38,4 +41,31 @@ int visit_connect(struct visit *v, struct transfer **ret, struct err *err)
     if (gateway_listen(v->gw, &to, &listener, err) < 0)
         return -1;
     return transfer_new(listener, v->target->service, &options, ret, err);
+}
+
+static int take_page(void *ctx, const void *p, size_t n, struct err *err)
+{
+    struct buf *page = ctx;
+    buf_add(page, p, n);
+    return buf_check(page, "the index page", err);
+}
+
+int visit_index(const struct visit *v, struct transfer *t, struct index_page *ret,
+                struct transfer_response *response, struct err *err)
+{
+    struct buf page = BUF_INIT(PAGE_MAX);
+    char target[512], title[100];
+    snprintf(target, sizeof target, "%s/", v->target->service->path);
+    struct transfer_request request = {
+        .target = target, .ctx = &page, .body = take_page, .limit_ms = VISIT_PAGE_LIMIT(v->grab)};
+    int rc = transfer_get(t, &request, response, err);
+    if (rc == 0)
+        rc = index_parse(buf_str(&page), page.len, ret, err);
+    /* What came instead of an index. */
+    if (rc < 0 && response->status == 200 && err->kind == ERR_NOT_FOUND &&
+        *html_title(buf_str(&page), page.len, title, sizeof title))
+        err_set(err, ERR_NOT_FOUND, "a page titled \"%s\" without a list of profiles", title);
+    transfer_redact(t, err->msg);
+    buf_release(&page);
+    return rc;
 }

@@ -44,6 +44,11 @@ struct destination visit_destination(const struct service *service);
 /* A connection of its own to the service, through a listener of its own. */
 int visit_connect(struct visit *v, struct transfer **ret, struct err *err);
 
+/* Reads the service's index page over `t`, whose answer is in *response. -1 with err if there is none;
+ * ERR_NOT_FOUND also if another page is there. */
+int visit_index(const struct visit *v, struct transfer *t, struct index_page *ret,
+                struct transfer_response *response, struct err *err);
+
 /* Fetches what is planned, in order; with `concurrent`, the timed profiles side by side after the rest.
  * Everything that happens goes to the observer. */
 void visit_fetch(struct visit *v);

@@ -45,8 +45,7 @@ static void tell_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
     observe_progress(w->visit->observe, w->visit->target, &p);
 }
 
-/* ---- a profiler that is in use ---------------------------------------------------------------------------
- */
+/* ---- a profiler that is in use ------------------------------------------------------------------------- */
 
 /* Somebody else has held it for as long as our own profile would have taken: enough is enough. */
 static void give_up(struct worker *w, int64_t waited_ms, struct fetch_item *item)
@@ -109,8 +108,7 @@ static void fetch_patiently(struct worker *w, struct fetch_item *item)
     err_set(&item->err, ERR_CANCELLED, "interrupted while somebody else held the profiler");
 }
 
-/* ---- one after the other ---------------------------------------------------------------------------------
- */
+/* ---- one after the other ------------------------------------------------------------------------------- */
 
 /* Whether to go on; otherwise err says why not. */
 static bool may_go_on(struct visit *v, struct err *err)
@@ -150,8 +148,7 @@ static void fetch_one(struct worker *w)
     fetch_item_release(&item);
 }
 
-/* ---- side by side ----------------------------------------------------------------------------------------
- */
+/* ---- side by side -------------------------------------------------------------------------------------- */
 
 struct side {
     struct worker worker;

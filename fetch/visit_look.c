@@ -9,15 +9,6 @@
 #include "fetch/visit.h"
 #include "base/banned.h"
 
-#define PAGE_MAX (1u << 20)
-
-static int take(void *ctx, const void *p, size_t n, struct err *err)
-{
-    struct buf *page = ctx;
-    buf_add(page, p, n);
-    return buf_check(page, "the page", err);
-}
-
 /* Asks for pprof's index there, without any secret of ours. 0: it is there; -1 with err, and the status of an
  * answer that is something else. */
 static int ask(struct visit *v, const char *address, int *ret_status, struct err *err)
@@ -29,22 +20,15 @@ static int ask(struct visit *v, const char *address, int *ret_status, struct err
     struct transfer *t = NULL;
     struct transfer_response response = {0};
     struct index_page index = {0};
-    struct buf page = BUF_INIT(PAGE_MAX);
-    char target[512];
-    snprintf(target, sizeof target, "%s/", service.path);
-    struct transfer_request request = {
-        .target = target, .ctx = &page, .body = take, .limit_ms = VISIT_PAGE_LIMIT(v->grab)};
     /* What is asked is whether it answers, not whether it proves who it is; nothing is told to it. */
     service.tls.insecure = true;
     service.tls.cert = NULL;
     bool found = gateway_listen(v->gw, &to, &listener, err) == 0 &&
                  transfer_new(listener, &service, &options, &t, err) == 0 &&
-                 transfer_get(t, &request, &response, err) == 0 &&
-                 index_parse(buf_str(&page), page.len, &index, err) == 0;
+                 visit_index(v, t, &index, &response, err) == 0;
     *ret_status = response.status;
     transfer_free(t);
     index_release(&index);
-    buf_release(&page);
     return found ? 0 : -1;
 }
 

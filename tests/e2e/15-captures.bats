@@ -207,6 +207,7 @@ secret() {
 
 @test "large bodies: 100 kB that inflate a thousandfold" { row 0 bomb=100 heap; }
 @test "large bodies: a profile that never ends" { row 3 endless heap --max-bytes 20MB; }
+@test "large bodies: an answer to symbol that never ends, up to the kind's own limit" { row 3 endless symbol; }
 @test "large bodies: a text that never ends" { row 3 endless goroutines=text --max-bytes 20MB; }
 @test "large bodies: the disk is full" { # a limit on the size of a file stands for that
     ulimit -f 4000

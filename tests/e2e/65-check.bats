@@ -91,6 +91,19 @@ host_with() {
     assert_equal "$(steps)" 'configuration=ok connection=ok handshake=ok host key=ok authentication=failed '
 }
 
+@test "each hop of a route has its steps" {
+    rig_sshd bastion bastion-01
+    rig_alias inner-01 sshd 'ProxyJump bastion-01'
+    run_profgrab check --host inner-01 --port "$RIG_PORT_rude" --json
+    assert_status 0
+    valid
+    assert_equal "$(field '[(s["hop"], s["hops"]) for s in hosts[0]["steps"] if s["step"] == "host key"]')" '[(1, 2), (2, 2)]'
+    run_profgrab check --host inner-01 --port "$RIG_PORT_rude"
+    assert_stdout_has '1/2 authentication'
+    assert_stdout_has '2/2 authentication'
+    rig_end bastion
+}
+
 @test "several hosts: each by itself, a dead one does not hide the others" {
     write_inventory
     printf '  dead: { connect: direct, address: 127.0.0.1, services: [dead] }\n' >extra

@@ -199,8 +199,7 @@ static pb_profile *any_profile(struct arena *a, size_t size)
     return p;
 }
 
-/* ---- a second encoder, for the spellings protobuf-c does not write ---------------------------------------
- */
+/* ---- a second encoder, for the spellings protobuf-c does not write ------------------------------------- */
 
 static void put_varint(struct buf *b, uint64_t v)
 {
@@ -375,8 +374,20 @@ static void expect_names(const pb_profile *p, const struct profile_summary *sum)
         assert_string_equal(sum->build_id, "");
 }
 
+static void expect_depths(const pb_profile *p, const struct profile_summary *sum)
+{
+    uint64_t deepest = 0, as_deep = 0;
+    for (size_t i = 0; i < p->n_sample; i++)
+        deepest = p->sample[i]->n_location_id > deepest ? p->sample[i]->n_location_id : deepest;
+    for (size_t i = 0; i < p->n_sample; i++)
+        as_deep += p->sample[i]->n_location_id == deepest;
+    assert_int_equal(sum->max_depth, deepest);
+    assert_int_equal(sum->samples_at_max, as_deep);
+}
+
 static void expect_numbers(const pb_profile *p, const struct profile_summary *sum)
 {
+    expect_depths(p, sum);
     assert_int_equal(sum->samples, p->n_sample);
     assert_int_equal(sum->locations, p->n_location);
     assert_int_equal(sum->functions, p->n_function);

@@ -302,6 +302,19 @@ static void moments_are_written(void **state)
     assert_true(strlen(dst) < sizeof dst);
 }
 
+static void pauses_differ(void **state)
+{
+    (void)state;
+    int64_t least = INT64_MAX, most = 0;
+    for (int i = 0; i < 2000; i++) {
+        int64_t pause = clock_jitter(100);
+        least = pause < least ? pause : least;
+        most = pause > most ? pause : most;
+    }
+    assert_true(least >= 50 && most < 150 && most > least);
+    assert_int_equal(clock_jitter(0), 0);
+}
+
 static void deadlines(void **state)
 {
     (void)state;
@@ -396,6 +409,7 @@ int main(void)
         cmocka_unit_test(nearest_names),
         cmocka_unit_test(nearest_keeps_the_best_three),
         cmocka_unit_test(moments_are_written),
+        cmocka_unit_test(pauses_differ),
         cmocka_unit_test(deadlines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
