@@ -14,15 +14,17 @@
 /* The few kinds that some caller acts on. Exit codes are chosen from them in cli. */
 enum err_kind {
     ERR_NONE,
-    ERR_FAILED,    /* it did not work; trying something else may */
-    ERR_USAGE,     /* the user's words, inventory or kinds are wrong: nothing was opened or fetched */
-    ERR_CANCELLED, /* the caller's cancel descriptor became readable */
-    ERR_TIMEOUT,   /* a deadline passed */
-    ERR_NOT_FOUND, /* the thing asked for does not exist */
-    ERR_EXISTS,    /* the name is taken, nothing was overwritten */
-    ERR_LOCAL_IO,  /* the workstation's own disk or descriptors failed: going on elsewhere will not help */
-    ERR_BUSY,      /* somebody else holds what can be used by one at a time: wait and repeat */
-    ERR_HOST_KEY,  /* the host did not prove who it is: never to be retried another way */
+    ERR_FAILED,      /* it did not work; trying something else may */
+    ERR_USAGE,       /* the user's words, inventory or kinds are wrong: nothing was opened or fetched */
+    ERR_CANCELLED,   /* the caller's cancel descriptor became readable */
+    ERR_TIMEOUT,     /* a deadline passed */
+    ERR_NOT_FOUND,   /* the thing asked for does not exist */
+    ERR_EXISTS,      /* the name is taken, nothing was overwritten */
+    ERR_LOCAL_IO,    /* the workstation's own disk or descriptors failed: going on elsewhere will not help */
+    ERR_BUSY,        /* somebody else holds what can be used by one at a time: wait and repeat */
+    ERR_LOST,        /* the SSH session cannot be used any more: another one may do */
+    ERR_UNSUPPORTED, /* the library in use cannot do it; another program may */
+    ERR_HOST_KEY,    /* the host did not prove who it is: never to be retried another way */
 };
 
 struct err {

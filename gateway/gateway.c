@@ -168,3 +168,15 @@ int gateway_listen(struct gateway *gw, const struct destination *to, struct gate
     *ret = l;
     return 0;
 }
+
+int gateway_renew(struct gateway *gw, struct err *err)
+{
+    (void)gw;
+    return err_set(err, ERR_LOST, "the session cannot be opened again yet");
+}
+
+int gateway_lost_fd(const struct gateway *gw)
+{
+    (void)gw;
+    return -1;
+}

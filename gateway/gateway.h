@@ -25,6 +25,8 @@ struct gateway;
 
 /* A step of gateway_open that ended. */
 enum gateway_step_kind {
+    GATEWAY_SHARED,    /* all of this hop's: its session is open already */
+    GATEWAY_VIA,       /* another program carries this hop: the detail says which and why */
     GATEWAY_CONNECT,   /* TCP, or a channel through the hop before */
     GATEWAY_HANDSHAKE, /* banner, key exchange */
     GATEWAY_HOST_KEY,  /* against the known hosts */
@@ -46,14 +48,38 @@ struct gateway_step {
                                   there are no further steps. */
 };
 
+/* What only a person can answer: a passphrase, a password, what a server asks (RFC 4256). */
+struct gateway_question {
+    enum {
+        GATEWAY_ASK_HIDDEN,
+        GATEWAY_ASK_SHOWN,
+        GATEWAY_TELL
+    } kind;             /* is the answer shown as it is typed? TELL
+                           wants none: a key waits to be touched */
+    const char *prompt; /* printable, one or more lines */
+    int64_t deadline;
+};
+
+/* What the gateways of one run share: sessions to jump hosts, passphrases that were typed, and a limit to the
+ * logins at one address at a time. May be used by any number of threads, and must outlive its gateways. */
+struct gateway_pool;
+int gateway_pool_new(struct gateway_pool **ret, struct err *err);
+void gateway_pool_free(struct gateway_pool *pool);
+
 struct gateway_options {
-    int cancel_fd;           /* readable: stop; -1 for none. Must stay open as long as the gateway. */
+    struct gateway_pool *pool; /* NULL: it shares nothing */
+    int cancel_fd;             /* readable: stop; -1 for none. Must stay open as long as the gateway. */
     int64_t step_timeout_ms; /* for each of: TCP connect, SSH handshake, authentication, opening a channel */
     int64_t keepalive_ms;    /* between keepalives; a session from which nothing came for three is dead */
     /* Told of each step of each hop, from the thread that called gateway_open; NULL: nobody. Known hosts that
      * cannot be read fail the host key's step before there is a handshake. A direct route has no steps. */
     void (*step)(void *ctx, const struct gateway_step *step);
     void *step_ctx;
+    /* Asks, from any thread and maybe several at a time. -1: ERR_NOT_FOUND when there is nobody to ask,
+     * ERR_CANCELLED, ERR_TIMEOUT. NULL: there is nobody. Not GATEWAY_TELL fills in *ret, which the caller
+     * wipes. */
+    int (*ask)(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err);
+    void *ask_ctx;
 };
 #define GATEWAY_STEP_TIMEOUT_MS 15000
 #define GATEWAY_KEEPALIVE_MS 10000
@@ -72,8 +98,9 @@ int gateway_open(const struct route *route, const struct gateway_options *option
 /* Ends every link, the session and its thread, and the gateways before it. NULL is fine. */
 void gateway_close(struct gateway *gw);
 
-/* What is known of one SSH hop once it is open. The strings are printable. */
+/* What is known of one SSH hop once it is open. The strings are printable; what is not known is empty. */
 struct gateway_hop {
+    char via[160]; /* what carries it: "libssh2 1.10.0", "OpenSSH_9.2p1", "the ssh -M at PATH" */
     char address[256];
     unsigned port;
     char peer[64]; /* the IP address it was reached at; empty when another hop connected */
@@ -95,6 +122,17 @@ int gateway_attach(struct gateway *gw, int fd, const struct destination *to, str
 
 /* Opens a connection and returns our end of it once the far host has confirmed it; the caller closes it. */
 int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, struct err *err);
+
+/*
+ * Makes the gateway fit for new connections: where its session has ended, or is kept waiting by a destination
+ * that does not answer (SSH's library opens one connection at a time), a new one is opened and takes over the
+ * listeners. Connections that stand stay where they are. Nothing happens to a gateway that is fit. ERR_LOST
+ * of what failed through it says that this may help.
+ */
+int gateway_renew(struct gateway *gw, struct err *err);
+
+/* Readable once the session has ended or is stuck; for waiting only. gateway_renew makes it anew. */
+int gateway_lost_fd(const struct gateway *gw);
 
 /*
  * A listener on a Unix socket in a private directory (0700): what connects is attached to the destination.

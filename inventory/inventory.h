@@ -48,6 +48,14 @@ struct service {
     struct strlist kinds; /* what to fetch when no kind is named; may be empty */
 };
 
+/* What carries SSH to a host. */
+enum ssh_via {
+    SSH_VIA_UNSET,
+    SSH_VIA_AUTO,    /* libssh2, and OpenSSH where that cannot do what it takes; the default */
+    SSH_VIA_LIBSSH2, /* nothing else */
+    SSH_VIA_OPENSSH, /* the workstation's own `ssh` */
+};
+
 /* SSH settings of the inventory or the command line; NULL and 0 mean "as the user's configuration says". */
 struct ssh_settings {
     char *user;
@@ -57,6 +65,8 @@ struct ssh_settings {
     char *jump;        /* ProxyJump's form: [user@]host[:port],...; "none" for none */
     char *agent;       /* path of the agent's socket; "none" for no agent */
     char *config;      /* for `ssh -F` */
+    enum ssh_via via;
+    bool accept_new; /* a host that is not known yet is trusted, and written down as known */
 };
 
 struct label {
@@ -147,23 +157,59 @@ int inventory_match(const struct inventory *inv, const char *pattern, const stru
                     struct err *err);
 void targets_release(struct targets *t);
 
+/* What ssh does with a host that no file of known hosts names. One whose key changed is always refused. */
+enum host_key_policy {
+    HOST_KEY_STRICT,     /* refused */
+    HOST_KEY_ACCEPT_NEW, /* trusted and written into the first file of known hosts */
+};
+
+enum address_family { ADDRESS_ANY, ADDRESS_IPV4, ADDRESS_IPV6 };
+
 /*
  * What `ssh -T -G` says of one address, with the settings on top, and with `~` and the tokens
- * %d %h %i %l %L %n %p %r %u %% expanded where ssh leaves them to its caller (identity files, the host key
- * alias).
+ * %C %d %h %i %k %l %L %n %p %r %u %% expanded where ssh leaves them to its caller (identity and certificate
+ * files, the host key alias, the proxy command).
  */
 struct ssh_config {
+    char *address;             /* as it was asked for, [user@]host */
+    struct ssh_settings asked; /* what it was asked with, strings of its own: for whoever runs ssh itself */
     char *hostname;
     char *user;
     unsigned port;
-    struct strlist identity_files; /* after ssh_config_resolve only those that exist */
+    enum address_family family;
+    char *bind_address;         /* BindAddress; NULL: any */
+    unsigned connect_timeout_s; /* 0: not set */
+
+    struct strlist
+        identity_files; /* after ssh_config_resolve only those of which the file or FILE.pub exists */
+    struct strlist certificate_files; /* the user's certificates; only those that exist */
     bool identities_only;
-    char *agent;                /* NULL: no agent */
+    char *agent;    /* NULL: no agent */
+    bool publickey; /* PubkeyAuthentication, and so on: may it be used? */
+    bool password;
+    bool keyboard_interactive;
+    bool gssapi;               /* only OpenSSH can */
+    bool hostbased;            /* only OpenSSH can */
+    char *preferred;           /* PreferredAuthentications, a comma list; NULL: ssh's own order */
+    unsigned password_prompts; /* NumberOfPasswordPrompts */
+
     struct strlist known_hosts; /* user's files, then the global ones */
     char *host_key_alias;       /* NULL: none */
-    char *proxy_jump;           /* NULL: none */
-    char *proxy_command;        /* NULL: none */
-    unsigned connect_timeout_s; /* 0: not set */
+    enum host_key_policy host_key_policy;
+    bool hash_known_hosts; /* how a new one is written */
+
+    /* Comma lists of what may be used, ssh's preference first; NULL: anything. */
+    char *key_exchanges;
+    char *host_key_types;
+    char *ciphers;
+    char *macs;
+    char *key_types; /* PubkeyAcceptedAlgorithms */
+
+    bool compression;
+    char *proxy_jump;      /* NULL: none */
+    char *proxy_command;   /* NULL: none */
+    char *control_path;    /* where the user's own `ssh -M` may listen; NULL: nowhere */
+    char only_openssh[64]; /* the setting for whose sake only OpenSSH can do it ("PKCS11Provider"), or "" */
 };
 int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
                        const struct proc_limits *limits, struct ssh_config *ret, struct err *err);
@@ -174,12 +220,13 @@ void ssh_config_release(struct ssh_config *c);
 /* The whole way to a host: a direct connection, or one or more SSH hops, the host itself last. */
 struct route {
     bool direct;
-    char *address; /* of a direct route */
+    char *address;    /* of a direct route */
+    enum ssh_via via; /* never SSH_VIA_UNSET */
     struct ssh_config *hops;
     size_t n_hops;
 };
 /* Resolves jump hosts too, each by its own `ssh -G`, at most 8 deep. `override` (may be NULL) is the command
- * line's and wins over the inventory's. A ProxyCommand is ERR_USAGE: it says what to do instead. */
+ * line's and wins over the inventory's. */
 int route_resolve(const struct host *host, const struct ssh_settings *override,
                   const struct proc_limits *limits, struct route *ret, struct err *err);
 void route_release(struct route *r);

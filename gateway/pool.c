@@ -1,0 +1,35 @@
+#include "gateway/pool.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+struct gateway_pool {
+    struct keyring *keyring;
+};
+
+int gateway_pool_new(struct gateway_pool **ret, struct err *err)
+{
+    struct gateway_pool *pool = calloc(1, sizeof *pool);
+    if (!pool)
+        return err_nomem(err);
+    if (keyring_new(&pool->keyring, err) < 0) {
+        gateway_pool_free(pool);
+        return -1;
+    }
+    *ret = pool;
+    return 0;
+}
+
+void gateway_pool_free(struct gateway_pool *pool)
+{
+    if (!pool)
+        return;
+    keyring_free(pool->keyring);
+    free(pool);
+}
+
+struct keyring *pool_keyring(struct gateway_pool *pool)
+{
+    return pool ? pool->keyring : NULL;
+}
