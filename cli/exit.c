@@ -18,6 +18,8 @@ int exit_status_of(const struct err *err)
     case ERR_EXISTS:
     case ERR_LOCAL_IO:
     case ERR_BUSY:
+    case ERR_LOST:
+    case ERR_UNSUPPORTED:
     case ERR_HOST_KEY:
         break;
     }
