@@ -174,12 +174,8 @@ freeze() {
     "$profgrab_program" bundle verify "$(cat path)"
 }
 
-@test "ProxyCommand and endless jumps are refused with what to do" {
-    host_with "IdentityFile $RIG_KEY" 'ProxyCommand nc %h %p'
-    run_mine
-    assert_status 2
-    assert_stderr_has 'ProxyCommand'
-    assert_stderr_has 'hint: '
+@test "endless jumps are refused with what to do" {
+    config=$PWD/config
     printf 'Host mine\n    HostName 127.0.0.1\n    ProxyJump round\nHost round\n    HostName 127.0.0.2\n    ProxyJump mine\n' >config
     run_mine
     [[ $status != 0 ]]
