@@ -139,13 +139,13 @@ s = socket.socket(socket.AF_UNIX); s.bind("silent"); s.listen(); print("ready", 
     esac
 }
 
-# freeze NAME WHAT: takes `heap cpu=4` through the sshd NAME, and stops WHAT (session, all) of it in the middle of cpu. Its
+# freeze NAME WHAT: takes `heap cpu=8` through the sshd NAME, and stops WHAT (session, all) of it in the middle of cpu. Its
 # words are in `log`, its path in `path`, its exit code in $status.
 freeze() {
     local i pid parent child
-    "$profgrab_program" --ssh-config "$SSH_CONFIG" --timeout 3s --host "$1-01" --port "$RIG_PORT_rude" heap cpu=4 >path 2>log 3>&- &
+    "$profgrab_program" --ssh-config "$SSH_CONFIG" --timeout 3s --host "$1-01" --port "$RIG_PORT_rude" heap cpu=8 >path 2>log 3>&- &
     pid=$!
-    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 4s' log || break; sleep 0.02; done
+    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 8s' log || break; sleep 0.02; done
     # The process that serves the session is the last of the sshd's children.
     read -r parent _ <"$RIG_DIR/pids/$1"
     child=$(rig_leaves "$parent" | tail -n 1)
@@ -161,7 +161,7 @@ freeze() {
     freeze frozen session
     rig_end frozen
     ((status == 0)) || fail "status $status" "$(cat log)"
-    grep -q 'cpu=4: taken again over a new SSH session' log || fail "$(cat log)"
+    grep -q 'cpu=8: taken again over a new SSH session' log || fail "$(cat log)"
     "$profgrab_program" bundle verify "$(cat path)"
 }
 
@@ -170,7 +170,7 @@ freeze() {
     freeze icy all
     rig_end icy
     ((status == 3)) || fail "status $status" "$(cat log)"
-    grep -q 'cpu=4: the SSH session is dead: nothing came for [3-6] s; another could not be opened: ' log || fail "$(cat log)"
+    grep -q 'cpu=8: the SSH session is dead: nothing came for [3-6] s; another could not be opened: ' log || fail "$(cat log)"
     "$profgrab_program" bundle verify "$(cat path)"
 }
 
