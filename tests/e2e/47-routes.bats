@@ -68,3 +68,55 @@ print(*[h["port"] for h in json.load(open(sys.argv[1]))["hosts"][0]["hops"]])' *
     assert_equal "$(logins busy)" 20
     rig_end busy
 }
+
+# A port that takes no connection and refuses none, as a dead host does: its queue is full. Sets $hole.
+hole_open() {
+    rig_spawn hole python3 -c '
+import socket, sys, time
+listener = socket.socket()
+listener.bind(("127.0.0.1", 0))
+listener.listen(0)
+port = listener.getsockname()[1]
+full = []
+for i in range(8):
+    s = socket.socket()
+    s.setblocking(False)
+    s.connect_ex(("127.0.0.1", port))
+    full.append(s)
+print(port, flush=True)
+time.sleep(600)'
+    rig_wait hole 10 test -s "$RIG_DIR/hole/log"
+    read -r hole <"$RIG_DIR/hole/log"
+}
+
+@test "a destination that does not answer costs nothing but itself: beside it, and behind the same jump host" {
+    local began=$SECONDS
+    hole_open
+    rig_sshd narrow narrow
+    rig_alias 'near-01 near-02 near-03' sshd 'ProxyJump narrow'
+    printf 'Host dead-01\n    ProxyJump narrow\n    HostName 127.0.0.1\n    Port %s\n' "$hole" >>"$RIG_SSH_CONFIG"
+    rig_alias dead-01 sshd
+    cat >inventory.yaml <<EOF
+version: 1
+services:
+  dead: { port: $hole }
+  good: { port: $RIG_PORT_rude }
+hosts:
+  dead-01: { services: [good] }
+  near-01: { services: [dead, good] }
+  near-02: { services: [good] }
+  near-03: { services: [good] }
+EOF
+    chmod 600 inventory.yaml
+    run --separate-stderr "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --timeout 6s \
+        --host dead-01,near-01,near-02,near-03 heap
+    rig_end narrow
+    rig_end hole
+    assert_status 3
+    assert_stderr_has "dead-01: the far host did not connect to 127.0.0.1 port $hole in time"
+    assert_stderr_has "near-01: dead: "
+    refute_stderr_has "near-01: good: the"
+    for good in near-01 near-02 near-03; do assert_stderr_has "$good: good: heap: "; done
+    tar -tf "$output" | grep -c '/good/heap.pb.gz$' | grep -qx 3
+    ((SECONDS - began < 25)) || fail "$((SECONDS - began)) s"
+}
