@@ -32,6 +32,7 @@ static int told(struct opening *o, enum gateway_step_kind kind, int rc, const st
     if (options->step)
         options->step(options->step_ctx, &o->step);
     o->step.detail[0] = '\0';
+    o->step.news = false;
     o->since = clock_now();
     return rc;
 }
@@ -70,6 +71,8 @@ static int find_known(struct opening *o, struct err *err)
     if (known_hosts_find(&c->known_hosts, alias ? c->host_key_alias : c->hostname, alias ? 0 : c->port,
                          &limits, &o->known, err) < 0)
         return told(o, GATEWAY_HOST_KEY, -1, err);
+    if (known_hosts_usable(&o->known, err) < 0)
+        return told(o, GATEWAY_HOST_KEY, -1, err);
     o->since = clock_now();
     return 0;
 }
@@ -92,14 +95,14 @@ static int handshake_step(struct opening *o, struct err *err)
 
 static int host_key_step(struct opening *o, struct err *err)
 {
-    const struct known_key *known = NULL;
+    struct host_key_finding finding = {0};
     const struct gateway_hop *hop = &o->session->hop;
-    int rc = session_check_host_key(o->session, &o->known, &o->config->known_hosts, &known, err);
+    int rc = session_check_host_key(o->session, o->config, &o->known, &finding, err);
     int n = snprintf(o->step.detail, sizeof o->step.detail, "%s%s%s", hop->host_key_type,
                      hop->host_key[0] ? " " : "", hop->host_key);
     if (rc == 0)
-        snprintf(o->step.detail + n, sizeof o->step.detail - (size_t)n, ", known in %s line %u", known->file,
-                 known->line);
+        snprintf(o->step.detail + n, sizeof o->step.detail - (size_t)n, ", %s", finding.text);
+    o->step.news = finding.is_new;
     return told(o, GATEWAY_HOST_KEY, rc, err);
 }
 
