@@ -44,7 +44,7 @@ static void add_hosts(struct manifest *m)
 {
     static const struct manifest_hop hops[] = {
         {"bastion.example", 22, "ops", "libssh2 1.10.0", "ssh-ed25519", "SHA256:abc",
-         "agent ssh-ed25519 SHA256:def"},
+         "agent ssh-ed25519 SHA256:def", true},
         {.address = "10.0.0.3", .port = 2222},
     };
     static const struct manifest_host hosts[] = {
