@@ -221,6 +221,7 @@ static int call(const struct openssh *o, const struct ssh_config *config,
     add(ret, &failure, "%s", o->path);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         add(ret, &failure, "%s", fixed[i]);
+    add(ret, &failure, "-oLogVerbose=" SSH_LOG_CONFIRMATIONS);
     add(ret, &failure, "-oStrictHostKeyChecking=%s", strict);
     add(ret, &failure, "-oServerAliveInterval=%lld", seconds(options->keepalive_ms));
     add(ret, &failure, "-oConnectTimeout=%lld",

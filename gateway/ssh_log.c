@@ -92,23 +92,51 @@ static void take_new_channel(struct ssh_log *l, const char *rest)
     size_t i = l->n_channels++ % SSH_LOG_CHANNELS;
     l->channels[i].number = (unsigned)strtoul(rest, NULL, 10);
     l->channels[i].reason[0] = '\0';
+    l->channels[i].confirmed = false;
     memcpy(l->channels[i].to, l->next_channel, sizeof l->channels[i].to);
     l->next_channel[0] = '\0';
 }
 
-/* "N: open failed: REASON: THE SERVER'S WORDS". Numbers are used again: the latest counts. */
+/* The place of a channel, -1 if there is none of that number. Numbers are used again: the latest counts. */
+static int find_channel(const struct ssh_log *l, const char *number)
+{
+    unsigned wanted = (unsigned)strtoul(number, NULL, 10);
+    size_t oldest = l->n_channels > SSH_LOG_CHANNELS ? l->n_channels - SSH_LOG_CHANNELS : 0;
+    for (size_t n = l->n_channels; n > oldest; n--)
+        if (l->channels[(n - 1) % SSH_LOG_CHANNELS].number == wanted)
+            return (int)((n - 1) % SSH_LOG_CHANNELS);
+    return -1;
+}
+
+/* "N: open failed: REASON: THE SERVER'S WORDS". */
 static void take_refusal(struct ssh_log *l, const char *rest)
 {
     const char *reason = strstr(rest, ": open failed: ");
-    unsigned number = (unsigned)strtoul(rest, NULL, 10);
-    size_t oldest = l->n_channels > SSH_LOG_CHANNELS ? l->n_channels - SSH_LOG_CHANNELS : 0;
-    for (size_t n = l->n_channels; reason && n > oldest; n--) {
-        size_t i = (n - 1) % SSH_LOG_CHANNELS;
-        if (l->channels[i].number != number)
-            continue;
+    int i = find_channel(l, rest);
+    if (reason && i >= 0)
         keep(l->channels[i].reason, sizeof l->channels[i].reason, reason + 15, strlen(reason + 15));
-        return;
+}
+
+/* "...: channel N: open confirm ...". */
+static void take_confirmation(struct ssh_log *l, const char *rest)
+{
+    const char *number = strstr(rest, ": channel ");
+    int i = number ? find_channel(l, number + 10) : -1;
+    if (i >= 0)
+        l->channels[i].confirmed = true;
+}
+
+bool ssh_log_confirmation(struct ssh_log *l, const struct destination *to)
+{
+    char name[DESTINATION_NAME];
+    destination_name(to, name);
+    for (size_t i = 0; i < SSH_LOG_CHANNELS; i++) {
+        if (!l->channels[i].confirmed || strcmp(l->channels[i].to, name) != 0)
+            continue;
+        l->channels[i].confirmed = false;
+        return true;
     }
+    return false;
 }
 
 bool ssh_log_refusal(struct ssh_log *l, const struct destination *to, char *dst, size_t cap)
@@ -143,6 +171,7 @@ static bool take_fact(struct ssh_log *l, const char *line)
         {"debug1: channel_connect_stdio_fwd: ", take_tcp},
         {"debug1: Connection to ", take_unix},
         {"debug1: channel ", take_new_channel},
+        {"debug2: channels.c:channel_input_open_confirmation()", take_confirmation},
         {"channel ", take_refusal},
     };
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {

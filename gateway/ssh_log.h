@@ -43,6 +43,7 @@ struct ssh_log {
         unsigned number;
         char to[DESTINATION_NAME];
         char reason[160];         /* "" as long as it is not refused */
+        bool confirmed;           /* and nobody was told yet */
     } channels[SSH_LOG_CHANNELS]; /* the latest */
     size_t n_channels;
 };
@@ -63,5 +64,9 @@ void ssh_log_settle(struct ssh_log *l);
 /* Why a channel to the destination was refused, as the server put it ("connect failed: Connection refused").
  * True once for each refusal. */
 bool ssh_log_refusal(struct ssh_log *l, const struct destination *to, char *dst, size_t cap);
+
+/* Whether one was opened; true once for each. ssh only says so if it is asked to: SSH_LOG_CONFIRMATIONS. */
+bool ssh_log_confirmation(struct ssh_log *l, const struct destination *to);
+#define SSH_LOG_CONFIRMATIONS "channels.c:channel_input_open_confirmation():*"
 
 #endif

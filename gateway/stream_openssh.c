@@ -31,6 +31,7 @@ struct openssh_stream {
     const struct destination *to;
     struct mux mux;
     int in, out; /* what comes from the far side, what goes there; the same with a Unix socket */
+    bool asking; /* for a Unix socket: the far host has not answered yet */
     bool open;
     char *here; /* of a Unix socket: where the master listens; NULL as long as it does not */
 };
@@ -42,7 +43,7 @@ static struct openssh_stream *self(const struct stream *st)
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-/* Where the master is ours, its log has the server's answer; another's keeps that to itself. */
+/* The log of our own master has the server's answer; the user's keeps it to itself. */
 static int refused(struct openssh_stream *s, const struct mux_message *m, struct err *err)
 {
     char said[160], name[DESTINATION_NAME];
@@ -80,8 +81,24 @@ static int opened(struct openssh_stream *s, const struct mux_message *m, struct 
         return err_set(err, ERR_FAILED, "the ssh -M at %s gave an answer that does not fit", s->master->path);
     if (s->to->unix_path && connect_here(s, err) < 0)
         return -1;
-    s->open = true;
-    return 1;
+    /* So far nobody asked the far host for a Unix socket. The user's master does not tell what came of it. */
+    s->asking = s->to->unix_path && s->master->pid;
+    s->open = !s->asking;
+    return s->open;
+}
+
+/* A Unix socket is asked for when we connect; only the log tells of the answer. */
+static int answered(struct openssh_stream *s, struct err *err)
+{
+    char said[160] = "connect failed", byte;
+    openssh_hear(s->master);
+    if (ssh_log_confirmation(&s->master->said, s->to)) {
+        s->open = true;
+        return 1;
+    }
+    if (!ssh_log_refusal(&s->master->said, s->to, said, sizeof said) && recv(s->in, &byte, 1, MSG_PEEK) != 0)
+        return 0;
+    return refusal_set(s->to, said, err);
 }
 
 static int openssh_open(struct stream *st, struct err *err)
@@ -89,6 +106,8 @@ static int openssh_open(struct stream *st, struct err *err)
     struct openssh_stream *s = self(st);
     struct mux_message m;
     int rc;
+    if (s->asking)
+        return answered(s, err);
     while ((rc = mux_take(&s->mux, &m, err)) == 1)
         if (m.type != MUX_HELLO)
             return opened(s, &m, err);
@@ -158,7 +177,8 @@ static void openssh_poll(const struct stream *st, bool want_read, bool want_writ
 {
     const struct openssh_stream *s = self(st);
     if (!s->open) {
-        ret[0] = (struct pollfd){.fd = s->mux.fd, .events = POLLIN};
+        ret[0] = (struct pollfd){.fd = s->asking ? s->in : s->mux.fd, .events = POLLIN};
+        ret[1] = (struct pollfd){.fd = s->asking ? s->master->log : -1, .events = POLLIN};
         return;
     }
     if (want_read)

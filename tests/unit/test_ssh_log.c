@@ -223,6 +223,22 @@ static void channels_that_are_refused(void **state)
     free(l);
 }
 
+static void channels_that_are_opened(void **state)
+{
+    (void)state;
+    struct ssh_log *l = new_log(
+        "debug1: Connection to port -2 forwarding to /run/a port -2 requested.\r\n"
+        "debug1: channel 1: new direct-streamlocal@openssh.com [direct-streamlocal@openssh.com]\r\n"
+        "debug2: channels.c:channel_input_open_confirmation():3518 (pid=28936): channel 1: open confirm "
+        "rwindow 2097152 rmax 32768\r\n");
+    struct destination there = {.unix_path = "/run/a"}, other = {.unix_path = "/run/b"};
+    assert_false(ssh_log_confirmation(l, &other));
+    assert_true(ssh_log_confirmation(l, &there));
+    assert_false(ssh_log_confirmation(l, &there));
+    assert_int_equal(l->n_complaints, 0);
+    free(l);
+}
+
 static void much_is_bounded(void **state)
 {
     (void)state;
@@ -271,6 +287,7 @@ int main(void)
         cmocka_unit_test(why_a_jump_failed),
         cmocka_unit_test(others_are_not_believed),
         cmocka_unit_test(channels_that_are_refused),
+        cmocka_unit_test(channels_that_are_opened),
         cmocka_unit_test(much_is_bounded),
         cmocka_unit_test(cut_and_flipped),
     };
