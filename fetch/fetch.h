@@ -173,6 +173,7 @@ struct fetch_grab {
     bool look;                      /* fetch nothing: open, dial, read the index, look for exposure */
     int cancel_fd;                  /* readable: stop fetching; -1 for none */
     const struct fetch_observer *observer; /* every member set */
+    const char *askpass;                   /* as gateway_options has it */
 };
 #define FETCH_TIMEOUT_MS 30000
 #define FETCH_CONNECT_TIMEOUT_MS GATEWAY_STEP_TIMEOUT_MS

@@ -82,6 +82,9 @@ struct gateway_options {
      * wipes. */
     int (*ask)(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err);
     void *ask_ctx;
+    /* A program that asks in the name of an ssh of ours (see askpass.h): this one, if its main knows that
+     * name. NULL: ssh's questions go unanswered. */
+    const char *askpass;
 };
 #define GATEWAY_STEP_TIMEOUT_MS 15000
 #define GATEWAY_KEEPALIVE_MS 10000
