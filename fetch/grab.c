@@ -88,7 +88,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Three keepalives without a sign of life are as much silence as was allowed; libssh2 counts in seconds. */
+/* A server has three chances to show that it lives; libssh2 counts in seconds. */
 static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
 {
     int64_t keepalive_ms = least(grab->timeout_ms / 3, GATEWAY_KEEPALIVE_MS);
@@ -97,7 +97,8 @@ static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
     return (struct gateway_options){.askpass = grab->askpass,
                                     .cancel_fd = grab->cancel_fd,
                                     .step_timeout_ms = step_ms,
-                                    .keepalive_ms = keepalive_ms < 1000 ? 1000 : keepalive_ms};
+                                    .keepalive_ms = keepalive_ms < 1000 ? 1000 : keepalive_ms,
+                                    .silence_ms = grab->timeout_ms < 3000 ? 3000 : grab->timeout_ms};
 }
 
 /* A host being opened, for the steps that are told. */

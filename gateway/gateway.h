@@ -72,7 +72,8 @@ struct gateway_options {
     struct gateway_pool *pool; /* NULL: it shares nothing */
     int cancel_fd;             /* readable: stop; -1 for none. Must stay open as long as the gateway. */
     int64_t step_timeout_ms; /* for each of: TCP connect, SSH handshake, authentication, opening a channel */
-    int64_t keepalive_ms;    /* between keepalives; a session from which nothing came for three is dead */
+    int64_t keepalive_ms;    /* between keepalives */
+    int64_t silence_ms;      /* a session from which nothing came for so long is dead; 0: three keepalives */
     /* Told of each step of each hop, from the thread that called gateway_open; NULL: nobody. Known hosts that
      * cannot be read fail the host key's step before there is a handshake. A direct route has no steps. */
     void (*step)(void *ctx, const struct gateway_step *step);

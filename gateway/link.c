@@ -9,6 +9,9 @@
 #include "gateway/listener.h"
 #include "base/banned.h"
 
+/* A far end that does not confirm the end of a connection is waited for so long. */
+#define GOODBYE_MS 30000
+
 #ifndef MSG_NOSIGNAL
 #define MSG_NOSIGNAL 0
 #endif
@@ -62,6 +65,7 @@ static void reply(struct link *l, const struct err *why)
 static void begin_closing(struct link *l)
 {
     fd_close(&l->fd);
+    l->deadline = clock_deadline(GOODBYE_MS);
     l->state = l->stream ? LINK_CLOSING : LINK_GONE;
 }
 
@@ -92,6 +96,7 @@ static bool advance_opening(struct link *l)
     if (rc == 0)
         return false;
     l->state = LINK_OPEN;
+    l->opened = true;
     reply(l, &(struct err)ERR_INIT);
     return true;
 }
@@ -194,8 +199,12 @@ bool link_advance(struct link *l)
             begin_closing(l);
         return progress || l->state != LINK_OPEN;
     case LINK_CLOSING:
-        if (l->stream->type->close(l->stream) == 0)
-            return false;
+        if (l->stream->type->close(l->stream) == 0) {
+            /* What has not been opened yet cannot be let go of: libssh2 is in the middle of it. */
+            if (!l->opened || clock_now() < l->deadline)
+                return false;
+            l->stream->type->discard(l->stream);
+        }
         l->stream = NULL;
         l->state = LINK_GONE;
         return true;
