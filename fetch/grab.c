@@ -245,3 +245,15 @@ int fetch_run(const struct fetch_grab *grab, struct err *err)
     credentials_release(&run.credentials);
     return rc;
 }
+
+int fetch_open(const struct fetch_grab *grab, const struct host *host, struct gateway_pool *pool,
+               struct gateway **ret, struct err *err)
+{
+    struct run run = {.grab = grab, .pool = pool};
+    observe_init(&run.observe, grab->observer);
+    observe_opening(&run.observe, host);
+    int rc = open_host(&run, host, ret, err);
+    observe_host(&run.observe, host, rc == 0 ? *ret : NULL, rc == 0 ? NULL : err);
+    observe_release(&run.observe);
+    return rc;
+}
