@@ -122,6 +122,7 @@ struct fetch_step {
     char detail[512];   /* printable, may be empty */
     int64_t duration_ms;
     bool warning;              /* it went well, but what it found is not */
+    bool news;                 /* also for those who did not ask for details */
     const struct err *failure; /* NULL: it went well */
 };
 

@@ -118,6 +118,7 @@ static void tell_gateway_step(void *ctx, const struct gateway_step *s)
                               .hop = s->hop,
                               .n_hops = o->n_hops,
                               .duration_ms = s->duration_ms,
+                              .news = s->news,
                               .failure = s->failure};
     snprintf(step.detail, sizeof step.detail, "%s", s->detail);
     observe_step(&o->run->observe, o->host, NULL, &step);
