@@ -37,8 +37,8 @@ run_check() { # ARG...
 }
 
 # What ssh makes of it.
-ssh_connects() { # OPTION...
-    ssh -F "$config" -o BatchMode=yes "$@" -W "127.0.0.1:$RIG_PORT_rude" mine </dev/null >ssh.out 2>ssh.log
+ssh_connects() {
+    ssh -F "$config" -o BatchMode=yes -W "127.0.0.1:$RIG_PORT_rude" mine </dev/null >ssh.out 2>ssh.log
 }
 
 # The file has these lines: both trust the host.
@@ -143,7 +143,7 @@ hop() { # EXPRESSION: over the one hop in the manifest of the bundle in $output
     printf '%s %s\n' "$name" "$(cut -d' ' -f1,2 ecdsa.pub)" >"$known"
     run_check --accept-new
     assert_status 1
-    ! ssh_connects
+    run ! ssh_connects
     assert_equal "$(cat "$known")" "$name $(cut -d' ' -f1,2 ecdsa.pub)"
 }
 
