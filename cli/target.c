@@ -38,7 +38,7 @@ void target_options_release(struct target_options *o)
 }
 
 struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
-                              struct ssh_settings *ssh)
+                              struct ssh_settings *ssh, struct prompt *prompt)
 {
     *ssh = (struct ssh_settings){
         .config = (char *)(uintptr_t)o->ssh_config, .via = o->ssh_via, .accept_new = o->accept_new};
@@ -47,7 +47,9 @@ struct fetch_grab target_grab(const struct target_options *o, const struct targe
                                .parallel = o->parallel,
                                .timeout_ms = o->timeout_ms,
                                .connect_timeout_ms = o->connect_timeout_ms,
-                               .cancel_fd = signals_cancel_fd()};
+                               .cancel_fd = signals_cancel_fd(),
+                               .ask = o->batch ? NULL : prompt_ask,
+                               .ask_ctx = prompt};
 }
 
 int target_run(const struct fetch_grab *grab, struct err *err)
