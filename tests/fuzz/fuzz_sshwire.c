@@ -1,12 +1,14 @@
 /*
  * What the gateway reads of SSH itself. The first byte chooses: `a` an agent's list of keys, `k` a private
- * key file, anything else the output of `ssh-keygen -F`.
+ * key file, looked at and opened, `c` a certificate, anything else the output of `ssh-keygen -F`.
  */
 #include "tests/fuzz/fuzz.h"
 
 #include "gateway/agent.h"
+#include "gateway/certificate.h"
 #include "gateway/keyfile.h"
 #include "gateway/knownhosts.h"
+#include "gateway/privkey.h"
 #include "base/banned.h"
 
 static void agent(const uint8_t *p, size_t n)
@@ -35,6 +37,38 @@ static void keyfile(const uint8_t *p, size_t n)
     }
     assert(fuzz_is_printable(k.type) && k.blob.n <= n);
     keyfile_release(&k);
+}
+
+/* What can be opened has a public half, and signs. */
+static void privkey(const uint8_t *p, size_t n)
+{
+    struct privkey *k = NULL;
+    struct secret passphrase = {.text = "secret", .len = 6};
+    struct ssh_blob data = {(unsigned char *)(uintptr_t)p, n}, public = {0}, signature = {0};
+    struct err err = ERR_INIT;
+    if (privkey_parse(p, n, &passphrase, &k, &err) < 0)
+        fuzz_expect_err(&err);
+    else if (privkey_public(k, &public, &err) < 0 ||
+             privkey_sign(k, "rsa-sha2-512", &data, &signature, &err) < 0)
+        fuzz_expect_err(&err);
+    assert(!signature.data || (public.n > 0 && signature.n > 0));
+    ssh_blob_release(&public);
+    ssh_blob_release(&signature);
+    privkey_free(k);
+}
+
+static void certificate(const uint8_t *p, size_t n)
+{
+    struct certificate c = {0};
+    struct err err = ERR_INIT;
+    if (certificate_parse(p, n, &c, &err) < 0) {
+        fuzz_expect_err(&err);
+        assert(!c.blob.data && !c.key.data);
+    } else {
+        assert(c.blob.n == n && c.key.n < n && certificate_is_type(c.type));
+    }
+    assert(fuzz_is_printable(c.id) && fuzz_is_printable(c.type));
+    certificate_release(&c);
 }
 
 /* Trust needs a plain line with this very key, and none that revokes it. */
@@ -78,11 +112,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     if (n == 0)
         return 0;
-    if (p[0] == 'a')
+    if (p[0] == 'a') {
         agent(p + 1, n - 1);
-    else if (p[0] == 'k')
+    } else if (p[0] == 'c') {
+        certificate(p + 1, n - 1);
+    } else if (p[0] == 'k') {
         keyfile(p + 1, n - 1);
-    else
+        privkey(p + 1, n - 1);
+    } else {
         known_hosts(p + 1, n - 1);
+    }
     return 0;
 }

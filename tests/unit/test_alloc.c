@@ -16,7 +16,9 @@
 #include "fetch/index.h"
 #include "fetch/plan.h"
 #include "gateway/agent.h"
+#include "gateway/certificate.h"
 #include "gateway/keyfile.h"
+#include "gateway/privkey.h"
 #include "gateway/knownhosts.h"
 #include "gateway/local.h"
 #include "inventory/address.h"
@@ -299,6 +301,33 @@ static int read_keyfile(void *ctx, struct err *err)
     return rc;
 }
 
+static int read_privkey(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct privkey *k = NULL;
+    struct ssh_blob public = {0};
+    int rc = privkey_parse(in->p, in->n, NULL, &k, err);
+    if (rc == 0)
+        rc = privkey_public(k, &public, err);
+    assert_true(rc == 0 || !public.data);
+    ssh_blob_release(&public);
+    privkey_free(k);
+    return rc;
+}
+
+static int read_certificate(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct certificate c;
+    alloc_mark(&c, sizeof c);
+    int rc = certificate_parse(in->p, in->n, &c, err);
+    if (rc < 0)
+        alloc_untouched(&c, sizeof c);
+    else
+        certificate_release(&c);
+    return rc;
+}
+
 static int read_known_hosts(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
@@ -316,6 +345,8 @@ static void ssh_data(void **state)
     assert_true(walk_seed(read_agent, CORPUS "sshwire/agent-two", 1, 0) >= 3);
     assert_true(walk_seed(read_keyfile, CORPUS "sshwire/key-ed25519", 1, 0) >= 4);
     assert_int_equal(walk_seed(read_keyfile, CORPUS "sshwire/pem-ec", 1, 0), 1);
+    assert_true(walk_seed(read_privkey, CORPUS "sshwire/key-ed25519", 1, 0) >= 5);
+    assert_true(walk_seed(read_certificate, CORPUS "sshwire/certificate", 1, 0) >= 3);
     assert_true(walk_seed(read_known_hosts, CORPUS "sshwire/known-revoked", 1, 0) >= 5);
 }
 
