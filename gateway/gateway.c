@@ -96,6 +96,7 @@ static int open_all(struct gateway *gw, struct err *err)
         *hop = (struct hop){.config = &route->hops[i],
                             .number = i,
                             .before = i > first ? hop - 1 : NULL,
+                            .outermost = &route->hops[0],
                             .via = route->via,
                             .live = live && i == first,
                             .options = &gw->options};
@@ -189,7 +190,7 @@ int gateway_attach(struct gateway *gw, int fd, const struct destination *to,
 int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, struct err *err)
 {
     struct destination seen = as_seen(gw, to);
-    return gw->route.direct ? hub_dial(gw->hub, &seen, ret_fd, err)
+    return gw->route.direct ? hub_dial(gw->hub, &seen, gw->options.cancel_fd, ret_fd, err)
                             : way_dial(last_hop(gw), &seen, ret_fd, err);
 }
 
@@ -233,32 +234,40 @@ int gateway_listen(struct gateway *gw, const struct destination *to, struct gate
     return 0;
 }
 
-/* With the mutex held. */
-static int renew(struct gateway *gw, struct err *err)
+/* Lets go of a hub that is not fit any more. With the mutex held; true when there is a fit one. */
+static bool check_hub(struct gateway *gw)
 {
-    struct hop *last = last_hop(gw);
-    if (gw->hub && hub_state(gw->hub, NULL) == HUB_FIT)
-        return 0;
-    if (gw->hub) {
-        gw->parked = hub_take_listeners(gw->hub);
-        way_let_go(last->way, gw->hub);
-        gw->hub = NULL;
-    }
-    if (way_hub(last, &gw->hub, NULL, NULL, err) < 0)
-        return -1;
-    hub_add_listeners(gw->hub, gw->parked);
-    gw->parked = NULL;
-    return 0;
+    if (!gw->hub || hub_state(gw->hub, NULL) == HUB_FIT)
+        return gw->hub != NULL;
+    gw->parked = hub_take_listeners(gw->hub);
+    way_let_go(last_hop(gw)->way, gw->hub);
+    gw->hub = NULL;
+    return false;
 }
 
+/* The mutex is not held while a session is opened: who renews at the same time waits for the same one. */
 int gateway_renew(struct gateway *gw, struct err *err)
 {
+    struct hub *hub = NULL;
     if (gw->route.direct)
         return 0;
     pthread_mutex_lock(&gw->mutex);
-    int rc = renew(gw, err);
+    bool fit = check_hub(gw);
     pthread_mutex_unlock(&gw->mutex);
-    return rc;
+    if (fit)
+        return 0;
+    if (way_hub(last_hop(gw), &hub, NULL, NULL, err) < 0)
+        return -1;
+    pthread_mutex_lock(&gw->mutex);
+    if (gw->hub) {
+        way_let_go(last_hop(gw)->way, hub);
+    } else {
+        gw->hub = hub;
+        hub_add_listeners(hub, gw->parked);
+        gw->parked = NULL;
+    }
+    pthread_mutex_unlock(&gw->mutex);
+    return 0;
 }
 
 int gateway_state(struct gateway *gw, struct err *err)

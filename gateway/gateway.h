@@ -70,7 +70,8 @@ void gateway_pool_free(struct gateway_pool *pool);
 
 struct gateway_options {
     struct gateway_pool *pool; /* NULL: it shares nothing */
-    int cancel_fd;             /* readable: stop; -1 for none. Must stay open as long as the gateway. */
+    int cancel_fd;             /* readable: stop; -1 for none. Must stay open as long as the gateway
+                                and its pool. */
     int64_t step_timeout_ms; /* for each of: TCP connect, SSH handshake, authentication, opening a channel */
     int64_t keepalive_ms;    /* between keepalives */
     int64_t silence_ms;      /* a session from which nothing came for so long is dead; 0: three keepalives */
@@ -154,7 +155,8 @@ int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, 
  */
 int gateway_renew(struct gateway *gw, struct err *err);
 
-/* Readable once the session has ended or is stuck; for waiting only. gateway_renew makes it anew. */
+/* Readable once the session has ended or is stuck; for waiting only. gateway_renew makes it anew, and this
+ * descriptor is another one then. */
 int gateway_lost_fd(struct gateway *gw);
 
 /* 0 while the gateway is fit for new connections; else -1, and err (ERR_LOST) says why it is not. */

@@ -27,11 +27,15 @@
 struct opening {
     const struct hop *hop;
     const struct ssh_config *config; /* the hop's */
+    const char *reason;              /* why OpenSSH carries it, "" where that was asked for */
     struct known_hosts known;
     struct session *session;
+    struct openssh *openssh;
+    struct gateway_hop found; /* what OpenSSH told */
     struct gateway_step step; /* the one under way */
     int64_t since;            /* when it began */
     bool untold;              /* it failed, which nobody was told yet */
+    bool connected;           /* that it was reached was told, in an earlier attempt */
     bool said_busy;           /* the server, in so many words */
     int fd;                   /* connected; the session's once there is one */
     struct proxy *proxy;      /* behind fd, and the session's with it */
@@ -65,6 +69,16 @@ static int told(struct opening *o, int rc, const struct err *why)
 
 /* ---- libssh2 ------------------------------------------------------------------------------------------- */
 
+/* What the hop before met is no reason to come back to this one, or to come in another way. */
+static int reach_through(struct opening *o, const struct destination *to, struct err *err)
+{
+    if (way_dial(o->hop->before, to, &o->fd, err) == 0)
+        return 0;
+    if (err->kind == ERR_BUSY || err->kind == ERR_UNSUPPORTED || err->kind == ERR_LOST)
+        err->kind = ERR_FAILED;
+    return -1;
+}
+
 static int reach(struct opening *o, const struct destination *to, struct err *err)
 {
     static const int families[] = {
@@ -77,7 +91,7 @@ static int reach(struct opening *o, const struct destination *to, struct err *er
                               .deadline = clock_deadline(timeout),
                               .cancel_fd = options->cancel_fd};
     if (o->hop->before)
-        return way_dial(o->hop->before, to, &o->fd, err);
+        return reach_through(o, to, err);
     if (o->config->proxy_command)
         return proxy_start(o->config->proxy_command, &o->fd, &o->proxy, err);
     o->fd = connect_tcp(to->host, to->port, &how, err);
@@ -95,6 +109,9 @@ static int connect_step(struct opening *o, struct err *err)
     bool other = peer[0] && strcmp(peer, to.host) != 0;
     snprintf(o->step.detail, sizeof o->step.detail, "%s%s%s%s", destination_name(&to, name),
              other ? " (" : "", other ? peer : "", other ? ")" : "");
+    if (rc == 0 && o->connected)
+        return 0;
+    o->connected = rc == 0;
     return told(o, rc, err);
 }
 
@@ -114,15 +131,19 @@ static int find_known(struct opening *o, struct err *err)
     return 0;
 }
 
-/* What the proxy command said about its failing says more than that the connection was closed. */
-static void add_complaint(const struct opening *o, struct err *err)
+/* A connection that a proxy command made, and that broke before the server said a word: the command knows
+ * why. */
+static void blame_proxy(const struct opening *o, struct err *err)
 {
+    const struct wire *w = &o->session->wire;
     char said[200];
-    if (o->session->proxy && *proxy_complaint(o->session->proxy, said, sizeof said)) {
-        err_wrap(err, "the proxy command says \"%s\"", said);
-        err_hint(err, "ProxyCommand in ssh's configuration: `ssh -v` to the same address shows what it does");
-        err->kind = ERR_FAILED;
-    }
+    if (!o->session->proxy || w->greeting_size > 0 || !(w->eof || w->error) || err->kind == ERR_CANCELLED)
+        return;
+    if (*proxy_complaint(o->session->proxy, said, sizeof said))
+        err_set(err, ERR_FAILED, "the proxy command says \"%s\"", said);
+    else
+        err_set(err, ERR_FAILED, "the proxy command ended without a word, and without a connection");
+    err_hint(err, "ProxyCommand in ssh's configuration: `ssh -v` to the same address shows what it does");
 }
 
 static int handshake_step(struct opening *o, struct err *err)
@@ -136,7 +157,7 @@ static int handshake_step(struct opening *o, struct err *err)
         rc = session_handshake(o->session, &o->known, err);
         o->said_busy = rc < 0 && err->kind == ERR_BUSY && o->session->wire.greeting_size > 0;
         if (rc < 0)
-            add_complaint(o, err);
+            blame_proxy(o, err);
     }
     if (rc == 0) {
         LIBSSH2_SESSION *ssh = o->session->ssh;
@@ -185,31 +206,70 @@ static void close_attempt(struct opening *o)
     o->proxy = NULL;
 }
 
-static int log_in(struct opening *o, struct err *err)
+static int log_in_libssh2(struct opening *o, struct err *err)
 {
-    struct gateway_pool *pool = o->hop->options->pool;
-    char address[DESTINATION_NAME];
-    hop_name(o->hop, address, sizeof address);
-    if (pool_enter(pool, address, o->hop->options->cancel_fd, err) < 0)
-        return -1;
-    int rc = -1;
     if (connect_step(o, err) == 0 && find_known(o, err) == 0 && handshake_step(o, err) == 0 &&
-        host_key_step(o, err) == 0)
-        rc = auth_step(o, err);
-    pool_leave(pool, address, rc < 0 && err->kind == ERR_BUSY);
-    if (rc < 0)
-        close_attempt(o);
-    return rc;
+        host_key_step(o, err) == 0 && auth_step(o, err) == 0)
+        return 0;
+    close_attempt(o);
+    return -1;
 }
 
-/* Logs in, again and again while the server is too busy. */
-static int log_in_patiently(struct opening *o, struct err *err)
+/* ---- OpenSSH ------------------------------------------------------------------------------------------- */
+
+static int log_in_openssh(struct opening *o, struct err *err)
+{
+    begin_step(o, GATEWAY_AUTH);
+    int rc = openssh_start(o->config, o->hop->options, &o->found, &o->openssh, err);
+    o->said_busy = false;
+    if (rc < 0 && err->kind == ERR_HOST_KEY)
+        o->step.kind = GATEWAY_HOST_KEY;
+    if (rc == 0)
+        snprintf(o->step.detail, sizeof o->step.detail, "%s%s%s", o->found.authentication,
+                 o->found.host_key[0] ? ", host key " : "", o->found.host_key);
+    return told(o, rc, err);
+}
+
+static void tell_via(struct opening *o, const char *what, const char *reason)
+{
+    begin_step(o, GATEWAY_VIA);
+    snprintf(o->step.detail, sizeof o->step.detail, "%s%s%s", what, *reason ? ": " : "", reason);
+    o->step.news = true;
+    told(o, 0, NULL);
+}
+
+/* ---- patience ------------------------------------------------------------------------------------------ */
+
+/*
+ * Where the login stands in the queue. It is named by the whole way there: what one address means depends on
+ * who is asked, and a login that waits for its jump host's must never stand in the same queue. An ssh of ours
+ * logs in to the first of its jump hosts first.
+ */
+static void queue_name(const struct hop *hop, bool openssh, char *dst, size_t cap)
+{
+    const struct ssh_config *c = openssh ? hop->outermost : hop->config;
+    size_t n = 0;
+    if (hop->before && !openssh) {
+        queue_name(hop->before, false, dst, cap);
+        n = strlen(dst);
+    }
+    snprintf(dst + n, cap - n, "%s%s port %u", n ? " > " : "", c->hostname, c->port);
+}
+
+/* Logs in from the queue, again and again while the server is too busy. */
+static int log_in(struct opening *o, int (*attempt)(struct opening *o, struct err *err), struct err *err)
 {
     const struct gateway_options *options = o->hop->options;
     int64_t began = clock_now(), pause = AGAIN_FIRST_MS;
+    char queue[1024];
+    queue_name(o->hop, attempt == log_in_openssh, queue, sizeof queue);
     for (unsigned tries = 1;; tries++, pause *= 2) {
         struct err why = ERR_INIT;
-        if (log_in(o, &why) == 0)
+        if (pool_enter(options->pool, queue, options->cancel_fd, err) < 0)
+            return -1;
+        int rc = attempt(o, &why);
+        pool_leave(options->pool, queue, rc < 0 && why.kind == ERR_BUSY);
+        if (rc == 0)
             return 0;
         int64_t patience = o->said_busy ? options->step_timeout_ms : AGAIN_UNSAID_MS;
         bool again = why.kind == ERR_BUSY && clock_now() - began + pause < patience;
@@ -224,77 +284,53 @@ static int log_in_patiently(struct opening *o, struct err *err)
     }
 }
 
-/* The step names say what libssh2 does; what came of it is the session's. */
-static int use_libssh2(struct opening *o, struct carrier *ret, struct gateway_hop *ret_hop, struct err *err)
-{
-    if (log_in_patiently(o, err) < 0)
-        return -1;
-    *ret_hop = o->session->hop;
-    snprintf(ret_hop->via, sizeof ret_hop->via, "libssh2 %s", libssh2_version(0));
-    ret->session = o->session;
-    o->session = NULL;
-    return 0;
-}
-
-/* ---- OpenSSH ------------------------------------------------------------------------------------------- */
-
-/* The user's own connection, if it may be used and there is one. */
-static int use_live(struct opening *o, struct carrier *ret, struct gateway_hop *ret_hop)
-{
-    begin_step(o, GATEWAY_VIA);
-    if (!o->hop->live || openssh_find(o->config, o->hop->options, ret_hop, &ret->openssh, NULL) < 0)
-        return -1;
-    snprintf(o->step.detail, sizeof o->step.detail, "%s", ret_hop->via);
-    o->step.news = true;
-    return told(o, 0, NULL);
-}
-
-static int use_openssh(struct opening *o, const char *reason, struct carrier *ret,
-                       struct gateway_hop *ret_hop, struct err *err)
-{
-    begin_step(o, GATEWAY_VIA);
-    snprintf(o->step.detail, sizeof o->step.detail, "OpenSSH%s%s", *reason ? ": " : "", reason);
-    o->step.news = true;
-    told(o, 0, NULL);
-    begin_step(o, GATEWAY_AUTH);
-    int rc = openssh_start(o->config, o->hop->options, ret_hop, &ret->openssh, err);
-    if (rc < 0 && err->kind == ERR_HOST_KEY)
-        o->step.kind = GATEWAY_HOST_KEY;
-    if (rc == 0)
-        snprintf(o->step.detail, sizeof o->step.detail, "%s%s%s", ret_hop->authentication,
-                 ret_hop->host_key[0] ? ", host key " : "", ret_hop->host_key);
-    return told(o, rc, err);
-}
-
-/* OpenSSH takes its place in the queue too. */
-static int log_in_openssh(struct opening *o, const char *reason, struct carrier *ret,
-                          struct gateway_hop *ret_hop, struct err *err)
-{
-    char address[DESTINATION_NAME];
-    hop_name(o->hop, address, sizeof address);
-    if (pool_enter(o->hop->options->pool, address, o->hop->options->cancel_fd, err) < 0)
-        return -1;
-    int rc = use_openssh(o, reason, ret, ret_hop, err);
-    pool_leave(o->hop->options->pool, address, false);
-    return rc;
-}
-
 /* ---- which of them ------------------------------------------------------------------------------------- */
 
-static int open_any(struct opening *o, struct carrier *ret, struct gateway_hop *ret_hop, struct err *err)
+static int use_libssh2(struct opening *o, struct err *err)
+{
+    if (o->config->only_openssh[0])
+        return err_set(err, ERR_UNSUPPORTED, "%s in ssh's configuration is beyond libssh2",
+                       o->config->only_openssh);
+    return log_in(o, log_in_libssh2, err);
+}
+
+static int use_openssh(struct opening *o, const char *reason, struct err *err)
+{
+    tell_via(o, "OpenSSH", reason);
+    return log_in(o, log_in_openssh, err);
+}
+
+static int open_any(struct opening *o, struct err *err)
 {
     enum ssh_via via = o->hop->via;
-    const char *setting = o->config->only_openssh;
-    if (via != SSH_VIA_LIBSSH2 && use_live(o, ret, ret_hop) == 0)
+    if (via != SSH_VIA_LIBSSH2 && o->hop->live &&
+        openssh_find(o->config, o->hop->options, &o->found, &o->openssh, NULL) == 0) {
+        tell_via(o, o->found.via, "");
         return 0;
-    if (via == SSH_VIA_OPENSSH)
-        return log_in_openssh(o, "", ret, ret_hop, err);
-    int rc = *setting ? err_set(err, ERR_UNSUPPORTED, "%s in ssh's configuration is beyond libssh2", setting)
-                      : use_libssh2(o, ret, ret_hop, err);
-    if (rc == 0 || err->kind != ERR_UNSUPPORTED || via != SSH_VIA_AUTO)
-        return rc;
-    struct err why = *err;
-    return log_in_openssh(o, why.msg, ret, ret_hop, err);
+    }
+    /* The hops that lead to it were left out for the sake of a connection that is gone now: ssh knows the
+     * way. */
+    bool headless = o->hop->number > 0 && !o->hop->before;
+    if (via == SSH_VIA_OPENSSH || headless)
+        return use_openssh(o, "", err);
+    struct err why = ERR_INIT;
+    if (use_libssh2(o, &why) == 0)
+        return 0;
+    if (why.kind == ERR_UNSUPPORTED && via == SSH_VIA_AUTO)
+        return use_openssh(o, why.msg, err);
+    *err = why;
+    return -1;
+}
+
+/* What came of it, for the caller. */
+static void hand_over(struct opening *o, struct carrier *ret, struct gateway_hop *ret_hop)
+{
+    *ret = (struct carrier){.session = o->session, .openssh = o->openssh};
+    *ret_hop = o->session ? o->session->hop : o->found;
+    if (o->session)
+        snprintf(ret_hop->via, sizeof ret_hop->via, "libssh2 %s", libssh2_version(0));
+    o->session = NULL;
+    o->openssh = NULL;
 }
 
 /* Tells a failure that was kept back, and names the host where the message does not do so itself. */
@@ -312,13 +348,10 @@ static void conclude(struct opening *o, struct err *why)
 int hop_open(const struct hop *hop, struct carrier *ret, struct gateway_hop *ret_hop, struct err *err)
 {
     struct opening o = {.hop = hop, .config = hop->config, .fd = -1};
-    struct carrier carrier = {0};
-    struct gateway_hop found = {0};
     struct err why = ERR_INIT;
-    int rc = open_any(&o, &carrier, &found, &why);
+    int rc = open_any(&o, &why);
     if (rc == 0) {
-        *ret = carrier;
-        *ret_hop = found;
+        hand_over(&o, ret, ret_hop);
     } else {
         conclude(&o, &why);
         if (err)

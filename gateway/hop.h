@@ -15,8 +15,10 @@ struct way;
 /* One hop of a gateway's route. */
 struct hop {
     const struct ssh_config *config;
-    size_t number;            /* the first is 0 */
-    const struct hop *before; /* the one that leads to it; NULL: it is reached from here */
+    size_t number;                      /* the first is 0 */
+    const struct hop *before;           /* the one that leads to it; NULL: it is reached from here */
+    const struct ssh_config *outermost; /* the first hop of the route, opened or not: what an ssh of ours
+                                           would log in to first */
     enum ssh_via via;
     bool live; /* the user's own master connection may be used */
     const struct gateway_options *options;

@@ -19,6 +19,7 @@
 /* A destination that has not answered for so long, while others wait for their turn, gets a session to
  * itself. */
 #define STUCK_MS 1500
+#define STUCK_BUSY_MS 5000
 
 /* After so many rounds without waiting, the mailbox and the listeners get their turn. */
 #define ROUNDS_MAX 64
@@ -46,6 +47,7 @@ struct hub {
     struct gateway_listener *given;
     bool stopping;
     enum hub_state state;
+    bool idle;
     struct err why; /* of a state that is not fit */
     int lost[2];    /* -1 until somebody asks for it */
     int wake[2];
@@ -115,6 +117,14 @@ enum hub_state hub_state(struct hub *h, struct err *err)
     return state;
 }
 
+bool hub_is_idle(struct hub *h)
+{
+    pthread_mutex_lock(&h->mutex);
+    bool idle = h->idle && !h->new_links;
+    pthread_mutex_unlock(&h->mutex);
+    return idle;
+}
+
 /* One byte, which nobody takes, for as long as it is not fit. */
 static void tell_lost(struct hub *h)
 {
@@ -155,7 +165,7 @@ static void set_state(struct hub *h, enum hub_state state, const struct err *why
     pthread_mutex_unlock(&h->mutex);
 }
 
-int hub_dial(struct hub *h, const struct destination *to, int *ret_fd, struct err *err)
+int hub_dial(struct hub *h, const struct destination *to, int cancel_fd, int *ret_fd, struct err *err)
 {
     int pair[2] = {-1, -1}, answer[2] = {-1, -1}, rc = -1;
     struct err why = ERR_INIT;
@@ -170,8 +180,7 @@ int hub_dial(struct hub *h, const struct destination *to, int *ret_fd, struct er
     answer[1] = -1;
     hub_add_link(h, l);
     /* The thread has a deadline of its own for this and always answers; ours is behind it. */
-    if (fd_wait(answer[0], POLLIN, clock_deadline(h->options.step_timeout_ms + 2000), h->options.cancel_fd,
-                err) < 0)
+    if (fd_wait(answer[0], POLLIN, clock_deadline(h->options.step_timeout_ms + 2000), cancel_fd, err) < 0)
         goto out;
     if (read(answer[0], &why, sizeof why) != (ssize_t)sizeof why)
         err_set(&why, ERR_FAILED, "the gateway was closed");
@@ -304,14 +313,14 @@ static void check_session(struct hub *h)
     /* While nobody takes what came there is no telling whether more would come. */
     if (!(wire_events(w) & POLLIN))
         w->last_rx = now;
-    if (w->error || (w->eof && w->in.len == 0) || h->session->disconnect[0]) {
-        session_error(h->session, LIBSSH2_ERROR_SOCKET_DISCONNECT, "the SSH session was lost", &h->fate);
+    if (w->error || (w->eof && w->in.len == 0) || h->session->disconnect[0] || h->session->fatal) {
+        session_error(h->session, h->session->fatal, "the SSH session was lost", &h->fate);
     } else if (now - w->last_rx > silence_ms(h)) {
         err_set(&h->fate, ERR_TIMEOUT, "the SSH session is dead: nothing came for %lld s",
                 (long long)(now - w->last_rx) / 1000);
     } else if (now >= h->next_keepalive) {
         int ignored;
-        libssh2_keepalive_send(h->session->ssh, &ignored);
+        session_note(h->session, libssh2_keepalive_send(h->session->ssh, &ignored));
         h->next_keepalive = now + h->options.keepalive_ms;
     }
     if (h->fate.kind != ERR_NONE)
@@ -343,6 +352,30 @@ static bool others_wait(const struct hub *h, const struct link **ret_opening)
     return wait;
 }
 
+/* How long the channel that opens has kept the others waiting for nothing. Its answer may be on its way
+ * behind bytes of theirs, so it gets a little longer while those come. */
+static bool too_long(const struct hub *h)
+{
+    int64_t now = clock_now(), last_rx = h->session->wire.last_rx;
+    int64_t quiet = now - (last_rx > h->opening_since ? last_rx : h->opening_since);
+    return quiet >= STUCK_MS || now - h->opening_since >= STUCK_BUSY_MS;
+}
+
+/* Sends everybody away but the one whose turn it is. */
+static void get_stuck(struct hub *h, const struct link *opening)
+{
+    struct err why = ERR_INIT;
+    char name[DESTINATION_NAME] = "a destination";
+    if (opening)
+        destination_name(&opening->to, name);
+    err_set(&why, ERR_LOST, "the SSH session waits for %s, which does not answer", name);
+    h->stuck = true;
+    set_state(h, HUB_STUCK, &why);
+    for (struct link *l = h->links; l; l = l->next)
+        if (l->state == LINK_OPENING && l != opening)
+            link_fail(l, &why);
+}
+
 /*
  * libssh2 opens one channel at a time and cannot be told to give up: those that wait behind a destination
  * which does not answer are sent elsewhere. The session is not fit for more until that one is settled.
@@ -350,7 +383,6 @@ static bool others_wait(const struct hub *h, const struct link **ret_opening)
 static void check_turn(struct hub *h)
 {
     const struct link *opening = NULL;
-    char name[DESTINATION_NAME] = "a destination";
     if (!h->session || h->fate.kind != ERR_NONE)
         return;
     if (h->session->opening != h->opening) {
@@ -360,17 +392,19 @@ static void check_turn(struct hub *h)
             set_state(h, HUB_FIT, &(struct err)ERR_INIT);
         h->stuck = false;
     }
-    if (!h->opening || clock_now() - h->opening_since < STUCK_MS || !others_wait(h, &opening))
-        return;
-    struct err why = ERR_INIT;
-    if (opening)
-        destination_name(&opening->to, name);
-    err_set(&why, ERR_LOST, "the SSH session waits for %s, which does not answer", name);
-    h->stuck = true;
-    set_state(h, HUB_STUCK, &why);
-    for (struct link *l = h->links; l; l = l->next)
-        if (l->state == LINK_OPENING && l != opening)
-            link_fail(l, &why);
+    if (h->opening && !h->stuck && others_wait(h, &opening) && too_long(h))
+        get_stuck(h, opening);
+}
+
+/* For those who would rather have another session than this one. */
+static void note_idle(struct hub *h)
+{
+    bool idle = true;
+    for (const struct link *l = h->links; l; l = l->next)
+        idle = idle && l->state != LINK_OPENING && l->state != LINK_OPEN;
+    pthread_mutex_lock(&h->mutex);
+    h->idle = idle;
+    pthread_mutex_unlock(&h->mutex);
 }
 
 /* Links whose stream failed, while the session lives: it was their own connection that ended. */
@@ -471,6 +505,7 @@ static void *run(void *ctx)
         listen_idle(h);
         check_carrier(h);
         check_turn(h);
+        note_idle(h);
         fail_broken(h);
         if (!busy)
             wait_for_work(h);
@@ -503,7 +538,11 @@ int hub_start(struct carrier *carrier, const struct gateway_options *options, st
     }
     *h = (struct hub){.session = carrier->session,
                       .openssh = carrier->openssh,
-                      .options = *options,
+                      .options = {.cancel_fd = options->cancel_fd,
+                                  .step_timeout_ms = options->step_timeout_ms,
+                                  .keepalive_ms = options->keepalive_ms,
+                                  .silence_ms = options->silence_ms},
+                      .idle = true,
                       .lost = {-1, -1},
                       .wake = {-1, -1}};
     *carrier = (struct carrier){0};

@@ -42,11 +42,13 @@ enum hub_state {
 };
 /* How it is; unless it is fit, err (may be NULL) says why. From any thread. */
 enum hub_state hub_state(struct hub *h, struct err *err);
+/* Whether nothing goes over it, nor is about to. */
+bool hub_is_idle(struct hub *h);
 /* Readable once it is not fit any more, for waiting only; -1 without descriptors. */
 int hub_lost_fd(struct hub *h);
 
 /* Opens a connection and returns our end of it once it stands, as gateway_dial does. From any thread but the
  * hub's. ERR_LOST: as hub_add_link. */
-int hub_dial(struct hub *h, const struct destination *to, int *ret_fd, struct err *err);
+int hub_dial(struct hub *h, const struct destination *to, int cancel_fd, int *ret_fd, struct err *err);
 
 #endif

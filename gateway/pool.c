@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gateway/way.h"
 #include "base/banned.h"
 
 /* sshd's MaxStartups begins to turn logins away at the eleventh, and others log in too. */
@@ -47,6 +48,7 @@ void gateway_pool_free(struct gateway_pool *pool)
         free(pool->entrances);
         pool->entrances = next;
     }
+    ways_end(pool->ways);
     keyring_free(pool->keyring);
     pthread_mutex_destroy(&pool->mutex);
     free(pool);

@@ -289,11 +289,29 @@ fail:
     return -1;
 }
 
+void session_note(struct session *s, ssize_t rc)
+{
+    static const int fatal[] = {LIBSSH2_ERROR_SOCKET_NONE,
+                                LIBSSH2_ERROR_SOCKET_SEND,
+                                LIBSSH2_ERROR_SOCKET_RECV,
+                                LIBSSH2_ERROR_SOCKET_DISCONNECT,
+                                LIBSSH2_ERROR_INVALID_MAC,
+                                LIBSSH2_ERROR_DECRYPT,
+                                LIBSSH2_ERROR_PROTO,
+                                LIBSSH2_ERROR_ZLIB,
+                                LIBSSH2_ERROR_COMPRESS,
+                                LIBSSH2_ERROR_OUT_OF_BOUNDARY,
+                                LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE};
+    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+        if (rc == fatal[i] && !s->fatal)
+            s->fatal = fatal[i];
+}
+
 void session_listen(struct session *s)
 {
     char nothing[64];
     if (s->ear && s->wire.in.len > 0) {
-        libssh2_channel_read(s->ear, nothing, sizeof nothing);
+        session_note(s, libssh2_channel_read(s->ear, nothing, sizeof nothing));
     } else if (!s->ear && (s->opening == &s->ear || (!s->opening && s->wire.in.len > 0))) {
         s->opening = &s->ear;
         s->ear = libssh2_channel_open_session(s->ssh);

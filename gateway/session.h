@@ -20,7 +20,8 @@ struct session {
     struct wire wire;
     struct gateway_options options;
     struct gateway_hop hop;
-    const void *opening;  /* who has the one channel that can be opening */
+    const void *opening; /* who has the one channel that can be opening */
+    int fatal; /* libssh2's error behind which the session cannot go on; 0: none, see session_note */
     LIBSSH2_CHANNEL *ear; /* see session_listen */
     struct proxy *proxy;  /* whose descriptor the wire has; NULL: none */
     void *conversation;   /* of keyboard-interactive, while that asks; see auth_password.c */
@@ -45,6 +46,10 @@ struct host_key_finding {
  * see known_hosts_check for the refusals. s->hop has the key, whatever comes of it. */
 int session_check_host_key(struct session *s, const struct ssh_config *config,
                            const struct known_hosts *known, struct host_key_finding *ret, struct err *err);
+
+/* Takes note of what a call of libssh2 returned: after a packet that cannot be read there is no going on,
+ * though the connection stands. */
+void session_note(struct session *s, ssize_t rc);
 
 /*
  * For a session that carries nothing: has libssh2 read what came and answer it. libssh2 reads only on behalf

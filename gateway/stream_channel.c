@@ -61,8 +61,9 @@ static int channel_open(struct stream *st, struct err *err)
     return c->channel ? 1 : refused(c, rc, err);
 }
 
-static ssize_t result(ssize_t n)
+static ssize_t result(const struct channel_stream *c, ssize_t n)
 {
+    session_note(c->session, n);
     return n == LIBSSH2_ERROR_EAGAIN ? STREAM_AGAIN : n < 0 ? STREAM_BROKEN : n;
 }
 
@@ -72,7 +73,7 @@ static ssize_t channel_read(struct stream *st, void *p, size_t n)
     ssize_t got = libssh2_channel_read(c->channel, p, n);
     if (got == 0)
         return libssh2_channel_eof(c->channel) ? STREAM_EOF : STREAM_AGAIN;
-    return result(got);
+    return result(c, got);
 }
 
 static ssize_t channel_write(struct stream *st, const void *p, size_t n)
@@ -81,7 +82,7 @@ static ssize_t channel_write(struct stream *st, const void *p, size_t n)
     if (wire_congested(&c->session->wire))
         return STREAM_AGAIN;
     ssize_t put = libssh2_channel_write(c->channel, p, n);
-    return put == 0 ? STREAM_AGAIN : result(put);
+    return put == 0 ? STREAM_AGAIN : result(c, put);
 }
 
 static int channel_finish(struct stream *st)

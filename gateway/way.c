@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gateway/destination.h"
 #include "gateway/pool.h"
 #include "base/banned.h"
 
-/* Destinations that do not answer can hold so many sessions; the next has to wait for one of them. */
-#define SESSIONS_MAX 8
+/* Destinations that do not answer hold a session each until the dials are given up. */
+#define SESSIONS_MAX 64
 
 struct member {
     struct member *next;
@@ -21,7 +22,7 @@ struct way {
     struct way *next; /* of the pool's */
     struct gateway_pool *pool;
     char *key;
-    unsigned refs; /* under the pool's mutex */
+    unsigned refs; /* of a shared one, under the pool's mutex */
 
     pthread_mutex_t mutex; /* of what follows */
     pthread_cond_t changed;
@@ -45,14 +46,25 @@ static void add_words(struct buf *key, const struct strlist *words)
 static void add_key(struct buf *key, const struct hop *hop)
 {
     const struct ssh_config *c = hop->config;
-    const char *const texts[] = {c->user,         c->hostname,      c->agent,        c->host_key_alias,
-                                 c->bind_address, c->proxy_command, c->control_path, c->asked.config};
+    const char *const texts[] = {c->user,         c->hostname,      c->agent,         c->host_key_alias,
+                                 c->bind_address, c->proxy_command, c->control_path,  c->asked.jump,
+                                 c->asked.config, c->preferred,     c->key_exchanges, c->host_key_types,
+                                 c->ciphers,      c->macs,          c->key_types};
+    const int numbers[] = {(int)c->port,
+                           hop->via,
+                           c->family,
+                           c->identities_only,
+                           c->publickey,
+                           c->password,
+                           c->keyboard_interactive,
+                           c->compression,
+                           c->host_key_policy};
     if (hop->before)
         add_key(key, hop->before);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         buf_addf(key, "%s\n", texts[i] ? texts[i] : "");
-    buf_addf(key, "%u %d %d %d %d\n", c->port, (int)hop->via, (int)c->identities_only, (int)c->compression,
-             (int)c->host_key_policy);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        buf_addf(key, "%d\n", numbers[i]);
     add_words(key, &c->identity_files);
     add_words(key, &c->certificate_files);
     add_words(key, &c->known_hosts);
@@ -89,6 +101,8 @@ static int share(const struct hop *hop, const char *key, struct way **ret, struc
     if (w) {
         w->refs++;
     } else if ((w = way_new(key))) {
+        /* One more for the pool itself: hosts that come later find the session open. */
+        w->refs++;
         w->pool = pool;
         w->next = pool->ways;
         pool->ways = w;
@@ -121,28 +135,36 @@ static void drop(struct way *w, struct member **at)
     free(m);
 }
 
-void way_put(struct way *w)
+static void way_free(struct way *w)
 {
-    if (!w)
-        return;
-    if (w->pool) {
-        pthread_mutex_lock(&w->pool->mutex);
-        bool last = --w->refs == 0;
-        for (struct way **at = &w->pool->ways; last && *at; at = &(*at)->next)
-            if (*at == w) {
-                *at = w->next;
-                break;
-            }
-        pthread_mutex_unlock(&w->pool->mutex);
-        if (!last)
-            return;
-    }
     while (w->members)
         drop(w, &w->members);
     pthread_cond_destroy(&w->changed);
     pthread_mutex_destroy(&w->mutex);
     free(w->key);
     free(w);
+}
+
+void way_put(struct way *w)
+{
+    if (!w)
+        return;
+    if (!w->pool) {
+        way_free(w);
+        return;
+    }
+    pthread_mutex_lock(&w->pool->mutex);
+    w->refs--;
+    pthread_mutex_unlock(&w->pool->mutex);
+}
+
+void ways_end(struct way *ways)
+{
+    while (ways) {
+        struct way *next = ways->next;
+        way_free(ways);
+        ways = next;
+    }
 }
 
 /* ---- sessions ------------------------------------------------------------------------------------------ */
@@ -155,11 +177,14 @@ static struct member *fit_member(const struct way *w)
     return m;
 }
 
-/* Ends sessions that have ended and that nobody looks at. */
+/* Ends sessions that nobody looks at and that are of no use: those that have ended, and those that only wait
+ * for a destination nobody wants any more. */
 static void tidy(struct way *w)
 {
     for (struct member **at = &w->members; *at;) {
-        if ((*at)->users == 0 && hub_state((*at)->hub, NULL) == HUB_ENDED)
+        enum hub_state state = hub_state((*at)->hub, NULL);
+        bool useless = state == HUB_ENDED || (state == HUB_STUCK && hub_is_idle((*at)->hub));
+        if (useless && (*at)->users == 0)
             drop(w, at);
         else
             at = &(*at)->next;
@@ -187,13 +212,9 @@ static int add_member(const struct hop *hop, struct err *err)
     struct member *m = NULL;
     struct err why = ERR_INIT;
     tidy(w);
-    if (w->n_members >= SESSIONS_MAX) {
-        hub_state(w->members->hub, &why);
-        err_wrap(&why, "all of %d sessions are waiting", SESSIONS_MAX);
-        why.kind = ERR_FAILED;
-        *err = why;
-        return -1;
-    }
+    if (w->n_members >= SESSIONS_MAX)
+        return err_set(err, ERR_FAILED, "%zu sessions to it wait for destinations that do not answer",
+                       w->n_members);
     w->opening = true;
     pthread_mutex_unlock(&w->mutex);
     int rc = start_member(hop, &m, &why);
@@ -260,22 +281,31 @@ void way_let_go(struct way *w, struct hub *hub)
     pthread_mutex_unlock(&w->mutex);
 }
 
+/* A session that is lost, or stuck, between being found and being used is no reason to give up, for a while.
+ */
 int way_dial(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err)
 {
+    int64_t deadline = clock_deadline(2 * hop->options->step_timeout_ms);
     struct err why = ERR_INIT;
-    int rc = -1;
-    /* A session that is lost, or stuck, between being found and being used is no reason to give up. */
-    for (int i = 0; rc < 0 && i < SESSIONS_MAX; i++) {
+    char name[DESTINATION_NAME];
+    for (;;) {
         struct hub *hub = NULL;
-        why = (struct err)ERR_INIT;
         if (way_hub(hop, &hub, NULL, NULL, &why) < 0)
             break;
-        rc = hub_dial(hub, to, ret_fd, &why);
+        int rc = hub_dial(hub, to, hop->options->cancel_fd, ret_fd, &why);
         way_let_go(hop->way, hub);
-        if (rc < 0 && why.kind != ERR_LOST)
+        if (rc == 0)
+            return 0;
+        if (why.kind != ERR_LOST)
             break;
+        if (clock_now() >= deadline) {
+            err_set(&why, ERR_LOST, "no session became free for a connection to %s",
+                    destination_name(to, name));
+            break;
+        }
+        why = (struct err)ERR_INIT;
     }
-    if (rc < 0 && err)
+    if (err)
         *err = why;
-    return rc;
+    return -1;
 }

@@ -15,10 +15,12 @@ struct way;
 
 /*
  * The way to that hop, with hop->before's behind it; of the pool, if `shared` and there is one with the same
- * configuration all along. way_put gives it back; the last one to do so ends its sessions.
+ * configuration all along. way_put gives it back, which ends its sessions unless it is the pool's.
  */
 int way_get(const struct hop *hop, bool shared, struct way **ret, struct err *err);
 void way_put(struct way *w);
+/* Ends those of a pool, whose gateways are closed. */
+void ways_end(struct way *ways);
 
 /*
  * A hub that is fit: one there is, else a new one, for which others wait meanwhile (if it fails, so do they).

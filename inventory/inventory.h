@@ -211,9 +211,10 @@ struct ssh_config {
     char *key_types; /* PubkeyAcceptedAlgorithms */
 
     bool compression;
-    char *proxy_jump;      /* NULL: none */
-    char *proxy_command;   /* what a shell runs; NULL: none */
-    char *control_path;    /* where the user's own `ssh -M` may listen; NULL: nowhere */
+    char *proxy_jump;    /* NULL: none */
+    char *proxy_command; /* what a shell runs; NULL: none */
+    char *control_path;  /* where the user's own `ssh -M` may listen; NULL: nowhere, or it was made otherwise
+                            than the settings say */
     char only_openssh[64]; /* the setting for whose sake only OpenSSH can do it ("PKCS11Provider"), or "" */
 };
 int ssh_config_resolve(const char *address, const struct ssh_settings *settings,

@@ -145,8 +145,19 @@ static int settle_identities(struct ssh_config *c, const char *identity, struct 
     return only(&c->identity_files, identity, err);
 }
 
+/* The user's master connection was made as ssh's configuration says: where other settings say how the host is
+ * reached or known, or who logs in, it may lead to another machine of that name. */
+static void set_aside_master(struct ssh_config *c, const struct ssh_settings *s)
+{
+    if (!s->jump && !s->identity && !s->known_hosts && !s->agent)
+        return;
+    free(c->control_path);
+    c->control_path = NULL;
+}
+
 static int apply(struct ssh_config *c, const struct ssh_settings *s, struct err *err)
 {
+    set_aside_master(c, s);
     if (settle_identities(c, s->identity, err) < 0 ||
         keep(&c->certificate_files, certificate_exists, err) < 0)
         return -1;
