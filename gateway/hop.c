@@ -79,7 +79,7 @@ static int handshake_step(struct opening *o, struct err *err)
     int fd = o->fd, rc = -1;
     o->fd = -1;
     if (session_new(fd, o->config, o->request->options, &o->session, err) == 0)
-        rc = session_handshake(o->session, &o->known, err);
+        rc = session_handshake(o->session, o->config, &o->known, err);
     if (rc == 0) {
         LIBSSH2_SESSION *ssh = o->session->ssh;
         const char *exchange = libssh2_session_methods(ssh, LIBSSH2_METHOD_KEX);

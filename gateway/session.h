@@ -20,6 +20,7 @@ struct session {
     struct wire wire;
     struct gateway_options options;
     struct gateway_hop hop;
+    int64_t answer_ms;    /* the shortest time in which a question was answered; -1: none was yet */
     const void *opening;  /* the one channel that is being opened */
     char disconnect[256]; /* what the server said when it ended the session; printable */
 };
@@ -29,8 +30,10 @@ int session_new(int fd, const struct ssh_config *config, const struct gateway_op
                 struct session **ret, struct err *err);
 
 /* The exchange of versions and keys; a host key of the known types is asked for first. The messages begin
- * with what failed, not with the host. s->hop.banner then says who answered. */
-int session_handshake(struct session *s, const struct known_hosts *known, struct err *err);
+ * with what failed, not with the host. ERR_UNSUPPORTED when libssh2 can use none of the algorithms that the
+ * configuration allows or the server offers. s->hop.banner then says who answered. */
+int session_handshake(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
+                      struct err *err);
 
 /* Whether the host may be trusted with the key it has shown, see known_hosts_check; *ret is the line of
  * `known` that says so. s->hop has the key, whatever comes of it. */
@@ -48,6 +51,14 @@ int session_error(struct session *s, int rc, const char *doing, struct err *err)
 
 /* A deadline for one step of opening. */
 int64_t session_deadline(const struct session *s);
+
+/* The round-trip time to the host in milliseconds, 0 if it is not known: TCP's own figure, or the shortest
+ * time in which a question was answered, where the connection is carried by something else, a hop before or a
+ * tunnel that ends on this machine. */
+int64_t session_rtt(const struct session *s);
+
+/* Tells of a question that was answered after so long. */
+void session_answered(struct session *s, int64_t ms);
 
 /* What lookups by helper programs may take. */
 struct proc_limits session_limits(const struct gateway_options *options);

@@ -12,6 +12,8 @@
 #define OUT_MAX (4u << 20)
 #define OUT_CONGESTED (256u << 10)
 #define IN_MAX (64u << 10)
+/* Room for a banner and the lists of algorithms, which take some 1200 bytes with OpenSSH. */
+#define GREETING_MAX (8u << 10)
 
 #ifndef MSG_NOSIGNAL
 #define MSG_NOSIGNAL 0
@@ -22,6 +24,7 @@ int wire_init(struct wire *w, int fd, struct err *err)
     *w = (struct wire){.fd = fd, .last_rx = clock_now()};
     buf_init(&w->out, OUT_MAX);
     buf_init(&w->in, IN_MAX);
+    buf_init(&w->greeting, GREETING_MAX);
 #ifdef SO_NOSIGPIPE
     setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &(int){1}, sizeof(int));
 #endif
@@ -33,6 +36,13 @@ void wire_release(struct wire *w)
     fd_close(&w->fd);
     buf_release(&w->out);
     buf_release(&w->in);
+    buf_release(&w->greeting);
+}
+
+void wire_forget_greeting(struct wire *w)
+{
+    buf_release(&w->greeting);
+    w->greeting.max = 0;
 }
 
 /*
@@ -71,10 +81,9 @@ static ssize_t receive(struct wire *w, void *p, size_t n)
     }
     w->last_rx = clock_now();
     acknowledge_now(w, got);
-    size_t room = sizeof w->greeting - w->greeting_size;
-    size_t keep = (size_t)got < room ? (size_t)got : room;
-    memcpy(w->greeting + w->greeting_size, p, keep);
-    w->greeting_size += keep;
+    size_t room = w->greeting.max - w->greeting.len;
+    if (room > 0)
+        buf_add(&w->greeting, p, (size_t)got < room ? (size_t)got : room);
     return got;
 }
 
