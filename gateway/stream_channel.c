@@ -20,10 +20,11 @@ struct channel_stream {
     LIBSSH2_CHANNEL *channel;
     const struct destination *to;
     struct buf message; /* of the request to open it; libssh2 does not copy it */
-    uint32_t window;    /* in the request */
     int64_t since;      /* when it was sent */
-    bool opening;       /* libssh2 is in the middle of it and cannot be stopped */
-    bool settled;       /* opened or refused */
+    struct window window;
+    uint32_t enlargement; /* that is being sent */
+    bool opening;         /* libssh2 is in the middle of it and cannot be stopped */
+    bool settled;         /* opened or refused */
 };
 
 static struct channel_stream *self(const struct stream *st)
@@ -87,7 +88,7 @@ static void write_message(const struct destination *to, struct buf *b)
 static LIBSSH2_CHANNEL *go_on(const struct channel_stream *c)
 {
     const char *type = c->to->unix_path ? "direct-streamlocal@openssh.com" : "direct-tcpip";
-    return libssh2_channel_open_ex(c->session->ssh, type, (unsigned)strlen(type), c->window,
+    return libssh2_channel_open_ex(c->session->ssh, type, (unsigned)strlen(type), WINDOW_LEAST,
                                    LIBSSH2_CHANNEL_PACKET_DEFAULT, c->message.data, (unsigned)c->message.len);
 }
 
@@ -99,14 +100,15 @@ static int channel_open(struct stream *st, struct err *err)
     if (!c->opening) {
         c->session->opening = c;
         c->opening = true;
-        c->window = window_choose(session_rtt(c->session));
         c->since = clock_now();
     }
     c->channel = go_on(c);
     int rc = c->channel ? 0 : libssh2_session_last_errno(c->session->ssh);
     if (!c->channel && rc == LIBSSH2_ERROR_EAGAIN)
         return 0;
-    session_answered(c->session, clock_now() - c->since);
+    int64_t now = clock_now();
+    session_answered(c->session, now - c->since);
+    window_init(&c->window, session_rtt(c->session), now);
     c->opening = false;
     c->settled = true;
     c->session->opening = NULL;
@@ -118,12 +120,35 @@ static ssize_t result(ssize_t n)
     return n == LIBSSH2_ERROR_EAGAIN ? STREAM_AGAIN : n < 0 ? STREAM_BROKEN : n;
 }
 
+/* libssh2 itself only keeps the window at the size it began with. What it has begun to send has to be asked
+ * for again until it is sent. */
+static int enlarge(struct channel_stream *c)
+{
+    if (!c->enlargement)
+        c->enlargement =
+            window_enlargement(&c->window, libssh2_channel_window_read_ex(c->channel, NULL, NULL));
+    if (!c->enlargement)
+        return 0;
+    int rc = libssh2_channel_receive_window_adjust2(c->channel, c->enlargement, 1, NULL);
+    if (rc != LIBSSH2_ERROR_EAGAIN)
+        c->enlargement = 0;
+    return rc;
+}
+
 static ssize_t channel_read(struct stream *st, void *p, size_t n)
 {
     struct channel_stream *c = self(st);
-    ssize_t got = libssh2_channel_read(c->channel, p, n);
+    ssize_t got = enlarge(c);
+    if (got < 0)
+        return result(got);
+    /* Without a bound it would first take in all that there is, however much of it is wanted. */
+    wire_allow(&c->session->wire, n);
+    got = libssh2_channel_read(c->channel, p, n);
+    wire_allow(&c->session->wire, SIZE_MAX);
     if (got == 0)
         return libssh2_channel_eof(c->channel) ? STREAM_EOF : STREAM_AGAIN;
+    if (got > 0)
+        window_took(&c->window, (size_t)got, clock_now());
     return result(got);
 }
 

@@ -12,15 +12,27 @@
 
 #include "base/banned.h"
 
-/* What a line is taken to carry, in bytes a millisecond. A window also has to last while the other end waits
- * for its enlargement, and while the kernel finds out how fast the line is. */
-#define RATE INT64_C(320000)
-
-uint32_t window_choose(int64_t rtt_ms)
+void window_init(struct window *w, int64_t rtt_ms, int64_t now)
 {
-    if (rtt_ms * RATE <= WINDOW_LEAST)
-        return WINDOW_LEAST;
-    return rtt_ms >= WINDOW_MOST / RATE ? WINDOW_MOST : (uint32_t)(rtt_ms * RATE);
+    *w = (struct window){.size = WINDOW_LEAST, .rtt_ms = rtt_ms, .since = now};
+}
+
+void window_took(struct window *w, size_t n, int64_t now)
+{
+    int64_t elapsed = now - w->since;
+    w->got += n;
+    if (w->rtt_ms <= 0 || elapsed < w->rtt_ms)
+        return;
+    uint64_t wanted = 2 * w->got * (uint64_t)w->rtt_ms / (uint64_t)elapsed;
+    if (wanted > w->size)
+        w->size = wanted < WINDOW_MOST ? (uint32_t)wanted : WINDOW_MOST;
+    w->since = now;
+    w->got = 0;
+}
+
+uint32_t window_enlargement(const struct window *w, uint64_t left)
+{
+    return left < w->size / 4 * 3 ? w->size - (uint32_t)left : 0;
 }
 
 int64_t window_tcp_rtt(int fd)

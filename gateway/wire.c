@@ -21,7 +21,7 @@
 
 int wire_init(struct wire *w, int fd, struct err *err)
 {
-    *w = (struct wire){.fd = fd, .last_rx = clock_now()};
+    *w = (struct wire){.fd = fd, .allowance = SIZE_MAX, .last_rx = clock_now()};
     buf_init(&w->out, OUT_MAX);
     buf_init(&w->in, IN_MAX);
     buf_init(&w->greeting, GREETING_MAX);
@@ -87,14 +87,29 @@ static ssize_t receive(struct wire *w, void *p, size_t n)
     return got;
 }
 
-ssize_t wire_recv(struct wire *w, void *p, size_t n)
+void wire_allow(struct wire *w, size_t n)
 {
-    if (w->in.len == 0)
-        return receive(w, p, n);
+    w->allowance = n;
+}
+
+static ssize_t take_kept(struct wire *w, void *p, size_t n)
+{
     size_t take = n < w->in.len ? n : w->in.len;
     memcpy(p, w->in.data, take);
     buf_consume(&w->in, take);
     return (ssize_t)take;
+}
+
+ssize_t wire_recv(struct wire *w, void *p, size_t n)
+{
+    if (w->in.len == 0 && w->allowance == 0)
+        return -EAGAIN;
+    ssize_t got = w->in.len > 0 ? take_kept(w, p, n) : receive(w, p, n);
+    if (got <= 0)
+        return got;
+    w->given += (uint64_t)got;
+    w->allowance -= (size_t)got < w->allowance ? (size_t)got : w->allowance;
+    return got;
 }
 
 ssize_t wire_send(struct wire *w, const void *p, size_t n)

@@ -1,4 +1,4 @@
-/* The receive window: what it is for which round-trip time, and what the kernel says of that. */
+/* The receive window: how it grows on which line, and what the kernel says of a line's length. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,22 +12,62 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-static void a_window_follows_the_round_trip(void **state)
+/* A line on which `rate` bytes a millisecond arrive, for so long, taken 64 kB at a time. */
+static uint32_t after(int64_t rtt_ms, size_t rate, int64_t ms)
+{
+    struct window w;
+    int64_t now = 1000;
+    window_init(&w, rtt_ms, now);
+    assert_int_equal(w.size, WINDOW_LEAST);
+    uint32_t before = w.size;
+    for (size_t left = 0; ms > 0; ms--, now++)
+        for (left += rate; left >= 65536; left -= 65536) {
+            window_took(&w, 65536, now);
+            assert_in_range(w.size, before, WINDOW_MOST);
+            before = w.size;
+        }
+    return w.size;
+}
+
+static void a_window_grows_with_what_comes(void **state)
 {
     (void)state;
-    assert_int_equal(window_choose(-1), WINDOW_LEAST);
-    assert_int_equal(window_choose(0), WINDOW_LEAST);
-    assert_int_equal(window_choose(2), WINDOW_LEAST);
-    assert_int_equal(window_choose(100), WINDOW_MOST);
-    assert_int_equal(window_choose(INT32_MAX), WINDOW_MOST);
-    uint32_t before = 0;
-    for (int64_t ms = 0; ms < 200; ms++) {
-        uint32_t w = window_choose(ms);
-        assert_in_range(w, WINDOW_LEAST, WINDOW_MOST);
-        assert_true(w >= before);
-        before = w;
-    }
-    assert_in_range(window_choose(20), WINDOW_LEAST + 1, WINDOW_MOST - 1);
+    /* Short lines need no more, whatever their rate, nor do slow ones, nor those whose length nobody knows.
+     */
+    assert_int_equal(after(0, 500000, 1000), WINDOW_LEAST);
+    assert_int_equal(after(-1, 500000, 1000), WINDOW_LEAST);
+    assert_int_equal(after(1, 500000, 1000), WINDOW_LEAST);
+    assert_int_equal(after(50, 10000, 1000), WINDOW_LEAST);
+    /* Twice of what a round trip brings, within the limit. */
+    assert_in_range(after(50, 100000, 1000), 9000000, 11000000);
+    assert_int_equal(after(100, 500000, 1000), WINDOW_MOST);
+    /* Nothing before the first round trip is over. */
+    assert_int_equal(after(100, 100000, 90), WINDOW_LEAST);
+}
+
+static void an_idle_time_does_not_count(void **state)
+{
+    (void)state;
+    struct window w;
+    window_init(&w, 50, 0);
+    window_took(&w, 4 << 20, 1000000);
+    assert_int_equal(w.size, WINDOW_LEAST);
+    /* Sums do not wrap. */
+    window_took(&w, SIZE_MAX / 4096, 1000050);
+    assert_int_equal(w.size, WINDOW_MOST);
+}
+
+static void it_is_enlarged_when_a_quarter_is_used_up(void **state)
+{
+    (void)state;
+    struct window w;
+    window_init(&w, 50, 0);
+    assert_int_equal(window_enlargement(&w, WINDOW_LEAST), 0);
+    assert_int_equal(window_enlargement(&w, WINDOW_LEAST / 4 * 3), 0);
+    assert_int_equal(window_enlargement(&w, WINDOW_LEAST / 4 * 3 - 1), WINDOW_LEAST / 4 + 1);
+    assert_int_equal(window_enlargement(&w, 0), WINDOW_LEAST);
+    /* More may be left than there should be. */
+    assert_int_equal(window_enlargement(&w, UINT64_MAX), 0);
 }
 
 static void the_kernel_is_asked(void **state)
@@ -57,7 +97,9 @@ static void the_kernel_is_asked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_window_follows_the_round_trip),
+        cmocka_unit_test(a_window_grows_with_what_comes),
+        cmocka_unit_test(an_idle_time_does_not_count),
+        cmocka_unit_test(it_is_enlarged_when_a_quarter_is_used_up),
         cmocka_unit_test(the_kernel_is_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

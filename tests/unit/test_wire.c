@@ -80,6 +80,28 @@ static void what_was_read_ahead_comes_first(void **state)
     release(&e);
 }
 
+static void reading_has_a_bound(void **state)
+{
+    (void)state;
+    struct ends e = connected();
+    char got[16] = "";
+    assert_int_equal(write(e.far, "abcdefghij", 10), 10);
+    wire_allow(&e.w, 5);
+    assert_int_equal(wire_recv(&e.w, got, 3), 3);
+    assert_int_equal(wire_recv(&e.w, got + 3, 4), 4);
+    assert_int_equal(wire_recv(&e.w, got + 7, 4), -EAGAIN);
+    assert_int_equal(e.w.given, 7);
+    /* What was read ahead is given out all the same: nobody would ask again for it. */
+    wire_fill(&e.w);
+    assert_int_equal(wire_recv(&e.w, got + 7, 4), 3);
+    assert_string_equal(got, "abcdefghij");
+    assert_int_equal(write(e.far, "k", 1), 1);
+    assert_int_equal(wire_recv(&e.w, got, 4), -EAGAIN);
+    wire_allow(&e.w, SIZE_MAX);
+    assert_int_equal(wire_recv(&e.w, got, 4), 1);
+    release(&e);
+}
+
 static void reading_ahead_is_bounded(void **state)
 {
     (void)state;
@@ -206,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_go_both_ways),
         cmocka_unit_test(what_was_read_ahead_comes_first),
+        cmocka_unit_test(reading_has_a_bound),
         cmocka_unit_test(reading_ahead_is_bounded),
         cmocka_unit_test(congestion),
         cmocka_unit_test(sending_to_nobody),
