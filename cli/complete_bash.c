@@ -44,6 +44,7 @@ static const char body[] =
     "    local words=()\n"
     "    case $1 in\n"
     "    files) _profgrab_files \"$2\" ;;\n"
+    "    =*) read -ra words <<<\"${1#=}\" ;;\n"
     "    --*) _profgrab_names \"$1\" \"$2\" ;;\n"
     "    kinds) read -ra words <<<\"$_profgrab_kinds\" ;;\n"
     "    commands) read -ra words <<<\"$_profgrab_commands\" ;;\n"
@@ -109,7 +110,10 @@ static void put_values(FILE *out, const struct command *c)
         fprintf(out, "    %s:--%s", c->name, o->name);
         if (o->letter)
             fprintf(out, " | %s:-%c", c->name, o->letter);
-        fprintf(out, ") echo %s ;;\n", lister ? lister : value == VALUE_FILE ? "files" : "anything");
+        if (value == VALUE_WORDS)
+            fprintf(out, ") echo '=%s' ;;\n", completion_words(o));
+        else
+            fprintf(out, ") echo %s ;;\n", lister ? lister : value == VALUE_FILE ? "files" : "anything");
     }
 }
 

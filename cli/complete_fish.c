@@ -70,6 +70,8 @@ static void put_option(FILE *out, const struct command *c, const struct option *
         fputs(" -x", out);
     if (completion_lister(value))
         fprintf(out, " -a '(__profgrab_names %s)'", completion_lister(value));
+    else if (value == VALUE_WORDS)
+        fprintf(out, " -a '%s'", completion_words(o));
     fputs(" -d ", out);
     put_quoted(out, o->help);
     fputc('\n', out);

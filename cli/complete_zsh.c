@@ -120,6 +120,8 @@ static void put_option(FILE *out, const struct option *o, bool is_long)
         fputs("_files", out);
     else if (completion_lister(value))
         fprintf(out, " _profgrab_names %s", completion_lister(value));
+    else if (value == VALUE_WORDS)
+        fprintf(out, "(%s)", completion_words(o));
     else if (value == VALUE_ANY)
         fputc(' ', out);
     fputc('\'', out);

@@ -6,6 +6,17 @@
 #include "cli/exit.h"
 #include "base/banned.h"
 
+const char *completion_words(const struct option *o)
+{
+    static const struct {
+        const char *option, *words;
+    } rows[] = {{"scheme", "http https"}, {"via", "auto libssh2 openssh"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].option, o->name) == 0)
+            return rows[i].words;
+    return NULL;
+}
+
 enum completion_value completion_value(const struct option *o)
 {
     static const struct {
@@ -22,7 +33,7 @@ enum completion_value completion_value(const struct option *o)
         if ((!rows[i].option || strcmp(rows[i].option, o->name) == 0) &&
             (!rows[i].argument || strcmp(rows[i].argument, o->argument) == 0))
             return rows[i].value;
-    return VALUE_ANY;
+    return completion_words(o) ? VALUE_WORDS : VALUE_ANY;
 }
 
 const char *completion_lister(enum completion_value value)
@@ -37,6 +48,7 @@ const char *completion_lister(enum completion_value value)
     case VALUE_NONE:
     case VALUE_ANY:
     case VALUE_FILE:
+    case VALUE_WORDS:
         break;
     }
     return NULL;

@@ -11,6 +11,7 @@ enum completion_value {
     VALUE_NONE, /* nothing: a flag */
     VALUE_ANY,  /* something nobody can guess */
     VALUE_FILE,
+    VALUE_WORDS, /* one of few */
     VALUE_HOSTS, /* the lists: names of the inventory with commas between them */
     VALUE_GROUPS,
     VALUE_SERVICES,
@@ -19,6 +20,9 @@ enum completion_value completion_value(const struct option *o);
 
 /* The option of `profgrab hosts` that prints the names for one of the lists; NULL for another value. */
 const char *completion_lister(enum completion_value value);
+
+/* The words that may stand behind the option, with blanks between; NULL for another value. */
+const char *completion_words(const struct option *o);
 
 void completion_bash(FILE *out);
 void completion_zsh(FILE *out);

@@ -20,7 +20,7 @@ int target_resolve(struct target_options *o, struct inventory **ret_inventory, s
                    struct err *err)
 {
     char *path = NULL;
-    if (read_scheme(o, err) < 0)
+    if (read_scheme(o, err) < 0 || (o->via && ssh_via_parse("--via", o->via, &o->ssh_via, err) < 0))
         return -1;
     int rc = inventory_find(o->inventory, &path, err);
     if (rc == 0)
@@ -39,7 +39,8 @@ void target_options_release(struct target_options *o)
 struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
                               struct ssh_settings *ssh)
 {
-    *ssh = (struct ssh_settings){.config = (char *)(uintptr_t)o->ssh_config};
+    *ssh = (struct ssh_settings){
+        .config = (char *)(uintptr_t)o->ssh_config, .via = o->ssh_via, .accept_new = o->accept_new};
     return (struct fetch_grab){.targets = targets,
                                .ssh = ssh,
                                .parallel = o->parallel,

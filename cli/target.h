@@ -11,8 +11,11 @@ struct target_options {
     const char *inventory;
     const char *ssh_config;
     const char *scheme;
+    const char *via;
+    bool accept_new;
     unsigned parallel;
     int64_t timeout_ms;
+    enum ssh_via ssh_via; /* what `via` means, from target_resolve */
 };
 #define TARGET_OPTIONS_INIT                                                                                  \
     {                                                                                                        \
@@ -85,6 +88,20 @@ struct target_options {
          "configuration for ssh instead of your own",                                                        \
          offsetof(type, member.ssh_config),                                                                  \
          0},                                                                                                 \
+        {"via",                                                                                              \
+         0,                                                                                                  \
+         OPTION_TEXT,                                                                                        \
+         "WHAT",                                                                                             \
+         "what carries SSH: libssh2, openssh, or auto (the default: openssh where libssh2 cannot)",          \
+         offsetof(type, member.via),                                                                         \
+         0},                                                                                                 \
+        {"accept-new",                                                                                       \
+         0,                                                                                                  \
+         OPTION_FLAG,                                                                                        \
+         NULL,                                                                                               \
+         "trust a host that is not known yet, and write down its key as known",                              \
+         offsetof(type, member.accept_new),                                                                  \
+         0},                                                                                                 \
         {"parallel", 0, OPTION_NUMBER, "N", "hosts at a time (default 16)", offsetof(type, member.parallel), \
          1000},                                                                                              \
     {                                                                                                        \
@@ -100,7 +117,8 @@ int target_resolve(struct target_options *o, struct inventory **ret_inventory, s
                    struct err *err);
 void target_options_release(struct target_options *o);
 
-/* What a run of fetch takes from them; the rest is the caller's. `ssh` must live as long. */
+/* What a run of fetch takes from them, once they are resolved; the rest is the caller's. `ssh` must live as
+ * long. */
 struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
                               struct ssh_settings *ssh);
 

@@ -103,6 +103,8 @@ struct fetch_service {
 /* A step on the way to the profiles, told when it has ended. */
 enum fetch_step_kind {
     FETCH_STEP_CONFIG, /* the route: ssh's configuration */
+    FETCH_STEP_SHARED, /* a hop whose session is open already */
+    FETCH_STEP_VIA,    /* another program carries this hop: worth a line */
     FETCH_STEP_CONNECT,
     FETCH_STEP_HANDSHAKE,
     FETCH_STEP_HOST_KEY,

@@ -15,6 +15,7 @@
 
 struct run {
     const struct fetch_grab *grab;
+    struct gateway_pool *pool;
     struct observe observe;
     struct credentials credentials;
     pthread_mutex_t mutex; /* of next */
@@ -105,10 +106,10 @@ struct opening {
 
 static void tell_gateway_step(void *ctx, const struct gateway_step *s)
 {
-    static const enum fetch_step_kind kinds[] = {[GATEWAY_CONNECT] = FETCH_STEP_CONNECT,
-                                                 [GATEWAY_HANDSHAKE] = FETCH_STEP_HANDSHAKE,
-                                                 [GATEWAY_HOST_KEY] = FETCH_STEP_HOST_KEY,
-                                                 [GATEWAY_AUTH] = FETCH_STEP_AUTH};
+    static const enum fetch_step_kind kinds[] = {
+        [GATEWAY_SHARED] = FETCH_STEP_SHARED,     [GATEWAY_VIA] = FETCH_STEP_VIA,
+        [GATEWAY_CONNECT] = FETCH_STEP_CONNECT,   [GATEWAY_HANDSHAKE] = FETCH_STEP_HANDSHAKE,
+        [GATEWAY_HOST_KEY] = FETCH_STEP_HOST_KEY, [GATEWAY_AUTH] = FETCH_STEP_AUTH};
     const struct opening *o = ctx;
     struct fetch_step step = {.kind = kinds[s->kind],
                               .hop = s->hop,
@@ -156,11 +157,10 @@ static int open_host(struct run *run, const struct host *host, struct gateway **
     if (resolve_route(run, host, &route, err) < 0)
         return -1;
     opening.n_hops = route.n_hops;
+    options.pool = run->pool;
     options.step = tell_gateway_step;
     options.step_ctx = &opening;
-    int rc = gateway_open(&route, &options, ret, err);
-    route_release(&route);
-    return rc;
+    return gateway_open(&route, &options, ret, err);
 }
 
 static void run_host(struct run *run, const struct target *targets, size_t n)
@@ -202,33 +202,41 @@ static void *run_hosts(void *ctx)
     return NULL;
 }
 
-int fetch_run(const struct fetch_grab *grab, struct err *err)
+/* As many threads as allowed and needed. Fewer do the same work; none at all cannot. */
+static int run_all(struct run *run, struct err *err)
 {
-    struct run run = {.grab = grab};
-    struct err why = ERR_INIT;
+    const struct fetch_grab *grab = run->grab;
     size_t most = grab->parallel < grab->targets->n ? grab->parallel : grab->targets->n, n = 0;
+    struct err why = ERR_INIT;
     pthread_t *threads = calloc(most + 1, sizeof *threads);
-    struct proc_limits limits = {.timeout_ms = grab->timeout_ms, .cancel_fd = grab->cancel_fd};
     if (!threads)
         return err_nomem(err);
-    if (credentials_load(grab->targets, &limits, &run.credentials, err) < 0) {
-        free(threads);
-        return -1;
-    }
-    pthread_mutex_init(&run.mutex, NULL);
-    observe_init(&run.observe, grab->observer);
-    while (n < most && thread_start(&threads[n], run_hosts, &run, &why) == 0)
+    while (n < most && thread_start(&threads[n], run_hosts, run, &why) == 0)
         n++;
-    /* Fewer threads than allowed do the same work; none at all cannot. */
     for (size_t i = 0; i < n; i++)
         pthread_join(threads[i], NULL);
-    observe_release(&run.observe);
-    pthread_mutex_destroy(&run.mutex);
-    credentials_release(&run.credentials);
     free(threads);
     if (n > 0 || most == 0)
         return 0;
     if (err)
         *err = why;
     return -1;
+}
+
+int fetch_run(const struct fetch_grab *grab, struct err *err)
+{
+    struct run run = {.grab = grab};
+    struct proc_limits limits = {.timeout_ms = grab->timeout_ms, .cancel_fd = grab->cancel_fd};
+    if (credentials_load(grab->targets, &limits, &run.credentials, err) < 0)
+        return -1;
+    pthread_mutex_init(&run.mutex, NULL);
+    observe_init(&run.observe, grab->observer);
+    int rc = gateway_pool_new(&run.pool, err);
+    if (rc == 0)
+        rc = run_all(&run, err);
+    gateway_pool_free(run.pool);
+    observe_release(&run.observe);
+    pthread_mutex_destroy(&run.mutex);
+    credentials_release(&run.credentials);
+    return rc;
 }

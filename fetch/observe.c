@@ -59,11 +59,16 @@ void observe_step(struct observe *o, const struct host *host, const struct servi
 
 const char *fetch_step_name(enum fetch_step_kind kind)
 {
-    static const char *const names[] = {
-        [FETCH_STEP_CONFIG] = "configuration", [FETCH_STEP_CONNECT] = "connection",
-        [FETCH_STEP_HANDSHAKE] = "handshake",  [FETCH_STEP_HOST_KEY] = "host key",
-        [FETCH_STEP_AUTH] = "authentication",  [FETCH_STEP_DIAL] = "dial",
-        [FETCH_STEP_INDEX] = "index",          [FETCH_STEP_EXPOSURE] = "exposure",
-        [FETCH_STEP_REQUEST] = "request"};
+    static const char *const names[] = {[FETCH_STEP_CONFIG] = "configuration",
+                                        [FETCH_STEP_SHARED] = "session",
+                                        [FETCH_STEP_VIA] = "via",
+                                        [FETCH_STEP_CONNECT] = "connection",
+                                        [FETCH_STEP_HANDSHAKE] = "handshake",
+                                        [FETCH_STEP_HOST_KEY] = "host key",
+                                        [FETCH_STEP_AUTH] = "authentication",
+                                        [FETCH_STEP_DIAL] = "dial",
+                                        [FETCH_STEP_INDEX] = "index",
+                                        [FETCH_STEP_EXPOSURE] = "exposure",
+                                        [FETCH_STEP_REQUEST] = "request"};
     return names[kind];
 }

@@ -60,6 +60,8 @@ static int read_index(struct visit *v, struct err *err)
     struct transfer_response response = {0};
     struct err why = ERR_INIT;
     v->has_index = visit_index(v, v->transfer, &v->index, &response, &why) == 0;
+    if (!v->has_index && why.kind == ERR_LOST && gateway_renew(v->gw, &why) == 0)
+        v->has_index = visit_index(v, v->transfer, &v->index, &response, &why) == 0;
     note_skew(v, &response);
     tell_index(v, &response, v->has_index ? NULL : &why);
     v->no_index = why;

@@ -122,6 +122,11 @@ int transfer_get(struct transfer *t, const struct transfer_request *request, str
     return rc;
 }
 
+void transfer_expect_new_connection(struct transfer *t)
+{
+    t->connected = false;
+}
+
 void transfer_redact(const struct transfer *t, char *text)
 {
     endpoint_redact(text, t->service, t->options.secret);

@@ -63,6 +63,10 @@ struct transfer_response {
 int transfer_get(struct transfer *t, const struct transfer_request *request, struct transfer_response *ret,
                  struct err *err);
 
+/* Its connection was lost with the session, which is known: a new one is nothing to be told as reconnected.
+ */
+void transfer_expect_new_connection(struct transfer *t);
+
 /* Whether the file at fd, which came from the service, holds its secret. */
 bool transfer_told(const struct transfer *t, int fd);
 

@@ -1,6 +1,7 @@
 /*
  * The items of one service: one after the other over one connection, since they should come from one process
- * and profiles taken together distort each other. A profiler that somebody else holds is waited for.
+ * and profiles taken together distort each other. A profiler that somebody else holds is waited for; a
+ * session that is lost is opened again, once for each item.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -108,6 +109,54 @@ static void fetch_patiently(struct worker *w, struct fetch_item *item)
     err_set(&item->err, ERR_CANCELLED, "interrupted while somebody else held the profiler");
 }
 
+/* ---- a session that is lost ---------------------------------------------------------------------------- */
+
+/* Opens another session. If that fails there will be none for the next item either. */
+static int renew(struct worker *w, struct fetch_item *item)
+{
+    struct visit *v = w->visit;
+    struct err why = ERR_INIT;
+    if (gateway_renew(v->gw, &why) == 0)
+        return 0;
+    pthread_mutex_lock(&v->mutex);
+    if (v->stop.kind == ERR_NONE && why.kind != ERR_CANCELLED)
+        err_set(&v->stop, ERR_LOST, "not fetched: the SSH session was lost, and another could not be opened");
+    pthread_mutex_unlock(&v->mutex);
+    size_t n = strlen(item->err.msg);
+    snprintf(item->err.msg + n, sizeof item->err.msg - n, "; another could not be opened: %s", why.msg);
+    return -1;
+}
+
+/* What the first attempt left is given up only for something that took its place. */
+static void settle(const struct visit *v, struct fetch_item *first, struct fetch_item *again,
+                   struct fetch_item *ret)
+{
+    bool kept = again->file[0] || !first->file[0];
+    struct fetch_item *left = kept ? first : again;
+    *ret = kept ? *again : *first;
+    verdicts_add(&ret->verdicts, "renewed", NULL, NULL, NULL);
+    if (kept && first->file[0] && strcmp(first->file, again->file) != 0) {
+        char *path = file_join(v->grab->directory, first->file);
+        if (path)
+            file_remove(path, NULL);
+        free(path);
+    }
+    fetch_item_release(left);
+}
+
+static void fetch_surely(struct worker *w, struct fetch_item *ret)
+{
+    struct fetch_item first, again;
+    fetch_patiently(w, &first);
+    if (first.err.kind != ERR_LOST || fd_cancelled(w->visit->grab->cancel_fd) || renew(w, &first) < 0) {
+        *ret = first;
+        return;
+    }
+    transfer_expect_new_connection(w->transfer);
+    fetch_patiently(w, &again);
+    settle(w->visit, &first, &again, ret);
+}
+
 /* ---- one after the other ------------------------------------------------------------------------------- */
 
 /* Whether to go on; otherwise err says why not. */
@@ -139,7 +188,7 @@ static void fetch_one(struct worker *w)
     struct err stop = ERR_INIT;
     if (may_go_on(v, &stop)) {
         tell_progress(w, 0, 0);
-        fetch_patiently(w, &item);
+        fetch_surely(w, &item);
         note(v, &item);
     } else {
         item_skip(planned(w), &stop, &item);

@@ -5,33 +5,29 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/socket.h>
 
+#include "gateway/resolve.h"
 #include "base/banned.h"
 
-int connect_resolve(const char *host, unsigned port, struct addrinfo **ret, struct err *err)
+/* Binds to the first of the addresses that suits. */
+static int bind_from(int fd, const struct addrinfo *from, int family, struct err *err)
 {
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    char service[16];
-    snprintf(service, sizeof service, "%u", port);
-    int rc = getaddrinfo(host, service, &hints, ret);
-    if (rc == 0)
-        return 0;
-    if (rc == EAI_SYSTEM)
-        return err_sys(err, "cannot resolve %s", host);
-    err_set(err, ERR_FAILED, "cannot resolve %s: %s", host, gai_strerror(rc));
-    return err_hint(err, "is the name right, and is this workstation on the network (VPN) that knows it?");
+    for (; from; from = from->ai_next)
+        if (from->ai_family == family)
+            return bind(fd, from->ai_addr, from->ai_addrlen) == 0 ? 0
+                                                                  : err_sys(err, "cannot use BindAddress");
+    return err_set(err, ERR_FAILED, "BindAddress is of another family than the address");
 }
 
-int connect_start(const struct addrinfo *address, struct err *err)
+int connect_start(const struct addrinfo *address, const struct addrinfo *from, struct err *err)
 {
     int fd = fd_socket(address->ai_family, err);
     if (fd < 0)
         return -1;
     if (address->ai_family != AF_UNIX)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-    if (fd_set_nonblocking(fd, true, err) < 0) {
+    if (fd_set_nonblocking(fd, true, err) < 0 || (from && bind_from(fd, from, address->ai_family, err) < 0)) {
         fd_close(&fd);
         return -1;
     }
@@ -62,9 +58,10 @@ int connect_check(int fd, struct err *err)
     return -1;
 }
 
-static int connect_one(const struct addrinfo *address, int64_t deadline, int cancel_fd, struct err *err)
+static int connect_one(const struct addrinfo *address, const struct addrinfo *from, int64_t deadline,
+                       int cancel_fd, struct err *err)
 {
-    int fd = connect_start(address, err);
+    int fd = connect_start(address, from, err);
     if (fd < 0)
         return -1;
     if (fd_wait(fd, POLLOUT, deadline, cancel_fd, err) < 0) {
@@ -88,25 +85,41 @@ char *connect_peer(int fd, char dst[CONNECT_PEER])
     return dst;
 }
 
-int connect_tcp(const char *host, unsigned port, int64_t deadline, int cancel_fd, struct err *err)
+static int connect_any(const struct addrinfo *all, const struct addrinfo *from, const struct connect_how *how,
+                       struct err *err)
 {
-    struct addrinfo *all = NULL;
-    if (connect_resolve(host, port, &all, err) < 0)
-        return -1;
-    struct err why = ERR_INIT;
     int left = 0, fd = -1;
     for (const struct addrinfo *a = all; a; a = a->ai_next)
         left++;
     for (const struct addrinfo *a = all; a && fd < 0; a = a->ai_next, left--) {
-        int64_t share = (deadline - clock_now()) / left;
-        fd = connect_one(a, clock_deadline(share > 0 ? share : 0), cancel_fd, &why);
-        if (why.kind == ERR_CANCELLED)
+        int64_t share = (how->deadline - clock_now()) / left;
+        fd = connect_one(a, from, clock_deadline(share > 0 ? share : 0), how->cancel_fd, err);
+        if (fd < 0 && err->kind == ERR_CANCELLED)
             break;
     }
-    freeaddrinfo(all);
+    return fd;
+}
+
+int connect_tcp(const char *host, unsigned port, const struct connect_how *how, struct err *err)
+{
+    struct addrinfo *all = NULL, *from = NULL;
+    struct err why = ERR_INIT;
+    int fd = -1;
+    if (resolve(host, port, how->family, how->deadline, how->cancel_fd, &all, err) < 0)
+        return -1;
+    if (how->bind_address &&
+        resolve(how->bind_address, 0, how->family, how->deadline, how->cancel_fd, &from, err) < 0) {
+        err_wrap(err, "BindAddress");
+        goto out;
+    }
+    fd = connect_any(all, from, how, &why);
     if (fd < 0 && err) {
         *err = why;
         err_wrap(err, "%s port %u", host, port);
     }
+out:
+    freeaddrinfo(all);
+    if (from)
+        freeaddrinfo(from);
     return fd;
 }

@@ -6,19 +6,25 @@
 
 #include "base/base.h"
 
+struct connect_how {
+    int family;               /* AF_UNSPEC for any */
+    const char *bind_address; /* where to connect from; NULL: anywhere */
+    int64_t deadline;
+    int cancel_fd;
+};
+
 /* Connects to the first address of `host` that answers; all share the deadline, none takes more than its part
  * of it. Returns a non-blocking descriptor with TCP_NODELAY, or -1. */
-int connect_tcp(const char *host, unsigned port, int64_t deadline, int cancel_fd, struct err *err);
+int connect_tcp(const char *host, unsigned port, const struct connect_how *how, struct err *err);
 
 #define CONNECT_PEER 64
 /* The numeric address at the other end of a TCP connection, "" if fd is none. Returns dst. */
 char *connect_peer(int fd, char dst[CONNECT_PEER]);
 
 /* The same in two steps, for an owner that waits elsewhere: starts connecting to one resolved address, which
- * may also be that of a Unix socket. */
+ * may also be that of a Unix socket, from one of those of `from` (NULL: anywhere). */
 struct addrinfo;
-int connect_resolve(const char *host, unsigned port, struct addrinfo **ret, struct err *err);
-int connect_start(const struct addrinfo *address, struct err *err);
+int connect_start(const struct addrinfo *address, const struct addrinfo *from, struct err *err);
 /* 1 connected, 0 still under way, -1 failed. */
 int connect_check(int fd, struct err *err);
 

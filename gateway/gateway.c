@@ -6,21 +6,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <libssh2.h>
+
 #include "gateway/hop.h"
-#include "gateway/hub.h"
-#include "gateway/session.h"
+#include "gateway/openssh.h"
+#include "gateway/way.h"
 #include "base/banned.h"
 
-/* One hub for each hop: the first over TCP, each other over a descriptor dialled from the one before. */
 struct gateway {
     struct gateway_options options;
-    struct hub **hubs; /* the last one reaches the host */
-    struct gateway_hop *hops;
-    size_t n_hops; /* of both; a direct route has one hub and no hop */
-    size_t n_hubs;
-    char *direct_address;
-    pthread_mutex_t mutex; /* of what follows: services listen from threads of their own */
-    char *directory;       /* of the private listeners; NULL until there is one */
+    struct route route;
+    struct hop *hops;          /* of the route, those that are opened */
+    struct gateway_hop *found; /* what was found when they were opened first */
+    size_t n_hops;             /* of both; none on a direct route */
+    pthread_mutex_t mutex;     /* of what follows: services have threads of their own */
+    struct hub *hub;           /* the last hop's, or the direct one; NULL while there is none that is fit */
+    struct gateway_listener *listeners; /* all, by `sibling` */
+    struct gateway_listener *parked;    /* those no hub accepts for, by `next` */
+    char *directory;                    /* of the listeners; NULL until there is one */
     unsigned n_listeners;
 };
 
@@ -34,56 +37,90 @@ void gateway_global_cleanup(void)
     libssh2_exit();
 }
 
-static struct hub *last_hub(const struct gateway *gw)
+static struct hop *last_hop(const struct gateway *gw)
 {
-    return gw->hubs[gw->n_hubs - 1];
+    return &gw->hops[gw->n_hops - 1];
 }
 
-static int add_hop(struct gateway *gw, const struct ssh_config *config, struct err *err)
+/*
+ * A master connection that the user has open makes the hops before it superfluous, and so does an ssh of our
+ * own: it goes through the jump hosts by itself.
+ */
+static size_t first_hop(const struct route *route, const struct gateway_options *options, bool *ret_live)
 {
-    struct hop_request request = {.config = config, .number = gw->n_hops, .options = &gw->options};
-    struct session *session = NULL;
-    if (gw->n_hubs > 0)
-        request.before = last_hub(gw);
-    if (hop_open(&request, &session, err) < 0)
-        return -1;
-    gw->hops[gw->n_hops++] = session->hop;
-    if (hub_start(session, &gw->options, &gw->hubs[gw->n_hubs], err) < 0)
-        return -1;
-    gw->n_hubs++;
+    for (size_t i = route->n_hops; i-- > 0 && route->via != SSH_VIA_LIBSSH2;) {
+        struct gateway_hop ignored;
+        struct openssh *live = NULL;
+        *ret_live = openssh_find(&route->hops[i], options, &ignored, &live, NULL) == 0;
+        openssh_close(live);
+        if (*ret_live || route->via == SSH_VIA_OPENSSH || route->hops[i].only_openssh[0])
+            return i;
+    }
     return 0;
 }
 
-static int open_all(struct gateway *gw, const struct route *route, struct err *err)
+/* Opens a hop, or joins those who have it open already. The last one's hub stays ours. */
+static int open_hop(struct gateway *gw, struct hop *hop, bool last, struct err *err)
 {
-    if (route->direct) {
-        gw->direct_address = strdup(route->address);
-        if (!gw->direct_address)
-            return err_nomem(err);
-        if (hub_start(NULL, &gw->options, &gw->hubs[0], err) < 0)
-            return -1;
-        gw->n_hubs = 1;
-        return 0;
+    struct gateway_step step = {.kind = GATEWAY_SHARED, .hop = hop->number};
+    struct gateway_hop *found = &gw->found[gw->n_hops];
+    struct hub *hub = NULL;
+    bool shared = false;
+    if (way_get(hop, !last, &hop->way, err) < 0)
+        return -1;
+    gw->n_hops++;
+    if (way_hub(hop, &hub, found, &shared, err) < 0)
+        return -1;
+    if (last)
+        gw->hub = hub;
+    else
+        way_let_go(hop->way, hub);
+    if (shared && gw->options.step) {
+        snprintf(step.detail, sizeof step.detail, "%s@%s port %u, its session is open", found->user,
+                 found->address, found->port);
+        gw->options.step(gw->options.step_ctx, &step);
     }
-    for (size_t i = 0; i < route->n_hops; i++) {
-        if (add_hop(gw, &route->hops[i], err) < 0)
+    return 0;
+}
+
+static int open_all(struct gateway *gw, struct err *err)
+{
+    struct carrier none = {0};
+    const struct route *route = &gw->route;
+    bool live = false;
+    if (route->direct)
+        return hub_start(&none, &gw->options, &gw->hub, err);
+    size_t first = first_hop(route, &gw->options, &live);
+    for (size_t i = first; i < route->n_hops; i++) {
+        struct hop *hop = &gw->hops[gw->n_hops];
+        *hop = (struct hop){.config = &route->hops[i],
+                            .number = i,
+                            .before = i > first ? hop - 1 : NULL,
+                            .via = route->via,
+                            .live = live && i == first,
+                            .options = &gw->options};
+        if (open_hop(gw, hop, i + 1 == route->n_hops, err) < 0)
             return i + 1 < route->n_hops ? err_wrap(err, "jump host") : -1;
     }
     return 0;
 }
 
-int gateway_open(const struct route *route, const struct gateway_options *options, struct gateway **ret,
+int gateway_open(struct route *route, const struct gateway_options *options, struct gateway **ret,
                  struct err *err)
 {
     struct gateway *gw = calloc(1, sizeof *gw);
-    if (!gw)
+    if (!gw) {
+        route_release(route);
         return err_nomem(err);
+    }
     pthread_mutex_init(&gw->mutex, NULL);
-    size_t n = route->n_hops + 1;
     gw->options = *options;
-    gw->hubs = calloc(n, sizeof *gw->hubs);
-    gw->hops = calloc(n, sizeof *gw->hops);
-    int rc = gw->hubs && gw->hops ? open_all(gw, route, err) : err_nomem(err);
+    gw->route = *route;
+    *route = (struct route){0};
+    gw->hops = calloc(gw->route.n_hops + 1, sizeof *gw->hops);
+    gw->found = calloc(gw->route.n_hops + 1, sizeof *gw->found);
+    int rc = gw->hops && gw->found ? open_all(gw, err) : err_nomem(err);
+    gw->options.step = NULL;
     if (rc < 0)
         gateway_close(gw);
     else
@@ -95,21 +132,28 @@ void gateway_close(struct gateway *gw)
 {
     if (!gw)
         return;
-    while (gw->hubs && gw->n_hubs > 0)
-        hub_stop(gw->hubs[--gw->n_hubs]);
+    if (gw->route.direct)
+        hub_stop(gw->hub);
+    while (gw->n_hops > 0)
+        way_put(gw->hops[--gw->n_hops].way);
+    while (gw->listeners) {
+        struct gateway_listener *next = gw->listeners->sibling;
+        listener_free(gw->listeners);
+        gw->listeners = next;
+    }
     if (gw->directory)
         rmdir(gw->directory);
     free(gw->directory);
     pthread_mutex_destroy(&gw->mutex);
-    free(gw->direct_address);
-    free(gw->hubs);
+    route_release(&gw->route);
     free(gw->hops);
+    free(gw->found);
     free(gw);
 }
 
 const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i)
 {
-    return i < gw->n_hops ? &gw->hops[i] : NULL;
+    return i < gw->n_hops ? &gw->found[i] : NULL;
 }
 
 /* On a direct route the far host is the address itself: its own localhost is us looking at it from outside.
@@ -117,8 +161,8 @@ const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i)
 static struct destination as_seen(const struct gateway *gw, const struct destination *to)
 {
     struct destination seen = *to;
-    if (gw->direct_address && !to->unix_path && strcmp(to->host, "localhost") == 0)
-        seen.host = gw->direct_address;
+    if (gw->route.direct && !to->unix_path && strcmp(to->host, "localhost") == 0)
+        seen.host = gw->route.address;
     return seen;
 }
 
@@ -128,14 +172,22 @@ int gateway_attach(struct gateway *gw, int fd, const struct destination *to, str
     struct link *l = link_new(fd, &seen, err);
     if (!l)
         return -1;
-    hub_add_link(last_hub(gw), l);
-    return 0;
+    pthread_mutex_lock(&gw->mutex);
+    bool fit = gw->hub != NULL;
+    if (fit)
+        hub_add_link(gw->hub, l);
+    pthread_mutex_unlock(&gw->mutex);
+    if (fit)
+        return 0;
+    link_free(l);
+    return err_set(err, ERR_LOST, "the SSH session was lost");
 }
 
 int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, struct err *err)
 {
     struct destination seen = as_seen(gw, to);
-    return hub_dial(last_hub(gw), &seen, ret_fd, err);
+    return gw->route.direct ? hub_dial(gw->hub, &seen, ret_fd, err)
+                            : way_dial(last_hop(gw), &seen, ret_fd, err);
 }
 
 /* A new string: the next name in the directory of the listeners, which is made for the first. */
@@ -164,19 +216,52 @@ int gateway_listen(struct gateway *gw, const struct destination *to, struct gate
     free(path);
     if (rc < 0)
         return -1;
-    hub_add_listener(last_hub(gw), l);
+    pthread_mutex_lock(&gw->mutex);
+    l->sibling = gw->listeners;
+    gw->listeners = l;
+    if (gw->hub) {
+        hub_add_listeners(gw->hub, l);
+    } else {
+        l->next = gw->parked;
+        gw->parked = l;
+    }
+    pthread_mutex_unlock(&gw->mutex);
     *ret = l;
+    return 0;
+}
+
+/* With the mutex held. */
+static int renew(struct gateway *gw, struct err *err)
+{
+    struct hop *last = last_hop(gw);
+    if (gw->hub && hub_state(gw->hub, NULL) == HUB_FIT)
+        return 0;
+    if (gw->hub) {
+        gw->parked = hub_take_listeners(gw->hub);
+        way_let_go(last->way, gw->hub);
+        gw->hub = NULL;
+    }
+    if (way_hub(last, &gw->hub, NULL, NULL, err) < 0)
+        return -1;
+    hub_add_listeners(gw->hub, gw->parked);
+    gw->parked = NULL;
     return 0;
 }
 
 int gateway_renew(struct gateway *gw, struct err *err)
 {
-    (void)gw;
-    return err_set(err, ERR_LOST, "the session cannot be opened again yet");
+    if (gw->route.direct)
+        return 0;
+    pthread_mutex_lock(&gw->mutex);
+    int rc = renew(gw, err);
+    pthread_mutex_unlock(&gw->mutex);
+    return rc;
 }
 
-int gateway_lost_fd(const struct gateway *gw)
+int gateway_lost_fd(struct gateway *gw)
 {
-    (void)gw;
-    return -1;
+    pthread_mutex_lock(&gw->mutex);
+    int fd = gw->hub ? hub_lost_fd(gw->hub) : -1;
+    pthread_mutex_unlock(&gw->mutex);
+    return fd;
 }

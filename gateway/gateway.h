@@ -9,8 +9,7 @@
  * Host keys are checked strictly, with `ssh-keygen -F` as the reader of known_hosts files; a host that is not
  * known, or whose key changed or is revoked, is ERR_HOST_KEY and nothing was sent to it that matters.
  *
- * Every wait has a deadline and ends when cancel_fd becomes readable; only resolving a name takes as long as
- * the system's resolver does.
+ * Every wait has a deadline and ends when cancel_fd becomes readable.
  */
 #ifndef GATEWAY_GATEWAY_H
 #define GATEWAY_GATEWAY_H
@@ -91,8 +90,8 @@ struct destination {
     const char *unix_path; /* a Unix socket there instead, of which host and port say nothing; NULL: those */
 };
 
-/* Opens the whole route, hop after hop. The route may go afterwards. */
-int gateway_open(const struct route *route, const struct gateway_options *options, struct gateway **ret,
+/* Opens the whole route, hop after hop, and takes it over (also on failure). */
+int gateway_open(struct route *route, const struct gateway_options *options, struct gateway **ret,
                  struct err *err);
 
 /* Ends every link, the session and its thread, and the gateways before it. NULL is fine. */
@@ -132,7 +131,7 @@ int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, 
 int gateway_renew(struct gateway *gw, struct err *err);
 
 /* Readable once the session has ended or is stuck; for waiting only. gateway_renew makes it anew. */
-int gateway_lost_fd(const struct gateway *gw);
+int gateway_lost_fd(struct gateway *gw);
 
 /*
  * A listener on a Unix socket in a private directory (0700): what connects is attached to the destination.

@@ -1,49 +1,86 @@
+/*
+ * A login takes one of the places at its address (pool_enter), and one that the server turns away because too
+ * many log in comes back a little later. libssh2 goes first; see hop_open for when OpenSSH follows.
+ */
 #include "gateway/hop.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "gateway/auth.h"
 #include "gateway/connect.h"
 #include "gateway/destination.h"
-#include "gateway/hub.h"
 #include "gateway/knownhosts.h"
+#include "gateway/openssh.h"
+#include "gateway/pool.h"
+#include "gateway/proxy.h"
 #include "gateway/session.h"
+#include "gateway/way.h"
 #include "base/banned.h"
 
+/* A server that says it is busy is asked again until the step's time is up; one that only closes the
+ * connection may have any reason for it. */
+#define AGAIN_FIRST_MS 100
+#define AGAIN_UNSAID_MS 3000
+
 struct opening {
-    const struct hop_request *request;
-    const struct ssh_config *config; /* the request's */
+    const struct hop *hop;
+    const struct ssh_config *config; /* the hop's */
     struct known_hosts known;
     struct session *session;
     struct gateway_step step; /* the one under way */
     int64_t since;            /* when it began */
+    bool untold;              /* it failed, which nobody was told yet */
+    bool said_busy;           /* the server, in so many words */
     int fd;                   /* connected; the session's once there is one */
+    struct proxy *proxy;      /* behind fd, and the session's with it */
 };
 
-/* A step ended with rc, which is returned: tells of it, and begins the next. */
-static int told(struct opening *o, enum gateway_step_kind kind, int rc, const struct err *why)
+static void begin_step(struct opening *o, enum gateway_step_kind kind)
 {
-    const struct gateway_options *options = o->request->options;
-    o->step.kind = kind;
-    o->step.hop = o->request->number;
+    o->step = (struct gateway_step){.kind = kind, .hop = o->hop->number};
+    o->since = clock_now();
+    o->untold = false;
+}
+
+static void tell(struct opening *o, const struct err *failure)
+{
+    const struct gateway_options *options = o->hop->options;
     o->step.duration_ms = clock_now() - o->since;
-    o->step.failure = rc < 0 ? why : NULL;
+    o->step.failure = failure;
     if (options->step)
         options->step(options->step_ctx, &o->step);
-    o->step.detail[0] = '\0';
-    o->since = clock_now();
+}
+
+/* The step ended with rc, which is returned. What may be tried again, or in another way, has not failed yet.
+ */
+static int told(struct opening *o, int rc, const struct err *why)
+{
+    o->untold = rc < 0 && (why->kind == ERR_BUSY || why->kind == ERR_UNSUPPORTED);
+    if (!o->untold)
+        tell(o, rc < 0 ? why : NULL);
     return rc;
 }
 
+/* ---- libssh2 ------------------------------------------------------------------------------------------- */
+
 static int reach(struct opening *o, const struct destination *to, struct err *err)
 {
-    const struct gateway_options *options = o->request->options;
+    static const int families[] = {
+        [ADDRESS_ANY] = AF_UNSPEC, [ADDRESS_IPV4] = AF_INET, [ADDRESS_IPV6] = AF_INET6};
+    const struct gateway_options *options = o->hop->options;
     int64_t timeout = o->config->connect_timeout_s ? o->config->connect_timeout_s * INT64_C(1000)
                                                    : options->step_timeout_ms;
-    if (o->request->before)
-        return hub_dial(o->request->before, to, &o->fd, err);
-    o->fd = connect_tcp(to->host, to->port, clock_deadline(timeout), options->cancel_fd, err);
+    struct connect_how how = {.family = families[o->config->family],
+                              .bind_address = o->config->bind_address,
+                              .deadline = clock_deadline(timeout),
+                              .cancel_fd = options->cancel_fd};
+    if (o->hop->before)
+        return way_dial(o->hop->before, to, &o->fd, err);
+    if (o->config->proxy_command)
+        return proxy_start(o->config->proxy_command, &o->fd, &o->proxy, err);
+    o->fd = connect_tcp(to->host, to->port, &how, err);
     return o->fd < 0 ? -1 : 0;
 }
 
@@ -51,13 +88,14 @@ static int connect_step(struct opening *o, struct err *err)
 {
     struct destination to = {.host = o->config->hostname, .port = o->config->port};
     char name[DESTINATION_NAME], peer[CONNECT_PEER] = "";
+    begin_step(o, GATEWAY_CONNECT);
     int rc = reach(o, &to, err);
     if (rc == 0)
         connect_peer(o->fd, peer);
     bool other = peer[0] && strcmp(peer, to.host) != 0;
     snprintf(o->step.detail, sizeof o->step.detail, "%s%s%s%s", destination_name(&to, name),
              other ? " (" : "", other ? peer : "", other ? ")" : "");
-    return told(o, GATEWAY_CONNECT, rc, err);
+    return told(o, rc, err);
 }
 
 /* What the files say of the host. It is a part of judging the host key that comes early, since the handshake
@@ -65,21 +103,39 @@ static int connect_step(struct opening *o, struct err *err)
 static int find_known(struct opening *o, struct err *err)
 {
     const struct ssh_config *c = o->config;
-    struct proc_limits limits = session_limits(o->request->options);
+    struct proc_limits limits = session_limits(o->hop->options);
     bool alias = c->host_key_alias != NULL;
+    begin_step(o, GATEWAY_HOST_KEY);
     if (known_hosts_find(&c->known_hosts, alias ? c->host_key_alias : c->hostname, alias ? 0 : c->port,
                          &limits, &o->known, err) < 0)
-        return told(o, GATEWAY_HOST_KEY, -1, err);
-    o->since = clock_now();
+        return told(o, -1, err);
     return 0;
+}
+
+/* What the proxy command said about its failing says more than that the connection was closed. */
+static void add_complaint(const struct opening *o, struct err *err)
+{
+    char said[200];
+    if (o->session->proxy && *proxy_complaint(o->session->proxy, said, sizeof said)) {
+        err_wrap(err, "the proxy command says \"%s\"", said);
+        err_hint(err, "ProxyCommand in ssh's configuration: `ssh -v` to the same address shows what it does");
+        err->kind = ERR_FAILED;
+    }
 }
 
 static int handshake_step(struct opening *o, struct err *err)
 {
     int fd = o->fd, rc = -1;
     o->fd = -1;
-    if (session_new(fd, o->config, o->request->options, &o->session, err) == 0)
+    begin_step(o, GATEWAY_HANDSHAKE);
+    if (session_new(fd, o->config, o->hop->options, &o->session, err) == 0) {
+        o->session->proxy = o->proxy;
+        o->proxy = NULL;
         rc = session_handshake(o->session, o->config, &o->known, err);
+        o->said_busy = rc < 0 && err->kind == ERR_BUSY && o->session->wire.greeting.len > 0;
+        if (rc < 0)
+            add_complaint(o, err);
+    }
     if (rc == 0) {
         LIBSSH2_SESSION *ssh = o->session->ssh;
         const char *exchange = libssh2_session_methods(ssh, LIBSSH2_METHOD_KEX);
@@ -87,55 +143,185 @@ static int handshake_step(struct opening *o, struct err *err)
         snprintf(o->step.detail, sizeof o->step.detail, "%s, %s, %s", o->session->hop.banner,
                  exchange ? exchange : "?", cipher ? cipher : "?");
     }
-    return told(o, GATEWAY_HANDSHAKE, rc, err);
+    return told(o, rc, err);
 }
 
 static int host_key_step(struct opening *o, struct err *err)
 {
     const struct known_key *known = NULL;
     const struct gateway_hop *hop = &o->session->hop;
+    begin_step(o, GATEWAY_HOST_KEY);
     int rc = session_check_host_key(o->session, &o->known, &o->config->known_hosts, &known, err);
     int n = snprintf(o->step.detail, sizeof o->step.detail, "%s%s%s", hop->host_key_type,
                      hop->host_key[0] ? " " : "", hop->host_key);
     if (rc == 0)
         snprintf(o->step.detail + n, sizeof o->step.detail - (size_t)n, ", known in %s line %u", known->file,
                  known->line);
-    return told(o, GATEWAY_HOST_KEY, rc, err);
+    return told(o, rc, err);
 }
 
 static int auth_step(struct opening *o, struct err *err)
 {
+    begin_step(o, GATEWAY_AUTH);
     int rc = auth_run(o->session, o->config, err);
     snprintf(o->step.detail, sizeof o->step.detail, "%s", o->session->hop.authentication);
-    return told(o, GATEWAY_AUTH, rc, err);
+    return told(o, rc, err);
 }
 
-/* Names the host where the message does not do so itself. */
-static void name_host(const struct opening *o, struct err *why)
+/* What was opened of a login that failed. */
+static void close_attempt(struct opening *o)
 {
-    struct destination to = {.host = o->config->hostname, .port = o->config->port};
-    char name[DESTINATION_NAME];
-    if (o->step.kind != GATEWAY_CONNECT && why->kind != ERR_HOST_KEY)
-        err_wrap(why, "%s", destination_name(&to, name));
+    session_close(o->session);
+    o->session = NULL;
+    known_hosts_release(&o->known);
+    fd_close(&o->fd);
+    proxy_end(o->proxy);
+    o->proxy = NULL;
 }
 
-int hop_open(const struct hop_request *request, struct session **ret, struct err *err)
+static int log_in(struct opening *o, struct err *err)
 {
-    struct opening o = {.request = request, .config = request->config, .since = clock_now(), .fd = -1};
-    struct err why = ERR_INIT;
+    struct gateway_pool *pool = o->hop->options->pool;
+    char address[DESTINATION_NAME];
+    hop_name(o->hop, address, sizeof address);
+    if (pool_enter(pool, address, o->hop->options->cancel_fd, err) < 0)
+        return -1;
     int rc = -1;
-    if (connect_step(&o, &why) == 0 && find_known(&o, &why) == 0 && handshake_step(&o, &why) == 0 &&
-        host_key_step(&o, &why) == 0 && auth_step(&o, &why) == 0) {
-        *ret = o.session;
-        o.session = NULL;
-        rc = 0;
+    if (connect_step(o, err) == 0 && find_known(o, err) == 0 && handshake_step(o, err) == 0 &&
+        host_key_step(o, err) == 0)
+        rc = auth_step(o, err);
+    pool_leave(pool, address, rc < 0 && err->kind == ERR_BUSY);
+    if (rc < 0)
+        close_attempt(o);
+    return rc;
+}
+
+/* Logs in, again and again while the server is too busy. */
+static int log_in_patiently(struct opening *o, struct err *err)
+{
+    const struct gateway_options *options = o->hop->options;
+    int64_t began = clock_now(), pause = AGAIN_FIRST_MS;
+    for (unsigned tries = 1;; tries++, pause *= 2) {
+        struct err why = ERR_INIT;
+        if (log_in(o, &why) == 0)
+            return 0;
+        int64_t patience = o->said_busy ? options->step_timeout_ms : AGAIN_UNSAID_MS;
+        bool again = why.kind == ERR_BUSY && clock_now() - began + pause < patience;
+        if (again) {
+            fd_wait(-1, 0, clock_deadline(clock_jitter(pause)), options->cancel_fd, &why);
+            again = why.kind == ERR_TIMEOUT;
+        }
+        if (!again) {
+            *err = why;
+            return tries > 1 && why.kind == ERR_BUSY ? err_wrap(err, "tried %u times", tries) : -1;
+        }
+    }
+}
+
+/* The step names say what libssh2 does; what came of it is the session's. */
+static int use_libssh2(struct opening *o, struct carrier *ret, struct gateway_hop *ret_hop, struct err *err)
+{
+    if (log_in_patiently(o, err) < 0)
+        return -1;
+    *ret_hop = o->session->hop;
+    snprintf(ret_hop->via, sizeof ret_hop->via, "libssh2 %s", libssh2_version(0));
+    ret->session = o->session;
+    o->session = NULL;
+    return 0;
+}
+
+/* ---- OpenSSH ------------------------------------------------------------------------------------------- */
+
+/* The user's own connection, if it may be used and there is one. */
+static int use_live(struct opening *o, struct carrier *ret, struct gateway_hop *ret_hop)
+{
+    begin_step(o, GATEWAY_VIA);
+    if (!o->hop->live || openssh_find(o->config, o->hop->options, ret_hop, &ret->openssh, NULL) < 0)
+        return -1;
+    snprintf(o->step.detail, sizeof o->step.detail, "%s", ret_hop->via);
+    return told(o, 0, NULL);
+}
+
+static int use_openssh(struct opening *o, const char *reason, struct carrier *ret,
+                       struct gateway_hop *ret_hop, struct err *err)
+{
+    begin_step(o, GATEWAY_VIA);
+    snprintf(o->step.detail, sizeof o->step.detail, "OpenSSH%s%s", *reason ? ": " : "", reason);
+    told(o, 0, NULL);
+    begin_step(o, GATEWAY_AUTH);
+    int rc = openssh_start(o->config, o->hop->options, ret_hop, &ret->openssh, err);
+    if (rc < 0 && err->kind == ERR_HOST_KEY)
+        o->step.kind = GATEWAY_HOST_KEY;
+    if (rc == 0)
+        snprintf(o->step.detail, sizeof o->step.detail, "%s%s%s", ret_hop->authentication,
+                 ret_hop->host_key[0] ? ", host key " : "", ret_hop->host_key);
+    return told(o, rc, err);
+}
+
+/* OpenSSH takes its place in the queue too. */
+static int log_in_openssh(struct opening *o, const char *reason, struct carrier *ret,
+                          struct gateway_hop *ret_hop, struct err *err)
+{
+    char address[DESTINATION_NAME];
+    hop_name(o->hop, address, sizeof address);
+    if (pool_enter(o->hop->options->pool, address, o->hop->options->cancel_fd, err) < 0)
+        return -1;
+    int rc = use_openssh(o, reason, ret, ret_hop, err);
+    pool_leave(o->hop->options->pool, address, false);
+    return rc;
+}
+
+/* ---- which of them ------------------------------------------------------------------------------------- */
+
+static int open_any(struct opening *o, struct carrier *ret, struct gateway_hop *ret_hop, struct err *err)
+{
+    enum ssh_via via = o->hop->via;
+    const char *setting = o->config->only_openssh;
+    if (via != SSH_VIA_LIBSSH2 && use_live(o, ret, ret_hop) == 0)
+        return 0;
+    if (via == SSH_VIA_OPENSSH)
+        return log_in_openssh(o, "", ret, ret_hop, err);
+    int rc = *setting ? err_set(err, ERR_UNSUPPORTED, "%s in ssh's configuration is beyond libssh2", setting)
+                      : use_libssh2(o, ret, ret_hop, err);
+    if (rc == 0 || err->kind != ERR_UNSUPPORTED || via != SSH_VIA_AUTO)
+        return rc;
+    struct err why = *err;
+    return log_in_openssh(o, why.msg, ret, ret_hop, err);
+}
+
+/* Tells a failure that was kept back, and names the host where the message does not do so itself. */
+static void conclude(struct opening *o, struct err *why)
+{
+    char name[DESTINATION_NAME];
+    if (why->kind == ERR_UNSUPPORTED && o->hop->via == SSH_VIA_LIBSSH2)
+        err_hint(why, "OpenSSH may be able to: leave out `--via libssh2`, or `via:` in the inventory");
+    if (o->untold)
+        tell(o, why);
+    if (o->step.kind != GATEWAY_CONNECT && why->kind != ERR_HOST_KEY)
+        err_wrap(why, "%s", hop_name(o->hop, name, sizeof name));
+}
+
+int hop_open(const struct hop *hop, struct carrier *ret, struct gateway_hop *ret_hop, struct err *err)
+{
+    struct opening o = {.hop = hop, .config = hop->config, .fd = -1};
+    struct carrier carrier = {0};
+    struct gateway_hop found = {0};
+    struct err why = ERR_INIT;
+    int rc = open_any(&o, &carrier, &found, &why);
+    if (rc == 0) {
+        *ret = carrier;
+        *ret_hop = found;
     } else {
-        name_host(&o, &why);
+        conclude(&o, &why);
         if (err)
             *err = why;
     }
-    session_close(o.session);
-    known_hosts_release(&o.known);
-    fd_close(&o.fd);
+    close_attempt(&o);
     return rc;
+}
+
+char *hop_name(const struct hop *hop, char *dst, size_t cap)
+{
+    snprintf(dst, cap, "%s port %u", hop->config->hostname, hop->config->port);
+    return dst;
 }

@@ -11,29 +11,52 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "gateway/destination.h"
+#include "gateway/openssh.h"
 #include "gateway/session.h"
 #include "base/banned.h"
+
+/* A destination that has not answered for so long, while others wait for their turn, gets a session to
+ * itself. */
+#define STUCK_MS 1500
 
 /* After so many rounds without waiting, the mailbox and the listeners get their turn. */
 #define ROUNDS_MAX 64
 
 struct hub {
     pthread_t thread;
-    struct session *session;
+    struct session *session; /* the carrier; at most one of them */
+    struct openssh *openssh;
     struct gateway_options options;
     struct link *links;
     struct gateway_listener *listeners;
     struct pollfd *polled;
     size_t cap_polled;
     int64_t next_keepalive;
-    struct err fate; /* why the session ended; ERR_NONE while it lives */
+    struct err fate;       /* why the carrier ended; ERR_NONE while it lives */
+    const void *opening;   /* the session's, as seen in the last turn */
+    int64_t opening_since; /* when it was seen first */
+    bool stuck;
 
     pthread_mutex_t mutex; /* of what follows */
+    pthread_cond_t gave;   /* wants_listeners was answered */
     struct link *new_links;
     struct gateway_listener *new_listeners;
+    bool wants_listeners; /* somebody waits for `given` */
+    struct gateway_listener *given;
     bool stopping;
+    enum hub_state state;
+    struct err why; /* of a state that is not fit */
+    int lost[2];    /* -1 until somebody asks for it */
     int wake[2];
 };
+
+void carrier_close(struct carrier *c)
+{
+    session_close(c->session);
+    openssh_close(c->openssh);
+    *c = (struct carrier){0};
+}
 
 static void wake(struct hub *h)
 {
@@ -51,13 +74,85 @@ void hub_add_link(struct hub *h, struct link *l)
     wake(h);
 }
 
-void hub_add_listener(struct hub *h, struct gateway_listener *l)
+/* Puts list in front of *head. */
+static void prepend(struct gateway_listener **head, struct gateway_listener *list)
+{
+    struct gateway_listener **end = &list;
+    while (*end)
+        end = &(*end)->next;
+    *end = *head;
+    *head = list;
+}
+
+void hub_add_listeners(struct hub *h, struct gateway_listener *list)
 {
     pthread_mutex_lock(&h->mutex);
-    l->next = h->new_listeners;
-    h->new_listeners = l;
+    prepend(&h->new_listeners, list);
     pthread_mutex_unlock(&h->mutex);
     wake(h);
+}
+
+struct gateway_listener *hub_take_listeners(struct hub *h)
+{
+    pthread_mutex_lock(&h->mutex);
+    h->wants_listeners = true;
+    wake(h);
+    while (h->wants_listeners)
+        pthread_cond_wait(&h->gave, &h->mutex);
+    struct gateway_listener *list = h->given;
+    h->given = NULL;
+    pthread_mutex_unlock(&h->mutex);
+    return list;
+}
+
+enum hub_state hub_state(struct hub *h, struct err *err)
+{
+    pthread_mutex_lock(&h->mutex);
+    enum hub_state state = h->state;
+    if (state != HUB_FIT && err)
+        *err = h->why;
+    pthread_mutex_unlock(&h->mutex);
+    return state;
+}
+
+/* One byte, which nobody takes, for as long as it is not fit. */
+static void tell_lost(struct hub *h)
+{
+    char byte;
+    if (h->lost[1] < 0)
+        return;
+    if (h->state == HUB_FIT)
+        while (read(h->lost[0], &byte, 1) > 0)
+            ;
+    else if (write(h->lost[1], "", 1) < 0)
+        return;
+}
+
+int hub_lost_fd(struct hub *h)
+{
+    pthread_mutex_lock(&h->mutex);
+    if (h->lost[0] < 0 && fd_pipe(h->lost, NULL) == 0) {
+        if (fd_set_nonblocking(h->lost[0], true, NULL) < 0 ||
+            fd_set_nonblocking(h->lost[1], true, NULL) < 0) {
+            fd_close(&h->lost[0]);
+            fd_close(&h->lost[1]);
+        }
+        tell_lost(h);
+    }
+    int fd = h->lost[0];
+    pthread_mutex_unlock(&h->mutex);
+    return fd;
+}
+
+static void set_state(struct hub *h, enum hub_state state, const struct err *why)
+{
+    pthread_mutex_lock(&h->mutex);
+    if (h->state != state && h->state != HUB_ENDED) {
+        h->state = state;
+        h->why = *why;
+        tell_lost(h);
+    }
+    pthread_mutex_unlock(&h->mutex);
 }
 
 int hub_dial(struct hub *h, const struct destination *to, int *ret_fd, struct err *err)
@@ -96,17 +191,28 @@ out:
     return rc;
 }
 
+/* A new link's way to its destination. */
+static struct stream *new_stream(const struct hub *h, const struct link *l, int64_t deadline, struct err *err)
+{
+    if (h->session)
+        return stream_channel(h->session, &l->to, err);
+    if (h->openssh)
+        return stream_openssh(h->openssh, &l->to, err);
+    return stream_socket(&l->to, deadline, h->options.cancel_fd, err);
+}
+
 /* Gives a new link its stream and puts it among the others. */
 static void begin(struct hub *h, struct link *l)
 {
-    struct err why = h->fate;
+    struct err why = h->why;
     struct stream *stream = NULL;
-    if (h->fate.kind == ERR_NONE)
-        stream = h->session ? stream_channel(h->session, &l->to, &why) : stream_socket(&l->to, &why);
+    int64_t deadline = clock_deadline(h->options.step_timeout_ms);
+    if (h->fate.kind == ERR_NONE && !h->stuck)
+        stream = new_stream(h, l, deadline, &why);
     l->next = h->links;
     h->links = l;
     if (stream)
-        link_start(l, stream, clock_deadline(h->options.step_timeout_ms));
+        link_start(l, stream, deadline);
     else
         link_fail(l, &why);
 }
@@ -119,21 +225,21 @@ static bool open_mailbox(struct hub *h)
         ;
     pthread_mutex_lock(&h->mutex);
     struct link *links = h->new_links;
-    struct gateway_listener *listeners = h->new_listeners;
-    bool stopping = h->stopping;
     h->new_links = NULL;
+    prepend(&h->listeners, h->new_listeners);
     h->new_listeners = NULL;
+    if (h->wants_listeners) {
+        h->given = h->listeners;
+        h->listeners = NULL;
+        h->wants_listeners = false;
+        pthread_cond_broadcast(&h->gave);
+    }
+    bool stopping = h->stopping;
     pthread_mutex_unlock(&h->mutex);
     while (links) {
         struct link *next = links->next;
         begin(h, links);
         links = next;
-    }
-    while (listeners) {
-        struct gateway_listener *next = listeners->next;
-        listeners->next = h->listeners;
-        h->listeners = listeners;
-        listeners = next;
     }
     return !stopping;
 }
@@ -173,9 +279,10 @@ static bool advance_links(struct hub *h)
     return progress || (h->session && h->session->wire.given != given);
 }
 
-/* The session is over: every link ends with the reason, and so does each that still comes. */
+/* The carrier is over: every link ends with the reason, and so does each that still comes. */
 static void die(struct hub *h)
 {
+    set_state(h, HUB_ENDED, &h->fate);
     for (struct link *l = h->links; l; l = l->next)
         link_fail(l, &h->fate);
     while (h->links) {
@@ -188,8 +295,6 @@ static void die(struct hub *h)
 /* Finds out whether the session still lives, and keeps it alive. */
 static void check_session(struct hub *h)
 {
-    if (!h->session || h->fate.kind != ERR_NONE)
-        return;
     struct wire *w = &h->session->wire;
     int64_t now = clock_now();
     wire_flush(w);
@@ -207,7 +312,62 @@ static void check_session(struct hub *h)
         h->next_keepalive = now + h->options.keepalive_ms;
     }
     if (h->fate.kind != ERR_NONE)
+        h->fate.kind = ERR_LOST;
+}
+
+static void check_carrier(struct hub *h)
+{
+    if (h->fate.kind != ERR_NONE)
+        return;
+    if (h->session)
+        check_session(h);
+    else if (h->openssh && !openssh_ended(h->openssh, &h->fate))
+        h->fate.kind = ERR_NONE;
+    if (h->fate.kind != ERR_NONE)
         die(h);
+}
+
+/* Whether a link waits for its turn to open, and which one has it. */
+static bool others_wait(const struct hub *h, const struct link **ret_opening)
+{
+    bool wait = false;
+    for (const struct link *l = h->links; l; l = l->next) {
+        if (h->opening && l->stream == h->opening)
+            *ret_opening = l;
+        else
+            wait = wait || l->state == LINK_OPENING;
+    }
+    return wait;
+}
+
+/*
+ * libssh2 opens one channel at a time and cannot be told to give up: those that wait behind a destination
+ * which does not answer are sent elsewhere. The session is not fit for more until that one is settled.
+ */
+static void check_turn(struct hub *h)
+{
+    const struct link *opening = NULL;
+    char name[DESTINATION_NAME] = "a destination";
+    if (!h->session || h->fate.kind != ERR_NONE)
+        return;
+    if (h->session->opening != h->opening) {
+        h->opening = h->session->opening;
+        h->opening_since = clock_now();
+        if (h->stuck)
+            set_state(h, HUB_FIT, &(struct err)ERR_INIT);
+        h->stuck = false;
+    }
+    if (!h->opening || clock_now() - h->opening_since < STUCK_MS || !others_wait(h, &opening))
+        return;
+    struct err why = ERR_INIT;
+    if (opening)
+        destination_name(&opening->to, name);
+    err_set(&why, ERR_LOST, "the SSH session waits for %s, which does not answer", name);
+    h->stuck = true;
+    set_state(h, HUB_STUCK, &why);
+    for (struct link *l = h->links; l; l = l->next)
+        if (l->state == LINK_OPENING && l != opening)
+            link_fail(l, &why);
 }
 
 /* Links whose stream failed, while the session lives: it was their own connection that ended. */
@@ -220,7 +380,20 @@ static void fail_broken(struct hub *h)
             link_fail(l, &why);
 }
 
-/* Fills h->polled: the mailbox, the session, the listeners, two for each link. Returns how many, 0 without
+/* What to wait for on behalf of the carrier. */
+static struct pollfd carrier_poll(const struct hub *h)
+{
+    /* A descriptor nothing is wanted of is left out: poll tells of its end again and again. */
+    struct pollfd none = {.fd = -1};
+    if (h->fate.kind != ERR_NONE || (!h->session && !h->openssh))
+        return none;
+    if (h->openssh)
+        return (struct pollfd){.fd = openssh_fd(h->openssh), .events = POLLIN};
+    short events = wire_events(&h->session->wire);
+    return events ? (struct pollfd){.fd = h->session->wire.fd, .events = events} : none;
+}
+
+/* Fills h->polled: the mailbox, the carrier, the listeners, two for each link. Returns how many, 0 without
  * memory. */
 static size_t gather(struct hub *h)
 {
@@ -232,11 +405,7 @@ static size_t gather(struct hub *h)
     if (array_reserve((void **)&h->polled, &h->cap_polled, need, sizeof *h->polled, NULL) < 0)
         return 0;
     h->polled[0] = (struct pollfd){.fd = h->wake[0], .events = POLLIN};
-    /* A descriptor nothing is wanted of is left out: poll tells of its end again and again. */
-    short events = 0;
-    if (h->session && h->fate.kind == ERR_NONE)
-        events = wire_events(&h->session->wire);
-    h->polled[1] = (struct pollfd){.fd = events ? h->session->wire.fd : -1, .events = events};
+    h->polled[1] = carrier_poll(h);
     for (const struct gateway_listener *listener = h->listeners; listener; listener = listener->next)
         h->polled[n++] = (struct pollfd){.fd = listener->rest_until ? -1 : listener->fd, .events = POLLIN};
     for (const struct link *l = h->links; l; l = l->next, n += 2)
@@ -249,6 +418,9 @@ static int64_t next_deadline(const struct hub *h)
     int64_t deadline = CLOCK_NEVER;
     if (h->session && h->fate.kind == ERR_NONE)
         deadline = h->next_keepalive;
+    const struct link *opening = NULL;
+    if (h->opening && !h->stuck && others_wait(h, &opening) && h->opening_since + STUCK_MS < deadline)
+        deadline = h->opening_since + STUCK_MS;
     for (const struct link *l = h->links; l; l = l->next)
         if (l->state == LINK_OPENING && l->deadline + 1 < deadline)
             deadline = l->deadline + 1;
@@ -274,8 +446,15 @@ static void wait_for_work(struct hub *h)
     bool read = false;
     for (const struct link *l = h->links; l; l = l->next)
         read = read || (link_reads(l) && !(h->session && wire_congested(&h->session->wire)));
-    if ((h->polled[1].revents & (POLLIN | POLLHUP | POLLERR)) && !read)
+    if (h->session && (h->polled[1].revents & (POLLIN | POLLHUP | POLLERR)) && !read)
         wire_fill(&h->session->wire);
+}
+
+/* What the server asks (a keepalive, new keys) is answered when libssh2 reads; without links nobody reads. */
+static void listen_idle(struct hub *h)
+{
+    if (h->session && h->fate.kind == ERR_NONE && (!h->links || h->session->opening == &h->session->ear))
+        session_listen(h->session);
 }
 
 static void *run(void *ctx)
@@ -286,7 +465,9 @@ static void *run(void *ctx)
         bool busy = true;
         for (int i = 0; busy && i < ROUNDS_MAX; i++)
             busy = advance_links(h);
-        check_session(h);
+        listen_idle(h);
+        check_carrier(h);
+        check_turn(h);
         fail_broken(h);
         if (!busy)
             wait_for_work(h);
@@ -296,29 +477,44 @@ static void *run(void *ctx)
     return NULL;
 }
 
-int hub_start(struct session *session, const struct gateway_options *options, struct hub **ret,
+static void hub_free(struct hub *h)
+{
+    carrier_close(&(struct carrier){h->session, h->openssh});
+    fd_close(&h->wake[0]);
+    fd_close(&h->wake[1]);
+    fd_close(&h->lost[0]);
+    fd_close(&h->lost[1]);
+    pthread_cond_destroy(&h->gave);
+    pthread_mutex_destroy(&h->mutex);
+    free(h->polled);
+    free(h);
+}
+
+int hub_start(struct carrier *carrier, const struct gateway_options *options, struct hub **ret,
               struct err *err)
 {
     struct hub *h = calloc(1, sizeof *h);
     if (!h) {
-        session_close(session);
+        carrier_close(carrier);
         return err_nomem(err);
     }
-    *h = (struct hub){.session = session, .options = *options, .wake = {-1, -1}};
+    *h = (struct hub){.session = carrier->session,
+                      .openssh = carrier->openssh,
+                      .options = *options,
+                      .lost = {-1, -1},
+                      .wake = {-1, -1}};
+    *carrier = (struct carrier){0};
     h->next_keepalive = clock_now() + options->keepalive_ms;
-    if (session)
-        libssh2_keepalive_config(session->ssh, 1, 1);
+    if (h->session)
+        libssh2_keepalive_config(h->session->ssh, 1, 1);
     pthread_mutex_init(&h->mutex, NULL);
+    pthread_cond_init(&h->gave, NULL);
     if (fd_pipe(h->wake, err) == 0 && fd_set_nonblocking(h->wake[0], true, err) == 0 &&
         fd_set_nonblocking(h->wake[1], true, err) == 0 && thread_start(&h->thread, run, h, err) == 0) {
         *ret = h;
         return 0;
     }
-    fd_close(&h->wake[0]);
-    fd_close(&h->wake[1]);
-    pthread_mutex_destroy(&h->mutex);
-    session_close(session);
-    free(h);
+    hub_free(h);
     return -1;
 }
 
@@ -334,15 +530,5 @@ void hub_stop(struct hub *h)
     /* What came into the mailbox after the thread's last look. */
     open_mailbox(h);
     die(h);
-    while (h->listeners) {
-        struct gateway_listener *next = h->listeners->next;
-        listener_free(h->listeners);
-        h->listeners = next;
-    }
-    session_close(h->session);
-    fd_close(&h->wake[0]);
-    fd_close(&h->wake[1]);
-    pthread_mutex_destroy(&h->mutex);
-    free(h->polled);
-    free(h);
+    hub_free(h);
 }

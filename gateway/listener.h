@@ -10,7 +10,8 @@
 #include "gateway/gateway.h"
 
 struct gateway_listener {
-    struct gateway_listener *next;
+    struct gateway_listener *next;    /* of those that a hub accepts for */
+    struct gateway_listener *sibling; /* of those of its gateway */
     int fd;
     char path[sizeof((struct sockaddr_un *)0)->sun_path];
     struct destination to; /* a copy of its own */

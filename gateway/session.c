@@ -8,6 +8,7 @@
 
 #include "gateway/algorithms.h"
 #include "gateway/connect.h"
+#include "gateway/proxy.h"
 #include "gateway/window.h"
 #include "base/banned.h"
 
@@ -111,7 +112,7 @@ static int greeting_error(const struct session *s, struct err *err)
     bool ssh = w->greeting.len >= 4 && memcmp(w->greeting.data, "SSH-", 4) == 0;
     /* sshd's own words to those above its limit; older ones close without any. */
     if (w->greeting.len > 0 && !ssh && strstr(said, "MaxStartups")) {
-        err_set(err, ERR_FAILED, "the server is busy: it says \"%s\"", said);
+        err_set(err, ERR_BUSY, "the server is busy: it says \"%s\"", said);
         return err_hint(err, "too many logins at once; take fewer hosts at a time (--parallel 4)");
     }
     if (w->greeting.len > 0 && !ssh) {
@@ -119,7 +120,7 @@ static int greeting_error(const struct session *s, struct err *err)
         return err_hint(err, "is the port right? see `ssh -G` for what your configuration says");
     }
     if (w->greeting.len == 0 && (w->eof || w->error)) {
-        err_set(err, ERR_FAILED, "the server closed the connection before it said anything");
+        err_set(err, ERR_BUSY, "the server closed the connection before it said anything");
         return err_hint(
             err, "is it an SSH server? a busy one turns connections away too (MaxStartups): take fewer "
                  "hosts at a time (--parallel 4)");
@@ -243,6 +244,19 @@ fail:
     return -1;
 }
 
+void session_listen(struct session *s)
+{
+    char nothing[64];
+    if (s->ear && s->wire.in.len > 0) {
+        libssh2_channel_read(s->ear, nothing, sizeof nothing);
+    } else if (!s->ear && (s->opening == &s->ear || (!s->opening && s->wire.in.len > 0))) {
+        s->opening = &s->ear;
+        s->ear = libssh2_channel_open_session(s->ssh);
+        if (s->ear || libssh2_session_last_errno(s->ssh) != LIBSSH2_ERROR_EAGAIN)
+            s->opening = NULL;
+    }
+}
+
 void session_close(struct session *s)
 {
     if (!s)
@@ -257,5 +271,6 @@ void session_close(struct session *s)
             ;
     }
     wire_release(&s->wire);
+    proxy_end(s->proxy);
     free(s);
 }

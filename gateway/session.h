@@ -21,7 +21,9 @@ struct session {
     struct gateway_options options;
     struct gateway_hop hop;
     int64_t answer_ms;    /* the shortest time in which a question was answered; -1: none was yet */
-    const void *opening;  /* the one channel that is being opened */
+    const void *opening;  /* who has the one channel that can be opening */
+    LIBSSH2_CHANNEL *ear; /* see session_listen */
+    struct proxy *proxy;  /* whose descriptor the wire has; NULL: none */
     char disconnect[256]; /* what the server said when it ended the session; printable */
 };
 
@@ -39,6 +41,13 @@ int session_handshake(struct session *s, const struct ssh_config *config, const 
  * `known` that says so. s->hop has the key, whatever comes of it. */
 int session_check_host_key(struct session *s, const struct known_hosts *known, const struct strlist *files,
                            const struct known_key **ret, struct err *err);
+
+/*
+ * For a session that carries nothing: has libssh2 read what came and answer it. libssh2 reads only on behalf
+ * of a channel, so the first time that something comes one is opened that leads nowhere; a server that
+ * refuses it is answered all the same, each time.
+ */
+void session_listen(struct session *s);
 
 /* Says goodbye without waiting for an answer. NULL is fine. */
 void session_close(struct session *s);

@@ -45,6 +45,6 @@ struct stream *stream_channel(struct session *session, const struct destination 
 
 /* A TCP connection, or one to a Unix socket of this workstation; resolving the name is the one thing here
  * that blocks. */
-struct stream *stream_socket(const struct destination *to, struct err *err);
+struct stream *stream_socket(const struct destination *to, int64_t deadline, int cancel_fd, struct err *err);
 
 #endif

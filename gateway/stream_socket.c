@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "gateway/connect.h"
+#include "gateway/resolve.h"
 #include "gateway/stream.h"
 #include "base/banned.h"
 
@@ -41,7 +42,7 @@ static int socket_open(struct stream *st, struct err *err)
         }
         if (!s->next)
             return s->unix_path ? err_wrap(err, "%s", s->unix_path) : -1;
-        s->fd = connect_start(s->next, err);
+        s->fd = connect_start(s->next, NULL, err);
         s->next = s->next->ai_next;
     }
 }
@@ -102,9 +103,10 @@ static const struct stream_type socket_type = {
     .poll = socket_poll,
 };
 
-static int prepare_tcp(struct socket_stream *s, const struct destination *to, struct err *err)
+static int prepare_tcp(struct socket_stream *s, const struct destination *to, int64_t deadline, int cancel_fd,
+                       struct err *err)
 {
-    if (connect_resolve(to->host, to->port, &s->resolved, err) < 0)
+    if (resolve(to->host, to->port, AF_UNSPEC, deadline, cancel_fd, &s->resolved, err) < 0)
         return -1;
     s->next = s->resolved;
     return 0;
@@ -126,7 +128,7 @@ static int prepare_unix(struct socket_stream *s, const char *path, struct err *e
     return 0;
 }
 
-struct stream *stream_socket(const struct destination *to, struct err *err)
+struct stream *stream_socket(const struct destination *to, int64_t deadline, int cancel_fd, struct err *err)
 {
     struct socket_stream *s = calloc(1, sizeof *s);
     if (!s) {
@@ -135,7 +137,8 @@ struct stream *stream_socket(const struct destination *to, struct err *err)
     }
     s->stream.type = &socket_type;
     s->fd = -1;
-    if ((to->unix_path ? prepare_unix(s, to->unix_path, err) : prepare_tcp(s, to, err)) == 0)
+    if ((to->unix_path ? prepare_unix(s, to->unix_path, err)
+                       : prepare_tcp(s, to, deadline, cancel_fd, err)) == 0)
         return &s->stream;
     free(s);
     return NULL;

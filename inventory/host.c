@@ -54,11 +54,25 @@ static int read_config(const struct schema *s, const struct tree_node *value, vo
     return schema_path(s, value, &((struct ssh_settings *)into)->config, err);
 }
 
+static int read_via(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    if (value->kind != TREE_SCALAR)
+        return tree_err(s->tree, value, err, "via must be \"auto\", \"libssh2\" or \"openssh\"");
+    if (ssh_via_parse("via", value->text, &((struct ssh_settings *)into)->via, err) < 0)
+        return tree_err_wrap(s->tree, value, err);
+    return 0;
+}
+
 static const struct schema_key ssh_keys[] = {
-    {"user", read_user},         {"port", read_port},
-    {"identity", read_identity}, {"known_hosts", read_known_hosts},
-    {"jump", read_jump},         {"agent", read_agent},
-    {"config", read_config},     {NULL, NULL},
+    {"user", read_user},
+    {"port", read_port},
+    {"identity", read_identity},
+    {"known_hosts", read_known_hosts},
+    {"jump", read_jump},
+    {"agent", read_agent},
+    {"config", read_config},
+    {"via", read_via},
+    {NULL, NULL},
 };
 
 static int read_ssh(const struct schema *s, const struct tree_node *value, void *into, struct err *err)

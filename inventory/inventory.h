@@ -69,6 +69,10 @@ struct ssh_settings {
     bool accept_new; /* a host that is not known yet is trusted, and written down as known */
 };
 
+/* What "auto", "libssh2" and "openssh" mean; ERR_USAGE for another word. `what` is how the message names it.
+ */
+int ssh_via_parse(const char *what, const char *word, enum ssh_via *ret, struct err *err);
+
 struct label {
     char *name;
     char *value;
@@ -166,9 +170,9 @@ enum host_key_policy {
 enum address_family { ADDRESS_ANY, ADDRESS_IPV4, ADDRESS_IPV6 };
 
 /*
- * What `ssh -T -G` says of one address, with the settings on top, and with `~` and the tokens
- * %C %d %h %i %k %l %L %n %p %r %u %% expanded where ssh leaves them to its caller (identity and certificate
- * files, the host key alias, the proxy command).
+ * What `ssh -T -G` says of one address, with the settings on top, and with what ssh leaves to its caller
+ * expanded: `~`, ${VARIABLES} and the tokens %% %C %d %h %i %j %k %l %L %n %p %r %u in identity and
+ * certificate files, %% %h %k %n %p %r in the proxy command and the jumps.
  */
 struct ssh_config {
     char *address;             /* as it was asked for, [user@]host */
@@ -186,14 +190,15 @@ struct ssh_config {
     bool identities_only;
     char *agent;    /* NULL: no agent */
     bool publickey; /* PubkeyAuthentication, and so on: may it be used? */
-    bool password;
+    bool password;  /* this and the next: not with BatchMode either */
     bool keyboard_interactive;
     bool gssapi;               /* only OpenSSH can */
     bool hostbased;            /* only OpenSSH can */
     char *preferred;           /* PreferredAuthentications, a comma list; NULL: ssh's own order */
-    unsigned password_prompts; /* NumberOfPasswordPrompts */
+    unsigned password_prompts; /* NumberOfPasswordPrompts; 0 with BatchMode: nothing is asked */
 
     struct strlist known_hosts; /* user's files, then the global ones */
+    size_t n_user_known_hosts;  /* how many are the user's; a new host is written into the first of them */
     char *host_key_alias;       /* NULL: none */
     enum host_key_policy host_key_policy;
     bool hash_known_hosts; /* how a new one is written */
@@ -207,7 +212,7 @@ struct ssh_config {
 
     bool compression;
     char *proxy_jump;      /* NULL: none */
-    char *proxy_command;   /* NULL: none */
+    char *proxy_command;   /* what a shell runs; NULL: none */
     char *control_path;    /* where the user's own `ssh -M` may listen; NULL: nowhere */
     char only_openssh[64]; /* the setting for whose sake only OpenSSH can do it ("PKCS11Provider"), or "" */
 };

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "inventory/ssh_settings.h"
 #include "base/banned.h"
 
 int services_add(struct services *l, struct service *s, struct err *err)
@@ -50,12 +51,7 @@ void host_free(struct host *h)
         return;
     free(h->name);
     free(h->address);
-    free(h->ssh.user);
-    free(h->ssh.identity);
-    free(h->ssh.known_hosts);
-    free(h->ssh.jump);
-    free(h->ssh.agent);
-    free(h->ssh.config);
+    ssh_settings_release(&h->ssh);
     free(h->services);
     for (size_t i = 0; i < h->n_labels; i++) {
         free(h->labels[i].name);

@@ -1,6 +1,7 @@
 /*
  * Hops come in the order they are dialled. As with ssh -J, only the first host of a list of jumps is reached
- * by its own ProxyJump; each later one is reached through the one before it, whatever its configuration says.
+ * by its own ProxyJump or ProxyCommand; each later one is reached through the one before it, whatever its
+ * configuration says.
  */
 #include "inventory/inventory.h"
 
@@ -8,14 +9,15 @@
 #include <string.h>
 
 #include "inventory/address.h"
+#include "inventory/ssh_settings.h"
 #include "base/banned.h"
 
 #define MAX_JUMPS 8
 
 struct walk {
     const struct proc_limits *limits;
-    char *config; /* for `ssh -F`, the same for every hop */
-    size_t asked; /* how many hosts ssh was asked about */
+    const struct ssh_settings *settings; /* the target's */
+    size_t asked;                        /* how many hosts ssh was asked about */
     struct route *route;
 };
 
@@ -45,7 +47,17 @@ static int ask(struct walk *w, const char *address, const struct ssh_settings *s
     return ssh_config_resolve(address, settings, w->limits, ret, err);
 }
 
-/* One host of a list of jumps, in ProxyJump's form. The target's settings are not for it. */
+/* The connection comes through the hop before, so nothing else may make it. */
+static int append_behind(struct walk *w, struct ssh_config *c, struct err *err)
+{
+    free(c->proxy_command);
+    free(c->proxy_jump);
+    c->proxy_command = c->proxy_jump = NULL;
+    return append(w, c, err);
+}
+
+/* One host of a list of jumps, in ProxyJump's form. Of the target's settings only those are for it that say
+ * how to go about SSH, not those that say who the target is. */
 static int add_jump(struct walk *w, const char *spec, bool first, struct err *err)
 {
     int rc = -1;
@@ -53,11 +65,15 @@ static int add_jump(struct walk *w, const char *spec, bool first, struct err *er
     struct ssh_config c = {0};
     if (address_parse(spec, &a, err) < 0)
         return -1;
-    struct ssh_settings settings = {.user = a.user, .port = a.port, .config = w->config};
+    struct ssh_settings settings = {.user = a.user,
+                                    .port = a.port,
+                                    .config = w->settings->config,
+                                    .via = w->settings->via,
+                                    .accept_new = w->settings->accept_new};
     if (first)
         rc = add_chain(w, a.host, &settings, err);
     else if (ask(w, a.host, &settings, &c, err) == 0)
-        rc = append(w, &c, err);
+        rc = append_behind(w, &c, err);
     ssh_config_release(&c);
     address_release(&a);
     return rc;
@@ -83,48 +99,18 @@ static int add_chain(struct walk *w, const char *address, const struct ssh_setti
     struct ssh_config c = {0};
     if (ask(w, address, settings, &c, err) < 0)
         return -1;
-    if (c.proxy_jump) {
-        if (add_jumps(w, c.proxy_jump, err) < 0)
-            goto out;
-    } else if (c.proxy_command) {
-        err_set(err, ERR_USAGE, "ssh's configuration has a ProxyCommand for %s, which is not supported",
-                address);
-        err_hint(err, "use ProxyJump there, or \"jump\" under the host's \"ssh\" in the inventory");
-        goto out;
-    }
-    rc = append(w, &c, err);
-out:
+    if (!c.proxy_jump || add_jumps(w, c.proxy_jump, err) == 0)
+        rc = append(w, &c, err);
     ssh_config_release(&c);
     return rc;
-}
-
-/* The command line's settings over the inventory's. Owns nothing. */
-static struct ssh_settings merge(const struct ssh_settings *under, const struct ssh_settings *over)
-{
-    struct ssh_settings s = *under;
-    if (!over)
-        return s;
-    if (over->user)
-        s.user = over->user;
-    if (over->port)
-        s.port = over->port;
-    if (over->identity)
-        s.identity = over->identity;
-    if (over->known_hosts)
-        s.known_hosts = over->known_hosts;
-    if (over->jump)
-        s.jump = over->jump;
-    if (over->agent)
-        s.agent = over->agent;
-    if (over->config)
-        s.config = over->config;
-    return s;
 }
 
 int route_resolve(const struct host *host, const struct ssh_settings *override,
                   const struct proc_limits *limits, struct route *ret, struct err *err)
 {
-    struct route route = {.direct = host->direct};
+    struct ssh_settings settings = ssh_settings_merge(&host->ssh, override);
+    struct route route = {.direct = host->direct,
+                          .via = settings.via == SSH_VIA_UNSET ? SSH_VIA_AUTO : settings.via};
     if (host->direct) {
         route.address = strdup(host->address);
         if (!route.address)
@@ -132,8 +118,7 @@ int route_resolve(const struct host *host, const struct ssh_settings *override,
         *ret = route;
         return 0;
     }
-    struct ssh_settings settings = merge(&host->ssh, override);
-    struct walk w = {.limits = limits, .config = settings.config, .route = &route};
+    struct walk w = {.limits = limits, .settings = &settings, .route = &route};
     if (add_chain(&w, host->address, &settings, err) < 0) {
         route_release(&route);
         return -1;

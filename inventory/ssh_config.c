@@ -1,8 +1,8 @@
 /*
- * `ssh -G` prints one `keyword value` per line, keywords in lower case, after Match, Include and the
- * defaults were applied. What it leaves to its caller (measured with OpenSSH 9.2): `~`, ${VARIABLES} and
- * tokens in IdentityFile, tokens in HostKeyAlias, the variable that IdentityAgent names. It prints no line
- * for an agent that is not configured, for a jump or a proxy command of "none".
+ * `ssh -G` speaks after Match, Include and the defaults were applied. What it leaves to its caller (measured
+ * with OpenSSH 9.2): `~`, ${VARIABLES} and tokens in IdentityFile and CertificateFile, tokens in ProxyCommand
+ * and ProxyJump, the variable that IdentityAgent names. A HostKeyAlias has no tokens. It prints no line for
+ * an agent that is not configured, for a jump or a proxy command of "none".
  */
 #include "inventory/inventory.h"
 
@@ -12,174 +12,13 @@
 #include <unistd.h>
 
 #include "inventory/address.h"
+#include "inventory/ssh_keywords.h"
+#include "inventory/ssh_settings.h"
 #include "inventory/tokens.h"
 #include "base/banned.h"
 
-/* What is read before it is expanded and put in order. */
-struct reading {
-    struct ssh_config c;
-    struct strlist global_known_hosts;
-    bool agent_given;
-};
-
-static int read_text(char **into, const char *value, struct err *err)
-{
-    char *copy = strdup(value);
-    if (!copy)
-        return err_nomem(err);
-    free(*into);
-    *into = copy;
-    return 0;
-}
-
-/* Text where "none" means that there is nothing. */
-static int read_optional(char **into, const char *value, struct err *err)
-{
-    if (strcmp(value, "none") != 0)
-        return read_text(into, value, err);
-    free(*into);
-    *into = NULL;
-    return 0;
-}
-
-/* Several paths on one line. A path with blanks cannot be told from two; ssh does not quote. */
-static int read_paths(struct strlist *into, const char *value, struct err *err)
-{
-    for (const char *p = value; *p;) {
-        size_t n = strcspn(p, " ");
-        bool none = n == 4 && strncmp(p, "none", n) == 0;
-        if (n && !none && strlist_addn(into, p, n, err) < 0)
-            return -1;
-        p += n;
-        p += strspn(p, " ");
-    }
-    return 0;
-}
-
-static int read_hostname(struct reading *r, const char *value, struct err *err)
-{
-    return read_text(&r->c.hostname, value, err);
-}
-
-static int read_user(struct reading *r, const char *value, struct err *err)
-{
-    return read_text(&r->c.user, value, err);
-}
-
-static int read_port(struct reading *r, const char *value, struct err *err)
-{
-    uint64_t v = 0;
-    char shown[40];
-    if (text_to_uint(value, 65535, &v) < 0 || v == 0)
-        return err_set(err, ERR_FAILED, "ssh -G: bad port \"%s\"",
-                       text_printable(shown, sizeof shown, value, strlen(value)));
-    r->c.port = (unsigned)v;
-    return 0;
-}
-
-static int read_identity_file(struct reading *r, const char *value, struct err *err)
-{
-    return strcmp(value, "none") == 0 ? 0 : strlist_add(&r->c.identity_files, value, err);
-}
-
-static int read_identities_only(struct reading *r, const char *value, struct err *err)
-{
-    (void)err;
-    r->c.identities_only = strcmp(value, "yes") == 0;
-    return 0;
-}
-
-static int read_agent(struct reading *r, const char *value, struct err *err)
-{
-    r->agent_given = strcmp(value, "SSH_AUTH_SOCK") != 0;
-    return r->agent_given ? read_optional(&r->c.agent, value, err) : 0;
-}
-
-static int read_user_known_hosts(struct reading *r, const char *value, struct err *err)
-{
-    return read_paths(&r->c.known_hosts, value, err);
-}
-
-static int read_global_known_hosts(struct reading *r, const char *value, struct err *err)
-{
-    return read_paths(&r->global_known_hosts, value, err);
-}
-
-static int read_alias(struct reading *r, const char *value, struct err *err)
-{
-    return read_optional(&r->c.host_key_alias, value, err);
-}
-
-static int read_jump(struct reading *r, const char *value, struct err *err)
-{
-    return read_optional(&r->c.proxy_jump, value, err);
-}
-
-static int read_command(struct reading *r, const char *value, struct err *err)
-{
-    return read_optional(&r->c.proxy_command, value, err);
-}
-
-static int read_timeout(struct reading *r, const char *value, struct err *err)
-{
-    uint64_t v = 0;
-    char shown[40];
-    if (strcmp(value, "none") != 0 && text_to_uint(value, INT32_MAX, &v) < 0)
-        return err_set(err, ERR_FAILED, "ssh -G: bad connecttimeout \"%s\"",
-                       text_printable(shown, sizeof shown, value, strlen(value)));
-    r->c.connect_timeout_s = (unsigned)v;
-    return 0;
-}
-
-static const struct keyword {
-    const char *name;
-    int (*read)(struct reading *r, const char *value, struct err *err);
-} keywords[] = {
-    {"hostname", read_hostname},
-    {"user", read_user},
-    {"port", read_port},
-    {"identityfile", read_identity_file},
-    {"identitiesonly", read_identities_only},
-    {"identityagent", read_agent},
-    {"userknownhostsfile", read_user_known_hosts},
-    {"globalknownhostsfile", read_global_known_hosts},
-    {"hostkeyalias", read_alias},
-    {"proxyjump", read_jump},
-    {"proxycommand", read_command},
-    {"connecttimeout", read_timeout},
-};
-
-static int read_line(struct reading *r, const char *line, struct err *err)
-{
-    size_t n = strcspn(line, " ");
-    if (!line[n])
-        return 0;
-    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
-        if (strncmp(line, keywords[i].name, n) == 0 && !keywords[i].name[n])
-            return keywords[i].read(r, line + n + 1, err);
-    return 0;
-}
-
-static int read_lines(struct reading *r, const char *p, size_t n, struct err *err)
-{
-    const char *end = p + n;
-    while (p < end) {
-        const char *newline = memchr(p, '\n', (size_t)(end - p));
-        size_t len = (size_t)((newline ? newline : end) - p);
-        char *line = strndup(p, len);
-        if (!line)
-            return err_nomem(err);
-        int rc = read_line(r, line, err);
-        free(line);
-        if (rc < 0)
-            return -1;
-        p += len + (newline ? 1 : 0);
-    }
-    return 0;
-}
-
 /* `$NAME` as an agent means the variable's value. */
-static int find_agent(struct reading *r, struct err *err)
+static int find_agent(struct ssh_reading *r, struct err *err)
 {
     const char *variable = r->agent_given ? NULL : "SSH_AUTH_SOCK";
     if (r->c.agent && r->c.agent[0] == '$' && r->c.agent[1] != '{')
@@ -187,10 +26,44 @@ static int find_agent(struct reading *r, struct err *err)
     if (!variable)
         return 0;
     const char *set = getenv(variable);
-    return read_optional(&r->c.agent, set && *set ? set : "none", err);
+    return ssh_keywords_optional(&r->c.agent, set && *set ? set : "none", err);
 }
 
-static int finish(struct reading *r, const char *original, struct err *err)
+static int expand(struct ssh_reading *r, const char *original, struct err *err)
+{
+    struct ssh_config *c = &r->c;
+    struct strlist *const lists[] = {&c->identity_files, &c->certificate_files};
+    struct tokens t;
+    int rc = tokens_init(&t, c, original, r->hash_names_a_jump, err);
+    if (rc == 0 && c->proxy_jump)
+        rc = tokens_expand(&t, &c->proxy_jump, TOKENS_PROXY, err);
+    if (rc == 0 && c->proxy_command)
+        rc = tokens_expand(&t, &c->proxy_command, TOKENS_PROXY, err);
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (size_t i = 0; rc == 0 && i < lists[l]->n; i++)
+            rc = tokens_expand(&t, &lists[l]->items[i], TOKENS_PATH, err);
+    tokens_release(&t);
+    return rc;
+}
+
+/* What some settings mean for others. */
+static void conclude(struct ssh_reading *r)
+{
+    struct ssh_config *c = &r->c;
+    const char *why = "";
+    if (r->batch) {
+        c->password = c->keyboard_interactive = false;
+        c->password_prompts = 0;
+    }
+    if (r->fd_pass && c->proxy_command)
+        why = "ProxyUseFdpass";
+    else if (r->trusts_localhost && !c->host_key_alias && address_is_loopback(c->hostname))
+        why = "NoHostAuthenticationForLocalhost";
+    if (!c->only_openssh[0])
+        snprintf(c->only_openssh, sizeof c->only_openssh, "%s", why);
+}
+
+static int finish(struct ssh_reading *r, const char *original, struct err *err)
 {
     struct ssh_config *c = &r->c;
     if (!c->hostname || !c->user || !c->port)
@@ -198,29 +71,25 @@ static int finish(struct reading *r, const char *original, struct err *err)
                        !c->hostname ? "hostname"
                        : !c->user   ? "user"
                                     : "port");
+    c->n_user_known_hosts = c->known_hosts.n;
     for (size_t i = 0; i < r->global_known_hosts.n; i++)
         if (strlist_add(&c->known_hosts, r->global_known_hosts.items[i], err) < 0)
             return -1;
     if (find_agent(r, err) < 0)
         return -1;
-    struct tokens t;
-    int rc = tokens_init(&t, c, original, err);
-    for (size_t i = 0; rc == 0 && i < c->identity_files.n; i++)
-        rc = tokens_expand(&t, &c->identity_files.items[i], true, err);
-    if (rc == 0 && c->host_key_alias)
-        rc = tokens_expand(&t, &c->host_key_alias, false, err);
-    tokens_release(&t);
-    return rc;
+    conclude(r);
+    return expand(r, original, err);
 }
 
 int ssh_config_parse(const char *address, const void *p, size_t n, struct ssh_config *ret, struct err *err)
 {
-    struct reading r = {0};
+    struct ssh_reading r = {
+        .c = {.publickey = true, .password = true, .keyboard_interactive = true, .password_prompts = 3}};
     struct address a = {0};
     int rc = -1;
     if (address_parse(address, &a, err) < 0)
         goto out;
-    if (read_lines(&r, p, n, err) < 0 || finish(&r, a.host, err) < 0)
+    if (ssh_keywords_read(&r, p, n, err) < 0 || finish(&r, a.host, err) < 0)
         goto out;
     *ret = r.c;
     r.c = (struct ssh_config){0};
@@ -232,43 +101,82 @@ out:
     return rc;
 }
 
+/* An identity is there also when only its public half is: the agent may have the other. */
+static bool identity_exists(const char *file)
+{
+    char public[4096];
+    int n = snprintf(public, sizeof public, "%s.pub", file);
+    return access(file, F_OK) == 0 || (n < (int)sizeof public && access(public, F_OK) == 0);
+}
+
+static bool certificate_exists(const char *file)
+{
+    return access(file, F_OK) == 0;
+}
+
+static int keep(struct strlist *l, bool (*exists)(const char *file), struct err *err)
+{
+    struct strlist kept = {0};
+    for (size_t i = 0; i < l->n; i++)
+        if (exists(l->items[i]) && strlist_add(&kept, l->items[i], err) < 0) {
+            strlist_release(&kept);
+            return -1;
+        }
+    strlist_release(l);
+    *l = kept;
+    return 0;
+}
+
+/* Puts the one in place of all. */
+static int only(struct strlist *l, const char *item, struct err *err)
+{
+    strlist_release(l);
+    return strlist_add(l, item, err);
+}
+
 /* ssh offers what exists; a file that someone named must exist. */
 static int settle_identities(struct ssh_config *c, const char *identity, struct err *err)
 {
-    struct strlist kept = {0};
-    if (identity && access(identity, F_OK) < 0)
+    if (!identity)
+        return keep(&c->identity_files, identity_exists, err);
+    if (!identity_exists(identity))
         return err_set(err, ERR_USAGE, "there is no identity file %s", identity);
-    int rc = identity ? strlist_add(&kept, identity, err) : 0;
-    for (size_t i = 0; rc == 0 && !identity && i < c->identity_files.n; i++)
-        if (access(c->identity_files.items[i], F_OK) == 0)
-            rc = strlist_add(&kept, c->identity_files.items[i], err);
-    if (rc < 0) {
-        strlist_release(&kept);
-        return -1;
-    }
-    strlist_release(&c->identity_files);
-    c->identity_files = kept;
-    c->identities_only = c->identities_only || identity;
-    return 0;
+    c->identities_only = true;
+    return only(&c->identity_files, identity, err);
 }
 
 static int apply(struct ssh_config *c, const struct ssh_settings *s, struct err *err)
 {
-    if (settle_identities(c, s->identity, err) < 0)
+    if (settle_identities(c, s->identity, err) < 0 ||
+        keep(&c->certificate_files, certificate_exists, err) < 0)
         return -1;
     if (s->known_hosts) {
-        strlist_release(&c->known_hosts);
-        if (strlist_add(&c->known_hosts, s->known_hosts, err) < 0)
+        if (only(&c->known_hosts, s->known_hosts, err) < 0)
             return -1;
+        c->n_user_known_hosts = 1;
     }
-    if (s->agent && read_optional(&c->agent, s->agent, err) < 0)
+    if (s->accept_new)
+        c->host_key_policy = HOST_KEY_ACCEPT_NEW;
+    if (s->agent && ssh_keywords_optional(&c->agent, s->agent, err) < 0)
         return -1;
     if (!s->jump)
         return 0;
     /* As in ssh, a jump that is given, even "none", sets aside a proxy command. */
     free(c->proxy_command);
     c->proxy_command = NULL;
-    return read_optional(&c->proxy_jump, s->jump, err);
+    return ssh_keywords_optional(&c->proxy_jump, s->jump, err);
+}
+
+/* Keeps the question beside the answer. */
+static int remember(struct ssh_config *c, const char *address, const struct ssh_settings *s, struct err *err)
+{
+    c->address = strdup(address);
+    return c->address ? ssh_settings_copy(s, &c->asked, err) : err_nomem(err);
+}
+
+static const char *configuration(const struct ssh_settings *s)
+{
+    return s->config ? s->config : "~/.ssh/config";
 }
 
 static int run_ssh(const char *address, const struct ssh_settings *s, const struct proc_limits *limits,
@@ -294,6 +202,14 @@ static int run_ssh(const char *address, const struct ssh_settings *s, const stru
         err_set(err, ERR_FAILED, "there is no ssh in PATH");
         return err_hint(err, "install OpenSSH's client (Debian and Ubuntu: apt install openssh-client)");
     }
+    if (why.kind == ERR_TIMEOUT) {
+        char limit[40];
+        err_set(err, ERR_TIMEOUT, "ssh -G %s: it did not end within %s", address,
+                text_duration(limit, sizeof limit, limits->timeout_ms));
+        return err_hint(err,
+                        "a \"Match exec\", a canonical name or an Include in %s may hang: try `ssh -G %s`",
+                        configuration(s), address);
+    }
     if (err)
         *err = why;
     return err_wrap(err, "ssh -G %s", address);
@@ -317,11 +233,11 @@ int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
     if (out.exit_code != 0) {
         err_set(err, ERR_FAILED, "ssh -G %s: %s", address,
                 *out.complaint ? out.complaint : "it failed and did not say why");
-        err_hint(err, "ssh itself refuses this; look at its configuration (%s)",
-                 s->config ? s->config : "~/.ssh/config");
+        err_hint(err, "ssh itself refuses this; look at its configuration (%s)", configuration(s));
         goto out;
     }
-    if (ssh_config_parse(address, buf_str(&out.out), out.out.len, &c, err) < 0 || apply(&c, s, err) < 0)
+    if (ssh_config_parse(address, buf_str(&out.out), out.out.len, &c, err) < 0 || apply(&c, s, err) < 0 ||
+        remember(&c, address, s, err) < 0)
         goto out;
     *ret = c;
     c = (struct ssh_config){0};
@@ -334,13 +250,14 @@ out:
 
 void ssh_config_release(struct ssh_config *c)
 {
-    free(c->hostname);
-    free(c->user);
+    char *const texts[] = {c->address,   c->hostname,  c->user,           c->bind_address,  c->agent,
+                           c->preferred, c->ciphers,   c->host_key_alias, c->key_exchanges, c->host_key_types,
+                           c->macs,      c->key_types, c->proxy_jump,     c->proxy_command, c->control_path};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
+    ssh_settings_release(&c->asked);
     strlist_release(&c->identity_files);
-    free(c->agent);
+    strlist_release(&c->certificate_files);
     strlist_release(&c->known_hosts);
-    free(c->host_key_alias);
-    free(c->proxy_jump);
-    free(c->proxy_command);
     *c = (struct ssh_config){0};
 }

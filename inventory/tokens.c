@@ -1,14 +1,48 @@
 #include "inventory/tokens.h"
 
+#include <openssl/evp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "inventory/address.h"
 #include "base/banned.h"
 
-int tokens_init(struct tokens *t, const struct ssh_config *c, const char *original, struct err *err)
+/* The host name of the last in ProxyJump's list, which is the one the target is reached from. */
+static int find_jump(struct tokens *t, const char *jumps, struct err *err)
+{
+    struct address a = {0};
+    struct err why = ERR_INIT;
+    const char *comma = jumps ? strrchr(jumps, ',') : NULL;
+    if (!jumps)
+        return 0;
+    /* One that is no address fails where the route is made of it. */
+    if (address_parse(comma ? comma + 1 : jumps, &a, &why) < 0)
+        return why.kind == ERR_USAGE ? 0 : err_nomem(err);
+    snprintf(t->jump, sizeof t->jump, "%s", a.host);
+    address_release(&a);
+    return 0;
+}
+
+/* %C: SHA-1 of %l%h%p%r, since OpenSSH 9.6 with %j behind. */
+static int find_hash(struct tokens *t, bool with_jump, struct err *err)
+{
+    unsigned char digest[20];
+    struct buf b = BUF_INIT(8192);
+    buf_addf(&b, "%s%s%s%s%s", t->local_host, t->c->hostname, t->port, t->c->user, with_jump ? t->jump : "");
+    int rc = buf_check(&b, "what ssh -G says of the host", err);
+    if (rc == 0 && EVP_Digest(b.data, b.len, digest, NULL, EVP_sha1(), NULL) != 1)
+        rc = err_set(err, ERR_FAILED, "SHA-1 cannot be had from OpenSSL");
+    for (size_t i = 0; rc == 0 && i < sizeof digest; i++)
+        snprintf(t->hash + 2 * i, 3, "%02x", digest[i]);
+    buf_release(&b);
+    return rc;
+}
+
+int tokens_init(struct tokens *t, const struct ssh_config *c, const char *original, bool hash_names_a_jump,
+                struct err *err)
 {
     char text[4096];
     struct passwd pw, *found = NULL;
@@ -23,7 +57,11 @@ int tokens_init(struct tokens *t, const struct ssh_config *c, const char *origin
     snprintf(t->port, sizeof t->port, "%u", c->port);
     t->home = strdup(pw.pw_dir);
     t->local_user = strdup(pw.pw_name);
-    return t->home && t->local_user ? 0 : err_nomem(err);
+    if (!t->home || !t->local_user)
+        return err_nomem(err);
+    if (find_jump(t, c->proxy_jump, err) < 0)
+        return -1;
+    return find_hash(t, hash_names_a_jump, err);
 }
 
 void tokens_release(struct tokens *t)
@@ -32,21 +70,40 @@ void tokens_release(struct tokens *t)
     free(t->local_user);
 }
 
-/* The text behind a `%`; NULL for a token ssh knows and we do not (%C, %k, %j), which then stays. */
-static const char *token(const struct tokens *t, char c)
+/* The text behind a `%`; NULL for what ssh does not know there. */
+static const char *token(const struct tokens *t, char c, enum tokens_place place)
 {
     const struct {
         char name;
+        bool proxy; /* also there */
         const char *value;
     } known[] = {
-        {'%', "%"},           {'d', t->home},        {'h', t->c->hostname}, {'i', t->uid},
-        {'l', t->local_host}, {'L', t->local_short}, {'n', t->original},    {'p', t->port},
-        {'r', t->c->user},    {'u', t->local_user},
+        {'%', true, "%"},
+        {'C', false, t->hash},
+        {'d', false, t->home},
+        {'h', true, t->c->hostname},
+        {'i', false, t->uid},
+        {'j', false, t->jump},
+        {'k', true, t->c->host_key_alias ? t->c->host_key_alias : t->original},
+        {'L', false, t->local_short},
+        {'l', false, t->local_host},
+        {'n', true, t->original},
+        {'p', true, t->port},
+        {'r', true, t->c->user},
+        {'u', false, t->local_user},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].name == c)
+        if (known[i].name == c && (known[i].proxy || place == TOKENS_PATH))
             return known[i].value;
     return NULL;
+}
+
+static int unknown(const char *p, struct err *err)
+{
+    char shown[16];
+    err_set(err, ERR_FAILED, "ssh knows no \"%s\" in a ProxyCommand or ProxyJump",
+            text_printable(shown, sizeof shown, p, p[1] ? 2 : 1));
+    return err_hint(err, "write %%%% for a per cent sign; ssh_config(5) lists what may stand there (TOKENS)");
 }
 
 /* Adds the value of the ${VARIABLE} that `p` begins with, and returns how long that is; 0 if it is none that
@@ -65,28 +122,43 @@ static size_t add_variable(struct buf *b, const char *p)
     return (size_t)(close - p) + 1;
 }
 
-int tokens_expand(const struct tokens *t, char **text, bool path, struct err *err)
+/* Adds what the next piece stands for and returns how long that is; 0 for a token that may not stand there.
+ */
+static size_t add_piece(const struct tokens *t, struct buf *b, const char *p, enum tokens_place place)
+{
+    const char *value = *p == '%' ? token(t, p[1], place) : NULL;
+    size_t n = place == TOKENS_PATH ? add_variable(b, p) : 0;
+    if (value) {
+        buf_adds(b, value);
+        return 2;
+    }
+    if (n)
+        return n;
+    if (*p == '%' && place == TOKENS_PROXY)
+        return 0;
+    buf_addc(b, *p);
+    return 1;
+}
+
+int tokens_expand(const struct tokens *t, char **text, enum tokens_place place, struct err *err)
 {
     struct buf b = BUF_INIT(64 << 10);
     const char *p = *text;
-    if (path && p[0] == '~' && (!p[1] || p[1] == '/')) {
+    size_t n = 1;
+    int rc = -1;
+    if (place == TOKENS_PATH && p[0] == '~' && (!p[1] || p[1] == '/')) {
         buf_adds(&b, t->home);
         p++;
     }
-    while (*p) {
-        const char *value = *p == '%' && p[1] ? token(t, p[1]) : NULL;
-        size_t n = path && !value ? add_variable(&b, p) : 0;
-        if (value)
-            buf_adds(&b, value);
-        else if (!n)
-            buf_addc(&b, *p);
-        p += value ? 2 : n ? n : 1;
-    }
+    for (; *p && n; p += n)
+        n = add_piece(t, &b, p, place);
     buf_addc(&b, '\0');
-    int rc = buf_check(&b, "a value of ssh -G", err);
-    if (rc == 0) {
+    if (!n) {
+        unknown(p, err);
+    } else if (buf_check(&b, "a value of ssh -G", err) == 0) {
         free(*text);
         *text = buf_take(&b);
+        rc = 0;
     }
     buf_release(&b);
     return rc;

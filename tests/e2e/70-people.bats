@@ -234,6 +234,9 @@ Y
     bash_offers --inventory = other.yaml --host d -- desktop
     bash_offers -i inv -- inventory.yaml
     bash_offers --reason '' --
+    bash_offers --via '' -- auto libssh2 openssh
+    bash_offers check --via o -- openssh
+    bash_offers --scheme = https -- https
     bash_offers hosts lap -- laptop
     # Without an inventory it offers nothing, and says nothing.
     bash_offers -i missing.yaml --host '' --
@@ -300,7 +303,7 @@ RC
     export ZDOTDIR=$PWD
     tab_in zsh -i -- 'profgrab bu' 'profgrab --host lap' 'profgrab --host=lap' 'profgrab grab -H file-03,l' 'profgrab -g sto' \
         'profgrab bundle ver' 'profgrab --host x --quie' 'profgrab --host x goroutinel' 'profgrab help bu' 'profgrab -i oth' \
-        'profgrab -i other.yaml --host desk' 'profgrab hosts lap' 'profgrab -i missing.yaml -g sto' 'profgrab bundle list oth'
+        'profgrab -i other.yaml --host desk' 'profgrab hosts lap' 'profgrab -i missing.yaml -g sto' 'profgrab bundle list oth' 'profgrab --via lib'
     assert_equal "$(cat lines)" 'profgrab bundle 
 profgrab --host laptop 
 profgrab --host=laptop 
@@ -314,7 +317,8 @@ profgrab -i other.yaml
 profgrab -i other.yaml --host desktop 
 profgrab hosts laptop 
 profgrab -i missing.yaml -g sto
-profgrab bundle list other.yaml '
+profgrab bundle list other.yaml 
+profgrab --via libssh2 '
 }
 
 # fish_offers LINE CANDIDATE...: what fish offers behind it, without what it says of each.
@@ -335,6 +339,7 @@ fish_offers() {
     fish_offers 'profgrab --host=lap' --host=laptop
     fish_offers 'profgrab -H file-03,l' file-03,laptop
     fish_offers 'profgrab -g st' storage
+    fish_offers 'profgrab --via ' auto libssh2 openssh
     fish_offers 'profgrab -i other.yaml --host desk' desktop
     fish_offers 'profgrab -i oth' other.yaml
     fish_offers 'profgrab hosts lap' laptop

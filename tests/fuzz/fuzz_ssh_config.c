@@ -32,7 +32,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         assert(!c.proxy_jump || strcmp(c.proxy_jump, "none") != 0);
         assert(!c.proxy_command || strcmp(c.proxy_command, "none") != 0);
         check_list(&c.identity_files);
+        check_list(&c.certificate_files);
         check_list(&c.known_hosts);
+        assert(c.n_user_known_hosts <= c.known_hosts.n);
+        assert(!c.control_path || strcmp(c.control_path, "none") != 0);
     } else {
         assert(!c.hostname && !c.user);
         fuzz_expect_err(&err);

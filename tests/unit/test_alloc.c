@@ -234,7 +234,7 @@ static void ssh_configs(void **state)
 {
     (void)state;
     setenv("PLACE", "/some/place", 1);
-    assert_true(walk_seed(read_ssh_config, CORPUS "ssh_config/all", 0, 0) > 30);
+    assert_true(walk_seed(read_ssh_config, CORPUS "ssh_config/all", 0, 0) > 60);
     unsetenv("PLACE");
 }
 

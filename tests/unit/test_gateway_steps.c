@@ -80,9 +80,8 @@ static void *greet(void *ctx)
 static void fails(const char *host, unsigned port, char *known_hosts, int cancel_fd, struct told *t,
                   struct err *err)
 {
-    char user[] = "nobody", *name = strdup(host);
-    struct ssh_config hop = {.hostname = name, .user = user, .port = port};
-    struct route route = {.hops = &hop, .n_hops = 1};
+    struct route route = {.hops = calloc(1, sizeof *route.hops), .n_hops = 1};
+    route.hops[0] = (struct ssh_config){.hostname = strdup(host), .user = strdup("nobody"), .port = port};
     struct gateway_options options = {.cancel_fd = cancel_fd,
                                       .step_timeout_ms = LONG_MS,
                                       .keepalive_ms = 10000,
@@ -90,12 +89,11 @@ static void fails(const char *host, unsigned port, char *known_hosts, int cancel
                                       .step_ctx = t};
     struct gateway *gw = NULL;
     if (known_hosts)
-        ok(strlist_add(&hop.known_hosts, known_hosts, NULL), NULL);
+        ok(strlist_add(&route.hops[0].known_hosts, known_hosts, NULL), NULL);
     *t = (struct told){.thread = pthread_self()};
     assert_int_equal(gateway_open(&route, &options, &gw, err), -1);
     assert_null(gw);
-    strlist_release(&hop.known_hosts);
-    free(name);
+    assert_null(route.hops);
 }
 
 /* ---- tests --------------------------------------------------------------------------------------------- */
@@ -106,10 +104,10 @@ static void a_direct_route_has_none(void **state)
     struct told t = {.thread = pthread_self()};
     struct gateway_options options = {
         .cancel_fd = -1, .step_timeout_ms = LONG_MS, .keepalive_ms = 10000, .step = on_step, .step_ctx = &t};
-    char address[] = "127.0.0.1";
     struct gateway *gw = NULL;
     struct err err = ERR_INIT;
-    ok(gateway_open(&(struct route){.direct = true, .address = address}, &options, &gw, &err), &err);
+    ok(gateway_open(&(struct route){.direct = true, .address = strdup("127.0.0.1")}, &options, &gw, &err),
+       &err);
     assert_int_equal(t.n, 0);
     gateway_close(gw);
 }
@@ -210,7 +208,10 @@ static void peers(void **state)
     char peer[CONNECT_PEER];
     int listener = bound(true, &port), pair[2];
     struct err err = ERR_INIT;
-    int fd = connect_tcp("localhost", port, clock_deadline(LONG_MS), -1, &err);
+    int fd = connect_tcp(
+        "localhost", port,
+        &(struct connect_how){.family = AF_UNSPEC, .deadline = clock_deadline(LONG_MS), .cancel_fd = -1},
+        &err);
     ok(fd, &err);
     assert_string_equal(connect_peer(fd, peer), "127.0.0.1");
     /* What leads through another hop has none. */

@@ -23,8 +23,7 @@
 static struct gateway *opened(void)
 {
     struct gateway_options options = {.cancel_fd = -1, .step_timeout_ms = LONG_MS, .keepalive_ms = 10000};
-    char address[] = "127.0.0.1";
-    struct route route = {.direct = true, .address = address};
+    struct route route = {.direct = true, .address = strdup("127.0.0.1")};
     struct gateway *gw = NULL;
     struct err err = ERR_INIT;
     ok(gateway_open(&route, &options, &gw, &err), &err);

@@ -40,7 +40,7 @@ static const char full[] =
     "    services: [gitaly, backend]\n"
     "    ssh: { user: ops, port: 2222, identity: keys/ops, known_hosts: /etc/kh, "
     "jump: 'a@b:22,c', agent: none,"
-    " config: ~/cfg }\n"
+    " config: ~/cfg, via: openssh }\n"
     "  laptop: { connect: direct, address: 127.0.0.1, services: [] }\n"
     "  plain: { connect: ssh, services: [backend, metrics, sidecar, lax], ssh: { agent: sock } }\n"
     "groups:\n"
@@ -169,6 +169,8 @@ static void hosts_are_read(void **state)
     assert_string_equal(ssh->known_hosts, "/etc/kh");
     assert_string_equal(ssh->jump, "a@b:22,c");
     assert_string_equal(ssh->agent, "none");
+    assert_int_equal(ssh->via, SSH_VIA_OPENSSH);
+    assert_false(ssh->accept_new);
     assert_string_equal(ssh->config, "/home/someone/cfg");
     assert_true(hosts[4]->direct);
     assert_int_equal(hosts[4]->n_services, 0);
@@ -498,6 +500,11 @@ static void hosts_are_checked(void **state)
     host_refuses("{ ssh: { user: -oX } }", 16, "user must be one word that does not begin with \"-\"", "");
     host_refuses("{ ssh: { jump: 'a b' } }", 16, "jump must be one word that does not begin with \"-\"", "");
     host_refuses("{ ssh: { jump: no } }", 16, "jump must be text", "");
+    host_refuses("{ ssh: { via: libssh } }", 15,
+                 "via must be \"auto\", \"libssh2\" or \"openssh\", not \"libssh\"",
+                 "did you mean \"libssh2\"?");
+    host_refuses("{ ssh: { via: [auto] } }", 15, "via must be \"auto\", \"libssh2\" or \"openssh\"", "");
+    host_refuses("{ ssh: { vai: auto } }", 10, "unknown key \"vai\"", "did you mean \"via\"?");
     host_refuses("{ ssh: { port: '22' } }", 16, "port must be a number from 1 to 65535", "");
     host_refuses("{ ssh: { identity: } }", 20, "identity must be text", "");
     host_refuses("{ labels: [a] }", 11, "labels must be a mapping of labels", "");

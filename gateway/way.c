@@ -1,0 +1,281 @@
+#include "gateway/way.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gateway/pool.h"
+#include "base/banned.h"
+
+/* Destinations that do not answer can hold so many sessions; the next has to wait for one of them. */
+#define SESSIONS_MAX 8
+
+struct member {
+    struct member *next;
+    struct hub *hub;
+    struct gateway_hop hop;
+    unsigned users;
+};
+
+struct way {
+    struct way *next; /* of the pool's */
+    struct gateway_pool *pool;
+    char *key;
+    unsigned refs; /* under the pool's mutex */
+
+    pthread_mutex_t mutex; /* of what follows */
+    pthread_cond_t changed;
+    bool opening;           /* somebody is about it */
+    unsigned opened;        /* how often that ended, */
+    struct err last;        /* and how the last time */
+    struct member *members; /* the newest first */
+    size_t n_members;
+};
+
+/* ---- which way it is ----------------------------------------------------------------------------------- */
+
+static void add_words(struct buf *key, const struct strlist *words)
+{
+    for (size_t i = 0; i < words->n; i++)
+        buf_addf(key, "%s\n", words->items[i]);
+    buf_adds(key, "\n");
+}
+
+/* Everything that tells one login from another, hop by hop. */
+static void add_key(struct buf *key, const struct hop *hop)
+{
+    const struct ssh_config *c = hop->config;
+    const char *const texts[] = {c->user,         c->hostname,      c->agent,        c->host_key_alias,
+                                 c->bind_address, c->proxy_command, c->control_path, c->asked.config};
+    if (hop->before)
+        add_key(key, hop->before);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        buf_addf(key, "%s\n", texts[i] ? texts[i] : "");
+    buf_addf(key, "%u %d %d %d %d\n", c->port, (int)hop->via, (int)c->identities_only, (int)c->compression,
+             (int)c->host_key_policy);
+    add_words(key, &c->identity_files);
+    add_words(key, &c->certificate_files);
+    add_words(key, &c->known_hosts);
+}
+
+/* ---- getting and putting back -------------------------------------------------------------------------- */
+
+static struct way *find(const struct gateway_pool *pool, const char *key)
+{
+    struct way *w = pool->ways;
+    while (w && strcmp(w->key, key) != 0)
+        w = w->next;
+    return w;
+}
+
+static struct way *way_new(const char *key)
+{
+    struct way *w = calloc(1, sizeof *w);
+    if (!w || !(w->key = strdup(key))) {
+        free(w);
+        return NULL;
+    }
+    w->refs = 1;
+    pthread_mutex_init(&w->mutex, NULL);
+    pthread_cond_init(&w->changed, NULL);
+    return w;
+}
+
+static int share(const struct hop *hop, const char *key, struct way **ret, struct err *err)
+{
+    struct gateway_pool *pool = hop->options->pool;
+    pthread_mutex_lock(&pool->mutex);
+    struct way *w = find(pool, key);
+    if (w) {
+        w->refs++;
+    } else if ((w = way_new(key))) {
+        w->pool = pool;
+        w->next = pool->ways;
+        pool->ways = w;
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    *ret = w;
+    return w ? 0 : err_nomem(err);
+}
+
+int way_get(const struct hop *hop, bool shared, struct way **ret, struct err *err)
+{
+    struct buf key = BUF_INIT(64 << 10);
+    add_key(&key, hop);
+    buf_addc(&key, '\0');
+    int rc = buf_check(&key, "the configuration of ssh", err);
+    if (rc == 0 && shared && hop->options->pool)
+        rc = share(hop, key.data, ret, err);
+    else if (rc == 0 && !(*ret = way_new(key.data)))
+        rc = err_nomem(err);
+    buf_release(&key);
+    return rc;
+}
+
+static void drop(struct way *w, struct member **at)
+{
+    struct member *m = *at;
+    *at = m->next;
+    w->n_members--;
+    hub_stop(m->hub);
+    free(m);
+}
+
+void way_put(struct way *w)
+{
+    if (!w)
+        return;
+    if (w->pool) {
+        pthread_mutex_lock(&w->pool->mutex);
+        bool last = --w->refs == 0;
+        for (struct way **at = &w->pool->ways; last && *at; at = &(*at)->next)
+            if (*at == w) {
+                *at = w->next;
+                break;
+            }
+        pthread_mutex_unlock(&w->pool->mutex);
+        if (!last)
+            return;
+    }
+    while (w->members)
+        drop(w, &w->members);
+    pthread_cond_destroy(&w->changed);
+    pthread_mutex_destroy(&w->mutex);
+    free(w->key);
+    free(w);
+}
+
+/* ---- sessions ------------------------------------------------------------------------------------------ */
+
+static struct member *fit_member(const struct way *w)
+{
+    struct member *m = w->members;
+    while (m && hub_state(m->hub, NULL) != HUB_FIT)
+        m = m->next;
+    return m;
+}
+
+/* Ends sessions that have ended and that nobody looks at. */
+static void tidy(struct way *w)
+{
+    for (struct member **at = &w->members; *at;) {
+        if ((*at)->users == 0 && hub_state((*at)->hub, NULL) == HUB_ENDED)
+            drop(w, at);
+        else
+            at = &(*at)->next;
+    }
+}
+
+static int start_member(const struct hop *hop, struct member **ret, struct err *err)
+{
+    struct carrier carrier = {0};
+    struct member *m = calloc(1, sizeof *m);
+    if (!m)
+        return err_nomem(err);
+    if (hop_open(hop, &carrier, &m->hop, err) < 0 || hub_start(&carrier, hop->options, &m->hub, err) < 0) {
+        free(m);
+        return -1;
+    }
+    *ret = m;
+    return 0;
+}
+
+/* Opens one more session, with the mutex held but for the opening itself. */
+static int add_member(const struct hop *hop, struct err *err)
+{
+    struct way *w = hop->way;
+    struct member *m = NULL;
+    struct err why = ERR_INIT;
+    tidy(w);
+    if (w->n_members >= SESSIONS_MAX) {
+        hub_state(w->members->hub, &why);
+        err_wrap(&why, "all of %d sessions are waiting", SESSIONS_MAX);
+        why.kind = ERR_FAILED;
+        *err = why;
+        return -1;
+    }
+    w->opening = true;
+    pthread_mutex_unlock(&w->mutex);
+    int rc = start_member(hop, &m, &why);
+    pthread_mutex_lock(&w->mutex);
+    w->opening = false;
+    w->opened++;
+    w->last = why;
+    pthread_cond_broadcast(&w->changed);
+    if (rc < 0) {
+        *err = why;
+        return -1;
+    }
+    m->next = w->members;
+    w->members = m;
+    w->n_members++;
+    return 0;
+}
+
+/* Waits for somebody who opens one. What that one met, everybody has met. */
+static int wait_for_other(struct way *w, struct err *err)
+{
+    unsigned before = w->opened;
+    while (w->opening && w->opened == before)
+        pthread_cond_wait(&w->changed, &w->mutex);
+    if (w->last.kind == ERR_NONE)
+        return 0;
+    *err = w->last;
+    return -1;
+}
+
+int way_hub(const struct hop *hop, struct hub **ret, struct gateway_hop *ret_hop, bool *ret_shared,
+            struct err *err)
+{
+    struct way *w = hop->way;
+    struct member *m;
+    struct err why = ERR_INIT;
+    bool opened = false;
+    int rc = 0;
+    pthread_mutex_lock(&w->mutex);
+    while (!(m = fit_member(w)) && rc == 0) {
+        opened = !w->opening;
+        rc = w->opening ? wait_for_other(w, &why) : add_member(hop, &why);
+    }
+    if (rc == 0) {
+        m->users++;
+        *ret = m->hub;
+        if (ret_hop)
+            *ret_hop = m->hop;
+        if (ret_shared)
+            *ret_shared = !opened;
+    }
+    pthread_mutex_unlock(&w->mutex);
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+void way_let_go(struct way *w, struct hub *hub)
+{
+    pthread_mutex_lock(&w->mutex);
+    for (struct member *m = w->members; m; m = m->next)
+        if (m->hub == hub)
+            m->users--;
+    pthread_mutex_unlock(&w->mutex);
+}
+
+int way_dial(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err)
+{
+    struct err why = ERR_INIT;
+    int rc = -1;
+    /* A session that is lost, or stuck, between being found and being used is no reason to give up. */
+    for (int i = 0; rc < 0 && i < SESSIONS_MAX; i++) {
+        struct hub *hub = NULL;
+        why = (struct err)ERR_INIT;
+        if (way_hub(hop, &hub, NULL, NULL, &why) < 0)
+            break;
+        rc = hub_dial(hub, to, ret_fd, &why);
+        way_let_go(hop->way, hub);
+        if (rc < 0 && why.kind != ERR_LOST)
+            break;
+    }
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
