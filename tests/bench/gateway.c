@@ -90,14 +90,13 @@ static void fetch(char *config, char *address, const char *port, const char *pat
         give_up(&err);
     }
     gateway_close(gw);
-    route_release(&route);
     printf("open=%lld first=%lld all=%lld bytes=%zu\n", (long long)opened, (long long)b.first, (long long)all, b.n);
 }
 
 /* ---- hold ----------------------------------------------------------------------------------------------- */
 
 struct holder {
-    const struct route *route;
+    struct route route;
     struct gateway_options options;
     struct gateway *gw;
     struct err err;
@@ -106,7 +105,7 @@ struct holder {
 static void *hold_one(void *ctx)
 {
     struct holder *h = ctx;
-    gateway_open(h->route, &h->options, &h->gw, &h->err);
+    gateway_open(&h->route, &h->options, &h->gw, &h->err);
     return NULL;
 }
 
@@ -125,17 +124,16 @@ static long resident_kb(void)
 
 static void hold(char *config, char *address, size_t n)
 {
-    struct route route = {0};
     struct gateway_pool *pool = NULL;
     struct err err = ERR_INIT;
     struct holder *holders = calloc(n, sizeof *holders);
     pthread_t *threads = calloc(n, sizeof *threads);
     if (!holders || !threads || gateway_pool_new(&pool, &err) < 0)
         give_up(&err);
-    resolve(config, address, &route);
     for (size_t i = 0; i < n; i++) {
-        holders[i] = (struct holder){.route = &route, .options = defaults, .err = ERR_INIT};
+        holders[i] = (struct holder){.options = defaults, .err = ERR_INIT};
         holders[i].options.pool = pool;
+        resolve(config, address, &holders[i].route);
     }
     /* The first is there for what all share: its cost is not one session's. */
     hold_one(&holders[0]);
@@ -156,7 +154,6 @@ static void hold(char *config, char *address, size_t n)
     for (size_t i = 0; i < n; i++)
         gateway_close(holders[i].gw);
     gateway_pool_free(pool);
-    route_release(&route);
     free(holders);
     free(threads);
 }
