@@ -54,6 +54,7 @@ struct manifest_hop {
     const char *address;
     unsigned port;
     const char *user;
+    const char *via; /* "libssh2 1.10.0", "OpenSSH_9.2p1" */
     const char *host_key_type;
     const char *host_key;       /* SHA256:base64 */
     const char *authentication; /* how: "agent ssh-ed25519 SHA256:…", "key ~/.ssh/id_ed25519" */

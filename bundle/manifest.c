@@ -109,6 +109,7 @@ static void put_hops(struct fields *host, const struct manifest_hop *hops, size_
         if (hops[i].port)
             fields_number(&hop, "port", hops[i].port);
         fields_text(&hop, "user", hops[i].user);
+        fields_text(&hop, "via", hops[i].via);
         fields_text(&hop, "host_key_type", hops[i].host_key_type);
         fields_text(&hop, "host_key", hops[i].host_key);
         fields_text(&hop, "authentication", hops[i].authentication);

@@ -47,6 +47,7 @@ int record_host(struct manifest *m, const struct host *host, const struct gatewa
         hops[h.n_hops++] = (struct manifest_hop){.address = hop->address,
                                                  .port = hop->port,
                                                  .user = hop->user,
+                                                 .via = hop->via,
                                                  .host_key_type = hop->host_key_type,
                                                  .host_key = hop->host_key,
                                                  .authentication = hop->authentication};

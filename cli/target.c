@@ -45,6 +45,7 @@ struct fetch_grab target_grab(const struct target_options *o, const struct targe
                                .ssh = ssh,
                                .parallel = o->parallel,
                                .timeout_ms = o->timeout_ms,
+                               .connect_timeout_ms = o->connect_timeout_ms,
                                .cancel_fd = signals_cancel_fd()};
 }
 

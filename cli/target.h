@@ -15,7 +15,8 @@ struct target_options {
     bool accept_new;
     unsigned parallel;
     int64_t timeout_ms;
-    enum ssh_via ssh_via; /* what `via` means, from target_resolve */
+    int64_t connect_timeout_ms; /* 0: not given */
+    enum ssh_via ssh_via;       /* what `via` means, from target_resolve */
 };
 #define TARGET_OPTIONS_INIT                                                                                  \
     {                                                                                                        \
@@ -104,6 +105,13 @@ struct target_options {
          0},                                                                                                 \
         {"parallel", 0, OPTION_NUMBER, "N", "hosts at a time (default 16)", offsetof(type, member.parallel), \
          1000},                                                                                              \
+        {"connect-timeout",                                                                                  \
+         0,                                                                                                  \
+         OPTION_DURATION,                                                                                    \
+         "DURATION",                                                                                         \
+         "for each step of opening a host (default 15s, or --timeout where that is less)",                   \
+         offsetof(type, member.connect_timeout_ms),                                                          \
+         0},                                                                                                 \
     {                                                                                                        \
         "timeout", 't', OPTION_DURATION, "DURATION",                                                         \
             "how long silence is borne, beyond a profile's own time (default 30s; check: 10s)",              \

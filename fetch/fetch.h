@@ -158,19 +158,23 @@ struct fetch_observer {
 /* ---- the grab ------------------------------------------------------------------------------------------ */
 
 struct fetch_grab {
-    const struct targets *targets;         /* grouped by host */
-    const struct strlist *kinds;           /* empty: each service's own, else the set `default` */
-    const struct ssh_settings *ssh;        /* the command line's, over the inventory's; may be NULL */
-    const char *directory;                 /* the work directory; items go to HOST/SERVICE/ below it */
-    unsigned parallel;                     /* hosts at a time */
-    int64_t timeout_ms;                    /* of silence, beyond the time a profile takes by design */
-    uint64_t max_bytes;                    /* of one body; 0: as its kind says */
-    bool concurrent;                       /* the timed profiles of a process at the same time */
-    bool look;                             /* fetch nothing: open, dial, read the index, look for exposure */
-    int cancel_fd;                         /* readable: stop fetching; -1 for none */
+    const struct targets *targets;  /* grouped by host */
+    const struct strlist *kinds;    /* empty: each service's own, else the set `default` */
+    const struct ssh_settings *ssh; /* the command line's, over the inventory's; may be NULL */
+    const char *directory;          /* the work directory; items go to HOST/SERVICE/ below it */
+    unsigned parallel;              /* hosts at a time */
+    int64_t timeout_ms;             /* of silence, beyond the time a profile takes by design */
+    int64_t connect_timeout_ms;     /* for each step of opening a host: ssh's configuration, a connection, the
+                                       handshake, authentication; 0: FETCH_CONNECT_TIMEOUT_MS or timeout_ms, the
+                                       lesser */
+    uint64_t max_bytes;             /* of one body; 0: as its kind says */
+    bool concurrent;                /* the timed profiles of a process at the same time */
+    bool look;                      /* fetch nothing: open, dial, read the index, look for exposure */
+    int cancel_fd;                  /* readable: stop fetching; -1 for none */
     const struct fetch_observer *observer; /* every member set */
 };
 #define FETCH_TIMEOUT_MS 30000
+#define FETCH_CONNECT_TIMEOUT_MS GATEWAY_STEP_TIMEOUT_MS
 #define FETCH_PARALLEL 16
 
 /* Fetches everything it can. -1 only if it could not even start; what failed at a host, service or item goes

@@ -92,8 +92,10 @@ static int64_t least(int64_t a, int64_t b)
 static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
 {
     int64_t keepalive_ms = least(grab->timeout_ms / 3, GATEWAY_KEEPALIVE_MS);
+    int64_t step_ms = grab->connect_timeout_ms ? grab->connect_timeout_ms
+                                               : least(grab->timeout_ms, FETCH_CONNECT_TIMEOUT_MS);
     return (struct gateway_options){.cancel_fd = grab->cancel_fd,
-                                    .step_timeout_ms = least(grab->timeout_ms, GATEWAY_STEP_TIMEOUT_MS),
+                                    .step_timeout_ms = step_ms,
                                     .keepalive_ms = keepalive_ms < 1000 ? 1000 : keepalive_ms};
 }
 

@@ -24,8 +24,43 @@ struct walk {
 static int add_chain(struct walk *w, const char *address, const struct ssh_settings *settings,
                      struct err *err);
 
+/* A hop in ProxyJump's form, as ssh was asked about it. */
+static int add_spec(struct buf *list, const struct ssh_config *c, struct err *err)
+{
+    struct address a = {0};
+    if (address_parse(c->address, &a, err) < 0)
+        return -1;
+    const char *user = c->asked.user ? c->asked.user : a.user;
+    unsigned port = c->asked.port ? c->asked.port : a.port;
+    bool numeric = strchr(a.host, ':') != NULL;
+    buf_addf(list, "%s%s%s%s%s%s", list->len ? "," : "", user ? user : "", user ? "@" : "",
+             numeric ? "[" : "", a.host, numeric ? "]" : "");
+    if (port)
+        buf_addf(list, ":%u", port);
+    address_release(&a);
+    return 0;
+}
+
+/* What an ssh of our own has to be told to come to a hop as the route does. */
+static int note_jumps(const struct route *route, struct ssh_config *c, struct err *err)
+{
+    struct buf list = BUF_INIT(8192);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < route->n_hops; i++)
+        rc = add_spec(&list, &route->hops[i], err);
+    buf_addc(&list, '\0');
+    if (rc == 0 && (rc = buf_check(&list, "the list of jump hosts", err)) == 0) {
+        free(c->asked.jump);
+        c->asked.jump = buf_take(&list);
+    }
+    buf_release(&list);
+    return rc;
+}
+
 static int append(struct walk *w, struct ssh_config *c, struct err *err)
 {
+    if (w->route->n_hops > 0 && note_jumps(w->route, c, err) < 0)
+        return -1;
     struct ssh_config *hops = realloc(w->route->hops, (w->route->n_hops + 1) * sizeof *hops);
     if (!hops)
         return err_nomem(err);
