@@ -180,6 +180,8 @@ int session_handshake(struct session *s, const struct ssh_config *config, const 
     char host_keys[256];
     struct algorithms ours = {0};
     known_hosts_preference(known, host_keys, sizeof host_keys);
+    if (config->compression)
+        libssh2_session_flag(s->ssh, LIBSSH2_FLAG_COMPRESS, 1);
     int rc = algorithms_propose(s->ssh, config, host_keys, &ours, err);
     if (rc == 0)
         rc = exchange(s, &ours, err);
