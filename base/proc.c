@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,7 +53,33 @@ static int child_setup(posix_spawn_file_actions_t *actions, posix_spawnattr_t *a
     return rc;
 }
 
-int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct err *err)
+/* Whether `entry` of an environment sets the same name as one of the variables. */
+static bool is_replaced(const char *entry, const char *const variables[])
+{
+    for (size_t i = 0; variables[i]; i++)
+        if (strncmp(entry, variables[i], strcspn(variables[i], "=") + 1) == 0)
+            return true;
+    return false;
+}
+
+/* A new array of borrowed strings: the variables, then what our own environment has beside them. */
+static char **environment_with(const char *const variables[])
+{
+    size_t n = 0, n_environ = 0, n_variables = 0;
+    while (environ[n_environ])
+        n_environ++;
+    while (variables[n_variables])
+        n_variables++;
+    char **all = calloc(n_environ + n_variables + 1, sizeof *all);
+    for (size_t i = 0; all && i < n_variables; i++)
+        all[n++] = (char *)(uintptr_t)variables[i];
+    for (size_t i = 0; all && i < n_environ; i++)
+        if (!is_replaced(environ[i], variables))
+            all[n++] = environ[i];
+    return all;
+}
+
+static int start(const char *const argv[], char **environment, const int fds[3], pid_t *ret, struct err *err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
@@ -66,7 +93,7 @@ int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct er
     int rc = child_setup(&actions, &attr, fds);
     if (rc == 0) {
         fd_spawn_lock();
-        rc = posix_spawnp(&pid, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv, environ);
+        rc = posix_spawnp(&pid, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv, environment);
         fd_spawn_unlock();
     }
     posix_spawnattr_destroy(&attr);
@@ -80,6 +107,28 @@ int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct er
     }
     *ret = pid;
     return 0;
+}
+
+int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct err *err)
+{
+    return start(argv, environ, fds, ret, err);
+}
+
+int proc_start_with(const char *const argv[], const char *const variables[], const int fds[3], pid_t *ret,
+                    struct err *err)
+{
+    char **environment = environment_with(variables);
+    if (!environment)
+        return err_nomem(err);
+    int rc = start(argv, environment, fds, ret, err);
+    free(environment);
+    return rc;
+}
+
+bool proc_ended(pid_t pid)
+{
+    siginfo_t info = {.si_pid = 0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid;
 }
 
 static int exit_code(int status)

@@ -42,6 +42,14 @@ void proc_result_release(struct proc_result *r);
  */
 int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct err *err);
 
+/* The same with further variables (`NAME=value`, NULL-terminated) in its environment, which win over ours of
+ * those names. Whoever can look at the child's process can read them: never a secret. */
+int proc_start_with(const char *const argv[], const char *const variables[], const int fds[3], pid_t *ret,
+                    struct err *err);
+
+/* Whether a child started by proc_start has ended by itself. It is still to be collected by proc_end. */
+bool proc_ended(pid_t pid);
+
 /* Ends a child started by proc_start: SIGTERM, SIGKILL after half a second, and collects it. Returns its
  * exit code as proc_result has it. */
 int proc_end(pid_t pid);

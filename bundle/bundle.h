@@ -58,6 +58,7 @@ struct manifest_hop {
     const char *host_key_type;
     const char *host_key;       /* SHA256:base64 */
     const char *authentication; /* how: "agent ssh-ed25519 SHA256:…", "key ~/.ssh/id_ed25519" */
+    bool host_key_new;          /* the host was not known before, and trusted all the same */
 };
 
 struct manifest_host {

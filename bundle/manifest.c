@@ -112,6 +112,8 @@ static void put_hops(struct fields *host, const struct manifest_hop *hops, size_
         fields_text(&hop, "via", hops[i].via);
         fields_text(&hop, "host_key_type", hops[i].host_key_type);
         fields_text(&hop, "host_key", hops[i].host_key);
+        if (hops[i].host_key_new)
+            fields_put(&hop, "host_key_new", json_true());
         fields_text(&hop, "authentication", hops[i].authentication);
         fields_append(host, list, &hop);
     }

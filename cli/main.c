@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/askpass.h"
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/talk.h"
@@ -53,9 +54,12 @@ int main(int argc, char **argv)
 {
     settle_in();
     struct err err = ERR_INIT;
-    const struct command *c = choose(&argc, &argv);
+    bool asked = askpass_is_meant(argc, argv);
+    const struct command *c = asked ? NULL : choose(&argc, &argv);
     int code;
-    if (c != &command_help && asks_for_help(argc, argv)) {
+    if (asked) {
+        code = askpass_run(argv, &err);
+    } else if (c != &command_help && asks_for_help(argc, argv)) {
         char *name[] = {(char *)(uintptr_t)c->name, NULL};
         code = command_help.run(1, name, &err);
     } else {

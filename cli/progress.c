@@ -351,8 +351,7 @@ void progress_step(struct progress *p, const struct host *host, const struct ser
 {
     char took[32];
     struct buf b = BUF_INIT(4096);
-    /* That another program does the work is nobody's wish but the configuration's: it is always said. */
-    if (!p->options.verbose && (step->kind != FETCH_STEP_VIA || p->options.quiet))
+    if (!p->options.verbose && (p->options.quiet || !step->news))
         return;
     buf_addf(&b, "%s: ", host->name);
     if (service)

@@ -50,6 +50,7 @@ int record_host(struct manifest *m, const struct host *host, const struct gatewa
                                                  .via = hop->via,
                                                  .host_key_type = hop->host_key_type,
                                                  .host_key = hop->host_key,
+                                                 .host_key_new = hop->host_key_new,
                                                  .authentication = hop->authentication};
     return manifest_add_host(m, &h, err);
 }

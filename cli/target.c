@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/askpass.h"
 #include "cli/signals.h"
 #include "base/banned.h"
 
@@ -55,7 +56,11 @@ int target_run(const struct fetch_grab *grab, struct err *err)
         return -1;
     int rc = fetch_global_init(err);
     if (rc == 0) {
-        rc = fetch_run(grab, err);
+        struct fetch_grab asking = *grab;
+        char *program = askpass_program();
+        asking.askpass = program;
+        rc = fetch_run(&asking, err);
+        free(program);
         fetch_global_cleanup();
     }
     gateway_global_cleanup();

@@ -122,6 +122,7 @@ struct fetch_step {
     char detail[512];   /* printable, may be empty */
     int64_t duration_ms;
     bool warning;              /* it went well, but what it found is not */
+    bool news;                 /* also for those who did not ask for details */
     const struct err *failure; /* NULL: it went well */
 };
 
@@ -172,6 +173,7 @@ struct fetch_grab {
     bool look;                      /* fetch nothing: open, dial, read the index, look for exposure */
     int cancel_fd;                  /* readable: stop fetching; -1 for none */
     const struct fetch_observer *observer; /* every member set */
+    const char *askpass;                   /* as gateway_options has it */
 };
 #define FETCH_TIMEOUT_MS 30000
 #define FETCH_CONNECT_TIMEOUT_MS GATEWAY_STEP_TIMEOUT_MS

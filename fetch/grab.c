@@ -94,7 +94,8 @@ static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
     int64_t keepalive_ms = least(grab->timeout_ms / 3, GATEWAY_KEEPALIVE_MS);
     int64_t step_ms = grab->connect_timeout_ms ? grab->connect_timeout_ms
                                                : least(grab->timeout_ms, FETCH_CONNECT_TIMEOUT_MS);
-    return (struct gateway_options){.cancel_fd = grab->cancel_fd,
+    return (struct gateway_options){.askpass = grab->askpass,
+                                    .cancel_fd = grab->cancel_fd,
                                     .step_timeout_ms = step_ms,
                                     .keepalive_ms = keepalive_ms < 1000 ? 1000 : keepalive_ms};
 }
@@ -117,6 +118,7 @@ static void tell_gateway_step(void *ctx, const struct gateway_step *s)
                               .hop = s->hop,
                               .n_hops = o->n_hops,
                               .duration_ms = s->duration_ms,
+                              .news = s->news,
                               .failure = s->failure};
     snprintf(step.detail, sizeof step.detail, "%s", s->detail);
     observe_step(&o->run->observe, o->host, NULL, &step);

@@ -38,11 +38,14 @@ struct gateway_step {
      * What was found; printable, may be empty when the step failed:
      *   "ADDRESS port N", and behind it "(IP)" where that tells more;
      *   "SSH-2.0-OpenSSH_9.2p1 …, KEY EXCHANGE, CIPHER";
-     *   "TYPE SHA256:…, known in FILE line N", of a key that was refused only type and fingerprint;
+     *   "TYPE SHA256:…, known in FILE line N", or "…, new: written to FILE" when the policy is to accept it;
+     *   of a key that was refused only type and fingerprint;
      *   how the user was let in, as gateway_hop.authentication.
      */
     char detail[512];
     int64_t duration_ms;
+    bool news; /* also for those who did not ask for details: a host is trusted that was not known, or another
+                  program carries the hop */
     const struct err *failure; /* NULL: it went well. Else what gateway_open will return, without its context:
                                   there are no further steps. */
 };
@@ -79,6 +82,9 @@ struct gateway_options {
      * wipes. */
     int (*ask)(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err);
     void *ask_ctx;
+    /* A program that asks in the name of an ssh of ours (see askpass.h): this one, if its main knows that
+     * name. NULL: ssh's questions go unanswered. */
+    const char *askpass;
 };
 #define GATEWAY_STEP_TIMEOUT_MS 15000
 #define GATEWAY_KEEPALIVE_MS 10000
@@ -106,6 +112,7 @@ struct gateway_hop {
     char user[128];
     char host_key_type[64];
     char host_key[64];        /* SHA256:base64, as ssh-keygen -l prints it */
+    bool host_key_new;        /* the host was not known, and trusted by its configuration (accept-new) */
     char authentication[384]; /* "agent ssh-ed25519 SHA256:…" or "key /home/ann/.ssh/id_ed25519" */
     char banner[128];         /* the server's identification string */
 };

@@ -109,6 +109,8 @@ static int find_known(struct opening *o, struct err *err)
     if (known_hosts_find(&c->known_hosts, alias ? c->host_key_alias : c->hostname, alias ? 0 : c->port,
                          &limits, &o->known, err) < 0)
         return told(o, -1, err);
+    if (known_hosts_usable(&o->known, err) < 0)
+        return told(o, -1, err);
     return 0;
 }
 
@@ -148,15 +150,15 @@ static int handshake_step(struct opening *o, struct err *err)
 
 static int host_key_step(struct opening *o, struct err *err)
 {
-    const struct known_key *known = NULL;
+    struct host_key_finding finding = {0};
     const struct gateway_hop *hop = &o->session->hop;
     begin_step(o, GATEWAY_HOST_KEY);
-    int rc = session_check_host_key(o->session, &o->known, &o->config->known_hosts, &known, err);
+    int rc = session_check_host_key(o->session, o->config, &o->known, &finding, err);
     int n = snprintf(o->step.detail, sizeof o->step.detail, "%s%s%s", hop->host_key_type,
                      hop->host_key[0] ? " " : "", hop->host_key);
     if (rc == 0)
-        snprintf(o->step.detail + n, sizeof o->step.detail - (size_t)n, ", known in %s line %u", known->file,
-                 known->line);
+        snprintf(o->step.detail + n, sizeof o->step.detail - (size_t)n, ", %s", finding.text);
+    o->step.news = finding.is_new;
     return told(o, rc, err);
 }
 
@@ -239,6 +241,7 @@ static int use_live(struct opening *o, struct carrier *ret, struct gateway_hop *
     if (!o->hop->live || openssh_find(o->config, o->hop->options, ret_hop, &ret->openssh, NULL) < 0)
         return -1;
     snprintf(o->step.detail, sizeof o->step.detail, "%s", ret_hop->via);
+    o->step.news = true;
     return told(o, 0, NULL);
 }
 
@@ -247,6 +250,7 @@ static int use_openssh(struct opening *o, const char *reason, struct carrier *re
 {
     begin_step(o, GATEWAY_VIA);
     snprintf(o->step.detail, sizeof o->step.detail, "OpenSSH%s%s", *reason ? ": " : "", reason);
+    o->step.news = true;
     told(o, 0, NULL);
     begin_step(o, GATEWAY_AUTH);
     int rc = openssh_start(o->config, o->hop->options, ret_hop, &ret->openssh, err);

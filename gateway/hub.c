@@ -393,22 +393,22 @@ static struct pollfd carrier_poll(const struct hub *h)
     return events ? (struct pollfd){.fd = h->session->wire.fd, .events = events} : none;
 }
 
-/* Fills h->polled: the mailbox, the carrier, the listeners, two for each link. Returns how many, 0 without
- * memory. */
+/* Fills h->polled: the mailbox, the carrier, the listeners, LINK_POLLS for each link. Returns how many, 0
+ * without memory. */
 static size_t gather(struct hub *h)
 {
     size_t n = 2, need = 2;
     for (const struct gateway_listener *listener = h->listeners; listener; listener = listener->next)
         need++;
     for (const struct link *l = h->links; l; l = l->next)
-        need += 2;
+        need += LINK_POLLS;
     if (array_reserve((void **)&h->polled, &h->cap_polled, need, sizeof *h->polled, NULL) < 0)
         return 0;
     h->polled[0] = (struct pollfd){.fd = h->wake[0], .events = POLLIN};
     h->polled[1] = carrier_poll(h);
     for (const struct gateway_listener *listener = h->listeners; listener; listener = listener->next)
         h->polled[n++] = (struct pollfd){.fd = listener->rest_until ? -1 : listener->fd, .events = POLLIN};
-    for (const struct link *l = h->links; l; l = l->next, n += 2)
+    for (const struct link *l = h->links; l; l = l->next, n += LINK_POLLS)
         link_poll(l, &h->polled[n]);
     return n;
 }
@@ -438,8 +438,8 @@ static void wait_for_work(struct hub *h)
         return;
     size_t at = n;
     for (const struct link *l = h->links; l; l = l->next)
-        at -= 2;
-    for (struct link *l = h->links; l; l = l->next, at += 2)
+        at -= LINK_POLLS;
+    for (struct link *l = h->links; l; l = l->next, at += LINK_POLLS)
         link_polled(l, &h->polled[at]);
     /* Where links read, libssh2 takes the bytes from the descriptor itself, without a copy on the way. While
      * the wire is congested a link that only writes does not get as far as libssh2. */

@@ -106,6 +106,14 @@ static int find_name(const struct strlist *files, const char *name, const struct
     return 0;
 }
 
+static bool has_key(const struct known_hosts *k)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (k->items[i].marker == KNOWN_PLAIN)
+            return true;
+    return false;
+}
+
 int known_hosts_find(const struct strlist *files, const char *host, unsigned port,
                      const struct proc_limits *limits, struct known_hosts *ret, struct err *err)
 {
@@ -116,8 +124,12 @@ int known_hosts_find(const struct strlist *files, const char *host, unsigned por
         snprintf(name, sizeof name, "[%s]:%u", host, port);
         rc = find_name(files, name, limits, &k, err);
     }
-    if (rc == 0 && k.n == 0)
+    if (rc == 0 && !has_key(&k)) {
+        size_t before = k.n;
         rc = find_name(files, host, limits, &k, err);
+        for (size_t i = before; i < k.n; i++)
+            k.items[i].portless = port != 0 && port != 22;
+    }
     if (rc < 0)
         known_hosts_release(&k);
     else
@@ -135,57 +147,142 @@ void known_hosts_release(struct known_hosts *k)
     *k = (struct known_hosts){0};
 }
 
-static int refuse_unknown(const struct known_hosts *k, const char *offered, const char *where,
-                          const struct strlist *files, struct err *err)
+static const struct known_key *authority(const struct known_hosts *k)
 {
-    const char *other = "";
     for (size_t i = 0; i < k->n; i++)
-        other = k->items[i].marker == KNOWN_AUTHORITY ? " (only a certificate authority is known for it)"
-                                                      : " (only keys of other types are known for it)";
-    err_set(err, ERR_HOST_KEY, "%s: host key is not known: it offered %s%s, looked in %s", where, offered,
-            other, files->n ? files->items[0] : "no file");
-    return err_hint(err, "compare that fingerprint with someone who runs the host, then accept it once with "
-                         "your own ssh");
+        if (k->items[i].marker == KNOWN_AUTHORITY)
+            return &k->items[i];
+    return NULL;
 }
 
-static int refuse_changed(const struct known_key *known, const char *offered, const char *where,
-                          struct err *err)
+int known_hosts_usable(const struct known_hosts *k, struct err *err)
+{
+    const struct known_key *a = authority(k);
+    if (!a || has_key(k))
+        return 0;
+    err_set(err, ERR_UNSUPPORTED,
+            "only a certificate authority is known for the host (%s:%u), and libssh2 cannot judge its "
+            "certificates",
+            a->file, a->line);
+    return err_hint(err, "OpenSSH can: --via openssh");
+}
+
+/* What one line makes of the key. */
+static enum known_status judge_line(const struct known_key *known, const struct ssh_blob *key,
+                                    const char *type)
+{
+    bool equal = ssh_blob_equal(&known->blob, key);
+    if (known->marker == KNOWN_REVOKED)
+        return equal ? KNOWN_REFUSED : KNOWN_NEW;
+    if (known->marker == KNOWN_AUTHORITY)
+        return KNOWN_NEW;
+    if (equal)
+        return KNOWN_TRUSTED;
+    if (known->portless)
+        return KNOWN_NEW;
+    return strcmp(known->type, type) == 0 ? KNOWN_CHANGED : KNOWN_OTHER_TYPES;
+}
+
+enum known_status known_hosts_judge(const struct known_hosts *k, const struct ssh_blob *key,
+                                    const struct known_key **ret)
+{
+    enum known_status strongest = KNOWN_NEW;
+    const struct known_key *line = NULL;
+    char type[64];
+    ssh_blob_type(key, type, sizeof type);
+    for (size_t i = 0; i < k->n; i++) {
+        enum known_status status = judge_line(&k->items[i], key, type);
+        if (status > strongest) {
+            strongest = status;
+            line = &k->items[i];
+        }
+    }
+    if (ret)
+        *ret = line;
+    return strongest;
+}
+
+/* Where one looked: the files there are, else the one there would be. */
+static void name_files(const struct strlist *files, char *dst, size_t cap)
+{
+    size_t len = 0, n = 0;
+    snprintf(dst, cap, "%s%s", files->n ? "there is no " : "no file is named",
+             files->n ? files->items[0] : "");
+    for (size_t i = 0; i < files->n && len < cap; i++)
+        if (file_exists(files->items[i]))
+            len += (size_t)snprintf(dst + len, cap - len, "%s%s", n++ ? ", " : "not in ", files->items[i]);
+}
+
+static int refuse_new(const struct known_hosts *k, const char *offered, const char *where,
+                      const struct strlist *files, struct err *err)
+{
+    const struct known_key *a = authority(k), *other = has_key(k) ? k->items : NULL;
+    char looked[200];
+    name_files(files, looked, sizeof looked);
+    while (other && other->marker != KNOWN_PLAIN)
+        other++;
+    err_set(err, ERR_HOST_KEY, "%s: host key is not known: it offered %s, %s", where, offered, looked);
+    if (a)
+        return err_hint(err, "its certificate may be signed by the authority of %s:%u: --via openssh",
+                        a->file, a->line);
+    if (other)
+        return err_hint(err,
+                        "%s:%u has another key for the host without the port; compare the fingerprint with "
+                        "someone who runs the host, then trust it with --accept-new or your own ssh",
+                        other->file, other->line);
+    return err_hint(err, "compare that fingerprint with someone who runs the host, then trust it with "
+                         "--accept-new, or accept it once with your own ssh");
+}
+
+static int refuse_changed(const struct known_hosts *k, const struct known_key *known, const char *offered,
+                          const char *where, struct err *err)
 {
     char fingerprint[SSH_FINGERPRINT];
+    const struct known_key *a = authority(k);
     err_set(err, ERR_HOST_KEY, "%s: HOST KEY HAS CHANGED: it offered %s, but %s:%u has %s", where, offered,
             known->file, known->line, ssh_blob_fingerprint(&known->blob, fingerprint));
+    if (a)
+        return err_hint(err,
+                        "someone may be in between, unless its certificate is signed by the authority of "
+                        "%s:%u: --via openssh",
+                        a->file, a->line);
     return err_hint(err, "someone may be in between; only if you know why it changed, remove line %u of %s",
                     known->line, known->file);
 }
 
-const struct known_key *known_hosts_match(const struct known_hosts *k, const struct ssh_blob *key)
+static int refuse_other_types(const struct known_key *known, const char *offered, const char *where,
+                              struct err *err)
 {
-    for (size_t i = 0; i < k->n; i++)
-        if (k->items[i].marker == KNOWN_PLAIN && ssh_blob_equal(&k->items[i].blob, key))
-            return &k->items[i];
-    return NULL;
+    char fingerprint[SSH_FINGERPRINT];
+    err_set(err, ERR_HOST_KEY, "%s: host key is not known: it offered %s, but %s:%u has %s %s", where,
+            offered, known->file, known->line, known->type, ssh_blob_fingerprint(&known->blob, fingerprint));
+    return err_hint(err,
+                    "someone may be in between; only if you know why it does not show that key any more, "
+                    "remove line %u of %s",
+                    known->line, known->file);
 }
 
 int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *where,
                       const struct strlist *files, struct err *err)
 {
     char type[64], fingerprint[SSH_FINGERPRINT], offered[160];
+    const struct known_key *line = NULL;
     ssh_blob_type(key, type, sizeof type);
     snprintf(offered, sizeof offered, "%s %s", type, ssh_blob_fingerprint(key, fingerprint));
-    const struct known_key *changed = NULL;
-    for (size_t i = 0; i < k->n; i++) {
-        const struct known_key *known = &k->items[i];
-        bool equal = ssh_blob_equal(&known->blob, key);
-        if (equal && known->marker == KNOWN_REVOKED)
-            return err_set(err, ERR_HOST_KEY, "%s: host key %s is revoked by %s:%u", where, offered,
-                           known->file, known->line);
-        if (!equal && known->marker == KNOWN_PLAIN && strcmp(known->type, type) == 0)
-            changed = known;
-    }
-    if (known_hosts_match(k, key))
+    switch (known_hosts_judge(k, key, &line)) {
+    case KNOWN_NEW:
+        return refuse_new(k, offered, where, files, err);
+    case KNOWN_OTHER_TYPES:
+        return refuse_other_types(line, offered, where, err);
+    case KNOWN_CHANGED:
+        return refuse_changed(k, line, offered, where, err);
+    case KNOWN_TRUSTED:
         return 0;
-    return changed ? refuse_changed(changed, offered, where, err)
-                   : refuse_unknown(k, offered, where, files, err);
+    case KNOWN_REFUSED:
+        break;
+    }
+    err_set(err, ERR_HOST_KEY, "%s: host key %s is revoked by %s:%u", where, offered, line->file, line->line);
+    return err_hint(err, "whoever revoked it can say why, and which key the host has now");
 }
 
 char *known_hosts_preference(const struct known_hosts *k, char *dst, size_t cap)

@@ -212,10 +212,11 @@ bool link_reads(const struct link *l)
     return l->up.from < l->up.to || (l->down.from == l->down.to && !l->down.ended);
 }
 
-void link_poll(const struct link *l, struct pollfd ret[2])
+void link_poll(const struct link *l, struct pollfd ret[LINK_POLLS])
 {
     ret[0] = (struct pollfd){.fd = l->fd};
-    ret[1] = (struct pollfd){.fd = -1};
+    for (size_t i = 1; i < LINK_POLLS; i++)
+        ret[i] = (struct pollfd){.fd = -1};
     bool up_waits = l->up.from < l->up.to, down_waits = l->down.from < l->down.to;
     bool open = l->state == LINK_OPEN;
     if (open)
@@ -228,7 +229,7 @@ void link_poll(const struct link *l, struct pollfd ret[2])
                               l->state == LINK_OPENING || up_waits, &ret[1]);
 }
 
-void link_polled(struct link *l, const struct pollfd polled[2])
+void link_polled(struct link *l, const struct pollfd polled[LINK_POLLS])
 {
     if (!(polled[0].revents & (POLLHUP | POLLERR | POLLNVAL)))
         return;

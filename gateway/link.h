@@ -63,8 +63,9 @@ void link_fail(struct link *l, const struct err *why);
 /* Whether moving it makes libssh2 read from the session. */
 bool link_reads(const struct link *l);
 
-/* Its two entries for poll(2), and what came of them. */
-void link_poll(const struct link *l, struct pollfd ret[2]);
-void link_polled(struct link *l, const struct pollfd polled[2]);
+/* Its entries for poll(2), and what came of them. */
+#define LINK_POLLS (1 + STREAM_POLLS)
+void link_poll(const struct link *l, struct pollfd ret[LINK_POLLS]);
+void link_polled(struct link *l, const struct pollfd polled[LINK_POLLS]);
 
 #endif

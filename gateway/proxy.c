@@ -1,22 +1,95 @@
 #include "gateway/proxy.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/banned.h"
+
+/* The end of what it says is what it failed of. */
+#define KEPT 1024
+
+struct proxy {
+    pid_t pid;
+    int complaints; /* its standard error, non-blocking */
+    char said[KEPT];
+    size_t n;
+};
+
+/* As ssh does, which takes a shell that is an empty word for none (its misc.c). */
+static const char *shell(void)
+{
+    const char *named = getenv("SHELL");
+    return named && *named ? named : "/bin/sh";
+}
 
 int proxy_start(const char *command, int *ret_fd, struct proxy **ret, struct err *err)
 {
-    (void)command, (void)ret_fd, (void)ret;
-    return err_set(err, ERR_UNSUPPORTED, "a ProxyCommand cannot be used yet");
+    int rc = -1, pair[2] = {-1, -1}, complaints[2] = {-1, -1};
+    char *line = NULL;
+    struct proxy *p = calloc(1, sizeof *p);
+    if (!p || asprintf(&line, "exec %s", command) < 0) {
+        free(p);
+        return err_nomem(err);
+    }
+    p->complaints = -1;
+    if (fd_socketpair(pair, err) < 0 || fd_pipe(complaints, err) < 0 ||
+        fd_set_nonblocking(complaints[0], true, err) < 0 ||
+        /* Its end of the pipe too: a proxy that talks much must not come to a halt because nobody listens. */
+        fd_set_nonblocking(complaints[1], true, err) < 0)
+        goto out;
+    rc = proc_start((const char *const[]){shell(), "-c", line, NULL},
+                    (int[]){pair[1], pair[1], complaints[1]}, &p->pid, err);
+    if (rc < 0)
+        goto out;
+    p->complaints = complaints[0];
+    complaints[0] = -1;
+    *ret_fd = pair[0];
+    pair[0] = -1;
+    *ret = p;
+    p = NULL;
+out:
+    for (int i = 0; i < 2; i++) {
+        fd_close(&pair[i]);
+        fd_close(&complaints[i]);
+    }
+    free(line);
+    free(p);
+    return rc;
+}
+
+/* Appends, and forgets the beginning for it where need be. */
+static void keep(struct proxy *p, const char *text, size_t n)
+{
+    if (n > KEPT / 2) {
+        text += n - KEPT / 2;
+        n = KEPT / 2;
+    }
+    size_t over = p->n + n > KEPT ? p->n + n - KEPT : 0;
+    memmove(p->said, p->said + over, p->n - over);
+    memcpy(p->said + p->n - over, text, n);
+    p->n += n - over;
 }
 
 char *proxy_complaint(struct proxy *p, char *dst, size_t cap)
 {
-    (void)p;
-    if (cap)
-        dst[0] = '\0';
-    return dst;
+    char chunk[512];
+    ssize_t n;
+    while ((n = read(p->complaints, chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0)
+            keep(p, chunk, (size_t)n);
+    /* text_printable keeps some room for its dots. */
+    size_t room = cap > 4 ? cap - 4 : 0, skip = p->n > room ? p->n - room : 0;
+    return text_printable(dst, cap, p->said + skip, p->n - skip);
 }
 
 void proxy_end(struct proxy *p)
 {
-    (void)p;
+    if (!p)
+        return;
+    proc_end(p->pid);
+    fd_close(&p->complaints);
+    free(p);
 }

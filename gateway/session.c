@@ -194,22 +194,67 @@ int session_handshake(struct session *s, const struct ssh_config *config, const 
     return 0;
 }
 
-int session_check_host_key(struct session *s, const struct known_hosts *known, const struct strlist *files,
-                           const struct known_key **ret, struct err *err)
+/* Nobody knows the host, and that is to be no obstacle. What cannot be written down is trusted all the same,
+ * as ssh does. */
+static int accept_new(struct session *s, const struct ssh_config *config, const struct ssh_blob *key,
+                      struct host_key_finding *ret, struct err *err)
+{
+    bool alias = config->host_key_alias != NULL;
+    struct known_addition addition = {.file = config->known_hosts.items[0],
+                                      .host = alias ? config->host_key_alias : config->hostname,
+                                      .port = alias ? 0 : config->port,
+                                      .key = key,
+                                      .hashed = config->hash_known_hosts};
+    struct proc_limits limits = session_limits(&s->options);
+    struct err why = ERR_INIT;
+    known_hosts_add(&addition, &limits, &why);
+    if (why.kind == ERR_HOST_KEY || why.kind == ERR_CANCELLED) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    ret->is_new = true;
+    snprintf(ret->text, sizeof ret->text,
+             why.kind == ERR_NONE ? "new: written to %s" : "new, not written down: %s",
+             why.kind == ERR_NONE ? addition.file : why.msg);
+    return 0;
+}
+
+static int judge_host_key(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
+                          const struct ssh_blob *key, struct host_key_finding *ret, struct err *err)
+{
+    const struct known_key *line = NULL;
+    char where[320];
+    enum known_status status = known_hosts_judge(known, key, &line);
+    /* As with ssh, without a file of the user's nobody is new. */
+    if (status == KNOWN_NEW && config->host_key_policy == HOST_KEY_ACCEPT_NEW &&
+        config->n_user_known_hosts > 0)
+        return accept_new(s, config, key, ret, err);
+    snprintf(where, sizeof where, "%s port %u", s->hop.address, s->hop.port);
+    if (known_hosts_check(known, key, where, &config->known_hosts, err) < 0)
+        return -1;
+    snprintf(ret->text, sizeof ret->text, "known in %s line %u", line->file, line->line);
+    return 0;
+}
+
+int session_check_host_key(struct session *s, const struct ssh_config *config,
+                           const struct known_hosts *known, struct host_key_finding *ret, struct err *err)
 {
     size_t n = 0;
     int type = 0;
-    char where[320];
     const char *p = libssh2_session_hostkey(s->ssh, &n, &type);
     struct ssh_blob key = {0};
-    snprintf(where, sizeof where, "%s port %u", s->hop.address, s->hop.port);
+    struct host_key_finding finding = {0};
     if (!p || ssh_blob_copy(&key, p, n, err) < 0)
-        return err_set(err, ERR_HOST_KEY, "%s: the server showed no host key", where);
+        return err_set(err, ERR_HOST_KEY, "%s port %u: the server showed no host key", s->hop.address,
+                       s->hop.port);
     ssh_blob_type(&key, s->hop.host_key_type, sizeof s->hop.host_key_type);
     ssh_blob_fingerprint(&key, s->hop.host_key);
-    int rc = known_hosts_check(known, &key, where, files, err);
-    if (rc == 0)
-        *ret = known_hosts_match(known, &key);
+    int rc = judge_host_key(s, config, known, &key, &finding, err);
+    if (rc == 0) {
+        s->hop.host_key_new = finding.is_new;
+        *ret = finding;
+    }
     ssh_blob_release(&key);
     return rc;
 }

@@ -37,10 +37,16 @@ int session_new(int fd, const struct ssh_config *config, const struct gateway_op
 int session_handshake(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
                       struct err *err);
 
-/* Whether the host may be trusted with the key it has shown, see known_hosts_check; *ret is the line of
- * `known` that says so. s->hop has the key, whatever comes of it. */
-int session_check_host_key(struct session *s, const struct known_hosts *known, const struct strlist *files,
-                           const struct known_key **ret, struct err *err);
+/* Why a host is trusted. */
+struct host_key_finding {
+    bool is_new;    /* it was not known; its key has been written down, or could not be */
+    char text[300]; /* "known in FILE line N", "new: written to FILE" or "new, not written down: …" */
+};
+
+/* Whether the host may be trusted with the key it has shown, by what is known and the configuration's policy;
+ * see known_hosts_check for the refusals. s->hop has the key, whatever comes of it. */
+int session_check_host_key(struct session *s, const struct ssh_config *config,
+                           const struct known_hosts *known, struct host_key_finding *ret, struct err *err);
 
 /*
  * For a session that carries nothing: has libssh2 read what came and answer it. libssh2 reads only on behalf

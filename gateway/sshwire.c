@@ -80,6 +80,16 @@ int ssh_base64_decode(const char *p, size_t n, struct ssh_blob *ret, struct err 
     return 0;
 }
 
+void ssh_base64_add(struct buf *b, const void *p, size_t n)
+{
+    const unsigned char *bytes = p;
+    unsigned char text[65];
+    for (size_t at = 0; at < n; at += 48) {
+        size_t piece = n - at < 48 ? n - at : 48;
+        buf_add(b, text, (size_t)EVP_EncodeBlock(text, bytes + at, (int)piece));
+    }
+}
+
 int ssh_read_u32(struct ssh_reader *r, uint32_t *ret)
 {
     if (r->left < 4)

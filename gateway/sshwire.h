@@ -29,6 +29,9 @@ char *ssh_blob_fingerprint(const struct ssh_blob *b, char dst[SSH_FINGERPRINT]);
 /* Base64 (RFC 4648) of n characters. */
 int ssh_base64_decode(const char *p, size_t n, struct ssh_blob *ret, struct err *err);
 
+/* Adds the n bytes in base64, padded. */
+void ssh_base64_add(struct buf *b, const void *p, size_t n);
+
 /* Reads from the front of what is left; -1 when it is too short. A string is not copied. */
 struct ssh_reader {
     const unsigned char *p;

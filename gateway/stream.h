@@ -14,6 +14,9 @@
 /* What read and write return beside byte counts. */
 enum { STREAM_AGAIN = -1, STREAM_EOF = -2, STREAM_BROKEN = -3 };
 
+/* How many descriptors a stream may have. */
+#define STREAM_POLLS 2
+
 struct stream;
 
 struct stream_type {
@@ -28,8 +31,9 @@ struct stream_type {
     int (*close)(struct stream *st);
     /* Frees at once what close has not yet; the session below is about to end. */
     void (*discard)(struct stream *st);
-    /* Fills in a descriptor of its own to wait for; one that has none leaves fd at -1. */
-    void (*poll)(const struct stream *st, bool want_read, bool want_write, struct pollfd *ret);
+    /* Fills in descriptors of its own to wait for, one for each direction where those are two; what is not
+     * to be waited for is left with fd at -1. */
+    void (*poll)(const struct stream *st, bool want_read, bool want_write, struct pollfd ret[STREAM_POLLS]);
 };
 
 struct stream {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gateway/destination.h"
+#include "gateway/refusal.h"
 #include "gateway/session.h"
 #include "gateway/sshwire.h"
 #include "gateway/stream.h"
@@ -32,41 +32,14 @@ static struct channel_stream *self(const struct stream *st)
     return (struct channel_stream *)(uintptr_t)st;
 }
 
-/* What to look at when the far host cannot connect. For a Unix socket sshd gives that answer also when it
- * does not allow forwarding to one. */
-static const char *why_not(const struct destination *to)
-{
-    return to->unix_path
-               ? "nothing listens there, or that user may not open it; or sshd_config there forbids it: "
-                 "AllowStreamLocalForwarding, DisableForwarding, or the key's restrict option"
-               : "nothing listens there, or it listens on another address or port";
-}
-
-/* The two answers a server gives (RFC 4254 section 5.1), in words that say whose door is shut. libssh2 drops
- * the server's own text. */
+/* libssh2 drops the server's own text and keeps the kind of answer. */
 static int refused(const struct channel_stream *c, int rc, struct err *err)
 {
-    char *text = NULL, name[DESTINATION_NAME];
-    destination_name(c->to, name);
+    char *text = NULL;
     libssh2_session_last_error(c->session->ssh, &text, NULL, 0);
     if (rc != LIBSSH2_ERROR_CHANNEL_FAILURE || !text)
         return session_error(c->session, rc, "cannot open a channel", err);
-    if (strstr(text, "administratively prohibited")) {
-        err_set(err, ERR_FAILED, "the SSH server does not allow forwarding to %s", name);
-        return err_hint(err,
-                        "sshd_config there: AllowTcpForwarding, PermitOpen, DisableForwarding; or the key's "
-                        "restrict and permitopen options");
-    }
-    if (strstr(text, "connect failed")) {
-        err_set(err, ERR_FAILED, "the far host cannot connect to %s", name);
-        return err_hint(err, "%s", why_not(c->to));
-    }
-    if (strstr(text, "unknown channel type")) {
-        err_set(err, ERR_FAILED, "the SSH server cannot forward to %s", name);
-        return c->to->unix_path ? err_hint(err, "Unix sockets on the far side take OpenSSH's sshd there")
-                                : -1;
-    }
-    return err_set(err, ERR_FAILED, "cannot open a channel to %s: %s", name, text);
+    return refusal_set(c->to, text, err);
 }
 
 /* What follows the window in the request. The originator's address is required by the protocol and means

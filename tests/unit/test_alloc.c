@@ -462,7 +462,7 @@ static void plans(void **state)
 
 static int fill_manifest(struct manifest *m, struct err *err)
 {
-    static const struct manifest_hop hop = {"a", 22, "u", "ssh-ed25519", "SHA256:x", "key"};
+    static const struct manifest_hop hop = {"a", 22, "u", "libssh2", "ssh-ed25519", "SHA256:x", "key", true};
     static const struct manifest_host host = {
         .name = "h", .address = "a", .route = "ssh", .hops = &hop, .n_hops = 1, .error = "e"};
     static const struct manifest_offer offer = {"heap", 3};

@@ -5,7 +5,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "gateway/knownhosts.h"
@@ -330,8 +333,8 @@ static void judged(const char *text, int key, const char *msg, const char *hint)
 }
 
 static const char unknown_hint[] =
-    "compare that fingerprint with someone who runs the host, then accept it once with "
-    "your own ssh";
+    "compare that fingerprint with someone who runs the host, then trust it with --accept-new, or accept it "
+    "once with your own ssh";
 
 static void a_known_key_is_trusted(void **state)
 {
@@ -347,56 +350,131 @@ static void a_known_key_is_trusted(void **state)
 
 static void an_unknown_key_is_refused(void **state)
 {
-    (void)state;
-    char *msg = text_of("far port 22: host key is not known: it offered ssh-ed25519 %s, looked in "
+    char *msg = text_of("far port 22: host key is not known: it offered ssh-ed25519 %s, there is no "
                         "/home/ann/.ssh/known_hosts",
                         keys[ED].fingerprint);
     judged("", ED, msg, unknown_hint);
     free(msg);
-    char *text = text_of("# Host a found: line 1\na %s\n", keys[RSA].line);
-    msg = text_of(
-        "far port 22: host key is not known: it offered ssh-ed25519 %s (only keys of other types are known "
-        "for it), looked in /home/ann/.ssh/known_hosts",
-        keys[ED].fingerprint);
-    judged(text, ED, msg, unknown_hint);
-    free(msg);
-    free(text);
     struct err err = ERR_INIT;
     struct known_hosts none = {0};
     struct strlist files = {0};
-    msg = text_of("far: host key is not known: it offered ecdsa-sha2-nistp521 %s, looked in no file",
+    msg = text_of("far: host key is not known: it offered ecdsa-sha2-nistp521 %s, no file is named",
                   keys[P521].fingerprint);
     refused(known_hosts_check(&none, &keys[P521].blob, "far", &files, &err), &err, ERR_HOST_KEY, msg);
     free(msg);
+    /* Those files that exist were looked into. */
+    char *first = scratch_file(*state, "one", "", 0), *second = scratch_file(*state, "two", "", 0);
+    ok(strlist_add(&files, "/home/ann/.ssh/known_hosts", NULL), NULL);
+    ok(strlist_add(&files, first, NULL), NULL);
+    ok(strlist_add(&files, second, NULL), NULL);
+    msg = text_of("far: host key is not known: it offered ssh-ed25519 %s, not in %s, %s",
+                  keys[ED].fingerprint, first, second);
+    refused(known_hosts_check(&none, &keys[ED].blob, "far", &files, &err), &err, ERR_HOST_KEY, msg);
+    strlist_release(&files);
+    free(first);
+    free(second);
+    free(msg);
 }
 
-static void the_line_that_vouches(void **state)
+static void a_key_of_another_type_is_refused(void **state)
 {
     (void)state;
-    char *text = text_of("# Host a found: line 3 CA\n@cert-authority a %s\n# Host a found: line 4\na %s\n"
-                         "# Host a found: line 5 REVOKED\n@revoked a %s\n# Host a found: line 6\na %s\n",
-                         keys[ED].line, keys[RSA].line, keys[P256].line, keys[ED].line);
+    char *text = text_of("# Host a found: line 5\na %s\n", keys[RSA].line);
+    char *msg = text_of("far port 22: host key is not known: it offered ssh-ed25519 %s, but /etc/known:5 has "
+                        "ssh-rsa %s",
+                        keys[ED].fingerprint, keys[RSA].fingerprint);
+    judged(
+        text, ED, msg,
+        "someone may be in between; only if you know why it does not show that key any more, remove line 5 "
+        "of /etc/known");
+    free(msg);
+    free(text);
+}
+
+static enum known_status status_of(const char *text, int key, unsigned line)
+{
+    const struct known_key *decides = NULL;
     struct known_hosts k = parsed(text);
-    const struct known_key *match = known_hosts_match(&k, &keys[ED].blob);
-    assert_non_null(match);
-    assert_string_equal(match->file, "/etc/known");
-    assert_int_equal(match->line, 6);
-    assert_null(known_hosts_match(&k, &keys[ED_OTHER].blob));
-    assert_null(known_hosts_match(&k, &keys[P256].blob));
+    enum known_status status = known_hosts_judge(&k, &keys[key].blob, &decides);
+    assert_int_equal(decides ? decides->line : 0, line);
+    known_hosts_release(&k);
+    return status;
+}
+
+static void the_strongest_line_decides(void **state)
+{
+    (void)state;
+    char *text = text_of("# Host a found: line 2\na %s\n# Host a found: line 3 CA\n@cert-authority a %s\n"
+                         "# Host a found: line 4\na %s\n# Host a found: line 5 REVOKED\n@revoked a %s\n"
+                         "# Host a found: line 6\na %s\n# Host a found: line 7\na %s\n",
+                         keys[P384].line, keys[ED].line, keys[RSA].line, keys[P256].line, keys[ED].line,
+                         keys[ED].line);
+    assert_int_equal(status_of(text, ED, 6), KNOWN_TRUSTED);
+    assert_int_equal(status_of(text, ED_OTHER, 6), KNOWN_CHANGED);
+    assert_int_equal(status_of(text, P256, 5), KNOWN_REFUSED);
+    assert_int_equal(status_of(text, P521, 2), KNOWN_OTHER_TYPES);
+    assert_int_equal(status_of("", ED, 0), KNOWN_NEW);
+    free(text);
+    text = text_of("# Host a found: line 1 CA\n@cert-authority a %s\n", keys[ED].line);
+    assert_int_equal(status_of(text, ED, 0), KNOWN_NEW);
+    free(text);
+}
+
+/* What is known under the bare name is another server's, unless it is the same key. */
+static void the_bare_name(void **state)
+{
+    char *text = text_of("alpha %s\n[beta]:2222 %s\nbeta %s\n@revoked gamma %s\n", keys[ED].line,
+                         keys[P256].line, keys[ED].line, keys[RSA].line);
+    char *path = scratch_file(*state, "bare", text, strlen(text));
+    struct err err = ERR_INIT;
+    struct known_hosts k = find(path, "alpha", 2222);
+    assert_int_equal(known_hosts_judge(&k, &keys[ED].blob, NULL), KNOWN_TRUSTED);
+    assert_int_equal(known_hosts_judge(&k, &keys[ED_OTHER].blob, NULL), KNOWN_NEW);
+    assert_int_equal(known_hosts_check(&k, &keys[RSA].blob, "x", &(struct strlist){0}, &err), -1);
+    char *hint = text_of("%s:1 has another key for the host without the port; compare the fingerprint with "
+                         "someone who runs the host, then trust it with --accept-new or your own ssh",
+                         path);
+    assert_string_equal(err.hint, hint);
+    free(hint);
+    known_hosts_release(&k);
+    k = find(path, "alpha", 22);
+    assert_int_equal(known_hosts_judge(&k, &keys[ED_OTHER].blob, NULL), KNOWN_CHANGED);
+    known_hosts_release(&k);
+    k = find(path, "beta", 2222);
+    assert_int_equal(known_hosts_judge(&k, &keys[ED].blob, NULL), KNOWN_OTHER_TYPES);
+    known_hosts_release(&k);
+    k = find(path, "gamma", 2222);
+    assert_int_equal(known_hosts_judge(&k, &keys[RSA].blob, NULL), KNOWN_REFUSED);
     known_hosts_release(&k);
     free(text);
+    free(path);
 }
 
 static void an_authority_is_no_key(void **state)
 {
     (void)state;
+    struct err err = ERR_INIT;
     char *text = text_of("# Host a found: line 1 CA\n@cert-authority a %s\n", keys[ED].line);
-    char *msg =
-        text_of("far port 22: host key is not known: it offered ssh-ed25519 %s (only a certificate authority "
-                "is known for it), looked in /home/ann/.ssh/known_hosts",
-                keys[ED].fingerprint);
-    judged(text, ED, msg, unknown_hint);
+    char *msg = text_of("far port 22: host key is not known: it offered ssh-ed25519 %s, there is no "
+                        "/home/ann/.ssh/known_hosts",
+                        keys[ED].fingerprint);
+    judged(text, ED, msg, "its certificate may be signed by the authority of /etc/known:1: --via openssh");
     free(msg);
+    struct known_hosts k = parsed(text);
+    refused(known_hosts_usable(&k, &err), &err, ERR_UNSUPPORTED,
+            "only a certificate authority is known for the host (/etc/known:1), and libssh2 cannot judge its "
+            "certificates");
+    assert_string_equal(err.hint, "OpenSSH can: --via openssh");
+    known_hosts_release(&k);
+    free(text);
+    /* With a key beside it there is something to go by. */
+    text = text_of("# Host a found: line 1 CA\n@cert-authority a %s\n# Host a found: line 2\na %s\n",
+                   keys[ED].line, keys[RSA].line);
+    k = parsed(text);
+    ok(known_hosts_usable(&k, &err), &err);
+    known_hosts_release(&k);
+    k = parsed("");
+    ok(known_hosts_usable(&k, &err), &err);
     free(text);
 }
 
@@ -418,13 +496,14 @@ static void a_revoked_key_is_refused(void **state)
     (void)state;
     char *msg =
         text_of("far port 22: host key ssh-ed25519 %s is revoked by /etc/known:9", keys[ED].fingerprint);
+    const char *hint = "whoever revoked it can say why, and which key the host has now";
     /* Wherever the line that trusts it stands. */
     char *before = text_of("# Host a found: line 9 REVOKED\n@revoked a %s\n# Host a found: line 10\na %s\n",
                            keys[ED].line, keys[ED].line);
     char *behind = text_of("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
                            keys[ED].line, keys[ED].line);
-    judged(before, ED, msg, "");
-    judged(behind, ED, msg, "");
+    judged(before, ED, msg, hint);
+    judged(behind, ED, msg, hint);
     /* Another key's revocation says nothing about this one. */
     char *other = text_of("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
                           keys[ED].line, keys[ED_OTHER].line);
@@ -463,6 +542,180 @@ static void known_types_are_preferred(void **state)
     free(text);
 }
 
+/* ---- writing ------------------------------------------------------------------------------------------- */
+
+static int add(const char *path, const char *host, unsigned port, int key, bool hashed, struct err *err)
+{
+    struct known_addition a = {
+        .file = path, .host = host, .port = port, .key = &keys[key].blob, .hashed = hashed};
+    return known_hosts_add(&a, &limits, err);
+}
+
+static void file_is(const char *path, const char *expected)
+{
+    struct buf text = scratch_read(path);
+    assert_string_equal(buf_str(&text), expected);
+    buf_release(&text);
+}
+
+static void new_hosts_are_written(void **state)
+{
+    struct err err = ERR_INIT;
+    struct stat st;
+    char *path = text_of("%s/dot-ssh/known_hosts", (char *)*state),
+         *dir = text_of("%s/dot-ssh", (char *)*state);
+    umask(0);
+    ok(add(path, "Alpha", 22, ED, false, &err), &err);
+    assert_int_equal(stat(dir, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    ok(add(path, "beta", 2222, P256, false, &err), &err);
+    ok(add(path, "::1", 2222, RSA, false, &err), &err);
+    ok(add(path, "alias", 0, P521, false, &err), &err);
+    char *text = text_of("alpha %s\n[beta]:2222 %s\n[::1]:2222 %s\nalias %s\n", keys[ED].line,
+                         keys[P256].line, keys[RSA].line, keys[P521].line);
+    file_is(path, text);
+    finds(path, "alpha", 22, ED, 1, KNOWN_PLAIN);
+    finds(path, "beta", 2222, P256, 2, KNOWN_PLAIN);
+    /* Known by now: nothing is written twice, and another key not at all. */
+    ok(add(path, "alpha", 22, ED, true, &err), &err);
+    assert_int_equal(add(path, "alpha", 22, ED_OTHER, false, &err), -1);
+    assert_int_equal(err.kind, ERR_HOST_KEY);
+    contains(err.msg, "HOST KEY HAS CHANGED");
+    assert_int_equal(add(path, "alpha", 22, RSA, false, &err), -1);
+    assert_int_equal(err.kind, ERR_HOST_KEY);
+    file_is(path, text);
+    /* The same host at another port is another server. */
+    ok(add(path, "alpha", 2022, ED_OTHER, false, &err), &err);
+    finds(path, "alpha", 2022, ED_OTHER, 5, KNOWN_PLAIN);
+    free(text);
+    free(dir);
+    free(path);
+}
+
+static void new_hosts_are_hashed(void **state)
+{
+    struct err err = ERR_INIT;
+    char *path = scratch_file(*state, "hashing", "", 0);
+    ok(add(path, "Alpha", 22, ED, true, &err), &err);
+    ok(add(path, "beta", 2222, P384, true, &err), &err);
+    struct buf text = scratch_read(path);
+    assert_null(strcasestr(buf_str(&text), "alpha"));
+    assert_null(strstr(buf_str(&text), "beta"));
+    assert_int_equal(strncmp(buf_str(&text), "|1|", 3), 0);
+    finds(path, "alpha", 22, ED, 1, KNOWN_PLAIN);
+    finds(path, "beta", 2222, P384, 2, KNOWN_PLAIN);
+    finds_nothing(path, "beta", 22);
+    buf_release(&text);
+    free(path);
+}
+
+static void a_last_line_without_its_end(void **state)
+{
+    struct err err = ERR_INIT;
+    char *text = text_of("beta %s", keys[RSA].line), *path = scratch_file(*state, "cut", text, strlen(text));
+    ok(add(path, "alpha", 22, ED, false, &err), &err);
+    finds(path, "beta", 22, RSA, 1, KNOWN_PLAIN);
+    finds(path, "alpha", 22, ED, 2, KNOWN_PLAIN);
+    free(text);
+    free(path);
+}
+
+static void where_nothing_can_be_written(void **state)
+{
+    struct err err = ERR_INIT;
+    refused(add("/dev/null", "alpha", 22, ED, false, &err), &err, ERR_FAILED, "/dev/null is no regular file");
+    char *path = text_of("%s/none/none/known", (char *)*state);
+    assert_int_equal(add(path, "alpha", 22, ED, false, &err), -1);
+    contains(err.msg, "/none/none");
+    free(path);
+    static const char *const names[] = {"a b", "a,b", "*", "!a", "@revoked", "#a", "|1|a", "", "a\nb"};
+    path = scratch_file(*state, "untouched", "", 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(add(path, names[i], 0, ED, false, &err), -1);
+        contains(err.msg, "cannot stand in a file of known hosts");
+    }
+    file_is(path, "");
+    free(path);
+}
+
+static void a_lock_that_is_held(void **state)
+{
+    struct err err = ERR_INIT;
+    char *path = scratch_file(*state, "held", "", 0),
+         *msg = text_of("somebody else holds the lock of %s", path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), ends[2];
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    struct known_addition a = {.file = path, .host = "alpha", .key = &keys[ED].blob};
+    struct proc_limits soon = limits;
+    soon.timeout_ms = 60;
+    refused(known_hosts_add(&a, &soon, &err), &err, ERR_TIMEOUT, msg);
+    ok(fd_pipe(ends, &err), &err);
+    assert_int_equal(write(ends[1], "", 1), 1);
+    soon = limits;
+    soon.cancel_fd = ends[0];
+    assert_int_equal(known_hosts_add(&a, &soon, &err), -1);
+    assert_int_equal(err.kind, ERR_CANCELLED);
+    file_is(path, "");
+    fd_close(&fd);
+    ok(known_hosts_add(&a, &limits, &err), &err);
+    finds(path, "alpha", 22, ED, 1, KNOWN_PLAIN);
+    fd_close(&ends[0]);
+    fd_close(&ends[1]);
+    free(msg);
+    free(path);
+}
+
+/* One of several that write at once: hosts of its own, and one that all have. */
+#define AT_ONCE 8
+#define EACH 3
+struct writer {
+    const char *path;
+    unsigned number;
+    bool failed;
+};
+
+static void *write_some(void *ctx)
+{
+    struct writer *w = ctx;
+    for (unsigned i = 0; i < EACH; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "host-%u-%u", w->number, i);
+        w->failed = w->failed || add(w->path, name, 22, ED, i == 1, NULL) < 0 ||
+                    add(w->path, "shared", 2222, P256, false, NULL) < 0;
+    }
+    return NULL;
+}
+
+static void many_at_once(void **state)
+{
+    struct writer writers[AT_ONCE];
+    pthread_t threads[AT_ONCE];
+    char *path = text_of("%s/crowd/known_hosts", (char *)*state);
+    for (unsigned i = 0; i < AT_ONCE; i++) {
+        writers[i] = (struct writer){.path = path, .number = i};
+        assert_int_equal(pthread_create(&threads[i], NULL, write_some, &writers[i]), 0);
+    }
+    for (unsigned i = 0; i < AT_ONCE; i++) {
+        pthread_join(threads[i], NULL);
+        assert_false(writers[i].failed);
+    }
+    struct buf text = scratch_read(path);
+    size_t lines = 0;
+    for (const char *p = buf_str(&text); *p; p++)
+        lines += *p == '\n';
+    assert_int_equal(lines, AT_ONCE * EACH + 1);
+    struct known_hosts k = find(path, "shared", 2222);
+    assert_int_equal(k.n, 1);
+    known_hosts_release(&k);
+    k = find(path, "host-7-1", 22);
+    assert_int_equal(k.n, 1);
+    known_hosts_release(&k);
+    buf_release(&text);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,12 +730,20 @@ int main(void)
         cmocka_unit_test(what_was_printed_is_read),
         cmocka_unit_test(cut_and_flipped),
         cmocka_unit_test(a_known_key_is_trusted),
-        cmocka_unit_test(the_line_that_vouches),
+        cmocka_unit_test(the_strongest_line_decides),
+        cmocka_unit_test(the_bare_name),
+        cmocka_unit_test(a_key_of_another_type_is_refused),
         cmocka_unit_test(an_unknown_key_is_refused),
         cmocka_unit_test(an_authority_is_no_key),
         cmocka_unit_test(a_changed_key_is_refused),
         cmocka_unit_test(a_revoked_key_is_refused),
         cmocka_unit_test(known_types_are_preferred),
+        cmocka_unit_test(new_hosts_are_written),
+        cmocka_unit_test(new_hosts_are_hashed),
+        cmocka_unit_test(a_last_line_without_its_end),
+        cmocka_unit_test(where_nothing_can_be_written),
+        cmocka_unit_test(a_lock_that_is_held),
+        cmocka_unit_test(many_at_once),
     };
     return cmocka_run_group_tests(tests, make_keys, forget_keys);
 }

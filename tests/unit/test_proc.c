@@ -280,6 +280,47 @@ static void a_stubborn_child_is_killed(void **state)
     assert_int_equal(proc_end(pid), 5);
 }
 
+static void further_variables(void **state)
+{
+    char *path = text_of("%s/said", (char *)*state);
+    char *script =
+        text_of("printf '%%s|%%s|%%s\\n' \"$PG_NEW\" \"$PG_BOTH\" \"$PG_OLD\" >%s.new; mv %s.new %s", path,
+                path, path);
+    pid_t pid = -1;
+    struct err err = ERR_INIT;
+    setenv("PG_OLD", "kept", 1);
+    setenv("PG_BOTH", "hidden", 1);
+    ok(proc_start_with((const char *const[]){"sh", "-c", script, NULL},
+                       (const char *const[]){"PG_NEW=a b", "PG_BOTH=wins", NULL}, (int[]){-1, -1, -1}, &pid,
+                       &err),
+       &err);
+    struct buf text = wait_for_file(path);
+    assert_string_equal(buf_str(&text), "a b|wins|kept\n");
+    proc_end(pid);
+    assert_string_equal(getenv("PG_BOTH"), "hidden");
+    assert_null(getenv("PG_NEW"));
+    unsetenv("PG_OLD");
+    unsetenv("PG_BOTH");
+    buf_release(&text);
+    free(script);
+    free(path);
+}
+
+static void it_is_seen_to_have_ended(void **state)
+{
+    (void)state;
+    pid_t pid = -1;
+    struct err err = ERR_INIT;
+    ok(proc_start((const char *const[]){"sleep", "60", NULL}, (int[]){-1, -1, -1}, &pid, &err), &err);
+    assert_false(proc_ended(pid));
+    kill(pid, SIGKILL);
+    for (int i = 0; i < 1000 && !proc_ended(pid); i++)
+        fd_wait(-1, 0, clock_deadline(5), -1, NULL);
+    /* It was only looked at: it can still be collected. */
+    assert_true(proc_ended(pid));
+    assert_int_equal(proc_end(pid), 128 + SIGKILL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +336,8 @@ int main(void)
         cmocka_unit_test(signals_are_as_by_default),
         cmocka_unit_test(a_child_beside_us),
         SCRATCH(a_stubborn_child_is_killed),
+        SCRATCH(further_variables),
+        cmocka_unit_test(it_is_seen_to_have_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

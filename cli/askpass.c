@@ -1,0 +1,48 @@
+#include "cli/askpass.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#endif
+
+#include "cli/exit.h"
+#include "gateway/askpass.h"
+#include "base/banned.h"
+
+bool askpass_is_meant(int argc, char **argv)
+{
+    return argc == 2 && strcmp(file_base(argv[0]), ASKPASS_NAME) == 0;
+}
+
+int askpass_run(char **argv, struct err *err)
+{
+    struct secret answer = {.len = 0};
+    if (askpass_ask(argv[0], getenv("SSH_ASKPASS_PROMPT"), argv[1], &answer, err) < 0) {
+        /* Whoever declined knows; ssh goes on as it does without an answer. */
+        if (err->kind == ERR_NOT_FOUND)
+            err->kind = ERR_NONE;
+        return EXIT_NOTHING;
+    }
+    /* Not by stdio, whose buffer nobody wipes. */
+    int rc = fd_write_all(STDOUT_FILENO, answer.text, answer.len, err);
+    secret_wipe(&answer);
+    return rc < 0 || fd_write_all(STDOUT_FILENO, "\n", 1, err) < 0 ? EXIT_NOTHING : 0;
+}
+
+char *askpass_program(void)
+{
+    char path[4096];
+#ifdef __APPLE__
+    uint32_t size = sizeof path;
+    return _NSGetExecutablePath(path, &size) == 0 ? realpath(path, NULL) : NULL;
+#else
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0)
+        return NULL;
+    path[n] = '\0';
+    return strdup(path);
+#endif
+}

@@ -1,0 +1,224 @@
+/*
+ * A question is a letter for its kind, the prompt and a NUL. The answer is '+' and the secret, or '-', and
+ * the end. With a question that wants no answer ('n') the connection stands until ssh ends its program.
+ */
+#include "gateway/askpass.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0
+#endif
+
+#define SOCKET_NAME "ask"
+#define QUESTION_MAX 4096
+/* What the program may take to say what it wants; it has nothing else to do. */
+#define SAY_MS 2000
+
+static int address_of(const char *directory, struct sockaddr_un *ret, struct err *err)
+{
+    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+    size_t n = strlen(directory) + 1 + strlen(SOCKET_NAME);
+    if (n >= sizeof ret->sun_path)
+        return err_set(err, ERR_FAILED, "%s is too long for the path of a socket", directory);
+    snprintf(ret->sun_path, sizeof ret->sun_path, "%s/%s", directory, SOCKET_NAME);
+    return 0;
+}
+
+static bool same_user(int fd)
+{
+#ifdef SO_PEERCRED
+    struct ucred peer;
+    socklen_t n = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.uid == geteuid();
+#else
+    uid_t uid;
+    gid_t gid;
+    return getpeereid(fd, &uid, &gid) == 0 && uid == geteuid();
+#endif
+}
+
+/* ---- the gateway's side -------------------------------------------------------------------------------- */
+
+int askpass_init(struct askpass *a, const char *directory, const char *program, struct err *err)
+{
+    struct sockaddr_un address;
+    *a = (struct askpass){.listener = -1, .touch = -1};
+    if (address_of(directory, &address, err) < 0)
+        return -1;
+    a->program = file_join(directory, ASKPASS_NAME);
+    if (!a->program)
+        return err_nomem(err);
+    if (symlink(program, a->program) < 0)
+        return err_sys(err, "cannot make %s", a->program);
+    if ((a->listener = fd_socket(AF_UNIX, err)) < 0)
+        return -1;
+    if (bind(a->listener, (struct sockaddr *)&address, sizeof address) < 0 ||
+        chmod(address.sun_path, 0600) < 0 || listen(a->listener, 8) < 0)
+        return err_sys(err, "cannot listen on %s", address.sun_path);
+    return fd_set_nonblocking(a->listener, true, err);
+}
+
+void askpass_release(struct askpass *a)
+{
+    fd_close(&a->listener);
+    fd_close(&a->touch);
+    free(a->program);
+    a->program = NULL;
+}
+
+/* The whole question. */
+static int read_question(int fd, int cancel_fd, struct buf *ret, struct err *err)
+{
+    int64_t deadline = clock_deadline(SAY_MS);
+    for (;;) {
+        char chunk[512];
+        if (fd_wait(fd, POLLIN, deadline, cancel_fd, err) < 0)
+            return -1;
+        ssize_t n = recv(fd, chunk, sizeof chunk, 0);
+        if (n < 0 && errno != EINTR && errno != EAGAIN)
+            return err_sys(err, "cannot read a question");
+        if (n == 0)
+            return err_set(err, ERR_FAILED, "a question without an end");
+        if (n > 0)
+            buf_add(ret, chunk, (size_t)n);
+        if (buf_check(ret, "a question", err) < 0)
+            return -1;
+        if (ret->len > 0 && ret->data[ret->len - 1] == '\0')
+            return 0;
+    }
+}
+
+static void answer(int fd, const struct secret *s)
+{
+    char reply[1 + SECRET_MAX];
+    size_t n = 1;
+    reply[0] = s ? '+' : '-';
+    if (s) {
+        memcpy(reply + 1, s->text, s->len);
+        n += s->len;
+    }
+    /* Who does not listen any more has given the question up. */
+    (void)!send(fd, reply, n, MSG_NOSIGNAL);
+    explicit_bzero(reply, sizeof reply);
+}
+
+/* That of OpenSSH since version 1; the answer is strict checking's. */
+static bool is_about_a_host_key(const char *prompt)
+{
+    return strstr(prompt, "continue connecting") || strstr(prompt, "'yes', 'no' or the fingerprint");
+}
+
+/* 0 when *ret is the answer, 1 when there is none to give. */
+static int ask_person(const struct gateway_options *options, char kind, const char *prompt,
+                      struct secret *ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+    struct gateway_question q = {.kind = kind == 'n'   ? GATEWAY_TELL
+                                         : kind == 'c' ? GATEWAY_ASK_SHOWN
+                                                       : GATEWAY_ASK_HIDDEN,
+                                 .prompt = prompt,
+                                 .deadline = clock_deadline(ASKPASS_PATIENCE_MS)};
+    if (!options->ask || is_about_a_host_key(prompt))
+        return 1;
+    if (options->ask(options->ask_ctx, &q, ret, &why) == 0)
+        return 0;
+    if (why.kind != ERR_CANCELLED && why.kind != ERR_TIMEOUT)
+        return 1;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+int askpass_serve(struct askpass *a, const struct gateway_options *options, struct err *err)
+{
+    struct buf question = BUF_INIT(QUESTION_MAX);
+    struct secret secret = {.len = 0};
+    char prompt[1024], kind = '\0';
+    int rc = 1, fd = fd_accept(a->listener);
+    if (fd < 0 || !same_user(fd) || read_question(fd, options->cancel_fd, &question, NULL) < 0 ||
+        question.len < 2)
+        goto out;
+    kind = question.data[0];
+    text_printable(prompt, sizeof prompt, question.data + 1, question.len - 2);
+    rc = ask_person(options, kind, prompt, &secret, err);
+    if (kind != 'n')
+        answer(fd, rc == 0 ? &secret : NULL);
+    else if (rc == 0 && a->touch < 0) {
+        a->touch = fd;
+        fd = -1;
+    }
+out:
+    secret_wipe(&secret);
+    buf_release(&question);
+    fd_close(&fd);
+    return rc < 0 ? -1 : 0;
+}
+
+/* ---- the program's side -------------------------------------------------------------------------------- */
+
+static char kind_of(const char *hint)
+{
+    if (hint && strcmp(hint, "none") == 0)
+        return 'n';
+    return hint && strcmp(hint, "confirm") == 0 ? 'c' : 'h';
+}
+
+static int put_question(int fd, const char *hint, const char *prompt, struct err *err)
+{
+    struct buf b = BUF_INIT(QUESTION_MAX);
+    buf_addc(&b, kind_of(hint));
+    buf_adds(&b, prompt);
+    buf_addc(&b, '\0');
+    int rc = buf_check(&b, "the question", err);
+    if (rc == 0)
+        rc = fd_write_all(fd, b.data, b.len, err);
+    buf_release(&b);
+    return rc;
+}
+
+static int take_answer(int fd, struct secret *ret, struct err *err)
+{
+    char reply[1 + SECRET_MAX];
+    size_t n = 0;
+    ssize_t got;
+    while (n < sizeof reply &&
+           ((got = read(fd, reply + n, sizeof reply - n)) > 0 || (got < 0 && errno == EINTR)))
+        n += got > 0 ? (size_t)got : 0;
+    bool given = n > 0 && n <= SECRET_MAX && reply[0] == '+';
+    if (given) {
+        *ret = (struct secret){.len = n - 1};
+        memcpy(ret->text, reply + 1, n - 1);
+    }
+    explicit_bzero(reply, sizeof reply);
+    return given ? 0 : err_set(err, ERR_NOT_FOUND, "nobody answers");
+}
+
+int askpass_ask(const char *name, const char *hint, const char *prompt, struct secret *ret, struct err *err)
+{
+    struct sockaddr_un address;
+    char *directory = file_dir(name);
+    int fd = -1, rc = -1;
+    if (!directory)
+        return err_nomem(err);
+    if (address_of(directory, &address, err) < 0 || (fd = fd_socket(AF_UNIX, err)) < 0)
+        goto out;
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
+        err_sys(err, "cannot reach %s, which whoever started ssh listens on", address.sun_path);
+    else if (put_question(fd, hint, prompt, err) == 0)
+        rc = take_answer(fd, ret, err);
+out:
+    fd_close(&fd);
+    free(directory);
+    return rc;
+}

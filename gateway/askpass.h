@@ -1,0 +1,44 @@
+/*
+ * The questions that an ssh of ours asks: a passphrase, a password, a PIN, a touch of a key.
+ *
+ * ssh runs a program to have them answered (SSH_ASKPASS). Here that is this very program under another name,
+ * ASKPASS_NAME, which hands the question to the gateway that started ssh through a Unix socket, and prints
+ * what it is answered. Name and socket lie in the gateway's private directory, so an answer is in no
+ * argument, no variable and no file.
+ */
+#ifndef GATEWAY_ASKPASS_H
+#define GATEWAY_ASKPASS_H
+
+#include "base/base.h"
+#include "gateway/gateway.h"
+
+#define ASKPASS_NAME "profgrab-askpass"
+/* How long a person may take over one question. */
+#define ASKPASS_PATIENCE_MS (2 * 60 * INT64_C(1000))
+
+/* ---- the gateway's side -------------------------------------------------------------------------------- */
+
+struct askpass {
+    int listener;  /* -1: nobody is asked */
+    int touch;     /* a key waits to be touched as long as this is open; -1: none */
+    char *program; /* for SSH_ASKPASS */
+};
+
+/* Puts the name and the socket into the directory; `program` is the file that is run under that name. */
+int askpass_init(struct askpass *a, const char *directory, const char *program, struct err *err);
+/* Closes; the directory's owner removes what is in it. */
+void askpass_release(struct askpass *a);
+
+/* Takes one question and has it answered, which takes a person's time. Whether ssh may go on: ERR_CANCELLED
+ * and ERR_TIMEOUT are no answer to it but its end. A question whether to trust a host key is never asked of
+ * anybody: it is answered with no. */
+int askpass_serve(struct askpass *a, const struct gateway_options *options, struct err *err);
+
+/* ---- the program's side -------------------------------------------------------------------------------- */
+
+/* Asks at the socket beside `name`, the path this program was started as. `hint` is what ssh says of the kind
+ * of question (SSH_ASKPASS_PROMPT; NULL: nothing). The caller wipes *ret. ERR_NOT_FOUND: it is not answered.
+ */
+int askpass_ask(const char *name, const char *hint, const char *prompt, struct secret *ret, struct err *err);
+
+#endif

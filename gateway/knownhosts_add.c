@@ -1,0 +1,191 @@
+/*
+ * ssh appends without a lock, so what is written here goes out in one piece at the end of the file, behind a
+ * line's end where one is missing. ssh-keygen puts a new file in place of the old one: whoever got the lock
+ * of a file that is not there any more starts again.
+ */
+#include "gateway/knownhosts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+#define LOCK_PAUSE_MS 10
+#define SALT 20
+
+/* `|1|SALT|HMAC-SHA1 of the name`, both in base64, as sshd(8) describes it. */
+static int add_hashed(struct buf *b, const char *name, struct err *err)
+{
+    unsigned char salt[SALT], digest[EVP_MAX_MD_SIZE];
+    unsigned n = 0;
+    if (RAND_bytes(salt, sizeof salt) != 1 ||
+        !HMAC(EVP_sha1(), salt, sizeof salt, (const unsigned char *)name, strlen(name), digest, &n))
+        return err_set(err, ERR_FAILED, "OpenSSL failed to hash the host's name");
+    buf_adds(b, "|1|");
+    ssh_base64_add(b, salt, sizeof salt);
+    buf_addc(b, '|');
+    ssh_base64_add(b, digest, n);
+    return 0;
+}
+
+/* The whole line. */
+static int compose(const struct known_addition *a, struct buf *b, struct err *err)
+{
+    struct buf name = BUF_INIT(512);
+    char type[64];
+    bool plain = a->port == 0 || a->port == 22;
+    if (plain)
+        buf_adds(&name, a->host);
+    else
+        buf_addf(&name, "[%s]:%u", a->host, a->port);
+    int rc = buf_check(&name, "the host's name", err);
+    for (size_t i = 0; rc == 0 && i < name.len; i++)
+        if (name.data[i] >= 'A' && name.data[i] <= 'Z')
+            name.data[i] = (char)(name.data[i] - 'A' + 'a');
+    if (rc == 0 && a->hashed)
+        rc = add_hashed(b, name.data, err);
+    else if (rc == 0)
+        buf_adds(b, name.data);
+    buf_addf(b, " %s ", ssh_blob_type(a->key, type, sizeof type));
+    ssh_base64_add(b, a->key->data, a->key->n);
+    buf_addc(b, '\n');
+    buf_release(&name);
+    return rc < 0 ? -1 : buf_check(b, "a line of known hosts", err);
+}
+
+/* Opens it for appending, and makes it, and the directory it is in, if they are missing. */
+static int open_file(const char *path, struct err *err)
+{
+    struct stat st;
+    char *dir = file_dir(path);
+    if (!dir)
+        return err_nomem(err);
+    struct err why = ERR_INIT;
+    int rc = file_exists(dir) ? 0 : file_mkdir(dir, &why);
+    free(dir);
+    if (rc < 0 && why.kind != ERR_EXISTS) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+    if (fd < 0)
+        return err_sys(err, "cannot write %s", path);
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        fd_close(&fd);
+        return err_set(err, ERR_FAILED, "%s is no regular file", path);
+    }
+    return fd;
+}
+
+/* flock cannot wait until a deadline, so it is tried anew. */
+static int lock(int fd, const char *path, int64_t deadline, int cancel_fd, struct err *err)
+{
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno == EINTR)
+            continue;
+        if (errno != EWOULDBLOCK)
+            return err_sys(err, "cannot lock %s", path);
+        if (clock_poll_timeout(deadline) == 0)
+            return err_set(err, ERR_TIMEOUT, "somebody else holds the lock of %s", path);
+        struct err why = ERR_INIT;
+        fd_wait(-1, 0, clock_deadline(clock_jitter(LOCK_PAUSE_MS)), cancel_fd, &why);
+        if (why.kind == ERR_CANCELLED) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Whether the path still leads to that very file. */
+static bool is_there(int fd, const char *path)
+{
+    struct stat open_one, named;
+    return fstat(fd, &open_one) == 0 && stat(path, &named) == 0 && open_one.st_dev == named.st_dev &&
+           open_one.st_ino == named.st_ino;
+}
+
+/* *ret is open and ours; closing it unlocks it. */
+static int open_locked(const char *path, const struct proc_limits *limits, int *ret, struct err *err)
+{
+    int64_t deadline = clock_deadline(limits->timeout_ms);
+    while (clock_poll_timeout(deadline) != 0) {
+        int fd = open_file(path, err);
+        if (fd < 0)
+            return -1;
+        if (lock(fd, path, deadline, limits->cancel_fd, err) < 0) {
+            fd_close(&fd);
+            return -1;
+        }
+        if (is_there(fd, path)) {
+            *ret = fd;
+            return 0;
+        }
+        fd_close(&fd);
+    }
+    return err_set(err, ERR_TIMEOUT, "%s is replaced again and again", path);
+}
+
+/* What the file says by now: 1 that it has the key, 0 that it does not know the host. */
+static int look_again(const struct known_addition *a, const struct proc_limits *limits, struct err *err)
+{
+    struct known_hosts known = {0};
+    struct strlist files = {0};
+    int rc = strlist_add(&files, a->file, err);
+    if (rc == 0)
+        rc = known_hosts_find(&files, a->host, a->port, limits, &known, err);
+    if (rc == 0 && known_hosts_judge(&known, a->key, NULL) != KNOWN_NEW)
+        rc = known_hosts_check(&known, a->key, a->host, &files, err) == 0 ? 1 : -1;
+    known_hosts_release(&known);
+    strlist_release(&files);
+    return rc;
+}
+
+static int append(int fd, const struct known_addition *a, struct err *err)
+{
+    struct buf b = BUF_INIT(SSH_BLOB_MAX * 2);
+    char last = '\n';
+    off_t size = lseek(fd, 0, SEEK_END);
+    if (size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n')
+        buf_addc(&b, '\n');
+    int rc = compose(a, &b, err);
+    if (rc == 0) {
+        ssize_t n = write(fd, b.data, b.len);
+        if (n < 0)
+            rc = err_sys(err, "cannot write %s", a->file);
+        else if ((size_t)n < b.len)
+            rc = err_set(err, ERR_LOCAL_IO, "cannot write %s: there is no room", a->file);
+    }
+    buf_release(&b);
+    return rc;
+}
+
+/* Nothing that means something else in a file: a list, a pattern, a marker, a hashed name. */
+static bool can_be_written(const char *host)
+{
+    return *host && text_is_visible(host) && !strpbrk(host, " ,@?*!#[]|'\"\\");
+}
+
+int known_hosts_add(const struct known_addition *a, const struct proc_limits *limits, struct err *err)
+{
+    int fd = -1;
+    if (!can_be_written(a->host))
+        return err_set(err, ERR_FAILED, "the name \"%s\" cannot stand in a file of known hosts", a->host);
+    if (open_locked(a->file, limits, &fd, err) < 0)
+        return -1;
+    int there = look_again(a, limits, err);
+    int rc = there == 0 ? append(fd, a, err) : there < 0 ? -1 : 0;
+    fd_close(&fd);
+    return rc;
+}

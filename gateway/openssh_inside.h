@@ -1,0 +1,34 @@
+/* What openssh.c and stream_openssh.c know of a master connection together. */
+#ifndef GATEWAY_OPENSSH_INSIDE_H
+#define GATEWAY_OPENSSH_INSIDE_H
+
+#include "gateway/askpass.h"
+#include "gateway/mux.h"
+#include "gateway/openssh.h"
+#include "gateway/ssh_log.h"
+
+struct openssh {
+    char *path;         /* where the master listens */
+    struct mux control; /* stands as long as the master does: its end is the master's */
+    bool lost;          /* the end was seen elsewhere first */
+    char *directory;    /* private; NULL until the user's master needs one */
+    unsigned n_sockets; /* made in it */
+
+    /* Of our own ssh only. */
+    pid_t pid; /* 0: the master is the user's */
+    int log;   /* both ends of the pipe its log goes through: it must not look closed before ssh opens it */
+    int log_keeper; /* ... */
+    int complaints; /* its standard error */
+    struct ssh_log said;
+};
+
+/* Takes what its ssh said until now. */
+void openssh_hear(struct openssh *o);
+
+/* Whether the master's end can be seen already. */
+bool openssh_is_gone(struct openssh *o);
+
+/* A new string: a name for a socket in the private directory. */
+int openssh_socket_name(struct openssh *o, char **ret, struct err *err);
+
+#endif

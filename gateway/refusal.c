@@ -1,0 +1,38 @@
+#include "gateway/refusal.h"
+
+#include <string.h>
+
+#include "gateway/destination.h"
+#include "base/banned.h"
+
+/* What to look at when the far host cannot connect. For a Unix socket sshd gives that answer also when it
+ * does not allow forwarding to one. */
+static const char *why_not(const struct destination *to)
+{
+    return to->unix_path
+               ? "nothing listens there, or that user may not open it; or sshd_config there forbids it: "
+                 "AllowStreamLocalForwarding, DisableForwarding, or the key's restrict option"
+               : "nothing listens there, or it listens on another address or port";
+}
+
+int refusal_set(const struct destination *to, const char *text, struct err *err)
+{
+    static const char failed[] = "connect failed";
+    char name[DESTINATION_NAME], said[160];
+    destination_name(to, name);
+    if (strstr(text, "administratively prohibited")) {
+        err_set(err, ERR_FAILED, "the SSH server does not allow forwarding to %s", name);
+        return err_hint(err,
+                        "sshd_config there: AllowTcpForwarding, PermitOpen, DisableForwarding; or the key's "
+                        "restrict and permitopen options");
+    }
+    text_printable(said, sizeof said, text, strlen(text));
+    const char *reason = strstr(said, failed);
+    if (!reason)
+        return err_set(err, ERR_FAILED, "cannot open a channel to %s: %s", name, said);
+    reason += sizeof failed - 1;
+    /* sshd says no more than "open failed" of a Unix socket. */
+    bool why = strncmp(reason, ": ", 2) == 0 && strcmp(reason, ": open failed") != 0;
+    err_set(err, ERR_FAILED, "the far host cannot connect to %s%s", name, why ? reason : "");
+    return err_hint(err, "%s", why_not(to));
+}

@@ -1,0 +1,12 @@
+/* A server's refusal to open a channel (RFC 4254 section 5.1), in words that say whose door is shut. */
+#ifndef GATEWAY_REFUSAL_H
+#define GATEWAY_REFUSAL_H
+
+#include "base/base.h"
+#include "gateway/gateway.h"
+
+/* `text` is what the library, or ssh, made of the answer: it holds "administratively prohibited" or "connect
+ * failed"; the server's own words may follow the latter. Returns -1. */
+int refusal_set(const struct destination *to, const char *text, struct err *err);
+
+#endif

@@ -1,0 +1,250 @@
+/*
+ * A TCP destination is a stdio forwarding of the master: it reads from one socketpair what goes out and
+ * writes into another what comes in, two, because only so either direction can end by itself. A Unix socket
+ * there cannot be had so from every OpenSSH; the master is asked to listen on one here, to which we then
+ * connect.
+ *
+ * Requests go out at once with the connection; from then on it is only listened to.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "gateway/destination.h"
+#include "gateway/openssh_inside.h"
+#include "gateway/refusal.h"
+#include "base/banned.h"
+
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0
+#endif
+
+enum { REQUEST_OPEN = 1, REQUEST_CLOSE };
+
+struct openssh_stream {
+    struct stream stream;
+    struct openssh *master;
+    const struct destination *to;
+    struct mux mux;
+    int in, out; /* what comes from the far side, what goes there; the same with a Unix socket */
+    bool asking; /* for a Unix socket: the far host has not answered yet */
+    bool open;
+    char *here; /* of a Unix socket: where the master listens; NULL as long as it does not */
+};
+
+static struct openssh_stream *self(const struct stream *st)
+{
+    return (struct openssh_stream *)(uintptr_t)st;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------- */
+
+/* The log of our own master has the server's answer; the user's keeps it to itself. */
+static int refused(struct openssh_stream *s, const struct mux_message *m, struct err *err)
+{
+    char said[160], name[DESTINATION_NAME];
+    openssh_hear(s->master);
+    if (ssh_log_refusal(&s->master->said, s->to, said, sizeof said))
+        return refusal_set(s->to, said, err);
+    destination_name(s->to, name);
+    if (m->type == MUX_PERMISSION_DENIED)
+        return err_set(err, ERR_FAILED, "the ssh -M at %s was not allowed to forward to %s: %s",
+                       s->master->path, name, m->reason);
+    err_set(err, ERR_FAILED, "the far host does not connect to %s; the ssh -M at %s says: %s", name,
+            s->master->path, m->reason);
+    return err_hint(err, "nothing listens there, or sshd_config there does not allow it (AllowTcpForwarding, "
+                         "PermitOpen); `--via libssh2` may tell which");
+}
+
+static int connect_here(struct openssh_stream *s, struct err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", s->here);
+    s->in = fd_socket(AF_UNIX, err);
+    if (s->in < 0 || fd_set_nonblocking(s->in, true, err) < 0)
+        return -1;
+    s->out = s->in;
+    if (connect(s->in, (struct sockaddr *)&address, sizeof address) < 0)
+        return err_sys(err, "cannot connect to what ssh forwards at %s", s->here);
+    return 0;
+}
+
+static int opened(struct openssh_stream *s, const struct mux_message *m, struct err *err)
+{
+    if (m->type == MUX_FAILURE || m->type == MUX_PERMISSION_DENIED)
+        return refused(s, m, err);
+    if (m->id != REQUEST_OPEN || m->type != (s->to->unix_path ? MUX_OK : MUX_SESSION_OPENED))
+        return err_set(err, ERR_FAILED, "the ssh -M at %s gave an answer that does not fit", s->master->path);
+    if (s->to->unix_path && connect_here(s, err) < 0)
+        return -1;
+    /* So far nobody asked the far host for a Unix socket. The user's master does not tell what came of it. */
+    s->asking = s->to->unix_path && s->master->pid;
+    s->open = !s->asking;
+    return s->open;
+}
+
+/* A Unix socket is asked for when we connect; only the log tells of the answer. */
+static int answered(struct openssh_stream *s, struct err *err)
+{
+    char said[160] = "connect failed", byte;
+    openssh_hear(s->master);
+    if (ssh_log_confirmation(&s->master->said, s->to)) {
+        s->open = true;
+        return 1;
+    }
+    if (!ssh_log_refusal(&s->master->said, s->to, said, sizeof said) && recv(s->in, &byte, 1, MSG_PEEK) != 0)
+        return 0;
+    return refusal_set(s->to, said, err);
+}
+
+static int openssh_open(struct stream *st, struct err *err)
+{
+    struct openssh_stream *s = self(st);
+    struct mux_message m;
+    int rc;
+    if (s->asking)
+        return answered(s, err);
+    while ((rc = mux_take(&s->mux, &m, err)) == 1)
+        if (m.type != MUX_HELLO)
+            return opened(s, &m, err);
+    s->master->lost = s->master->lost || (rc < 0 && openssh_is_gone(s->master));
+    return rc;
+}
+
+/* ---- open ---------------------------------------------------------------------------------------------- */
+
+/* A connection that ends with the master did not come to its own end. */
+static ssize_t openssh_read(struct stream *st, void *p, size_t n)
+{
+    struct openssh_stream *s = self(st);
+    ssize_t got = recv(s->in, p, n, 0);
+    if (got > 0)
+        return got;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return STREAM_AGAIN;
+    return got == 0 && !openssh_is_gone(s->master) ? STREAM_EOF : STREAM_BROKEN;
+}
+
+static ssize_t openssh_write(struct stream *st, const void *p, size_t n)
+{
+    ssize_t put = send(self(st)->out, p, n, MSG_NOSIGNAL);
+    if (put >= 0)
+        return put;
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? STREAM_AGAIN : STREAM_BROKEN;
+}
+
+static int openssh_finish(struct stream *st)
+{
+    shutdown(self(st)->out, SHUT_WR);
+    return 1;
+}
+
+/* The master goes on listening until it is told not to; only then its socket may go, or another of its
+ * clients that asks for the same finds none. */
+static void stop_listening(struct openssh_stream *s)
+{
+    mux_put_unix_forward(&s->mux.out, MUX_CLOSE_FORWARD, REQUEST_CLOSE, s->here, s->to->unix_path);
+    mux_send(&s->mux, NULL);
+    unlink(s->here);
+}
+
+static int openssh_close_stream(struct stream *st)
+{
+    struct openssh_stream *s = self(st);
+    if (s->here)
+        stop_listening(s);
+    if (s->out == s->in)
+        s->out = -1;
+    fd_close(&s->in);
+    fd_close(&s->out);
+    mux_close(&s->mux);
+    free(s->here);
+    free(s);
+    return 1;
+}
+
+static void openssh_discard(struct stream *st)
+{
+    openssh_close_stream(st);
+}
+
+static void openssh_poll(const struct stream *st, bool want_read, bool want_write,
+                         struct pollfd ret[STREAM_POLLS])
+{
+    const struct openssh_stream *s = self(st);
+    if (!s->open) {
+        ret[0] = (struct pollfd){.fd = s->asking ? s->in : s->mux.fd, .events = POLLIN};
+        ret[1] = (struct pollfd){.fd = s->asking ? s->master->log : -1, .events = POLLIN};
+        return;
+    }
+    if (want_read)
+        ret[0] = (struct pollfd){.fd = s->in, .events = POLLIN};
+    if (want_write)
+        ret[1] = (struct pollfd){.fd = s->out, .events = POLLOUT};
+}
+
+static const struct stream_type openssh_type = {
+    .open = openssh_open,
+    .read = openssh_read,
+    .write = openssh_write,
+    .finish = openssh_finish,
+    .close = openssh_close_stream,
+    .discard = openssh_discard,
+    .poll = openssh_poll,
+};
+
+/* ---- asking for it ------------------------------------------------------------------------------------- */
+
+static int ask_tcp(struct openssh_stream *s, struct err *err)
+{
+    int in[2] = {-1, -1}, out[2] = {-1, -1}, rc = -1;
+    mux_put_stdio_forward(&s->mux.out, REQUEST_OPEN, s->to->host, s->to->port);
+    if (fd_socketpair(in, err) == 0 && fd_socketpair(out, err) == 0 &&
+        fd_set_nonblocking(in[0], true, err) == 0 && fd_set_nonblocking(out[0], true, err) == 0 &&
+        mux_send(&s->mux, err) == 0 && mux_send_fd(&s->mux, out[1], err) == 0 &&
+        mux_send_fd(&s->mux, in[1], err) == 0) {
+        s->in = in[0];
+        s->out = out[0];
+        in[0] = out[0] = -1;
+        rc = 0;
+    }
+    for (int i = 0; i < 2; i++) {
+        fd_close(&in[i]);
+        fd_close(&out[i]);
+    }
+    return rc;
+}
+
+static int ask_unix(struct openssh_stream *s, struct err *err)
+{
+    if (openssh_socket_name(s->master, &s->here, err) < 0)
+        return -1;
+    mux_put_unix_forward(&s->mux.out, MUX_OPEN_FORWARD, REQUEST_OPEN, s->here, s->to->unix_path);
+    return mux_send(&s->mux, err);
+}
+
+struct stream *stream_openssh(struct openssh *o, const struct destination *to, struct err *err)
+{
+    struct openssh_stream *s = calloc(1, sizeof *s);
+    if (!s) {
+        err_nomem(err);
+        return NULL;
+    }
+    s->stream.type = &openssh_type;
+    s->master = o;
+    s->to = to;
+    s->in = s->out = -1;
+    if (mux_connect(&s->mux, o->path, err) == 0) {
+        mux_put_hello(&s->mux.out);
+        if ((to->unix_path ? ask_unix(s, err) : ask_tcp(s, err)) == 0)
+            return &s->stream;
+    } else if (openssh_is_gone(o)) {
+        err_set(err, ERR_LOST, "the SSH session was lost");
+    }
+    openssh_close_stream(&s->stream);
+    return NULL;
+}

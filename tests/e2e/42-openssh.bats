@@ -1,0 +1,247 @@
+#!/usr/bin/env bats
+# OpenSSH as the carrier: ssh's own keys and jumps, live master connections, and what goes wrong with them.
+
+load helper
+
+setup_file() {
+    e2e_setup_file
+    rig_sshd jump jump-01
+    rig_sshd second second-01
+    rig_sshd strict strict-01 "PermitOpen localhost:$RIG_PORT_rude"
+    rig_alias 'far-*' sshd 'ProxyJump jump-01,second-01'
+    # The sshd's user may look in there as well.
+    chmod 777 "$RIG_DIR/rude.sock"
+}
+
+setup() {
+    e2e_setup
+    SSH_CONFIG=$RIG_SSH_CONFIG
+}
+
+# Nothing of ours may be left behind: no private directory, no ssh.
+teardown() {
+    local left
+    [[ -z ${master-} ]] || kill "$master" 2>/dev/null || :
+    e2e_teardown
+    left=$(find "$XDG_RUNTIME_DIR" "$TMPDIR" -name 'profgrab-*')
+    [[ -z $left ]] || fail "left behind: $left"
+}
+
+run_via() { # HOST ARG...: heap by way of OpenSSH
+    run_profgrab --via openssh --host "$1" --port "$RIG_PORT_rude" "${@:2}" heap
+}
+
+# A configuration for the host `mine`; the lines win. Sets $SSH_CONFIG.
+host_with() { # LINE...
+    SSH_CONFIG=$PWD/config
+    {
+        printf 'Host mine\n'
+        printf '    %s\n' "$@"
+        cat <<END
+    HostName 127.0.0.1
+    Port $RIG_PORT_sshd
+    User $RIG_USER
+    IdentityFile "$RIG_KEY"
+    IdentitiesOnly yes
+    IdentityAgent none
+    UserKnownHostsFile "$RIG_KNOWN_HOSTS"
+    GlobalKnownHostsFile /dev/null
+END
+    } >"$SSH_CONFIG"
+}
+
+# A master connection of the user's own to that host, at $PWD/live. Its process is $master.
+start_master() { # HOST
+    local i
+    ssh -F "$SSH_CONFIG" -M -N -S "$PWD/live" "$1" </dev/null >/dev/null 2>master.log 3>&- 4>&- &
+    master=$!
+    for ((i = 0; i < 500; i++)); do
+        [[ ! -S live ]] || return 0
+        sleep 0.02
+    done
+    fail "$(cat master.log)"
+}
+
+manifest() {
+    cat "$("$profgrab_program" bundle extract "$output")/manifest.json"
+}
+
+@test "one hop: the host key, the key and the program stand in the manifest" {
+    run_via file-03
+    assert_status 0
+    manifest >m
+    grep -q '"via": "OpenSSH_' m
+    grep -q "\"authentication\": \"key $RIG_KEY\"" m
+    grep -q "$(ssh-keygen -lf "$RIG_DIR/sshd/host_key.pub" | cut -d' ' -f2)" m
+}
+
+@test "three hops, as ssh makes them itself; each ends with us" {
+    run_via far-01
+    assert_status 0
+    # None of the three sessions is left.
+    local i name
+    for name in jump second sshd; do
+        for ((i = 0; i < 250; i++)); do
+            [[ -n $(pgrep -P "$(cut -d' ' -f1 "$RIG_DIR/pids/$name")") ]] || break
+            sleep 0.02
+        done
+        ((i < 250)) || fail "a session to $name is left"
+    done
+}
+
+@test "several services and items share one login" {
+    : >"$RIG_DIR/sshd/log"
+    run_profgrab --via openssh --host file-03 --port "$RIG_PORT_rude" heap allocs goroutines threadcreate cpu=1s
+    assert_status 0
+    assert_equal "$(grep -c '^Accepted publickey' "$RIG_DIR/sshd/log")" 1
+}
+
+@test "a Unix socket on the far side, which libssh2 1.10 cannot open" {
+    run_profgrab --via openssh --host file-03 --unix "$RIG_DIR/rude.sock" heap
+    assert_status 0
+    run_profgrab --via openssh --host file-03 --unix "$RIG_DIR/nothing.sock" heap
+    assert_status 1
+    assert_stderr_has "the far host cannot connect to $RIG_DIR/nothing.sock"
+}
+
+@test "a service that does not listen, and one that may not be forwarded to" {
+    run_profgrab --via openssh --host file-03 --port 1 heap
+    assert_status 1
+    assert_stderr_has 'the far host cannot connect to localhost port 1: Connection refused'
+    run_profgrab --via openssh --host strict-01 --port "$RIG_PORT_caddy" heap
+    assert_status 1
+    assert_stderr_has "the SSH server does not allow forwarding to localhost port $RIG_PORT_caddy"
+    assert_stderr_has 'PermitOpen'
+}
+
+@test "a host that is not known, and one whose key changed" {
+    : >known
+    host_with "UserKnownHostsFile $PWD/known"
+    run_via mine
+    assert_status 1
+    assert_stderr_has 'host key is not known: it offered ssh-ed25519 SHA256:'
+    assert_equal "$(wc -c <known)" 0
+    ssh-keygen -q -t ed25519 -N '' -f other
+    printf '[127.0.0.1]:%s %s\n' "$RIG_PORT_sshd" "$(cut -d' ' -f1,2 other.pub)" >known
+    run_via mine
+    assert_status 1
+    assert_stderr_has 'HOST KEY HAS CHANGED'
+    printf '@revoked * %s\n' "$(cut -d' ' -f1,2 "$RIG_DIR/sshd/host_key.pub")" >known
+    run_via mine
+    assert_status 1
+    assert_stderr_has 'is revoked'
+}
+
+@test "--accept-new trusts a host that is not known, and writes it down" {
+    : >known
+    host_with "UserKnownHostsFile $PWD/known"
+    run_via mine --accept-new
+    assert_status 0
+    grep -q ssh-ed25519 known
+    run_via mine
+    assert_status 0
+}
+
+@test "a key that the server does not take, and nobody to ask" {
+    ssh-keygen -q -t ed25519 -N secret -f locked
+    host_with "IdentityFile $PWD/locked" 'IdentityFile none'
+    sed -i "/$(basename "$RIG_DIR")\/client\/id/d" "$SSH_CONFIG"
+    run_via mine
+    assert_status 1
+    assert_stderr_has 'the server let nobody in with what was offered; it takes: publickey'
+}
+
+@test "no server, no name, no SSH" {
+    host_with 'Port 1'
+    run_via mine
+    assert_status 1
+    assert_stderr_has 'cannot connect to 127.0.0.1 port 1: Connection refused'
+    host_with "Port $RIG_PORT_rude"
+    run_via mine --timeout 2s
+    assert_status 1
+    refute_stderr_has 'debug1'
+    refute_stderr_has 'without a word'
+}
+
+@test "a server that accepts and is silent" {
+    local pid i
+    python3 -c '
+import socket, time
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(60)' >port 3>&- &
+    pid=$!
+    for ((i = 0; i < 500; i++)); do [[ ! -s port ]] || break; sleep 0.02; done
+    host_with "Port $(cat port)"
+    run_via mine --timeout 1s
+    kill "$pid"
+    assert_status 1
+    assert_stderr_has 'it accepts the connection but says nothing'
+}
+
+@test "no algorithm in common" {
+    rig_sshd old old-01 'KexAlgorithms diffie-hellman-group1-sha1'
+    run_via old-01
+    rig_end old
+    assert_status 1
+    assert_stderr_has 'no matching key exchange method found'
+}
+
+@test "a live master connection is used, whatever carries else, and stays" {
+    host_with "ControlPath $PWD/live"
+    start_master mine
+    : >"$RIG_DIR/sshd/log"
+    run_profgrab --host mine --port "$RIG_PORT_rude" heap
+    assert_status 0
+    manifest | grep -q "\"via\": \"the ssh -M at $PWD/live\""
+    run_profgrab --host mine --unix "$RIG_DIR/rude.sock" heap
+    assert_status 0
+    run_profgrab --host mine --port 1 heap
+    assert_status 1
+    assert_stderr_has 'the far host does not connect to localhost port 1'
+    ! grep -q '^Accepted' "$RIG_DIR/sshd/log"
+    ssh -F "$SSH_CONFIG" -O check -S "$PWD/live" mine
+}
+
+@test "a master socket that is dead, silent or nobody's is passed over" {
+    local pid i
+    host_with "ControlPath $PWD/live"
+    python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.bind("live")'
+    run_profgrab --host mine --port "$RIG_PORT_rude" heap
+    assert_status 0
+    rm live
+    python3 -c '
+import socket, time
+s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", flush=True); time.sleep(60)' >ready 3>&- &
+    pid=$!
+    for ((i = 0; i < 500; i++)); do [[ ! -s ready ]] || break; sleep 0.02; done
+    run_profgrab --host mine --port "$RIG_PORT_rude" heap
+    kill "$pid"
+    assert_status 0
+    manifest | grep -q '"via": "libssh2'
+}
+
+@test "a master connection killed in the middle of a profile: it is taken again over an ssh of our own" {
+    local i pid
+    host_with "ControlPath $PWD/live"
+    start_master mine
+    "$profgrab_program" --ssh-config "$SSH_CONFIG" --via openssh --host mine --port "$RIG_PORT_rude" heap cpu=2s >path 2>log 3>&- &
+    pid=$!
+    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 2s' log || break; sleep 0.02; done
+    kill -KILL "$master"
+    status=0
+    wait "$pid" || status=$?
+    assert_status 0
+    grep -q 'cpu: taken again over a new SSH session' log || fail "$(cat log)"
+    "$profgrab_program" bundle verify "$(cat path)"
+}
+
+@test "our own ssh killed in the middle of a profile: the same" {
+    local i pid
+    "$profgrab_program" --ssh-config "$SSH_CONFIG" --via openssh --host file-03 --port "$RIG_PORT_rude" heap cpu=2s >path 2>log 3>&- &
+    pid=$!
+    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 2s' log || break; sleep 0.02; done
+    kill -KILL "$(pgrep -P "$pid" ssh)"
+    status=0
+    wait "$pid" || status=$?
+    assert_status 0
+    grep -q 'cpu: taken again over a new SSH session' log || fail "$(cat log)"
+}

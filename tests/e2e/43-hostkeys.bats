@@ -1,0 +1,299 @@
+#!/usr/bin/env bats
+# Host keys: what files of known hosts say, and hosts that nobody knows yet. ssh itself is asked too, so that it is seen
+# that both come to the same.
+
+load helper
+
+setup() {
+    e2e_setup
+    key=$(cut -d' ' -f1,2 "$RIG_DIR/sshd/host_key.pub")
+    fingerprint=$(ssh-keygen -lf "$RIG_DIR/sshd/host_key.pub" | cut -d' ' -f2)
+    name="[127.0.0.1]:$RIG_PORT_sshd"
+    ssh-keygen -q -t ed25519 -N '' -f other
+    other=$(cut -d' ' -f1,2 other.pub)
+    config=$PWD/config known=$PWD/known
+    host_with "UserKnownHostsFile $known"
+}
+
+# A configuration for the host `mine` in which these lines win.
+host_with() { # LINE...
+    {
+        printf 'Host mine\n'
+        printf '    %s\n' "$@"
+        cat <<EOF
+    HostName 127.0.0.1
+    Port $RIG_PORT_sshd
+    User $RIG_USER
+    IdentityFile $RIG_KEY
+    IdentitiesOnly yes
+    IdentityAgent none
+    GlobalKnownHostsFile /dev/null
+EOF
+    } >"$config"
+}
+
+run_check() { # ARG...
+    run --separate-stderr "$profgrab_program" check --ssh-config "$config" --via libssh2 --host mine --port "$RIG_PORT_rude" "$@"
+}
+
+# What ssh makes of it.
+ssh_connects() { # OPTION...
+    ssh -F "$config" -o BatchMode=yes "$@" -W "127.0.0.1:$RIG_PORT_rude" mine </dev/null >ssh.out 2>ssh.log
+}
+
+# The file has these lines: both trust the host.
+trusted() { # LINE...
+    printf '%s\n' "$@" >"$known"
+    run_check
+    assert_status 0
+    ssh_connects || fail "ssh does not trust it: $(cat ssh.log)"
+}
+
+# Neither does, and profgrab's words have this.
+refused() { # WORDS LINE...
+    printf '%s\n' "${@:2}" >"$known"
+    run_check
+    assert_status 1
+    assert_stdout_has "$1"
+    assert_stdout_has "$fingerprint"
+    ! ssh_connects || fail "ssh trusts it: $(cat ssh.log)"
+}
+
+hop() { # EXPRESSION: over the one hop in the manifest of the bundle in $output
+    tar -xOf "$output" --wildcards '*/manifest.json' |
+        python3 -c 'import json, sys; hop = json.load(sys.stdin)["hosts"][0]["hops"][0]; print(eval(sys.argv[1]))' "$1"
+}
+
+# ---- what is known ----------------------------------------------------------------------------------------------
+
+@test "plain, with a comment, with Windows' line ends, among garbage, without a last line's end" {
+    trusted "$name $key"
+    assert_stdout_has "ssh-ed25519 $fingerprint, known in $known line 1"
+    trusted '# ours' '' "other,$name $key a comment"
+    assert_stdout_has "known in $known line 3"
+    trusted "$name $key"$'\r'
+    trusted 'nonsense' "$name ssh-ed25519" "$name ssh-ed25519 !!!" '|1|broken|x ssh-rsa AAAA' $'\e[31mx' "$name $key" ',,,'
+    assert_stdout_has "known in $known line 6"
+    printf '%s %s' "$name" "$key" >"$known"
+    run_check
+    assert_status 0
+}
+
+@test "hashed names" {
+    printf '%s %s\n[127.0.0.1]:1 %s\n' "$name" "$key" "$other" >"$known"
+    ssh-keygen -q -H -f "$known"
+    run grep -c 127 "$known"
+    assert_status 1
+    run_check
+    assert_status 0
+    ssh_connects
+    printf '%s %s\n' "$name" "$other" >"$known"
+    ssh-keygen -q -H -f "$known"
+    run_check
+    assert_status 1
+    assert_stdout_has 'HOST KEY HAS CHANGED'
+}
+
+@test "wildcards and negation" {
+    trusted "[127.*]:* $key"
+    trusted "[127.0.0.?]:$RIG_PORT_sshd $key"
+    refused 'host key is not known' "*,!$name,!127.0.0.1 $key"
+    refused 'host key is not known' "[128.*]:* $key"
+    trusted "*,!$name $other" "$name $key"
+}
+
+@test "the name without its port; another key there is another server's" {
+    trusted "127.0.0.1 $key"
+    refused "$known:1 has another key for the host without the port" "127.0.0.1 $other"
+    refused 'host key is not known' "[127.0.0.1]:1 $key"
+}
+
+@test "HostKeyAlias stands for any port, and is taken as it is" {
+    host_with 'HostKeyAlias Farm-%h' "UserKnownHostsFile $known"
+    trusted "farm-%h $key"
+    refused 'host key is not known' "$name $key"
+    refused 'HOST KEY HAS CHANGED' "farm-%h $other"
+}
+
+@test "several files: any may know the host, and a conflict is said with its file" {
+    printf '%s %s\n' "$name" "$key" >second
+    printf '%s %s\n' "$name" "$other" >"global file"
+    host_with "UserKnownHostsFile $PWD/none $known $PWD/second" "GlobalKnownHostsFile \"$PWD/global file\""
+    trusted '# nothing here'
+    assert_stdout_has "known in $PWD/second line 1"
+    trusted "$name $other"
+    assert_stdout_has "known in $PWD/second line 1"
+    : >second
+    refused "$PWD/global file:1 has $(ssh-keygen -lf other.pub | cut -d' ' -f2)" '# nothing here'
+    : >"global file"
+    refused "not in $known, $PWD/second, $PWD/global file" '# nothing here'
+}
+
+@test "a revoked key is refused, wherever the line stands" {
+    refused "is revoked by $known:1" "@revoked $name $key" "$name $key"
+    refused "is revoked by $known:2" "$name $key" "@revoked * $key"
+    trusted "@revoked $name $other" "$name $key"
+}
+
+@test "a changed key: both fingerprints, file and line; a key of another type is no new one either" {
+    refused "$known:2 has $(ssh-keygen -lf other.pub | cut -d' ' -f2)" '# ours' "$name $other"
+    host_with "UserKnownHostsFile $known" 'StrictHostKeyChecking accept-new'
+    refused 'HOST KEY HAS CHANGED' "$name $other"
+    ssh-keygen -q -t ecdsa -N '' -f ecdsa
+    printf '%s %s\n' "$name" "$(cut -d' ' -f1,2 ecdsa.pub)" >"$known"
+    run_check --accept-new
+    assert_status 1
+    ! ssh_connects
+    assert_equal "$(cat "$known")" "$name $(cut -d' ' -f1,2 ecdsa.pub)"
+}
+
+@test "only a certificate authority is known: libssh2 says that it cannot judge" {
+    printf '@cert-authority %s %s\n' "$name" "$other" >"$known"
+    run_check
+    assert_status 1
+    assert_stdout_has "only a certificate authority is known for the host ($known:1), and libssh2 cannot judge its certificates"
+    # A key beside it is enough.
+    trusted "@cert-authority * $other" "$name $key"
+}
+
+# ---- who is new ---------------------------------------------------------------------------------------------------
+
+@test "an unknown host: fingerprint, file and both ways out; nothing is written" {
+    : >"$known"
+    run_check
+    assert_status 1
+    assert_stdout_has "host key is not known: it offered ssh-ed25519 $fingerprint, not in $known"
+    assert_stdout_has 'compare that fingerprint'
+    assert_stdout_has '--accept-new'
+    assert_stdout_has 'your own ssh'
+    [[ ! -s $known ]]
+}
+
+@test "--accept-new: trusted, written down once, said, in the manifest" {
+    host_with "UserKnownHostsFile $HOME/.ssh/known_hosts"
+    local file=$HOME/.ssh/known_hosts
+    run --separate-stderr "$profgrab_program" --ssh-config "$config" --host mine --port "$RIG_PORT_rude" --accept-new heap
+    assert_status 0
+    assert_stderr_has "mine: host key: ssh-ed25519 $fingerprint, new: written to $file"
+    assert_equal "$(cat "$file")" "$name $key"
+    assert_equal "$(stat -c '%a' "$HOME/.ssh" "$file" | tr '\n' ' ')" '700 600 '
+    assert_equal "$(hop 'hop["host_key"], hop["host_key_new"]')" "('$fingerprint', True)"
+    # From now on it is known, without the option too.
+    run --separate-stderr "$profgrab_program" --ssh-config "$config" --host mine --port "$RIG_PORT_rude" heap
+    assert_status 0
+    assert_equal "$(hop '"host_key_new" in hop')" False
+    ssh_connects
+    assert_equal "$(cat "$file")" "$name $key"
+}
+
+@test "accept-new of the configuration; check says it; hashed if the configuration says so; behind a cut line" {
+    printf 'elsewhere %s' "$other" >"$known"
+    host_with "UserKnownHostsFile $known" 'StrictHostKeyChecking accept-new' 'HashKnownHosts yes'
+    run_check
+    assert_status 0
+    assert_stdout_has "ssh-ed25519 $fingerprint, new: written to $known"
+    assert_equal "$(head -n 1 "$known")" "elsewhere $other"
+    assert_equal "$(wc -l <"$known")" 2
+    run grep -c 127 "$known"
+    assert_status 1
+    ssh_connects || fail "$(cat ssh.log)"
+    run_check
+    assert_status 0
+    assert_stdout_has "known in $known line 2"
+}
+
+@test "StrictHostKeyChecking no: a new host is trusted, a changed one is not" {
+    host_with "UserKnownHostsFile $known" 'StrictHostKeyChecking no'
+    run_check
+    assert_status 0
+    assert_equal "$(cat "$known")" "$name $key"
+    printf '%s %s\n' "$name" "$other" >"$known"
+    run_check
+    assert_status 1
+    assert_stdout_has 'HOST KEY HAS CHANGED'
+    host_with "UserKnownHostsFile $known" 'StrictHostKeyChecking yes'
+    : >"$known"
+    run_check
+    assert_status 1
+    run_check --accept-new
+    assert_status 0
+}
+
+@test "accept-new where nothing can be kept goes on, as ssh does, and says so" {
+    host_with 'UserKnownHostsFile /dev/null' 'StrictHostKeyChecking accept-new'
+    run_check
+    assert_status 0
+    assert_stdout_has 'new, not written down: /dev/null is no regular file'
+    ssh_connects
+    host_with "UserKnownHostsFile $PWD/none/none/known" 'StrictHostKeyChecking accept-new'
+    run_check
+    assert_status 0
+    assert_stdout_has 'new, not written down: '
+    ssh_connects
+    # Without any file there is nobody to whom a host could be new.
+    host_with 'UserKnownHostsFile none' 'StrictHostKeyChecking accept-new'
+    refused 'host key is not known' ''
+}
+
+@test "accept-new with an alias and at another port of a known host" {
+    host_with 'HostKeyAlias farm' "UserKnownHostsFile $known" 'StrictHostKeyChecking accept-new'
+    run_check
+    assert_status 0
+    assert_equal "$(cat "$known")" "farm $key"
+    host_with "UserKnownHostsFile $known" 'StrictHostKeyChecking accept-new'
+    printf '127.0.0.1 %s\n' "$other" >"$known"
+    run_check
+    assert_status 0
+    assert_equal "$(tail -n 1 "$known")" "$name $key"
+    assert_equal "$(wc -l <"$known")" 2
+}
+
+@test "sixteen hosts at once in two processes: no line is lost, none is written twice" {
+    local i pids=() pid
+    rig_sshd crowd crowd-01 'MaxStartups 100'
+    # A name of its own for each, and one that all have.
+    for ((i = 1; i <= 16; i++)); do
+        printf 'Host h%d\n    HostKeyAlias h%d\n' "$i" "$i"
+    done >"$config"
+    cat >>"$config" <<EOF
+Host *
+    HostName 127.0.0.1
+    Port $RIG_PORT_crowd
+    User $RIG_USER
+    IdentityFile $RIG_KEY
+    IdentitiesOnly yes
+    IdentityAgent none
+    UserKnownHostsFile $PWD/new/known
+    GlobalKnownHostsFile /dev/null
+EOF
+    local list=''
+    for ((i = 1; i <= 16; i++)); do list+=${list:+,}h$i; done
+    for i in 1 2; do
+        "$profgrab_program" check --ssh-config "$config" --host "$list,s1,s2,s3" --port "$RIG_PORT_rude" --accept-new >"out$i" 2>&1 3>&- &
+        pids+=($!)
+    done
+    for pid in "${pids[@]}"; do wait "$pid" || fail "$(cat out1 out2)"; done
+    assert_equal "$(wc -l <new/known)" 17
+    assert_equal "$(sort -u new/known | wc -l)" 17
+    assert_equal "$(grep -cF "[127.0.0.1]:$RIG_PORT_crowd " new/known)" 1
+    run ! grep -q 'not written down' out1 out2
+    rig_end crowd
+}
+
+# ---- the configuration ----------------------------------------------------------------------------------------------
+
+@test "ssh's configuration that hangs is named" {
+    printf 'Match exec "exec sleep 100"\n    User x\n' >"$config"
+    run --separate-stderr "$profgrab_program" --ssh-config "$config" --timeout 1s --host mine --port 1 heap
+    assert_status 1
+    assert_stderr_has 'ssh -G mine: it did not end within 1s'
+    assert_stderr_has 'Match exec'
+    assert_stderr_has "$config"
+}
+
+@test "--via wants a word it knows" {
+    run_check --via libssh
+    assert_status 2
+    assert_stderr_has '--via must be "auto", "libssh2" or "openssh", not "libssh"'
+    assert_stderr_has 'did you mean "libssh2"?'
+}
