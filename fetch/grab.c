@@ -11,6 +11,7 @@
 #include "fetch/fetch.h"
 #include "fetch/observe.h"
 #include "fetch/service.h"
+#include "fetch/wanted.h"
 #include "base/banned.h"
 
 struct run {
@@ -153,14 +154,36 @@ static int resolve_route(struct run *run, const struct host *host, struct route 
     return rc;
 }
 
-static int open_host(struct run *run, const struct host *host, struct gateway **ret, struct err *err)
+static bool shrinks(const struct fetch_grab *grab, const struct target *t)
 {
+    struct wanted_list wanted;
+    if (grab->look || wanted_parse(grab->kinds->n ? grab->kinds : &t->service->kinds, &wanted, NULL) < 0)
+        return false;
+    bool yes = wanted_shrinks(&wanted);
+    wanted_release(&wanted);
+    return yes;
+}
+
+/* The host's own hop carries what the others cannot look into, so that is where it is compressed. */
+static void expect_bodies(const struct fetch_grab *grab, const struct target *targets, size_t n,
+                          struct route *route)
+{
+    struct ssh_config *last = route->n_hops ? &route->hops[route->n_hops - 1] : NULL;
+    for (size_t i = 0; last && last->asked.compress == SSH_COMPRESS_AUTO && i < n; i++)
+        last->shrinks = last->shrinks || shrinks(grab, &targets[i]);
+}
+
+static int open_host(struct run *run, const struct target *targets, size_t n, struct gateway **ret,
+                     struct err *err)
+{
+    const struct host *host = targets[0].host;
     struct gateway_options options = gateway_options_of(run->grab);
     struct route route = {0};
     struct opening opening = {.run = run, .host = host};
     if (resolve_route(run, host, &route, err) < 0)
         return -1;
     opening.n_hops = route.n_hops;
+    expect_bodies(run->grab, targets, n, &route);
     options.pool = run->pool;
     options.step = tell_gateway_step;
     options.step_ctx = &opening;
@@ -176,7 +199,7 @@ static void run_host(struct run *run, const struct target *targets, size_t n)
     if (fd_cancelled(run->grab->cancel_fd))
         err_set(&failure, ERR_CANCELLED, "interrupted before it was opened");
     else
-        open_host(run, host, &gw, &failure);
+        open_host(run, targets, n, &gw, &failure);
     observe_host(&run->observe, host, gw, gw ? NULL : &failure);
     if (gw)
         run_services(run, targets, n, gw);

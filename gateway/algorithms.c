@@ -216,15 +216,10 @@ int algorithms_compare(const struct algorithms *ours, const struct algorithms *s
         i++;
     if (i == ALGORITHM_LISTS)
         return 0;
-    struct buf offered = BUF_INIT(2 * LIST_MAX), allowed = BUF_INIT(2 * LIST_MAX);
+    struct buf offered = BUF_INIT(2 * LIST_MAX);
     show(server->lists[i], &offered);
-    show(ours->lists[i], &allowed);
     err_set(err, ERR_UNSUPPORTED, "the server offers only the %s %s, libssh2 %s can use none of them",
             names[i], offered.len ? buf_str(&offered) : "(none)", libssh2_version(0));
-    err_hint(err,
-             "with --via auto or openssh, ssh may get through; libssh2 and the configuration would take %s",
-             buf_str(&allowed));
     buf_release(&offered);
-    buf_release(&allowed);
     return -1;
 }

@@ -33,6 +33,7 @@ struct opening {
     int64_t since;            /* when it began */
     bool untold;              /* it failed, which nobody was told yet */
     bool said_busy;           /* the server, in so many words */
+    int64_t reached_ms;       /* how long it took to connect */
     int fd;                   /* connected; the session's once there is one */
     struct proxy *proxy;      /* behind fd, and the session's with it */
 };
@@ -90,6 +91,7 @@ static int connect_step(struct opening *o, struct err *err)
     char name[DESTINATION_NAME], peer[CONNECT_PEER] = "";
     begin_step(o, GATEWAY_CONNECT);
     int rc = reach(o, &to, err);
+    o->reached_ms = clock_now() - o->since;
     if (rc == 0)
         connect_peer(o->fd, peer);
     bool other = peer[0] && strcmp(peer, to.host) != 0;
@@ -133,6 +135,8 @@ static int handshake_step(struct opening *o, struct err *err)
     if (session_new(fd, o->config, o->hop->options, &o->session, err) == 0) {
         o->session->proxy = o->proxy;
         o->proxy = NULL;
+        if (o->hop->before)
+            session_answered(o->session, o->reached_ms);
         rc = session_handshake(o->session, o->config, &o->known, err);
         o->said_busy = rc < 0 && err->kind == ERR_BUSY && o->session->wire.greeting.len > 0;
         if (rc < 0)
@@ -142,8 +146,10 @@ static int handshake_step(struct opening *o, struct err *err)
         LIBSSH2_SESSION *ssh = o->session->ssh;
         const char *exchange = libssh2_session_methods(ssh, LIBSSH2_METHOD_KEX);
         const char *cipher = libssh2_session_methods(ssh, LIBSSH2_METHOD_CRYPT_SC);
-        snprintf(o->step.detail, sizeof o->step.detail, "%s, %s, %s", o->session->hop.banner,
-                 exchange ? exchange : "?", cipher ? cipher : "?");
+        const char *compression = libssh2_session_methods(ssh, LIBSSH2_METHOD_COMP_SC);
+        bool compressed = compression && strcmp(compression, "none") != 0;
+        snprintf(o->step.detail, sizeof o->step.detail, "%s, %s, %s%s", o->session->hop.banner,
+                 exchange ? exchange : "?", cipher ? cipher : "?", compressed ? ", compressed" : "");
     }
     return told(o, rc, err);
 }

@@ -12,6 +12,9 @@
 #include "gateway/window.h"
 #include "base/banned.h"
 
+/* The round-trip time from which on a line is a long one. */
+#define LONG_LINE_MS 20
+
 static ssize_t on_receive(libssh2_socket_t fd, void *p, size_t n, int flags, void **abstract)
 {
     (void)fd;
@@ -174,14 +177,30 @@ static int exchange(struct session *s, const struct algorithms *ours, struct err
     return 0;
 }
 
+/* On a long line bytes cost more than the far host's time to compress them; docs/performance.md has the
+ * figures. */
+static bool compresses(const struct session *s, const struct ssh_config *config)
+{
+    return config->compression || (config->shrinks && session_rtt(s) >= LONG_LINE_MS);
+}
+
+/* Only once the server is known to be the right one: the older "zlib" would begin before that. In both
+ * directions, since libssh2 judges the one by the other. */
+static void ask_for_compression(LIBSSH2_SESSION *ssh)
+{
+    libssh2_session_flag(ssh, LIBSSH2_FLAG_COMPRESS, 1);
+    libssh2_session_method_pref(ssh, LIBSSH2_METHOD_COMP_SC, "zlib@openssh.com,none");
+    libssh2_session_method_pref(ssh, LIBSSH2_METHOD_COMP_CS, "zlib@openssh.com,none");
+}
+
 int session_handshake(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
                       struct err *err)
 {
     char host_keys[256];
     struct algorithms ours = {0};
     known_hosts_preference(known, host_keys, sizeof host_keys);
-    if (config->compression)
-        libssh2_session_flag(s->ssh, LIBSSH2_FLAG_COMPRESS, 1);
+    if (compresses(s, config))
+        ask_for_compression(s->ssh);
     int rc = algorithms_propose(s->ssh, config, host_keys, &ours, err);
     if (rc == 0)
         rc = exchange(s, &ours, err);
