@@ -1,14 +1,15 @@
 /*
- * A long line on one machine: `delay MS [MB_PER_SECOND]` makes two network namespaces, each with a tun device,
- * and carries packets between the two, each MS milliseconds late and at no more than that rate. It says
+ * A long line on one machine: `delay MS [MB_PER_SECOND]` makes two network namespaces, each with a tun
+ * device, and carries packets between the two, each MS milliseconds late and at no more than that rate. It
+ * says
  *
  *     near=PID far=PID
  *
  * on standard output, the processes whose namespaces these are (`nsenter -t PID -n COMMAND`; near has the
  * address 10.77.0.1, far 10.77.0.2), and goes on until its standard input ends. Nothing is left behind.
  *
- * A packet waits in one queue for each direction until it is due. At a limited rate packets leave one after the
- * other, and what would have to wait longer than QUEUE_MS for its turn is dropped, as routers do.
+ * A packet waits in one queue for each direction until it is due. At a limited rate packets leave one after
+ * the other, and what would have to wait longer than QUEUE_MS for its turn is dropped, as routers do.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +43,8 @@ struct end {
     int tun;
 };
 
-/* ---- the namespaces ------------------------------------------------------------------------------------- */
+/* ---- the namespaces -------------------------------------------------------------------------------------
+ */
 
 static void set_address(int s, struct ifreq *r, unsigned long what, const char *address)
 {
@@ -92,10 +94,12 @@ static void send_descriptor(int via, int fd)
     union {
         struct cmsghdr header;
         char space[CMSG_SPACE(sizeof(int))];
-    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+    } control = {
+        .header = {.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
     char byte = 0;
     struct iovec one = {&byte, 1};
-    struct msghdr m = {.msg_iov = &one, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr m = {
+        .msg_iov = &one, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
     if (sendmsg(via, &m, 0) < 0)
         give_up("cannot hand the device over");
@@ -109,7 +113,8 @@ static int receive_descriptor(int via)
     } control;
     char byte;
     struct iovec one = {&byte, 1};
-    struct msghdr m = {.msg_iov = &one, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr m = {
+        .msg_iov = &one, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     int fd;
     if (recvmsg(via, &m, 0) <= 0 || m.msg_controllen < sizeof control.header)
         exit(2); /* the child has said why */
@@ -138,7 +143,8 @@ static struct end make_end(const char *own, const char *other)
     return e;
 }
 
-/* ---- the line ------------------------------------------------------------------------------------------- */
+/* ---- the line -------------------------------------------------------------------------------------------
+ */
 
 struct packet {
     int64_t due;

@@ -1,9 +1,9 @@
 /*
  * What `make bench-ssh` measures of the gateway itself, without the rest of a grab:
  *
- *     gateway fetch SSH_CONFIG HOST PORT PATH    opens the route, gets the path over HTTP as a grab does and throws
- *                                                the body away
- *     gateway hold SSH_CONFIG HOST N             opens N sessions from as many threads and holds them all
+ *     gateway fetch SSH_CONFIG HOST PORT PATH    opens the route, gets the path over HTTP as a grab does and
+ * throws the body away gateway hold SSH_CONFIG HOST N             opens N sessions from as many threads and
+ * holds them all
  *
  * and says it in words for a program to read, `name=value`, milliseconds, bytes and kB.
  */
@@ -36,7 +36,8 @@ static void resolve(char *config, char *address, struct route *ret)
         give_up(&err);
 }
 
-/* ---- fetch ---------------------------------------------------------------------------------------------- */
+/* ---- fetch ----------------------------------------------------------------------------------------------
+ */
 
 struct body {
     int64_t since, first;
@@ -90,10 +91,12 @@ static void fetch(char *config, char *address, const char *port, const char *pat
         give_up(&err);
     }
     gateway_close(gw);
-    printf("open=%lld first=%lld all=%lld bytes=%zu\n", (long long)opened, (long long)b.first, (long long)all, b.n);
+    printf("open=%lld first=%lld all=%lld bytes=%zu\n", (long long)opened, (long long)b.first, (long long)all,
+           b.n);
 }
 
-/* ---- hold ----------------------------------------------------------------------------------------------- */
+/* ---- hold -----------------------------------------------------------------------------------------------
+ */
 
 struct holder {
     struct route route;
