@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/exit.h"
+#include "cli/shell.h"
 #include "cli/signals.h"
 #include "cli/target.h"
 #include "base/banned.h"
@@ -68,23 +69,6 @@ static const struct {
     [FETCH_STEP_REQUEST] = {NULL, NULL},
 };
 
-/* The words of a shell's command line, quoted where they need it. */
-static void add_word(struct buf *b, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%_+=:,./-";
-    if (*word && word[strspn(word, plain)] == '\0') {
-        buf_adds(b, word);
-        return;
-    }
-    buf_addc(b, '\'');
-    for (; *word; word++)
-        if (*word == '\'')
-            buf_adds(b, "'\\''");
-        else
-            buf_addc(b, *word);
-    buf_addc(b, '\'');
-}
-
 /* The index page, as curl is asked for it. A direct host's own localhost is its address, seen from here. */
 static void add_url(struct buf *b, const struct host *host, const struct service *service)
 {
@@ -94,7 +78,7 @@ static void add_url(struct buf *b, const struct host *host, const struct service
         seen.host = host->address;
     if (service->unix_path) {
         buf_adds(b, "--unix-socket ");
-        add_word(b, service->unix_path);
+        shell_add_word(b, service->unix_path);
         buf_addc(b, ' ');
         snprintf(url, sizeof url, "%s://localhost%s/", service->https ? "https" : "http", service->path);
     } else {
@@ -102,16 +86,16 @@ static void add_url(struct buf *b, const struct host *host, const struct service
         size_t n = strlen(url);
         snprintf(url + n, sizeof url - n, "/");
     }
-    add_word(b, url);
+    shell_add_word(b, url);
 }
 
 static void add_place(struct buf *b, char place, const struct doctor *d, const struct report *r)
 {
     if (place == 'A')
-        add_word(b, r->host->address);
+        shell_add_word(b, r->host->address);
     if (place == 'F' && d->options->target.ssh_config) {
         buf_adds(b, " -F ");
-        add_word(b, d->options->target.ssh_config);
+        shell_add_word(b, d->options->target.ssh_config);
     }
     if (place == 'U' && r->service)
         add_url(b, r->host, r->service);
@@ -138,7 +122,7 @@ static void next_command(const struct doctor *d, const struct report *r, enum fe
     if (!r->host->direct) {
         fill(ret, next_commands[kind].here, d, r);
         if (there.len)
-            add_word(ret, buf_str(&there)); /* one word here, a whole command there */
+            shell_add_word(ret, buf_str(&there)); /* one word here, a whole command there */
     } else if (kind == FETCH_STEP_INDEX) {
         buf_adds(ret, buf_str(&there));
     }

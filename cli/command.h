@@ -35,8 +35,8 @@ struct command {
     int (*run)(int argc, char **argv, struct err *err);
 };
 
-extern const struct command command_grab, command_check, command_hosts, command_bundle, command_completion,
-    command_version, command_help;
+extern const struct command command_grab, command_check, command_forward, command_hosts, command_bundle,
+    command_completion, command_version, command_help;
 
 /* Row i of the table, NULL behind the last. */
 const struct command *command_at(size_t i);

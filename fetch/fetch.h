@@ -183,6 +183,13 @@ struct fetch_grab {
  * to the observer. */
 int fetch_run(const struct fetch_grab *grab, struct err *err);
 
+/*
+ * Opens the way to one host as fetch_run does, for whoever fetches nothing: of the grab only what concerns
+ * hosts counts, of its observer `opening`, `step` and `host`. The pool must outlive the gateway.
+ */
+int fetch_open(const struct fetch_grab *grab, const struct host *host, struct gateway_pool *pool,
+               struct gateway **ret, struct err *err);
+
 /* Where a service is, as its host sees it: its URL, or with a Unix socket `unix:PATH` and the URL's path. */
 char *fetch_service_url(const struct service *service, char *dst, size_t cap);
 

@@ -89,7 +89,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Three keepalives without a sign of life are as much silence as was allowed; libssh2 counts in seconds. */
+/* A server has three chances to show that it lives; libssh2 counts in seconds. */
 static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
 {
     int64_t keepalive_ms = least(grab->timeout_ms / 3, GATEWAY_KEEPALIVE_MS);
@@ -98,7 +98,8 @@ static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
     return (struct gateway_options){.askpass = grab->askpass,
                                     .cancel_fd = grab->cancel_fd,
                                     .step_timeout_ms = step_ms,
-                                    .keepalive_ms = keepalive_ms < 1000 ? 1000 : keepalive_ms};
+                                    .keepalive_ms = keepalive_ms < 1000 ? 1000 : keepalive_ms,
+                                    .silence_ms = grab->timeout_ms < 3000 ? 3000 : grab->timeout_ms};
 }
 
 /* A host being opened, for the steps that are told. */
@@ -154,36 +155,32 @@ static int resolve_route(struct run *run, const struct host *host, struct route 
     return rc;
 }
 
-static bool shrinks(const struct fetch_grab *grab, const struct target *t)
+/* Whether what one of them will be asked for shrinks when it is compressed. */
+static bool shrinks(const struct fetch_grab *grab, const struct target *targets, size_t n)
 {
-    struct wanted_list wanted;
-    if (grab->look || wanted_parse(grab->kinds->n ? grab->kinds : &t->service->kinds, &wanted, NULL) < 0)
-        return false;
-    bool yes = wanted_shrinks(&wanted);
-    wanted_release(&wanted);
-    return yes;
+    bool any = false;
+    for (size_t i = 0; i < n && !any && !grab->look; i++) {
+        struct wanted_list wanted;
+        if (wanted_parse(grab->kinds->n ? grab->kinds : &targets[i].service->kinds, &wanted, NULL) < 0)
+            continue;
+        any = wanted_shrinks(&wanted);
+        wanted_release(&wanted);
+    }
+    return any;
 }
 
-/* The host's own hop carries what the others cannot look into, so that is where it is compressed. */
-static void expect_bodies(const struct fetch_grab *grab, const struct target *targets, size_t n,
-                          struct route *route)
-{
-    struct ssh_config *last = route->n_hops ? &route->hops[route->n_hops - 1] : NULL;
-    for (size_t i = 0; last && last->asked.compress == SSH_COMPRESS_AUTO && i < n; i++)
-        last->shrinks = last->shrinks || shrinks(grab, &targets[i]);
-}
-
-static int open_host(struct run *run, const struct target *targets, size_t n, struct gateway **ret,
+static int open_host(struct run *run, const struct host *host, bool shrinks_on_the_way, struct gateway **ret,
                      struct err *err)
 {
-    const struct host *host = targets[0].host;
     struct gateway_options options = gateway_options_of(run->grab);
     struct route route = {0};
     struct opening opening = {.run = run, .host = host};
     if (resolve_route(run, host, &route, err) < 0)
         return -1;
     opening.n_hops = route.n_hops;
-    expect_bodies(run->grab, targets, n, &route);
+    /* The host's own hop carries what the others cannot look into. */
+    if (route.n_hops > 0 && route.hops[route.n_hops - 1].asked.compress == SSH_COMPRESS_AUTO)
+        route.hops[route.n_hops - 1].shrinks = shrinks_on_the_way;
     options.pool = run->pool;
     options.step = tell_gateway_step;
     options.step_ctx = &opening;
@@ -199,7 +196,7 @@ static void run_host(struct run *run, const struct target *targets, size_t n)
     if (fd_cancelled(run->grab->cancel_fd))
         err_set(&failure, ERR_CANCELLED, "interrupted before it was opened");
     else
-        open_host(run, targets, n, &gw, &failure);
+        open_host(run, host, shrinks(run->grab, targets, n), &gw, &failure);
     observe_host(&run->observe, host, gw, gw ? NULL : &failure);
     if (gw)
         run_services(run, targets, n, gw);
@@ -265,5 +262,17 @@ int fetch_run(const struct fetch_grab *grab, struct err *err)
     observe_release(&run.observe);
     pthread_mutex_destroy(&run.mutex);
     credentials_release(&run.credentials);
+    return rc;
+}
+
+int fetch_open(const struct fetch_grab *grab, const struct host *host, struct gateway_pool *pool,
+               struct gateway **ret, struct err *err)
+{
+    struct run run = {.grab = grab, .pool = pool};
+    observe_init(&run.observe, grab->observer);
+    observe_opening(&run.observe, host);
+    int rc = open_host(&run, host, false, ret, err);
+    observe_host(&run.observe, host, rc == 0 ? *ret : NULL, rc == 0 ? NULL : err);
+    observe_release(&run.observe);
     return rc;
 }

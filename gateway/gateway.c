@@ -166,12 +166,15 @@ static struct destination as_seen(const struct gateway *gw, const struct destina
     return seen;
 }
 
-int gateway_attach(struct gateway *gw, int fd, const struct destination *to, struct err *err)
+int gateway_attach(struct gateway *gw, int fd, const struct destination *to,
+                   const struct gateway_watch *watch, struct err *err)
 {
     struct destination seen = as_seen(gw, to);
     struct link *l = link_new(fd, &seen, err);
     if (!l)
         return -1;
+    if (watch)
+        l->watch = *watch;
     pthread_mutex_lock(&gw->mutex);
     bool fit = gw->hub != NULL;
     if (fit)
@@ -254,6 +257,16 @@ int gateway_renew(struct gateway *gw, struct err *err)
         return 0;
     pthread_mutex_lock(&gw->mutex);
     int rc = renew(gw, err);
+    pthread_mutex_unlock(&gw->mutex);
+    return rc;
+}
+
+int gateway_state(struct gateway *gw, struct err *err)
+{
+    pthread_mutex_lock(&gw->mutex);
+    int rc = !gw->hub                             ? err_set(err, ERR_LOST, "the SSH session was lost")
+             : hub_state(gw->hub, err) == HUB_FIT ? 0
+                                                  : -1;
     pthread_mutex_unlock(&gw->mutex);
     return rc;
 }

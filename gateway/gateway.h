@@ -72,7 +72,8 @@ struct gateway_options {
     struct gateway_pool *pool; /* NULL: it shares nothing */
     int cancel_fd;             /* readable: stop; -1 for none. Must stay open as long as the gateway. */
     int64_t step_timeout_ms; /* for each of: TCP connect, SSH handshake, authentication, opening a channel */
-    int64_t keepalive_ms;    /* between keepalives; a session from which nothing came for three is dead */
+    int64_t keepalive_ms;    /* between keepalives */
+    int64_t silence_ms;      /* a session from which nothing came for so long is dead; 0: three keepalives */
     /* Told of each step of each hop, from the thread that called gateway_open; NULL: nobody. Known hosts that
      * cannot be read fail the host key's step before there is a handshake. A direct route has no steps. */
     void (*step)(void *ctx, const struct gateway_step *step);
@@ -120,11 +121,27 @@ struct gateway_hop {
  */
 const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i);
 
+/* How a connection that was carried went. */
+struct gateway_end {
+    uint64_t sent;             /* bytes from the descriptor to the destination */
+    uint64_t received;         /* and back */
+    const struct err *failure; /* NULL: the two ends closed it, or the local one left */
+};
+
+/* Who wants to know of the end of a connection: told once, from a thread of the gateway's, which must not be
+ * kept waiting. gateway_close ends what still stands. */
+struct gateway_watch {
+    void (*ended)(void *ctx, const struct gateway_end *end);
+    void *ctx;
+};
+
 /*
  * Carries bytes between fd, which the gateway takes over (also on failure), and the destination. Returns at
- * once; if the destination cannot be reached, fd is closed.
+ * once; if the destination cannot be reached, fd is closed. The watch may be NULL; of what failed here it is
+ * not told.
  */
-int gateway_attach(struct gateway *gw, int fd, const struct destination *to, struct err *err);
+int gateway_attach(struct gateway *gw, int fd, const struct destination *to,
+                   const struct gateway_watch *watch, struct err *err);
 
 /* Opens a connection and returns our end of it once the far host has confirmed it; the caller closes it. */
 int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, struct err *err);
@@ -139,6 +156,9 @@ int gateway_renew(struct gateway *gw, struct err *err);
 
 /* Readable once the session has ended or is stuck; for waiting only. gateway_renew makes it anew. */
 int gateway_lost_fd(struct gateway *gw);
+
+/* 0 while the gateway is fit for new connections; else -1, and err (ERR_LOST) says why it is not. */
+int gateway_state(struct gateway *gw, struct err *err);
 
 /*
  * A listener on a Unix socket in a private directory (0700): what connects is attached to the destination.
@@ -156,5 +176,8 @@ int gateway_listener_failure(struct gateway_listener *l, struct err *err);
 /* Global state of libssh2: before any thread starts, and after the last has ended. */
 int gateway_global_init(struct err *err);
 void gateway_global_cleanup(void);
+
+/* Forwards for other programs, and the addresses of this workstation where they listen. */
+#include "gateway/forward.h"
 
 #endif

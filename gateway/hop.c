@@ -172,6 +172,10 @@ static int auth_step(struct opening *o, struct err *err)
 {
     begin_step(o, GATEWAY_AUTH);
     int rc = auth_run(o->session, o->config, err);
+    const struct wire *w = &o->session->wire;
+    /* Unless the connection just broke it was the server's own word. */
+    if (rc < 0 && err->kind == ERR_FAILED && (o->session->disconnect[0] || !(w->error || w->eof)))
+        err->kind = ERR_DENIED;
     snprintf(o->step.detail, sizeof o->step.detail, "%s", o->session->hop.authentication);
     return told(o, rc, err);
 }

@@ -292,6 +292,11 @@ static void die(struct hub *h)
     }
 }
 
+static int64_t silence_ms(const struct hub *h)
+{
+    return h->options.silence_ms ? h->options.silence_ms : 3 * h->options.keepalive_ms;
+}
+
 /* Finds out whether the session still lives, and keeps it alive. */
 static void check_session(struct hub *h)
 {
@@ -303,7 +308,7 @@ static void check_session(struct hub *h)
         w->last_rx = now;
     if (w->error || (w->eof && w->in.len == 0) || h->session->disconnect[0]) {
         session_error(h->session, LIBSSH2_ERROR_SOCKET_DISCONNECT, "the SSH session was lost", &h->fate);
-    } else if (now - w->last_rx > 3 * h->options.keepalive_ms) {
+    } else if (now - w->last_rx > silence_ms(h)) {
         err_set(&h->fate, ERR_TIMEOUT, "the SSH session is dead: nothing came for %lld s",
                 (long long)(now - w->last_rx) / 1000);
     } else if (now >= h->next_keepalive) {

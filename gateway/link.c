@@ -9,6 +9,9 @@
 #include "gateway/listener.h"
 #include "base/banned.h"
 
+/* A far end that does not confirm the end of a connection is waited for so long. */
+#define GOODBYE_MS 30000
+
 #ifndef MSG_NOSIGNAL
 #define MSG_NOSIGNAL 0
 #endif
@@ -59,9 +62,14 @@ static void reply(struct link *l, const struct err *why)
     fd_close(&l->reply_fd);
 }
 
-static void begin_closing(struct link *l)
+/* `why` is NULL where nothing failed, or nobody is left to whom it matters. */
+static void begin_closing(struct link *l, const struct err *why)
 {
+    struct gateway_end end = {.sent = l->up.moved, .received = l->down.moved, .failure = why};
     fd_close(&l->fd);
+    l->deadline = clock_deadline(GOODBYE_MS);
+    if (l->watch.ended)
+        l->watch.ended(l->watch.ctx, &end);
     l->state = l->stream ? LINK_CLOSING : LINK_GONE;
 }
 
@@ -72,7 +80,7 @@ void link_fail(struct link *l, const struct err *why)
         listener_set_failure(l->listener, why);
     l->broken = false;
     if (l->state == LINK_OPENING || l->state == LINK_OPEN)
-        begin_closing(l);
+        begin_closing(l, l->hung_up ? NULL : why);
 }
 
 static bool advance_opening(struct link *l)
@@ -92,6 +100,7 @@ static bool advance_opening(struct link *l)
     if (rc == 0)
         return false;
     l->state = LINK_OPEN;
+    l->opened = true;
     reply(l, &(struct err)ERR_INIT);
     return true;
 }
@@ -140,6 +149,7 @@ static int move_up(struct link *l, bool *progress)
         }
         if (n > 0) {
             f->from += (size_t)n;
+            f->moved += (uint64_t)n;
             *progress = true;
         }
     }
@@ -170,6 +180,7 @@ static int move_down(struct link *l, bool *progress)
             return local_end(l);
         if (n > 0) {
             f->from += (size_t)n;
+            f->moved += (uint64_t)n;
             *progress = true;
         }
     }
@@ -191,11 +202,15 @@ bool link_advance(struct link *l)
             return false;
         l->broken = move_up(l, &progress) < 0 || move_down(l, &progress) < 0;
         if (!l->broken && l->up.passed && l->down.passed)
-            begin_closing(l);
+            begin_closing(l, NULL);
         return progress || l->state != LINK_OPEN;
     case LINK_CLOSING:
-        if (l->stream->type->close(l->stream) == 0)
-            return false;
+        if (l->stream->type->close(l->stream) == 0) {
+            /* What has not been opened yet cannot be let go of: libssh2 is in the middle of it. */
+            if (!l->opened || clock_now() < l->deadline)
+                return false;
+            l->stream->type->discard(l->stream);
+        }
         l->stream = NULL;
         l->state = LINK_GONE;
         return true;
@@ -237,5 +252,5 @@ void link_polled(struct link *l, const struct pollfd polled[LINK_POLLS])
     /* Nobody is there to read, and nothing is left to be sent: there is no point in going on. */
     bool sending = l->up.from < l->up.to || (polled[0].revents & POLLIN);
     if (l->state == LINK_OPENING || (l->state == LINK_OPEN && !sending))
-        begin_closing(l);
+        begin_closing(l, NULL);
 }

@@ -27,17 +27,20 @@ enum link_state {
 struct link_flow {
     char *data; /* LINK_BUFFER bytes */
     size_t from, to;
-    bool ended;  /* its source has no more */
-    bool passed; /* its sink was told so */
+    uint64_t moved; /* bytes its sink has taken */
+    bool ended;     /* its source has no more */
+    bool passed;    /* its sink was told so */
 };
 
 struct link {
     struct link *next;
     int fd;
     struct destination to;             /* a copy of its own */
-    int64_t deadline;                  /* of opening */
+    int64_t deadline;                  /* of opening, and later of the goodbye */
+    bool opened;
     int reply_fd;                      /* -1, or where to write a struct err once it is opened or refused */
     struct gateway_listener *listener; /* NULL, or who wants to know why it failed */
+    struct gateway_watch watch;        /* of its end; ended is NULL where nobody wants to know */
     struct stream *stream;
     enum link_state state;
     bool hung_up; /* the local peer is gone altogether */

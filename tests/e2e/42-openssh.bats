@@ -230,7 +230,7 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
     status=0
     wait "$pid" || status=$?
     assert_status 0
-    grep -q 'cpu: taken again over a new SSH session' log || fail "$(cat log)"
+    grep -q 'cpu=2s: taken again over a new SSH session' log || fail "$(cat log)"
     "$profgrab_program" bundle verify "$(cat path)"
 }
 
@@ -243,5 +243,5 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
     status=0
     wait "$pid" || status=$?
     assert_status 0
-    grep -q 'cpu: taken again over a new SSH session' log || fail "$(cat log)"
+    grep -q 'cpu=2s: taken again over a new SSH session' log || fail "$(cat log)"
 }

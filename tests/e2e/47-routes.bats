@@ -45,9 +45,10 @@ print(*[h["port"] for h in json.load(open(sys.argv[1]))["hosts"][0]["hops"]])' *
 @test "a jump host whose session ends is logged in to again, once for all" {
     rig_sshd gate2 gate2
     rig_alias "again-01 again-02" sshd 'ProxyJump gate2'
+    : >log
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --host again-01,again-02 --port "$RIG_PORT_rude" heap cpu=6 >path 2>log 3>&- &
     local pid=$! parent child i
-    for ((i = 0; i < 500; i++)); do (($(grep -c 'taking 6s' log) < 2)) || break; sleep 0.02; done
+    for ((i = 0; i < 500; i++)); do [[ $(grep -c 'taking 6s' log) != 2 ]] || break; sleep 0.02; done
     read -r parent _ <"$RIG_DIR/pids/gate2"
     child=$(rig_leaves "$parent" | tail -n 1)
     kill -KILL "$child"

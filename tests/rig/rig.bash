@@ -30,13 +30,13 @@ rig_say() { printf 'rig: %s\n' "$*" >&2; }
 # Which packages hold what. node_exporter and caddy are the smallest Go services of Debian that offer /debug/pprof
 # (4 and 9 MB, ready after 0.05 and 0.2 s). prometheus is 19 MB; etcd wants two ports and a disk, is slower to
 # start and offers no traces.
-rig_fetch() { # sshd|node_exporter|caddy...
+rig_fetch() { # sshd|node_exporter|caddy|prometheus...
     local name packages=()
     for name; do
         case $name in
         sshd) packages+=(openssh-server libwrap0 libnss-wrapper) ;;
         node_exporter) packages+=(prometheus-node-exporter) ;;
-        caddy) packages+=(caddy) ;;
+        caddy | prometheus) packages+=("$name") ;;
         esac
     done
     "$rig_root/tools/fetch-packages" "$rig_packages" "${packages[@]}"

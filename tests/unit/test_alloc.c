@@ -19,6 +19,7 @@
 #include "gateway/algorithms.h"
 #include "gateway/keyfile.h"
 #include "gateway/knownhosts.h"
+#include "gateway/local.h"
 #include "inventory/address.h"
 #include "inventory/range.h"
 #include "tests/unit/alloc.h"
@@ -59,6 +60,21 @@ static void lists(void **state)
     (void)state;
     char words[] = "one, two,three,four,five,six,seven,eight,nine";
     assert_true(alloc_walk(split_list, words, 0) > 9);
+}
+
+/* ---- addresses to listen on ---------------------------------------------------------------------------- */
+
+static int read_local(void *ctx, struct err *err)
+{
+    struct local_address a;
+    return local_parse(ctx, &a, err);
+}
+
+static void local_addresses(void **state)
+{
+    (void)state;
+    char text[] = "unix:/run/x.sock";
+    assert_true(alloc_walk(read_local, text, 0) > 0);
 }
 
 /* ---- options ------------------------------------------------------------------------------------------- */
@@ -675,6 +691,7 @@ static void workdirs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(local_addresses),
         cmocka_unit_test(lists),
         cmocka_unit_test(options),
         cmocka_unit_test(inventories),

@@ -347,12 +347,12 @@ static void an_attached_descriptor(void **state)
     struct err err = ERR_INIT;
     int pair[2];
     ok(fd_socketpair(pair, &err), &err);
-    ok(gateway_attach(gw, pair[1], &to, &err), &err);
+    ok(gateway_attach(gw, pair[1], &to, NULL, &err), &err);
     converses(pair[0]);
     /* One that leads nowhere is closed. */
     to.port = closed_port();
     ok(fd_socketpair(pair, &err), &err);
-    ok(gateway_attach(gw, pair[1], &to, &err), &err);
+    ok(gateway_attach(gw, pair[1], &to, NULL, &err), &err);
     ends(pair[0]);
     fd_close(&pair[0]);
     gateway_close(gw);

@@ -1,0 +1,416 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2030,SC2031 # each test is a subshell
+# Forwards as their users have them: pprof, curl and a scraper through it, many at once, and what goes wrong.
+load helper
+
+# forward ARG...: starts it in the background, its stdout in `out`, its stderr in `log`, and waits until it says where it
+# listens. $pid, $url: the first line.
+forward() {
+    "$profgrab_program" forward --ssh-config "$SSH_CONFIG" "$@" >out 2>log 3>&- 4>&- &
+    pid=$!
+    until_true test -s out || fail "$(cat log)"
+    url=$(head -n 1 out)
+}
+
+# until_true COMMAND...: polls, for 20 s at most.
+until_true() {
+    local i
+    for ((i = 0; i < 1000; i++)); do
+        ! "$@" 2>/dev/null || return 0
+        sleep 0.02
+    done
+    fail "never came true: $*" "$(cat log out)"
+}
+
+gone() { [[ -z $(rig_birth "$1") ]]; }
+
+said() { grep -qF -- "$1" log; }
+
+# Ends it as a person would, but from here: a background job ignores SIGINT. The status is in $ended.
+forward_end() {
+    ended=0
+    kill -TERM "$pid"
+    wait "$pid" || ended=$?
+    pid=
+}
+
+teardown() {
+    [[ -z ${pid-} ]] || kill -KILL "$pid" 2>/dev/null || :
+    e2e_teardown
+}
+
+fetch() { curl -sS --max-time 20 "$@"; }
+
+# ---- what it carries --------------------------------------------------------------------------------------------
+
+@test "pprof, curl and a streaming trace through it; the URL is all of stdout" {
+    forward --host file-03 --port "$RIG_PORT_rude" --listen 0
+    assert_equal "$(cat out)" "$url"
+    [[ $url =~ ^http://127\.0\.0\.1:[0-9]+/debug/pprof/$ ]] || fail "$url"
+    said "listening on 127.0.0.1:" && said "programs on this workstation only" || fail "$(cat log)"
+    said "try: go tool pprof ${url}profile" || fail "$(cat log)"
+    go tool pprof -top "${url}profile?seconds=1" >top 2>pprof.log || fail "$(cat pprof.log)"
+    grep -q 'flat%' top
+    go tool pprof -proto -output heap.pb.gz "${url}heap" 2>pprof.log || fail "$(cat pprof.log)"
+    go tool pprof -top heap.pb.gz 2>&1 | grep -q 'Type: inuse_space'
+    fetch -o trace.out "${url}trace?seconds=1"
+    assert_equal "$(head -c 4 trace.out)" 'go 1'
+    fetch "$url" | grep -q 'Types of profiles available'
+    forward_end
+    assert_equal "$ended" 143
+    refute_listening "$url"
+}
+
+refute_listening() { # URL
+    ! fetch -o /dev/null "$1" 2>/dev/null || fail "still listening: $1"
+}
+
+@test "eight at once, byte for byte, beside one that reads slowly" {
+    local i slow
+    forward --host file-03 --port "$RIG_PORT_rude" --path /big=10/debug/pprof --listen 0
+    fetch -o direct "http://127.0.0.1:$RIG_PORT_rude/big=10/debug/pprof/heap"
+    fetch --limit-rate 100k -o slow "${url}heap" 3>&- &
+    slow=$!
+    for ((i = 0; i < 8; i++)); do
+        fetch -o "body$i" "${url}heap" 3>&- &
+        pids[i]=$!
+    done
+    for ((i = 0; i < 8; i++)); do
+        wait "${pids[i]}"
+        cmp direct "body$i"
+    done
+    kill -0 "$slow" || fail 'the slow one was no slow one'
+    kill "$slow"
+    forward_end
+}
+
+@test "Prometheus scrapes through it" {
+    rig_fetch prometheus
+    forward --host file-03 --port "$RIG_PORT_node_exporter" --listen 0
+    local port=${url#http://127.0.0.1:}
+    printf 'scrape_configs:\n- job_name: far\n  scrape_interval: 1s\n  static_configs: [ { targets: ["127.0.0.1:%s"] } ]\n' \
+        "${port%%/*}" >prometheus.yml
+    prometheus_at() {
+        rig_spawn "$1" "$rig_packages/usr/bin/prometheus" --config.file="$PWD/prometheus.yml" \
+            --storage.tsdb.path="$PWD/tsdb" --web.listen-address="127.0.0.1:$2"
+    }
+    rig_on_port prometheus prometheus_at 'rig_answers PORT /-/ready'
+    until_true scraped
+    rig_end prometheus
+    forward_end
+}
+
+scraped() { fetch "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep -q '"health":"up"'; }
+
+@test "https is carried as it is; the command it shows works; a secret is the asker's" {
+    export PPROF_TOKEN=$SECRET
+    printf 'version: 1\nservices:\n  app: { port: %s, scheme: https, path: /bearer/debug/pprof, host_header: localhost, tls: { ca: %s }, auth: { bearer_env: PPROF_TOKEN } }\nhosts:\n  file-03: { services: [app] }\n' \
+        "$RIG_PORT_rude_https" "$RIG_DIR/tls/ca.pem" >inventory
+    chmod 600 inventory
+    forward -i inventory --host file-03 --listen 0
+    [[ $url == https://127.0.0.1:*/bearer/debug/pprof/ ]] || fail "$url"
+    said 'the forward adds none, whoever asks must send it' || fail "$(cat log)"
+    said 'expects "Host: localhost"' || fail "$(cat log)"
+    # As it says, with the CA and the token added.
+    local words
+    read -ra words <<<"$(sed -n 's/.*try: curl //p' log)"
+    assert_equal "$(fetch --cacert "$RIG_DIR/tls/ca.pem" -w '%{http_code}' "${words[@]/heap.pb.gz/refused}")" 401
+    fetch --fail --cacert "$RIG_DIR/tls/ca.pem" -H "Authorization: Bearer $SECRET" "${words[@]}"
+    go tool pprof -top heap.pb.gz >/dev/null
+    forward_end
+    ! grep -rqF "$SECRET" out log || fail 'the secret was said'
+}
+
+@test "a service that looks at the Host header hears that of whoever asks" {
+    forward --host file-03 --port "$RIG_PORT_caddy" --listen 0
+    assert_equal "$(fetch -o /dev/null -w '%{http_code}' "$url")" 403
+    assert_equal "$(fetch -o /dev/null -w '%{http_code}' -H "Host: localhost:$RIG_PORT_caddy" "$url")" 200
+    forward_end
+}
+
+# ---- where it listens -------------------------------------------------------------------------------------------
+
+@test "without --listen: the service's own port, and another where that is taken" {
+    # Nobody on 127.0.0.1 has the port of one that listens on 127.0.0.2.
+    rig_fixture apart -listen 127.0.0.2:0
+    printf 'version: 1\nservices:\n  apart: { host: 127.0.0.2, port: %s }\n  rude: { port: %s }\nhosts:\n  file-03: { services: [apart, rude] }\n' \
+        "$RIG_PORT_apart" "$RIG_PORT_rude" >inventory
+    chmod 600 inventory
+    forward -i inventory --host file-03
+    assert_equal "$url" "http://127.0.0.1:$RIG_PORT_apart/debug/pprof/"
+    assert_equal "$(wc -l <out)" 2
+    fetch -o /dev/null "$url"
+    fetch -o /dev/null "$(tail -n 1 out)"
+    said "rude: cannot listen on 127.0.0.1:$RIG_PORT_rude: another program does; it is 127.0.0.1:" || fail "$(cat log)"
+    forward_end
+    rig_end apart
+}
+
+@test "several services, an address for each; --json; -q says nothing" {
+    write_inventory
+    forward -q --json --host file-03 --service caddy,node --listen 0 --listen "unix:$PWD/node sock"
+    assert_equal "$(cat log)" ''
+    assert_equal "$(wc -l <out)" 2
+    python3 - "$PWD/node sock" <<'EOF'
+import json, sys
+caddy, node = (json.loads(line) for line in open("out"))
+assert caddy["service"] == "caddy" and caddy["host"] == "file-03"
+assert caddy["url"] == f"http://127.0.0.1:{caddy['port']}/debug/pprof/" and caddy["address"] == "127.0.0.1", caddy
+assert node["socket"] == sys.argv[1] and node["url"] == "http://localhost/debug/pprof/", node
+EOF
+    fetch --fail --unix-socket "$PWD/node sock" -o /dev/null http://localhost/debug/pprof/heap
+    forward_end
+}
+
+@test "a Unix socket: private, replaced when it is stale, gone at the end" {
+    forward --host file-03 --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
+    assert_equal "$url" "$PWD/sock"
+    assert_mode sock 600
+    said "try: curl --unix-socket $PWD/sock -o heap.pb.gz http://localhost/debug/pprof/heap" || fail "$(cat log)"
+    fetch --fail --unix-socket sock -o heap.pb.gz http://localhost/debug/pprof/heap
+    # Not while somebody listens.
+    run_profgrab forward --host file-03 --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
+    assert_status 1
+    assert_stderr_has 'another program does'
+    fetch --fail --unix-socket sock -o heap.pb.gz http://localhost/debug/pprof/heap
+    kill -KILL "$pid"
+    wait "$pid" || :
+    [[ -S sock ]]
+    rm out
+    forward --host file-03 --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
+    fetch --fail --unix-socket sock -o heap.pb.gz http://localhost/debug/pprof/heap
+    forward_end
+    assert_equal "$ended" 143
+    [[ ! -e sock ]]
+}
+
+@test "what cannot be is said before anything is opened" {
+    local logins
+    write_inventory
+    touch file
+    logins=$(grep -c 'Connection from' "$RIG_DIR/sshd/log" || :)
+    local bad=(2 '--listen :6060' 2 '--listen file-03:6060' 2 '--listen 65536' 2 '--listen unix:' 2 '--listen 1,2,3'
+        2 '--listen 0' 2 'heap' 2 '-q -v' 2 '--service nod' 2 '--host file-04' 1 "--listen 0 --listen unix:$PWD/file"
+        1 "--listen 0,$RIG_PORT_rude") at # bats's run has an i of its own
+    for ((at = 0; at < ${#bad[@]}; at += 2)); do
+        # shellcheck disable=SC2086 # words
+        run_profgrab forward --host file-03 ${bad[at + 1]}
+        assert_status "${bad[at]}"
+        assert_stdout ''
+        [[ -n $stderr ]]
+    done
+    assert_stderr_has "cannot listen on 127.0.0.1:$RIG_PORT_rude: another program does"
+    run_profgrab forward
+    assert_status 2
+    assert_stderr_has 'no host given'
+    [[ -f file ]]
+    assert_equal "$(grep -c 'Connection from' "$RIG_DIR/sshd/log" || :)" "$logins"
+}
+
+@test "an address for the whole network only when it is spelt out, and then with a warning" {
+    # In a network namespace of its own: no other address is listened on. A direct route opens nothing yet.
+    write_inventory
+    cat >run <<'EOF'
+PATH=$PATH:/sbin:/usr/sbin
+ip link set lo up
+"$1" forward -q --host laptop --listen 0.0.0.0:6060 >out 2>log &
+for ((i = 0; i < 500; i++)); do [[ ! -s out ]] || break; sleep 0.02; done
+kill -TERM $!
+wait $!
+EOF
+    unshare -rn bash run "$profgrab_program" || :
+    assert_equal "$(cat out)" 'http://127.0.0.1:6060/debug/pprof/'
+    said 'WARNING: listening on 0.0.0.0:6060: whoever can reach this workstation over the network can read these profiles' ||
+        fail "$(cat log)"
+}
+
+# ---- what goes wrong --------------------------------------------------------------------------------------------
+
+@test "a host that cannot be opened: at once, 1, and nothing on stdout" {
+    printf 'Host nowhere\n    HostName 127.0.0.1\n    Port %s\n' "$(rig_free_port)" >config
+    run --separate-stderr "$profgrab_program" forward --ssh-config config --host nowhere --port 6060 --listen "unix:$PWD/sock"
+    assert_status 1
+    assert_stdout ''
+    assert_stderr_has 'nowhere: '
+    assert_stderr_has 'onnection refused'
+    [[ ! -e sock ]]
+}
+
+@test "a service that is not there: each connection fails, it is said once, and again after it was there" {
+    local port try
+    port=$(rig_free_port)
+    forward --host file-03 --port "$port" --listen 0
+    for try in 1 2 3; do
+        run fetch "$url"
+        [[ $status == 52 || $status == 56 ]] || fail "curl, try $try: $status $output"
+    done
+    until_true said 'a connection failed: '
+    assert_equal "$(grep -c 'a connection failed: ' log)" 1
+    rig_fixture late -listen "127.0.0.1:$port"
+    fetch --fail -o /dev/null "$url"
+    rig_end late
+    run fetch "$url"
+    until_true test "$(grep -c 'a connection failed: ' log)" = 2 || :
+    forward_end
+    assert_equal "$(grep -c 'a connection failed: ' log)" 2
+}
+
+@test "-v: each connection, with its bytes" {
+    forward -v --host file-03 --port "$RIG_PORT_rude" --listen 0
+    fetch -o /dev/null "$url"
+    until_true said ' back'
+    forward_end
+    grep -qE 'port-[0-9]+: 127\.0\.0\.1:[0-9]+: connected' log || fail "$(cat log)"
+    grep -qE '127\.0\.0\.1:[0-9]+: ended after [0-9.]+m?s, [0-9]+ B there, [0-9.]+ kB back' log || fail "$(cat log)"
+}
+
+# lossy NAME [LINE...]: an sshd to be killed, which the alias NAME-01 leads to.
+lossy() {
+    rig_sshd "$1" "$1-01" "${@:2}"
+    sshd_pid=$(cut -d' ' -f1 "$RIG_DIR/pids/$1")
+}
+
+# The process that serves the one session: the last of the line. Much faster than rig_leaves on a busy machine.
+session_of() {
+    local process=$sshd_pid child
+    while child=$(<"/proc/$process/task/$process/children") && [[ -n $child ]]; do process=${child%% *}; done
+    echo "$process"
+}
+
+# Ends it, the one that takes connections first: nobody gets in while it goes.
+sshd_ends() { # NAME
+    local session
+    session=$(session_of)
+    kill -KILL "$sshd_pid" "$session"
+    rig_end "$1"
+}
+
+# The same sshd at the same port again.
+sshd_again() { # NAME
+    local port=RIG_PORT_$1
+    rig_sshd_at "$1" "${!port}"
+    rig_wait "$1" 20 rig_connects "${!port}"
+}
+
+@test "a lost session: what stood ends, it says so once, and the same address works again" {
+    lossy lost
+    forward --host lost-01 --port "$RIG_PORT_rude" --listen 0
+    fetch -o trace.out "${url}trace?seconds=20" 3>&- &
+    local cut=$!
+    until_true test -s trace.out
+    kill -KILL "$(session_of)"
+    status=0
+    wait "$cut" || status=$?
+    [[ $status == 18 || $status == 56 ]] || fail "curl: $status"
+    # Whoever comes while there is no session waits a little.
+    fetch --fail -o /dev/null "$url"
+    until_true said 'connected again after '
+    assert_equal "$(grep -c 'opening another session' log)" 1
+    assert_equal "$(wc -l <out)" 1
+    forward_end
+    rig_end lost
+}
+
+@test "a sshd that is gone for a while: it keeps trying, and the address stays" {
+    lossy away
+    forward --host away-01 --port "$RIG_PORT_rude" --listen 0
+    fetch --fail -o /dev/null "$url"
+    sshd_ends away
+    until_true said 'that failed, and is tried again in '
+    fetch --fail -o /dev/null "$url" 3>&- &
+    local waits=$!
+    sshd_again away
+    wait "$waits"
+    until_true said 'connected again after '
+    assert_equal "$(grep -c 'opening another session' log)" 1
+    forward_end
+    assert_equal "$ended" 143
+    rig_end away
+}
+
+@test "a session that falls silent is lost too" {
+    local session
+    lossy mute
+    forward --timeout 3s --host mute-01 --port "$RIG_PORT_rude" --listen 0
+    session=$(session_of)
+    kill -STOP "$session"
+    until_true said 'connected again after '
+    fetch --fail -o /dev/null "$url"
+    forward_end
+    kill -CONT "$session"
+    rig_end mute
+}
+
+@test "a login or a host key that is refused ends it: nobody is hammered" {
+    local i
+    for i in login key; do
+        lossy "no$i"
+        forward --host "no$i-01" --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
+        if [[ $i == login ]]; then
+            : >"$RIG_DIR/no$i/authorized_keys"
+            kill -KILL "$(session_of)"
+        else
+            sshd_ends "no$i"
+            rm "$RIG_DIR/no$i/host_key"
+            ssh-keygen -q -t ed25519 -N '' -f "$RIG_DIR/no$i/host_key"
+            chown "$RIG_UID:$RIG_GID" "$RIG_DIR/no$i/host_key"
+            sshd_again "no$i"
+        fi
+        until_true gone "$pid"
+        ended=0
+        wait "$pid" || ended=$?
+        assert_equal "$ended" 1
+        [[ ! -e sock ]]
+        rm out
+        if [[ $i == login ]]; then
+            said "nologin-01: 127.0.0.1 port $RIG_PORT_nologin: permission denied" || fail "$(cat log)"
+        else
+            said "nokey-01: 127.0.0.1 port $RIG_PORT_nokey: HOST KEY HAS CHANGED" || fail "$(cat log)"
+        fi
+        rig_end "no$i"
+    done
+    pid=
+}
+
+@test "an idle one answers the server's keepalives" {
+    lossy idle 'ClientAliveInterval 1' 'ClientAliveCountMax 2'
+    forward -v --host idle-01 --port "$RIG_PORT_rude" --listen 0
+    fetch --fail -o /dev/null "$url"
+    sleep 5 # time itself is what is tested
+    fetch --fail -o /dev/null "$url"
+    forward_end
+    rig_end idle
+    ! said 'lost' || fail "$(cat log)"
+}
+
+@test "Ctrl-C ends it, with 130, and takes the socket along" {
+    with_pty --deadline 30 --stdout out --ctrl-c 'try: curl' -- "$profgrab_program" forward --ssh-config "$SSH_CONFIG" \
+        --host file-03 --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
+    assert_status 130
+    assert_equal "$(cat out)" "$PWD/sock"
+    [[ ! -e sock ]]
+    [[ $output == *'stopping; once more leaves at once'* && $output != *interrupted* ]] || fail_run
+}
+
+@test "Ctrl-C while it opens, and while it tries to open again" {
+    lossy stuck
+    # A host that accepts and says nothing.
+    python3 -c '
+import socket, time
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(60)' >port 3>&- 4>&- &
+    local silent=$!
+    until_true test -s port
+    printf 'Host silent\n    HostName 127.0.0.1\n    Port %s\n' "$(cat port)" >config
+    with_pty --deadline 30 --ctrl-c silent -- bash -c "echo silent; exec '$profgrab_program' forward --ssh-config config \
+        --host silent --port 6060 --listen unix:sock"
+    kill "$silent"
+    assert_status 130
+    [[ ! -e sock ]]
+    : >out
+    (until_true grep -q . out && sshd_ends stuck) 3>&- 4>&- &
+    with_pty --deadline 30 --stdout out --ctrl-c 'is tried again in' -- "$profgrab_program" forward \
+        --ssh-config "$SSH_CONFIG" --host stuck-01 --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
+    wait
+    assert_status 130
+    [[ ! -e sock ]]
+}

@@ -1,0 +1,300 @@
+/* Forwards on a direct route: what is carried, counted and told, and every way to end. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "gateway/forward.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+#define LONG_MS 30000
+
+/* A forward in a thread of its own, to a port that this thread listens on. */
+struct rig {
+    struct local_listener far, near;
+    struct forward_place place;
+    struct gateway *gw;
+    pthread_t thread;
+    int stop[2], told[2]; /* a byte for each event */
+    int rc;
+    struct err err;
+    struct {
+        enum forward_event_kind kind;
+        uint64_t sent, received;
+        char failure[512];
+    } events[64];
+    size_t n;
+};
+
+static void on_event(void *ctx, const struct forward_event *e)
+{
+    struct rig *r = ctx;
+    assert_in_range(r->n, 0, 63);
+    r->events[r->n].kind = e->kind;
+    r->events[r->n].sent = e->sent;
+    r->events[r->n].received = e->received;
+    snprintf(r->events[r->n].failure, sizeof r->events[0].failure, "%s", e->failure ? e->failure->msg : "");
+    r->n++;
+    assert_int_equal(write(r->told[1], "", 1), 1);
+}
+
+static bool never(void *ctx, const struct err *failure)
+{
+    (void)ctx;
+    (void)failure;
+    return false;
+}
+
+static void *run(void *ctx)
+{
+    struct rig *r = ctx;
+    struct forward_options options = {.cancel_fd = r->stop[0],
+                                      .patience_ms = FORWARD_PATIENCE_MS,
+                                      .tell = on_event,
+                                      .hopeless = never,
+                                      .ctx = r};
+    r->rc = forward_run(r->gw, &r->place, 1, &options, &r->err);
+    return NULL;
+}
+
+static struct rig *started(void)
+{
+    struct rig *r = calloc(1, sizeof *r);
+    struct err err = ERR_INIT;
+    struct local_address any = {.ip = "127.0.0.1"};
+    char address[] = "127.0.0.1";
+    struct route route = {.direct = true, .address = strdup(address)};
+    assert_non_null(r);
+    ok(local_listen(&any, &r->far, &err), &err);
+    ok(local_listen(&any, &r->near, &err), &err);
+    ok(fd_pipe(r->stop, &err), &err);
+    ok(fd_pipe(r->told, &err), &err);
+    struct gateway_options options = {
+        .cancel_fd = r->stop[0], .step_timeout_ms = LONG_MS, .keepalive_ms = 10000};
+    ok(gateway_open(&route, &options, &r->gw, &err), &err);
+    r->place = (struct forward_place){.listener = &r->near,
+                                      .to = {.host = "127.0.0.1", .port = r->far.address.port}};
+    ok(thread_start(&r->thread, run, r, &err), &err);
+    return r;
+}
+
+static void stopped(struct rig *r)
+{
+    assert_int_equal(write(r->stop[1], "", 1), 1);
+    pthread_join(r->thread, NULL);
+    assert_int_equal(r->rc, -1);
+    assert_int_equal(r->err.kind, ERR_CANCELLED);
+}
+
+static void rig_free(struct rig *r)
+{
+    local_release(&r->far);
+    local_release(&r->near);
+    for (int i = 0; i < 2; i++) {
+        fd_close(&r->stop[i]);
+        fd_close(&r->told[i]);
+    }
+    free(r);
+}
+
+static void await(int fd)
+{
+    struct err err = ERR_INIT;
+    ok(fd_wait(fd, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
+}
+
+/* The next event. */
+static void told(struct rig *r, size_t i, enum forward_event_kind kind)
+{
+    char c;
+    await(r->told[0]);
+    assert_int_equal(read(r->told[0], &c, 1), 1);
+    assert_int_equal(r->events[i].kind, kind);
+}
+
+static int knock(const struct rig *r)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                             .sin_port = htons((uint16_t)r->near.address.port)};
+    int fd = fd_socket(AF_INET, NULL);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+static int opened_at_the_far_end(const struct rig *r)
+{
+    char from[LOCAL_NAME];
+    await(r->far.fd);
+    int fd = local_accept(&r->far, from);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+static void passes(int from, int to, const char *text)
+{
+    char got[100] = "";
+    struct err err = ERR_INIT;
+    ok(fd_write_all(from, text, strlen(text), &err), &err);
+    for (size_t n = 0; n < strlen(text);) {
+        await(to);
+        ssize_t more = read(to, got + n, strlen(text) - n);
+        assert_true(more > 0);
+        n += (size_t)more;
+    }
+    assert_string_equal(got, text);
+}
+
+static void ends(int fd)
+{
+    char c;
+    await(fd);
+    assert_int_equal(read(fd, &c, 1), 0);
+}
+
+static void a_conversation_is_counted(void **state)
+{
+    (void)state;
+    struct rig *r = started();
+    int near = knock(r), far = opened_at_the_far_end(r);
+    told(r, 0, FORWARD_BEGUN);
+    passes(near, far, "hello");
+    passes(far, near, "good morning");
+    /* One half first: the other still carries. */
+    shutdown(near, SHUT_WR);
+    ends(far);
+    passes(far, near, "bye");
+    close(far);
+    ends(near);
+    told(r, 1, FORWARD_ENDED);
+    assert_int_equal(r->events[1].sent, 5);
+    assert_int_equal(r->events[1].received, 15);
+    assert_string_equal(r->events[1].failure, "");
+    close(near);
+    stopped(r);
+    rig_free(r);
+}
+
+static void many_at_once(void **state)
+{
+    (void)state;
+    struct rig *r = started();
+    int near[16], far[16];
+    for (size_t i = 0; i < 16; i++) {
+        near[i] = knock(r);
+        far[i] = opened_at_the_far_end(r);
+    }
+    for (size_t i = 16; i-- > 0;)
+        passes(near[i], far[i], "hello");
+    for (size_t i = 0; i < 16; i++) {
+        close(near[i]);
+        ends(far[i]);
+        close(far[i]);
+    }
+    stopped(r);
+    /* Nobody is forgotten, whenever they ended. */
+    assert_int_equal(r->n, 32);
+    rig_free(r);
+}
+
+static void a_refusal_is_told(void **state)
+{
+    (void)state;
+    struct rig *r = started();
+    local_release(&r->far);
+    int near = knock(r);
+    ends(near);
+    told(r, 0, FORWARD_BEGUN);
+    told(r, 1, FORWARD_ENDED);
+    contains(r->events[1].failure, "Connection refused");
+    close(near);
+    stopped(r);
+    rig_free(r);
+}
+
+static void stopping_ends_what_stands(void **state)
+{
+    (void)state;
+    struct rig *r = started();
+    int near = knock(r), far = opened_at_the_far_end(r);
+    passes(near, far, "hello");
+    stopped(r);
+    ends(near);
+    ends(far);
+    assert_int_equal(r->n, 2);
+    assert_int_equal(r->events[1].kind, FORWARD_ENDED);
+    assert_int_equal(r->events[1].sent, 5);
+    /* The listener is the caller's still. */
+    close(knock(r));
+    close(near);
+    close(far);
+    rig_free(r);
+}
+
+/* Milliseconds of processor time that this whole process uses within half a second. */
+static int64_t busy(void)
+{
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    fd_wait(-1, 0, clock_deadline(500), -1, NULL);
+    getrusage(RUSAGE_SELF, &after);
+    int64_t s =
+        after.ru_utime.tv_sec + after.ru_stime.tv_sec - before.ru_utime.tv_sec - before.ru_stime.tv_sec;
+    int64_t us =
+        after.ru_utime.tv_usec + after.ru_stime.tv_usec - before.ru_utime.tv_usec - before.ru_stime.tv_usec;
+    return s * 1000 + us / 1000;
+}
+
+static void no_descriptor_left(void **state)
+{
+    (void)state;
+    struct rig *r = started();
+    struct rlimit before, tight;
+    int near = knock(r), far = opened_at_the_far_end(r);
+    passes(near, far, "hello");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int waiting = knock(r);
+    int second = opened_at_the_far_end(r);
+    int next = dup(waiting);
+    assert_true(next >= 0);
+    int late = knock(r), later = opened_at_the_far_end(r);
+    close(later);
+    close(late);
+    /* Room for the caller's own socket, not for accepting it. */
+    tight = before;
+    tight.rlim_cur = (rlim_t)next + 1;
+    close(next);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    int stranded = knock(r);
+    int64_t used = busy();
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_in_range(used, 0, 200);
+    int reached = opened_at_the_far_end(r);
+    passes(stranded, reached, "hello");
+    int all[] = {near, far, waiting, second, stranded, reached};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        close(all[i]);
+    stopped(r);
+    rig_free(r);
+}
+
+int main(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_conversation_is_counted), cmocka_unit_test(many_at_once),
+        cmocka_unit_test(a_refusal_is_told),         cmocka_unit_test(stopping_ends_what_stands),
+        cmocka_unit_test(no_descriptor_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+/* Addresses to listen on: what is understood, what is refused, and what sockets do to files that are there.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "gateway/local.h"
+#include "tests/unit/spoil.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* ---- words --------------------------------------------------------------------------------------------- */
+
+static void reads(const char *text, const char *name, const char *reach, bool private)
+{
+    struct local_address a;
+    struct err err = ERR_INIT;
+    char dst[LOCAL_NAME];
+    ok(local_parse(text, &a, &err), &err);
+    assert_string_equal(local_name(&a, dst), name);
+    assert_string_equal(local_reach(&a, dst), reach);
+    assert_int_equal(local_is_private(&a), private);
+}
+
+static void addresses(void **state)
+{
+    (void)state;
+    reads("6060", "127.0.0.1:6060", "127.0.0.1:6060", true);
+    reads("0", "127.0.0.1:0", "127.0.0.1:0", true);
+    reads("127.0.0.1:65535", "127.0.0.1:65535", "127.0.0.1:65535", true);
+    reads("127.1.2.3:1", "127.1.2.3:1", "127.1.2.3:1", true);
+    reads("localhost:6060", "127.0.0.1:6060", "127.0.0.1:6060", true);
+    reads("[::1]:6060", "[::1]:6060", "[::1]:6060", true);
+    reads("0.0.0.0:6060", "0.0.0.0:6060", "127.0.0.1:6060", false);
+    reads("[::]:6060", "[::]:6060", "[::1]:6060", false);
+    reads("192.0.2.7:6060", "192.0.2.7:6060", "192.0.2.7:6060", false);
+    reads("[2001:db8::7]:6060", "[2001:db8::7]:6060", "[2001:db8::7]:6060", false);
+    reads("unix:/run/x.sock", "/run/x.sock", "/run/x.sock", true);
+    reads("unix:x:y.sock", "x:y.sock", "x:y.sock", true);
+}
+
+static void a_home_is_expanded(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("HOME", "/home/ann", 1), 0);
+    reads("unix:~/x.sock", "/home/ann/x.sock", "/home/ann/x.sock", true);
+}
+
+static void not_read(const char *text)
+{
+    struct local_address a = {.ip = "untouched"};
+    struct err err = ERR_INIT;
+    if (local_parse(text, &a, &err) == 0)
+        fail_msg("\"%s\" was understood", text);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_string_equal(a.ip, "untouched");
+}
+
+static void what_is_no_address(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+        "",           ":",          ":6060",       "*:6060",           "6060 ",
+        "-1",         "65536",      "0x17",        "127.0.0.1",        "127.0.0.1:",
+        "::1:6060",   "[::1]",      "[::1]6060",   "[127.0.0.1]:6060", "[]:6060",
+        "file-03:60", "127.1:6060", "1.2.3.4.5:6", "[::1:6060",        "::1]:6060",
+        "localhost",  "unix:",      "unix",        "unix:a\nb",        "http://127.0.0.1:6060",
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        not_read(words[i]);
+}
+
+static void the_way_out_is_said(void **state)
+{
+    (void)state;
+    struct local_address a;
+    struct err err = ERR_INIT;
+    char path[200] = "unix:/";
+    assert_int_equal(local_parse(":6060", &a, &err), -1);
+    assert_string_equal(err.msg, "\":6060\" is no address to listen on");
+    contains(err.hint, "0.0.0.0:PORT");
+    memset(path + 6, 'x', sizeof path - 7);
+    assert_int_equal(local_parse(path, &a, &err), -1);
+    contains(err.msg, "has at most");
+    path[5 + sizeof a.path - 1] = '\0';
+    ok(local_parse(path, &a, &err), &err);
+    assert_int_equal(strlen(a.path), sizeof a.path - 1);
+}
+
+/* Whatever becomes of it, what is accepted can be said and read again. */
+static void take_spoiled(void *ctx, const struct spoiled *s)
+{
+    struct local_address a, again;
+    char name[LOCAL_NAME];
+    char *text = spoiled_text(s);
+    (void)ctx;
+    if (local_parse(text, &a, NULL) == 0 && !a.path[0]) {
+        assert_int_equal(local_parse(local_name(&a, name), &again, NULL), 0);
+        assert_string_equal(again.ip, a.ip);
+        assert_int_equal(again.port, a.port);
+    }
+    free(text);
+}
+
+static void spoiled_words(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"6060", "127.0.0.1:6060", "[2001:db8::7]:6060", "localhost:80",
+                                        "unix:/run/user/1000/pprof.sock"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        spoil(words[i], strlen(words[i]), take_spoiled, NULL);
+}
+
+/* ---- sockets ------------------------------------------------------------------------------------------- */
+
+static struct local_listener listening(const char *text)
+{
+    struct local_address a;
+    struct local_listener l;
+    struct err err = ERR_INIT;
+    ok(local_parse(text, &a, &err), &err);
+    ok(local_listen(&a, &l, &err), &err);
+    return l;
+}
+
+static int connected_to(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    int fd = fd_socket(AF_UNIX, NULL);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+static void no_listening(const struct local_address *a, enum err_kind kind, const char *part)
+{
+    struct local_listener l = LOCAL_LISTENER_INIT;
+    struct err err = ERR_INIT;
+    assert_int_equal(local_listen(a, &l, &err), -1);
+    assert_int_equal(l.fd, -1);
+    contains(err.msg, part);
+    assert_int_equal(err.kind, kind);
+}
+
+static void a_port(void **state)
+{
+    (void)state;
+    struct local_listener l = listening("0");
+    char from[LOCAL_NAME], name[LOCAL_NAME], wanted[200];
+    assert_true(l.address.port > 0);
+    assert_int_equal(local_accept(&l, from), -1);
+    assert_int_equal(errno, EAGAIN);
+    snprintf(wanted, sizeof wanted, "cannot listen on %s: another program does",
+             local_name(&l.address, name));
+    no_listening(&l.address, ERR_BUSY, wanted);
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                             .sin_port = htons((uint16_t)l.address.port)};
+    int fd = fd_socket(AF_INET, NULL);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    int accepted = local_accept(&l, from);
+    assert_true(accepted >= 0);
+    assert_memory_equal(from, "127.0.0.1:", 10);
+    close(fd);
+    close(accepted);
+    /* Ours again at once, though a connection of its still lingers. */
+    struct local_address again = l.address;
+    local_release(&l);
+    local_release(&l);
+    struct err err = ERR_INIT;
+    ok(local_listen(&again, &l, &err), &err);
+    local_release(&l);
+}
+
+static void a_socket_is_private_and_goes(void **state)
+{
+    char *path = file_join(*state, "s"), *text = text_of("unix:%s", path), from[LOCAL_NAME];
+    mode_t before = umask(0);
+    struct local_listener l = listening(text);
+    umask(before);
+    assert_int_equal(scratch_mode(path), 0600);
+    int fd = connected_to(path), accepted = local_accept(&l, from);
+    assert_true(accepted >= 0);
+    assert_string_equal(from, "a local program");
+    no_listening(&l.address, ERR_BUSY, "another program does");
+    close(fd);
+    close(accepted);
+    local_release(&l);
+    assert_false(file_exists(path));
+    free(path);
+    free(text);
+}
+
+static void an_abandoned_socket_is_replaced(void **state)
+{
+    char *path = file_join(*state, "s"), *text = text_of("unix:%s", path);
+    struct local_listener old = listening(text);
+    /* As kill -9 leaves it. */
+    fd_close(&old.fd);
+    assert_true(file_exists(path));
+    struct local_listener l = listening(text);
+    close(connected_to(path));
+    /* What is another's stays. */
+    local_release(&old);
+    close(connected_to(path));
+    local_release(&l);
+    assert_false(file_exists(path));
+    free(path);
+    free(text);
+}
+
+static void other_files_stay(void **state)
+{
+    struct local_address a = {.path = ""};
+    char *path = scratch_file(*state, "s", "mine", 4);
+    snprintf(a.path, sizeof a.path, "%s", path);
+    no_listening(&a, ERR_EXISTS, "it is there already, and no socket");
+    struct buf b = scratch_read(path);
+    assert_string_equal(buf_str(&b), "mine");
+    buf_release(&b);
+    /* Nor is one behind a link looked at. */
+    char *link = file_join(*state, "link");
+    assert_int_equal(symlink(path, link), 0);
+    snprintf(a.path, sizeof a.path, "%s", link);
+    no_listening(&a, ERR_EXISTS, "no socket");
+    assert_true(file_exists(link));
+    snprintf(a.path, sizeof a.path, "%s/no/such", (char *)*state);
+    no_listening(&a, ERR_LOCAL_IO, "cannot listen on");
+    free(path);
+    free(link);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(addresses),
+        cmocka_unit_test(a_home_is_expanded),
+        cmocka_unit_test(what_is_no_address),
+        cmocka_unit_test(the_way_out_is_said),
+        cmocka_unit_test(spoiled_words),
+        cmocka_unit_test(a_port),
+        SCRATCH(a_socket_is_private_and_goes),
+        SCRATCH(an_abandoned_socket_is_replaced),
+        SCRATCH(other_files_stay),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
