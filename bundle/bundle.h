@@ -53,12 +53,12 @@ struct manifest_info {
 struct manifest_hop {
     const char *address;
     unsigned port;
+    bool host_key_new; /* the host was not known before, and trusted all the same */
     const char *user;
     const char *via; /* "libssh2 1.10.0", "OpenSSH_9.2p1" */
     const char *host_key_type;
     const char *host_key;       /* SHA256:base64 */
     const char *authentication; /* how: "agent ssh-ed25519 SHA256:…", "key ~/.ssh/id_ed25519" */
-    bool host_key_new;          /* the host was not known before, and trusted all the same */
 };
 
 struct manifest_host {

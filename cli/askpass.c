@@ -9,7 +9,7 @@
 #endif
 
 #include "cli/exit.h"
-#include "gateway/askpass.h"
+#include "gateway/gateway.h"
 #include "base/banned.h"
 
 bool askpass_is_meant(int argc, char **argv)

@@ -425,10 +425,12 @@ static int examine(const struct check_options *o, const struct targets *targets,
                                       .item = on_item,
                                       .progress = on_progress,
                                       .step = on_step};
+    struct prompt prompt;
     int code = EXIT_NOTHING;
+    prompt_init(&prompt);
     if (signals_install(err) < 0 || make_reports(&d, targets, err) < 0)
         goto out;
-    struct fetch_grab grab = target_grab(&o->target, targets, &ssh);
+    struct fetch_grab grab = target_grab(&o->target, targets, &ssh, &prompt);
     grab.kinds = &no_kinds;
     grab.observer = &observer;
     grab.look = true;
@@ -442,6 +444,7 @@ static int examine(const struct check_options *o, const struct targets *targets,
         goto out;
     code = signals_received() ? EXIT_SIGNAL + signals_received() : bad ? EXIT_NOTHING : EXIT_OK;
 out:
+    prompt_release(&prompt);
     doctor_release(&d);
     return code;
 }

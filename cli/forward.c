@@ -47,6 +47,7 @@ struct run {
     const struct host *host;
     struct way *ways;
     size_t n;
+    struct prompt prompt;
     char complaint[512]; /* of the attempts to open the session again */
 };
 
@@ -328,19 +329,34 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
     progress_step(ctx, host, service, step);
 }
 
-static int open_host(const struct run *r, const struct targets *targets, struct gateway_pool *pool,
+static void on_question(void *ctx)
+{
+    progress_pause(ctx);
+}
+
+static void on_answer(void *ctx)
+{
+    progress_resume(ctx);
+}
+
+static int open_host(struct run *r, const struct targets *targets, struct gateway_pool *pool,
                      struct gateway **ret, struct err *err)
 {
     struct progress progress;
     struct ssh_settings ssh;
     struct fetch_observer observer = {
         .ctx = &progress, .opening = on_opening, .host = on_host, .step = on_step};
-    struct fetch_grab grab = target_grab(&r->command->target, targets, &ssh);
+    struct fetch_grab grab = target_grab(&r->command->target, targets, &ssh, &r->prompt);
     grab.observer = &observer;
     progress_init(&progress, &(struct progress_options){
                                  .quiet = r->command->quiet, .verbose = r->command->verbose, .out = stderr});
+    r->prompt.pause = on_question;
+    r->prompt.resume = on_answer;
+    r->prompt.ctx = &progress;
     int rc = fetch_open(&grab, r->host, pool, ret, err);
     progress_end(&progress);
+    /* What a later session asks disturbs nobody. */
+    r->prompt.pause = r->prompt.resume = NULL;
     return rc;
 }
 
@@ -373,6 +389,7 @@ static int open_and_carry(struct run *r, const struct targets *targets, struct e
     int rc = gateway_global_init(err);
     if (rc < 0)
         return -1;
+    prompt_init(&r->prompt);
     if (gateway_pool_new(&pool, err) < 0 || open_host(r, targets, pool, &gw, err) < 0)
         rc = err_wrap(err, "%s", r->host->name);
     else if (announce(r, err) < 0) {
@@ -382,6 +399,7 @@ static int open_and_carry(struct run *r, const struct targets *targets, struct e
         rc = carry(r, gw, err);
     }
     gateway_pool_free(pool);
+    prompt_release(&r->prompt);
     gateway_global_cleanup();
     return rc;
 }

@@ -140,6 +140,17 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
     progress_step(&r->progress, host, service, step);
 }
 
+/* Not the observer's: from any thread. */
+static void on_question(void *ctx)
+{
+    progress_pause(ctx);
+}
+
+static void on_answer(void *ctx)
+{
+    progress_resume(ctx);
+}
+
 /* ---- before anything is opened ------------------------------------------------------------------------- */
 
 static int check_duration(const struct strlist *kinds, bool yes, struct err *err)
@@ -279,13 +290,20 @@ static int collect(struct run *r, const struct grab_options *o, const struct tar
                                       .item = on_item,
                                       .progress = on_progress,
                                       .step = on_step};
-    struct fetch_grab grab = target_grab(&o->target, targets, &ssh);
+    struct prompt prompt;
+    prompt_init(&prompt);
+    prompt.pause = on_question;
+    prompt.resume = on_answer;
+    prompt.ctx = &r->progress;
+    struct fetch_grab grab = target_grab(&o->target, targets, &ssh, &prompt);
     grab.kinds = kinds;
     grab.directory = workdir_path(r->work);
     grab.max_bytes = o->max_bytes;
     grab.concurrent = o->concurrent;
     grab.observer = &observer;
-    return target_run(&grab, err);
+    int rc = target_run(&grab, err);
+    prompt_release(&prompt);
+    return rc;
 }
 
 static int run_targets(const struct grab_options *o, const struct targets *targets,

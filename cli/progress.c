@@ -210,8 +210,30 @@ static void draw(struct progress *p)
 void progress_draw(struct progress *p)
 {
     pthread_mutex_lock(&p->mutex);
-    if (p->live)
+    if (p->live && !p->held)
         draw(p);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+/* Without memory what is told meanwhile is told at once. */
+void progress_pause(struct progress *p)
+{
+    pthread_mutex_lock(&p->mutex);
+    screen_wipe(&p->screen);
+    fflush(p->options.out);
+    if (!p->held)
+        p->held = open_memstream(&p->held_text, &p->held_size);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+void progress_resume(struct progress *p)
+{
+    pthread_mutex_lock(&p->mutex);
+    if (p->held && fclose(p->held) == 0)
+        fwrite(p->held_text, 1, p->held_size, p->options.out);
+    free(p->held_text);
+    p->held = NULL;
+    p->held_text = NULL;
     pthread_mutex_unlock(&p->mutex);
 }
 
@@ -225,6 +247,8 @@ static void name_target(const struct target *t, char *dst, size_t cap)
 /* Makes room for a plain line. */
 static FILE *plain(struct progress *p)
 {
+    if (p->held)
+        return p->held;
     screen_wipe(&p->screen);
     return p->options.out;
 }

@@ -27,6 +27,9 @@ struct progress {
     struct screen screen;
     struct progress_line *lines; /* in the order they are shown */
     size_t n_lines, cap_lines;
+    FILE *held; /* what is told while somebody is asked; NULL: nobody is */
+    char *held_text;
+    size_t held_size;
     pthread_mutex_t mutex; /* between those who tell and the thread that draws */
     pthread_t ticker;
     int stop[2];
@@ -45,6 +48,11 @@ void progress_under_way(struct progress *p, const struct target *target, const s
 /* `service` is NULL for the steps to the host. */
 void progress_step(struct progress *p, const struct host *host, const struct service *service,
                    const struct fetch_step *step);
+
+/* Wipes the live lines and says nothing until progress_resume, which says it all: while somebody is asked
+ * something on the terminal. */
+void progress_pause(struct progress *p);
+void progress_resume(struct progress *p);
 
 /* Draws the live lines as they are now. */
 void progress_draw(struct progress *p);

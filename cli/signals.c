@@ -19,6 +19,7 @@ static struct {
     atomic_int live_lines;
     char farewell[2][1024]; /* one is being said, the other may be changed */
     volatile sig_atomic_t which;
+    _Atomic(const struct signals_terminal *) terminal;
 } state = {.pipe = {-1, -1}};
 
 /* Nobody waits for a terminal that takes nothing. */
@@ -45,7 +46,10 @@ static void clear_a_line(void)
 static void on_signal(int number)
 {
     int saved = errno;
+    const struct signals_terminal *t = state.terminal;
     if (state.first) {
+        if (t)
+            tcsetattr(t->fd, TCSANOW, &t->normal);
         const char *line = state.farewell[state.which];
         say(line, strlen(line));
         _exit(EXIT_SIGNAL + number);
@@ -59,6 +63,54 @@ static void on_signal(int number)
     while (write(state.pipe[1], "", 1) < 0 && errno == EINTR)
         ;
     errno = saved;
+}
+
+/* Stops us as if there were no handler. */
+static void stop(int number)
+{
+    struct sigaction ours, act = {.sa_handler = SIG_DFL};
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    sigaction(number, &act, &ours);
+    raise(number);
+    pthread_sigmask(SIG_UNBLOCK, &only, NULL); /* here it stops, until somebody says SIGCONT */
+    pthread_sigmask(SIG_BLOCK, &only, NULL);
+    sigaction(number, &ours, NULL);
+}
+
+static bool in_background(const struct signals_terminal *t)
+{
+    return t && tcgetpgrp(t->fd) != getpgrp();
+}
+
+/* Stops with the terminal as it was, and goes on with the question. In the background there is nobody to ask,
+ * so there it stops again; bounded, since a process whose shell is gone cannot stop. */
+static void on_stop(int number)
+{
+    int saved = errno;
+    const struct signals_terminal *t = state.terminal;
+    if (t)
+        tcsetattr(t->fd, TCSANOW, &t->normal);
+    stop(number);
+    for (int i = 0; i < 100 && in_background(state.terminal); i++)
+        stop(number);
+    t = state.terminal;
+    if (t && !in_background(t)) {
+        tcsetattr(t->fd, TCSANOW, &t->asking);
+        (void)!write(t->fd, t->prompt, strlen(t->prompt));
+    }
+    errno = saved;
+}
+
+/* The handler stays; without a terminal in our hands it does what would be done without it. */
+void signals_hold_terminal(const struct signals_terminal *t)
+{
+    struct sigaction before, act = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+    sigfillset(&act.sa_mask);
+    state.terminal = t;
+    if (t && sigaction(SIGTSTP, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        sigaction(SIGTSTP, &act, NULL);
 }
 
 int signals_install(struct err *err)

@@ -5,6 +5,8 @@
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 
+#include <termios.h>
+
 #include "base/base.h"
 
 /* Installs the handlers; SIGPIPE is ignored from then on. */
@@ -18,6 +20,18 @@ int signals_received(void);
 
 /* How many lines the live block at the bottom of stderr has; the first signal wipes them before it speaks. */
 void signals_live_lines(int n);
+
+/*
+ * A terminal on which a question stands. Whoever stops us (SIGTSTP) or makes us leave finds it as it was;
+ * when we go on the question is written again. The struct must stay until it is let go, by NULL; one at a
+ * time.
+ */
+struct signals_terminal {
+    int fd;
+    struct termios normal, asking;
+    const char *prompt;
+};
+void signals_hold_terminal(const struct signals_terminal *t);
 
 /* What the second signal says before it leaves, a whole line; copied. */
 void signals_farewell(const char *line);

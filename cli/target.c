@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/askpass.h"
 #include "cli/signals.h"
 #include "base/banned.h"
 
@@ -52,7 +51,7 @@ void target_options_release(struct target_options *o)
 }
 
 struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
-                              struct ssh_settings *ssh)
+                              struct ssh_settings *ssh, struct prompt *prompt)
 {
     *ssh = (struct ssh_settings){.config = (char *)(uintptr_t)o->ssh_config,
                                  .via = o->ssh_via,
@@ -63,7 +62,10 @@ struct fetch_grab target_grab(const struct target_options *o, const struct targe
                                .parallel = o->parallel,
                                .timeout_ms = o->timeout_ms,
                                .connect_timeout_ms = o->connect_timeout_ms,
-                               .cancel_fd = signals_cancel_fd()};
+                               .cancel_fd = signals_cancel_fd(),
+                               .askpass = prompt->program,
+                               .ask = o->batch ? NULL : prompt_ask,
+                               .ask_ctx = prompt};
 }
 
 int target_run(const struct fetch_grab *grab, struct err *err)
@@ -72,11 +74,7 @@ int target_run(const struct fetch_grab *grab, struct err *err)
         return -1;
     int rc = fetch_global_init(err);
     if (rc == 0) {
-        struct fetch_grab asking = *grab;
-        char *program = askpass_program();
-        asking.askpass = program;
-        rc = fetch_run(&asking, err);
-        free(program);
+        rc = fetch_run(grab, err);
         fetch_global_cleanup();
     }
     gateway_global_cleanup();

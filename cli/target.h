@@ -3,6 +3,7 @@
 #define CLI_TARGET_H
 
 #include "cli/options.h"
+#include "cli/prompt.h"
 #include "fetch/fetch.h"
 #include "inventory/inventory.h"
 
@@ -19,6 +20,7 @@ struct target_options {
     int64_t connect_timeout_ms; /* 0: not given */
     enum ssh_via ssh_via;       /* what `via` means, from target_resolve; and so on */
     enum ssh_compress ssh_compress;
+    bool batch;
 };
 #define TARGET_OPTIONS_INIT                                                                                  \
     {                                                                                                        \
@@ -112,6 +114,13 @@ struct target_options {
          "trust a host that is not known yet, and write down its key as known",                              \
          offsetof(type, member.accept_new),                                                                  \
          0},                                                                                                 \
+        {"batch",                                                                                            \
+         0,                                                                                                  \
+         OPTION_FLAG,                                                                                        \
+         NULL,                                                                                               \
+         "ask nobody for a passphrase or password: what needs one fails",                                    \
+         offsetof(type, member.batch),                                                                       \
+         0},                                                                                                 \
         {"parallel", 0, OPTION_NUMBER, "N", "hosts at a time (default 16)", offsetof(type, member.parallel), \
          1000},                                                                                              \
         {"connect-timeout",                                                                                  \
@@ -134,10 +143,10 @@ int target_resolve(struct target_options *o, struct inventory **ret_inventory, s
                    struct err *err);
 void target_options_release(struct target_options *o);
 
-/* What a run of fetch takes from them, once they are resolved; the rest is the caller's. `ssh` must live as
- * long. */
+/* What a run of fetch takes from them, once they are resolved; the rest is the caller's. `ssh` and `prompt`
+ * must live as long. */
 struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
-                              struct ssh_settings *ssh);
+                              struct ssh_settings *ssh, struct prompt *prompt);
 
 /* fetch_run between setting up and cleaning up its libraries. */
 int target_run(const struct fetch_grab *grab, struct err *err);

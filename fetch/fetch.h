@@ -174,6 +174,9 @@ struct fetch_grab {
     int cancel_fd;                  /* readable: stop fetching; -1 for none */
     const struct fetch_observer *observer; /* every member set */
     const char *askpass;                   /* as gateway_options has it */
+    /* As gateway_options has it; not called under the observer. */
+    int (*ask)(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err);
+    void *ask_ctx;
 };
 #define FETCH_TIMEOUT_MS 30000
 #define FETCH_CONNECT_TIMEOUT_MS GATEWAY_STEP_TIMEOUT_MS

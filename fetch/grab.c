@@ -95,7 +95,9 @@ static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
     int64_t keepalive_ms = least(grab->timeout_ms / 3, GATEWAY_KEEPALIVE_MS);
     int64_t step_ms = grab->connect_timeout_ms ? grab->connect_timeout_ms
                                                : least(grab->timeout_ms, FETCH_CONNECT_TIMEOUT_MS);
-    return (struct gateway_options){.askpass = grab->askpass,
+    return (struct gateway_options){.ask = grab->ask,
+                                    .ask_ctx = grab->ask_ctx,
+                                    .askpass = grab->askpass,
                                     .cancel_fd = grab->cancel_fd,
                                     .step_timeout_ms = step_ms,
                                     .keepalive_ms = keepalive_ms < 1000 ? 1000 : keepalive_ms,

@@ -149,15 +149,23 @@ void agent_release(struct agent *a)
     *a = (struct agent){.fd = -1};
 }
 
-int agent_sign(struct agent *a, const struct agent_key *key, const struct ssh_blob *data, int64_t deadline,
-               struct ssh_blob *ret, struct err *err)
+/* draft-miller-ssh-agent section 3.6.1: without a flag an RSA key signs with SHA-1. */
+static uint32_t sign_flags(const char *algorithm)
+{
+    enum { RSA_SHA2_256 = 2, RSA_SHA2_512 = 4 };
+    if (strncmp(algorithm, "rsa-sha2-512", 12) == 0)
+        return RSA_SHA2_512;
+    return strncmp(algorithm, "rsa-sha2-256", 12) == 0 ? RSA_SHA2_256 : 0;
+}
+
+int agent_sign(struct agent *a, const struct agent_request *request, struct ssh_blob *ret, struct err *err)
 {
     struct buf message = BUF_INIT(MESSAGE_MAX);
     buf_addc(&message, SIGN_REQUEST);
-    ssh_put_string(&message, key->blob.data, key->blob.n);
-    ssh_put_string(&message, data->data, data->n);
-    ssh_put_u32(&message, 0);
-    int rc = exchange(a, &message, deadline, err);
+    ssh_put_string(&message, request->key->data, request->key->n);
+    ssh_put_string(&message, request->data.data, request->data.n);
+    ssh_put_u32(&message, sign_flags(request->algorithm));
+    int rc = exchange(a, &message, request->deadline, err);
     if (rc == 0) {
         struct ssh_reader outer = {(const unsigned char *)message.data + 1, message.len - 1}, inner;
         const unsigned char *name = NULL, *signature = NULL;
@@ -168,6 +176,9 @@ int agent_sign(struct agent *a, const struct agent_key *key, const struct ssh_bl
                  ssh_read_string(&inner, &name, &n_name) < 0 ||
                  ssh_read_string(&inner, &signature, &n_signature) < 0)
             rc = err_set(err, ERR_FAILED, "the SSH agent's signature is cut off");
+        else if (sign_flags(request->algorithm) &&
+                 (n_name != 12 || memcmp(name, request->algorithm, 12) != 0))
+            rc = err_set(err, ERR_FAILED, "the SSH agent signs with SHA-1 only");
         else
             rc = ssh_blob_copy(ret, signature, n_signature, err);
     }

@@ -26,10 +26,16 @@ struct agent {
 int agent_open(const char *path, int64_t deadline, int cancel_fd, struct agent *ret, struct err *err);
 void agent_release(struct agent *a);
 
-/* Has the key sign; *ret is the inner signature, without its algorithm's name (what libssh2 wants), from
- * malloc. A key may ask its owner for a touch or a confirmation, so leave some time. */
-int agent_sign(struct agent *a, const struct agent_key *key, const struct ssh_blob *data, int64_t deadline,
-               struct ssh_blob *ret, struct err *err);
+/* Has the key with that public half sign; *ret is the inner signature, without its algorithm's name (what
+ * libssh2 wants), from malloc. The name says which hash an RSA key takes, as privkey_sign has it. A key may
+ * ask its owner for a touch or a confirmation, so leave some time. */
+struct agent_request {
+    const struct ssh_blob *key;
+    const char *algorithm;
+    struct ssh_blob data;
+    int64_t deadline;
+};
+int agent_sign(struct agent *a, const struct agent_request *request, struct ssh_blob *ret, struct err *err);
 
 /* The parser of the list, over a whole answer message. Adds to a->keys. */
 int agent_parse_keys(struct agent *a, const void *p, size_t n, struct err *err);

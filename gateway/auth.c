@@ -1,262 +1,335 @@
 /*
- * Order, as OpenSSH has it: configured key files that the agent holds (it knows their passphrase), the
- * agent's other keys unless IdentitiesOnly, then the remaining key files.
+ * Methods are tried in the order of the configuration, or OpenSSH's own, as far as the server lists them,
+ * until it is satisfied. It may want several (AuthenticationMethods): what it took counts, and what it lists
+ * then is tried anew.
+ *
+ * libssh2 does not tell a refusal from a partial success. After an attempt that may have been one the server
+ * is asked for its list again.
  */
 #include "gateway/auth.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "gateway/agent.h"
-#include "gateway/keyfile.h"
-#include "gateway/session.h"
+#include "gateway/auth_method.h"
+#include "gateway/pool.h"
 #include "base/banned.h"
 
-/* Servers end a session after a few refusals (sshd: six), and say so. This is for those that never do. */
-#define TRIES_MAX 64
+/* Nobody wants that many; a server that always wants more is left. */
+#define STEPS_MAX 8
 
-struct file_key {
-    const char *path;
-    struct keyfile key;
-    bool in_agent;
-};
-
-struct auth {
-    struct session *s;
-    const struct ssh_config *config;
-    struct agent agent;
-    struct file_key *files;
-    size_t n_files;
-    int tries;
-    struct buf tried;   /* what was offered and refused */
-    struct buf skipped; /* what could not be offered, and why */
-};
-
-struct signer {
-    struct auth *auth;
-    const struct agent_key *key;
-    struct err err;
-};
-
-static int on_sign(LIBSSH2_SESSION *ssh, unsigned char **sig, size_t *sig_len, const unsigned char *data,
-                   size_t data_len, void **abstract)
+static bool may_publickey(const struct ssh_config *c)
 {
-    (void)ssh;
-    struct signer *signer = *abstract;
-    struct ssh_blob signed_data = {(unsigned char *)(uintptr_t)data, data_len}, signature = {0};
-    /* A key may want to be touched: that takes its owner a moment. */
-    if (agent_sign(&signer->auth->agent, signer->key, &signed_data, clock_deadline(60000), &signature,
-                   &signer->err) < 0)
-        return -1;
-    *sig = signature.data;
-    *sig_len = signature.n;
-    return 0;
+    return c->publickey;
 }
 
-/* Whether this libssh2 can sign with such a key: RSA with SHA-2, which today's servers ask for, came with
- * 1.11. */
-static bool type_supported(const char *type)
+static bool may_keyboard_interactive(const struct ssh_config *c)
 {
-    if (strcmp(type, "ssh-rsa") == 0)
-        return libssh2_version(0x010b00) != NULL;
-    return strcmp(type, "ssh-ed25519") == 0 || strncmp(type, "ecdsa", 5) == 0 || !*type;
+    return c->keyboard_interactive;
 }
 
-static void note(struct buf *b, const char *what, const char *name, const char *why)
+static bool may_password(const struct ssh_config *c)
 {
-    buf_addf(b, "%s%s %s%s%s%s", b->len ? ", " : "", what, name, why ? " (" : "", why ? why : "",
-             why ? ")" : "");
+    return c->password;
+}
+
+/* In OpenSSH's order. */
+static const struct method {
+    const char *name;
+    bool asks; /* a person, always */
+    bool (*allowed)(const struct ssh_config *c);
+    int (*run)(struct auth *a, enum auth_result *ret, struct err *err);
+} all_methods[] = {
+    {"publickey", false, may_publickey, auth_publickey},
+    {"keyboard-interactive", true, may_keyboard_interactive, auth_keyboard_interactive},
+    {"password", true, may_password, auth_password},
+};
+#define N_METHODS (sizeof all_methods / sizeof *all_methods)
+
+/* Whether a comma list names it. */
+static bool lists(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = list; p; p = strchr(p, ',')) {
+        p += *p == ',';
+        if (strncmp(p, name, n) == 0 && (p[n] == ',' || p[n] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* ---- notes --------------------------------------------------------------------------------------------- */
+
+void auth_note(struct auth *a, const char *what, const char *name, const char *why)
+{
+    struct buf *b = why ? &a->skipped : &a->tried;
+    buf_addf(b, "%s%s%s%s%s%s%s", b->len ? ", " : "", what, *name ? " " : "", name, why ? " (" : "",
+             why ? why : "", why ? ")" : "");
+}
+
+void auth_accepted(struct auth *a, const char *what, const char *name)
+{
+    buf_addf(&a->steps, "%s%s%s%s", a->steps.len ? " and " : "", what, *name ? " " : "", name);
+}
+
+void auth_unsupported(struct auth *a, const char *fmt, ...)
+{
+    va_list ap;
+    if (a->unsupported[0])
+        return;
+    va_start(ap, fmt);
+    vsnprintf(a->unsupported, sizeof a->unsupported, fmt, ap);
+    va_end(ap);
+}
+
+/* ---- the session --------------------------------------------------------------------------------------- */
+
+bool auth_is_over(const struct auth *a)
+{
+    return a->s->disconnect[0] || a->s->wire.eof || a->s->wire.error;
+}
+
+static int leave_to_openssh(const struct auth *a, struct err *err)
+{
+    return err_set(err, ERR_UNSUPPORTED, "%s", a->unsupported);
 }
 
 /* The server has had enough, usually of keys. */
-static int ended(const struct auth *a, int rc, struct err *err)
+int auth_ended(struct auth *a, int rc, struct err *err)
 {
-    char words[sizeof a->s->disconnect + 64];
     struct err why = ERR_INIT;
     session_error(a->s, rc, "authentication", &why);
-    snprintf(words, sizeof words, "%.300s", why.msg);
+    if (a->unsupported[0])
+        return leave_to_openssh(a, err);
+    if (a->unsure)
+        auth_note(a, a->unsure, "", NULL);
     if (a->tried.len == 0)
-        return err_set(err, ERR_FAILED, "%s", words);
-    err_set(err, ERR_FAILED, "%s; until then it had refused %s", words, buf_str(&a->tried));
+        return err_set(err, ERR_FAILED, "%s", why.msg);
+    err_set(err, ERR_FAILED, "%.300s; until then it had refused %s", why.msg, buf_str(&a->tried));
+    if (a->keys_refused == 0)
+        return -1;
     return err_hint(
         err, "offer only the right key: IdentityFile and `IdentitiesOnly yes` in your ssh configuration, "
              "or `identity:` in the inventory");
 }
 
-/* One attempt is over: 1 it worked, 0 this key was refused, -1 there is no use in going on. */
-static int verdict(struct auth *a, int rc, const char *what, const char *name, struct err *err)
-{
-    struct session *s = a->s;
-    a->tries++;
-    if (rc == 0) {
-        snprintf(s->hop.authentication, sizeof s->hop.authentication, "%s %s", what, name);
-        return 1;
-    }
-    if (s->disconnect[0] || s->wire.eof || s->wire.error)
-        return ended(a, rc, err);
-    bool refused = rc == LIBSSH2_ERROR_AUTHENTICATION_FAILED || rc == LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED;
-    note(refused ? &a->tried : &a->skipped, what, name, refused ? NULL : "it could not be used");
-    return 0;
-}
-
-static int try_agent_key(struct auth *a, const struct agent_key *key, struct err *err)
-{
-    char name[160], fingerprint[SSH_FINGERPRINT];
-    snprintf(name, sizeof name, "%s %s", key->type, ssh_blob_fingerprint(&key->blob, fingerprint));
-    if (!type_supported(key->type)) {
-        note(&a->skipped, "agent", name, "this libssh2 cannot use keys of its type");
-        return 0;
-    }
-    struct signer signer = {.auth = a, .key = key};
-    void *abstract = &signer;
-    const char *user = a->config->user;
-    int64_t deadline = clock_deadline(a->s->options.step_timeout_ms + 60000);
-    int rc;
-    while ((rc = libssh2_userauth_publickey(a->s->ssh, user, key->blob.data, key->blob.n, on_sign,
-                                            &abstract)) == LIBSSH2_ERROR_EAGAIN)
-        if (session_wait(a->s, deadline, err) < 0)
-            return err_wrap(err, "authentication");
-    if (signer.err.kind == ERR_CANCELLED) {
-        if (err)
-            *err = signer.err;
-        return -1;
-    }
-    if (signer.err.kind != ERR_NONE && !a->s->disconnect[0] && !a->s->wire.eof && !a->s->wire.error) {
-        a->tries++;
-        note(&a->skipped, "agent", name, signer.err.msg);
-        return 0;
-    }
-    return verdict(a, rc, "agent", name, err);
-}
-
-static int try_file(struct auth *a, const struct file_key *f, struct err *err)
-{
-    if (f->in_agent)
-        return 0;
-    if (!type_supported(f->key.type)) {
-        note(&a->skipped, "key", f->path, "this libssh2 cannot use keys of its type");
-        return 0;
-    }
-    if (f->key.encrypted) {
-        note(&a->skipped, "key", f->path, "it has a passphrase: add it to your agent with ssh-add");
-        return 0;
-    }
-    const char *user = a->config->user;
-    int64_t deadline = session_deadline(a->s);
-    int rc;
-    while ((rc = libssh2_userauth_publickey_fromfile_ex(a->s->ssh, user, (unsigned)strlen(user), NULL,
-                                                        f->path, "")) == LIBSSH2_ERROR_EAGAIN)
-        if (session_wait(a->s, deadline, err) < 0)
-            return err_wrap(err, "authentication");
-    return verdict(a, rc, "key", f->path, err);
-}
-
-/* 1 authenticated, 0 nothing worked, -1 failure. */
-static int try_all(struct auth *a, struct err *err)
-{
-    int rc = 0;
-    for (int configured = 1; configured >= 0; configured--) {
-        for (size_t i = 0; rc == 0 && i < a->agent.n_keys && a->tries < TRIES_MAX; i++) {
-            bool named = false;
-            for (size_t f = 0; f < a->n_files; f++)
-                named = named || ssh_blob_equal(&a->files[f].key.blob, &a->agent.keys[i].blob);
-            if (named == (configured == 1) && (named || !a->config->identities_only))
-                rc = try_agent_key(a, &a->agent.keys[i], err);
-        }
-    }
-    for (size_t i = 0; rc == 0 && i < a->n_files && a->tries < TRIES_MAX; i++)
-        rc = try_file(a, &a->files[i], err); // NOLINT(clang-analyzer-unix.Malloc): auth_run frees the files
-    return rc;
-}
-
-/* Asks what the server takes. 1: no authentication is needed at all; 0: public keys are welcome. */
-static int ask_methods(const struct auth *a, struct err *err)
+/* Asks what the server takes. With a session that is let in without anything, *ret_in. */
+static int list_methods(struct auth *a, bool *ret_in, struct err *err)
 {
     struct session *s = a->s;
     const char *user = a->config->user;
-    int64_t deadline = session_deadline(s);
     char *methods;
     while (!(methods = libssh2_userauth_list(s->ssh, user, (unsigned)strlen(user)))) {
         int rc = libssh2_session_last_errno(s->ssh);
-        if (libssh2_userauth_authenticated(s->ssh))
-            return 1;
+        *ret_in = libssh2_userauth_authenticated(s->ssh) != 0;
+        if (*ret_in)
+            return 0;
         if (rc != LIBSSH2_ERROR_EAGAIN)
-            return session_error(s, rc, "authentication", err);
-        if (session_wait(s, deadline, err) < 0)
+            return auth_ended(a, rc, err);
+        if (session_wait(s, a->deadline, err) < 0)
             return err_wrap(err, "authentication");
     }
-    if (strstr(methods, "publickey"))
-        return 0;
-    char offered[128];
-    text_printable(offered, sizeof offered, methods, strlen(methods));
-    return err_set(err, ERR_FAILED, "authentication: the server does not take public keys, only %s", offered);
-}
-
-static int load_files(struct auth *a, struct err *err)
-{
-    const struct strlist *paths = &a->config->identity_files;
-    a->files = calloc(paths->n + 1, sizeof *a->files);
-    if (!a->files)
-        return err_nomem(err);
-    for (size_t i = 0; i < paths->n; i++) {
-        struct err why = ERR_INIT;
-        struct file_key f = {.path = paths->items[i]};
-        if (keyfile_inspect(f.path, &f.key, &why) < 0) {
-            note(&a->skipped, "key", f.path, why.msg);
-            continue;
-        }
-        for (size_t k = 0; k < a->agent.n_keys; k++)
-            f.in_agent = f.in_agent || ssh_blob_equal(&f.key.blob, &a->agent.keys[k].blob);
-        a->files[a->n_files++] = f;
-    }
+    text_printable(a->methods, sizeof a->methods, methods, strlen(methods));
     return 0;
 }
 
-static void load_agent(struct auth *a)
+int auth_relist(struct auth *a, bool *ret_changed, struct err *err)
 {
-    const struct session *s = a->s;
-    struct err why = ERR_INIT;
-    if (a->config->agent &&
-        agent_open(a->config->agent, session_deadline(s), s->options.cancel_fd, &a->agent, &why) < 0)
-        buf_addf(&a->skipped, "%s%s", a->skipped.len ? ", " : "", why.msg);
+    char before[sizeof a->methods];
+    bool in = false;
+    snprintf(before, sizeof before, "%s", a->methods);
+    if (list_methods(a, &in, err) < 0)
+        return -1;
+    *ret_changed = strcmp(before, a->methods) != 0;
+    return 0;
 }
 
-static int refuse(const struct auth *a, struct err *err)
+/* ---- asking a person ----------------------------------------------------------------------------------- */
+
+bool auth_can_ask(struct auth *a)
 {
-    bool tried = a->tried.len > 0;
-    err_set(err, ERR_FAILED, "permission denied for user %s: %s%s%s%s%s", a->s->hop.user,
-            tried ? "the server refused " : "there was no key to offer", buf_str(&a->tried),
-            a->skipped.len ? "; not offered: " : "", buf_str(&a->skipped),
-            a->tries >= TRIES_MAX ? "; no more were tried" : "");
-    if (!tried)
+    bool can = a->s->options.ask && a->config->password_prompts > 0;
+    a->would_ask = a->would_ask || !can;
+    return can;
+}
+
+int auth_ask(struct auth *a, const struct gateway_question *question, struct secret *ret, struct err *err)
+{
+    const struct gateway_options *options = &a->s->options;
+    if (!auth_can_ask(a))
+        return err_set(err, ERR_NOT_FOUND, "there is nobody to ask for it");
+    struct gateway_question q = *question;
+    struct err why = ERR_INIT;
+    int64_t began = clock_now();
+    q.deadline = clock_deadline(AUTH_ASK_MS);
+    int rc = options->ask(options->ask_ctx, &q, ret, &why);
+    a->deadline += clock_now() - began;
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+/* Asks until it fits. *ret is the right one. */
+static int ask_until_right(struct auth *a, const struct auth_riddle *riddle, struct secret *ret,
+                           struct err *err)
+{
+    struct gateway_question q = {.kind = GATEWAY_ASK_HIDDEN, .prompt = riddle->prompt};
+    for (unsigned i = 0; i < riddle->tries; i++) {
+        bool fits = false;
+        secret_wipe(ret);
+        if (auth_ask(a, &q, ret, err) < 0)
+            return -1;
+        if (ret->len == 0)
+            return err_set(err, ERR_NOT_FOUND, "no answer was given");
+        if (riddle->fits(riddle->ctx, ret, &fits, err) < 0)
+            return -1;
+        if (fits)
+            return 0;
+    }
+    return err_set(err, ERR_NOT_FOUND, "none of %u answers was right", riddle->tries);
+}
+
+int auth_solve(struct auth *a, const struct auth_riddle *riddle, struct err *err)
+{
+    struct keyring *keyring = pool_keyring(a->s->options.pool);
+    struct secret answer = {0};
+    struct err why = ERR_INIT;
+    bool fits = false;
+    int64_t began = clock_now();
+    /* As long as whoever asks may take for all tries. */
+    int rc = keyring_take(keyring, riddle->name, clock_deadline(INT64_C(4) * AUTH_ASK_MS),
+                          a->s->options.cancel_fd, &answer, &why);
+    a->deadline += clock_now() - began;
+    if (rc == 0 && answer.len > 0) {
+        rc = riddle->fits(riddle->ctx, &answer, &fits, &why);
+        if (rc == 0 && !fits)
+            rc = err_set(&why, ERR_NOT_FOUND, "what was right elsewhere is not right here");
+    } else if (rc == 0) {
+        rc = ask_until_right(a, riddle, &answer, &why);
+        keyring_settle(keyring, riddle->name, rc == 0 ? &answer : NULL, &why);
+    }
+    secret_wipe(&answer);
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------- */
+
+/* Tickets are there, so that GSSAPI may work. */
+static bool has_tickets(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/krb5cc_%lu", (unsigned long)geteuid());
+    return getenv("KRB5CCNAME") || access(path, R_OK) == 0;
+}
+
+static void look_for_others(struct auth *a)
+{
+    const struct ssh_config *c = a->config;
+    if (c->only_openssh[0])
+        auth_unsupported(a, "your ssh configuration has %s", c->only_openssh);
+    if (c->gssapi && lists(a->methods, "gssapi-with-mic") && has_tickets())
+        auth_unsupported(a, "the server takes GSSAPI (Kerberos), which libssh2 cannot do");
+    if (c->hostbased && lists(a->methods, "hostbased"))
+        auth_unsupported(a, "the server takes HostbasedAuthentication, which only ssh can do");
+}
+
+static int refuse(struct auth *a, struct err *err)
+{
+    bool tried = a->tried.len > 0, keys = lists(a->methods, "publickey");
+    look_for_others(a);
+    if (a->unsupported[0])
+        return leave_to_openssh(a, err);
+    struct buf b = BUF_INIT(sizeof err->msg);
+    buf_addf(&b, "permission denied for user %s: ", a->s->hop.user);
+    if (a->steps.len)
+        buf_addf(&b, "the server took %s and wants more (%s); ", buf_str(&a->steps), a->methods);
+    if (tried)
+        buf_addf(&b, "the server refused %s", buf_str(&a->tried));
+    else if (keys)
+        buf_adds(&b, "there was no key to offer");
+    else
+        buf_addf(&b, "the server takes only %s", a->methods);
+    if (a->skipped.len)
+        buf_addf(&b, "; not offered: %s", buf_str(&a->skipped));
+    err_set(err, ERR_FAILED, "%s", buf_str(&b));
+    buf_release(&b);
+    if (a->would_ask)
+        return err_hint(err,
+                        "on a terminal and without --batch you would be asked; a key that has a passphrase "
+                        "can be added to your agent with ssh-add");
+    if (!tried && keys)
         return err_hint(err, "load a key into your agent (ssh-add), or name one: IdentityFile in your ssh "
                              "configuration, `identity:` in the inventory");
-    return err_hint(err, "is that user right, and is one of these keys in its authorized_keys? "
-                         "`ssh -v` to the same address shows what your ssh does");
+    if (a->keys_refused > 0)
+        return err_hint(err, "is that user right, and is one of these keys in its authorized_keys? "
+                             "`ssh -v` to the same address shows what your ssh does");
+    return err_hint(err, "is that user right? `ssh -v` to the same address shows what your ssh does");
+}
+
+static const struct method *next_of(const struct auth *a, const char *order, const bool over[N_METHODS])
+{
+    char name[64];
+    for (const char *p = order; *p;) {
+        size_t n = strcspn(p, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), p);
+        for (size_t i = 0; i < N_METHODS; i++)
+            if (strcmp(all_methods[i].name, name) == 0 && !over[i] && all_methods[i].allowed(a->config) &&
+                lists(a->methods, name))
+                return &all_methods[i];
+        p += n + (p[n] == ',');
+    }
+    return NULL;
+}
+
+static int try_methods(struct auth *a, struct err *err)
+{
+    const char *order =
+        a->config->preferred ? a->config->preferred : "publickey,keyboard-interactive,password";
+    bool over[N_METHODS] = {false};
+    const struct method *m;
+    for (unsigned steps = 0; !a->hung_up && steps < STEPS_MAX && (m = next_of(a, order, over));) {
+        enum auth_result result = AUTH_REFUSED;
+        if (m->asks && !auth_can_ask(a)) {
+            auth_note(a, m->name, "", "there is nobody to ask");
+        } else if (m->run(a, &result, err) < 0) {
+            return -1;
+        }
+        if (result == AUTH_DONE)
+            return 0;
+        if (result == AUTH_PARTIAL) {
+            memset(over, 0, sizeof over);
+            steps++;
+        } else {
+            over[m - all_methods] = true;
+        }
+    }
+    return refuse(a, err);
 }
 
 int auth_run(struct session *s, const struct ssh_config *config, struct err *err)
 {
-    struct auth a = {
-        .s = s, .config = config, .agent = {.fd = -1}, .tried = BUF_INIT(300), .skipped = BUF_INIT(300)};
-    int rc = ask_methods(&a, err);
-    if (rc == 1)
-        snprintf(s->hop.authentication, sizeof s->hop.authentication, "none");
-    if (rc == 0) {
-        load_agent(&a);
-        rc = fd_cancelled(s->options.cancel_fd) ? err_set(err, ERR_CANCELLED, "interrupted")
-                                                : load_files(&a, err);
-        if (rc == 0)
-            rc = try_all(&a, err);
-        if (rc == 0)
-            rc = refuse(&a, err);
-    }
-    for (size_t i = 0; i < a.n_files; i++)
-        keyfile_release(&a.files[i].key);
-    free(a.files);
-    agent_release(&a.agent);
+    struct auth a = {.s = s,
+                     .config = config,
+                     .deadline = session_deadline(s),
+                     .steps = BUF_INIT(sizeof s->hop.authentication - 1),
+                     .tried = BUF_INIT(300),
+                     .skipped = BUF_INIT(300)};
+    bool in = false;
+    int rc = list_methods(&a, &in, err);
+    if (rc == 0 && in)
+        auth_accepted(&a, "none", "");
+    else if (rc == 0)
+        rc = try_methods(&a, err);
+    if (rc == 0)
+        snprintf(s->hop.authentication, sizeof s->hop.authentication, "%s", buf_str(&a.steps));
+    auth_keys_free(a.keys);
+    buf_release(&a.steps);
     buf_release(&a.tried);
     buf_release(&a.skipped);
-    return rc < 0 ? -1 : 0;
+    return rc;
 }

@@ -177,7 +177,9 @@ int gateway_listener_failure(struct gateway_listener *l, struct err *err);
 int gateway_global_init(struct err *err);
 void gateway_global_cleanup(void);
 
-/* Forwards for other programs, and the addresses of this workstation where they listen. */
+/* Forwards for other programs, the addresses of this workstation where they listen, and how an ssh of ours
+ * asks. */
+#include "gateway/askpass.h"
 #include "gateway/forward.h"
 
 #endif

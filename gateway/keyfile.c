@@ -12,17 +12,22 @@
 
 #include "base/banned.h"
 
-#define KEYFILE_MAX (64u << 10)
-
 static const char openssh_begin[] = "-----BEGIN OPENSSH PRIVATE KEY-----";
 static const char openssh_end[] = "-----END OPENSSH PRIVATE KEY-----";
 
-static int parse_openssh_body(const unsigned char *p, size_t n, struct keyfile *ret, struct err *err)
+/* OpenSSH's own form, taken apart; the strings are within its bytes. */
+struct openssh {
+    bool encrypted;
+    struct ssh_reader public, private;
+};
+
+static int take_apart(const struct ssh_blob *body, struct openssh *ret, struct err *err)
 {
     static const char magic[] = "openssh-key-v1"; /* with its NUL */
-    struct ssh_reader r = {p, n};
-    const unsigned char *cipher = NULL, *skipped = NULL, *blob = NULL;
-    size_t n_cipher = 0, n_skipped = 0, n_blob = 0;
+    struct ssh_reader r = {body->data, body->n};
+    struct openssh o = {0};
+    const unsigned char *cipher = NULL, *skipped = NULL;
+    size_t n_cipher = 0, n_skipped = 0;
     uint32_t keys = 0;
     if (r.left < sizeof magic || memcmp(r.p, magic, sizeof magic) != 0)
         return err_set(err, ERR_FAILED, "not an OpenSSH private key");
@@ -30,38 +35,82 @@ static int parse_openssh_body(const unsigned char *p, size_t n, struct keyfile *
     r.left -= sizeof magic;
     if (ssh_read_string(&r, &cipher, &n_cipher) < 0 || ssh_read_string(&r, &skipped, &n_skipped) < 0 ||
         ssh_read_string(&r, &skipped, &n_skipped) < 0 || ssh_read_u32(&r, &keys) < 0 || keys != 1 ||
-        ssh_read_string(&r, &blob, &n_blob) < 0)
+        ssh_read_string(&r, &o.public.p, &o.public.left) < 0)
         return err_set(err, ERR_FAILED, "the OpenSSH private key is damaged");
-    struct keyfile k = {.encrypted = !(n_cipher == 4 && memcmp(cipher, "none", 4) == 0)};
-    if (ssh_blob_copy(&k.blob, blob, n_blob, err) < 0)
-        return -1;
-    ssh_blob_type(&k.blob, k.type, sizeof k.type);
-    *ret = k;
+    o.encrypted = !(n_cipher == 4 && memcmp(cipher, "none", 4) == 0);
+    o.private = r;
+    *ret = o;
     return 0;
 }
 
-static int parse_openssh(const char *text, struct keyfile *ret, struct err *err)
+/* The bytes between the first line and the last; the caller wipes them. */
+static int decode_openssh(const char *text, struct ssh_blob *ret, struct err *err)
 {
     const char *from = text + sizeof openssh_begin - 1;
     const char *to = strstr(from, openssh_end);
     if (!to)
         return err_set(err, ERR_FAILED, "the private key's last line is missing");
-    struct buf b = BUF_INIT(KEYFILE_MAX);
+    struct buf b = {.max = KEYFILE_MAX, .secret = true};
     for (const char *p = from; p < to; p++)
         if (!strchr(" \t\r\n", *p))
             buf_addc(&b, *p);
-    struct ssh_blob body = {0};
     int rc = buf_check(&b, "the private key", err);
     if (rc == 0)
-        rc = ssh_base64_decode(buf_str(&b), b.len, &body, err);
-    if (rc == 0)
-        rc = parse_openssh_body(body.data, body.n, ret, err);
-    if (b.data)
-        OPENSSL_cleanse(b.data, b.len);
-    if (body.data)
-        OPENSSL_cleanse(body.data, body.n);
+        rc = ssh_base64_decode(buf_str(&b), b.len, ret, err);
     buf_release(&b);
-    ssh_blob_release(&body);
+    return rc;
+}
+
+static void wipe(struct ssh_blob *b)
+{
+    if (b->data)
+        OPENSSL_cleanse(b->data, b->n);
+    ssh_blob_release(b);
+}
+
+static int parse_openssh(const char *text, struct keyfile *ret, struct err *err)
+{
+    struct ssh_blob body = {0};
+    struct openssh o;
+    struct keyfile k = {.openssh = true};
+    if (decode_openssh(text, &body, err) < 0)
+        return -1;
+    int rc = take_apart(&body, &o, err);
+    if (rc == 0)
+        rc = ssh_blob_copy(&k.blob, o.public.p, o.public.left, err);
+    wipe(&body);
+    if (rc < 0)
+        return -1;
+    k.encrypted = o.encrypted;
+    ssh_blob_type(&k.blob, k.type, sizeof k.type);
+    *ret = k;
+    return 0;
+}
+
+int keyfile_private_section(const void *p, size_t n, struct ssh_blob *ret, struct err *err)
+{
+    struct ssh_blob body = {0}, section = {0};
+    struct openssh o;
+    const unsigned char *private = NULL;
+    size_t n_private = 0;
+    char *text = strndup(p, n);
+    if (!text)
+        return err_nomem(err);
+    const char *begin = strstr(text, openssh_begin);
+    int rc = begin ? decode_openssh(begin, &body, err) : 0;
+    if (rc == 0 && begin && (rc = take_apart(&body, &o, err)) == 0) {
+        if (o.encrypted)
+            rc = err_set(err, ERR_NOT_FOUND, "it has a passphrase");
+        else if (ssh_read_string(&o.private, &private, &n_private) < 0)
+            rc = err_set(err, ERR_FAILED, "the OpenSSH private key is damaged");
+        else
+            rc = ssh_blob_copy(&section, private, n_private, err);
+    }
+    wipe(&body);
+    OPENSSL_cleanse(text, strlen(text));
+    free(text);
+    if (rc == 0)
+        *ret = section;
     return rc;
 }
 
@@ -98,36 +147,52 @@ int keyfile_parse(const void *p, size_t n, struct keyfile *ret, struct err *err)
     return rc;
 }
 
-/* The public half beside a key whose form hides it. A missing or odd .pub is no error: it only helps. */
-static void look_beside(const char *path, struct keyfile *k)
+int keyfile_read_public(const char *path, struct ssh_blob *ret, struct err *err)
 {
     struct buf b = BUF_INIT(SSH_BLOB_MAX * 2);
-    char *pub = NULL;
-    if (asprintf(&pub, "%s.pub", path) < 0)
-        return;
-    if (file_read(pub, &b, NULL) == 0) {
-        const char *type = buf_str(&b);
-        size_t n_type = strcspn(type, " ");
-        const char *base64 = type + n_type + (type[n_type] == ' ');
-        if (ssh_base64_decode(base64, strcspn(base64, " \r\n"), &k->blob, NULL) == 0)
-            ssh_blob_type(&k->blob, k->type, sizeof k->type);
+    int rc = file_read(path, &b, err);
+    if (rc == 0) {
+        const char *base64 = buf_str(&b) + strcspn(buf_str(&b), " ");
+        base64 += *base64 == ' ';
+        rc = ssh_base64_decode(base64, strcspn(base64, " \r\n"), ret, err);
+        if (rc < 0)
+            err_wrap(err, "%s", path);
     }
     buf_release(&b);
+    return rc;
+}
+
+/* The public half beside a key whose form hides it. A missing or odd .pub is no error: it only helps. */
+static int look_beside(const char *path, struct keyfile *k)
+{
+    char *pub = NULL;
+    if (asprintf(&pub, "%s.pub", path) < 0)
+        return -1;
+    int rc = keyfile_read_public(pub, &k->blob, NULL);
+    if (rc == 0)
+        ssh_blob_type(&k->blob, k->type, sizeof k->type);
     free(pub);
+    return rc;
 }
 
 int keyfile_inspect(const char *path, struct keyfile *ret, struct err *err)
 {
-    struct buf b = BUF_INIT(KEYFILE_MAX);
+    struct buf b = {.max = KEYFILE_MAX, .secret = true};
+    struct err why = ERR_INIT;
     struct keyfile k = {0};
-    int rc = file_read(path, &b, err);
-    if (rc == 0 && (rc = keyfile_parse(buf_str(&b), b.len, &k, err)) < 0)
-        err_wrap(err, "%s", path);
-    if (b.data)
-        OPENSSL_cleanse(b.data, b.len);
+    int rc = file_read(path, &b, &why);
+    if (rc == 0 && (rc = keyfile_parse(buf_str(&b), b.len, &k, &why)) < 0)
+        err_wrap(&why, "%s", path);
     buf_release(&b);
-    if (rc < 0)
+    if (rc < 0 && why.kind == ERR_NOT_FOUND && look_beside(path, &k) == 0) {
+        k.absent = true;
+        rc = 0;
+    }
+    if (rc < 0) {
+        if (err)
+            *err = why;
         return -1;
+    }
     if (k.blob.n == 0)
         look_beside(path, &k);
     *ret = k;

@@ -10,14 +10,26 @@
 
 struct keyfile {
     char type[64];        /* "ssh-ed25519", "ecdsa-sha2-nistp256", "ssh-rsa", ...; "" if it cannot be told */
+    bool openssh;         /* it has OpenSSH's own form */
     bool encrypted;       /* a passphrase protects it */
+    bool absent;          /* there is only a FILE.pub: the private half is elsewhere, in an agent */
     struct ssh_blob blob; /* the public key; empty if neither the file nor its .pub shows it */
 };
 
-/* Reads FILE and, for the forms that hide the public half, FILE.pub. */
+/* Reads FILE and, for the forms that hide the public half and where there is no FILE, FILE.pub. */
 int keyfile_inspect(const char *path, struct keyfile *ret, struct err *err);
 /* The same over the file's bytes, without the .pub. */
 int keyfile_parse(const void *p, size_t n, struct keyfile *ret, struct err *err);
 void keyfile_release(struct keyfile *k);
+
+/* Reads the one public key or certificate of a FILE.pub. */
+int keyfile_read_public(const char *path, struct ssh_blob *ret, struct err *err);
+
+/* The private section of OpenSSH's own form, which the caller wipes; *ret comes empty for any other form.
+ * ERR_NOT_FOUND if a passphrase protects it. */
+int keyfile_private_section(const void *p, size_t n, struct ssh_blob *ret, struct err *err);
+
+/* What a private key file may hold. */
+#define KEYFILE_MAX (64u << 10)
 
 #endif

@@ -35,8 +35,8 @@ struct link_flow {
 struct link {
     struct link *next;
     int fd;
-    struct destination to;             /* a copy of its own */
-    int64_t deadline;                  /* of opening, and later of the goodbye */
+    struct destination to; /* a copy of its own */
+    int64_t deadline;      /* of opening, and later of the goodbye */
     bool opened;
     int reply_fd;                      /* -1, or where to write a struct err once it is opened or refused */
     struct gateway_listener *listener; /* NULL, or who wants to know why it failed */

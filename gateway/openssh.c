@@ -51,10 +51,21 @@ void openssh_hear(struct openssh *o)
 
 bool openssh_is_gone(struct openssh *o)
 {
-    char byte;
-    ssize_t n = recv(o->control.fd, &byte, 1, MSG_PEEK);
-    o->lost = o->lost || n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+    struct mux_message m;
+    int rc;
+    while ((rc = mux_take(&o->control, &m, NULL)) == 1)
+        if (m.type == MUX_ALIVE)
+            o->answered = m.id;
+    o->lost = o->lost || rc < 0;
     return o->lost;
+}
+
+uint32_t openssh_ask(struct openssh *o)
+{
+    mux_put_plain(&o->control.out, MUX_ALIVE_CHECK, ++o->asked);
+    if (mux_send(&o->control, NULL) < 0)
+        o->lost = true;
+    return o->asked;
 }
 
 int openssh_socket_name(struct openssh *o, char **ret, struct err *err)
@@ -464,7 +475,7 @@ bool openssh_ended(struct openssh *o, struct err *fate)
 static void end_own(struct openssh *o)
 {
     if (o->control.fd >= 0 && !openssh_is_gone(o)) {
-        mux_put_plain(&o->control.out, MUX_TERMINATE, 0);
+        mux_put_plain(&o->control.out, MUX_TERMINATE, ++o->asked);
         int64_t deadline = clock_deadline(LEAVE_MS);
         struct mux_message m;
         if (mux_send(&o->control, NULL) == 0)

@@ -10,7 +10,9 @@
 struct openssh {
     char *path;         /* where the master listens */
     struct mux control; /* stands as long as the master does: its end is the master's */
-    bool lost;          /* the end was seen elsewhere first */
+    bool lost;
+    uint32_t asked; /* how often it was asked whether it lives, and how often it said so */
+    uint32_t answered;
     char *directory;    /* private; NULL until the user's master needs one */
     unsigned n_sockets; /* made in it */
 
@@ -27,6 +29,9 @@ void openssh_hear(struct openssh *o);
 
 /* Whether the master's end can be seen already. */
 bool openssh_is_gone(struct openssh *o);
+
+/* Asks whether it lives. Once o->answered has reached what is returned, it did when it was asked. */
+uint32_t openssh_ask(struct openssh *o);
 
 /* A new string: a name for a socket in the private directory. */
 int openssh_socket_name(struct openssh *o, char **ret, struct err *err);

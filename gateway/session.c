@@ -239,6 +239,32 @@ static int accept_new(struct session *s, const struct ssh_config *config, const 
     return 0;
 }
 
+/* Whether this libssh2 can ask for a key of that type; for RSA with a signature that servers still make. */
+static bool can_ask_for(struct session *s, const char *type)
+{
+    const char **supported = NULL, *name = strcmp(type, "ssh-rsa") == 0 ? "rsa-sha2-512" : type;
+    bool can = false;
+    int n = libssh2_session_supported_algs(s->ssh, LIBSSH2_METHOD_HOSTKEY, &supported);
+    for (int i = 0; i < n && !can; i++)
+        can = strcmp(name, supported[i]) == 0;
+    if (n > 0)
+        libssh2_free(s->ssh, (void *)(uintptr_t)supported);
+    return can;
+}
+
+/* The server showed a key of another type than those that are known: it may be that nobody asked for one. */
+static int check_types(struct session *s, const struct known_hosts *known, struct err *err)
+{
+    for (size_t i = 0; i < known->n; i++) {
+        const struct known_key *k = &known->items[i];
+        if (k->marker == KNOWN_PLAIN && !can_ask_for(s, k->type))
+            return err_set(err, ERR_UNSUPPORTED,
+                           "the known host key (%s:%u) is of type %s, for which libssh2 %s cannot ask",
+                           k->file, k->line, k->type, libssh2_version(0));
+    }
+    return 0;
+}
+
 static int judge_host_key(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
                           const struct ssh_blob *key, struct host_key_finding *ret, struct err *err)
 {
@@ -249,6 +275,8 @@ static int judge_host_key(struct session *s, const struct ssh_config *config, co
     if (status == KNOWN_NEW && config->host_key_policy == HOST_KEY_ACCEPT_NEW &&
         config->n_user_known_hosts > 0)
         return accept_new(s, config, key, ret, err);
+    if (status == KNOWN_OTHER_TYPES && check_types(s, known, err) < 0)
+        return -1;
     snprintf(where, sizeof where, "%s port %u", s->hop.address, s->hop.port);
     if (known_hosts_check(known, key, where, &config->known_hosts, err) < 0)
         return -1;

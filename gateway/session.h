@@ -24,6 +24,7 @@ struct session {
     const void *opening;  /* who has the one channel that can be opening */
     LIBSSH2_CHANNEL *ear; /* see session_listen */
     struct proxy *proxy;  /* whose descriptor the wire has; NULL: none */
+    void *conversation;   /* of keyboard-interactive, while that asks; see auth_password.c */
     char disconnect[256]; /* what the server said when it ended the session; printable */
 };
 

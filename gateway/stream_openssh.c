@@ -33,7 +33,8 @@ struct openssh_stream {
     int in, out; /* what comes from the far side, what goes there; the same with a Unix socket */
     bool asking; /* for a Unix socket: the far host has not answered yet */
     bool open;
-    char *here; /* of a Unix socket: where the master listens; NULL as long as it does not */
+    uint32_t ended; /* it did: what openssh_ask said then */
+    char *here;     /* of a Unix socket: where the master listens; NULL as long as it does not */
 };
 
 static struct openssh_stream *self(const struct stream *st)
@@ -111,13 +112,27 @@ static int openssh_open(struct stream *st, struct err *err)
     while ((rc = mux_take(&s->mux, &m, err)) == 1)
         if (m.type != MUX_HELLO)
             return opened(s, &m, err);
-    s->master->lost = s->master->lost || (rc < 0 && openssh_is_gone(s->master));
     return rc;
 }
 
 /* ---- open ---------------------------------------------------------------------------------------------- */
 
-/* A connection that ends with the master did not come to its own end. */
+/*
+ * A connection that ends with the master did not come to its own end, and what came of it may be cut. In
+ * which order a dying process lets go of its descriptors is not known, so the master is asked: if it lives
+ * after the connection has ended, that ended by itself.
+ */
+static ssize_t ended(struct openssh_stream *s, bool failed)
+{
+    if (!s->ended)
+        s->ended = openssh_ask(s->master);
+    if (openssh_is_gone(s->master))
+        return STREAM_BROKEN;
+    if (s->master->answered < s->ended)
+        return STREAM_AGAIN;
+    return failed ? STREAM_BROKEN : STREAM_EOF;
+}
+
 static ssize_t openssh_read(struct stream *st, void *p, size_t n)
 {
     struct openssh_stream *s = self(st);
@@ -126,7 +141,7 @@ static ssize_t openssh_read(struct stream *st, void *p, size_t n)
         return got;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return STREAM_AGAIN;
-    return got == 0 && !openssh_is_gone(s->master) ? STREAM_EOF : STREAM_BROKEN;
+    return ended(s, got < 0);
 }
 
 static ssize_t openssh_write(struct stream *st, const void *p, size_t n)
@@ -182,7 +197,7 @@ static void openssh_poll(const struct stream *st, bool want_read, bool want_writ
         return;
     }
     if (want_read)
-        ret[0] = (struct pollfd){.fd = s->in, .events = POLLIN};
+        ret[0] = (struct pollfd){.fd = s->ended ? s->master->control.fd : s->in, .events = POLLIN};
     if (want_write)
         ret[1] = (struct pollfd){.fd = s->out, .events = POLLOUT};
 }

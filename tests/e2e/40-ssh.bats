@@ -126,19 +126,6 @@ s = socket.socket(socket.AF_UNIX); s.bind("silent"); s.listen(); print("ready", 
     assert_status 0
 }
 
-@test "an RSA key: used where libssh2 can, else said in plain words" {
-    make_key rsa key_rsa
-    host_with "IdentityFile $PWD/key_rsa" 'IdentityAgent none'
-    run_mine
-    case $("$profgrab_program" version | sed -n 's/^libssh2 //p') in
-    1.[0-9].* | 1.10.*)
-        assert_status 1
-        assert_stderr_has 'this libssh2 cannot use keys of its type'
-        ;;
-    *) assert_status 0 ;;
-    esac
-}
-
 # freeze NAME WHAT: takes `heap cpu=8` through the sshd NAME, and stops WHAT (session, all) of it in the middle of cpu. Its
 # words are in `log`, its path in `path`, its exit code in $status.
 freeze() {

@@ -37,8 +37,8 @@ run_check() { # ARG...
 }
 
 # What ssh makes of it.
-ssh_connects() { # OPTION...
-    ssh -F "$config" -o BatchMode=yes "$@" -W "127.0.0.1:$RIG_PORT_rude" mine </dev/null >ssh.out 2>ssh.log
+ssh_connects() {
+    ssh -F "$config" -o BatchMode=yes -W "127.0.0.1:$RIG_PORT_rude" mine </dev/null >ssh.out 2>ssh.log
 }
 
 # The file has these lines: both trust the host.
@@ -143,7 +143,7 @@ hop() { # EXPRESSION: over the one hop in the manifest of the bundle in $output
     printf '%s %s\n' "$name" "$(cut -d' ' -f1,2 ecdsa.pub)" >"$known"
     run_check --accept-new
     assert_status 1
-    ! ssh_connects
+    run ! ssh_connects
     assert_equal "$(cat "$known")" "$name $(cut -d' ' -f1,2 ecdsa.pub)"
 }
 
@@ -154,6 +154,59 @@ hop() { # EXPRESSION: over the one hop in the manifest of the bundle in $output
     assert_stdout_has "only a certificate authority is known for the host ($known:1), and libssh2 cannot judge its certificates"
     # A key beside it is enough.
     trusted "@cert-authority * $other" "$name $key"
+}
+
+# A configuration for the host `mine` at another sshd.
+at_sshd() { # NAME
+    local port=RIG_PORT_$1
+    sed -i "s/Port .*/Port ${!port}/" "$config"
+    name="[127.0.0.1]:${!port}"
+}
+
+# Runs without saying how SSH is to be carried.
+run_auto() {
+    run --separate-stderr "$profgrab_program" --ssh-config "$config" --host mine --port "$RIG_PORT_rude" heap
+}
+
+@test "a host known by its certificate's authority is reached through OpenSSH" {
+    local dir=$RIG_DIR/certified
+    mkdir "$dir"
+    ssh-keygen -q -t ed25519 -N '' -f authority
+    ssh-keygen -q -t ed25519 -N '' -f "$dir/certified"
+    ssh-keygen -q -s authority -h -I host -n 127.0.0.1 "$dir/certified.pub"
+    chown "$RIG_UID:$RIG_GID" "$dir"/certified*
+    rig_sshd certified certified-01 "HostKey $dir/certified" "HostCertificate $dir/certified-cert.pub"
+    at_sshd certified
+    printf '@cert-authority 127.0.0.1,[127.*]:* %s\n' "$(cut -d' ' -f1,2 authority.pub)" >"$known"
+    run_auto
+    assert_status 0
+    assert_stderr_has 'only a certificate authority is known for the host'
+    # Another's authority is none.
+    printf '@cert-authority 127.0.0.1,[127.*]:* %s\n' "$other" >"$known"
+    run_auto
+    assert_status 1
+    rig_end certified
+}
+
+@test "only an RSA host key is known: asked for where libssh2 can, else by OpenSSH" {
+    local dir=$RIG_DIR/rsa
+    mkdir "$dir"
+    ssh-keygen -q -t rsa -b 2048 -N '' -f "$dir/rsa"
+    chown "$RIG_UID:$RIG_GID" "$dir"/rsa*
+    rig_sshd rsa rsa-01 "HostKey $dir/rsa"
+    at_sshd rsa
+    printf '%s %s\n' "$name" "$(cut -d' ' -f1,2 "$dir/rsa.pub")" >"$known"
+    run_auto
+    assert_status 0
+    run_check
+    case $("$profgrab_program" version | sed -n 's/^libssh2 //p') in
+    1.[0-9].* | 1.10.*)
+        assert_status 1
+        assert_stdout_has "the known host key ($known:1) is of type ssh-rsa, for which libssh2"
+        ;;
+    *) assert_status 0 ;;
+    esac
+    rig_end rsa
 }
 
 # ---- who is new ---------------------------------------------------------------------------------------------------

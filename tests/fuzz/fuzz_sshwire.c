@@ -1,13 +1,16 @@
 /*
  * What the gateway reads of SSH itself. The first byte chooses: `a` an agent's list of keys, `k` a private
- * key file, `s` what a server says first, anything else the output of `ssh-keygen -F`.
+ * key file, looked at and opened, `c` a certificate, `s` what a server says first, anything else the output
+ * of `ssh-keygen -F`.
  */
 #include "tests/fuzz/fuzz.h"
 
 #include "gateway/agent.h"
 #include "gateway/algorithms.h"
+#include "gateway/certificate.h"
 #include "gateway/keyfile.h"
 #include "gateway/knownhosts.h"
+#include "gateway/privkey.h"
 #include "base/banned.h"
 
 static void agent(const uint8_t *p, size_t n)
@@ -64,6 +67,38 @@ static void server(const uint8_t *p, size_t n)
     algorithms_release(&a);
 }
 
+/* What can be opened has a public half, and signs. */
+static void privkey(const uint8_t *p, size_t n)
+{
+    struct privkey *k = NULL;
+    struct secret passphrase = {.text = "secret", .len = 6};
+    struct ssh_blob data = {(unsigned char *)(uintptr_t)p, n}, public = {0}, signature = {0};
+    struct err err = ERR_INIT;
+    if (privkey_parse(p, n, &passphrase, &k, &err) < 0)
+        fuzz_expect_err(&err);
+    else if (privkey_public(k, &public, &err) < 0 ||
+             privkey_sign(k, "rsa-sha2-512", &data, &signature, &err) < 0)
+        fuzz_expect_err(&err);
+    assert(!signature.data || (public.n > 0 && signature.n > 0));
+    ssh_blob_release(&public);
+    ssh_blob_release(&signature);
+    privkey_free(k);
+}
+
+static void certificate(const uint8_t *p, size_t n)
+{
+    struct certificate c = {0};
+    struct err err = ERR_INIT;
+    if (certificate_parse(p, n, &c, &err) < 0) {
+        fuzz_expect_err(&err);
+        assert(!c.blob.data && !c.key.data);
+    } else {
+        assert(c.blob.n == n && c.key.n < n && certificate_is_type(c.type));
+    }
+    assert(fuzz_is_printable(c.id) && fuzz_is_printable(c.type));
+    certificate_release(&c);
+}
+
 /* Trust needs a plain line with this very key, and none that revokes it. */
 static void check_trust(const struct known_hosts *k, const struct ssh_blob *key)
 {
@@ -105,13 +140,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     if (n == 0)
         return 0;
-    if (p[0] == 'a')
+    if (p[0] == 'a') {
         agent(p + 1, n - 1);
-    else if (p[0] == 'k')
+    } else if (p[0] == 'c') {
+        certificate(p + 1, n - 1);
+    } else if (p[0] == 'k') {
         keyfile(p + 1, n - 1);
-    else if (p[0] == 's')
+        privkey(p + 1, n - 1);
+    } else if (p[0] == 's') {
         server(p + 1, n - 1);
-    else
+    } else {
         known_hosts(p + 1, n - 1);
+    }
     return 0;
 }

@@ -37,6 +37,12 @@ rig_fetch() { # sshd|node_exporter|caddy|prometheus...
         sshd) packages+=(openssh-server libwrap0 libnss-wrapper) ;;
         node_exporter) packages+=(prometheus-node-exporter) ;;
         caddy | prometheus) packages+=("$name") ;;
+        pam) packages+=(libpam-wrapper) ;;
+        paramiko)
+            packages+=(python3-paramiko python3-cryptography python3-bcrypt python3-nacl python3-cffi-backend python3-six
+                libsodium23)
+            ;;
+        dropbear) packages+=(dropbear-bin libtomcrypt1 libtommath1) ;;
         esac
     done
     "$rig_root/tools/fetch-packages" "$rig_packages" "${packages[@]}"
@@ -226,6 +232,8 @@ HostKey "$dir/host_key"
 PidFile none
 StrictModes no
 UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
 LogLevel VERBOSE
 AuthorizedKeysFile "$dir/authorized_keys"
 AllowTcpForwarding yes
@@ -236,10 +244,51 @@ EOF
     rig_alias "$aliases" "$name"
 }
 
+# pam_wrapper copies PAM's library into its TMPDIR, so an sshd that does not use it goes without.
 rig_sshd_at() { # NAME PORT
+    local pam=()
+    ! grep -qs '^UsePAM yes' "$RIG_DIR/$1/sshd_config" || pam=(LD_PRELOAD="libnss_wrapper.so libpam_wrapper.so"
+        PAM_WRAPPER=1 PAM_WRAPPER_SERVICE_DIR="$RIG_DIR/$1/pam" TMPDIR="$RIG_DIR/home")
     rig_spawn "$1" rig_as_user env -i PATH="$PATH" LD_LIBRARY_PATH="$RIG_DIR/lib" LD_PRELOAD=libnss_wrapper.so \
-        NSS_WRAPPER_PASSWD="$RIG_DIR/lib/passwd" NSS_WRAPPER_GROUP="$RIG_DIR/lib/group" \
+        NSS_WRAPPER_PASSWD="$RIG_DIR/lib/passwd" NSS_WRAPPER_GROUP="$RIG_DIR/lib/group" "${pam[@]}" \
         "$RIG_DIR/lib/sshd" -D -e -f "$RIG_DIR/$1/sshd_config" -p "$2"
+}
+
+# rig_pam NAME PASSWORD [CODE]: how the sshd NAME, which is to be started with `UsePAM yes`, judges its user: it asks for
+# the password, hidden, and says that it was right; then for the code, shown. Both ask with "Password: ".
+rig_pam() {
+    local matrix=$RIG_DIR/lib/pam_matrix.so dir=$RIG_DIR/$1 type
+    rig_fetch pam || return 1
+    mkdir -p "$dir/pam"
+    cp "$rig_packages"/usr/lib/*/libpam_wrapper.so "$rig_packages"/usr/lib/*/pam_wrapper/pam_matrix.so "$RIG_DIR/lib/"
+    echo "$RIG_USER:$2:sshd" >"$dir/passwords"
+    echo "$RIG_USER:${3-}:sshd" >"$dir/codes"
+    {
+        echo "auth required $matrix passdb=$dir/passwords"
+        (($# == 2)) || echo "auth required $matrix passdb=$dir/codes echo"
+        for type in account session; do echo "$type required $matrix passdb=$dir/passwords"; done
+    } >"$dir/pam/sshd"
+}
+
+# rig_odd_sshd NAME: the server of tests/rig/odd_sshd.py, for what sshd cannot be made to do.
+rig_odd_sshd() {
+    local name=$1 dir=$RIG_DIR/$1
+    rig_fetch paramiko || return 1
+    mkdir -p "$dir"
+    ssh-keygen -q -t ecdsa -m PEM -N '' -f "$dir/host_key" || return 1
+    rig_spawn "$name" env PYTHONPATH="$rig_packages/usr/lib/python3/dist-packages" \
+        LD_LIBRARY_PATH="$(echo "$rig_packages"/usr/lib/*-linux-gnu)" \
+        /usr/bin/python3 -W ignore "$rig_root/tests/rig/odd_sshd.py" "$dir/host_key"
+    rig_wait "$name" 20 grep -q '^listening ' "$dir/log" || {
+        rig_say "$name did not start"
+        tail -n 20 "$dir/log" >&2
+        rig_end "$name"
+        return 1
+    }
+    local port
+    port=$(sed -n 's/^listening //p' "$dir/log")
+    export "RIG_PORT_$name=$port"
+    printf '[127.0.0.1]:%s %s\n' "$port" "$(cut -d' ' -f1,2 "$dir/host_key.pub")" >>"$RIG_KNOWN_HOSTS"
 }
 
 # rig_alias ALIASES SSHD [LINE...]: more names for an sshd in $RIG_SSH_CONFIG. The lines win over the rig's own; of

@@ -110,21 +110,57 @@ static void cut_and_flipped(void **state)
 }
 
 /* Has an agent sign that answers with these bytes, whatever it is asked. */
-static int sign_answered(const char *p, size_t n, struct ssh_blob *ret, struct err *err)
+static int sign_answered_as(const char *algorithm, const char *p, size_t n, struct ssh_blob *ret,
+                            struct err *err)
 {
     int ends[2];
     struct buf answer = BUF_INIT(65536);
-    struct agent_key key = {.blob = {(unsigned char *)(uintptr_t) "key", 3}};
-    struct ssh_blob data = {(unsigned char *)(uintptr_t) "data", 4};
+    struct ssh_blob key = {(unsigned char *)(uintptr_t) "key", 3};
+    struct agent_request request = {.key = &key,
+                                    .algorithm = algorithm,
+                                    .data = {(unsigned char *)(uintptr_t) "data", 4},
+                                    .deadline = clock_deadline(20000)};
     ok(fd_socketpair(ends, err), err);
     ssh_put_string(&answer, p, n);
     ok(fd_write_all(ends[1], answer.data, answer.len, err), err);
     struct agent a = {.fd = ends[0], .cancel_fd = -1};
-    int rc = agent_sign(&a, &key, &data, clock_deadline(20000), ret, err);
+    int rc = agent_sign(&a, &request, ret, err);
     agent_release(&a);
     fd_close(&ends[1]);
     buf_release(&answer);
     return rc;
+}
+
+static int sign_answered(const char *p, size_t n, struct ssh_blob *ret, struct err *err)
+{
+    return sign_answered_as("ssh-ed25519", p, n, ret, err);
+}
+
+static int sign_with(struct agent *a, size_t key, const struct ssh_blob *data, int64_t ms,
+                     struct ssh_blob *ret, struct err *err)
+{
+    struct agent_request request = {.key = &a->keys[key].blob,
+                                    .algorithm = a->keys[key].type,
+                                    .data = *data,
+                                    .deadline = clock_deadline(ms)};
+    return agent_sign(a, &request, ret, err);
+}
+
+/* Old agents, and some that are not OpenSSH's, do not know the flags. */
+static void an_agent_that_signs_with_sha1(void **state)
+{
+    (void)state;
+    static const char sha1[] = "\x0e\0\0\0\x14\0\0\0\7ssh-rsa\0\0\0\5wrong";
+    static const char sha2[] = "\x0e\0\0\0\x19\0\0\0\x0crsa-sha2-512\0\0\0\5right";
+    struct ssh_blob signature = {0};
+    struct err err = ERR_INIT;
+    refused(sign_answered_as("rsa-sha2-512", sha1, sizeof sha1 - 1, &signature, &err), &err, ERR_FAILED,
+            "the SSH agent signs with SHA-1 only");
+    ok(sign_answered_as("rsa-sha2-512", sha2, sizeof sha2 - 1, &signature, &err), &err);
+    assert_memory_equal(signature.data, "right", 5);
+    ssh_blob_release(&signature);
+    ok(sign_answered_as("ssh-rsa", sha1, sizeof sha1 - 1, &signature, &err), &err);
+    ssh_blob_release(&signature);
 }
 
 static void sign_spoiled(void *ctx, const struct spoiled *s)
@@ -235,10 +271,10 @@ static void a_real_agent_signs(void **state)
     struct err err = ERR_INIT;
     struct ssh_blob data = {(unsigned char *)(uintptr_t) "sign this", 9}, signature = {0};
     for (int i = 0; i < 2; i++) {
-        ok(agent_sign(&a, &a.keys[0], &data, clock_deadline(20000), &signature, &err), &err);
+        ok(sign_with(&a, 0, &data, 20000, &signature, &err), &err);
         is_signed(&a.keys[0].blob, &data, &signature);
         ssh_blob_release(&signature);
-        ok(agent_sign(&a, &a.keys[1], &data, clock_deadline(20000), &signature, &err), &err);
+        ok(sign_with(&a, 1, &data, 20000, &signature, &err), &err);
         assert_true(signature.n > 60);
         ssh_blob_release(&signature);
     }
@@ -255,7 +291,7 @@ static void a_real_agent_refuses(void **state)
     RUN("ssh-add", "-q", "-d", path);
     unsetenv("SSH_AUTH_SOCK");
     for (int i = 0; i < 2; i++)
-        refused(agent_sign(&a, &a.keys[0], &data, clock_deadline(20000), &signature, &err), &err, ERR_FAILED,
+        refused(sign_with(&a, 0, &data, 20000, &signature, &err), &err, ERR_FAILED,
                 "the SSH agent refused to sign");
     assert_null(signature.data);
     agent_release(&a);
@@ -365,11 +401,10 @@ static void late_answers_are_not_mixed_up(void **state)
     ok(agent_open(r.path, clock_deadline(20000), -1, &a, &err), &err);
     pthread_join(thread, NULL);
     assert_int_equal(a.n_keys, 1);
-    refused(agent_sign(&a, &a.keys[0], &data, clock_deadline(100), &signature, &err), &err, ERR_TIMEOUT,
-            "the SSH agent: timed out");
+    refused(sign_with(&a, 0, &data, 100, &signature, &err), &err, ERR_TIMEOUT, "the SSH agent: timed out");
     static const char late[] = "\0\0\0\x15\x0e\0\0\0\x10\0\0\0\4name\0\0\0\4late";
     (void)!send(r.connection, late, sizeof late - 1, MSG_NOSIGNAL);
-    refused(agent_sign(&a, &a.keys[0], &data, clock_deadline(20000), &signature, &err), &err, ERR_FAILED,
+    refused(sign_with(&a, 0, &data, 20000, &signature, &err), &err, ERR_FAILED,
             "the SSH agent failed before");
     assert_null(signature.data);
     agent_release(&a);
@@ -448,6 +483,7 @@ int main(void)
         cmocka_unit_test(odd_answers),
         cmocka_unit_test(cut_and_flipped),
         cmocka_unit_test(signatures_cut_and_flipped),
+        cmocka_unit_test(an_agent_that_signs_with_sha1),
         REAL(a_real_agent_signs),
         REAL(a_real_agent_refuses),
         SCRATCH(silence_hits_the_deadline),

@@ -17,7 +17,9 @@
 #include "fetch/plan.h"
 #include "gateway/agent.h"
 #include "gateway/algorithms.h"
+#include "gateway/certificate.h"
 #include "gateway/keyfile.h"
+#include "gateway/privkey.h"
 #include "gateway/knownhosts.h"
 #include "gateway/local.h"
 #include "inventory/address.h"
@@ -300,6 +302,33 @@ static int read_keyfile(void *ctx, struct err *err)
     return rc;
 }
 
+static int read_privkey(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct privkey *k = NULL;
+    struct ssh_blob public = {0};
+    int rc = privkey_parse(in->p, in->n, NULL, &k, err);
+    if (rc == 0)
+        rc = privkey_public(k, &public, err);
+    assert_true(rc == 0 || !public.data);
+    ssh_blob_release(&public);
+    privkey_free(k);
+    return rc;
+}
+
+static int read_certificate(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct certificate c;
+    alloc_mark(&c, sizeof c);
+    int rc = certificate_parse(in->p, in->n, &c, err);
+    if (rc < 0)
+        alloc_untouched(&c, sizeof c);
+    else
+        certificate_release(&c);
+    return rc;
+}
+
 static int read_known_hosts(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
@@ -328,6 +357,8 @@ static void ssh_data(void **state)
     assert_true(walk_seed(read_keyfile, CORPUS "sshwire/key-ed25519", 1, 0) >= 4);
     assert_int_equal(walk_seed(read_keyfile, CORPUS "sshwire/pem-ec", 1, 0), 1);
     assert_int_equal(walk_seed(read_algorithms, CORPUS "sshwire/server-openssh", 1, 0), ALGORITHM_LISTS);
+    assert_true(walk_seed(read_privkey, CORPUS "sshwire/key-ed25519", 1, 0) >= 5);
+    assert_true(walk_seed(read_certificate, CORPUS "sshwire/certificate", 1, 0) >= 3);
     assert_true(walk_seed(read_known_hosts, CORPUS "sshwire/known-revoked", 1, 0) >= 5);
 }
 
@@ -478,7 +509,7 @@ static void plans(void **state)
 
 static int fill_manifest(struct manifest *m, struct err *err)
 {
-    static const struct manifest_hop hop = {"a", 22, "u", "libssh2", "ssh-ed25519", "SHA256:x", "key", true};
+    static const struct manifest_hop hop = {"a", 22, true, "u", "libssh2", "ssh-ed25519", "SHA256:x", "key"};
     static const struct manifest_host host = {
         .name = "h", .address = "a", .route = "ssh", .hops = &hop, .n_hops = 1, .error = "e"};
     static const struct manifest_offer offer = {"heap", 3};

@@ -43,8 +43,8 @@ static struct manifest *new_manifest(void)
 static void add_hosts(struct manifest *m)
 {
     static const struct manifest_hop hops[] = {
-        {"bastion.example", 22, "ops", "libssh2 1.10.0", "ssh-ed25519", "SHA256:abc",
-         "agent ssh-ed25519 SHA256:def", true},
+        {"bastion.example", 22, true, "ops", "libssh2 1.10.0", "ssh-ed25519", "SHA256:abc",
+         "agent ssh-ed25519 SHA256:def"},
         {.address = "10.0.0.3", .port = 2222},
     };
     static const struct manifest_host hosts[] = {

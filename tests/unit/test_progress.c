@@ -383,6 +383,29 @@ static void steps(void **state)
     show_release(&s);
 }
 
+/* While somebody types nothing is drawn or said; afterwards everything is. */
+static void pauses_for_a_question(void **state)
+{
+    (void)state;
+    struct show s;
+    show_init(&s, 24, 80, false, false);
+    at(&s, 0, "cpu", 3, 0);
+    draw(&s);
+    row_is(&s, 0, "file-00: gitaly: cpu 3s of 30s, 27s left, 2/3");
+    progress_pause(&s.progress);
+    row_is(&s, 0, "");
+    size_t before = s.length;
+    draw(&s);
+    got(&s, 0, "heap");
+    draw(&s);
+    assert_int_equal(s.length, before);
+    progress_resume(&s.progress);
+    row_is(&s, 0, "profgrab: file-00: gitaly: heap: 1.6 kB in 4ms");
+    draw(&s);
+    row_is(&s, 1, "file-00: gitaly: cpu 3s of 30s, 27s left, 2/3");
+    show_release(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +421,7 @@ int main(void)
         cmocka_unit_test(notes_are_for_the_verbose),
         cmocka_unit_test(quiet_says_errors_with_their_hints),
         cmocka_unit_test(steps),
+        cmocka_unit_test(pauses_for_a_question),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,175 @@
+#include "cli/prompt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "cli/signals.h"
+#include "cli/askpass.h"
+#include "base/banned.h"
+
+void prompt_init(struct prompt *p)
+{
+    *p = (struct prompt){.program = askpass_program()};
+    pthread_mutex_init(&p->mutex, NULL);
+}
+
+void prompt_release(struct prompt *p)
+{
+    free(p->program);
+    pthread_mutex_destroy(&p->mutex);
+}
+
+/* ---- on the terminal ----------------------------------------------------------------------------------- */
+
+/* -1: there is none, or it is another program's now. */
+static int open_terminal(void)
+{
+    int tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (tty >= 0 && tcgetpgrp(tty) != getpgrp())
+        fd_close(&tty);
+    return tty;
+}
+
+/* One line, without its end. Nothing at all, by Ctrl-D, is an empty one. */
+static int read_line(int tty, int64_t deadline, struct secret *ret, struct err *err)
+{
+    for (;;) {
+        if (fd_wait(tty, POLLIN, deadline, signals_cancel_fd(), err) < 0)
+            return -1;
+        ssize_t n = read(tty, ret->text + ret->len, SECRET_MAX - 1 - ret->len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_sys(err, "cannot read from the terminal");
+        ret->len += (size_t)n;
+        bool whole = ret->len > 0 && ret->text[ret->len - 1] == '\n';
+        ret->len -= whole;
+        ret->text[ret->len] = '\0';
+        if (whole || n == 0)
+            return 0;
+        if (ret->len == SECRET_MAX - 1)
+            return err_set(err, ERR_FAILED, "the answer is longer than %d bytes", SECRET_MAX - 2);
+    }
+}
+
+static int ask_on_terminal(int tty, const struct gateway_question *q, struct secret *ret, struct err *err)
+{
+    struct signals_terminal t = {.fd = tty, .prompt = q->prompt};
+    if (tcgetattr(tty, &t.normal) < 0)
+        return err_sys(err, "cannot talk to the terminal");
+    t.asking = t.normal;
+    t.asking.c_lflag |= ICANON | ISIG;
+    if (q->kind == GATEWAY_ASK_HIDDEN)
+        t.asking.c_lflag &= ~(tcflag_t)(ECHO | ECHOE | ECHOK | ECHONL);
+    signals_hold_terminal(&t);
+    int rc = -1;
+    if (tcsetattr(tty, TCSAFLUSH, &t.asking) < 0)
+        err_sys(err, "cannot talk to the terminal");
+    else if (fd_write_all(tty, q->prompt, strlen(q->prompt), err) == 0)
+        rc = read_line(tty, q->deadline, ret, err);
+    tcsetattr(tty, TCSAFLUSH, &t.normal);
+    signals_hold_terminal(NULL);
+    /* The end of the line was not shown either. */
+    if (q->kind == GATEWAY_ASK_HIDDEN || rc < 0)
+        (void)!write(tty, "\n", 1);
+    return rc;
+}
+
+/* ---- without one --------------------------------------------------------------------------------------- */
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && *value;
+}
+
+/* As ssh has it: by force, by preference, or where there is no terminal. */
+static bool wants_askpass(bool terminal)
+{
+    const char *require = getenv("SSH_ASKPASS_REQUIRE");
+    bool display = is_set("DISPLAY") || is_set("WAYLAND_DISPLAY");
+    if (!is_set("SSH_ASKPASS") || (require && strcmp(require, "never") == 0))
+        return false;
+    if (require && strcmp(require, "force") == 0)
+        return true;
+    return display && (!terminal || (require && strcmp(require, "prefer") == 0));
+}
+
+static int run_askpass(const struct gateway_question *q, struct secret *ret, struct err *err)
+{
+    const char *const argv[] = {getenv("SSH_ASKPASS"), q->prompt, NULL};
+    int64_t left = q->deadline - clock_now();
+    struct proc_limits limits = {.timeout_ms = left > 0 ? left : 0,
+                                 .cancel_fd = signals_cancel_fd(),
+                                 .max_output = SECRET_MAX - 1,
+                                 .secret_output = true};
+    struct proc_result r;
+    if (proc_run(argv, &limits, &r, err) < 0)
+        return err_wrap(err, "SSH_ASKPASS");
+    int rc = 0;
+    if (r.exit_code != 0) {
+        rc = err_set(err, ERR_NOT_FOUND, "SSH_ASKPASS gave no answer");
+    } else {
+        ret->len = strcspn(buf_str(&r.out), "\r\n");
+        memcpy(ret->text, buf_str(&r.out), ret->len);
+        ret->text[ret->len] = '\0';
+    }
+    proc_result_release(&r);
+    return rc;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------- */
+
+static int ask(const struct gateway_question *q, struct secret *ret, struct err *err)
+{
+    if (clock_now() >= q->deadline)
+        return err_set(err, ERR_TIMEOUT, "nobody answered in time");
+    int tty = open_terminal();
+    int rc;
+    if (wants_askpass(tty >= 0))
+        rc = run_askpass(q, ret, err);
+    else if (tty >= 0)
+        rc = ask_on_terminal(tty, q, ret, err);
+    else
+        rc = err_set(err, ERR_NOT_FOUND, "there is no terminal to ask on");
+    fd_close(&tty);
+    return rc;
+}
+
+static void tell(const struct gateway_question *q)
+{
+    size_t n = strlen(q->prompt);
+    fprintf(stderr, "%s%s", q->prompt, n && q->prompt[n - 1] == '\n' ? "" : "\n");
+}
+
+int prompt_ask(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err)
+{
+    struct prompt *p = ctx;
+    struct err why = ERR_INIT;
+    int rc = 0;
+    pthread_mutex_lock(&p->mutex);
+    if (p->pause)
+        p->pause(p->ctx);
+    if (q->kind == GATEWAY_TELL) {
+        tell(q);
+    } else {
+        *ret = (struct secret){0};
+        rc = ask(q, ret, &why);
+        if (rc < 0)
+            secret_wipe(ret);
+    }
+    if (p->resume)
+        p->resume(p->ctx);
+    pthread_mutex_unlock(&p->mutex);
+    if (rc < 0 && why.kind == ERR_TIMEOUT)
+        err_set(&why, ERR_TIMEOUT, "nobody answered in time");
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}

@@ -1,0 +1,29 @@
+/*
+ * Asking the person at the terminal: passphrases, passwords, what a server asks. On /dev/tty, else through
+ * SSH_ASKPASS as ssh does (SSH_ASKPASS_REQUIRE included). One question at a time; the others wait for it.
+ *
+ * What is typed for a hidden question is not shown, and the terminal is put back whatever happens: also when
+ * we are stopped or interrupted meanwhile. An interruption ends the question.
+ */
+#ifndef CLI_PROMPT_H
+#define CLI_PROMPT_H
+
+#include "base/base.h"
+#include "gateway/gateway.h"
+
+struct prompt {
+    /* Whoever draws on the terminal is told to leave it alone while a question stands; NULL: nobody draws. */
+    void (*pause)(void *ctx);
+    void (*resume)(void *ctx);
+    void *ctx;
+    char *program; /* this one, for an ssh of ours that asks through it (cli/askpass.h); NULL: not known */
+    pthread_mutex_t mutex;
+};
+
+void prompt_init(struct prompt *p);
+void prompt_release(struct prompt *p);
+
+/* For gateway_options.ask; `ctx` is the struct prompt. */
+int prompt_ask(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err);
+
+#endif

@@ -1,0 +1,263 @@
+/*
+ * What a person answers: passwords, and keyboard-interactive (RFC 4256), in which the server asks what it
+ * likes, in as many rounds as it likes.
+ *
+ * After a failed attempt the server is asked for its list of methods: if that has changed, the answer was
+ * right and something else is wanted too.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gateway/auth_method.h"
+#include "base/banned.h"
+
+/* No server has a reason to ask more. */
+#define ROUNDS_MAX 32
+
+/* A failed attempt: was it one? */
+static int judge(struct auth *a, const char *method, enum auth_result *ret, struct err *err)
+{
+    bool changed = false;
+    a->unsure = method;
+    if (auth_relist(a, &changed, err) < 0)
+        return -1;
+    a->unsure = NULL;
+    *ret = changed ? AUTH_PARTIAL : AUTH_REFUSED;
+    if (changed)
+        auth_accepted(a, method, "");
+    return 0;
+}
+
+/* ---- password ------------------------------------------------------------------------------------------ */
+
+struct password {
+    struct auth *auth;
+    enum auth_result result;
+    bool expired;
+};
+
+/* The server wants another password. Without one libssh2 gives up. */
+static void on_expired(LIBSSH2_SESSION *ssh, char **new_password, int *n, void **abstract)
+{
+    (void)ssh;
+    struct session *s = *abstract;
+    struct password *p = s->conversation;
+    *new_password = NULL;
+    *n = 0;
+    p->expired = true;
+}
+
+static int try_password(void *ctx, const struct secret *password, bool *ret_fits, struct err *err)
+{
+    struct password *p = ctx;
+    struct auth *a = p->auth;
+    const char *user = a->config->user;
+    int rc;
+    a->tries++;
+    while ((rc = libssh2_userauth_password_ex(a->s->ssh, user, (unsigned)strlen(user), password->text,
+                                              (unsigned)password->len, on_expired)) == LIBSSH2_ERROR_EAGAIN)
+        if (session_wait(a->s, a->deadline, err) < 0)
+            return err_wrap(err, "authentication");
+    if (p->expired) {
+        auth_unsupported(a, "the password has expired, and the server wants another one");
+        return auth_ended(a, rc, err);
+    }
+    if (rc != 0 && auth_is_over(a))
+        return auth_ended(a, rc, err);
+    if (rc == 0)
+        p->result = AUTH_DONE;
+    else if (judge(a, "password", &p->result, err) < 0)
+        return -1;
+    *ret_fits = p->result != AUTH_REFUSED;
+    return 0;
+}
+
+int auth_password(struct auth *a, enum auth_result *ret, struct err *err)
+{
+    struct password p = {.auth = a, .result = AUTH_REFUSED};
+    char name[700], prompt[700];
+    struct err why = ERR_INIT;
+    snprintf(prompt, sizeof prompt, "Password of %s at %s: ", a->s->hop.user, a->s->hop.address);
+    snprintf(name, sizeof name, "password of %s at %s port %u", a->config->user, a->config->hostname,
+             a->config->port);
+    struct auth_riddle riddle = {.name = name,
+                                 .prompt = prompt,
+                                 .tries = a->config->password_prompts,
+                                 .ctx = &p,
+                                 .fits = try_password};
+    a->s->conversation = &p;
+    int rc = auth_solve(a, &riddle, &why);
+    a->s->conversation = NULL;
+    *ret = p.result;
+    if (rc == 0) {
+        if (p.result == AUTH_DONE)
+            auth_accepted(a, "password", "");
+        return 0;
+    }
+    if (why.kind == ERR_NOT_FOUND) {
+        auth_note(a, "password", "", why.msg);
+        return 0;
+    }
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* ---- keyboard-interactive ------------------------------------------------------------------------------ */
+
+struct conversation {
+    struct auth *auth;
+    unsigned rounds, asked;
+    struct err err; /* why there is no answer */
+};
+
+/* Copies what the server says, line by line, made printable. */
+static void add_lines(struct buf *b, const char *p, size_t n)
+{
+    char line[512];
+    while (n > 0) {
+        const char *newline = memchr(p, '\n', n);
+        size_t len = newline ? (size_t)(newline - p) : n;
+        text_printable(line, sizeof line, p, len);
+        if (*line)
+            buf_addf(b, "%s\n", line);
+        p += len + (newline != NULL);
+        n -= len + (newline != NULL);
+    }
+}
+
+/* Who asks stands before each question, so that nobody gives one host's password to another. */
+static void add_question(struct buf *b, const struct auth *a, const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompt)
+{
+    char question[512];
+    size_t n = prompt->length;
+    /* The last line is what is asked for; what stands above it is shown above it. */
+    const char *text = (const char *)prompt->text;
+    while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
+        n--;
+    size_t last = n;
+    while (last > 0 && text[last - 1] != '\n')
+        last--;
+    add_lines(b, text, last);
+    text_printable(question, sizeof question, text + last, n - last);
+    buf_addf(b, "(%s at %s) %s ", a->s->hop.user, a->s->hop.address, question);
+}
+
+static int answer(struct conversation *c, struct buf *before, const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompt,
+                  LIBSSH2_USERAUTH_KBDINT_RESPONSE *ret)
+{
+    struct secret said = {0};
+    add_question(before, c->auth, prompt);
+    struct gateway_question q = {.kind = prompt->echo ? GATEWAY_ASK_SHOWN : GATEWAY_ASK_HIDDEN,
+                                 .prompt = buf_str(before)};
+    int rc = auth_ask(c->auth, &q, &said, &c->err);
+    if (rc == 0) {
+        c->asked++;
+        /* libssh2 frees it, without wiping. */
+        ret->text = malloc(said.len + 1);
+        if (ret->text) {
+            memcpy(ret->text, said.text, said.len + 1);
+            ret->length = (unsigned)said.len;
+        } else {
+            rc = err_nomem(&c->err);
+        }
+    }
+    secret_wipe(&said);
+    buf_clear(before);
+    return rc;
+}
+
+/* A round that only says something, as PAM's last one does, may be empty. */
+static void tell(struct conversation *c, struct buf *said)
+{
+    struct gateway_question q = {.kind = GATEWAY_TELL, .prompt = buf_str(said)};
+    if (said->len > 0)
+        auth_ask(c->auth, &q, NULL, NULL);
+}
+
+static void on_round(const char *name, int name_len, const char *instruction, int instruction_len, int n,
+                     const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompts,
+                     LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses, void **abstract)
+{
+    struct session *s = *abstract;
+    struct conversation *c = s->conversation;
+    struct buf said = BUF_INIT(16384);
+    int rc = 0;
+    if (++c->rounds > ROUNDS_MAX)
+        rc = err_set(&c->err, ERR_FAILED, "keyboard-interactive: the server asks without end");
+    add_lines(&said, name, name && name_len > 0 ? (size_t)name_len : 0);
+    add_lines(&said, instruction, instruction && instruction_len > 0 ? (size_t)instruction_len : 0);
+    for (int i = 0; rc == 0 && i < n; i++)
+        rc = answer(c, &said, &prompts[i], &responses[i]);
+    if (rc == 0)
+        tell(c, &said);
+    /* An empty answer would be an attempt that nobody made. */
+    if (rc < 0)
+        wire_kill(&s->wire);
+    buf_release(&said);
+}
+
+/* One conversation. *ret_asked: somebody was asked something. */
+static int converse(struct auth *a, enum auth_result *ret, bool *ret_asked, struct err *err)
+{
+    struct conversation c = {.auth = a};
+    const char *user = a->config->user;
+    int rc, waited = 0;
+    a->s->conversation = &c;
+    while (waited == 0 && (rc = libssh2_userauth_keyboard_interactive_ex(
+                               a->s->ssh, user, (unsigned)strlen(user), on_round)) == LIBSSH2_ERROR_EAGAIN)
+        waited = session_wait(a->s, a->deadline, err);
+    a->s->conversation = NULL;
+    *ret_asked = c.asked > 0;
+    if (waited < 0)
+        return err_wrap(err, "authentication");
+    if (c.err.kind == ERR_NOT_FOUND) {
+        a->hung_up = true;
+        auth_note(a, "keyboard-interactive", "", c.err.msg);
+        return 0;
+    }
+    if (c.err.kind != ERR_NONE) {
+        if (err)
+            *err = c.err;
+        return -1;
+    }
+    if (rc == 0) {
+        *ret = AUTH_DONE;
+        auth_accepted(a, "keyboard-interactive", "");
+        return 0;
+    }
+    if (auth_is_over(a))
+        return auth_ended(a, rc, err);
+    if (rc != LIBSSH2_ERROR_AUTHENTICATION_FAILED) {
+        auth_unsupported(a, "this libssh2 (%s) cannot read what the server asks", libssh2_version(0));
+        return auth_ended(a, rc, err);
+    }
+    return judge(a, "keyboard-interactive", ret, err);
+}
+
+/* Between 1.10 and 1.11 libssh2 changed the struct of a question, under the same name of the library. */
+static bool understands_questions(void)
+{
+    return (LIBSSH2_VERSION_NUM >= 0x010b00) == (libssh2_version(0x010b00) != NULL);
+}
+
+int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err *err)
+{
+    bool asked = true;
+    *ret = AUTH_REFUSED;
+    if (!understands_questions()) {
+        auth_unsupported(a, "this profgrab was built for libssh2 %s and cannot ask with %s", LIBSSH2_VERSION,
+                         libssh2_version(0));
+        return 0;
+    }
+    for (unsigned i = 0; asked && !a->hung_up && *ret == AUTH_REFUSED && i < a->config->password_prompts;
+         i++) {
+        a->tries++;
+        if (converse(a, ret, &asked, err) < 0)
+            return -1;
+    }
+    if (*ret == AUTH_REFUSED && !a->hung_up)
+        auth_note(a, "keyboard-interactive", "", NULL);
+    return 0;
+}

@@ -1,0 +1,432 @@
+/*
+ * Public keys. A server says first whether it would take a key; only then is there a signature, for which
+ * libssh2 calls us: that is when a passphrase is asked for, so nobody types one for a key that is refused
+ * anyway. We sign, with the agent or with OpenSSL. Only for OpenSSH's own form with a passphrase the attempt
+ * is given up at that point and repeated with libssh2's reader of it.
+ *
+ * RSA and libssh2 1.10: it knows only ssh-rsa, with SHA-1, which servers refuse. It takes the algorithm's
+ * name from the first string of the key, so it is given a key that begins with rsa-sha2-512 instead.
+ * OpenSSH's server takes such a key; stricter ones refuse it or hang up, so with them it comes last.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gateway/auth_keys.h"
+#include "base/banned.h"
+
+/* Servers end a session after a few refusals (sshd: six), and say so. This is for those that never do. */
+#define TRIES_MAX 64
+/* A key may want to be touched: that takes its owner a moment. */
+#define SIGN_MS 60000
+
+static bool new_libssh2(void)
+{
+    return libssh2_version(0x010b00) != NULL;
+}
+
+static bool begins(const char *s, const char *with)
+{
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+/* Why this libssh2 cannot use it; NULL: it can. */
+static const char *what_is_missing(const char *type)
+{
+    if (begins(type, "sk-"))
+        return "is a security key";
+    if (certificate_is_type(type) && !new_libssh2() && !begins(type, "ecdsa-"))
+        return "is a certificate of a type that this libssh2 cannot use";
+    return NULL;
+}
+
+static bool allowed(const struct auth *a, const char *algorithm)
+{
+    const char *list = a->config->key_types;
+    size_t n = strlen(algorithm);
+    for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
+        if (strncmp(p, algorithm, n) == 0 && (p[n] == ',' || !p[n]))
+            return true;
+    return !list;
+}
+
+static bool openssh_server(const struct auth *a)
+{
+    return strstr(a->s->hop.banner, "OpenSSH") != NULL;
+}
+
+/* ---- one attempt --------------------------------------------------------------------------------------- */
+
+/* What libssh2 hands to on_sign, and what came of it. */
+struct attempt {
+    struct auth *auth;
+    struct candidate *candidate;
+    struct ssh_blob renamed;      /* the key under another name, its own */
+    const struct ssh_blob *offer; /* as it goes to the server */
+    bool wanted;                  /* the server would take the key */
+    bool locked;                  /* only libssh2 can open it */
+    struct err err;               /* why there is no signature */
+};
+
+/* The algorithm's name, out of what is to be signed (RFC 4252 section 7): session, 50, user, service,
+ * "publickey", TRUE, name, key. libssh2 1.11 chooses it without telling. */
+static int read_algorithm(const unsigned char *p, size_t n, char *dst, size_t cap)
+{
+    struct ssh_reader r = {p, n};
+    const unsigned char *s = NULL;
+    size_t n_s = 0;
+    if (ssh_read_string(&r, &s, &n_s) < 0 || r.left < 1)
+        return -1;
+    r.p++;
+    r.left--;
+    for (int i = 0; i < 3; i++)
+        if (ssh_read_string(&r, &s, &n_s) < 0)
+            return -1;
+    if (r.left < 1)
+        return -1;
+    r.p++;
+    r.left--;
+    if (ssh_read_string(&r, &s, &n_s) < 0)
+        return -1;
+    text_printable(dst, cap, (const char *)s, n_s);
+    return 0;
+}
+
+static int sign(struct attempt *t, const struct ssh_blob *data, struct ssh_blob *ret)
+{
+    struct auth *a = t->auth;
+    const struct candidate *c = t->candidate;
+    char algorithm[64];
+    if (read_algorithm(data->data, data->n, algorithm, sizeof algorithm) < 0)
+        return err_set(&t->err, ERR_FAILED, "libssh2 wants something unknown to be signed");
+    if (!c->file) {
+        struct agent_request request = {
+            .key = c->key, .algorithm = algorithm, .data = *data, .deadline = clock_deadline(SIGN_MS)};
+        int64_t began = clock_now();
+        int rc = agent_sign(&a->keys->agent, &request, ret, &t->err);
+        a->deadline += clock_now() - began;
+        return rc;
+    }
+    if (auth_open_file(a, c->file, &t->err) < 0)
+        return -1;
+    return privkey_sign(c->file->opened, algorithm, data, ret, &t->err);
+}
+
+static int on_sign(LIBSSH2_SESSION *ssh, unsigned char **sig, size_t *sig_len, const unsigned char *data,
+                   size_t data_len, void **abstract)
+{
+    (void)ssh;
+    struct attempt *t = *abstract;
+    const struct file_key *file = t->candidate->file;
+    struct ssh_blob signed_data = {(unsigned char *)(uintptr_t)data, data_len}, signature = {0};
+    t->wanted = true;
+    t->locked = file && file->key.openssh && file->key.encrypted;
+    if (t->locked || sign(t, &signed_data, &signature) < 0)
+        return -1;
+    *sig = signature.data;
+    *sig_len = signature.n;
+    return 0;
+}
+
+/* Offers it and signs. *ret_rc is libssh2's verdict. */
+static int offer(struct attempt *t, int *ret_rc, struct err *err)
+{
+    struct auth *a = t->auth;
+    void *abstract = t;
+    int rc;
+    while ((rc = libssh2_userauth_publickey(a->s->ssh, a->config->user, t->offer->data, t->offer->n, on_sign,
+                                            &abstract)) == LIBSSH2_ERROR_EAGAIN)
+        if (session_wait(a->s, a->deadline, err) < 0)
+            return err_wrap(err, "authentication");
+    *ret_rc = rc;
+    return 0;
+}
+
+/* ---- OpenSSH's form with a passphrase: by libssh2 -------------------------------------------------------
+ */
+
+struct unlocking {
+    struct attempt *attempt;
+    struct buf public, private; /* what the files say */
+    int rc;                     /* libssh2's verdict */
+};
+
+/* libssh2 tells that it could not open the key only by the text of its error. */
+static bool opened(struct auth *a, int rc)
+{
+    char *text = NULL;
+    libssh2_session_last_error(a->s->ssh, &text, NULL, 0);
+    return rc == 0 || (rc == LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED && text && begins(text, "Invalid signature"));
+}
+
+static int unlock_with(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err)
+{
+    struct unlocking *u = ctx;
+    struct auth *a = u->attempt->auth;
+    const char *user = a->config->user;
+    while ((u->rc = libssh2_userauth_publickey_frommemory(a->s->ssh, user, strlen(user), buf_str(&u->public),
+                                                          u->public.len, buf_str(&u->private), u->private.len,
+                                                          passphrase->text)) == LIBSSH2_ERROR_EAGAIN)
+        if (session_wait(a->s, a->deadline, err) < 0)
+            return err_wrap(err, "authentication");
+    if (auth_is_over(a))
+        return auth_ended(a, u->rc, err);
+    *ret_fits = opened(a, u->rc);
+    return 0;
+}
+
+/* The public half as a line of text, which libssh2 takes it from. */
+static void put_public_line(struct buf *b, const struct ssh_blob *blob)
+{
+    char type[64];
+    buf_addf(b, "%s ", ssh_blob_type(blob, type, sizeof type));
+    ssh_base64_add(b, blob->data, blob->n);
+}
+
+static int unlock(struct attempt *t, int *ret_rc, struct err *err)
+{
+    struct unlocking u = {
+        .attempt = t, .public = BUF_INIT(2 * SSH_BLOB_MAX), .private = {.max = KEYFILE_MAX, .secret = true}};
+    struct auth_riddle riddle = {.ctx = &u, .fits = unlock_with};
+    put_public_line(&u.public, t->offer);
+    int rc = buf_check(&u.public, "the public key", err);
+    if (rc == 0)
+        rc = file_read(t->candidate->file->path, &u.private, err);
+    if (rc == 0)
+        rc = auth_solve_passphrase(t->auth, t->candidate->file->path, &riddle, err);
+    buf_release(&u.public);
+    buf_release(&u.private);
+    if (rc == 0)
+        *ret_rc = u.rc;
+    return rc;
+}
+
+/* ---- what came of it ----------------------------------------------------------------------------------- */
+
+static void refused(struct attempt *t)
+{
+    struct candidate *c = t->candidate;
+    c->refusals++;
+    t->auth->keys_refused++;
+    if (c->refusals == 1)
+        auth_candidate_note(t->auth, c, NULL);
+}
+
+/* It was signed, and the server did not let us in: then it wants more. A forged or wrong signature cannot be
+ * told from that, but has no reason to be. */
+static int judge(struct attempt *t, int rc, enum auth_result *ret, struct err *err)
+{
+    struct auth *a = t->auth;
+    char name[300];
+    bool changed = false;
+    const char *what = auth_candidate_name(t->candidate, name, sizeof name);
+    if (rc == 0 || t->wanted)
+        auth_accepted(a, what, name);
+    else
+        refused(t);
+    *ret = rc == 0 ? AUTH_DONE : t->wanted ? AUTH_PARTIAL : AUTH_REFUSED;
+    t->candidate->over = t->candidate->over || rc == 0 || t->wanted;
+    return *ret == AUTH_PARTIAL ? auth_relist(a, &changed, err) : 0;
+}
+
+/* A key that could not be used is passed over; what ends the session or was interrupted is the end. */
+static int pass_over(struct attempt *t, const struct err *why, struct err *err)
+{
+    t->candidate->over = true;
+    bool nobody = why->kind == ERR_TIMEOUT && t->candidate->file; /* a server waits no longer than we do */
+    if (why->kind == ERR_CANCELLED || nobody || auth_is_over(t->auth)) {
+        if (err)
+            *err = *why;
+        return -1;
+    }
+    auth_candidate_note(t->auth, t->candidate, why->msg);
+    return 0;
+}
+
+static int try_offer(struct attempt *t, enum auth_result *ret, struct err *err)
+{
+    struct auth *a = t->auth;
+    int rc = 0;
+    a->tries++;
+    if (offer(t, &rc, err) < 0)
+        return -1;
+    if (rc != 0 && auth_is_over(a))
+        return auth_ended(a, rc, err);
+    /* libssh2 1.11 would then offer the next key under this one's name. */
+    if (rc == LIBSSH2_ERROR_METHOD_NONE) {
+        auth_unsupported(a, "libssh2 and the server have no signatures of RSA keys in common");
+        return auth_ended(a, rc, err);
+    }
+    if (t->locked) {
+        struct err why = ERR_INIT;
+        if (unlock(t, &rc, &why) < 0)
+            return pass_over(t, &why, err);
+    }
+    if (t->err.kind != ERR_NONE)
+        return pass_over(t, &t->err, err);
+    return judge(t, rc, ret, err);
+}
+
+/* ---- RSA ----------------------------------------------------------------------------------------------- */
+
+/* The names to offer an RSA key under; libssh2 1.11 knows them itself. SHA-1 only where the user says so. */
+static const char *rsa_algorithm(const struct auth *a, unsigned number)
+{
+    static const char *const names[] = {"rsa-sha2-512", "rsa-sha2-256", "ssh-rsa"};
+    size_t n = a->config->key_types ? 3 : 2;
+    for (size_t i = 0; i < n; i++)
+        if (allowed(a, names[i]) && number-- == 0)
+            return names[i];
+    return NULL;
+}
+
+/* The key, with another name in front. */
+static int rename_key(const struct ssh_blob *key, const char *name, struct ssh_blob *ret, struct err *err)
+{
+    struct ssh_reader r = {key->data, key->n};
+    struct buf b = BUF_INIT(SSH_BLOB_MAX + 16);
+    const unsigned char *type = NULL;
+    size_t n = 0;
+    ssh_put_string(&b, name, strlen(name));
+    if (ssh_read_string(&r, &type, &n) == 0)
+        buf_add(&b, r.p, r.left);
+    int rc = buf_check(&b, "the public key", err);
+    if (rc == 0)
+        rc = ssh_blob_copy(ret, b.data, b.len, err);
+    buf_release(&b);
+    return rc;
+}
+
+/* libssh2 1.11 offers an RSA key under the first of these that the server lists. */
+static void prefer(struct auth *a, const char *name)
+{
+#ifndef LIBSSH2_METHOD_SIGN_ALGO
+    enum { LIBSSH2_METHOD_SIGN_ALGO = 10 };
+#endif
+    char list[64];
+    size_t n = (size_t)snprintf(list, sizeof list, "%s", name);
+    const char *other;
+    for (unsigned i = 0; (other = rsa_algorithm(a, i)); i++)
+        if (strcmp(other, name) != 0)
+            n += (size_t)snprintf(list + n, sizeof list - n, ",%s", other);
+    libssh2_session_method_pref(a->s->ssh, LIBSSH2_METHOD_SIGN_ALGO, list);
+}
+
+/* As libssh2 1.10 has to be made to. */
+static int try_renamed(struct attempt *t, const char *name, enum auth_result *ret, struct err *err)
+{
+    struct auth *a = t->auth;
+    struct candidate *c = t->candidate;
+    if (c->file && c->file->key.openssh && c->file->key.encrypted) {
+        c->over = true;
+        auth_unsupported(a, "the key %s is an RSA key with a passphrase, which this libssh2 (%s) cannot use",
+                         c->file->path, libssh2_version(0));
+        auth_candidate_note(a, c,
+                            "an RSA key with a passphrase: this libssh2 cannot use it, but an agent can");
+        return 0;
+    }
+    if (!openssh_server(a))
+        auth_unsupported(a, "this libssh2 (%s) cannot use RSA keys with that server (%s)", libssh2_version(0),
+                         a->s->hop.banner);
+    if (rename_key(c->offer, name, &t->renamed, err) < 0)
+        return -1;
+    t->offer = &t->renamed;
+    int rc = try_offer(t, ret, err);
+    ssh_blob_release(&t->renamed);
+    return rc;
+}
+
+static int try_rsa(struct attempt *t, enum auth_result *ret, struct err *err)
+{
+    struct candidate *c = t->candidate;
+    const char *name = rsa_algorithm(t->auth, c->refusals);
+    if (!name) {
+        c->over = true;
+        if (c->refusals == 0)
+            auth_candidate_note(t->auth, c, "PubkeyAcceptedAlgorithms does not allow it");
+        return 0;
+    }
+    if (!new_libssh2())
+        return try_renamed(t, name, ret, err);
+    prefer(t->auth, name);
+    return try_offer(t, ret, err);
+}
+
+/* ---- all of them --------------------------------------------------------------------------------------- */
+
+/* Opens a file whose public half nobody knows. */
+static int reveal(struct auth *a, struct candidate *c, struct err *err)
+{
+    struct file_key *file = c->file;
+    struct err why = ERR_INIT;
+    int rc = auth_open_file(a, file, &why);
+    if (rc == 0)
+        rc = privkey_public(file->opened, &file->key.blob, &why);
+    struct attempt t = {.auth = a, .candidate = c};
+    if (rc < 0)
+        return pass_over(&t, &why, err);
+    ssh_blob_type(&file->key.blob, file->key.type, sizeof file->key.type);
+    for (size_t i = 0; i < a->keys->n; i++)
+        if (a->keys->candidates[i].offer && ssh_blob_equal(a->keys->candidates[i].offer, &file->key.blob))
+            c->over = true; /* it was among the others */
+    c->offer = &file->key.blob;
+    return 0;
+}
+
+static int try_candidate(struct auth *a, struct candidate *c, enum auth_result *ret, struct err *err)
+{
+    char type[64];
+    struct attempt t = {.auth = a, .candidate = c};
+    if (!c->offer && reveal(a, c, err) < 0)
+        return -1;
+    if (c->over)
+        return 0;
+    t.offer = c->offer;
+    ssh_blob_type(c->offer, type, sizeof type);
+    const char *missing = what_is_missing(type);
+    if (missing) {
+        char name[300];
+        const char *what = auth_candidate_name(c, name, sizeof name);
+        auth_unsupported(a, "the %s %s %s", strcmp(what, "agent") == 0 ? "agent's key" : what, name, missing);
+        auth_candidate_note(a, c, missing);
+        c->over = true;
+        return 0;
+    }
+    if (strcmp(type, "ssh-rsa") == 0)
+        return try_rsa(&t, ret, err);
+    c->over = true;
+    if (!begins(type, "ssh-rsa") && !allowed(a, type)) {
+        auth_candidate_note(a, c, "PubkeyAcceptedAlgorithms does not allow it");
+        return 0;
+    }
+    return try_offer(&t, ret, err);
+}
+
+/* RSA keys that need the trick come last where it may end the session, and each time they come again. */
+static bool its_turn(const struct auth *a, const struct candidate *c, unsigned round)
+{
+    char type[64];
+    bool trick =
+        c->offer && !new_libssh2() && strcmp(ssh_blob_type(c->offer, type, sizeof type), "ssh-rsa") == 0;
+    unsigned first = trick && !openssh_server(a) ? 1 : 0;
+    return !c->over && round >= (trick ? first + c->refusals : 0);
+}
+
+int auth_publickey(struct auth *a, enum auth_result *ret, struct err *err)
+{
+    enum { ROUNDS = 4 };
+    if (!a->keys && auth_keys_gather(a, err) < 0)
+        return -1;
+    *ret = AUTH_REFUSED;
+    for (unsigned round = 0; round < ROUNDS; round++)
+        for (size_t i = 0; i < a->keys->n && a->tries < TRIES_MAX; i++) {
+            struct candidate *c = &a->keys->candidates[i];
+            if (!its_turn(a, c, round))
+                continue;
+            if (try_candidate(a, c, ret, err) < 0)
+                return -1;
+            if (*ret != AUTH_REFUSED)
+                return 0;
+        }
+    return 0;
+}

@@ -1,0 +1,327 @@
+#include "gateway/privkey.h"
+
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/ecdsa.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/param_build.h>
+#include <openssl/pem.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gateway/keyfile.h"
+#include "base/banned.h"
+
+struct privkey {
+    EVP_PKEY *key;
+};
+
+/* The three curves of RFC 5656. */
+static const struct curve {
+    const char *ssh, *group, *type;
+    const EVP_MD *(*hash)(void);
+} curves[] = {{"nistp256", "prime256v1", "ecdsa-sha2-nistp256", EVP_sha256},
+              {"nistp384", "secp384r1", "ecdsa-sha2-nistp384", EVP_sha384},
+              {"nistp521", "secp521r1", "ecdsa-sha2-nistp521", EVP_sha512}};
+
+static int damaged(struct err *err)
+{
+    return err_set(err, ERR_FAILED, "the private key is damaged");
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+static EVP_PKEY *from_parameters(const char *type, OSSL_PARAM_BLD *build)
+{
+    EVP_PKEY *key = NULL;
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
+    OSSL_PARAM *parameters = OSSL_PARAM_BLD_to_param(build);
+    if (!context || !parameters || EVP_PKEY_fromdata_init(context) != 1 ||
+        EVP_PKEY_fromdata(context, &key, EVP_PKEY_KEYPAIR, parameters) != 1)
+        key = NULL;
+    OSSL_PARAM_free(parameters);
+    EVP_PKEY_CTX_free(context);
+    return key;
+}
+
+/* A number (RFC 4251's mpint) that nothing keeps: it goes to the builder, which copies it at its end. */
+static BIGNUM *read_number(struct ssh_reader *r)
+{
+    const unsigned char *p = NULL;
+    size_t n = 0;
+    return ssh_read_string(r, &p, &n) == 0 && n <= SSH_BLOB_MAX ? BN_bin2bn(p, (int)n, NULL) : NULL;
+}
+
+static EVP_PKEY *read_rsa(struct ssh_reader *r)
+{
+    static const char *const names[] = {OSSL_PKEY_PARAM_RSA_N, OSSL_PKEY_PARAM_RSA_E, OSSL_PKEY_PARAM_RSA_D};
+    BIGNUM *numbers[3] = {NULL};
+    OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
+    EVP_PKEY *key = NULL;
+    bool fine = build != NULL;
+    for (size_t i = 0; fine && i < 3; i++) {
+        numbers[i] = read_number(r);
+        fine = numbers[i] && OSSL_PARAM_BLD_push_BN(build, names[i], numbers[i]) == 1;
+    }
+    if (fine)
+        key = from_parameters("RSA", build);
+    OSSL_PARAM_BLD_free(build);
+    for (size_t i = 0; i < 3; i++)
+        BN_clear_free(numbers[i]);
+    return key;
+}
+
+static EVP_PKEY *read_ecdsa(const struct curve *curve, struct ssh_reader *r)
+{
+    const unsigned char *name = NULL, *point = NULL;
+    size_t n_name = 0, n_point = 0;
+    if (ssh_read_string(r, &name, &n_name) < 0 || ssh_read_string(r, &point, &n_point) < 0)
+        return NULL;
+    BIGNUM *number = read_number(r);
+    OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
+    EVP_PKEY *key = NULL;
+    if (number && build &&
+        OSSL_PARAM_BLD_push_utf8_string(build, OSSL_PKEY_PARAM_GROUP_NAME, curve->group, 0) == 1 &&
+        OSSL_PARAM_BLD_push_octet_string(build, OSSL_PKEY_PARAM_PUB_KEY, point, n_point) == 1 &&
+        OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_PRIV_KEY, number) == 1)
+        key = from_parameters("EC", build);
+    OSSL_PARAM_BLD_free(build);
+    BN_clear_free(number);
+    return key;
+}
+
+/* The seed comes first, the public half behind it. */
+static EVP_PKEY *read_ed25519(struct ssh_reader *r)
+{
+    const unsigned char *public = NULL, *both = NULL;
+    size_t n_public = 0, n_both = 0;
+    if (ssh_read_string(r, &public, &n_public) < 0 || ssh_read_string(r, &both, &n_both) < 0 || n_both != 64)
+        return NULL;
+    return EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, both, 32);
+}
+
+static bool is(const unsigned char *p, size_t n, const char *name)
+{
+    return n == strlen(name) && memcmp(p, name, n) == 0;
+}
+
+/* PROTOCOL.key: a number twice, the key's type, its parts, its comment. */
+static int read_openssh(const struct ssh_blob *section, EVP_PKEY **ret, struct err *err)
+{
+    struct ssh_reader r = {section->data, section->n};
+    const unsigned char *type = NULL;
+    size_t n = 0;
+    uint32_t one = 0, other = 1;
+    EVP_PKEY *key = NULL;
+    if (ssh_read_u32(&r, &one) < 0 || ssh_read_u32(&r, &other) < 0 || one != other ||
+        ssh_read_string(&r, &type, &n) < 0)
+        return damaged(err);
+    if (is(type, n, "ssh-rsa"))
+        key = read_rsa(&r);
+    if (is(type, n, "ssh-ed25519"))
+        key = read_ed25519(&r);
+    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
+        if (is(type, n, curves[i].type))
+            key = read_ecdsa(&curves[i], &r);
+    ERR_clear_error();
+    if (!key)
+        return damaged(err);
+    *ret = key;
+    return 0;
+}
+
+static int on_passphrase(char *dst, int cap, int writing, void *ctx)
+{
+    const struct secret *passphrase = ctx;
+    (void)writing;
+    /* OpenSSL would ask on the terminal by itself where there is no callback. */
+    if (!passphrase || passphrase->len > (size_t)cap)
+        return -1;
+    memcpy(dst, passphrase->text, passphrase->len);
+    return (int)passphrase->len;
+}
+
+static int read_pem(const void *p, size_t n, const struct secret *passphrase, EVP_PKEY **ret, struct err *err)
+{
+    BIO *in = BIO_new_mem_buf(p, (int)n);
+    if (!in)
+        return err_nomem(err);
+    *ret = PEM_read_bio_PrivateKey(in, NULL, on_passphrase, (void *)(uintptr_t)passphrase);
+    BIO_free(in);
+    ERR_clear_error();
+    if (*ret)
+        return 0;
+    return err_set(err, ERR_NOT_FOUND,
+                   passphrase ? "the passphrase does not open it" : "it is damaged, or it has a passphrase");
+}
+
+int privkey_parse(const void *p, size_t n, const struct secret *passphrase, struct privkey **ret,
+                  struct err *err)
+{
+    struct ssh_blob section = {0};
+    EVP_PKEY *key = NULL;
+    int rc = keyfile_private_section(p, n, &section, err);
+    if (rc == 0)
+        rc = section.n ? read_openssh(&section, &key, err) : read_pem(p, n, passphrase, &key, err);
+    if (section.data)
+        explicit_bzero(section.data, section.n);
+    ssh_blob_release(&section);
+    if (rc < 0)
+        return -1;
+    struct privkey *k = calloc(1, sizeof *k);
+    if (!k) {
+        EVP_PKEY_free(key);
+        return err_nomem(err);
+    }
+    k->key = key;
+    *ret = k;
+    return 0;
+}
+
+void privkey_free(struct privkey *k)
+{
+    if (!k)
+        return;
+    EVP_PKEY_free(k->key);
+    free(k);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------- */
+
+/* RFC 4251's mpint: no leading zeroes but the one that keeps it positive. */
+static void put_number(struct buf *b, const BIGNUM *number)
+{
+    unsigned char bytes[SSH_BLOB_MAX / 8 + 1] = {0};
+    int n = BN_num_bytes(number);
+    if ((size_t)n >= sizeof bytes) {
+        b->failed = true;
+        return;
+    }
+    BN_bn2bin(number, bytes + 1);
+    bool padded = n > 0 && bytes[1] >= 0x80;
+    ssh_put_string(b, bytes + !padded, (size_t)n + padded);
+}
+
+static int take_blob(struct buf *b, const char *what, struct ssh_blob *ret, struct err *err)
+{
+    int rc = buf_check(b, what, err);
+    if (rc == 0)
+        rc = ssh_blob_copy(ret, b->data, b->len, err);
+    buf_release(b);
+    return rc;
+}
+
+static const struct curve *curve_of(const struct privkey *k)
+{
+    char group[64] = "";
+    EVP_PKEY_get_utf8_string_param(k->key, OSSL_PKEY_PARAM_GROUP_NAME, group, sizeof group, NULL);
+    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
+        if (strcmp(group, curves[i].group) == 0)
+            return &curves[i];
+    return NULL;
+}
+
+static void put_rsa(struct buf *b, const struct privkey *k)
+{
+    BIGNUM *e = NULL, *n = NULL;
+    EVP_PKEY_get_bn_param(k->key, OSSL_PKEY_PARAM_RSA_E, &e);
+    EVP_PKEY_get_bn_param(k->key, OSSL_PKEY_PARAM_RSA_N, &n);
+    if (e && n) {
+        ssh_put_string(b, "ssh-rsa", 7);
+        put_number(b, e);
+        put_number(b, n);
+    }
+    BN_free(e);
+    BN_free(n);
+}
+
+static void put_ecdsa(struct buf *b, const struct privkey *k)
+{
+    const struct curve *curve = curve_of(k);
+    unsigned char point[200];
+    size_t n = 0;
+    if (!curve ||
+        EVP_PKEY_get_octet_string_param(k->key, OSSL_PKEY_PARAM_PUB_KEY, point, sizeof point, &n) != 1)
+        return;
+    ssh_put_string(b, curve->type, strlen(curve->type));
+    ssh_put_string(b, curve->ssh, strlen(curve->ssh));
+    ssh_put_string(b, point, n);
+}
+
+static void put_ed25519(struct buf *b, const struct privkey *k)
+{
+    unsigned char point[32];
+    size_t n = sizeof point;
+    if (EVP_PKEY_get_raw_public_key(k->key, point, &n) != 1)
+        return;
+    ssh_put_string(b, "ssh-ed25519", 11);
+    ssh_put_string(b, point, n);
+}
+
+int privkey_public(const struct privkey *k, struct ssh_blob *ret, struct err *err)
+{
+    struct buf b = BUF_INIT(SSH_BLOB_MAX);
+    if (EVP_PKEY_is_a(k->key, "RSA"))
+        put_rsa(&b, k);
+    else if (EVP_PKEY_is_a(k->key, "EC"))
+        put_ecdsa(&b, k);
+    else if (EVP_PKEY_is_a(k->key, "ED25519"))
+        put_ed25519(&b, k);
+    ERR_clear_error();
+    if (!b.failed && b.len == 0)
+        return err_set(err, ERR_FAILED, "SSH has no keys of its type");
+    return take_blob(&b, "the public key", ret, err);
+}
+
+/* ---- signing ------------------------------------------------------------------------------------------- */
+
+static const EVP_MD *hash_of(const struct privkey *k, const char *algorithm)
+{
+    const struct curve *curve = curve_of(k);
+    if (curve)
+        return curve->hash();
+    if (strncmp(algorithm, "rsa-sha2-512", 12) == 0)
+        return EVP_sha512();
+    if (strncmp(algorithm, "rsa-sha2-256", 12) == 0)
+        return EVP_sha256();
+    return EVP_PKEY_is_a(k->key, "RSA") ? EVP_sha1() : NULL;
+}
+
+/* OpenSSL's signature is ASN.1; SSH's is two numbers. */
+static int rewrite_ecdsa(struct ssh_blob *signature, struct err *err)
+{
+    struct buf b = BUF_INIT(1000);
+    const unsigned char *p = signature->data;
+    ECDSA_SIG *parts = d2i_ECDSA_SIG(NULL, &p, (long)signature->n);
+    if (!parts)
+        return err_set(err, ERR_FAILED, "OpenSSL cannot sign with it");
+    put_number(&b, ECDSA_SIG_get0_r(parts));
+    put_number(&b, ECDSA_SIG_get0_s(parts));
+    ECDSA_SIG_free(parts);
+    ssh_blob_release(signature);
+    return take_blob(&b, "the signature", signature, err);
+}
+
+int privkey_sign(const struct privkey *k, const char *algorithm, const struct ssh_blob *data,
+                 struct ssh_blob *ret, struct err *err)
+{
+    struct ssh_blob signature = {.n = (size_t)EVP_PKEY_get_size(k->key)};
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    int rc = -1;
+    signature.data = malloc(signature.n);
+    if (!context || !signature.data)
+        err_nomem(err);
+    else if (EVP_DigestSignInit(context, NULL, hash_of(k, algorithm), NULL, k->key) != 1 ||
+             EVP_DigestSign(context, signature.data, &signature.n, data->data, data->n) != 1)
+        err_set(err, ERR_FAILED, "OpenSSL cannot sign with it");
+    else
+        rc = EVP_PKEY_is_a(k->key, "EC") ? rewrite_ecdsa(&signature, err) : 0;
+    EVP_MD_CTX_free(context);
+    ERR_clear_error();
+    if (rc < 0)
+        ssh_blob_release(&signature);
+    else
+        *ret = signature;
+    return rc;
+}

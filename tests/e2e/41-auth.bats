@@ -1,0 +1,528 @@
+#!/usr/bin/env bats
+# Letting the user in: every kind of key, passphrases, certificates, agents, passwords, several steps; real servers.
+
+load helper
+
+setup_file() {
+    e2e_setup_file
+    rig_pam password hunter2
+    rig_sshd password password-01 'UsePAM yes' 'PasswordAuthentication yes' 'AuthenticationMethods password'
+    rig_pam rounds hunter2 4711
+    rig_sshd rounds rounds-01 'UsePAM yes' 'KbdInteractiveAuthentication yes' 'AuthenticationMethods keyboard-interactive'
+    rig_pam steps hunter2
+    rig_sshd steps steps-01 'UsePAM yes' 'PasswordAuthentication yes' 'KbdInteractiveAuthentication yes' \
+        'AuthenticationMethods publickey,keyboard-interactive publickey,password'
+    rig_sshd twice twice-01 'AuthenticationMethods publickey,publickey'
+}
+
+setup() {
+    e2e_setup
+    # Also with the sanitizers, which find libssh2's own leaks.
+    export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0"
+    export LSAN_OPTIONS="suppressions=$rig_root/tests/lsan-libssh2.supp:print_suppressions=0"
+}
+
+# Also when a test fails.
+teardown() {
+    [[ -z ${SSH_AGENT_PID-} ]] || kill "$SSH_AGENT_PID"
+    unset SSH_AGENT_PID
+    e2e_teardown
+}
+
+# A configuration for one host, mine, behind that sshd, with these lines. Sets $config.
+host_with() { # SSHD LINE...
+    local port=RIG_PORT_$1
+    config=$PWD/config
+    shift
+    {
+        printf 'Host mine*\n'
+        printf '    %s\n' "$@"
+        cat <<EOF
+    HostName 127.0.0.1
+    Port ${!port}
+    User $RIG_USER
+    IdentityAgent none
+    UserKnownHostsFile $RIG_KNOWN_HOSTS
+    GlobalKnownHostsFile /dev/null
+EOF
+    } >"$config"
+}
+
+# Through libssh2 and nothing else: that is what these tests are about.
+run_mine() { # ARG...
+    run --separate-stderr "$profgrab_program" --ssh-config "$config" --via libssh2 --host mine --port "$RIG_PORT_rude" "$@" heap
+}
+
+# How the user was let in, as the manifest has it.
+assert_let_in_by() { # TEXT
+    assert_status 0
+    local dir
+    dir=$("$profgrab_program" bundle extract "$output")
+    grep -qF "\"authentication\": \"$1" "$dir/manifest.json" || fail "$(grep authentication "$dir/manifest.json")"
+    rm -r "$dir" "$output"
+}
+
+# A key that an sshd takes.
+make_key() { # FILE TYPE [ssh-keygen's OPTION...]
+    local file=$1 type=$2
+    shift 2
+    ssh-keygen -q -t "$type" -N '' -f "$file" "$@"
+    trust "$file" sshd
+}
+
+trust() { # FILE SSHD...
+    local sshd
+    for sshd in "${@:2}"; do cat "$1.pub" >>"$RIG_DIR/$sshd/authorized_keys"; done
+}
+
+# Answers of somebody who sits at no terminal: each question is written down in `asked`, and answered by the next
+# argument.
+answers() { # ANSWER...
+    printf '%s\n' "$@" >answers
+    : >asked
+    cat >askpass <<'EOF'
+#!/bin/sh
+cd "${0%/*}" || exit
+printf '%s\n' "$1" | tr '\n' '|' >>asked
+echo >>asked
+line=$(($(wc -l <asked)))
+[ "$line" -le "$(wc -l <answers)" ] && sed -n "${line}p" answers
+EOF
+    chmod 755 askpass
+    export SSH_ASKPASS=$PWD/askpass SSH_ASKPASS_REQUIRE=force
+}
+
+assert_asked() { # NUMBER
+    assert_equal "$(wc -l <asked)" "$1"
+}
+
+# The descriptors bats reads are not the agent's: it would keep bats waiting.
+agent_start() {
+    eval "$(ssh-agent -a "$PWD/agent" 3>&- 4>&-)" >/dev/null
+}
+
+old_libssh2() {
+    [[ $("$profgrab_program" version) == *'libssh2 1.'[0-9].* || $("$profgrab_program" version) == *'libssh2 1.10.'* ]]
+}
+
+# ---- keys --------------------------------------------------------------------------------------------------
+
+@test "key files of every type and form, with and without a passphrase" {
+    local type bits form passphrase file
+    for type in ed25519- ecdsa-256 ecdsa-384 ecdsa-521 rsa-2048; do
+        bits=${type#*-}
+        for form in RFC4716 PEM PKCS8; do
+            [[ $type != ed25519- || $form == RFC4716 ]] || continue
+            file=$PWD/$type-$form
+            make_key "$file" "${type%-*}" -m "$form" ${bits:+-b "$bits"}
+            host_with sshd "IdentityFile $file" 'IdentitiesOnly yes'
+            answers secret secret
+            for passphrase in '' secret; do
+                ssh-keygen -q -p -m "$form" -P '' -N "$passphrase" -f "$file"
+                run_mine
+                if [[ $type == rsa* && $form == RFC4716 && $passphrase ]] && old_libssh2; then
+                    assert_status 1
+                    assert_stderr_has 'is an RSA key with a passphrase, which this libssh2 (1.10.0) cannot use'
+                    assert_stderr_has 'OpenSSH may be able to'
+                    assert_asked 0
+                else
+                    assert_let_in_by "key $file"
+                    assert_asked "$((${#passphrase} > 0))"
+                fi
+            done
+        done
+    done
+}
+
+@test "PEM keys without their .pub, and in PKCS#8 ed25519" {
+    make_key pem rsa -b 2048 -m PEM
+    rm pem.pub
+    host_with sshd "IdentityFile $PWD/pem" 'IdentitiesOnly yes'
+    run_mine
+    assert_let_in_by "key $PWD/pem"
+    ssh-keygen -q -p -m PEM -P '' -N secret -f pem
+    answers wrong secret
+    run_mine
+    assert_let_in_by "key $PWD/pem"
+    assert_asked 2
+    openssl genpkey -algorithm ed25519 -out pkcs8
+    chmod 600 pkcs8
+    host_with sshd "IdentityFile $PWD/pkcs8" 'IdentitiesOnly yes'
+    run_mine
+    assert_status 1
+    assert_stderr_has "the server refused key $PWD/pkcs8"
+}
+
+@test "RSA: what the server refuses with SHA-512 it may take with SHA-256" {
+    rig_sshd sha256 sha256-01 'PubkeyAcceptedAlgorithms rsa-sha2-256'
+    make_key rsa rsa -b 2048
+    trust rsa sha256
+    host_with sha256 "IdentityFile $PWD/rsa" 'IdentitiesOnly yes'
+    run_mine
+    assert_let_in_by "key $PWD/rsa"
+    host_with sshd "IdentityFile $PWD/rsa" 'IdentitiesOnly yes' 'PubkeyAcceptedAlgorithms ssh-ed25519'
+    run_mine
+    assert_status 1
+    assert_stderr_has 'PubkeyAcceptedAlgorithms does not allow it'
+    rig_end sha256
+}
+
+@test "a strict server and RSA: where libssh2 cannot, it says so" {
+    rig_fetch dropbear
+    cp "$rig_packages/usr/sbin/dropbear" "$rig_packages"/usr/lib/*/libtom*.so.* "$RIG_DIR/lib/"
+    chmod 755 "$RIG_DIR/home"
+    mkdir -p "$RIG_DIR/home/.ssh"
+    make_key rsa rsa -b 2048
+    cat rsa.pub "$RIG_KEY.pub" >"$RIG_DIR/home/.ssh/authorized_keys"
+    chown -R "$RIG_UID:$RIG_GID" "$RIG_DIR/home/.ssh"
+    chmod -R go-w "$RIG_DIR/home/.ssh"
+    mkdir "$RIG_DIR/dropbear"
+    LD_LIBRARY_PATH=$RIG_DIR/lib "$rig_packages/usr/lib/dropbear/dropbearconvert" openssh dropbear \
+        <(ssh-keygen -q -t ecdsa -m PEM -N '' -f "$RIG_DIR/dropbear/key" >/dev/null; cat "$RIG_DIR/dropbear/key") "$RIG_DIR/dropbear/host_key"
+    chown "$RIG_UID:$RIG_GID" "$RIG_DIR/dropbear/host_key"
+    dropbear_at() {
+        rig_spawn "$1" rig_as_user env -i PATH="$PATH" LD_LIBRARY_PATH="$RIG_DIR/lib" LD_PRELOAD=libnss_wrapper.so \
+            NSS_WRAPPER_PASSWD="$RIG_DIR/lib/passwd" NSS_WRAPPER_GROUP="$RIG_DIR/lib/group" \
+            "$RIG_DIR/lib/dropbear" -F -E -r "$RIG_DIR/dropbear/host_key" -p "127.0.0.1:$2" -P "$RIG_DIR/home/pid"
+    }
+    rig_on_port dropbear dropbear_at 'rig_connects PORT'
+    printf '[127.0.0.1]:%s %s\n' "$RIG_PORT_dropbear" "$(cut -d' ' -f1,2 "$RIG_DIR/dropbear/key.pub")" >>"$RIG_KNOWN_HOSTS"
+    host_with dropbear "IdentityFile $RIG_KEY" 'IdentitiesOnly yes'
+    run_mine
+    assert_let_in_by "key $RIG_KEY"
+    host_with dropbear "IdentityFile $PWD/rsa" 'IdentitiesOnly yes'
+    run_mine
+    if old_libssh2; then
+        assert_status 1
+        assert_stderr_has 'cannot use RSA keys with that server (SSH-2.0-dropbear'
+        assert_stderr_has 'OpenSSH may be able to'
+        # It comes last, so that it does not keep another from being tried.
+        host_with dropbear "IdentityFile $PWD/rsa" "IdentityFile $RIG_KEY" 'IdentitiesOnly yes'
+        run_mine
+        assert_let_in_by "key $RIG_KEY"
+    else
+        assert_let_in_by "key $PWD/rsa"
+    fi
+    rig_end dropbear
+}
+
+@test "a security key is named, with the way out" {
+    printf -- '%s\n' 'sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29tAAAAICFo/k5LU8863u66YC9eUO2170QduohPURkQnbLa/dczAAAABHNzaDo= me' >sk.pub
+    python3 - >sk <<'EOF'
+import base64, struct
+s = lambda b: struct.pack(">I", len(b)) + b
+public = base64.b64decode(open("sk.pub").read().split()[1])
+body = b"openssh-key-v1\0" + s(b"none") + s(b"none") + s(b"") + struct.pack(">I", 1) + s(public) + s(b"\0" * 64)
+print("-----BEGIN OPENSSH PRIVATE KEY-----")
+print(base64.b64encode(body).decode())
+print("-----END OPENSSH PRIVATE KEY-----")
+EOF
+    chmod 600 sk
+    host_with sshd "IdentityFile $PWD/sk" 'IdentitiesOnly yes'
+    run_mine
+    assert_status 1
+    assert_stderr_has "the key $PWD/sk is a security key"
+    assert_stderr_has 'OpenSSH may be able to'
+    host_with sshd "IdentityFile $PWD/sk" "IdentityFile $RIG_KEY" 'IdentitiesOnly yes'
+    run_mine
+    assert_let_in_by "key $RIG_KEY"
+}
+
+# ---- passphrases -------------------------------------------------------------------------------------------
+
+@test "a passphrase: asked once for many hosts at once, three times at most, not where the key is refused" {
+    ssh-keygen -q -t ed25519 -N secret -f locked
+    host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
+    answers secret
+    run_mine
+    assert_status 1
+    assert_stderr_has "the server refused key $PWD/locked"
+    assert_asked 0
+    trust locked sshd
+    answers wrong secret secret secret
+    run --separate-stderr "$profgrab_program" --ssh-config "$config" --host 'mine-[1-8]' --port "$RIG_PORT_rude" heap
+    assert_status 0
+    assert_equal "$(cat asked)" "$(printf '%s\n' {1..2} | sed "s#.*#Passphrase for the key $PWD/locked, to log in as $RIG_USER at 127.0.0.1: |#")"
+    answers one two three four
+    run_mine
+    assert_status 1
+    assert_stderr_has 'none of 3 answers was right'
+    assert_asked 3
+    # Nobody who was asked in vain is asked for the next host.
+    answers ''
+    run --separate-stderr "$profgrab_program" --ssh-config "$config" --host 'mine-[1-8]' --port "$RIG_PORT_rude" heap
+    assert_status 1
+    assert_stderr_has 'it has a passphrase: no answer was given'
+    assert_asked 1
+}
+
+@test "--batch asks nobody, and says what it would have asked" {
+    make_key locked ed25519
+    ssh-keygen -q -p -P '' -N secret -f locked
+    answers secret
+    host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
+    run_mine --batch
+    assert_status 1
+    assert_stderr_has "key $PWD/locked (it has a passphrase: there is nobody to ask for it)"
+    assert_stderr_has 'without --batch you would be asked'
+    host_with password
+    run_mine --batch
+    assert_status 1
+    assert_stderr_has 'password (there is nobody to ask)'
+    host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes' 'BatchMode yes'
+    run_mine
+    assert_status 1
+    assert_stderr_has 'there is nobody to ask for it'
+    assert_asked 0
+    unset SSH_ASKPASS SSH_ASKPASS_REQUIRE
+    host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
+    run setsid --wait "$profgrab_program" --ssh-config "$config" --via libssh2 --host mine --port "$RIG_PORT_rude" heap </dev/null
+    assert_status 1
+    [[ $output == *'there is no terminal to ask on'* ]]
+}
+
+@test "SSH_ASKPASS: as ssh has it" {
+    make_key locked ed25519
+    ssh-keygen -q -p -P '' -N secret -f locked
+    host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
+    answers secret
+    local mine=("$profgrab_program" --ssh-config "$config" --via libssh2 --host mine --port "$RIG_PORT_rude" heap)
+    # Without a terminal it takes a display, or force; never is never.
+    unset SSH_ASKPASS_REQUIRE
+    run setsid --wait "${mine[@]}" </dev/null
+    assert_status 1
+    WAYLAND_DISPLAY=w run setsid --wait "${mine[@]}" </dev/null
+    assert_status 0
+    answers secret
+    DISPLAY=:0 SSH_ASKPASS_REQUIRE=never run setsid --wait "${mine[@]}" </dev/null
+    assert_status 1
+    assert_asked 0
+    # With a terminal it must be preferred.
+    DISPLAY=:0 SSH_ASKPASS_REQUIRE=prefer with_pty -- "${mine[@]}"
+    assert_status 0
+    assert_asked 1
+}
+
+@test "on the terminal: not shown, and the terminal is put back" {
+    make_key locked ed25519
+    ssh-keygen -q -p -P '' -N open-sesame -f locked
+    host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
+    cat >script <<EOF
+"$profgrab_program" -v --ssh-config "$config" --via libssh2 --host mine --port "$RIG_PORT_rude" heap
+echo "ended with \$?"
+stty -a | grep -ow -e '-*echo'
+EOF
+    with_pty --send 'Passphrase for the key .*: ' $'open-sesame\n' -- bash script
+    assert_stdout_has 'ended with 0'
+    refute_stdout_has open-sesame
+    [[ $output == *$'\necho'* ]]
+    with_pty --send 'Passphrase for the key .*: ' $'wrong\n' --ctrl-c 'Passphrase for the key .*: ' -- bash -c "trap : INT; . ./script"
+    assert_stdout_has 'ended with 130'
+    assert_stdout_has stopping
+    refute_stdout_has wrong
+    [[ $output == *$'\necho'* ]]
+    # Ctrl-D is no answer.
+    with_pty --send 'Passphrase for the key .*: ' $'\x04' -- bash script
+    assert_stdout_has 'no answer was given'
+    assert_stdout_has 'ended with 1'
+}
+
+@test "stopped while it asks: the terminal is put back, and the question comes again" {
+    make_key locked ed25519
+    ssh-keygen -q -p -P '' -N open-sesame -f locked
+    host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
+    cat >script <<EOF
+set -m
+"$profgrab_program" --ssh-config "$config" --via libssh2 --host mine --port "$RIG_PORT_rude" heap
+echo "stopped with \$?: \$(stty -a | grep -ow -e '-*echo')"
+fg
+echo "ended with \$?: \$(stty -a | grep -ow -e '-*echo')"
+EOF
+    with_pty --send 'Passphrase for the key .*: ' $'\x1a' --send 'Passphrase for the key .*: ' $'open-sesame\n' -- bash script
+    assert_stdout_has 'stopped with 148: echo'
+    assert_stdout_has 'ended with 0: echo'
+    refute_stdout_has open-sesame
+}
+
+# ---- certificates and agents -------------------------------------------------------------------------------
+
+@test "certificates: beside their keys, configured, in the agent" {
+    local type
+    ssh-keygen -q -t ed25519 -N '' -f authority
+    rig_sshd certified certified-01 "TrustedUserCAKeys $PWD/authority.pub" 'AuthorizedKeysFile none'
+    chmod 755 "$BATS_TEST_TMPDIR" . && chmod 644 authority.pub
+    cp authority.pub "$RIG_DIR/certified/ca.pub"
+    rig_end certified
+    rig_sshd certified2 certified-02 "TrustedUserCAKeys $RIG_DIR/certified/ca.pub" 'AuthorizedKeysFile none'
+    for type in ecdsa ed25519 rsa; do
+        ssh-keygen -q -t "$type" -N '' -f "$type"
+        ssh-keygen -q -s authority -I "$type of ann" -n "$RIG_USER" "$type.pub"
+        host_with certified2 "IdentityFile $PWD/$type" 'IdentitiesOnly yes'
+        run_mine
+        if [[ $type == ecdsa ]] || ! old_libssh2; then
+            assert_let_in_by "certificate \\\"$type of ann\\\" by SHA256:"
+        else
+            assert_status 1
+            assert_stderr_has "the certificate \"$type of ann\" by SHA256:"
+            assert_stderr_has 'is a certificate of a type that this libssh2 cannot use'
+        fi
+    done
+    # Elsewhere than beside its key, and with a passphrase.
+    mv ecdsa-cert.pub elsewhere
+    answers secret
+    ssh-keygen -q -p -P '' -N secret -f ecdsa
+    host_with certified2 "IdentityFile $PWD/ecdsa" "CertificateFile $PWD/elsewhere" 'IdentitiesOnly yes'
+    run_mine
+    assert_let_in_by 'certificate'
+    assert_asked 1
+    # In the agent, with its key.
+    mv elsewhere ecdsa-cert.pub
+    agent_start
+    SSH_ASKPASS=$PWD/askpass ssh-add -q ecdsa </dev/null || { answers secret && ssh-add -q ecdsa </dev/null; }
+    mkdir empty
+    host_with certified2 "IdentityFile none" "IdentityAgent $PWD/agent"
+    run_mine
+    assert_let_in_by 'agent ecdsa-sha2-nistp256-cert-v01@openssh.com SHA256:'
+    rig_end certified2
+}
+
+@test "the agent: RSA, and IdentitiesOnly with only the public half of a key" {
+    local i
+    agent_start
+    for ((i = 0; i < 7; i++)); do
+        ssh-keygen -q -t ed25519 -N '' -f "stray$i"
+        ssh-add -q "stray$i"
+    done
+    make_key held rsa -b 2048
+    ssh-add -q held
+    rm held
+    host_with sshd "IdentityFile $PWD/held" 'IdentitiesOnly yes' "IdentityAgent $PWD/agent"
+    run_mine
+    assert_let_in_by 'agent ssh-rsa SHA256:'
+    # Without IdentitiesOnly it still comes first.
+    host_with sshd "IdentityFile $PWD/held" "IdentityAgent $PWD/agent"
+    run_mine
+    assert_let_in_by 'agent ssh-rsa SHA256:'
+    ssh-add -q -d held.pub
+    run_mine
+    assert_status 1
+    assert_stderr_has 'Too many authentication failures'
+    host_with sshd "IdentityFile $PWD/held" 'IdentitiesOnly yes' "IdentityAgent $PWD/agent"
+    run_mine
+    assert_status 1
+    assert_stderr_has "key $PWD/held (its private half is not in the agent)"
+}
+
+# ---- passwords and several steps ---------------------------------------------------------------------------
+
+@test "a password: wrong, then right; three tries; not asked where it is not wanted" {
+    host_with password
+    answers wrong hunter2
+    run_mine
+    assert_let_in_by password
+    assert_equal "$(cat asked)" "$(printf "Password of $RIG_USER at 127.0.0.1: |\n%.0s" 1 2)"
+    answers wrong wrong wrong hunter2
+    run_mine
+    assert_status 1
+    assert_asked 3
+    assert_stderr_has 'refused password'
+    host_with password 'NumberOfPasswordPrompts 1'
+    answers wrong hunter2
+    run_mine
+    assert_status 1
+    assert_asked 1
+    host_with password 'PasswordAuthentication no'
+    run_mine
+    assert_status 1
+    assert_asked 1
+    assert_stderr_has 'the server takes only password'
+}
+
+@test "keyboard-interactive: two rounds, the second one shown" {
+    host_with rounds
+    answers hunter2 4711
+    run_mine -v
+    assert_let_in_by keyboard-interactive
+    assert_asked 2
+    assert_stderr_has 'authentication: keyboard-interactive'
+    unset SSH_ASKPASS SSH_ASKPASS_REQUIRE
+    with_pty --send "$RIG_USER at 127.0.0.1. Password: " $'hunter2\n' --send "$RIG_USER at 127.0.0.1. Password: " $'4711\n' -- \
+        "$profgrab_program" --ssh-config "$config" --via libssh2 --host mine --port "$RIG_PORT_rude" heap
+    assert_status 0
+    refute_stdout_has hunter2
+    assert_stdout_has 4711
+    answers hunter2 1 hunter2 4711
+    run_mine
+    assert_let_in_by keyboard-interactive
+    assert_asked 4
+}
+
+@test "keyboard-interactive as no PAM module asks: names, several questions a round, rounds without one" {
+    rig_odd_sshd odd
+    host_with odd 'PubkeyAuthentication no'
+    answers blue 4711 yes
+    run_mine
+    if old_libssh2 && [[ $status == 1 ]]; then
+        # It reads a name only where its last packet happened to be shorter.
+        assert_stderr_has 'cannot read what the server asks'
+    else
+        assert_let_in_by keyboard-interactive
+        assert_stderr_has 'You are nearly there'
+        assert_equal "$(cat asked)" "$(printf '%s\n' \
+            "Second factor|Look at your|token|($RIG_USER at 127.0.0.1) Colour: |" \
+            "($RIG_USER at 127.0.0.1) Number: |" "Really?|($RIG_USER at 127.0.0.1) yes or no |")"
+    fi
+    # What a hostile server says is fit for a terminal, and it cannot ask without end.
+    sed -i 's/User .*/User control/' "$config"
+    answers blue 4711 yes
+    run_mine
+    assert_printable "$(cat asked)"
+    sed -i 's/User .*/User forever/' "$config"
+    answers {1..200}
+    run_mine
+    assert_status 1
+    assert_stderr_has 'the server asks without end'
+    rig_end odd
+}
+
+@test "several steps: a key and a password, two keys" {
+    host_with steps "IdentityFile $RIG_KEY" 'IdentitiesOnly yes'
+    answers hunter2
+    run_mine
+    assert_let_in_by "key $RIG_KEY and keyboard-interactive"
+    host_with steps "IdentityFile $RIG_KEY" 'IdentitiesOnly yes' 'PreferredAuthentications password,publickey'
+    answers wrong hunter2
+    run_mine
+    assert_let_in_by "key $RIG_KEY and password"
+    run_mine --batch
+    assert_status 1
+    assert_stderr_has "the server took key $RIG_KEY and wants more (password,keyboard-interactive"
+    make_key second ecdsa
+    trust second twice
+    host_with twice "IdentityFile $RIG_KEY" "IdentityFile $PWD/second" 'IdentitiesOnly yes'
+    run_mine
+    assert_let_in_by "key $RIG_KEY and key $PWD/second"
+    host_with twice "IdentityFile $RIG_KEY" 'IdentitiesOnly yes'
+    run_mine
+    assert_status 1
+    assert_stderr_has "the server took key $RIG_KEY and wants more (publickey)"
+}
+
+# ---- secrets -----------------------------------------------------------------------------------------------
+
+@test "what is typed is in no output, no argument list, no file" {
+    make_key locked ed25519
+    ssh-keygen -q -p -P '' -N correct-horse -f locked
+    host_with steps "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
+    trust locked steps
+    answers correct-horse hunter2
+    run_mine -v --json
+    assert_status 0
+    refute_stdout_has correct-horse
+    refute_stderr_has correct-horse
+    refute_stdout_has hunter2
+    refute_stderr_has hunter2
+    rm answers asked
+    run grep -rlaE 'correct-horse|hunter2' . "$HOME" "$TMPDIR" "$XDG_RUNTIME_DIR"
+    assert_status 1
+}

@@ -1,0 +1,49 @@
+/* What OpenSSH's ssh says. The first byte chooses: `m` a master's message, anything else its log. */
+#include "tests/fuzz/fuzz.h"
+
+#include "gateway/mux.h"
+#include "gateway/ssh_log.h"
+#include "base/banned.h"
+
+static void message(const uint8_t *p, size_t n)
+{
+    struct mux_message m = {.type = MUX_HELLO};
+    struct err err = ERR_INIT;
+    size_t used = 0;
+    if (mux_parse(p, n, &m, &used, &err) < 0)
+        fuzz_expect_err(&err);
+    assert(used <= n && (used == 0 || used >= 12));
+    assert(fuzz_is_printable(m.reason));
+}
+
+static void words(const uint8_t *p, size_t n)
+{
+    struct gateway_hop hop = {.port = 22};
+    struct destination to = {.host = "localhost", .port = 6060};
+    struct err err = ERR_INIT;
+    char why[200] = "";
+    struct ssh_log *l = calloc(1, sizeof *l);
+    assert(l);
+    ssh_log_feed(l, p[0] == 'e' ? SSH_STDERR : SSH_LOG, (const char *)p, n);
+    ssh_log_describe(l, &hop);
+    assert(fuzz_is_printable(hop.via) && fuzz_is_printable(hop.banner) && fuzz_is_printable(hop.host_key));
+    assert(fuzz_is_printable(hop.peer) && fuzz_is_printable(hop.host_key_type));
+    assert(fuzz_is_quiet(hop.authentication, false));
+    assert(ssh_log_failure(l, "host port 22", &err) == -1);
+    fuzz_expect_err(&err);
+    if (ssh_log_refusal(l, &to, why, sizeof why))
+        assert(why[0] && fuzz_is_printable(why));
+    ssh_log_confirmation(l, &to);
+    free(l);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    if (n == 0)
+        return 0;
+    if (p[0] == 'm')
+        message(p + 1, n - 1);
+    else
+        words(p, n);
+    return 0;
+}

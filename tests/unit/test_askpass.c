@@ -1,0 +1,203 @@
+/* Both sides of the questions that an ssh asks. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "gateway/askpass.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* The person. */
+struct person {
+    const char *answer; /* NULL: fails with `kind` */
+    enum err_kind kind;
+    unsigned asked;
+    int question; /* its kind */
+    char prompt[1100];
+};
+
+static int ask(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err)
+{
+    struct person *p = ctx;
+    p->asked++;
+    p->question = q->kind;
+    snprintf(p->prompt, sizeof p->prompt, "%s", q->prompt);
+    if (!p->answer)
+        return err_set(err, p->kind, "no answer");
+    if (q->kind != GATEWAY_TELL) {
+        snprintf(ret->text, sizeof ret->text, "%s", p->answer);
+        ret->len = strlen(ret->text);
+    }
+    return 0;
+}
+
+/* The program that ssh runs. */
+struct program {
+    char *name;
+    const char *hint, *prompt;
+    int rc;
+    struct secret answer;
+    struct err err;
+};
+
+static void *run_program(void *ctx)
+{
+    struct program *p = ctx;
+    p->rc = askpass_ask(p->name, p->hint, p->prompt, &p->answer, &p->err);
+    return NULL;
+}
+
+/* Has one question put and served; what askpass_serve said. */
+static int put(struct askpass *a, struct person *person, struct program *program, struct err *err)
+{
+    struct gateway_options options = {.cancel_fd = -1, .ask = ask, .ask_ctx = person};
+    pthread_t thread;
+    program->name = a->program;
+    ok(thread_start(&thread, run_program, program, err), err);
+    ok(fd_wait(a->listener, POLLIN, clock_deadline(20000), -1, err), err);
+    int rc = askpass_serve(a, &options, err);
+    fd_close(&a->touch);
+    pthread_join(thread, NULL);
+    return rc;
+}
+
+static struct askpass made(const char *dir)
+{
+    struct askpass a;
+    struct err err = ERR_INIT;
+    ok(askpass_init(&a, dir, "/nowhere/profgrab", &err), &err);
+    return a;
+}
+
+static void a_passphrase(void **state)
+{
+    struct askpass a = made(*state);
+    struct person person = {.answer = "hush hush"};
+    struct program program = {.prompt = "Enter passphrase for key '\x1b[2J/k':\n"};
+    struct err err = ERR_INIT;
+    char *name = text_of("%s/%s", (char *)*state, ASKPASS_NAME), *socket = text_of("%s/ask", (char *)*state);
+    assert_string_equal(a.program, name);
+    assert_int_equal(scratch_mode(socket), 0600);
+    ok(put(&a, &person, &program, &err), &err);
+    ok(program.rc, &program.err);
+    assert_string_equal(program.answer.text, "hush hush");
+    assert_int_equal(program.answer.len, 9);
+    assert_int_equal(person.question, GATEWAY_ASK_HIDDEN);
+    assert_string_equal(person.prompt, "Enter passphrase for key '?[2J/k':");
+    askpass_release(&a);
+    free(name);
+    free(socket);
+}
+
+static void kinds_of_questions(void **state)
+{
+    static const struct {
+        const char *hint;
+        int kind, rc;
+    } cases[] = {{NULL, GATEWAY_ASK_HIDDEN, 0},
+                 {"confirm", GATEWAY_ASK_SHOWN, 0},
+                 {"anything", GATEWAY_ASK_HIDDEN, 0},
+                 /* Nothing is answered; it only stands until it is over. */
+                 {"none", GATEWAY_TELL, -1}};
+    struct askpass a = made(*state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct person person = {.answer = "yes", .question = -1};
+        struct program program = {.hint = cases[i].hint, .prompt = "well?"};
+        struct err err = ERR_INIT;
+        ok(put(&a, &person, &program, &err), &err);
+        assert_int_equal(program.rc, cases[i].rc);
+        assert_int_equal(person.question, cases[i].kind);
+    }
+    askpass_release(&a);
+}
+
+static void no_answer(void **state)
+{
+    static const struct {
+        enum err_kind kind;
+        int rc;
+    } cases[] = {{ERR_NOT_FOUND, 0}, {ERR_FAILED, 0}, {ERR_CANCELLED, -1}, {ERR_TIMEOUT, -1}};
+    struct askpass a = made(*state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct person person = {.kind = cases[i].kind};
+        struct program program = {.prompt = "well?"};
+        struct err err = ERR_INIT;
+        assert_int_equal(put(&a, &person, &program, &err), cases[i].rc);
+        assert_int_equal(person.asked, 1);
+        refused(program.rc, &program.err, ERR_NOT_FOUND, "nobody answers");
+        assert_int_equal(err.kind, cases[i].rc < 0 ? cases[i].kind : ERR_NONE);
+    }
+    askpass_release(&a);
+}
+
+/* Trust in a host key is nobody's to give here. */
+static void host_keys_are_not_asked_about(void **state)
+{
+    static const char *const prompts[] = {
+        "The authenticity of host 'h' can't be established.\nAre you sure you want to continue connecting "
+        "(yes/no/[fingerprint])? ",
+        "Please type 'yes', 'no' or the fingerprint: "};
+    struct askpass a = made(*state);
+    for (size_t i = 0; i < 2; i++) {
+        struct person person = {.answer = "yes"};
+        struct program program = {.prompt = prompts[i]};
+        struct err err = ERR_INIT;
+        ok(put(&a, &person, &program, &err), &err);
+        assert_int_equal(person.asked, 0);
+        assert_int_equal(program.rc, -1);
+    }
+    askpass_release(&a);
+}
+
+/* What somebody else sends there, of the same user. */
+static void what_is_no_question(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+    } cases[] = {{"", 0}, {"hno end", 7}, {"\0", 1}};
+    struct askpass a = made(*state);
+    struct person person = {.answer = "yes"};
+    struct gateway_options options = {.cancel_fd = -1, .ask = ask, .ask_ctx = &person};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/ask", (char *)*state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct err err = ERR_INIT;
+        int fd = fd_socket(AF_UNIX, NULL);
+        assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+        ok(fd_write_all(fd, cases[i].bytes, cases[i].n, &err), &err);
+        shutdown(fd, SHUT_WR);
+        ok(askpass_serve(&a, &options, &err), &err);
+        fd_close(&fd);
+    }
+    assert_int_equal(person.asked, 0);
+    askpass_release(&a);
+}
+
+static void nobody_listens(void **state)
+{
+    struct secret answer = {.len = 0};
+    struct err err = ERR_INIT;
+    char *name = text_of("%s/%s", (char *)*state, ASKPASS_NAME);
+    assert_int_equal(askpass_ask(name, NULL, "well?", &answer, &err), -1);
+    contains(err.msg, "cannot reach ");
+    free(name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(a_passphrase),        SCRATCH(kinds_of_questions),
+        SCRATCH(no_answer),           SCRATCH(host_keys_are_not_asked_about),
+        SCRATCH(what_is_no_question), SCRATCH(nobody_listens),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

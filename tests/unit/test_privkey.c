@@ -1,0 +1,229 @@
+/* Private keys and certificates as ssh-keygen writes them: opened, their public half, their signatures,
+ * spoiled. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gateway/certificate.h"
+#include "gateway/keyfile.h"
+#include "gateway/privkey.h"
+#include "tests/unit/spoil.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+static const struct kind {
+    const char *type, *bits, *form;
+} kinds[] = {{"ed25519", "256", "RFC4716"}, {"ecdsa", "256", "RFC4716"}, {"ecdsa", "384", "PEM"},
+             {"ecdsa", "521", "PKCS8"},     {"ecdsa", "521", "RFC4716"}, {"rsa", "2048", "RFC4716"},
+             {"rsa", "2048", "PEM"},        {"rsa", "2048", "PKCS8"}};
+
+/* A new string: the path of a key. */
+static char *make_key(const char *directory, const struct kind *k, const char *passphrase)
+{
+    char *path = text_of("%s/%s-%s-%s%s", directory, k->type, k->bits, k->form, *passphrase ? "-locked" : "");
+    RUN("ssh-keygen", "-q", "-t", k->type, "-b", k->bits, "-m", k->form, "-N", passphrase, "-f", path);
+    return path;
+}
+
+static struct buf bytes_of(const char *path)
+{
+    struct buf b = BUF_INIT(KEYFILE_MAX);
+    struct err err = ERR_INIT;
+    ok(file_read(path, &b, &err), &err);
+    return b;
+}
+
+static struct privkey *opened(const char *path, const char *passphrase, struct err *err)
+{
+    struct buf b = bytes_of(path);
+    struct privkey *k = NULL;
+    struct secret s = {.len = strlen(passphrase)};
+    snprintf(s.text, sizeof s.text, "%s", passphrase);
+    privkey_parse(b.data, b.len, *passphrase ? &s : NULL, &k, err);
+    buf_release(&b);
+    return k;
+}
+
+/* Whether it is the public half of the file beside it. */
+static void same_public(const struct privkey *k, const char *path)
+{
+    struct ssh_blob mine = {0}, theirs = {0};
+    struct err err = ERR_INIT;
+    char *pub = text_of("%s.pub", path);
+    ok(privkey_public(k, &mine, &err), &err);
+    ok(keyfile_read_public(pub, &theirs, &err), &err);
+    assert_true(ssh_blob_equal(&mine, &theirs));
+    ssh_blob_release(&mine);
+    ssh_blob_release(&theirs);
+    free(pub);
+}
+
+static void every_kind(void **state)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct err err = ERR_INIT;
+        char *path = make_key(*state, &kinds[i], "");
+        struct privkey *k = opened(path, "", &err);
+        if (!k)
+            fail_msg("%s: %s", path, err.msg);
+        same_public(k, path);
+        privkey_free(k);
+        free(path);
+    }
+}
+
+static void passphrases(void **state)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct err err = ERR_INIT;
+        char *path = make_key(*state, &kinds[i], "secret");
+        bool own_form = strcmp(kinds[i].form, "RFC4716") == 0;
+        assert_null(opened(path, "", &err));
+        assert_int_equal(err.kind, ERR_NOT_FOUND);
+        assert_null(opened(path, "wrong", &err));
+        assert_int_equal(err.kind, ERR_NOT_FOUND);
+        struct privkey *k = opened(path, "secret", &err);
+        assert_true(own_form == (k == NULL)); /* libssh2's */
+        if (k)
+            same_public(k, path);
+        privkey_free(k);
+        free(path);
+    }
+}
+
+/* Signatures are judged by sshd in 41-auth.bats; here their form, and that the name chooses the hash. */
+static void signatures(void **state)
+{
+    static const char *const names[] = {"rsa-sha2-512", "rsa-sha2-256", "ssh-rsa"};
+    struct ssh_blob data = {(unsigned char *)(uintptr_t) "sign this", 9}, signed_by[3] = {{0}};
+    struct err err = ERR_INIT;
+    char *path = make_key(*state, &kinds[5], "");
+    struct privkey *k = opened(path, "", &err);
+    assert_non_null(k);
+    for (int i = 0; i < 3; i++) {
+        ok(privkey_sign(k, names[i], &data, &signed_by[i], &err), &err);
+        assert_int_equal(signed_by[i].n, 256);
+        for (int other = 0; other < i; other++)
+            assert_false(ssh_blob_equal(&signed_by[i], &signed_by[other]));
+    }
+    for (int i = 0; i < 3; i++)
+        ssh_blob_release(&signed_by[i]);
+    privkey_free(k);
+    free(path);
+    path = make_key(*state, &kinds[1], "");
+    k = opened(path, "", &err);
+    assert_non_null(k);
+    ok(privkey_sign(k, "ecdsa-sha2-nistp256", &data, &signed_by[0], &err), &err);
+    struct ssh_reader r = {signed_by[0].data, signed_by[0].n};
+    const unsigned char *number = NULL;
+    size_t n = 0;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ssh_read_string(&r, &number, &n), 0);
+        assert_true(n > 0 && n <= 33 && number[0] < 0x80);
+    }
+    assert_int_equal(r.left, 0);
+    ssh_blob_release(&signed_by[0]);
+    privkey_free(k);
+    free(path);
+}
+
+static void parse_spoiled(void *ctx, const struct spoiled *s)
+{
+    (void)ctx;
+    struct privkey *k = NULL;
+    struct err err = ERR_INIT;
+    if (privkey_parse(s->p, s->n, NULL, &k, &err) < 0)
+        assert_true(!k && err.msg[0]);
+    privkey_free(k);
+}
+
+static void cut_and_flipped(void **state)
+{
+    static const size_t some[] = {0, 1, 2};
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+        char *path = make_key(*state, &kinds[some[i]], "");
+        struct buf b = bytes_of(path);
+        spoil(b.data, b.len, parse_spoiled, NULL);
+        buf_release(&b);
+        free(path);
+    }
+}
+
+/* ---- certificates -------------------------------------------------------------------------------------- */
+
+static struct ssh_blob certified(const char *directory, const char *type, const char *until)
+{
+    struct ssh_blob blob = {0};
+    struct err err = ERR_INIT;
+    char *authority = text_of("%s/authority-%s", directory, type), *key = text_of("%s/%s", directory, type);
+    char *pub = text_of("%s.pub", key), *certificate = text_of("%s-cert.pub", key);
+    RUN("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", authority);
+    RUN("ssh-keygen", "-q", "-t", type, "-N", "", "-f", key);
+    RUN("ssh-keygen", "-q", "-s", authority, "-I", "ann\33[31m", "-n", "ann,root", "-V", until, pub);
+    ok(keyfile_read_public(certificate, &blob, &err), &err);
+    struct certificate c = {0};
+    ok(certificate_read(certificate, &c, &err), &err);
+    struct ssh_blob plain = {0};
+    ok(keyfile_read_public(pub, &plain, &err), &err);
+    assert_true(ssh_blob_equal(&plain, &c.key));
+    assert_true(ssh_blob_equal(&blob, &c.blob));
+    assert_string_equal(c.id, "ann?[31m");
+    ssh_blob_release(&plain);
+    char *authority_pub = text_of("%s.pub", authority), fingerprint[SSH_FINGERPRINT];
+    ok(keyfile_read_public(authority_pub, &plain, &err), &err);
+    assert_string_equal(c.authority, ssh_blob_fingerprint(&plain, fingerprint));
+    ssh_blob_release(&plain);
+    certificate_release(&c);
+    free(authority);
+    free(authority_pub);
+    free(key);
+    free(pub);
+    free(certificate);
+    return blob;
+}
+
+static void certificates(void **state)
+{
+    static const char *const types[] = {"ed25519", "ecdsa", "rsa"};
+    for (size_t i = 0; i < 3; i++) {
+        struct ssh_blob blob = certified(*state, types[i], "always:forever");
+        ssh_blob_release(&blob);
+    }
+    assert_true(certificate_is_type("ssh-ed25519-cert-v01@openssh.com"));
+    assert_false(certificate_is_type("ssh-ed25519"));
+    assert_false(certificate_is_type("-cert-v01@openssh.com"));
+    assert_false(certificate_is_type(""));
+}
+
+static void certificate_spoiled(void *ctx, const struct spoiled *s)
+{
+    (void)ctx;
+    struct certificate c = {0};
+    struct err err = ERR_INIT;
+    int rc = certificate_parse(s->p, s->n, &c, &err);
+    if (s->cut)
+        assert_int_equal(rc, -1);
+    assert_true(rc == 0 ? c.key.n > 0 && c.key.n < s->n : !c.key.data && !c.blob.data && err.msg[0]);
+    certificate_release(&c);
+}
+
+static void certificates_cut_and_flipped(void **state)
+{
+    struct ssh_blob blob = certified(*state, "ecdsa", "always:forever");
+    spoil((char *)blob.data, blob.n, certificate_spoiled, NULL);
+    ssh_blob_release(&blob);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        SCRATCH(every_kind),      SCRATCH(passphrases),  SCRATCH(signatures),
+        SCRATCH(cut_and_flipped), SCRATCH(certificates), SCRATCH(certificates_cut_and_flipped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
