@@ -50,7 +50,7 @@ fuzzers := $(fuzzer_sources:%.c=$(out)/%)
 Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
-.PHONY: all program pages libraries help deps check demo units e2e captures lint bench clean install uninstall
+.PHONY: all program pages libraries help deps check demo units e2e captures lint bench bench-ssh clean install uninstall
 .PHONY: format fuzzers fuzz fuzz-short coverage
 .DELETE_ON_ERROR:
 
@@ -188,6 +188,15 @@ format:
 bench: all
 	tests/bench/run
 
+$(out)/bench/%: tests/bench/%.c $(out)/libprofgrab.a
+	@mkdir -p $(@D)
+	$(call say,cc,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/libprofgrab.a $(LIBS)
+
+# BENCH_ROWS="far loopback": only these.
+bench-ssh: all $(out)/bench/delay $(out)/bench/gateway
+	BENCH=$(out)/bench tests/bench/run-ssh $(BENCH_ROWS)
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(out)/profgrab $(DESTDIR)$(PREFIX)/bin/profgrab
@@ -205,6 +214,7 @@ help:
 	@echo "make check     install what is missing, build, run every test"
 	@echo "make deps      install what is missing for both"
 	@echo "make bench     measure against the runbook (needs what make check needs)"
+	@echo "make bench-ssh against OpenSSH's client, over a long line too (root and /dev/net/tun for that)"
 	@echo "make install   PREFIX=/usr/local DESTDIR="
 	@echo "make fuzz      every fuzz target for FUZZ_SECONDS=600; make coverage: what the tests reach"
 	@echo "also: units, e2e (E2E=tests/e2e/10-grab.bats), lint, format, clean; CC=clang, SAN=1, SAN=thread"
@@ -212,4 +222,4 @@ help:
 clean:
 	rm -rf build
 
--include $(objects:.o=.d) $(units:=.d) $(fuzzers:=.d)
+-include $(objects:.o=.d) $(units:=.d) $(fuzzers:=.d) $(wildcard $(out)/bench/*.d)

@@ -10,7 +10,7 @@ const char *completion_words(const struct option *o)
 {
     static const struct {
         const char *option, *words;
-    } rows[] = {{"scheme", "http https"}, {"via", "auto libssh2 openssh"}};
+    } rows[] = {{"scheme", "http https"}, {"via", "auto libssh2 openssh"}, {"compress", "auto yes no"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].option, o->name) == 0)
             return rows[i].words;

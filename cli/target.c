@@ -16,11 +16,25 @@ static int read_scheme(struct target_options *o, struct err *err)
     return 0;
 }
 
+static int read_compress(struct target_options *o, struct err *err)
+{
+    static const char *const words[] = {
+        [SSH_COMPRESS_AUTO] = "auto", [SSH_COMPRESS_YES] = "yes", [SSH_COMPRESS_NO] = "no"};
+    for (size_t i = 0; o->compress && i < sizeof words / sizeof *words; i++)
+        if (strcmp(o->compress, words[i]) == 0) {
+            o->ssh_compress = (enum ssh_compress)i;
+            return 0;
+        }
+    return o->compress ? err_set(err, ERR_USAGE, "--compress is auto, yes or no, not \"%.40s\"", o->compress)
+                       : 0;
+}
+
 int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,
                    struct err *err)
 {
     char *path = NULL;
-    if (read_scheme(o, err) < 0 || (o->via && ssh_via_parse("--via", o->via, &o->ssh_via, err) < 0))
+    if (read_scheme(o, err) < 0 || read_compress(o, err) < 0 ||
+        (o->via && ssh_via_parse("--via", o->via, &o->ssh_via, err) < 0))
         return -1;
     int rc = inventory_find(o->inventory, &path, err);
     if (rc == 0)
@@ -39,8 +53,10 @@ void target_options_release(struct target_options *o)
 struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
                               struct ssh_settings *ssh, struct prompt *prompt)
 {
-    *ssh = (struct ssh_settings){
-        .config = (char *)(uintptr_t)o->ssh_config, .via = o->ssh_via, .accept_new = o->accept_new};
+    *ssh = (struct ssh_settings){.config = (char *)(uintptr_t)o->ssh_config,
+                                 .via = o->ssh_via,
+                                 .compress = o->ssh_compress,
+                                 .accept_new = o->accept_new};
     return (struct fetch_grab){.targets = targets,
                                .ssh = ssh,
                                .parallel = o->parallel,

@@ -13,11 +13,13 @@ struct target_options {
     const char *ssh_config;
     const char *scheme;
     const char *via;
+    const char *compress;
     bool accept_new;
     unsigned parallel;
     int64_t timeout_ms;
     int64_t connect_timeout_ms; /* 0: not given */
-    enum ssh_via ssh_via;       /* what `via` means, from target_resolve */
+    enum ssh_via ssh_via;       /* what `via` means, from target_resolve; and so on */
+    enum ssh_compress ssh_compress;
     bool batch;
 };
 #define TARGET_OPTIONS_INIT                                                                                  \
@@ -97,6 +99,13 @@ struct target_options {
          "WHAT",                                                                                             \
          "what carries SSH: libssh2, openssh, or auto (the default: openssh where libssh2 cannot)",          \
          offsetof(type, member.via),                                                                         \
+         0},                                                                                                 \
+        {"compress",                                                                                         \
+         0,                                                                                                  \
+         OPTION_TEXT,                                                                                        \
+         "WHEN",                                                                                             \
+         "compress what comes over SSH: yes, no, or auto (the default: text and traces, on a long line)",    \
+         offsetof(type, member.compress),                                                                    \
          0},                                                                                                 \
         {"accept-new",                                                                                       \
          0,                                                                                                  \

@@ -11,6 +11,7 @@
 #include "fetch/fetch.h"
 #include "fetch/observe.h"
 #include "fetch/service.h"
+#include "fetch/wanted.h"
 #include "base/banned.h"
 
 struct run {
@@ -156,7 +157,22 @@ static int resolve_route(struct run *run, const struct host *host, struct route 
     return rc;
 }
 
-static int open_host(struct run *run, const struct host *host, struct gateway **ret, struct err *err)
+/* Whether what one of them will be asked for shrinks when it is compressed. */
+static bool shrinks(const struct fetch_grab *grab, const struct target *targets, size_t n)
+{
+    bool any = false;
+    for (size_t i = 0; i < n && !any && !grab->look; i++) {
+        struct wanted_list wanted;
+        if (wanted_parse(grab->kinds->n ? grab->kinds : &targets[i].service->kinds, &wanted, NULL) < 0)
+            continue;
+        any = wanted_shrinks(&wanted);
+        wanted_release(&wanted);
+    }
+    return any;
+}
+
+static int open_host(struct run *run, const struct host *host, bool shrinks_on_the_way, struct gateway **ret,
+                     struct err *err)
 {
     struct gateway_options options = gateway_options_of(run->grab);
     struct route route = {0};
@@ -164,6 +180,9 @@ static int open_host(struct run *run, const struct host *host, struct gateway **
     if (resolve_route(run, host, &route, err) < 0)
         return -1;
     opening.n_hops = route.n_hops;
+    /* The host's own hop carries what the others cannot look into. */
+    if (route.n_hops > 0 && route.hops[route.n_hops - 1].asked.compress == SSH_COMPRESS_AUTO)
+        route.hops[route.n_hops - 1].shrinks = shrinks_on_the_way;
     options.pool = run->pool;
     options.step = tell_gateway_step;
     options.step_ctx = &opening;
@@ -179,7 +198,7 @@ static void run_host(struct run *run, const struct target *targets, size_t n)
     if (fd_cancelled(run->grab->cancel_fd))
         err_set(&failure, ERR_CANCELLED, "interrupted before it was opened");
     else
-        open_host(run, host, &gw, &failure);
+        open_host(run, host, shrinks(run->grab, targets, n), &gw, &failure);
     observe_host(&run->observe, host, gw, gw ? NULL : &failure);
     if (gw)
         run_services(run, targets, n, gw);
@@ -254,7 +273,7 @@ int fetch_open(const struct fetch_grab *grab, const struct host *host, struct ga
     struct run run = {.grab = grab, .pool = pool};
     observe_init(&run.observe, grab->observer);
     observe_opening(&run.observe, host);
-    int rc = open_host(&run, host, ret, err);
+    int rc = open_host(&run, host, false, ret, err);
     observe_host(&run.observe, host, rc == 0 ? *ret : NULL, rc == 0 ? NULL : err);
     observe_release(&run.observe);
     return rc;

@@ -234,6 +234,19 @@ void wanted_release(struct wanted_list *l)
     *l = (struct wanted_list){0};
 }
 
+bool wanted_shrinks(const struct wanted_list *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const struct wanted *w = &l->items[i];
+        /* Bare goroutines come as text too. */
+        bool text = w->form == FORM_TEXT || w->form == FORM_GROUPED ||
+                    (w->form == FORM_BARE && w->kind && w->kind->arguments & ARG_FORM);
+        if (text || (w->kind && w->kind->format == CHECK_TRACE))
+            return true;
+    }
+    return false;
+}
+
 int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, struct err *err)
 {
     struct wanted_list l = {0};

@@ -37,7 +37,7 @@ struct gateway_step {
     /*
      * What was found; printable, may be empty when the step failed:
      *   "ADDRESS port N", and behind it "(IP)" where that tells more;
-     *   "SSH-2.0-OpenSSH_9.2p1 …, KEY EXCHANGE, CIPHER";
+     *   "SSH-2.0-OpenSSH_9.2p1 …, KEY EXCHANGE, CIPHER", and ", compressed" where what comes is;
      *   "TYPE SHA256:…, known in FILE line N", or "…, new: written to FILE" when the policy is to accept it;
      *   of a key that was refused only type and fingerprint;
      *   how the user was let in, as gateway_hop.authentication.

@@ -37,6 +37,7 @@ struct opening {
     bool untold;              /* it failed, which nobody was told yet */
     bool connected;           /* that it was reached was told, in an earlier attempt */
     bool said_busy;           /* the server, in so many words */
+    int64_t reached_ms;       /* how long it took to connect */
     int fd;                   /* connected; the session's once there is one */
     struct proxy *proxy;      /* behind fd, and the session's with it */
 };
@@ -104,6 +105,7 @@ static int connect_step(struct opening *o, struct err *err)
     char name[DESTINATION_NAME], peer[CONNECT_PEER] = "";
     begin_step(o, GATEWAY_CONNECT);
     int rc = reach(o, &to, err);
+    o->reached_ms = clock_now() - o->since;
     if (rc == 0)
         connect_peer(o->fd, peer);
     bool other = peer[0] && strcmp(peer, to.host) != 0;
@@ -137,7 +139,7 @@ static void blame_proxy(const struct opening *o, struct err *err)
 {
     const struct wire *w = &o->session->wire;
     char said[200];
-    if (!o->session->proxy || w->greeting_size > 0 || !(w->eof || w->error) || err->kind == ERR_CANCELLED)
+    if (!o->session->proxy || w->greeting.len > 0 || !(w->eof || w->error) || err->kind == ERR_CANCELLED)
         return;
     if (*proxy_complaint(o->session->proxy, said, sizeof said))
         err_set(err, ERR_FAILED, "the proxy command says \"%s\"", said);
@@ -154,8 +156,10 @@ static int handshake_step(struct opening *o, struct err *err)
     if (session_new(fd, o->config, o->hop->options, &o->session, err) == 0) {
         o->session->proxy = o->proxy;
         o->proxy = NULL;
-        rc = session_handshake(o->session, &o->known, err);
-        o->said_busy = rc < 0 && err->kind == ERR_BUSY && o->session->wire.greeting_size > 0;
+        if (o->hop->before)
+            session_answered(o->session, o->reached_ms);
+        rc = session_handshake(o->session, o->config, &o->known, err);
+        o->said_busy = rc < 0 && err->kind == ERR_BUSY && o->session->wire.greeting.len > 0;
         if (rc < 0)
             blame_proxy(o, err);
     }
@@ -163,8 +167,10 @@ static int handshake_step(struct opening *o, struct err *err)
         LIBSSH2_SESSION *ssh = o->session->ssh;
         const char *exchange = libssh2_session_methods(ssh, LIBSSH2_METHOD_KEX);
         const char *cipher = libssh2_session_methods(ssh, LIBSSH2_METHOD_CRYPT_SC);
-        snprintf(o->step.detail, sizeof o->step.detail, "%s, %s, %s", o->session->hop.banner,
-                 exchange ? exchange : "?", cipher ? cipher : "?");
+        const char *compression = libssh2_session_methods(ssh, LIBSSH2_METHOD_COMP_SC);
+        bool compressed = compression && strcmp(compression, "none") != 0;
+        snprintf(o->step.detail, sizeof o->step.detail, "%s, %s, %s%s", o->session->hop.banner,
+                 exchange ? exchange : "?", cipher ? cipher : "?", compressed ? ", compressed" : "");
     }
     return told(o, rc, err);
 }

@@ -273,6 +273,7 @@ static void accept_all(struct hub *h)
 static bool advance_links(struct hub *h)
 {
     bool progress = false;
+    uint64_t given = h->session ? h->session->wire.given : 0;
     for (struct link **at = &h->links; *at;) {
         struct link *l = *at;
         progress = link_advance(l) || progress;
@@ -283,7 +284,8 @@ static bool advance_links(struct hub *h)
             at = &l->next;
         }
     }
-    return progress;
+    /* What the last link had libssh2 read may be the first one's. */
+    return progress || (h->session && h->session->wire.given != given);
 }
 
 /* The carrier is over: every link ends with the reason, and so does each that still comes. */

@@ -209,6 +209,8 @@ static void add_settings(struct strlist *l, const struct ssh_settings *s, struct
         add_path(l, failure, "IdentityAgent", s->agent);
     if (s->jump)
         add(l, failure, "-oProxyJump=%s", s->jump);
+    if (s->compress != SSH_COMPRESS_AUTO)
+        add(l, failure, "-oCompression=%s", s->compress == SSH_COMPRESS_YES ? "yes" : "no");
 }
 
 /* It shall open a session that nothing runs in, wait for us, and do nothing else that the user's

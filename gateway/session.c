@@ -6,9 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gateway/algorithms.h"
 #include "gateway/connect.h"
 #include "gateway/proxy.h"
+#include "gateway/window.h"
 #include "base/banned.h"
+
+/* The round-trip time from which on a line is a long one. */
+#define LONG_LINE_MS 20
 
 static ssize_t on_receive(libssh2_socket_t fd, void *p, size_t n, int flags, void **abstract)
 {
@@ -56,6 +61,18 @@ int64_t session_deadline(const struct session *s)
     return clock_deadline(s->options.step_timeout_ms);
 }
 
+int64_t session_rtt(const struct session *s)
+{
+    int64_t tcp = address_is_loopback(s->hop.peer) ? -1 : window_tcp_rtt(s->wire.fd);
+    return tcp >= 0 ? tcp : s->answer_ms > 0 ? s->answer_ms : 0;
+}
+
+void session_answered(struct session *s, int64_t ms)
+{
+    if (s->answer_ms < 0 || ms < s->answer_ms)
+        s->answer_ms = ms;
+}
+
 struct proc_limits session_limits(const struct gateway_options *options)
 {
     return (struct proc_limits){
@@ -89,77 +106,108 @@ int session_error(struct session *s, int rc, const char *doing, struct err *err)
     return err_set(err, ERR_FAILED, "%s: %s (libssh2 error %d)", doing, text && *text ? text : "failed", rc);
 }
 
-/* Why there was no handshake, seen from the bytes that came. */
-static int handshake_error(struct session *s, int rc, struct err *err)
+/* Whether the connection ended, or was turned away, before there was an SSH server. */
+static int greeting_error(const struct session *s, struct err *err)
 {
     const struct wire *w = &s->wire;
     char said[80];
-    text_printable(said, sizeof said, w->greeting, w->greeting_size);
-    bool ssh = w->greeting_size >= 4 && memcmp(w->greeting, "SSH-", 4) == 0;
+    text_printable(said, sizeof said, buf_str(&w->greeting), w->greeting.len);
+    bool ssh = w->greeting.len >= 4 && memcmp(w->greeting.data, "SSH-", 4) == 0;
     /* sshd's own words to those above its limit; older ones close without any. */
-    if (w->greeting_size > 0 && !ssh && strstr(said, "MaxStartups")) {
+    if (w->greeting.len > 0 && !ssh && strstr(said, "MaxStartups")) {
         err_set(err, ERR_BUSY, "the server is busy: it says \"%s\"", said);
         return err_hint(err, "too many logins at once; take fewer hosts at a time (--parallel 4)");
     }
-    if (w->greeting_size > 0 && !ssh) {
+    if (w->greeting.len > 0 && !ssh) {
         err_set(err, ERR_FAILED, "this is no SSH server: it says \"%s\"", said);
         return err_hint(err, "is the port right? see `ssh -G` for what your configuration says");
     }
-    if (w->greeting_size == 0 && (w->eof || w->error)) {
+    if (w->greeting.len == 0 && (w->eof || w->error)) {
         err_set(err, ERR_BUSY, "the server closed the connection before it said anything");
         return err_hint(
             err, "is it an SSH server? a busy one turns connections away too (MaxStartups): take fewer "
                  "hosts at a time (--parallel 4)");
     }
-    if (rc == LIBSSH2_ERROR_KEX_FAILURE || rc == LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE) {
-        session_error(s, rc, "no agreement on keys and ciphers", err);
-        return err_hint(err, "libssh2 %s may know none of the algorithms that the server allows",
-                        libssh2_version(0));
+    return 0;
+}
+
+/* Why there was no handshake, seen from the bytes that came. */
+static int handshake_error(struct session *s, int rc, const struct algorithms *ours, struct err *err)
+{
+    struct algorithms server = {0};
+    if (greeting_error(s, err) < 0)
+        return -1;
+    if (algorithms_read(s->wire.greeting.data, s->wire.greeting.len, &server, NULL) == 0) {
+        int agreed = algorithms_compare(ours, &server, err);
+        algorithms_release(&server);
+        if (agreed < 0)
+            return -1;
     }
     return session_error(s, rc, "SSH handshake", err);
 }
 
-/* Asks for the known types first. Only those this libssh2 knows are listed: 1.10 drops the others by copying
- * within the list with memcpy, which may garble it. */
-static int prefer_host_keys(struct session *s, const struct known_hosts *known, struct err *err)
+/* Why it waited in vain. */
+static int handshake_wait_error(const struct session *s, struct err *err)
 {
-    const char **supported = NULL;
-    char list[256], kept[256] = "";
-    size_t len = 0;
-    int n = libssh2_session_supported_algs(s->ssh, LIBSSH2_METHOD_HOSTKEY, &supported);
-    char *rest = known_hosts_preference(known, list, sizeof list);
-    for (char *name; (name = strsep(&rest, ","));)
-        for (int i = 0; i < n; i++)
-            if (strcmp(name, supported[i]) == 0 && len < sizeof kept)
-                len += (size_t)snprintf(kept + len, sizeof kept - len, "%s%s", len ? "," : "", name);
-    if (n > 0)
-        libssh2_free(s->ssh, (void *)(uintptr_t)supported);
-    if (libssh2_session_method_pref(s->ssh, LIBSSH2_METHOD_HOSTKEY, kept) != 0)
-        return err_set(err, ERR_FAILED, "libssh2 knows none of the host key types %s", kept);
+    if (err && err->kind == ERR_TIMEOUT && s->wire.greeting.len == 0) {
+        err_set(err, ERR_TIMEOUT,
+                "it accepts the connection but says nothing (waited %lld s for an SSH banner)",
+                (long long)s->options.step_timeout_ms / 1000);
+        err_hint(err, "is the port right, and is the host alive?");
+    }
+    return -1;
+}
+
+/* The handshake ends with a question of ours and its answer (RFC 4253 section 10), so its last wait is a
+ * round trip. */
+static int exchange(struct session *s, const struct algorithms *ours, struct err *err)
+{
+    int64_t deadline = session_deadline(s), waited = -1;
+    int rc;
+    while ((rc = libssh2_session_handshake(s->ssh, s->wire.fd)) == LIBSSH2_ERROR_EAGAIN) {
+        int64_t since = clock_now();
+        if (session_wait(s, deadline, err) < 0)
+            return handshake_wait_error(s, err);
+        waited = clock_now() - since;
+    }
+    if (rc != 0)
+        return handshake_error(s, rc, ours, err);
+    if (waited >= 0)
+        session_answered(s, waited);
     return 0;
 }
 
-int session_handshake(struct session *s, const struct known_hosts *known, struct err *err)
+/* On a long line bytes cost more than the far host's time to compress them; docs/performance.md has the
+ * figures. */
+static bool compresses(const struct session *s, const struct ssh_config *config)
 {
-    if (prefer_host_keys(s, known, err) < 0)
+    return config->compression || (config->shrinks && session_rtt(s) >= LONG_LINE_MS);
+}
+
+/* Only once the server is known to be the right one: the older "zlib" would begin before that. In both
+ * directions, since libssh2 judges the one by the other. */
+static void ask_for_compression(LIBSSH2_SESSION *ssh)
+{
+    libssh2_session_flag(ssh, LIBSSH2_FLAG_COMPRESS, 1);
+    libssh2_session_method_pref(ssh, LIBSSH2_METHOD_COMP_SC, "zlib@openssh.com,none");
+    libssh2_session_method_pref(ssh, LIBSSH2_METHOD_COMP_CS, "zlib@openssh.com,none");
+}
+
+int session_handshake(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
+                      struct err *err)
+{
+    char host_keys[256];
+    struct algorithms ours = {0};
+    known_hosts_preference(known, host_keys, sizeof host_keys);
+    if (compresses(s, config))
+        ask_for_compression(s->ssh);
+    int rc = algorithms_propose(s->ssh, config, host_keys, &ours, err);
+    if (rc == 0)
+        rc = exchange(s, &ours, err);
+    algorithms_release(&ours);
+    if (rc < 0)
         return -1;
-    int64_t deadline = session_deadline(s);
-    for (;;) {
-        int rc = libssh2_session_handshake(s->ssh, s->wire.fd);
-        if (rc == 0)
-            break;
-        if (rc != LIBSSH2_ERROR_EAGAIN)
-            return handshake_error(s, rc, err);
-        if (session_wait(s, deadline, err) < 0) {
-            if (err && err->kind == ERR_TIMEOUT && s->wire.greeting_size == 0) {
-                err_set(err, ERR_TIMEOUT,
-                        "it accepts the connection but says nothing (waited %lld s for an SSH banner)",
-                        (long long)s->options.step_timeout_ms / 1000);
-                err_hint(err, "is the port right, and is the host alive?");
-            }
-            return -1;
-        }
-    }
+    wire_forget_greeting(&s->wire);
     const char *banner = libssh2_session_banner_get(s->ssh);
     text_printable(s->hop.banner, sizeof s->hop.banner, banner ? banner : "", banner ? strlen(banner) : 0);
     return 0;
@@ -267,6 +315,7 @@ int session_new(int fd, const struct ssh_config *config, const struct gateway_op
         return err_nomem(err);
     }
     s->options = *options;
+    s->answer_ms = -1;
     s->hop.port = config->port;
     text_printable(s->hop.address, sizeof s->hop.address, config->hostname, strlen(config->hostname));
     text_printable(s->hop.user, sizeof s->hop.user, config->user, strlen(config->user));

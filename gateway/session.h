@@ -20,6 +20,7 @@ struct session {
     struct wire wire;
     struct gateway_options options;
     struct gateway_hop hop;
+    int64_t answer_ms;   /* the shortest time in which a question was answered; -1: none was yet */
     const void *opening; /* who has the one channel that can be opening */
     int fatal; /* libssh2's error behind which the session cannot go on; 0: none, see session_note */
     LIBSSH2_CHANNEL *ear; /* see session_listen */
@@ -33,8 +34,10 @@ int session_new(int fd, const struct ssh_config *config, const struct gateway_op
                 struct session **ret, struct err *err);
 
 /* The exchange of versions and keys; a host key of the known types is asked for first. The messages begin
- * with what failed, not with the host. s->hop.banner then says who answered. */
-int session_handshake(struct session *s, const struct known_hosts *known, struct err *err);
+ * with what failed, not with the host. ERR_UNSUPPORTED when libssh2 can use none of the algorithms that the
+ * configuration allows or the server offers. s->hop.banner then says who answered. */
+int session_handshake(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
+                      struct err *err);
 
 /* Why a host is trusted. */
 struct host_key_finding {
@@ -69,6 +72,14 @@ int session_error(struct session *s, int rc, const char *doing, struct err *err)
 
 /* A deadline for one step of opening. */
 int64_t session_deadline(const struct session *s);
+
+/* The round-trip time to the host in milliseconds, 0 if it is not known: TCP's own figure, or the shortest
+ * time in which a question was answered, where the connection is carried by something else, a hop before or a
+ * tunnel that ends on this machine. */
+int64_t session_rtt(const struct session *s);
+
+/* Tells of a question that was answered after so long. */
+void session_answered(struct session *s, int64_t ms);
 
 /* What lookups by helper programs may take. */
 struct proc_limits session_limits(const struct gateway_options *options);

@@ -43,8 +43,8 @@ struct stream {
 struct session;
 
 /* An SSH channel of type direct-tcpip (RFC 4254 section 7.2), or direct-streamlocal@openssh.com (OpenSSH's
- * PROTOCOL file, section 2.4), which takes libssh2 1.11. Only one of a session's channels can be opening at a
- * time; the others wait their turn. */
+ * PROTOCOL file, section 2.4). What is under way to us is bounded by its window, which grows on a long line
+ * (window.h). Only one of a session's channels can be opening at a time; the others wait their turn. */
 struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err);
 
 /* A TCP connection, or one to a Unix socket of this workstation; resolving the name is the one thing here

@@ -1,21 +1,30 @@
+/*
+ * Channels are opened with a message of our own: libssh2's call for it takes no window, and before 1.11 has
+ * none for Unix sockets.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "gateway/refusal.h"
 #include "gateway/session.h"
+#include "gateway/sshwire.h"
 #include "gateway/stream.h"
+#include "gateway/window.h"
 #include "base/banned.h"
 
-/* The first libssh2 that has libssh2_channel_direct_streamlocal_ex. */
-#define UNIX_SOCKETS_SINCE 0x010b00
+#define MESSAGE_MAX 8192
 
 struct channel_stream {
     struct stream stream;
     struct session *session;
     LIBSSH2_CHANNEL *channel;
     const struct destination *to;
-    bool opening; /* libssh2 is in the middle of it and cannot be stopped */
-    bool settled; /* opened or refused */
+    struct buf message; /* of the request to open it; libssh2 does not copy it */
+    int64_t since;      /* when it was sent */
+    struct window window;
+    uint32_t enlargement; /* that is being sent */
+    bool opening;         /* libssh2 is in the middle of it and cannot be stopped */
+    bool settled;         /* opened or refused */
 };
 
 static struct channel_stream *self(const struct stream *st)
@@ -33,15 +42,27 @@ static int refused(const struct channel_stream *c, int rc, struct err *err)
     return refusal_set(c->to, text, err);
 }
 
-/* The originator's address is required by the protocol and means nothing here. */
+/* What follows the window in the request. The originator's address is required by the protocol and means
+ * nothing here. */
+static void write_message(const struct destination *to, struct buf *b)
+{
+    const char *place = to->unix_path ? to->unix_path : to->host;
+    ssh_put_string(b, place, strlen(place));
+    if (to->unix_path) {
+        ssh_put_string(b, "", 0);
+        ssh_put_u32(b, 0);
+    } else {
+        ssh_put_u32(b, to->port);
+        ssh_put_string(b, "127.0.0.1", 9);
+        ssh_put_u32(b, 0);
+    }
+}
+
 static LIBSSH2_CHANNEL *go_on(const struct channel_stream *c)
 {
-    LIBSSH2_SESSION *ssh = c->session->ssh;
-#if LIBSSH2_VERSION_NUM >= UNIX_SOCKETS_SINCE
-    if (c->to->unix_path)
-        return libssh2_channel_direct_streamlocal_ex(ssh, c->to->unix_path, "127.0.0.1", 0);
-#endif
-    return libssh2_channel_direct_tcpip_ex(ssh, c->to->host, (int)c->to->port, "127.0.0.1", 0);
+    const char *type = c->to->unix_path ? "direct-streamlocal@openssh.com" : "direct-tcpip";
+    return libssh2_channel_open_ex(c->session->ssh, type, (unsigned)strlen(type), WINDOW_LEAST,
+                                   LIBSSH2_CHANNEL_PACKET_DEFAULT, c->message.data, (unsigned)c->message.len);
 }
 
 static int channel_open(struct stream *st, struct err *err)
@@ -49,12 +70,18 @@ static int channel_open(struct stream *st, struct err *err)
     struct channel_stream *c = self(st);
     if (c->session->opening && c->session->opening != c)
         return 0;
-    c->session->opening = c;
-    c->opening = true;
+    if (!c->opening) {
+        c->session->opening = c;
+        c->opening = true;
+        c->since = clock_now();
+    }
     c->channel = go_on(c);
     int rc = c->channel ? 0 : libssh2_session_last_errno(c->session->ssh);
     if (!c->channel && rc == LIBSSH2_ERROR_EAGAIN)
         return 0;
+    int64_t now = clock_now();
+    session_answered(c->session, now - c->since);
+    window_init(&c->window, session_rtt(c->session), now);
     c->opening = false;
     c->settled = true;
     c->session->opening = NULL;
@@ -67,12 +94,35 @@ static ssize_t result(const struct channel_stream *c, ssize_t n)
     return n == LIBSSH2_ERROR_EAGAIN ? STREAM_AGAIN : n < 0 ? STREAM_BROKEN : n;
 }
 
+/* libssh2 itself only keeps the window at the size it began with. What it has begun to send has to be asked
+ * for again until it is sent. */
+static int enlarge(struct channel_stream *c)
+{
+    if (!c->enlargement)
+        c->enlargement =
+            window_enlargement(&c->window, libssh2_channel_window_read_ex(c->channel, NULL, NULL));
+    if (!c->enlargement)
+        return 0;
+    int rc = libssh2_channel_receive_window_adjust2(c->channel, c->enlargement, 1, NULL);
+    if (rc != LIBSSH2_ERROR_EAGAIN)
+        c->enlargement = 0;
+    return rc;
+}
+
 static ssize_t channel_read(struct stream *st, void *p, size_t n)
 {
     struct channel_stream *c = self(st);
-    ssize_t got = libssh2_channel_read(c->channel, p, n);
+    ssize_t got = enlarge(c);
+    if (got < 0)
+        return result(c, got);
+    /* Without a bound it would first take in all that there is, however much of it is wanted. */
+    wire_allow(&c->session->wire, n);
+    got = libssh2_channel_read(c->channel, p, n);
+    wire_allow(&c->session->wire, SIZE_MAX);
     if (got == 0)
         return libssh2_channel_eof(c->channel) ? STREAM_EOF : STREAM_AGAIN;
+    if (got > 0)
+        window_took(&c->window, (size_t)got, clock_now());
     return result(c, got);
 }
 
@@ -95,6 +145,7 @@ static void channel_discard(struct stream *st)
     /* The session frees its channels with itself. */
     if (self(st)->session->opening == self(st))
         self(st)->session->opening = NULL;
+    buf_release(&self(st)->message);
     free(st);
 }
 
@@ -127,23 +178,8 @@ static const struct stream_type channel_type = {
     .poll = channel_poll,
 };
 
-/* It is what we were built with that counts: with an older one there is no call in the program. */
-static int check_supported(const struct destination *to, struct err *err)
-{
-    if (!to->unix_path || LIBSSH2_VERSION_NUM >= UNIX_SOCKETS_SINCE)
-        return 0;
-    err_set(err, ERR_FAILED, "libssh2 %s cannot open Unix sockets on the far side", LIBSSH2_VERSION);
-    return err_hint(
-        err,
-        "that takes libssh2 1.11; or let OpenSSH forward it, `ssh -N -L /LOCAL.sock:%s HOST`, and "
-        "name a host with `connect: direct` and a service with `unix: /LOCAL.sock`",
-        to->unix_path);
-}
-
 struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err)
 {
-    if (check_supported(to, err) < 0)
-        return NULL;
     struct channel_stream *c = calloc(1, sizeof *c);
     if (!c) {
         err_nomem(err);
@@ -152,5 +188,10 @@ struct stream *stream_channel(struct session *session, const struct destination 
     c->stream.type = &channel_type;
     c->session = session;
     c->to = to;
-    return &c->stream;
+    buf_init(&c->message, MESSAGE_MAX);
+    write_message(to, &c->message);
+    if (buf_check(&c->message, "the destination's name", err) == 0)
+        return &c->stream;
+    channel_discard(&c->stream);
+    return NULL;
 }

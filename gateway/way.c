@@ -58,6 +58,7 @@ static void add_key(struct buf *key, const struct hop *hop)
                            c->password,
                            c->keyboard_interactive,
                            c->compression,
+                           c->shrinks,
                            c->host_key_policy};
     if (hop->before)
         add_key(key, hop->before);

@@ -12,6 +12,8 @@
 #define OUT_MAX (4u << 20)
 #define OUT_CONGESTED (256u << 10)
 #define IN_MAX (64u << 10)
+/* Room for a banner and the lists of algorithms, which take some 1200 bytes with OpenSSH. */
+#define GREETING_MAX (8u << 10)
 
 #ifndef MSG_NOSIGNAL
 #define MSG_NOSIGNAL 0
@@ -19,9 +21,10 @@
 
 int wire_init(struct wire *w, int fd, struct err *err)
 {
-    *w = (struct wire){.fd = fd, .last_rx = clock_now()};
+    *w = (struct wire){.fd = fd, .allowance = SIZE_MAX, .last_rx = clock_now()};
     buf_init(&w->out, OUT_MAX);
     buf_init(&w->in, IN_MAX);
+    buf_init(&w->greeting, GREETING_MAX);
 #ifdef SO_NOSIGPIPE
     setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &(int){1}, sizeof(int));
 #endif
@@ -33,6 +36,13 @@ void wire_release(struct wire *w)
     fd_close(&w->fd);
     buf_release(&w->out);
     buf_release(&w->in);
+    buf_release(&w->greeting);
+}
+
+void wire_forget_greeting(struct wire *w)
+{
+    buf_release(&w->greeting);
+    w->greeting.max = 0;
 }
 
 /*
@@ -71,21 +81,35 @@ static ssize_t receive(struct wire *w, void *p, size_t n)
     }
     w->last_rx = clock_now();
     acknowledge_now(w, got);
-    size_t room = sizeof w->greeting - w->greeting_size;
-    size_t keep = (size_t)got < room ? (size_t)got : room;
-    memcpy(w->greeting + w->greeting_size, p, keep);
-    w->greeting_size += keep;
+    size_t room = w->greeting.max - w->greeting.len;
+    if (room > 0)
+        buf_add(&w->greeting, p, (size_t)got < room ? (size_t)got : room);
     return got;
 }
 
-ssize_t wire_recv(struct wire *w, void *p, size_t n)
+void wire_allow(struct wire *w, size_t n)
 {
-    if (w->in.len == 0)
-        return receive(w, p, n);
+    w->allowance = n;
+}
+
+static ssize_t take_kept(struct wire *w, void *p, size_t n)
+{
     size_t take = n < w->in.len ? n : w->in.len;
     memcpy(p, w->in.data, take);
     buf_consume(&w->in, take);
     return (ssize_t)take;
+}
+
+ssize_t wire_recv(struct wire *w, void *p, size_t n)
+{
+    if (w->in.len == 0 && w->allowance == 0)
+        return -EAGAIN;
+    ssize_t got = w->in.len > 0 ? take_kept(w, p, n) : receive(w, p, n);
+    if (got <= 0)
+        return got;
+    w->given += (uint64_t)got;
+    w->allowance -= (size_t)got < w->allowance ? (size_t)got : w->allowance;
+    return got;
 }
 
 ssize_t wire_send(struct wire *w, const void *p, size_t n)

@@ -16,18 +16,26 @@
 
 struct wire {
     int fd;
-    struct buf out;    /* accepted from libssh2, not yet sent */
-    struct buf in;     /* received while libssh2 did not ask */
-    bool eof;          /* the far end closed */
-    int error;         /* errno of the first failure, 0 for none */
-    int64_t last_rx;   /* clock_now() of the last byte that came */
-    char greeting[80]; /* the first bytes that ever came, raw */
-    size_t greeting_size;
+    struct buf out;      /* accepted from libssh2, not yet sent */
+    struct buf in;       /* received while libssh2 did not ask */
+    bool eof;            /* the far end closed */
+    int error;           /* errno of the first failure, 0 for none */
+    size_t allowance;    /* what wire_recv may still read from the descriptor */
+    uint64_t given;      /* bytes that wire_recv ever gave out */
+    int64_t last_rx;     /* clock_now() of the last byte that came */
+    struct buf greeting; /* the first bytes that ever came, raw, until they are forgotten */
 };
 
 /* Takes over a connected descriptor and makes it non-blocking. */
 int wire_init(struct wire *w, int fd, struct err *err);
 void wire_release(struct wire *w);
+
+/* Frees `greeting` and keeps no more. */
+void wire_forget_greeting(struct wire *w);
+
+/* From now on wire_recv reads n bytes from the descriptor, or one call's worth more, and then says -EAGAIN.
+ * SIZE_MAX, as at first, is no bound. */
+void wire_allow(struct wire *w, size_t n);
 
 /* As recv(2) and send(2), but failures are returned as -errno. Sending takes everything, or nothing when more
  * than a few megabytes wait to be sent (-EAGAIN). */

@@ -56,6 +56,13 @@ enum ssh_via {
     SSH_VIA_OPENSSH, /* the workstation's own `ssh` */
 };
 
+/* Whether what comes is compressed on the way. */
+enum ssh_compress {
+    SSH_COMPRESS_AUTO, /* where the configuration says so, or the line is long and what comes shrinks */
+    SSH_COMPRESS_YES,
+    SSH_COMPRESS_NO,
+};
+
 /* SSH settings of the inventory or the command line; NULL and 0 mean "as the user's configuration says". */
 struct ssh_settings {
     char *user;
@@ -66,7 +73,8 @@ struct ssh_settings {
     char *agent;       /* path of the agent's socket; "none" for no agent */
     char *config;      /* for `ssh -F` */
     enum ssh_via via;
-    bool accept_new; /* a host that is not known yet is trusted, and written down as known */
+    enum ssh_compress compress; /* of the host itself, not of its jump hosts */
+    bool accept_new;            /* a host that is not known yet is trusted, and written down as known */
 };
 
 /* What "auto", "libssh2" and "openssh" mean; ERR_USAGE for another word. `what` is how the message names it.
@@ -210,7 +218,8 @@ struct ssh_config {
     char *macs;
     char *key_types; /* PubkeyAcceptedAlgorithms */
 
-    bool compression;
+    bool compression;    /* wanted in any case */
+    bool shrinks;        /* set by who knows that text or traces will come: compressed on a long line */
     char *proxy_jump;    /* NULL: none */
     char *proxy_command; /* what a shell runs; NULL: none */
     char *control_path;  /* where the user's own `ssh -M` may listen; NULL: nowhere, or it was made otherwise

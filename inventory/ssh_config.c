@@ -168,6 +168,8 @@ static int apply(struct ssh_config *c, const struct ssh_settings *s, struct err 
     }
     if (s->accept_new)
         c->host_key_policy = HOST_KEY_ACCEPT_NEW;
+    if (s->compress != SSH_COMPRESS_AUTO)
+        c->compression = s->compress == SSH_COMPRESS_YES;
     if (s->agent && ssh_keywords_optional(&c->agent, s->agent, err) < 0)
         return -1;
     if (!s->jump)

@@ -20,7 +20,8 @@ static char **text_at(const struct ssh_settings *s, size_t i)
 
 int ssh_settings_copy(const struct ssh_settings *s, struct ssh_settings *ret, struct err *err)
 {
-    struct ssh_settings copy = {.port = s->port, .via = s->via, .accept_new = s->accept_new};
+    struct ssh_settings copy = {
+        .port = s->port, .via = s->via, .compress = s->compress, .accept_new = s->accept_new};
     for (size_t i = 0; i < N_TEXTS; i++) {
         const char *text = *text_at(s, i);
         if (text && !(*text_at(&copy, i) = strdup(text))) {
@@ -51,6 +52,8 @@ struct ssh_settings ssh_settings_merge(const struct ssh_settings *under, const s
         s.port = over->port;
     if (over->via != SSH_VIA_UNSET)
         s.via = over->via;
+    if (over->compress != SSH_COMPRESS_AUTO)
+        s.compress = over->compress;
     s.accept_new = s.accept_new || over->accept_new;
     return s;
 }

@@ -1,10 +1,12 @@
 /*
  * What the gateway reads of SSH itself. The first byte chooses: `a` an agent's list of keys, `k` a private
- * key file, looked at and opened, `c` a certificate, anything else the output of `ssh-keygen -F`.
+ * key file, looked at and opened, `c` a certificate, `s` what a server says first, anything else the output
+ * of `ssh-keygen -F`.
  */
 #include "tests/fuzz/fuzz.h"
 
 #include "gateway/agent.h"
+#include "gateway/algorithms.h"
 #include "gateway/certificate.h"
 #include "gateway/keyfile.h"
 #include "gateway/knownhosts.h"
@@ -37,6 +39,32 @@ static void keyfile(const uint8_t *p, size_t n)
     }
     assert(fuzz_is_printable(k.type) && k.blob.n <= n);
     keyfile_release(&k);
+}
+
+static void server(const uint8_t *p, size_t n)
+{
+    struct algorithms a = {0};
+    struct err err = ERR_INIT;
+    if (algorithms_read(p, n, &a, &err) < 0) {
+        fuzz_expect_err(&err);
+        assert(!a.lists[0]);
+        return;
+    }
+    size_t total = 0;
+    for (int i = 0; i < ALGORITHM_LISTS; i++) {
+        assert(fuzz_is_printable(a.lists[i]));
+        total += strlen(a.lists[i]);
+    }
+    assert(total < n);
+    /* Whoever offers names agrees with itself. */
+    bool all = true;
+    for (int i = 0; i < ALGORITHM_LISTS; i++)
+        all = all && a.lists[i][strspn(a.lists[i], ",")];
+    int rc = algorithms_compare(&a, &a, &err);
+    assert(rc == (all ? 0 : -1));
+    if (rc < 0)
+        fuzz_expect_err(&err);
+    algorithms_release(&a);
 }
 
 /* What can be opened has a public half, and signs. */
@@ -119,6 +147,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     } else if (p[0] == 'k') {
         keyfile(p + 1, n - 1);
         privkey(p + 1, n - 1);
+    } else if (p[0] == 's') {
+        server(p + 1, n - 1);
     } else {
         known_hosts(p + 1, n - 1);
     }

@@ -16,6 +16,7 @@
 #include "fetch/index.h"
 #include "fetch/plan.h"
 #include "gateway/agent.h"
+#include "gateway/algorithms.h"
 #include "gateway/certificate.h"
 #include "gateway/keyfile.h"
 #include "gateway/privkey.h"
@@ -339,12 +340,23 @@ static int read_known_hosts(void *ctx, struct err *err)
     return rc;
 }
 
+static int read_algorithms(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct algorithms a = {0};
+    int rc = algorithms_read(in->p, in->n, &a, err);
+    assert_int_equal(a.lists[0] != NULL, rc == 0);
+    algorithms_release(&a);
+    return rc;
+}
+
 static void ssh_data(void **state)
 {
     (void)state;
     assert_true(walk_seed(read_agent, CORPUS "sshwire/agent-two", 1, 0) >= 3);
     assert_true(walk_seed(read_keyfile, CORPUS "sshwire/key-ed25519", 1, 0) >= 4);
     assert_int_equal(walk_seed(read_keyfile, CORPUS "sshwire/pem-ec", 1, 0), 1);
+    assert_int_equal(walk_seed(read_algorithms, CORPUS "sshwire/server-openssh", 1, 0), ALGORITHM_LISTS);
     assert_true(walk_seed(read_privkey, CORPUS "sshwire/key-ed25519", 1, 0) >= 5);
     assert_true(walk_seed(read_certificate, CORPUS "sshwire/certificate", 1, 0) >= 3);
     assert_true(walk_seed(read_known_hosts, CORPUS "sshwire/known-revoked", 1, 0) >= 5);

@@ -1,5 +1,4 @@
-/* Unix sockets as destinations: reached directly, missing, with paths of every length; and what over SSH
- * needs a newer libssh2. */
+/* Unix sockets as destinations, reached directly: missing, with paths of every length. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,8 +14,6 @@
 
 #include "gateway/destination.h"
 #include "gateway/gateway.h"
-#include "gateway/session.h"
-#include "gateway/stream.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -172,32 +169,6 @@ static void paths_of_the_longest_length(void **state)
     free(msg);
 }
 
-static void over_ssh_it_takes_a_newer_library(void **state)
-{
-    (void)state;
-    struct session session = {0};
-    struct destination to = {.unix_path = "/run/app.sock"};
-    struct err err = ERR_INIT;
-    struct stream *st = stream_channel(&session, &to, &err);
-    if (LIBSSH2_VERSION_NUM >= 0x010b00) {
-        assert_non_null(st);
-        st->type->discard(st);
-        return;
-    }
-    assert_null(st);
-    char *msg = text_of("libssh2 %s cannot open Unix sockets on the far side", LIBSSH2_VERSION);
-    refused(-1, &err, ERR_FAILED, msg);
-    contains(err.hint, "libssh2 1.11");
-    contains(err.hint, "`ssh -N -L /LOCAL.sock:/run/app.sock HOST`");
-    contains(err.hint, "`connect: direct`");
-    contains(err.hint, "`unix: /LOCAL.sock`");
-    free(msg);
-    /* A port needs none. */
-    st = stream_channel(&session, &(struct destination){.host = "localhost", .port = 1}, &err);
-    assert_non_null(st);
-    st->type->discard(st);
-}
-
 static void what_destinations_are_called(void **state)
 {
     (void)state;
@@ -219,7 +190,6 @@ int main(void)
         SCRATCH(a_socket_is_listened_for),
         SCRATCH(a_missing_socket),
         SCRATCH(paths_of_the_longest_length),
-        cmocka_unit_test(over_ssh_it_takes_a_newer_library),
         cmocka_unit_test(what_destinations_are_called),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

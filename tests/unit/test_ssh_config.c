@@ -645,6 +645,32 @@ static void proxy_commands(void **state)
     route_release(&r);
 }
 
+/* The command line's word wins over the configuration's, at the host itself: nobody else sees what comes. */
+static void who_says_that_it_is_compressed(void **state)
+{
+    struct place *p = *state;
+    static const struct {
+        enum ssh_compress asked;
+        bool first, second; /* of hosts whose configuration says yes and nothing */
+    } cases[] = {
+        {SSH_COMPRESS_AUTO, true, false}, {SSH_COMPRESS_YES, true, true}, {SSH_COMPRESS_NO, true, false}};
+    configure(p, "Host one\n Compression yes\nHost *\n User u\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct route r =
+            resolved(p, &(struct ssh_settings){.jump = (char[]){"one"}, .compress = cases[i].asked});
+        assert_int_equal(r.n_hops, 2);
+        assert_int_equal(r.hops[0].compression, cases[i].first);
+        assert_int_equal(r.hops[1].compression, cases[i].second);
+        assert_int_equal(r.hops[1].asked.compress, cases[i].asked);
+        assert_false(r.hops[0].shrinks || r.hops[1].shrinks);
+        route_release(&r);
+    }
+    configure(p, "Host *\n User u\n Compression yes\n");
+    struct route r = resolved(p, &(struct ssh_settings){.compress = SSH_COMPRESS_NO});
+    assert_false(r.hops[0].compression);
+    route_release(&r);
+}
+
 /* How to go about SSH holds for every hop, who the target is for the target. */
 static void what_jump_hosts_inherit(void **state)
 {
@@ -758,6 +784,7 @@ int main(void)
         IN_PLACE(exactly_eight_jumps),
         IN_PLACE(proxy_commands),
         IN_PLACE(what_jump_hosts_inherit),
+        IN_PLACE(who_says_that_it_is_compressed),
         cmocka_unit_test(words_of_via),
         IN_PLACE(the_command_line_wins),
         cmocka_unit_test(direct_routes),

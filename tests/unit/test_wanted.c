@@ -210,6 +210,31 @@ static void how_long_it_takes(void **state)
 }
 
 /* The help has a row for each kind and set, and every kind in it can be asked for. */
+static void shrink(const char *words, bool expected)
+{
+    struct wanted_list l = {0};
+    struct err err = ERR_INIT;
+    ok(parse(words, &l, &err), &err);
+    if (wanted_shrinks(&l) != expected)
+        fail_msg("%s", words);
+    wanted_release(&l);
+}
+
+static void what_is_worth_compressing(void **state)
+{
+    (void)state;
+    static const char *const yes[] = {
+        "",         "goroutines", "goroutines=text", "cpu,goroutines=grouped", "mutex=text", "trace",
+        "trace=1s", "default",    "incident",        "all,block=text"};
+    static const char *const no[] = {
+        "heap",  "cpu=1s,heap,allocs,block", "goroutines=proto", "heap=gc", "mutex=30s", "/debug/vars",
+        "custom"};
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+        shrink(yes[i], true);
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        shrink(no[i], false);
+}
+
 static void the_help_is_complete(void **state)
 {
     (void)state;
@@ -247,6 +272,7 @@ int main(void)
         cmocka_unit_test(durations_that_mean_something_else),
         cmocka_unit_test(hostile_words),
         cmocka_unit_test(how_long_it_takes),
+        cmocka_unit_test(what_is_worth_compressing),
         cmocka_unit_test(the_help_is_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

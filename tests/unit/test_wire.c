@@ -75,8 +75,30 @@ static void what_was_read_ahead_comes_first(void **state)
     assert_int_equal(wire_recv(&e.w, got, 20), 0);
     assert_int_equal(wire_recv(&e.w, got, 20), 0);
     assert_int_equal(wire_events(&e.w), 0);
-    assert_int_equal(e.w.greeting_size, 13);
-    assert_memory_equal(e.w.greeting, "SSH-2.0-xmore", 13);
+    assert_int_equal(e.w.greeting.len, 13);
+    assert_string_equal(e.w.greeting.data, "SSH-2.0-xmore");
+    release(&e);
+}
+
+static void reading_has_a_bound(void **state)
+{
+    (void)state;
+    struct ends e = connected();
+    char got[16] = "";
+    assert_int_equal(write(e.far, "abcdefghij", 10), 10);
+    wire_allow(&e.w, 5);
+    assert_int_equal(wire_recv(&e.w, got, 3), 3);
+    assert_int_equal(wire_recv(&e.w, got + 3, 4), 4);
+    assert_int_equal(wire_recv(&e.w, got + 7, 4), -EAGAIN);
+    assert_int_equal(e.w.given, 7);
+    /* What was read ahead is given out all the same: nobody would ask again for it. */
+    wire_fill(&e.w);
+    assert_int_equal(wire_recv(&e.w, got + 7, 4), 3);
+    assert_string_equal(got, "abcdefghij");
+    assert_int_equal(write(e.far, "k", 1), 1);
+    assert_int_equal(wire_recv(&e.w, got, 4), -EAGAIN);
+    wire_allow(&e.w, SIZE_MAX);
+    assert_int_equal(wire_recv(&e.w, got, 4), 1);
     release(&e);
 }
 
@@ -96,12 +118,14 @@ static void reading_ahead_is_bounded(void **state)
     assert_true(e.w.in.len <= 65536 && e.w.in.len > 60000);
     assert_true(sent > e.w.in.len);
     assert_int_equal(wire_events(&e.w), 0);
-    assert_int_equal(e.w.greeting_size, sizeof e.w.greeting);
+    assert_int_equal(e.w.greeting.len, e.w.greeting.max);
+    wire_forget_greeting(&e.w);
     /* Nothing is lost. */
     size_t got = 0;
     for (ssize_t n; (n = wire_recv(&e.w, chunk, 1000)) > 0;)
         got += (size_t)n;
     assert_int_equal(got, sent);
+    assert_int_equal(e.w.greeting.len, 0);
     assert_int_equal(wire_events(&e.w), POLLIN);
     release(&e);
 }
@@ -204,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_go_both_ways),
         cmocka_unit_test(what_was_read_ahead_comes_first),
+        cmocka_unit_test(reading_has_a_bound),
         cmocka_unit_test(reading_ahead_is_bounded),
         cmocka_unit_test(congestion),
         cmocka_unit_test(sending_to_nobody),

@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# What SSH carries, and with which algorithms: Unix sockets on the far side, servers that know little.
+
+load helper
+
+@test "a Unix socket on the far side, over SSH" {
+    chmod 666 "$RIG_DIR/rude.sock"
+    run_profgrab --host file-03 --unix "$RIG_DIR/rude.sock" heap
+    assert_status 0
+    "$profgrab_program" bundle verify "$output"
+}
+
+@test "a Unix socket that is not there, or that sshd does not lead to, is said" {
+    run_profgrab --host file-03 --unix "$RIG_DIR/nosuch.sock" heap
+    assert_status 1
+    assert_stderr_has "the far host cannot connect to $RIG_DIR/nosuch.sock"
+    assert_stderr_has 'AllowStreamLocalForwarding'
+    rig_sshd inet inet-01 'AllowStreamLocalForwarding no'
+    chmod 666 "$RIG_DIR/rude.sock"
+    run_profgrab --host inet-01 --unix "$RIG_DIR/rude.sock" heap
+    assert_status 1
+    assert_stderr_has "$RIG_DIR/rude.sock"
+    assert_stderr_has 'AllowStreamLocalForwarding'
+    run_profgrab --host inet-01 --port "$RIG_PORT_rude" heap
+    rig_end inet
+    assert_status 0
+}
+
+# The doctor, whose step of the handshake says whether what comes is compressed.
+doctor() { # ARG...
+    run_profgrab check --host file-03 --port "$RIG_PORT_rude" "$@"
+    assert_status 0
+}
+
+@test "--compress: what comes is compressed, or not; text over a short line is not" {
+    doctor --compress yes
+    assert_stdout_has ', compressed'
+    doctor --compress no
+    refute_stdout_has compressed
+    doctor
+    refute_stdout_has compressed
+    # Keys are exchanged anew in the middle, and compression begins anew with them.
+    rig_sshd rekeys rekeys-01 'RekeyLimit 256K'
+    run_profgrab --host rekeys-01 --port "$RIG_PORT_rude" --compress yes --path /bigtext=8/debug/pprof goroutines=text
+    rig_end rekeys
+    assert_status 0
+    "$profgrab_program" bundle verify "$output"
+    [[ $("$profgrab_program" bundle list "$output") =~ 83[0-9]{5}' ' ]] || fail "$("$profgrab_program" bundle list "$output")"
+    run_profgrab --host file-03 --port "$RIG_PORT_rude" --compress some heap
+    assert_status 2
+    assert_stderr_has '--compress is auto, yes or no, not "some"'
+}
+
+@test "over a long line text and traces are compressed by themselves, other profiles are not" {
+    rig_sshd last last-01 'LogLevel DEBUG1'
+    rig_spawn relay "$rig_root/tests/rig/slow.py" "$RIG_PORT_sshd" 15
+    rig_wait relay 10 grep -q ^port= "$RIG_DIR/relay/log"
+    rig_alias far-hop sshd 'HostName 127.0.0.1' "Port $(sed -n s/^port=//p "$RIG_DIR/relay/log")" "HostKeyAlias [127.0.0.1]:$RIG_PORT_sshd"
+    run_profgrab --host last-01 --port "$RIG_PORT_rude" goroutines=text
+    assert_status 0
+    sed -i "s/^Host last-01/&\n    ProxyJump far-hop/" "$RIG_SSH_CONFIG"
+    run_profgrab --host last-01 --port "$RIG_PORT_rude" heap
+    assert_status 0
+    run ! grep 'compression: zlib@openssh.com' "$RIG_DIR/last/log"
+    run_profgrab --host last-01 --port "$RIG_PORT_rude" goroutines=text
+    rig_end relay
+    rig_end last
+    assert_status 0
+    grep -q 'compression: zlib@openssh.com' "$RIG_DIR/last/log"
+}
+
+@test "Compression of ssh's configuration holds, and --compress wins over it" {
+    SSH_CONFIG=$PWD/config
+    { printf 'Host *\n    Compression yes\n' && cat "$RIG_SSH_CONFIG"; } >"$SSH_CONFIG"
+    doctor
+    assert_stdout_has ', compressed'
+    doctor --compress no
+    refute_stdout_has compressed
+}
+
+@test "servers that know little: what they offer is said, nothing is guessed" {
+    rig_sshd little little-01 'KexAlgorithms sntrup761x25519-sha512@openssh.com'
+    run_profgrab --via libssh2 --host little-01 --port "$RIG_PORT_rude" heap
+    rig_end little
+    assert_status 1
+    assert_stderr_has 'the server offers only the key exchanges sntrup761x25519-sha512@openssh.com'
+    assert_stderr_has 'OpenSSH may be able to'
+    rig_sshd ripe ripe-01 'MACs umac-128-etm@openssh.com,umac-64@openssh.com' 'Ciphers aes256-ctr'
+    run_profgrab --via libssh2 --host ripe-01 --port "$RIG_PORT_rude" heap
+    assert_status 1
+    assert_stderr_has 'the server offers only the MACs umac-128-etm@openssh.com, umac-64@openssh.com'
+    run_profgrab --host ripe-01 --port "$RIG_PORT_rude" heap
+    rig_end ripe
+    assert_status 0
+    assert_stderr_has 'OpenSSH'
+}
+
+@test "a configuration that allows only what libssh2 does not know is said" {
+    SSH_CONFIG=$PWD/config
+    { printf 'Host *\n    KexAlgorithms sntrup761x25519-sha512@openssh.com\n' && cat "$RIG_SSH_CONFIG"; } >"$SSH_CONFIG"
+    run_profgrab --via libssh2 --host file-03 --port "$RIG_PORT_rude" heap
+    assert_status 1
+    assert_stderr_has 'the configuration allows only the key exchanges sntrup761x25519-sha512@openssh.com'
+    run_profgrab --host file-03 --port "$RIG_PORT_rude" heap
+    assert_status 0
+}
