@@ -361,7 +361,7 @@ static int64_t turn_ends(const struct hub *h)
 static int64_t patience_ends(const struct hub *h, const struct link **ret_opening)
 {
     int64_t end = CLOCK_NEVER;
-    for (const struct link *l = h->links; h->opening && l; l = l->next) {
+    for (const struct link *l = h->links; h->session && h->opening && l; l = l->next) {
         if (l->stream == h->opening)
             *ret_opening = l;
         else if (l->state == LINK_OPENING)

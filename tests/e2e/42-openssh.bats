@@ -256,10 +256,6 @@ person_says() { # ANSWER
     : >asked
 }
 
-# Without the option there is nobody who asks yet.
-    "$profgrab_program" help grab | grep -q -- --batch || skip 'this profgrab asks nobody'
-}
-
 @test "a passphrase is asked for once, whatever is fetched; a wrong one is not taken" {
     ssh-keygen -q -t ed25519 -N hush -f locked
     cat locked.pub >>"$RIG_DIR/sshd/authorized_keys"
