@@ -189,6 +189,7 @@ static int answer_all(struct conversation *c, struct buf *said, int n,
     return 0;
 }
 
+// NOLINTNEXTLINE(readability-function-size): the parameters are libssh2's
 static void on_round(const char *name, int name_len, const char *instruction, int instruction_len, int n,
                      const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompts,
                      LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses, void **abstract)
