@@ -407,7 +407,7 @@ Y
         example=${example//\/run\/user\/1000/$PWD}
         # A forward stays until somebody ends it.
         if [[ $example == "profgrab forward"* ]]; then
-            run --separate-stderr eval "timeout --preserve-status --signal=INT 5 $profgrab_program ${example#profgrab }"
+            run --separate-stderr eval "timeout --preserve-status --signal=INT 5 $profgrab_program forward --ssh-config $SSH_CONFIG ${example#profgrab forward}"
             assert_status 130
             assert_stdout_has "${example##*unix:}"
         else
