@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "gateway/peer.h"
 #include "base/banned.h"
 
 #ifndef MSG_NOSIGNAL
@@ -33,19 +34,6 @@ static int address_of(const char *directory, struct sockaddr_un *ret, struct err
         return err_set(err, ERR_FAILED, "%s is too long for the path of a socket", directory);
     snprintf(ret->sun_path, sizeof ret->sun_path, "%s/%s", directory, SOCKET_NAME);
     return 0;
-}
-
-static bool same_user(int fd)
-{
-#ifdef SO_PEERCRED
-    struct ucred peer;
-    socklen_t n = sizeof peer;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.uid == geteuid();
-#else
-    uid_t uid;
-    gid_t gid;
-    return getpeereid(fd, &uid, &gid) == 0 && uid == geteuid();
-#endif
 }
 
 /* ---- the gateway's side -------------------------------------------------------------------------------- */
@@ -146,7 +134,7 @@ int askpass_serve(struct askpass *a, const struct gateway_options *options, stru
     struct secret secret = {.len = 0};
     char prompt[1024], kind = '\0';
     int rc = 1, fd = fd_accept(a->listener);
-    if (fd < 0 || !same_user(fd) || read_question(fd, options->cancel_fd, &question, NULL) < 0 ||
+    if (fd < 0 || !peer_is_same_user(fd) || read_question(fd, options->cancel_fd, &question, NULL) < 0 ||
         question.len < 2)
         goto out;
     kind = question.data[0];

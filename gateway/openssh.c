@@ -26,6 +26,8 @@
 #define LOOK_MS 20
 /* What ssh may take to go when it is asked to. */
 #define LEAVE_MS 300
+/* ssh makes its socket under another name first: "/m.", sixteen letters and a NUL. */
+#define SOCKET_ROOM 20
 
 /* ---- the master ---------------------------------------------------------------------------------------- */
 
@@ -71,7 +73,7 @@ uint32_t openssh_ask(struct openssh *o)
 int openssh_socket_name(struct openssh *o, char **ret, struct err *err)
 {
     char name[16];
-    if (!o->directory && listener_directory(&o->directory, err) < 0)
+    if (!o->directory && listener_directory(SOCKET_ROOM, &o->directory, err) < 0)
         return -1;
     snprintf(name, sizeof name, "u%u", o->n_sockets++);
     *ret = file_join(o->directory, name);
@@ -389,7 +391,7 @@ static int wait_ready(struct login *in, struct err *err)
 static int prepare(struct login *in, struct err *err)
 {
     struct openssh *o = in->o;
-    if (listener_directory(&o->directory, err) < 0)
+    if (listener_directory(SOCKET_ROOM, &o->directory, err) < 0)
         return -1;
     o->path = file_join(o->directory, "m");
     if (!o->path)
