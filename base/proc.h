@@ -47,8 +47,9 @@ int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct er
 int proc_start_with(const char *const argv[], const char *const variables[], const int fds[3], pid_t *ret,
                     struct err *err);
 
-/* Whether a child started by proc_start has ended by itself. It is still to be collected by proc_end. */
-bool proc_ended(pid_t pid);
+/* Whether a child started by proc_start has ended by itself, and with which exit code, as proc_result has it
+ * (NULL: never mind). It is still to be collected by proc_end. */
+bool proc_ended(pid_t pid, int *ret_exit_code);
 
 /* Ends a child started by proc_start: SIGTERM, SIGKILL after half a second, and collects it. Returns its
  * exit code as proc_result has it. */

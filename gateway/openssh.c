@@ -366,7 +366,7 @@ static int wait_ready(struct login *in, struct err *err)
 {
     struct openssh *o = in->o;
     for (;;) {
-        bool ended = proc_ended(o->pid);
+        bool ended = proc_ended(o->pid, NULL);
         openssh_hear(o);
         if (ended)
             return ssh_log_failure(&o->said, in->where, err);
@@ -451,7 +451,7 @@ int openssh_fd(const struct openssh *o)
 static void hear_last_words(struct openssh *o)
 {
     int64_t deadline = clock_deadline(LEAVE_MS);
-    while (!proc_ended(o->pid) && o->complaints >= 0 &&
+    while (!proc_ended(o->pid, NULL) && o->complaints >= 0 &&
            fd_wait(o->complaints, POLLIN, deadline, -1, NULL) == 0)
         openssh_hear(o);
     openssh_hear(o);

@@ -312,13 +312,21 @@ static void it_is_seen_to_have_ended(void **state)
     pid_t pid = -1;
     struct err err = ERR_INIT;
     ok(proc_start((const char *const[]){"sleep", "60", NULL}, (int[]){-1, -1, -1}, &pid, &err), &err);
-    assert_false(proc_ended(pid));
+    int code = -1;
+    assert_false(proc_ended(pid, &code));
+    assert_int_equal(code, -1);
     kill(pid, SIGKILL);
-    for (int i = 0; i < 1000 && !proc_ended(pid); i++)
+    for (int i = 0; i < 1000 && !proc_ended(pid, NULL); i++)
         fd_wait(-1, 0, clock_deadline(5), -1, NULL);
     /* It was only looked at: it can still be collected. */
-    assert_true(proc_ended(pid));
+    assert_true(proc_ended(pid, &code));
+    assert_int_equal(code, 128 + SIGKILL);
     assert_int_equal(proc_end(pid), 128 + SIGKILL);
+    ok(proc_start((const char *const[]){"sh", "-c", "exit 7", NULL}, (int[]){-1, -1, -1}, &pid, &err), &err);
+    for (int i = 0; i < 1000 && !proc_ended(pid, &code); i++)
+        fd_wait(-1, 0, clock_deadline(5), -1, NULL);
+    assert_int_equal(code, 7);
+    assert_int_equal(proc_end(pid), 7);
 }
 
 int main(void)
