@@ -509,6 +509,7 @@ int openssh_start(const struct ssh_config *config, const struct gateway_options 
     int rc = log_in(&in, config, err);
     ssh_log_describe(&in.o->said, hop);
     ssh_log_settle(&in.o->said);
+    askpass_settle(&in.ask, options, rc == 0);
     askpass_release(&in.ask);
     if (rc < 0)
         openssh_close(in.o);

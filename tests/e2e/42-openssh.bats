@@ -376,6 +376,17 @@ person_says() { # ANSWER
     assert_equal "$(cat asked)" ''
 }
 
+@test "a passphrase that several hosts' ssh want is asked for once" {
+    ssh-keygen -q -t ed25519 -N hush -f locked
+    cat locked.pub >>"$RIG_DIR/sshd/authorized_keys"
+    host_with "IdentityFile $PWD/locked"
+    sed -i "/client\/id_ed25519/d; s/^Host mine/Host mine twin third/" "$SSH_CONFIG"
+    person_says hush
+    run_via mine,twin,third
+    assert_status 0
+    assert_equal "$(cat asked)" "Enter passphrase for key '$PWD/locked':"
+}
+
 @test "a key in a PKCS#11 token, which only ssh can use; --via auto finds that out" {
     local module id
     "$rig_root/tools/fetch-packages" "$rig_packages" softhsm2 libsofthsm2
