@@ -368,50 +368,49 @@ static int host_key_refused(const struct ssh_log *l, enum ssh_log_source source,
 static const struct reason {
     const char *words;
     enum err_kind kind;
-    const char *says;
-    const char *hint;
     enum {
         OF_SERVER, /* from standard error it is quoted instead: ssh's line names the host it speaks of */
         OF_JUMP,   /* only the ssh of a jump host says so */
         OF_EITHER, /* it may be no more than what comes of a failure on the way */
     } whose;
+    const char *says;
+    const char *hint;
 } reasons[] = {
-    {"Bad configuration option: ", ERR_USAGE, "ssh's configuration has an option it does not know: ", NULL,
-     OF_SERVER},
-    {"Bad owner or permissions on ", ERR_USAGE,
-     "ssh does not trust its configuration, bad owner or mode: ", NULL, OF_SERVER},
-    {"terminating, ", ERR_USAGE, "ssh finds errors in its configuration: ", NULL, OF_SERVER},
-    {"Too many authentication failures", ERR_DENIED,
+    {"Bad configuration option: ", ERR_USAGE, OF_SERVER,
+     "ssh's configuration has an option it does not know: ", NULL},
+    {"Bad owner or permissions on ", ERR_USAGE, OF_SERVER,
+     "ssh does not trust its configuration, bad owner or mode: ", NULL},
+    {"terminating, ", ERR_USAGE, OF_SERVER, "ssh finds errors in its configuration: ", NULL},
+    {"Too many authentication failures", ERR_DENIED, OF_SERVER,
      "the server ended the session: Too many authentication failures",
      "it counts every key that is offered: name the one for this host (IdentityFile) and add "
-     "\"IdentitiesOnly yes\"",
-     OF_SERVER},
-    {"Permission denied (", ERR_DENIED, "the server let nobody in with what was offered; it takes: ",
-     "`ssh -v` to the same host shows what was tried", OF_SERVER},
-    {"Could not resolve hostname ", ERR_FAILED, "cannot resolve ",
-     "is the name right, and is this workstation on the network (VPN) that knows it?", OF_SERVER},
-    {"Connection timed out during banner exchange", ERR_TIMEOUT, "it accepts the connection but says nothing",
-     "is the port right, and is the host alive?", OF_EITHER},
-    {"connect to host ", ERR_FAILED, "cannot connect to ", NULL, OF_SERVER},
-    {"no matching ", ERR_FAILED, "no agreement on keys and ciphers: no matching ", NULL, OF_SERVER},
-    {"open failed: administratively prohibited", ERR_FAILED,
+     "\"IdentitiesOnly yes\""},
+    {"Permission denied (", ERR_DENIED, OF_SERVER,
+     "the server let nobody in with what was offered; it takes: ",
+     "`ssh -v` to the same host shows what was tried"},
+    {"Could not resolve hostname ", ERR_FAILED, OF_SERVER, "cannot resolve ",
+     "is the name right, and is this workstation on the network (VPN) that knows it?"},
+    {"Connection timed out during banner exchange", ERR_TIMEOUT, OF_EITHER,
+     "it accepts the connection but says nothing", "is the port right, and is the host alive?"},
+    {"connect to host ", ERR_FAILED, OF_SERVER, "cannot connect to ", NULL},
+    {"no matching ", ERR_FAILED, OF_SERVER, "no agreement on keys and ciphers: no matching ", NULL},
+    {"open failed: administratively prohibited", ERR_FAILED, OF_JUMP,
      "a jump host does not allow forwarding to the next host",
      "sshd_config there: AllowTcpForwarding, PermitOpen, DisableForwarding; or the key's restrict and "
-     "permitopen options",
-     OF_JUMP},
-    {"open failed: connect failed: ", ERR_FAILED, "a jump host cannot connect to the next host: ", NULL,
-     OF_JUMP},
-    {"invalid characters", ERR_FAILED, "this is no SSH server", "is the port right?", OF_EITHER},
-    {"Timeout, server ", ERR_LOST, "the SSH session is dead: ssh heard nothing from the server ", NULL,
-     OF_EITHER},
+     "permitopen options"},
+    {"open failed: connect failed: ", ERR_FAILED, OF_JUMP,
+     "a jump host cannot connect to the next host: ", NULL},
+    {"invalid characters", ERR_FAILED, OF_EITHER, "this is no SSH server", "is the port right?"},
+    {"Timeout, server ", ERR_LOST, OF_EITHER, "the SSH session is dead: ssh heard nothing from the server ",
+     NULL},
     /* Of the two lines that ssh then has this is the one that names the host. */
-    {"^Connection closed by ", ERR_BUSY, "the server closed the connection", CLOSED_HINT, OF_EITHER},
-    {"^Connection reset by ", ERR_BUSY, "the server reset the connection", CLOSED_HINT, OF_EITHER},
-    {"kex_exchange_identification: ", ERR_BUSY, "the server closed the connection", CLOSED_HINT, OF_EITHER},
-    {"closed by remote host", ERR_FAILED, "the server closed the connection", NULL, OF_EITHER},
-    {"Broken pipe", ERR_FAILED, "the connection broke", NULL, OF_EITHER},
-    {"Connection reset", ERR_FAILED, "the connection was reset", NULL, OF_EITHER},
-    {"Connection to ", ERR_FAILED, "the connection ended: Connection to ", NULL, OF_EITHER},
+    {"^Connection closed by ", ERR_BUSY, OF_EITHER, "the server closed the connection", CLOSED_HINT},
+    {"^Connection reset by ", ERR_BUSY, OF_EITHER, "the server reset the connection", CLOSED_HINT},
+    {"kex_exchange_identification: ", ERR_BUSY, OF_EITHER, "the server closed the connection", CLOSED_HINT},
+    {"closed by remote host", ERR_FAILED, OF_EITHER, "the server closed the connection", NULL},
+    {"Broken pipe", ERR_FAILED, OF_EITHER, "the connection broke", NULL},
+    {"Connection reset", ERR_FAILED, OF_EITHER, "the connection was reset", NULL},
+    {"Connection to ", ERR_FAILED, OF_EITHER, "the connection ended: Connection to ", NULL},
 };
 
 /* The cause among the complaints, with the line that tells it; NULL when we know none of them. */
