@@ -2,11 +2,13 @@
 #
 # Everything that is made lies under build/. SAN=1 builds with the address and undefined-behaviour sanitizers,
 # SAN=thread with the thread sanitizer, SAN=fuzz (clang) for libFuzzer, SAN=coverage (gcc) for gcov; each has a
-# directory of its own, so that they do not disturb each other.
+# directory of its own, so that they do not disturb each other. LIBSSH2=build/libssh2-1.11.1 takes the libssh2 installed
+# there (tools/build-libssh2 makes that one) in place of the system's, in a directory of its own as well.
 
 VERSION := 0.1.0
 CC ?= cc
 SAN ?=
+LIBSSH2 ?=
 PREFIX ?= /usr/local
 DESTDIR ?=
 
@@ -18,7 +20,7 @@ PACKAGES := libssh2 libcurl openssl zlib yaml-0.1 jansson libarchive
 reproducible := $(if $(filter coverage,$(SAN)),,-ffile-prefix-map='$(CURDIR)=.')
 
 comma := ,
-variant := $(notdir $(firstword $(CC)))$(if $(SAN),-$(SAN))
+variant := $(notdir $(firstword $(CC)))$(if $(SAN),-$(SAN))$(if $(LIBSSH2),-$(notdir $(LIBSSH2)))
 out := build/$(if $(filter fuzz,$(SAN)),fuzz,$(variant))
 
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wformat=2
@@ -35,8 +37,13 @@ CFLAGS ?= -O2 -g
 override CFLAGS += -std=c17 -pthread $(warnings) $(hardening) $(sanitizers) $(reproducible) $(EXTRA)
 override CPPFLAGS += -D_GNU_SOURCE -I. -I$(out) -DPROFGRAB_VERSION='"$(VERSION)"'
 override LDFLAGS += -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed $(sanitizers)
-CPPFLAGS_PACKAGES := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
+pkg_config := $(if $(LIBSSH2),PKG_CONFIG_PATH=$(abspath $(LIBSSH2))/lib/pkgconfig )pkg-config
+CPPFLAGS_PACKAGES := $(shell $(pkg_config) --cflags $(PACKAGES) 2>/dev/null)
+LIBS := $(shell $(pkg_config) --libs $(PACKAGES) 2>/dev/null)
+ifdef LIBSSH2
+# An old-fashioned rpath counts for the libraries' libraries too: libcurl must not bring the system's libssh2 along.
+LIBS += -Wl,--disable-new-dtags,-rpath,$(abspath $(LIBSSH2))/lib
+endif
 
 sources := $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c))
 objects := $(sources:%.c=$(out)/%.o)
@@ -51,7 +58,7 @@ Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
 .PHONY: all program pages libraries help deps check demo units e2e captures lint bench bench-ssh clean install uninstall
-.PHONY: format fuzzers fuzz fuzz-short coverage
+.PHONY: format fuzzers fuzz fuzz-short coverage check-long valgrind ssh-table
 .DELETE_ON_ERROR:
 
 all: build/profgrab pages
@@ -91,7 +98,7 @@ $(out)/libprofgrab.a: $(library)
 
 # What is missing is said once, not by the compiler file by file.
 libraries:
-	@pkg-config --exists --print-errors $(PACKAGES) || { echo "hint: make deps"; exit 1; }
+	@$(pkg_config) --exists --print-errors $(PACKAGES) || { echo "hint: make deps"; exit 1; }
 
 $(out)/%.o: %.c | libraries
 	@mkdir -p $(@D)
@@ -164,7 +171,18 @@ e2e: $(out)/profgrab $(pages) build/fixture/rude
 captures: $(out)/profgrab build/fixture/rude
 	CAPTURES=renew PROFGRAB=$(CURDIR)/$(out)/profgrab bats --tap tests/e2e/15-captures.bats
 
+# Renews this libssh2's column of the table in docs/ssh.md.
+ssh-table: $(out)/profgrab build/fixture/rude
+	SSH_TABLE=renew PROFGRAB=$(CURDIR)/$(out)/profgrab bats --tap tests/e2e/46-ssh-table.bats
+
+# The faults of SSH with the program under valgrind.
+valgrind: $(out)/profgrab build/fixture/rude
+	@rm -rf build/valgrind && mkdir -p build/valgrind
+	SLOW=8 VALGRIND=$(CURDIR)/$(out)/profgrab VALGRIND_LOGS=$(CURDIR)/build/valgrind PROFGRAB=$(CURDIR)/tests/valgrind \
+	    bats --tap $(E2E_VALGRIND)
+
 E2E ?= tests/e2e
+E2E_VALGRIND ?= tests/e2e/44-faults.bats
 sanitizer_env := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 
 deps:
@@ -173,6 +191,10 @@ deps:
 check:
 	tools/deps build check
 	tools/check
+
+check-long:
+	tools/deps build check long
+	tools/check-long
 
 demo:
 	tools/deps build
@@ -212,6 +234,7 @@ help:
 	@echo "make           build build/profgrab"
 	@echo "make demo      install what is missing, build, run the main job against a private sshd and a real Go service"
 	@echo "make check     install what is missing, build, run every test"
+	@echo "make check-long as long again: the tests with libssh2 1.11.1 built from Debian 13's source, the faults of SSH under valgrind"
 	@echo "make deps      install what is missing for both"
 	@echo "make bench     measure against the runbook (needs what make check needs)"
 	@echo "make bench-ssh against OpenSSH's client, over a long line too (root and /dev/net/tun for that)"

@@ -357,6 +357,7 @@ static int open_host(struct run *r, const struct targets *targets, struct gatewa
     progress_end(&progress);
     /* What a later session asks disturbs nobody. */
     r->prompt.pause = r->prompt.resume = NULL;
+    r->prompt.ctx = NULL;
     return rc;
 }
 

@@ -106,11 +106,15 @@ int auth_ended(struct auth *a, int rc, struct err *err)
         return leave_to_openssh(a, err);
     if (a->unsure)
         auth_note(a, a->unsure, "", NULL);
-    if (a->tried.len == 0)
-        return err_set(err, ERR_FAILED, "%s", why.msg);
+    if (a->tried.len == 0) {
+        err_set(err, ERR_FAILED, "%s", why.msg);
+        return err_hint(
+            err, "its log says why; `ssh -v` to the same address tells whether it does so to everybody");
+    }
     err_set(err, ERR_FAILED, "%.300s; until then it had refused %s", why.msg, buf_str(&a->tried));
     if (a->keys_refused == 0)
-        return -1;
+        return err_hint(err,
+                        "is that user right, and is the account locked? `ssh` to the same address tells");
     return err_hint(
         err, "offer only the right key: IdentityFile and `IdentitiesOnly yes` in your ssh configuration, "
              "or `identity:` in the inventory");

@@ -176,6 +176,20 @@ static void tell(struct conversation *c, struct buf *said)
         auth_ask(c->auth, &q, NULL, NULL);
 }
 
+static int answer_all(struct conversation *c, struct buf *said, int n,
+                      const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompts,
+                      LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses)
+{
+    if (++c->rounds > ROUNDS_MAX)
+        return err_set(&c->err, ERR_FAILED, "keyboard-interactive: the server asks without end");
+    for (int i = 0; i < n; i++)
+        if (answer(c, said, &prompts[i], &responses[i]) < 0)
+            return -1;
+    tell(c, said);
+    return 0;
+}
+
+// NOLINTNEXTLINE(readability-function-size): the parameters are libssh2's
 static void on_round(const char *name, int name_len, const char *instruction, int instruction_len, int n,
                      const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompts,
                      LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses, void **abstract)
@@ -183,17 +197,10 @@ static void on_round(const char *name, int name_len, const char *instruction, in
     struct session *s = *abstract;
     struct conversation *c = s->conversation;
     struct buf said = BUF_INIT(16384);
-    int rc = 0;
-    if (++c->rounds > ROUNDS_MAX)
-        rc = err_set(&c->err, ERR_FAILED, "keyboard-interactive: the server asks without end");
     add_lines(&said, name, name && name_len > 0 ? (size_t)name_len : 0);
     add_lines(&said, instruction, instruction && instruction_len > 0 ? (size_t)instruction_len : 0);
-    for (int i = 0; rc == 0 && i < n; i++)
-        rc = answer(c, &said, &prompts[i], &responses[i]);
-    if (rc == 0)
-        tell(c, &said);
     /* An empty answer would be an attempt that nobody made. */
-    if (rc < 0)
+    if (answer_all(c, &said, n, prompts, responses) < 0)
         wire_kill(&s->wire);
     buf_release(&said);
 }

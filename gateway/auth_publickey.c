@@ -379,7 +379,7 @@ static int try_candidate(struct auth *a, struct candidate *c, enum auth_result *
     struct attempt t = {.auth = a, .candidate = c};
     if (!c->offer && reveal(a, c, err) < 0)
         return -1;
-    if (c->over)
+    if (c->over || !c->offer)
         return 0;
     t.offer = c->offer;
     ssh_blob_type(c->offer, type, sizeof type);

@@ -79,20 +79,27 @@ static int read_rest(struct ssh_reader *r, struct certificate *c)
     return ssh_read_string(r, &p, &n); /* the signature */
 }
 
+static int skip_strings(struct ssh_reader *r, int n)
+{
+    const unsigned char *skipped = NULL;
+    size_t n_skipped = 0;
+    for (int i = 0; i < n; i++)
+        if (ssh_read_string(r, &skipped, &n_skipped) < 0)
+            return -1;
+    return 0;
+}
+
 int certificate_parse(const void *p, size_t n, struct certificate *ret, struct err *err)
 {
     struct ssh_blob whole = {(unsigned char *)(uintptr_t)p, n};
     struct ssh_reader r = {p, n};
     struct certificate c = {0};
     struct buf key = BUF_INIT(SSH_BLOB_MAX);
-    const unsigned char *skipped = NULL;
-    size_t n_skipped = 0;
     int rc = -1;
     ssh_blob_type(&whole, c.type, sizeof c.type);
     if (!certificate_is_type(c.type))
         err_set(err, ERR_FAILED, "this is no certificate");
-    else if (ssh_read_string(&r, &skipped, &n_skipped) < 0 || ssh_read_string(&r, &skipped, &n_skipped) < 0 ||
-             read_key(c.type, &r, &key) < 0 || read_rest(&r, &c) < 0)
+    else if (skip_strings(&r, 2) < 0 || read_key(c.type, &r, &key) < 0 || read_rest(&r, &c) < 0)
         err_set(err, ERR_FAILED, "the certificate is damaged");
     else if (buf_check(&key, "the key in the certificate", err) == 0 &&
              ssh_blob_copy(&c.key, key.data, key.len, err) == 0)

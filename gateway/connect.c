@@ -100,6 +100,21 @@ static int connect_any(const struct addrinfo *all, const struct addrinfo *from, 
     return fd;
 }
 
+static int explain(const char *host, unsigned port, struct err *err)
+{
+    if (err->kind == ERR_TIMEOUT)
+        err_hint(
+            err,
+            "is the host up, and does this workstation reach its network (VPN, firewall)? --connect-timeout "
+            "sets how long is waited");
+    else if (err->kind == ERR_FAILED)
+        err_hint(
+            err,
+            "does an SSH server listen there? `ssh -G` shows the address and port that your configuration "
+            "says");
+    return err_wrap(err, "%s port %u", host, port);
+}
+
 int connect_tcp(const char *host, unsigned port, const struct connect_how *how, struct err *err)
 {
     struct addrinfo *all = NULL, *from = NULL;
@@ -113,9 +128,10 @@ int connect_tcp(const char *host, unsigned port, const struct connect_how *how, 
         goto out;
     }
     fd = connect_any(all, from, how, &why);
-    if (fd < 0 && err) {
-        *err = why;
-        err_wrap(err, "%s port %u", host, port);
+    if (fd < 0) {
+        explain(host, port, &why);
+        if (err)
+            *err = why;
     }
 out:
     freeaddrinfo(all);

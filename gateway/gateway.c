@@ -135,7 +135,7 @@ void gateway_close(struct gateway *gw)
         return;
     if (gw->route.direct)
         hub_stop(gw->hub);
-    while (gw->n_hops > 0)
+    while (gw->hops && gw->n_hops > 0)
         way_put(gw->hops[--gw->n_hops].way);
     while (gw->listeners) {
         struct gateway_listener *next = gw->listeners->sibling;

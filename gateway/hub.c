@@ -20,6 +20,7 @@
  * itself. */
 #define STUCK_MS 1500
 #define STUCK_BUSY_MS 5000
+#define STUCK_SPARE_MS 250
 
 /* After so many rounds without waiting, the mailbox and the listeners get their turn. */
 #define ROUNDS_MAX 64
@@ -341,26 +342,32 @@ static void check_carrier(struct hub *h)
         die(h);
 }
 
-/* Whether a link waits for its turn to open, and which one has it. */
-static bool others_wait(const struct hub *h, const struct link **ret_opening)
+static int64_t least(int64_t a, int64_t b)
 {
-    bool wait = false;
-    for (const struct link *l = h->links; l; l = l->next) {
-        if (h->opening && l->stream == h->opening)
-            *ret_opening = l;
-        else
-            wait = wait || l->state == LINK_OPENING;
-    }
-    return wait;
+    return a < b ? a : b;
 }
 
-/* How long the channel that opens has kept the others waiting for nothing. Its answer may be on its way
- * behind bytes of theirs, so it gets a little longer while those come. */
-static bool too_long(const struct hub *h)
+/* Until when the channel that opens may keep others waiting. Its answer may be on its way behind bytes of
+ * theirs, so it gets a little longer while those come. */
+static int64_t turn_ends(const struct hub *h)
 {
-    int64_t now = clock_now(), last_rx = h->session->wire.last_rx;
-    int64_t quiet = now - (last_rx > h->opening_since ? last_rx : h->opening_since);
-    return quiet >= STUCK_MS || now - h->opening_since >= STUCK_BUSY_MS;
+    int64_t last_rx = h->session->wire.last_rx;
+    int64_t quiet_since = last_rx > h->opening_since ? last_rx : h->opening_since;
+    return least(quiet_since + STUCK_MS, h->opening_since + STUCK_BUSY_MS);
+}
+
+/* When those that wait for their turn to open have waited long enough, which is before their own time is up;
+ * CLOCK_NEVER when nobody does. Also finds the one that has its turn. */
+static int64_t patience_ends(const struct hub *h, const struct link **ret_opening)
+{
+    int64_t end = CLOCK_NEVER;
+    for (const struct link *l = h->links; h->session && h->opening && l; l = l->next) {
+        if (l->stream == h->opening)
+            *ret_opening = l;
+        else if (l->state == LINK_OPENING)
+            end = least(end, l->deadline - STUCK_SPARE_MS);
+    }
+    return end == CLOCK_NEVER ? end : least(end, turn_ends(h));
 }
 
 /* Sends everybody away but the one whose turn it is. */
@@ -394,7 +401,7 @@ static void check_turn(struct hub *h)
             set_state(h, HUB_FIT, &(struct err)ERR_INIT);
         h->stuck = false;
     }
-    if (h->opening && !h->stuck && others_wait(h, &opening) && too_long(h))
+    if (h->opening && !h->stuck && clock_now() >= patience_ends(h, &opening))
         get_stuck(h, opening);
 }
 
@@ -458,8 +465,8 @@ static int64_t next_deadline(const struct hub *h)
     if (h->session && h->fate.kind == ERR_NONE)
         deadline = h->next_keepalive;
     const struct link *opening = NULL;
-    if (h->opening && !h->stuck && others_wait(h, &opening) && h->opening_since + STUCK_MS < deadline)
-        deadline = h->opening_since + STUCK_MS;
+    if (!h->stuck && patience_ends(h, &opening) < deadline)
+        deadline = patience_ends(h, &opening);
     for (const struct link *l = h->links; l; l = l->next)
         if (l->state == LINK_OPENING && l->deadline + 1 < deadline)
             deadline = l->deadline + 1;

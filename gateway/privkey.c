@@ -289,7 +289,7 @@ static const EVP_MD *hash_of(const struct privkey *k, const char *algorithm)
 }
 
 /* OpenSSL's signature is ASN.1; SSH's is two numbers. */
-static int rewrite_ecdsa(struct ssh_blob *signature, struct err *err)
+static int rewrite_ecdsa(const struct ssh_blob *signature, struct ssh_blob *ret, struct err *err)
 {
     struct buf b = BUF_INIT(1000);
     const unsigned char *p = signature->data;
@@ -299,12 +299,12 @@ static int rewrite_ecdsa(struct ssh_blob *signature, struct err *err)
     put_number(&b, ECDSA_SIG_get0_r(parts));
     put_number(&b, ECDSA_SIG_get0_s(parts));
     ECDSA_SIG_free(parts);
-    ssh_blob_release(signature);
-    return take_blob(&b, "the signature", signature, err);
+    return take_blob(&b, "the signature", ret, err);
 }
 
-int privkey_sign(const struct privkey *k, const char *algorithm, const struct ssh_blob *data,
-                 struct ssh_blob *ret, struct err *err)
+/* As OpenSSL makes it. */
+static int sign(const struct privkey *k, const EVP_MD *hash, const struct ssh_blob *data,
+                struct ssh_blob *ret, struct err *err)
 {
     struct ssh_blob signature = {.n = (size_t)EVP_PKEY_get_size(k->key)};
     EVP_MD_CTX *context = EVP_MD_CTX_new();
@@ -312,16 +312,31 @@ int privkey_sign(const struct privkey *k, const char *algorithm, const struct ss
     signature.data = malloc(signature.n);
     if (!context || !signature.data)
         err_nomem(err);
-    else if (EVP_DigestSignInit(context, NULL, hash_of(k, algorithm), NULL, k->key) != 1 ||
+    else if (EVP_DigestSignInit(context, NULL, hash, NULL, k->key) != 1 ||
              EVP_DigestSign(context, signature.data, &signature.n, data->data, data->n) != 1)
         err_set(err, ERR_FAILED, "OpenSSL cannot sign with it");
     else
-        rc = EVP_PKEY_is_a(k->key, "EC") ? rewrite_ecdsa(&signature, err) : 0;
+        rc = 0;
     EVP_MD_CTX_free(context);
     ERR_clear_error();
     if (rc < 0)
         ssh_blob_release(&signature);
     else
         *ret = signature;
+    return rc;
+}
+
+int privkey_sign(const struct privkey *k, const char *algorithm, const struct ssh_blob *data,
+                 struct ssh_blob *ret, struct err *err)
+{
+    struct ssh_blob signature = {0};
+    if (sign(k, hash_of(k, algorithm), data, &signature, err) < 0)
+        return -1;
+    if (!EVP_PKEY_is_a(k->key, "EC")) {
+        *ret = signature;
+        return 0;
+    }
+    int rc = rewrite_ecdsa(&signature, ret, err);
+    ssh_blob_release(&signature);
     return rc;
 }

@@ -26,9 +26,10 @@ int refusal_set(const struct destination *to, const char *text, struct err *err)
                         "sshd_config there: AllowTcpForwarding, PermitOpen, DisableForwarding; or the key's "
                         "restrict and permitopen options");
     }
-    if (to->unix_path && strstr(text, "unknown channel type")) {
+    if (strstr(text, "unknown channel type")) {
         err_set(err, ERR_FAILED, "the SSH server cannot forward to %s", name);
-        return err_hint(err, "Unix sockets on the far side take OpenSSH's sshd there");
+        return err_hint(err, "it takes OpenSSH's sshd there, or another that knows %s",
+                        to->unix_path ? "direct-streamlocal@openssh.com" : "direct-tcpip");
     }
     text_printable(said, sizeof said, text, strlen(text));
     const char *reason = strstr(said, failed);

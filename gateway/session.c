@@ -8,6 +8,7 @@
 
 #include "gateway/algorithms.h"
 #include "gateway/connect.h"
+#include "gateway/greeting.h"
 #include "gateway/proxy.h"
 #include "gateway/window.h"
 #include "base/banned.h"
@@ -15,12 +16,22 @@
 /* The round-trip time from which on a line is a long one. */
 #define LONG_LINE_MS 20
 
+#define READS_AT_ONCE 4096
+
+/* libssh2 reads as long as there is something to read, so a server that never stops would never let it
+ * return: now and then there is nothing. */
 static ssize_t on_receive(libssh2_socket_t fd, void *p, size_t n, int flags, void **abstract)
 {
     (void)fd;
     (void)flags;
     struct session *s = *abstract;
-    return wire_recv(&s->wire, p, n);
+    if (s->reads == READS_AT_ONCE) {
+        s->reads = 0;
+        return -EAGAIN;
+    }
+    ssize_t got = wire_recv(&s->wire, p, n);
+    s->reads = got > 0 ? s->reads + 1 : 0;
+    return got;
 }
 
 static ssize_t on_send(libssh2_socket_t fd, const void *p, size_t n, int flags, void **abstract)
@@ -84,6 +95,9 @@ int session_wait(struct session *s, int64_t deadline, struct err *err)
     wire_flush(&s->wire);
     if (s->wire.error || s->wire.eof)
         return 0;
+    /* Also where there is always something to read. */
+    if (clock_now() >= deadline)
+        return err_set(err, ERR_TIMEOUT, "timed out");
     return fd_wait(s->wire.fd, (short)(POLLIN | (s->wire.out.len ? POLLOUT : 0)), deadline,
                    s->options.cancel_fd, err);
 }
@@ -106,55 +120,37 @@ int session_error(struct session *s, int rc, const char *doing, struct err *err)
     return err_set(err, ERR_FAILED, "%s: %s (libssh2 error %d)", doing, text && *text ? text : "failed", rc);
 }
 
-/* Whether the connection ended, or was turned away, before there was an SSH server. */
-static int greeting_error(const struct session *s, struct err *err)
+/* Why there was no handshake. */
+static int handshake_error(struct session *s, const struct algorithms *ours, enum greeting_end end,
+                           struct err *err)
 {
-    const struct wire *w = &s->wire;
-    char said[80];
-    text_printable(said, sizeof said, buf_str(&w->greeting), w->greeting.len);
-    bool ssh = w->greeting.len >= 4 && memcmp(w->greeting.data, "SSH-", 4) == 0;
-    /* sshd's own words to those above its limit; older ones close without any. */
-    if (w->greeting.len > 0 && !ssh && strstr(said, "MaxStartups")) {
-        err_set(err, ERR_BUSY, "the server is busy: it says \"%s\"", said);
-        return err_hint(err, "too many logins at once; take fewer hosts at a time (--parallel 4)");
-    }
-    if (w->greeting.len > 0 && !ssh) {
-        err_set(err, ERR_FAILED, "this is no SSH server: it says \"%s\"", said);
-        return err_hint(err, "is the port right? see `ssh -G` for what your configuration says");
-    }
-    if (w->greeting.len == 0 && (w->eof || w->error)) {
-        err_set(err, ERR_BUSY, "the server closed the connection before it said anything");
-        return err_hint(
-            err, "is it an SSH server? a busy one turns connections away too (MaxStartups): take fewer "
-                 "hosts at a time (--parallel 4)");
-    }
-    return 0;
-}
-
-/* Why there was no handshake, seen from the bytes that came. */
-static int handshake_error(struct session *s, int rc, const struct algorithms *ours, struct err *err)
-{
+    const struct buf *greeting = &s->wire.greeting;
     struct algorithms server = {0};
-    if (greeting_error(s, err) < 0)
-        return -1;
-    if (algorithms_read(s->wire.greeting.data, s->wire.greeting.len, &server, NULL) == 0) {
+    if (s->disconnect[0])
+        return session_error(s, 0, "SSH handshake", err);
+    if (end == GREETING_FAILED && algorithms_read(greeting->data, greeting->len, &server, NULL) == 0) {
         int agreed = algorithms_compare(ours, &server, err);
         algorithms_release(&server);
         if (agreed < 0)
             return -1;
     }
-    return session_error(s, rc, "SSH handshake", err);
+    if (s->wire.eof || s->wire.error)
+        end = GREETING_CLOSED;
+    return greeting_explain(greeting->data, greeting->len, end, s->options.step_timeout_ms, err);
 }
 
-/* Why it waited in vain. */
-static int handshake_wait_error(const struct session *s, struct err *err)
+/* Waits for more; -1 also when what came will never be a handshake. */
+static int handshake_wait(struct session *s, const struct algorithms *ours, int64_t deadline, struct err *err)
 {
-    if (err && err->kind == ERR_TIMEOUT && s->wire.greeting.len == 0) {
-        err_set(err, ERR_TIMEOUT,
-                "it accepts the connection but says nothing (waited %lld s for an SSH banner)",
-                (long long)s->options.step_timeout_ms / 1000);
-        err_hint(err, "is the port right, and is the host alive?");
-    }
+    struct err why = ERR_INIT;
+    if (greeting_check(s->wire.greeting.data, s->wire.greeting.len, err) < 0)
+        return -1;
+    if (session_wait(s, deadline, &why) == 0)
+        return 0;
+    if (why.kind == ERR_TIMEOUT)
+        return handshake_error(s, ours, GREETING_SILENT, err);
+    if (err)
+        *err = why;
     return -1;
 }
 
@@ -166,12 +162,12 @@ static int exchange(struct session *s, const struct algorithms *ours, struct err
     int rc;
     while ((rc = libssh2_session_handshake(s->ssh, s->wire.fd)) == LIBSSH2_ERROR_EAGAIN) {
         int64_t since = clock_now();
-        if (session_wait(s, deadline, err) < 0)
-            return handshake_wait_error(s, err);
+        if (handshake_wait(s, ours, deadline, err) < 0)
+            return -1;
         waited = clock_now() - since;
     }
     if (rc != 0)
-        return handshake_error(s, rc, ours, err);
+        return handshake_error(s, ours, GREETING_FAILED, err);
     if (waited >= 0)
         session_answered(s, waited);
     return 0;

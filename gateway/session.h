@@ -21,6 +21,7 @@ struct session {
     struct gateway_options options;
     struct gateway_hop hop;
     int64_t answer_ms;   /* the shortest time in which a question was answered; -1: none was yet */
+    unsigned reads;      /* since libssh2 was last told that there is nothing */
     const void *opening; /* who has the one channel that can be opening */
     int fatal; /* libssh2's error behind which the session cannot go on; 0: none, see session_note */
     LIBSSH2_CHANNEL *ear; /* see session_listen */

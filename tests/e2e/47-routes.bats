@@ -28,7 +28,7 @@ behind() { # JUMP N
     "$profgrab_program" bundle verify "$output"
     tar -xf "$output"
     names=$(python3 -c 'import json, sys
-print(*[h["port"] for h in json.load(open(sys.argv[1]))["hosts"][0]["hops"]])' */manifest.json)
+print(*[h["port"] for h in json.load(open(sys.argv[1]))["hosts"][0]["hops"]])' ./*/manifest.json)
     assert_equal "$names" "$RIG_PORT_jump_a $RIG_PORT_jump_b $RIG_PORT_jump_c $RIG_PORT_sshd"
 }
 

@@ -1,0 +1,268 @@
+#!/usr/bin/env bats
+# SSH that goes wrong in the middle: what was collected is kept, what can be had again is fetched again, nothing waits beyond
+# its deadline. What goes wrong before is in 46-ssh-table.bats.
+
+load helper
+
+# $SLOW is how many times slower than usual the program runs, under valgrind.
+SLOW=${SLOW:-1}
+
+setup_file() {
+    # shellcheck disable=SC2119 # its arguments are lines for sshd, none here
+    rig_start
+    rig_service rude
+    export SSH_CONFIG=$RIG_SSH_CONFIG
+    echo "faulty $(cut -d' ' -f1,2 "$RIG_DIR/sshd/host_key.pub")" >>"$RIG_KNOWN_HOSTS"
+    rig_fixture bad -ssh "127.0.0.1:$RIG_PORT_sshd"
+}
+
+# A login takes its time then, as well.
+patience=()
+((SLOW == 1)) || patience=(--connect-timeout $((15 * SLOW))s)
+
+# in_background ARG...: profgrab as $pid, its output in ./path and ./log.
+in_background() {
+    "$profgrab_program" --ssh-config "$SSH_CONFIG" "${patience[@]}" "$@" >path 2>log 3>&- 4>&- &
+    pid=$!
+}
+
+# until_logged TEXT: it is in ./log.
+until_logged() {
+    local deadline=$((SECONDS + 20 * SLOW))
+    until grep -qs -e "$1" log; do
+        ((SECONDS < deadline)) || fail "no \"$1\" in the log:" "$(cat log)"
+        sleep 0.02
+    done
+}
+
+# Waits for $pid and sets $status, $output and $stderr as run_profgrab does.
+ended() {
+    status=0
+    wait "$pid" || status=$?
+    output=$(cat path)
+    # shellcheck disable=SC2034 # for the assertions
+    stderr=$(cat log)
+}
+
+# The process that serves the last session of an sshd.
+session_of() { # SSHD
+    sed -n 's/^User child is on pid \([0-9]*\).*/\1/p' "$RIG_DIR/$1/log" | tail -n 1
+}
+
+manifest_of() { # BUNDLE: its manifest
+    tar xzOf "$1" --wildcards '*/manifest.json'
+}
+
+# ran_within SECONDS: since $began.
+ran_within() {
+    local took=$((SECONDS - began))
+    ((took <= $1 * SLOW)) || fail_run "it took $took s"
+}
+
+# inventory LINE...: an inventory with these hosts; services rude, and hole, which never answers.
+inventory() {
+    {
+        echo 'version: 1'
+        echo 'services:'
+        echo "  rude: { port: $RIG_PORT_rude }"
+        echo "  hole: { port: $RIG_PORT_bad_blackhole, host: 127.0.0.1 }"
+        echo 'hosts:'
+        printf '  %s\n' "$@"
+    } >inventory.yaml
+    chmod 600 inventory.yaml
+    export PROFGRAB_INVENTORY=$PWD/inventory.yaml
+}
+
+# ---- sessions that end --------------------------------------------------------------------------------------------
+
+@test "the session is killed in the middle of a profile: another is opened, the profile taken again, and that is said" {
+    rig_sshd once once-01
+    in_background --host once-01 --port "$RIG_PORT_rude" heap cpu=3s
+    until_logged 'taking 3s'
+    kill -KILL "$(session_of once)"
+    ended
+    rig_end once
+    assert_status 0
+    assert_stderr_has 'taken again over a new SSH session, since the one before was lost'
+    "$profgrab_program" bundle verify "$output"
+    manifest_of "$output" >manifest.json
+    grep -q '"rule": "renewed"' manifest.json
+    [[ $(grep -c '"status": "ok"' manifest.json) == 2 ]]
+}
+
+@test "the session is killed between two profiles: another is opened, and that is said" {
+    rig_sshd between between-01
+    # While somebody else has the profiler nothing is under way.
+    in_background --host between-01 --port "$RIG_PORT_rude" --path /held=2/debug/pprof heap cpu=6s
+    until_logged 'taking 6s'
+    sleep 1
+    kill -KILL "$(session_of between)"
+    ended
+    rig_end between
+    assert_status 0
+    assert_stderr_has 'taken again over a new SSH session'
+    "$profgrab_program" bundle verify "$output"
+}
+
+@test "the session is killed in the middle of a large body: nothing of two attempts is mixed" {
+    rig_sshd large large-01
+    in_background --host large-01 --port "$RIG_PORT_rude" --path /drip=4/debug/pprof heap
+    until_logged 'connected'
+    sleep 1
+    kill -KILL "$(session_of large)"
+    ended
+    rig_end large
+    assert_status 0
+    assert_stderr_has 'taken again over a new SSH session'
+    "$profgrab_program" bundle verify "$output"
+    [[ $(tar tzf "$output" | grep -c heap) == 1 ]]
+}
+
+@test "the sshd is gone for good: what was there is kept, and the rest is said once" {
+    local began=$SECONDS
+    rig_sshd gone gone-01
+    in_background --host gone-01 --port "$RIG_PORT_rude" --timeout $((5 * SLOW))s heap cpu=20s trace=1s
+    until_logged 'taking 20s'
+    # Who listens first: otherwise another session is opened at once.
+    kill -KILL "$(cut -d' ' -f1 "$RIG_DIR/pids/gone")" "$(session_of gone)"
+    ended
+    rig_end gone
+    assert_status 3
+    ran_within 12
+    assert_stderr_has 'cpu=20s: the SSH session was lost'
+    assert_stderr_has 'another could not be opened'
+    assert_stderr_has 'trace=1s: not fetched: the SSH session was lost'
+    "$profgrab_program" bundle verify "$output"
+}
+
+@test "the sshd is stopped in the middle, and nobody answers any more: it ends within its deadlines" {
+    local began=$SECONDS
+    rig_sshd stopped stopped-01
+    in_background --host stopped-01 --port "$RIG_PORT_rude" --connect-timeout $((3 * SLOW))s --timeout $((3 * SLOW))s heap cpu=20s
+    until_logged 'taking 20s'
+    local child parent
+    child=$(session_of stopped)
+    parent=$(cut -d' ' -f1 "$RIG_DIR/pids/stopped")
+    kill -STOP "$parent" "$child"
+    ended
+    kill -CONT "$parent" "$child"
+    rig_end stopped
+    assert_status 3
+    # Silence until the session counts as dead, then one login that nobody answers.
+    ran_within 15
+    assert_stderr_has 'cpu=20s: the SSH session is dead: nothing came for'
+    assert_stderr_has 'another could not be opened'
+    "$profgrab_program" bundle verify "$output"
+}
+
+@test "a jump host's session is killed in the middle: the whole way is opened again" {
+    rig_sshd bastion bastion-01
+    rig_alias behind-01 sshd 'ProxyJump bastion-01'
+    in_background --host behind-01 --port "$RIG_PORT_rude" heap cpu=3s
+    until_logged 'taking 3s'
+    kill -KILL "$(session_of bastion)"
+    ended
+    rig_end bastion
+    assert_status 0
+    assert_stderr_has 'taken again over a new SSH session'
+    "$profgrab_program" bundle verify "$output"
+}
+
+# ---- keys that are exchanged anew -----------------------------------------------------------------------------------
+
+# libssh2 1.10 does not free the host key it had: 51 bytes for each exchange.
+rekeys() {
+    export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0"
+    export LSAN_OPTIONS="suppressions=$rig_root/tests/lsan-libssh2.supp:print_suppressions=0"
+}
+
+# same_as_direct BUNDLE PREFIX: its heap is byte for byte what the service sends without SSH.
+same_as_direct() {
+    curl -s -o direct "http://127.0.0.1:$RIG_PORT_rude/$2/debug/pprof/heap"
+    tar xzOf "$1" --wildcards '*/heap.pb.gz' | cmp - direct
+}
+
+@test "a rekey every 128 kB in the middle of a profile: byte for byte the same" {
+    rekeys
+    rig_sshd rekey rekey-01 'RekeyLimit 128K'
+    run_profgrab "${patience[@]}" --host rekey-01 --port "$RIG_PORT_rude" --path /big=1/debug/pprof heap
+    assert_status 0
+    same_as_direct "$output" big=1
+    # ssh asks for new keys by its own configuration as well; libssh2 never does.
+    rig_alias rekey-02 rekey 'RekeyLimit 128K'
+    run_profgrab "${patience[@]}" --host rekey-02 --port "$RIG_PORT_rude" --path /big=1/debug/pprof --via openssh heap
+    rig_end rekey
+    assert_status 0
+    same_as_direct "$output" big=1
+}
+
+@test "a rekey every second while nothing is carried: the session lives" {
+    rekeys
+    rig_sshd idle idle-01 'RekeyLimit default 1s' 'LogLevel DEBUG1'
+    run_profgrab "${patience[@]}" --host idle-01 --port "$RIG_PORT_rude" --path /late=4/debug/pprof heap allocs
+    assert_status 0
+    refute_stderr_has 'new SSH session'
+    (($(grep -c 'SSH2_MSG_KEXINIT sent' "$RIG_DIR/idle/log") > 2)) || fail "$(cat "$RIG_DIR/idle/log")"
+    rig_end idle
+}
+
+# ---- many, and few places ---------------------------------------------------------------------------------------------
+
+@test "twelve hosts behind a bastion with two places for logins: none is lost" {
+    rig_sshd gate gate-01 'MaxStartups 2:100:2'
+    rig_alias 'far-*' sshd 'ProxyJump gate-01'
+    inventory '"far-[01-12]": { services: [rude] }'
+    run_profgrab "${patience[@]}" --host 'far-*' heap
+    assert_status 0
+    [[ $(tar tzf "$output" | grep -c 'heap.pb.gz') == 12 ]]
+    # One session carried them all.
+    assert_equal "$(grep -c 'Accepted publickey' "$RIG_DIR/gate/log")" 1
+    rig_end gate
+}
+
+# ---- one that does not answer, beside one that does ---------------------------------------------------------------------
+
+@test "a service that never answers beside a good one, with a short deadline: the good one is fetched" {
+    local began=$SECONDS
+    inventory 'file-01: { services: [hole, rude] }'
+    run_profgrab --host file-01 --timeout $((2 * SLOW))s heap allocs
+    assert_status 3
+    ran_within 14
+    [[ $(tar tzf "$output" | grep -c 'file-01/rude/.*pb.gz') == 2 ]] || fail_run "$(tar tzf "$output")"
+    assert_stderr_has "hole: "
+    assert_stderr_has "127.0.0.1 port $RIG_PORT_bad_blackhole"
+    "$profgrab_program" bundle verify "$output"
+}
+
+@test "one of two services may not be forwarded to: the other is fetched" {
+    rig_sshd partial partial-01 "PermitOpen localhost:$RIG_PORT_rude"
+    inventory 'partial-01: { services: [hole, rude] }'
+    run_profgrab "${patience[@]}" --host partial-01 heap
+    rig_end partial
+    assert_status 3
+    assert_stderr_has "hole: the SSH server does not allow forwarding to 127.0.0.1 port $RIG_PORT_bad_blackhole"
+    [[ $(tar tzf "$output" | grep -c 'heap.pb.gz') == 1 ]]
+}
+
+# ---- names --------------------------------------------------------------------------------------------------------------
+
+# In a network of its own, whose one name server takes questions and never answers.
+@test "a resolver that hangs: it ends within its deadline, and says whose fault it is" {
+    unshare -rmn true 2>/dev/null || skip 'no namespaces of our own here'
+    echo 'nameserver 127.0.0.1' >resolv.conf
+    cat >silent.py <<'PY'
+import os, socket, subprocess, sys
+name_server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+name_server.bind(("127.0.0.1", 53))
+sys.exit(subprocess.run(sys.argv[1:]).returncode)
+PY
+    printf 'Host *\n    UserKnownHostsFile /dev/null\n    GlobalKnownHostsFile /dev/null\n    CanonicalizeHostname no\n' >config
+    local began=$SECONDS
+    run --separate-stderr unshare -rmn bash -c 'ip link set lo up && mount --bind resolv.conf /etc/resolv.conf && exec "$@"' - \
+        python3 silent.py "$profgrab_program" --ssh-config "$PWD/config" --host file-03.example --port 1 \
+        --timeout $((2 * SLOW))s heap
+    assert_status 1
+    ran_within 6
+    assert_stderr_has 'cannot resolve file-03.example'
+    assert_stderr_has 'hint: '
+}

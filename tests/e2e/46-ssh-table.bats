@@ -1,0 +1,396 @@
+#!/usr/bin/env bats
+# What SSH as people have it makes profgrab do: docs/ssh.md is made of these tests. Each test is one heading of the table; the
+# rows of a test run side by side. `make ssh-table` renews the column of the libssh2 in use.
+
+load helper
+
+# So many rows at a time: a run waits more than it works.
+AT_ONCE=6
+
+setup_file() {
+    # shellcheck disable=SC2119 # its arguments are lines for sshd, none here
+    rig_start
+    rig_service rude -unix "$RIG_DIR/rude.sock"
+    chmod 666 "$RIG_DIR/rude.sock"
+    export SSH_CONFIG=$RIG_SSH_CONFIG
+    export ROWS=$BATS_FILE_TMPDIR/rows
+    mkdir -p "$ROWS"
+    echo "faulty $(host_key sshd)" >>"$RIG_KNOWN_HOSTS"
+    rig_fixture bad -ssh "127.0.0.1:$RIG_PORT_sshd"
+}
+
+# Also when a test fails.
+teardown() {
+    [[ -z ${SSH_AGENT_PID-} ]] || kill "$SSH_AGENT_PID"
+    unset SSH_AGENT_PID
+    e2e_teardown
+}
+
+setup() {
+    e2e_setup
+    row=0
+    export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0"
+    export LSAN_OPTIONS="suppressions=$rig_root/tests/lsan-libssh2.supp:print_suppressions=0"
+}
+
+host_key() { # SSHD: its public key, in two words
+    cut -d' ' -f1,2 "$RIG_DIR/$1/host_key.pub"
+}
+
+# A key, which the sshd takes; with -, none does.
+make_key() { # NAME SSHD OPTION-OF-SSH-KEYGEN...
+    local file=$PWD/$1 sshd=$2
+    shift 2
+    [[ " $* " == *' -N '* ]] || set -- -N '' "$@"
+    ssh-keygen -q -C "${file##*/}" -f "$file" "$@"
+    [[ $sshd == - ]] || cat "$file.pub" >>"$RIG_DIR/$sshd/authorized_keys"
+}
+
+# says NAME WORD...: a program ./NAME for SSH_ASKPASS that says one word after the other, and then the last again.
+says() {
+    printf '%s\n' "${@:2}" >"$1.words"
+    cat >"$1" <<'SAYS'
+#!/bin/sh
+echo >>"$0.$PPID.asked"
+at=$(wc -l <"$0.$PPID.asked")
+[ "$at" -le "$(wc -l <"$0.words")" ] || at='$'
+sed -n "${at}p" "$0.words"
+SAYS
+    chmod 755 "$1"
+}
+
+# row EXPECTED CASE SSHD [LINE...] [-- ARG...]: starts a run against that sshd (or `bad_NAME`, or a port), with these lines in
+# ssh's configuration, which win over: the rig's key, no agent, the rig's known hosts; and these arguments. EXPECTED is what
+# may come of it (tests/ssh-table judges it).
+row() {
+    local expected=$1 name=$2 sshd=$3 port=RIG_PORT_$3 lines=() dir
+    shift 3
+    while (($#)) && [[ $1 != -- ]]; do
+        lines+=("$1")
+        shift
+    done
+    (($# == 0)) || shift
+    row=$((row + 1))
+    dir=$ROWS/$(printf '%02d-%02d' "$BATS_TEST_NUMBER" "$row")
+    mkdir "$dir" "$dir/work"
+    echo "$expected" >"$dir/expected"
+    echo "$BATS_TEST_DESCRIPTION: $name" >"$dir/case"
+    echo "$((${LIMIT:-10000} * ${SLOW:-1}))" >"$dir/limit"
+    {
+        echo 'Host the-host'
+        printf '    %s\n' "${lines[@]}"
+        [[ "${lines[*]}" == *HostName* ]] || echo '    HostName 127.0.0.1'
+        [[ "${lines[*]}" == *IdentityFile* ]] || echo "    IdentityFile $RIG_KEY"
+        cat <<EOF_CONFIG
+    Port ${!port-$sshd}
+    User $RIG_USER
+    IdentitiesOnly yes
+    IdentityAgent none
+    UserKnownHostsFile $RIG_KNOWN_HOSTS
+    GlobalKnownHostsFile /dev/null
+    StrictHostKeyChecking yes
+EOF_CONFIG
+        cat "$RIG_SSH_CONFIG"
+    } >"$dir/config"
+    [[ " $* " == *' --port '* || " $* " == *' --unix '* ]] || set -- --port "$RIG_PORT_rude" "$@"
+    while (($(jobs -rp | wc -l) >= AT_ONCE)); do wait -n || :; done
+    run_row "$dir" "$@" 3>&- 4>&- &
+}
+
+run_row() { # DIR ARG...
+    local dir=$1 since=${EPOCHREALTIME/[.,]/} status=0
+    shift
+    cd "$dir/work" || return
+    timeout --foreground -k 5 $((60 * ${SLOW:-1})) "$profgrab_program" --ssh-config "$dir/config" --host the-host \
+        --timeout "${TIMEOUT:-5s}" "$@" heap >"$dir/stdout" 2>"$dir/stderr" </dev/null || status=$?
+    echo $(((${EPOCHREALTIME/[.,]/} - since) / 1000)) >"$dir/took"
+    echo "$status" >"$dir/exit"
+}
+
+# Waits for the rows of this test, and judges them.
+rows_done() {
+    wait
+    "$rig_root/tests/ssh-table" judge "$ROWS/$(printf '%02d' "$BATS_TEST_NUMBER")"-*
+}
+
+# ---- keys -------------------------------------------------------------------------------------------------------------
+
+@test "keys in files" {
+    make_key ed25519 sshd -t ed25519
+    row works 'ed25519' sshd "IdentityFile $PWD/ed25519"
+    local bits
+    for bits in 256 384 521; do
+        make_key ecdsa$bits sshd -t ecdsa -b $bits
+        row works "ecdsa, $bits bits" sshd "IdentityFile $PWD/ecdsa$bits"
+    done
+    make_key ecdsa-pem sshd -t ecdsa -m PEM
+    row works 'ecdsa, in PEM (SEC 1)' sshd "IdentityFile $PWD/ecdsa-pem"
+    make_key ecdsa-pkcs8 sshd -t ecdsa -m PKCS8
+    row works 'ecdsa, in PKCS#8' sshd "IdentityFile $PWD/ecdsa-pkcs8"
+    make_key rsa sshd -t rsa -b 2048
+    row 'works ssh' 'RSA' sshd "IdentityFile $PWD/rsa"
+    make_key rsa-pem sshd -t rsa -b 2048 -m PEM
+    row 'works ssh' 'RSA, in PEM (PKCS#1)' sshd "IdentityFile $PWD/rsa-pem"
+    make_key rsa-pkcs8 sshd -t rsa -b 2048 -m PKCS8
+    row 'works ssh' 'RSA, in PKCS#8' sshd "IdentityFile $PWD/rsa-pkcs8"
+    rm ed25519.pub
+    row works 'ed25519, without its .pub' sshd "IdentityFile $PWD/ed25519"
+    make_key stranger - -t ed25519
+    row refused 'a key the server does not know' sshd "IdentityFile $PWD/stranger"
+    row refused 'a key file that does not exist' sshd "IdentityFile $PWD/nothing"
+    echo 'no key' >garbage
+    row refused 'a key file that is none' sshd "IdentityFile $PWD/garbage"
+    rows_done
+}
+
+@test "keys with a passphrase" {
+    says right secret
+    local SSH_ASKPASS=$PWD/right SSH_ASKPASS_REQUIRE=force
+    export SSH_ASKPASS SSH_ASKPASS_REQUIRE
+    make_key ed25519 sshd -t ed25519 -N secret
+    row works 'ed25519' sshd "IdentityFile $PWD/ed25519"
+    make_key ecdsa-pem sshd -t ecdsa -m PEM -N secret
+    row works 'ecdsa, in PEM' sshd "IdentityFile $PWD/ecdsa-pem"
+    make_key rsa sshd -t rsa -b 2048 -N secret
+    row 'works ssh' 'RSA' sshd "IdentityFile $PWD/rsa"
+    make_key rsa-pem sshd -t rsa -b 2048 -m PEM -N secret
+    row 'works ssh' 'RSA, in PEM' sshd "IdentityFile $PWD/rsa-pem"
+    row ssh 'ed25519, with --via openssh' sshd "IdentityFile $PWD/ed25519" -- --via openssh
+    says wrong terces
+    SSH_ASKPASS=$PWD/wrong row refused 'a wrong passphrase' sshd "IdentityFile $PWD/ed25519"
+    SSH_ASKPASS=/nonexistent SSH_ASKPASS_REQUIRE=never row refused 'nobody to ask' sshd "IdentityFile $PWD/ed25519"
+    row refused '--batch' sshd "IdentityFile $PWD/ed25519" -- --batch
+    rows_done
+}
+
+@test "agents and certificates" {
+    local type held
+    eval "$(ssh-agent -a "$PWD/agent" 3>&- 4>&-)" >/dev/null
+    held="IdentityAgent $PWD/agent"
+    for type in ed25519 ecdsa rsa; do
+        make_key "$type" sshd -t "$type"
+        ssh-add -q "$type"
+        mv "$type" "$type.gone"
+        row 'works ssh' "an agent's $type key" sshd "IdentityFile $PWD/$type" "$held"
+    done
+    row refused 'an agent that is gone, and no key' sshd 'IdentityFile none' "IdentityAgent $PWD/nobody"
+    make_key authority - -t ed25519
+    mkdir -p "$RIG_DIR/certified"
+    cp authority.pub "$RIG_DIR/certified/authority.pub"
+    rig_sshd certified certified "TrustedUserCAKeys $RIG_DIR/certified/authority.pub" 'AuthorizedKeysFile none'
+    for type in ed25519 ecdsa rsa; do
+        make_key "user-$type" - -t "$type"
+        ssh-keygen -q -s authority -I ann -n "$RIG_USER" "user-$type.pub"
+        row 'works ssh' "a user's certificate for an $type key" certified "IdentityFile $PWD/user-$type"
+    done
+    ssh-add -q user-ecdsa
+    row 'works ssh' "an agent's certificate, ecdsa" certified 'IdentityFile none' 'IdentitiesOnly no' "$held"
+    make_key expired - -t ed25519
+    ssh-keygen -q -s authority -I ann -n "$RIG_USER" -V 20010101:20010102 expired.pub
+    row refused 'a certificate that has expired' certified "IdentityFile $PWD/expired"
+    rows_done
+}
+
+# What only OpenSSH has. Of a FIDO key there is only the handle here, so that it gets as far as the missing token.
+@test "security keys, smart cards, Kerberos" {
+    printf '%s\n' 'sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29tAAAAICFo/k5LU8863u66YC9eUO2170QduohPURkQnbLa/dczAAAABHNzaDo= me' >sk.pub
+    python3 - >sk <<'PY'
+import base64, struct
+s = lambda b: struct.pack(">I", len(b)) + b
+public = base64.b64decode(open("sk.pub").read().split()[1])
+key = public + b"\x01" + s(b"handle of no token") + s(b"") + s(b"me")
+private = b"\1\2\3\4" * 2 + key
+private += bytes(range(1, 1 + -len(private) % 8))
+body = b"openssh-key-v1\0" + s(b"none") + s(b"none") + s(b"") + struct.pack(">I", 1) + s(public) + s(private)
+print("-----BEGIN OPENSSH PRIVATE KEY-----")
+print(base64.b64encode(body).decode())
+print("-----END OPENSSH PRIVATE KEY-----")
+PY
+    chmod 600 sk
+    cat sk.pub >>"$RIG_DIR/sshd/authorized_keys"
+    row refused 'a security key whose token is not there' sshd "IdentityFile $PWD/sk"
+    row refused 'the same, with --via libssh2' sshd "IdentityFile $PWD/sk" -- --via libssh2
+    smart_card
+    cat card.pub >>"$RIG_DIR/sshd/authorized_keys"
+    SSH_ASKPASS=$PWD/pin SSH_ASKPASS_REQUIRE=force row ssh 'a smart card (PKCS#11)' sshd "PKCS11Provider $module" 'IdentityFile none' 'IdentitiesOnly no'
+    row refused 'a smart card, with --via libssh2' sshd "PKCS11Provider $module" -- --via libssh2
+    rig_sshd kerberos kerberos 'GSSAPIAuthentication yes' 'AuthenticationMethods gssapi-with-mic'
+    row refused 'only GSSAPI is allowed, and there is no ticket' kerberos 'GSSAPIAuthentication yes'
+    rows_done
+}
+
+# A card in software, whose key is in ./card.pub, its PIN what ./pin says. Sets $module.
+smart_card() {
+    "$rig_root/tools/fetch-packages" "$rig_packages" softhsm2 libsofthsm2 softhsm2-common
+    module=$rig_packages/usr/lib/softhsm/libsofthsm2.so
+    export SOFTHSM2_CONF=$PWD/softhsm.conf
+    mkdir tokens
+    echo "directories.tokendir = $PWD/tokens" >softhsm.conf
+    openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out card.pem 2>/dev/null
+    local util=("$rig_packages/usr/bin/softhsm2-util" --module "$module" --pin 1234)
+    "${util[@]}" --init-token --free --label card --so-pin 1234 >/dev/null
+    "${util[@]}" --import card.pem --label card --id 01 --token card >/dev/null
+    ssh-keygen -D "$module" >card.pub
+    says pin 1234
+}
+
+@test "passwords and several steps" {
+    rig_pam password hunter2
+    rig_sshd password password 'UsePAM yes' 'PasswordAuthentication yes' 'AuthenticationMethods password'
+    rig_pam rounds hunter2 4711
+    rig_sshd rounds rounds 'UsePAM yes' 'KbdInteractiveAuthentication yes' 'AuthenticationMethods keyboard-interactive'
+    rig_pam steps hunter2
+    rig_sshd steps steps 'UsePAM yes' 'PasswordAuthentication yes' 'AuthenticationMethods publickey,password'
+    rig_sshd twice twice 'AuthenticationMethods publickey,publickey'
+    says password hunter2
+    says wrong hunter1
+    says both hunter2 4711
+    local SSH_ASKPASS=$PWD/password SSH_ASKPASS_REQUIRE=force
+    export SSH_ASKPASS SSH_ASKPASS_REQUIRE
+    row works 'a password' password
+    row ssh 'a password, with --via openssh' password -- --via openssh
+    SSH_ASKPASS=$PWD/wrong row refused 'a wrong password' password
+    row refused 'a password, with --batch' password -- --batch
+    SSH_ASKPASS=$PWD/both row works 'keyboard-interactive, two rounds' rounds
+    SSH_ASKPASS=$PWD/wrong row refused 'keyboard-interactive, the wrong answers' rounds
+    row works 'a key and a password' steps
+    make_key second twice -t ed25519
+    row works 'two keys are wanted' twice "IdentityFile $RIG_KEY" "IdentityFile $PWD/second"
+    row refused 'two keys are wanted, there is one' twice
+    rows_done
+}
+
+# ---- host keys --------------------------------------------------------------------------------------------------------
+
+@test "host keys" {
+    local here="[127.0.0.1]:$RIG_PORT_sshd" key
+    key=$(host_key sshd)
+    known() { # FILE LINE...: a line of ssh's configuration for a file of these lines
+        printf '%s\n' "${@:2}" >"$PWD/$1"
+        echo "UserKnownHostsFile $PWD/$1"
+    }
+    make_key other - -t ed25519
+    local other
+    other=$(cut -d' ' -f1,2 other.pub)
+    row works 'known' sshd "$(known plain "$here $key")"
+    : "$(known hashed "$here $key")"
+    ssh-keygen -q -H -f hashed >/dev/null 2>&1
+    row works 'known, hashed' sshd "UserKnownHostsFile $PWD/hashed"
+    row works 'known by a wildcard' sshd "$(known wildcard "[127.0.0.*]:* $key")"
+    row refused 'known by a wildcard, but negated' sshd "$(known negated "![127.0.0.1]:*,[127.0.0.*]:* $key")"
+    row works 'known without its port' sshd "$(known bare "127.0.0.1 $key")"
+    row works 'known by its HostKeyAlias' sshd "$(known alias "the-alias $key")" 'HostKeyAlias the-alias'
+    row works 'known in the second of two files' sshd "UserKnownHostsFile $PWD/none $PWD/plain"
+    row works 'known, in lines that end as on Windows' sshd "$(known crlf "$here $key"$'\r')"
+    row works 'known, behind lines of garbage' sshd "$(known garbage 'garbage' '@what is this' "$here $key")"
+    row refused 'unknown' sshd "$(known empty '')"
+    row refused 'another key than the known one' sshd "$(known changed "$here $other")"
+    row refused 'the known one is of another type' sshd "$(known type "$here $(ssh-keygen -q -t ecdsa -N '' -f ecdsa; cut -d' ' -f1,2 ecdsa.pub)")"
+    row refused 'revoked' sshd "$(known revoked "@revoked $here $key" "$here $key")"
+    row 'ssh refused' 'only a certificate authority is known' sshd "$(known authority "@cert-authority * $other")"
+    row works 'unknown, with --accept-new' sshd "$(known new '')" -- --accept-new
+    row refused 'another key than the known one, with --accept-new' sshd "$(known changed2 "$here $other")" -- --accept-new
+    rows_done
+}
+
+# ---- routes -----------------------------------------------------------------------------------------------------------
+
+@test "routes" {
+    rig_sshd second second-hop
+    rig_sshd third third-hop
+    row works 'ProxyJump' sshd 'ProxyJump second-hop'
+    row works 'ProxyJump, three hops' sshd 'ProxyJump second-hop,third-hop'
+    row works 'ProxyCommand' sshd "ProxyCommand ssh -F $RIG_SSH_CONFIG -W %h:%p second-hop"
+    row refused 'ProxyCommand that fails' sshd 'ProxyCommand echo no way through here >&2; exit 1'
+    row refused 'ProxyCommand that does not exist' sshd 'ProxyCommand /nonexistent/program %h'
+    TIMEOUT=2s row refused 'ProxyCommand that says nothing' sshd 'ProxyCommand sleep 30'
+    row works 'a Unix socket on the far side' sshd -- --unix "$RIG_DIR/rude.sock"
+    row refused 'a Unix socket that is not there' sshd -- --unix "$RIG_DIR/nothing.sock"
+    row ssh '--via openssh' sshd -- --via openssh
+    row ssh '--via openssh, three hops' sshd 'ProxyJump second-hop,third-hop' -- --via openssh
+    row refused 'jumps in a circle' sshd 'ProxyJump the-host'
+    row refused 'a jump host that does not resolve' sshd 'ProxyJump no-such-host.invalid'
+    row refused 'a Match exec that takes too long' sshd 'Match exec "sleep 30"' -- --timeout 2s
+    rows_done
+}
+
+# ---- servers ----------------------------------------------------------------------------------------------------------
+
+@test "what servers offer and allow" {
+    local name
+    rig_sshd gcm gcm 'Ciphers aes256-gcm@openssh.com'
+    rig_sshd chacha chacha 'Ciphers chacha20-poly1305@openssh.com'
+    rig_sshd etm etm 'MACs hmac-sha2-256-etm@openssh.com'
+    rig_sshd sntrup sntrup 'KexAlgorithms sntrup761x25519-sha512@openssh.com'
+    ssh-keygen -q -t rsa -b 2048 -N '' -f "$RIG_DIR/lib/rsa_host_key"
+    chown "$RIG_UID:$RIG_GID" "$RIG_DIR/lib/rsa_host_key"
+    rig_sshd rsahost rsahost "HostKey $RIG_DIR/lib/rsa_host_key" 'HostKeyAlgorithms rsa-sha2-512'
+    echo "[127.0.0.1]:$RIG_PORT_rsahost $(cut -d' ' -f1,2 "$RIG_DIR/lib/rsa_host_key.pub")" >>"$RIG_KNOWN_HOSTS"
+    rig_sshd noforward noforward 'AllowTcpForwarding no'
+    rig_sshd permitopen permitopen 'PermitOpen 127.0.0.1:1'
+    rig_sshd restricted restricted
+    sed -i 's/^/restrict /' "$RIG_DIR/restricted/authorized_keys"
+    rig_sshd denied denied "DenyUsers $RIG_USER"
+    rig_sshd tries tries 'MaxAuthTries 2'
+    row 'works ssh' 'the only cipher is aes256-gcm' gcm
+    row 'works ssh' 'the only cipher is chacha20-poly1305' chacha
+    row 'works ssh' 'the only MAC is of the kind -etm' etm
+    row ssh 'the only key exchange is sntrup761x25519' sntrup
+    row 'works ssh' 'the only host key is RSA' rsahost
+    row refused 'the same, with --via libssh2: sntrup761x25519' sntrup -- --via libssh2
+    row refused 'AllowTcpForwarding no' noforward
+    row refused 'PermitOpen allows another port' permitopen
+    row refused 'authorized_keys says restrict' restricted
+    row refused 'DenyUsers' denied
+    for name in 1 2 3; do make_key "stray$name" - -t ed25519; done
+    row refused 'too many keys for MaxAuthTries' tries "IdentityFile $PWD/stray1" "IdentityFile $PWD/stray2" "IdentityFile $PWD/stray3" \
+        "IdentityFile $RIG_KEY"
+    rows_done
+}
+
+# ---- faults -----------------------------------------------------------------------------------------------------------
+
+# fault EXPECTED CASE NAME: a listener of tests/fixture/sshfaults.go.
+fault() {
+    TIMEOUT=2s row "$1" "$2" "bad_$3" 'HostKeyAlias faulty'
+}
+
+@test "faults on the way to the server" {
+    RIG_PORT_closed=$(rig_free_port)
+    export RIG_PORT_closed
+    TIMEOUT=2s row refused 'nobody listens on the port' closed
+    TIMEOUT=2s row refused 'the name does not resolve' sshd 'HostName no-such-host.invalid'
+    fault refused 'the host does not answer' blackhole
+    fault refused 'the connection is closed at once' closing
+    fault refused 'it accepts the connection and says nothing' silent
+    TIMEOUT=2s row refused 'the same behind a jump host' bad_silent 'HostKeyAlias faulty' 'ProxyJump file-01'
+    TIMEOUT=2s row refused 'nobody listens on the port, behind a jump host' closed 'ProxyJump file-01'
+    TIMEOUT=2s row refused 'the name does not resolve behind a jump host' sshd 'HostName no-such-host.invalid' 'ProxyJump file-01'
+    TIMEOUT=2s row refused 'the host does not answer, behind a jump host' bad_blackhole 'HostKeyAlias faulty' 'ProxyJump file-01'
+    TIMEOUT=2s row refused 'it is an HTTP server' "$RIG_PORT_rude"
+    fault refused 'it is a mail server' mail
+    fault refused 'terminal escapes in place of a banner' escapes
+    fault refused 'lines without end before the banner' manylines
+    fault refused 'a line without end before the banner' longline
+    fault refused 'version 1 of SSH' oldversion
+    rows_done
+}
+
+@test "faults in the handshake" {
+    fault works 'lines before the banner' preface
+    fault works 'a slow banner' slowbanner
+    fault refused 'a banner too slow for the deadline' drippingbanner
+    fault refused 'a banner, then nothing' nokex
+    fault refused 'a banner, then noise' noisy
+    fault refused 'the connection is closed in the middle of the offer' cutoffer
+    fault refused 'the connection is closed in the middle of the key exchange' cutkey
+    fault refused 'silence in the middle of the offer' stalloffer
+    fault refused 'silence in the middle of the key exchange' stallkey
+    fault refused 'a byte of the key exchange is wrong' flippedkey
+    rows_done
+}
+
+@test "the table in docs/ssh.md says the same" {
+    "$rig_root/tests/ssh-table" table ${SSH_TABLE:+--renew} "$ROWS" "$rig_root/docs/ssh.md" \
+        "$("$profgrab_program" version | sed -n 's/^libssh2 //p')"
+}

@@ -1,0 +1,50 @@
+"""What the tables in docs/ that tests make have in common: what is different each time, cells, renewing, comparing."""
+import difflib
+import re
+
+
+def varying(environment):
+    """What to write for that which is different each time."""
+    ports = {value for name, value in environment.items() if name.startswith("RIG_PORT_")}
+    return [
+        *((re.compile(re.escape(environment[name])), "DIR") for name in ("BATS_TEST_TMPDIR", "BATS_FILE_TMPDIR", "RIG_DIR")),
+        (re.compile(r"\b(%s)\b" % "|".join(ports)), "PORT"),
+        (re.compile(r"(?<![=\w.\[])(?:\d+(?:\.\d+)?(?:ms|s|m|h))+\b"), "N s"),
+        (re.compile(r"\b\d+(?:\.\d+)? ?(?:B|kB|MB|GB|bytes?)\b"), "N bytes"),
+        (re.compile(r"\b\d+(?:\.\d+)? %"), "N %"),
+        (re.compile(r"\bat byte \d+"), "at byte N"),
+        (re.compile(r"\b\d{5,}\b"), "N"),
+        (re.compile(r"\b[0-9a-f]{40}\b"), "ID"),
+        (re.compile(r"\bprofgrab-(?:host|file-01)-[0-9TZ-]+"), "BUNDLE"),
+        # These depend on the Go that built the fixture and on the version of OpenSSL.
+        (re.compile(r"\bsymbol, "), ""),
+        (re.compile(r"\b(?:tlsv1|sslv3|tlsv13) alert [a-z ]+\b"), "REASON"),
+        (re.compile(r"SHA256:[A-Za-z0-9+/=]+"), "SHA256:..."),
+    ]
+
+
+def cell(text):
+    for plain, shown in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("*", "\\*"), ("\n", "<br>")):
+        text = text.replace(plain, shown)
+    return text
+
+
+def replaced(lines, first, last, new):
+    begin, end = lines.index(first), lines.index(last)
+    return lines[:begin + 1] + new + lines[end:]
+
+
+def renew_or_compare(path, change, renew, how):
+    """Gives the document's lines to `change`; writes what comes back, or says how it differs. Returns the exit status."""
+    with open(path, encoding="utf-8") as file:
+        old = file.read().splitlines()
+    new = change(old)
+    if renew:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(new) + "\n")
+        return 0
+    if old == new:
+        return 0
+    print("\n".join(difflib.unified_diff(old, new, path, "what profgrab says now", lineterm="", n=0)))
+    print(f"if that is better, `{how}` renews the table")
+    return 1
