@@ -24,7 +24,8 @@ extern char **environ;
 #endif
 #define SPAWN_FLAGS (POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP | SPAWN_CLOEXEC)
 
-static int child_setup(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr, const int fds[3])
+static int child_setup(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr, pid_t group,
+                       const int fds[3])
 {
     int rc = 0;
     for (int i = 0; i < 3 && rc == 0; i++) {
@@ -45,9 +46,9 @@ static int child_setup(posix_spawn_file_actions_t *actions, posix_spawnattr_t *a
         rc = posix_spawnattr_setsigmask(attr, &none);
     if (rc == 0)
         rc = posix_spawnattr_setsigdefault(attr, &all);
-    /* A process group of its own: Ctrl-C on the terminal is for us to act on, not for the child. */
+    /* A process group that is not ours: Ctrl-C on the terminal is for us to act on, not for the child. */
     if (rc == 0)
-        rc = posix_spawnattr_setpgroup(attr, 0);
+        rc = posix_spawnattr_setpgroup(attr, group);
     if (rc == 0)
         rc = posix_spawnattr_setflags(attr, SPAWN_FLAGS);
     return rc;
@@ -79,7 +80,8 @@ static char **environment_with(const char *const variables[])
     return all;
 }
 
-static int start(const char *const argv[], char **environment, const int fds[3], pid_t *ret, struct err *err)
+static int start(const char *const argv[], char **environment, pid_t group, const int fds[3], pid_t *ret,
+                 struct err *err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
@@ -90,7 +92,7 @@ static int start(const char *const argv[], char **environment, const int fds[3],
         return err_nomem(err);
     }
     pid_t pid = -1;
-    int rc = child_setup(&actions, &attr, fds);
+    int rc = child_setup(&actions, &attr, group, fds);
     if (rc == 0) {
         fd_spawn_lock();
         rc = posix_spawnp(&pid, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv, environment);
@@ -111,24 +113,31 @@ static int start(const char *const argv[], char **environment, const int fds[3],
 
 int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct err *err)
 {
-    return start(argv, environ, fds, ret, err);
+    return start(argv, environ, 0, fds, ret, err);
 }
 
-int proc_start_with(const char *const argv[], const char *const variables[], const int fds[3], pid_t *ret,
-                    struct err *err)
+int proc_start_with(const char *const argv[], const struct proc_setting *setting, const int fds[3],
+                    pid_t *ret, struct err *err)
 {
-    char **environment = environment_with(variables);
+    static const char *const none[] = {NULL};
+    char **environment = environment_with(setting->variables ? setting->variables : none);
     if (!environment)
         return err_nomem(err);
-    int rc = start(argv, environment, fds, ret, err);
+    int rc = start(argv, environment, setting->group, fds, ret, err);
     free(environment);
     return rc;
 }
 
-bool proc_ended(pid_t pid)
+bool proc_ended(pid_t pid, int *ret_exit_code)
 {
     siginfo_t info = {.si_pid = 0};
-    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid;
+    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+        info = (siginfo_t){.si_pid = pid, .si_code = CLD_EXITED, .si_status = 127};
+    if (info.si_pid != pid)
+        return false;
+    if (ret_exit_code)
+        *ret_exit_code = info.si_status + (info.si_code == CLD_EXITED ? 0 : 128);
+    return true;
 }
 
 static int exit_code(int status)

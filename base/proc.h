@@ -42,13 +42,19 @@ void proc_result_release(struct proc_result *r);
  */
 int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct err *err);
 
-/* The same with further variables (`NAME=value`, NULL-terminated) in its environment, which win over ours of
- * those names. Whoever can look at the child's process can read them: never a secret. */
-int proc_start_with(const char *const argv[], const char *const variables[], const int fds[3], pid_t *ret,
-                    struct err *err);
+/* How a child is started other than by default. */
+struct proc_setting {
+    /* `NAME=value`, NULL-terminated: they win over ours of those names. Whoever can look at the child's
+     * process can read them: never a secret. NULL: none. */
+    const char *const *variables;
+    pid_t group; /* that of another child, which proc_end of that one ends too; 0: a new one */
+};
+int proc_start_with(const char *const argv[], const struct proc_setting *setting, const int fds[3],
+                    pid_t *ret, struct err *err);
 
-/* Whether a child started by proc_start has ended by itself. It is still to be collected by proc_end. */
-bool proc_ended(pid_t pid);
+/* Whether a child started by proc_start has ended by itself, and with which exit code, as proc_result has it
+ * (NULL: never mind). It is still to be collected by proc_end. */
+bool proc_ended(pid_t pid, int *ret_exit_code);
 
 /* Ends a child started by proc_start: SIGTERM, SIGKILL after half a second, and collects it. Returns its
  * exit code as proc_result has it. */

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/talk.h"
+#include "gateway/gateway.h"
 #include "base/base.h"
 #include "base/banned.h"
 
@@ -53,6 +54,10 @@ static void settle_in(void)
 int main(int argc, char **argv)
 {
     settle_in();
+    if (argc == 1 && strcmp(file_base(argv[0]), KEEPER_NAME) == 0) {
+        keeper_run(argv[0]);
+        return EXIT_NOTHING;
+    }
     struct err err = ERR_INIT;
     bool asked = askpass_is_meant(argc, argv);
     const struct command *c = asked ? NULL : choose(&argc, &argv);

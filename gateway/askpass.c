@@ -14,6 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "gateway/peer.h"
+#include "gateway/pool.h"
 #include "base/banned.h"
 
 #ifndef MSG_NOSIGNAL
@@ -24,6 +26,8 @@
 #define QUESTION_MAX 4096
 /* What the program may take to say what it wants; it has nothing else to do. */
 #define SAY_MS 2000
+/* For another's ssh to ask for a passphrase and log in with it. */
+#define OTHERS_MS (2 * ASKPASS_PATIENCE_MS)
 
 static int address_of(const char *directory, struct sockaddr_un *ret, struct err *err)
 {
@@ -33,19 +37,6 @@ static int address_of(const char *directory, struct sockaddr_un *ret, struct err
         return err_set(err, ERR_FAILED, "%s is too long for the path of a socket", directory);
     snprintf(ret->sun_path, sizeof ret->sun_path, "%s/%s", directory, SOCKET_NAME);
     return 0;
-}
-
-static bool same_user(int fd)
-{
-#ifdef SO_PEERCRED
-    struct ucred peer;
-    socklen_t n = sizeof peer;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.uid == geteuid();
-#else
-    uid_t uid;
-    gid_t gid;
-    return getpeereid(fd, &uid, &gid) == 0 && uid == geteuid();
-#endif
 }
 
 /* ---- the gateway's side -------------------------------------------------------------------------------- */
@@ -73,8 +64,10 @@ void askpass_release(struct askpass *a)
 {
     fd_close(&a->listener);
     fd_close(&a->touch);
+    secret_wipe(&a->given);
+    free(a->question);
     free(a->program);
-    a->program = NULL;
+    a->program = a->question = NULL;
 }
 
 /* The whole question. */
@@ -140,18 +133,81 @@ static int ask_person(const struct gateway_options *options, char kind, const ch
     return -1;
 }
 
+void askpass_settle(struct askpass *a, const struct gateway_options *options, bool right)
+{
+    if (a->pending)
+        keyring_settle(pool_keyring(options->pool), a->question, right && a->given.len > 0 ? &a->given : NULL,
+                       NULL);
+    a->pending = false;
+    secret_wipe(&a->given);
+    free(a->question);
+    a->question = NULL;
+}
+
+/* A passphrase that this ssh has not asked for yet: as ask_person, but 0 with an empty *ret when it is to be
+ * asked for, and then settled. */
+static int take_known(struct askpass *a, const struct gateway_options *options, const char *prompt,
+                      struct secret *ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+    /* It goes on to the next key, so the last answer will have been right. */
+    askpass_settle(a, options, true);
+    a->question = strdup(prompt);
+    if (!a->question)
+        return 1;
+    if (keyring_take(pool_keyring(options->pool), prompt, clock_deadline(OTHERS_MS), options->cancel_fd, ret,
+                     &why) == 0) {
+        a->pending = ret->len == 0;
+        return 0;
+    }
+    if (why.kind != ERR_CANCELLED && why.kind != ERR_TIMEOUT)
+        return 1;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* ssh asks for the same once more when the answer was wrong; then nobody else's will do. */
+static int find_passphrase(struct askpass *a, const struct gateway_options *options, const char *prompt,
+                           struct secret *ret, struct err *err)
+{
+    struct err none = ERR_INIT;
+    bool again = a->question && strcmp(a->question, prompt) == 0;
+    if (!again) {
+        int rc = take_known(a, options, prompt, ret, err);
+        if (rc != 0 || !a->pending)
+            return rc;
+    }
+    int rc = ask_person(options, 'h', prompt, ret, err);
+    if (rc == 0) {
+        a->given = *ret;
+    } else if (a->pending) {
+        err_set(&none, ERR_NOT_FOUND, "no answer was given");
+        keyring_settle(pool_keyring(options->pool), prompt, NULL, rc > 0 ? &none : NULL);
+        a->pending = false;
+    }
+    return rc;
+}
+
+static bool is_passphrase(char kind, const char *prompt)
+{
+    static const char begins[] = "Enter passphrase for key ";
+    return kind == 'h' && strncmp(prompt, begins, sizeof begins - 1) == 0;
+}
+
 int askpass_serve(struct askpass *a, const struct gateway_options *options, struct err *err)
 {
     struct buf question = BUF_INIT(QUESTION_MAX);
     struct secret secret = {.len = 0};
     char prompt[1024], kind = '\0';
     int rc = 1, fd = fd_accept(a->listener);
-    if (fd < 0 || !same_user(fd) || read_question(fd, options->cancel_fd, &question, NULL) < 0 ||
+    if (fd < 0 || !peer_is_same_user(fd) || read_question(fd, options->cancel_fd, &question, NULL) < 0 ||
         question.len < 2)
         goto out;
     kind = question.data[0];
     text_printable(prompt, sizeof prompt, question.data + 1, question.len - 2);
-    rc = ask_person(options, kind, prompt, &secret, err);
+    rc = is_passphrase(kind, prompt) ? find_passphrase(a, options, prompt, &secret, err)
+                                     : ask_person(options, kind, prompt, &secret, err);
     if (kind != 'n')
         answer(fd, rc == 0 ? &secret : NULL);
     else if (rc == 0 && a->touch < 0) {

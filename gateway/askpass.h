@@ -22,16 +22,24 @@ struct askpass {
     int listener;  /* -1: nobody is asked */
     int touch;     /* a key waits to be touched as long as this is open; -1: none */
     char *program; /* for SSH_ASKPASS */
+
+    /* The passphrase this ssh asked for last, which others may want too (keyring.h). */
+    char *question; /* NULL: none yet */
+    bool pending;   /* the keyring waits for what comes of it */
+    struct secret given;
 };
 
 /* Puts the name and the socket into the directory; `program` is the file that is run under that name. */
 int askpass_init(struct askpass *a, const char *directory, const char *program, struct err *err);
+/* ssh has logged in, or has not: whether what it was answered last was right. Before askpass_release. */
+void askpass_settle(struct askpass *a, const struct gateway_options *options, bool right);
 /* Closes; the directory's owner removes what is in it. */
 void askpass_release(struct askpass *a);
 
 /* Takes one question and has it answered, which takes a person's time. Whether ssh may go on: ERR_CANCELLED
  * and ERR_TIMEOUT are no answer to it but its end. A question whether to trust a host key is never asked of
- * anybody: it is answered with no. */
+ * anybody: it is answered with no. The passphrase of a key that several ssh want is asked for once: the
+ * others wait until the first is through with it. */
 int askpass_serve(struct askpass *a, const struct gateway_options *options, struct err *err);
 
 /* ---- the program's side -------------------------------------------------------------------------------- */

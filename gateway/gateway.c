@@ -199,7 +199,7 @@ static int listener_path(struct gateway *gw, char **ret, struct err *err)
 {
     char name[24];
     pthread_mutex_lock(&gw->mutex);
-    int rc = gw->directory ? 0 : listener_directory(&gw->directory, err);
+    int rc = gw->directory ? 0 : listener_directory(LISTENER_ROOM, &gw->directory, err);
     snprintf(name, sizeof name, "%u", gw->n_listeners++);
     pthread_mutex_unlock(&gw->mutex);
     if (rc < 0)

@@ -84,8 +84,9 @@ struct gateway_options {
      * wipes. */
     int (*ask)(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err);
     void *ask_ctx;
-    /* A program that asks in the name of an ssh of ours (see askpass.h): this one, if its main knows that
-     * name. NULL: ssh's questions go unanswered. */
+    /* A program that asks in the name of an ssh of ours, and ends it when we are gone (askpass.h, keeper.h):
+     * this one, if its main knows those names. NULL: ssh's questions go unanswered, and one outlives us if we
+     * are killed. */
     const char *askpass;
 };
 #define GATEWAY_STEP_TIMEOUT_MS 15000
@@ -180,8 +181,9 @@ int gateway_global_init(struct err *err);
 void gateway_global_cleanup(void);
 
 /* Forwards for other programs, the addresses of this workstation where they listen, and how an ssh of ours
- * asks. */
+ * asks and comes to its end. */
 #include "gateway/askpass.h"
 #include "gateway/forward.h"
+#include "gateway/keeper.h"
 
 #endif

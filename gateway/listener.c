@@ -9,21 +9,28 @@
 #include <unistd.h>
 
 #include "gateway/destination.h"
+#include "gateway/peer.h"
 #include "base/banned.h"
 
 #define LISTENER_REST_MS 100
 
-int listener_directory(char **ret, struct err *err)
+/* ssh hands the path on through a shell and its own % tokens, with nothing in between that would quote it. */
+static bool is_plain(const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,@";
+    return path && path[0] == '/' && path[strspn(path, plain)] == '\0';
+}
+
+int listener_directory(size_t room, char **ret, struct err *err)
 {
     const char *parents[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
     for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
         char *path = NULL;
-        if (!parents[i] || parents[i][0] != '/')
+        if (!is_plain(parents[i]))
             continue;
         if (asprintf(&path, "%s/profgrab-XXXXXX", parents[i]) < 0)
             return err_nomem(err);
-        /* "/" and a number of up to ten digits come behind it. */
-        if (strlen(path) + 12 < sizeof((struct sockaddr_un *)0)->sun_path && mkdtemp(path) &&
+        if (strlen(path) + room <= sizeof((struct sockaddr_un *)0)->sun_path && mkdtemp(path) &&
             chmod(path, 0700) == 0) {
             *ret = path;
             return 0;
@@ -72,33 +79,11 @@ void listener_free(struct gateway_listener *l)
     free(l);
 }
 
-static bool from_this_process(int fd)
-{
-#ifdef SO_PEERCRED
-    struct ucred peer;
-    socklen_t n = sizeof peer;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.uid == getuid() &&
-           peer.pid == getpid();
-#else
-    uid_t uid;
-    gid_t gid;
-    if (getpeereid(fd, &uid, &gid) != 0 || uid != getuid())
-        return false;
-#ifdef LOCAL_PEERPID
-    pid_t pid;
-    socklen_t n = sizeof pid;
-    return getsockopt(fd, SOL_LOCAL, LOCAL_PEERPID, &pid, &n) == 0 && pid == getpid();
-#else
-    return true;
-#endif
-#endif
-}
-
 int listener_accept(struct gateway_listener *l)
 {
     for (;;) {
         int fd = fd_accept(l->fd);
-        if (fd >= 0 && from_this_process(fd))
+        if (fd >= 0 && peer_is_same_process(fd))
             return fd;
         if (fd < 0 && errno != EINTR && errno != ECONNABORTED) {
             /* Out of descriptors: the connection still waits, and asking again at once would spin. */

@@ -31,8 +31,11 @@ int listener_accept(struct gateway_listener *l);
 
 void listener_set_failure(struct gateway_listener *l, const struct err *why);
 
-/* Makes a directory for private sockets: under $XDG_RUNTIME_DIR, $TMPDIR or /tmp, whichever leaves room for a
- * socket's path. *ret is a new string. */
-int listener_directory(char **ret, struct err *err);
+/* Makes a directory for private sockets: under $XDG_RUNTIME_DIR, $TMPDIR or /tmp, the first whose path is
+ * plain (letters, digits, /._-+,@) and leaves `room` bytes in a socket's address behind the directory, for
+ * the slash, the longest name and a NUL. *ret is a new string. */
+int listener_directory(size_t room, char **ret, struct err *err);
+/* For a slash and a number of up to ten digits. */
+#define LISTENER_ROOM 12
 
 #endif

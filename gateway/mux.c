@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "gateway/peer.h"
 #include "gateway/sshwire.h"
 #include "base/banned.h"
 
@@ -155,7 +156,9 @@ int mux_connect(struct mux *m, const char *path, struct err *err)
     if ((m->fd = fd_socket(AF_UNIX, err)) < 0 || fd_set_nonblocking(m->fd, true, err) < 0)
         return -1;
     if (connect(m->fd, (struct sockaddr *)&address, sizeof address) == 0)
-        return 0;
+        /* The path may have changed hands since it was looked at, or been handed over. */
+        return peer_is_same_user(m->fd) ? 0
+                                        : err_set(err, ERR_NOT_FOUND, "at %s somebody else listens", path);
     enum err_kind kind = errno == EAGAIN ? ERR_BUSY : ERR_NOT_FOUND;
     err_sys(err, "cannot connect to the master connection at %s", path);
     if (err)

@@ -56,8 +56,9 @@ struct mux {
     struct buf out; /* requests that were put and not sent */
 };
 
-/* Connects to the master's socket, which must be its user's and ours. ERR_NOT_FOUND when nobody listens
- * there, ERR_BUSY when too many wait already. Released by mux_close, also after a failure. */
+/* Connects to the master's socket, which must be ours, as must be who listens there. ERR_NOT_FOUND when
+ * nobody does, or somebody else, ERR_BUSY when too many wait already. Released by mux_close, also after a
+ * failure. */
 int mux_connect(struct mux *m, const char *path, struct err *err);
 void mux_close(struct mux *m);
 

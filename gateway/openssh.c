@@ -1,7 +1,8 @@
 /*
  * Our own ssh runs with a private directory (0700) in which its master socket lies, a pipe through which its
  * log comes (-E), and where there is somebody to ask, askpass's socket. The log is what it tells of the host
- * key and of itself; what jump hosts and proxies say comes by standard error.
+ * key and of itself; what jump hosts and proxies say comes by standard error. A keeper ends it when we
+ * cannot.
  */
 #include "gateway/openssh.h"
 
@@ -26,6 +27,8 @@
 #define LOOK_MS 20
 /* What ssh may take to go when it is asked to. */
 #define LEAVE_MS 300
+/* ssh makes its socket under another name first: "/m.", sixteen letters and a NUL. */
+#define SOCKET_ROOM 20
 
 /* ---- the master ---------------------------------------------------------------------------------------- */
 
@@ -71,7 +74,7 @@ uint32_t openssh_ask(struct openssh *o)
 int openssh_socket_name(struct openssh *o, char **ret, struct err *err)
 {
     char name[16];
-    if (!o->directory && listener_directory(&o->directory, err) < 0)
+    if (!o->directory && listener_directory(SOCKET_ROOM, &o->directory, err) < 0)
         return -1;
     snprintf(name, sizeof name, "u%u", o->n_sockets++);
     *ret = file_join(o->directory, name);
@@ -102,7 +105,7 @@ static struct openssh *new_openssh(struct err *err)
         err_nomem(err);
         return NULL;
     }
-    o->control.fd = o->log = o->log_keeper = o->complaints = -1;
+    o->control.fd = o->log = o->log_keeper = o->complaints = o->keeper.pipe = -1;
     return o;
 }
 
@@ -185,10 +188,6 @@ static long long seconds(int64_t ms)
 /* What it was asked for with, over the user's configuration. */
 static void add_settings(struct strlist *l, const struct ssh_settings *s, struct err *failure)
 {
-    if (s->config) {
-        add(l, failure, "-F");
-        add(l, failure, "%s", s->config);
-    }
     if (s->user) {
         add(l, failure, "-l");
         add(l, failure, "%s", s->user);
@@ -213,37 +212,109 @@ static void add_settings(struct strlist *l, const struct ssh_settings *s, struct
         add(l, failure, "-oCompression=%s", s->compress == SSH_COMPRESS_YES ? "yes" : "no");
 }
 
-/* It shall open a session that nothing runs in, wait for us, and do nothing else that the user's
- * configuration has it do for a person. */
+/* What holds for every ssh that is started, also those that ours starts for jump hosts: nothing else shall
+ * happen that the user's configuration has it do for a person, and nobody is asked whether to trust a key. */
+static void choose_settings(const struct ssh_config *config, bool ask, struct strlist *ret,
+                            struct err *failure)
+{
+    static const char *const fixed[] = {"ControlPersist=no",       "ForkAfterAuthentication=no",
+                                        "RemoteCommand=none",      "PermitLocalCommand=no",
+                                        "ClearAllForwardings=yes", "ForwardAgent=no",
+                                        "ForwardX11=no",           "Tunnel=no",
+                                        "UpdateHostKeys=no",       "VisualHostKey=no",
+                                        "ServerAliveCountMax=3",   "ConnectionAttempts=1"};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        add(ret, failure, "%s", fixed[i]);
+    add(ret, failure, "StrictHostKeyChecking=%s",
+        config->host_key_policy == HOST_KEY_ACCEPT_NEW ? "accept-new" : "yes");
+    if (!ask)
+        add(ret, failure, "BatchMode=yes");
+}
+
+/* The user's configuration. Without -F ssh reads these two; with it, it would read neither. */
+static void add_configuration(struct buf *b, const char *file, struct err *failure)
+{
+    if (!file)
+        buf_adds(b, "Include ~/.ssh/config\nHost *\nInclude /etc/ssh/ssh_config\n");
+    else if (strcmp(file, "none") != 0 && strcmp(file, "/dev/null") != 0)
+        file_read(file, b, failure);
+}
+
+/*
+ * The ssh of a jump host hears nothing of our options but -F. So the settings stand in front of the user's
+ * configuration, in a file of ours: of several values ssh takes the first. A file that was named is copied,
+ * since one that is included has to satisfy ssh's idea of its mode. *ret is the file, a new string.
+ */
+static int write_configuration(const struct openssh *o, const char *file, const struct strlist *settings,
+                               char **ret, struct err *err)
+{
+    struct buf b = BUF_INIT(1 << 20), user = BUF_INIT(1 << 20);
+    struct err failure = ERR_INIT;
+    int fd = -1, rc = -1;
+    char *path = file_join(o->directory, "config");
+    buf_adds(&b, "Host *\n");
+    for (size_t i = 0; i < settings->n; i++)
+        buf_addf(&b, "    %s\n", settings->items[i]);
+    buf_adds(&b, "Host *\n");
+    add_configuration(&user, file, &failure);
+    buf_add(&b, buf_str(&user), user.len);
+    if (failure.kind != ERR_NONE)
+        *err = failure;
+    else if (!path)
+        err_nomem(err);
+    else if (buf_check(&user, "ssh's configuration", err) == 0 &&
+             buf_check(&b, "ssh's configuration", err) == 0 && (fd = file_create(path, err)) >= 0)
+        rc = fd_write_all(fd, b.data, b.len, err);
+    fd_close(&fd);
+    buf_release(&user);
+    buf_release(&b);
+    if (rc == 0)
+        *ret = path;
+    else
+        free(path);
+    return rc;
+}
+
+/* Which configuration: the user's, or ours in front of it when there are jump hosts. */
+static void add_file(const struct openssh *o, const struct ssh_config *config, const struct strlist *settings,
+                     struct strlist *ret, struct err *failure)
+{
+    const char *file = config->asked.config;
+    char *ours = NULL;
+    if ((config->asked.jump || config->proxy_jump) && failure->kind == ERR_NONE &&
+        write_configuration(o, file, settings, &ours, failure) == 0)
+        file = ours;
+    if (file) {
+        add(ret, failure, "-F");
+        add(ret, failure, "%s", file);
+    }
+    free(ours);
+}
+
+/* It shall open a session that nothing runs in and wait for us. */
 static int call(const struct openssh *o, const struct ssh_config *config,
                 const struct gateway_options *options, bool ask, struct strlist *ret, struct err *err)
 {
-    static const char *const fixed[] = {"-oControlPersist=no",       "-oForkAfterAuthentication=no",
-                                        "-oRemoteCommand=none",      "-oPermitLocalCommand=no",
-                                        "-oClearAllForwardings=yes", "-oForwardAgent=no",
-                                        "-oForwardX11=no",           "-oTunnel=no",
-                                        "-oUpdateHostKeys=no",       "-oVisualHostKey=no",
-                                        "-oServerAliveCountMax=3",   "-oConnectionAttempts=1"};
     struct err failure = ERR_INIT;
-    const char *strict = config->host_key_policy == HOST_KEY_ACCEPT_NEW ? "accept-new" : "yes";
+    struct strlist settings = {0};
+    choose_settings(config, ask, &settings, &failure);
     add(ret, &failure, "ssh");
     add(ret, &failure, "-v");
     add(ret, &failure, "-E");
     add(ret, &failure, "%s/log", o->directory);
     add(ret, &failure, "-MNTS");
     add(ret, &failure, "%s", o->path);
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        add(ret, &failure, "%s", fixed[i]);
+    add_file(o, config, &settings, ret, &failure);
+    for (size_t i = 0; i < settings.n; i++)
+        add(ret, &failure, "-o%s", settings.items[i]);
     add(ret, &failure, "-oLogVerbose=" SSH_LOG_CONFIRMATIONS);
-    add(ret, &failure, "-oStrictHostKeyChecking=%s", strict);
     add(ret, &failure, "-oServerAliveInterval=%lld", seconds(options->keepalive_ms));
     add(ret, &failure, "-oConnectTimeout=%lld",
         config->connect_timeout_s ? (long long)config->connect_timeout_s : seconds(options->step_timeout_ms));
-    if (!ask)
-        add(ret, &failure, "-oBatchMode=yes");
     add_settings(ret, &config->asked, &failure);
     add(ret, &failure, "--");
     add(ret, &failure, "%s", config->address);
+    strlist_release(&settings);
     if (failure.kind == ERR_NONE)
         return 0;
     if (err)
@@ -291,8 +362,12 @@ static int spawn(struct openssh *o, const struct strlist *arguments, const struc
     /* Nor must it come to a halt because nobody listens. */
     if (fd_pipe(complaints, err) == 0 && fd_set_nonblocking(complaints[0], true, err) == 0 &&
         fd_set_nonblocking(complaints[1], true, err) == 0)
-        rc = proc_start_with(argv, (const char *const[]){program, "SSH_ASKPASS_REQUIRE=force", NULL},
-                             (int[]){-1, -1, complaints[1]}, &o->pid, err);
+        rc = proc_start_with(
+            argv,
+            &(struct proc_setting){.variables =
+                                       (const char *const[]){program, "SSH_ASKPASS_REQUIRE=force", NULL},
+                                   .group = o->keeper.pid},
+            (int[]){-1, -1, complaints[1]}, &o->pid, err);
     if (rc == 0) {
         o->complaints = complaints[0];
         complaints[0] = -1;
@@ -364,7 +439,7 @@ static int wait_ready(struct login *in, struct err *err)
 {
     struct openssh *o = in->o;
     for (;;) {
-        bool ended = proc_ended(o->pid);
+        bool ended = proc_ended(o->pid, NULL);
         openssh_hear(o);
         if (ended)
             return ssh_log_failure(&o->said, in->where, err);
@@ -389,14 +464,18 @@ static int wait_ready(struct login *in, struct err *err)
 static int prepare(struct login *in, struct err *err)
 {
     struct openssh *o = in->o;
-    if (listener_directory(&o->directory, err) < 0)
+    if (listener_directory(SOCKET_ROOM, &o->directory, err) < 0)
         return -1;
     o->path = file_join(o->directory, "m");
     if (!o->path)
         return err_nomem(err);
     if (open_log(o, err) < 0)
         return -1;
-    if (!in->options->ask || !in->options->askpass)
+    if (!in->options->askpass)
+        return 0;
+    if (keeper_start(&o->keeper, o->directory, in->options->askpass, err) < 0)
+        return -1;
+    if (!in->options->ask)
         return 0;
     return askpass_init(&in->ask, o->directory, in->options->askpass, err);
 }
@@ -430,6 +509,7 @@ int openssh_start(const struct ssh_config *config, const struct gateway_options 
     int rc = log_in(&in, config, err);
     ssh_log_describe(&in.o->said, hop);
     ssh_log_settle(&in.o->said);
+    askpass_settle(&in.ask, options, rc == 0);
     askpass_release(&in.ask);
     if (rc < 0)
         openssh_close(in.o);
@@ -449,7 +529,7 @@ int openssh_fd(const struct openssh *o)
 static void hear_last_words(struct openssh *o)
 {
     int64_t deadline = clock_deadline(LEAVE_MS);
-    while (!proc_ended(o->pid) && o->complaints >= 0 &&
+    while (!proc_ended(o->pid, NULL) && o->complaints >= 0 &&
            fd_wait(o->complaints, POLLIN, deadline, -1, NULL) == 0)
         openssh_hear(o);
     openssh_hear(o);
@@ -491,6 +571,7 @@ void openssh_close(struct openssh *o)
         return;
     if (o->pid)
         end_own(o);
+    keeper_end(&o->keeper);
     mux_close(&o->control);
     fd_close(&o->log);
     fd_close(&o->log_keeper);

@@ -3,6 +3,7 @@
 #define GATEWAY_OPENSSH_INSIDE_H
 
 #include "gateway/askpass.h"
+#include "gateway/keeper.h"
 #include "gateway/mux.h"
 #include "gateway/openssh.h"
 #include "gateway/ssh_log.h"
@@ -18,7 +19,8 @@ struct openssh {
 
     /* Of our own ssh only. */
     pid_t pid; /* 0: the master is the user's */
-    int log;   /* both ends of the pipe its log goes through: it must not look closed before ssh opens it */
+    struct keeper keeper;
+    int log; /* both ends of the pipe its log goes through: it must not look closed before ssh opens it */
     int log_keeper; /* ... */
     int complaints; /* its standard error */
     struct ssh_log said;

@@ -10,6 +10,8 @@
 
 /* The end of what it says is what it failed of. */
 #define KEPT 1024
+/* From the end of its connection to that of the process. */
+#define ENDING_MS 100
 
 struct proxy {
     pid_t pid;
@@ -83,6 +85,17 @@ char *proxy_complaint(struct proxy *p, char *dst, size_t cap)
     /* text_printable keeps some room for its dots. */
     size_t room = cap > 4 ? cap - 4 : 0, skip = p->n > room ? p->n - room : 0;
     return text_printable(dst, cap, p->said + skip, p->n - skip);
+}
+
+bool proxy_ended(struct proxy *p, int *ret_exit_code)
+{
+    int64_t deadline = clock_deadline(ENDING_MS);
+    while (!proc_ended(p->pid, ret_exit_code)) {
+        if (clock_now() >= deadline)
+            return false;
+        fd_wait(-1, 0, clock_deadline(2), -1, NULL);
+    }
+    return true;
 }
 
 void proxy_end(struct proxy *p)

@@ -13,6 +13,10 @@ int proxy_start(const char *command, int *ret_fd, struct proxy **ret, struct err
 /* What it said on standard error, printable, the end of it where it is long; "" for nothing. Returns dst. */
 char *proxy_complaint(struct proxy *p, char *dst, size_t cap);
 
+/* Whether it has ended by itself, and with which exit code (128 + signal). For when its connection has come
+ * to its end: the command's own end comes a moment later, for which this waits up to 100 ms. */
+bool proxy_ended(struct proxy *p, int *ret_exit_code);
+
 /* Ends it. NULL is fine. */
 void proxy_end(struct proxy *p);
 

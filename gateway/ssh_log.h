@@ -3,8 +3,9 @@
  * key, how the user was let in, why a connection or a channel was refused.
  *
  * Two streams come from it: its log (-E), which only that ssh itself writes, and its standard error, where
- * the ssh of jump hosts, proxies and the banners of servers are heard too. Facts are taken from the log only;
- * reasons of a failure from both.
+ * the ssh of jump hosts, proxies and the banners of servers are heard too. Only the log is believed of the
+ * host that is connected to; the other is quoted, as what leads there says, where the log shows that nothing
+ * came from the host.
  */
 #ifndef GATEWAY_SSH_LOG_H
 #define GATEWAY_SSH_LOG_H
@@ -24,10 +25,12 @@ struct ssh_log {
         char text[SSH_LOG_LINE]; /* a line that has not ended yet; what does not fit of it is dropped */
         size_t n;
     } partial[SSH_SOURCES];
-    /* Lines for people, the latest ones. All text here is printable, unknown strings are empty. */
-    char complaints[SSH_LOG_COMPLAINTS][SSH_LOG_LINE];
-    size_t n_complaints;            /* ever; the latest is that number less one, modulo */
-    char proxy_words[SSH_LOG_LINE]; /* the latest of those from standard error */
+    /* Lines for people, the latest ones of each. All text here is printable, unknown strings are empty. */
+    struct ssh_log_complaints {
+        char lines[SSH_LOG_COMPLAINTS][SSH_LOG_LINE];
+        size_t n;    /* ever; the latest is that number less one, modulo */
+        bool judged; /* a server has answered a try to log in, and let nobody in since */
+    } complaints[SSH_SOURCES];
 
     char version[64]; /* "OpenSSH_9.2p1" */
     char banner[128];
@@ -55,7 +58,8 @@ void ssh_log_feed(struct ssh_log *l, enum ssh_log_source source, const char *p, 
 void ssh_log_describe(const struct ssh_log *l, struct gateway_hop *hop);
 
 /* Why ssh has ended, in plain words, without the host in front but for ERR_HOST_KEY; `where` is the host as
- * messages name it. Returns -1. */
+ * messages name it. ERR_DENIED: the server, or one on the way, let nobody in. ERR_BUSY: it closed the
+ * connection before it judged anybody, as busy ones do. Returns -1. */
 int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err);
 
 /* Forgets what was complained of so far: it did not keep ssh from getting through. */

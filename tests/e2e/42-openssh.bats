@@ -50,6 +50,25 @@ END
     } >"$SSH_CONFIG"
 }
 
+# The same host behind the jump host `bastion`, for which the lines are.
+behind_bastion() { # LINE...
+    host_with 'ProxyJump bastion'
+    {
+        printf 'Host bastion\n'
+        printf '    %s\n' "$@"
+        cat <<END
+    HostName 127.0.0.1
+    Port $RIG_PORT_jump
+    User $RIG_USER
+    IdentityFile "$RIG_KEY"
+    IdentitiesOnly yes
+    IdentityAgent none
+    UserKnownHostsFile "$RIG_KNOWN_HOSTS"
+    GlobalKnownHostsFile /dev/null
+END
+    } >>"$SSH_CONFIG"
+}
+
 # A master connection of the user's own to that host, at $PWD/live. Its process is $master.
 start_master() { # HOST
     local i
@@ -151,6 +170,60 @@ manifest() {
     assert_stderr_has 'the server let nobody in with what was offered; it takes: publickey'
 }
 
+@test "what a jump host does is told of the jump host" {
+    : >known
+    behind_bastion "UserKnownHostsFile $PWD/known"
+    run_via mine
+    assert_status 1
+    assert_stderr_has "[127.0.0.1]:$RIG_PORT_jump: host key is not known; ssh says: No ED25519 host key is known for [127.0.0.1]:$RIG_PORT_jump"
+    refute_stderr_has "127.0.0.1 port $RIG_PORT_sshd: host key"
+    ssh-keygen -q -t ed25519 -N '' -f stranger
+    behind_bastion "IdentityFile $PWD/stranger" 'IdentityFile none' "User $RIG_USER"
+    python3 - config "$RIG_KEY" <<'END'
+import sys
+name, key = sys.argv[1:]
+target, bastion = open(name).read().split('Host bastion')
+open(name, 'w').write(target + 'Host bastion' + bastion.replace(f'IdentityFile "{key}"', ''))
+END
+    run_via mine
+    assert_status 1
+    assert_stderr_has "what leads to the server: $RIG_USER@127.0.0.1: Permission denied (publickey"
+    refute_stderr_has 'the server let nobody in'
+    behind_bastion 'Port 1'
+    run_via mine
+    assert_status 1
+    assert_stderr_has 'what leads to the server: ssh: connect to host 127.0.0.1 port 1: Connection refused'
+}
+
+@test "--accept-new holds for jump hosts too, and nothing less strict does" {
+    : >known
+    behind_bastion "UserKnownHostsFile $PWD/known" 'StrictHostKeyChecking no'
+    run_via mine
+    assert_status 1
+    assert_stderr_has 'host key is not known'
+    assert_equal "$(wc -c <known)" 0
+    run_via mine --accept-new
+    assert_status 0
+    grep -q ssh-ed25519 known
+    ssh-keygen -q -t ed25519 -N '' -f other
+    printf '[127.0.0.1]:%s %s\n' "$RIG_PORT_jump" "$(cut -d' ' -f1,2 other.pub)" >known
+    run_via mine --accept-new
+    assert_status 1
+    assert_stderr_has "[127.0.0.1]:$RIG_PORT_jump: HOST KEY HAS CHANGED"
+}
+
+@test "a place for sockets whose path is long, or odd" {
+    local deep
+    # Room for a socket's name, but not for the longer one that ssh binds first.
+    deep=$BATS_TEST_TMPDIR/$(printf 'd%.0s' {1..200})
+    deep=${deep:0:$((108 - 17 - 14))}
+    mkdir -m 700 "$deep" "$BATS_TEST_TMPDIR/%h of mine"
+    XDG_RUNTIME_DIR=$deep run_via far-01
+    assert_status 0
+    XDG_RUNTIME_DIR="$BATS_TEST_TMPDIR/%h of mine" run_via far-01
+    assert_status 0
+}
+
 @test "no server, no name, no SSH" {
     host_with 'Port 1'
     run_via mine
@@ -246,6 +319,30 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
     grep -q 'taken again over a new SSH session' log || fail "$(cat log)"
 }
 
+@test "killed, it leaves no ssh and no way through it behind" {
+    local i pid carrier left signal
+    # KILL lets nobody clean up; of two TERMs the second leaves at once.
+    for signal in KILL TERM; do
+        "$profgrab_program" --ssh-config "$SSH_CONFIG" --via openssh --host far-01 --port "$RIG_PORT_rude" cpu=60s >path 2>log 3>&- &
+        pid=$!
+        for ((i = 0; i < 500; i++)); do ! grep -q 'taking 60s' log || break; sleep 0.02; done
+        carrier=$(pgrep -P "$pid" ssh)
+        [[ -n $carrier ]] || fail "$(cat log)"
+        kill -$signal "$pid"
+        [[ $signal == KILL ]] || kill -$signal "$pid"
+        wait "$pid" 2>/dev/null || :
+        for ((i = 0; i < 500; i++)); do
+            left=$(find "$XDG_RUNTIME_DIR" -path '*/profgrab-*/*' -name '[a-z]*')
+            if [[ ! -e /proc/$carrier && -z $left ]]; then break; fi
+            sleep 0.02
+        done
+        [[ ! -e /proc/$carrier ]] || fail "ssh is left after SIG$signal"
+        [[ -z $left ]] || fail "left after SIG$signal: $left"
+        # The sockets of the services have numbers for names; nobody listens there.
+        rm -rf "$XDG_RUNTIME_DIR"/profgrab-*
+    done
+}
+
 # ---- questions ------------------------------------------------------------------------------------------------
 
 # Somebody who answers by SSH_ASKPASS, and writes down what was asked. Sets what profgrab itself is told.
@@ -266,7 +363,9 @@ person_says() { # ANSWER
     assert_status 0
     assert_equal "$(cat asked)" "Enter passphrase for key '$PWD/locked':"
     refute_stderr_has hush
-    ! grep -rq hush "$("$profgrab_program" bundle extract "$output")" || fail 'the passphrase is in the bundle'
+    run_profgrab bundle extract "$output"
+    assert_status 0
+    if grep -rq hush "$output"; then fail 'the passphrase is in the bundle'; fi
     person_says wrong
     run_via mine
     assert_status 1
@@ -275,6 +374,17 @@ person_says() { # ANSWER
     run_via mine --batch
     assert_status 1
     assert_equal "$(cat asked)" ''
+}
+
+@test "a passphrase that several hosts' ssh want is asked for once" {
+    ssh-keygen -q -t ed25519 -N hush -f locked
+    cat locked.pub >>"$RIG_DIR/sshd/authorized_keys"
+    host_with "IdentityFile $PWD/locked"
+    sed -i "/client\/id_ed25519/d; s/^Host mine/Host mine twin third/" "$SSH_CONFIG"
+    person_says hush
+    run_via mine,twin,third
+    assert_status 0
+    assert_equal "$(cat asked)" "Enter passphrase for key '$PWD/locked':"
 }
 
 @test "a key in a PKCS#11 token, which only ssh can use; --via auto finds that out" {

@@ -138,6 +138,102 @@ static void no_answer(void **state)
     askpass_release(&a);
 }
 
+/* What one ssh asks for and serves, of those of one run. */
+struct asking {
+    struct askpass a;
+    struct gateway_options options;
+    struct program program;
+    struct err err;
+};
+
+static struct asking asking(const char *dir, const char *name, struct gateway_pool *pool,
+                            struct person *person)
+{
+    struct err err = ERR_INIT;
+    char *own = text_of("%s/%s", dir, name);
+    ok(file_mkdir(own, &err), &err);
+    struct asking s = {.a = made(own),
+                       .options = {.pool = pool, .cancel_fd = -1, .ask = ask, .ask_ctx = person},
+                       .program = {.prompt = "Enter passphrase for key '/k': "}};
+    free(own);
+    return s;
+}
+
+static void *serve(void *ctx)
+{
+    struct asking *s = ctx;
+    pthread_t thread;
+    s->program.name = s->a.program;
+    ok(thread_start(&thread, run_program, &s->program, &s->err), &s->err);
+    ok(fd_wait(s->a.listener, POLLIN, clock_deadline(20000), -1, &s->err), &s->err);
+    ok(askpass_serve(&s->a, &s->options, &s->err), &s->err);
+    pthread_join(thread, NULL);
+    return NULL;
+}
+
+static void answered(struct asking *s, const char *answer)
+{
+    ok(s->program.rc, &s->program.err);
+    assert_string_equal(s->program.answer.text, answer);
+}
+
+static void a_passphrase_is_asked_for_once(void **state)
+{
+    struct gateway_pool *pool = NULL;
+    struct err err = ERR_INIT;
+    struct person person = {.answer = "wrong"};
+    ok(gateway_pool_new(&pool, &err), &err);
+    struct asking first = asking(*state, "1", pool, &person), second = asking(*state, "2", pool, &person);
+    pthread_t thread;
+    serve(&first);
+    answered(&first, "wrong");
+    /* The other waits for what comes of it. */
+    ok(thread_start(&thread, serve, &second, &err), &err);
+    person.answer = "hush";
+    serve(&first);
+    answered(&first, "hush");
+    assert_int_equal(person.asked, 2);
+    askpass_settle(&first.a, &first.options, true);
+    pthread_join(thread, NULL);
+    answered(&second, "hush");
+    assert_int_equal(person.asked, 2);
+    /* What was right there is wrong here: this one's person has the say. */
+    person.answer = "other";
+    serve(&second);
+    answered(&second, "other");
+    assert_int_equal(person.asked, 3);
+    askpass_settle(&second.a, &second.options, true);
+    askpass_release(&first.a);
+    askpass_release(&second.a);
+    gateway_pool_free(pool);
+}
+
+static void an_answer_that_led_nowhere_is_forgotten(void **state)
+{
+    struct gateway_pool *pool = NULL;
+    struct err err = ERR_INIT;
+    struct person person = {.answer = "wrong"};
+    ok(gateway_pool_new(&pool, &err), &err);
+    struct asking first = asking(*state, "1", pool, &person), second = asking(*state, "2", pool, &person),
+                  third = asking(*state, "3", pool, &person);
+    serve(&first);
+    askpass_settle(&first.a, &first.options, false);
+    person = (struct person){.kind = ERR_NOT_FOUND};
+    serve(&second);
+    refused(second.program.rc, &second.program.err, ERR_NOT_FOUND, "nobody answers");
+    assert_int_equal(person.asked, 1);
+    /* Who declined once has declined for all. */
+    serve(&third);
+    refused(third.program.rc, &third.program.err, ERR_NOT_FOUND, "nobody answers");
+    assert_int_equal(person.asked, 1);
+    struct asking *const all[] = {&first, &second, &third};
+    for (size_t i = 0; i < 3; i++) {
+        askpass_settle(&all[i]->a, &all[i]->options, false);
+        askpass_release(&all[i]->a);
+    }
+    gateway_pool_free(pool);
+}
+
 /* Trust in a host key is nobody's to give here. */
 static void host_keys_are_not_asked_about(void **state)
 {
@@ -195,9 +291,14 @@ static void nobody_listens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(a_passphrase),        SCRATCH(kinds_of_questions),
-        SCRATCH(no_answer),           SCRATCH(host_keys_are_not_asked_about),
-        SCRATCH(what_is_no_question), SCRATCH(nobody_listens),
+        SCRATCH(a_passphrase),
+        SCRATCH(kinds_of_questions),
+        SCRATCH(no_answer),
+        SCRATCH(host_keys_are_not_asked_about),
+        SCRATCH(a_passphrase_is_asked_for_once),
+        SCRATCH(an_answer_that_led_nowhere_is_forgotten),
+        SCRATCH(what_is_no_question),
+        SCRATCH(nobody_listens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,6 +172,27 @@ static void nobody_there(void **state)
     free(link);
 }
 
+/* The path is ours, and who listens there is not. Only root can be somebody else for a moment. */
+static void somebody_else_there(void **state)
+{
+    if (geteuid() != 0)
+        skip();
+    struct mux m;
+    struct err err = ERR_INIT;
+    char *path = text_of("%s/handed-over", (char *)*state),
+         *expected = text_of("at %s somebody else listens", path);
+    int listener = listen_at(path);
+    assert_int_equal(seteuid(65534), 0);
+    int rc = listen(listener, 4);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(rc, 0);
+    refused(mux_connect(&m, path, &err), &err, ERR_NOT_FOUND, expected);
+    mux_close(&m);
+    fd_close(&listener);
+    free(expected);
+    free(path);
+}
+
 /* Connects, and has the master say these bytes. */
 static struct mux told(const char *dir, const char *name, const char *p, size_t n, int *ret_master)
 {
@@ -277,6 +298,7 @@ int main(void)
         cmocka_unit_test(what_is_no_answer),
         cmocka_unit_test(cut_and_flipped),
         SCRATCH(nobody_there),
+        SCRATCH(somebody_else_there),
         SCRATCH(messages_come_in_pieces),
         SCRATCH(another_version),
         SCRATCH(silence),

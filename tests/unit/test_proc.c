@@ -290,8 +290,8 @@ static void further_variables(void **state)
     struct err err = ERR_INIT;
     setenv("PG_OLD", "kept", 1);
     setenv("PG_BOTH", "hidden", 1);
-    ok(proc_start_with((const char *const[]){"sh", "-c", script, NULL},
-                       (const char *const[]){"PG_NEW=a b", "PG_BOTH=wins", NULL}, (int[]){-1, -1, -1}, &pid,
+    struct proc_setting setting = {.variables = (const char *const[]){"PG_NEW=a b", "PG_BOTH=wins", NULL}};
+    ok(proc_start_with((const char *const[]){"sh", "-c", script, NULL}, &setting, (int[]){-1, -1, -1}, &pid,
                        &err),
        &err);
     struct buf text = wait_for_file(path);
@@ -306,19 +306,46 @@ static void further_variables(void **state)
     free(path);
 }
 
+/* Who ends the one ends the other. */
+static void in_the_group_of_another(void **state)
+{
+    (void)state;
+    pid_t first = -1, second = -1;
+    int code = 0;
+    struct err err = ERR_INIT;
+    const char *const argv[] = {"sleep", "60", NULL};
+    ok(proc_start(argv, (int[]){-1, -1, -1}, &first, &err), &err);
+    struct proc_setting setting = {.group = first};
+    ok(proc_start_with(argv, &setting, (int[]){-1, -1, -1}, &second, &err), &err);
+    assert_int_equal(getpgid(second), first);
+    assert_int_equal(proc_end(first), 128 + SIGTERM);
+    for (int i = 0; i < 1000 && !proc_ended(second, &code); i++)
+        fd_wait(-1, 0, clock_deadline(5), -1, NULL);
+    assert_int_equal(code, 128 + SIGTERM);
+    assert_int_equal(proc_end(second), 128 + SIGTERM);
+}
+
 static void it_is_seen_to_have_ended(void **state)
 {
     (void)state;
     pid_t pid = -1;
     struct err err = ERR_INIT;
     ok(proc_start((const char *const[]){"sleep", "60", NULL}, (int[]){-1, -1, -1}, &pid, &err), &err);
-    assert_false(proc_ended(pid));
+    int code = -1;
+    assert_false(proc_ended(pid, &code));
+    assert_int_equal(code, -1);
     kill(pid, SIGKILL);
-    for (int i = 0; i < 1000 && !proc_ended(pid); i++)
+    for (int i = 0; i < 1000 && !proc_ended(pid, NULL); i++)
         fd_wait(-1, 0, clock_deadline(5), -1, NULL);
     /* It was only looked at: it can still be collected. */
-    assert_true(proc_ended(pid));
+    assert_true(proc_ended(pid, &code));
+    assert_int_equal(code, 128 + SIGKILL);
     assert_int_equal(proc_end(pid), 128 + SIGKILL);
+    ok(proc_start((const char *const[]){"sh", "-c", "exit 7", NULL}, (int[]){-1, -1, -1}, &pid, &err), &err);
+    for (int i = 0; i < 1000 && !proc_ended(pid, &code); i++)
+        fd_wait(-1, 0, clock_deadline(5), -1, NULL);
+    assert_int_equal(code, 7);
+    assert_int_equal(proc_end(pid), 7);
 }
 
 int main(void)
@@ -338,6 +365,7 @@ int main(void)
         SCRATCH(a_stubborn_child_is_killed),
         SCRATCH(further_variables),
         cmocka_unit_test(it_is_seen_to_have_ended),
+        cmocka_unit_test(in_the_group_of_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

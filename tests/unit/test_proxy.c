@@ -134,12 +134,33 @@ static void it_ends_with_all_it_started(void **state)
     free(path);
 }
 
+/* One that closes its connection goes a moment later; one that only listens to us does not. */
+static void its_own_end_is_seen(void **state)
+{
+    (void)state;
+    int fd = -1, code = -1;
+    char text[4];
+    struct proxy *p = started("sh -c 'exec <&- >&-; sleep 0.02; exit 7'", &fd);
+    say_all(fd, text, sizeof text);
+    assert_true(proxy_ended(p, &code));
+    assert_int_equal(code, 7);
+    assert_string_equal(proxy_complaint(p, text, sizeof text), "");
+    proxy_end(p);
+    fd_close(&fd);
+    p = started("cat", &fd);
+    code = -1;
+    assert_false(proxy_ended(p, &code));
+    assert_int_equal(code, -1);
+    proxy_end(p);
+    fd_close(&fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_both_ways),      SCRATCH(the_users_shell),
         cmocka_unit_test(what_it_complains_of), cmocka_unit_test(one_that_talks_much_goes_on),
-        SCRATCH(it_ends_with_all_it_started),
+        SCRATCH(it_ends_with_all_it_started),   cmocka_unit_test(its_own_end_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

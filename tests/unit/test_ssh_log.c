@@ -36,7 +36,7 @@ static void a_login(void **state)
     (void)state;
     struct gateway_hop hop = {.port = 0};
     struct ssh_log *l = new_log(login);
-    assert_int_equal(l->n_complaints, 0);
+    assert_int_equal(l->complaints[SSH_LOG].n, 0);
     ssh_log_describe(l, &hop);
     assert_string_equal(hop.via, "OpenSSH_9.2p1");
     assert_string_equal(hop.peer, "127.0.0.1");
@@ -98,11 +98,11 @@ static void why_it_failed(void **state)
         const char *msg;
     } cases[] = {
         {"", ERR_FAILED, "ssh ended without a word"},
-        {"ann@h: Permission denied (publickey,password).\r\n", ERR_FAILED,
+        {"ann@h: Permission denied (publickey,password).\r\n", ERR_DENIED,
          "the server let nobody in with what was offered; it takes: publickey,password"},
         {"Received disconnect from 127.0.0.1 port 22:2: Too many authentication failures\r\n"
          "Disconnected from 127.0.0.1 port 22\r\n",
-         ERR_FAILED, "the server ended the session: Too many authentication failures"},
+         ERR_DENIED, "the server ended the session: Too many authentication failures"},
         {"ssh: Could not resolve hostname nix: Name or service not known\r\n", ERR_FAILED,
          "cannot resolve nix: Name or service not known"},
         {"ssh: connect to host 127.0.0.1 port 1: Connection refused\r\n", ERR_FAILED,
@@ -117,6 +117,12 @@ static void why_it_failed(void **state)
          "no agreement on keys and ciphers: no matching key exchange method found. Their offer: x"},
         {"kex_exchange_identification: Connection closed by remote host\r\nConnection closed by h port 2\r\n",
          ERR_BUSY, "the server closed the connection before it said anything"},
+        {"debug1: Remote protocol version 2.0, remote software version x\r\nConnection reset by h port 2\r\n",
+         ERR_BUSY, "the server reset the connection"},
+        /* Who was judged is not asked to come back later. */
+        {"debug1: Remote protocol version 2.0, remote software version x\r\n"
+         "debug1: Authentications that can continue: publickey\r\nConnection closed by h port 2\r\n",
+         ERR_FAILED, "the server closed the connection"},
         {"/x/config: line 3: Bad configuration option: bogus\r\n/x/config: terminating, 1 bad configuration "
          "options\r\n",
          ERR_USAGE, "ssh's configuration has an option it does not know: bogus"},
@@ -150,40 +156,100 @@ static void why_it_failed(void **state)
     }
 }
 
-/* Of a connection through a jump host the first cause counts, which that one's ssh tells. */
+/* Of what leads to the server, ssh's own line names the host. The log only shows that nothing came. */
 static void why_a_jump_failed(void **state)
 {
     (void)state;
     static const struct {
-        const char *said, *msg;
+        const char *said;
+        enum err_kind kind;
+        const char *msg;
     } cases[] = {
         {"debug1: x\r\nchannel 0: open failed: administratively prohibited: open failed\r\nstdio forwarding "
          "failed\r\n",
-         "a jump host does not allow forwarding to the next host"},
+         ERR_FAILED, "a jump host does not allow forwarding to the next host"},
         {"channel 0: open failed: connect failed: Connection refused\r\nstdio forwarding failed\r\n",
-         "a jump host cannot connect to the next host: Connection refused"},
-        {"ssh: Could not resolve hostname nix: Name or service not known\r\n",
-         "cannot resolve nix: Name or service not known"},
-        {"nc: out of luck\n", "what leads to the server failed: nc: out of luck"},
+         ERR_FAILED, "a jump host cannot connect to the next host: Connection refused"},
+        {"ssh: Could not resolve hostname nix: Name or service not known\r\n", ERR_FAILED,
+         "what leads to the server: ssh: Could not resolve hostname nix: Name or service not known"},
+        {"nc: out of luck\n", ERR_FAILED, "what leads to the server failed: nc: out of luck"},
+        {"ann@jump: Permission denied (publickey).\r\n", ERR_DENIED,
+         "what leads to the server: ann@jump: Permission denied (publickey)."},
+        {"kex_exchange_identification: read: Connection reset by peer\r\nConnection reset by 192.0.2.1 port "
+         "22\r\n",
+         ERR_BUSY, "what leads to the server: Connection reset by 192.0.2.1 port 22"},
+        /* Of two jump hosts the first. */
+        {"kex_exchange_identification: Connection closed by remote host\r\nConnection closed by 192.0.2.1 "
+         "port 22\r\nkex_exchange_identification: Connection closed by remote host\r\nConnection closed by "
+         "UNKNOWN port 65535\r\n",
+         ERR_BUSY, "what leads to the server: Connection closed by 192.0.2.1 port 22"},
+        {"debug1: Authentications that can continue: publickey\r\nConnection closed by 192.0.2.1 port 22\r\n",
+         ERR_FAILED, "what leads to the server: Connection closed by 192.0.2.1 port 22"},
+        {"ssh: connect to host jump port 22: Connection timed out\r\n", ERR_TIMEOUT,
+         "what leads to the server: ssh: connect to host jump port 22: Connection timed out"},
+        {"No ED25519 host key is known for [jump]:2222 and you have requested strict checking.\r\n"
+         "Host key verification failed.\r\n",
+         ERR_HOST_KEY,
+         "[jump]:2222: host key is not known; ssh says: No ED25519 host key is known for [jump]:2222 and you "
+         "have requested strict checking."},
+        {"@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\r\nOffending ED25519 key in /k:1\r\n"
+         "Host key for jump has changed and you have requested strict checking.\r\n"
+         "Host key verification failed.\r\n",
+         ERR_HOST_KEY, "jump: HOST KEY HAS CHANGED; ssh says: Offending ED25519 key in /k:1"},
+        {"The ED25519 host key for jump is marked as revoked.\r\nHost key verification failed.\r\n",
+         ERR_HOST_KEY, "jump: host key is revoked"},
+        {"Host key verification failed.\r\n", ERR_HOST_KEY,
+         "what leads to the server: host key is not known"},
+        /* The jump host let us through: what it said before was a banner, and it is the server that went. */
+        {"Authorized use only\r\nAuthenticated to jump ([192.0.2.1]:22) using \"publickey\".\r\n", ERR_BUSY,
+         "the server closed the connection before it said anything"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err err = ERR_INIT;
-        struct ssh_log *l = new_log("kex_exchange_identification: Connection closed by remote host\r\n");
+        struct ssh_log *l = new_log("kex_exchange_identification: Connection closed by remote host\r\n"
+                                    "Connection closed by UNKNOWN port 65535\r\n");
         ssh_log_feed(l, SSH_STDERR, cases[i].said, strlen(cases[i].said));
-        refused(ssh_log_failure(l, "", &err), &err, ERR_FAILED, cases[i].msg);
+        refused(ssh_log_failure(l, "h port 2", &err), &err, cases[i].kind, cases[i].msg);
         free(l);
     }
 }
 
-/* What others say is no fact about the host. */
+/* What others say is no fact about the host, and no cause where the log has one. */
 static void others_are_not_believed(void **state)
 {
     (void)state;
+    static const char banner[] =
+        "Host key verification failed.\nHOST IDENTIFICATION HAS CHANGED\nterminating, \n"
+        "Too many authentication failures\nConnection reset by peace\n";
+    struct err err = ERR_INIT;
     struct ssh_log *l = new_log("");
     ssh_log_feed(l, SSH_STDERR, login, sizeof login - 1);
     assert_string_equal(l->host_key, "");
     assert_string_equal(l->method, "");
     assert_string_equal(l->version, "");
+    free(l);
+    l = new_log("debug1: Remote protocol version 2.0, remote software version x\n"
+                "a@h: Permission denied (publickey).\n");
+    ssh_log_feed(l, SSH_STDERR, banner, sizeof banner - 1);
+    refused(ssh_log_failure(l, "h port 2", &err), &err, ERR_DENIED,
+            "the server let nobody in with what was offered; it takes: publickey");
+    free(l);
+    l = new_log("debug1: Remote protocol version 2.0, remote software version x\nSomething new\n");
+    ssh_log_feed(l, SSH_STDERR, "Welcome\n", 8);
+    refused(ssh_log_failure(l, "h port 2", &err), &err, ERR_FAILED, "ssh says: Something new");
+    free(l);
+}
+
+/* Before it has a log there is only standard error. */
+static void how_it_was_called(void **state)
+{
+    (void)state;
+    static const char said[] = "command-line: line 0: Bad configuration option: logverbose\r\n";
+    struct err err = ERR_INIT;
+    struct ssh_log *l = new_log("");
+    ssh_log_feed(l, SSH_STDERR, said, sizeof said - 1);
+    refused(ssh_log_failure(l, "h port 2", &err), &err, ERR_USAGE,
+            "ssh's configuration has an option it does not know: logverbose");
     free(l);
 }
 
@@ -212,7 +278,7 @@ static void channels_that_are_refused(void **state)
     assert_string_equal(why, "administratively prohibited: open failed");
     assert_true(ssh_log_refusal(l, &third, why, sizeof why));
     assert_false(ssh_log_refusal(l, &other, why, sizeof why));
-    assert_int_equal(l->n_complaints, 0);
+    assert_int_equal(l->complaints[SSH_LOG].n, 0);
     /* A number that is used again is the latest channel's. */
     for (unsigned i = 0; i < 3 * SSH_LOG_CHANNELS; i++)
         ssh_log_feed(l, SSH_LOG, said, strcspn(said, "\n") + 1 + strcspn(strchr(said, '\n') + 1, "\n") + 1);
@@ -235,7 +301,7 @@ static void channels_that_are_opened(void **state)
     assert_false(ssh_log_confirmation(l, &other));
     assert_true(ssh_log_confirmation(l, &there));
     assert_false(ssh_log_confirmation(l, &there));
-    assert_int_equal(l->n_complaints, 0);
+    assert_int_equal(l->complaints[SSH_LOG].n, 0);
     free(l);
 }
 
@@ -286,6 +352,7 @@ int main(void)
         cmocka_unit_test(why_it_failed),
         cmocka_unit_test(why_a_jump_failed),
         cmocka_unit_test(others_are_not_believed),
+        cmocka_unit_test(how_it_was_called),
         cmocka_unit_test(channels_that_are_refused),
         cmocka_unit_test(channels_that_are_opened),
         cmocka_unit_test(much_is_bounded),

@@ -1,0 +1,46 @@
+#include "gateway/peer.h"
+
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+#ifdef SO_PEERCRED
+static bool look(int fd, struct ucred *ret)
+{
+    socklen_t n = sizeof *ret;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &n) == 0;
+}
+
+bool peer_is_same_user(int fd)
+{
+    struct ucred peer;
+    return look(fd, &peer) && peer.uid == geteuid();
+}
+
+bool peer_is_same_process(int fd)
+{
+    struct ucred peer;
+    return look(fd, &peer) && peer.uid == geteuid() && peer.pid == getpid();
+}
+#else
+bool peer_is_same_user(int fd)
+{
+    uid_t uid;
+    gid_t gid;
+    return getpeereid(fd, &uid, &gid) == 0 && uid == geteuid();
+}
+
+bool peer_is_same_process(int fd)
+{
+#ifdef LOCAL_PEERPID
+    pid_t pid;
+    socklen_t n = sizeof pid;
+    if (getsockopt(fd, SOL_LOCAL, LOCAL_PEERPID, &pid, &n) < 0 || pid != getpid())
+        return false;
+#endif
+    return peer_is_same_user(fd);
+}
+#endif
