@@ -69,7 +69,7 @@ static int open_hop(struct gateway *gw, struct hop *hop, bool last, struct err *
     if (way_get(hop, !last, &hop->way, err) < 0)
         return -1;
     gw->n_hops++;
-    if (way_hub(hop, &hub, found, &shared, err) < 0)
+    if (way_hub(hop, false, &hub, found, &shared, err) < 0)
         return -1;
     if (last)
         gw->hub = hub;
@@ -256,7 +256,7 @@ int gateway_renew(struct gateway *gw, struct err *err)
     pthread_mutex_unlock(&gw->mutex);
     if (fit)
         return 0;
-    if (way_hub(last_hop(gw), &hub, NULL, NULL, err) < 0)
+    if (way_hub(last_hop(gw), false, &hub, NULL, NULL, err) < 0)
         return -1;
     pthread_mutex_lock(&gw->mutex);
     if (gw->hub) {

@@ -139,12 +139,15 @@ static void blame_proxy(const struct opening *o, struct err *err)
 {
     const struct wire *w = &o->session->wire;
     char said[200];
+    int code = 0;
     if (!o->session->proxy || w->greeting.len > 0 || !(w->eof || w->error) || err->kind == ERR_CANCELLED)
         return;
     if (*proxy_complaint(o->session->proxy, said, sizeof said))
         err_set(err, ERR_FAILED, "the proxy command says \"%s\"", said);
+    else if (proxy_ended(o->session->proxy, &code))
+        err_set(err, ERR_FAILED, "the proxy command ended with exit code %d, without a word", code);
     else
-        err_set(err, ERR_FAILED, "the proxy command ended without a word, and without a connection");
+        err_set(err, ERR_FAILED, "the proxy command closed the connection without a word");
     err_hint(err, "ProxyCommand in ssh's configuration: `ssh -v` to the same address shows what it does");
 }
 

@@ -170,10 +170,10 @@ void ways_end(struct way *ways)
 
 /* ---- sessions ------------------------------------------------------------------------------------------ */
 
-static struct member *fit_member(const struct way *w)
+static struct member *fit_member(const struct way *w, bool alone)
 {
     struct member *m = w->members;
-    while (m && hub_state(m->hub, NULL) != HUB_FIT)
+    while (m && (hub_state(m->hub, NULL) != HUB_FIT || (alone && m->users > 0)))
         m = m->next;
     return m;
 }
@@ -246,8 +246,8 @@ static int wait_for_other(struct way *w, struct err *err)
     return -1;
 }
 
-int way_hub(const struct hop *hop, struct hub **ret, struct gateway_hop *ret_hop, bool *ret_shared,
-            struct err *err)
+int way_hub(const struct hop *hop, bool alone, struct hub **ret, struct gateway_hop *ret_hop,
+            bool *ret_shared, struct err *err)
 {
     struct way *w = hop->way;
     struct member *m;
@@ -255,7 +255,7 @@ int way_hub(const struct hop *hop, struct hub **ret, struct gateway_hop *ret_hop
     bool opened = false;
     int rc = 0;
     pthread_mutex_lock(&w->mutex);
-    while (!(m = fit_member(w)) && rc == 0) {
+    while (!(m = fit_member(w, alone)) && rc == 0) {
         opened = !w->opening;
         rc = w->opening ? wait_for_other(w, &why) : add_member(hop, &why);
     }
@@ -283,15 +283,16 @@ void way_let_go(struct way *w, struct hub *hub)
 }
 
 /* A session that is lost, or stuck, between being found and being used is no reason to give up, for a while.
- */
+ * Whoever was kept waiting by somebody else's destination wants a session without others then: where one
+ * destination does not answer there may be more, and each would cost another round. */
 int way_dial(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err)
 {
     int64_t deadline = clock_deadline(2 * hop->options->step_timeout_ms);
     struct err why = ERR_INIT;
     char name[DESTINATION_NAME];
-    for (;;) {
+    for (bool alone = false;; alone = true) {
         struct hub *hub = NULL;
-        if (way_hub(hop, &hub, NULL, NULL, &why) < 0)
+        if (way_hub(hop, alone, &hub, NULL, NULL, &why) < 0)
             break;
         int rc = hub_dial(hub, to, hop->options->cancel_fd, ret_fd, &why);
         way_let_go(hop->way, hub);

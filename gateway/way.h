@@ -24,12 +24,12 @@ void ways_end(struct way *ways);
 
 /*
  * A hub that is fit: one there is, else a new one, for which others wait meanwhile (if it fails, so do they).
- * `hop` says how to open it and is the caller's own, of the same configuration as the way's. *ret_hop (may be
- * NULL): what was found on opening it; *ret_shared (may be NULL): it was there already. way_let_go gives it
- * back.
+ * `alone`: one that nobody else has. `hop` says how to open it and is the caller's own, of the same
+ * configuration as the way's. *ret_hop (may be NULL): what was found on opening it; *ret_shared (may be
+ * NULL): it was there already. way_let_go gives it back.
  */
-int way_hub(const struct hop *hop, struct hub **ret, struct gateway_hop *ret_hop, bool *ret_shared,
-            struct err *err);
+int way_hub(const struct hop *hop, bool alone, struct hub **ret, struct gateway_hop *ret_hop,
+            bool *ret_shared, struct err *err);
 void way_let_go(struct way *w, struct hub *hub);
 
 /* gateway_dial from that hop. */

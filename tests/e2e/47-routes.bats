@@ -236,3 +236,22 @@ EOF
     rig_end slim
     assert_status 0
 }
+
+@test "a proxy command that fails is blamed itself, and at once: with its words, or without any" {
+    local began=$SECONDS
+    rig_alias mute sshd 'ProxyCommand sh -c "exit 3"'
+    run_profgrab --host mute --port "$RIG_PORT_rude" heap
+    assert_status 1
+    assert_stderr_has 'the proxy command ended with exit code 3, without a word'
+    refute_stderr_has MaxStartups
+    rig_alias curt sshd 'ProxyCommand sh -c "echo no such gate >&2; exit 1"'
+    run_profgrab --host curt --port "$RIG_PORT_rude" heap
+    assert_status 1
+    assert_stderr_has 'the proxy command says "no such gate"'
+    assert_stderr_has 'hint: ProxyCommand in ssh'
+    # What it says on the way is no failure.
+    rig_alias chatty sshd "ProxyCommand sh -c 'echo on my way >&2; exec ssh -F $RIG_SSH_CONFIG -W %h:%p file-03'"
+    run_profgrab --host chatty --port "$RIG_PORT_rude" heap
+    assert_status 0
+    ((SECONDS - began < 10)) || fail "$((SECONDS - began)) s"
+}
