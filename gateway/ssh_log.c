@@ -20,6 +20,12 @@ static void keep(char *dst, size_t cap, const char *s, size_t n)
 
 /* ---- facts --------------------------------------------------------------------------------------------- */
 
+static void take_proxy(struct ssh_log *l, const char *rest)
+{
+    (void)rest;
+    l->proxied = true;
+}
+
 static void take_version(struct ssh_log *l, const char *rest)
 {
     keep(l->version, sizeof l->version, rest, strcspn(rest, " ,"));
@@ -162,6 +168,7 @@ static bool take_fact(struct ssh_log *l, const char *line)
         const char *start;
         void (*take)(struct ssh_log *l, const char *rest);
     } facts[] = {
+        {"debug1: Executing proxy command: ", take_proxy},
         {"debug1: Local version string SSH-2.0-", take_version},
         {"debug1: Remote protocol version ", take_banner},
         {"debug1: Server host key: ", take_host_key},
@@ -457,7 +464,17 @@ static int say_of_the_way(const struct ssh_log *l, struct err *err)
     if (r->whose == OF_JUMP)
         return say(l, r, kind, line, err);
     /* It is the configuration of another ssh, not what we were asked with. */
-    return err_set(err, kind == ERR_USAGE ? ERR_FAILED : kind, "what leads to the server: %s", line);
+    err_set(err, kind == ERR_USAGE ? ERR_FAILED : kind, "what leads to the server: %s", line);
+    return kind == ERR_BUSY ? err_hint(err, CLOSED_HINT) : -1;
+}
+
+/* What the log tells. That nothing came may as well be due to what was to bring it. */
+static int say_of_server(const struct ssh_log *l, const struct reason *r, const char *line, struct err *err)
+{
+    say(l, r, kind_of(r, &l->complaints[SSH_LOG], line), line, err);
+    return r->whose == OF_EITHER && l->proxied && !l->banner[0]
+               ? err_wrap(err, "through the jump host or proxy on the way")
+               : -1;
 }
 
 int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
@@ -471,14 +488,14 @@ int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
         return host_key_refused(l, own == way ? SSH_STDERR : SSH_LOG, where, err);
     const struct reason *r = reason_among(own, &line);
     if (r && r->whose != OF_EITHER)
-        return say(l, r, kind_of(r, own, line), line, err);
+        return say_of_server(l, r, line, err);
     if (complaint_with(way, "Host key verification failed"))
         return host_key_refused(l, SSH_STDERR, where, err);
     /* Once the server has spoken, words that we do not know are a banner rather than a cause. */
     if (way->n > 0 && (r || own->n == 0) && (!l->banner[0] || reason_among(way, &ignored)))
         return say_of_the_way(l, err);
     if (r)
-        return say(l, r, kind_of(r, own, line), line, err);
+        return say_of_server(l, r, line, err);
     if (own->n == 0)
         return err_set(err, ERR_FAILED, "ssh ended without a word");
     return err_set(err, ERR_FAILED, "ssh says: %s", latest(own));
