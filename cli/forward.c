@@ -468,7 +468,7 @@ out:
 
 const struct command command_forward = {
     .name = "forward",
-    .synopsis = "--host NAME [--service NAME[,NAME...]] [--listen ADDRESS[,...]] [options]",
+    .synopsis = "--host NAME [--service NAME] [--listen ADDR] [options]",
     .summary = "hold a way to a host's services open for go tool pprof, curl, a browser or a scraper",
     .details =
         "Listens on this workstation and carries what connects, as it is, to the services: many connections\n"

@@ -306,23 +306,23 @@ static int rewrite_ecdsa(const struct ssh_blob *signature, struct ssh_blob *ret,
 static int sign(const struct privkey *k, const EVP_MD *hash, const struct ssh_blob *data,
                 struct ssh_blob *ret, struct err *err)
 {
-    struct ssh_blob signature = {.n = (size_t)EVP_PKEY_get_size(k->key)};
+    size_t n = (size_t)EVP_PKEY_get_size(k->key);
+    unsigned char *signature = malloc(n);
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     int rc = -1;
-    signature.data = malloc(signature.n);
-    if (!context || !signature.data)
+    if (!context || !signature)
         err_nomem(err);
     else if (EVP_DigestSignInit(context, NULL, hash, NULL, k->key) != 1 ||
-             EVP_DigestSign(context, signature.data, &signature.n, data->data, data->n) != 1)
+             EVP_DigestSign(context, signature, &n, data->data, data->n) != 1)
         err_set(err, ERR_FAILED, "OpenSSL cannot sign with it");
     else
         rc = 0;
     EVP_MD_CTX_free(context);
     ERR_clear_error();
     if (rc < 0)
-        ssh_blob_release(&signature);
+        free(signature);
     else
-        *ret = signature;
+        *ret = (struct ssh_blob){signature, n};
     return rc;
 }
 

@@ -164,12 +164,13 @@ inventory() {
     refuses 1 'permission denied' "key $PWD/other" 'hint: '
 }
 
-@test "a key with a passphrase, an RSA key, no key at all: each says what to do" {
+@test "a key with a passphrase, and nobody to ask: what to do" {
     ssh-keygen -q -t ed25519 -N secret -f locked
+    cat locked.pub >>"$RIG_DIR/sshd/authorized_keys"
     rig_alias locked-01 sshd "IdentityFile $PWD/locked"
     sed "/^Host locked-01/,\$ { /IdentityFile \"/d }" "$SSH_CONFIG" >config
-    run --separate-stderr "$profgrab_program" --ssh-config config --host locked-01 --port "$RIG_PORT_rude" heap
-    refuses 1 'it has a passphrase' 'ssh-add'
+    run --separate-stderr "$profgrab_program" --batch --ssh-config config --host locked-01 --port "$RIG_PORT_rude" heap
+    refuses 1 'passphrase' 'ssh-add'
 }
 
 @test "silent port, not SSH" {

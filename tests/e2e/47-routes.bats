@@ -121,3 +121,118 @@ EOF
     tar -tf "$output" | grep -c '/good/heap.pb.gz$' | grep -qx 3
     ((SECONDS - began < 25)) || fail "$((SECONDS - began)) s"
 }
+
+# Aliases dead-01 … dead-N behind a jump host, each at a port that does not answer.
+holes() { # JUMP N
+    local i port
+    rig_spawn holes python3 -c '
+import socket, sys, time
+full = []
+for n in range(int(sys.argv[1])):
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(0)
+    full.append(listener)
+    for i in range(4):
+        s = socket.socket()
+        s.setblocking(False)
+        s.connect_ex(listener.getsockname())
+        full.append(s)
+    print(listener.getsockname()[1], flush=True)
+print("end", flush=True)
+time.sleep(600)' "$2"
+    rig_wait holes 10 grep -q end "$RIG_DIR/holes/log"
+    i=0
+    while read -r port && [[ $port != end ]]; do
+        i=$((i + 1))
+        printf 'Host dead-%02d\n    HostName 127.0.0.1\n    Port %s\n    ProxyJump %s\n    User %s\n    UserKnownHostsFile %s\n' \
+            "$i" "$port" "$1" "$RIG_USER" "$RIG_KNOWN_HOSTS" >>"$RIG_SSH_CONFIG"
+    done <"$RIG_DIR/holes/log"
+}
+
+@test "a dozen dead hosts behind a jump host: each is told of itself, and the healthy ones are fetched" {
+    local i hosts=well-01,well-02
+    rig_sshd crowd crowd
+    rig_alias 'well-*' sshd 'ProxyJump crowd'
+    holes crowd 12
+    for i in {01..12}; do hosts+=,dead-$i; done
+    run_profgrab --connect-timeout 5s --parallel 14 --host "$hosts" --port "$RIG_PORT_rude" heap
+    rig_end holes
+    rig_end crowd
+    assert_status 3
+    tar -tf "$output" | grep -c '/heap.pb.gz$' | grep -qx 2 || fail_run 'not both were fetched'
+    # Nobody is told of another's destination.
+    while read -r i; do
+        assert_stderr_has "dead-$i: "
+    done < <(printf '%02d\n' {1..12})
+    refute_stderr_has 'sessions to it wait'
+}
+
+@test "a live master behind a jump host that ends: the way goes through the jump host again, never around it" {
+    local pid i before
+    rig_sshd round round
+    rig_alias rounded sshd 'ProxyJump round' "ControlPath $PWD/live"
+    ssh -F "$RIG_SSH_CONFIG" -M -N -S "$PWD/live" rounded </dev/null >/dev/null 2>master.log 3>&- 4>&- &
+    local master=$!
+    for ((i = 0; i < 250; i++)); do [[ ! -S live ]] || break; sleep 0.02; done
+    before=$(logins round)
+    : >log
+    "$profgrab_program" --ssh-config "$SSH_CONFIG" --host rounded --port "$RIG_PORT_rude" heap cpu=5 >path 2>log 3>&- &
+    pid=$!
+    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 5s' log || break; sleep 0.02; done
+    kill -KILL "$master"
+    wait "$master" || true
+    status=0
+    wait "$pid" || status=$?
+    ((status == 0)) || fail "status $status" "$(cat log)"
+    assert_equal "$(logins round)" $((before + 1))
+    rig_end round
+}
+
+@test "a live master made another way than the settings say is left alone" {
+    local master i
+    rig_sshd aside aside
+    printf 'Host file-03\n    ControlPath %s\n' "$PWD/live" | cat - "$RIG_SSH_CONFIG" >config
+    ssh -F config -M -N -S "$PWD/live" file-03 </dev/null >/dev/null 2>master.log 3>&- 4>&- &
+    master=$!
+    for ((i = 0; i < 250; i++)); do [[ ! -S live ]] || break; sleep 0.02; done
+    cat >inventory.yaml <<EOF
+version: 1
+services:
+  rude: { port: $RIG_PORT_rude }
+hosts:
+  other: { address: file-03, ssh: { jump: aside }, services: [rude] }
+  same: { address: file-03, services: [rude] }
+EOF
+    chmod 600 inventory.yaml
+    run --separate-stderr "$profgrab_program" --ssh-config config -i inventory.yaml --host other heap
+    assert_status 0
+    assert_equal "$(logins aside)" 1
+    run --separate-stderr "$profgrab_program" --ssh-config config -i inventory.yaml --host same heap
+    assert_status 0
+    assert_stderr_has 'via: the ssh -M at'
+    kill "$master"
+    wait "$master" || true
+    rig_end aside
+}
+
+@test "a jump host of the same name and port as the host behind it: nobody waits for himself" {
+    local hosts=self-01 i
+    rig_sshd mirror mirror
+    # Each is reached through the jump host at the jump host's own address.
+    rig_alias 'self-*' mirror 'ProxyJump mirror'
+    for i in 2 3 4 5 6 7 8 9; do hosts+=,self-0$i; done
+    run_profgrab --parallel 9 --host "$hosts" --port "$RIG_PORT_rude" heap
+    rig_end mirror
+    assert_status 0
+}
+
+@test "through OpenSSH too, a jump host that bears few logins loses none" {
+    local hosts=slim-01 i
+    rig_sshd slim slim 'MaxStartups 2:100:2'
+    rig_alias 'slim-*' sshd 'ProxyJump slim'
+    for i in 2 3 4 5 6; do hosts+=,slim-0$i; done
+    run_profgrab --via openssh --parallel 6 --host "$hosts" --port "$RIG_PORT_rude" heap
+    rig_end slim
+    assert_status 0
+}

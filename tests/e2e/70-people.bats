@@ -216,7 +216,7 @@ Y
 
 @test "completion in bash: commands, options, kinds, names of the inventory, files" {
     prepare_completion bash
-    bash_offers '' -- grab check hosts bundle completion version help
+    bash_offers '' -- grab check forward hosts bundle completion version help
     bash_offers --ho -- --host
     bash_offers bundle '' -- list verify extract create
     bash_offers bundle list inv -- inventory.yaml
@@ -330,7 +330,7 @@ fish_offers() {
     command -v fish >/dev/null || skip 'there is no fish'
     prepare_completion fish
     fish --no-config -n script
-    fish_offers 'profgrab ' bundle check completion grab help hosts version
+    fish_offers 'profgrab ' bundle check completion forward grab help hosts version
     fish_offers 'profgrab --ho' --host
     fish_offers 'profgrab bundle ' create extract list verify
     fish_offers 'profgrab bundle list inv' inventory.yaml
@@ -402,9 +402,18 @@ Y
     mapfile -t examples < <(page profgrab.1 | sed -n 's/^\.Dl \$ //p')
     ((${#examples[@]} > 8))
     for example in "${examples[@]}"; do
-        # The one thing that is not as in the page: the port that the rig found free.
-        run --separate-stderr eval "${example/--port 6060/--port $RIG_PORT_rude}"
-        ((status == 0)) || fail_run "$example"
+        # Not as in the page: the port that the rig found free, and the directory for sockets.
+        example=${example/--port 6060/--port $RIG_PORT_rude}
+        example=${example//\/run\/user\/1000/$PWD}
+        # A forward stays until somebody ends it.
+        if [[ $example == "profgrab forward"* ]]; then
+            run --separate-stderr eval "timeout --preserve-status --signal=INT 5 $profgrab_program forward --ssh-config $SSH_CONFIG ${example#profgrab forward}"
+            assert_status 130
+            assert_stdout_has "${example##*unix:}"
+        else
+            run --separate-stderr eval "$example"
+            ((status == 0)) || fail_run "$example"
+        fi
     done
     [[ -s incident/file-03/gitaly/heap.pb.gz ]]
 }
