@@ -131,12 +131,11 @@ int proc_start_with(const char *const argv[], const struct proc_setting *setting
 bool proc_ended(pid_t pid, int *ret_exit_code)
 {
     siginfo_t info = {.si_pid = 0};
-    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
-        info = (siginfo_t){.si_pid = pid, .si_code = CLD_EXITED, .si_status = 127};
-    if (info.si_pid != pid)
+    bool lost = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0;
+    if (!lost && info.si_pid != pid)
         return false;
     if (ret_exit_code)
-        *ret_exit_code = info.si_status + (info.si_code == CLD_EXITED ? 0 : 128);
+        *ret_exit_code = lost ? 127 : info.si_status + (info.si_code == CLD_EXITED ? 0 : 128);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* What openssh.c and stream_openssh.c know of a master connection together. */
+/* What openssh.c, openssh_call.c and stream_openssh.c know of a master connection together. */
 #ifndef GATEWAY_OPENSSH_INSIDE_H
 #define GATEWAY_OPENSSH_INSIDE_H
 
@@ -25,6 +25,11 @@ struct openssh {
     int complaints; /* its standard error */
     struct ssh_log said;
 };
+
+/* The arguments for our own ssh, whose master socket and log lie in o->directory. `ask`: there is somebody
+ * to ask. */
+int openssh_call(const struct openssh *o, const struct ssh_config *config,
+                 const struct gateway_options *options, bool ask, struct strlist *ret, struct err *err);
 
 /* Takes what its ssh said until now. */
 void openssh_hear(struct openssh *o);

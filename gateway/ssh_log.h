@@ -32,6 +32,7 @@ struct ssh_log {
         bool judged; /* a server has answered a try to log in, and let nobody in since */
     } complaints[SSH_SOURCES];
 
+    bool proxied;     /* something else connects: a jump host's ssh, a proxy command */
     char version[64]; /* "OpenSSH_9.2p1" */
     char banner[128];
     char peer[64];

@@ -245,9 +245,13 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     for ((i = 0; i < 500; i++)); do [[ ! -s port ]] || break; sleep 0.02; done
     host_with "Port $(cat port)"
     run_via mine --timeout 1s
-    kill "$pid"
     assert_status 1
     assert_stderr_has 'it accepts the connection but says nothing'
+    behind_bastion "Port $(cat port)"
+    run_via mine --timeout 1s
+    kill "$pid"
+    assert_status 1
+    assert_stderr_has 'through the jump host or proxy on the way: it accepts the connection but says nothing'
 }
 
 @test "no algorithm in common" {

@@ -126,6 +126,10 @@ static void why_it_failed(void **state)
         {"/x/config: line 3: Bad configuration option: bogus\r\n/x/config: terminating, 1 bad configuration "
          "options\r\n",
          ERR_USAGE, "ssh's configuration has an option it does not know: bogus"},
+        {"debug1: Executing proxy command: exec ssh -W '[h]:22' jump\r\n"
+         "Connection timed out during banner exchange\r\nConnection to UNKNOWN port 65535 timed out\r\n",
+         ERR_TIMEOUT,
+         "through the jump host or proxy on the way: it accepts the connection but says nothing"},
         {"Connection to 127.0.0.1 closed by remote host.\r\n", ERR_FAILED,
          "the server closed the connection"},
         {"Timeout, server 127.0.0.1 not responding.\r\n", ERR_LOST,
