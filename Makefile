@@ -165,7 +165,7 @@ build/fixture/rude: $(wildcard tests/fixture/*)
 
 # Each test file has its own sshd and services.
 e2e: $(out)/profgrab $(pages) build/fixture/rude
-	PROFGRAB=$(CURDIR)/$(out)/profgrab $(sanitizer_env) bats --tap $(E2E)
+	PROFGRAB=$(CURDIR)/$(out)/profgrab $(sanitizer_env) bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
 
 # Renews the table in docs/captures.md.
 captures: $(out)/profgrab build/fixture/rude
@@ -182,6 +182,8 @@ valgrind: $(out)/profgrab build/fixture/rude
 	    bats --tap $(E2E_VALGRIND)
 
 E2E ?= tests/e2e
+# The files run side by side, one more than there are cores since they mostly wait; the tests of a file one by one.
+E2E_JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 E2E_VALGRIND ?= tests/e2e/44-faults.bats
 sanitizer_env := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 
