@@ -64,6 +64,7 @@ struct fetch_grab target_grab(const struct target_options *o, const struct targe
                                .connect_timeout_ms = o->connect_timeout_ms,
                                .cancel_fd = signals_cancel_fd(),
                                .askpass = prompt->program,
+                               .ask_ms = o->ask_timeout_ms,
                                .ask = o->batch ? NULL : prompt_ask,
                                .ask_ctx = prompt};
 }

@@ -18,6 +18,7 @@ struct target_options {
     unsigned parallel;
     int64_t timeout_ms;
     int64_t connect_timeout_ms; /* 0: not given */
+    int64_t ask_timeout_ms;     /* 0: not given */
     enum ssh_via ssh_via;       /* what `via` means, from target_resolve; and so on */
     enum ssh_compress ssh_compress;
     bool batch;
@@ -123,6 +124,13 @@ struct target_options {
          0},                                                                                                 \
         {"parallel", 0, OPTION_NUMBER, "N", "hosts at a time (default 16)", offsetof(type, member.parallel), \
          1000},                                                                                              \
+        {"ask-timeout",                                                                                      \
+         0,                                                                                                  \
+         OPTION_DURATION,                                                                                    \
+         "DURATION",                                                                                         \
+         "how long a person is waited for who is asked, or is to touch a key (default 2m)",                  \
+         offsetof(type, member.ask_timeout_ms),                                                              \
+         0},                                                                                                 \
         {"connect-timeout",                                                                                  \
          0,                                                                                                  \
          OPTION_DURATION,                                                                                    \

@@ -168,6 +168,7 @@ struct fetch_grab {
     int64_t connect_timeout_ms;     /* for each step of opening a host: ssh's configuration, a connection, the
                                        handshake, authentication; 0: FETCH_CONNECT_TIMEOUT_MS or timeout_ms, the
                                        lesser */
+    int64_t ask_ms;                 /* as gateway_options has it */
     uint64_t max_bytes;             /* of one body; 0: as its kind says */
     bool concurrent;                /* the timed profiles of a process at the same time */
     bool look;                      /* fetch nothing: open, dial, read the index, look for exposure */

@@ -98,6 +98,7 @@ static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
     return (struct gateway_options){.ask = grab->ask,
                                     .ask_ctx = grab->ask_ctx,
                                     .askpass = grab->askpass,
+                                    .ask_ms = grab->ask_ms,
                                     .cancel_fd = grab->cancel_fd,
                                     .step_timeout_ms = step_ms,
                                     .keepalive_ms = keepalive_ms < 1000 ? 1000 : keepalive_ms,

@@ -26,8 +26,6 @@
 #define QUESTION_MAX 4096
 /* What the program may take to say what it wants; it has nothing else to do. */
 #define SAY_MS 2000
-/* For another's ssh to ask for a passphrase and log in with it. */
-#define OTHERS_MS (2 * ASKPASS_PATIENCE_MS)
 
 static int address_of(const char *directory, struct sockaddr_un *ret, struct err *err)
 {
@@ -121,7 +119,7 @@ static int ask_person(const struct gateway_options *options, char kind, const ch
                                          : kind == 'c' ? GATEWAY_ASK_SHOWN
                                                        : GATEWAY_ASK_HIDDEN,
                                  .prompt = prompt,
-                                 .deadline = clock_deadline(ASKPASS_PATIENCE_MS)};
+                                 .deadline = clock_deadline(gateway_ask_ms(options))};
     if (!options->ask || is_about_a_host_key(prompt))
         return 1;
     if (options->ask(options->ask_ctx, &q, ret, &why) == 0)
@@ -155,8 +153,8 @@ static int take_known(struct askpass *a, const struct gateway_options *options, 
     a->question = strdup(prompt);
     if (!a->question)
         return 1;
-    if (keyring_take(pool_keyring(options->pool), prompt, clock_deadline(OTHERS_MS), options->cancel_fd, ret,
-                     &why) == 0) {
+    if (keyring_take(pool_keyring(options->pool), prompt, clock_deadline(2 * gateway_ask_ms(options)),
+                     options->cancel_fd, ret, &why) == 0) {
         a->pending = ret->len == 0;
         return 0;
     }

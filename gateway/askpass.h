@@ -13,8 +13,6 @@
 #include "gateway/gateway.h"
 
 #define ASKPASS_NAME "profgrab-askpass"
-/* How long a person may take over one question. */
-#define ASKPASS_PATIENCE_MS (2 * 60 * INT64_C(1000))
 
 /* ---- the gateway's side -------------------------------------------------------------------------------- */
 

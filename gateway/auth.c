@@ -168,7 +168,7 @@ int auth_ask(struct auth *a, const struct gateway_question *question, struct sec
     struct gateway_question q = *question;
     struct err why = ERR_INIT;
     int64_t began = clock_now();
-    q.deadline = clock_deadline(AUTH_ASK_MS);
+    q.deadline = clock_deadline(gateway_ask_ms(options));
     int rc = options->ask(options->ask_ctx, &q, ret, &why);
     a->deadline += clock_now() - began;
     if (rc < 0 && err)
@@ -204,7 +204,7 @@ int auth_solve(struct auth *a, const struct auth_riddle *riddle, struct err *err
     bool fits = false;
     int64_t began = clock_now();
     /* As long as whoever asks may take for all tries. */
-    int rc = keyring_take(keyring, riddle->name, clock_deadline(INT64_C(4) * AUTH_ASK_MS),
+    int rc = keyring_take(keyring, riddle->name, clock_deadline(4 * gateway_ask_ms(&a->s->options)),
                           a->s->options.cancel_fd, &answer, &why);
     a->deadline += clock_now() - began;
     if (rc == 0 && answer.len > 0) {

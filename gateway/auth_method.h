@@ -6,9 +6,6 @@
 #include "gateway/session.h"
 #include "inventory/inventory.h"
 
-/* How long a person may take for one answer; a server's patience (sshd's LoginGraceTime) is as long. */
-#define AUTH_ASK_MS 120000
-
 /* What came of a method, or of one attempt at it. */
 enum auth_result {
     AUTH_REFUSED, /* there is nothing more to try of it */

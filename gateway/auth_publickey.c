@@ -17,8 +17,6 @@
 
 /* Servers end a session after a few refusals (sshd: six), and say so. This is for those that never do. */
 #define TRIES_MAX 64
-/* A key may want to be touched: that takes its owner a moment. */
-#define SIGN_MS 60000
 
 static bool new_libssh2(void)
 {
@@ -100,8 +98,10 @@ static int sign(struct attempt *t, const struct ssh_blob *data, struct ssh_blob 
     if (read_algorithm(data->data, data->n, algorithm, sizeof algorithm) < 0)
         return err_set(&t->err, ERR_FAILED, "libssh2 wants something unknown to be signed");
     if (!c->file) {
-        struct agent_request request = {
-            .key = c->key, .algorithm = algorithm, .data = *data, .deadline = clock_deadline(SIGN_MS)};
+        struct agent_request request = {.key = c->key,
+                                        .algorithm = algorithm,
+                                        .data = *data,
+                                        .deadline = clock_deadline(gateway_ask_ms(&a->s->options))};
         int64_t began = clock_now();
         int rc = agent_sign(&a->keys->agent, &request, ret, &t->err);
         a->deadline += clock_now() - began;

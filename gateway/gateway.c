@@ -32,6 +32,11 @@ int gateway_global_init(struct err *err)
     return libssh2_init(0) == 0 ? 0 : err_set(err, ERR_FAILED, "libssh2 cannot be initialised");
 }
 
+int64_t gateway_ask_ms(const struct gateway_options *options)
+{
+    return options->ask_ms ? options->ask_ms : GATEWAY_ASK_MS;
+}
+
 void gateway_global_cleanup(void)
 {
     libssh2_exit();

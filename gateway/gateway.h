@@ -84,6 +84,8 @@ struct gateway_options {
      * wipes. */
     int (*ask)(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err);
     void *ask_ctx;
+    int64_t
+        ask_ms; /* how long a person may take to answer one question, or to touch a key; 0: GATEWAY_ASK_MS */
     /* A program that asks in the name of an ssh of ours, and ends it when we are gone (askpass.h, keeper.h):
      * this one, if its main knows those names. NULL: ssh's questions go unanswered, and one outlives us if we
      * are killed. */
@@ -91,6 +93,9 @@ struct gateway_options {
 };
 #define GATEWAY_STEP_TIMEOUT_MS 15000
 #define GATEWAY_KEEPALIVE_MS 10000
+#define GATEWAY_ASK_MS 120000 /* sshd's LoginGraceTime */
+/* What ask_ms comes to. */
+int64_t gateway_ask_ms(const struct gateway_options *options);
 
 /* Where a channel leads, as the far host sees it. */
 struct destination {

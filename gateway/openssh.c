@@ -251,7 +251,7 @@ static int too_late(const struct login *in, struct err *err)
 
 static int64_t deadline_of(const struct login *in)
 {
-    return in->touch_since ? in->touch_since + ASKPASS_PATIENCE_MS : in->deadline;
+    return in->touch_since ? in->touch_since + gateway_ask_ms(in->options) : in->deadline;
 }
 
 static int wait_ready(struct login *in, struct err *err)

@@ -526,3 +526,17 @@ EOF
     run grep -rlaE 'correct-horse|hunter2' . "$HOME" "$TMPDIR" "$XDG_RUNTIME_DIR"
     assert_status 1
 }
+
+@test "a person who does not answer is waited for as long as --ask-timeout says" {
+    local began=$SECONDS
+    ssh-keygen -q -t ed25519 -N hush -f slow
+    cat slow.pub >>"$RIG_DIR/sshd/authorized_keys"
+    printf '#!/bin/sh\nexec sleep 60\n' >sleeper
+    chmod 700 sleeper
+    rig_alias slow-01 sshd "IdentityFile $PWD/slow"
+    sed "/^Host slow-01/,\$ { /IdentityFile \"/d }" "$SSH_CONFIG" >config
+    SSH_ASKPASS=$PWD/sleeper SSH_ASKPASS_REQUIRE=force run --separate-stderr "$profgrab_program" --ssh-config config \
+        --ask-timeout 2s --host slow-01 --port "$RIG_PORT_rude" heap
+    assert_status 1
+    ((SECONDS - began < 30)) || fail "$((SECONDS - began)) s"
+}
