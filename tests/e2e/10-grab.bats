@@ -101,12 +101,12 @@ manifest_connections() {
     assert_status 0
     open_bundle
     # Each profile began before the other ended.
-    manifest '[(i["started"], i["duration_ms"]) for i in items if i["kind"] == "cpu"]' >times
+    manifest '[(i["started"], i["duration_ms"]) for i in items if i["kind"] == "cpu"]' >times.txt
     python3 -c '
 import datetime, sys
-times = [(datetime.datetime.fromisoformat(t.rstrip("Z")), datetime.timedelta(milliseconds=d)) for t, d in eval(open("times").read())]
+times = [(datetime.datetime.fromisoformat(t.rstrip("Z")), datetime.timedelta(milliseconds=d)) for t, d in eval(open("times.txt").read())]
 (a, a_long), (b, b_long) = times
-sys.exit(not (a < b + b_long and b < a + a_long))' || fail "one after the other: $(cat times)"
+sys.exit(not (a < b + b_long and b < a + a_long))' || fail "one after the other: $(cat times.txt)"
     assert_equal "$(manifest 'sorted(s["name"] for s in services)')" "['caddy', 'node']"
     assert_equal "$(manifest '[i["status"] for i in items]')" "['ok', 'ok', 'ok', 'ok']"
 }
