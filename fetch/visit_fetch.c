@@ -134,7 +134,8 @@ static void settle(const struct visit *v, struct fetch_item *first, struct fetch
     bool kept = again->file[0] || !first->file[0];
     struct fetch_item *left = kept ? first : again;
     *ret = kept ? *again : *first;
-    verdicts_add(&ret->verdicts, "renewed", NULL, NULL, NULL);
+    if (again->file[0])
+        verdicts_add(&ret->verdicts, "renewed", NULL, NULL, NULL);
     if (kept && first->file[0] && strcmp(first->file, again->file) != 0) {
         char *path = file_join(v->grab->directory, first->file);
         if (path)

@@ -20,9 +20,8 @@ struct member {
 
 struct way {
     struct way *next; /* of the pool's */
-    struct gateway_pool *pool;
+    bool shared;      /* it is the pool's */
     char *key;
-    unsigned refs; /* of a shared one, under the pool's mutex */
 
     pthread_mutex_t mutex; /* of what follows */
     pthread_cond_t changed;
@@ -88,23 +87,19 @@ static struct way *way_new(const char *key)
         free(w);
         return NULL;
     }
-    w->refs = 1;
     pthread_mutex_init(&w->mutex, NULL);
     pthread_cond_init(&w->changed, NULL);
     return w;
 }
 
+/* A way of the pool's lives as long as that: hosts that come later find its session open. */
 static int share(const struct hop *hop, const char *key, struct way **ret, struct err *err)
 {
     struct gateway_pool *pool = hop->options->pool;
     pthread_mutex_lock(&pool->mutex);
     struct way *w = find(pool, key);
-    if (w) {
-        w->refs++;
-    } else if ((w = way_new(key))) {
-        /* One more for the pool itself: hosts that come later find the session open. */
-        w->refs++;
-        w->pool = pool;
+    if (!w && (w = way_new(key))) {
+        w->shared = true;
         w->next = pool->ways;
         pool->ways = w;
     }
@@ -148,15 +143,8 @@ static void way_free(struct way *w)
 
 void way_put(struct way *w)
 {
-    if (!w)
-        return;
-    if (!w->pool) {
+    if (w && !w->shared)
         way_free(w);
-        return;
-    }
-    pthread_mutex_lock(&w->pool->mutex);
-    w->refs--;
-    pthread_mutex_unlock(&w->pool->mutex);
 }
 
 void ways_end(struct way *ways)
@@ -290,11 +278,12 @@ int way_dial(const struct hop *hop, const struct destination *to, int *ret_fd, s
     int64_t deadline = clock_deadline(2 * hop->options->step_timeout_ms);
     struct err why = ERR_INIT;
     char name[DESTINATION_NAME];
-    for (bool alone = false;; alone = true) {
+    for (bool alone = false;;) {
         struct hub *hub = NULL;
         if (way_hub(hop, alone, &hub, NULL, NULL, &why) < 0)
             break;
         int rc = hub_dial(hub, to, hop->options->cancel_fd, ret_fd, &why);
+        alone = alone || hub_state(hub, NULL) == HUB_STUCK;
         way_let_go(hop->way, hub);
         if (rc == 0)
             return 0;
