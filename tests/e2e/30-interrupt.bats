@@ -156,6 +156,10 @@ PY
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --host victim-01 --port "$RIG_PORT_rude" heap cpu >path 2>log 3>&- &
     local pid=$! i
     for ((i = 0; i < 500; i++)); do ! grep -q 'taking 30s' log || break; sleep 0.02; done
+    # Whoever comes back before all of it is gone is not let in.
+    local parent
+    read -r parent _ <"$RIG_DIR/pids/victim"
+    kill -STOP "$parent"
     rig_end victim
     status=0
     wait "$pid" || status=$?
