@@ -20,6 +20,7 @@ static struct {
     char farewell[2][1024]; /* one is being said, the other may be changed */
     volatile sig_atomic_t which;
     _Atomic(const struct signals_terminal *) terminal;
+    atomic_int handlers; /* those that may be looking at the terminal */
 } state = {.pipe = {-1, -1}};
 
 /* Nobody waits for a terminal that takes nothing. */
@@ -46,6 +47,7 @@ static void clear_a_line(void)
 static void on_signal(int number)
 {
     int saved = errno;
+    atomic_fetch_add(&state.handlers, 1);
     const struct signals_terminal *t = state.terminal;
     if (state.first) {
         if (t)
@@ -62,6 +64,7 @@ static void on_signal(int number)
     }
     while (write(state.pipe[1], "", 1) < 0 && errno == EINTR)
         ;
+    atomic_fetch_sub(&state.handlers, 1);
     errno = saved;
 }
 
@@ -89,6 +92,7 @@ static bool in_background(const struct signals_terminal *t)
 static void on_stop(int number)
 {
     int saved = errno;
+    atomic_fetch_add(&state.handlers, 1);
     const struct signals_terminal *t = state.terminal;
     if (t)
         tcsetattr(t->fd, TCSANOW, &t->normal);
@@ -100,6 +104,7 @@ static void on_stop(int number)
         tcsetattr(t->fd, TCSANOW, &t->asking);
         (void)!write(t->fd, t->prompt, strlen(t->prompt));
     }
+    atomic_fetch_sub(&state.handlers, 1);
     errno = saved;
 }
 
@@ -109,6 +114,9 @@ void signals_hold_terminal(const struct signals_terminal *t)
     struct sigaction before, act = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
     sigfillset(&act.sa_mask);
     state.terminal = t;
+    /* A handler in another thread may still look at the one that is let go; it does not take long. */
+    while (!t && atomic_load(&state.handlers) > 0)
+        poll(NULL, 0, 1);
     if (t && sigaction(SIGTSTP, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
         sigaction(SIGTSTP, &act, NULL);
 }
