@@ -29,6 +29,8 @@ teardown() {
 setup() {
     e2e_setup
     row=0
+    # A proxy command is run by it, and its words are in the table.
+    export SHELL=/bin/bash
     # Too long for a name of DNS: no resolver asks anybody for it. NAME in the table.
     nameless=$(printf 'x%.0s' {1..64})
     export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0"

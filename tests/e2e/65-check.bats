@@ -159,15 +159,6 @@ host_with() {
     assert_status 2
 }
 
-# In a network of its own, which the test makes: there an address that is no loopback reaches nobody else.
-own_network() {
-    if ((EUID == 0)); then
-        unshare --net "$@"
-    else
-        unshare --net --user --map-current-user --keep-caps "$@"
-    fi
-}
-
 @test "a service that answers on an address that others reach is warned about" {
     own_network bash -c 'PATH=$PATH:/sbin ip link set lo up' || skip 'needs network namespaces and ip(8)'
     TMPDIR=/tmp run --separate-stderr own_network bash "$rig_root/tests/e2e/exposure.bash" "$profgrab_program"

@@ -99,6 +99,15 @@ write_inventory() {
     chmod 600 "$INVENTORY"
 }
 
+# own_network COMMAND...: in a network of its own, where an address that is no loopback reaches nobody else.
+own_network() {
+    if ((EUID == 0)); then
+        unshare --net "$@"
+    else
+        unshare --net --user --map-current-user --keep-caps "$@"
+    fi
+}
+
 # ---- asserting --------------------------------------------------------------------------------------------------
 
 # Shown by bats when the test fails with it.
