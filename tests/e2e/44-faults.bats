@@ -248,7 +248,7 @@ same_as_direct() {
 
 # In a network of its own, whose one name server takes questions and never answers.
 @test "a resolver that hangs: it ends within its deadline, and says whose fault it is" {
-    unshare -rmn true 2>/dev/null || skip 'no namespaces of our own here'
+    own_network --mount true 2>/dev/null || skip 'no namespaces of our own here'
     echo 'nameserver 127.0.0.1' >resolv.conf
     cat >silent.py <<'PY'
 import os, socket, subprocess, sys
@@ -258,7 +258,7 @@ sys.exit(subprocess.run(sys.argv[1:]).returncode)
 PY
     printf 'Host *\n    UserKnownHostsFile /dev/null\n    GlobalKnownHostsFile /dev/null\n    CanonicalizeHostname no\n' >config
     local began=$SECONDS
-    run --separate-stderr unshare -rmn bash -c 'ip link set lo up && mount --bind resolv.conf /etc/resolv.conf && exec "$@"' - \
+    run --separate-stderr own_network --mount bash -c 'PATH=$PATH:/sbin:/usr/sbin; ip link set lo up && mount --bind resolv.conf /etc/resolv.conf && exec "$@"' - \
         python3 silent.py "$profgrab_program" --ssh-config "$PWD/config" --host file-03.example --port 1 \
         --timeout $((2 * SLOW))s heap
     assert_status 1
