@@ -61,7 +61,7 @@ static void write_message(const struct destination *to, struct buf *b)
 static LIBSSH2_CHANNEL *go_on(const struct channel_stream *c)
 {
     const char *type = c->to->unix_path ? "direct-streamlocal@openssh.com" : "direct-tcpip";
-    return libssh2_channel_open_ex(c->session->ssh, type, (unsigned)strlen(type), WINDOW_LEAST,
+    return libssh2_channel_open_ex(c->session->ssh, type, (unsigned)strlen(type), c->window.size,
                                    LIBSSH2_CHANNEL_PACKET_DEFAULT, c->message.data, (unsigned)c->message.len);
 }
 
@@ -74,14 +74,13 @@ static int channel_open(struct stream *st, struct err *err)
         c->session->opening = c;
         c->opening = true;
         c->since = clock_now();
+        window_init(&c->window, session_rtt(c->session), c->since);
     }
     c->channel = go_on(c);
     int rc = c->channel ? 0 : libssh2_session_last_errno(c->session->ssh);
     if (!c->channel && rc == LIBSSH2_ERROR_EAGAIN)
         return 0;
-    int64_t now = clock_now();
-    session_answered(c->session, now - c->since);
-    window_init(&c->window, session_rtt(c->session), now);
+    session_answered(c->session, clock_now() - c->since);
     c->opening = false;
     c->settled = true;
     c->session->opening = NULL;

@@ -14,7 +14,11 @@
 
 void window_init(struct window *w, int64_t rtt_ms, int64_t now)
 {
-    *w = (struct window){.size = WINDOW_LEAST, .rtt_ms = rtt_ms, .since = now};
+    const int64_t fast = WINDOW_FAST / 1000, least = WINDOW_LEAST / fast, most = WINDOW_START / fast;
+    uint32_t size = rtt_ms <= least  ? WINDOW_LEAST
+                    : rtt_ms >= most ? WINDOW_START
+                                     : (uint32_t)(rtt_ms * fast);
+    *w = (struct window){.size = size, .rtt_ms = rtt_ms, .since = now};
 }
 
 void window_took(struct window *w, size_t n, int64_t now)

@@ -3,8 +3,9 @@
  *
  * A window smaller than what a line holds (its round-trip time times its rate) leaves the line idle. One that
  * is larger than what the line takes is filled all the same, in the far sshd, which makes room for it a few
- * kilobytes at a time and copies all of it each time. So it begins small, and grows to twice of what came in
- * a round trip: as fast as TCP's own window does (docs/performance.md has the figures).
+ * kilobytes at a time and copies all of it each time. So it begins with what a fast line of that length holds,
+ * within narrow bounds, and grows to twice of what came in a round trip: as fast as TCP's own window does
+ * (docs/performance.md has the figures).
  */
 #ifndef GATEWAY_WINDOW_H
 #define GATEWAY_WINDOW_H
@@ -13,7 +14,9 @@
 #include <stdint.h>
 
 #define WINDOW_LEAST (2u << 20)
+#define WINDOW_START (5u << 20) /* at most so much to begin with */
 #define WINDOW_MOST (16u << 20)
+#define WINDOW_FAST (100u << 20) /* bytes a second */
 
 struct window {
     uint32_t size;  /* in bytes */
