@@ -24,6 +24,6 @@ void prompt_init(struct prompt *p);
 void prompt_release(struct prompt *p);
 
 /* For gateway_options.ask; `ctx` is the struct prompt. */
-int prompt_ask(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err);
+int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct err *err);
 
 #endif

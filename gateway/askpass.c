@@ -115,11 +115,11 @@ static int ask_person(const struct gateway_options *options, char kind, const ch
                       struct secret *ret, struct err *err)
 {
     struct err why = ERR_INIT;
-    struct gateway_question q = {.kind = kind == 'n'   ? GATEWAY_TELL
-                                         : kind == 'c' ? GATEWAY_ASK_SHOWN
-                                                       : GATEWAY_ASK_HIDDEN,
-                                 .prompt = prompt,
-                                 .deadline = clock_deadline(gateway_ask_ms(options))};
+    struct question q = {.kind = kind == 'n'   ? ASK_TELL
+                                 : kind == 'c' ? ASK_SHOWN
+                                               : ASK_HIDDEN,
+                         .prompt = prompt,
+                         .deadline = clock_deadline(gateway_ask_ms(options))};
     if (!options->ask || is_about_a_host_key(prompt))
         return 1;
     if (options->ask(options->ask_ctx, &q, ret, &why) == 0)

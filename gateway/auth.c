@@ -160,12 +160,12 @@ bool auth_can_ask(struct auth *a)
     return can;
 }
 
-int auth_ask(struct auth *a, const struct gateway_question *question, struct secret *ret, struct err *err)
+int auth_ask(struct auth *a, const struct question *question, struct secret *ret, struct err *err)
 {
     const struct gateway_options *options = &a->s->options;
     if (!auth_can_ask(a))
         return err_set(err, ERR_NOT_FOUND, "there is nobody to ask for it");
-    struct gateway_question q = *question;
+    struct question q = *question;
     struct err why = ERR_INIT;
     int64_t began = clock_now();
     q.deadline = clock_deadline(gateway_ask_ms(options));
@@ -180,7 +180,7 @@ int auth_ask(struct auth *a, const struct gateway_question *question, struct sec
 static int ask_until_right(struct auth *a, const struct auth_riddle *riddle, struct secret *ret,
                            struct err *err)
 {
-    struct gateway_question q = {.kind = GATEWAY_ASK_HIDDEN, .prompt = riddle->prompt};
+    struct question q = {.kind = ASK_HIDDEN, .prompt = riddle->prompt};
     for (unsigned i = 0; i < riddle->tries; i++) {
         bool fits = false;
         secret_wipe(ret);

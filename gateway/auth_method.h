@@ -57,7 +57,7 @@ int auth_relist(struct auth *a, bool *ret_changed, struct err *err);
 bool auth_can_ask(struct auth *a);
 
 /* Asks a person. ERR_NOT_FOUND: there is nobody, or no answer. The caller wipes *ret. */
-int auth_ask(struct auth *a, const struct gateway_question *question, struct secret *ret, struct err *err);
+int auth_ask(struct auth *a, const struct question *question, struct secret *ret, struct err *err);
 
 /*
  * A secret that is asked for once in a run: has `fits` look at the one that is known, else at what a person
