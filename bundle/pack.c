@@ -169,7 +169,7 @@ static int put_all(struct packer *p, const json_t *root, struct err *err)
     return items_each_file(root, put_item, p, err);
 }
 
-/* Writes the tarball to an open descriptor, down to the disk. */
+/* Writes the tarball to an open descriptor. */
 static int write_tar(const struct workdir *w, const json_t *root, int fd, struct err *err)
 {
     struct packer p = {.tar = archive_write_new(), .w = w};
@@ -185,11 +185,7 @@ static int write_tar(const struct workdir *w, const json_t *root, int fd, struct
     }
     if (put_all(&p, root, err) < 0)
         goto out;
-    if (archive_write_close(p.tar) != ARCHIVE_OK) {
-        write_failed(&p, err);
-        goto out;
-    }
-    rc = fsync(fd) < 0 ? err_sys(err, "cannot write %s to disk", workdir_bundle(w)) : 0;
+    rc = archive_write_close(p.tar) == ARCHIVE_OK ? 0 : write_failed(&p, err);
 out:
     strlist_release(&p.dirs);
     archive_write_free(p.tar);
@@ -197,12 +193,12 @@ out:
 }
 
 /* Gives the finished file its name. A default name that somebody took meanwhile gets a number. */
-static int name_bundle(const struct workdir *w, const char *temporary, char **ret_path, struct err *err)
+static int name_bundle(const struct workdir *w, struct draft *draft, char **ret_path, struct err *err)
 {
     char *path = strdup(workdir_bundle(w));
     for (int i = 2; path; i++) {
         struct err why = ERR_INIT;
-        if (file_rename_new(temporary, path, &why) == 0) {
+        if (draft_name(draft, path, &why) == 0) {
             *ret_path = path;
             return 0;
         }
@@ -220,33 +216,19 @@ static int name_bundle(const struct workdir *w, const char *temporary, char **re
     return err_nomem(err);
 }
 
+/* If it fails, the work directory stays, and no bundle beside it: two of the same would only raise the
+ * question which one to trust. */
 static int write_bundle(const struct workdir *w, const json_t *root, char **ret_path, struct err *err)
 {
-    char *temporary = NULL, *path = NULL;
-    if (asprintf(&temporary, "%s.tmp-%ld", workdir_bundle(w), (long)getpid()) < 0)
-        return err_nomem(err);
-    int rc = -1;
-    /* We hold the work directory, so that one of this name was left behind by a process that died. */
-    unlink(temporary);
-    int fd = file_create(temporary, err);
-    if (fd < 0)
-        goto out;
-    if (write_tar(w, root, fd, err) < 0 || name_bundle(w, temporary, &path, err) < 0) {
-        unlink(temporary);
-        goto out;
-    }
-    /* The work directory stays then: two of the same would only raise the question which one to trust. */
-    if (file_sync_parent(path, err) < 0) {
-        unlink(path);
-        goto out;
-    }
-    *ret_path = path;
-    path = NULL;
-    rc = 0;
-out:
-    fd_close(&fd);
-    free(temporary);
-    free(path);
+    struct draft draft = DRAFT_INIT;
+    int rc = draft_open(&draft, workdir_bundle(w), err);
+    if (rc == 0)
+        rc = write_tar(w, root, draft.fd, err);
+    if (rc == 0)
+        rc = draft_sync(&draft, workdir_bundle(w), err);
+    if (rc == 0)
+        rc = name_bundle(w, &draft, ret_path, err);
+    draft_release(&draft);
     return rc;
 }
 
