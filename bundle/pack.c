@@ -220,15 +220,15 @@ static int name_bundle(const struct workdir *w, struct draft *draft, char **ret_
  * question which one to trust. */
 static int write_bundle(const struct workdir *w, const json_t *root, char **ret_path, struct err *err)
 {
-    struct draft draft = DRAFT_INIT;
-    int rc = draft_open(&draft, workdir_bundle(w), err);
+    struct draft *draft = NULL;
+    int rc = draft_new(workdir_bundle(w), &draft, err);
     if (rc == 0)
-        rc = write_tar(w, root, draft.fd, err);
+        rc = write_tar(w, root, draft_fd(draft), err);
     if (rc == 0)
-        rc = draft_sync(&draft, workdir_bundle(w), err);
+        rc = draft_sync(draft, err);
     if (rc == 0)
-        rc = name_bundle(w, &draft, ret_path, err);
-    draft_release(&draft);
+        rc = name_bundle(w, draft, ret_path, err);
+    draft_free(draft);
     return rc;
 }
 
