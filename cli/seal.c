@@ -141,11 +141,13 @@ static int job_begin(struct job *j, const struct seal_options *o, bool encrypt, 
 
 static int job_open_output(struct job *j, struct err *err)
 {
+    struct draft *draft = NULL;
     if (!j->path)
         return 0;
-    if (draft_new(j->path, &j->draft, err) < 0)
+    if (draft_new(j->path, &draft, err) < 0)
         return -1;
-    j->out = draft_fd(j->draft);
+    j->draft = draft;
+    j->out = draft_fd(draft);
     return 0;
 }
 

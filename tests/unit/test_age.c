@@ -463,6 +463,10 @@ static void refused_identities(void **state)
         assert_null(strstr(err.msg, "GFPYYSJZ"));
         free(path);
     }
+    char *path = scratch_file(*state, "identity", SECRET "\n\0", strlen(SECRET) + 2);
+    assert_int_equal(age_identities_add_file(i, path, &err), -1);
+    contains(err.msg, "not text");
+    free(path);
     char *key = text_of("%s/ecdsa", *(char **)state);
     RUN("ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", key);
     assert_int_equal(age_identities_add_file(i, key, &err), -1);
