@@ -10,8 +10,10 @@
 #include "cli/signals.h"
 #include "base/banned.h"
 
-/* A piece: large enough that most chunks are sealed where they lie. */
-#define PIECE (1u << 20)
+/* A piece: large enough that most chunks are sealed where they lie, small enough for the processor's cache.
+ * It lies at the beginning of a page: reading to anywhere else took four times as long. */
+#define PIECE (1u << 18)
+#define PAGE 4096
 #define ASK_MS 120000
 #define ENDING ".age"
 
@@ -199,7 +201,7 @@ static int encrypt(const struct job *j, const struct age_recipients *to, struct 
 {
     struct age_writer *w = NULL;
     ssize_t n = -1;
-    unsigned char *piece = malloc(PIECE);
+    unsigned char *piece = aligned_alloc(PAGE, PIECE);
     int rc = piece ? age_writer_open(j->out, to, j->o->armor, &w, err) : err_nomem(err);
     while (rc == 0 && (n = read_piece(j, piece, err)) > 0)
         rc = age_writer_write(w, piece, (size_t)n, err);
@@ -234,7 +236,7 @@ int seal_encrypt(const struct seal_options *o, struct err *err)
 static int copy(const struct job *j, struct age_reader *r, struct err *err)
 {
     ssize_t n = 0;
-    unsigned char *piece = malloc(PIECE);
+    unsigned char *piece = aligned_alloc(PAGE, PIECE);
     int rc = piece ? 0 : err_nomem(err);
     while (rc == 0 && (n = age_reader_read(r, piece, PIECE, err)) > 0)
         rc = check_cancelled(err) < 0 ? -1 : fd_write_all(j->out, piece, (size_t)n, err);
