@@ -47,6 +47,7 @@ struct run {
     const struct host *host;
     struct way *ways;
     size_t n;
+    bool stood; /* it was said where it listens */
     struct prompt prompt;
     char complaint[512]; /* of the attempts to open the session again */
 };
@@ -216,11 +217,12 @@ static void say_how_to_ask(const struct way *w)
     buf_release(&example);
 }
 
-static int announce(const struct run *r, struct err *err)
+static int announce(struct run *r, struct err *err)
 {
     bool quiet = r->command->quiet;
     if (print_places(r, err) < 0)
         return -1;
+    r->stood = true;
     for (size_t i = 0; i < r->n; i++) {
         say_who_can_reach(&r->ways[i], quiet);
         if (!quiet)
@@ -426,7 +428,7 @@ static int run_targets(const struct forward_command *c, const struct targets *ta
     free(r.ways);
     int code = exit_status_of(err);
     /* It was asked to end, and did. */
-    if (signals_received() && err->kind == ERR_CANCELLED)
+    if (r.stood && signals_received() && err->kind == ERR_CANCELLED)
         *err = (struct err)ERR_INIT;
     return code;
 }
