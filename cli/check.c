@@ -24,6 +24,7 @@ struct check_options {
 
 static const struct option options[] = {
     TARGET_OPTION_ROWS(struct check_options, target),
+    TARGET_PARALLEL_ROW(struct check_options, target),
     {"json", 0, OPTION_FLAG, NULL, "as JSON", offsetof(struct check_options, json), 0},
     OPTIONS_END,
 };

@@ -28,6 +28,7 @@ struct grab_options {
 
 static const struct option options[] = {
     TARGET_OPTION_ROWS(struct grab_options, target),
+    TARGET_PARALLEL_ROW(struct grab_options, target),
     {"output", 'o', OPTION_TEXT, "PATH", "a directory for the bundle, or its name ending in .tar.gz",
      offsetof(struct grab_options, output), 0},
     {"reason", 0, OPTION_TEXT, "TEXT", "why you collect; goes into the manifest",

@@ -122,8 +122,6 @@ struct target_options {
          "ask nobody for a passphrase or password: what needs one fails",                                    \
          offsetof(type, member.batch),                                                                       \
          0},                                                                                                 \
-        {"parallel", 0, OPTION_NUMBER, "N", "hosts at a time (default 16)", offsetof(type, member.parallel), \
-         1000},                                                                                              \
         {"ask-timeout",                                                                                      \
          0,                                                                                                  \
          OPTION_DURATION,                                                                                    \
@@ -144,6 +142,12 @@ struct target_options {
             offsetof(type, member.timeout_ms), 0                                                             \
     }
 
+/* For those that take many hosts. */
+#define TARGET_PARALLEL_ROW(type, member)                                                                    \
+    {                                                                                                        \
+        "parallel", 0, OPTION_NUMBER, "N", "hosts at a time (default 16)", offsetof(type, member.parallel),  \
+            1000                                                                                             \
+    }
 // NOLINTEND(bugprone-macro-parentheses)
 
 /* Loads the inventory and resolves the selection. The caller releases both, also on failure. */
