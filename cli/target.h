@@ -105,7 +105,8 @@ struct target_options {
          0,                                                                                                  \
          OPTION_TEXT,                                                                                        \
          "WHEN",                                                                                             \
-         "compress what comes over SSH: yes, no, or auto (the default: text and traces, on a long line)",    \
+         "compress what comes over SSH: yes, no, or auto (the default: as ssh's configuration says, and a "  \
+         "grab's text and traces on a long line)",                                                           \
          offsetof(type, member.compress),                                                                    \
          0},                                                                                                 \
         {"accept-new",                                                                                       \

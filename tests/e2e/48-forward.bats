@@ -121,6 +121,27 @@ scraped() { fetch "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep 
     ! grep -rqF "$SECRET" out log || fail 'the secret was said'
 }
 
+@test "--compress yes and no, by either carrier; by itself nothing is compressed" {
+    local via how said
+    rig_sshd loud loud-01 'LogLevel DEBUG1'
+    while read -r via how said; do
+        forward -v --via "$via" --compress "$how" --host loud-01 --port "$RIG_PORT_rude" --listen 0
+        fetch --fail -o /dev/null "${url}goroutine?debug=2"
+        forward_end
+        rm out
+        assert_equal "$via $how $(sed -n 's/.*kex: server->client .* compression: \([^ ]*\).*/\1/p' "$RIG_DIR/loud/log" | tail -n 1)" \
+            "$via $how $said"
+    done <<'EOF'
+libssh2 yes zlib@openssh.com
+libssh2 no none
+libssh2 auto none
+openssh yes zlib@openssh.com
+openssh no none
+openssh auto none
+EOF
+    rig_end loud
+}
+
 @test "a service that looks at the Host header hears that of whoever asks" {
     forward --host file-03 --port "$RIG_PORT_caddy" --listen 0
     assert_equal "$(fetch -o /dev/null -w '%{http_code}' "$url")" 403
