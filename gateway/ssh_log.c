@@ -49,6 +49,13 @@ static void take_host_key(struct ssh_log *l, const char *rest)
     keep(l->host_key, sizeof l->host_key, rest, strcspn(rest, " "));
 }
 
+/* Written down, or not for want of a place: ssh says either only of a host that nobody knew. */
+static void take_new_host_key(struct ssh_log *l, const char *rest)
+{
+    (void)rest;
+    l->host_key_new = true;
+}
+
 /* "HOST ([IP]:PORT) using "METHOD".", or "HOST (via proxy) using ...". */
 static void take_authenticated(struct ssh_log *l, const char *rest)
 {
@@ -172,6 +179,8 @@ static bool take_fact(struct ssh_log *l, const char *line)
         {"debug1: Local version string SSH-2.0-", take_version},
         {"debug1: Remote protocol version ", take_banner},
         {"debug1: Server host key: ", take_host_key},
+        {"Warning: Permanently added '", take_new_host_key},
+        {"Failed to add the host to the list of known hosts", take_new_host_key},
         {"debug1: Server accepts key: ", take_key},
         {"debug1: Authentications that can continue: ", take_methods},
         {"Authenticated to ", take_authenticated},
@@ -284,6 +293,7 @@ void ssh_log_describe(const struct ssh_log *l, struct gateway_hop *hop)
     snprintf(hop->peer, sizeof hop->peer, "%s", l->peer);
     snprintf(hop->host_key_type, sizeof hop->host_key_type, "%s", l->host_key_type);
     snprintf(hop->host_key, sizeof hop->host_key, "%s", l->host_key);
+    hop->host_key_new = l->host_key_new;
     snprintf(hop->banner, sizeof hop->banner, "%s", l->banner);
     if (strcmp(l->method, "publickey") == 0 && l->key[0])
         describe_key(l->key, hop->authentication, sizeof hop->authentication);

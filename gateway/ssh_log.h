@@ -38,6 +38,7 @@ struct ssh_log {
     char peer[64];
     char host_key_type[64];
     char host_key[64];
+    bool host_key_new; /* it was not known, and is trusted from now on */
     char key[352];     /* the last public key that the server accepted, as ssh names it */
     char method[64];   /* by which the user was let in; "" as long as he is not */
     char methods[128]; /* that the server would take */

@@ -157,8 +157,27 @@ manifest() {
     run_via mine --accept-new
     assert_status 0
     grep -q ssh-ed25519 known
+    assert_stderr_has "mine: host key: $(fingerprint_of sshd), new: trusted by ssh"
+    assert_equal "$(host_key_new)" True
     run_via mine
     assert_status 0
+    refute_stderr_has 'host key'
+    assert_equal "$(host_key_new)" None
+    # As ssh has it, it is trusted also where that cannot be written down.
+    host_with "UserKnownHostsFile $PWD/none/none/known"
+    run_via mine --accept-new
+    assert_status 0
+    assert_equal "$(host_key_new)" True
+}
+
+fingerprint_of() { # SSHD: of its key, with the type
+    echo "ssh-ed25519 $(ssh-keygen -lf "$RIG_DIR/$1/host_key" | cut -d' ' -f2)"
+}
+
+# What the manifest of the bundle in $output says of it; None for nothing.
+host_key_new() {
+    tar -xzOf "$output" --wildcards '*/manifest.json' |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["hosts"][0]["hops"][0].get("host_key_new"))'
 }
 
 @test "a key that the server does not take, and nobody to ask" {

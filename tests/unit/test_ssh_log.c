@@ -42,9 +42,41 @@ static void a_login(void **state)
     assert_string_equal(hop.peer, "127.0.0.1");
     assert_string_equal(hop.host_key_type, "ssh-ed25519");
     assert_string_equal(hop.host_key, "SHA256:lhVj+XWCHmEmfg5PYVXeej3H6cyCdf1HqzGwKR2hY9M");
+    assert_false(hop.host_key_new);
     assert_string_equal(hop.authentication, "key /home/ann/.ssh/id");
     assert_string_equal(hop.banner, "SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u10");
     free(l);
+}
+
+/* The warnings are of one line each; where an address is added to a host that is known, that is not new. */
+static void a_host_that_is_new(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said;
+        bool is_new;
+    } cases[] = {
+        {"Warning: Permanently added '[127.0.0.1]:2222' (ED25519) to the list of known hosts.\r\n", true},
+        {"Failed to add the host to the list of known hosts (/dev/none/known).\r\n", true},
+        {"Warning: Permanently added the ED25519 host key for IP address '192.0.2.1' to the list of known "
+         "hosts.\r\n",
+         false},
+        {"Failed to add the ED25519 host key for IP address '192.0.2.1' to the list of known hosts (/f).\r\n",
+         false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gateway_hop hop = {.port = 0};
+        struct ssh_log *l = new_log(cases[i].said);
+        /* What goes by standard error may be a jump host's. */
+        struct ssh_log *other = new_log("");
+        ssh_log_feed(other, SSH_STDERR, cases[i].said, strlen(cases[i].said));
+        ssh_log_describe(other, &hop);
+        assert_false(hop.host_key_new);
+        ssh_log_describe(l, &hop);
+        assert_int_equal(hop.host_key_new, cases[i].is_new);
+        free(other);
+        free(l);
+    }
 }
 
 static void byte_by_byte(void **state)
@@ -351,6 +383,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_login),
+        cmocka_unit_test(a_host_that_is_new),
         cmocka_unit_test(byte_by_byte),
         cmocka_unit_test(how_the_user_was_let_in),
         cmocka_unit_test(why_it_failed),
