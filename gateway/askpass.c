@@ -6,12 +6,10 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "gateway/peer.h"
@@ -29,12 +27,10 @@
 
 static int address_of(const char *directory, struct sockaddr_un *ret, struct err *err)
 {
-    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-    size_t n = strlen(directory) + 1 + strlen(SOCKET_NAME);
-    if (n >= sizeof ret->sun_path)
-        return err_set(err, ERR_FAILED, "%s is too long for the path of a socket", directory);
-    snprintf(ret->sun_path, sizeof ret->sun_path, "%s/%s", directory, SOCKET_NAME);
-    return 0;
+    char *path = file_join(directory, SOCKET_NAME);
+    int rc = path ? fd_unix_address(path, ret, err) : err_nomem(err);
+    free(path);
+    return rc;
 }
 
 /* ---- the gateway's side -------------------------------------------------------------------------------- */
@@ -110,6 +106,16 @@ static bool is_about_a_host_key(const char *prompt)
     return strstr(prompt, "continue connecting") || strstr(prompt, "'yes', 'no' or the fingerprint");
 }
 
+/* Without an answer ssh may go on, 1, unless that is the end of everything. */
+static int unanswered(const struct err *why, struct err *err)
+{
+    if (why->kind != ERR_CANCELLED && why->kind != ERR_TIMEOUT)
+        return 1;
+    if (err)
+        *err = *why;
+    return -1;
+}
+
 /* 0 when *ret is the answer, 1 when there is none to give. */
 static int ask_person(const struct gateway_options *options, char kind, const char *prompt,
                       struct secret *ret, struct err *err)
@@ -122,13 +128,7 @@ static int ask_person(const struct gateway_options *options, char kind, const ch
                                  .deadline = clock_deadline(gateway_ask_ms(options))};
     if (!options->ask || is_about_a_host_key(prompt))
         return 1;
-    if (options->ask(options->ask_ctx, &q, ret, &why) == 0)
-        return 0;
-    if (why.kind != ERR_CANCELLED && why.kind != ERR_TIMEOUT)
-        return 1;
-    if (err)
-        *err = why;
-    return -1;
+    return options->ask(options->ask_ctx, &q, ret, &why) == 0 ? 0 : unanswered(&why, err);
 }
 
 void askpass_settle(struct askpass *a, const struct gateway_options *options, bool right)
@@ -154,15 +154,10 @@ static int take_known(struct askpass *a, const struct gateway_options *options, 
     if (!a->question)
         return 1;
     if (keyring_take(pool_keyring(options->pool), prompt, clock_deadline(2 * gateway_ask_ms(options)),
-                     options->cancel_fd, ret, &why) == 0) {
-        a->pending = ret->len == 0;
-        return 0;
-    }
-    if (why.kind != ERR_CANCELLED && why.kind != ERR_TIMEOUT)
-        return 1;
-    if (err)
-        *err = why;
-    return -1;
+                     options->cancel_fd, ret, &why) < 0)
+        return unanswered(&why, err);
+    a->pending = ret->len == 0;
+    return 0;
 }
 
 /* ssh asks for the same once more when the answer was wrong; then nobody else's will do. */

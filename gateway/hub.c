@@ -5,7 +5,6 @@
  */
 #include "gateway/hub.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -61,20 +60,13 @@ void carrier_close(struct carrier *c)
     *c = (struct carrier){0};
 }
 
-static void wake(struct hub *h)
-{
-    /* A full pipe wakes it just as well. */
-    while (write(h->wake[1], "", 1) < 0 && errno == EINTR)
-        ;
-}
-
 void hub_add_link(struct hub *h, struct link *l)
 {
     pthread_mutex_lock(&h->mutex);
     l->next = h->new_links;
     h->new_links = l;
     pthread_mutex_unlock(&h->mutex);
-    wake(h);
+    fd_ring(h->wake[1]);
 }
 
 /* Puts list in front of *head. */
@@ -92,14 +84,14 @@ void hub_add_listeners(struct hub *h, struct gateway_listener *list)
     pthread_mutex_lock(&h->mutex);
     prepend(&h->new_listeners, list);
     pthread_mutex_unlock(&h->mutex);
-    wake(h);
+    fd_ring(h->wake[1]);
 }
 
 struct gateway_listener *hub_take_listeners(struct hub *h)
 {
     pthread_mutex_lock(&h->mutex);
     h->wants_listeners = true;
-    wake(h);
+    fd_ring(h->wake[1]);
     while (h->wants_listeners)
         pthread_cond_wait(&h->gave, &h->mutex);
     struct gateway_listener *list = h->given;
@@ -129,27 +121,19 @@ bool hub_is_idle(struct hub *h)
 /* One byte, which nobody takes, for as long as it is not fit. */
 static void tell_lost(struct hub *h)
 {
-    char byte;
     if (h->lost[1] < 0)
         return;
     if (h->state == HUB_FIT)
-        while (read(h->lost[0], &byte, 1) > 0)
-            ;
-    else if (write(h->lost[1], "", 1) < 0)
-        return;
+        fd_drain(h->lost[0]);
+    else
+        fd_ring(h->lost[1]);
 }
 
 int hub_lost_fd(struct hub *h)
 {
     pthread_mutex_lock(&h->mutex);
-    if (h->lost[0] < 0 && fd_pipe(h->lost, NULL) == 0) {
-        if (fd_set_nonblocking(h->lost[0], true, NULL) < 0 ||
-            fd_set_nonblocking(h->lost[1], true, NULL) < 0) {
-            fd_close(&h->lost[0]);
-            fd_close(&h->lost[1]);
-        }
+    if (h->lost[0] < 0 && fd_pipe_nonblocking(h->lost, NULL) == 0)
         tell_lost(h);
-    }
     int fd = h->lost[0];
     pthread_mutex_unlock(&h->mutex);
     return fd;
@@ -230,9 +214,7 @@ static void begin(struct hub *h, struct link *l)
 /* False when it is time to stop. */
 static bool open_mailbox(struct hub *h)
 {
-    char drained[64];
-    while (read(h->wake[0], drained, sizeof drained) > 0)
-        ;
+    fd_drain(h->wake[0]);
     pthread_mutex_lock(&h->mutex);
     struct link *links = h->new_links;
     h->new_links = NULL;
@@ -342,18 +324,13 @@ static void check_carrier(struct hub *h)
         die(h);
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Until when the channel that opens may keep others waiting. Its answer may be on its way behind bytes of
  * theirs, so it gets a little longer while those come. */
 static int64_t turn_ends(const struct hub *h)
 {
     int64_t last_rx = h->session->wire.last_rx;
     int64_t quiet_since = last_rx > h->opening_since ? last_rx : h->opening_since;
-    return least(quiet_since + STUCK_MS, h->opening_since + STUCK_BUSY_MS);
+    return clock_least(quiet_since + STUCK_MS, h->opening_since + STUCK_BUSY_MS);
 }
 
 /* When those that wait for their turn to open have waited long enough, which is before their own time is up;
@@ -365,9 +342,9 @@ static int64_t patience_ends(const struct hub *h, const struct link **ret_openin
         if (l->stream == h->opening)
             *ret_opening = l;
         else if (l->state == LINK_OPENING)
-            end = least(end, l->deadline - STUCK_SPARE_MS);
+            end = clock_least(end, l->deadline - STUCK_SPARE_MS);
     }
-    return end == CLOCK_NEVER ? end : least(end, turn_ends(h));
+    return end == CLOCK_NEVER ? end : clock_least(end, turn_ends(h));
 }
 
 /* Sends everybody away but the one whose turn it is. */
@@ -465,14 +442,14 @@ static int64_t next_deadline(const struct hub *h)
     if (h->session && h->fate.kind == ERR_NONE)
         deadline = h->next_keepalive;
     const struct link *opening = NULL;
-    if (!h->stuck && patience_ends(h, &opening) < deadline)
-        deadline = patience_ends(h, &opening);
+    if (!h->stuck)
+        deadline = clock_least(deadline, patience_ends(h, &opening));
     for (const struct link *l = h->links; l; l = l->next)
-        if (l->state == LINK_OPENING && l->deadline + 1 < deadline)
-            deadline = l->deadline + 1;
+        if (l->state == LINK_OPENING)
+            deadline = clock_least(deadline, l->deadline + 1);
     for (const struct gateway_listener *listener = h->listeners; listener; listener = listener->next)
-        if (listener->rest_until && listener->rest_until < deadline)
-            deadline = listener->rest_until;
+        if (listener->rest_until)
+            deadline = clock_least(deadline, listener->rest_until);
     return deadline;
 }
 
@@ -560,8 +537,7 @@ int hub_start(struct carrier *carrier, const struct gateway_options *options, st
         libssh2_keepalive_config(h->session->ssh, 1, 1);
     pthread_mutex_init(&h->mutex, NULL);
     pthread_cond_init(&h->gave, NULL);
-    if (fd_pipe(h->wake, err) == 0 && fd_set_nonblocking(h->wake[0], true, err) == 0 &&
-        fd_set_nonblocking(h->wake[1], true, err) == 0 && thread_start(&h->thread, run, h, err) == 0) {
+    if (fd_pipe_nonblocking(h->wake, err) == 0 && thread_start(&h->thread, run, h, err) == 0) {
         *ret = h;
         return 0;
     }
@@ -576,7 +552,7 @@ void hub_stop(struct hub *h)
     pthread_mutex_lock(&h->mutex);
     h->stopping = true;
     pthread_mutex_unlock(&h->mutex);
-    wake(h);
+    fd_ring(h->wake[1]);
     pthread_join(h->thread, NULL);
     /* What came into the mailbox after the thread's last look. */
     open_mailbox(h);

@@ -179,8 +179,7 @@ static int spawn(struct openssh *o, const struct strlist *arguments, const struc
     for (size_t i = 0; i < arguments->n; i++)
         argv[i] = arguments->items[i];
     /* Nor must it come to a halt because nobody listens. */
-    if (fd_pipe(complaints, err) == 0 && fd_set_nonblocking(complaints[0], true, err) == 0 &&
-        fd_set_nonblocking(complaints[1], true, err) == 0)
+    if (fd_pipe_nonblocking(complaints, err) == 0)
         rc = proc_start_with(
             argv,
             &(struct proc_setting){.variables =
