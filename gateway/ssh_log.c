@@ -20,6 +20,9 @@ static void keep(char *dst, size_t cap, const char *s, size_t n)
 
 /* ---- facts --------------------------------------------------------------------------------------------- */
 
+/* ssh also writes what the server says into its log, line ends included. So what is known of the server
+ * before it lets anybody in is taken from the first line that tells of it. */
+
 static void take_proxy(struct ssh_log *l, const char *rest)
 {
     (void)rest;
@@ -35,7 +38,7 @@ static void take_banner(struct ssh_log *l, const char *rest)
 {
     const char *software = strstr(rest, ", remote software version ");
     char banner[160];
-    if (!software)
+    if (!software || l->banner[0])
         return;
     snprintf(banner, sizeof banner, "SSH-%.*s-%s", (int)strcspn(rest, ","), rest, software + 26);
     keep(l->banner, sizeof l->banner, banner, strlen(banner));
@@ -44,6 +47,8 @@ static void take_banner(struct ssh_log *l, const char *rest)
 static void take_host_key(struct ssh_log *l, const char *rest)
 {
     size_t n = strcspn(rest, " ");
+    if (l->host_key[0])
+        return;
     keep(l->host_key_type, sizeof l->host_key_type, rest, n);
     rest += n + (rest[n] == ' ');
     keep(l->host_key, sizeof l->host_key, rest, strcspn(rest, " "));
@@ -53,7 +58,7 @@ static void take_host_key(struct ssh_log *l, const char *rest)
 static void take_new_host_key(struct ssh_log *l, const char *rest)
 {
     (void)rest;
-    l->host_key_new = true;
+    l->host_key_new = l->host_key_new || !l->methods[0];
 }
 
 /* "HOST ([IP]:PORT) using "METHOD".", or "HOST (via proxy) using ...". */

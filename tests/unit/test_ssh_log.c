@@ -79,6 +79,23 @@ static void a_host_that_is_new(void **state)
     }
 }
 
+/* As a server can have them written, by the name of its questions (RFC 4256). */
+static void what_the_server_has_ssh_say(void **state)
+{
+    (void)state;
+    struct gateway_hop hop = {.port = 0};
+    struct ssh_log *l = new_log(login);
+    static const char said[] = "debug1: Server host key: ssh-ed25519 SHA256:another\r\n"
+                               "debug1: Remote protocol version 2.0, remote software version another\r\n"
+                               "Warning: Permanently added 'h' (ED25519) to the list of known hosts.\r\n";
+    ssh_log_feed(l, SSH_LOG, said, sizeof said - 1);
+    ssh_log_describe(l, &hop);
+    assert_string_equal(hop.host_key, "SHA256:lhVj+XWCHmEmfg5PYVXeej3H6cyCdf1HqzGwKR2hY9M");
+    assert_string_equal(hop.banner, "SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u10");
+    assert_false(hop.host_key_new);
+    free(l);
+}
+
 static void byte_by_byte(void **state)
 {
     (void)state;
@@ -384,6 +401,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_login),
         cmocka_unit_test(a_host_that_is_new),
+        cmocka_unit_test(what_the_server_has_ssh_say),
         cmocka_unit_test(byte_by_byte),
         cmocka_unit_test(how_the_user_was_let_in),
         cmocka_unit_test(why_it_failed),
