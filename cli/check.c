@@ -428,8 +428,9 @@ static int examine(const struct check_options *o, const struct targets *targets,
                                       .step = on_step};
     struct prompt prompt;
     int code = EXIT_NOTHING;
-    prompt_init(&prompt);
-    if (signals_install(err) < 0 || make_reports(&d, targets, err) < 0)
+    if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
+        return exit_status_of(err);
+    if (make_reports(&d, targets, err) < 0)
         goto out;
     struct fetch_grab grab = target_grab(&o->target, targets, &ssh, &prompt);
     grab.kinds = &no_kinds;

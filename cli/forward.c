@@ -389,10 +389,13 @@ static int open_and_carry(struct run *r, const struct targets *targets, struct e
 {
     struct gateway_pool *pool = NULL;
     struct gateway *gw = NULL;
-    int rc = gateway_global_init(err);
-    if (rc < 0)
+    if (target_prompt(&r->command->target, &r->prompt, err) < 0)
         return -1;
-    prompt_init(&r->prompt);
+    int rc = gateway_global_init(err);
+    if (rc < 0) {
+        prompt_release(&r->prompt);
+        return -1;
+    }
     if (gateway_pool_new(&pool, err) < 0 || open_host(r, targets, pool, &gw, err) < 0)
         rc = err_wrap(err, "%s", r->host->name);
     else if (announce(r, err) < 0) {

@@ -292,7 +292,8 @@ static int collect(struct run *r, const struct grab_options *o, const struct tar
                                       .progress = on_progress,
                                       .step = on_step};
     struct prompt prompt;
-    prompt_init(&prompt);
+    if (target_prompt(&o->target, &prompt, err) < 0)
+        return -1;
     prompt.pause = on_question;
     prompt.resume = on_answer;
     prompt.ctx = &r->progress;

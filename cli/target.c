@@ -50,6 +50,17 @@ void target_options_release(struct target_options *o)
     strlist_release(&o->selection.services);
 }
 
+int target_prompt(const struct target_options *o, struct prompt *ret, struct err *err)
+{
+    int64_t wait_ms = o->ask_timeout_ms ? o->ask_timeout_ms : GATEWAY_ASK_MS;
+    prompt_init(ret);
+    ret->batch = o->batch;
+    if (!o->passphrase_file || prompt_use_file(ret, o->passphrase_file, wait_ms, err) == 0)
+        return 0;
+    prompt_release(ret);
+    return -1;
+}
+
 struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
                               struct ssh_settings *ssh, struct prompt *prompt)
 {
@@ -65,8 +76,9 @@ struct fetch_grab target_grab(const struct target_options *o, const struct targe
                                .cancel_fd = signals_cancel_fd(),
                                .askpass = prompt->program,
                                .ask_ms = o->ask_timeout_ms,
-                               .ask = o->batch ? NULL : prompt_ask,
-                               .ask_ctx = prompt};
+                               .ask = o->batch && !o->passphrase_file ? NULL : prompt_ask,
+                               .ask_ctx = prompt,
+                               .ask_keys_only = o->batch};
 }
 
 int target_run(const struct fetch_grab *grab, struct err *err)

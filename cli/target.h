@@ -14,6 +14,7 @@ struct target_options {
     const char *scheme;
     const char *via;
     const char *compress;
+    const char *passphrase_file;
     bool accept_new;
     unsigned parallel;
     int64_t timeout_ms;
@@ -123,6 +124,13 @@ struct target_options {
          "ask nobody for a passphrase or password: what needs one fails",                                    \
          offsetof(type, member.batch),                                                                       \
          0},                                                                                                 \
+        {"passphrase-file",                                                                                  \
+         0,                                                                                                  \
+         OPTION_TEXT,                                                                                        \
+         "FILE",                                                                                             \
+         "its first line is the passphrase of every private key; only you may be able to read it",           \
+         offsetof(type, member.passphrase_file),                                                             \
+         0},                                                                                                 \
         {"ask-timeout",                                                                                      \
          0,                                                                                                  \
          OPTION_DURATION,                                                                                    \
@@ -155,6 +163,9 @@ struct target_options {
 int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,
                    struct err *err);
 void target_options_release(struct target_options *o);
+
+/* prompt_init as the options have it; a file of passphrases is read, which may wait for its writer. */
+int target_prompt(const struct target_options *o, struct prompt *ret, struct err *err);
 
 /* What a run of fetch takes from them, once they are resolved; the rest is the caller's. `ssh` and `prompt`
  * must live as long. */

@@ -92,6 +92,7 @@ static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
                                                : clock_least(grab->timeout_ms, FETCH_CONNECT_TIMEOUT_MS);
     return (struct gateway_options){.ask = grab->ask,
                                     .ask_ctx = grab->ask_ctx,
+                                    .ask_keys_only = grab->ask_keys_only,
                                     .askpass = grab->askpass,
                                     .ask_ms = grab->ask_ms,
                                     .cancel_fd = grab->cancel_fd,

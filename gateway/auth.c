@@ -155,7 +155,8 @@ int auth_relist(struct auth *a, bool *ret_changed, struct err *err)
 
 bool auth_can_ask(struct auth *a)
 {
-    bool can = a->s->options.ask && a->config->password_prompts > 0;
+    const struct gateway_options *options = &a->s->options;
+    bool can = options->ask && !options->ask_keys_only && a->config->password_prompts > 0;
     a->would_ask = a->would_ask || !can;
     return can;
 }
@@ -163,7 +164,9 @@ bool auth_can_ask(struct auth *a)
 int auth_ask(struct auth *a, const struct gateway_question *question, struct secret *ret, struct err *err)
 {
     const struct gateway_options *options = &a->s->options;
-    if (!auth_can_ask(a))
+    bool is_answered =
+        options->ask && question->key && options->ask_keys_only && a->config->password_prompts > 0;
+    if (!is_answered && !auth_can_ask(a))
         return err_set(err, ERR_NOT_FOUND, "there is nobody to ask for it");
     struct gateway_question q = *question;
     struct err why = ERR_INIT;
@@ -180,10 +183,11 @@ int auth_ask(struct auth *a, const struct gateway_question *question, struct sec
 static int ask_until_right(struct auth *a, const struct auth_riddle *riddle, struct secret *ret,
                            struct err *err)
 {
-    struct gateway_question q = {.kind = GATEWAY_ASK_HIDDEN, .prompt = riddle->prompt};
+    struct gateway_question q = {.kind = GATEWAY_ASK_HIDDEN, .prompt = riddle->prompt, .key = riddle->key};
     for (unsigned i = 0; i < riddle->tries; i++) {
         bool fits = false;
         secret_wipe(ret);
+        q.again = i > 0;
         if (auth_ask(a, &q, ret, err) < 0)
             return -1;
         if (ret->len == 0)

@@ -59,6 +59,8 @@ struct gateway_question {
     } kind;             /* is the answer shown as it is typed? TELL
                            wants none: a key waits to be touched */
     const char *prompt; /* printable, one or more lines */
+    const char *key;    /* the file of the private key whose passphrase is wanted; NULL: it is none */
+    bool again;         /* what was answered a moment ago was wrong */
     int64_t deadline;
 };
 
@@ -84,6 +86,7 @@ struct gateway_options {
      * wipes. */
     int (*ask)(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err);
     void *ask_ctx;
+    bool ask_keys_only; /* only for the passphrases of private keys is there somebody */
     int64_t
         ask_ms; /* how long a person may take to answer one question, or to touch a key; 0: GATEWAY_ASK_MS */
     /* A program that asks in the name of an ssh of ours, and ends it when we are gone (askpass.h, keeper.h):

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -189,6 +190,15 @@ static int log_in(struct login *in, const struct ssh_config *config, struct err 
     return wait_ready(in, err);
 }
 
+/* The server sees only that a key was not offered. */
+static void add_refused(const struct err *refused, struct err *err)
+{
+    if (!err || err->kind != ERR_DENIED || refused->kind == ERR_NONE)
+        return;
+    size_t n = strlen(err->msg);
+    snprintf(err->msg + n, sizeof err->msg - n, "; not offered: %s", refused->msg);
+}
+
 int openssh_start(const struct ssh_config *config, const struct gateway_options *options,
                   struct gateway_hop *hop, struct openssh **ret, struct err *err)
 {
@@ -202,6 +212,8 @@ int openssh_start(const struct ssh_config *config, const struct gateway_options 
     ssh_log_describe(&in.o->said, hop);
     ssh_log_settle(&in.o->said);
     askpass_settle(&in.ask, options, rc == 0);
+    if (rc < 0)
+        add_refused(&in.ask.refused, err);
     askpass_release(&in.ask);
     if (rc < 0)
         openssh_close(in.o);

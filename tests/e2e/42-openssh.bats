@@ -176,8 +176,7 @@ fingerprint_of() { # SSHD: of its key, with the type
 
 # What the manifest of the bundle in $output says of it; None for nothing.
 host_key_new() {
-    tar -xzOf "$output" --wildcards '*/manifest.json' |
-        python3 -c 'import json, sys; print(json.load(sys.stdin)["hosts"][0]["hops"][0].get("host_key_new"))'
+    manifest | python3 -c 'import json, sys; print(json.load(sys.stdin)["hosts"][0]["hops"][0].get("host_key_new"))'
 }
 
 @test "a key that the server does not take, and nobody to ask" {
@@ -408,6 +407,30 @@ person_says() { # ANSWER
     run_via mine,twin,third
     assert_status 0
     assert_equal "$(cat asked)" "Enter passphrase for key '$PWD/locked':"
+}
+
+@test "--passphrase-file answers for ssh, on every hop, also with --batch; a wrong one is tried once" {
+    (umask 077 && echo hush >pass && echo nonsense >wrong)
+    ssh-keygen -q -t ed25519 -N hush -f locked
+    cat locked.pub >>"$RIG_DIR/sshd/authorized_keys"
+    cat locked.pub >>"$RIG_DIR/jump/authorized_keys"
+    host_with "IdentityFile $PWD/locked" 'ProxyJump bastion'
+    printf 'Host bastion\n    Port %s\n    HostName 127.0.0.1\n' "$RIG_PORT_jump" >bastion
+    sed '1d; /^    Port/d; /^    HostName/d; /ProxyJump/d' "$SSH_CONFIG" >>bastion
+    cat bastion >>"$SSH_CONFIG"
+    sed -i "/client\/id_ed25519/d" "$SSH_CONFIG"
+    person_says nonsense
+    run_via mine --passphrase-file pass --batch
+    assert_status 0
+    run_via mine --passphrase-file wrong
+    assert_status 1
+    assert_stderr_has "key $PWD/locked: the first line of wrong is not right"
+    assert_equal "$(cat asked)" ''
+    # One hop: the server's own word, and why no key was offered to it.
+    sed -i '/ProxyJump/d' "$SSH_CONFIG"
+    run_via mine --passphrase-file wrong --batch
+    assert_status 1
+    assert_stderr_has "the server let nobody in with what was offered; it takes: publickey; not offered: key $PWD/locked: the first line of wrong is not right"
 }
 
 @test "a key in a PKCS#11 token, which only ssh can use; --via auto finds that out" {

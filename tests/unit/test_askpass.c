@@ -21,6 +21,8 @@ struct person {
     enum err_kind kind;
     unsigned asked;
     int question; /* its kind */
+    bool again;
+    char key[300];
     char prompt[1100];
 };
 
@@ -29,6 +31,8 @@ static int ask(void *ctx, const struct gateway_question *q, struct secret *ret, 
     struct person *p = ctx;
     p->asked++;
     p->question = q->kind;
+    p->again = q->again;
+    snprintf(p->key, sizeof p->key, "%s", q->key ? q->key : "");
     snprintf(p->prompt, sizeof p->prompt, "%s", q->prompt);
     if (!p->answer)
         return err_set(err, p->kind, "no answer");
@@ -92,6 +96,24 @@ static void a_passphrase(void **state)
     assert_int_equal(program.answer.len, 9);
     assert_int_equal(person.question, GATEWAY_ASK_HIDDEN);
     assert_string_equal(person.prompt, "Enter passphrase for key '?[2J/k':");
+    assert_string_equal(person.key, "?[2J/k");
+    assert_false(person.again);
+    /* The same ssh asks the same. */
+    program.answer.len = 0;
+    ok(put(&a, &person, &program, &err), &err);
+    assert_true(person.again);
+    assert_int_equal(person.asked, 2);
+    /* What else it asks is for no key, whatever it says. */
+    program.prompt = "(ann@host) Enter passphrase for key '/k': ";
+    ok(put(&a, &person, &program, &err), &err);
+    assert_string_equal(person.key, "");
+    /* Why there was no answer is remembered, with the key. */
+    person.answer = NULL;
+    person.kind = ERR_NOT_FOUND;
+    program.prompt = "Enter passphrase for key '/k': ";
+    ok(put(&a, &person, &program, &err), &err);
+    assert_int_equal(program.rc, -1);
+    assert_string_equal(a.refused.msg, "key /k: no answer");
     askpass_release(&a);
     free(name);
     free(socket);
