@@ -29,6 +29,17 @@ static int read_compress(struct target_options *o, struct err *err)
                        : 0;
 }
 
+int target_alone(const struct target_options *o, const struct strlist *words, const char *command,
+                 struct err *err)
+{
+    if (words->n > 0)
+        return err_set(err, ERR_USAGE, "%s takes no kind: \"%.60s\"", command, words->items[0]);
+    if (o->selection.hosts.n > 0 || o->selection.groups.n > 0)
+        return 0;
+    err_set(err, ERR_USAGE, "no host given");
+    return err_hint(err, "profgrab %s --host NAME; `profgrab hosts` lists the inventory", command);
+}
+
 int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,
                    struct err *err)
 {

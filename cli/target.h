@@ -159,6 +159,11 @@ struct target_options {
     }
 // NOLINTEND(bugprone-macro-parentheses)
 
+/* For a command that takes hosts, and no words beside its options: ERR_USAGE where there is a word, or no
+ * host. */
+int target_alone(const struct target_options *o, const struct strlist *words, const char *command,
+                 struct err *err);
+
 /* Loads the inventory and resolves the selection. The caller releases both, also on failure. */
 int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,
                    struct err *err);
