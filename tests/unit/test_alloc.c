@@ -128,6 +128,7 @@ static void inventories(void **state)
     (void)state;
     assert_true(walk_seed(read_inventory, CORPUS "inventory/full", 0, 0) > 60);
     assert_true(walk_seed(read_inventory, CORPUS "inventory/ranges", 0, 0) > 60);
+    assert_true(walk_seed(read_inventory, CORPUS "inventory/teams", 0, 0) > 40);
 }
 
 static int read_range(void *ctx, struct err *err)
