@@ -13,7 +13,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 # The folders of the house, ground floor first. tools/check-layers holds the arrows between them.
-FOLDERS := base proto inventory gateway fetch bundle cli
+FOLDERS := base keys seal proto inventory gateway fetch bundle handoff cli
 PACKAGES := libssh2 libcurl openssl zlib yaml-0.1 jansson libarchive
 
 # Builds are the same wherever the tree lies; gcov wants to find its files again.

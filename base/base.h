@@ -3,6 +3,7 @@
 #define BASE_BASE_H
 
 #include "base/array.h"
+#include "base/ask.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"

@@ -36,7 +36,7 @@ int prompt_use_file(struct prompt *p, const char *file, int64_t wait_ms, struct 
 }
 
 /* It has one answer: a key that it does not fit is not asked for twice. */
-static int answer_from_file(const struct prompt *p, const struct gateway_question *q, struct secret *ret,
+static int answer_from_file(const struct prompt *p, const struct question *q, struct secret *ret,
                             struct err *err)
 {
     if (q->again)
@@ -78,14 +78,14 @@ static int read_line(int tty, int64_t deadline, struct secret *ret, struct err *
     }
 }
 
-static int ask_on_terminal(int tty, const struct gateway_question *q, struct secret *ret, struct err *err)
+static int ask_on_terminal(int tty, const struct question *q, struct secret *ret, struct err *err)
 {
     struct signals_terminal t = {.fd = tty, .prompt = q->prompt};
     if (tcgetattr(tty, &t.normal) < 0)
         return err_sys(err, "cannot talk to the terminal");
     t.asking = t.normal;
     t.asking.c_lflag |= ICANON | ISIG;
-    if (q->kind == GATEWAY_ASK_HIDDEN)
+    if (q->kind == ASK_HIDDEN)
         t.asking.c_lflag &= ~(tcflag_t)(ECHO | ECHOE | ECHOK | ECHONL);
     signals_hold_terminal(&t);
     int rc = -1;
@@ -96,7 +96,7 @@ static int ask_on_terminal(int tty, const struct gateway_question *q, struct sec
     tcsetattr(tty, TCSAFLUSH, &t.normal);
     signals_hold_terminal(NULL);
     /* The end of the line was not shown either. */
-    if (q->kind == GATEWAY_ASK_HIDDEN || rc < 0)
+    if (q->kind == ASK_HIDDEN || rc < 0)
         (void)!write(tty, "\n", 1);
     return rc;
 }
@@ -121,7 +121,7 @@ static bool wants_askpass(bool terminal)
     return display && (!terminal || (require && strcmp(require, "prefer") == 0));
 }
 
-static int run_askpass(const struct gateway_question *q, struct secret *ret, struct err *err)
+static int run_askpass(const struct question *q, struct secret *ret, struct err *err)
 {
     const char *const argv[] = {getenv("SSH_ASKPASS"), q->prompt, NULL};
     int64_t left = q->deadline - clock_now();
@@ -146,7 +146,7 @@ static int run_askpass(const struct gateway_question *q, struct secret *ret, str
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-static int ask(const struct gateway_question *q, struct secret *ret, struct err *err)
+static int ask(const struct question *q, struct secret *ret, struct err *err)
 {
     if (clock_now() >= q->deadline)
         return err_set(err, ERR_TIMEOUT, "nobody answered in time");
@@ -162,25 +162,25 @@ static int ask(const struct gateway_question *q, struct secret *ret, struct err 
     return rc;
 }
 
-static void tell(const struct gateway_question *q)
+static void tell(const struct question *q)
 {
     size_t n = strlen(q->prompt);
     fprintf(stderr, "%s%s", q->prompt, n && q->prompt[n - 1] == '\n' ? "" : "\n");
 }
 
-int prompt_ask(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err)
+int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct err *err)
 {
     struct prompt *p = ctx;
     struct err why = ERR_INIT;
     int rc = 0;
     if (q->key && p->passphrase_file)
         return answer_from_file(p, q, ret, err);
-    if (p->batch && q->kind != GATEWAY_TELL)
+    if (p->batch && q->kind != ASK_TELL)
         return err_set(err, ERR_NOT_FOUND, "there is nobody to ask for it");
     pthread_mutex_lock(&p->mutex);
     if (p->pause)
         p->pause(p->ctx);
-    if (q->kind == GATEWAY_TELL) {
+    if (q->kind == ASK_TELL) {
         tell(q);
     } else {
         *ret = (struct secret){0};

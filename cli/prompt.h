@@ -31,6 +31,6 @@ void prompt_release(struct prompt *p);
 int prompt_use_file(struct prompt *p, const char *file, int64_t wait_ms, struct err *err);
 
 /* For gateway_options.ask; `ctx` is the struct prompt. */
-int prompt_ask(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err);
+int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct err *err);
 
 #endif

@@ -176,7 +176,7 @@ struct fetch_grab {
     const struct fetch_observer *observer; /* every member set */
     const char *askpass;                   /* as gateway_options has it */
     /* As gateway_options has it; not called under the observer. */
-    int (*ask)(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err);
+    ask_fn *ask;
     void *ask_ctx;
     bool ask_keys_only; /* ... */
 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gateway/sshwire.h"
+#include "keys/keys.h"
 #include "base/banned.h"
 
 #define LIST_MAX 4096

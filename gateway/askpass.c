@@ -117,10 +117,10 @@ static int unanswered(const struct err *why, struct err *err)
     return -1;
 }
 
-static int ask_person(const struct gateway_options *options, const struct gateway_question *question,
+static int ask_person(const struct gateway_options *options, const struct question *question,
                       struct secret *ret, struct err *err)
 {
-    struct gateway_question q = *question;
+    struct question q = *question;
     q.deadline = clock_deadline(gateway_ask_ms(options));
     if (!options->ask || is_about_a_host_key(q.prompt))
         return err_set(err, ERR_NOT_FOUND, "nobody is asked");
@@ -132,10 +132,10 @@ static int find_answer(const struct gateway_options *options, char kind, const c
                        struct secret *ret, struct err *err)
 {
     struct err why = ERR_INIT;
-    struct gateway_question q = {.kind = kind == 'n'   ? GATEWAY_TELL
-                                         : kind == 'c' ? GATEWAY_ASK_SHOWN
-                                                       : GATEWAY_ASK_HIDDEN,
-                                 .prompt = prompt};
+    struct question q = {.kind = kind == 'n'   ? ASK_TELL
+                                 : kind == 'c' ? ASK_SHOWN
+                                               : ASK_HIDDEN,
+                         .prompt = prompt};
     return ask_person(options, &q, ret, &why) == 0 ? 0 : unanswered(&why, err);
 }
 
@@ -189,8 +189,7 @@ static int find_passphrase(struct askpass *a, const struct gateway_options *opti
 {
     struct err why = ERR_INIT;
     char key[200];
-    struct gateway_question q = {
-        .kind = GATEWAY_ASK_HIDDEN, .prompt = prompt, .key = key_of(prompt, key, sizeof key)};
+    struct question q = {.kind = ASK_HIDDEN, .prompt = prompt, .key = key_of(prompt, key, sizeof key)};
     q.again = a->question && strcmp(a->question, prompt) == 0 && a->asker == asker;
     a->asker = asker;
     int rc = q.again ? 0 : take_known(a, options, prompt, ret, &why);

@@ -161,14 +161,14 @@ bool auth_can_ask(struct auth *a)
     return can;
 }
 
-int auth_ask(struct auth *a, const struct gateway_question *question, struct secret *ret, struct err *err)
+int auth_ask(struct auth *a, const struct question *question, struct secret *ret, struct err *err)
 {
     const struct gateway_options *options = &a->s->options;
     bool is_answered =
         options->ask && question->key && options->ask_keys_only && a->config->password_prompts > 0;
     if (!is_answered && !auth_can_ask(a))
         return err_set(err, ERR_NOT_FOUND, "there is nobody to ask for it");
-    struct gateway_question q = *question;
+    struct question q = *question;
     struct err why = ERR_INIT;
     int64_t began = clock_now();
     q.deadline = clock_deadline(gateway_ask_ms(options));
@@ -183,7 +183,7 @@ int auth_ask(struct auth *a, const struct gateway_question *question, struct sec
 static int ask_until_right(struct auth *a, const struct auth_riddle *riddle, struct secret *ret,
                            struct err *err)
 {
-    struct gateway_question q = {.kind = GATEWAY_ASK_HIDDEN, .prompt = riddle->prompt, .key = riddle->key};
+    struct question q = {.kind = ASK_HIDDEN, .prompt = riddle->prompt, .key = riddle->key};
     for (unsigned i = 0; i < riddle->tries; i++) {
         bool fits = false;
         secret_wipe(ret);

@@ -3,11 +3,9 @@
 #define GATEWAY_AUTH_KEYS_H
 
 #include "base/base.h"
-#include "gateway/agent.h"
+#include "keys/keys.h"
 #include "gateway/auth_method.h"
 #include "gateway/certificate.h"
-#include "gateway/keyfile.h"
-#include "gateway/privkey.h"
 
 struct file_key {
     const char *path;

@@ -57,7 +57,7 @@ int auth_relist(struct auth *a, bool *ret_changed, struct err *err);
 bool auth_can_ask(struct auth *a);
 
 /* Asks a person. ERR_NOT_FOUND: there is nobody, or no answer. The caller wipes *ret. */
-int auth_ask(struct auth *a, const struct gateway_question *question, struct secret *ret, struct err *err);
+int auth_ask(struct auth *a, const struct question *question, struct secret *ret, struct err *err);
 
 /*
  * A secret that is asked for once in a run: has `fits` look at the one that is known, else at what a person
@@ -67,7 +67,7 @@ int auth_ask(struct auth *a, const struct gateway_question *question, struct sec
 struct auth_riddle {
     const char *name;   /* in the keyring */
     const char *prompt; /* printable */
-    const char *key;    /* as gateway_question has it */
+    const char *key;    /* as struct question has it */
     unsigned tries;
     void *ctx;
     int (*fits)(void *ctx, const struct secret *answer, bool *ret_fits, struct err *err);

@@ -149,8 +149,7 @@ static int answer(struct conversation *c, struct buf *before, const LIBSSH2_USER
 {
     struct secret said = {0};
     add_question(before, c->auth, prompt);
-    struct gateway_question q = {.kind = prompt->echo ? GATEWAY_ASK_SHOWN : GATEWAY_ASK_HIDDEN,
-                                 .prompt = buf_str(before)};
+    struct question q = {.kind = prompt->echo ? ASK_SHOWN : ASK_HIDDEN, .prompt = buf_str(before)};
     int rc = auth_ask(c->auth, &q, &said, &c->err);
     if (rc == 0) {
         c->asked++;
@@ -171,7 +170,7 @@ static int answer(struct conversation *c, struct buf *before, const LIBSSH2_USER
 /* A round that only says something, as PAM's last one does, may be empty. */
 static void tell(struct conversation *c, struct buf *said)
 {
-    struct gateway_question q = {.kind = GATEWAY_TELL, .prompt = buf_str(said)};
+    struct question q = {.kind = ASK_TELL, .prompt = buf_str(said)};
     if (said->len > 0)
         auth_ask(c->auth, &q, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gateway/keyfile.h"
+#include "keys/keys.h"
 #include "base/banned.h"
 
 static const char suffix[] = "-cert-v01@openssh.com";

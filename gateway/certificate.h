@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
-#include "gateway/sshwire.h"
+#include "keys/keys.h"
 
 struct certificate {
     struct ssh_blob blob; /* as it is offered */

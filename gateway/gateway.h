@@ -50,20 +50,6 @@ struct gateway_step {
                                   there are no further steps. */
 };
 
-/* What only a person can answer: a passphrase, a password, what a server asks (RFC 4256). */
-struct gateway_question {
-    enum {
-        GATEWAY_ASK_HIDDEN,
-        GATEWAY_ASK_SHOWN,
-        GATEWAY_TELL
-    } kind;             /* is the answer shown as it is typed? TELL
-                           wants none: a key waits to be touched */
-    const char *prompt; /* printable, one or more lines */
-    const char *key;    /* the file of the private key whose passphrase is wanted; NULL: it is none */
-    bool again;         /* what was answered a moment ago was wrong */
-    int64_t deadline;
-};
-
 /* What the gateways of one run share: sessions to jump hosts, passphrases that were typed, and a limit to the
  * logins at one address at a time. May be used by any number of threads, and must outlive its gateways. */
 struct gateway_pool;
@@ -81,10 +67,7 @@ struct gateway_options {
      * cannot be read fail the host key's step before there is a handshake. A direct route has no steps. */
     void (*step)(void *ctx, const struct gateway_step *step);
     void *step_ctx;
-    /* Asks, from any thread and maybe several at a time. -1: ERR_NOT_FOUND when there is nobody to ask,
-     * ERR_CANCELLED, ERR_TIMEOUT. NULL: there is nobody. Not GATEWAY_TELL fills in *ret, which the caller
-     * wipes. */
-    int (*ask)(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err);
+    ask_fn *ask; /* NULL: there is nobody to ask */
     void *ask_ctx;
     bool ask_keys_only; /* only for the passphrases of private keys is there somebody */
     int64_t

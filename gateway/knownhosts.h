@@ -9,7 +9,7 @@
 #define GATEWAY_KNOWNHOSTS_H
 
 #include "base/base.h"
-#include "gateway/sshwire.h"
+#include "keys/keys.h"
 
 enum known_marker { KNOWN_PLAIN, KNOWN_REVOKED, KNOWN_AUTHORITY };
 

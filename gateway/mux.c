@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "gateway/peer.h"
-#include "gateway/sshwire.h"
+#include "keys/keys.h"
 #include "base/banned.h"
 
 #ifndef MSG_NOSIGNAL

@@ -7,7 +7,7 @@
 
 #include "gateway/refusal.h"
 #include "gateway/session.h"
-#include "gateway/sshwire.h"
+#include "keys/keys.h"
 #include "gateway/stream.h"
 #include "gateway/window.h"
 #include "base/banned.h"

@@ -3,9 +3,9 @@
  *
  * A window smaller than what a line holds (its round-trip time times its rate) leaves the line idle. One that
  * is larger than what the line takes is filled all the same, in the far sshd, which makes room for it a few
- * kilobytes at a time and copies all of it each time. So it begins with what a fast line of that length holds,
- * within narrow bounds, and grows to twice of what came in a round trip: as fast as TCP's own window does
- * (docs/performance.md has the figures).
+ * kilobytes at a time and copies all of it each time. So it begins with what a fast line of that length
+ * holds, within narrow bounds, and grows to twice of what came in a round trip: as fast as TCP's own window
+ * does (docs/performance.md has the figures).
  */
 #ifndef GATEWAY_WINDOW_H
 #define GATEWAY_WINDOW_H

@@ -5,12 +5,12 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "gateway/agent.h"
+#include "keys/agent.h"
 #include "gateway/algorithms.h"
 #include "gateway/certificate.h"
-#include "gateway/keyfile.h"
+#include "keys/keyfile.h"
 #include "gateway/knownhosts.h"
-#include "gateway/privkey.h"
+#include "keys/privkey.h"
 #include "base/banned.h"
 
 static void agent(const uint8_t *p, size_t n)

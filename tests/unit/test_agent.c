@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "gateway/agent.h"
+#include "keys/agent.h"
 #include "tests/unit/spoil.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "gateway/algorithms.h"
-#include "gateway/sshwire.h"
+#include "keys/sshwire.h"
 #include "tests/unit/spoil.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"

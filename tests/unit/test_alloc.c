@@ -15,11 +15,11 @@
 #include "fetch/check.h"
 #include "fetch/index.h"
 #include "fetch/plan.h"
-#include "gateway/agent.h"
+#include "keys/agent.h"
 #include "gateway/algorithms.h"
 #include "gateway/certificate.h"
-#include "gateway/keyfile.h"
-#include "gateway/privkey.h"
+#include "keys/keyfile.h"
+#include "keys/privkey.h"
 #include "gateway/knownhosts.h"
 #include "gateway/local.h"
 #include "inventory/address.h"
@@ -128,6 +128,7 @@ static void inventories(void **state)
     (void)state;
     assert_true(walk_seed(read_inventory, CORPUS "inventory/full", 0, 0) > 60);
     assert_true(walk_seed(read_inventory, CORPUS "inventory/ranges", 0, 0) > 60);
+    assert_true(walk_seed(read_inventory, CORPUS "inventory/teams", 0, 0) > 40);
 }
 
 static int read_range(void *ctx, struct err *err)

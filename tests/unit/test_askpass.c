@@ -26,7 +26,7 @@ struct person {
     char prompt[1100];
 };
 
-static int ask(void *ctx, const struct gateway_question *q, struct secret *ret, struct err *err)
+static int ask(void *ctx, const struct question *q, struct secret *ret, struct err *err)
 {
     struct person *p = ctx;
     p->asked++;
@@ -36,7 +36,7 @@ static int ask(void *ctx, const struct gateway_question *q, struct secret *ret, 
     snprintf(p->prompt, sizeof p->prompt, "%s", q->prompt);
     if (!p->answer)
         return err_set(err, p->kind, "no answer");
-    if (q->kind != GATEWAY_TELL) {
+    if (q->kind != ASK_TELL) {
         snprintf(ret->text, sizeof ret->text, "%s", p->answer);
         ret->len = strlen(ret->text);
     }
@@ -94,7 +94,7 @@ static void a_passphrase(void **state)
     ok(program.rc, &program.err);
     assert_string_equal(program.answer.text, "hush hush");
     assert_int_equal(program.answer.len, 9);
-    assert_int_equal(person.question, GATEWAY_ASK_HIDDEN);
+    assert_int_equal(person.question, ASK_HIDDEN);
     assert_string_equal(person.prompt, "Enter passphrase for key '?[2J/k':");
     assert_string_equal(person.key, "?[2J/k");
     assert_false(person.again);
@@ -124,11 +124,11 @@ static void kinds_of_questions(void **state)
     static const struct {
         const char *hint;
         int kind, rc;
-    } cases[] = {{NULL, GATEWAY_ASK_HIDDEN, 0},
-                 {"confirm", GATEWAY_ASK_SHOWN, 0},
-                 {"anything", GATEWAY_ASK_HIDDEN, 0},
+    } cases[] = {{NULL, ASK_HIDDEN, 0},
+                 {"confirm", ASK_SHOWN, 0},
+                 {"anything", ASK_HIDDEN, 0},
                  /* Nothing is answered; it only stands until it is over. */
-                 {"none", GATEWAY_TELL, -1}};
+                 {"none", ASK_TELL, -1}};
     struct askpass a = made(*state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct person person = {.answer = "yes", .question = -1};

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "gateway/certificate.h"
-#include "gateway/keyfile.h"
-#include "gateway/privkey.h"
+#include "keys/keyfile.h"
+#include "keys/privkey.h"
 #include "tests/unit/spoil.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"

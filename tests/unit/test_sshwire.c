@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "gateway/keyfile.h"
-#include "gateway/sshwire.h"
+#include "keys/keyfile.h"
+#include "keys/sshwire.h"
 #include "tests/unit/spoil.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"

@@ -3,11 +3,11 @@
  *
  * libssh2's own client waits for the agent without a deadline; an agent that hangs must not hang us.
  */
-#ifndef GATEWAY_AGENT_H
-#define GATEWAY_AGENT_H
+#ifndef KEYS_AGENT_H
+#define KEYS_AGENT_H
 
 #include "base/base.h"
-#include "gateway/sshwire.h"
+#include "keys/sshwire.h"
 
 struct agent_key {
     struct ssh_blob blob;

@@ -1,6 +1,6 @@
 /* The few pieces of the SSH data types (RFC 4251 section 5) that we read and write ourselves, and base64. */
-#ifndef GATEWAY_SSHWIRE_H
-#define GATEWAY_SSHWIRE_H
+#ifndef KEYS_SSHWIRE_H
+#define KEYS_SSHWIRE_H
 
 #include <stdbool.h>
 #include <stddef.h>

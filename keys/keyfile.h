@@ -1,12 +1,12 @@
 /* A look at a private key file, to know before offering it whether it can be used and whether an agent has
  * it. */
-#ifndef GATEWAY_KEYFILE_H
-#define GATEWAY_KEYFILE_H
+#ifndef KEYS_KEYFILE_H
+#define KEYS_KEYFILE_H
 
 #include <stdbool.h>
 
 #include "base/base.h"
-#include "gateway/sshwire.h"
+#include "keys/sshwire.h"
 
 struct keyfile {
     char type[64];        /* "ssh-ed25519", "ecdsa-sha2-nistp256", "ssh-rsa", ...; "" if it cannot be told */

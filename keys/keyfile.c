@@ -2,7 +2,7 @@
  * OpenSSH's own form (PROTOCOL.key: magic, cipher, kdf, options, count, public keys, private part) shows the
  * public key and whether the rest is encrypted without a passphrase; the PEM forms show only their type.
  */
-#include "gateway/keyfile.h"
+#include "keys/keyfile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

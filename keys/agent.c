@@ -1,4 +1,4 @@
-#include "gateway/agent.h"
+#include "keys/agent.h"
 
 #include <errno.h>
 #include <poll.h>

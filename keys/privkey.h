@@ -3,13 +3,13 @@
  * passphrase, and those of OpenSSH's own form without one. OpenSSH's form with a passphrase is left to
  * libssh2, which has its key derivation (bcrypt) to itself.
  */
-#ifndef GATEWAY_PRIVKEY_H
-#define GATEWAY_PRIVKEY_H
+#ifndef KEYS_PRIVKEY_H
+#define KEYS_PRIVKEY_H
 
 #include <stdbool.h>
 
 #include "base/base.h"
-#include "gateway/sshwire.h"
+#include "keys/sshwire.h"
 
 struct privkey;
 

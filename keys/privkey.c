@@ -1,4 +1,4 @@
-#include "gateway/privkey.h"
+#include "keys/privkey.h"
 
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gateway/keyfile.h"
+#include "keys/keyfile.h"
 #include "base/banned.h"
 
 struct privkey {

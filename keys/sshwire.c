@@ -1,4 +1,4 @@
-#include "gateway/sshwire.h"
+#include "keys/sshwire.h"
 
 #include <openssl/evp.h>
 #include <stdlib.h>
