@@ -219,8 +219,9 @@ PY
     cat card.pub >>"$RIG_DIR/sshd/authorized_keys"
     SSH_ASKPASS=$PWD/pin SSH_ASKPASS_REQUIRE=force row ssh 'a smart card (PKCS#11)' sshd "PKCS11Provider $module" 'IdentityFile none' 'IdentitiesOnly no'
     row refused 'a smart card, with --via libssh2' sshd "PKCS11Provider $module" -- --via libssh2
-    rig_sshd kerberos kerberos 'GSSAPIAuthentication yes' 'AuthenticationMethods gssapi-with-mic'
-    row refused 'only GSSAPI is allowed, and there is no ticket' kerberos 'GSSAPIAuthentication yes'
+    kerberos
+    rig_sshd hostbased hostbased 'HostbasedAuthentication yes' 'AuthenticationMethods hostbased'
+    row refused 'only host-based authentication is allowed' hostbased 'HostbasedAuthentication yes'
     rows_done
 }
 
@@ -256,6 +257,24 @@ security_agent() { # NAME
     rig_spawn "$1" ssh-agent -D -a "$PWD/$1" -P "$softkey"
     rig_wait "$1" 10 test -S "$1"
     SSH_AUTH_SOCK=$PWD/$1 ssh-add -q -S "$softkey" ed25519-sk
+}
+
+# A realm, whose sshd takes nothing but its tickets.
+kerberos() {
+    local KRB5_CONFIG=$RIG_DIR/kerberos/krb5.conf gssapi='GSSAPIAuthentication yes' ticket
+    export KRB5_CONFIG
+    rig_kerberos kerberos
+    rig_sshd kerberos kerberos "$gssapi" 'GSSAPIStrictAcceptorCheck no' 'AuthenticationMethods gssapi-with-mic'
+    for ticket in ticket first elsewhere; do rig_ticket kerberos "$PWD/$ticket"; done
+    sed "s|kdc = .*|kdc = 127.0.0.1:$RIG_PORT_bad_blackhole|" "$KRB5_CONFIG" >silent.conf
+    sed "s|default_ccache_name = .*|default_ccache_name = FILE:$PWD/elsewhere|" "$KRB5_CONFIG" >elsewhere.conf
+    KRB5CCNAME=$PWD/ticket row ssh 'a Kerberos ticket (GSSAPI)' kerberos "$gssapi"
+    KRB5CCNAME=$PWD/ticket row ssh 'a Kerberos ticket, with --batch' kerberos "$gssapi" -- --batch
+    PATH=$rig_packages/usr/bin:$PATH KRB5_CONFIG=$PWD/elsewhere.conf row ssh 'a Kerberos ticket, where krb5.conf has it' kerberos "$gssapi"
+    KRB5CCNAME=$PWD/ticket row refused 'a Kerberos ticket, with --via libssh2' kerberos "$gssapi" -- --via libssh2
+    KRB5CCNAME=$PWD/first KRB5_CONFIG=$PWD/silent.conf row refused 'a Kerberos ticket, and the KDC does not answer' kerberos \
+        "$gssapi" -- --connect-timeout 2s
+    row refused 'only GSSAPI is allowed, and there is no ticket' kerberos "$gssapi"
 }
 
 # A card in software, whose key is in ./card.pub, its PIN what ./pin says. Sets $module.
