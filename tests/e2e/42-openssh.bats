@@ -453,3 +453,20 @@ run_untouched() { # ARG...
     done
     fail "ssh's helper is left"
 }
+
+@test "an agent that asks for a touch has a person's time, not a step's" {
+    local softkey=$rig_root/build/rig/softkey.so
+    ssh-keygen -q -t ed25519-sk -w "$softkey" -N '' -f token
+    cat token.pub >>"$RIG_DIR/sshd/authorized_keys"
+    mkfifo touch
+    SOFTKEY_TOUCH=$PWD/touch rig_spawn agent ssh-agent -D -a "$PWD/agent" -P "$softkey"
+    rig_wait agent 10 test -S agent
+    SSH_AUTH_SOCK=$PWD/agent ssh-add -q -S "$softkey" token
+    host_with "IdentityAgent $PWD/agent" 'IdentityFile none' 'IdentitiesOnly no'
+    sed -i "/client\/id_ed25519/d" "$SSH_CONFIG"
+    run_profgrab --host mine --port "$RIG_PORT_rude" --connect-timeout 1s --ask-timeout 4s heap
+    rig_end agent
+    assert_status 1
+    grep -Eq 'ssh did not log in within ([4-9]|[1-9][0-9])[.s].*publickey$' <<<"$stderr" || fail_run
+    assert_stderr_has "does the agent's key wait for a touch"
+}

@@ -238,7 +238,7 @@ security_keys() {
     done
     make_key verified sshd -t ed25519-sk -w "$softkey" -O verify-required
     row ssh 'a security key that wants a PIN' sshd "IdentityFile $PWD/verified" "$provider"
-    SSH_ASKPASS=$PWD/wrong-pin row refused 'the wrong PIN' sshd "IdentityFile $PWD/verified" "$provider"
+    SSH_ASKPASS=$PWD/wrong-pin row refused 'a security key that wants a PIN, and gets a wrong one' sshd "IdentityFile $PWD/verified" "$provider"
     row refused 'a security key that wants a PIN, with --batch' sshd "IdentityFile $PWD/verified" "$provider" -- --batch
     mkfifo touch
     SOFTKEY_TOUCH=$PWD/touch row refused 'a security key that nobody touches' sshd "IdentityFile $PWD/ed25519-sk" "$provider" -- \
