@@ -228,7 +228,7 @@ int askpass_serve(struct askpass *a, const struct gateway_options *options, stru
                                      : find_answer(options, kind, prompt, &secret, err);
     if (kind != 'n')
         answer(fd, rc == 0 ? &secret : NULL);
-    else if (rc == 0 && a->touch < 0) {
+    else if (rc >= 0 && a->touch < 0) { /* it waits, whether anybody could be told or not */
         a->touch = fd;
         fd = -1;
     }

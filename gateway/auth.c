@@ -227,12 +227,29 @@ int auth_solve(struct auth *a, const struct auth_riddle *riddle, struct err *err
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
+/* What klist may take; it only reads the cache. */
+#define KLIST_MS 2000
+
+/* krb5.conf may have them anywhere: in a file, the kernel's keyring, a daemon. */
+static bool klist_finds_tickets(const struct auth *a)
+{
+    const char *const argv[] = {"klist", "-s", NULL};
+    struct proc_limits limits = {
+        .timeout_ms = KLIST_MS, .cancel_fd = a->s->options.cancel_fd, .max_output = 4096};
+    struct proc_result r;
+    if (proc_run(argv, &limits, &r, NULL) < 0)
+        return false;
+    bool found = r.exit_code == 0;
+    proc_result_release(&r);
+    return found;
+}
+
 /* Tickets are there, so that GSSAPI may work. */
-static bool has_tickets(void)
+static bool has_tickets(const struct auth *a)
 {
     char path[64];
     snprintf(path, sizeof path, "/tmp/krb5cc_%lu", (unsigned long)geteuid());
-    return getenv("KRB5CCNAME") || access(path, R_OK) == 0;
+    return getenv("KRB5CCNAME") || access(path, R_OK) == 0 || klist_finds_tickets(a);
 }
 
 static void look_for_others(struct auth *a)
@@ -240,7 +257,7 @@ static void look_for_others(struct auth *a)
     const struct ssh_config *c = a->config;
     if (c->only_openssh[0])
         auth_unsupported(a, "your ssh configuration has %s", c->only_openssh);
-    if (c->gssapi && lists(a->methods, "gssapi-with-mic") && has_tickets())
+    if (c->gssapi && lists(a->methods, "gssapi-with-mic") && has_tickets(a))
         auth_unsupported(a, "the server takes GSSAPI (Kerberos), which libssh2 cannot do");
     if (c->hostbased && lists(a->methods, "hostbased"))
         auth_unsupported(a, "the server takes HostbasedAuthentication, which only ssh can do");

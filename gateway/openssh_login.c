@@ -88,8 +88,9 @@ struct login {
     const struct gateway_options *options;
     struct askpass ask;
     char where[300];
-    int64_t deadline;
+    int64_t since, deadline;
     int64_t touch_since; /* a person is asked to touch a key since then; 0: none is */
+    int64_t agent_since; /* the agent may ask one since then; 0: it does not */
 };
 
 /* While a person is asked, the time does not count. */
@@ -112,20 +113,34 @@ static int attend(struct login *in, bool asked, bool touched, struct err *err)
     return 0;
 }
 
-static int too_late(const struct login *in, struct err *err)
+/* A person may be asked by the agent as well, of which we hear nothing. */
+static void watch_agent(struct login *in)
 {
-    char limit[32];
-    if (in->touch_since)
-        return err_set(err, ERR_TIMEOUT, "nobody touched the key");
-    text_duration(limit, sizeof limit, in->options->step_timeout_ms);
-    if (!in->o->said.banner[0])
-        return err_set(err, ERR_TIMEOUT, "ssh did not reach the server within %s", limit);
-    return err_set(err, ERR_TIMEOUT, "ssh did not log in within %s", limit);
+    bool waits = ssh_log_awaits_agent(&in->o->said);
+    if (!waits)
+        in->agent_since = 0;
+    else if (!in->agent_since)
+        in->agent_since = clock_now();
 }
 
 static int64_t deadline_of(const struct login *in)
 {
-    return in->touch_since ? in->touch_since + gateway_ask_ms(in->options) : in->deadline;
+    int64_t ask = in->options->ask ? gateway_ask_ms(in->options) : 0;
+    if (in->touch_since && ask)
+        return in->touch_since + ask;
+    return in->agent_since && in->agent_since + ask > in->deadline ? in->agent_since + ask : in->deadline;
+}
+
+static int too_late(const struct login *in, struct err *err)
+{
+    if (!in->touch_since)
+        return ssh_log_delay(&in->o->said, clock_now() - in->since, err);
+    if (!in->options->ask) {
+        err_set(err, ERR_TIMEOUT, "a key waits to be touched, and nobody is told");
+        return err_hint(err, "without --batch you are told, and waited for as long as --ask-timeout says");
+    }
+    err_set(err, ERR_TIMEOUT, "nobody touched the key");
+    return err_hint(err, "its token blinks when it waits for a touch; --ask-timeout says how long");
 }
 
 static int wait_ready(struct login *in, struct err *err)
@@ -134,6 +149,7 @@ static int wait_ready(struct login *in, struct err *err)
     for (;;) {
         bool ended = proc_ended(o->pid, NULL);
         openssh_hear(o);
+        watch_agent(in);
         if (ended)
             return ssh_log_failure(&o->said, in->where, err);
         if (is_ready(o, in->options->cancel_fd))
@@ -168,8 +184,6 @@ static int prepare(struct login *in, struct err *err)
         return 0;
     if (keeper_start(&o->keeper, o->directory, in->options->askpass, err) < 0)
         return -1;
-    if (!in->options->ask)
-        return 0;
     return askpass_init(&in->ask, o->directory, in->options->askpass, err);
 }
 
@@ -179,13 +193,15 @@ static int log_in(struct login *in, const struct ssh_config *config, struct err 
     int64_t step = in->options->step_timeout_ms;
     int rc = prepare(in, err);
     if (rc == 0)
-        rc = openssh_call(in->o, config, in->options, in->ask.listener >= 0, &arguments, err);
+        rc = openssh_call(in->o, config, in->options, in->options->ask && in->ask.listener >= 0, &arguments,
+                          err);
     if (rc == 0)
         rc = spawn(in->o, &arguments, &in->ask, err);
     strlist_release(&arguments);
     if (rc < 0)
         return -1;
     /* ssh has the first part to connect in, and says itself when that was not enough. */
+    in->since = clock_now();
     in->deadline = clock_deadline(2 * step);
     return wait_ready(in, err);
 }

@@ -72,6 +72,11 @@ static void take_authenticated(struct ssh_log *l, const char *rest)
     keep(l->method, sizeof l->method, method + 8, strcspn(method + 8, "\""));
 }
 
+static void take_trying(struct ssh_log *l, const char *rest)
+{
+    keep(l->trying, sizeof l->trying, rest, strlen(rest));
+}
+
 static void take_key(struct ssh_log *l, const char *rest)
 {
     keep(l->key, sizeof l->key, rest, strlen(rest));
@@ -186,6 +191,7 @@ static bool take_fact(struct ssh_log *l, const char *line)
         {"debug1: Server host key: ", take_host_key},
         {"Warning: Permanently added '", take_new_host_key},
         {"Failed to add the host to the list of known hosts", take_new_host_key},
+        {"debug1: Next authentication method: ", take_trying},
         {"debug1: Server accepts key: ", take_key},
         {"debug1: Authentications that can continue: ", take_methods},
         {"Authenticated to ", take_authenticated},
@@ -268,11 +274,29 @@ void ssh_log_feed(struct ssh_log *l, enum ssh_log_source source, const char *p, 
 
 /* ---- what is made of it -------------------------------------------------------------------------------- */
 
-/* "PATH TYPE FINGERPRINT [explicit] [agent] [token] [authenticator]", in the words used for our own logins.
- */
+/* A key is "PATH TYPE FINGERPRINT [explicit] [agent] [token] [authenticator]". From its fingerprint on; NULL
+ * if there is none. */
+static const char *fingerprint_of(const char *key)
+{
+    return strstr(key, " SHA256:");
+}
+
+static const char *flags_of(const char *fingerprint)
+{
+    return fingerprint + 1 + strcspn(fingerprint + 1, " ");
+}
+
+bool ssh_log_awaits_agent(const struct ssh_log *l)
+{
+    const char *fingerprint = fingerprint_of(l->key);
+    return !l->method[0] && strcmp(l->trying, "publickey") == 0 && fingerprint &&
+           strstr(flags_of(fingerprint), " agent");
+}
+
+/* In the words used for our own logins. */
 static void describe_key(const char *key, char *dst, size_t cap)
 {
-    const char *fingerprint = strstr(key, " SHA256:");
+    const char *fingerprint = fingerprint_of(key);
     const char *type = fingerprint;
     while (type && type > key && type[-1] != ' ')
         type--;
@@ -280,7 +304,7 @@ static void describe_key(const char *key, char *dst, size_t cap)
         snprintf(dst, cap, "publickey %s", key);
         return;
     }
-    const char *flags = fingerprint + 1 + strcspn(fingerprint + 1, " ");
+    const char *flags = flags_of(fingerprint);
     int path = (int)(type - key - 1);
     if (strstr(flags, " agent"))
         snprintf(dst, cap, "agent %.*s", (int)(flags - type), type);

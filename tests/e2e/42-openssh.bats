@@ -455,3 +455,60 @@ person_says() { # ANSWER
     assert_equal "$(cat asked)" "Enter PIN for 'ours':"
     manifest | grep -q "\"authentication\": \"token "
 }
+
+# A security key that waits for a touch, which is whoever opens ./touch to write; runs profgrab with it. Sets $pid, $helper:
+# what waits for the touch on ssh's behalf.
+run_untouched() { # ARG...
+    local softkey=$rig_root/build/rig/softkey.so i carrier
+    ssh-keygen -q -t ed25519-sk -w "$softkey" -N '' -f token
+    cat token.pub >>"$RIG_DIR/sshd/authorized_keys"
+    host_with "IdentityFile $PWD/token" "SecurityKeyProvider $softkey"
+    sed -i "/client\/id_ed25519/d" "$SSH_CONFIG"
+    mkfifo touch
+    SOFTKEY_TOUCH=$PWD/touch "$profgrab_program" --ssh-config "$SSH_CONFIG" --host mine --port "$RIG_PORT_rude" "$@" heap \
+        >path 2>log 3>&- &
+    pid=$!
+    for ((i = 0; i < 1000; i++)); do
+        carrier=$(pgrep -P "$pid" -x ssh) && helper=$(pgrep -P "$carrier" -x ssh-sk-helper) &&
+            grep -q '^Confirm user presence for key ED25519-SK SHA256:' log && return
+        sleep 0.02
+    done
+    fail "$(cat log)"
+}
+
+@test "a security key: its touch is asked for, and waited for" {
+    run_untouched
+    timeout 10 bash -c ': >touch'
+    wait "$pid" || fail "$(cat log)"
+    output=$(cat path)
+    manifest | grep -q '"authentication": "security key '
+}
+
+@test "a security key that nobody touches: that is said, and nothing of it is left" {
+    local i
+    run_untouched --ask-timeout 2s
+    ! wait "$pid" || fail "$(cat log)"
+    grep -q 'nobody touched the key$' log || fail "$(cat log)"
+    for ((i = 0; i < 500; i++)); do
+        [[ -e /proc/$helper ]] || return 0
+        sleep 0.02
+    done
+    fail "ssh's helper is left"
+}
+
+@test "an agent that asks for a touch has a person's time, not a step's" {
+    local softkey=$rig_root/build/rig/softkey.so
+    ssh-keygen -q -t ed25519-sk -w "$softkey" -N '' -f token
+    cat token.pub >>"$RIG_DIR/sshd/authorized_keys"
+    mkfifo touch
+    SOFTKEY_TOUCH=$PWD/touch rig_spawn agent ssh-agent -D -a "$PWD/agent" -P "$softkey"
+    rig_wait agent 10 test -S agent
+    SSH_AUTH_SOCK=$PWD/agent ssh-add -q -S "$softkey" token
+    host_with "IdentityAgent $PWD/agent" 'IdentityFile none' 'IdentitiesOnly no'
+    sed -i "/client\/id_ed25519/d" "$SSH_CONFIG"
+    run_profgrab --host mine --port "$RIG_PORT_rude" --connect-timeout 1s --ask-timeout 4s heap
+    rig_end agent
+    assert_status 1
+    grep -Eq 'ssh did not log in within ([4-9]|[1-9][0-9])[.s].*publickey$' <<<"$stderr" || fail_run
+    assert_stderr_has "does the agent's key wait for a touch"
+}

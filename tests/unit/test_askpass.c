@@ -141,6 +141,24 @@ static void kinds_of_questions(void **state)
     askpass_release(&a);
 }
 
+/* A key waits for its touch, whether anybody can be told or not. */
+static void nobody_is_told(void **state)
+{
+    struct askpass a = made(*state);
+    struct gateway_options options = {.cancel_fd = -1};
+    struct program program = {.name = a.program, .hint = "none", .prompt = "touch it"};
+    struct err err = ERR_INIT;
+    pthread_t thread;
+    ok(thread_start(&thread, run_program, &program, &err), &err);
+    ok(fd_wait(a.listener, POLLIN, clock_deadline(20000), -1, &err), &err);
+    ok(askpass_serve(&a, &options, &err), &err);
+    assert_true(a.touch >= 0);
+    fd_close(&a.touch);
+    pthread_join(thread, NULL);
+    assert_int_equal(program.rc, -1);
+    askpass_release(&a);
+}
+
 static void no_answer(void **state)
 {
     static const struct {
@@ -315,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRATCH(a_passphrase),
         SCRATCH(kinds_of_questions),
+        SCRATCH(nobody_is_told),
         SCRATCH(no_answer),
         SCRATCH(host_keys_are_not_asked_about),
         SCRATCH(a_passphrase_is_asked_for_once),

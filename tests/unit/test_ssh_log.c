@@ -149,6 +149,10 @@ static void why_it_failed(void **state)
         {"", ERR_FAILED, "ssh ended without a word"},
         {"ann@h: Permission denied (publickey,password).\r\n", ERR_DENIED,
          "the server let nobody in with what was offered; it takes: publickey,password"},
+        {"sign_and_send_pubkey: signing failed for ED25519-SK \"/k\" from agent: device not found\r\n"
+         "ann@h: Permission denied (publickey).\r\n",
+         ERR_DENIED,
+         "the server takes a key that ssh cannot sign with: ED25519-SK \"/k\" from agent: device not found"},
         {"Received disconnect from 127.0.0.1 port 22:2: Too many authentication failures\r\n"
          "Disconnected from 127.0.0.1 port 22\r\n",
          ERR_DENIED, "the server ended the session: Too many authentication failures"},
@@ -263,6 +267,40 @@ static void why_a_jump_failed(void **state)
                                     "Connection closed by UNKNOWN port 65535\r\n");
         ssh_log_feed(l, SSH_STDERR, cases[i].said, strlen(cases[i].said));
         refused(ssh_log_failure(l, "h port 2", &err), &err, cases[i].kind, cases[i].msg);
+        free(l);
+    }
+}
+
+#define REACHED "debug1: Remote protocol version 2.0, remote software version x\r\n"
+#define PUBLICKEY "debug1: Next authentication method: publickey\r\n"
+#define ACCEPTS "debug1: Server accepts key: /an agent/k ED25519-SK SHA256:fVRc explicit"
+
+static void why_it_takes_so_long(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said;
+        bool agent;
+        const char *msg, *hint;
+    } cases[] = {
+        {"", false, "ssh did not reach the server within 4s", "is the host up"},
+        {REACHED, false, "ssh did not log in within 4s", "`ssh -v`"},
+        {REACHED PUBLICKEY, false, "ssh did not log in within 4s; it came as far as publickey", "`ssh -v`"},
+        {REACHED PUBLICKEY ACCEPTS "\r\n", false, "ssh did not log in within 4s; it came as far as publickey",
+         "`ssh -v`"},
+        {REACHED PUBLICKEY ACCEPTS " agent\r\n", true,
+         "ssh did not log in within 4s; it came as far as publickey", "the agent's key"},
+        {REACHED PUBLICKEY ACCEPTS " agent\r\ndebug1: Next authentication method: password\r\n", false,
+         "ssh did not log in within 4s; it came as far as password", "`ssh -v`"},
+        {REACHED "debug1: Next authentication method: gssapi-with-mic\r\n", false,
+         "ssh did not log in within 4s; it came as far as gssapi-with-mic", "KDC"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct err err = ERR_INIT;
+        struct ssh_log *l = new_log(cases[i].said);
+        assert_int_equal(ssh_log_awaits_agent(l), cases[i].agent);
+        refused(ssh_log_delay(l, 4000, &err), &err, ERR_TIMEOUT, cases[i].msg);
+        assert_non_null(strstr(err.hint, cases[i].hint));
         free(l);
     }
 }
@@ -405,6 +443,7 @@ int main(void)
         cmocka_unit_test(byte_by_byte),
         cmocka_unit_test(how_the_user_was_let_in),
         cmocka_unit_test(why_it_failed),
+        cmocka_unit_test(why_it_takes_so_long),
         cmocka_unit_test(why_a_jump_failed),
         cmocka_unit_test(others_are_not_believed),
         cmocka_unit_test(how_it_was_called),
