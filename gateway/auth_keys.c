@@ -224,7 +224,7 @@ static int open_locked(struct auth *a, const char *path, struct opening *o, stru
     snprintf(prompt, sizeof prompt, "Passphrase for the key %s, to log in as %s at %s: ",
              text_printable(shown, sizeof shown, path, strlen(path)), a->s->hop.user, a->s->hop.address);
     struct auth_riddle riddle = {
-        .name = name, .prompt = prompt, .tries = PASSPHRASE_TRIES, .ctx = o, .fits = open_with};
+        .name = name, .prompt = prompt, .key = path, .tries = PASSPHRASE_TRIES, .ctx = o, .fits = open_with};
     struct err why = ERR_INIT;
     int rc = auth_solve(a, &riddle, &why);
     if (rc < 0 && why.kind == ERR_NOT_FOUND)

@@ -1,7 +1,5 @@
 /*
- * Public keys. A server says first whether it would take a key; only then is there a signature, for which
- * libssh2 calls us: that is when a passphrase is asked for, so nobody types one for a key that is refused
- * anyway. We sign, with the agent or with OpenSSL.
+ * Which keys are offered, when, and under which name; auth_offer.c does it.
  *
  * RSA and libssh2 1.10: it knows only ssh-rsa, with SHA-1, which servers refuse. It takes the algorithm's
  * name from the first string of the key, so it is given a key that begins with rsa-sha2-512 instead.
@@ -11,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gateway/auth_keys.h"
+#include "gateway/auth_offer.h"
 #include "base/banned.h"
 
 /* Servers end a session after a few refusals (sshd: six), and say so. This is for those that never do. */
@@ -50,92 +48,6 @@ static bool allowed(const struct auth *a, const char *algorithm)
 static bool openssh_server(const struct auth *a)
 {
     return strstr(a->s->hop.banner, "OpenSSH") != NULL;
-}
-
-/* ---- one attempt --------------------------------------------------------------------------------------- */
-
-/* What libssh2 hands to on_sign, and what came of it. */
-struct attempt {
-    struct auth *auth;
-    struct candidate *candidate;
-    struct ssh_blob renamed;      /* the key under another name, its own */
-    const struct ssh_blob *offer; /* as it goes to the server */
-    bool wanted;                  /* the server would take the key */
-    struct err err;               /* why there is no signature */
-};
-
-/* The algorithm's name, out of what is to be signed (RFC 4252 section 7): session, 50, user, service,
- * "publickey", TRUE, name, key. libssh2 1.11 chooses it without telling. */
-static int read_algorithm(const unsigned char *p, size_t n, char *dst, size_t cap)
-{
-    struct ssh_reader r = {p, n};
-    const unsigned char *s = NULL;
-    size_t n_s = 0;
-    if (ssh_read_string(&r, &s, &n_s) < 0 || r.left < 1)
-        return -1;
-    r.p++;
-    r.left--;
-    for (int i = 0; i < 3; i++)
-        if (ssh_read_string(&r, &s, &n_s) < 0)
-            return -1;
-    if (r.left < 1)
-        return -1;
-    r.p++;
-    r.left--;
-    if (ssh_read_string(&r, &s, &n_s) < 0)
-        return -1;
-    text_printable(dst, cap, (const char *)s, n_s);
-    return 0;
-}
-
-static int sign(struct attempt *t, const struct ssh_blob *data, struct ssh_blob *ret)
-{
-    struct auth *a = t->auth;
-    const struct candidate *c = t->candidate;
-    char algorithm[64];
-    if (read_algorithm(data->data, data->n, algorithm, sizeof algorithm) < 0)
-        return err_set(&t->err, ERR_FAILED, "libssh2 wants something unknown to be signed");
-    if (!c->file) {
-        struct agent_request request = {.key = c->key,
-                                        .algorithm = algorithm,
-                                        .data = *data,
-                                        .deadline = clock_deadline(gateway_ask_ms(&a->s->options))};
-        int64_t began = clock_now();
-        int rc = agent_sign(&a->keys->agent, &request, ret, &t->err);
-        a->deadline += clock_now() - began;
-        return rc;
-    }
-    if (auth_open_file(a, c->file, &t->err) < 0)
-        return -1;
-    return privkey_sign(c->file->opened, algorithm, data, ret, &t->err);
-}
-
-static int on_sign(LIBSSH2_SESSION *ssh, unsigned char **sig, size_t *sig_len, const unsigned char *data,
-                   size_t data_len, void **abstract)
-{
-    (void)ssh;
-    struct attempt *t = *abstract;
-    struct ssh_blob signed_data = {(unsigned char *)(uintptr_t)data, data_len}, signature = {0};
-    t->wanted = true;
-    if (sign(t, &signed_data, &signature) < 0)
-        return -1;
-    *sig = signature.data;
-    *sig_len = signature.n;
-    return 0;
-}
-
-/* Offers it and signs. *ret_rc is libssh2's verdict. */
-static int offer(struct attempt *t, int *ret_rc, struct err *err)
-{
-    struct auth *a = t->auth;
-    void *abstract = t;
-    int rc;
-    while ((rc = libssh2_userauth_publickey(a->s->ssh, a->config->user, t->offer->data, t->offer->n, on_sign,
-                                            &abstract)) == LIBSSH2_ERROR_EAGAIN)
-        if (session_wait(a->s, a->deadline, err) < 0)
-            return err_wrap(err, "authentication");
-    *ret_rc = rc;
-    return 0;
 }
 
 /* ---- what came of it ----------------------------------------------------------------------------------- */
@@ -185,7 +97,7 @@ static int try_offer(struct attempt *t, enum auth_result *ret, struct err *err)
     struct auth *a = t->auth;
     int rc = 0;
     a->tries++;
-    if (offer(t, &rc, err) < 0)
+    if (auth_offer(t, &rc, err) < 0)
         return -1;
     if (rc != 0 && auth_is_over(a))
         return auth_ended(a, rc, err);

@@ -97,6 +97,47 @@ struct host {
     size_t n_labels;
 };
 
+/* Where issues are filed. */
+enum tracker_kind { TRACKER_GITLAB, TRACKER_REDMINE, TRACKER_RT };
+struct tracker {
+    char *name;
+    enum tracker_kind kind;
+    char *url; /* https://HOST[:PORT][/PATH], no slash at the end; http:// only with a loopback host */
+    struct secret_ref token;
+    char *ca; /* the authorities to trust instead of the system's, PEM, absolute; NULL: those */
+};
+const char *tracker_kind_name(enum tracker_kind kind);
+
+/* Somebody to encrypt to: a key itself ("age1...", "ssh-ed25519 AAAA..."), or a file of such. */
+struct recipient {
+    char *text; /* of a file: its path, absolute */
+    bool file;
+    size_t line; /* where it stands in the inventory */
+};
+struct recipient_list {
+    struct recipient *items;
+    size_t n;
+    size_t cap;
+};
+
+/* Those who receive bundles. */
+struct team {
+    char *name;
+    struct recipient_list recipients;
+    const struct tracker *tracker; /* NULL: none */
+    char *project;                 /* as the tracker calls it: "group/project", an identifier, a queue; NULL
+                                      only without a tracker */
+    struct strlist labels;
+    struct strlist assignees;
+    bool signature_required; /* nothing is handed over without a signature */
+};
+
+/* Whoever collects. */
+struct self {
+    struct recipient_list recipients; /* added to every team's */
+    char *sign_with;                  /* a key file or its FILE.pub, absolute; NULL: nothing is signed */
+};
+
 /* The most hosts an inventory may name, ranges expanded. */
 #define INVENTORY_MAX_HOSTS 100000
 
@@ -121,9 +162,16 @@ void inventory_free(struct inventory *inv);
 
 /* All hosts, in the order of the file. */
 const struct host *const *inventory_hosts(const struct inventory *inv, size_t *ret_n);
-/* The name of group or service number i of the file; NULL behind the last. */
+/* The name of group, service or team number i of the file; NULL behind the last. */
 const char *inventory_group_name(const struct inventory *inv, size_t i);
 const char *inventory_service_name(const struct inventory *inv, size_t i);
+const char *inventory_team_name(const struct inventory *inv, size_t i);
+/* ERR_USAGE with the nearest names when there is none of that name. */
+int inventory_team(const struct inventory *inv, const char *name, const struct team **ret, struct err *err);
+int inventory_tracker(const struct inventory *inv, const char *name, const struct tracker **ret,
+                      struct err *err);
+/* Never NULL; empty if the file says nothing. */
+const struct self *inventory_self(const struct inventory *inv);
 /* The file it came from; NULL for an empty one. */
 const char *inventory_path(const struct inventory *inv);
 

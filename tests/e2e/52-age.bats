@@ -273,6 +273,14 @@ time.sleep(30)' &
     assert_stderr_has "the passphrase does not open $RIG_DIR/locked"
     assert_equal "$(wc -l <asked)" 3
     [[ ! -e out ]]
+    # A file that answers, once for each key.
+    (umask 077 && echo open-sesame >words && echo wrong >others)
+    decrypt --passphrase-file words -i "$RIG_DIR/locked" -o - locked.age | cmp - plain
+    run_profgrab bundle decrypt --passphrase-file others -i "$RIG_DIR/locked" -o out locked.age
+    assert_status 1
+    assert_stderr_has 'the first line of others is not right'
+    encrypt --passphrase --passphrase-file words -o words.age plain
+    decrypt --passphrase-file words -o - words.age | cmp - plain
     # Nobody to ask.
     unset SSH_ASKPASS SSH_ASKPASS_REQUIRE
     run --separate-stderr setsid -w "$profgrab_program" bundle decrypt -i "$RIG_DIR/locked" -o out locked.age
