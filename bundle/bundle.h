@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
-#include "seal/age.h"
+#include "seal/seal.h"
 
 /* ---- work directory ------------------------------------------------------------------------------------ */
 
