@@ -221,7 +221,7 @@ static void a_full_disk_loses_nothing(void **state)
     uint32_t x = 1;
     for (size_t i = 0; i < sizeof noise; i++)
         noise[i] = (char)((x = x * 1103515245 + 12345) >> 16);
-    assert_true(asprintf(&msg, "cannot write %s: File too large", output) >= 0);
+    assert_true(asprintf(&msg, "%s: cannot write: File too large", output) >= 0);
     struct rlimit before, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
