@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "seal/age.h"
 
 /* ---- work directory ------------------------------------------------------------------------------------ */
 
@@ -153,6 +154,9 @@ int manifest_save(const struct manifest *m, const struct workdir *w, struct err 
  */
 int bundle_pack(struct workdir *w, const struct manifest *m, char **ret_path, struct err *err);
 
+/* What follows reads bundles, also encrypted ones: `by` then says by which identities (NULL: by none, which
+ * is ERR_NOT_FOUND for an encrypted one). */
+
 /* Limits on what a bundle from elsewhere may make us do. */
 #define BUNDLE_MAX_MEMBERS 200000
 #define BUNDLE_MAX_MANIFEST (64u << 20)
@@ -166,7 +170,8 @@ struct bundle_member {
 /* Calls `member` for each file, in the order of the archive. A non-zero return stops and becomes -1 with err
  * as the callback left it. */
 typedef int bundle_member_fn(void *ctx, const struct bundle_member *member, struct err *err);
-int bundle_list(const char *path, bundle_member_fn *member, void *ctx, struct err *err);
+int bundle_list(const char *path, struct age_identities *by, bundle_member_fn *member, void *ctx,
+                struct err *err);
 
 /* What verify found out about one file. */
 enum bundle_state {
@@ -188,8 +193,8 @@ struct bundle_summary {
 };
 /* Reads the whole archive once; -1 if it cannot be read as a bundle at all (no manifest, cut, hostile names).
  */
-int bundle_verify(const char *path, bundle_finding_fn *finding, void *ctx, struct bundle_summary *ret,
-                  struct err *err);
+int bundle_verify(const char *path, struct age_identities *by, bundle_finding_fn *finding, void *ctx,
+                  struct bundle_summary *ret, struct err *err);
 
 /*
  * Extracts below `dir` (it must exist): the bundle's top directory is made anew there, ERR_EXISTS if it is
@@ -197,10 +202,10 @@ int bundle_verify(const char *path, bundle_finding_fn *finding, void *ctx, struc
  * directory are refused. With `members` (may be empty: all) only those paths or globs. *ret_dir: the
  * directory made, a new string. `max_bytes`: the most it may write.
  */
-int bundle_extract(const char *path, const char *dir, const struct strlist *members, uint64_t max_bytes,
-                   char **ret_dir, struct err *err);
+int bundle_extract(const char *path, struct age_identities *by, const char *dir,
+                   const struct strlist *members, uint64_t max_bytes, char **ret_dir, struct err *err);
 
 /* manifest.json as text: the caller frees it. */
-int bundle_manifest(const char *path, char **ret, struct err *err);
+int bundle_manifest(const char *path, struct age_identities *by, char **ret, struct err *err);
 
 #endif

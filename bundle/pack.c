@@ -13,7 +13,6 @@
 
 #include "bundle/items.h"
 #include "bundle/manifest.h"
-#include "bundle/newfile.h"
 #include "bundle/path.h"
 #include "bundle/readme.h"
 #include "bundle/workdir.h"
@@ -127,16 +126,16 @@ static int put_all(struct packer *p, const json_t *root, struct err *err)
     return items_each_file(root, put_item, p, err);
 }
 
-static int to_file(void *ctx, const void *p, size_t n, struct err *err)
+static int to_draft(void *ctx, const void *p, size_t n, struct err *err)
 {
-    const struct newfile *f = ctx;
-    return fd_write_all(f->fd, p, n, err);
+    const struct draft *d = ctx;
+    return fd_write_all(d->fd, p, n, err);
 }
 
-static int write_tar(const struct workdir *w, const json_t *root, struct newfile *f, struct err *err)
+static int write_tar(const struct workdir *w, const json_t *root, struct draft *draft, struct err *err)
 {
     struct packer p = {.w = w};
-    int rc = writer_open(workdir_name(w), workdir_bundle(w), to_file, f, &p.tar, err);
+    int rc = writer_open(workdir_name(w), workdir_bundle(w), to_draft, draft, &p.tar, err);
     if (rc == 0)
         rc = put_all(&p, root, err);
     if (rc == 0)
@@ -146,21 +145,36 @@ static int write_tar(const struct workdir *w, const json_t *root, struct newfile
     return rc;
 }
 
-/* A default name that somebody took meanwhile gets a number. A bundle that may not be safe on disk does not
- * stay beside the work directory: two of the same would only raise the question which one to trust. */
+/* Gives the finished file its name. A default name that somebody took meanwhile gets a number. */
+static int name_bundle(const struct workdir *w, struct draft *draft, char **ret_path, struct err *err)
+{
+    const char *path = workdir_bundle(w);
+    if (!workdir_is_chosen(w))
+        return draft_name_free(draft, path, ".tar.gz", ret_path, err);
+    char *copy = strdup(path);
+    if (!copy)
+        return err_nomem(err);
+    if (draft_name(draft, path, err) < 0) {
+        free(copy);
+        return -1;
+    }
+    *ret_path = copy;
+    return 0;
+}
+
+/* If it fails, the work directory stays, and no bundle beside it: two of the same would only raise the
+ * question which one to trust. */
 static int write_bundle(const struct workdir *w, const json_t *root, char **ret_path, struct err *err)
 {
-    static const char ending[] = ".tar.gz";
-    struct newfile f = NEWFILE_INIT;
-    const char *path = workdir_bundle(w);
-    char *stem = strndup(path, strlen(path) - strlen(ending));
-    int rc = stem ? newfile_open(stem, ending, !workdir_is_chosen(w), &f, err) : err_nomem(err);
+    struct draft draft = DRAFT_INIT;
+    int rc = draft_open(&draft, workdir_bundle(w), err);
     if (rc == 0)
-        rc = write_tar(w, root, &f, err);
+        rc = write_tar(w, root, &draft, err);
     if (rc == 0)
-        rc = newfile_commit(&f, ret_path, err);
-    newfile_release(&f);
-    free(stem);
+        rc = draft_sync(&draft, workdir_bundle(w), err);
+    if (rc == 0)
+        rc = name_bundle(w, &draft, ret_path, err);
+    draft_release(&draft);
     return rc;
 }
 

@@ -106,13 +106,13 @@ static int check_all(struct verifier *v, struct err *err)
     return 0;
 }
 
-int bundle_verify(const char *path, bundle_finding_fn *finding, void *ctx, struct bundle_summary *ret,
-                  struct err *err)
+int bundle_verify(const char *path, struct age_identities *by, bundle_finding_fn *finding, void *ctx,
+                  struct bundle_summary *ret, struct err *err)
 {
     struct verifier v = {.finding = finding, .ctx = ctx};
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
     int rc = -1;
-    if (reader_open(path, MAX_UNKNOWN, &v.r, err) < 0)
+    if (reader_open(path, by, MAX_UNKNOWN, &v.r, err) < 0)
         return -1;
     if (reader_manifest(v.r, &text, err) < 0)
         goto out;
