@@ -617,7 +617,7 @@ static int verify(void *ctx, struct err *err)
 {
     struct bundle_summary sum;
     alloc_mark(&sum, sizeof sum);
-    int rc = bundle_verify(ctx, NULL, NULL, NULL, &sum, err);
+    int rc = bundle_verify(ctx, NULL, &sum, err);
     if (rc < 0)
         alloc_untouched(&sum, sizeof sum);
     else
