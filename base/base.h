@@ -6,6 +6,7 @@
 #include "base/ask.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/draft.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/file.h"

@@ -118,8 +118,8 @@ static int extract_all(struct extraction *x, struct err *err)
     return 0;
 }
 
-int bundle_extract(const char *path, const char *dir, const struct strlist *members, uint64_t max_bytes,
-                   char **ret_dir, struct err *err)
+int bundle_extract(const char *path, struct age_identities *by, const char *dir,
+                   const struct strlist *members, uint64_t max_bytes, char **ret_dir, struct err *err)
 {
     struct extraction x = {.dir = dir, .wanted = members, .room = max_bytes, .max_bytes = max_bytes};
     struct stat st;
@@ -131,7 +131,7 @@ int bundle_extract(const char *path, const char *dir, const struct strlist *memb
     x.met = calloc(members && members->n ? members->n : 1, sizeof *x.met);
     if (!x.met)
         return err_nomem(err);
-    if (reader_open(path, UINT64_MAX, &x.r, err) < 0)
+    if (reader_open(path, by, UINT64_MAX, &x.r, err) < 0)
         goto out;
     if (extract_all(&x, err) < 0) {
         if (x.top)

@@ -12,20 +12,29 @@
 struct gzfile {
     char *path;
     int fd;
+    struct age_reader *age; /* NULL: it is not encrypted */
     z_stream z;
     bool inflating; /* z wants inflateEnd */
     bool between;   /* one gzip member has ended, no other has begun */
     unsigned char in[32768];
 };
 
-static int fill(struct gzfile *g, struct err *err)
+static ssize_t read_some(struct gzfile *g, struct err *err)
 {
     ssize_t n;
+    if (g->age)
+        return (n = age_reader_read(g->age, g->in, sizeof g->in, err)) < 0 ? err_wrap(err, "%s", g->path) : n;
     do
         n = read(g->fd, g->in, sizeof g->in);
     while (n < 0 && errno == EINTR);
+    return n < 0 ? err_sys(err, "cannot read %s", g->path) : n;
+}
+
+static int fill(struct gzfile *g, struct err *err)
+{
+    ssize_t n = read_some(g, err);
     if (n < 0)
-        return err_sys(err, "cannot read %s", g->path);
+        return -1;
     g->z.next_in = g->in;
     g->z.avail_in = (unsigned)n;
     return 0;
@@ -42,7 +51,17 @@ static int check_magic(const struct gzfile *g, struct err *err)
     return 0;
 }
 
-int gzfile_open(const char *path, struct gzfile **ret, struct err *err)
+/* What was read to see whether it is encrypted is then read again. */
+static int open_encrypted(struct gzfile *g, struct age_identities *by, struct err *err)
+{
+    if (!age_is_encrypted(g->in, g->z.avail_in))
+        return 0;
+    if (lseek(g->fd, 0, SEEK_SET) != 0)
+        return err_sys(err, "cannot read %s", g->path);
+    return age_reader_open(g->fd, by, &g->age, err) < 0 ? err_wrap(err, "%s", g->path) : fill(g, err);
+}
+
+int gzfile_open(const char *path, struct age_identities *by, struct gzfile **ret, struct err *err)
 {
     struct gzfile *g = calloc(1, sizeof *g);
     if (!g)
@@ -57,7 +76,7 @@ int gzfile_open(const char *path, struct gzfile **ret, struct err *err)
         err_nomem(err);
         goto out;
     }
-    if (fill(g, err) < 0 || check_magic(g, err) < 0)
+    if (fill(g, err) < 0 || open_encrypted(g, by, err) < 0 || check_magic(g, err) < 0)
         goto out;
     *ret = g;
     return 0;
@@ -72,6 +91,7 @@ void gzfile_free(struct gzfile *g)
         return;
     if (g->inflating)
         inflateEnd(&g->z);
+    age_reader_free(g->age);
     fd_close(&g->fd);
     free(g->path);
     free(g);

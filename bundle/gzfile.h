@@ -10,11 +10,13 @@
 #include <stddef.h>
 
 #include "base/base.h"
+#include "seal/age.h"
 
 struct gzfile;
 
-/* ERR_NOT_FOUND if there is no such file; ERR_FAILED if it is not gzip'ed. */
-int gzfile_open(const char *path, struct gzfile **ret, struct err *err);
+/* A file that is encrypted is read by those identities (NULL: none), and gzip'ed within. ERR_NOT_FOUND if
+ * there is no such file, or it is encrypted to others; ERR_FAILED if it is not gzip'ed. */
+int gzfile_open(const char *path, struct age_identities *by, struct gzfile **ret, struct err *err);
 void gzfile_free(struct gzfile *g);
 
 /* Reads between 1 and cap bytes; *ret_n is 0 only at the end, once every CRC and length was right. Several

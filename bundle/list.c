@@ -5,13 +5,14 @@
 #include "bundle/reader.h"
 #include "base/banned.h"
 
-int bundle_list(const char *path, bundle_member_fn *member, void *ctx, struct err *err)
+int bundle_list(const char *path, struct age_identities *by, bundle_member_fn *member, void *ctx,
+                struct err *err)
 {
     struct reader *r = NULL;
     const struct reader_member *m = NULL;
     int rc = -1;
     /* Passing over bytes costs time in proportion to the file and nothing else. */
-    if (reader_open(path, UINT64_MAX, &r, err) < 0)
+    if (reader_open(path, by, UINT64_MAX, &r, err) < 0)
         return -1;
     for (;;) {
         if (reader_next_file(r, &m, err) < 0)
@@ -28,11 +29,11 @@ out:
     return rc;
 }
 
-int bundle_manifest(const char *path, char **ret, struct err *err)
+int bundle_manifest(const char *path, struct age_identities *by, char **ret, struct err *err)
 {
     struct reader *r = NULL;
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    if (reader_open(path, UINT64_MAX, &r, err) < 0)
+    if (reader_open(path, by, UINT64_MAX, &r, err) < 0)
         return -1;
     int rc = reader_manifest(r, &text, err);
     if (rc == 0)

@@ -83,13 +83,14 @@ static int broken(const struct reader *r, struct err *err)
     return err_set(err, ERR_FAILED, "%s is not a bundle, or cut or damaged: %s", r->file, shown);
 }
 
-int reader_open(const char *path, uint64_t max_skip, struct reader **ret, struct err *err)
+int reader_open(const char *path, struct age_identities *by, uint64_t max_skip, struct reader **ret,
+                struct err *err)
 {
     struct reader *r = calloc(1, sizeof *r);
     if (!r)
         return err_nomem(err);
     r->max_skip = max_skip;
-    if (gzfile_open(path, &r->gz, err) < 0)
+    if (gzfile_open(path, by, &r->gz, err) < 0)
         goto out;
     r->file = strdup(path);
     r->seen = json_object();

@@ -21,8 +21,10 @@ struct reader_member {
     int64_t mtime; /* seconds */
 };
 
-/* `max_skip`: how many bytes of members may be passed over unread in all; more is an error. */
-int reader_open(const char *path, uint64_t max_skip, struct reader **ret, struct err *err);
+/* `by` reads it where it is encrypted (NULL: nobody). `max_skip`: how many bytes of members may be passed
+ * over unread in all; more is an error. */
+int reader_open(const char *path, struct age_identities *by, uint64_t max_skip, struct reader **ret,
+                struct err *err);
 void reader_free(struct reader *r);
 
 /* The next member, NULL at the end of a whole archive: one that is cut or damaged anywhere is an error. */

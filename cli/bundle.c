@@ -1,4 +1,4 @@
-/* `profgrab bundle list|verify|extract|create`. */
+/* `profgrab bundle list|verify|extract|create|encrypt|decrypt`. */
 #include <fts.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -10,8 +10,10 @@
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/record.h"
+#include "cli/seal.h"
 #include "cli/signals.h"
 #include "cli/talk.h"
+#include "cli/verify.h"
 #include "base/banned.h"
 
 /* The most an extracted bundle may write: far above real bundles, far below a full disk's worth of zeros. */
@@ -22,16 +24,38 @@ struct bundle_options {
     const char *directory;
     const char *output;
     const char *reason;
+    const char *allowed_signers;
+    struct strlist recipients;
+    struct strlist identities;
+    bool passphrase;
+    bool armor;
 };
 
 static const struct option options[] = {
     {"json", 0, OPTION_FLAG, NULL, "list, verify: as JSON", offsetof(struct bundle_options, json), 0},
     {"directory", 'C', OPTION_TEXT, "DIR", "extract: below this directory instead of the current one",
      offsetof(struct bundle_options, directory), 0},
-    {"output", 'o', OPTION_TEXT, "PATH", "create: a directory for the bundle, or its name ending in .tar.gz",
+    {"output", 'o', OPTION_TEXT, "PATH",
+     "create: a directory for the bundle, or its name ending in .tar.gz; encrypt, decrypt: the file to "
+     "write, - "
+     "for standard output, instead of FILE.age and FILE without .age",
      offsetof(struct bundle_options, output), 0},
     {"reason", 0, OPTION_TEXT, "TEXT", "create: why; goes into the manifest",
      offsetof(struct bundle_options, reason), 0},
+    {"allowed-signers", 0, OPTION_TEXT, "FILE",
+     "verify: who may sign, as ssh-keygen reads it; a bundle that none of them has signed is not good then",
+     offsetof(struct bundle_options, allowed_signers), 0},
+    {"encrypt-to", 0, OPTION_LIST, "RECIPIENT",
+     "encrypt: to an age1... or SSH public key (ed25519, RSA), or those of a file: FILE.pub, "
+     "authorized_keys, "
+     "what GitHub and GitLab show under /USER.keys",
+     offsetof(struct bundle_options, recipients), 0},
+    {"passphrase", 0, OPTION_FLAG, NULL, "encrypt: with a passphrase, which is asked for",
+     offsetof(struct bundle_options, passphrase), 0},
+    {"armor", 0, OPTION_FLAG, NULL, "encrypt: as text", offsetof(struct bundle_options, armor), 0},
+    {"identity", 'i', OPTION_LIST, "FILE",
+     "decrypt, list, verify, extract: an age identity or an SSH private key that opens what is encrypted",
+     offsetof(struct bundle_options, identities), 0},
     OPTIONS_END,
 };
 
@@ -58,10 +82,11 @@ static int list_line(void *ctx, const struct bundle_member *member, struct err *
     return 0;
 }
 
-static int list(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+static int list(const struct bundle_options *o, const struct strlist *rest, struct age_identities *by,
+                struct err *err)
 {
     json_t *rows = o->json ? json_array() : NULL;
-    int rc = bundle_list(rest->items[0], list_line, rows, err);
+    int rc = bundle_list(rest->items[0], by, list_line, rows, err);
     if (rc == 0 && o->json)
         return print_document(rows, err);
     json_decref(rows);
@@ -70,53 +95,23 @@ static int list(const struct bundle_options *o, const struct strlist *rest, stru
 
 /* ---- verify -------------------------------------------------------------------------------------------- */
 
-static const char *state_name(enum bundle_state state)
+static int verify(const struct bundle_options *o, const struct strlist *rest, struct age_identities *by,
+                  struct err *err)
 {
-    static const char *const names[] = {"intact", "CHANGED", "MISSING", "UNKNOWN"};
-    return names[state];
-}
-
-static void verify_line(void *ctx, const struct bundle_finding *f)
-{
-    json_t *rows = ctx;
-    if (rows)
-        json_array_append_new(rows, json_pack("{s:s, s:s, s:I}", "path", f->path, "state",
-                                              state_name(f->state), "bytes", (json_int_t)f->size));
-    else
-        printf("%-8s %12llu  %s\n", state_name(f->state), (unsigned long long)f->size, f->path);
-}
-
-static int verify(const struct bundle_options *o, const struct strlist *rest, struct err *err)
-{
-    struct bundle_summary s = {0};
-    json_t *rows = o->json ? json_array() : NULL;
-    if (bundle_verify(rest->items[0], verify_line, rows, &s, err) < 0) {
-        json_decref(rows);
-        return -1;
-    }
-    bool good = s.changed == 0 && s.missing == 0 && s.unknown == 0;
-    if (rows && print_document(json_pack("{s:b, s:b, s:b, s:o}", "intact", good, "complete", s.complete,
-                                         "interrupted", s.interrupted, "files", rows),
-                               err) < 0)
-        return -1;
-    if (!good)
-        return err_set(err, ERR_FAILED, "%s: not as the manifest says: %zu changed, %zu missing, %zu unknown",
-                       rest->items[0], s.changed, s.missing, s.unknown);
-    if (!rows)
-        printf("%zu files, all as the manifest says%s%s\n", s.intact,
-               s.complete ? "" : "; not everything that was asked for is in it",
-               s.interrupted ? " (interrupted)" : "");
-    return 0;
+    struct verify_options how = {
+        .file = rest->items[0], .allowed_signers = o->allowed_signers, .json = o->json};
+    return verify_bundle(&how, by, err);
 }
 
 /* ---- extract ------------------------------------------------------------------------------------------- */
 
-static int extract(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+static int extract(const struct bundle_options *o, const struct strlist *rest, struct age_identities *by,
+                   struct err *err)
 {
     struct strlist members = {.items = rest->items + 1, .n = rest->n - 1};
     char *dir = NULL;
-    if (bundle_extract(rest->items[0], o->directory ? o->directory : ".", &members, EXTRACT_MAX, &dir, err) <
-        0)
+    if (bundle_extract(rest->items[0], by, o->directory ? o->directory : ".", &members, EXTRACT_MAX, &dir,
+                       err) < 0)
         return -1;
     printf("%s\n", dir);
     free(dir);
@@ -259,17 +254,78 @@ static int create(const struct bundle_options *o, const struct strlist *rest, st
     return rc;
 }
 
+/* ---- encrypted ones ------------------------------------------------------------------------------------ */
+
+typedef int reading_fn(const struct bundle_options *o, const struct strlist *rest, struct age_identities *by,
+                       struct err *err);
+
+static int read_bundle(reading_fn *reading, const struct bundle_options *o, const struct strlist *rest,
+                       struct err *err)
+{
+    struct prompt prompt;
+    struct age_identities *by = NULL;
+    prompt_init(&prompt);
+    int rc = signals_install(err);
+    if (rc == 0)
+        rc = seal_identities(&o->identities, &prompt, &by, err);
+    if (rc == 0)
+        rc = reading(o, rest, by, err);
+    age_identities_free(by);
+    prompt_release(&prompt);
+    return rc;
+}
+
+static int read_list(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+{
+    return read_bundle(list, o, rest, err);
+}
+
+static int read_verify(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+{
+    return read_bundle(verify, o, rest, err);
+}
+
+static int read_extract(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+{
+    return read_bundle(extract, o, rest, err);
+}
+
+static struct seal_options seal_options(const struct bundle_options *o, const struct strlist *rest)
+{
+    return (struct seal_options){.file = rest->items[0],
+                                 .output = o->output,
+                                 .recipients = &o->recipients,
+                                 .identities = &o->identities,
+                                 .passphrase = o->passphrase,
+                                 .armor = o->armor};
+}
+
+static int encrypt(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+{
+    struct seal_options seal = seal_options(o, rest);
+    return seal_encrypt(&seal, err);
+}
+
+static int decrypt(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+{
+    struct seal_options seal = seal_options(o, rest);
+    return seal_decrypt(&seal, err);
+}
+
 /* ---- the command --------------------------------------------------------------------------------------- */
 
-enum { LIST, VERIFY, EXTRACT, CREATE, END };
+enum { LIST, VERIFY, EXTRACT, CREATE, ENCRYPT, DECRYPT, END };
 static const struct verb verbs[] = {
     [LIST] = {"list", "FILE", "the files in it"},
-    [VERIFY] = {"verify", "FILE", "whether every file is as the manifest says; exit code 0 or 1"},
+    [VERIFY] = {"verify", "FILE",
+                "whether every file is as the manifest says, who made and signed it; exit code 0 or 1"},
     [EXTRACT] = {"extract", "FILE [MEMBER...]", "unpack it, or only these members (globs)"},
     [CREATE] =
         {"create", "FILE...",
          "local profiles (go test -cpuprofile, ...) into a bundle; also a NAME.partial directory that a "
          "killed run left"},
+    [ENCRYPT] = {"encrypt", "FILE", "any file, in the format of age; into FILE.age"},
+    [DECRYPT] = {"decrypt", "FILE", "a file in the format of age"},
     [END] = {NULL, NULL, NULL},
 };
 
@@ -277,10 +333,8 @@ static const struct {
     size_t most; /* arguments */
     /* The exit code, or -1 and err. */
     int (*run)(const struct bundle_options *o, const struct strlist *rest, struct err *err);
-} works[] = {[LIST] = {1, list},
-             [VERIFY] = {1, verify},
-             [EXTRACT] = {SIZE_MAX, extract},
-             [CREATE] = {SIZE_MAX, create}};
+} works[] = {[LIST] = {1, read_list},       [VERIFY] = {1, read_verify}, [EXTRACT] = {SIZE_MAX, read_extract},
+             [CREATE] = {SIZE_MAX, create}, [ENCRYPT] = {1, encrypt},    [DECRYPT] = {1, decrypt}};
 
 static int unknown_verb(const char *name, struct err *err)
 {
@@ -291,14 +345,14 @@ static int unknown_verb(const char *name, struct err *err)
     err_set(err, ERR_USAGE, "bundle: unknown verb \"%.60s\"", name);
     if (near.n > 0)
         return err_hint(err, "did you mean %s?", nearest_text(&near, names, sizeof names));
-    return err_hint(err, "there are list, verify, extract and create");
+    return err_hint(err, "there are list, verify, extract, create, encrypt and decrypt");
 }
 
 static int dispatch(const struct bundle_options *o, struct strlist *words, struct err *err)
 {
     if (words->n == 0) {
         err_set(err, ERR_USAGE, "bundle: do what?");
-        return err_hint(err, "there are list, verify, extract and create");
+        return err_hint(err, "there are list, verify, extract, create, encrypt and decrypt");
     }
     struct strlist rest = {.items = words->items + 1, .n = words->n - 1};
     for (size_t i = 0; verbs[i].name; i++) {
@@ -306,7 +360,7 @@ static int dispatch(const struct bundle_options *o, struct strlist *words, struc
             continue;
         if (rest.n == 0 || rest.n > works[i].most)
             return err_set(err, ERR_USAGE, "bundle %s wants %s", verbs[i].name,
-                           works[i].most == 1 ? "one bundle" : "a file");
+                           works[i].most == 1 ? "one file" : "a file");
         return works[i].run(o, &rest, err);
     }
     return unknown_verb(words->items[0], err);
@@ -319,14 +373,16 @@ static int run(int argc, char **argv, struct err *err)
     int rc = options_parse(options, argc, argv, &o, &words, err);
     if (rc == 0)
         rc = dispatch(&o, &words, err);
+    strlist_release(&o.recipients);
+    strlist_release(&o.identities);
     strlist_release(&words);
     return rc < 0 ? exit_status_of(err) : rc;
 }
 
 const struct command command_bundle = {
     .name = "bundle",
-    .synopsis = "list|verify|extract|create [options] FILE...",
-    .summary = "look into bundles, prove them, unpack them, make them",
+    .synopsis = "list|verify|extract|create|encrypt|decrypt [options] FILE...",
+    .summary = "look into bundles, prove them, unpack them, make them, encrypt them",
     .options = options,
     .verbs = verbs,
     .words = WORDS_FILES,

@@ -10,6 +10,7 @@
 
 #include <openssl/crypto.h>
 
+#include "keys/keylock.h"
 #include "base/banned.h"
 
 static const char openssh_begin[] = "-----BEGIN OPENSSH PRIVATE KEY-----";
@@ -17,30 +18,40 @@ static const char openssh_end[] = "-----END OPENSSH PRIVATE KEY-----";
 
 /* OpenSSH's own form, taken apart; the strings are within its bytes. */
 struct openssh {
-    bool encrypted;
-    struct ssh_reader public, private;
+    struct ssh_reader public;
+    struct keylock lock;
 };
+
+static int read_part(struct ssh_reader *r, struct ssh_reader *ret)
+{
+    return ssh_read_string(r, &ret->p, &ret->left);
+}
 
 static int take_apart(const struct ssh_blob *body, struct openssh *ret, struct err *err)
 {
     static const char magic[] = "openssh-key-v1"; /* with its NUL */
     struct ssh_reader r = {body->data, body->n};
-    struct openssh o = {0};
-    const unsigned char *cipher = NULL, *skipped = NULL;
-    size_t n_cipher = 0, n_skipped = 0;
+    struct openssh o;
     uint32_t keys = 0;
     if (r.left < sizeof magic || memcmp(r.p, magic, sizeof magic) != 0)
         return err_set(err, ERR_FAILED, "not an OpenSSH private key");
     r.p += sizeof magic;
     r.left -= sizeof magic;
-    if (ssh_read_string(&r, &cipher, &n_cipher) < 0 || ssh_read_string(&r, &skipped, &n_skipped) < 0 ||
-        ssh_read_string(&r, &skipped, &n_skipped) < 0 || ssh_read_u32(&r, &keys) < 0 || keys != 1 ||
-        ssh_read_string(&r, &o.public.p, &o.public.left) < 0)
+    if (read_part(&r, &o.lock.cipher) < 0 || read_part(&r, &o.lock.kdf) < 0 ||
+        read_part(&r, &o.lock.options) < 0 || ssh_read_u32(&r, &keys) < 0 || keys != 1 ||
+        read_part(&r, &o.public) < 0)
         return err_set(err, ERR_FAILED, "the OpenSSH private key is damaged");
-    o.encrypted = !(n_cipher == 4 && memcmp(cipher, "none", 4) == 0);
-    o.private = r;
+    /* Whoever only looks at the public half need not mind what follows. */
+    if (read_part(&r, &o.lock.sealed) < 0)
+        o.lock.sealed = (struct ssh_reader){NULL, 0};
+    o.lock.tag = r;
     *ret = o;
     return 0;
+}
+
+static bool is_encrypted(const struct openssh *o)
+{
+    return o->lock.cipher.left != 4 || memcmp(o->lock.cipher.p, "none", 4) != 0;
 }
 
 /* The bytes between the first line and the last; the caller wipes them. */
@@ -78,34 +89,41 @@ static int parse_openssh(const char *text, struct keyfile *ret, struct err *err)
     int rc = take_apart(&body, &o, err);
     if (rc == 0)
         rc = ssh_blob_copy(&k.blob, o.public.p, o.public.left, err);
+    if (rc == 0) {
+        k.encrypted = is_encrypted(&o);
+        k.rounds = k.encrypted ? keylock_rounds(&o.lock) : 0;
+    }
     wipe(&body);
     if (rc < 0)
         return -1;
-    k.encrypted = o.encrypted;
     ssh_blob_type(&k.blob, k.type, sizeof k.type);
     *ret = k;
     return 0;
 }
 
-int keyfile_private_section(const void *p, size_t n, struct ssh_blob *ret, struct err *err)
+static int open_section(const struct openssh *o, const struct secret *passphrase, struct ssh_blob *ret,
+                        struct err *err)
+{
+    if (!o->lock.sealed.p)
+        return err_set(err, ERR_FAILED, "the OpenSSH private key is damaged");
+    if (!is_encrypted(o))
+        return ssh_blob_copy(ret, o->lock.sealed.p, o->lock.sealed.left, err);
+    return passphrase ? keylock_open(&o->lock, passphrase, ret, err)
+                      : err_set(err, ERR_NOT_FOUND, "it has a passphrase");
+}
+
+int keyfile_private_section(const void *p, size_t n, const struct secret *passphrase, struct ssh_blob *ret,
+                            struct err *err)
 {
     struct ssh_blob body = {0}, section = {0};
     struct openssh o;
-    const unsigned char *private = NULL;
-    size_t n_private = 0;
     char *text = strndup(p, n);
     if (!text)
         return err_nomem(err);
     const char *begin = strstr(text, openssh_begin);
     int rc = begin ? decode_openssh(begin, &body, err) : 0;
-    if (rc == 0 && begin && (rc = take_apart(&body, &o, err)) == 0) {
-        if (o.encrypted)
-            rc = err_set(err, ERR_NOT_FOUND, "it has a passphrase");
-        else if (ssh_read_string(&o.private, &private, &n_private) < 0)
-            rc = err_set(err, ERR_FAILED, "the OpenSSH private key is damaged");
-        else
-            rc = ssh_blob_copy(&section, private, n_private, err);
-    }
+    if (rc == 0 && begin && (rc = take_apart(&body, &o, err)) == 0)
+        rc = open_section(&o, passphrase, &section, err);
     wipe(&body);
     OPENSSL_cleanse(text, strlen(text));
     free(text);

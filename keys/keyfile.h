@@ -12,6 +12,7 @@ struct keyfile {
     char type[64];        /* "ssh-ed25519", "ecdsa-sha2-nistp256", "ssh-rsa", ...; "" if it cannot be told */
     bool openssh;         /* it has OpenSSH's own form */
     bool encrypted;       /* a passphrase protects it */
+    unsigned rounds;      /* of bcrypt that a passphrase takes in OpenSSH's form; 0: none */
     bool absent;          /* there is only a FILE.pub: the private half is elsewhere, in an agent */
     struct ssh_blob blob; /* the public key; empty if neither the file nor its .pub shows it */
 };
@@ -26,8 +27,10 @@ void keyfile_release(struct keyfile *k);
 int keyfile_read_public(const char *path, struct ssh_blob *ret, struct err *err);
 
 /* The private section of OpenSSH's own form, which the caller wipes; *ret comes empty for any other form.
- * ERR_NOT_FOUND if a passphrase protects it. */
-int keyfile_private_section(const void *p, size_t n, struct ssh_blob *ret, struct err *err);
+ * `passphrase` may be NULL. ERR_NOT_FOUND: it is not what opens the file. ERR_UNSUPPORTED: its cipher is not
+ * known here. */
+int keyfile_private_section(const void *p, size_t n, const struct secret *passphrase, struct ssh_blob *ret,
+                            struct err *err);
 
 /* What a private key file may hold. */
 #define KEYFILE_MAX (64u << 10)

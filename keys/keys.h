@@ -4,7 +4,9 @@
 
 #include "keys/agent.h"
 #include "keys/keyfile.h"
+#include "keys/oaep.h"
 #include "keys/privkey.h"
+#include "keys/pubkey.h"
 #include "keys/sshwire.h"
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "keys/keyfile.h"
+#include "keys/oaep.h"
 #include "base/banned.h"
 
 struct privkey {
@@ -161,7 +162,7 @@ int privkey_parse(const void *p, size_t n, const struct secret *passphrase, stru
 {
     struct ssh_blob section = {0};
     EVP_PKEY *key = NULL;
-    int rc = keyfile_private_section(p, n, &section, err);
+    int rc = keyfile_private_section(p, n, passphrase, &section, err);
     if (rc == 0)
         rc = section.n ? read_openssh(&section, &key, err) : read_pem(p, n, passphrase, &key, err);
     if (section.data)
@@ -338,5 +339,46 @@ int privkey_sign(const struct privkey *k, const char *algorithm, const struct ss
     }
     int rc = rewrite_ecdsa(&signature, ret, err);
     ssh_blob_release(&signature);
+    return rc;
+}
+
+/* ---- decrypting ---------------------------------------------------------------------------------------- */
+
+/* RFC 8032 section 5.1.5: the first half of the seed's hash. X25519 clamps it by itself. */
+int privkey_x25519(const struct privkey *k, unsigned char ret[PRIVKEY_X25519], struct err *err)
+{
+    unsigned char seed[32], hash[64];
+    size_t n = sizeof seed;
+    bool done = EVP_PKEY_is_a(k->key, "ED25519") && EVP_PKEY_get_raw_private_key(k->key, seed, &n) == 1 &&
+                EVP_Digest(seed, n, hash, NULL, EVP_sha512(), NULL) == 1;
+    if (done)
+        memcpy(ret, hash, PRIVKEY_X25519);
+    explicit_bzero(seed, sizeof seed);
+    explicit_bzero(hash, sizeof hash);
+    ERR_clear_error();
+    return done ? 0 : err_set(err, ERR_FAILED, "it is no ssh-ed25519 key");
+}
+
+int privkey_decrypt(const struct privkey *k, const char *label, const struct ssh_blob *data,
+                    struct ssh_blob *ret, struct err *err)
+{
+    size_t n = (size_t)EVP_PKEY_get_size(k->key);
+    unsigned char *plain = malloc(n + 1);
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new(k->key, NULL);
+    int rc = -1;
+    if (!plain || !context)
+        err_nomem(err);
+    else if (EVP_PKEY_decrypt_init(context) != 1 || oaep_set(context, label) < 0)
+        err_set(err, ERR_FAILED, "OpenSSL cannot decrypt with it");
+    else if (EVP_PKEY_decrypt(context, plain, &n, data->data, data->n) != 1)
+        err_set(err, ERR_NOT_FOUND, "it is not encrypted to this key");
+    else
+        rc = 0;
+    EVP_PKEY_CTX_free(context);
+    ERR_clear_error();
+    if (rc < 0)
+        free(plain);
+    else
+        *ret = (struct ssh_blob){plain, n};
     return rc;
 }

@@ -73,10 +73,10 @@ int age_identities_add_file(struct age_identities *i, const char *path, struct e
 bool age_is_encrypted(const void *p, size_t n);
 
 struct age_reader;
-/* Reads the header from fd (which stays the caller's) and finds an identity it fits. Of a file with a
- * passphrase, the passphrase is asked for. ERR_NOT_FOUND: none fits; the message says to what kinds of
- * recipients it is encrypted. */
-int age_reader_open(int fd, const struct age_identities *by, struct age_reader **ret, struct err *err);
+/* Reads the header from fd (which stays the caller's) and finds an identity it fits; `by` may be NULL: none.
+ * Of a file with a passphrase, the passphrase is asked for. ERR_NOT_FOUND: none fits; the message says to
+ * whom it is encrypted. */
+int age_reader_open(int fd, struct age_identities *by, struct age_reader **ret, struct err *err);
 /* Up to n bytes, each of them genuine; 0: the genuine end. -1: changed, cut, extended, or the descriptor's
  * own failure. */
 ssize_t age_reader_read(struct age_reader *r, void *p, size_t n, struct err *err);

@@ -26,7 +26,8 @@ static const struct kind {
 static char *make_key(const char *directory, const struct kind *k, const char *passphrase)
 {
     char *path = text_of("%s/%s-%s-%s%s", directory, k->type, k->bits, k->form, *passphrase ? "-locked" : "");
-    RUN("ssh-keygen", "-q", "-t", k->type, "-b", k->bits, "-m", k->form, "-N", passphrase, "-f", path);
+    RUN("ssh-keygen", "-q", "-t", k->type, "-b", k->bits, "-m", k->form, "-a", "1", "-N", passphrase, "-f",
+        path);
     return path;
 }
 
@@ -77,21 +78,55 @@ static void every_kind(void **state)
     }
 }
 
+static void opens_only_with(const char *path, const char *passphrase)
+{
+    struct err err = ERR_INIT;
+    assert_null(opened(path, "", &err));
+    assert_int_equal(err.kind, ERR_NOT_FOUND);
+    assert_null(opened(path, "wrong", &err));
+    assert_int_equal(err.kind, ERR_NOT_FOUND);
+    struct privkey *k = opened(path, passphrase, &err);
+    if (!k)
+        fail_msg("%s: %s", path, err.msg);
+    same_public(k, path);
+    privkey_free(k);
+}
+
 static void passphrases(void **state)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct err err = ERR_INIT;
         char *path = make_key(*state, &kinds[i], "secret");
-        bool own_form = strcmp(kinds[i].form, "RFC4716") == 0;
-        assert_null(opened(path, "", &err));
-        assert_int_equal(err.kind, ERR_NOT_FOUND);
-        assert_null(opened(path, "wrong", &err));
-        assert_int_equal(err.kind, ERR_NOT_FOUND);
-        struct privkey *k = opened(path, "secret", &err);
-        assert_true(own_form == (k == NULL)); /* libssh2's */
-        if (k)
-            same_public(k, path);
-        privkey_free(k);
+        opens_only_with(path, "secret");
+        free(path);
+    }
+}
+
+/* OpenSSH's own form: every cipher it offers for it, other numbers of rounds, a passphrase that is longer
+ * than a block of the hash and not ASCII. */
+static void ciphers(void **state)
+{
+    static const struct {
+        const char *cipher, *rounds, *passphrase;
+    } rows[] = {
+        {"aes256-ctr", "1", "secret"},
+        {"aes256-ctr", "7", "secret"},
+        {"aes192-ctr", "1", "secret"},
+        {"aes128-ctr", "1", "secret"},
+        {"aes256-cbc", "2", "secret"},
+        {"aes192-cbc", "1", "secret"},
+        {"aes128-cbc", "1", "secret"},
+        {"3des-cbc", "1", "secret"},
+        {"aes256-gcm@openssh.com", "3", "secret"},
+        {"aes128-gcm@openssh.com", "1", "secret"},
+        {"chacha20-poly1305@openssh.com", "2", "secret"},
+        {"aes256-ctr", "1",
+         "na\303\257ve and long and long and long and long and long and long and long and long and long and "
+         "long and long and long and long and long"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *path = text_of("%s/locked-%zu", *(char **)state, i);
+        RUN("ssh-keygen", "-q", "-t", i % 2 ? "ecdsa" : "ed25519", "-Z", rows[i].cipher, "-a", rows[i].rounds,
+            "-N", rows[i].passphrase, "-f", path);
+        opens_only_with(path, rows[i].passphrase);
         free(path);
     }
 }
@@ -222,8 +257,13 @@ static void certificates_cut_and_flipped(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        SCRATCH(every_kind),      SCRATCH(passphrases),  SCRATCH(signatures),
-        SCRATCH(cut_and_flipped), SCRATCH(certificates), SCRATCH(certificates_cut_and_flipped),
+        SCRATCH(every_kind),
+        SCRATCH(passphrases),
+        SCRATCH(ciphers),
+        SCRATCH(signatures),
+        SCRATCH(cut_and_flipped),
+        SCRATCH(certificates),
+        SCRATCH(certificates_cut_and_flipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

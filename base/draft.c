@@ -1,0 +1,78 @@
+#include "base/draft.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/banned.h"
+
+enum { MAX_TRIES = 1000 };
+
+int draft_open(struct draft *d, const char *path, struct err *err)
+{
+    *d = (struct draft)DRAFT_INIT;
+    if (asprintf(&d->temporary, "%s.tmp-%ld", path, (long)getpid()) < 0) {
+        d->temporary = NULL;
+        return err_nomem(err);
+    }
+    /* One of this name was left behind by a process that died. */
+    unlink(d->temporary);
+    d->fd = file_create(d->temporary, err);
+    if (d->fd >= 0)
+        return 0;
+    free(d->temporary);
+    d->temporary = NULL;
+    return -1;
+}
+
+int draft_sync(struct draft *d, const char *path, struct err *err)
+{
+    return fsync(d->fd) < 0 ? err_sys(err, "cannot write %s to disk", path) : 0;
+}
+
+int draft_name(struct draft *d, const char *path, struct err *err)
+{
+    if (file_rename_new(d->temporary, path, err) < 0)
+        return -1;
+    free(d->temporary);
+    d->temporary = NULL;
+    if (file_sync_parent(path, err) == 0)
+        return 0;
+    /* Whoever made it takes it for not made, so that it must not be there. */
+    unlink(path);
+    return -1;
+}
+
+int draft_name_free(struct draft *d, const char *path, const char *ending, char **ret_path, struct err *err)
+{
+    int stem = (int)(strlen(path) - strlen(ending));
+    for (int i = 1;; i++) {
+        char *name = NULL;
+        struct err why = ERR_INIT;
+        int n = i == 1 ? asprintf(&name, "%s", path) : asprintf(&name, "%.*s-%d%s", stem, path, i, ending);
+        if (n < 0)
+            return err_nomem(err);
+        if (draft_name(d, name, &why) == 0) {
+            *ret_path = name;
+            return 0;
+        }
+        free(name);
+        if (why.kind != ERR_EXISTS || i > MAX_TRIES) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+    }
+}
+
+void draft_release(struct draft *d)
+{
+    if (d->temporary)
+        unlink(d->temporary);
+    fd_close(&d->fd);
+    free(d->temporary);
+    d->temporary = NULL;
+}

@@ -1,0 +1,38 @@
+/*
+ * A new file that gets its name only when it is whole: until then it lies beside it under a temporary one,
+ * and goes when nobody names it. Mode 0600, never over another file.
+ */
+#ifndef BASE_DRAFT_H
+#define BASE_DRAFT_H
+
+#include "base/err.h"
+
+struct draft {
+    int fd; /* to write to */
+    char *temporary;
+};
+
+/* For a file that is to be called `path`. Whether that is taken is seen by draft_name; a caller that must
+ * know before looks for itself. */
+int draft_open(struct draft *d, const char *path, struct err *err);
+
+/* Writes it to disk. */
+int draft_sync(struct draft *d, const char *path, struct err *err);
+
+/* Gives it its name, ERR_EXISTS if that is taken: it may then get another one. The name is on disk when this
+ * returns. */
+int draft_name(struct draft *d, const char *path, struct err *err);
+
+/* The same, and if `path`, which ends in `ending`, is taken: with `-2`, `-3`, ... in front of that ending.
+ * *ret_path: the name it got, a new string. */
+int draft_name_free(struct draft *d, const char *path, const char *ending, char **ret_path, struct err *err);
+
+/* Closes it, and removes it if it has no name. */
+void draft_release(struct draft *d);
+
+#define DRAFT_INIT                                                                                           \
+    {                                                                                                        \
+        .fd = -1                                                                                             \
+    }
+
+#endif

@@ -1,0 +1,263 @@
+#include "cli/seal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/signals.h"
+#include "base/banned.h"
+
+/* A piece: large enough that most chunks are sealed where they lie. */
+#define PIECE (1u << 20)
+#define ASK_MS 120000
+#define ENDING ".age"
+
+int seal_identities(const struct strlist *files, struct prompt *prompt, struct age_identities **ret,
+                    struct err *err)
+{
+    struct age_identities *i = NULL;
+    if (age_identities_new(prompt_ask, prompt, ASK_MS, &i, err) < 0)
+        return -1;
+    for (size_t k = 0; k < files->n; k++)
+        if (age_identities_add_file(i, files->items[k], err) < 0) {
+            age_identities_free(i);
+            return -1;
+        }
+    *ret = i;
+    return 0;
+}
+
+/* ---- to whom ------------------------------------------------------------------------------------------- */
+
+/* A file may be called anything, but nobody calls it `age1...` or `ssh-rsa AAAA...`. */
+static bool is_recipient(const char *s)
+{
+    return strncmp(s, "age1", 4) == 0 || strncmp(s, "AGE-", 4) == 0 || strchr(s, ' ');
+}
+
+static int ask_passphrase(struct prompt *prompt, const char *text, struct secret *ret, struct err *err)
+{
+    struct question q = {.kind = ASK_HIDDEN, .prompt = text, .deadline = clock_deadline(ASK_MS)};
+    return prompt_ask(prompt, &q, ret, err) < 0 ? err_wrap(err, "the passphrase") : 0;
+}
+
+static int add_passphrase(struct age_recipients *r, struct err *err)
+{
+    struct prompt prompt;
+    struct secret one = {.len = 0}, other = {.len = 0};
+    prompt_init(&prompt);
+    int rc = ask_passphrase(&prompt, "Enter passphrase: ", &one, err);
+    if (rc == 0)
+        rc = ask_passphrase(&prompt, "Confirm passphrase: ", &other, err);
+    if (rc == 0 && strcmp(one.text, other.text) != 0)
+        rc = err_set(err, ERR_USAGE, "the two passphrases are not the same");
+    if (rc == 0)
+        rc = age_recipients_add_passphrase(r, &one, err);
+    secret_wipe(&one);
+    secret_wipe(&other);
+    prompt_release(&prompt);
+    return rc;
+}
+
+static int add_recipients(const struct seal_options *o, struct age_recipients *r, struct err *err)
+{
+    for (size_t i = 0; i < o->recipients->n; i++) {
+        const char *item = o->recipients->items[i];
+        int rc = is_recipient(item) ? age_recipients_add(r, item, "--encrypt-to", err)
+                                    : age_recipients_add_file(r, item, err);
+        if (rc < 0)
+            return -1;
+    }
+    if (o->passphrase && o->recipients->n > 0)
+        return err_set(err, ERR_USAGE, "--passphrase and --encrypt-to exclude each other");
+    if (o->passphrase)
+        return add_passphrase(r, err);
+    if (age_recipients_count(r) > 0)
+        return 0;
+    err_set(err, ERR_USAGE, "bundle encrypt: to whom?");
+    return err_hint(err, "give --encrypt-to RECIPIENT, an age1... or SSH public key or a file of them, or "
+                         "--passphrase");
+}
+
+/* ---- from where to where ------------------------------------------------------------------------------- */
+
+struct job {
+    const struct seal_options *o;
+    int in;             /* to read from */
+    int out;            /* to write to */
+    char *path;         /* of what is written; NULL: standard output */
+    struct draft draft; /* of it */
+    unsigned char *piece;
+};
+
+static char *default_output(const struct seal_options *o, bool encrypt, struct err *err)
+{
+    size_t n = strlen(o->file), ending = strlen(ENDING);
+    bool named = n > ending && strcmp(o->file + n - ending, ENDING) == 0;
+    char *path = NULL;
+    if (strcmp(o->file, "-") == 0 || (!encrypt && !named)) {
+        err_set(err, ERR_USAGE, "what shall be the name of what is written?");
+        err_hint(err, "-o FILE, or -o - for standard output");
+    } else if (!(path = encrypt ? malloc(n + ending + 1) : strndup(o->file, n - ending))) {
+        err_nomem(err);
+    } else if (encrypt) {
+        memcpy(path, o->file, n);
+        memcpy(path + n, ENDING, ending + 1);
+    }
+    return path;
+}
+
+/* Before anybody is asked for anything. */
+static int look_output(struct job *j, bool encrypt, struct err *err)
+{
+    const char *output = j->o->output;
+    bool text = encrypt && j->o->armor;
+    if (output && strcmp(output, "-") == 0) {
+        j->out = STDOUT_FILENO;
+        if (text || !isatty(STDOUT_FILENO))
+            return 0;
+        err_set(err, ERR_USAGE, "standard output is a terminal, and these are bytes that it might act on");
+        return err_hint(err, "-o FILE, or a pipe");
+    }
+    j->path = output ? strdup(output) : default_output(j->o, encrypt, err);
+    if (!j->path)
+        return output ? err_nomem(err) : -1;
+    return file_exists(j->path) ? err_set(err, ERR_EXISTS, "%s exists already", j->path) : 0;
+}
+
+static int job_begin(struct job *j, const struct seal_options *o, bool encrypt, struct err *err)
+{
+    *j = (struct job){.o = o, .in = -1, .out = -1, .draft = DRAFT_INIT};
+    j->piece = malloc(PIECE);
+    if (!j->piece)
+        return err_nomem(err);
+    if (signals_install(err) < 0 || look_output(j, encrypt, err) < 0)
+        return -1;
+    j->in = strcmp(o->file, "-") == 0 ? STDIN_FILENO : file_open(o->file, err);
+    return j->in < 0 ? -1 : 0;
+}
+
+static int job_open_output(struct job *j, struct err *err)
+{
+    if (!j->path)
+        return 0;
+    if (draft_open(&j->draft, j->path, err) < 0)
+        return -1;
+    j->out = j->draft.fd;
+    return 0;
+}
+
+static int job_finish(struct job *j, struct err *err)
+{
+    if (!j->path)
+        return 0;
+    if (draft_sync(&j->draft, j->path, err) < 0 || draft_name(&j->draft, j->path, err) < 0)
+        return -1;
+    printf("%s\n", j->path);
+    return 0;
+}
+
+static void job_release(struct job *j)
+{
+    draft_release(&j->draft);
+    if (j->in != STDIN_FILENO)
+        fd_close(&j->in);
+    if (j->piece)
+        explicit_bzero(j->piece, PIECE);
+    free(j->piece);
+    free(j->path);
+}
+
+static int check_cancelled(struct err *err)
+{
+    return fd_cancelled(signals_cancel_fd()) ? err_set(err, ERR_CANCELLED, "interrupted; nothing was written")
+                                             : 0;
+}
+
+/* ---- encrypt ------------------------------------------------------------------------------------------- */
+
+static ssize_t read_piece(struct job *j, struct err *err)
+{
+    for (;;) {
+        if (fd_wait(j->in, POLLIN, CLOCK_NEVER, signals_cancel_fd(), err) < 0)
+            return -1;
+        ssize_t n = read(j->in, j->piece, PIECE);
+        if (n >= 0 || (errno != EINTR && errno != EAGAIN))
+            return n < 0 ? err_sys(err, "cannot read %s", j->o->file) : n;
+    }
+}
+
+static int encrypt(struct job *j, const struct age_recipients *to, struct err *err)
+{
+    struct age_writer *w = NULL;
+    ssize_t n = -1;
+    int rc = age_writer_open(j->out, to, j->o->armor, &w, err);
+    while (rc == 0 && (n = read_piece(j, err)) > 0)
+        rc = age_writer_write(w, j->piece, (size_t)n, err);
+    if (rc == 0)
+        rc = n < 0 ? -1 : age_writer_finish(w, err);
+    age_writer_free(w);
+    return rc;
+}
+
+int seal_encrypt(const struct seal_options *o, struct err *err)
+{
+    struct job j;
+    struct age_recipients *to = NULL;
+    int rc = -1;
+    if (job_begin(&j, o, true, err) == 0 && age_recipients_new(&to, err) == 0 &&
+        add_recipients(o, to, err) == 0 && job_open_output(&j, err) == 0) {
+        rc = encrypt(&j, to, err);
+        if (rc < 0)
+            err_wrap(err, "%s", j.path ? j.path : "standard output");
+        else
+            rc = job_finish(&j, err);
+    }
+    age_recipients_free(to);
+    job_release(&j);
+    return rc;
+}
+
+/* ---- decrypt ------------------------------------------------------------------------------------------- */
+
+/* What is written is genuine, but only the end shows that it is all. */
+static int copy(struct job *j, struct age_reader *r, struct err *err)
+{
+    ssize_t n;
+    while ((n = age_reader_read(r, j->piece, PIECE, err)) > 0)
+        if (check_cancelled(err) < 0 || fd_write_all(j->out, j->piece, (size_t)n, err) < 0)
+            return -1;
+    return n < 0 ? err_wrap(err, "%s", j->o->file) : 0;
+}
+
+static int decrypt(struct job *j, struct age_identities *by, struct err *err)
+{
+    struct age_reader *r = NULL;
+    if (age_reader_open(j->in, by, &r, err) < 0)
+        return err_wrap(err, "%s", j->o->file);
+    int rc = job_open_output(j, err);
+    if (rc == 0)
+        rc = copy(j, r, err);
+    age_reader_free(r);
+    if (rc < 0 && !j->path && err->kind != ERR_CANCELLED)
+        return err_hint(err, "what was written before is genuine, but not the whole");
+    return rc < 0 ? -1 : job_finish(j, err);
+}
+
+int seal_decrypt(const struct seal_options *o, struct err *err)
+{
+    struct job j;
+    struct prompt prompt;
+    struct age_identities *by = NULL;
+    prompt_init(&prompt);
+    int rc = -1;
+    if (job_begin(&j, o, false, err) == 0 && seal_identities(o->identities, &prompt, &by, err) == 0)
+        rc = decrypt(&j, by, err);
+    age_identities_free(by);
+    job_release(&j);
+    prompt_release(&prompt);
+    return rc;
+}

@@ -1,0 +1,212 @@
+/*
+ * bcrypt is Blowfish with a key schedule that takes long. OpenSSL's Blowfish does not show its schedule, so
+ * it is here. The tables that it begins with are the digits of pi behind its point: they are computed, by
+ * Machin's formula pi = 16 arctan(1/5) - 4 arctan(1/239), which takes a few milliseconds.
+ */
+#include "keys/bcrypt_pbkdf.h"
+
+#include <openssl/bn.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+enum {
+    ROUNDS = 16,
+    SUBKEYS = ROUNDS + 2,
+    WORDS = SUBKEYS + 4 * 256,
+    GUARD = 64, /* bits computed beyond those that are wanted: each term is rounded */
+    HASH = 64,  /* of SHA-512 */
+    BLOCK = 32, /* what one bcrypt gives */
+    COST = 64,  /* bcrypt's loops, a fixed number here */
+    KEY_MAX = 256,
+};
+
+struct blowfish {
+    uint32_t p[SUBKEYS];
+    uint32_t s[4][256];
+};
+
+static uint32_t word_at(const unsigned char *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* ---- pi ------------------------------------------------------------------------------------------------ */
+
+/* factor * arctan(1 / x), times 2^bits; added to sum, or taken from it. */
+static bool add_arctan(BIGNUM *sum, BN_ULONG factor, BN_ULONG x, int bits, bool minus)
+{
+    BIGNUM *power = BN_new(), *term = BN_new();
+    bool fine = power && term && BN_set_bit(power, bits) && BN_mul_word(power, factor) &&
+                BN_div_word(power, x) != (BN_ULONG)-1;
+    for (BN_ULONG k = 1; fine && !BN_is_zero(power); k += 2, minus = !minus) {
+        fine = BN_copy(term, power) && BN_div_word(term, k) != (BN_ULONG)-1 &&
+               (minus ? BN_sub(sum, sum, term) : BN_add(sum, sum, term)) &&
+               BN_div_word(power, x * x) != (BN_ULONG)-1;
+    }
+    BN_free(power);
+    BN_free(term);
+    return fine;
+}
+
+static bool begin_with_pi(struct blowfish *b)
+{
+    static const int bits = WORDS * 32 + GUARD;
+    unsigned char digits[WORDS * 4];
+    BIGNUM *pi = BN_new();
+    bool fine = pi && add_arctan(pi, 16, 5, bits, false) && add_arctan(pi, 4, 239, bits, true) &&
+                BN_mask_bits(pi, bits) && BN_rshift(pi, pi, GUARD) &&
+                BN_bn2binpad(pi, digits, sizeof digits) == sizeof digits;
+    BN_free(pi);
+    if (!fine)
+        return false;
+    for (size_t i = 0; i < WORDS; i++) {
+        uint32_t word = word_at(digits + 4 * i);
+        if (i < SUBKEYS)
+            b->p[i] = word;
+        else
+            b->s[(i - SUBKEYS) / 256][(i - SUBKEYS) % 256] = word;
+    }
+    return true;
+}
+
+/* ---- Blowfish ------------------------------------------------------------------------------------------ */
+
+struct pair {
+    uint32_t left, right;
+};
+
+static uint32_t mix(const struct blowfish *b, uint32_t x)
+{
+    return ((b->s[0][x >> 24] + b->s[1][x >> 16 & 255]) ^ b->s[2][x >> 8 & 255]) + b->s[3][x & 255];
+}
+
+static struct pair encipher(const struct blowfish *b, struct pair x)
+{
+    for (size_t i = 0; i < ROUNDS; i += 2) {
+        x.left ^= b->p[i];
+        x.right ^= mix(b, x.left) ^ b->p[i + 1];
+        x.left ^= mix(b, x.right);
+    }
+    return (struct pair){x.right ^ b->p[ROUNDS + 1], x.left ^ b->p[ROUNDS]};
+}
+
+/* The next word of a hash that is read round and round. */
+static uint32_t word_of(const unsigned char hash[HASH], size_t i)
+{
+    return word_at(hash + i % (HASH / 4) * 4);
+}
+
+/* The schedule: the key into the subkeys, then everything replaced by what the cipher makes of itself, and of
+ * the salt where there is one. */
+static void expand(struct blowfish *b, const unsigned char key[HASH], const unsigned char *salt)
+{
+    struct pair x = {0, 0};
+    uint32_t *s = b->s[0];
+    for (size_t i = 0; i < SUBKEYS; i++)
+        b->p[i] ^= word_of(key, i);
+    for (size_t i = 0; i < WORDS; i += 2) {
+        if (salt) {
+            x.left ^= word_of(salt, i);
+            x.right ^= word_of(salt, i + 1);
+        }
+        x = encipher(b, x);
+        uint32_t *to = i < SUBKEYS ? &b->p[i] : &s[i - SUBKEYS];
+        to[0] = x.left;
+        to[1] = x.right;
+    }
+}
+
+/* ---- bcrypt -------------------------------------------------------------------------------------------- */
+
+static void bcrypt(const struct blowfish *pi, const unsigned char key[HASH], const unsigned char salt[HASH],
+                   unsigned char ret[BLOCK])
+{
+    static const unsigned char text[BLOCK + 1] = "OxychromaticBlowfishSwatDynamite";
+    struct blowfish b = *pi;
+    expand(&b, key, salt);
+    for (int i = 0; i < COST; i++) {
+        expand(&b, salt, NULL);
+        expand(&b, key, NULL);
+    }
+    for (size_t at = 0; at < BLOCK; at += 8) {
+        struct pair x = {word_at(text + at), word_at(text + at + 4)};
+        for (int i = 0; i < COST; i++)
+            x = encipher(&b, x);
+        for (size_t i = 0; i < 4; i++) {
+            ret[at + i] = (unsigned char)(x.left >> 8 * i);
+            ret[at + 4 + i] = (unsigned char)(x.right >> 8 * i);
+        }
+    }
+    explicit_bzero(&b, sizeof b);
+}
+
+static bool hash(const void *p, size_t n, unsigned char ret[HASH])
+{
+    return EVP_Digest(p, n, ret, NULL, EVP_sha512(), NULL) == 1;
+}
+
+/* One block: `rounds` times bcrypt, each over the last one's hash, all of them added up. `salt` is hashed. */
+static bool block(const struct blowfish *pi, const unsigned char key[HASH], unsigned char salt[HASH],
+                  unsigned rounds, unsigned char ret[BLOCK])
+{
+    unsigned char one[BLOCK];
+    bool fine = true;
+    memset(ret, 0, BLOCK);
+    for (unsigned round = 0; fine && round < rounds; round++) {
+        bcrypt(pi, key, salt, one);
+        for (size_t i = 0; i < BLOCK; i++)
+            ret[i] ^= one[i];
+        fine = hash(one, sizeof one, salt);
+    }
+    explicit_bzero(one, sizeof one);
+    return fine;
+}
+
+/* The salt with the block's number behind it, hashed. */
+static bool number_salt(const struct bcrypt_salt *salt, uint32_t number, unsigned char ret[HASH])
+{
+    unsigned char big[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
+                            (unsigned char)(number >> 8), (unsigned char)number};
+    EVP_MD_CTX *c = EVP_MD_CTX_new();
+    bool fine = c && EVP_DigestInit_ex(c, EVP_sha512(), NULL) == 1 &&
+                EVP_DigestUpdate(c, salt->p, salt->n) == 1 && EVP_DigestUpdate(c, big, sizeof big) == 1 &&
+                EVP_DigestFinal_ex(c, ret, NULL) == 1;
+    EVP_MD_CTX_free(c);
+    return fine;
+}
+
+static bool derive(const struct blowfish *pi, const struct secret *passphrase, const struct bcrypt_salt *salt,
+                   unsigned char *ret, size_t n)
+{
+    unsigned char key[HASH], hashed[HASH], out[BLOCK];
+    size_t blocks = (n + BLOCK - 1) / BLOCK;
+    bool fine = hash(passphrase->text, passphrase->len, key);
+    for (size_t b = 0; fine && b < blocks; b++) {
+        fine = number_salt(salt, (uint32_t)b + 1, hashed) && block(pi, key, hashed, salt->rounds, out);
+        for (size_t i = 0; fine && i * blocks + b < n; i++)
+            ret[i * blocks + b] = out[i];
+    }
+    explicit_bzero(key, sizeof key);
+    explicit_bzero(hashed, sizeof hashed);
+    explicit_bzero(out, sizeof out);
+    return fine;
+}
+
+int bcrypt_pbkdf(const struct secret *passphrase, const struct bcrypt_salt *salt, void *ret, size_t n,
+                 struct err *err)
+{
+    if (n > KEY_MAX || salt->rounds == 0 || salt->rounds > BCRYPT_ROUNDS_MAX)
+        return err_set(err, ERR_FAILED, "its passphrase takes %u rounds of bcrypt, and 1 to %d are allowed",
+                       salt->rounds, BCRYPT_ROUNDS_MAX);
+    struct blowfish *pi = malloc(sizeof *pi);
+    if (!pi)
+        return err_nomem(err);
+    bool fine = begin_with_pi(pi) && derive(pi, passphrase, salt, ret, n);
+    free(pi);
+    ERR_clear_error();
+    return fine ? 0 : err_nomem(err);
+}

@@ -1,0 +1,175 @@
+#include "keys/keylock.h"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "keys/bcrypt_pbkdf.h"
+#include "base/banned.h"
+
+enum { KEY_MAX = 64, IV_MAX = 16, TAG = 16 };
+
+enum form { PLAIN, GCM, CHACHA };
+
+static const struct cipher {
+    const char *ssh, *openssl;
+    size_t key, iv, block;
+    enum form form;
+} ciphers[] = {{"aes256-ctr", "AES-256-CTR", 32, 16, 16, PLAIN},
+               {"aes192-ctr", "AES-192-CTR", 24, 16, 16, PLAIN},
+               {"aes128-ctr", "AES-128-CTR", 16, 16, 16, PLAIN},
+               {"aes256-cbc", "AES-256-CBC", 32, 16, 16, PLAIN},
+               {"aes192-cbc", "AES-192-CBC", 24, 16, 16, PLAIN},
+               {"aes128-cbc", "AES-128-CBC", 16, 16, 16, PLAIN},
+               {"3des-cbc", "DES-EDE3-CBC", 24, 8, 8, PLAIN},
+               {"aes256-gcm@openssh.com", "AES-256-GCM", 32, 12, 16, GCM},
+               {"aes128-gcm@openssh.com", "AES-128-GCM", 16, 12, 16, GCM},
+               {"chacha20-poly1305@openssh.com", "ChaCha20", 64, 0, 8, CHACHA}};
+
+static bool is(const struct ssh_reader *r, const char *name)
+{
+    return r->left == strlen(name) && memcmp(r->p, name, r->left) == 0;
+}
+
+static int damaged(struct err *err)
+{
+    return err_set(err, ERR_FAILED, "the OpenSSH private key is damaged");
+}
+
+static int wrong(struct err *err)
+{
+    return err_set(err, ERR_NOT_FOUND, "the passphrase does not open it");
+}
+
+static int read_options(const struct keylock *l, struct bcrypt_salt *ret)
+{
+    struct ssh_reader r = l->options;
+    const unsigned char *salt = NULL;
+    size_t n = 0;
+    uint32_t rounds = 0;
+    if (!is(&l->kdf, "bcrypt") || ssh_read_string(&r, &salt, &n) < 0 || ssh_read_u32(&r, &rounds) < 0 ||
+        r.left > 0 || n == 0)
+        return -1;
+    *ret = (struct bcrypt_salt){salt, n, rounds};
+    return 0;
+}
+
+unsigned keylock_rounds(const struct keylock *l)
+{
+    struct bcrypt_salt salt;
+    return read_options(l, &salt) == 0 ? salt.rounds : 0;
+}
+
+/* ---- ciphers ------------------------------------------------------------------------------------------- */
+
+/* With the tag checked, where there is one. *ret_fits: it was right. False: OpenSSL could not. */
+static bool decrypt(const struct cipher *c, const unsigned char *key, const struct keylock *l,
+                    unsigned char *dst, bool *ret_fits)
+{
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, c->openssl, NULL);
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    int n = 0;
+    bool done = cipher && context && EVP_DecryptInit_ex(context, cipher, NULL, key, key + c->key) == 1 &&
+                EVP_CIPHER_CTX_set_padding(context, 0) == 1 &&
+                (c->form != GCM || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, TAG,
+                                                       (void *)(uintptr_t)l->tag.p) == 1) &&
+                EVP_DecryptUpdate(context, dst, &n, l->sealed.p, (int)l->sealed.left) == 1;
+    if (done)
+        *ret_fits = EVP_DecryptFinal_ex(context, dst + n, &n) == 1;
+    EVP_CIPHER_CTX_free(context);
+    EVP_CIPHER_free(cipher);
+    return done;
+}
+
+static bool poly1305(const unsigned char key[32], const struct ssh_reader *text, unsigned char ret[TAG])
+{
+    size_t n = 0;
+    EVP_MAC *mac = EVP_MAC_fetch(NULL, "POLY1305", NULL);
+    EVP_MAC_CTX *context = mac ? EVP_MAC_CTX_new(mac) : NULL;
+    bool done = context && EVP_MAC_init(context, key, 32, NULL) == 1 &&
+                EVP_MAC_update(context, text->p, text->left) == 1 &&
+                EVP_MAC_final(context, ret, &n, TAG) == 1;
+    EVP_MAC_CTX_free(context);
+    EVP_MAC_free(mac);
+    return done;
+}
+
+/* One run of the cipher stream; block 0 of it is the key of the tag, the bytes begin at block 1. */
+static bool chacha(const unsigned char *key, uint32_t at, const unsigned char *src, unsigned char *dst,
+                   size_t n)
+{
+    unsigned char counter[16] = {(unsigned char)at};
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    int done = 0;
+    bool fine = c && EVP_EncryptInit_ex(c, EVP_chacha20(), NULL, key, counter) == 1 &&
+                EVP_EncryptUpdate(c, dst, &done, src, (int)n) == 1;
+    EVP_CIPHER_CTX_free(c);
+    return fine;
+}
+
+/* OpenSSH's own composition (PROTOCOL.chacha20poly1305), with no length in front and sequence number 0; the
+ * second half of the key, which is for lengths, is not used. */
+static bool decrypt_chacha(const unsigned char *key, const struct keylock *l, unsigned char *dst,
+                           bool *ret_fits)
+{
+    static const unsigned char zeroes[32];
+    unsigned char one_time[32], tag[TAG];
+    bool done = chacha(key, 0, zeroes, one_time, sizeof one_time) && poly1305(one_time, &l->sealed, tag) &&
+                chacha(key, 1, l->sealed.p, dst, l->sealed.left);
+    if (done)
+        *ret_fits = CRYPTO_memcmp(tag, l->tag.p, TAG) == 0;
+    explicit_bzero(one_time, sizeof one_time);
+    return done;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------- */
+
+static int decrypt_section(const struct cipher *c, const struct keylock *l, const unsigned char *key,
+                           struct ssh_blob *ret, struct err *err)
+{
+    bool fits = false;
+    struct ssh_reader r;
+    uint32_t one = 0, other = 1;
+    unsigned char *section = malloc(l->sealed.left + c->block);
+    if (!section)
+        return err_nomem(err);
+    bool done =
+        c->form == CHACHA ? decrypt_chacha(key, l, section, &fits) : decrypt(c, key, l, section, &fits);
+    /* Without a tag these two numbers tell a wrong passphrase. */
+    r = (struct ssh_reader){section, done ? l->sealed.left : 0};
+    fits = fits && ssh_read_u32(&r, &one) == 0 && ssh_read_u32(&r, &other) == 0 && one == other;
+    if (!fits) {
+        OPENSSL_cleanse(section, l->sealed.left);
+        free(section);
+        return done ? wrong(err) : err_set(err, ERR_UNSUPPORTED, "this OpenSSL does not know %s", c->openssl);
+    }
+    *ret = (struct ssh_blob){section, l->sealed.left};
+    return 0;
+}
+
+int keylock_open(const struct keylock *l, const struct secret *passphrase, struct ssh_blob *ret,
+                 struct err *err)
+{
+    unsigned char key[KEY_MAX + IV_MAX];
+    const struct cipher *c = ciphers, *end = ciphers + sizeof ciphers / sizeof *ciphers;
+    struct bcrypt_salt salt;
+    char name[64];
+    while (c < end && !is(&l->cipher, c->ssh))
+        c++;
+    if (c == end)
+        return err_set(err, ERR_UNSUPPORTED, "its cipher \"%s\" is not known here",
+                       text_printable(name, sizeof name, (const char *)l->cipher.p, l->cipher.left));
+    if (read_options(l, &salt) < 0 || l->sealed.left == 0 || l->sealed.left % c->block != 0 ||
+        l->tag.left != (c->form == PLAIN ? 0 : TAG))
+        return damaged(err);
+    int rc = bcrypt_pbkdf(passphrase, &salt, key, c->key + c->iv, err);
+    if (rc == 0)
+        rc = decrypt_section(c, l, key, ret, err);
+    explicit_bzero(key, sizeof key);
+    ERR_clear_error();
+    return rc;
+}

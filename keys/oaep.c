@@ -1,0 +1,103 @@
+#include "keys/oaep.h"
+
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/param_build.h>
+#include <openssl/rsa.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+static EVP_PKEY *from_numbers(const BIGNUM *e, const BIGNUM *n)
+{
+    EVP_PKEY *key = NULL;
+    OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
+    OSSL_PARAM *parameters = NULL;
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "RSA", NULL);
+    if (build && context && OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_N, n) == 1 &&
+        OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_E, e) == 1)
+        parameters = OSSL_PARAM_BLD_to_param(build);
+    if (!parameters || EVP_PKEY_fromdata_init(context) != 1 ||
+        EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters) != 1)
+        key = NULL;
+    OSSL_PARAM_free(parameters);
+    OSSL_PARAM_BLD_free(build);
+    EVP_PKEY_CTX_free(context);
+    return key;
+}
+
+static BIGNUM *read_number(struct ssh_reader *r)
+{
+    const unsigned char *p = NULL;
+    size_t n = 0;
+    return ssh_read_string(r, &p, &n) == 0 && n <= SSH_BLOB_MAX ? BN_bin2bn(p, (int)n, NULL) : NULL;
+}
+
+/* NULL if it is no RSA key. */
+static EVP_PKEY *from_blob(const struct ssh_blob *blob)
+{
+    struct ssh_reader r = {blob->data, blob->n};
+    const unsigned char *type = NULL;
+    size_t n_type = 0;
+    if (ssh_read_string(&r, &type, &n_type) < 0 || n_type != 7 || memcmp(type, "ssh-rsa", 7) != 0)
+        return NULL;
+    BIGNUM *e = read_number(&r), *n = read_number(&r);
+    EVP_PKEY *key = NULL;
+    if (e && n && r.left == 0 && BN_is_odd(e) && !BN_is_one(e) && BN_is_odd(n))
+        key = from_numbers(e, n);
+    BN_free(e);
+    BN_free(n);
+    ERR_clear_error();
+    return key;
+}
+
+int oaep_bits(const struct ssh_blob *blob)
+{
+    EVP_PKEY *key = from_blob(blob);
+    int bits = key ? EVP_PKEY_get_bits(key) : 0;
+    EVP_PKEY_free(key);
+    return bits;
+}
+
+int oaep_set(EVP_PKEY_CTX *context, const char *label)
+{
+    size_t n = strlen(label);
+    /* The context frees it. */
+    char *copy = OPENSSL_strdup(label);
+    if (!copy || EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_OAEP_PADDING) != 1 ||
+        EVP_PKEY_CTX_set_rsa_oaep_md(context, EVP_sha256()) != 1 ||
+        EVP_PKEY_CTX_set_rsa_mgf1_md(context, EVP_sha256()) != 1 ||
+        EVP_PKEY_CTX_set0_rsa_oaep_label(context, copy, (int)n) != 1) {
+        OPENSSL_free(copy);
+        return -1;
+    }
+    return 0;
+}
+
+int oaep_encrypt(const struct ssh_blob *blob, const char *label, const struct ssh_blob *data,
+                 struct ssh_blob *ret, struct err *err)
+{
+    EVP_PKEY *key = from_blob(blob);
+    EVP_PKEY_CTX *context = key ? EVP_PKEY_CTX_new(key, NULL) : NULL;
+    size_t n = key ? (size_t)EVP_PKEY_get_size(key) : 0;
+    unsigned char *body = malloc(n + 1);
+    int rc = -1;
+    if (!body)
+        err_nomem(err);
+    else if (!context || EVP_PKEY_encrypt_init(context) != 1 || oaep_set(context, label) < 0 ||
+             EVP_PKEY_encrypt(context, body, &n, data->data, data->n) != 1)
+        err_set(err, ERR_FAILED, "OpenSSL cannot encrypt with the RSA key");
+    else
+        rc = 0;
+    EVP_PKEY_CTX_free(context);
+    EVP_PKEY_free(key);
+    ERR_clear_error();
+    if (rc < 0)
+        free(body);
+    else
+        *ret = (struct ssh_blob){body, n};
+    return rc;
+}

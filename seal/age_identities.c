@@ -1,0 +1,236 @@
+/* What is in the files: age's own identities and SSH keys. Nothing is opened here that has a passphrase. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "seal/age_identity.h"
+#include "seal/bech32.h"
+#include "base/banned.h"
+
+/* An identity file that is itself encrypted may be larger than what is in it, not by much. */
+#define FILE_MAX (256u << 10)
+#define IDENTITIES_MAX 1000
+
+int age_identities_new(ask_fn *ask, void *ask_ctx, int64_t ask_ms, struct age_identities **ret,
+                       struct err *err)
+{
+    struct age_identities *i = calloc(1, sizeof *i);
+    if (!i)
+        return err_nomem(err);
+    *i = (struct age_identities){.ask = ask, .ask_ctx = ask_ctx, .ask_ms = ask_ms};
+    *ret = i;
+    return 0;
+}
+
+static void identity_free(struct age_identity *one)
+{
+    if (!one)
+        return;
+    privkey_free(one->opened);
+    ssh_blob_release(&one->key);
+    free(one->path);
+    explicit_bzero(one, sizeof *one);
+    free(one);
+}
+
+void age_identities_free(struct age_identities *i)
+{
+    if (!i)
+        return;
+    for (size_t k = 0; k < i->n; k++)
+        identity_free(i->items[k]);
+    free(i->items);
+    free(i);
+}
+
+/* A new one at the end of the list. NULL on failure. */
+static struct age_identity *append(struct age_identities *i, const char *path, struct err *err)
+{
+    if (i->n >= IDENTITIES_MAX) {
+        err_set(err, ERR_USAGE, "these are more than %d identities", IDENTITIES_MAX);
+        return NULL;
+    }
+    if (array_reserve((void **)&i->items, &i->cap, i->n + 1, sizeof(struct age_identity *), err) < 0)
+        return NULL;
+    struct age_identity *one = calloc(1, sizeof *one);
+    char *copy = strdup(path);
+    if (!one || !copy) {
+        free(one);
+        free(copy);
+        err_nomem(err);
+        return NULL;
+    }
+    one->path = copy;
+    i->items[i->n++] = one;
+    return one;
+}
+
+static void drop_last(struct age_identities *i)
+{
+    identity_free(i->items[--i->n]);
+}
+
+/* ---- age's own ----------------------------------------------------------------------------------------- */
+
+static bool begins(const char *s, const char *with)
+{
+    return strncasecmp(s, with, strlen(with)) == 0;
+}
+
+/* A line that is no identity. It may be one that was mistyped, so nothing of it is shown. */
+static int refuse_line(const char *line, const char *path, size_t number, struct err *err)
+{
+    static const struct {
+        const char *begin, *what;
+    } rows[] = {{"AGE-SECRET-KEY-PQ-", "a post-quantum identity, which is not known here"},
+                {"AGE-SECRET-KEY-", "a mistyped identity: its checksum is wrong"},
+                {"AGE-PLUGIN-", "a plugin's identity, which is not known here"},
+                {"age1", "a recipient, to whom files are encrypted; they are read with AGE-SECRET-KEY-1..."},
+                {"ssh-", "the public half of an SSH key; files are read with the private one"},
+                {"sk-", "the public half of a key that cannot decrypt"},
+                {"ecdsa-", "the public half of a key that cannot decrypt"},
+                {"", "no identity: neither AGE-SECRET-KEY-1... nor an SSH private key"}};
+    size_t k = 0;
+    while (!begins(line, rows[k].begin))
+        k++;
+    return err_set(err, ERR_USAGE, "%s:%zu: this is %s", path, number, rows[k].what);
+}
+
+static int add_line(struct age_identities *i, const char *line, const char *path, size_t number,
+                    struct err *err)
+{
+    unsigned char secret[AGE_KEY];
+    int rc = 0;
+    if (bech32_decode(line, strcspn(line, " \t"), "age-secret-key-", secret, sizeof secret) < 0)
+        rc = refuse_line(line, path, number, err);
+    struct age_identity *one = rc == 0 ? append(i, path, err) : NULL;
+    if (one)
+        memcpy(one->secret, secret, sizeof secret);
+    explicit_bzero(secret, sizeof secret);
+    return one ? 0 : -1;
+}
+
+static int add_lines(struct age_identities *i, char *text, const char *path, struct err *err)
+{
+    size_t number = 0, found = 0;
+    for (char *line = text, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        number++;
+        line[strcspn(line, "\r")] = '\0';
+        line += strspn(line, " \t");
+        if (!*line || *line == '#')
+            continue;
+        found++;
+        if (add_line(i, line, path, number, err) < 0)
+            return -1;
+    }
+    return found ? 0 : err_set(err, ERR_USAGE, "%s holds no identity", path);
+}
+
+/* ---- SSH ----------------------------------------------------------------------------------------------- */
+
+static int refuse_type(const char *path, const char *type, struct err *err)
+{
+    err_set(err, ERR_USAGE, "%s is a key of type %s, which cannot decrypt", path, *type ? type : "unknown");
+    return err_hint(err, "files are read with ssh-ed25519, ssh-rsa and age's own keys");
+}
+
+/* Its public half is what tells whether a file is encrypted to it. */
+static int take_ssh(struct age_identity *one, const void *p, size_t n, const char *path, struct err *err)
+{
+    struct keyfile k = {0};
+    int rc = keyfile_parse(p, n, &k, err);
+    if (rc == 0 && !k.encrypted)
+        rc = privkey_parse(p, n, NULL, &one->opened, err);
+    if (rc == 0 && one->opened && !k.blob.n)
+        rc = privkey_public(one->opened, &k.blob, err);
+    if (rc < 0) {
+        keyfile_release(&k);
+        return err_wrap(err, "%s", path);
+    }
+    one->key = k.blob;
+    return 0;
+}
+
+/* One whose form hides the public half behind the passphrase shows it in FILE.pub. */
+static int look_beside(struct age_identity *one, const char *path, struct err *err)
+{
+    char *pub = NULL;
+    if (one->key.n > 0)
+        return 0;
+    if (asprintf(&pub, "%s.pub", path) < 0)
+        return err_nomem(err);
+    int rc = keyfile_read_public(pub, &one->key, NULL);
+    if (rc < 0) {
+        err_set(err, ERR_USAGE, "%s does not show its public half, and there is no %s", path, pub);
+        err_hint(err, "ssh-keygen -y -f %s > %s", path, pub);
+    }
+    free(pub);
+    return rc;
+}
+
+static int add_ssh(struct age_identities *i, const void *p, size_t n, const char *path, struct err *err)
+{
+    char type[64];
+    struct age_identity *one = append(i, path, err);
+    if (!one)
+        return -1;
+    one->form = IDENTITY_SSH;
+    int rc = take_ssh(one, p, n, path, err);
+    if (rc == 0)
+        rc = look_beside(one, path, err);
+    if (rc == 0) {
+        ssh_blob_type(&one->key, type, sizeof type);
+        rc = strcmp(type, "ssh-ed25519") == 0 || strcmp(type, "ssh-rsa") == 0
+                 ? age_ssh_tag(&one->key, one->tag, err)
+                 : refuse_type(path, type, err);
+    }
+    if (rc < 0)
+        drop_last(i);
+    return rc;
+}
+
+/* ---- a file -------------------------------------------------------------------------------------------- */
+
+static int add_sealed(struct age_identities *i, const char *path, struct err *err)
+{
+    struct age_identity *one = append(i, path, err);
+    if (!one)
+        return -1;
+    one->form = IDENTITY_SEALED;
+    return 0;
+}
+
+int age_identities_parse(struct age_identities *i, const void *p, size_t n, const char *path, struct err *err)
+{
+    if (age_is_encrypted(p, n))
+        return add_sealed(i, path, err);
+    char *text = strndup(p, n);
+    if (!text)
+        return err_nomem(err);
+    int rc;
+    if (strlen(text) != n)
+        rc = err_set(err, ERR_USAGE, "%s holds no identity: it is not text", path);
+    else if (strstr(text, "-----BEGIN "))
+        rc = add_ssh(i, p, n, path, err);
+    else
+        rc = add_lines(i, text, path, err);
+    explicit_bzero(text, n);
+    free(text);
+    return rc;
+}
+
+int age_identities_add_file(struct age_identities *i, const char *path, struct err *err)
+{
+    struct buf b = {.max = FILE_MAX, .secret = true};
+    int rc = file_read(path, &b, err);
+    if (rc < 0 && err && err->kind != ERR_LOCAL_IO)
+        err->kind = ERR_USAGE;
+    if (rc == 0)
+        rc = age_identities_parse(i, buf_str(&b), b.len, path, err);
+    buf_release(&b);
+    return rc;
+}

@@ -1,0 +1,328 @@
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "seal/age.h"
+#include "seal/age_recipient.h"
+#include "seal/bech32.h"
+#include "base/banned.h"
+
+/* A file of recipients; authorized_keys of large teams are far below. */
+#define FILE_MAX (1u << 20)
+#define RECIPIENTS_MAX 1000
+
+int age_recipients_new(struct age_recipients **ret, struct err *err)
+{
+    struct age_recipients *r = calloc(1, sizeof *r);
+    if (!r)
+        return err_nomem(err);
+    *ret = r;
+    return 0;
+}
+
+static void release(struct age_recipient *r)
+{
+    ssh_blob_release(&r->key);
+    secret_wipe(&r->passphrase);
+    free(r->name);
+}
+
+void age_recipients_free(struct age_recipients *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->n; i++) {
+        release(r->items[i]);
+        free(r->items[i]);
+    }
+    free(r->items);
+    free(r);
+}
+
+size_t age_recipients_count(const struct age_recipients *r)
+{
+    return r->n;
+}
+
+const char *age_recipients_name(const struct age_recipients *r, size_t i)
+{
+    return r->items[i]->name;
+}
+
+/* Takes the recipient over, or releases it. */
+static int add(struct age_recipients *r, struct age_recipient *one, struct err *err)
+{
+    int rc = one->name ? 0 : err_nomem(err);
+    for (size_t i = 0; rc == 0 && i < r->n; i++) {
+        if (strcmp(r->items[i]->name, one->name) == 0) {
+            release(one);
+            return 0;
+        }
+        if (one->kind == AGE_SCRYPT || r->items[i]->kind == AGE_SCRYPT)
+            rc = err_set(err, ERR_USAGE, "a passphrase is the only recipient of its file");
+    }
+    if (rc == 0 && r->n >= RECIPIENTS_MAX)
+        rc = err_set(err, ERR_USAGE, "these are more than %d recipients", RECIPIENTS_MAX);
+    if (rc == 0)
+        rc = array_reserve((void **)&r->items, &r->cap, r->n + 1, sizeof(struct age_recipient *), err);
+    struct age_recipient *copy = rc == 0 ? malloc(sizeof *copy) : NULL;
+    if (rc == 0 && !copy)
+        rc = err_nomem(err);
+    if (rc < 0) {
+        release(one);
+        return -1;
+    }
+    *copy = *one;
+    secret_wipe(&one->passphrase);
+    r->items[r->n++] = copy;
+    return 0;
+}
+
+/* ---- one in words -------------------------------------------------------------------------------------- */
+
+struct word {
+    const char *p;
+    size_t n;
+};
+
+static bool begins(const struct word *w, const char *with)
+{
+    return w->n >= strlen(with) && strncasecmp(w->p, with, strlen(with)) == 0;
+}
+
+/* What may stand in the place of a recipient and is none, by how it begins. None of its text is shown: it may
+ * be a secret. */
+static int refuse_age(const struct word *w, struct err *err)
+{
+    static const struct {
+        const char *begin, *what, *hint;
+    } rows[] = {
+        {"AGE-SECRET-KEY-", "it is a secret key, not a recipient",
+         "its recipient begins with age1: age-keygen -y shows it"},
+        {"AGE-PLUGIN-", "it is a plugin's identity, not a recipient", "take an age1 or SSH key"},
+        {"age1pq1", "post-quantum recipients are not known here",
+         "take an age1 or SSH key of the same person"},
+        {"age1tagpq1", "hardware recipients are not known here",
+         "take an age1 or SSH key of the same person"},
+        {"age1tag1", "hardware recipients are not known here", "take an age1 or SSH key of the same person"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (begins(w, rows[i].begin)) {
+            err_set(err, ERR_USAGE, "%s", rows[i].what);
+            return err_hint(err, "%s", rows[i].hint);
+        }
+    /* A plugin's has its name between two ones. */
+    if (begins(w, "age1") && w->n > 5 && memchr(w->p + 4, '1', w->n - 4)) {
+        err_set(err, ERR_USAGE, "recipients of age plugins are not known here");
+        return err_hint(err, "take an age1 or SSH key of the same person");
+    }
+    return err_set(err, ERR_USAGE,
+                   begins(w, "age1") ? "the age1 key is mistyped: its checksum is wrong"
+                                     : "it is no recipient: neither age1... nor an SSH key");
+}
+
+static int add_age(struct age_recipients *r, const struct word *w, struct err *err)
+{
+    struct age_recipient one = {.kind = AGE_X25519};
+    struct buf name = BUF_INIT(100);
+    if (bech32_decode(w->p, w->n, "age", one.point, sizeof one.point) < 0)
+        return refuse_age(w, err);
+    bech32_add(&name, "age", one.point, sizeof one.point);
+    one.name = buf_take(&name);
+    buf_release(&name);
+    return add(r, &one, err);
+}
+
+/* SSH keys that cannot decrypt, by the beginning or the end of their type. */
+static int refuse_ssh(const char *type, struct err *err)
+{
+    size_t n = strlen(type);
+    const char *why = "is of a type that is not known here";
+    if (n > 21 && strcmp(type + n - 21, "-cert-v01@openssh.com") == 0)
+        why = "is a certificate, not a key";
+    else if (strncmp(type, "sk-", 3) == 0)
+        why = "lives in a security key, which can sign but not decrypt";
+    else if (strncmp(type, "ecdsa-", 6) == 0)
+        why = "is an ECDSA key, which can sign but not decrypt";
+    else if (strcmp(type, "ssh-dss") == 0)
+        why = "is a DSA key, which can sign but not decrypt";
+    err_set(err, ERR_USAGE, "%s: it %s", type, why);
+    return err_hint(err, "take an ssh-ed25519, ssh-rsa or age1 key of the same person");
+}
+
+static int check_ssh(struct age_recipient *one, struct err *err)
+{
+    unsigned char point[AGE_KEY];
+    return one->kind == AGE_SSH_RSA ? age_ssh_check_rsa(&one->key, err)
+                                    : age_ssh_point(&one->key, point, err);
+}
+
+static int add_ssh(struct age_recipients *r, const struct word *type, const struct word *base64,
+                   struct err *err)
+{
+    struct age_recipient one = {.kind = AGE_OTHER};
+    char shown[64], inside[64], fingerprint[SSH_FINGERPRINT];
+    text_printable(shown, sizeof shown, type->p, type->n);
+    if (strcmp(shown, "ssh-ed25519") == 0)
+        one.kind = AGE_SSH_ED25519;
+    if (strcmp(shown, "ssh-rsa") == 0)
+        one.kind = AGE_SSH_RSA;
+    if (one.kind == AGE_OTHER)
+        return refuse_ssh(shown, err);
+    struct err why = ERR_INIT;
+    if (ssh_base64_decode(base64->p, base64->n, &one.key, &why) < 0) {
+        if (why.kind == ERR_LOCAL_IO)
+            return err_nomem(err);
+        return err_set(err, ERR_USAGE, "the %s key is cut or damaged", shown);
+    }
+    if (strcmp(ssh_blob_type(&one.key, inside, sizeof inside), shown) != 0) {
+        ssh_blob_release(&one.key);
+        return err_set(err, ERR_USAGE, "the %s key is of another type inside: %s", shown, inside);
+    }
+    if (check_ssh(&one, err) < 0) {
+        ssh_blob_release(&one.key);
+        return -1;
+    }
+    if (asprintf(&one.name, "%s %s", shown, ssh_blob_fingerprint(&one.key, fingerprint)) < 0)
+        one.name = NULL;
+    return add(r, &one, err);
+}
+
+/* The next word; blanks within double quotes do not end it (sshd(8): options). */
+static struct word next_word(const char **p)
+{
+    bool quoted = false;
+    *p += strspn(*p, " \t");
+    const char *from = *p;
+    for (; **p && (quoted || !strchr(" \t", **p)); ++*p) {
+        if (**p == '\\' && (*p)[1] == '"')
+            ++*p;
+        else if (**p == '"')
+            quoted = !quoted;
+    }
+    return (struct word){from, (size_t)(*p - from)};
+}
+
+static bool is_ssh_type(const struct word *w)
+{
+    static const char *const begin[] = {"ssh-", "ecdsa-", "sk-"};
+    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
+        if (w->n > strlen(begin[i]) && strncmp(w->p, begin[i], strlen(begin[i])) == 0)
+            return true;
+    return false;
+}
+
+static int add_line(struct age_recipients *r, const char *line, struct err *err)
+{
+    struct word first = next_word(&line), second = next_word(&line), third = next_word(&line);
+    if (is_ssh_type(&first))
+        return add_ssh(r, &first, &second, err);
+    if (is_ssh_type(&second))
+        return add_ssh(r, &second, &third, err);
+    if (second.n > 0 && !begins(&first, "age1"))
+        return err_set(err, ERR_USAGE, "it is no recipient: neither age1... nor an SSH key");
+    return second.n > 0 ? err_set(err, ERR_USAGE, "something stands behind the age1 key")
+                        : add_age(r, &first, err);
+}
+
+int age_recipients_add(struct age_recipients *r, const char *text, const char *where, struct err *err)
+{
+    size_t n = strcspn(text, "\r\n");
+    char *line = strndup(text, n);
+    if (!line)
+        return err_nomem(err);
+    int rc = text[n + strspn(text + n, "\r\n")] ? err_set(err, ERR_USAGE, "more than one line")
+                                                : add_line(r, line, err);
+    explicit_bzero(line, n);
+    free(line);
+    return rc < 0 && err && err->kind == ERR_USAGE ? err_wrap(err, "%s", where) : rc;
+}
+
+/* ---- files --------------------------------------------------------------------------------------------- */
+
+/* A private key given for its public half: that would be in every list of recipients from now on. */
+static int refuse_private(const char *path, struct err *err)
+{
+    err_set(err, ERR_USAGE, "%s is a private key", path);
+    return err_hint(err, "a file is encrypted to the public half: %s.pub", path);
+}
+
+static int add_lines(struct age_recipients *r, char *text, const char *path, struct err *err)
+{
+    size_t number = 0, found = 0;
+    char where[300];
+    for (char *line = text, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        number++;
+        line[strcspn(line, "\r")] = '\0';
+        line += strspn(line, " \t");
+        if (!*line || *line == '#')
+            continue;
+        found++;
+        snprintf(where, sizeof where, "%s:%zu", path, number);
+        if (age_recipients_add(r, line, where, err) < 0)
+            return -1;
+    }
+    return found ? 0 : err_set(err, ERR_USAGE, "%s holds no recipient", path);
+}
+
+int age_recipients_add_file(struct age_recipients *r, const char *path, struct err *err)
+{
+    struct buf b = {.max = FILE_MAX, .secret = true};
+    int rc = file_read(path, &b, err);
+    if (rc < 0 && err && err->kind != ERR_LOCAL_IO)
+        err->kind = ERR_USAGE;
+    if (rc == 0 && strlen(buf_str(&b)) != b.len)
+        rc = err_set(err, ERR_USAGE, "%s is no list of recipients: it is not text", path);
+    else if (rc == 0 && strstr(buf_str(&b), "-----BEGIN "))
+        rc = refuse_private(path, err);
+    else if (rc == 0)
+        rc = b.len ? add_lines(r, b.data, path, err) : err_set(err, ERR_USAGE, "%s holds no recipient", path);
+    buf_release(&b);
+    return rc;
+}
+
+int age_recipients_add_passphrase(struct age_recipients *r, const struct secret *passphrase, struct err *err)
+{
+    struct age_recipient one = {.kind = AGE_SCRYPT, .passphrase = *passphrase, .name = strdup("passphrase")};
+    int rc = passphrase->len > 0 ? add(r, &one, err) : err_set(err, ERR_USAGE, "the passphrase is empty");
+    if (passphrase->len == 0)
+        release(&one);
+    secret_wipe(&one.passphrase);
+    return rc;
+}
+
+/* ---- wrapping ------------------------------------------------------------------------------------------ */
+
+static int wrap(const struct age_recipient *r, const unsigned char file_key[AGE_FILE_KEY], struct buf *header,
+                struct err *err)
+{
+    switch (r->kind) {
+    case AGE_X25519:
+        return age_x25519_wrap(r->point, file_key, header, err);
+    case AGE_SSH_ED25519:
+        return age_ssh_wrap_ed25519(&r->key, file_key, header, err);
+    case AGE_SSH_RSA:
+        return age_ssh_wrap_rsa(&r->key, file_key, header, err);
+    case AGE_SCRYPT:
+        return age_scrypt_wrap(&r->passphrase, AGE_SCRYPT_LOG, file_key, header, err);
+    case AGE_OTHER:
+        break;
+    }
+    return err_set(err, ERR_FAILED, "a recipient of no kind");
+}
+
+int age_recipients_wrap(const struct age_recipients *r, const unsigned char file_key[AGE_FILE_KEY],
+                        struct buf *header, struct err *err)
+{
+    if (r->n == 0)
+        return err_set(err, ERR_USAGE, "there is nobody to encrypt to");
+    for (size_t i = 0; i < r->n; i++)
+        if (wrap(r->items[i], file_key, header, err) < 0)
+            return err_wrap(err, "%s", r->items[i]->name);
+    return 0;
+}

@@ -1,0 +1,58 @@
+/* A passphrase, made into a key by scrypt (RFC 7914). */
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <string.h>
+
+#include "seal/age_stanza.h"
+#include "seal/base64.h"
+#include "base/banned.h"
+
+static const char label[] = "age-encryption.org/v1/scrypt";
+
+static int derive(const struct secret *passphrase, const unsigned char salt[AGE_SALT], unsigned log_n,
+                  unsigned char ret[AGE_KEY], struct err *err)
+{
+    unsigned char labelled[sizeof label - 1 + AGE_SALT];
+    uint64_t n = UINT64_C(1) << log_n;
+    memcpy(labelled, label, sizeof label - 1);
+    memcpy(labelled + sizeof label - 1, salt, AGE_SALT);
+    /* Left to itself OpenSSL takes 32 MB and no more. */
+    uint64_t memory = 2 * 128 * 8 * n + (1u << 20);
+    int rc = EVP_PBE_scrypt(passphrase->text, passphrase->len, labelled, sizeof labelled, n, 8, 1, memory,
+                            ret, AGE_KEY);
+    ERR_clear_error();
+    return rc == 1 ? 0
+                   : err_set(err, ERR_FAILED, "there is no memory for its passphrase (scrypt, 2^%u)", log_n);
+}
+
+int age_scrypt_wrap(const struct secret *passphrase, unsigned log_n,
+                    const unsigned char file_key[AGE_FILE_KEY], struct buf *header, struct err *err)
+{
+    unsigned char salt[AGE_SALT], key[AGE_KEY], body[AGE_BODY];
+    struct buf arguments = BUF_INIT(100);
+    int rc = -1;
+    if (age_random(salt, sizeof salt, err) == 0 && derive(passphrase, salt, log_n, key, err) == 0)
+        rc = age_wrap(key, file_key, body, err);
+    if (rc == 0) {
+        buf_adds(&arguments, "scrypt ");
+        base64_add(&arguments, salt, sizeof salt);
+        buf_addf(&arguments, " %u", log_n);
+        rc = buf_check(&arguments, "a stanza", err);
+    }
+    if (rc == 0)
+        age_stanza_add(header, buf_str(&arguments), body, sizeof body);
+    buf_release(&arguments);
+    explicit_bzero(key, sizeof key);
+    return rc;
+}
+
+int age_scrypt_unwrap(const struct secret *passphrase, const struct age_stanza *s, struct age_opened *ret,
+                      struct err *err)
+{
+    unsigned char key[AGE_KEY];
+    int rc = derive(passphrase, s->salt, s->log_n, key, err);
+    if (rc == 0)
+        rc = age_unwrap(key, s->body, &ret->fits, ret->file_key, err);
+    explicit_bzero(key, sizeof key);
+    return rc;
+}

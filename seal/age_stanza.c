@@ -1,0 +1,165 @@
+#include "seal/age_stanza.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "seal/base64.h"
+#include "base/banned.h"
+
+enum { COLUMNS = 64, ARGUMENTS_MAX = 4 };
+
+static int damaged(const char *what, struct err *err)
+{
+    return err_set(err, ERR_FAILED, "the header is damaged: %s", what);
+}
+
+void age_stanza_release(struct age_stanza *s)
+{
+    free(s->body);
+    s->body = NULL;
+}
+
+/* ---- arguments ----------------------------------------------------------------------------------------- */
+
+struct argument {
+    const char *p;
+    size_t n;
+};
+
+/* Visible ASCII with one blank between; no more than ARGUMENTS_MAX are kept, since no kind we know has more.
+ * Returns their number. */
+static int split(const char *p, size_t n, struct argument ret[ARGUMENTS_MAX], size_t *ret_n, struct err *err)
+{
+    size_t count = 0;
+    for (const char *end = p + n;; p++) {
+        const char *from = p;
+        while (p<end && * p> ' ' && *p <= '~')
+            p++;
+        if (p == from || (p < end && *p != ' '))
+            return damaged("an argument of a stanza is empty or not ASCII", err);
+        if (count < ARGUMENTS_MAX)
+            ret[count] = (struct argument){from, (size_t)(p - from)};
+        count++;
+        if (p == end)
+            break;
+    }
+    *ret_n = count;
+    return 0;
+}
+
+/* Exactly n bytes in base64. */
+static int take(const struct argument *a, void *dst, size_t n, struct err *err)
+{
+    size_t got = 0;
+    return base64_decode(BASE64_RAW, a->p, a->n, dst, n, &got) == 0 && got == n
+               ? 0
+               : damaged("an argument of a stanza is not what its kind has", err);
+}
+
+/* A decimal number, without zeroes in front. */
+static int take_log(const struct argument *a, unsigned *ret, struct err *err)
+{
+    char digits[4];
+    uint64_t number = 0;
+    snprintf(digits, sizeof digits, "%.*s", a->n < sizeof digits ? (int)a->n : 0, a->p);
+    if (digits[0] == '0' || text_to_uint(digits, 999, &number) < 0)
+        return damaged("the cost of its passphrase is no number", err);
+    if (number > AGE_SCRYPT_LOG_MAX)
+        return damaged("the cost of its passphrase is out of reach", err);
+    *ret = (unsigned)number;
+    return 0;
+}
+
+static const struct kind {
+    const char *name;
+    size_t arguments; /* the name among them */
+    enum age_kind kind;
+} kinds[] = {{"X25519", 2, AGE_X25519},
+             {"ssh-ed25519", 3, AGE_SSH_ED25519},
+             {"ssh-rsa", 2, AGE_SSH_RSA},
+             {"scrypt", 3, AGE_SCRYPT}};
+
+static int take_arguments(const struct argument *a, struct age_stanza *s, struct err *err)
+{
+    switch (s->kind) {
+    case AGE_X25519:
+        return take(&a[1], s->share, sizeof s->share, err);
+    case AGE_SSH_ED25519:
+        return take(&a[1], s->tag, sizeof s->tag, err) < 0 ? -1 : take(&a[2], s->share, sizeof s->share, err);
+    case AGE_SSH_RSA:
+        return take(&a[1], s->tag, sizeof s->tag, err);
+    case AGE_SCRYPT:
+        return take(&a[1], s->salt, sizeof s->salt, err) < 0 ? -1 : take_log(&a[2], &s->log_n, err);
+    case AGE_OTHER:
+        break;
+    }
+    return 0;
+}
+
+int age_stanza_parse(const char *p, size_t n, struct age_stanza *ret, struct err *err)
+{
+    struct argument arguments[ARGUMENTS_MAX];
+    struct age_stanza s = {.kind = AGE_OTHER};
+    size_t count = 0;
+    if (split(p, n, arguments, &count, err) < 0)
+        return -1;
+    text_printable(s.type, sizeof s.type, arguments[0].p, arguments[0].n);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (arguments[0].n != strlen(kinds[i].name) ||
+            memcmp(arguments[0].p, kinds[i].name, arguments[0].n) != 0)
+            continue;
+        if (count != kinds[i].arguments)
+            return damaged("a stanza has too many or too few arguments", err);
+        s.kind = kinds[i].kind;
+    }
+    if (take_arguments(arguments, &s, err) < 0)
+        return -1;
+    *ret = s;
+    return 0;
+}
+
+/* ---- body ---------------------------------------------------------------------------------------------- */
+
+int age_stanza_take_body(struct age_stanza *s, const void *p, size_t n, struct err *err)
+{
+    if (s->kind == AGE_OTHER)
+        return 0;
+    if (s->kind == AGE_SSH_RSA ? n == 0 || n > AGE_BODY_MAX : n != AGE_BODY)
+        return damaged("a stanza's body has not the size of its kind", err);
+    s->body = malloc(n);
+    if (!s->body)
+        return err_nomem(err);
+    memcpy(s->body, p, n);
+    s->n_body = n;
+    return 0;
+}
+
+/* ---- writing and naming -------------------------------------------------------------------------------- */
+
+/* The body's last line is shorter than the others, if need be empty. */
+void age_stanza_add(struct buf *header, const char *arguments, const void *body, size_t n)
+{
+    const unsigned char *bytes = body;
+    buf_addf(header, "-> %s\n", arguments);
+    for (size_t line = COLUMNS / 4 * 3; n >= line; bytes += line, n -= line) {
+        base64_add(header, bytes, line);
+        buf_addc(header, '\n');
+    }
+    base64_add(header, bytes, n);
+    buf_addc(header, '\n');
+}
+
+/* A tag is the first four bytes of what a fingerprint shows, which is five of its letters. */
+char *age_stanza_name(const struct age_stanza *s, char *dst, size_t cap)
+{
+    if (s->kind != AGE_SSH_ED25519 && s->kind != AGE_SSH_RSA) {
+        snprintf(dst, cap, "%s", s->kind == AGE_SCRYPT ? "a passphrase" : s->type);
+        return dst;
+    }
+    struct buf b = BUF_INIT(16);
+    base64_add(&b, s->tag, sizeof s->tag);
+    snprintf(dst, cap, "%s SHA256:%.5s...", s->type, buf_str(&b));
+    buf_release(&b);
+    return dst;
+}

@@ -1,0 +1,92 @@
+/*
+ * One line of a header for each recipient: how its owner gets at the file key.
+ *
+ *     -> X25519 SHARE             its body: the file key, wrapped with what both agree on
+ *     -> ssh-ed25519 TAG SHARE    the same, with the point of an SSH key
+ *     -> ssh-rsa TAG              the file key, by RSA-OAEP
+ *     -> scrypt SALT LOG-N        the file key, wrapped with what comes of a passphrase; alone in its header
+ *
+ * TAG is the beginning of the SSH key's SHA-256, so that its owner knows the stanza, as does everybody else
+ * who has the public key.
+ */
+#ifndef SEAL_AGE_STANZA_H
+#define SEAL_AGE_STANZA_H
+
+#include "keys/keys.h"
+#include "seal/age_crypto.h"
+
+enum age_kind {
+    AGE_X25519,
+    AGE_SSH_ED25519,
+    AGE_SSH_RSA,
+    AGE_SCRYPT,
+    AGE_OTHER, /* of a kind that is unknown here: passed over */
+};
+
+#define AGE_SSH_TAG 4
+#define AGE_SALT 16
+#define AGE_RSA_BITS_MAX 16384
+#define AGE_BODY_MAX (AGE_RSA_BITS_MAX / 8)
+/* The most that a file may ask of us: 4 GiB of memory, as age has it. */
+#define AGE_SCRYPT_LOG_MAX 22
+
+struct age_stanza {
+    enum age_kind kind;
+    char type[32];                  /* its name, printable */
+    unsigned char tag[AGE_SSH_TAG]; /* of an SSH key */
+    unsigned char share[AGE_KEY];   /* AGE_X25519, AGE_SSH_ED25519 */
+    unsigned char salt[AGE_SALT];   /* AGE_SCRYPT */
+    unsigned log_n;                 /* AGE_SCRYPT */
+    unsigned char *body;            /* NULL for AGE_OTHER */
+    size_t n_body;
+};
+void age_stanza_release(struct age_stanza *s);
+
+/* Takes the arguments, the type among them, as they stand behind "-> ". Known kinds only with what they must
+ * have; scrypt's cost is judged here too. */
+int age_stanza_parse(const char *p, size_t n, struct age_stanza *ret, struct err *err);
+/* The body, decoded: its size must fit the kind. */
+int age_stanza_take_body(struct age_stanza *s, const void *p, size_t n, struct err *err);
+
+/* Adds a stanza to a header: `arguments` with the type, without "-> ". */
+void age_stanza_add(struct buf *header, const char *arguments, const void *body, size_t n);
+
+/* "X25519", "ssh-ed25519 SHA256:Gj8k…": what is known of a stanza's recipient, printable. Returns dst. */
+char *age_stanza_name(const struct age_stanza *s, char *dst, size_t cap);
+
+/* ---- for each kind, one file: age_x25519.c, age_ssh.c, age_scrypt.c -------------------------------------
+ */
+
+/* Of an SSH key: what a stanza calls it. */
+int age_ssh_tag(const struct ssh_blob *key, unsigned char ret[AGE_SSH_TAG], struct err *err);
+
+/* The X25519 point of a ssh-ed25519 key. ERR_USAGE if its bytes are no point that a key may have. */
+int age_ssh_point(const struct ssh_blob *key, unsigned char ret[AGE_KEY], struct err *err);
+/* Whether an RSA key can be encrypted to: ERR_USAGE below 2048 bits, above AGE_RSA_BITS_MAX, or damaged. */
+int age_ssh_check_rsa(const struct ssh_blob *key, struct err *err);
+
+/* Each adds its stanza to the header. */
+int age_x25519_wrap(const unsigned char point[AGE_KEY], const unsigned char file_key[AGE_FILE_KEY],
+                    struct buf *header, struct err *err);
+int age_ssh_wrap_ed25519(const struct ssh_blob *key, const unsigned char file_key[AGE_FILE_KEY],
+                         struct buf *header, struct err *err);
+int age_ssh_wrap_rsa(const struct ssh_blob *key, const unsigned char file_key[AGE_FILE_KEY],
+                     struct buf *header, struct err *err);
+#define AGE_SCRYPT_LOG 18 /* about a second and 256 MB, as age has it */
+int age_scrypt_wrap(const struct secret *passphrase, unsigned log_n,
+                    const unsigned char file_key[AGE_FILE_KEY], struct buf *header, struct err *err);
+
+/* Each unwraps the file key of a stanza of its kind; ret->fits comes false where it is another's. -1: the
+ * stanza is such as nobody would have made. */
+struct age_opened {
+    bool fits;
+    unsigned char file_key[AGE_FILE_KEY];
+};
+int age_x25519_unwrap(const unsigned char secret[AGE_KEY], const struct age_stanza *s, struct age_opened *ret,
+                      struct err *err);
+int age_ssh_unwrap(const struct privkey *private, const struct ssh_blob *key, const struct age_stanza *s,
+                   struct age_opened *ret, struct err *err);
+int age_scrypt_unwrap(const struct secret *passphrase, const struct age_stanza *s, struct age_opened *ret,
+                      struct err *err);
+
+#endif

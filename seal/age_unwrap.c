@@ -1,0 +1,288 @@
+/*
+ * Whose file it is. Identities that lie open are tried first; then those of SSH that have a passphrase, if
+ * the file has a stanza with their tag; then identity files that are encrypted, whose keys nobody knows
+ * before.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "seal/age_identity.h"
+#include "seal/age_reader.h"
+#include "base/banned.h"
+
+enum { TRIES = 3, NAMED_MAX = 6, PATH_SHOWN = 200 };
+/* What a file of identities may hold. */
+#define SEALED_MAX (256u << 10)
+
+static char *shown_path(char dst[PATH_SHOWN], const char *path)
+{
+    return text_printable(dst, PATH_SHOWN, path, strlen(path));
+}
+
+/* ---- asking -------------------------------------------------------------------------------------------- */
+
+struct riddle {
+    const char *prompt, *what; /* `what` is what it is for, in an error */
+    /* *ret_fits false: another one may. -1 ends it. */
+    int (*fits)(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err);
+    void *ctx;
+};
+
+static int ask_once(const struct age_identities *i, const char *prompt, struct secret *ret, struct err *err)
+{
+    struct question q = {.kind = ASK_HIDDEN, .prompt = prompt, .deadline = clock_deadline(i->ask_ms)};
+    if (!i->ask)
+        return err_set(err, ERR_NOT_FOUND, "there is nobody to ask");
+    if (i->ask(i->ask_ctx, &q, ret, err) < 0)
+        return -1;
+    return ret->len > 0 ? 0 : err_set(err, ERR_NOT_FOUND, "no answer was given");
+}
+
+/* Up to TRIES times, as long as the passphrase is another one; ERR_NOT_FOUND after that, and when nobody
+ * answers. */
+static int ask(const struct age_identities *i, const struct riddle *riddle, struct err *err)
+{
+    struct secret *passphrase = calloc(1, sizeof *passphrase);
+    bool fits = false;
+    int rc = passphrase ? 0 : err_nomem(err);
+    for (int tries = 0; rc == 0 && !fits && tries < TRIES; tries++) {
+        rc = ask_once(i, riddle->prompt, passphrase, err);
+        if (rc < 0)
+            err_wrap(err, "the passphrase of %s", riddle->what);
+        else
+            rc = riddle->fits(riddle->ctx, passphrase, &fits, err);
+    }
+    if (passphrase)
+        secret_wipe(passphrase);
+    free(passphrase);
+    if (rc == 0 && !fits)
+        rc = err_set(err, ERR_NOT_FOUND, "the passphrase does not open %s", riddle->what);
+    return rc;
+}
+
+/* ---- SSH keys with a passphrase ------------------------------------------------------------------------ */
+
+struct lock {
+    struct age_identity *one;
+    struct buf bytes; /* of the file */
+};
+
+static int open_key(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err)
+{
+    struct lock *l = ctx;
+    struct err why = ERR_INIT;
+    *ret_fits = privkey_parse(buf_str(&l->bytes), l->bytes.len, passphrase, &l->one->opened, &why) == 0;
+    if (*ret_fits || why.kind == ERR_NOT_FOUND)
+        return 0;
+    if (err)
+        *err = why;
+    return err_wrap(err, "%s", l->one->path);
+}
+
+static int unlock(const struct age_identities *i, struct age_identity *one, struct err *err)
+{
+    struct lock l = {.one = one, .bytes = {.max = KEYFILE_MAX, .secret = true}};
+    char shown[PATH_SHOWN], prompt[PATH_SHOWN + 50];
+    snprintf(prompt, sizeof prompt, "Enter passphrase for key '%s': ", shown_path(shown, one->path));
+    struct riddle riddle = {.prompt = prompt, .what = one->path, .fits = open_key, .ctx = &l};
+    int rc = file_read(one->path, &l.bytes, err);
+    if (rc == 0)
+        rc = ask(i, &riddle, err);
+    buf_release(&l.bytes);
+    return rc;
+}
+
+/* ---- passphrases of files ------------------------------------------------------------------------------ */
+
+struct scrypt {
+    const struct age_stanza *stanza;
+    struct age_opened opened;
+};
+
+static int try_passphrase(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err)
+{
+    struct scrypt *s = ctx;
+    if (age_scrypt_unwrap(passphrase, s->stanza, &s->opened, err) < 0)
+        return -1;
+    *ret_fits = s->opened.fits;
+    return 0;
+}
+
+static int unwrap_scrypt(const struct age_identities *i, const struct age_stanza *stanza, const char *prompt,
+                         const char *what, unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
+{
+    struct scrypt s = {.stanza = stanza};
+    struct riddle riddle = {.prompt = prompt, .what = what, .fits = try_passphrase, .ctx = &s};
+    int rc = ask(i, &riddle, err);
+    if (rc == 0)
+        memcpy(ret_file_key, s.opened.file_key, AGE_FILE_KEY);
+    explicit_bzero(&s, sizeof s);
+    return rc;
+}
+
+/* ---- files of identities that are encrypted ------------------------------------------------------------ */
+
+static int read_all(struct age_reader *r, struct buf *ret, struct err *err)
+{
+    unsigned char chunk[4096];
+    ssize_t n;
+    while ((n = age_reader_read(r, chunk, sizeof chunk, err)) > 0)
+        buf_add(ret, chunk, (size_t)n);
+    explicit_bzero(chunk, sizeof chunk);
+    return n < 0 ? -1 : buf_check(ret, "what is in it", err);
+}
+
+static int decrypt_sealed(struct age_identities *i, const char *path, int fd, struct buf *ret,
+                          struct err *err)
+{
+    unsigned char file_key[AGE_FILE_KEY];
+    char shown[PATH_SHOWN], prompt[PATH_SHOWN + 50];
+    struct age_reader *r = NULL;
+    snprintf(prompt, sizeof prompt, "Enter passphrase for identity file '%s': ", shown_path(shown, path));
+    if (age_reader_begin(fd, &r, err) < 0)
+        return -1;
+    const struct age_stanza *first = &age_reader_header(r)->stanzas[0];
+    int rc = first->kind == AGE_SCRYPT
+                 ? unwrap_scrypt(i, first, prompt, "it", file_key, err)
+                 : err_set(err, ERR_FAILED, "it is encrypted, but not with a passphrase");
+    if (rc == 0)
+        rc = age_reader_start(r, file_key, err);
+    if (rc == 0)
+        rc = read_all(r, ret, err);
+    explicit_bzero(file_key, sizeof file_key);
+    age_reader_free(r);
+    return rc;
+}
+
+/* Its identities join the others. */
+static int open_sealed(struct age_identities *i, const char *path, struct err *err)
+{
+    struct buf b = {.max = SEALED_MAX, .secret = true};
+    int fd = file_open(path, err);
+    if (fd < 0)
+        return -1;
+    int rc = decrypt_sealed(i, path, fd, &b, err);
+    if (rc == 0 && age_is_encrypted(buf_str(&b), b.len))
+        rc = err_set(err, ERR_FAILED, "it is encrypted more than once");
+    if (rc < 0)
+        err_wrap(err, "%s", path);
+    else
+        rc = age_identities_parse(i, buf_str(&b), b.len, path, err);
+    fd_close(&fd);
+    buf_release(&b);
+    return rc;
+}
+
+/* ---- one after the other ------------------------------------------------------------------------------- */
+
+struct search {
+    struct age_identities *by;
+    const struct age_header *header;
+    struct age_opened opened;
+    struct err why; /* somebody was asked, and it came to nothing */
+};
+
+static bool is_for(const struct age_identity *one, const struct age_stanza *s)
+{
+    if (one->form == IDENTITY_AGE)
+        return s->kind == AGE_X25519;
+    return one->form == IDENTITY_SSH && (s->kind == AGE_SSH_ED25519 || s->kind == AGE_SSH_RSA) &&
+           memcmp(one->tag, s->tag, AGE_SSH_TAG) == 0;
+}
+
+static int try_stanza(struct search *q, struct age_identity *one, const struct age_stanza *s, struct err *err)
+{
+    if (one->form == IDENTITY_AGE)
+        return age_x25519_unwrap(one->secret, s, &q->opened, err);
+    if (!one->opened && !one->over && unlock(q->by, one, &q->why) < 0) {
+        one->over = true;
+        /* What was not answered may not be needed; what was interrupted is over. */
+        if (q->why.kind == ERR_CANCELLED || q->why.kind == ERR_TIMEOUT) {
+            if (err)
+                *err = q->why;
+            return -1;
+        }
+    }
+    return one->opened ? age_ssh_unwrap(one->opened, &one->key, s, &q->opened, err) : 0;
+}
+
+/* From the k'th identity on; those that are locked only if `locked`, and only those. */
+static int try_all(struct search *q, size_t k, bool locked, struct err *err)
+{
+    for (; k < q->by->n && !q->opened.fits; k++) {
+        struct age_identity *one = q->by->items[k];
+        if (locked != (one->form == IDENTITY_SSH && !one->opened))
+            continue;
+        for (size_t s = 0; s < q->header->n && !q->opened.fits; s++)
+            if (is_for(one, &q->header->stanzas[s]) && try_stanza(q, one, &q->header->stanzas[s], err) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+static bool has_kind(const struct age_header *h, enum age_kind kind)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (h->stanzas[i].kind == kind)
+            return true;
+    return false;
+}
+
+static int try_sealed(struct search *q, struct err *err)
+{
+    size_t n = q->by->n;
+    for (size_t k = 0; k < n && !q->opened.fits; k++) {
+        struct age_identity *one = q->by->items[k];
+        size_t before = q->by->n;
+        if (one->form != IDENTITY_SEALED || one->over)
+            continue;
+        one->over = true;
+        if (open_sealed(q->by, one->path, err) < 0 || try_all(q, before, false, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void name_stanzas(const struct age_header *h, struct buf *b)
+{
+    char name[80];
+    for (size_t i = 0; i < h->n && i < NAMED_MAX; i++)
+        buf_addf(b, "%s%s", i ? ", " : "", age_stanza_name(&h->stanzas[i], name, sizeof name));
+    if (h->n > NAMED_MAX)
+        buf_addf(b, " and %zu more", h->n - NAMED_MAX);
+}
+
+static int nobody(const struct search *q, struct err *err)
+{
+    struct buf names = BUF_INIT(1000);
+    if (q->why.kind != ERR_NONE) {
+        if (err)
+            *err = q->why;
+        return -1;
+    }
+    name_stanzas(q->header, &names);
+    err_set(err, ERR_NOT_FOUND, "it is encrypted to %s%s", buf_str(&names),
+            q->by->n ? ", and none of the identities is for that" : "");
+    buf_release(&names);
+    return err_hint(err, "give the identity that opens it: -i FILE, an age identity or an SSH private key");
+}
+
+int age_identities_unwrap(struct age_identities *i, const struct age_header *h,
+                          unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
+{
+    struct age_identities none = {.n = 0};
+    struct search q = {.by = i ? i : &none, .header = h, .why = ERR_INIT};
+    int rc = 0;
+    if (h->stanzas[0].kind == AGE_SCRYPT && i && i->ask)
+        return unwrap_scrypt(i, &h->stanzas[0], "Enter passphrase: ", "it", ret_file_key, err);
+    if (try_all(&q, 0, false, err) < 0 || try_all(&q, 0, true, err) < 0 ||
+        (has_kind(h, AGE_X25519) && try_sealed(&q, err) < 0))
+        rc = -1;
+    else if (!q.opened.fits)
+        rc = nobody(&q, err);
+    else
+        memcpy(ret_file_key, q.opened.file_key, AGE_FILE_KEY);
+    explicit_bzero(&q.opened, sizeof q.opened);
+    return rc;
+}

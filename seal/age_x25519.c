@@ -1,0 +1,57 @@
+/* age's own recipients: both sides agree on a secret by X25519, and HKDF binds it to both of their points. */
+#include <string.h>
+
+#include "seal/age_stanza.h"
+#include "seal/base64.h"
+#include "base/banned.h"
+
+static const char info[] = "age-encryption.org/v1/X25519";
+
+static int wrap_key(const unsigned char secret[AGE_KEY], const unsigned char share[AGE_KEY],
+                    const unsigned char point[AGE_KEY], unsigned char ret[AGE_KEY], struct err *err)
+{
+    unsigned char salt[2 * AGE_KEY];
+    memcpy(salt, share, AGE_KEY);
+    memcpy(salt + AGE_KEY, point, AGE_KEY);
+    return age_hkdf((struct age_bytes){secret, AGE_KEY}, (struct age_bytes){salt, sizeof salt}, info, ret,
+                    err);
+}
+
+int age_x25519_wrap(const unsigned char point[AGE_KEY], const unsigned char file_key[AGE_FILE_KEY],
+                    struct buf *header, struct err *err)
+{
+    unsigned char once[AGE_KEY], share[AGE_KEY], secret[AGE_KEY], key[AGE_KEY], body[AGE_BODY];
+    struct buf arguments = BUF_INIT(100);
+    int rc = -1;
+    if (age_random(once, sizeof once, err) == 0 && age_x25519_base(once, share, err) == 0 &&
+        age_x25519(once, point, secret, err) == 0 && wrap_key(secret, share, point, key, err) == 0)
+        rc = age_wrap(key, file_key, body, err);
+    if (rc == 0) {
+        buf_adds(&arguments, "X25519 ");
+        base64_add(&arguments, share, sizeof share);
+        rc = buf_check(&arguments, "a stanza", err);
+    }
+    if (rc == 0)
+        age_stanza_add(header, buf_str(&arguments), body, sizeof body);
+    buf_release(&arguments);
+    explicit_bzero(once, sizeof once);
+    explicit_bzero(secret, sizeof secret);
+    explicit_bzero(key, sizeof key);
+    return rc;
+}
+
+int age_x25519_unwrap(const unsigned char secret[AGE_KEY], const struct age_stanza *s, struct age_opened *ret,
+                      struct err *err)
+{
+    unsigned char point[AGE_KEY], agreed[AGE_KEY], key[AGE_KEY];
+    int rc = -1;
+    if (age_x25519_base(secret, point, err) < 0)
+        return -1;
+    if (age_x25519(secret, s->share, agreed, err) < 0)
+        err_wrap(err, "the header is damaged");
+    else if (wrap_key(agreed, s->share, point, key, err) == 0)
+        rc = age_unwrap(key, s->body, &ret->fits, ret->file_key, err);
+    explicit_bzero(agreed, sizeof agreed);
+    explicit_bzero(key, sizeof key);
+    return rc;
+}

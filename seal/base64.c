@@ -1,0 +1,67 @@
+#include "seal/base64.h"
+
+#include "base/banned.h"
+
+/* -1 for a character that is none of the 64. */
+static int value_of(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* The number of characters without their padding; -1 if that is not as it must be. */
+static int strip(enum base64_form form, const char *p, size_t *n)
+{
+    size_t letters = *n;
+    if (form == BASE64_PADDED) {
+        while (letters > 0 && *n - letters < 2 && p[letters - 1] == '=')
+            letters--;
+        if (*n % 4 != 0)
+            return -1;
+    }
+    *n = letters;
+    return letters % 4 == 1 ? -1 : 0;
+}
+
+int base64_decode(enum base64_form form, const char *p, size_t n, void *dst, size_t cap, size_t *ret_n)
+{
+    unsigned char *out = dst;
+    uint32_t bits = 0;
+    unsigned held = 0;
+    size_t len = 0;
+    if (strip(form, p, &n) < 0 || n / 4 * 3 + (n % 4 ? n % 4 - 1 : 0) > cap)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        int value = value_of(p[i]);
+        if (value < 0)
+            return -1;
+        bits = bits << 6 | (uint32_t)value;
+        held += 6;
+        if (held >= 8) {
+            held -= 8;
+            out[len++] = (unsigned char)(bits >> held);
+        }
+    }
+    if (bits & ((1u << held) - 1))
+        return -1;
+    *ret_n = len;
+    return 0;
+}
+
+void base64_add(struct buf *b, const void *p, size_t n)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *bytes = p;
+    for (size_t i = 0; i < n; i += 3) {
+        size_t left = n - i < 3 ? n - i : 3;
+        uint32_t v = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                     (left > 2 ? bytes[i + 2] : 0);
+        for (size_t k = 0; k <= left; k++)
+            buf_addc(b, letters[v >> (18 - 6 * k) & 63]);
+    }
+}
