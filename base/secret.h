@@ -49,6 +49,11 @@ void secret_wipe(struct secret *s);
  */
 int secret_read_line(const char *path, int64_t deadline, int cancel_fd, struct secret *ret, struct err *err);
 
+/* Puts three asterisks in the place of a secret wherever it stands in the text, as it is or made printable,
+ * and in that of what is left of it where the text was cut (at its end, or before `...`). What is shorter than
+ * the asterisks is no secret. For whatever comes back from those who were told it. */
+void secret_mask(char *text, const char *needle);
+
 /* Keeps what the process holds out of core dumps and away from debuggers of the same user, from now on.
  * Sanitizers need the latter, so their builds only limit core dumps. */
 void secret_protect_process(void);
