@@ -112,7 +112,7 @@ const char *tracker_kind_name(enum tracker_kind kind);
 struct recipient {
     char *text; /* of a file: its path, absolute */
     bool file;
-    unsigned line; /* where it stands in the inventory */
+    size_t line; /* where it stands in the inventory */
 };
 struct recipient_list {
     struct recipient *items;

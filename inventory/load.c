@@ -10,14 +10,20 @@
 #include "inventory/host.h"
 #include "inventory/schema.h"
 #include "inventory/service.h"
+#include "inventory/team.h"
+#include "inventory/tracker.h"
 #include "base/banned.h"
 
-/* The sections, found first and read in an order of our own: hosts name services, groups name hosts. */
+/* The sections, found first and read in an order of our own: hosts name services, groups name hosts,
+ * teams name trackers. */
 struct sections {
     const struct tree_node *version;
     const struct tree_node *services;
     const struct tree_node *hosts;
     const struct tree_node *groups;
+    const struct tree_node *trackers;
+    const struct tree_node *teams;
+    const struct tree_node *self;
 };
 
 static int read_version(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
@@ -28,33 +34,25 @@ static int read_version(const struct schema *s, const struct tree_node *value, v
     return tree_err(s->tree, value, err, "version must be 1");
 }
 
-static int read_services(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
-{
-    (void)s, (void)err;
-    ((struct sections *)into)->services = value;
-    return 0;
-}
-
-static int read_hosts(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
-{
-    (void)s, (void)err;
-    ((struct sections *)into)->hosts = value;
-    return 0;
-}
-
-static int read_groups(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
-{
-    (void)s, (void)err;
-    ((struct sections *)into)->groups = value;
-    return 0;
-}
+/* Defines the function that notes where a section is. */
+#define SECTION(name)                                                                                        \
+    static int read_##name(const struct schema *s, const struct tree_node *value, void *into,                \
+                           struct err *err)                                                                  \
+    {                                                                                                        \
+        (void)s, (void)err;                                                                                  \
+        ((struct sections *)into)->name = value;                                                             \
+        return 0;                                                                                            \
+    }
+SECTION(services)
+SECTION(hosts)
+SECTION(groups)
+SECTION(trackers)
+SECTION(teams)
+SECTION(self)
 
 static const struct schema_key keys[] = {
-    {"version", read_version},
-    {"services", read_services},
-    {"hosts", read_hosts},
-    {"groups", read_groups},
-    {NULL, NULL},
+    {"version", read_version},   {"services", read_services}, {"hosts", read_hosts}, {"groups", read_groups},
+    {"trackers", read_trackers}, {"teams", read_teams},       {"self", read_self},   {NULL, NULL},
 };
 
 static int read_all(const struct schema *s, struct err *err)
@@ -71,11 +69,17 @@ static int read_all(const struct schema *s, struct err *err)
         tree_err(s->tree, root, err, "\"version\" is missing");
         return err_hint(err, "begin with \"version: 1\"");
     }
-    if (found.services && service_read_all(s, found.services, err) < 0)
-        return -1;
-    if (found.hosts && host_read_all(s, found.hosts, err) < 0)
-        return -1;
-    return found.groups ? group_read_all(s, found.groups, err) : 0;
+    const struct {
+        const struct tree_node *section;
+        int (*read)(const struct schema *s, const struct tree_node *section, struct err *err);
+    } order[] = {
+        {found.services, service_read_all}, {found.hosts, host_read_all}, {found.groups, group_read_all},
+        {found.trackers, tracker_read_all}, {found.teams, team_read_all}, {found.self, self_read},
+    };
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (order[i].section && order[i].read(s, order[i].section, err) < 0)
+            return -1;
+    return 0;
 }
 
 int inventory_parse(const char *name, const void *p, size_t n, struct inventory **ret, struct err *err)
@@ -179,9 +183,18 @@ void inventory_free(struct inventory *inv)
     for (size_t i = 0; i < inv->groups.n; i++)
         group_free(inv->groups.items[i]);
     free(inv->groups.items);
+    for (size_t i = 0; i < inv->trackers.n; i++)
+        tracker_free(inv->trackers.items[i]);
+    free(inv->trackers.items);
+    for (size_t i = 0; i < inv->teams.n; i++)
+        team_free(inv->teams.items[i]);
+    free(inv->teams.items);
+    self_release(&inv->self);
     names_release(&inv->service_names);
     names_release(&inv->host_names);
     names_release(&inv->group_names);
+    names_release(&inv->tracker_names);
+    names_release(&inv->team_names);
     names_release(&inv->made_addresses);
     free(inv->path);
     free(inv);

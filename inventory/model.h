@@ -38,14 +38,31 @@ struct groups {
     size_t cap;
 };
 
+struct trackers {
+    struct tracker **items;
+    size_t n;
+    size_t cap;
+};
+
+struct teams {
+    struct team **items;
+    size_t n;
+    size_t cap;
+};
+
 struct inventory {
     char *path; /* NULL: there is no file */
     struct services services;
     struct hosts hosts;
     struct groups groups;
+    struct trackers trackers;
+    struct teams teams;
+    struct self self;
     struct names service_names; /* to struct service; those of the file only */
     struct names host_names;    /* to struct host; those of the file only */
     struct names group_names;   /* to struct group */
+    struct names tracker_names; /* to struct tracker */
+    struct names team_names;    /* to struct team */
 
     struct services made_services; /* by oneoff_service: port-N, unix-NAME */
     struct hosts made_hosts;       /* by inventory_select: outside the inventory */

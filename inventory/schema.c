@@ -40,7 +40,7 @@ static int unknown_key(const struct schema *s, const struct tree_node *key, cons
     struct nearest near = NEAREST_INIT(key->text);
     struct buf all = BUF_INIT(400);
     for (const struct schema_key *k = keys; k->name; k++) {
-        if (k->read == schema_no_secret)
+        if (k->read == schema_no_secret || k->read == schema_no_token)
             continue;
         nearest_offer(&near, k->name);
         buf_addf(&all, "%s%s", k == keys ? "" : ", ", k->name);
@@ -167,17 +167,30 @@ int schema_flag(const struct schema *s, const struct tree_node *value, bool *ret
     return 0;
 }
 
+static int holds_secret(const struct schema *s, const struct tree_node *value, struct err *err)
+{
+    return tree_err(s->tree, value->key, err, "\"%.60s\" would hold the secret itself", value->key->text);
+}
+
 int schema_no_secret(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
 {
     (void)into;
     bool password = strcmp(value->key->text, "password") == 0;
-    tree_err(s->tree, value->key, err, "\"%.60s\" would hold the secret itself", value->key->text);
+    holds_secret(s, value, err);
     return err_hint(
         err,
         "secrets never stand in the inventory; say where it is: auth: { %s_file: FILE }, or %s_env "
         "with a variable, or %s_command",
         password ? "user: NAME, password" : "bearer", password ? "password" : "bearer",
         password ? "password" : "bearer");
+}
+
+int schema_no_token(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    (void)into;
+    holds_secret(s, value, err);
+    return err_hint(err, "secrets never stand in the inventory; say where it is: token_file: FILE, or "
+                         "token_env with a variable, or token_command");
 }
 
 void schema_hint_nearest(const struct names *t, const char *wanted, const char *otherwise, struct err *err)

@@ -55,6 +55,9 @@ int schema_flag(const struct schema *s, const struct tree_node *value, bool *ret
  * never offered as a hint. */
 int schema_no_secret(const struct schema *s, const struct tree_node *value, void *into, struct err *err);
 
+/* The same where the secret is a tracker's token. */
+int schema_no_token(const struct schema *s, const struct tree_node *value, void *into, struct err *err);
+
 /* The value's own name for messages: its key, or "an entry" in a list. */
 const char *schema_label(const struct tree_node *value);
 

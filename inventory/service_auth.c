@@ -1,8 +1,8 @@
 #include "inventory/service_auth.h"
 
-#include <ctype.h>
 #include <string.h>
 
+#include "inventory/secret_key.h"
 #include "base/banned.h"
 
 #define PASSWORD_KEYS "password_env, password_file or password_command"
@@ -35,53 +35,22 @@ static int read_user(const struct schema *s, const struct tree_node *value, void
     return 0;
 }
 
-static int take(const struct schema *s, const struct tree_node *value, struct entry *e,
-                enum secret_source source, struct err *err)
-{
-    if (e->secret) {
-        tree_err(s->tree, value->key, err, "\"%s\" and \"%s\" are two secrets", e->secret->key->text,
-                 value->key->text);
-        return err_hint(err, "keep one of them");
-    }
-    e->secret = value;
-    e->auth->secret.source = source;
-    return 0;
-}
-
-static bool is_variable(const char *name)
-{
-    if (isdigit((unsigned char)*name))
-        return false;
-    while (isalnum((unsigned char)*name) || *name == '_')
-        name++;
-    return !*name;
-}
-
 static int read_env(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
-    if (take(s, value, e, SECRET_ENV, err) < 0 || schema_text(s, value, &e->auth->secret.where, err) < 0)
-        return -1;
-    if (is_variable(e->auth->secret.where))
-        return 0;
-    tree_err(s->tree, value, err, "%s must be the name of an environment variable", schema_label(value));
-    return err_hint(err, "a name has letters, digits and \"_\"; the secret is the variable's value");
+    return secret_key_read(s, value, SECRET_ENV, &e->secret, &e->auth->secret, err);
 }
 
 static int read_file(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
-    if (take(s, value, e, SECRET_FILE, err) < 0)
-        return -1;
-    return schema_path(s, value, &e->auth->secret.where, err);
+    return secret_key_read(s, value, SECRET_FILE, &e->secret, &e->auth->secret, err);
 }
 
 static int read_command(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
-    if (take(s, value, e, SECRET_COMMAND, err) < 0)
-        return -1;
-    return schema_text(s, value, &e->auth->secret.where, err);
+    return secret_key_read(s, value, SECRET_COMMAND, &e->secret, &e->auth->secret, err);
 }
 
 static const struct schema_key keys[] = {

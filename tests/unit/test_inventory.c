@@ -261,8 +261,8 @@ static void top_is_checked(void **state)
     refuses("hosts: {}\n", "inv.yaml:1:1: \"version\" is missing", "begin with \"version: 1\"");
     refuses("version: 2\n", "inv.yaml:1:10: version must be 1", "");
     refuses("version: \"1\"\n", "inv.yaml:1:10: version must be 1", "");
-    refuses("version: 1\nteams: {}\n", "inv.yaml:2:1: unknown key \"teams\"",
-            "the keys here are version, services, hosts, groups");
+    refuses("version: 1\nzzzzzz: {}\n", "inv.yaml:2:1: unknown key \"zzzzzz\"",
+            "the keys here are version, services, hosts, groups, trackers, teams, self");
     refuses("version: 1\nhost: {}\n", "inv.yaml:2:1: unknown key \"host\"", "did you mean \"hosts\"?");
     refuses("version: 1\nhosts:\n", "inv.yaml:2:7: hosts must be a mapping of hosts", "");
     refuses("version: 1\nservices: []\n", "inv.yaml:2:11: services must be a mapping of services", "");

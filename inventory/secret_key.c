@@ -1,0 +1,34 @@
+#include "inventory/secret_key.h"
+
+#include <ctype.h>
+
+#include "base/banned.h"
+
+static bool is_variable(const char *name)
+{
+    if (isdigit((unsigned char)*name))
+        return false;
+    while (isalnum((unsigned char)*name) || *name == '_')
+        name++;
+    return !*name;
+}
+
+int secret_key_read(const struct schema *s, const struct tree_node *value, enum secret_source source,
+                    const struct tree_node **at, struct secret_ref *ret, struct err *err)
+{
+    if (*at) {
+        tree_err(s->tree, value->key, err, "\"%s\" and \"%s\" are two secrets", (*at)->key->text,
+                 value->key->text);
+        return err_hint(err, "keep one of them");
+    }
+    *at = value;
+    ret->source = source;
+    if (source == SECRET_FILE)
+        return schema_path(s, value, &ret->where, err);
+    if (schema_text(s, value, &ret->where, err) < 0)
+        return -1;
+    if (source != SECRET_ENV || is_variable(ret->where))
+        return 0;
+    tree_err(s->tree, value, err, "%s must be the name of an environment variable", schema_label(value));
+    return err_hint(err, "a name has letters, digits and \"_\"; the secret is the variable's value");
+}

@@ -1,0 +1,246 @@
+/* The inventory's trackers, teams and self: what is read, and how it is refused. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inventory/inventory.h"
+#include "tests/unit/spoil.h"
+#include "tests/unit/unit.h"
+
+#define AGE_KEY "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
+
+static const char full[] =
+    "version: 1\n"
+    "teams:\n"
+    "  gitaly: { recipients: [ keys/gitaly.txt, ~/team.keys, \"ssh-ed25519 AAAA a b\", " AGE_KEY " ],\n"
+    "    tracker: gitlab, project: group/sub/proj, labels: [profiling, \"a b\"], assignees: [ann], "
+    "signature: "
+    "required }\n"
+    "  quiet: { recipients: [ /k ], signature: optional }\n"
+    "self: { recipients: [ me.pub ], sign_with: ~/.ssh/id_ed25519.pub }\n"
+    "trackers:\n"
+    "  gitlab: { kind: gitlab, url: \"https://gitlab.example:8443/sub//\", token_env: GITLAB_TOKEN, ca: "
+    "corp.pem }\n"
+    "  red: { kind: redmine, url: \"http://127.0.0.1:3000\", token_file: ~/red }\n"
+    "  tickets: { kind: rt, url: \"http://[::1]\", token_command: pass rt }\n";
+
+static struct inventory *parse(const char *text)
+{
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    ok(inventory_parse("/etc/team/inv.yaml", text, strlen(text), &inv, &err), &err);
+    return inv;
+}
+
+static void refuses(const char *text, const char *message, const char *hint)
+{
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    assert_int_equal(inventory_parse("inv.yaml", text, strlen(text), &inv, &err), -1);
+    assert_string_equal(err.msg, message);
+    assert_string_equal(err.hint, hint);
+    assert_int_equal(err.kind, ERR_USAGE);
+}
+
+static void trackers_are_read(void **state)
+{
+    (void)state;
+    setenv("HOME", "/home/someone", 1);
+    struct inventory *inv = parse(full);
+    struct err err = ERR_INIT;
+    const struct tracker *t = NULL;
+    ok(inventory_tracker(inv, "gitlab", &t, &err), &err);
+    assert_int_equal(t->kind, TRACKER_GITLAB);
+    assert_string_equal(t->url, "https://gitlab.example:8443/sub");
+    assert_int_equal(t->token.source, SECRET_ENV);
+    assert_string_equal(t->token.where, "GITLAB_TOKEN");
+    assert_string_equal(t->ca, "/etc/team/corp.pem");
+    ok(inventory_tracker(inv, "red", &t, &err), &err);
+    assert_string_equal(tracker_kind_name(t->kind), "redmine");
+    assert_string_equal(t->url, "http://127.0.0.1:3000");
+    assert_string_equal(t->token.where, "/home/someone/red");
+    assert_null(t->ca);
+    ok(inventory_tracker(inv, "tickets", &t, &err), &err);
+    assert_string_equal(t->url, "http://[::1]");
+    assert_int_equal(t->token.source, SECRET_COMMAND);
+    assert_int_equal(inventory_tracker(inv, "gitlap", &t, &err), -1);
+    assert_string_equal(err.msg, "no tracker \"gitlap\" in the inventory");
+    assert_string_equal(err.hint, "did you mean \"gitlab\"?");
+    inventory_free(inv);
+}
+
+static void teams_are_read(void **state)
+{
+    (void)state;
+    setenv("HOME", "/home/someone", 1);
+    struct inventory *inv = parse(full);
+    struct err err = ERR_INIT;
+    const struct team *t = NULL;
+    ok(inventory_team(inv, "gitaly", &t, &err), &err);
+    assert_string_equal(inventory_team_name(inv, 0), "gitaly");
+    assert_string_equal(inventory_team_name(inv, 1), "quiet");
+    assert_null(inventory_team_name(inv, 2));
+    assert_int_equal(t->recipients.n, 4);
+    const struct recipient *r = t->recipients.items;
+    assert_true(r[0].file && r[1].file && !r[2].file && !r[3].file);
+    assert_string_equal(r[0].text, "/etc/team/keys/gitaly.txt");
+    assert_string_equal(r[1].text, "/home/someone/team.keys");
+    assert_string_equal(r[2].text, "ssh-ed25519 AAAA a b");
+    assert_string_equal(r[3].text, AGE_KEY);
+    assert_int_equal(r[3].line, 3);
+    assert_string_equal(t->tracker->name, "gitlab");
+    assert_string_equal(t->project, "group/sub/proj");
+    assert_int_equal(t->labels.n, 2);
+    assert_string_equal(t->labels.items[1], "a b");
+    assert_string_equal(t->assignees.items[0], "ann");
+    assert_true(t->signature_required);
+    ok(inventory_team(inv, "quiet", &t, &err), &err);
+    assert_null(t->tracker);
+    assert_false(t->signature_required);
+    assert_int_equal(inventory_team(inv, "gitaly2", &t, &err), -1);
+    assert_string_equal(err.hint, "did you mean \"gitaly\"?");
+    const struct self *self = inventory_self(inv);
+    assert_string_equal(self->sign_with, "/home/someone/.ssh/id_ed25519.pub");
+    assert_string_equal(self->recipients.items[0].text, "/etc/team/me.pub");
+    inventory_free(inv);
+}
+
+static void nothing_is_said_of_self(void **state)
+{
+    (void)state;
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    const struct team *t = NULL;
+    ok(inventory_load(NULL, &inv, &err), &err);
+    assert_int_equal(inventory_self(inv)->recipients.n, 0);
+    assert_null(inventory_self(inv)->sign_with);
+    assert_int_equal(inventory_team(inv, "gitaly", &t, &err), -1);
+    assert_string_equal(err.hint, "teams stand in the inventory's section \"teams\"");
+    inventory_free(inv);
+}
+
+static void tracker_refuses(const char *settings, size_t column, const char *message, const char *hint)
+{
+    char text[700], expected[700];
+    snprintf(text, sizeof text, "version: 1\ntrackers:\n  lab: %s\n", settings);
+    snprintf(expected, sizeof expected, "inv.yaml:3:%zu: %s", column + 7, message);
+    refuses(text, expected, hint);
+}
+
+static void trackers_are_checked(void **state)
+{
+    (void)state;
+    const char *lacks = "it needs kind: gitlab, redmine or rt, and url: https://HOST";
+    refuses("version: 1\ntrackers:\n  lab: {}\n", "inv.yaml:3:3: tracker \"lab\" has no \"kind\"", lacks);
+    refuses("version: 1\ntrackers:\n  lab: { kind: rt }\n", "inv.yaml:3:3: tracker \"lab\" has no \"url\"",
+            lacks);
+    refuses("version: 1\ntrackers:\n  lab: { kind: rt, url: https://a }\n",
+            "inv.yaml:3:3: tracker \"lab\" does not say where its token is",
+            "add token_env, token_file or token_command");
+    tracker_refuses("{ kind: jira }", 9, "kind must be \"gitlab\", \"redmine\" or \"rt\"", "");
+    tracker_refuses(
+        "{ token: glpat-hunter2 }", 3, "\"token\" would hold the secret itself",
+        "secrets never stand in the inventory; say where it is: token_file: FILE, or token_env with a "
+        "variable, or token_command");
+    tracker_refuses("{ token_env: glpat-hunter2 }", 14,
+                    "token_env must be the name of an environment variable",
+                    "a name has letters, digits and \"_\"; the secret is the variable's value");
+    tracker_refuses("{ token_env: A, token_file: b }", 17, "\"token_env\" and \"token_file\" are two secrets",
+                    "keep one of them");
+    tracker_refuses("{ tokn_env: A }", 3, "unknown key \"tokn_env\"", "did you mean \"token_env\"?");
+}
+
+static void a_token_goes_nowhere_else(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {
+        "https://",          "https:///a",   "https://user@a",      "https://a:b@c",      "https://a:0",
+        "https://a:65536",   "https://a:",   "https://a:1x",        "https://a?b",        "https://a/#b",
+        "https://a/%2e",     "https://a b",  "https://[::1",        "https://[g]",        "https://a\\\\b",
+        "https://a:123456/", "https://a/?b", "https://a:000000080", "https://evil\\u00e9"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        char settings[100];
+        snprintf(settings, sizeof settings, "{ url: \"%s\" }", forms[i]);
+        tracker_refuses(settings, 8, "url must be https://HOST, https://HOST:PORT or https://HOST/PATH", "");
+    }
+    tracker_refuses("{ url: ftp://a }", 8, "url must begin with \"https://\"", "");
+    tracker_refuses("{ url: HTTPS://a }", 8, "url must begin with \"https://\"", "");
+    static const char *const clear[] = {"http://a", "http://127.0.0.1.example", "http://localhost.example:80",
+                                        "http://[2001:db8::1]/x"};
+    for (size_t i = 0; i < sizeof clear / sizeof *clear; i++) {
+        char settings[100];
+        snprintf(settings, sizeof settings, "{ url: \"%s\" }", clear[i]);
+        tracker_refuses(settings, 8, "url must begin with \"https://\": the token would travel in the clear",
+                        "");
+    }
+}
+
+static void team_refuses(const char *settings, size_t column, const char *message, const char *hint)
+{
+    char text[700], expected[700];
+    snprintf(text, sizeof text,
+             "version: 1\ntrackers: { lab: { kind: rt, url: https://a, token_env: A } }\nteams:\n  ops: %s\n",
+             settings);
+    snprintf(expected, sizeof expected, "inv.yaml:4:%zu: %s", column + 7, message);
+    refuses(text, expected, hint);
+}
+
+static void teams_are_checked(void **state)
+{
+    (void)state;
+    refuses("version: 1\nteams:\n  ops: {}\n", "inv.yaml:3:3: team \"ops\" has no recipients",
+            "add recipients: a list of public keys and files of them");
+    team_refuses("{ recipients: [] }", 15, "recipients is empty", "");
+    team_refuses("{ recipients: keys.txt }", 15, "recipients must be a list of keys and files of keys", "");
+    team_refuses(
+        "{ recipients: [ AGE-SECRET-KEY-1QQ ] }", 17, "this is a secret key",
+        "recipients are public keys (\"age1...\"); make a new identity with age-keygen, since whoever read "
+        "this file knows this one");
+    team_refuses("{ recipients: [ a ], tracker: lap, project: x }", 31, "no tracker \"lap\" in the inventory",
+                 "did you mean \"lab\"?");
+    team_refuses("{ recipients: [ a ], tracker: lab }", 22, "\"tracker\" needs a \"project\"",
+                 "a project's path (GitLab), its identifier (Redmine), or a queue (RT)");
+    team_refuses("{ recipients: [ a ], project: x }", 22, "\"project\" has no meaning without \"tracker\"",
+                 "");
+    team_refuses("{ recipients: [ a ], labels: [ x ] }", 22, "\"labels\" has no meaning without \"tracker\"",
+                 "");
+    team_refuses("{ recipients: [ a ], labels: [ 'x,y' ] }", 32, "labels must not have \",\" in them", "");
+    team_refuses("{ signature: maybe }", 14, "signature must be \"required\" or \"optional\"", "");
+    refuses("version: 1\nself: { sign_wiht: a }\n", "inv.yaml:2:9: unknown key \"sign_wiht\"",
+            "did you mean \"sign_with\"?");
+}
+
+static void any_bytes(void *ctx, const struct spoiled *s)
+{
+    (void)ctx;
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    if (inventory_parse("inv.yaml", s->p, s->n, &inv, &err) < 0) {
+        assert_int_equal(err.kind, ERR_USAGE);
+        assert_memory_equal(err.msg, "inv.yaml:", 9);
+    }
+    inventory_free(inv);
+}
+
+static void cut_and_flipped(void **state)
+{
+    (void)state;
+    spoil(full, sizeof full - 1, any_bytes, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trackers_are_read),         cmocka_unit_test(teams_are_read),
+        cmocka_unit_test(nothing_is_said_of_self),   cmocka_unit_test(trackers_are_checked),
+        cmocka_unit_test(a_token_goes_nowhere_else), cmocka_unit_test(teams_are_checked),
+        cmocka_unit_test(cut_and_flipped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
