@@ -170,9 +170,15 @@ build/rig/softkey.so: tests/rig/softkey.c
 	$(Q)$(CC) $(CPPFLAGS) -std=c17 -O2 -g $(warnings) $(patsubst -fPIE,-fPIC,$(hardening)) -shared \
 	    -Wl,-z,relro,-z,now,-z,noexecstack -o $@ $< $(shell pkg-config --cflags --libs libcrypto)
 
+# Makes the copy of a bundle that is handed off, for the tests of it.
+$(out)/tests/copy: tests/copy.c $(out)/libprofgrab.a
+	@mkdir -p $(@D)
+	$(call say,cc,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/libprofgrab.a $(LIBS)
+
 # Each test file has its own sshd and services.
-e2e: $(out)/profgrab $(pages) build/fixture/rude build/rig/softkey.so
-	PROFGRAB=$(CURDIR)/$(out)/profgrab $(sanitizer_env) bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
+e2e: $(out)/profgrab $(pages) build/fixture/rude build/rig/softkey.so $(out)/tests/copy
+	PROFGRAB=$(CURDIR)/$(out)/profgrab COPY=$(CURDIR)/$(out)/tests/copy $(sanitizer_env) bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
 
 # Renews the table in docs/captures.md.
 captures: $(out)/profgrab build/fixture/rude
@@ -254,4 +260,4 @@ help:
 clean:
 	rm -rf build
 
--include $(objects:.o=.d) $(units:=.d) $(fuzzers:=.d) $(wildcard $(out)/bench/*.d)
+-include $(objects:.o=.d) $(units:=.d) $(fuzzers:=.d) $(wildcard $(out)/bench/*.d $(out)/tests/*.d)
