@@ -7,7 +7,7 @@ setup_file() {
     export RIG_DIR
     RIG_DIR=$(mktemp -d)
     # A process with labels, and a command line that holds a secret.
-    mkdir "$RIG_DIR/labels"
+    mkdir "$RIG_DIR/pids" "$RIG_DIR/labels"
     cat >"$RIG_DIR/labels/main.go" <<'GO'
 package main
 
