@@ -165,8 +165,8 @@ build/fixture/rude: $(wildcard tests/fixture/*)
 build/fixture/gitlab: $(wildcard tests/gitlab/*)
 	tools/build-fixture gitlab
 
-# Hands one file over, for the tests of handoff/.
-$(out)/tests/handoff: tests/handoff.c $(out)/libprofgrab.a
+# What the commands do not do alone: one file handed over, the copy of a bundle made.
+$(out)/tests/%: tests/%.c $(out)/libprofgrab.a
 	@mkdir -p $(@D)
 	$(call say,cc,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/libprofgrab.a $(LIBS)
@@ -179,8 +179,8 @@ build/rig/softkey.so: tests/rig/softkey.c
 	    -Wl,-z,relro,-z,now,-z,noexecstack -o $@ $< $(shell pkg-config --cflags --libs libcrypto)
 
 # Each test file has its own sshd and services.
-e2e: $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/rig/softkey.so $(out)/tests/handoff
-	PROFGRAB=$(CURDIR)/$(out)/profgrab HANDOFF=$(CURDIR)/$(out)/tests/handoff $(sanitizer_env) bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
+e2e: $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/rig/softkey.so $(out)/tests/handoff $(out)/tests/copy
+	PROFGRAB=$(CURDIR)/$(out)/profgrab HANDOFF=$(CURDIR)/$(out)/tests/handoff COPY=$(CURDIR)/$(out)/tests/copy $(sanitizer_env) bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
 
 # Renews the table in docs/captures.md.
 captures: $(out)/profgrab build/fixture/rude

@@ -236,12 +236,13 @@ static void redact_argument(struct piece a, struct piece before, struct buf *ret
     enum name says = says_of_next(before);
     bool short_p = before.n == 2 && memcmp(before.p, "-p", 2) == 0;
     struct piece name = {a.p, 0};
-    while (name.n < a.n && name.p[name.n] != '=')
+    while (name.n < a.n && is_token_byte(name.p[name.n]))
         name.n++;
     if (a.n > 0 && a.p[0] != '-' && (goes(says, a) || (short_p && !is_port(a)))) {
         buf_adds(ret, REDACTED);
         tally->n[REDACT_OPTION]++;
-    } else if (name.n < a.n && goes(judge_name(name), (struct piece){a.p + name.n + 1, a.n - name.n - 1})) {
+    } else if (name.n < a.n && a.p[name.n] == '=' &&
+               goes(judge_name(name), (struct piece){a.p + name.n + 1, a.n - name.n - 1})) {
         /* All of it: a blank or an ampersand may belong to a password. */
         buf_add(ret, a.p, name.n + 1);
         buf_adds(ret, REDACTED);

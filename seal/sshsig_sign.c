@@ -45,14 +45,18 @@ static bool is_text(const char *key)
     return key[n] && strncmp(key + n + strspn(key + n, " \t"), "AAAA", 4) == 0;
 }
 
-static int ask_passphrase(const struct signing *s, struct secret *ret, struct err *err)
+static int ask_passphrase(const struct signing *s, bool again, struct secret *ret, struct err *err)
 {
     char prompt[600], shown[500];
     if (!s->by->ask)
         return err_set(err, ERR_NOT_FOUND, "it has a passphrase, and there is nobody to ask for it");
     snprintf(prompt, sizeof prompt, "Enter passphrase for key '%s': ",
              text_printable(shown, sizeof shown, s->private, strlen(s->private)));
-    struct question q = {.kind = ASK_HIDDEN, .prompt = prompt, .deadline = clock_deadline(s->by->ask_ms)};
+    struct question q = {.kind = ASK_HIDDEN,
+                         .prompt = prompt,
+                         .key = s->private,
+                         .again = again,
+                         .deadline = clock_deadline(s->by->ask_ms)};
     return s->by->ask(s->by->ask_ctx, &q, ret, err);
 }
 
@@ -62,7 +66,7 @@ static int unlock(struct signing *s, const struct buf *file, struct err *err)
     int rc = -1;
     for (int i = 0; rc < 0 && i < PASSPHRASES; i++) {
         struct secret passphrase = {0};
-        if (ask_passphrase(s, &passphrase, err) < 0)
+        if (ask_passphrase(s, i > 0, &passphrase, err) < 0)
             return -1;
         struct err why = ERR_INIT;
         rc = privkey_parse(file->data, file->len, &passphrase, &s->key, &why);
