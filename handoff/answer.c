@@ -92,8 +92,7 @@ static const struct meaning {
 } meanings[] = {
     {401, ERR_DENIED, "the token is not accepted",
      "has it expired? the tracker's entry in the inventory says where it comes from"},
-    {403, ERR_DENIED, "the token may not do that",
-     "it needs the right to write there (GitLab: the scope api, and Reporter for internal notes)"},
+    {403, ERR_DENIED, "the token may not do that", NULL},
     {404, ERR_NOT_FOUND, "there is none, or the token may not see it", NULL},
     {413, ERR_FAILED, "too large for the tracker", NULL},
     {422, ERR_FAILED, "refused", NULL},
@@ -111,7 +110,8 @@ static int status_error(const struct job *j, const struct http_answer *a, struct
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (meanings[i].status == a->status) {
             err_set(err, meanings[i].kind, "HTTP %d: %s%s%s", a->status, meanings[i].text, colon, words);
-            return meanings[i].hint ? err_hint(err, "%s", meanings[i].hint) : -1;
+            const char *hint = a->status == 403 ? j->type->may : meanings[i].hint;
+            return hint ? err_hint(err, "%s", hint) : -1;
         }
     if (a->status >= 500)
         return err_set(err, ERR_FAILED, "HTTP %d: the tracker failed%s%s", a->status, colon, words);

@@ -352,6 +352,7 @@ const struct tracker_type tracker_gitlab = {
     .auth = "PRIVATE-TOKEN: %s",
     .place = "project",
     .issue = "issue",
+    .may = "it needs the scope api and, for internal notes, the role Reporter",
     .labels = true,
     .max_assignees = 20,
     .look = look,

@@ -54,6 +54,7 @@ struct tracker_type {
     const char *auth;  /* the header with the token, for one %s */
     const char *place; /* what it calls a project: "project", "queue" */
     const char *issue; /* and an issue: "issue", "ticket" */
+    const char *may;   /* what its token must be allowed, as a hint */
     bool labels;
     size_t max_assignees;
     /* Fills facts.place, and of an existing issue facts.confidential and result->issue_url; finds whom the
