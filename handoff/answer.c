@@ -147,8 +147,12 @@ int job_ask(struct job *j, const struct http_request *request, int status, json_
     if (rc == 0 && !j->options->dry_run && a.status != status)
         rc = a.status >= 200 && a.status < 300 ? not_json(j, &a, err) : status_error(j, &a, err);
     if (rc == 0 && status != 204) {
-        root = json_loads(buf_str(&a.body), JSON_REJECT_DUPLICATES, NULL);
-        if (!root)
+        json_error_t why;
+        root = json_loads(buf_str(&a.body), JSON_REJECT_DUPLICATES, &why);
+        /* Without words it was no mistake of the text's. */
+        if (!root && !*why.text)
+            rc = err_nomem(err);
+        else if (!root)
             rc = not_json(j, &a, err);
     }
     j->unknown = rc < 0 && is_unsure(request, &a);
@@ -239,6 +243,16 @@ char *json_line(const json_t *o, const char *key, char *dst, size_t cap)
 {
     const char *text = json_string_value(json_object_get(o, key));
     return text_printable(dst, cap, text ? text : "", text ? strlen(text) : 0);
+}
+
+json_t *json_with(json_t *o, const char *key, json_t *value)
+{
+    if (o && value && json_object_set_new(o, key, value) == 0)
+        return o;
+    if (!o)
+        json_decref(value);
+    json_decref(o);
+    return NULL;
 }
 
 json_t *json_list(const struct strlist *l)

@@ -108,6 +108,8 @@ int json_id(const struct job *j, const json_t *o, const char *key, char ret[stat
 bool json_is_set(const json_t *o, const char *key);
 /* The string under `key`, made printable; "" if there is none. */
 char *json_line(const json_t *o, const char *key, char *dst, size_t cap);
+/* The object with a value more; takes both references. NULL: out of memory, or one of them was NULL. */
+json_t *json_with(json_t *o, const char *key, json_t *value);
 /* An array of the list's strings. NULL: out of memory. */
 json_t *json_list(const struct strlist *l);
 

@@ -24,7 +24,9 @@ static int look_project(struct job *j, struct err *err)
     buf_adds(&path, "/projects/");
     http_encode(&path, j->request->project);
     buf_adds(&path, ".json");
-    int rc = job_get(j, buf_str(&path), "{\"project\":{\"id\":\"PROJECT\",\"is_public\":false}}", &o, err);
+    int rc = buf_check(&path, "the project's name", err);
+    if (rc == 0)
+        rc = job_get(j, buf_str(&path), "{\"project\":{\"id\":\"PROJECT\",\"is_public\":false}}", &o, err);
     buf_release(&path);
     if (rc < 0)
         return err_wrap(err, "project %s", j->request->project);
@@ -111,8 +113,8 @@ static int create(struct job *j, const char *title, const char *description, str
     json_t *o = NULL;
     json_t *issue = json_pack("{s:s, s:s, s:s, s:b}", "project_id", j->project, "subject", title,
                               "description", description, "is_private", 1);
-    if (issue && *j->assignee)
-        json_object_set_new(issue, "assigned_to_id", json_string(j->assignee));
+    if (*j->assignee)
+        issue = json_with(issue, "assigned_to_id", json_string(j->assignee));
     json_t *body = issue ? json_pack("{s:o}", "issue", issue) : NULL;
     if (job_send(j, "POST", "/issues.json", body, 201, "{\"issue\":{\"id\":\"ISSUE\"}}", &o, err) < 0)
         return -1;
@@ -141,10 +143,10 @@ static int put_note(struct job *j, const char *text, bool with_file, struct err 
 {
     char path[100];
     json_t *issue = json_pack("{s:s, s:b}", "notes", text, "private_notes", 1);
-    if (issue && with_file)
-        json_object_set_new(issue, "uploads",
-                            json_pack("[{s:s, s:s, s:s}]", "token", j->stored.token, "filename",
-                                      j->cargo.name, "content_type", "application/octet-stream"));
+    if (with_file)
+        issue = json_with(issue, "uploads",
+                          json_pack("[{s:s, s:s, s:s}]", "token", j->stored.token, "filename", j->cargo.name,
+                                    "content_type", "application/octet-stream"));
     job_path(path, sizeof path, "/issues/%s.json", j->issue);
     return job_send(j, "PUT", path, issue ? json_pack("{s:o}", "issue", issue) : NULL, 204, NULL, NULL, err);
 }

@@ -32,7 +32,9 @@ static int look_queue(struct job *j, struct err *err)
     json_t *o = NULL;
     buf_adds(&path, API "/queue/");
     http_encode(&path, j->request->project);
-    int rc = job_get(j, buf_str(&path), "{\"id\":\"QUEUE\"}", &o, err);
+    int rc = buf_check(&path, "the queue's name", err);
+    if (rc == 0)
+        rc = job_get(j, buf_str(&path), "{\"id\":\"QUEUE\"}", &o, err);
     buf_release(&path);
     if (rc < 0)
         return err_wrap(err, "queue %s", j->request->project);
@@ -76,8 +78,8 @@ static int create(struct job *j, const char *title, const char *description, str
     json_t *o = NULL;
     json_t *body = json_pack("{s:s, s:s, s:s, s:s}", "Queue", j->project, "Subject", title, "Content",
                              description, "ContentType", "text/plain");
-    if (body && people->n)
-        json_object_set_new(body, "Owner", json_string(people->items[0]));
+    if (people->n)
+        body = json_with(body, "Owner", json_string(people->items[0]));
     if (job_send(j, "POST", API "/ticket", body, 201, "{\"id\":\"ISSUE\"}", &o, err) < 0)
         return -1;
     int rc = json_id(j, o, "id", j->issue, err);

@@ -80,11 +80,12 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     grep -qF '< /pre>(at)all' notes || fail "$(cat notes)"
     for who in outsider nobody; do
         for path in "issues/$issue.json?include=journals,attachments" "issues/$issue" "attachments/$id.json" \
-            "attachments/download/$id/$name" "attachments/$id" issues.json "projects/ops/activity" "search?q=$HOST"; do
+            "attachments/download/$id/$name" "attachments/$id" issues.json "projects/ops/activity" "search?q=stor"; do
             as "$who" -o answer "$redmine/$path"
             ! grep -qF "$HOST" answer || fail "$who reads the summary at $path"
             ! cmp -s answer bundle.tar.gz.age || fail "$who gets the file at $path"
-            ! grep -qF "$name" answer || fail "$who learns the file's name at $path"
+            # A login page repeats what was asked for.
+            [[ $path == *"$name" ]] || ! grep -qF "$name" answer || fail "$who learns the file's name at $path"
         done
     done
 }
@@ -116,7 +117,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
         for path in "issues/$issue.json" "attachments/download/$id/$name" "attachments/$id.json"; do
             as "$who" -o answer "$redmine/$path"
             ! cmp -s answer plain.tar.gz || fail "$who gets the file at $path"
-            ! grep -qF "$name" answer || fail "$who learns of it at $path"
+            [[ $path == *"$name" ]] || ! grep -qF "$name" answer || fail "$who learns of it at $path"
         done
     done
     hand_file plain.tar.gz "$REDMINE_KEY_manager" redmine "$redmine" ops
@@ -141,7 +142,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
 
 @test "Redmine: what it refuses is said in its words" {
     hand badkey redmine "$redmine" ops
-    assert_stderr_has 'looking: project ops: HTTP 401: the token is not accepted'
+    assert_stderr_has 'making the issue: HTTP 401: the token is not accepted'
     hand "$REDMINE_KEY_outsider" redmine "$redmine" priv
     assert_stderr_has 'looking: project priv: HTTP 403: the token may not do that'
     hand "$REDMINE_KEY_manager" redmine "$redmine" ops --issue 2
@@ -229,4 +230,14 @@ rt_as() {
     hand "$RT_TOKEN_requestor" rt "$rt" Incidents
     assert_stderr_has 'making the issue: HTTP 403'
     assert_stdout_has 'left nothing has left this workstation'
+}
+
+@test "Request Tracker: an attachment that it drops while it says that it was added is found" {
+    head -c 2000000 /dev/urandom >>bundle.tar.gz.age
+    hand "$RT_TOKEN_manager" rt "$rt" Incidents
+    assert_status 4
+    assert_stdout_has 'step upload done'
+    assert_stderr_has 'verifying: the tracker did not store the file'
+    assert_stdout_has 'left the bundle is with the tracker; the summary is not'
+    [[ $(rt_as manager "ticket/$issue/history?fields=Content,Type&per_page=100") != *"$HOST"* ]]
 }

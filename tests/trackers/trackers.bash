@@ -62,11 +62,12 @@ rt_start() {
     rig_on_port rt rt_at 'rig_connects PORT'
 }
 
-# No mail goes out, and nothing is written elsewhere.
+# No mail goes out, and nothing is written elsewhere. Attachments above 1 MB are dropped without a word, as RT does it.
 rt_config() { # PORT
     cat <<EOF
 Set(\$WebPath, ''); Set(\$WebDomain, '127.0.0.1'); Set(\$WebPort, $1);
 Set(\$DatabaseName, '$RIG_DIR/rt/db');
+Set(\$MaxAttachmentSize, 1000000); Set(\$DropLongAttachments, 1);
 Set(\$LogToSyslog, undef); Set(\$LogToSTDERR, 'warning'); Set(\$MailCommand, 'testfile');
 \$RT::MasonDataDir = '$RIG_DIR/rt/mason';
 \$RT::MasonSessionDir = '$RIG_DIR/rt/sessions';
