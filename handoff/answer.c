@@ -92,8 +92,7 @@ static const struct meaning {
 } meanings[] = {
     {401, ERR_DENIED, "the token is not accepted",
      "has it expired? the tracker's entry in the inventory says where it comes from"},
-    {403, ERR_DENIED, "the token may not do that",
-     "it needs the right to write there (GitLab: the scope api, and Reporter for internal notes)"},
+    {403, ERR_DENIED, "the token may not do that", NULL},
     {404, ERR_NOT_FOUND, "there is none, or the token may not see it", NULL},
     {413, ERR_FAILED, "too large for the tracker", NULL},
     {422, ERR_FAILED, "refused", NULL},
@@ -111,7 +110,8 @@ static int status_error(const struct job *j, const struct http_answer *a, struct
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (meanings[i].status == a->status) {
             err_set(err, meanings[i].kind, "HTTP %d: %s%s%s", a->status, meanings[i].text, colon, words);
-            return meanings[i].hint ? err_hint(err, "%s", meanings[i].hint) : -1;
+            const char *hint = a->status == 403 ? j->type->may : meanings[i].hint;
+            return hint ? err_hint(err, "%s", hint) : -1;
         }
     if (a->status >= 500)
         return err_set(err, ERR_FAILED, "HTTP %d: the tracker failed%s%s", a->status, colon, words);
@@ -147,8 +147,12 @@ int job_ask(struct job *j, const struct http_request *request, int status, json_
     if (rc == 0 && !j->options->dry_run && a.status != status)
         rc = a.status >= 200 && a.status < 300 ? not_json(j, &a, err) : status_error(j, &a, err);
     if (rc == 0 && status != 204) {
-        root = json_loads(buf_str(&a.body), JSON_REJECT_DUPLICATES, NULL);
-        if (!root)
+        json_error_t why;
+        root = json_loads(buf_str(&a.body), JSON_REJECT_DUPLICATES, &why);
+        /* Without words it was no mistake of the text's. */
+        if (!root && !*why.text)
+            rc = err_nomem(err);
+        else if (!root)
             rc = not_json(j, &a, err);
     }
     j->unknown = rc < 0 && is_unsure(request, &a);
@@ -239,6 +243,16 @@ char *json_line(const json_t *o, const char *key, char *dst, size_t cap)
 {
     const char *text = json_string_value(json_object_get(o, key));
     return text_printable(dst, cap, text ? text : "", text ? strlen(text) : 0);
+}
+
+json_t *json_with(json_t *o, const char *key, json_t *value)
+{
+    if (o && value && json_object_set_new(o, key, value) == 0)
+        return o;
+    if (!o)
+        json_decref(value);
+    json_decref(o);
+    return NULL;
 }
 
 json_t *json_list(const struct strlist *l)

@@ -33,8 +33,11 @@ static int look_project(struct job *j, struct err *err)
     struct buf name = BUF_INIT(sizeof j->project - 1);
     json_t *o = NULL;
     http_encode(&name, j->request->project);
+    int rc = buf_check(&name, "the project's name", err);
     snprintf(j->project, sizeof j->project, "%s", buf_str(&name));
     buf_release(&name);
+    if (rc < 0)
+        return -1;
     job_path(path, sizeof path, API "/projects/%s", j->project);
     if (job_get(j, path, "{\"visibility\":\"private\"}", &o, err) < 0) {
         err_wrap(err, "project %s", j->request->project);
@@ -46,7 +49,6 @@ static int look_project(struct job *j, struct err *err)
     j->packages_public =
         strcmp(json_line(o, "package_registry_access_level", word, sizeof word), "public") == 0;
     json_line(o, "web_url", j->project_url, sizeof j->project_url);
-    int rc = 0;
     if (json_is_set(o, "archived"))
         rc = err_set(err, ERR_USAGE, "project %s is archived: nothing can be written there",
                      j->request->project);
@@ -140,10 +142,10 @@ static int create(struct job *j, const char *title, const char *description, str
     json_t *o = NULL;
     json_t *body =
         json_pack("{s:s, s:s, s:b}", "title", title, "description", description, "confidential", 1);
-    if (body && j->request->labels.n)
-        json_object_set_new(body, "labels", json_list(&j->request->labels));
-    if (body && json_array_size(j->assignees))
-        json_object_set(body, "assignee_ids", j->assignees);
+    if (j->request->labels.n)
+        body = json_with(body, "labels", json_list(&j->request->labels));
+    if (json_array_size(j->assignees))
+        body = json_with(body, "assignee_ids", json_incref(j->assignees));
     job_path(path, sizeof path, API "/projects/%s/issues", j->project);
     if (job_send(j, "POST", path, body, 201, "{\"iid\":\"ISSUE\"}", &o, err) < 0)
         return -1;
@@ -352,6 +354,7 @@ const struct tracker_type tracker_gitlab = {
     .auth = "PRIVATE-TOKEN: %s",
     .place = "project",
     .issue = "issue",
+    .may = "it needs the scope api and, for internal notes, the role Reporter",
     .labels = true,
     .max_assignees = 20,
     .look = look,

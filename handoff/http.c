@@ -155,33 +155,50 @@ void http_encode(struct buf *out, const char *text)
 
 #define SHORT_TEXT 80
 
+static void describe_object(struct buf *out, const json_t *o);
+
+/* What is not there for want of memory must not be missed. */
+static void starve(struct buf *out)
+{
+    out->failed = out->starved = true;
+}
+
 static void describe_value(struct buf *out, const char *key, const json_t *value)
 {
     const char *text = json_string_value(value);
-    if (out->len)
-        buf_adds(out, ", ");
     if (json_is_object(value)) {
-        const char *inner = NULL;
-        json_t *v = NULL;
-        struct buf parts = BUF_INIT(4096);
-        json_object_foreach((json_t *)value, inner, v) describe_value(&parts, inner, v);
-        buf_addf(out, "%s: { %s }", key, buf_str(&parts));
-        buf_release(&parts);
+        buf_addf(out, "%s: { ", key);
+        describe_object(out, value);
+        buf_adds(out, " }");
     } else if (text && strlen(text) > SHORT_TEXT) {
         buf_addf(out, "%s (%zu bytes)", key, strlen(text));
     } else {
         char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        buf_addf(out, "%s=%s", key, shown ? shown : "?");
+        buf_addf(out, "%s=%s", key, shown ? shown : "");
+        if (!shown)
+            starve(out);
         free(shown);
+    }
+}
+
+static void describe_object(struct buf *out, const json_t *o)
+{
+    const char *key = NULL, *comma = "";
+    json_t *value = NULL;
+    json_object_foreach((json_t *)o, key, value)
+    {
+        buf_adds(out, comma);
+        describe_value(out, key, value);
+        comma = ", ";
     }
 }
 
 static void describe_json(struct buf *out, const char *text)
 {
     json_t *root = json_loads(text, 0, NULL);
-    const char *key = NULL;
-    json_t *value = NULL;
-    json_object_foreach(root, key, value) describe_value(out, key, value);
+    if (!root)
+        starve(out);
+    describe_object(out, root);
     json_decref(root);
 }
 
@@ -198,14 +215,14 @@ static int pretend(const struct http *h, const struct http_request *r, struct ht
     if (r->file)
         buf_addf(&what, "%sfile %s (%s)", what.len ? ", " : "", r->file->name,
                  text_bytes(size, sizeof size, r->file->size));
-    int rc = buf_check(&what, "the request", err);
-    if (rc == 0 && h->options->would)
-        h->options->would(h->options->ctx, &(struct handoff_would){r->method, buf_str(&url), buf_str(&what)});
     buf_adds(&ret->body, r->dry ? r->dry : "{}");
-    ret->sent = HTTP_SENT_NOTHING;
+    bool whole = buf_check(&url, "the address", err) == 0 && buf_check(&what, "the request", err) == 0 &&
+                 buf_check(&ret->body, "the answer", err) == 0;
+    if (whole && h->options->would)
+        h->options->would(h->options->ctx, &(struct handoff_would){r->method, buf_str(&url), buf_str(&what)});
     buf_release(&url);
     buf_release(&what);
-    return rc;
+    return whole ? 0 : -1;
 }
 
 /* ---- redirects ----------------------------------------------------------------------------------------- */

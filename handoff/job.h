@@ -54,6 +54,7 @@ struct tracker_type {
     const char *auth;  /* the header with the token, for one %s */
     const char *place; /* what it calls a project: "project", "queue" */
     const char *issue; /* and an issue: "issue", "ticket" */
+    const char *may;   /* what its token must be allowed, as a hint */
     bool labels;
     size_t max_assignees;
     /* Fills facts.place, and of an existing issue facts.confidential and result->issue_url; finds whom the
@@ -107,6 +108,8 @@ int json_id(const struct job *j, const json_t *o, const char *key, char ret[stat
 bool json_is_set(const json_t *o, const char *key);
 /* The string under `key`, made printable; "" if there is none. */
 char *json_line(const json_t *o, const char *key, char *dst, size_t cap);
+/* The object with a value more; takes both references. NULL: out of memory, or one of them was NULL. */
+json_t *json_with(json_t *o, const char *key, json_t *value);
 /* An array of the list's strings. NULL: out of memory. */
 json_t *json_list(const struct strlist *l);
 

@@ -14,7 +14,7 @@
 
 const struct tracker_type *tracker_of(enum tracker_kind kind)
 {
-    static const struct tracker_type *const types[] = {&tracker_gitlab};
+    static const struct tracker_type *const types[] = {&tracker_gitlab, &tracker_redmine, &tracker_rt};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (types[i]->kind == kind)
             return types[i];
@@ -50,10 +50,10 @@ static int look(struct job *j, const struct telling *tell, struct err *err)
         TELL(tell, "nobody was asked: %s %s is taken for a private one", j->type->place, j->request->project);
         return 0;
     }
+    const char *flag =
+        j->facts.confidential ? "; the issue is confidential" : "; the issue is not confidential";
     TELL(tell, "%s %s: %s%s", j->type->place, j->request->project, readers_text(j->facts.place),
-         !j->facts.existing      ? ""
-         : j->facts.confidential ? "; the issue is confidential"
-                                 : "; the issue is not confidential");
+         j->facts.existing && j->type->read_back ? flag : "");
     return 0;
 }
 

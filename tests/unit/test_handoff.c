@@ -6,9 +6,11 @@
 #include <cmocka.h>
 
 #include "handoff/cargo.h"
+#include "handoff/content.h"
 #include "handoff/decide.h"
 #include "handoff/http.h"
 #include "handoff/inert.h"
+#include "tests/unit/spoil.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -161,6 +163,77 @@ static void many_lines(void **state)
     buf_release(&out);
 }
 
+/* ---- the content of an attachment ------------------------------------------------------------------------
+ */
+
+static int collect(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)err;
+    buf_add(ctx, p, n);
+    return 0;
+}
+
+/* Byte by byte, which any other cut is made of. */
+static int content_of(const char *p, size_t n, struct buf *out, struct err *err)
+{
+    struct content c = {.take = collect, .ctx = out};
+    for (size_t i = 0; i < n; i++)
+        if (content_add(&c, p + i, 1, err) < 0)
+            return -1;
+    return content_end(&c, err);
+}
+
+static void contents(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *want, *message;
+    } rows[] = {
+        {"{\"Content\":\"aGVsbG8=\"}", "hello", NULL},
+        {"{ \"Filename\" : \"Content\", \"Content\" :\n \"aGVs\\nbG8=\\n\" , \"x\":\"%\"}", "hello", NULL},
+        {"{\"a\":\"\\\"Content\\\":\",\"Contents\":\"x\",\"Content\":\"Pz8\\/\"}", "???", NULL},
+        {"{\"Content\":\"\"}", "", NULL},
+        {"{\"Content\":\"aGVsbG8\"}", NULL, "what the tracker tells of the file is no base64"},
+        {"{\"Content\":\"aGV=bG8=\"}", NULL, "what the tracker tells of the file is no base64"},
+        {"{\"Content\":\"aGV\\u0073\"}", NULL, "what the tracker tells of the file is no base64"},
+        {"{\"Content\":\"====\"}", NULL, "what the tracker tells of the file is no base64"},
+        {"{\"Content\":\"aGVs", NULL, "the tracker does not tell the file's content to its end"},
+        {"{\"Content\":null}", NULL, "the tracker does not tell the file's content"},
+        {"<html>Content</html>", NULL, "the tracker does not tell the file's content"},
+        {"", NULL, "the tracker does not tell the file's content"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct buf out = BUF_INIT(1000);
+        struct err err = ERR_INIT;
+        int rc = content_of(rows[i].text, strlen(rows[i].text), &out, &err);
+        if (rows[i].want) {
+            ok(rc, &err);
+            assert_string_equal(buf_str(&out), rows[i].want);
+        } else {
+            refused(rc, &err, ERR_FAILED, rows[i].message);
+        }
+        buf_release(&out);
+    }
+}
+
+static void judge_spoiled(void *ctx, const struct spoiled *s)
+{
+    (void)ctx;
+    struct buf out = BUF_INIT(1000);
+    struct err err = ERR_INIT;
+    if (content_of(s->p, s->n, &out, &err) < 0)
+        assert_true(*err.msg);
+    assert_true(out.len <= s->n);
+    buf_release(&out);
+}
+
+static void spoiled_contents(void **state)
+{
+    (void)state;
+    static const char good[] = "{\"id\":\"7\",\"Content\":\"aGVs\\nbG8g\\/w==\",\"x\":1}";
+    spoil(good, sizeof good - 1, judge_spoiled, NULL);
+}
+
 /* ---- paths, addresses, names --------------------------------------------------------------------------- */
 
 static void encoding(void **state)
@@ -236,6 +309,8 @@ int main(void)
         cmocka_unit_test(encoding),
         cmocka_unit_test(tokens_go_over_tls),
         SCRATCH(cargo_names),
+        cmocka_unit_test(contents),
+        cmocka_unit_test(spoiled_contents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
