@@ -63,11 +63,7 @@ static int hand_over(const struct attach_options *o, const char *bundle, const s
         return exit_status_of(err);
     }
     const struct handover_run run = {.bundle = bundle, .prompt = &prompt, .quiet = o->quiet};
-    int code = handover_run(h, &run, &result, err) < 0 ? handover_exit_status(h, &result, err) : EXIT_OK;
-    if (code == EXIT_OK)
-        handover_print(&result);
-    else if (code == EXIT_HANDOFF)
-        handover_say_repeat(h, o->inventory, bundle);
+    int code = handover_command(h, &run, o->inventory, &result, err);
     handover_result_release(&result);
     prompt_release(&prompt);
     return code;

@@ -323,30 +323,6 @@ void handover_result_release(struct handover_result *r)
 
 /* ---- what came of it ----------------------------------------------------------------------------------- */
 
-void handover_print(const struct handover_result *r)
-{
-    if (r->attached)
-        printf("%s\n", r->handoff.issue_url);
-    else if (r->copy)
-        printf("%s\n", r->copy);
-}
-
-int handover_exit_status(const struct handover *h, const struct handover_result *r, const struct err *err)
-{
-    if (h->tracker)
-        talk("%s", handoff_left_text(&r->handoff));
-    if (*r->handoff.issue_url)
-        talk("the issue is %s", r->handoff.issue_url);
-    if (r->copy)
-        talk("what was handed over is %s", r->copy);
-    /* Nothing was tried yet of what cannot be right. */
-    if (err->kind == ERR_CANCELLED || (err->kind == ERR_USAGE && r->handoff.left == HANDOFF_LEFT_NOTHING))
-        return exit_status_of(err);
-    return EXIT_HANDOFF;
-}
-
-/* ---- again --------------------------------------------------------------------------------------------- */
-
 static void add_option(struct buf *line, const char *name, const char *value)
 {
     if (!value)
@@ -377,4 +353,41 @@ void handover_say_repeat(const struct handover *h, const char *inventory, const 
         buf_adds(&line, " --plaintext-i-know");
     talk("the bundle is safe in %s; again: %s", bundle, buf_str(&line));
     buf_release(&line);
+}
+
+static void print(const struct handover_result *r)
+{
+    if (r->attached)
+        printf("%s\n", r->handoff.issue_url);
+    else if (r->copy)
+        printf("%s\n", r->copy);
+}
+
+static void say_failure(const struct handover *h, const struct handover_result *r, const struct err *err)
+{
+    talk_error(stderr, err);
+    if (h->tracker)
+        talk("%s", handoff_left_text(&r->handoff));
+    if (*r->handoff.issue_url)
+        talk("the issue is %s", r->handoff.issue_url);
+    if (r->copy)
+        talk("what was handed over is %s", r->copy);
+}
+
+int handover_command(const struct handover *h, const struct handover_run *run, const char *inventory,
+                     struct handover_result *ret, struct err *err)
+{
+    if (handover_run(h, run, ret, err) == 0) {
+        if (!run->silent)
+            print(ret);
+        return EXIT_OK;
+    }
+    /* What cannot be right needs another line, not the same again. */
+    bool usage = err->kind == ERR_USAGE && ret->handoff.left == HANDOFF_LEFT_NOTHING;
+    int code = usage || err->kind == ERR_CANCELLED ? exit_status_of(err) : EXIT_HANDOFF;
+    say_failure(h, ret, err);
+    if (!usage)
+        handover_say_repeat(h, inventory, run->bundle);
+    *err = (struct err)ERR_INIT;
+    return code;
 }

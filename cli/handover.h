@@ -120,17 +120,21 @@ struct handover_run {
     const char *bundle;
     struct prompt *prompt;
     bool quiet;
+    bool silent; /* nothing on stdout either */
 };
 int handover_run(const struct handover *h, const struct handover_run *run, struct handover_result *ret,
                  struct err *err);
 
-/* Prints the address, or where there is none the copy's path. */
-void handover_print(const struct handover_result *r);
+/*
+ * The same for a command: prints the issue's address (or where there is no tracker the copy's path) on
+ * stdout, or says what went wrong, what has left the workstation, and the line that repeats it. `inventory`
+ * is the option that it was read by, or NULL. Returns the exit code; err is left for the command to say only
+ * where nothing was tried.
+ */
+int handover_command(const struct handover *h, const struct handover_run *run, const char *inventory,
+                     struct handover_result *ret, struct err *err);
 
-/* The exit code of one that failed, and what it says of itself: what has left the workstation. */
-int handover_exit_status(const struct handover *h, const struct handover_result *r, const struct err *err);
-
-/* The line that repeats it, said after a failure. */
+/* Says the line that hands the bundle over. */
 void handover_say_repeat(const struct handover *h, const char *inventory, const char *bundle);
 
 #endif
