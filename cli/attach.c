@@ -91,7 +91,7 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_attach = {
     .name = "attach",
-    .synopsis = "BUNDLE --for TEAM | --to TRACKER:PROJECT[#ISSUE] [options]",
+    .synopsis = "BUNDLE --for TEAM | --to PLACE [options]",
     .summary = "hand a bundle over: encrypted to a team, on a confidential issue of its tracker",
     .details =
         "A copy is made: secrets of command lines and values of labels are taken out, it is signed and\n"

@@ -381,7 +381,7 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_bundle = {
     .name = "bundle",
-    .synopsis = "list|verify|extract|create|encrypt|decrypt [options] FILE...",
+    .synopsis = "VERB [options] FILE...",
     .summary = "look into bundles, prove them, unpack them, make them, encrypt them",
     .options = options,
     .verbs = verbs,

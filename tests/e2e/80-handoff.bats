@@ -4,6 +4,7 @@
 # test the tracker must have been asked nothing that its documentation does not allow, and nothing that we printed may hold
 # the token.
 load helper
+load gitlab
 
 # A rig without an sshd: only the tracker runs.
 setup_file() {
@@ -13,16 +14,6 @@ setup_file() {
     stub gitlab
     stub old -version 16.11.2
     stub tls -ca "$RIG_DIR/ca.pem"
-}
-
-# stub NAME [FLAG...]: a process of tests/gitlab; its ports become PORT_NAME and CONTROL_NAME.
-stub() {
-    local name=$1 log=$RIG_DIR/$1/log
-    shift
-    "$rig_root/tools/build-fixture" gitlab
-    rig_spawn "$name" "$rig_root/build/fixture/gitlab" "$@"
-    rig_wait "$name" 20 grep -q '^listening ' "$log"
-    export "PORT_$name=$(sed -n 's/^listening .*://p' "$log")" "CONTROL_$name=$(sed -n 's/^control=//p' "$log")"
 }
 
 teardown_file() { rig_stop; }
@@ -46,14 +37,6 @@ teardown() {
     [[ -n ${may_violate-} ]] || assert_equal "$(control "$control/violations")" ''
 }
 
-control() { curl -sS --max-time 10 "$@"; }
-
-# spoil ON DO [ARG [TIMES]]: the next request that matches is answered so.
-spoil() {
-    control -X POST -G "$control/fault" --data-urlencode "on=$1" --data-urlencode "do=$2" --data-urlencode "arg=${3-}" \
-        --data-urlencode "times=${4-1}"
-}
-
 # hand PROJECT [OPTION...]: the encrypted bundle with a summary.
 hand() {
     local project=$1
@@ -66,17 +49,6 @@ hand_file() { # FILE PROJECT [OPTION...]
     shift 2
     run --separate-stderr timeout 60 "$HANDOFF" --patience 3000 --silence 10000 --summary "cpu of $HOST"$'\n/close\n@all' "$@" \
         gitlab "$url" "$project" "$file"
-}
-
-requests() { control "$control/log"; }
-state() { control "$control/state" | python3 -c "import json, sys; s = json.load(sys.stdin); print($1)"; }
-
-assert_requested() { # REGEX
-    requests | grep -qE "$1" || fail "no request: $1" "$(requests)"
-}
-
-refute_requested() {
-    ! requests | grep -E "$1" || fail "requested: $1" "$(requests)"
 }
 
 # Neither the bundle nor a word of the summary has reached the tracker.
