@@ -11,26 +11,40 @@
 
 enum { MAX_TRIES = 1000 };
 
-int draft_open(struct draft *d, const char *path, struct err *err)
+struct draft {
+    int fd;
+    char *temporary; /* NULL: it has its name */
+};
+
+int draft_new(const char *path, struct draft **ret, struct err *err)
 {
-    *d = (struct draft)DRAFT_INIT;
-    if (asprintf(&d->temporary, "%s.tmp-%ld", path, (long)getpid()) < 0) {
-        d->temporary = NULL;
+    struct draft *d = calloc(1, sizeof *d);
+    char *temporary = NULL;
+    if (!d || asprintf(&temporary, "%s.tmp-%ld", path, (long)getpid()) < 0) {
+        free(d);
         return err_nomem(err);
     }
     /* One of this name was left behind by a process that died. */
-    unlink(d->temporary);
-    d->fd = file_create(d->temporary, err);
-    if (d->fd >= 0)
-        return 0;
-    free(d->temporary);
-    d->temporary = NULL;
-    return -1;
+    unlink(temporary);
+    d->fd = file_create(temporary, err);
+    if (d->fd < 0) {
+        free(temporary);
+        free(d);
+        return -1;
+    }
+    d->temporary = temporary;
+    *ret = d;
+    return 0;
 }
 
-int draft_sync(struct draft *d, const char *path, struct err *err)
+int draft_fd(const struct draft *d)
 {
-    return fsync(d->fd) < 0 ? err_sys(err, "cannot write %s to disk", path) : 0;
+    return d->fd;
+}
+
+int draft_sync(struct draft *d, struct err *err)
+{
+    return fsync(d->fd) < 0 ? err_sys(err, "cannot write %s to disk", d->temporary) : 0;
 }
 
 int draft_name(struct draft *d, const char *path, struct err *err)
@@ -68,11 +82,13 @@ int draft_name_free(struct draft *d, const char *path, const char *ending, char 
     }
 }
 
-void draft_release(struct draft *d)
+void draft_free(struct draft *d)
 {
+    if (!d)
+        return;
     if (d->temporary)
         unlink(d->temporary);
     fd_close(&d->fd);
     free(d->temporary);
-    d->temporary = NULL;
+    free(d);
 }

@@ -7,17 +7,17 @@
 
 #include "base/err.h"
 
-struct draft {
-    int fd; /* to write to */
-    char *temporary;
-};
+struct draft;
 
 /* For a file that is to be called `path`. Whether that is taken is seen by draft_name; a caller that must
  * know before looks for itself. */
-int draft_open(struct draft *d, const char *path, struct err *err);
+int draft_new(const char *path, struct draft **ret, struct err *err);
+
+/* To write to; the draft closes it. */
+int draft_fd(const struct draft *d);
 
 /* Writes it to disk. */
-int draft_sync(struct draft *d, const char *path, struct err *err);
+int draft_sync(struct draft *d, struct err *err);
 
 /* Gives it its name, ERR_EXISTS if that is taken: it may then get another one. The name is on disk when this
  * returns. */
@@ -27,12 +27,7 @@ int draft_name(struct draft *d, const char *path, struct err *err);
  * *ret_path: the name it got, a new string. */
 int draft_name_free(struct draft *d, const char *path, const char *ending, char **ret_path, struct err *err);
 
-/* Closes it, and removes it if it has no name. */
-void draft_release(struct draft *d);
-
-#define DRAFT_INIT                                                                                           \
-    {                                                                                                        \
-        .fd = -1                                                                                             \
-    }
+/* Closes it, and removes it if it has no name. NULL is fine. */
+void draft_free(struct draft *d);
 
 #endif

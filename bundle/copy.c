@@ -29,7 +29,7 @@ struct copying {
     struct sift sift;
     struct buf manifest, readme;
     char *signature; /* armored, or NULL */
-    struct draft draft;
+    struct draft *draft;
     char *path; /* where it is to go; an ending that is numbered in front of */
     const char *ending;
     struct age_writer *age;
@@ -64,16 +64,16 @@ static int open_output(struct copying *c, struct err *err)
         return err_nomem(err);
     if (how->output && file_exists(how->output))
         return err_set(err, ERR_EXISTS, "%s exists already", how->output);
-    return draft_open(&c->draft, c->path, err);
+    return draft_new(c->path, &c->draft, err);
 }
 
 static int name_output(struct copying *c, struct err *err)
 {
-    if (draft_sync(&c->draft, c->path, err) < 0)
+    if (draft_sync(c->draft, err) < 0)
         return -1;
     if (!c->how->output)
-        return draft_name_free(&c->draft, c->path, c->ending, &c->sum.path, err);
-    if (draft_name(&c->draft, c->path, err) < 0)
+        return draft_name_free(c->draft, c->path, c->ending, &c->sum.path, err);
+    if (draft_name(c->draft, c->path, err) < 0)
         return -1;
     c->sum.path = c->path;
     c->path = NULL;
@@ -83,7 +83,7 @@ static int name_output(struct copying *c, struct err *err)
 static int to_output(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct copying *c = ctx;
-    return c->age ? age_writer_write(c->age, p, n, err) : fd_write_all(c->draft.fd, p, n, err);
+    return c->age ? age_writer_write(c->age, p, n, err) : fd_write_all(draft_fd(c->draft), p, n, err);
 }
 
 /* ---- the manifest -----------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ static int sign(struct copying *c, struct err *err)
 static int prepare(struct copying *c, struct err *err)
 {
     if (read_manifest(c, err) < 0 || open_output(c, err) < 0 ||
-        (c->how->redact && sift_bundle(c->how, c->draft.temporary, c->root, &c->sift, err) < 0) ||
+        (c->how->redact && sift_bundle(c->how, c->path, c->root, &c->sift, err) < 0) ||
         put_handoff(c, err) < 0 || renew_readme(c, err) < 0 || items_print(c->root, &c->manifest, err) < 0)
         return -1;
     return sign(c, err);
@@ -290,14 +290,15 @@ static int write_copy(struct copying *c, struct err *err)
 {
     struct stat st;
     c->expected = sift_items(c->root, err);
-    if (!c->expected || (c->how->to && age_writer_open(c->draft.fd, c->how->to, false, &c->age, err) < 0) ||
+    if (!c->expected ||
+        (c->how->to && age_writer_open(draft_fd(c->draft), c->how->to, false, &c->age, err) < 0) ||
         reader_open(c->how->bundle, NULL, UINT64_MAX, &c->r, err) < 0)
         return -1;
     if (put_all(c, err) < 0)
         return err_wrap(err, "%s", c->how->bundle);
     if (c->age && age_writer_finish(c->age, err) < 0)
         return -1;
-    c->sum.bytes = fstat(c->draft.fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+    c->sum.bytes = fstat(draft_fd(c->draft), &st) == 0 ? (uint64_t)st.st_size : 0;
     c->sum.redactions = c->sift.n;
     c->sum.changed = json_object_size(c->sift.replaced);
     c->sum.unsearched = json_array_size(c->sift.unsearched);
@@ -309,8 +310,7 @@ int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct
     struct copying c = {.how = how,
                         .now = clock_utc(),
                         .manifest = BUF_INIT(BUNDLE_MAX_MANIFEST),
-                        .readme = BUF_INIT(MAX_README),
-                        .draft = DRAFT_INIT};
+                        .readme = BUF_INIT(MAX_README)};
     int rc = prepare(&c, err);
     if (rc == 0)
         rc = write_copy(&c, err);
@@ -322,7 +322,7 @@ int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct
     json_decref(c.expected);
     json_decref(c.root);
     sift_release(&c.sift);
-    draft_release(&c.draft);
+    draft_free(c.draft);
     free(c.path);
     buf_release(&c.manifest);
     buf_release(&c.readme);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "base/base.h"
-#include "seal/age.h"
+#include "seal/seal.h"
 
 struct gzfile;
 

@@ -128,8 +128,7 @@ static int put_all(struct packer *p, const json_t *root, struct err *err)
 
 static int to_draft(void *ctx, const void *p, size_t n, struct err *err)
 {
-    const struct draft *d = ctx;
-    return fd_write_all(d->fd, p, n, err);
+    return fd_write_all(draft_fd(ctx), p, n, err);
 }
 
 static int write_tar(const struct workdir *w, const json_t *root, struct draft *draft, struct err *err)
@@ -166,15 +165,15 @@ static int name_bundle(const struct workdir *w, struct draft *draft, char **ret_
  * question which one to trust. */
 static int write_bundle(const struct workdir *w, const json_t *root, char **ret_path, struct err *err)
 {
-    struct draft draft = DRAFT_INIT;
-    int rc = draft_open(&draft, workdir_bundle(w), err);
+    struct draft *draft = NULL;
+    int rc = draft_new(workdir_bundle(w), &draft, err);
     if (rc == 0)
-        rc = write_tar(w, root, &draft, err);
+        rc = write_tar(w, root, draft, err);
     if (rc == 0)
-        rc = draft_sync(&draft, workdir_bundle(w), err);
+        rc = draft_sync(draft, err);
     if (rc == 0)
-        rc = name_bundle(w, &draft, ret_path, err);
-    draft_release(&draft);
+        rc = name_bundle(w, draft, ret_path, err);
+    draft_free(draft);
     return rc;
 }
 

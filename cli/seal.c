@@ -86,28 +86,29 @@ static int add_recipients(const struct seal_options *o, struct age_recipients *r
 
 struct job {
     const struct seal_options *o;
-    int in;             /* to read from */
-    int out;            /* to write to */
-    char *path;         /* of what is written; NULL: standard output */
-    struct draft draft; /* of it */
-    unsigned char *piece;
+    int in;              /* to read from */
+    int out;             /* to write to */
+    char *path;          /* of what is written; NULL: standard output */
+    struct draft *draft; /* of it; NULL: not begun */
 };
 
-static char *default_output(const struct seal_options *o, bool encrypt, struct err *err)
+static char *join(const char *a, const char *b)
+{
+    char *both = NULL;
+    return asprintf(&both, "%s%s", a, b) < 0 ? NULL : both;
+}
+
+/* Standard input has no name, and what is decrypted needs one that ends in .age. */
+static int default_output(const struct seal_options *o, bool encrypt, char **ret, struct err *err)
 {
     size_t n = strlen(o->file), ending = strlen(ENDING);
     bool named = n > ending && strcmp(o->file + n - ending, ENDING) == 0;
-    char *path = NULL;
     if (strcmp(o->file, "-") == 0 || (!encrypt && !named)) {
         err_set(err, ERR_USAGE, "what shall be the name of what is written?");
-        err_hint(err, "-o FILE, or -o - for standard output");
-    } else if (!(path = encrypt ? malloc(n + ending + 1) : strndup(o->file, n - ending))) {
-        err_nomem(err);
-    } else if (encrypt) {
-        memcpy(path, o->file, n);
-        memcpy(path + n, ENDING, ending + 1);
+        return err_hint(err, "-o FILE, or -o - for standard output");
     }
-    return path;
+    *ret = encrypt ? join(o->file, ENDING) : strndup(o->file, n - ending);
+    return *ret ? 0 : err_nomem(err);
 }
 
 /* Before anybody is asked for anything. */
@@ -122,18 +123,16 @@ static int look_output(struct job *j, bool encrypt, struct err *err)
         err_set(err, ERR_USAGE, "standard output is a terminal, and these are bytes that it might act on");
         return err_hint(err, "-o FILE, or a pipe");
     }
-    j->path = output ? strdup(output) : default_output(j->o, encrypt, err);
-    if (!j->path)
-        return output ? err_nomem(err) : -1;
+    if (!output && default_output(j->o, encrypt, &j->path, err) < 0)
+        return -1;
+    if (output && !(j->path = strdup(output)))
+        return err_nomem(err);
     return file_exists(j->path) ? err_set(err, ERR_EXISTS, "%s exists already", j->path) : 0;
 }
 
 static int job_begin(struct job *j, const struct seal_options *o, bool encrypt, struct err *err)
 {
-    *j = (struct job){.o = o, .in = -1, .out = -1, .draft = DRAFT_INIT};
-    j->piece = malloc(PIECE);
-    if (!j->piece)
-        return err_nomem(err);
+    *j = (struct job){.o = o, .in = -1, .out = -1};
     if (signals_install(err) < 0 || look_output(j, encrypt, err) < 0)
         return -1;
     j->in = strcmp(o->file, "-") == 0 ? STDIN_FILENO : file_open(o->file, err);
@@ -142,11 +141,13 @@ static int job_begin(struct job *j, const struct seal_options *o, bool encrypt, 
 
 static int job_open_output(struct job *j, struct err *err)
 {
+    struct draft *draft = NULL;
     if (!j->path)
         return 0;
-    if (draft_open(&j->draft, j->path, err) < 0)
+    if (draft_new(j->path, &draft, err) < 0)
         return -1;
-    j->out = j->draft.fd;
+    j->draft = draft;
+    j->out = draft_fd(draft);
     return 0;
 }
 
@@ -154,7 +155,7 @@ static int job_finish(struct job *j, struct err *err)
 {
     if (!j->path)
         return 0;
-    if (draft_sync(&j->draft, j->path, err) < 0 || draft_name(&j->draft, j->path, err) < 0)
+    if (draft_sync(j->draft, err) < 0 || draft_name(j->draft, j->path, err) < 0)
         return -1;
     printf("%s\n", j->path);
     return 0;
@@ -162,13 +163,17 @@ static int job_finish(struct job *j, struct err *err)
 
 static void job_release(struct job *j)
 {
-    draft_release(&j->draft);
+    draft_free(j->draft);
     if (j->in != STDIN_FILENO)
         fd_close(&j->in);
-    if (j->piece)
-        explicit_bzero(j->piece, PIECE);
-    free(j->piece);
     free(j->path);
+}
+
+static void piece_free(unsigned char *piece)
+{
+    if (piece)
+        explicit_bzero(piece, PIECE);
+    free(piece);
 }
 
 static int check_cancelled(struct err *err)
@@ -179,27 +184,29 @@ static int check_cancelled(struct err *err)
 
 /* ---- encrypt ------------------------------------------------------------------------------------------- */
 
-static ssize_t read_piece(struct job *j, struct err *err)
+static ssize_t read_piece(const struct job *j, unsigned char *piece, struct err *err)
 {
     for (;;) {
         if (fd_wait(j->in, POLLIN, CLOCK_NEVER, signals_cancel_fd(), err) < 0)
             return -1;
-        ssize_t n = read(j->in, j->piece, PIECE);
+        ssize_t n = read(j->in, piece, PIECE);
         if (n >= 0 || (errno != EINTR && errno != EAGAIN))
             return n < 0 ? err_sys(err, "cannot read %s", j->o->file) : n;
     }
 }
 
-static int encrypt(struct job *j, const struct age_recipients *to, struct err *err)
+static int encrypt(const struct job *j, const struct age_recipients *to, struct err *err)
 {
     struct age_writer *w = NULL;
     ssize_t n = -1;
-    int rc = age_writer_open(j->out, to, j->o->armor, &w, err);
-    while (rc == 0 && (n = read_piece(j, err)) > 0)
-        rc = age_writer_write(w, j->piece, (size_t)n, err);
+    unsigned char *piece = malloc(PIECE);
+    int rc = piece ? age_writer_open(j->out, to, j->o->armor, &w, err) : err_nomem(err);
+    while (rc == 0 && (n = read_piece(j, piece, err)) > 0)
+        rc = age_writer_write(w, piece, (size_t)n, err);
     if (rc == 0)
         rc = n < 0 ? -1 : age_writer_finish(w, err);
     age_writer_free(w);
+    piece_free(piece);
     return rc;
 }
 
@@ -224,13 +231,15 @@ int seal_encrypt(const struct seal_options *o, struct err *err)
 /* ---- decrypt ------------------------------------------------------------------------------------------- */
 
 /* What is written is genuine, but only the end shows that it is all. */
-static int copy(struct job *j, struct age_reader *r, struct err *err)
+static int copy(const struct job *j, struct age_reader *r, struct err *err)
 {
-    ssize_t n;
-    while ((n = age_reader_read(r, j->piece, PIECE, err)) > 0)
-        if (check_cancelled(err) < 0 || fd_write_all(j->out, j->piece, (size_t)n, err) < 0)
-            return -1;
-    return n < 0 ? err_wrap(err, "%s", j->o->file) : 0;
+    ssize_t n = 0;
+    unsigned char *piece = malloc(PIECE);
+    int rc = piece ? 0 : err_nomem(err);
+    while (rc == 0 && (n = age_reader_read(r, piece, PIECE, err)) > 0)
+        rc = check_cancelled(err) < 0 ? -1 : fd_write_all(j->out, piece, (size_t)n, err);
+    piece_free(piece);
+    return n < 0 ? err_wrap(err, "%s", j->o->file) : rc;
 }
 
 static int decrypt(struct job *j, struct age_identities *by, struct err *err)

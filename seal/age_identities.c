@@ -208,13 +208,13 @@ int age_identities_parse(struct age_identities *i, const void *p, size_t n, cons
 {
     if (age_is_encrypted(p, n))
         return add_sealed(i, path, err);
+    if (memchr(p, '\0', n))
+        return err_set(err, ERR_USAGE, "%s holds no identity: it is not text", path);
     char *text = strndup(p, n);
     if (!text)
         return err_nomem(err);
     int rc;
-    if (strlen(text) != n)
-        rc = err_set(err, ERR_USAGE, "%s holds no identity: it is not text", path);
-    else if (strstr(text, "-----BEGIN "))
+    if (strstr(text, "-----BEGIN "))
         rc = add_ssh(i, p, n, path, err);
     else
         rc = add_lines(i, text, path, err);

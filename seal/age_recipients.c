@@ -51,33 +51,34 @@ const char *age_recipients_name(const struct age_recipients *r, size_t i)
     return r->items[i]->name;
 }
 
+static int append(struct age_recipients *r, const struct age_recipient *one, struct err *err)
+{
+    if (r->n >= RECIPIENTS_MAX)
+        return err_set(err, ERR_USAGE, "these are more than %d recipients", RECIPIENTS_MAX);
+    if (array_reserve((void **)&r->items, &r->cap, r->n + 1, sizeof(struct age_recipient *), err) < 0)
+        return -1;
+    struct age_recipient *copy = malloc(sizeof *copy);
+    if (!copy)
+        return err_nomem(err);
+    *copy = *one;
+    r->items[r->n++] = copy;
+    return 0;
+}
+
 /* Takes the recipient over, or releases it. */
 static int add(struct age_recipients *r, struct age_recipient *one, struct err *err)
 {
+    bool known = false;
     int rc = one->name ? 0 : err_nomem(err);
-    for (size_t i = 0; rc == 0 && i < r->n; i++) {
-        if (strcmp(r->items[i]->name, one->name) == 0) {
-            release(one);
-            return 0;
-        }
-        if (one->kind == AGE_SCRYPT || r->items[i]->kind == AGE_SCRYPT)
+    for (size_t i = 0; rc == 0 && !known && i < r->n; i++) {
+        known = strcmp(r->items[i]->name, one->name) == 0;
+        if (!known && (one->kind == AGE_SCRYPT || r->items[i]->kind == AGE_SCRYPT))
             rc = err_set(err, ERR_USAGE, "a passphrase is the only recipient of its file");
     }
-    if (rc == 0 && r->n >= RECIPIENTS_MAX)
-        rc = err_set(err, ERR_USAGE, "these are more than %d recipients", RECIPIENTS_MAX);
-    if (rc == 0)
-        rc = array_reserve((void **)&r->items, &r->cap, r->n + 1, sizeof(struct age_recipient *), err);
-    struct age_recipient *copy = rc == 0 ? malloc(sizeof *copy) : NULL;
-    if (rc == 0 && !copy)
-        rc = err_nomem(err);
-    if (rc < 0) {
-        release(one);
-        return -1;
-    }
-    *copy = *one;
-    secret_wipe(&one->passphrase);
-    r->items[r->n++] = copy;
-    return 0;
+    if (rc == 0 && !known && (rc = append(r, one, err)) == 0)
+        return 0;
+    release(one);
+    return rc;
 }
 
 /* ---- one in words -------------------------------------------------------------------------------------- */

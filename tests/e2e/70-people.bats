@@ -218,7 +218,9 @@ Y
     prepare_completion bash
     bash_offers '' -- grab check forward hosts bundle completion version help
     bash_offers --ho -- --host
-    bash_offers bundle '' -- list verify extract create
+    bash_offers bundle '' -- list verify extract create encrypt decrypt
+    bash_offers bundle encrypt --encrypt-to inv -- inventory.yaml
+    bash_offers bundle decrypt -i inv -- inventory.yaml
     bash_offers bundle list inv -- inventory.yaml
     bash_offers bundle list --j -- --json
     bash_offers help bu -- bundle
@@ -332,7 +334,8 @@ fish_offers() {
     fish --no-config -n script
     fish_offers 'profgrab ' bundle check completion forward grab help hosts version
     fish_offers 'profgrab --ho' --host
-    fish_offers 'profgrab bundle ' create extract list verify
+    fish_offers 'profgrab bundle ' create decrypt encrypt extract list verify
+    fish_offers 'profgrab bundle encrypt --encrypt-to inv' inventory.yaml
     fish_offers 'profgrab bundle list inv' inventory.yaml
     fish_offers 'profgrab grab --host x go' goroutineleak goroutines
     fish_offers 'profgrab --host fil' file-03 file-04 file-05

@@ -25,6 +25,8 @@
 #include "gateway/local.h"
 #include "inventory/address.h"
 #include "inventory/range.h"
+#include "seal/age_header.h"
+#include "seal/age_identity.h"
 #include "tests/unit/alloc.h"
 #include "tests/unit/capture.h"
 #include "tests/unit/unit.h"
@@ -319,6 +321,18 @@ static int read_privkey(void *ctx, struct err *err)
     return rc;
 }
 
+/* The tables of Blowfish are one allocation, the section another. */
+static int read_locked(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct secret passphrase = {.text = "secret", .len = 6};
+    struct privkey *k = NULL;
+    int rc = privkey_parse(in->p, in->n, &passphrase, &k, err);
+    assert_true(rc == 0 || !k);
+    privkey_free(k);
+    return rc;
+}
+
 static int read_certificate(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
@@ -361,6 +375,7 @@ static void ssh_data(void **state)
     assert_int_equal(walk_seed(read_keyfile, CORPUS "sshwire/pem-ec", 1, 0), 1);
     assert_int_equal(walk_seed(read_algorithms, CORPUS "sshwire/server-openssh", 1, 0), ALGORITHM_LISTS);
     assert_true(walk_seed(read_privkey, CORPUS "sshwire/key-ed25519", 1, 0) >= 5);
+    assert_true(walk_seed(read_locked, CORPUS "sshwire/key-enc-chacha20-poly1305", 1, 0) >= 7);
     assert_true(walk_seed(read_certificate, CORPUS "sshwire/certificate", 1, 0) >= 3);
     assert_true(walk_seed(read_known_hosts, CORPUS "sshwire/known-revoked", 1, 0) >= 5);
 }
@@ -398,6 +413,106 @@ static void known_hosts(void **state)
     a.hashed = true;
     assert_true(alloc_walk(add_known_host, &a, 0) >= 5);
     free(path);
+}
+
+/* ---- seal ---------------------------------------------------------------------------------------------- */
+
+static int read_header(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct age_header h;
+    alloc_mark(&h, sizeof h);
+    int rc = age_header_parse(in->p, in->n, &h, err);
+    if (rc < 0)
+        alloc_untouched(&h, sizeof h);
+    else
+        age_header_release(&h);
+    return rc;
+}
+
+static int read_identities(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct age_identities *i = NULL;
+    int rc = age_identities_new(NULL, NULL, 0, &i, err);
+    if (rc == 0)
+        rc = age_identities_parse(i, in->p, in->n, "identity", err);
+    age_identities_free(i);
+    return rc;
+}
+
+struct sealing {
+    struct input recipient, identity;
+};
+
+static int encrypt_to(const struct sealing *s, int fd, struct err *err)
+{
+    struct age_recipients *r = NULL;
+    struct age_writer *w = NULL;
+    int rc = age_recipients_new(&r, err);
+    if (rc == 0)
+        rc = age_recipients_add(r, s->recipient.p, "here", err);
+    if (rc == 0)
+        rc = age_writer_open(fd, r, true, &w, err);
+    if (rc == 0)
+        rc = age_writer_write(w, "hello", 5, err);
+    if (rc == 0)
+        rc = age_writer_finish(w, err);
+    age_writer_free(w);
+    age_recipients_free(r);
+    return rc;
+}
+
+static int decrypt_by(const struct sealing *s, int fd, struct err *err)
+{
+    char text[8];
+    struct age_identities *i = NULL;
+    struct age_reader *r = NULL;
+    int rc = age_identities_new(NULL, NULL, 0, &i, err);
+    if (rc == 0)
+        rc = age_identities_parse(i, s->identity.p, s->identity.n, "identity", err);
+    if (rc == 0)
+        rc = age_reader_open(fd, i, &r, err);
+    if (rc == 0)
+        rc = age_reader_read(r, text, sizeof text, err) == 5 ? 0 : -1;
+    age_reader_free(r);
+    age_identities_free(i);
+    return rc;
+}
+
+/* Encrypted and decrypted again. */
+static int seal(void *ctx, struct err *err)
+{
+    const struct sealing *s = ctx;
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    int fd = fileno(f);
+    int rc = encrypt_to(s, fd, err);
+    if (rc == 0 && lseek(fd, 0, SEEK_SET) == 0)
+        rc = decrypt_by(s, fd, err);
+    fclose(f);
+    return rc;
+}
+
+static size_t walk_sealing(const char *recipient, const char *identity)
+{
+    struct buf public = scratch_read(recipient), private = scratch_read(identity);
+    struct sealing s = {{public.data + 1, public.len - 1}, {private.data + 1, private.len - 1}};
+    size_t n = alloc_walk(seal, &s, 0);
+    buf_release(&public);
+    buf_release(&private);
+    return n;
+}
+
+static void sealing(void **state)
+{
+    (void)state;
+    assert_true(walk_seed(read_header, CORPUS "age/header-ssh", 1, 0) >= 3);
+    assert_true(walk_seed(read_identities, CORPUS "age/identity-two", 1, 0) >= 5);
+    assert_true(walk_seed(read_identities, CORPUS "age/identity-ssh", 1, 0) >= 8);
+    assert_true(walk_sealing(CORPUS "age/recipient", CORPUS "age/identity-two") >= 15);
+    assert_true(walk_sealing(CORPUS "age/recipient-ed25519", CORPUS "age/identity-ssh") >= 20);
+    assert_true(walk_sealing(CORPUS "age/recipient-rsa", CORPUS "age/identity-rsa") >= 20);
 }
 
 /* ---- proto and fetch ----------------------------------------------------------------------------------- */
@@ -896,6 +1011,7 @@ int main(void)
         cmocka_unit_test(resolving),
         cmocka_unit_test(ssh_data),
         SCRATCH(known_hosts),
+        cmocka_unit_test(sealing),
         cmocka_unit_test(bodies),
         cmocka_unit_test(indexes),
         cmocka_unit_test(plans),

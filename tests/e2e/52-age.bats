@@ -1,0 +1,377 @@
+#!/usr/bin/env bats
+# Files in the age format: encrypted by us and read by age, and the other way round; who can and who cannot; files that
+# somebody cut, changed or filled with something hostile; passphrases on the terminal; what is left when it fails.
+
+load helper
+
+setup_file() {
+    # shellcheck disable=SC2119
+    rig_start
+    rig_service rude -raw
+    export SSH_CONFIG=$RIG_SSH_CONFIG
+    cd "$RIG_DIR" || return
+    age-keygen -o id.txt 2>/dev/null
+    age-keygen -y id.txt >id.pub
+    age-keygen -o other.txt 2>/dev/null
+    ssh-keygen -q -t ed25519 -N '' -C 'ann@home' -f ed25519
+    ssh-keygen -q -t rsa -b 2048 -N '' -f rsa
+    ssh-keygen -q -t ed25519 -a 2 -N open-sesame -f locked
+    ssh-keygen -q -t rsa -b 2048 -a 2 -N open-sesame -f locked-rsa
+    "$profgrab_program" -q --ssh-config "$SSH_CONFIG" --host file-03 --port "$RIG_PORT_rude" -o "$RIG_DIR/good.tar.gz" heap
+}
+
+teardown_file() { rig_stop; }
+
+# answers [TEXT]: SSH_ASKPASS answers with the lines of TEXT one after the other, and keeps the questions in `asked`.
+answers() {
+    printf '%s\n' "$@" >answers
+    : >asked
+    cat >askpass <<'SCRIPT'
+#!/bin/sh
+cd "$(dirname "$0")"
+echo "$1" >>asked
+sed -n "$(wc -l <asked)p" answers
+SCRIPT
+    chmod 700 askpass
+    export SSH_ASKPASS=$PWD/askpass SSH_ASKPASS_REQUIRE=force
+}
+
+# Everything that a failed run may leave: nothing but what the test made itself.
+assert_left() { # NAME...
+    assert_equal "$(ls -A | tr '\n' ' ')" "$(printf '%s\n' "$@" | sort | tr '\n' ' ')"
+}
+
+encrypt() { "$profgrab_program" bundle encrypt "$@"; }
+decrypt() { "$profgrab_program" bundle decrypt "$@"; }
+
+# ---- both ways --------------------------------------------------------------------------------------------------
+
+@test "age reads what we write, we read what age writes and what we write: kinds, sizes, armor" {
+    local n kind armor public
+    for n in 0 1 65535 65536 65537 131072; do
+        head -c "$n" /dev/urandom >plain
+        for kind in id ed25519 rsa; do
+            public=$RIG_DIR/$kind.pub
+            [[ $kind != id ]] || kind=id.txt
+            for armor in '' --armor; do
+                encrypt $armor --encrypt-to "$public" -o ours plain >name
+                assert_equal "$(cat name)" ours
+                age -d -i "$RIG_DIR/$kind" ours | cmp - plain
+                decrypt -i "$RIG_DIR/$kind" -o - ours | cmp - plain
+                age ${armor:+-a} -R "$public" plain | decrypt -i "$RIG_DIR/$kind" -o back - >name
+                cmp back plain
+                rm ours back
+            done
+        done
+    done
+}
+
+@test "several recipients, as text, from a file with comments, from authorized_keys: each can read it" {
+    echo hello >plain
+    {
+        echo '# the team'
+        echo
+        cat "$RIG_DIR/ed25519.pub"
+        echo "restrict,command=\"echo \\\"a b\\\"\" $(cat "$RIG_DIR/rsa.pub")"
+    } >team
+    encrypt --encrypt-to "$(cat "$RIG_DIR/id.pub"),team" --encrypt-to "$(cat "$RIG_DIR/locked.pub")" plain
+    assert_mode plain.age 600
+    local identity
+    for identity in id.txt ed25519 rsa; do
+        age -d -i "$RIG_DIR/$identity" plain.age | cmp - plain
+        decrypt -i "$RIG_DIR/other.txt" -i "$RIG_DIR/$identity" -o - plain.age | cmp - plain
+    done
+}
+
+@test "the format's own test vectors" {
+    local rc=0
+    "$rig_root/tools/fetch-vectors" || rc=$?
+    ((rc != 3)) || skip 'there is no npm to fetch them with'
+    ((rc == 0))
+    mkdir vectors
+    python3 "$rig_root/tests/age_vectors.py" "$profgrab_program" "$rig_root"/build/vectors/cctv-age-*.tgz vectors
+}
+
+# ---- names ------------------------------------------------------------------------------------------------------
+
+@test "names: FILE.age and back, never over what is there, standard input and output" {
+    echo hello >plain
+    run_profgrab bundle encrypt --encrypt-to "$RIG_DIR/id.pub" plain
+    assert_stdout plain.age
+    run_profgrab bundle encrypt --encrypt-to "$RIG_DIR/id.pub" plain
+    assert_status 1
+    assert_stderr_has 'plain.age exists already'
+    run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" plain.age
+    assert_status 1
+    assert_stderr_has 'plain exists already'
+    assert_left plain plain.age
+    mv plain before
+    run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" plain.age
+    assert_stdout plain
+    assert_mode plain 600
+    cmp plain before
+    run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" plain
+    assert_status 2
+    assert_stderr_has 'what shall be the name'
+    run_profgrab bundle encrypt --encrypt-to "$RIG_DIR/id.pub" - <plain
+    assert_status 2
+    encrypt --encrypt-to "$RIG_DIR/id.pub" -o - - <plain | decrypt -i "$RIG_DIR/id.txt" -o - - | cmp - plain
+    # A terminal is no place for either.
+    with_pty -- "$profgrab_program" bundle decrypt -i "$RIG_DIR/id.txt" -o - plain.age
+    assert_status 2
+    assert_stdout_has 'standard output is a terminal'
+    refute_stdout_has hello
+    with_pty -- "$profgrab_program" bundle encrypt --armor --encrypt-to "$RIG_DIR/id.pub" -o - plain
+    assert_status 0
+    assert_stdout_has 'BEGIN AGE ENCRYPTED FILE'
+}
+
+@test "to whom, and by whom: what is wrong is said, and nothing is written" {
+    echo hello >plain
+    run_profgrab bundle encrypt plain
+    assert_status 2
+    assert_stderr_has 'to whom?'
+    ssh-keygen -q -t ecdsa -N '' -f ecdsa
+    run_profgrab bundle encrypt --encrypt-to ecdsa.pub plain
+    assert_status 2
+    assert_stderr_has 'ecdsa.pub:1: ecdsa-sha2-nistp256: it is an ECDSA key, which can sign but not decrypt'
+    run_profgrab bundle encrypt --encrypt-to ecdsa plain
+    assert_status 2
+    assert_stderr_has 'ecdsa is a private key'
+    run_profgrab bundle encrypt --encrypt-to "$(tail -n 1 "$RIG_DIR/id.txt")" plain
+    assert_status 2
+    assert_stderr_has 'a secret key, not a recipient'
+    refute_stderr_has "$(tail -n 1 "$RIG_DIR/id.txt" | cut -c17-30)"
+    ssh-keygen -q -t rsa -b 1024 -N '' -f weak
+    run_profgrab bundle encrypt --encrypt-to weak.pub plain
+    assert_status 2
+    assert_stderr_has '1024 bits'
+    run_profgrab bundle encrypt --encrypt-to missing plain
+    assert_status 2
+    assert_stderr_has 'missing'
+    run_profgrab bundle encrypt --passphrase --encrypt-to "$RIG_DIR/id.pub" plain
+    assert_status 2
+    encrypt --encrypt-to "$RIG_DIR/id.pub,$RIG_DIR/ed25519.pub" plain
+    fingerprint=$(ssh-keygen -lf "$RIG_DIR/ed25519.pub" | cut -d' ' -f2)
+    run_profgrab bundle decrypt -o out plain.age
+    assert_status 1
+    assert_stderr_has "plain.age: it is encrypted to X25519, ssh-ed25519 ${fingerprint:0:12}..."
+    assert_stderr_has 'hint: give the identity'
+    run_profgrab bundle decrypt -i "$RIG_DIR/other.txt" -i "$RIG_DIR/rsa" -o out plain.age
+    assert_status 1
+    assert_stderr_has 'none of the identities is for that'
+    run_profgrab bundle decrypt -i ecdsa -o out plain.age
+    assert_status 2
+    assert_stderr_has 'cannot decrypt'
+    run_profgrab bundle decrypt -i "$RIG_DIR/id.pub" -o out plain.age
+    assert_status 2
+    assert_stderr_has 'id.pub:1: this is a recipient'
+    run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" -o out plain
+    assert_status 1
+    assert_stderr_has 'plain: it is not in the age format'
+    assert_left ecdsa ecdsa.pub weak weak.pub plain plain.age
+}
+
+# ---- bad files --------------------------------------------------------------------------------------------------
+
+# spoil PYTHON: what the expression over the file's bytes `b` says, as bad.age. Chunks begin at `h`.
+spoil() {
+    python3 - "$1" <<'SCRIPT'
+import sys
+b = open("plain.age", "rb").read()
+h = b.index(b"\n--- ") + 49 + 16
+c = 65536 + 16
+open("bad.age", "wb").write(eval(sys.argv[1]))
+SCRIPT
+}
+
+@test "cut, flipped, extended, rearranged: an error, and nothing under the final name" {
+    local what n
+    head -c 200000 /dev/urandom >plain
+    encrypt --encrypt-to "$RIG_DIR/id.pub" plain >name
+    rm name
+    for what in 'b[:0]' 'b[:10]' 'b[:h-20]' 'b[:h]' 'b[:h+100]' 'b[:h+c]' 'b[:h+2*c]' 'b[:-1]' 'b+b"x"' 'b+b[h:]' \
+        'b[:30]+bytes([b[30]^1])+b[31:]' 'b[:h+70000]+bytes([b[h+70000]^1])+b[h+70001:]' 'b[:-1]+bytes([b[-1]^128])' \
+        'b[:h]+b[h+c:]' 'b[:h]+b[h+c:h+2*c]+b[h:h+c]+b[h+2*c:]' 'b[:h+c]+b[h:]' 'b[:h+2*c]+b[h+3*c:]'; do
+        spoil "$what"
+        run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" bad.age
+        assert_status 1
+        assert_stdout ''
+        assert_left plain plain.age bad.age
+        # To a pipe goes what is genuine, and the exit code says that it is not all.
+        decrypt -i "$RIG_DIR/id.txt" -o - bad.age >out 2>err && fail "whole: $what"
+        n=$(stat -c %s out)
+        cmp -n "$n" out plain
+        ((n < 200000)) || [[ $what == b+* ]] || fail "all of it: $what"
+        rm out err
+    done
+    spoil 'b[:h+c]'
+    run bash -c '"$1" bundle decrypt -i "$2" -o - bad.age | wc -c; exit "${PIPESTATUS[0]}"' - "$profgrab_program" "$RIG_DIR/id.txt"
+    assert_status 1
+    assert_stdout_has 'not the whole'
+    assert_stdout_has 65536
+}
+
+@test "no room on the disk: said, and nothing is left" {
+    head -c 300000 /dev/urandom >plain
+    encrypt --encrypt-to "$RIG_DIR/id.pub" plain
+    # A limit on the size of files stands for a disk that is full: writing fails in the middle.
+    run --separate-stderr bash -c 'trap "" XFSZ; ulimit -f 100; "$0" bundle decrypt -i "$1" -o out plain.age' "$profgrab_program" "$RIG_DIR/id.txt"
+    assert_status 1
+    assert_stderr_has 'File too large'
+    run --separate-stderr bash -c 'trap "" XFSZ; ulimit -f 100; "$0" bundle encrypt --encrypt-to "$1" -o out plain' "$profgrab_program" "$RIG_DIR/id.pub"
+    assert_status 1
+    assert_stderr_has 'out: cannot write: File too large'
+    assert_left plain plain.age
+    run --separate-stderr bash -c '"$0" bundle decrypt -i "$1" -o - plain.age >/dev/full' "$profgrab_program" "$RIG_DIR/id.txt"
+    assert_status 1
+    assert_stderr_has 'No space left'
+    run --separate-stderr bash -c '"$0" bundle encrypt --encrypt-to "$1" -o missing/out plain' "$profgrab_program" "$RIG_DIR/id.pub"
+    assert_status 1
+    assert_stderr_has 'missing/out'
+}
+
+@test "Ctrl-C in the middle of standard input: nothing is left" {
+    mkfifo pipe
+    python3 -c 'import time
+f = open("pipe", "wb", 0)
+f.write(b"x" * 100000)
+time.sleep(30)' &
+    feeder=$!
+    with_pty --ctrl-c 'reading' -- bash -c 'echo reading; exec "$0" bundle encrypt --encrypt-to "$1" -o out - <pipe' "$profgrab_program" "$RIG_DIR/id.pub"
+    kill "$feeder"
+    assert_status 130
+    assert_left pipe
+}
+
+# ---- passphrases ------------------------------------------------------------------------------------------------
+
+@test "a key with a passphrase: asked for as ssh does, when the file has its stanza, up to three times" {
+    echo hello >plain
+    encrypt --encrypt-to "$RIG_DIR/ed25519.pub" -o other.age plain
+    answers open-sesame
+    run_profgrab bundle decrypt -i "$RIG_DIR/locked" -o out other.age
+    assert_status 1
+    assert_equal "$(cat asked)" ''
+    local key
+    for key in locked locked-rsa; do
+        encrypt --encrypt-to "$RIG_DIR/$key.pub" -o "$key.age" plain
+        answers wrong wronger open-sesame
+        run_profgrab bundle decrypt -i "$RIG_DIR/$key" -o "$key.out" "$key.age"
+        assert_status 0
+        cmp "$key.out" plain
+        assert_equal "$(sort asked | uniq -c | sed 's/^ *//')" "3 Enter passphrase for key '$RIG_DIR/$key': "
+        # age writes, we read.
+        age -R "$RIG_DIR/$key.pub" plain >theirs.age
+        answers open-sesame
+        decrypt -i "$RIG_DIR/$key" -o - theirs.age | cmp - plain
+    done
+    answers a b c open-sesame
+    run_profgrab bundle decrypt -i "$RIG_DIR/locked" -o out locked.age
+    assert_status 1
+    assert_stderr_has "the passphrase does not open $RIG_DIR/locked"
+    assert_equal "$(wc -l <asked)" 3
+    [[ ! -e out ]]
+    # Nobody to ask.
+    unset SSH_ASKPASS SSH_ASKPASS_REQUIRE
+    run --separate-stderr setsid -w "$profgrab_program" bundle decrypt -i "$RIG_DIR/locked" -o out locked.age
+    assert_status 1
+    assert_stderr_has 'there is no terminal to ask on'
+}
+
+@test "on the terminal: a passphrase is asked for twice, not shown; age reads the file, and we age's" {
+    echo hello >plain
+    with_pty --send 'Enter passphrase: ' $'open-sesame\n' --send 'Confirm passphrase: ' $'open-sesame\n' -- \
+        "$profgrab_program" bundle encrypt --passphrase plain
+    assert_status 0
+    refute_stdout_has sesame
+    with_pty --stdout out --send 'Enter passphrase: ' $'open-sesame\n' -- age -d plain.age
+    assert_status 0
+    cmp out plain
+    rm out
+    with_pty --send 'Enter passphrase: ' $'wrong\n' --send 'Enter passphrase: ' $'open-sesame\n' -- \
+        "$profgrab_program" bundle decrypt -o out plain.age
+    assert_status 0
+    cmp out plain
+    with_pty --send 'Enter passphrase' $'open-sesame\n' --send 'Confirm passphrase' $'open-sesame\n' -- age -p -o theirs.age plain
+    answers open-sesame
+    decrypt -o - theirs.age | cmp - plain
+    with_pty --send 'Enter passphrase: ' $'one\n' --send 'Confirm passphrase: ' $'other\n' -- \
+        env -u SSH_ASKPASS "$profgrab_program" bundle encrypt --passphrase -o new.age plain
+    assert_status 2
+    assert_stdout_has 'not the same'
+    [[ ! -e new.age ]]
+}
+
+@test "an identity file that is itself encrypted, by age: asked for once" {
+    echo hello >plain
+    with_pty --send 'Enter passphrase' $'open-sesame\n' --send 'Confirm passphrase' $'open-sesame\n' -- \
+        age -p -a -o sealed.txt "$RIG_DIR/id.txt"
+    encrypt --encrypt-to "$RIG_DIR/id.pub" plain
+    answers wrong open-sesame
+    decrypt -i sealed.txt -o - plain.age | cmp - plain
+    assert_equal "$(cat asked)" "$(printf "Enter passphrase for identity file 'sealed.txt': \n%.0s" 1 2)"
+}
+
+# ---- bundles ----------------------------------------------------------------------------------------------------
+
+@test "list, verify and extract go through the encryption" {
+    cp "$RIG_DIR/good.tar.gz" .
+    encrypt --encrypt-to "$RIG_DIR/ed25519.pub" good.tar.gz
+    run_profgrab bundle list good.tar.gz.age
+    assert_status 1
+    assert_stderr_has 'good.tar.gz.age: it is encrypted to ssh-ed25519 SHA256:'
+    assert_stderr_has 'hint: give the identity that opens it: -i'
+    run_profgrab bundle list -i "$RIG_DIR/ed25519" good.tar.gz.age
+    assert_status 0
+    assert_stdout "$("$profgrab_program" bundle list good.tar.gz)"
+    run_profgrab bundle verify -i "$RIG_DIR/ed25519" good.tar.gz.age
+    assert_status 0
+    assert_stdout_has 'all as the manifest says'
+    run_profgrab bundle extract -i "$RIG_DIR/ed25519" good.tar.gz.age
+    assert_status 0
+    assert_stdout ./good
+    tar xzf good.tar.gz --transform 's,^good,plain,'
+    diff -r good plain
+    # The bundle is whole, but the file it lies in is not.
+    local cut
+    for cut in 1 10 100; do
+        head -c -"$cut" good.tar.gz.age >cut.age
+        run_profgrab bundle verify -i "$RIG_DIR/ed25519" cut.age
+        assert_status 1
+        assert_stderr_has 'cut.age: it '
+    done
+    cat good.tar.gz.age good.tar.gz.age >twice.age
+    run_profgrab bundle extract -C plain -i "$RIG_DIR/ed25519" twice.age
+    assert_status 1
+    [[ ! -e plain/good ]]
+}
+
+@test "what is hostile is hostile within an encryption too" {
+    mkdir -p evil/top
+    ln -s /etc evil/top/link
+    tar czf evil.tar.gz -C evil top
+    tar czPf dots.tar.gz --transform 's,^top,../top,' -C evil top
+    head -c -1000 "$RIG_DIR/good.tar.gz" >half.tar.gz
+    encrypt --encrypt-to "$RIG_DIR/id.pub" "$RIG_DIR/good.tar.gz" -o once.age
+    cp once.age twice.tar.gz
+    local name
+    for name in evil dots half twice; do
+        [[ -s $name.tar.gz ]]
+        encrypt --encrypt-to "$RIG_DIR/id.pub" $name.tar.gz
+        run_profgrab bundle extract -i "$RIG_DIR/id.txt" $name.tar.gz.age
+        assert_status 1
+        [[ ! -e top && ! -e ../top && ! -e good ]]
+    done
+}
+
+@test "memory does not grow with the file" {
+    head -c 64000000 /dev/zero >plain
+    local size
+    size() { python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
+    case $profgrab_program in *-1/* | *-thread/*) skip 'sanitizers take memory of their own' ;; esac
+    (($(size "$profgrab_program" bundle encrypt --encrypt-to "$RIG_DIR/id.pub" plain) < 20000))
+    (($(size "$profgrab_program" bundle decrypt -i "$RIG_DIR/id.txt" -o - plain.age) < 20000))
+}

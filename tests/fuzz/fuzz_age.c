@@ -1,0 +1,135 @@
+/*
+ * What the age format has us read. The first byte chooses: `h` a header, `a` armor, `i` a file of identities,
+ * `r` a line of recipients, anything else a whole file, for which there is an identity. Nothing here asks for
+ * a passphrase, so none of scrypt's cost is paid.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "seal/age.h"
+#include "seal/age_armor.h"
+#include "seal/age_header.h"
+#include "seal/age_identity.h"
+#include "base/banned.h"
+
+/* The identity of the specification's example, to which the seeds are encrypted. */
+#define SECRET "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX"
+
+static int file_of(const uint8_t *p, size_t n)
+{
+    int fd = memfd_create("age", MFD_CLOEXEC);
+    assert(fd >= 0 && write(fd, p, n) == (ssize_t)n && lseek(fd, 0, SEEK_SET) == 0);
+    return fd;
+}
+
+static void header(const uint8_t *p, size_t n)
+{
+    struct age_header h = {.n = 0};
+    struct err err = ERR_INIT;
+    if (age_header_parse(p, n, &h, &err) < 0) {
+        fuzz_expect_err(&err);
+        assert(!h.stanzas);
+        return;
+    }
+    assert(h.n > 0 && h.n <= AGE_STANZAS_MAX && h.n_covered < n);
+    for (size_t i = 0; i < h.n; i++) {
+        char name[80];
+        const struct age_stanza *s = &h.stanzas[i];
+        assert(fuzz_is_printable(age_stanza_name(s, name, sizeof name)) && name[0]);
+        assert(s->kind == AGE_OTHER ? !s->body : s->body && s->n_body > 0 && s->n_body <= AGE_BODY_MAX);
+        assert(s->kind != AGE_SCRYPT || (h.n == 1 && s->log_n >= 1 && s->log_n <= AGE_SCRYPT_LOG_MAX));
+    }
+    age_header_release(&h);
+}
+
+/* However it is asked for, it is the same; and it can be no more than three quarters. */
+static void armor(const uint8_t *p, size_t n)
+{
+    size_t total[2] = {0, 0};
+    int ends[2];
+    for (int pass = 0; pass < 2; pass++) {
+        unsigned char chunk[4096];
+        struct age_input *in = NULL;
+        struct err err = ERR_INIT;
+        int fd = file_of(p, n);
+        size_t want = pass ? sizeof chunk : 7, got = want;
+        ends[pass] = age_input_new(fd, &in, &err);
+        while (ends[pass] == 0 && got == want) {
+            ends[pass] = age_input_read(in, chunk, want, &got, &err);
+            total[pass] += ends[pass] == 0 ? got : 0;
+        }
+        if (ends[pass] < 0)
+            fuzz_expect_err(&err);
+        age_input_free(in);
+        close(fd);
+    }
+    assert(ends[0] == ends[1] && total[0] <= n);
+    assert(ends[0] < 0 || total[0] == total[1]);
+}
+
+static void identities(const uint8_t *p, size_t n)
+{
+    struct age_identities *i = NULL;
+    struct err err = ERR_INIT;
+    assert(age_identities_new(NULL, NULL, 0, &i, &err) == 0);
+    if (age_identities_parse(i, p, n, "/nowhere/identity", &err) < 0)
+        fuzz_expect_err(&err);
+    else
+        assert(i->n > 0);
+    age_identities_free(i);
+}
+
+static void recipient(const uint8_t *p, size_t n)
+{
+    struct age_recipients *r = NULL;
+    struct err err = ERR_INIT;
+    char *text = strndup((const char *)p, n);
+    assert(text && age_recipients_new(&r, &err) == 0);
+    if (age_recipients_add(r, text, "here", &err) < 0)
+        fuzz_expect_err(&err);
+    else
+        assert(age_recipients_count(r) == 1 && fuzz_is_printable(age_recipients_name(r, 0)));
+    age_recipients_free(r);
+    free(text);
+}
+
+static void whole(const uint8_t *p, size_t n)
+{
+    unsigned char chunk[1000];
+    struct age_identities *i = NULL;
+    struct age_reader *r = NULL;
+    struct err err = ERR_INIT;
+    ssize_t got = -1;
+    size_t total = 0;
+    int fd = file_of(p, n);
+    assert(age_identities_new(NULL, NULL, 0, &i, &err) == 0);
+    assert(age_identities_parse(i, SECRET, strlen(SECRET), "secret", &err) == 0);
+    if (age_reader_open(fd, i, &r, &err) == 0)
+        while ((got = age_reader_read(r, chunk, sizeof chunk, &err)) > 0)
+            total += (size_t)got;
+    if (got < 0)
+        fuzz_expect_err(&err);
+    assert(total <= n && (!r || age_is_encrypted(p, n)));
+    age_reader_free(r);
+    age_identities_free(i);
+    close(fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    if (n == 0)
+        return 0;
+    if (p[0] == 'h')
+        header(p + 1, n - 1);
+    else if (p[0] == 'a')
+        armor(p + 1, n - 1);
+    else if (p[0] == 'i')
+        identities(p + 1, n - 1);
+    else if (p[0] == 'r')
+        recipient(p + 1, n - 1);
+    else
+        whole(p + 1, n - 1);
+    return 0;
+}

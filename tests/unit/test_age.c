@@ -1,0 +1,729 @@
+/*
+ * The age format: its alphabets, armor, headers and chunks; who can be a recipient and who an identity. What
+ * is made here is read here; tests/e2e/52-age.bats has age itself read and write, and the format's own
+ * vectors.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "seal/age.h"
+#include "seal/age_armor.h"
+#include "seal/age_header.h"
+#include "seal/age_stream.h"
+#include "seal/base64.h"
+#include "seal/bech32.h"
+#include "tests/unit/spoil.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* The pair that the format's specification shows. */
+#define SECRET "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX"
+#define PUBLIC "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"
+
+/* ---- base64 and bech32 --------------------------------------------------------------------------------- */
+
+static void base64(void **state)
+{
+    static const struct {
+        enum base64_form form;
+        const char *text;
+        int n; /* -1: refused */
+    } rows[] = {{BASE64_RAW, "", 0},         {BASE64_RAW, "AA", 1},         {BASE64_RAW, "AAA", 2},
+                {BASE64_RAW, "AAAA", 3},     {BASE64_RAW, "+/+/", 3},       {BASE64_RAW, "A", -1},
+                {BASE64_RAW, "AAAAA", -1},   {BASE64_RAW, "AA==", -1},      {BASE64_RAW, "AB", -1},
+                {BASE64_RAW, "AAB", -1},     {BASE64_RAW, "A A", -1},       {BASE64_RAW, "AA\n", -1},
+                {BASE64_RAW, "-_AA", -1},    {BASE64_RAW, "AAAAAAAAA", -1}, {BASE64_PADDED, "", 0},
+                {BASE64_PADDED, "AA==", 1},  {BASE64_PADDED, "AAA=", 2},    {BASE64_PADDED, "AAAA", 3},
+                {BASE64_PADDED, "AA", -1},   {BASE64_PADDED, "AA=", -1},    {BASE64_PADDED, "AB==", -1},
+                {BASE64_PADDED, "A===", -1}, {BASE64_PADDED, "====", -1},   {BASE64_PADDED, "=AAA", -1},
+                {BASE64_PADDED, "AA=A", -1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        unsigned char bytes[8];
+        size_t n = 77;
+        int rc = base64_decode(rows[i].form, rows[i].text, strlen(rows[i].text), bytes, sizeof bytes, &n);
+        if (rc != (rows[i].n < 0 ? -1 : 0) || n != (rows[i].n < 0 ? 77 : (size_t)rows[i].n))
+            fail_msg("\"%s\" gave %d, %zu bytes", rows[i].text, rc, n);
+    }
+    for (size_t n = 0; n < 9; n++) {
+        struct buf b = BUF_INIT(100);
+        unsigned char back[9];
+        size_t got = 0;
+        base64_add(&b, "\0\1\376\377age!", n);
+        assert_int_equal(base64_decode(BASE64_RAW, buf_str(&b), b.len, back, n, &got), 0);
+        assert_int_equal(got, n);
+        assert_memory_equal(back, "\0\1\376\377age!", n);
+        if (n > 0)
+            assert_int_equal(base64_decode(BASE64_RAW, buf_str(&b), b.len, back, n - 1, &got), -1);
+        buf_release(&b);
+    }
+}
+
+static void bech32_spoiled(void *ctx, const struct spoiled *s)
+{
+    unsigned char key[32];
+    (void)ctx;
+    bool fits = bech32_decode(s->p, s->n, "age", key, sizeof key) == 0;
+    /* Its checksum finds every change of one character, but for the case of a key that is one letter. */
+    assert_false(fits);
+}
+
+static void bech32(void **state)
+{
+    unsigned char secret[32], upper[32], point[32];
+    (void)state;
+    assert_int_equal(bech32_decode(SECRET, strlen(SECRET), "age-secret-key-", secret, sizeof secret), 0);
+    for (size_t i = 0; i < sizeof secret; i++)
+        assert_int_equal(secret[i], 0x42);
+    assert_int_equal(bech32_decode(PUBLIC, strlen(PUBLIC), "age", point, sizeof point), 0);
+    struct err err = ERR_INIT;
+    ok(age_x25519_base(secret, upper, &err), &err);
+    assert_memory_equal(point, upper, sizeof point);
+    struct buf b = BUF_INIT(100);
+    bech32_add(&b, "age", point, sizeof point);
+    assert_string_equal(buf_str(&b), PUBLIC);
+    for (size_t i = 0; i < b.len; i++)
+        b.data[i] = b.data[i] >= 'a' && b.data[i] <= 'z' ? (char)(b.data[i] - 32) : b.data[i];
+    assert_int_equal(bech32_decode(b.data, b.len, "age", upper, sizeof upper), 0);
+    b.data[0] = 'a'; /* both cases */
+    assert_int_equal(bech32_decode(b.data, b.len, "age", upper, sizeof upper), -1);
+    assert_int_equal(bech32_decode(PUBLIC, strlen(PUBLIC), "agf", upper, sizeof upper), -1);
+    assert_int_equal(bech32_decode(PUBLIC, strlen(PUBLIC), "age", upper, 31), -1);
+    spoil(PUBLIC, strlen(PUBLIC), bech32_spoiled, NULL);
+    buf_release(&b);
+}
+
+/* ---- whole files --------------------------------------------------------------------------------------- */
+
+static struct age_identities *identities(const char *dir, const char *text)
+{
+    struct age_identities *i = NULL;
+    struct err err = ERR_INIT;
+    char *path = scratch_file(dir, "identity", text, strlen(text));
+    ok(age_identities_new(NULL, NULL, 0, &i, &err), &err);
+    ok(age_identities_add_file(i, path, &err), &err);
+    free(path);
+    return i;
+}
+
+static struct age_recipients *recipients(const char *text)
+{
+    struct age_recipients *r = NULL;
+    struct err err = ERR_INIT;
+    ok(age_recipients_new(&r, &err), &err);
+    ok(age_recipients_add(r, text, "here", &err), &err);
+    return r;
+}
+
+/* n bytes that say where they are. */
+static unsigned char *plain(size_t n)
+{
+    unsigned char *p = malloc(n + 1);
+    assert_non_null(p);
+    for (size_t i = 0; i < n; i++)
+        p[i] = (unsigned char)(i * 7 + i / 65536);
+    return p;
+}
+
+/* Encrypts, in pieces of `step`. The caller frees the path. */
+static char *encrypted(const char *dir, const struct age_recipients *to, bool armor, size_t n, size_t step)
+{
+    struct age_writer *w = NULL;
+    struct err err = ERR_INIT;
+    char *path = file_join(dir, "file.age");
+    unsigned char *p = plain(n);
+    unlink(path);
+    int fd = file_create(path, &err);
+    assert_true(fd >= 0);
+    ok(age_writer_open(fd, to, armor, &w, &err), &err);
+    for (size_t at = 0; at < n; at += step)
+        ok(age_writer_write(w, p + at, n - at < step ? n - at : step, &err), &err);
+    ok(age_writer_finish(w, &err), &err);
+    age_writer_free(w);
+    fd_close(&fd);
+    free(p);
+    return path;
+}
+
+/* What can be read of a file, in pieces of `step`; `whole`: its end was genuine. */
+struct outcome {
+    bool whole;
+    size_t n;
+    struct err err;
+};
+
+static struct outcome decrypted(const char *path, struct age_identities *by, size_t step)
+{
+    struct outcome o = {.err = ERR_INIT};
+    struct age_reader *r = NULL;
+    unsigned char *chunk = malloc(step), *want = plain(1 << 20);
+    ssize_t n = -1;
+    int fd = file_open(path, &o.err);
+    assert_true(fd >= 0 && chunk);
+    if (age_reader_open(fd, by, &r, &o.err) == 0)
+        while ((n = age_reader_read(r, chunk, step, &o.err)) > 0) {
+            assert_true((size_t)n <= step);
+            assert_memory_equal(chunk, want + o.n, (size_t)n); /* whatever comes is genuine */
+            o.n += (size_t)n;
+        }
+    o.whole = n == 0;
+    if (r && n < 0) /* for ever */
+        assert_int_equal(age_reader_read(r, chunk, step, NULL), -1);
+    age_reader_free(r);
+    fd_close(&fd);
+    free(chunk);
+    free(want);
+    return o;
+}
+
+static void sizes(void **state)
+{
+    static const size_t ns[] = {0, 1, 65535, 65536, 65537, 131071, 131072, 131073, 300000};
+    static const size_t steps[] = {1 << 20, 65536, 65537, 4096, 7777};
+    struct age_recipients *to = recipients(PUBLIC);
+    struct age_identities *by = identities(*state, SECRET "\n");
+    for (size_t i = 0; i < sizeof ns / sizeof *ns; i++)
+        for (size_t k = 0; k < 2 * sizeof steps / sizeof *steps; k++) {
+            char *path = encrypted(*state, to, k & 1, ns[i], steps[k / 2]);
+            struct outcome o = decrypted(path, by, steps[k / 2]);
+            if (!o.whole)
+                fail_msg("%zu bytes in steps of %zu: %s", ns[i], steps[k / 2], o.err.msg);
+            assert_int_equal(o.n, ns[i]);
+            free(path);
+        }
+    age_recipients_free(to);
+    age_identities_free(by);
+}
+
+/* Writes n bytes in the place of a file, and reads it. */
+static struct outcome decrypted_bytes(const char *path, const void *p, size_t n, struct age_identities *by)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(p, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+    return decrypted(path, by, 65536);
+}
+
+/* Nothing that was cut, extended, or had its chunks exchanged or repeated is whole. */
+static void rearranged(void **state)
+{
+    struct age_recipients *to = recipients(PUBLIC);
+    struct age_identities *by = identities(*state, SECRET);
+    char *path = encrypted(*state, to, false, 200000, 65536);
+    struct buf b = scratch_read(path), other = BUF_INIT(1 << 20);
+    size_t first = b.len - (200000 + 4 * AGE_TAG),
+           cuts[] = {
+               first,     first + 1,      first + AGE_SEALED, first + 2 * AGE_SEALED, first + 3 * AGE_SEALED,
+               b.len - 1, b.len - AGE_TAG};
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        struct outcome o = decrypted_bytes(path, b.data, cuts[i], by);
+        assert_false(o.whole);
+        assert_true(o.n <= (cuts[i] - first) / AGE_SEALED * AGE_CHUNK);
+    }
+    static const struct {
+        int order[5]; /* of the four chunks; -1: no more */
+        size_t n;     /* what is genuine before it ends */
+    } rows[] = {{{1, 0, 2, 3, -1}, 0},
+                {{0, 2, 1, 3, -1}, 65536},
+                {{0, 1, 3, -1}, 131072},
+                {{0, 0, 1, 2, 3}, 65536},
+                {{0, 1, 2, -1}, 196608},
+                {{0, 1, 2, 3, 3}, 196608},
+                {{3, -1}, 0},
+                {{0, 1, 2, 2, 3}, 196608}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        buf_clear(&other);
+        buf_add(&other, b.data, first);
+        for (size_t k = 0; k < 5 && rows[i].order[k] >= 0; k++) {
+            size_t at = first + (size_t)rows[i].order[k] * AGE_SEALED;
+            buf_add(&other, b.data + at, b.len - at < AGE_SEALED ? b.len - at : AGE_SEALED);
+        }
+        struct outcome o = decrypted_bytes(path, other.data, other.len, by);
+        assert_false(o.whole);
+        assert_int_equal(o.err.kind, ERR_FAILED);
+        assert_int_equal(o.n, rows[i].n);
+    }
+    buf_add(&b, "x", 1);
+    assert_false(decrypted_bytes(path, b.data, b.len, by).whole);
+    buf_release(&b);
+    buf_release(&other);
+    free(path);
+    age_recipients_free(to);
+    age_identities_free(by);
+}
+
+struct spoiling {
+    const char *path;
+    struct age_identities *by;
+    bool armor;
+};
+
+/* Armor is tolerant of one thing: white space around it. */
+static void file_spoiled(void *ctx, const struct spoiled *s)
+{
+    struct spoiling *x = ctx;
+    struct outcome o = decrypted_bytes(x->path, s->p, s->n, x->by);
+    if (o.whole && !(x->armor && s->at + 1 == s->n + s->cut))
+        fail_msg("%s at %zu: whole", s->cut ? "cut" : "flipped", s->at);
+    assert_true(o.whole || o.err.msg[0]);
+}
+
+static void files_spoiled(void **state)
+{
+    struct age_recipients *to = recipients(PUBLIC);
+    struct age_identities *by = identities(*state, SECRET);
+    for (int armor = 0; armor < 2; armor++) {
+        char *path = encrypted(*state, to, armor, 50, 50);
+        struct buf b = scratch_read(path);
+        struct spoiling x = {path, by, armor};
+        spoil(b.data, b.len, file_spoiled, &x);
+        buf_release(&b);
+        free(path);
+    }
+    age_recipients_free(to);
+    age_identities_free(by);
+}
+
+/* ---- who can be a recipient ---------------------------------------------------------------------------- */
+
+/* An Ed25519 key of these 32 bytes. The caller frees it. */
+static char *ed25519_line(const unsigned char raw[32])
+{
+    struct buf blob = BUF_INIT(100), line = BUF_INIT(200);
+    ssh_put_string(&blob, "ssh-ed25519", 11);
+    ssh_put_string(&blob, raw, 32);
+    buf_adds(&line, "ssh-ed25519 ");
+    ssh_base64_add(&line, blob.data, blob.len);
+    buf_release(&blob);
+    return buf_take(&line);
+}
+
+static void refused_recipients(void **state)
+{
+    static const struct {
+        const char *text, *part;
+    } rows[] = {{SECRET, "a secret key"},
+                {"age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwk", "mistyped"},
+                {"age1", "mistyped"},
+                {"age1pq1qqqq", "post-quantum"},
+                {"age1tag1qqqq", "hardware"},
+                {"age1yubikey1qqqq", "plugins"},
+                {"AGE-PLUGIN-X-1QQQ", "plugin's identity"},
+                {PUBLIC " " PUBLIC, "something stands behind"},
+                {"", "no recipient"},
+                {"\n\n", "no recipient"},
+                {PUBLIC "\n" PUBLIC, "more than one line"},
+                {"ecdsa-sha2-nistp256 AAAA ann", "ECDSA key, which can sign but not decrypt"},
+                {"sk-ssh-ed25519@openssh.com AAAA ann", "security key"},
+                {"ssh-ed25519-cert-v01@openssh.com AAAA", "certificate"},
+                {"ssh-dss AAAA", "DSA"},
+                {"ssh-next AAAA", "not known here"},
+                {"ssh-ed25519", "cut or damaged"},
+                {"ssh-ed25519 AAA", "cut or damaged"},
+                {"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA==", "damaged"},
+                {"ssh-rsa AAAAC3NzaC1lZDI1NTE5AAAAIA==", "of another type inside: ssh-ed25519"},
+                {"ssh-rsa AAAAB3NzaC1yc2E=", "damaged"},
+                {"hello world", "no recipient"}};
+    struct age_recipients *r = NULL;
+    struct err err = ERR_INIT;
+    (void)state;
+    ok(age_recipients_new(&r, &err), &err);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(age_recipients_add(r, rows[i].text, "here", &err), -1);
+        assert_int_equal(err.kind, ERR_USAGE);
+        contains(err.msg, "here: ");
+        contains(err.msg, rows[i].part);
+        assert_null(strstr(err.msg, "GFPYYSJZ"));
+        assert_null(strstr(err.hint, "GFPYYSJZ"));
+    }
+    assert_int_equal(age_recipients_count(r), 0);
+    age_recipients_free(r);
+}
+
+/* Points that no honest key has: y = 1 (nothing to divide by), y beyond the field, y that is on no point; and
+ * y = 0, of low order: what is agreed with it would be known to everybody. */
+static void bad_points(void **state)
+{
+    unsigned char bytes[32] = {1}, beyond[32], two[32] = {2}, zero[32] = {0};
+    struct age_recipients *r = NULL;
+    struct err err = ERR_INIT;
+    (void)state;
+    memset(beyond, 0xff, sizeof beyond);
+    const unsigned char *const rows[] = {bytes, beyond, two};
+    ok(age_recipients_new(&r, &err), &err);
+    for (size_t i = 0; i < 3; i++) {
+        char *line = ed25519_line(rows[i]);
+        assert_int_equal(age_recipients_add(r, line, "here", &err), -1);
+        contains(err.msg, "damaged");
+        free(line);
+    }
+    char *line = ed25519_line(zero);
+    ok(age_recipients_add(r, line, "here", &err), &err);
+    free(line);
+    struct age_writer *w = NULL;
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    assert_int_equal(age_writer_open(fd, r, false, &w, &err), -1);
+    contains(err.msg, "low order");
+    close(fd);
+    age_recipients_free(r);
+}
+
+static void recipient_files(void **state)
+{
+    static const char text[] = "# a team\r\n\n" PUBLIC "\n"
+                               "  " PUBLIC "  \n"
+                               "restrict,command=\"a \\\"b\\\" c\" ssh-ed25519 %s ann@home, at work\n";
+    struct age_recipients *r = NULL;
+    struct err err = ERR_INIT;
+    char *key = text_of("%s/key", *(char **)state), *pub = text_of("%s.pub", key);
+    RUN("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "ann", "-f", key);
+    struct buf b = scratch_read(pub);
+    char *base64_text = strndup(b.data + 12, strcspn(b.data + 12, " ")), *file = text_of(text, base64_text);
+    char *path = scratch_file(*state, "team", file, strlen(file));
+    ok(age_recipients_new(&r, &err), &err);
+    ok(age_recipients_add_file(r, path, &err), &err);
+    ok(age_recipients_add_file(r, pub, &err), &err);
+    assert_int_equal(age_recipients_count(r), 2);
+    assert_string_equal(age_recipients_name(r, 0), PUBLIC);
+    contains(age_recipients_name(r, 1), "ssh-ed25519 SHA256:");
+    assert_int_equal(age_recipients_add_file(r, key, &err), -1);
+    contains(err.msg, "is a private key");
+    free(path);
+    path = scratch_file(*state, "team", "# nobody\n", 9);
+    assert_int_equal(age_recipients_add_file(r, path, &err), -1);
+    contains(err.msg, "holds no recipient");
+    free(path);
+    path = scratch_file(*state, "team", PUBLIC "\necdsa-sha2-nistp256 AAAA\n", strlen(PUBLIC) + 26);
+    assert_int_equal(age_recipients_add_file(r, path, &err), -1);
+    contains(err.msg, "team:2: ecdsa-sha2-nistp256");
+    free(path);
+    path = scratch_file(*state, "team", "age1\0x", 6);
+    assert_int_equal(age_recipients_add_file(r, path, &err), -1);
+    contains(err.msg, "not text");
+    age_recipients_free(r);
+    buf_release(&b);
+    free(path);
+    free(base64_text);
+    free(file);
+    free(key);
+    free(pub);
+}
+
+static void a_passphrase_is_alone(void **state)
+{
+    struct secret s = {.text = "x", .len = 1}, none = {.len = 0};
+    struct age_recipients *r = recipients(PUBLIC);
+    struct err err = ERR_INIT;
+    (void)state;
+    assert_int_equal(age_recipients_add_passphrase(r, &s, &err), -1);
+    assert_int_equal(age_recipients_add_passphrase(r, &none, &err), -1);
+    assert_int_equal(age_recipients_count(r), 1);
+    age_recipients_free(r);
+    ok(age_recipients_new(&r, &err), &err);
+    ok(age_recipients_add_passphrase(r, &s, &err), &err);
+    assert_int_equal(age_recipients_add(r, PUBLIC, "here", &err), -1);
+    assert_string_equal(age_recipients_name(r, 0), "passphrase");
+    age_recipients_free(r);
+}
+
+/* ---- who can be an identity ---------------------------------------------------------------------------- */
+
+static void refused_identities(void **state)
+{
+    static const struct {
+        const char *text, *part;
+    } rows[] = {{PUBLIC, ":1: this is a recipient"},
+                {"# x\nAGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEY",
+                 ":2: this is a mistyped identity"},
+                {"AGE-SECRET-KEY-PQ-1QQ", "post-quantum"},
+                {"AGE-PLUGIN-YUBIKEY-1QQ", "plugin"},
+                {"ssh-ed25519 AAAA", "public half"},
+                {"# nothing\n", "holds no identity"},
+                {"", "holds no identity"},
+                {"hello", "no identity"},
+                {"-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n", "last line"},
+                {"-----BEGIN CERTIFICATE-----\nAAAA\n", "not known here"}};
+    struct age_identities *i = NULL;
+    struct err err = ERR_INIT;
+    (void)state;
+    ok(age_identities_new(NULL, NULL, 0, &i, &err), &err);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        char *path = scratch_file(*state, "identity", rows[k].text, strlen(rows[k].text));
+        assert_int_equal(age_identities_add_file(i, path, &err), -1);
+        contains(err.msg, rows[k].part);
+        assert_null(strstr(err.msg, "GFPYYSJZ"));
+        free(path);
+    }
+    char *path = scratch_file(*state, "identity", SECRET "\n\0", strlen(SECRET) + 2);
+    assert_int_equal(age_identities_add_file(i, path, &err), -1);
+    contains(err.msg, "not text");
+    free(path);
+    char *key = text_of("%s/ecdsa", *(char **)state);
+    RUN("ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", key);
+    assert_int_equal(age_identities_add_file(i, key, &err), -1);
+    contains(err.msg, "ecdsa-sha2-nistp256, which cannot decrypt");
+    free(key);
+    age_identities_free(i);
+}
+
+/* Answers out of a list, and counts. */
+struct person {
+    const char *const *answers;
+    size_t asked;
+    char prompts[1000];
+};
+
+static int answer(void *ctx, const struct question *q, struct secret *ret, struct err *err)
+{
+    struct person *p = ctx;
+    size_t n = strlen(p->prompts);
+    snprintf(p->prompts + n, sizeof p->prompts - n, "%s\n", file_base(q->prompt));
+    const char *text = p->answers[p->asked++];
+    if (!text)
+        return err_set(err, ERR_NOT_FOUND, "there is no terminal to ask on");
+    *ret = (struct secret){.len = strlen(text)};
+    memcpy(ret->text, text, ret->len);
+    return 0;
+}
+
+static struct age_identities *asking(struct person *p)
+{
+    struct age_identities *i = NULL;
+    struct err err = ERR_INIT;
+    ok(age_identities_new(answer, p, 1000, &i, &err), &err);
+    return i;
+}
+
+/* Asked for only when a file has its stanza, once, up to three times when it is wrong. */
+static void ssh_keys(void **state)
+{
+    static const char *const types[] = {"ed25519", "rsa"};
+    for (size_t t = 0; t < 2; t++) {
+        struct err err = ERR_INIT;
+        struct age_recipients *r = NULL;
+        char *open_key = text_of("%s/open-%s", *(char **)state, types[t]),
+             *locked = text_of("%s/locked-%s", *(char **)state, types[t]);
+        char *open_pub = text_of("%s.pub", open_key), *locked_pub = text_of("%s.pub", locked);
+        RUN("ssh-keygen", "-q", "-t", types[t], "-b", "2048", "-N", "", "-f", open_key);
+        RUN("ssh-keygen", "-q", "-t", types[t], "-b", "2048", "-a", "1", "-N", "secret", "-f", locked);
+        ok(age_recipients_new(&r, &err), &err);
+        ok(age_recipients_add_file(r, open_pub, &err), &err);
+        char *path = encrypted(*state, r, false, 1000, 1000);
+        struct person p = {.answers = (const char *const[]){"wrong", "wronger", "secret", NULL}};
+        struct age_identities *i = asking(&p);
+        ok(age_identities_add_file(i, locked, &err), &err);
+        struct outcome o = decrypted(path, i, 100);
+        assert_int_equal(p.asked, 0);
+        assert_int_equal(o.err.kind, ERR_NOT_FOUND);
+        contains(o.err.msg, types[t]);
+        ok(age_identities_add_file(i, open_key, &err), &err);
+        assert_true(decrypted(path, i, 100).whole);
+        ok(age_recipients_add_file(r, locked_pub, &err), &err);
+        free(path);
+        path = encrypted(*state, r, false, 1000, 1000);
+        assert_true(decrypted(path, i, 100).whole); /* the open one will do */
+        assert_int_equal(p.asked, 0);
+        age_identities_free(i);
+        i = asking(&p);
+        ok(age_identities_add_file(i, locked, &err), &err);
+        assert_true(decrypted(path, i, 100).whole);
+        assert_true(decrypted(path, i, 100).whole);
+        assert_int_equal(p.asked, 3);
+        age_identities_free(i);
+        p = (struct person){.answers = (const char *const[]){"a", "b", "c", "secret"}};
+        i = asking(&p);
+        ok(age_identities_add_file(i, locked, &err), &err);
+        o = decrypted(path, i, 100);
+        assert_int_equal(p.asked, 3);
+        contains(o.err.msg, "does not open");
+        age_identities_free(i);
+        age_recipients_free(r);
+        free(path);
+        free(open_key);
+        free(open_pub);
+        free(locked);
+        free(locked_pub);
+    }
+}
+
+/* ---- passphrases --------------------------------------------------------------------------------------- */
+
+/* A file with a passphrase, made by hand: what is public costs a second each time. */
+static char *with_passphrase(const char *dir, const char *name, const char *passphrase, const char *text)
+{
+    unsigned char file_key[AGE_FILE_KEY] = {1, 2, 3}, nonce[AGE_NONCE] = {4}, sealed[1000];
+    struct secret s = {.len = strlen(passphrase)};
+    struct age_stream *stream = NULL;
+    struct buf b = BUF_INIT(10000);
+    struct err err = ERR_INIT;
+    memcpy(s.text, passphrase, s.len);
+    buf_adds(&b, AGE_VERSION_LINE);
+    ok(age_scrypt_wrap(&s, 4, file_key, &b, &err), &err);
+    ok(age_header_finish(&b, file_key, &err), &err);
+    buf_add(&b, nonce, sizeof nonce);
+    ok(age_stream_new(file_key, nonce, &stream, &err), &err);
+    ok(age_stream_seal(stream, text, strlen(text), true, sealed, &err), &err);
+    buf_add(&b, sealed, strlen(text) + AGE_TAG);
+    age_stream_free(stream);
+    char *path = scratch_file(dir, name, b.data, b.len);
+    buf_release(&b);
+    return path;
+}
+
+static void passphrases(void **state)
+{
+    char *path = with_passphrase(*state, "x", "secret", "");
+    struct person p = {.answers = (const char *const[]){"wrong", "secret", "a", "b", "c", NULL}};
+    struct age_identities *i = asking(&p), *nobody = NULL;
+    struct err err = ERR_INIT;
+    assert_true(decrypted(path, i, 100).whole);
+    assert_string_equal(p.prompts, "Enter passphrase: \nEnter passphrase: \n");
+    struct outcome o = decrypted(path, i, 100);
+    assert_string_equal(o.err.msg, "the passphrase does not open it");
+    o = decrypted(path, i, 100);
+    assert_int_equal(o.err.kind, ERR_NOT_FOUND);
+    assert_string_equal(o.err.msg, "the passphrase of it: there is no terminal to ask on");
+    ok(age_identities_new(NULL, NULL, 0, &nobody, &err), &err);
+    o = decrypted(path, nobody, 100);
+    contains(o.err.msg, "it is encrypted to a passphrase");
+    o = decrypted(path, NULL, 100);
+    contains(o.err.msg, "it is encrypted to a passphrase");
+    age_identities_free(nobody);
+    age_identities_free(i);
+    free(path);
+}
+
+static void encrypted_identities(void **state)
+{
+    struct person p = {.answers = (const char *const[]){"secret", NULL}};
+    struct age_recipients *r = recipients(PUBLIC);
+    struct err err = ERR_INIT;
+    char *sealed = with_passphrase(*state, "sealed", "secret", "# mine\n" SECRET "\n");
+    char *path = encrypted(*state, r, true, 1000, 1000);
+    struct age_identities *i = asking(&p);
+    ok(age_identities_add_file(i, sealed, &err), &err);
+    assert_int_equal(p.asked, 0);
+    assert_true(decrypted(path, i, 100).whole);
+    assert_true(decrypted(path, i, 100).whole);
+    assert_string_equal(p.prompts, "sealed': \n");
+    age_identities_free(i);
+    free(sealed);
+    /* What is in it is no identity: nothing of it is told. */
+    sealed = with_passphrase(*state, "sealed", "secret", "my diary\n");
+    p = (struct person){.answers = (const char *const[]){"secret", NULL}};
+    i = asking(&p);
+    ok(age_identities_add_file(i, sealed, &err), &err);
+    struct outcome o = decrypted(path, i, 100);
+    assert_false(o.whole);
+    contains(o.err.msg, "sealed:1: this is no identity");
+    assert_null(strstr(o.err.msg, "diary"));
+    age_identities_free(i);
+    age_recipients_free(r);
+    free(sealed);
+    free(path);
+}
+
+/* ---- headers ------------------------------------------------------------------------------------------- */
+
+#define SHARE "TEiF0ypqr+bpvcqXNyCVJpL7OuwPdVwPL7KQEbFDOCc"
+#define BODY "hjabGXwSLQ9c3S6Lw2i+S2Tu2fiwQHHslbBN6B41FLE"
+#define MAC "--- WyJp9F/9FOZh7gJdheq2WIJcwHgYc8NIVh3ddwhrcNg\n"
+#define GOOD AGE_VERSION_LINE "-> X25519 " SHARE "\n" BODY "\n-> ssh-rsa AAAAAA\nAAAA\n-> grease x\n\n" MAC
+
+static void header_spoiled(void *ctx, const struct spoiled *s)
+{
+    struct age_header h;
+    struct err err = ERR_INIT;
+    (void)ctx;
+    if (age_header_parse(s->p, s->n, &h, &err) < 0) {
+        assert_true(err.msg[0]);
+        return;
+    }
+    assert_false(s->cut);
+    assert_true(h.n > 0 && h.n_covered < s->n);
+    age_header_release(&h);
+}
+
+static void headers(void **state)
+{
+    struct age_header h;
+    struct err err = ERR_INIT;
+    char name[80];
+    (void)state;
+    ok(age_header_parse(GOOD, strlen(GOOD), &h, &err), &err);
+    assert_int_equal(h.n, 3);
+    assert_int_equal(h.stanzas[0].kind, AGE_X25519);
+    assert_int_equal(h.stanzas[1].kind, AGE_SSH_RSA);
+    assert_int_equal(h.stanzas[2].kind, AGE_OTHER);
+    assert_string_equal(age_stanza_name(&h.stanzas[0], name, sizeof name), "X25519");
+    assert_string_equal(age_stanza_name(&h.stanzas[1], name, sizeof name), "ssh-rsa SHA256:AAAAA...");
+    assert_string_equal(age_stanza_name(&h.stanzas[2], name, sizeof name), "grease");
+    age_header_release(&h);
+    spoil(GOOD, strlen(GOOD), header_spoiled, NULL);
+}
+
+/* The number of stanzas is bounded, and so is a body of a kind nobody knows. */
+static void large_headers(void **state)
+{
+    struct buf b = BUF_INIT(8 << 20);
+    struct age_header h;
+    struct err err = ERR_INIT;
+    (void)state;
+    buf_adds(&b, AGE_VERSION_LINE "-> long\n");
+    for (int i = 0; i < 10000; i++)
+        buf_adds(&b, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n");
+    buf_adds(&b, "\n" MAC);
+    ok(age_header_parse(b.data, b.len, &h, &err), &err);
+    age_header_release(&h);
+    buf_clear(&b);
+    buf_adds(&b, AGE_VERSION_LINE);
+    for (int i = 0; i < AGE_STANZAS_MAX + 1; i++)
+        buf_adds(&b, "-> x\n\n");
+    buf_adds(&b, MAC);
+    assert_int_equal(age_header_parse(b.data, b.len, &h, &err), -1);
+    contains(err.msg, "too many stanzas");
+    buf_release(&b);
+}
+
+static void what_is_encrypted(void **state)
+{
+    (void)state;
+    assert_true(age_is_encrypted(GOOD, strlen(GOOD)));
+    assert_true(age_is_encrypted("\n  -----BEGIN AGE ENCRYPTED FILE-----\n", 38));
+    assert_false(age_is_encrypted(GOOD, 10));
+    assert_false(age_is_encrypted("", 0));
+    assert_false(age_is_encrypted("-----BEGIN OPENSSH PRIVATE KEY-----\n", 36));
+    assert_false(age_is_encrypted("\x1f\x8b", 2));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(base64),
+        cmocka_unit_test(bech32),
+        SCRATCH(sizes),
+        SCRATCH(rearranged),
+        SCRATCH(files_spoiled),
+        cmocka_unit_test(refused_recipients),
+        cmocka_unit_test(bad_points),
+        SCRATCH(recipient_files),
+        cmocka_unit_test(a_passphrase_is_alone),
+        SCRATCH(refused_identities),
+        SCRATCH(ssh_keys),
+        SCRATCH(passphrases),
+        SCRATCH(encrypted_identities),
+        cmocka_unit_test(headers),
+        cmocka_unit_test(large_headers),
+        cmocka_unit_test(what_is_encrypted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
