@@ -185,13 +185,14 @@ void openssh_close(struct openssh *o)
         return;
     if (o->pid)
         end_own(o);
-    keeper_end(&o->keeper);
     mux_close(&o->control);
     fd_close(&o->log);
     fd_close(&o->log_keeper);
     fd_close(&o->complaints);
     if (o->directory)
         file_remove(o->directory, NULL);
+    /* Last: should we be ended before, it removes the directory. */
+    keeper_end(&o->keeper);
     free(o->directory);
     free(o->path);
     free(o);

@@ -347,7 +347,7 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
     for signal in KILL TERM; do
         "$profgrab_program" --ssh-config "$SSH_CONFIG" --via openssh --host far-01 --port "$RIG_PORT_rude" cpu=60s >path 2>log 3>&- &
         pid=$!
-        for ((i = 0; i < 500; i++)); do ! grep -q 'taking 60s' log || break; sleep 0.02; done
+        for ((i = 0; i < 500; i++)); do ! grep -q 'taking 1m' log || break; sleep 0.02; done
         carrier=$(pgrep -P "$pid" ssh)
         [[ -n $carrier ]] || fail "$(cat log)"
         kill -$signal "$pid"
