@@ -290,7 +290,8 @@ static int write_copy(struct copying *c, struct err *err)
 {
     struct stat st;
     c->expected = sift_items(c->root, err);
-    if (!c->expected || (c->how->to && age_writer_open(draft_fd(c->draft), c->how->to, false, &c->age, err) < 0) ||
+    if (!c->expected ||
+        (c->how->to && age_writer_open(draft_fd(c->draft), c->how->to, false, &c->age, err) < 0) ||
         reader_open(c->how->bundle, NULL, UINT64_MAX, &c->r, err) < 0)
         return -1;
     if (put_all(c, err) < 0)

@@ -128,8 +128,7 @@ static int put_all(struct packer *p, const json_t *root, struct err *err)
 
 static int to_draft(void *ctx, const void *p, size_t n, struct err *err)
 {
-    const struct draft *d = ctx;
-    return fd_write_all(draft_fd(d), p, n, err);
+    return fd_write_all(draft_fd(ctx), p, n, err);
 }
 
 static int write_tar(const struct workdir *w, const json_t *root, struct draft *draft, struct err *err)

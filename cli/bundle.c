@@ -10,7 +10,6 @@
 #include "cli/exit.h"
 #include "cli/seal.h"
 #include "cli/signals.h"
-#include "cli/talk.h"
 #include "cli/verify.h"
 #include "base/banned.h"
 

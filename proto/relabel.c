@@ -261,10 +261,12 @@ static int put_sample(struct relabel *r, const struct field *sample, struct err 
         put_number(&r->label, l.key);
         put_number(&r->label, LABEL_STR << 3);
         put_number(&r->label, r->n_strings);
+        if (buf_check(&r->label, "a label", err) < 0)
+            return -1;
         put_head(&r->sample, SAMPLE_LABEL, r->label.len);
         buf_add(&r->sample, buf_str(&r->label), r->label.len);
     }
-    if (buf_check(&r->label, "a label", err) < 0)
+    if (buf_check(&r->sample, "a sample", err) < 0)
         return -1;
     return changed ? put_field(r, PROFILE_SAMPLE, &r->sample, err)
                    : put(r, sample->whole.p, sample->whole.n, err);
