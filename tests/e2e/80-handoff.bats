@@ -28,7 +28,7 @@ stub() {
 teardown_file() { rig_stop; }
 
 # The summary has a host name in it: wherever that is, something that tells has been sent.
-HOST=file-03-stor-gprd
+HOST='file-03-stor-gprd'
 MANAGER=glpat-manager-0123456789
 
 setup() {
@@ -312,6 +312,14 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     hand ops/public
     assert_says 'writing the note: the issue is not confidential any more' '' 'the bundle is with the tracker; the summary is not'
     assert_no_words
+}
+
+@test "an issue that is opened to all behind the first look takes no plain text" {
+    spoil '^GET .*/issues/2$' open
+    hand_file plain.tar.gz ops/private --issue 2
+    assert_says 'reading the flag back: the bundle is not encrypted, and the issue in project ops/private is not confidential' \
+        'encrypt it' "$nothing"
+    refute_requested '^(POST|PUT)'
 }
 
 @test "a guest's note on his own confidential issue is as confidential as that" {
