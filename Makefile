@@ -171,16 +171,24 @@ $(out)/tests/handoff: tests/handoff.c $(out)/libprofgrab.a
 	$(call say,cc,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/libprofgrab.a $(LIBS)
 
+# ssh's own programs load it, so it has no sanitizers, whatever the variant.
+build/rig/softkey.so: tests/rig/softkey.c
+	@mkdir -p $(@D)
+	$(call say,cc,$@)
+	$(Q)$(CC) $(CPPFLAGS) -std=c17 -O2 -g $(warnings) $(patsubst -fPIE,-fPIC,$(hardening)) -shared \
+	    -Wl,-z,relro,-z,now,-z,noexecstack -o $@ $< $(shell pkg-config --cflags --libs libcrypto)
+
 # Each test file has its own sshd and services.
-e2e: $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab $(out)/tests/handoff
-	PROFGRAB=$(CURDIR)/$(out)/profgrab HANDOFF=$(CURDIR)/$(out)/tests/handoff $(sanitizer_env) bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
+e2e: $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/rig/softkey.so $(out)/tests/handoff
+	PROFGRAB=$(CURDIR)/$(out)/profgrab HANDOFF=$(CURDIR)/$(out)/tests/handoff $(sanitizer_env) \
+	    bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
 
 # Renews the table in docs/captures.md.
 captures: $(out)/profgrab build/fixture/rude
 	CAPTURES=renew PROFGRAB=$(CURDIR)/$(out)/profgrab bats --tap tests/e2e/15-captures.bats
 
 # Renews this libssh2's column of the table in docs/ssh.md.
-ssh-table: $(out)/profgrab build/fixture/rude
+ssh-table: $(out)/profgrab build/fixture/rude build/rig/softkey.so
 	SSH_TABLE=renew PROFGRAB=$(CURDIR)/$(out)/profgrab bats --tap tests/e2e/46-ssh-table.bats
 
 # The faults of SSH with the program under valgrind.

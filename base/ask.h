@@ -3,6 +3,7 @@
 #ifndef BASE_ASK_H
 #define BASE_ASK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -15,6 +16,8 @@ struct question {
         ASK_TELL, /* wants no answer: a key waits to be touched */
     } kind;
     const char *prompt; /* printable, one or more lines */
+    const char *key;    /* the file of the private key whose passphrase is wanted; NULL: it is none */
+    bool again;         /* what was answered a moment ago was wrong */
     int64_t deadline;   /* clock_now() at which the answer is not waited for any longer */
 };
 

@@ -18,6 +18,11 @@ int64_t clock_deadline(int64_t ms)
     return ms < 0 ? CLOCK_NEVER : clock_now() + ms;
 }
 
+int64_t clock_least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 int clock_poll_timeout(int64_t deadline)
 {
     if (deadline == CLOCK_NEVER)

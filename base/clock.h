@@ -12,6 +12,9 @@ int64_t clock_now(void);
 int64_t clock_deadline(int64_t ms);
 #define CLOCK_NEVER INT64_MAX
 
+/* The earlier of two instants, the shorter of two durations. */
+int64_t clock_least(int64_t a, int64_t b);
+
 /* What poll(2) wants: milliseconds until the deadline, 0 when it has passed, -1 for CLOCK_NEVER. */
 int clock_poll_timeout(int64_t deadline);
 

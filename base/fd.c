@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -112,6 +113,47 @@ int fd_set_nonblocking(int fd, bool on, struct err *err)
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK) < 0)
         return err_sys(err, "cannot set the mode of a descriptor");
+    return 0;
+}
+
+int fd_pipe_nonblocking(int fds[2], struct err *err)
+{
+    int made[2];
+    if (fd_pipe(made, err) < 0)
+        return -1;
+    if (fd_set_nonblocking(made[0], true, err) < 0 || fd_set_nonblocking(made[1], true, err) < 0) {
+        fd_close(&made[0]);
+        fd_close(&made[1]);
+        return -1;
+    }
+    fds[0] = made[0];
+    fds[1] = made[1];
+    return 0;
+}
+
+void fd_ring(int fd)
+{
+    /* A full pipe is heard just as well. */
+    while (write(fd, "", 1) < 0 && errno == EINTR)
+        ;
+}
+
+void fd_drain(int fd)
+{
+    char drained[64];
+    while (read(fd, drained, sizeof drained) > 0)
+        ;
+}
+
+int fd_unix_address(const char *path, struct sockaddr_un *ret, struct err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t n = strlen(path);
+    if (n >= sizeof address.sun_path)
+        return err_set(err, ERR_FAILED, "%s: the path of a Unix socket has at most %zu bytes, this has %zu",
+                       path, sizeof address.sun_path - 1, n);
+    memcpy(address.sun_path, path, n);
+    *ret = address;
     return 0;
 }
 

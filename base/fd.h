@@ -10,17 +10,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #include "base/err.h"
 
 /* A pipe: [0] to read, [1] to write. */
 int fd_pipe(int fds[2], struct err *err);
 
+/* The same, neither end of which ever waits. */
+int fd_pipe_nonblocking(int fds[2], struct err *err);
+/* Has whoever polls the other end of such a pipe look up, until that is drained. */
+void fd_ring(int fd);
+void fd_drain(int fd);
+
 /* A connected pair of stream sockets. */
 int fd_socketpair(int fds[2], struct err *err);
 
 /* A stream socket of that family. */
 int fd_socket(int family, struct err *err);
+
+/* The address of a Unix socket, for bind(2) and connect(2). ERR_FAILED when the path is longer than the
+ * system has room for: 107 bytes, 103 on macOS. */
+int fd_unix_address(const char *path, struct sockaddr_un *ret, struct err *err);
 
 /* Accepts a connection; -1 with errno as accept(2) leaves it. */
 int fd_accept(int listener);

@@ -5,6 +5,8 @@
 #include "base/secret.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +36,12 @@
 
 #define HOW_IT_LOOKS "a secret is one line of visible ASCII characters and blanks, and nothing else"
 #define THE_COMMAND "the command for the secret"
+
+/* How long somebody is waited for. */
+struct limit {
+    int64_t deadline;
+    int cancel_fd;
+};
 
 void secret_ref_release(struct secret_ref *ref)
 {
@@ -134,6 +142,83 @@ static int from_file(const char *path, struct secret *s, struct err *err)
         return -1;
     }
     int rc = check_file(fd, path, err) == 0 ? read_file(fd, path, s, err) : -1;
+    fd_close(&fd);
+    return rc;
+}
+
+static int open_line(const char *path, struct err *err)
+{
+    struct stat st;
+    /* Opening a pipe must not wait for its writer: that is done with a deadline. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        err_sys(err, "cannot open %s", path);
+        if (err)
+            err->kind = ERR_USAGE;
+        return -1;
+    }
+    if (fstat(fd, &st) < 0)
+        err_sys(err, "cannot look at %s", path);
+    else if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode))
+        err_set(err, ERR_USAGE, "%s is neither a file nor a pipe", path);
+    else if (check_file(fd, path, err) == 0)
+        return fd;
+    fd_close(&fd);
+    return -1;
+}
+
+/* Up to the end of the line, or of everything; what came behind it is in s->text too. *ret_n: all of it. */
+static int read_first(int fd, const char *path, const struct limit *limit, struct secret *s, size_t *ret_n,
+                      struct err *err)
+{
+    size_t n = 0;
+    while (n < sizeof s->text) {
+        if (fd_wait(fd, POLLIN, limit->deadline, limit->cancel_fd, err) < 0)
+            return err_wrap(err, "reading %s", path);
+        ssize_t got = read(fd, s->text + n, sizeof s->text - n);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (got < 0)
+            return err_sys(err, "cannot read %s", path);
+        n += (size_t)got;
+        if (got == 0 || memchr(s->text, '\n', n)) {
+            *ret_n = n;
+            return 0;
+        }
+    }
+    return too_long(path, err);
+}
+
+/* Leaves the line alone. */
+static int cut_line(const char *path, size_t n, struct secret *s, struct err *err)
+{
+    const char *end = memchr(s->text, '\n', n);
+    s->len = end ? (size_t)(end - s->text) : n;
+    if (s->len == sizeof s->text)
+        return too_long(path, err);
+    if (s->len && s->text[s->len - 1] == '\r')
+        s->len--;
+    explicit_bzero(s->text + s->len, sizeof s->text - s->len);
+    if (s->len && !memchr(s->text, '\0', s->len))
+        return 0;
+    return err_set(err, ERR_USAGE, "the first line of %s %s", path,
+                   s->len ? "holds a NUL byte" : "holds nothing");
+}
+
+int secret_read_line(const char *path, int64_t deadline, int cancel_fd, struct secret *ret, struct err *err)
+{
+    struct limit limit = {deadline, cancel_fd};
+    struct secret s = {.len = 0};
+    size_t n = 0;
+    int fd = open_line(path, err);
+    if (fd < 0)
+        return -1;
+    int rc = read_first(fd, path, &limit, &s, &n, err);
+    if (rc == 0)
+        rc = cut_line(path, n, &s, err);
+    if (rc == 0)
+        *ret = s;
+    secret_wipe(&s);
     fd_close(&fd);
     return rc;
 }

@@ -9,7 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/exit.h"
-#include "cli/shell.h"
+#include "cli/next.h"
 #include "cli/signals.h"
 #include "cli/target.h"
 #include "base/banned.h"
@@ -24,6 +24,7 @@ struct check_options {
 
 static const struct option options[] = {
     TARGET_OPTION_ROWS(struct check_options, target),
+    TARGET_PARALLEL_ROW(struct check_options, target),
     {"json", 0, OPTION_FLAG, NULL, "as JSON", offsetof(struct check_options, json), 0},
     OPTIONS_END,
 };
@@ -49,85 +50,6 @@ struct doctor {
     size_t printed; /* reports whose text is out */
     bool single;    /* one host: every line is shown as it comes */
 };
-
-/* ---- steps --------------------------------------------------------------------------------------------- */
-
-/* A command that shows more of what failed: run here, or by the host's shell through ssh. {A} is the host for
- * ssh, {F} ssh's configuration, {U} what curl asks for. */
-static const struct {
-    const char *here;
-    const char *there;
-} next_commands[] = {
-    [FETCH_STEP_CONFIG] = {"ssh{F} -G {A}", NULL},
-    [FETCH_STEP_CONNECT] = {"ssh{F} -v -o ConnectTimeout=5 {A} true", NULL},
-    [FETCH_STEP_HANDSHAKE] = {"ssh{F} -vv {A} true", NULL},
-    [FETCH_STEP_HOST_KEY] = {"ssh{F} {A} true", NULL},
-    [FETCH_STEP_AUTH] = {"ssh-add -l; ssh{F} -v -o BatchMode=yes {A} true", NULL},
-    [FETCH_STEP_DIAL] = {"ssh{F} {A} ", "ss -ltnx"},
-    [FETCH_STEP_INDEX] = {"ssh{F} {A} ", "curl -sSi {U}"},
-    [FETCH_STEP_EXPOSURE] = {NULL, NULL},
-    [FETCH_STEP_REQUEST] = {NULL, NULL},
-};
-
-/* The index page, as curl is asked for it. A direct host's own localhost is its address, seen from here. */
-static void add_url(struct buf *b, const struct host *host, const struct service *service)
-{
-    char url[700];
-    struct service seen = *service;
-    if (host->direct && strcmp(service->host, "localhost") == 0)
-        seen.host = host->address;
-    if (service->unix_path) {
-        buf_adds(b, "--unix-socket ");
-        shell_add_word(b, service->unix_path);
-        buf_addc(b, ' ');
-        snprintf(url, sizeof url, "%s://localhost%s/", service->https ? "https" : "http", service->path);
-    } else {
-        fetch_service_url(&seen, url, sizeof url - 1);
-        size_t n = strlen(url);
-        snprintf(url + n, sizeof url - n, "/");
-    }
-    shell_add_word(b, url);
-}
-
-static void add_place(struct buf *b, char place, const struct doctor *d, const struct report *r)
-{
-    if (place == 'A')
-        shell_add_word(b, r->host->address);
-    if (place == 'F' && d->options->target.ssh_config) {
-        buf_adds(b, " -F ");
-        shell_add_word(b, d->options->target.ssh_config);
-    }
-    if (place == 'U' && r->service)
-        add_url(b, r->host, r->service);
-}
-
-static void fill(struct buf *b, const char *command, const struct doctor *d, const struct report *r)
-{
-    for (const char *p = command; p && *p; p++) {
-        if (p[0] == '{' && p[1] && p[2] == '}') {
-            add_place(b, p[1], d, r);
-            p += 2;
-        } else {
-            buf_addc(b, *p);
-        }
-    }
-}
-
-/* The next command to run; empty when there is none worth it. */
-static void next_command(const struct doctor *d, const struct report *r, enum fetch_step_kind kind,
-                         struct buf *ret)
-{
-    struct buf there = BUF_INIT(2000);
-    fill(&there, next_commands[kind].there, d, r);
-    if (!r->host->direct) {
-        fill(ret, next_commands[kind].here, d, r);
-        if (there.len)
-            shell_add_word(ret, buf_str(&there)); /* one word here, a whole command there */
-    } else if (kind == FETCH_STEP_INDEX) {
-        buf_adds(ret, buf_str(&there));
-    }
-    buf_release(&there);
-}
 
 /* ---- text ---------------------------------------------------------------------------------------------- */
 
@@ -217,13 +139,14 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
     struct report *r = find(d, host, service);
     char name[40];
     struct buf next = BUF_INIT(2000);
+    struct next_subject subject = {host, service, d->options->target.ssh_config};
     if (s->kind == FETCH_STEP_REQUEST || (s->failure && s->failure->kind == ERR_CANCELLED))
         return;
     snprintf(name, sizeof name, "%s", fetch_step_name(s->kind));
     if (s->n_hops > 1)
         snprintf(name, sizeof name, "%zu/%zu %s", s->hop + 1, s->n_hops, fetch_step_name(s->kind));
     if (s->failure)
-        next_command(d, r, s->kind, &next);
+        next_command(&subject, s->kind, &next);
     add_line(r, name, s->failure ? "FAILED" : s->warning ? "WARNING" : "ok", s->duration_ms, s->detail);
     if (s->failure)
         add_failure(&r->text, r->service ? "    " : "  ", s->failure, buf_str(&next));
@@ -427,8 +350,9 @@ static int examine(const struct check_options *o, const struct targets *targets,
                                       .step = on_step};
     struct prompt prompt;
     int code = EXIT_NOTHING;
-    prompt_init(&prompt);
-    if (signals_install(err) < 0 || make_reports(&d, targets, err) < 0)
+    if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
+        return exit_status_of(err);
+    if (make_reports(&d, targets, err) < 0)
         goto out;
     struct fetch_grab grab = target_grab(&o->target, targets, &ssh, &prompt);
     grab.kinds = &no_kinds;
@@ -456,17 +380,9 @@ static int run(int argc, char **argv, struct err *err)
     struct targets targets = {0};
     struct inventory *inventory = NULL;
     int code = EXIT_USAGE;
-    if (options_parse(options, argc, argv, &o, &rest, err) < 0)
+    if (options_parse(options, argc, argv, &o, &rest, err) < 0 ||
+        target_alone(&o.target, &rest, "check", err) < 0)
         goto out;
-    if (rest.n > 0) {
-        err_set(err, ERR_USAGE, "check takes no kind: \"%.60s\"", rest.items[0]);
-        goto out;
-    }
-    if (o.target.selection.hosts.n == 0 && o.target.selection.groups.n == 0) {
-        err_set(err, ERR_USAGE, "no host given");
-        err_hint(err, "profgrab check --host NAME; `profgrab hosts` lists the inventory");
-        goto out;
-    }
     if (target_resolve(&o.target, &inventory, &targets, err) < 0)
         code = exit_status_of(err);
     else

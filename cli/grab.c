@@ -28,6 +28,7 @@ struct grab_options {
 
 static const struct option options[] = {
     TARGET_OPTION_ROWS(struct grab_options, target),
+    TARGET_PARALLEL_ROW(struct grab_options, target),
     {"output", 'o', OPTION_TEXT, "PATH", "a directory for the bundle, or its name ending in .tar.gz",
      offsetof(struct grab_options, output), 0},
     {"reason", 0, OPTION_TEXT, "TEXT", "why you collect; goes into the manifest",
@@ -291,7 +292,8 @@ static int collect(struct run *r, const struct grab_options *o, const struct tar
                                       .progress = on_progress,
                                       .step = on_step};
     struct prompt prompt;
-    prompt_init(&prompt);
+    if (target_prompt(&o->target, &prompt, err) < 0)
+        return -1;
     prompt.pause = on_question;
     prompt.resume = on_answer;
     prompt.ctx = &r->progress;

@@ -22,7 +22,27 @@ void prompt_init(struct prompt *p)
 void prompt_release(struct prompt *p)
 {
     free(p->program);
+    secret_wipe(&p->passphrase);
     pthread_mutex_destroy(&p->mutex);
+}
+
+int prompt_use_file(struct prompt *p, const char *file, int64_t wait_ms, struct err *err)
+{
+    int64_t deadline = clock_deadline(wait_ms);
+    if (secret_read_line(file, deadline, signals_cancel_fd(), &p->passphrase, err) < 0)
+        return err_wrap(err, "--passphrase-file");
+    p->passphrase_file = file;
+    return 0;
+}
+
+/* It has one answer: a key that it does not fit is not asked for twice. */
+static int answer_from_file(const struct prompt *p, const struct question *q, struct secret *ret,
+                            struct err *err)
+{
+    if (q->again)
+        return err_set(err, ERR_NOT_FOUND, "the first line of %s is not right", p->passphrase_file);
+    *ret = p->passphrase;
+    return 0;
 }
 
 /* ---- on the terminal ----------------------------------------------------------------------------------- */
@@ -153,6 +173,10 @@ int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct e
     struct prompt *p = ctx;
     struct err why = ERR_INIT;
     int rc = 0;
+    if (q->key && p->passphrase_file)
+        return answer_from_file(p, q, ret, err);
+    if (p->batch && q->kind != ASK_TELL)
+        return err_set(err, ERR_NOT_FOUND, "there is nobody to ask for it");
     pthread_mutex_lock(&p->mutex);
     if (p->pause)
         p->pause(p->ctx);

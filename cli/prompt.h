@@ -16,12 +16,19 @@ struct prompt {
     void (*pause)(void *ctx);
     void (*resume)(void *ctx);
     void *ctx;
+    bool batch;                  /* no person is asked */
+    const char *passphrase_file; /* NULL: a person knows the passphrases */
+    struct secret passphrase;    /* its first line */
     char *program; /* this one, for an ssh of ours that asks through it (cli/askpass.h); NULL: not known */
     pthread_mutex_t mutex;
 };
 
 void prompt_init(struct prompt *p);
 void prompt_release(struct prompt *p);
+
+/* From now on the first line of that file answers for every private key, and no person is asked for one. The
+ * string must live as long. As secret_read_line. */
+int prompt_use_file(struct prompt *p, const char *file, int64_t wait_ms, struct err *err);
 
 /* For gateway_options.ask; `ctx` is the struct prompt. */
 int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct err *err);

@@ -29,6 +29,17 @@ static int read_compress(struct target_options *o, struct err *err)
                        : 0;
 }
 
+int target_alone(const struct target_options *o, const struct strlist *words, const char *command,
+                 struct err *err)
+{
+    if (words->n > 0)
+        return err_set(err, ERR_USAGE, "%s takes no kind: \"%.60s\"", command, words->items[0]);
+    if (o->selection.hosts.n > 0 || o->selection.groups.n > 0)
+        return 0;
+    err_set(err, ERR_USAGE, "no host given");
+    return err_hint(err, "profgrab %s --host NAME; `profgrab hosts` lists the inventory", command);
+}
+
 int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,
                    struct err *err)
 {
@@ -50,6 +61,17 @@ void target_options_release(struct target_options *o)
     strlist_release(&o->selection.services);
 }
 
+int target_prompt(const struct target_options *o, struct prompt *ret, struct err *err)
+{
+    int64_t wait_ms = o->ask_timeout_ms ? o->ask_timeout_ms : GATEWAY_ASK_MS;
+    prompt_init(ret);
+    ret->batch = o->batch;
+    if (!o->passphrase_file || prompt_use_file(ret, o->passphrase_file, wait_ms, err) == 0)
+        return 0;
+    prompt_release(ret);
+    return -1;
+}
+
 struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
                               struct ssh_settings *ssh, struct prompt *prompt)
 {
@@ -65,8 +87,9 @@ struct fetch_grab target_grab(const struct target_options *o, const struct targe
                                .cancel_fd = signals_cancel_fd(),
                                .askpass = prompt->program,
                                .ask_ms = o->ask_timeout_ms,
-                               .ask = o->batch ? NULL : prompt_ask,
-                               .ask_ctx = prompt};
+                               .ask = o->batch && !o->passphrase_file ? NULL : prompt_ask,
+                               .ask_ctx = prompt,
+                               .ask_keys_only = o->batch};
 }
 
 int target_run(const struct fetch_grab *grab, struct err *err)

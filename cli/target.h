@@ -14,6 +14,7 @@ struct target_options {
     const char *scheme;
     const char *via;
     const char *compress;
+    const char *passphrase_file;
     bool accept_new;
     unsigned parallel;
     int64_t timeout_ms;
@@ -105,7 +106,8 @@ struct target_options {
          0,                                                                                                  \
          OPTION_TEXT,                                                                                        \
          "WHEN",                                                                                             \
-         "compress what comes over SSH: yes, no, or auto (the default: text and traces, on a long line)",    \
+         "compress what comes over SSH: yes, no, or auto (the default: as ssh's configuration says, and a "  \
+         "grab's text and traces on a long line)",                                                           \
          offsetof(type, member.compress),                                                                    \
          0},                                                                                                 \
         {"accept-new",                                                                                       \
@@ -122,8 +124,13 @@ struct target_options {
          "ask nobody for a passphrase or password: what needs one fails",                                    \
          offsetof(type, member.batch),                                                                       \
          0},                                                                                                 \
-        {"parallel", 0, OPTION_NUMBER, "N", "hosts at a time (default 16)", offsetof(type, member.parallel), \
-         1000},                                                                                              \
+        {"passphrase-file",                                                                                  \
+         0,                                                                                                  \
+         OPTION_TEXT,                                                                                        \
+         "FILE",                                                                                             \
+         "its first line is the passphrase of every private key; only you may be able to read it",           \
+         offsetof(type, member.passphrase_file),                                                             \
+         0},                                                                                                 \
         {"ask-timeout",                                                                                      \
          0,                                                                                                  \
          OPTION_DURATION,                                                                                    \
@@ -144,12 +151,26 @@ struct target_options {
             offsetof(type, member.timeout_ms), 0                                                             \
     }
 
+/* For those that take many hosts. */
+#define TARGET_PARALLEL_ROW(type, member)                                                                    \
+    {                                                                                                        \
+        "parallel", 0, OPTION_NUMBER, "N", "hosts at a time (default 16)", offsetof(type, member.parallel),  \
+            1000                                                                                             \
+    }
 // NOLINTEND(bugprone-macro-parentheses)
+
+/* For a command that takes hosts, and no words beside its options: ERR_USAGE where there is a word, or no
+ * host. */
+int target_alone(const struct target_options *o, const struct strlist *words, const char *command,
+                 struct err *err);
 
 /* Loads the inventory and resolves the selection. The caller releases both, also on failure. */
 int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,
                    struct err *err);
 void target_options_release(struct target_options *o);
+
+/* prompt_init as the options have it; a file of passphrases is read, which may wait for its writer. */
+int target_prompt(const struct target_options *o, struct prompt *ret, struct err *err);
 
 /* What a run of fetch takes from them, once they are resolved; the rest is the caller's. `ssh` and `prompt`
  * must live as long. */

@@ -178,6 +178,7 @@ struct fetch_grab {
     /* As gateway_options has it; not called under the observer. */
     ask_fn *ask;
     void *ask_ctx;
+    bool ask_keys_only; /* ... */
 };
 #define FETCH_TIMEOUT_MS 30000
 #define FETCH_CONNECT_TIMEOUT_MS GATEWAY_STEP_TIMEOUT_MS

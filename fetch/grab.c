@@ -84,19 +84,15 @@ static void run_services(struct run *run, const struct target *targets, size_t n
     free(sides);
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* A server has three chances to show that it lives; libssh2 counts in seconds. */
 static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
 {
-    int64_t keepalive_ms = least(grab->timeout_ms / 3, GATEWAY_KEEPALIVE_MS);
+    int64_t keepalive_ms = clock_least(grab->timeout_ms / 3, GATEWAY_KEEPALIVE_MS);
     int64_t step_ms = grab->connect_timeout_ms ? grab->connect_timeout_ms
-                                               : least(grab->timeout_ms, FETCH_CONNECT_TIMEOUT_MS);
+                                               : clock_least(grab->timeout_ms, FETCH_CONNECT_TIMEOUT_MS);
     return (struct gateway_options){.ask = grab->ask,
                                     .ask_ctx = grab->ask_ctx,
+                                    .ask_keys_only = grab->ask_keys_only,
                                     .askpass = grab->askpass,
                                     .ask_ms = grab->ask_ms,
                                     .cancel_fd = grab->cancel_fd,

@@ -1,17 +1,16 @@
 /*
- * A question is a letter for its kind, the prompt and a NUL. The answer is '+' and the secret, or '-', and
- * the end. With a question that wants no answer ('n') the connection stands until ssh ends its program.
+ * A question is a letter for its kind, the number of the ssh that asks, a blank, the prompt and a NUL. The
+ * answer is '+' and the secret, or '-', and the end. With a question that wants no answer ('n') the
+ * connection stands until ssh ends its program.
  */
 #include "gateway/askpass.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "gateway/peer.h"
@@ -29,12 +28,10 @@
 
 static int address_of(const char *directory, struct sockaddr_un *ret, struct err *err)
 {
-    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-    size_t n = strlen(directory) + 1 + strlen(SOCKET_NAME);
-    if (n >= sizeof ret->sun_path)
-        return err_set(err, ERR_FAILED, "%s is too long for the path of a socket", directory);
-    snprintf(ret->sun_path, sizeof ret->sun_path, "%s/%s", directory, SOCKET_NAME);
-    return 0;
+    char *path = file_join(directory, SOCKET_NAME);
+    int rc = path ? fd_unix_address(path, ret, err) : err_nomem(err);
+    free(path);
+    return rc;
 }
 
 /* ---- the gateway's side -------------------------------------------------------------------------------- */
@@ -110,25 +107,36 @@ static bool is_about_a_host_key(const char *prompt)
     return strstr(prompt, "continue connecting") || strstr(prompt, "'yes', 'no' or the fingerprint");
 }
 
-/* 0 when *ret is the answer, 1 when there is none to give. */
-static int ask_person(const struct gateway_options *options, char kind, const char *prompt,
+/* Without an answer ssh may go on, 1, unless that is the end of everything. */
+static int unanswered(const struct err *why, struct err *err)
+{
+    if (why->kind != ERR_CANCELLED && why->kind != ERR_TIMEOUT)
+        return 1;
+    if (err)
+        *err = *why;
+    return -1;
+}
+
+static int ask_person(const struct gateway_options *options, const struct question *question,
                       struct secret *ret, struct err *err)
+{
+    struct question q = *question;
+    q.deadline = clock_deadline(gateway_ask_ms(options));
+    if (!options->ask || is_about_a_host_key(q.prompt))
+        return err_set(err, ERR_NOT_FOUND, "nobody is asked");
+    return options->ask(options->ask_ctx, &q, ret, err);
+}
+
+/* 0 when *ret is the answer, 1 when there is none to give. */
+static int find_answer(const struct gateway_options *options, char kind, const char *prompt,
+                       struct secret *ret, struct err *err)
 {
     struct err why = ERR_INIT;
     struct question q = {.kind = kind == 'n'   ? ASK_TELL
                                  : kind == 'c' ? ASK_SHOWN
                                                : ASK_HIDDEN,
-                         .prompt = prompt,
-                         .deadline = clock_deadline(gateway_ask_ms(options))};
-    if (!options->ask || is_about_a_host_key(prompt))
-        return 1;
-    if (options->ask(options->ask_ctx, &q, ret, &why) == 0)
-        return 0;
-    if (why.kind != ERR_CANCELLED && why.kind != ERR_TIMEOUT)
-        return 1;
-    if (err)
-        *err = why;
-    return -1;
+                         .prompt = prompt};
+    return ask_person(options, &q, ret, &why) == 0 ? 0 : unanswered(&why, err);
 }
 
 void askpass_settle(struct askpass *a, const struct gateway_options *options, bool right)
@@ -142,73 +150,85 @@ void askpass_settle(struct askpass *a, const struct gateway_options *options, bo
     a->question = NULL;
 }
 
-/* A passphrase that this ssh has not asked for yet: as ask_person, but 0 with an empty *ret when it is to be
- * asked for, and then settled. */
+static const char passphrase_for[] = "Enter passphrase for key ";
+
+static bool is_passphrase(char kind, const char *prompt)
+{
+    return kind == 'h' && strncmp(prompt, passphrase_for, sizeof passphrase_for - 1) == 0;
+}
+
+/* The key's file, which ssh shortens to a hundred bytes, out of "Enter passphrase for key 'FILE': ". */
+static char *key_of(const char *prompt, char *dst, size_t cap)
+{
+    const char *name = prompt + sizeof passphrase_for - 1, *end = strrchr(name, '\'');
+    name += *name == '\'';
+    size_t n = end && end > name ? (size_t)(end - name) : strlen(name);
+    return text_printable(dst, cap, name, n);
+}
+
+/* A passphrase that this ssh has not asked for yet: 0 with an empty *ret when it is to be asked for, and then
+ * settled. */
 static int take_known(struct askpass *a, const struct gateway_options *options, const char *prompt,
                       struct secret *ret, struct err *err)
 {
-    struct err why = ERR_INIT;
     /* It goes on to the next key, so the last answer will have been right. */
     askpass_settle(a, options, true);
     a->question = strdup(prompt);
     if (!a->question)
-        return 1;
+        return err_nomem(err);
     if (keyring_take(pool_keyring(options->pool), prompt, clock_deadline(2 * gateway_ask_ms(options)),
-                     options->cancel_fd, ret, &why) == 0) {
-        a->pending = ret->len == 0;
-        return 0;
-    }
-    if (why.kind != ERR_CANCELLED && why.kind != ERR_TIMEOUT)
-        return 1;
-    if (err)
-        *err = why;
-    return -1;
+                     options->cancel_fd, ret, err) < 0)
+        return -1;
+    a->pending = ret->len == 0;
+    return 0;
 }
 
-/* ssh asks for the same once more when the answer was wrong; then nobody else's will do. */
+/* An ssh asks for the same once more when the answer was wrong; then nobody else's will do. */
 static int find_passphrase(struct askpass *a, const struct gateway_options *options, const char *prompt,
-                           struct secret *ret, struct err *err)
+                           unsigned long asker, struct secret *ret, struct err *err)
 {
-    struct err none = ERR_INIT;
-    bool again = a->question && strcmp(a->question, prompt) == 0;
-    if (!again) {
-        int rc = take_known(a, options, prompt, ret, err);
-        if (rc != 0 || !a->pending)
-            return rc;
-    }
-    int rc = ask_person(options, 'h', prompt, ret, err);
+    struct err why = ERR_INIT;
+    char key[200];
+    struct question q = {.kind = ASK_HIDDEN, .prompt = prompt, .key = key_of(prompt, key, sizeof key)};
+    q.again = a->question && strcmp(a->question, prompt) == 0 && a->asker == asker;
+    a->asker = asker;
+    int rc = q.again ? 0 : take_known(a, options, prompt, ret, &why);
+    if (rc == 0 && ret->len > 0)
+        return 0;
     if (rc == 0) {
-        a->given = *ret;
-    } else if (a->pending) {
-        err_set(&none, ERR_NOT_FOUND, "no answer was given");
-        keyring_settle(pool_keyring(options->pool), prompt, NULL, rc > 0 ? &none : NULL);
-        a->pending = false;
+        rc = ask_person(options, &q, ret, &why);
+        if (rc == 0)
+            a->given = *ret;
+        else if (a->pending)
+            keyring_settle(pool_keyring(options->pool), prompt, NULL, &why);
+        a->pending = a->pending && rc == 0;
     }
-    return rc;
-}
-
-static bool is_passphrase(char kind, const char *prompt)
-{
-    static const char begins[] = "Enter passphrase for key ";
-    return kind == 'h' && strncmp(prompt, begins, sizeof begins - 1) == 0;
+    if (rc == 0)
+        return 0;
+    a->refused = why;
+    err_wrap(&a->refused, "key %s", key);
+    return unanswered(&why, err);
 }
 
 int askpass_serve(struct askpass *a, const struct gateway_options *options, struct err *err)
 {
     struct buf question = BUF_INIT(QUESTION_MAX);
     struct secret secret = {.len = 0};
-    char prompt[1024], kind = '\0';
+    char prompt[1024], kind = '\0', *words = NULL;
     int rc = 1, fd = fd_accept(a->listener);
     if (fd < 0 || !peer_is_same_user(fd) || read_question(fd, options->cancel_fd, &question, NULL) < 0 ||
         question.len < 2)
         goto out;
     kind = question.data[0];
-    text_printable(prompt, sizeof prompt, question.data + 1, question.len - 2);
-    rc = is_passphrase(kind, prompt) ? find_passphrase(a, options, prompt, &secret, err)
-                                     : ask_person(options, kind, prompt, &secret, err);
+    unsigned long asker = strtoul(question.data + 1, &words, 10);
+    if (*words++ != ' ')
+        goto out;
+    text_printable(prompt, sizeof prompt, words, strlen(words));
+    rc = is_passphrase(kind, prompt) ? find_passphrase(a, options, prompt, asker, &secret, err)
+                                     : find_answer(options, kind, prompt, &secret, err);
     if (kind != 'n')
         answer(fd, rc == 0 ? &secret : NULL);
-    else if (rc == 0 && a->touch < 0) {
+    else if (rc >= 0 && a->touch < 0) { /* it waits, whether anybody could be told or not */
         a->touch = fd;
         fd = -1;
     }
@@ -231,8 +251,7 @@ static char kind_of(const char *hint)
 static int put_question(int fd, const char *hint, const char *prompt, struct err *err)
 {
     struct buf b = BUF_INIT(QUESTION_MAX);
-    buf_addc(&b, kind_of(hint));
-    buf_adds(&b, prompt);
+    buf_addf(&b, "%c%ld %s", kind_of(hint), (long)getppid(), prompt);
     buf_addc(&b, '\0');
     int rc = buf_check(&b, "the question", err);
     if (rc == 0)

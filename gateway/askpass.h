@@ -22,9 +22,11 @@ struct askpass {
     char *program; /* for SSH_ASKPASS */
 
     /* The passphrase this ssh asked for last, which others may want too (keyring.h). */
-    char *question; /* NULL: none yet */
-    bool pending;   /* the keyring waits for what comes of it */
+    char *question;      /* NULL: none yet */
+    unsigned long asker; /* which ssh it was: one on the way asks for itself */
+    bool pending;        /* the keyring waits for what comes of it */
     struct secret given;
+    struct err refused; /* why the last passphrase that was wanted was not given; ERR_NONE: each was */
 };
 
 /* Puts the name and the socket into the directory; `program` is the file that is run under that name. */

@@ -155,7 +155,8 @@ int auth_relist(struct auth *a, bool *ret_changed, struct err *err)
 
 bool auth_can_ask(struct auth *a)
 {
-    bool can = a->s->options.ask && a->config->password_prompts > 0;
+    const struct gateway_options *options = &a->s->options;
+    bool can = options->ask && !options->ask_keys_only && a->config->password_prompts > 0;
     a->would_ask = a->would_ask || !can;
     return can;
 }
@@ -163,7 +164,9 @@ bool auth_can_ask(struct auth *a)
 int auth_ask(struct auth *a, const struct question *question, struct secret *ret, struct err *err)
 {
     const struct gateway_options *options = &a->s->options;
-    if (!auth_can_ask(a))
+    bool is_answered =
+        options->ask && question->key && options->ask_keys_only && a->config->password_prompts > 0;
+    if (!is_answered && !auth_can_ask(a))
         return err_set(err, ERR_NOT_FOUND, "there is nobody to ask for it");
     struct question q = *question;
     struct err why = ERR_INIT;
@@ -180,10 +183,11 @@ int auth_ask(struct auth *a, const struct question *question, struct secret *ret
 static int ask_until_right(struct auth *a, const struct auth_riddle *riddle, struct secret *ret,
                            struct err *err)
 {
-    struct question q = {.kind = ASK_HIDDEN, .prompt = riddle->prompt};
+    struct question q = {.kind = ASK_HIDDEN, .prompt = riddle->prompt, .key = riddle->key};
     for (unsigned i = 0; i < riddle->tries; i++) {
         bool fits = false;
         secret_wipe(ret);
+        q.again = i > 0;
         if (auth_ask(a, &q, ret, err) < 0)
             return -1;
         if (ret->len == 0)
@@ -223,12 +227,29 @@ int auth_solve(struct auth *a, const struct auth_riddle *riddle, struct err *err
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
+/* What klist may take; it only reads the cache. */
+#define KLIST_MS 2000
+
+/* krb5.conf may have them anywhere: in a file, the kernel's keyring, a daemon. */
+static bool klist_finds_tickets(const struct auth *a)
+{
+    const char *const argv[] = {"klist", "-s", NULL};
+    struct proc_limits limits = {
+        .timeout_ms = KLIST_MS, .cancel_fd = a->s->options.cancel_fd, .max_output = 4096};
+    struct proc_result r;
+    if (proc_run(argv, &limits, &r, NULL) < 0)
+        return false;
+    bool found = r.exit_code == 0;
+    proc_result_release(&r);
+    return found;
+}
+
 /* Tickets are there, so that GSSAPI may work. */
-static bool has_tickets(void)
+static bool has_tickets(const struct auth *a)
 {
     char path[64];
     snprintf(path, sizeof path, "/tmp/krb5cc_%lu", (unsigned long)geteuid());
-    return getenv("KRB5CCNAME") || access(path, R_OK) == 0;
+    return getenv("KRB5CCNAME") || access(path, R_OK) == 0 || klist_finds_tickets(a);
 }
 
 static void look_for_others(struct auth *a)
@@ -236,7 +257,7 @@ static void look_for_others(struct auth *a)
     const struct ssh_config *c = a->config;
     if (c->only_openssh[0])
         auth_unsupported(a, "your ssh configuration has %s", c->only_openssh);
-    if (c->gssapi && lists(a->methods, "gssapi-with-mic") && has_tickets())
+    if (c->gssapi && lists(a->methods, "gssapi-with-mic") && has_tickets(a))
         auth_unsupported(a, "the server takes GSSAPI (Kerberos), which libssh2 cannot do");
     if (c->hostbased && lists(a->methods, "hostbased"))
         auth_unsupported(a, "the server takes HostbasedAuthentication, which only ssh can do");

@@ -225,6 +225,7 @@ int auth_solve_passphrase(struct auth *a, const char *path, struct auth_riddle *
              text_printable(shown, sizeof shown, path, strlen(path)), a->s->hop.user, a->s->hop.address);
     riddle->name = name;
     riddle->prompt = prompt;
+    riddle->key = path;
     riddle->tries = PASSPHRASE_TRIES;
     struct err why = ERR_INIT;
     int rc = auth_solve(a, riddle, &why);

@@ -67,6 +67,7 @@ int auth_ask(struct auth *a, const struct question *question, struct secret *ret
 struct auth_riddle {
     const char *name;   /* in the keyring */
     const char *prompt; /* printable */
+    const char *key;    /* as struct question has it */
     unsigned tries;
     void *ctx;
     int (*fits)(void *ctx, const struct secret *answer, bool *ret_fits, struct err *err);

@@ -1,8 +1,5 @@
 /*
- * Public keys. A server says first whether it would take a key; only then is there a signature, for which
- * libssh2 calls us: that is when a passphrase is asked for, so nobody types one for a key that is refused
- * anyway. We sign, with the agent or with OpenSSL. Only for OpenSSH's own form with a passphrase the attempt
- * is given up at that point and repeated with libssh2's reader of it.
+ * Which keys are offered, when, and under which name; auth_offer.c does it.
  *
  * RSA and libssh2 1.10: it knows only ssh-rsa, with SHA-1, which servers refuse. It takes the algorithm's
  * name from the first string of the key, so it is given a key that begins with rsa-sha2-512 instead.
@@ -12,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gateway/auth_keys.h"
+#include "gateway/auth_offer.h"
 #include "base/banned.h"
 
 /* Servers end a session after a few refusals (sshd: six), and say so. This is for those that never do. */
@@ -51,154 +48,6 @@ static bool allowed(const struct auth *a, const char *algorithm)
 static bool openssh_server(const struct auth *a)
 {
     return strstr(a->s->hop.banner, "OpenSSH") != NULL;
-}
-
-/* ---- one attempt --------------------------------------------------------------------------------------- */
-
-/* What libssh2 hands to on_sign, and what came of it. */
-struct attempt {
-    struct auth *auth;
-    struct candidate *candidate;
-    struct ssh_blob renamed;      /* the key under another name, its own */
-    const struct ssh_blob *offer; /* as it goes to the server */
-    bool wanted;                  /* the server would take the key */
-    bool locked;                  /* only libssh2 can open it */
-    struct err err;               /* why there is no signature */
-};
-
-/* The algorithm's name, out of what is to be signed (RFC 4252 section 7): session, 50, user, service,
- * "publickey", TRUE, name, key. libssh2 1.11 chooses it without telling. */
-static int read_algorithm(const unsigned char *p, size_t n, char *dst, size_t cap)
-{
-    struct ssh_reader r = {p, n};
-    const unsigned char *s = NULL;
-    size_t n_s = 0;
-    if (ssh_read_string(&r, &s, &n_s) < 0 || r.left < 1)
-        return -1;
-    r.p++;
-    r.left--;
-    for (int i = 0; i < 3; i++)
-        if (ssh_read_string(&r, &s, &n_s) < 0)
-            return -1;
-    if (r.left < 1)
-        return -1;
-    r.p++;
-    r.left--;
-    if (ssh_read_string(&r, &s, &n_s) < 0)
-        return -1;
-    text_printable(dst, cap, (const char *)s, n_s);
-    return 0;
-}
-
-static int sign(struct attempt *t, const struct ssh_blob *data, struct ssh_blob *ret)
-{
-    struct auth *a = t->auth;
-    const struct candidate *c = t->candidate;
-    char algorithm[64];
-    if (read_algorithm(data->data, data->n, algorithm, sizeof algorithm) < 0)
-        return err_set(&t->err, ERR_FAILED, "libssh2 wants something unknown to be signed");
-    if (!c->file) {
-        struct agent_request request = {.key = c->key,
-                                        .algorithm = algorithm,
-                                        .data = *data,
-                                        .deadline = clock_deadline(gateway_ask_ms(&a->s->options))};
-        int64_t began = clock_now();
-        int rc = agent_sign(&a->keys->agent, &request, ret, &t->err);
-        a->deadline += clock_now() - began;
-        return rc;
-    }
-    if (auth_open_file(a, c->file, &t->err) < 0)
-        return -1;
-    return privkey_sign(c->file->opened, algorithm, data, ret, &t->err);
-}
-
-static int on_sign(LIBSSH2_SESSION *ssh, unsigned char **sig, size_t *sig_len, const unsigned char *data,
-                   size_t data_len, void **abstract)
-{
-    (void)ssh;
-    struct attempt *t = *abstract;
-    const struct file_key *file = t->candidate->file;
-    struct ssh_blob signed_data = {(unsigned char *)(uintptr_t)data, data_len}, signature = {0};
-    t->wanted = true;
-    t->locked = file && file->key.openssh && file->key.encrypted;
-    if (t->locked || sign(t, &signed_data, &signature) < 0)
-        return -1;
-    *sig = signature.data;
-    *sig_len = signature.n;
-    return 0;
-}
-
-/* Offers it and signs. *ret_rc is libssh2's verdict. */
-static int offer(struct attempt *t, int *ret_rc, struct err *err)
-{
-    struct auth *a = t->auth;
-    void *abstract = t;
-    int rc;
-    while ((rc = libssh2_userauth_publickey(a->s->ssh, a->config->user, t->offer->data, t->offer->n, on_sign,
-                                            &abstract)) == LIBSSH2_ERROR_EAGAIN)
-        if (session_wait(a->s, a->deadline, err) < 0)
-            return err_wrap(err, "authentication");
-    *ret_rc = rc;
-    return 0;
-}
-
-/* ---- OpenSSH's form with a passphrase: by libssh2 -------------------------------------------------------
- */
-
-struct unlocking {
-    struct attempt *attempt;
-    struct buf public, private; /* what the files say */
-    int rc;                     /* libssh2's verdict */
-};
-
-/* libssh2 tells that it could not open the key only by the text of its error. */
-static bool opened(struct auth *a, int rc)
-{
-    char *text = NULL;
-    libssh2_session_last_error(a->s->ssh, &text, NULL, 0);
-    return rc == 0 || (rc == LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED && text && begins(text, "Invalid signature"));
-}
-
-static int unlock_with(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err)
-{
-    struct unlocking *u = ctx;
-    struct auth *a = u->attempt->auth;
-    const char *user = a->config->user;
-    while ((u->rc = libssh2_userauth_publickey_frommemory(a->s->ssh, user, strlen(user), buf_str(&u->public),
-                                                          u->public.len, buf_str(&u->private), u->private.len,
-                                                          passphrase->text)) == LIBSSH2_ERROR_EAGAIN)
-        if (session_wait(a->s, a->deadline, err) < 0)
-            return err_wrap(err, "authentication");
-    if (auth_is_over(a))
-        return auth_ended(a, u->rc, err);
-    *ret_fits = opened(a, u->rc);
-    return 0;
-}
-
-/* The public half as a line of text, which libssh2 takes it from. */
-static void put_public_line(struct buf *b, const struct ssh_blob *blob)
-{
-    char type[64];
-    buf_addf(b, "%s ", ssh_blob_type(blob, type, sizeof type));
-    ssh_base64_add(b, blob->data, blob->n);
-}
-
-static int unlock(struct attempt *t, int *ret_rc, struct err *err)
-{
-    struct unlocking u = {
-        .attempt = t, .public = BUF_INIT(2 * SSH_BLOB_MAX), .private = {.max = KEYFILE_MAX, .secret = true}};
-    struct auth_riddle riddle = {.ctx = &u, .fits = unlock_with};
-    put_public_line(&u.public, t->offer);
-    int rc = buf_check(&u.public, "the public key", err);
-    if (rc == 0)
-        rc = file_read(t->candidate->file->path, &u.private, err);
-    if (rc == 0)
-        rc = auth_solve_passphrase(t->auth, t->candidate->file->path, &riddle, err);
-    buf_release(&u.public);
-    buf_release(&u.private);
-    if (rc == 0)
-        *ret_rc = u.rc;
-    return rc;
 }
 
 /* ---- what came of it ----------------------------------------------------------------------------------- */
@@ -248,7 +97,7 @@ static int try_offer(struct attempt *t, enum auth_result *ret, struct err *err)
     struct auth *a = t->auth;
     int rc = 0;
     a->tries++;
-    if (offer(t, &rc, err) < 0)
+    if (auth_offer(t, &rc, err) < 0)
         return -1;
     if (rc != 0 && auth_is_over(a))
         return auth_ended(a, rc, err);
@@ -259,7 +108,7 @@ static int try_offer(struct attempt *t, enum auth_result *ret, struct err *err)
     }
     if (t->locked) {
         struct err why = ERR_INIT;
-        if (unlock(t, &rc, &why) < 0)
+        if (auth_unlock(t, &rc, &why) < 0)
             return pass_over(t, &why, err);
     }
     if (t->err.kind != ERR_NONE)

@@ -50,13 +50,6 @@ struct forward {
 };
 enum { POLL_STOP, POLL_WAKE, POLL_LOST, POLL_PLACES };
 
-static void wake(struct forward *f)
-{
-    /* A full pipe wakes it just as well. */
-    while (write(f->wake[1], "", 1) < 0 && errno == EINTR)
-        ;
-}
-
 /* ---- connections --------------------------------------------------------------------------------------- */
 
 static void tell_connection(struct forward *f, enum forward_event_kind kind, const struct connection *c)
@@ -83,14 +76,12 @@ static void on_end(void *ctx, const struct gateway_end *end)
     c->next = f->ended;
     f->ended = c;
     pthread_mutex_unlock(&f->mutex);
-    wake(f);
+    fd_ring(f->wake[1]);
 }
 
 static void take_ended(struct forward *f)
 {
-    char drained[64];
-    while (read(f->wake[0], drained, sizeof drained) > 0)
-        ;
+    fd_drain(f->wake[0]);
     pthread_mutex_lock(&f->mutex);
     struct connection *c = f->ended;
     f->ended = NULL;
@@ -155,7 +146,7 @@ static void tell_session(struct forward *f, enum forward_event_kind kind, int64_
 static int64_t pause_before_try(struct forward *f)
 {
     int64_t ms = clock_jitter(f->pause_ms);
-    f->pause_ms = f->pause_ms * 2 < PAUSE_LONGEST_MS ? f->pause_ms * 2 : PAUSE_LONGEST_MS;
+    f->pause_ms = clock_least(2 * f->pause_ms, PAUSE_LONGEST_MS);
     f->next_try = clock_now() + ms;
     return ms;
 }
@@ -184,7 +175,7 @@ static void *renew(void *ctx)
     f->verdict = rc < 0 ? verdict : (struct err)ERR_INIT;
     f->renewed = true;
     pthread_mutex_unlock(&f->mutex);
-    wake(f);
+    fd_ring(f->wake[1]);
     return NULL;
 }
 
@@ -249,10 +240,10 @@ static bool out_of_patience(const struct forward *f)
 static int64_t next_deadline(const struct forward *f)
 {
     int64_t deadline = f->rest_until ? f->rest_until : CLOCK_NEVER;
-    if (f->away && f->next_try < deadline)
-        deadline = f->next_try;
-    if (f->away && !out_of_patience(f) && f->since + f->options->patience_ms < deadline)
-        deadline = f->since + f->options->patience_ms;
+    if (f->away)
+        deadline = clock_least(deadline, f->next_try);
+    if (f->away && !out_of_patience(f))
+        deadline = clock_least(deadline, f->since + f->options->patience_ms);
     return deadline;
 }
 
@@ -293,9 +284,7 @@ static int prepare(struct forward *f, struct err *err)
     f->polled = calloc(POLL_PLACES + f->n, sizeof *f->polled);
     if (!f->polled)
         return err_nomem(err);
-    if (fd_pipe(f->wake, err) < 0 || fd_set_nonblocking(f->wake[0], true, err) < 0)
-        return -1;
-    return fd_set_nonblocking(f->wake[1], true, err);
+    return fd_pipe_nonblocking(f->wake, err);
 }
 
 int forward_run(struct gateway *gw, const struct forward_place *places, size_t n,

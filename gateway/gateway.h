@@ -69,6 +69,7 @@ struct gateway_options {
     void *step_ctx;
     ask_fn *ask; /* NULL: there is nobody to ask */
     void *ask_ctx;
+    bool ask_keys_only; /* only for the passphrases of private keys is there somebody */
     int64_t
         ask_ms; /* how long a person may take to answer one question, or to touch a key; 0: GATEWAY_ASK_MS */
     /* A program that asks in the name of an ssh of ours, and ends it when we are gone (askpass.h, keeper.h):

@@ -226,13 +226,25 @@ static int log_in_libssh2(struct opening *o, struct err *err)
 
 /* ---- OpenSSH ------------------------------------------------------------------------------------------- */
 
+/* ssh's own words for it go to its log. */
+static void tell_new_host(struct opening *o)
+{
+    begin_step(o, GATEWAY_HOST_KEY);
+    snprintf(o->step.detail, sizeof o->step.detail, "%s %s, new: trusted by ssh", o->found.host_key_type,
+             o->found.host_key);
+    o->step.news = true;
+    told(o, 0, NULL);
+}
+
 static int log_in_openssh(struct opening *o, struct err *err)
 {
-    begin_step(o, GATEWAY_AUTH);
+    int64_t began = clock_now();
     int rc = openssh_start(o->config, o->hop->options, &o->found, &o->openssh, err);
     o->said_busy = false;
-    if (rc < 0 && err->kind == ERR_HOST_KEY)
-        o->step.kind = GATEWAY_HOST_KEY;
+    if (rc == 0 && o->found.host_key_new)
+        tell_new_host(o);
+    begin_step(o, rc < 0 && err->kind == ERR_HOST_KEY ? GATEWAY_HOST_KEY : GATEWAY_AUTH);
+    o->since = began;
     if (rc == 0)
         snprintf(o->step.detail, sizeof o->step.detail, "%s%s%s", o->found.authentication,
                  o->found.host_key[0] ? ", host key " : "", o->found.host_key);

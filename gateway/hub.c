@@ -5,200 +5,21 @@
  */
 #include "gateway/hub.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "gateway/destination.h"
+#include "gateway/hub_inside.h"
 #include "gateway/openssh.h"
 #include "gateway/session.h"
 #include "base/banned.h"
 
-/* A destination that has not answered for so long, while others wait for their turn, gets a session to
- * itself. */
-#define STUCK_MS 1500
-#define STUCK_BUSY_MS 5000
-#define STUCK_SPARE_MS 250
-
 /* After so many rounds without waiting, the mailbox and the listeners get their turn. */
 #define ROUNDS_MAX 64
-
-struct hub {
-    pthread_t thread;
-    struct session *session; /* the carrier; at most one of them */
-    struct openssh *openssh;
-    struct gateway_options options;
-    struct link *links;
-    struct gateway_listener *listeners;
-    struct pollfd *polled;
-    size_t cap_polled;
-    int64_t next_keepalive;
-    struct err fate;       /* why the carrier ended; ERR_NONE while it lives */
-    const void *opening;   /* the session's, as seen in the last turn */
-    int64_t opening_since; /* when it was seen first */
-    bool stuck;
-
-    pthread_mutex_t mutex; /* of what follows */
-    pthread_cond_t gave;   /* wants_listeners was answered */
-    struct link *new_links;
-    struct gateway_listener *new_listeners;
-    bool wants_listeners; /* somebody waits for `given` */
-    struct gateway_listener *given;
-    bool stopping;
-    enum hub_state state;
-    bool idle;
-    struct err why; /* of a state that is not fit */
-    int lost[2];    /* -1 until somebody asks for it */
-    int wake[2];
-};
 
 void carrier_close(struct carrier *c)
 {
     session_close(c->session);
     openssh_close(c->openssh);
     *c = (struct carrier){0};
-}
-
-static void wake(struct hub *h)
-{
-    /* A full pipe wakes it just as well. */
-    while (write(h->wake[1], "", 1) < 0 && errno == EINTR)
-        ;
-}
-
-void hub_add_link(struct hub *h, struct link *l)
-{
-    pthread_mutex_lock(&h->mutex);
-    l->next = h->new_links;
-    h->new_links = l;
-    pthread_mutex_unlock(&h->mutex);
-    wake(h);
-}
-
-/* Puts list in front of *head. */
-static void prepend(struct gateway_listener **head, struct gateway_listener *list)
-{
-    struct gateway_listener **end = &list;
-    while (*end)
-        end = &(*end)->next;
-    *end = *head;
-    *head = list;
-}
-
-void hub_add_listeners(struct hub *h, struct gateway_listener *list)
-{
-    pthread_mutex_lock(&h->mutex);
-    prepend(&h->new_listeners, list);
-    pthread_mutex_unlock(&h->mutex);
-    wake(h);
-}
-
-struct gateway_listener *hub_take_listeners(struct hub *h)
-{
-    pthread_mutex_lock(&h->mutex);
-    h->wants_listeners = true;
-    wake(h);
-    while (h->wants_listeners)
-        pthread_cond_wait(&h->gave, &h->mutex);
-    struct gateway_listener *list = h->given;
-    h->given = NULL;
-    pthread_mutex_unlock(&h->mutex);
-    return list;
-}
-
-enum hub_state hub_state(struct hub *h, struct err *err)
-{
-    pthread_mutex_lock(&h->mutex);
-    enum hub_state state = h->state;
-    if (state != HUB_FIT && err)
-        *err = h->why;
-    pthread_mutex_unlock(&h->mutex);
-    return state;
-}
-
-bool hub_is_idle(struct hub *h)
-{
-    pthread_mutex_lock(&h->mutex);
-    bool idle = h->idle && !h->new_links;
-    pthread_mutex_unlock(&h->mutex);
-    return idle;
-}
-
-/* One byte, which nobody takes, for as long as it is not fit. */
-static void tell_lost(struct hub *h)
-{
-    char byte;
-    if (h->lost[1] < 0)
-        return;
-    if (h->state == HUB_FIT)
-        while (read(h->lost[0], &byte, 1) > 0)
-            ;
-    else if (write(h->lost[1], "", 1) < 0)
-        return;
-}
-
-int hub_lost_fd(struct hub *h)
-{
-    pthread_mutex_lock(&h->mutex);
-    if (h->lost[0] < 0 && fd_pipe(h->lost, NULL) == 0) {
-        if (fd_set_nonblocking(h->lost[0], true, NULL) < 0 ||
-            fd_set_nonblocking(h->lost[1], true, NULL) < 0) {
-            fd_close(&h->lost[0]);
-            fd_close(&h->lost[1]);
-        }
-        tell_lost(h);
-    }
-    int fd = h->lost[0];
-    pthread_mutex_unlock(&h->mutex);
-    return fd;
-}
-
-static void set_state(struct hub *h, enum hub_state state, const struct err *why)
-{
-    pthread_mutex_lock(&h->mutex);
-    if (h->state != state && h->state != HUB_ENDED) {
-        h->state = state;
-        h->why = *why;
-        tell_lost(h);
-    }
-    pthread_mutex_unlock(&h->mutex);
-}
-
-int hub_dial(struct hub *h, const struct destination *to, int cancel_fd, int *ret_fd, struct err *err)
-{
-    int pair[2] = {-1, -1}, answer[2] = {-1, -1}, rc = -1;
-    struct err why = ERR_INIT;
-    struct link *l = NULL;
-    if (fd_socketpair(pair, err) < 0 || fd_pipe(answer, err) < 0)
-        goto out;
-    l = link_new(pair[1], to, err);
-    pair[1] = -1;
-    if (!l)
-        goto out;
-    l->reply_fd = answer[1];
-    answer[1] = -1;
-    hub_add_link(h, l);
-    /* The thread has a deadline of its own for this and always answers; ours is behind it. */
-    if (fd_wait(answer[0], POLLIN, clock_deadline(h->options.step_timeout_ms + 2000), cancel_fd, err) < 0)
-        goto out;
-    if (read(answer[0], &why, sizeof why) != (ssize_t)sizeof why)
-        err_set(&why, ERR_FAILED, "the gateway was closed");
-    if (why.kind != ERR_NONE) {
-        if (err)
-            *err = why;
-        goto out;
-    }
-    *ret_fd = pair[0];
-    pair[0] = -1;
-    rc = 0;
-out:
-    for (int i = 0; i < 2; i++) {
-        fd_close(&pair[i]);
-        fd_close(&answer[i]);
-    }
-    return rc;
 }
 
 /* A new link's way to its destination. */
@@ -227,31 +48,17 @@ static void begin(struct hub *h, struct link *l)
         link_fail(l, &why);
 }
 
-/* False when it is time to stop. */
+/* Begins what was put into the mailbox. False when it is time to stop. */
 static bool open_mailbox(struct hub *h)
 {
-    char drained[64];
-    while (read(h->wake[0], drained, sizeof drained) > 0)
-        ;
-    pthread_mutex_lock(&h->mutex);
-    struct link *links = h->new_links;
-    h->new_links = NULL;
-    prepend(&h->listeners, h->new_listeners);
-    h->new_listeners = NULL;
-    if (h->wants_listeners) {
-        h->given = h->listeners;
-        h->listeners = NULL;
-        h->wants_listeners = false;
-        pthread_cond_broadcast(&h->gave);
-    }
-    bool stopping = h->stopping;
-    pthread_mutex_unlock(&h->mutex);
+    struct link *links = NULL;
+    bool going = hub_open_mailbox(h, &links);
     while (links) {
         struct link *next = links->next;
         begin(h, links);
         links = next;
     }
-    return !stopping;
+    return going;
 }
 
 static void accept_all(struct hub *h)
@@ -292,7 +99,7 @@ static bool advance_links(struct hub *h)
 /* The carrier is over: every link ends with the reason, and so does each that still comes. */
 static void die(struct hub *h)
 {
-    set_state(h, HUB_ENDED, &h->fate);
+    hub_set_state(h, HUB_ENDED, &h->fate);
     for (struct link *l = h->links; l; l = l->next)
         link_fail(l, &h->fate);
     while (h->links) {
@@ -342,78 +149,12 @@ static void check_carrier(struct hub *h)
         die(h);
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Until when the channel that opens may keep others waiting. Its answer may be on its way behind bytes of
- * theirs, so it gets a little longer while those come. */
-static int64_t turn_ends(const struct hub *h)
-{
-    int64_t last_rx = h->session->wire.last_rx;
-    int64_t quiet_since = last_rx > h->opening_since ? last_rx : h->opening_since;
-    return least(quiet_since + STUCK_MS, h->opening_since + STUCK_BUSY_MS);
-}
-
-/* When those that wait for their turn to open have waited long enough, which is before their own time is up;
- * CLOCK_NEVER when nobody does. Also finds the one that has its turn. */
-static int64_t patience_ends(const struct hub *h, const struct link **ret_opening)
-{
-    int64_t end = CLOCK_NEVER;
-    for (const struct link *l = h->links; h->session && h->opening && l; l = l->next) {
-        if (l->stream == h->opening)
-            *ret_opening = l;
-        else if (l->state == LINK_OPENING)
-            end = least(end, l->deadline - STUCK_SPARE_MS);
-    }
-    return end == CLOCK_NEVER ? end : least(end, turn_ends(h));
-}
-
-/* Sends everybody away but the one whose turn it is. */
-static void get_stuck(struct hub *h, const struct link *opening)
-{
-    struct err why = ERR_INIT;
-    char name[DESTINATION_NAME] = "a destination";
-    if (opening)
-        destination_name(&opening->to, name);
-    err_set(&why, ERR_LOST, "the SSH session waits for %s, which does not answer", name);
-    h->stuck = true;
-    set_state(h, HUB_STUCK, &why);
-    for (struct link *l = h->links; l; l = l->next)
-        if (l->state == LINK_OPENING && l != opening)
-            link_fail(l, &why);
-}
-
-/*
- * libssh2 opens one channel at a time and cannot be told to give up: those that wait behind a destination
- * which does not answer are sent elsewhere. The session is not fit for more until that one is settled.
- */
-static void check_turn(struct hub *h)
-{
-    const struct link *opening = NULL;
-    if (!h->session || h->fate.kind != ERR_NONE)
-        return;
-    if (h->session->opening != h->opening) {
-        h->opening = h->session->opening;
-        h->opening_since = clock_now();
-        if (h->stuck)
-            set_state(h, HUB_FIT, &(struct err)ERR_INIT);
-        h->stuck = false;
-    }
-    if (h->opening && !h->stuck && clock_now() >= patience_ends(h, &opening))
-        get_stuck(h, opening);
-}
-
-/* For those who would rather have another session than this one. */
-static void note_idle(struct hub *h)
+static bool is_idle(const struct hub *h)
 {
     bool idle = true;
     for (const struct link *l = h->links; l; l = l->next)
         idle = idle && l->state != LINK_OPENING && l->state != LINK_OPEN;
-    pthread_mutex_lock(&h->mutex);
-    h->idle = idle;
-    pthread_mutex_unlock(&h->mutex);
+    return idle;
 }
 
 /* Links whose stream failed, while the session lives: it was their own connection that ended. */
@@ -465,14 +206,14 @@ static int64_t next_deadline(const struct hub *h)
     if (h->session && h->fate.kind == ERR_NONE)
         deadline = h->next_keepalive;
     const struct link *opening = NULL;
-    if (!h->stuck && patience_ends(h, &opening) < deadline)
-        deadline = patience_ends(h, &opening);
+    if (!h->stuck)
+        deadline = clock_least(deadline, hub_patience_ends(h, &opening));
     for (const struct link *l = h->links; l; l = l->next)
-        if (l->state == LINK_OPENING && l->deadline + 1 < deadline)
-            deadline = l->deadline + 1;
+        if (l->state == LINK_OPENING)
+            deadline = clock_least(deadline, l->deadline + 1);
     for (const struct gateway_listener *listener = h->listeners; listener; listener = listener->next)
-        if (listener->rest_until && listener->rest_until < deadline)
-            deadline = listener->rest_until;
+        if (listener->rest_until)
+            deadline = clock_least(deadline, listener->rest_until);
     return deadline;
 }
 
@@ -513,8 +254,8 @@ static void *run(void *ctx)
             busy = advance_links(h);
         listen_idle(h);
         check_carrier(h);
-        check_turn(h);
-        note_idle(h);
+        hub_check_turn(h);
+        hub_note_idle(h, is_idle(h));
         fail_broken(h);
         if (!busy)
             wait_for_work(h);
@@ -560,8 +301,7 @@ int hub_start(struct carrier *carrier, const struct gateway_options *options, st
         libssh2_keepalive_config(h->session->ssh, 1, 1);
     pthread_mutex_init(&h->mutex, NULL);
     pthread_cond_init(&h->gave, NULL);
-    if (fd_pipe(h->wake, err) == 0 && fd_set_nonblocking(h->wake[0], true, err) == 0 &&
-        fd_set_nonblocking(h->wake[1], true, err) == 0 && thread_start(&h->thread, run, h, err) == 0) {
+    if (fd_pipe_nonblocking(h->wake, err) == 0 && thread_start(&h->thread, run, h, err) == 0) {
         *ret = h;
         return 0;
     }
@@ -576,7 +316,7 @@ void hub_stop(struct hub *h)
     pthread_mutex_lock(&h->mutex);
     h->stopping = true;
     pthread_mutex_unlock(&h->mutex);
-    wake(h);
+    fd_ring(h->wake[1]);
     pthread_join(h->thread, NULL);
     /* What came into the mailbox after the thread's last look. */
     open_mailbox(h);

@@ -46,11 +46,11 @@ int listener_new(const char *path, const struct destination *to, struct gateway_
     struct gateway_listener *l = calloc(1, sizeof *l);
     if (!l)
         return err_nomem(err);
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    struct sockaddr_un address;
     pthread_mutex_init(&l->mutex, NULL);
     l->fd = -1;
-    if (destination_copy(to, &l->to, err) < 0 || (l->fd = fd_socket(AF_UNIX, err)) < 0)
+    if (fd_unix_address(path, &address, err) < 0 || destination_copy(to, &l->to, err) < 0 ||
+        (l->fd = fd_socket(AF_UNIX, err)) < 0)
         goto fail;
     int rc = bind(l->fd, (struct sockaddr *)&address, sizeof address);
     /* Only from here on there is a socket of ours to be removed. */

@@ -115,7 +115,7 @@ static socklen_t fill(const struct local_address *a, union socket_address *ret)
 {
     *ret = (union socket_address){.any = {.sa_family = AF_UNIX}};
     if (a->path[0]) {
-        snprintf(ret->local.sun_path, sizeof ret->local.sun_path, "%s", a->path);
+        fd_unix_address(a->path, &ret->local, NULL); /* what holds the path has no more room */
         return sizeof ret->local;
     }
     if (inet_pton(AF_INET, a->ip, &ret->ipv4.sin_addr) == 1) {

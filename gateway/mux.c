@@ -2,11 +2,9 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "gateway/peer.h"
@@ -148,11 +146,10 @@ static bool is_ours(const char *path)
 
 int mux_connect(struct mux *m, const char *path, struct err *err)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct sockaddr_un address;
     *m = (struct mux){.fd = -1, .in = BUF_INIT(ANSWER_MAX + 4), .out = BUF_INIT(REQUEST_MAX)};
-    if (strlen(path) >= sizeof address.sun_path || !is_ours(path))
+    if (fd_unix_address(path, &address, NULL) < 0 || !is_ours(path))
         return err_set(err, ERR_NOT_FOUND, "%s is no socket of yours", path);
-    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
     if ((m->fd = fd_socket(AF_UNIX, err)) < 0 || fd_set_nonblocking(m->fd, true, err) < 0)
         return -1;
     if (connect(m->fd, (struct sockaddr *)&address, sizeof address) == 0)

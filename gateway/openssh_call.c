@@ -77,8 +77,8 @@ static void add_settings(struct strlist *l, const struct ssh_settings *s, struct
 
 /* What holds for every ssh that is started, also those that ours starts for jump hosts: nothing else shall
  * happen that the user's configuration has it do for a person, and nobody is asked whether to trust a key. */
-static void choose_settings(const struct ssh_config *config, bool ask, struct strlist *ret,
-                            struct err *failure)
+static void choose_settings(const struct ssh_config *config, const struct gateway_options *options, bool ask,
+                            struct strlist *ret, struct err *failure)
 {
     static const char *const fixed[] = {"ControlPersist=no",       "ForkAfterAuthentication=no",
                                         "RemoteCommand=none",      "PermitLocalCommand=no",
@@ -92,6 +92,11 @@ static void choose_settings(const struct ssh_config *config, bool ask, struct st
         config->host_key_policy == HOST_KEY_ACCEPT_NEW ? "accept-new" : "yes");
     if (!ask)
         add(ret, failure, "BatchMode=yes");
+    /* ssh takes no answer for an empty one, and would offer the server that. */
+    if (options->ask_keys_only) {
+        add(ret, failure, "PasswordAuthentication=no");
+        add(ret, failure, "KbdInteractiveAuthentication=no");
+    }
 }
 
 /* The user's configuration. Without -F ssh reads these two; with it, it would read neither. */
@@ -159,7 +164,7 @@ int openssh_call(const struct openssh *o, const struct ssh_config *config,
 {
     struct err failure = ERR_INIT;
     struct strlist settings = {0};
-    choose_settings(config, ask, &settings, &failure);
+    choose_settings(config, options, ask, &settings, &failure);
     add(ret, &failure, "ssh");
     add(ret, &failure, "-v");
     add(ret, &failure, "-E");

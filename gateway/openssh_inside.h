@@ -1,4 +1,4 @@
-/* What openssh.c, openssh_call.c and stream_openssh.c know of a master connection together. */
+/* What openssh*.c and stream_openssh.c know of a master connection together. */
 #ifndef GATEWAY_OPENSSH_INSIDE_H
 #define GATEWAY_OPENSSH_INSIDE_H
 
@@ -25,6 +25,15 @@ struct openssh {
     int complaints; /* its standard error */
     struct ssh_log said;
 };
+
+/* One that knows no master yet; NULL without memory. */
+struct openssh *openssh_new(struct err *err);
+/* Fills in whom it leads to. */
+void openssh_describe_host(const struct ssh_config *config, struct gateway_hop *hop);
+/* Makes o->directory, where there is room for a master's socket. */
+int openssh_directory(struct openssh *o, struct err *err);
+/* Opens the control connection and asks whether somebody is there: *ret_pid says who. */
+int openssh_greet(struct openssh *o, int cancel_fd, uint32_t *ret_pid, struct err *err);
 
 /* The arguments for our own ssh, whose master socket and log lie in o->directory. `ask`: there is somebody
  * to ask. */

@@ -20,6 +20,9 @@ static void keep(char *dst, size_t cap, const char *s, size_t n)
 
 /* ---- facts --------------------------------------------------------------------------------------------- */
 
+/* ssh also writes what the server says into its log, line ends included. So what is known of the server
+ * before it lets anybody in is taken from the first line that tells of it. */
+
 static void take_proxy(struct ssh_log *l, const char *rest)
 {
     (void)rest;
@@ -35,7 +38,7 @@ static void take_banner(struct ssh_log *l, const char *rest)
 {
     const char *software = strstr(rest, ", remote software version ");
     char banner[160];
-    if (!software)
+    if (!software || l->banner[0])
         return;
     snprintf(banner, sizeof banner, "SSH-%.*s-%s", (int)strcspn(rest, ","), rest, software + 26);
     keep(l->banner, sizeof l->banner, banner, strlen(banner));
@@ -44,9 +47,18 @@ static void take_banner(struct ssh_log *l, const char *rest)
 static void take_host_key(struct ssh_log *l, const char *rest)
 {
     size_t n = strcspn(rest, " ");
+    if (l->host_key[0])
+        return;
     keep(l->host_key_type, sizeof l->host_key_type, rest, n);
     rest += n + (rest[n] == ' ');
     keep(l->host_key, sizeof l->host_key, rest, strcspn(rest, " "));
+}
+
+/* Written down, or not for want of a place: ssh says either only of a host that nobody knew. */
+static void take_new_host_key(struct ssh_log *l, const char *rest)
+{
+    (void)rest;
+    l->host_key_new = l->host_key_new || !l->methods[0];
 }
 
 /* "HOST ([IP]:PORT) using "METHOD".", or "HOST (via proxy) using ...". */
@@ -58,6 +70,11 @@ static void take_authenticated(struct ssh_log *l, const char *rest)
     if (peer && peer < method)
         keep(l->peer, sizeof l->peer, peer + 3, strcspn(peer + 3, "]"));
     keep(l->method, sizeof l->method, method + 8, strcspn(method + 8, "\""));
+}
+
+static void take_trying(struct ssh_log *l, const char *rest)
+{
+    keep(l->trying, sizeof l->trying, rest, strlen(rest));
 }
 
 static void take_key(struct ssh_log *l, const char *rest)
@@ -172,6 +189,9 @@ static bool take_fact(struct ssh_log *l, const char *line)
         {"debug1: Local version string SSH-2.0-", take_version},
         {"debug1: Remote protocol version ", take_banner},
         {"debug1: Server host key: ", take_host_key},
+        {"Warning: Permanently added '", take_new_host_key},
+        {"Failed to add the host to the list of known hosts", take_new_host_key},
+        {"debug1: Next authentication method: ", take_trying},
         {"debug1: Server accepts key: ", take_key},
         {"debug1: Authentications that can continue: ", take_methods},
         {"Authenticated to ", take_authenticated},
@@ -254,11 +274,29 @@ void ssh_log_feed(struct ssh_log *l, enum ssh_log_source source, const char *p, 
 
 /* ---- what is made of it -------------------------------------------------------------------------------- */
 
-/* "PATH TYPE FINGERPRINT [explicit] [agent] [token] [authenticator]", in the words used for our own logins.
- */
+/* A key is "PATH TYPE FINGERPRINT [explicit] [agent] [token] [authenticator]". From its fingerprint on; NULL
+ * if there is none. */
+static const char *fingerprint_of(const char *key)
+{
+    return strstr(key, " SHA256:");
+}
+
+static const char *flags_of(const char *fingerprint)
+{
+    return fingerprint + 1 + strcspn(fingerprint + 1, " ");
+}
+
+bool ssh_log_awaits_agent(const struct ssh_log *l)
+{
+    const char *fingerprint = fingerprint_of(l->key);
+    return !l->method[0] && strcmp(l->trying, "publickey") == 0 && fingerprint &&
+           strstr(flags_of(fingerprint), " agent");
+}
+
+/* In the words used for our own logins. */
 static void describe_key(const char *key, char *dst, size_t cap)
 {
-    const char *fingerprint = strstr(key, " SHA256:");
+    const char *fingerprint = fingerprint_of(key);
     const char *type = fingerprint;
     while (type && type > key && type[-1] != ' ')
         type--;
@@ -266,7 +304,7 @@ static void describe_key(const char *key, char *dst, size_t cap)
         snprintf(dst, cap, "publickey %s", key);
         return;
     }
-    const char *flags = fingerprint + 1 + strcspn(fingerprint + 1, " ");
+    const char *flags = flags_of(fingerprint);
     int path = (int)(type - key - 1);
     if (strstr(flags, " agent"))
         snprintf(dst, cap, "agent %.*s", (int)(flags - type), type);
@@ -284,6 +322,7 @@ void ssh_log_describe(const struct ssh_log *l, struct gateway_hop *hop)
     snprintf(hop->peer, sizeof hop->peer, "%s", l->peer);
     snprintf(hop->host_key_type, sizeof hop->host_key_type, "%s", l->host_key_type);
     snprintf(hop->host_key, sizeof hop->host_key, "%s", l->host_key);
+    hop->host_key_new = l->host_key_new;
     snprintf(hop->banner, sizeof hop->banner, "%s", l->banner);
     if (strcmp(l->method, "publickey") == 0 && l->key[0])
         describe_key(l->key, hop->authentication, sizeof hop->authentication);

@@ -38,6 +38,8 @@ struct ssh_log {
     char peer[64];
     char host_key_type[64];
     char host_key[64];
+    bool host_key_new; /* it was not known, and is trusted from now on */
+    char trying[64];   /* the method that was begun last; "" before the first */
     char key[352];     /* the last public key that the server accepted, as ssh names it */
     char method[64];   /* by which the user was let in; "" as long as he is not */
     char methods[128]; /* that the server would take */
@@ -57,6 +59,14 @@ void ssh_log_feed(struct ssh_log *l, enum ssh_log_source source, const char *p, 
 
 /* Fills in what the log tells of a hop. */
 void ssh_log_describe(const struct ssh_log *l, struct gateway_hop *hop);
+
+/* The server takes a key of an agent's, and that has to sign: it may ask a person first. Nobody hears when it
+ * has. */
+bool ssh_log_awaits_agent(const struct ssh_log *l);
+
+/* Why ssh is not through after so many milliseconds: what it waits for as far as the log tells. ERR_TIMEOUT;
+ * returns -1. */
+int ssh_log_delay(const struct ssh_log *l, int64_t ms, struct err *err);
 
 /* Why ssh has ended, in plain words, without the host in front but for ERR_HOST_KEY; `where` is the host as
  * messages name it. ERR_DENIED: the server, or one on the way, let nobody in. ERR_BUSY: it closed the

@@ -1,4 +1,4 @@
-/* Why ssh has ended, made of its complaints. */
+/* Why ssh has ended, made of its complaints, or does not get on. */
 #include <stdio.h>
 #include <string.h>
 
@@ -106,6 +106,8 @@ static const struct reason {
      "the server ended the session: Too many authentication failures",
      "it counts every key that is offered: name the one for this host (IdentityFile) and add "
      "\"IdentitiesOnly yes\""},
+    {"signing failed for ", ERR_DENIED, OF_SERVER, "the server takes a key that ssh cannot sign with: ",
+     "is the key's token plugged in, its PIN right, its agent willing? `ssh -v` to the same host shows more"},
     {"Permission denied (", ERR_DENIED, OF_SERVER,
      "the server let nobody in with what was offered; it takes: ",
      "`ssh -v` to the same host shows what was tried"},
@@ -213,4 +215,26 @@ int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
     if (own->n == 0)
         return err_set(err, ERR_FAILED, "ssh ended without a word");
     return err_set(err, ERR_FAILED, "ssh says: %s", latest(own));
+}
+
+/* ---- what is waited for -------------------------------------------------------------------------------- */
+
+int ssh_log_delay(const struct ssh_log *l, int64_t ms, struct err *err)
+{
+    char limit[32];
+    text_duration(limit, sizeof limit, ms);
+    if (!l->banner[0]) {
+        err_set(err, ERR_TIMEOUT, "ssh did not reach the server within %s", limit);
+        return err_hint(err, "is the host up, and does this workstation reach its network (VPN, firewall)?");
+    }
+    err_set(err, ERR_TIMEOUT, "ssh did not log in within %s%s%s", limit,
+            l->trying[0] ? "; it came as far as " : "", l->trying);
+    if (ssh_log_awaits_agent(l))
+        return err_hint(
+            err,
+            "does the agent's key wait for a touch or a confirmation? --ask-timeout says how long it may");
+    if (strncmp(l->trying, "gssapi-", 7) == 0)
+        return err_hint(
+            err, "can the KDC of your realm be reached? `ssh -v` to the same host shows where it stops");
+    return err_hint(err, "`ssh -v` to the same host shows where it stops");
 }

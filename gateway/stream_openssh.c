@@ -7,11 +7,8 @@
  * Requests go out at once with the connection; from then on it is only listened to.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "gateway/destination.h"
@@ -63,8 +60,9 @@ static int refused(struct openssh_stream *s, const struct mux_message *m, struct
 
 static int connect_here(struct openssh_stream *s, struct err *err)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof address.sun_path, "%s", s->here);
+    struct sockaddr_un address;
+    if (fd_unix_address(s->here, &address, err) < 0)
+        return -1;
     s->in = fd_socket(AF_UNIX, err);
     if (s->in < 0 || fd_set_nonblocking(s->in, true, err) < 0)
         return -1;

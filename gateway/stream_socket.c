@@ -1,9 +1,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "gateway/connect.h"
@@ -114,12 +112,8 @@ static int prepare_tcp(struct socket_stream *s, const struct destination *to, in
 
 static int prepare_unix(struct socket_stream *s, const char *path, struct err *err)
 {
-    size_t n = strlen(path);
-    if (n >= sizeof s->unix_address.sun_path)
-        return err_set(err, ERR_FAILED, "%s: the path of a Unix socket has at most %zu bytes, this has %zu",
-                       path, sizeof s->unix_address.sun_path - 1, n);
-    memcpy(s->unix_address.sun_path, path, n + 1);
-    s->unix_address.sun_family = AF_UNIX;
+    if (fd_unix_address(path, &s->unix_address, err) < 0)
+        return -1;
     s->unix_info = (struct addrinfo){.ai_family = AF_UNIX,
                                      .ai_addr = (struct sockaddr *)&s->unix_address,
                                      .ai_addrlen = sizeof s->unix_address};

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include "base/banned.h"
 
@@ -102,10 +101,9 @@ int agent_parse_keys(struct agent *a, const void *p, size_t n, struct err *err)
 
 static int connect_to(const char *path, int64_t deadline, int cancel_fd, struct err *err)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address.sun_path)
-        return err_set(err, ERR_FAILED, "the SSH agent's path %s is too long", path);
-    memcpy(address.sun_path, path, strlen(path) + 1);
+    struct sockaddr_un address;
+    if (fd_unix_address(path, &address, err) < 0)
+        return err_wrap(err, "the SSH agent");
     int fd = fd_socket(AF_UNIX, err);
     if (fd < 0)
         return -1;

@@ -256,6 +256,85 @@ EOF
     assert_asked 1
 }
 
+@test "--passphrase-file: with --batch too, for whatever reads the key; from a file or a pipe" {
+    local how file
+    (umask 077 && printf 'open sesame \303\251\nanother line\n' >pass)
+    ssh-keygen -q -t ed25519 -N $'open sesame \303\251' -f ours
+    ssh-keygen -q -t ecdsa -m PEM -N $'open sesame \303\251' -f pem
+    trust ours sshd
+    trust pem sshd
+    answers wrong
+    for file in ours pem; do
+        host_with sshd "IdentityFile $PWD/$file" 'IdentitiesOnly yes'
+        for how in --quiet --batch; do
+            run_mine --passphrase-file pass "$how"
+            assert_let_in_by "key $PWD/$file"
+        done
+    done
+    if grep -rq 'open sesame' "${output%.tar.gz}"; then fail 'the passphrase is in the bundle'; fi
+    # shellcheck disable=SC2016 # for that shell
+    run --separate-stderr bash -c '"$1" --ssh-config "$2" --via libssh2 --host mine --port "$3" --passphrase-file <(cat pass) heap' \
+        - "$profgrab_program" "$config" "$RIG_PORT_rude"
+    assert_let_in_by "key $PWD/pem"
+    assert_asked 0
+}
+
+@test "--passphrase-file: one that is wrong is tried once, and answers for keys only" {
+    (umask 077 && echo nonsense >pass)
+    ssh-keygen -q -t ed25519 -N secret -f other
+    trust other sshd
+    host_with sshd "IdentityFile $PWD/other" 'IdentitiesOnly yes'
+    answers secret
+    run_mine --passphrase-file "$PWD/pass"
+    assert_status 1
+    assert_stderr_has "key $PWD/other (it has a passphrase: the first line of $PWD/pass is not right)"
+    if [[ $stderr == *nonsense* ]]; then fail_run 'it was said'; fi
+    assert_asked 0
+    host_with password
+    run_mine --passphrase-file "$PWD/pass" --batch
+    assert_status 1
+    assert_stderr_has 'there is nobody to ask'
+    ! grep -q 'Failed password' "$RIG_DIR/password/log" || fail 'a password was tried'
+    answers hunter2
+    run_mine --passphrase-file "$PWD/pass"
+    assert_let_in_by password
+    assert_asked 1
+}
+
+@test "--passphrase-file: one that others can read, that is none, or empty, before anything is opened" {
+    local logins
+    host_with sshd
+    logins=$(grep -c 'Connection from' "$RIG_DIR/sshd/log" || :)
+    (umask 077 && echo secret >pass && : >empty && echo >line && mkdir dir)
+    chmod 640 pass
+    run_mine --passphrase-file pass
+    assert_status 2
+    assert_stderr_has '--passphrase-file: pass is open to others than its owner'
+    assert_stderr_has 'chmod 600 pass'
+    run_mine --passphrase-file dir
+    assert_status 2
+    assert_stderr_has 'dir is neither a file nor a pipe'
+    run_mine --passphrase-file none
+    assert_status 2
+    assert_stderr_has 'cannot open none: No such file or directory'
+    for file in empty line; do
+        run_mine --passphrase-file "$file"
+        assert_status 2
+        assert_stderr_has "the first line of $file holds nothing"
+    done
+    # A pipe that nobody writes into.
+    mkfifo -m 600 fifo
+    run_mine --passphrase-file fifo --ask-timeout 300ms
+    assert_status 1
+    assert_stderr_has 'fifo: '
+    for file in check forward; do
+        run --separate-stderr "$profgrab_program" "$file" --ssh-config "$config" --host mine --port "$RIG_PORT_rude" --passphrase-file dir
+        assert_status 2
+    done
+    assert_equal "$(grep -c 'Connection from' "$RIG_DIR/sshd/log" || :)" "$logins"
+    [[ -z $(find . -name '*.partial') ]] || fail "$(ls)"
+}
+
 @test "--batch asks nobody, and says what it would have asked" {
     make_key locked ed25519
     ssh-keygen -q -p -P '' -N secret -f locked

@@ -157,8 +157,26 @@ manifest() {
     run_via mine --accept-new
     assert_status 0
     grep -q ssh-ed25519 known
+    assert_stderr_has "mine: host key: $(fingerprint_of sshd), new: trusted by ssh"
+    assert_equal "$(host_key_new)" True
     run_via mine
     assert_status 0
+    refute_stderr_has 'host key'
+    assert_equal "$(host_key_new)" None
+    # As ssh has it, it is trusted also where that cannot be written down.
+    host_with "UserKnownHostsFile $PWD/none/none/known"
+    run_via mine --accept-new
+    assert_status 0
+    assert_equal "$(host_key_new)" True
+}
+
+fingerprint_of() { # SSHD: of its key, with the type
+    echo "ssh-ed25519 $(ssh-keygen -lf "$RIG_DIR/$1/host_key" | cut -d' ' -f2)"
+}
+
+# What the manifest of the bundle in $output says of it; None for nothing.
+host_key_new() {
+    manifest | python3 -c 'import json, sys; print(json.load(sys.stdin)["hosts"][0]["hops"][0].get("host_key_new"))'
 }
 
 @test "a key that the server does not take, and nobody to ask" {
@@ -329,7 +347,7 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
     for signal in KILL TERM; do
         "$profgrab_program" --ssh-config "$SSH_CONFIG" --via openssh --host far-01 --port "$RIG_PORT_rude" cpu=60s >path 2>log 3>&- &
         pid=$!
-        for ((i = 0; i < 500; i++)); do ! grep -q 'taking 60s' log || break; sleep 0.02; done
+        for ((i = 0; i < 500; i++)); do ! grep -q 'taking 1m' log || break; sleep 0.02; done
         carrier=$(pgrep -P "$pid" ssh)
         [[ -n $carrier ]] || fail "$(cat log)"
         kill -$signal "$pid"
@@ -391,6 +409,30 @@ person_says() { # ANSWER
     assert_equal "$(cat asked)" "Enter passphrase for key '$PWD/locked':"
 }
 
+@test "--passphrase-file answers for ssh, on every hop, also with --batch; a wrong one is tried once" {
+    (umask 077 && echo hush >pass && echo nonsense >wrong)
+    ssh-keygen -q -t ed25519 -N hush -f locked
+    cat locked.pub >>"$RIG_DIR/sshd/authorized_keys"
+    cat locked.pub >>"$RIG_DIR/jump/authorized_keys"
+    host_with "IdentityFile $PWD/locked" 'ProxyJump bastion'
+    printf 'Host bastion\n    Port %s\n    HostName 127.0.0.1\n' "$RIG_PORT_jump" >bastion
+    sed '1d; /^    Port/d; /^    HostName/d; /ProxyJump/d' "$SSH_CONFIG" >>bastion
+    cat bastion >>"$SSH_CONFIG"
+    sed -i "/client\/id_ed25519/d" "$SSH_CONFIG"
+    person_says nonsense
+    run_via mine --passphrase-file pass --batch
+    assert_status 0
+    run_via mine --passphrase-file wrong
+    assert_status 1
+    assert_stderr_has "key $PWD/locked: the first line of wrong is not right"
+    assert_equal "$(cat asked)" ''
+    # One hop: the server's own word, and why no key was offered to it.
+    sed -i '/ProxyJump/d' "$SSH_CONFIG"
+    run_via mine --passphrase-file wrong --batch
+    assert_status 1
+    assert_stderr_has "the server let nobody in with what was offered; it takes: publickey; not offered: key $PWD/locked: the first line of wrong is not right"
+}
+
 @test "a key in a PKCS#11 token, which only ssh can use; --via auto finds that out" {
     local module id
     "$rig_root/tools/fetch-packages" "$rig_packages" softhsm2 libsofthsm2
@@ -412,4 +454,61 @@ person_says() { # ANSWER
     assert_stderr_has 'PKCS11Provider'
     assert_equal "$(cat asked)" "Enter PIN for 'ours':"
     manifest | grep -q "\"authentication\": \"token "
+}
+
+# A security key that waits for a touch, which is whoever opens ./touch to write; runs profgrab with it. Sets $pid, $helper:
+# what waits for the touch on ssh's behalf.
+run_untouched() { # ARG...
+    local softkey=$rig_root/build/rig/softkey.so i carrier
+    ssh-keygen -q -t ed25519-sk -w "$softkey" -N '' -f token
+    cat token.pub >>"$RIG_DIR/sshd/authorized_keys"
+    host_with "IdentityFile $PWD/token" "SecurityKeyProvider $softkey"
+    sed -i "/client\/id_ed25519/d" "$SSH_CONFIG"
+    mkfifo touch
+    SOFTKEY_TOUCH=$PWD/touch "$profgrab_program" --ssh-config "$SSH_CONFIG" --host mine --port "$RIG_PORT_rude" "$@" heap \
+        >path 2>log 3>&- &
+    pid=$!
+    for ((i = 0; i < 1000; i++)); do
+        carrier=$(pgrep -P "$pid" -x ssh) && helper=$(pgrep -P "$carrier" -x ssh-sk-helper) &&
+            grep -q '^Confirm user presence for key ED25519-SK SHA256:' log && return
+        sleep 0.02
+    done
+    fail "$(cat log)"
+}
+
+@test "a security key: its touch is asked for, and waited for" {
+    run_untouched
+    timeout 10 bash -c ': >touch'
+    wait "$pid" || fail "$(cat log)"
+    output=$(cat path)
+    manifest | grep -q '"authentication": "security key '
+}
+
+@test "a security key that nobody touches: that is said, and nothing of it is left" {
+    local i
+    run_untouched --ask-timeout 2s
+    ! wait "$pid" || fail "$(cat log)"
+    grep -q 'nobody touched the key$' log || fail "$(cat log)"
+    for ((i = 0; i < 500; i++)); do
+        [[ -e /proc/$helper ]] || return 0
+        sleep 0.02
+    done
+    fail "ssh's helper is left"
+}
+
+@test "an agent that asks for a touch has a person's time, not a step's" {
+    local softkey=$rig_root/build/rig/softkey.so
+    ssh-keygen -q -t ed25519-sk -w "$softkey" -N '' -f token
+    cat token.pub >>"$RIG_DIR/sshd/authorized_keys"
+    mkfifo touch
+    SOFTKEY_TOUCH=$PWD/touch rig_spawn agent ssh-agent -D -a "$PWD/agent" -P "$softkey"
+    rig_wait agent 10 test -S agent
+    SSH_AUTH_SOCK=$PWD/agent ssh-add -q -S "$softkey" token
+    host_with "IdentityAgent $PWD/agent" 'IdentityFile none' 'IdentitiesOnly no'
+    sed -i "/client\/id_ed25519/d" "$SSH_CONFIG"
+    run_profgrab --host mine --port "$RIG_PORT_rude" --connect-timeout 1s --ask-timeout 4s heap
+    rig_end agent
+    assert_status 1
+    grep -Eq 'ssh did not log in within ([4-9]|[1-9][0-9])[.s].*publickey$' <<<"$stderr" || fail_run
+    assert_stderr_has "does the agent's key wait for a touch"
 }

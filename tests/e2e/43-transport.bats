@@ -26,6 +26,11 @@ load helper
     assert_status 0
 }
 
+# What the latest login's answers were compressed with, as the sshd tells at DEBUG1.
+compression_of() { # SSHD
+    sed -n 's/.*kex: server->client .* compression: \([^ ]*\).*/\1/p' "$RIG_DIR/$1/log" | tail -n 1
+}
+
 # The doctor, whose step of the handshake says whether what comes is compressed.
 doctor() { # ARG...
     run_profgrab check --host file-03 --port "$RIG_PORT_rude" "$@"
@@ -61,12 +66,12 @@ doctor() { # ARG...
     sed -i "s/^Host last-01/&\n    ProxyJump far-hop/" "$RIG_SSH_CONFIG"
     run_profgrab --host last-01 --port "$RIG_PORT_rude" heap
     assert_status 0
-    run ! grep 'compression: zlib@openssh.com' "$RIG_DIR/last/log"
+    assert_equal "$(compression_of last)" none
     run_profgrab --host last-01 --port "$RIG_PORT_rude" goroutines=text
     rig_end relay
     rig_end last
     assert_status 0
-    grep -q 'compression: zlib@openssh.com' "$RIG_DIR/last/log"
+    assert_equal "$(compression_of last)" zlib@openssh.com
 }
 
 @test "Compression of ssh's configuration holds, and --compress wins over it" {
@@ -76,6 +81,24 @@ doctor() { # ARG...
     assert_stdout_has ', compressed'
     doctor --compress no
     refute_stdout_has compressed
+}
+
+@test "--compress over OpenSSH: yes and no win over the configuration, without them that holds" {
+    local host how said
+    rig_sshd loud loud-01 'LogLevel DEBUG1'
+    SSH_CONFIG=$PWD/config
+    { printf 'Host squeezed-01\n    Compression yes\n' && sed 's/^Host loud-01/& squeezed-01/' "$RIG_SSH_CONFIG"; } >"$SSH_CONFIG"
+    while read -r host how said; do
+        run_profgrab --via openssh --host "$host" --port "$RIG_PORT_rude" --compress "$how" goroutines=text
+        assert_status 0
+        assert_equal "$host $how $(compression_of loud)" "$host $how $said"
+    done <<'EOF'
+loud-01 yes zlib@openssh.com
+loud-01 auto none
+squeezed-01 no none
+squeezed-01 auto zlib@openssh.com
+EOF
+    rig_end loud
 }
 
 @test "servers that know little: what they offer is said, nothing is guessed" {

@@ -195,8 +195,9 @@ rows_done() {
     rows_done
 }
 
-# What only OpenSSH has. Of a FIDO key there is only the handle here, so that it gets as far as the missing token.
+# What only OpenSSH has. A security key is one in software (tests/rig/softkey.c), and once the handle of none.
 @test "security keys, smart cards, Kerberos" {
+    security_keys
     printf '%s\n' 'sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29tAAAAICFo/k5LU8863u66YC9eUO2170QduohPURkQnbLa/dczAAAABHNzaDo= me' >sk.pub
     python3 - >sk <<'PY'
 import base64, struct
@@ -213,14 +214,67 @@ PY
     chmod 600 sk
     cat sk.pub >>"$RIG_DIR/sshd/authorized_keys"
     row refused 'a security key whose token is not there' sshd "IdentityFile $PWD/sk"
-    row refused 'the same, with --via libssh2' sshd "IdentityFile $PWD/sk" -- --via libssh2
+    row refused 'a security key, with --via libssh2' sshd "IdentityFile $PWD/sk" -- --via libssh2
     smart_card
     cat card.pub >>"$RIG_DIR/sshd/authorized_keys"
     SSH_ASKPASS=$PWD/pin SSH_ASKPASS_REQUIRE=force row ssh 'a smart card (PKCS#11)' sshd "PKCS11Provider $module" 'IdentityFile none' 'IdentitiesOnly no'
     row refused 'a smart card, with --via libssh2' sshd "PKCS11Provider $module" -- --via libssh2
-    rig_sshd kerberos kerberos 'GSSAPIAuthentication yes' 'AuthenticationMethods gssapi-with-mic'
-    row refused 'only GSSAPI is allowed, and there is no ticket' kerberos 'GSSAPIAuthentication yes'
+    kerberos
+    rig_sshd hostbased hostbased 'HostbasedAuthentication yes' 'AuthenticationMethods hostbased'
+    row refused 'only host-based authentication is allowed' hostbased 'HostbasedAuthentication yes'
     rows_done
+}
+
+security_keys() {
+    local type softkey=$rig_root/build/rig/softkey.so
+    local provider="SecurityKeyProvider $softkey"
+    local SSH_ASKPASS=$PWD/pin SSH_ASKPASS_REQUIRE=force
+    export SSH_ASKPASS SSH_ASKPASS_REQUIRE
+    says pin 1234
+    says wrong-pin 4321
+    for type in ed25519-sk ecdsa-sk; do
+        make_key "$type" sshd -t "$type" -w "$softkey"
+        row ssh "a security key ($type)" sshd "IdentityFile $PWD/$type" "$provider"
+    done
+    make_key verified sshd -t ed25519-sk -w "$softkey" -O verify-required
+    row ssh 'a security key that wants a PIN' sshd "IdentityFile $PWD/verified" "$provider"
+    SSH_ASKPASS=$PWD/wrong-pin row refused 'a security key that wants a PIN, and gets a wrong one' sshd "IdentityFile $PWD/verified" "$provider"
+    row refused 'a security key that wants a PIN, with --batch' sshd "IdentityFile $PWD/verified" "$provider" -- --batch
+    mkfifo touch
+    SOFTKEY_TOUCH=$PWD/touch row refused 'a security key that nobody touches' sshd "IdentityFile $PWD/ed25519-sk" "$provider" -- \
+        --ask-timeout 2s
+    LIMIT=15000 SOFTKEY_TOUCH=$PWD/touch row refused 'a security key that nobody touches, with --batch' sshd "IdentityFile $PWD/ed25519-sk" \
+        "$provider" -- --connect-timeout 3s --batch
+    security_agent at_once
+    row ssh "an agent's security key" sshd 'IdentityFile none' 'IdentitiesOnly no' "IdentityAgent $PWD/at_once"
+    SOFTKEY_TOUCH=$PWD/touch security_agent never
+    row refused "an agent's security key that nobody touches" sshd 'IdentityFile none' 'IdentitiesOnly no' \
+        "IdentityAgent $PWD/never" -- --connect-timeout 2s --ask-timeout 3s
+}
+
+# An agent at ./NAME that holds the key ed25519-sk.
+security_agent() { # NAME
+    rig_spawn "$1" ssh-agent -D -a "$PWD/$1" -P "$softkey"
+    rig_wait "$1" 10 test -S "$1"
+    SSH_AUTH_SOCK=$PWD/$1 ssh-add -q -S "$softkey" ed25519-sk
+}
+
+# A realm, whose sshd takes nothing but its tickets.
+kerberos() {
+    local KRB5_CONFIG=$RIG_DIR/kerberos/krb5.conf gssapi='GSSAPIAuthentication yes' ticket
+    export KRB5_CONFIG
+    rig_kerberos kerberos
+    rig_sshd kerberos kerberos "$gssapi" 'GSSAPIStrictAcceptorCheck no' 'AuthenticationMethods gssapi-with-mic'
+    for ticket in ticket first elsewhere; do rig_ticket kerberos "$PWD/$ticket"; done
+    sed "s|kdc = .*|kdc = 127.0.0.1:$RIG_PORT_bad_blackhole|" "$KRB5_CONFIG" >silent.conf
+    sed "s|default_ccache_name = .*|default_ccache_name = FILE:$PWD/elsewhere|" "$KRB5_CONFIG" >elsewhere.conf
+    KRB5CCNAME=$PWD/ticket row ssh 'a Kerberos ticket (GSSAPI)' kerberos "$gssapi"
+    KRB5CCNAME=$PWD/ticket row ssh 'a Kerberos ticket, with --batch' kerberos "$gssapi" -- --batch
+    PATH=$rig_packages/usr/bin:$PATH KRB5_CONFIG=$PWD/elsewhere.conf row ssh 'a Kerberos ticket, where krb5.conf has it' kerberos "$gssapi"
+    KRB5CCNAME=$PWD/ticket row refused 'a Kerberos ticket, with --via libssh2' kerberos "$gssapi" -- --via libssh2
+    KRB5CCNAME=$PWD/first KRB5_CONFIG=$PWD/silent.conf row refused 'a Kerberos ticket, and the KDC does not answer' kerberos \
+        "$gssapi" -- --connect-timeout 2s
+    row refused 'only GSSAPI is allowed, and there is no ticket' kerberos "$gssapi"
 }
 
 # A card in software, whose key is in ./card.pub, its PIN what ./pin says. Sets $module.

@@ -121,6 +121,27 @@ scraped() { fetch "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep 
     ! grep -rqF "$SECRET" out log || fail 'the secret was said'
 }
 
+@test "--compress yes and no, by either carrier; by itself nothing is compressed" {
+    local via how said
+    rig_sshd loud loud-01 'LogLevel DEBUG1'
+    while read -r via how said; do
+        forward -v --via "$via" --compress "$how" --host loud-01 --port "$RIG_PORT_rude" --listen 0
+        fetch --fail -o /dev/null "${url}goroutine?debug=2"
+        forward_end
+        rm out
+        assert_equal "$via $how $(sed -n 's/.*kex: server->client .* compression: \([^ ]*\).*/\1/p' "$RIG_DIR/loud/log" | tail -n 1)" \
+            "$via $how $said"
+    done <<'EOF'
+libssh2 yes zlib@openssh.com
+libssh2 no none
+libssh2 auto none
+openssh yes zlib@openssh.com
+openssh no none
+openssh auto none
+EOF
+    rig_end loud
+}
+
 @test "a service that looks at the Host header hears that of whoever asks" {
     forward --host file-03 --port "$RIG_PORT_caddy" --listen 0
     assert_equal "$(fetch -o /dev/null -w '%{http_code}' "$url")" 403
@@ -184,13 +205,27 @@ EOF
     [[ ! -e sock ]]
 }
 
+@test "a service on a Unix socket of the far host, by either carrier" {
+    local via
+    # The sshd's user may look in there as well.
+    chmod 777 "$RIG_DIR/rude.sock"
+    for via in libssh2 openssh; do
+        forward --via "$via" --host file-03 --unix "$RIG_DIR/rude.sock" --listen 0
+        [[ $url =~ ^http://127\.0\.0\.1:[0-9]+/debug/pprof/$ ]] || fail "$url"
+        fetch --fail -o heap.pb.gz "${url}heap"
+        go tool pprof -top heap.pb.gz >/dev/null
+        forward_end
+        rm out
+    done
+}
+
 @test "what cannot be is said before anything is opened" {
     local logins
     write_inventory
     touch file
     logins=$(grep -c 'Connection from' "$RIG_DIR/sshd/log" || :)
     local bad=(2 '--listen :6060' 2 '--listen file-03:6060' 2 '--listen 65536' 2 '--listen unix:' 2 '--listen 1,2,3'
-        2 '--listen 0' 2 'heap' 2 '-q -v' 2 '--service nod' 2 '--host file-04' 1 "--listen 0 --listen unix:$PWD/file"
+        2 '--listen 0' 2 'heap' 2 '-q -v' 2 '--parallel 4' 2 '--service nod' 2 '--host file-04' 1 "--listen 0 --listen unix:$PWD/file"
         1 "--listen 0,$RIG_PORT_rude") at # bats's run has an i of its own
     for ((at = 0; at < ${#bad[@]}; at += 2)); do
         # shellcheck disable=SC2086 # words
@@ -333,6 +368,27 @@ sshd_again() { # NAME
     rig_end away
 }
 
+@test "whoever connects while the session is down waits ten seconds, and is turned away from then on" {
+    local lost patient
+    lossy down
+    forward --host down-01 --port "$RIG_PORT_rude" --listen 0
+    sshd_ends down
+    until_true said 'opening another session'
+    lost=$(date +%s%N)
+    run fetch -o /dev/null "$url"
+    patient=$((($(date +%s%N) - lost) / 1000000))
+    [[ $status == 52 || $status == 56 ]] || fail "curl: $status $output"
+    ((patient > 9000 && patient < 15000)) || fail "turned away after $patient ms"
+    # The next one need not wait for what the first waited for.
+    run fetch --max-time 2 -o /dev/null "$url"
+    [[ $status == 52 || $status == 56 ]] || fail "curl: $status $output"
+    sshd_again down
+    until_true said 'connected again after '
+    fetch --fail -o /dev/null "$url"
+    forward_end
+    rig_end down
+}
+
 @test "a session that falls silent is lost too" {
     local session
     lossy mute
@@ -407,11 +463,12 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     local silent=$!
     until_true test -s port
     printf 'Host silent\n    HostName 127.0.0.1\n    Port %s\n' "$(cat port)" >config
-    with_pty --deadline 30 --ctrl-c silent -- bash -c "echo silent; exec '$profgrab_program' forward --ssh-config config \
-        --host silent --port 6060 --listen unix:sock"
+    # That it is connected is said once profgrab waits for a banner.
+    with_pty --deadline 30 --ctrl-c "127.0.0.1 port $(cat port)" -- "$profgrab_program" forward -v --ssh-config config \
+        --host silent --port 6060 --listen unix:sock
     kill "$silent"
     assert_status 130
-    [[ ! -e sock ]]
+    [[ ! -e sock && $output == *"profgrab: silent: 127.0.0.1 port $(cat port): "*interrupted* ]] || fail_run
     : >out
     (until_true grep -q . out && sshd_ends stuck) 3>&- 4>&- &
     with_pty --deadline 30 --stdout out --ctrl-c 'is tried again in' -- "$profgrab_program" forward \

@@ -38,6 +38,10 @@ rig_fetch() { # sshd|node_exporter|caddy|prometheus...
         node_exporter) packages+=(prometheus-node-exporter) ;;
         caddy | prometheus) packages+=("$name") ;;
         pam) packages+=(libpam-wrapper) ;;
+        kerberos)
+            packages+=(krb5-kdc krb5-admin-server krb5-user libkdb5-10 libgssrpc4 libkadm5srv-mit12 libkadm5clnt-mit12
+                libverto1 libverto-libev1 libev4 libss2)
+            ;;
         paramiko)
             packages+=(python3-paramiko python3-cryptography python3-bcrypt python3-nacl python3-cffi-backend python3-six
                 libsodium23)
@@ -75,7 +79,7 @@ rig_spawn() {
             ((fd < 3 || fd == 255)) || eval "exec $fd>&-"
         done
         exec </dev/null >>"$RIG_DIR/$name/log" 2>&1
-        if [[ $1 == rig_as_user ]]; then "$@"; else exec "$@"; fi
+        if [[ $1 == rig_as_user || $1 == rig_kerberos_run ]]; then "$@"; else exec "$@"; fi
     ) &
     pid=$!
     disown "$pid"
@@ -248,11 +252,12 @@ EOF
 
 # pam_wrapper copies PAM's library into its TMPDIR, so an sshd that does not use it goes without.
 rig_sshd_at() { # NAME PORT
-    local pam=()
+    local pam=() kerberos=()
+    [[ ! -e $RIG_DIR/$1/keytab ]] || kerberos=(KRB5_CONFIG="$RIG_DIR/$1/krb5.conf" KRB5_KTNAME="$RIG_DIR/$1/keytab")
     ! grep -qs '^UsePAM yes' "$RIG_DIR/$1/sshd_config" || pam=(LD_PRELOAD="libnss_wrapper.so libpam_wrapper.so"
         PAM_WRAPPER=1 PAM_WRAPPER_SERVICE_DIR="$RIG_DIR/$1/pam" TMPDIR="$RIG_DIR/home")
     rig_spawn "$1" rig_as_user env -i PATH="$PATH" LD_LIBRARY_PATH="$RIG_DIR/lib" LD_PRELOAD=libnss_wrapper.so \
-        NSS_WRAPPER_PASSWD="$RIG_DIR/lib/passwd" NSS_WRAPPER_GROUP="$RIG_DIR/lib/group" "${pam[@]}" \
+        NSS_WRAPPER_PASSWD="$RIG_DIR/lib/passwd" NSS_WRAPPER_GROUP="$RIG_DIR/lib/group" "${pam[@]}" "${kerberos[@]}" \
         "$RIG_DIR/lib/sshd" -D -e -f "$RIG_DIR/$1/sshd_config" -p "$2"
 }
 
@@ -270,6 +275,80 @@ rig_pam() {
         (($# == 2)) || echo "auth required $matrix passdb=$dir/codes echo"
         for type in account session; do echo "$type required $matrix passdb=$dir/passwords"; done
     } >"$dir/pam/sshd"
+}
+
+# rig_kerberos NAME: a realm with a KDC of its own, whose tickets the sshd NAME takes, which is to be started with
+# `GSSAPIAuthentication yes` and, since its name is an address, `GSSAPIStrictAcceptorCheck no`. Clients take its krb5.conf,
+# and their tickets by rig_ticket.
+rig_kerberos() {
+    local dir=$RIG_DIR/$1
+    rig_fetch kerberos || return 1
+    mkdir -p "$dir"
+    rig_on_port "$1_kdc" rig_kdc_at 'rig_connects PORT' || return 1
+    if ! rig_kadmin "$1" addprinc -pw hush "$RIG_USER" || ! rig_kadmin "$1" addprinc -randkey host/127.0.0.1 ||
+        ! rig_kadmin "$1" ktadd -k "$dir/keytab" host/127.0.0.1; then
+        rig_say "no keys from $1_kdc"
+        tail -n 20 "$dir/kadmin.log" >&2
+        return 1
+    fi
+    chown "$RIG_UID:$RIG_GID" "$dir/keytab"
+}
+
+# Over TCP alone: that a UDP port is free says nothing.
+rig_kdc_at() { # NAME_kdc PORT
+    local name=${1%_kdc} dir=$RIG_DIR/${1%_kdc}
+    cat >"$dir/krb5.conf" <<EOF
+[libdefaults]
+    default_realm = RIG
+    dns_lookup_kdc = false
+    dns_lookup_realm = false
+    dns_canonicalize_hostname = false
+    rdns = false
+    udp_preference_limit = 1
+    default_ccache_name = FILE:$dir/cache
+[realms]
+    RIG = {
+        kdc = 127.0.0.1:$2
+    }
+[domain_realm]
+    127.0.0.1 = RIG
+EOF
+    cat >"$dir/kdc.conf" <<EOF
+[kdcdefaults]
+    kdc_listen = ""
+    kdc_tcp_listen = 127.0.0.1:$2
+[realms]
+    RIG = {
+        database_name = $dir/principal
+        key_stash_file = $dir/stash
+    }
+[dbmodules]
+    db_module_dir = $(echo "$rig_packages"/usr/lib/*/krb5/plugins/kdb)
+[logging]
+    default = STDERR
+EOF
+    [[ -e $dir/stash ]] || (rig_kerberos_run "$name" kdb5_util create -s -W -P master) >"$dir/kadmin.log" 2>&1 || {
+        rig_say "no realm for $name"
+        tail -n 20 "$dir/kadmin.log" >&2
+        return 1
+    }
+    rig_spawn "$1" rig_kerberos_run "$name" krb5kdc -n
+}
+
+# rig_ticket NAME CACHE: a ticket for the rig's user, from the realm of that sshd.
+rig_ticket() {
+    (rig_kerberos_run "$1" kinit -c "$2" "$RIG_USER") <<<hush >/dev/null
+}
+
+rig_kadmin() { # NAME ARG...
+    (rig_kerberos_run "$1" kadmin.local "${@:2}") >>"$RIG_DIR/$1/kadmin.log" 2>&1
+}
+
+rig_kerberos_run() { # NAME PROGRAM ARG...: takes this process's place
+    local libraries=("$rig_packages"{/usr,}/lib/*-linux-gnu) # some packages use the one, some the other
+    exec env KRB5_CONFIG="$RIG_DIR/$1/krb5.conf" KRB5_KDC_PROFILE="$RIG_DIR/$1/kdc.conf" \
+        LD_LIBRARY_PATH="${libraries[0]}:${libraries[1]}" \
+        PATH="$rig_packages/usr/sbin:$rig_packages/usr/bin:$PATH" "${@:2}"
 }
 
 # rig_odd_sshd NAME: the server of tests/rig/odd_sshd.py, for what sshd cannot be made to do.

@@ -469,7 +469,8 @@ static void no_agent_there(void **state)
     char path[200];
     memset(path, 'p', sizeof path - 1);
     path[sizeof path - 1] = '\0';
-    msg = text_of("the SSH agent's path %s is too long", path);
+    msg = text_of("the SSH agent: %s: the path of a Unix socket has at most %zu bytes, this has %zu", path,
+                  sizeof((struct sockaddr_un *)0)->sun_path - 1, strlen(path));
     refused(agent_open(path, clock_deadline(20000), -1, &a, &err), &err, ERR_FAILED, msg);
     free(msg);
 }

@@ -364,6 +364,41 @@ static void ssh_data(void **state)
     assert_true(walk_seed(read_known_hosts, CORPUS "sshwire/known-revoked", 1, 0) >= 5);
 }
 
+/* What cannot be written down whole is not written at all. */
+static int add_known_host(void *ctx, struct err *err)
+{
+    static unsigned char key[] = {0, 0, 0, 11, 's', 's', 'h', '-', 'e', 'd', '2', '5', '5', '1', '9'};
+    static const struct ssh_blob blob = {key, sizeof key};
+    const struct known_addition *like = ctx;
+    struct known_addition a = *like;
+    struct proc_limits limits = {.timeout_ms = 20000, .cancel_fd = -1, .max_output = 1 << 16};
+    a.key = &blob;
+    int rc = known_hosts_add(&a, &limits, err);
+    size_t paused = alloc_pause();
+    if (rc < 0 && file_exists(a.file)) {
+        struct buf left = scratch_read(a.file);
+        assert_int_equal(left.len, 0);
+        buf_release(&left);
+    }
+    /* The directory that it makes is part of the work. */
+    char *dir = file_dir(a.file);
+    assert_int_equal(file_remove(dir, NULL), 0);
+    free(dir);
+    alloc_resume(paused);
+    return rc;
+}
+
+static void known_hosts(void **state)
+{
+    char *path = file_join(*state, "ssh/known_hosts");
+    assert_non_null(path);
+    struct known_addition a = {.file = path, .host = "Host", .port = 2222};
+    assert_true(alloc_walk(add_known_host, &a, 0) >= 5);
+    a.hashed = true;
+    assert_true(alloc_walk(add_known_host, &a, 0) >= 5);
+    free(path);
+}
+
 /* ---- proto and fetch ----------------------------------------------------------------------------------- */
 
 static int read_body(void *ctx, struct err *err)
@@ -771,6 +806,7 @@ int main(void)
         cmocka_unit_test(ssh_configs),
         cmocka_unit_test(resolving),
         cmocka_unit_test(ssh_data),
+        SCRATCH(known_hosts),
         cmocka_unit_test(bodies),
         cmocka_unit_test(indexes),
         cmocka_unit_test(plans),

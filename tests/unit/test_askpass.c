@@ -21,6 +21,8 @@ struct person {
     enum err_kind kind;
     unsigned asked;
     int question; /* its kind */
+    bool again;
+    char key[300];
     char prompt[1100];
 };
 
@@ -29,6 +31,8 @@ static int ask(void *ctx, const struct question *q, struct secret *ret, struct e
     struct person *p = ctx;
     p->asked++;
     p->question = q->kind;
+    p->again = q->again;
+    snprintf(p->key, sizeof p->key, "%s", q->key ? q->key : "");
     snprintf(p->prompt, sizeof p->prompt, "%s", q->prompt);
     if (!p->answer)
         return err_set(err, p->kind, "no answer");
@@ -92,6 +96,24 @@ static void a_passphrase(void **state)
     assert_int_equal(program.answer.len, 9);
     assert_int_equal(person.question, ASK_HIDDEN);
     assert_string_equal(person.prompt, "Enter passphrase for key '?[2J/k':");
+    assert_string_equal(person.key, "?[2J/k");
+    assert_false(person.again);
+    /* The same ssh asks the same. */
+    program.answer.len = 0;
+    ok(put(&a, &person, &program, &err), &err);
+    assert_true(person.again);
+    assert_int_equal(person.asked, 2);
+    /* What else it asks is for no key, whatever it says. */
+    program.prompt = "(ann@host) Enter passphrase for key '/k': ";
+    ok(put(&a, &person, &program, &err), &err);
+    assert_string_equal(person.key, "");
+    /* Why there was no answer is remembered, with the key. */
+    person.answer = NULL;
+    person.kind = ERR_NOT_FOUND;
+    program.prompt = "Enter passphrase for key '/k': ";
+    ok(put(&a, &person, &program, &err), &err);
+    assert_int_equal(program.rc, -1);
+    assert_string_equal(a.refused.msg, "key /k: no answer");
     askpass_release(&a);
     free(name);
     free(socket);
@@ -116,6 +138,24 @@ static void kinds_of_questions(void **state)
         assert_int_equal(program.rc, cases[i].rc);
         assert_int_equal(person.question, cases[i].kind);
     }
+    askpass_release(&a);
+}
+
+/* A key waits for its touch, whether anybody can be told or not. */
+static void nobody_is_told(void **state)
+{
+    struct askpass a = made(*state);
+    struct gateway_options options = {.cancel_fd = -1};
+    struct program program = {.name = a.program, .hint = "none", .prompt = "touch it"};
+    struct err err = ERR_INIT;
+    pthread_t thread;
+    ok(thread_start(&thread, run_program, &program, &err), &err);
+    ok(fd_wait(a.listener, POLLIN, clock_deadline(20000), -1, &err), &err);
+    ok(askpass_serve(&a, &options, &err), &err);
+    assert_true(a.touch >= 0);
+    fd_close(&a.touch);
+    pthread_join(thread, NULL);
+    assert_int_equal(program.rc, -1);
     askpass_release(&a);
 }
 
@@ -293,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRATCH(a_passphrase),
         SCRATCH(kinds_of_questions),
+        SCRATCH(nobody_is_told),
         SCRATCH(no_answer),
         SCRATCH(host_keys_are_not_asked_about),
         SCRATCH(a_passphrase_is_asked_for_once),

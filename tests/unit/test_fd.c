@@ -185,6 +185,52 @@ static void modes_change_back(void **state)
     ok(fd_write_all(-1, NULL, 0, &err), &err);
 }
 
+static bool rings(int fd)
+{
+    return fd_wait(fd, POLLIN, clock_deadline(0), -1, NULL) == 0;
+}
+
+/* Also by so much that no more goes in. */
+static void rung_until_drained(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    int fds[2];
+    ok(fd_pipe_nonblocking(fds, &err), &err);
+    fd_drain(fds[0]);
+    assert_false(rings(fds[0]));
+    for (int i = 0; i < 70000; i++)
+        fd_ring(fds[1]);
+    assert_true(rings(fds[0]));
+    fd_drain(fds[0]);
+    assert_false(rings(fds[0]));
+    close_both(fds);
+}
+
+/* A path that fills it to the last byte but the NUL, and one byte more. */
+static void paths_of_sockets(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct sockaddr_un address, before;
+    char path[sizeof address.sun_path + 1];
+    memset(path, 'p', sizeof path);
+    path[sizeof address.sun_path - 1] = '\0';
+    ok(fd_unix_address(path, &address, &err), &err);
+    assert_int_equal(address.sun_family, AF_UNIX);
+    assert_string_equal(address.sun_path, path);
+    path[sizeof address.sun_path - 1] = 'p';
+    path[sizeof address.sun_path] = '\0';
+    before = address;
+    assert_int_equal(fd_unix_address(path, &address, &err), -1);
+    assert_int_equal(err.kind, ERR_FAILED);
+    assert_non_null(strstr(err.msg, "ppp: the path of a Unix socket has at most "));
+    assert_memory_equal(&address, &before, sizeof address);
+    ok(fd_unix_address("/a", &address, &err), &err);
+    for (size_t i = 2; i < sizeof address.sun_path; i++)
+        assert_int_equal(address.sun_path[i], 0);
+}
+
 static void *note_mask(void *ctx)
 {
     pthread_sigmask(SIG_SETMASK, NULL, ctx);
@@ -219,6 +265,8 @@ int main(void)
         cmocka_unit_test(signals_do_not_end_a_wait),
         cmocka_unit_test(everything_is_written),
         cmocka_unit_test(modes_change_back),
+        cmocka_unit_test(rung_until_drained),
+        cmocka_unit_test(paths_of_sockets),
         cmocka_unit_test(threads_take_no_signals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

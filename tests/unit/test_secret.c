@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -370,6 +371,100 @@ static void the_process_is_protected(void **state)
     assert_int_equal(status, 0);
 }
 
+/* ---- the first line ------------------------------------------------------------------------------------ */
+
+static void line_is(const char *path, const char *want)
+{
+    struct secret got = {.len = 0};
+    struct err err = ERR_INIT;
+    ok(secret_read_line(path, clock_deadline(20000), -1, &got, &err), &err);
+    assert_string_equal(got.text, want);
+    assert_int_equal(got.len, strlen(want));
+    for (size_t i = got.len; i < sizeof got.text; i++)
+        assert_int_equal(got.text[i], 0); /* nothing of the other lines */
+}
+
+static void line_refused(const char *path, enum err_kind kind, const char *what)
+{
+    struct secret got, before;
+    struct err err = ERR_INIT;
+    memset(&got, 'x', sizeof got);
+    before = got;
+    assert_int_equal(secret_read_line(path, clock_deadline(100), -1, &got, &err), -1);
+    assert_int_equal(err.kind, kind);
+    if (!strstr(err.msg, what))
+        fail_msg("\"%s\" without \"%s\"", err.msg, what);
+    assert_memory_equal(&got, &before, sizeof got);
+}
+
+static void first_lines(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t n;
+        const char *line; /* NULL: refused */
+    } cases[] = {
+        {"a b\n", 4, "a b"},
+        {"a b", 3, "a b"},
+        {" a \r\nb\n", 7, " a "},
+        {"\xc3\xa9\tx\n\0", 6, "\xc3\xa9\tx"},
+        {"", 0, NULL},
+        {"\n", 1, NULL},
+        {"\r\nx\n", 4, NULL},
+        {"a\0b\n", 4, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *path = scratch_file(*state, "line", cases[i].text, cases[i].n);
+        if (cases[i].line)
+            line_is(path, cases[i].line);
+        else
+            line_refused(path, ERR_USAGE, "the first line of ");
+        free(path);
+    }
+}
+
+static void long_lines(void **state)
+{
+    static char text[2 * SECRET_MAX], want[SECRET_MAX];
+    memset(text, 'a', sizeof text);
+    memset(want, 'a', sizeof want - 1);
+    text[SECRET_MAX - 1] = '\n';
+    char *path = scratch_file(*state, "long", text, sizeof text);
+    line_is(path, want);
+    free(path);
+    path = scratch_file(*state, "long", text, SECRET_MAX - 1);
+    line_is(path, want);
+    free(path);
+    text[SECRET_MAX - 1] = 'a';
+    for (size_t n = SECRET_MAX; n < SECRET_MAX + 2; n++) {
+        path = scratch_file(*state, "long", text, n);
+        line_refused(path, ERR_USAGE, "holds more than 4095 bytes");
+        free(path);
+    }
+}
+
+static void whose_file(void **state)
+{
+    char *path = scratch_file(*state, "line", "x\n", 2), *fifo = file_join(*state, "fifo");
+    assert_int_equal(chmod(path, 0640), 0);
+    line_refused(path, ERR_USAGE, "is open to others than its owner");
+    line_refused(*state, ERR_USAGE, "is neither a file nor a pipe");
+    line_refused("/dev/null", ERR_USAGE, "is neither a file nor a pipe");
+    line_refused("/none", ERR_USAGE, "cannot open /none: No such file or directory");
+    /* Nobody writes into it; then somebody does, and stays. */
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    line_refused(fifo, ERR_TIMEOUT, "fifo");
+    int fd = open(fifo, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "a\nb\n", 4), 4);
+    line_is(fifo, "a");
+    fd_close(&fd);
+    assert_int_equal(chmod(fifo, 0644), 0);
+    line_refused(fifo, ERR_USAGE, "is open to others than its owner");
+    free(fifo);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -388,6 +483,9 @@ int main(void)
         cmocka_unit_test(wiped),
         cmocka_unit_test(nowhere),
         cmocka_unit_test(the_process_is_protected),
+        cmocka_unit_test_setup_teardown(first_lines, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(long_lines, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(whose_file, scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

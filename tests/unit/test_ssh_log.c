@@ -42,8 +42,57 @@ static void a_login(void **state)
     assert_string_equal(hop.peer, "127.0.0.1");
     assert_string_equal(hop.host_key_type, "ssh-ed25519");
     assert_string_equal(hop.host_key, "SHA256:lhVj+XWCHmEmfg5PYVXeej3H6cyCdf1HqzGwKR2hY9M");
+    assert_false(hop.host_key_new);
     assert_string_equal(hop.authentication, "key /home/ann/.ssh/id");
     assert_string_equal(hop.banner, "SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u10");
+    free(l);
+}
+
+/* The warnings are of one line each; where an address is added to a host that is known, that is not new. */
+static void a_host_that_is_new(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said;
+        bool is_new;
+    } cases[] = {
+        {"Warning: Permanently added '[127.0.0.1]:2222' (ED25519) to the list of known hosts.\r\n", true},
+        {"Failed to add the host to the list of known hosts (/dev/none/known).\r\n", true},
+        {"Warning: Permanently added the ED25519 host key for IP address '192.0.2.1' to the list of known "
+         "hosts.\r\n",
+         false},
+        {"Failed to add the ED25519 host key for IP address '192.0.2.1' to the list of known hosts (/f).\r\n",
+         false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gateway_hop hop = {.port = 0};
+        struct ssh_log *l = new_log(cases[i].said);
+        /* What goes by standard error may be a jump host's. */
+        struct ssh_log *other = new_log("");
+        ssh_log_feed(other, SSH_STDERR, cases[i].said, strlen(cases[i].said));
+        ssh_log_describe(other, &hop);
+        assert_false(hop.host_key_new);
+        ssh_log_describe(l, &hop);
+        assert_int_equal(hop.host_key_new, cases[i].is_new);
+        free(other);
+        free(l);
+    }
+}
+
+/* As a server can have them written, by the name of its questions (RFC 4256). */
+static void what_the_server_has_ssh_say(void **state)
+{
+    (void)state;
+    struct gateway_hop hop = {.port = 0};
+    struct ssh_log *l = new_log(login);
+    static const char said[] = "debug1: Server host key: ssh-ed25519 SHA256:another\r\n"
+                               "debug1: Remote protocol version 2.0, remote software version another\r\n"
+                               "Warning: Permanently added 'h' (ED25519) to the list of known hosts.\r\n";
+    ssh_log_feed(l, SSH_LOG, said, sizeof said - 1);
+    ssh_log_describe(l, &hop);
+    assert_string_equal(hop.host_key, "SHA256:lhVj+XWCHmEmfg5PYVXeej3H6cyCdf1HqzGwKR2hY9M");
+    assert_string_equal(hop.banner, "SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u10");
+    assert_false(hop.host_key_new);
     free(l);
 }
 
@@ -100,6 +149,10 @@ static void why_it_failed(void **state)
         {"", ERR_FAILED, "ssh ended without a word"},
         {"ann@h: Permission denied (publickey,password).\r\n", ERR_DENIED,
          "the server let nobody in with what was offered; it takes: publickey,password"},
+        {"sign_and_send_pubkey: signing failed for ED25519-SK \"/k\" from agent: device not found\r\n"
+         "ann@h: Permission denied (publickey).\r\n",
+         ERR_DENIED,
+         "the server takes a key that ssh cannot sign with: ED25519-SK \"/k\" from agent: device not found"},
         {"Received disconnect from 127.0.0.1 port 22:2: Too many authentication failures\r\n"
          "Disconnected from 127.0.0.1 port 22\r\n",
          ERR_DENIED, "the server ended the session: Too many authentication failures"},
@@ -214,6 +267,40 @@ static void why_a_jump_failed(void **state)
                                     "Connection closed by UNKNOWN port 65535\r\n");
         ssh_log_feed(l, SSH_STDERR, cases[i].said, strlen(cases[i].said));
         refused(ssh_log_failure(l, "h port 2", &err), &err, cases[i].kind, cases[i].msg);
+        free(l);
+    }
+}
+
+#define REACHED "debug1: Remote protocol version 2.0, remote software version x\r\n"
+#define PUBLICKEY "debug1: Next authentication method: publickey\r\n"
+#define ACCEPTS "debug1: Server accepts key: /an agent/k ED25519-SK SHA256:fVRc explicit"
+
+static void why_it_takes_so_long(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said;
+        bool agent;
+        const char *msg, *hint;
+    } cases[] = {
+        {"", false, "ssh did not reach the server within 4s", "is the host up"},
+        {REACHED, false, "ssh did not log in within 4s", "`ssh -v`"},
+        {REACHED PUBLICKEY, false, "ssh did not log in within 4s; it came as far as publickey", "`ssh -v`"},
+        {REACHED PUBLICKEY ACCEPTS "\r\n", false, "ssh did not log in within 4s; it came as far as publickey",
+         "`ssh -v`"},
+        {REACHED PUBLICKEY ACCEPTS " agent\r\n", true,
+         "ssh did not log in within 4s; it came as far as publickey", "the agent's key"},
+        {REACHED PUBLICKEY ACCEPTS " agent\r\ndebug1: Next authentication method: password\r\n", false,
+         "ssh did not log in within 4s; it came as far as password", "`ssh -v`"},
+        {REACHED "debug1: Next authentication method: gssapi-with-mic\r\n", false,
+         "ssh did not log in within 4s; it came as far as gssapi-with-mic", "KDC"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct err err = ERR_INIT;
+        struct ssh_log *l = new_log(cases[i].said);
+        assert_int_equal(ssh_log_awaits_agent(l), cases[i].agent);
+        refused(ssh_log_delay(l, 4000, &err), &err, ERR_TIMEOUT, cases[i].msg);
+        assert_non_null(strstr(err.hint, cases[i].hint));
         free(l);
     }
 }
@@ -351,9 +438,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_login),
+        cmocka_unit_test(a_host_that_is_new),
+        cmocka_unit_test(what_the_server_has_ssh_say),
         cmocka_unit_test(byte_by_byte),
         cmocka_unit_test(how_the_user_was_let_in),
         cmocka_unit_test(why_it_failed),
+        cmocka_unit_test(why_it_takes_so_long),
         cmocka_unit_test(why_a_jump_failed),
         cmocka_unit_test(others_are_not_believed),
         cmocka_unit_test(how_it_was_called),

@@ -1,0 +1,195 @@
+#include "cli/forward_talk.h"
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/shell.h"
+#include "cli/talk.h"
+#include "fetch/fetch.h"
+#include "base/banned.h"
+
+__attribute__((format(printf, 2, 3))) static void talk_of(const struct forward_way *w, const char *fmt, ...)
+{
+    char text[2000];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    talk("%s: %s: %s", w->target->host->name, w->target->service->name, text);
+}
+
+/* The page of pprof, as a program on this workstation asks for it. */
+static char *url_of(const struct forward_way *w, char *dst, size_t cap)
+{
+    const struct service *s = w->target->service;
+    const struct local_address *a = &w->listener.address;
+    char reach[LOCAL_NAME];
+    snprintf(dst, cap, "%s://%s%s/", s->https ? "https" : "http",
+             a->path[0] ? "localhost" : local_reach(a, reach), s->path);
+    return dst;
+}
+
+static int print_json(const struct forward_way *w)
+{
+    const struct local_address *a = &w->listener.address;
+    const struct service *s = w->target->service;
+    char url[700];
+    json_t *o = json_pack("{s:s, s:s, s:s}", "host", w->target->host->name, "service", s->name, "url",
+                          url_of(w, url, sizeof url));
+    if (o && a->path[0])
+        json_object_set_new(o, "socket", json_string(a->path));
+    else if (o)
+        json_object_update_new(o, json_pack("{s:s, s:i}", "address", a->ip, "port", (int)a->port));
+    int rc = o && json_dumpf(o, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF ? 0 : -1;
+    json_decref(o);
+    return rc;
+}
+
+static int print_places(const struct forward_talk *t, struct err *err)
+{
+    int failed = 0;
+    char url[700];
+    for (size_t i = 0; i < t->n; i++) {
+        const struct forward_way *w = &t->ways[i];
+        const char *path = w->listener.address.path;
+        if (t->json)
+            failed |= print_json(w) < 0;
+        else
+            failed |= printf("%s\n", path[0] ? path : url_of(w, url, sizeof url)) < 0;
+    }
+    return failed || fflush(stdout) != 0 ? err_sys(err, "cannot write to standard output") : 0;
+}
+
+static void say_who_can_reach(const struct forward_way *w, bool quiet)
+{
+    const struct local_address *a = &w->listener.address;
+    char where[LOCAL_NAME];
+    local_name(a, where);
+    if (!local_is_private(a))
+        talk_of(w,
+                "WARNING: listening on %s: whoever can reach this workstation over the network can read "
+                "these profiles",
+                where);
+    else if (!quiet)
+        talk_of(w, "listening on %s, for %s", where,
+                a->path[0] ? "your own programs only" : "programs on this workstation only");
+}
+
+/* A command line that fetches something through it. */
+static void add_example(struct buf *b, const struct forward_way *w)
+{
+    struct service seen = *w->target->service;
+    const struct local_address *a = &w->listener.address;
+    char url[720], page[700], reach[LOCAL_NAME];
+    url_of(w, page, sizeof page);
+    snprintf(url, sizeof url, "%sheap", page);
+    if (a->path[0]) {
+        buf_adds(b, "curl --unix-socket ");
+        shell_add_word(b, a->path);
+    } else if (seen.https) {
+        /* Under the service's own name, which its certificate bears. */
+        seen.host = seen.tls.server_name ? seen.tls.server_name : seen.host;
+        fetch_service_url(&seen, page, sizeof page);
+        snprintf(url, sizeof url, "%s/heap", page);
+        buf_addf(b, "curl --connect-to ::%s", local_reach(a, reach));
+    } else {
+        snprintf(url, sizeof url, "%sprofile", page);
+        buf_adds(b, "go tool pprof ");
+        shell_add_word(b, url);
+        return;
+    }
+    buf_adds(b, " -o heap.pb.gz ");
+    shell_add_word(b, url);
+}
+
+/* Everything goes on as it is: TLS, secrets and names are between the service and whoever asks. */
+static void say_how_to_ask(const struct forward_way *w)
+{
+    const struct service *s = w->target->service;
+    struct buf example = BUF_INIT(2000);
+    add_example(&example, w);
+    talk_of(w, "try: %s", buf_str(&example));
+    if (s->https)
+        talk_of(w,
+                "TLS ends in the service, and its certificate hardly names an address of this workstation");
+    if (s->auth.secret.source != SECRET_NONE)
+        talk_of(w, "the service wants a secret: the forward adds none, whoever asks must send it");
+    if (s->host_header)
+        talk_of(w, "the service expects \"Host: %s\": the forward adds no header, whoever asks must send it",
+                s->host_header);
+    buf_release(&example);
+}
+
+int forward_talk_announce(const struct forward_talk *t, struct err *err)
+{
+    bool quiet = t->quiet;
+    if (print_places(t, err) < 0)
+        return -1;
+    for (size_t i = 0; i < t->n; i++) {
+        say_who_can_reach(&t->ways[i], quiet);
+        if (!quiet)
+            say_how_to_ask(&t->ways[i]);
+    }
+    return 0;
+}
+
+/* Whether it was not said just before; it is remembered. */
+static bool is_news(char complaint[512], const char *msg)
+{
+    bool news = strcmp(complaint, msg) != 0;
+    snprintf(complaint, 512, "%s", msg);
+    return news;
+}
+
+static void say_ended(const struct forward_talk *t, struct forward_way *w, const struct forward_event *e)
+{
+    char sent[32], received[32], took[32];
+    bool usual = e->failure && (e->failure->kind == ERR_LOST || e->failure->kind == ERR_CANCELLED);
+    if (t->verbose)
+        talk_of(w, "%s: ended after %s, %s there, %s back%s%s", e->from,
+                text_duration(took, sizeof took, e->ms), text_bytes(sent, sizeof sent, e->sent),
+                text_bytes(received, sizeof received, e->received), e->failure ? ": " : "",
+                e->failure ? e->failure->msg : "");
+    else if (e->failure && !usual && is_news(w->complaint, e->failure->msg))
+        talk_of(w, "a connection failed: %s", e->failure->msg);
+    if (!e->failure)
+        w->complaint[0] = '\0';
+}
+
+static void say_session(struct forward_talk *t, const struct forward_event *e)
+{
+    char ms[32];
+    const char *host = t->host->name, *why = e->failure ? e->failure->msg : "";
+    text_duration(ms, sizeof ms, e->ms);
+    if (t->quiet)
+        return;
+    if (e->kind == FORWARD_LOST)
+        talk("%s: %s; opening another session", host, why);
+    else if (e->kind == FORWARD_BACK)
+        talk("%s: connected again after %s", host, ms);
+    else if (is_news(t->complaint, why) || t->verbose)
+        talk("%s: that failed, and is tried again in %s: %s", host, ms, why);
+    if (e->kind != FORWARD_AGAIN)
+        t->complaint[0] = '\0';
+}
+
+void forward_talk_event(void *ctx, const struct forward_event *e)
+{
+    struct forward_talk *t = ctx;
+    switch (e->kind) {
+    case FORWARD_BEGUN:
+        if (t->verbose)
+            talk_of(&t->ways[e->place], "%s: connected", e->from);
+        break;
+    case FORWARD_ENDED:
+        say_ended(t, &t->ways[e->place], e);
+        break;
+    case FORWARD_LOST:
+    case FORWARD_AGAIN:
+    case FORWARD_BACK:
+        say_session(t, e);
+        break;
+    }
+}

@@ -1,0 +1,147 @@
+/*
+ * A server says first whether it would take a key; only then is there a signature, for which libssh2 calls
+ * us: that is when a passphrase is asked for, so nobody types one for a key that is refused anyway. We sign,
+ * with the agent or with OpenSSL. Only for OpenSSH's own form with a passphrase the attempt is given up at
+ * that point and repeated with libssh2's reader of it.
+ */
+#include "gateway/auth_offer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* The algorithm's name, out of what is to be signed (RFC 4252 section 7): session, 50, user, service,
+ * "publickey", TRUE, name, key. libssh2 1.11 chooses it without telling. */
+static int read_algorithm(const unsigned char *p, size_t n, char *dst, size_t cap)
+{
+    struct ssh_reader r = {p, n};
+    const unsigned char *s = NULL;
+    size_t n_s = 0;
+    if (ssh_read_string(&r, &s, &n_s) < 0 || r.left < 1)
+        return -1;
+    r.p++;
+    r.left--;
+    for (int i = 0; i < 3; i++)
+        if (ssh_read_string(&r, &s, &n_s) < 0)
+            return -1;
+    if (r.left < 1)
+        return -1;
+    r.p++;
+    r.left--;
+    if (ssh_read_string(&r, &s, &n_s) < 0)
+        return -1;
+    text_printable(dst, cap, (const char *)s, n_s);
+    return 0;
+}
+
+static int sign(struct attempt *t, const struct ssh_blob *data, struct ssh_blob *ret)
+{
+    struct auth *a = t->auth;
+    const struct candidate *c = t->candidate;
+    char algorithm[64];
+    if (read_algorithm(data->data, data->n, algorithm, sizeof algorithm) < 0)
+        return err_set(&t->err, ERR_FAILED, "libssh2 wants something unknown to be signed");
+    if (!c->file) {
+        struct agent_request request = {.key = c->key,
+                                        .algorithm = algorithm,
+                                        .data = *data,
+                                        .deadline = clock_deadline(gateway_ask_ms(&a->s->options))};
+        int64_t began = clock_now();
+        int rc = agent_sign(&a->keys->agent, &request, ret, &t->err);
+        a->deadline += clock_now() - began;
+        return rc;
+    }
+    if (auth_open_file(a, c->file, &t->err) < 0)
+        return -1;
+    return privkey_sign(c->file->opened, algorithm, data, ret, &t->err);
+}
+
+static int on_sign(LIBSSH2_SESSION *ssh, unsigned char **sig, size_t *sig_len, const unsigned char *data,
+                   size_t data_len, void **abstract)
+{
+    (void)ssh;
+    struct attempt *t = *abstract;
+    const struct file_key *file = t->candidate->file;
+    struct ssh_blob signed_data = {(unsigned char *)(uintptr_t)data, data_len}, signature = {0};
+    t->wanted = true;
+    t->locked = file && file->key.openssh && file->key.encrypted;
+    if (t->locked || sign(t, &signed_data, &signature) < 0)
+        return -1;
+    *sig = signature.data;
+    *sig_len = signature.n;
+    return 0;
+}
+
+int auth_offer(struct attempt *t, int *ret_rc, struct err *err)
+{
+    struct auth *a = t->auth;
+    void *abstract = t;
+    int rc;
+    while ((rc = libssh2_userauth_publickey(a->s->ssh, a->config->user, t->offer->data, t->offer->n, on_sign,
+                                            &abstract)) == LIBSSH2_ERROR_EAGAIN)
+        if (session_wait(a->s, a->deadline, err) < 0)
+            return err_wrap(err, "authentication");
+    *ret_rc = rc;
+    return 0;
+}
+
+/* ---- OpenSSH's form with a passphrase: by libssh2 -------------------------------------------------------
+ */
+
+struct unlocking {
+    struct attempt *attempt;
+    struct buf public, private; /* what the files say */
+    int rc;                     /* libssh2's verdict */
+};
+
+/* libssh2 tells that it could not open the key only by the text of its error. */
+static bool opened(struct auth *a, int rc)
+{
+    char *text = NULL;
+    libssh2_session_last_error(a->s->ssh, &text, NULL, 0);
+    return rc == 0 ||
+           (rc == LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED && text && strncmp(text, "Invalid signature", 17) == 0);
+}
+
+static int unlock_with(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err)
+{
+    struct unlocking *u = ctx;
+    struct auth *a = u->attempt->auth;
+    const char *user = a->config->user;
+    while ((u->rc = libssh2_userauth_publickey_frommemory(a->s->ssh, user, strlen(user), buf_str(&u->public),
+                                                          u->public.len, buf_str(&u->private), u->private.len,
+                                                          passphrase->text)) == LIBSSH2_ERROR_EAGAIN)
+        if (session_wait(a->s, a->deadline, err) < 0)
+            return err_wrap(err, "authentication");
+    if (auth_is_over(a))
+        return auth_ended(a, u->rc, err);
+    *ret_fits = opened(a, u->rc);
+    return 0;
+}
+
+/* The public half as a line of text, which libssh2 takes it from. */
+static void put_public_line(struct buf *b, const struct ssh_blob *blob)
+{
+    char type[64];
+    buf_addf(b, "%s ", ssh_blob_type(blob, type, sizeof type));
+    ssh_base64_add(b, blob->data, blob->n);
+}
+
+int auth_unlock(struct attempt *t, int *ret_rc, struct err *err)
+{
+    struct unlocking u = {
+        .attempt = t, .public = BUF_INIT(2 * SSH_BLOB_MAX), .private = {.max = KEYFILE_MAX, .secret = true}};
+    struct auth_riddle riddle = {.ctx = &u, .fits = unlock_with};
+    put_public_line(&u.public, t->offer);
+    int rc = buf_check(&u.public, "the public key", err);
+    if (rc == 0)
+        rc = file_read(t->candidate->file->path, &u.private, err);
+    if (rc == 0)
+        rc = auth_solve_passphrase(t->auth, t->candidate->file->path, &riddle, err);
+    buf_release(&u.public);
+    buf_release(&u.private);
+    if (rc == 0)
+        *ret_rc = u.rc;
+    return rc;
+}

@@ -1,0 +1,160 @@
+/* The hub as other threads see it: what they put into its mailbox, and what they ask of it. */
+#include <unistd.h>
+
+#include "gateway/hub_inside.h"
+#include "base/banned.h"
+
+/* ---- from any thread ----------------------------------------------------------------------------------- */
+
+void hub_add_link(struct hub *h, struct link *l)
+{
+    pthread_mutex_lock(&h->mutex);
+    l->next = h->new_links;
+    h->new_links = l;
+    pthread_mutex_unlock(&h->mutex);
+    fd_ring(h->wake[1]);
+}
+
+/* Puts list in front of *head. */
+static void prepend(struct gateway_listener **head, struct gateway_listener *list)
+{
+    struct gateway_listener **end = &list;
+    while (*end)
+        end = &(*end)->next;
+    *end = *head;
+    *head = list;
+}
+
+void hub_add_listeners(struct hub *h, struct gateway_listener *list)
+{
+    pthread_mutex_lock(&h->mutex);
+    prepend(&h->new_listeners, list);
+    pthread_mutex_unlock(&h->mutex);
+    fd_ring(h->wake[1]);
+}
+
+struct gateway_listener *hub_take_listeners(struct hub *h)
+{
+    pthread_mutex_lock(&h->mutex);
+    h->wants_listeners = true;
+    fd_ring(h->wake[1]);
+    while (h->wants_listeners)
+        pthread_cond_wait(&h->gave, &h->mutex);
+    struct gateway_listener *list = h->given;
+    h->given = NULL;
+    pthread_mutex_unlock(&h->mutex);
+    return list;
+}
+
+enum hub_state hub_state(struct hub *h, struct err *err)
+{
+    pthread_mutex_lock(&h->mutex);
+    enum hub_state state = h->state;
+    if (state != HUB_FIT && err)
+        *err = h->why;
+    pthread_mutex_unlock(&h->mutex);
+    return state;
+}
+
+bool hub_is_idle(struct hub *h)
+{
+    pthread_mutex_lock(&h->mutex);
+    bool idle = h->idle && !h->new_links;
+    pthread_mutex_unlock(&h->mutex);
+    return idle;
+}
+
+/* One byte, which nobody takes, for as long as it is not fit. */
+static void tell_lost(struct hub *h)
+{
+    if (h->lost[1] < 0)
+        return;
+    if (h->state == HUB_FIT)
+        fd_drain(h->lost[0]);
+    else
+        fd_ring(h->lost[1]);
+}
+
+int hub_lost_fd(struct hub *h)
+{
+    pthread_mutex_lock(&h->mutex);
+    if (h->lost[0] < 0 && fd_pipe_nonblocking(h->lost, NULL) == 0)
+        tell_lost(h);
+    int fd = h->lost[0];
+    pthread_mutex_unlock(&h->mutex);
+    return fd;
+}
+
+int hub_dial(struct hub *h, const struct destination *to, int cancel_fd, int *ret_fd, struct err *err)
+{
+    int pair[2] = {-1, -1}, answer[2] = {-1, -1}, rc = -1;
+    struct err why = ERR_INIT;
+    struct link *l = NULL;
+    if (fd_socketpair(pair, err) < 0 || fd_pipe(answer, err) < 0)
+        goto out;
+    l = link_new(pair[1], to, err);
+    pair[1] = -1;
+    if (!l)
+        goto out;
+    l->reply_fd = answer[1];
+    answer[1] = -1;
+    hub_add_link(h, l);
+    /* The thread has a deadline of its own for this and always answers; ours is behind it. */
+    if (fd_wait(answer[0], POLLIN, clock_deadline(h->options.step_timeout_ms + 2000), cancel_fd, err) < 0)
+        goto out;
+    if (read(answer[0], &why, sizeof why) != (ssize_t)sizeof why)
+        err_set(&why, ERR_FAILED, "the gateway was closed");
+    if (why.kind != ERR_NONE) {
+        if (err)
+            *err = why;
+        goto out;
+    }
+    *ret_fd = pair[0];
+    pair[0] = -1;
+    rc = 0;
+out:
+    for (int i = 0; i < 2; i++) {
+        fd_close(&pair[i]);
+        fd_close(&answer[i]);
+    }
+    return rc;
+}
+
+/* ---- from the hub's own -------------------------------------------------------------------------------- */
+
+bool hub_open_mailbox(struct hub *h, struct link **ret_new)
+{
+    fd_drain(h->wake[0]);
+    pthread_mutex_lock(&h->mutex);
+    *ret_new = h->new_links;
+    h->new_links = NULL;
+    prepend(&h->listeners, h->new_listeners);
+    h->new_listeners = NULL;
+    if (h->wants_listeners) {
+        h->given = h->listeners;
+        h->listeners = NULL;
+        h->wants_listeners = false;
+        pthread_cond_broadcast(&h->gave);
+    }
+    bool stopping = h->stopping;
+    pthread_mutex_unlock(&h->mutex);
+    return !stopping;
+}
+
+void hub_set_state(struct hub *h, enum hub_state state, const struct err *why)
+{
+    pthread_mutex_lock(&h->mutex);
+    if (h->state != state && h->state != HUB_ENDED) {
+        h->state = state;
+        h->why = *why;
+        tell_lost(h);
+    }
+    pthread_mutex_unlock(&h->mutex);
+}
+
+void hub_note_idle(struct hub *h, bool idle)
+{
+    pthread_mutex_lock(&h->mutex);
+    h->idle = idle;
+    pthread_mutex_unlock(&h->mutex);
+}
