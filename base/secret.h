@@ -43,8 +43,8 @@ int secret_read(const struct secret_ref *ref, const struct proc_limits *limits, 
 void secret_wipe(struct secret *s);
 
 /* Puts three asterisks in the place of a secret wherever it stands in the text, as it is or made printable,
- * and in that of what is left of it where the text was cut (at its end, or before `...`). What is shorter than
- * the asterisks is no secret. For whatever comes back from those who were told it. */
+ * and in that of what is left of it where the text was cut (at its end, or before `...`). What is shorter
+ * than the asterisks is no secret. For whatever comes back from those who were told it. */
 void secret_mask(char *text, const char *needle);
 
 /*
