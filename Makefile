@@ -180,7 +180,8 @@ build/rig/softkey.so: tests/rig/softkey.c
 
 # Each test file has its own sshd and services.
 e2e: $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/rig/softkey.so $(out)/tests/handoff $(out)/tests/copy
-	PROFGRAB=$(CURDIR)/$(out)/profgrab HANDOFF=$(CURDIR)/$(out)/tests/handoff COPY=$(CURDIR)/$(out)/tests/copy $(sanitizer_env) bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
+	PROFGRAB=$(CURDIR)/$(out)/profgrab HANDOFF=$(CURDIR)/$(out)/tests/handoff COPY=$(CURDIR)/$(out)/tests/copy $(sanitizer_env) \
+	    bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
 
 # Renews the table in docs/captures.md.
 captures: $(out)/profgrab build/fixture/rude

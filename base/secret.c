@@ -277,7 +277,8 @@ int secret_read(const struct secret_ref *ref, const struct proc_limits *limits, 
     return rc;
 }
 
-/* ---- in what others say ---------------------------------------------------------------------------------- */
+/* ---- in what others say ----------------------------------------------------------------------------------
+ */
 
 #define STARS "***"
 

@@ -24,7 +24,10 @@ static void gather(struct buf *out, const json_t *v, unsigned depth)
     if (json_is_string(v)) {
         buf_addf(out, "%s%s", out->len ? " " : "", json_string_value(v));
     } else if (json_is_array(v)) {
-        json_array_foreach((json_t *)v, i, inner) gather(out, inner, depth + 1);
+        json_array_foreach((json_t *)v, i, inner)
+        {
+            gather(out, inner, depth + 1);
+        }
     } else if (json_is_object(v)) {
         json_object_foreach((json_t *)v, key, inner)
         {
@@ -167,15 +170,16 @@ int job_ask(struct job *j, const struct http_request *request, int status, json_
     return 0;
 }
 
-int job_send(struct job *j, const char *method, const char *path, json_t *body, int status, const char *dry,
-             json_t **ret, struct err *err)
+int job_send(struct job *j, const struct http_request *request, json_t *body, int status, json_t **ret,
+             struct err *err)
 {
     char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
     json_decref(body);
     if (!text)
         return err_nomem(err);
-    struct http_request r = {.method = method, .path = path, .json = text, .dry = dry};
-    int rc = job_ask(j, &r, status, ret, err);
+    struct http_request with = *request;
+    with.json = text;
+    int rc = job_ask(j, &with, status, ret, err);
     free(text);
     return rc;
 }

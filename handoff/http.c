@@ -206,15 +206,16 @@ static int pretend(const struct http *h, const struct http_request *r, struct ht
                    struct err *err)
 {
     struct buf url = BUF_INIT(8192), what = BUF_INIT(16384);
-    char size[32];
     buf_addf(&url, "%s%s", h->base, r->path);
     if (r->json)
         describe_json(&what, r->json);
     if (r->file && r->file->json)
         describe_json(&what, r->file->json);
-    if (r->file)
+    if (r->file) {
+        char size[32];
         buf_addf(&what, "%sfile %s (%s)", what.len ? ", " : "", r->file->name,
                  text_bytes(size, sizeof size, r->file->size));
+    }
     buf_adds(&ret->body, r->dry ? r->dry : "{}");
     bool whole = buf_check(&url, "the address", err) == 0 && buf_check(&what, "the request", err) == 0 &&
                  buf_check(&ret->body, "the answer", err) == 0;

@@ -133,26 +133,28 @@ int http_exchange_set(struct http *h)
 
 /* ---- the request --------------------------------------------------------------------------------------- */
 
+static bool add_json(curl_mime *mime, const char *json)
+{
+    curl_mimepart *part = curl_mime_addpart(mime);
+    return curl_mime_name(part, "JSON") == CURLE_OK && curl_mime_type(part, "application/json") == CURLE_OK &&
+           curl_mime_data(part, json, CURL_ZERO_TERMINATED) == CURLE_OK;
+}
+
+static bool add_file(struct exchange *x, const struct http_file *f)
+{
+    curl_mimepart *part = curl_mime_addpart(x->mime);
+    return curl_mime_name(part, f->part) == CURLE_OK && curl_mime_filename(part, f->name) == CURLE_OK &&
+           curl_mime_type(part, "application/octet-stream") == CURLE_OK &&
+           curl_mime_data_cb(part, (curl_off_t)f->size, on_read, on_seek, NULL, x) == CURLE_OK;
+}
+
 static int form(struct exchange *x)
 {
     const struct http_file *f = x->request->file;
     x->mime = curl_mime_init(x->h->easy);
-    if (!x->mime)
+    if (!x->mime || (f->json && !add_json(x->mime, f->json)) || !add_file(x, f))
         return CURLE_OUT_OF_MEMORY;
-    int failed = 0;
-    if (f->json) {
-        curl_mimepart *json = curl_mime_addpart(x->mime);
-        failed |= curl_mime_name(json, "JSON");
-        failed |= curl_mime_type(json, "application/json");
-        failed |= curl_mime_data(json, f->json, CURL_ZERO_TERMINATED);
-    }
-    curl_mimepart *part = curl_mime_addpart(x->mime);
-    failed |= curl_mime_name(part, f->part);
-    failed |= curl_mime_filename(part, f->name);
-    failed |= curl_mime_type(part, "application/octet-stream");
-    failed |= curl_mime_data_cb(part, (curl_off_t)f->size, on_read, on_seek, NULL, x);
-    failed |= curl_easy_setopt(x->h->easy, CURLOPT_MIMEPOST, x->mime);
-    return failed;
+    return curl_easy_setopt(x->h->easy, CURLOPT_MIMEPOST, x->mime) == CURLE_OK ? 0 : CURLE_FAILED_INIT;
 }
 
 /* A body of one file: libcurl wants POST told apart from what it calls an upload. */
@@ -163,11 +165,13 @@ static int raw(struct exchange *x)
     int failed = 0;
     failed |= curl_easy_setopt(e, CURLOPT_READDATA, x);
     failed |= curl_easy_setopt(e, CURLOPT_SEEKDATA, x);
-    if (strcmp(x->request->method, "POST") != 0)
-        return failed | curl_easy_setopt(e, CURLOPT_UPLOAD, 1L) |
-               curl_easy_setopt(e, CURLOPT_INFILESIZE_LARGE, size);
-    failed |= curl_easy_setopt(e, CURLOPT_POST, 1L);
-    failed |= curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, size);
+    if (strcmp(x->request->method, "POST") == 0) {
+        failed |= curl_easy_setopt(e, CURLOPT_POST, 1L);
+        failed |= curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, size);
+    } else {
+        failed |= curl_easy_setopt(e, CURLOPT_UPLOAD, 1L);
+        failed |= curl_easy_setopt(e, CURLOPT_INFILESIZE_LARGE, size);
+    }
     return failed;
 }
 
@@ -189,14 +193,16 @@ static int set_headers(struct exchange *x)
         failed |= add_header(&x->headers, "Content-Type: application/json");
     else if (r->file && !r->file->part)
         failed |= add_header(&x->headers, "Content-Type: application/octet-stream");
-    return failed | curl_easy_setopt(x->h->easy, CURLOPT_HTTPHEADER, x->headers);
+    failed |= curl_easy_setopt(x->h->easy, CURLOPT_HTTPHEADER, x->headers);
+    return failed;
 }
 
 static int set_body(struct exchange *x)
 {
     CURL *e = x->h->easy;
     const struct http_request *r = x->request;
-    int failed = curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
+    int failed = 0;
+    failed |= curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
     if (r->json) {
         failed |= curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(r->json));
         failed |= curl_easy_setopt(e, CURLOPT_POSTFIELDS, r->json);
@@ -204,7 +210,8 @@ static int set_body(struct exchange *x)
         failed |= curl_easy_setopt(e, CURLOPT_POSTFIELDS, NULL);
         failed |= r->file->part ? form(x) : raw(x);
     }
-    return failed | curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
+    failed |= curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
+    return failed;
 }
 
 static int prepare(struct exchange *x, const char *url, struct err *err)
@@ -212,7 +219,8 @@ static int prepare(struct exchange *x, const char *url, struct err *err)
     CURL *e = x->h->easy;
     bool safe = strcmp(x->request->method, "GET") == 0;
     x->h->curl_words[0] = '\0';
-    int failed = curl_easy_setopt(e, CURLOPT_URL, url);
+    int failed = 0;
+    failed |= curl_easy_setopt(e, CURLOPT_URL, url);
     failed |= curl_easy_setopt(e, CURLOPT_HEADERDATA, x);
     failed |= curl_easy_setopt(e, CURLOPT_WRITEDATA, x);
     failed |= curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, safe ? 0L : 1L);

@@ -15,6 +15,8 @@
 #include "handoff/http.h"
 
 #define JOB_ID 32
+/* The address of a request with these fields. */
+#define REQUEST(...) (&(const struct http_request){__VA_ARGS__})
 
 struct job {
     const struct handoff_request *request;
@@ -87,8 +89,8 @@ extern const struct tracker_type tracker_gitlab, tracker_redmine, tracker_rt;
  */
 int job_ask(struct job *j, const struct http_request *request, int status, json_t **ret, struct err *err);
 /* job_ask with a body made of `body`, whose reference it takes; NULL is "out of memory". */
-int job_send(struct job *j, const char *method, const char *path, json_t *body, int status, const char *dry,
-             json_t **ret, struct err *err);
+int job_send(struct job *j, const struct http_request *request, json_t *body, int status, json_t **ret,
+             struct err *err);
 int job_get(struct job *j, const char *path, const char *dry, json_t **ret, struct err *err);
 /* Fetches a file and compares it with the cargo. */
 int job_compare(struct job *j, const char *path, struct err *err);

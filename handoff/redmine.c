@@ -116,7 +116,9 @@ static int create(struct job *j, const char *title, const char *description, str
     if (*j->assignee)
         issue = json_with(issue, "assigned_to_id", json_string(j->assignee));
     json_t *body = issue ? json_pack("{s:o}", "issue", issue) : NULL;
-    if (job_send(j, "POST", "/issues.json", body, 201, "{\"issue\":{\"id\":\"ISSUE\"}}", &o, err) < 0)
+    if (job_send(j,
+                 REQUEST(.method = "POST", .path = "/issues.json", .dry = "{\"issue\":{\"id\":\"ISSUE\"}}"),
+                 body, 201, &o, err) < 0)
         return -1;
     int rc = json_id(j, json_object_get(o, "issue"), "id", j->issue, err);
     j->unknown = rc < 0;
@@ -148,7 +150,8 @@ static int put_note(struct job *j, const char *text, bool with_file, struct err 
                           json_pack("[{s:s, s:s, s:s}]", "token", j->stored.token, "filename", j->cargo.name,
                                     "content_type", "application/octet-stream"));
     job_path(path, sizeof path, "/issues/%s.json", j->issue);
-    return job_send(j, "PUT", path, issue ? json_pack("{s:o}", "issue", issue) : NULL, 204, NULL, NULL, err);
+    return job_send(j, REQUEST(.method = "PUT", .path = path),
+                    issue ? json_pack("{s:o}", "issue", issue) : NULL, 204, NULL, err);
 }
 
 /* The answer to a note does not tell its number: the newest with that text in it is ours. */

@@ -80,7 +80,8 @@ static int create(struct job *j, const char *title, const char *description, str
                              description, "ContentType", "text/plain");
     if (people->n)
         body = json_with(body, "Owner", json_string(people->items[0]));
-    if (job_send(j, "POST", API "/ticket", body, 201, "{\"id\":\"ISSUE\"}", &o, err) < 0)
+    if (job_send(j, REQUEST(.method = "POST", .path = API "/ticket", .dry = "{\"id\":\"ISSUE\"}"), body, 201,
+                 &o, err) < 0)
         return -1;
     int rc = json_id(j, o, "id", j->issue, err);
     j->unknown = rc < 0;
@@ -110,7 +111,7 @@ static int comment(struct job *j, const char *text, const struct http_file *file
     job_path(path, sizeof path, API "/ticket/%s/comment", j->issue);
     json_t *body = json_pack("{s:s, s:s}", "Content", text, "ContentType", "text/plain");
     if (!file)
-        return job_send(j, "POST", path, body, 201, "[]", NULL, err);
+        return job_send(j, REQUEST(.method = "POST", .path = path, .dry = "[]"), body, 201, NULL, err);
     char *json = body ? json_dumps(body, JSON_COMPACT) : NULL;
     json_decref(body);
     if (!json)

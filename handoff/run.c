@@ -57,11 +57,16 @@ static int look(struct job *j, const struct telling *tell, struct err *err)
     return 0;
 }
 
-static int decide(struct job *j, const struct telling *tell, struct err *err)
+static int may_go_there(const struct job *j, struct err *err)
 {
     char place[300];
     snprintf(place, sizeof place, "%s %s", j->type->place, j->request->project);
-    if (decide_bundle(&j->facts, place, err) < 0)
+    return decide_bundle(&j->facts, place, err);
+}
+
+static int decide(struct job *j, const struct telling *tell, struct err *err)
+{
+    if (may_go_there(j, err) < 0)
         return -1;
     TELL(tell, "%s",
          j->facts.encrypted          ? "the bundle is encrypted"
@@ -108,6 +113,9 @@ static int read_back(struct job *j, const struct telling *tell, struct err *err)
     j->facts.confidential = j->result->confidential = confidential;
     if (!confidential && !j->facts.existing)
         return flag_dropped(j, err);
+    /* Of an issue that exists it may have changed since it was looked at. */
+    if (may_go_there(j, err) < 0)
+        return -1;
     TELL(tell, "%s %s is%s confidential", j->type->issue, j->issue, confidential ? "" : " not");
     return 0;
 }

@@ -19,7 +19,7 @@ setup_file() {
 teardown_file() { rig_stop; }
 
 # The summary has a host name in it: wherever that is, something that tells has been sent.
-HOST=file-03-stor-gprd
+HOST='file-03-stor-gprd'
 MANAGER=glpat-manager-0123456789
 
 setup() {
@@ -286,6 +286,14 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_no_words
 }
 
+@test "an issue that is opened to all behind the first look takes no plain text" {
+    spoil '^GET .*/issues/2$' open
+    hand_file plain.tar.gz ops/private --issue 2
+    assert_says 'reading the flag back: the bundle is not encrypted, and the issue in project ops/private is not confidential' \
+        'encrypt it' "$nothing"
+    refute_requested '^(POST|PUT)'
+}
+
 @test "a guest's note on his own confidential issue is as confidential as that" {
     export TOKEN=glpat-guest-0123456789
     hand ops/private
@@ -341,8 +349,10 @@ EOF
 @test "429 in both forms: waited for, and the same request again" {
     spoil '^POST .*/issues$' later-text 1
     spoil '^POST .*/notes$' later-json
+    spoil '^POST .*/uploads$' later-text 1
     hand ops/public
     assert_status 0
+    assert_equal "$(state 'len(s["ops/public"]["uploads"])')" 1
     assert_stdout_has 'waiting 1000 HTTP 429'
     assert_equal "$(requests | grep -c '^POST .*/issues later-text')" 1
     assert_equal "$(requests | grep -c '^POST .*/issues 201')" 1

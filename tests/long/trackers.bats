@@ -19,7 +19,7 @@ setup_file() {
 
 teardown_file() { rig_stop; }
 
-HOST=file-03-stor-gprd
+HOST='file-03-stor-gprd'
 
 setup() {
     [[ -n ${RIG_DIR-} ]] || skip 'the trackers are not installed: tests/trackers/install'

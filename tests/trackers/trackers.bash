@@ -42,6 +42,7 @@ redmine_start() {
 }
 
 redmine_at() { # NAME PORT
+    # shellcheck disable=SC2016 # for the inner shell
     rig_spawn "$1" bash -c 'cd /usr/share/redmine && exec env RAILS_ENV=production REDMINE_INSTANCE="../../../..$1" \
         rackup -r webrick -s webrick -o 127.0.0.1 -p "$2" -E production config.ru' redmine "$RIG_DIR/redmine/site" "$2"
 }
