@@ -2,11 +2,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/banned.h"
+
+enum { MAX_TRIES = 1000 };
 
 struct draft {
     int fd;
@@ -55,6 +58,28 @@ int draft_name(struct draft *d, const char *path, struct err *err)
     /* Whoever made it takes it for not made, so that it must not be there. */
     unlink(path);
     return -1;
+}
+
+int draft_name_free(struct draft *d, const char *path, const char *ending, char **ret_path, struct err *err)
+{
+    int stem = (int)(strlen(path) - strlen(ending));
+    for (int i = 1;; i++) {
+        char *name = NULL;
+        struct err why = ERR_INIT;
+        int n = i == 1 ? asprintf(&name, "%s", path) : asprintf(&name, "%.*s-%d%s", stem, path, i, ending);
+        if (n < 0)
+            return err_nomem(err);
+        if (draft_name(d, name, &why) == 0) {
+            *ret_path = name;
+            return 0;
+        }
+        free(name);
+        if (why.kind != ERR_EXISTS || i > MAX_TRIES) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+    }
 }
 
 void draft_free(struct draft *d)

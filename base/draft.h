@@ -23,6 +23,10 @@ int draft_sync(struct draft *d, struct err *err);
  * returns. */
 int draft_name(struct draft *d, const char *path, struct err *err);
 
+/* The same, and if `path`, which ends in `ending`, is taken: with `-2`, `-3`, ... in front of that ending.
+ * *ret_path: the name it got, a new string. */
+int draft_name_free(struct draft *d, const char *path, const char *ending, char **ret_path, struct err *err);
+
 /* Closes it, and removes it if it has no name. NULL is fine. */
 void draft_free(struct draft *d);
 

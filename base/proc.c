@@ -238,15 +238,15 @@ static bool ended_by_our_signal(int code, int cancel_fd)
     return why.kind == ERR_CANCELLED;
 }
 
-int proc_run(const char *const argv[], const struct proc_limits *limits, struct proc_result *ret,
-             struct err *err)
+int proc_run_on(const char *const argv[], int input, const struct proc_limits *limits,
+                struct proc_result *ret, struct err *err)
 {
     int rc = -1, out[2] = {-1, -1}, complaint[2] = {-1, -1}, code = -1;
     int64_t deadline = clock_deadline(limits->timeout_ms);
     struct buf texts[2] = {{.max = limits->max_output, .secret = limits->secret_output}, BUF_INIT(2048)};
     pid_t pid = -1;
     if (fd_pipe(out, err) < 0 || fd_pipe(complaint, err) < 0 ||
-        proc_start(argv, (int[]){-1, out[1], complaint[1]}, &pid, err) < 0)
+        proc_start(argv, (int[]){input, out[1], complaint[1]}, &pid, err) < 0)
         goto out;
     fd_close(&out[1]);
     fd_close(&complaint[1]);
@@ -278,6 +278,12 @@ out:
         buf_release(&texts[i]);
     }
     return rc;
+}
+
+int proc_run(const char *const argv[], const struct proc_limits *limits, struct proc_result *ret,
+             struct err *err)
+{
+    return proc_run_on(argv, -1, limits, ret, err);
 }
 
 void proc_result_release(struct proc_result *r)

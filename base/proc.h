@@ -36,6 +36,10 @@ int proc_run(const char *const argv[], const struct proc_limits *limits, struct 
              struct err *err);
 void proc_result_release(struct proc_result *r);
 
+/* The same with that descriptor as its input, which stays the caller's. */
+int proc_run_on(const char *const argv[], int input, const struct proc_limits *limits,
+                struct proc_result *ret, struct err *err);
+
 /*
  * Starts argv with these descriptors as its 0, 1 and 2 (-1: /dev/null) and does not wait. The caller keeps
  * its own copies, and ends the child with proc_end.

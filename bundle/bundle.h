@@ -186,15 +186,46 @@ struct bundle_finding {
     uint64_t size;
 };
 typedef void bundle_finding_fn(void *ctx, const struct bundle_finding *finding);
+/* What verify found out about the signature. */
+enum bundle_signature {
+    BUNDLE_UNSIGNED,
+    BUNDLE_SIGNED,           /* genuine: made by that key over this manifest */
+    BUNDLE_SIGNED_ELSEWHERE, /* in another namespace: for something else than a bundle */
+    BUNDLE_SIGNED_BADLY,     /* not genuine, or it cannot be told: `why` says */
+};
 struct bundle_summary {
     size_t intact, changed, missing, unknown;
     bool complete; /* the manifest's own words */
     bool interrupted;
+    struct {
+        enum bundle_signature state;
+        char type[64];                     /* of the key */
+        char fingerprint[SSH_FINGERPRINT]; /* SHA256:base64; "" where it could not be read */
+        char *principal; /* whom the file of allowed signers names; NULL: nobody, or there is no such file */
+        char why[512];   /* why it is not good, or nobody's */
+    } signature;
+    /* The rest is the manifest's own words, printable: nobody vouches for them but whoever signed. */
+    char collector[256]; /* USER on WORKSTATION */
+    char collected[64];  /* when, UTC */
+    bool handed_off;     /* it is a copy */
+    char sender[256];
+    char sent[64];
+    struct strlist recipients; /* to whom it was encrypted */
+    size_t redacted;           /* members that were changed */
 };
+void bundle_summary_release(struct bundle_summary *s);
 /* Reads the whole archive once; -1 if it cannot be read as a bundle at all (no manifest, cut, hostile names).
- */
-int bundle_verify(const char *path, struct age_identities *by, bundle_finding_fn *finding, void *ctx,
-                  struct bundle_summary *ret, struct err *err);
+ * `allowed_signers` is a file as sshsig_find_principal has it, or NULL; one that cannot be read is an error.
+ * `how` may be NULL: nothing of it. The caller releases *ret. */
+struct bundle_check {
+    struct age_identities *by;
+    const char *allowed_signers;
+    bundle_finding_fn *finding; /* may be NULL */
+    void *ctx;
+    int cancel_fd; /* or -1 */
+};
+int bundle_verify(const char *path, const struct bundle_check *how, struct bundle_summary *ret,
+                  struct err *err);
 
 /*
  * Extracts below `dir` (it must exist): the bundle's top directory is made anew there, ERR_EXISTS if it is
@@ -207,5 +238,46 @@ int bundle_extract(const char *path, struct age_identities *by, const char *dir,
 
 /* manifest.json as text: the caller frees it. */
 int bundle_manifest(const char *path, struct age_identities *by, char **ret, struct err *err);
+
+/* ---- the copy that is handed off ----------------------------------------------------------------------- */
+
+/* The namespace of a bundle's signature, which is over manifest.json's bytes. */
+#define BUNDLE_NAMESPACE "profgrab-bundle"
+
+/* How a copy is made. */
+struct bundle_copy {
+    const char *bundle; /* the path of the local one, which is only read */
+    /* The path of the copy, ending in .tar.gz or, encrypted, .tar.gz.age; ERR_EXISTS if it is taken. NULL:
+     * beside the bundle, `NAME-handoff.tar.gz` or `NAME.tar.gz.age`, with `-2`, `-3`, ... where that is
+     * taken. */
+    const char *output;
+    const char *user, *workstation; /* who hands it off; may be NULL */
+    bool redact; /* secrets of command lines, values of labels: docs/formats.md, "Redaction" */
+    const struct strlist *labels;       /* further labels whose values go, globs; may be NULL */
+    const struct sshsig_signer *signer; /* NULL: it is not signed */
+    const struct age_recipients *to;    /* NULL: it is not encrypted */
+    int cancel_fd;                      /* or -1 */
+};
+
+/* What became of it. */
+struct bundle_copied {
+    char *path;
+    uint64_t bytes;
+    uint64_t redactions;               /* how many values went */
+    size_t changed;                    /* members that are not as they were collected */
+    size_t unsearched;                 /* members that nothing looked into: traces, files of unknown kind */
+    char fingerprint[SSH_FINGERPRINT]; /* of the key that signed; "" */
+};
+
+/*
+ * Makes the copy. Each member is compared with the manifest on its way, so that a bundle that does not verify
+ * is not handed off; redaction needs room for what it changes in a directory beside the copy. The manifest
+ * gets a `handoff` and README.md is written anew; both say who handed what to whom. It is signed, then
+ * encrypted. Nothing is left under any name unless all of it went well.
+ *
+ * ERR_USAGE: the bundle is itself such a copy. A key that cannot sign: as sshsig_sign has it.
+ */
+int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct err *err);
+void bundle_copied_release(struct bundle_copied *c);
 
 #endif

@@ -64,6 +64,22 @@ int items_parse(const char *text, size_t n, json_t **ret, struct err *err)
     return 0;
 }
 
+static int add_chunk(const char *p, size_t n, void *ctx)
+{
+    struct buf *b = ctx;
+    buf_add(b, p, n);
+    return b->failed ? -1 : 0;
+}
+
+int items_print(const json_t *root, struct buf *ret, struct err *err)
+{
+    int printed = json_dump_callback(root, add_chunk, ret, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    buf_addc(ret, '\n');
+    if (buf_check(ret, PATH_MANIFEST, err) < 0)
+        return -1;
+    return printed < 0 ? err_nomem(err) : 0;
+}
+
 static bool is_sha256(const char *s)
 {
     return s && strlen(s) == SHA256_HEX - 1 && strspn(s, "0123456789abcdef") == SHA256_HEX - 1;
@@ -78,7 +94,8 @@ int items_file(const json_t *item, struct items_file *ret, struct err *err)
         return err_set(err, ERR_FAILED, "%s is malformed: \"file\" is not a string", PATH_MANIFEST);
     if (path_check(f.path, err) < 0)
         return err_wrap(err, "%s", PATH_MANIFEST);
-    if (strcmp(f.path, PATH_MANIFEST) == 0 || strcmp(f.path, PATH_README) == 0)
+    if (strcmp(f.path, PATH_MANIFEST) == 0 || strcmp(f.path, PATH_README) == 0 ||
+        strcmp(f.path, PATH_SIGNATURE) == 0)
         return err_set(err, ERR_FAILED, "%s is malformed: it describes %s", PATH_MANIFEST, f.path);
     if (!is_sha256(f.sha256) || !json_is_integer(bytes) || json_integer_value(bytes) < 0)
         return err_set(err, ERR_FAILED, "%s is malformed: size or SHA-256 of %s is missing", PATH_MANIFEST,
@@ -88,20 +105,20 @@ int items_file(const json_t *item, struct items_file *ret, struct err *err)
     return 0;
 }
 
-static int each_of_list(const json_t *items, items_file_fn *each, void *ctx, struct err *err)
+static int each_of_list(const json_t *items, items_item_fn *each, void *ctx, struct err *err)
 {
     for (size_t i = 0; i < json_array_size(items); i++) {
-        const json_t *item = json_array_get(items, i);
+        json_t *item = json_array_get(items, i);
         struct items_file file;
         if (!json_object_get(item, "file"))
             continue;
-        if (items_file(item, &file, err) < 0 || each(ctx, &file, err) != 0)
+        if (items_file(item, &file, err) < 0 || each(ctx, item, &file, err) != 0)
             return -1;
     }
     return 0;
 }
 
-int items_each_file(const json_t *root, items_file_fn *each, void *ctx, struct err *err)
+int items_each_item(const json_t *root, items_item_fn *each, void *ctx, struct err *err)
 {
     const json_t *hosts = json_object_get(root, "hosts");
     for (size_t i = 0; i < json_array_size(hosts); i++) {
@@ -113,4 +130,22 @@ int items_each_file(const json_t *root, items_file_fn *each, void *ctx, struct e
         }
     }
     return each_of_list(json_object_get(root, "files"), each, ctx, err);
+}
+
+struct file_visit {
+    items_file_fn *each;
+    void *ctx;
+};
+
+static int visit_file(void *ctx, json_t *item, const struct items_file *file, struct err *err)
+{
+    const struct file_visit *v = ctx;
+    (void)item;
+    return v->each(v->ctx, file, err);
+}
+
+int items_each_file(const json_t *root, items_file_fn *each, void *ctx, struct err *err)
+{
+    struct file_visit v = {each, ctx};
+    return items_each_item(root, visit_file, &v, err);
 }

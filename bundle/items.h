@@ -13,6 +13,9 @@
  * lists of hosts and files are lists; below them nothing is promised. */
 int items_parse(const char *text, size_t n, json_t **ret, struct err *err);
 
+/* The manifest's text, into an initialised buffer. */
+int items_print(const json_t *root, struct buf *ret, struct err *err);
+
 /* A file an item names. */
 struct items_file {
     const char *path;
@@ -22,6 +25,10 @@ struct items_file {
 
 /* What the file of an item is: path checked and none of ours, size and hash well formed; else ERR_FAILED. */
 int items_file(const json_t *item, struct items_file *ret, struct err *err);
+
+/* Calls `each` for every item that has a file, as JSON, to be read or changed. */
+typedef int items_item_fn(void *ctx, json_t *item, const struct items_file *file, struct err *err);
+int items_each_item(const json_t *root, items_item_fn *each, void *ctx, struct err *err);
 
 /* Calls `each` for every item that has a file, in the manifest's order. A non-zero return of `each` stops it.
  */

@@ -317,13 +317,6 @@ json_t *manifest_json(const struct manifest *m)
     return fields_take(&root);
 }
 
-static int add_chunk(const char *p, size_t n, void *ctx)
-{
-    struct buf *b = ctx;
-    buf_add(b, p, n);
-    return b->failed ? -1 : 0;
-}
-
 int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err)
 {
     int rc = -1;
@@ -334,14 +327,8 @@ int manifest_save(const struct manifest *m, const struct workdir *w, struct err 
         err_nomem(err);
         goto out;
     }
-    int dumped = json_dump_callback(root, add_chunk, &text, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    buf_addc(&text, '\n');
-    if (buf_check(&text, PATH_MANIFEST, err) < 0)
+    if (items_print(root, &text, err) < 0)
         goto out;
-    if (dumped < 0) {
-        err_nomem(err);
-        goto out;
-    }
     rc = file_write(path, text.data, text.len, err);
 out:
     buf_release(&text);

@@ -4,8 +4,6 @@
  */
 #include "bundle/bundle.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,58 +16,17 @@
 #include "bundle/path.h"
 #include "bundle/readme.h"
 #include "bundle/workdir.h"
+#include "bundle/writer.h"
 #include "base/banned.h"
 
-/*
- * Most bytes are profiles the server has gzip'ed. Measured on 20 such files of 100 kB and 10 MB of goroutine
- * text: level 1 takes 120 ms (3.07 MB), 3 takes 105 ms (3.05 MB), 6 takes 170 ms (2.91 MB).
- */
-#define OPTIONS "gzip:!timestamp,gzip:compression-level=3"
-
-enum { CHUNK = 32768, MAX_README = 64 << 20, MAX_TRIES = 1000 };
+enum { CHUNK = 32768, MAX_README = 64 << 20 };
 
 struct packer {
-    struct archive *tar;
+    struct writer *tar;
     const struct workdir *w;
     const char *file;    /* being packed; below the top directory, as all paths here */
     struct strlist dirs; /* in the tarball already */
 };
-
-/* libarchive's own words about why it could not write. */
-static int write_failed(const struct packer *p, struct err *err)
-{
-    int why = archive_errno(p->tar);
-    if (why > 0) {
-        errno = why;
-        return err_sys(err, "cannot write %s", workdir_bundle(p->w));
-    }
-    const char *words = archive_error_string(p->tar);
-    return err_set(err, ERR_LOCAL_IO, "cannot write %s: %s", workdir_bundle(p->w), words ? words : "unknown");
-}
-
-/* The header of one member: `path` below the top directory, "" for itself. Owners are nobody's business. */
-static int put_header(struct packer *p, const char *path, unsigned type, const struct stat *st,
-                      struct err *err)
-{
-    struct archive_entry *e = archive_entry_new();
-    char *full = *path ? file_join(workdir_name(p->w), path) : strdup(workdir_name(p->w));
-    int rc = 0;
-    if (!e || !full) {
-        rc = err_nomem(err);
-        goto out;
-    }
-    archive_entry_set_pathname(e, full);
-    archive_entry_set_filetype(e, type);
-    archive_entry_set_perm(e, type == AE_IFDIR ? 0700 : 0600);
-    archive_entry_set_size(e, type == AE_IFDIR ? 0 : st->st_size);
-    archive_entry_set_mtime(e, st->st_mtime, 0);
-    if (archive_write_header(p->tar, e) != ARCHIVE_OK)
-        rc = write_failed(p, err);
-out:
-    archive_entry_free(e);
-    free(full);
-    return rc;
-}
 
 static int put_dir(struct packer *p, const char *path, struct err *err)
 {
@@ -85,7 +42,7 @@ static int put_dir(struct packer *p, const char *path, struct err *err)
     else if (stat(full, &st) < 0)
         rc = err_sys(err, "cannot read %s", full);
     else
-        rc = put_header(p, path, AE_IFDIR, &st, err);
+        rc = writer_dir(p->tar, path, st.st_mtime, err);
     free(full);
     return rc;
 }
@@ -116,8 +73,8 @@ static int put_bytes(struct packer *p, int fd, uint64_t left, struct sha256 *has
         if (n == 0)
             return err_set(err, ERR_FAILED, "%s became shorter while it was packed", p->file);
         sha256_add(hash, chunk, (size_t)n);
-        if (archive_write_data(p->tar, chunk, (size_t)n) != n)
-            return write_failed(p, err);
+        if (writer_data(p->tar, chunk, (size_t)n, err) < 0)
+            return -1;
         left -= (uint64_t)n;
     }
     return 0;
@@ -132,7 +89,7 @@ static int put_open_file(struct packer *p, int fd, const struct items_file *want
         return err_sys(err, "cannot read %s", p->file);
     struct sha256 *hash = sha256_new(err);
     int rc = -1;
-    if (hash && put_header(p, p->file, AE_IFREG, &st, err) == 0 &&
+    if (hash && writer_file(p->tar, p->file, (uint64_t)st.st_size, st.st_mtime, err) == 0 &&
         put_bytes(p, fd, (uint64_t)st.st_size, hash, err) == 0)
         rc = sha256_hex(hash, hex, err);
     sha256_free(hash);
@@ -169,51 +126,39 @@ static int put_all(struct packer *p, const json_t *root, struct err *err)
     return items_each_file(root, put_item, p, err);
 }
 
-/* Writes the tarball to an open descriptor. */
-static int write_tar(const struct workdir *w, const json_t *root, int fd, struct err *err)
+static int to_draft(void *ctx, const void *p, size_t n, struct err *err)
 {
-    struct packer p = {.tar = archive_write_new(), .w = w};
-    int rc = -1;
-    if (!p.tar)
-        return err_nomem(err);
-    if (archive_write_set_format_pax_restricted(p.tar) != ARCHIVE_OK ||
-        archive_write_add_filter_gzip(p.tar) != ARCHIVE_OK ||
-        archive_write_set_options(p.tar, OPTIONS) != ARCHIVE_OK ||
-        archive_write_open_fd(p.tar, fd) != ARCHIVE_OK) {
-        write_failed(&p, err);
-        goto out;
-    }
-    if (put_all(&p, root, err) < 0)
-        goto out;
-    rc = archive_write_close(p.tar) == ARCHIVE_OK ? 0 : write_failed(&p, err);
-out:
+    return fd_write_all(draft_fd(ctx), p, n, err);
+}
+
+static int write_tar(const struct workdir *w, const json_t *root, struct draft *draft, struct err *err)
+{
+    struct packer p = {.w = w};
+    int rc = writer_open(workdir_name(w), workdir_bundle(w), to_draft, draft, &p.tar, err);
+    if (rc == 0)
+        rc = put_all(&p, root, err);
+    if (rc == 0)
+        rc = writer_finish(p.tar, err);
     strlist_release(&p.dirs);
-    archive_write_free(p.tar);
+    writer_free(p.tar);
     return rc;
 }
 
 /* Gives the finished file its name. A default name that somebody took meanwhile gets a number. */
 static int name_bundle(const struct workdir *w, struct draft *draft, char **ret_path, struct err *err)
 {
-    char *path = strdup(workdir_bundle(w));
-    for (int i = 2; path; i++) {
-        struct err why = ERR_INIT;
-        if (draft_name(draft, path, &why) == 0) {
-            *ret_path = path;
-            return 0;
-        }
-        free(path);
-        path = NULL;
-        if (why.kind != ERR_EXISTS || workdir_is_chosen(w) || i > MAX_TRIES) {
-            if (err)
-                *err = why;
-            return -1;
-        }
-        const char *bundle = workdir_bundle(w);
-        if (asprintf(&path, "%.*s-%d.tar.gz", (int)(strlen(bundle) - strlen(".tar.gz")), bundle, i) < 0)
-            path = NULL;
+    const char *path = workdir_bundle(w);
+    if (!workdir_is_chosen(w))
+        return draft_name_free(draft, path, ".tar.gz", ret_path, err);
+    char *copy = strdup(path);
+    if (!copy)
+        return err_nomem(err);
+    if (draft_name(draft, path, err) < 0) {
+        free(copy);
+        return -1;
     }
-    return err_nomem(err);
+    *ret_path = copy;
+    return 0;
 }
 
 /* If it fails, the work directory stays, and no bundle beside it: two of the same would only raise the
@@ -223,7 +168,7 @@ static int write_bundle(const struct workdir *w, const json_t *root, char **ret_
     struct draft *draft = NULL;
     int rc = draft_new(workdir_bundle(w), &draft, err);
     if (rc == 0)
-        rc = write_tar(w, root, draft_fd(draft), err);
+        rc = write_tar(w, root, draft, err);
     if (rc == 0)
         rc = draft_sync(draft, err);
     if (rc == 0)

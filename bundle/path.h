@@ -6,6 +6,7 @@
 
 #define PATH_MANIFEST "manifest.json"
 #define PATH_README "README.md"
+#define PATH_SIGNATURE "manifest.json.sig"
 
 /*
  * 0 if `path` is relative, made of printable ASCII without a backslash, at most 1024 bytes and 32 components

@@ -114,6 +114,53 @@ static void add_head(struct buf *b, const json_t *root)
                  json_is_true(json_object_get(root, "interrupted")) ? ", since it was interrupted" : "");
 }
 
+static void add_list(struct buf *b, const char *label, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *s = json_string_value(json_array_get(list, i));
+        buf_adds(b, i == 0 ? label : ", ");
+        add_text(b, s ? s : "");
+    }
+    buf_adds(b, json_array_size(list) ? "\n" : "");
+}
+
+static void add_redactions(struct buf *b, const json_t *list)
+{
+    if (json_array_size(list) == 0)
+        return;
+    buf_adds(b, "\n| file | what went | how often |\n|---|---|---:|\n");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        buf_adds(b, "| ");
+        add_text(b, text(one, "file"));
+        buf_adds(b, " | ");
+        add_text(b, text(one, "rule"));
+        buf_addf(b, " | %lld |\n", (long long)json_integer_value(json_object_get(one, "count")));
+    }
+}
+
+/* Of a copy: who made it, for whom, and what is not as it was collected. */
+static void add_handoff(struct buf *b, const json_t *handoff)
+{
+    const json_t *redactions = json_object_get(handoff, "redactions");
+    if (!handoff)
+        return;
+    buf_adds(b, "\n## Handed off\n\n");
+    add_labelled(b, "- At ", text(handoff, "time"));
+    add_labelled(b, ", by ", text(handoff, "user"));
+    add_labelled(b, *text(handoff, "user") ? " on " : ", on ", text(handoff, "workstation"));
+    buf_adds(b, "\n");
+    add_list(b, "- Encrypted to ", json_object_get(handoff, "recipients"));
+    if (!redactions)
+        buf_adds(b, "- Every file is as it was collected\n");
+    else if (json_array_size(redactions) == 0)
+        buf_adds(b, "- Searched for secrets on command lines and in labels: none was found\n");
+    else
+        buf_adds(b, "- What looked like a secret was replaced by \\[redacted\\], see below\n");
+    add_list(b, "- Not searched: ", json_object_get(handoff, "unsearched"));
+    add_redactions(b, redactions);
+}
+
 static void add_item_name(struct buf *b, const json_t *item)
 {
     add_text(b, text(item, "kind"));
@@ -289,6 +336,7 @@ void readme_write(const json_t *root, struct buf *ret)
 {
     const json_t *hosts = json_object_get(root, "hosts"), *files = json_object_get(root, "files");
     add_head(ret, root);
+    add_handoff(ret, json_object_get(root, "handoff"));
     add_all_missing(ret, root);
     for (size_t i = 0; i < json_array_size(hosts); i++)
         add_host(ret, json_array_get(hosts, i));

@@ -1,11 +1,11 @@
 #include "bundle/bundle.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "bundle/items.h"
 #include "bundle/path.h"
 #include "bundle/reader.h"
+#include "bundle/signature.h"
 #include "base/banned.h"
 
 /* What members may unpack to, beyond what the manifest describes. */
@@ -14,9 +14,10 @@
 struct verifier {
     struct reader *r;
     json_t *manifest;
-    json_t *expected; /* by path: what the manifest says, until the member is met; in its order */
-    bundle_finding_fn *finding;
-    void *ctx;
+    json_t *expected;     /* by path: what the manifest says, until the member is met; in its order */
+    struct buf signature; /* manifest.json.sig */
+    bool is_signed;
+    const struct bundle_check *how;
     struct bundle_summary sum;
 };
 
@@ -28,13 +29,13 @@ static void report(struct verifier *v, const char *path, uint64_t size, enum bun
                         [BUNDLE_UNKNOWN] = &v->sum.unknown};
     ++*counts[state];
     struct bundle_finding f = {.path = path, .state = state, .size = size};
-    if (v->finding)
-        v->finding(v->ctx, &f);
+    if (v->how->finding)
+        v->how->finding(v->how->ctx, &f);
 }
 
 static int expect(void *ctx, const struct items_file *file, struct err *err)
 {
-    struct verifier *v = ctx;
+    const struct verifier *v = ctx;
     if (json_object_get(v->expected, file->path))
         return err_set(err, ERR_FAILED, "%s describes %s twice", PATH_MANIFEST, file->path);
     json_t *facts = json_pack("{s:I, s:s}", "bytes", (json_int_t)file->bytes, "sha256", file->sha256);
@@ -49,7 +50,11 @@ static int parse_manifest(struct verifier *v, const struct buf *text, struct err
     v->sum.complete = json_is_true(json_object_get(v->manifest, "complete"));
     v->sum.interrupted = json_is_true(json_object_get(v->manifest, "interrupted"));
     v->expected = json_object();
-    return v->expected ? items_each_file(v->manifest, expect, v, err) : err_nomem(err);
+    if (!v->expected)
+        return err_nomem(err);
+    if (items_each_file(v->manifest, expect, v, err) < 0)
+        return -1;
+    return signature_read_words(v->manifest, v->expected, &v->sum, err);
 }
 
 /* The hash of the present member. */
@@ -69,12 +74,24 @@ static int hash_member(struct verifier *v, char ret[SHA256_HEX], struct err *err
     return rc;
 }
 
+static int keep_signature(struct verifier *v, struct err *err)
+{
+    char chunk[4096];
+    v->is_signed = true;
+    for (size_t n = 1; n > 0 && !v->signature.failed;) {
+        if (reader_read(v->r, chunk, sizeof chunk, &n, err) < 0)
+            return -1;
+        buf_add(&v->signature, chunk, n);
+    }
+    return v->signature.starved ? err_nomem(err) : 0;
+}
+
 /* Compares the present member with the manifest. One of another size is not even read. */
 static int check_member(struct verifier *v, const struct reader_member *m, struct err *err)
 {
-    if (strcmp(m->path, PATH_README) == 0)
-        return 0;
     const json_t *facts = json_object_get(v->expected, m->path);
+    if (!facts && strcmp(m->path, PATH_README) == 0)
+        return 0;
     enum bundle_state state = facts ? BUNDLE_CHANGED : BUNDLE_UNKNOWN;
     if (facts && (uint64_t)json_integer_value(json_object_get(facts, "bytes")) == m->size) {
         char hex[SHA256_HEX];
@@ -96,7 +113,7 @@ static int check_all(struct verifier *v, struct err *err)
             return -1;
         if (!m)
             break;
-        if (check_member(v, m, err) < 0)
+        if (strcmp(m->path, PATH_SIGNATURE) == 0 ? keep_signature(v, err) < 0 : check_member(v, m, err) < 0)
             return -1;
     }
     const char *path;
@@ -106,26 +123,27 @@ static int check_all(struct verifier *v, struct err *err)
     return 0;
 }
 
-int bundle_verify(const char *path, struct age_identities *by, bundle_finding_fn *finding, void *ctx,
-                  struct bundle_summary *ret, struct err *err)
+int bundle_verify(const char *path, const struct bundle_check *how, struct bundle_summary *ret,
+                  struct err *err)
 {
-    struct verifier v = {.finding = finding, .ctx = ctx};
+    static const struct bundle_check plain = {.cancel_fd = -1};
+    struct verifier v = {.how = how ? how : &plain, .signature = BUF_INIT(SSHSIG_MAX)};
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    int rc = -1;
-    if (reader_open(path, by, MAX_UNKNOWN, &v.r, err) < 0)
-        return -1;
-    if (reader_manifest(v.r, &text, err) < 0)
-        goto out;
-    if (parse_manifest(&v, &text, err) < 0) {
+    int rc = reader_open(path, v.how->by, MAX_UNKNOWN, &v.r, err);
+    if (rc == 0)
+        rc = reader_manifest(v.r, &text, err);
+    if (rc == 0 && (rc = parse_manifest(&v, &text, err)) < 0)
         err_wrap(err, "%s", path);
-        goto out;
-    }
-    if (check_all(&v, err) < 0)
-        goto out;
-    *ret = v.sum;
-    rc = 0;
-out:
+    if (rc == 0)
+        rc = check_all(&v, err);
+    if (rc == 0 && v.is_signed)
+        rc = signature_judge(v.how, &text, &v.signature, &v.sum, err);
+    if (rc < 0)
+        bundle_summary_release(&v.sum);
+    else
+        *ret = v.sum;
     buf_release(&text);
+    buf_release(&v.signature);
     json_decref(v.expected);
     json_decref(v.manifest);
     reader_free(v.r);

@@ -10,6 +10,7 @@
 #include "cli/exit.h"
 #include "cli/seal.h"
 #include "cli/signals.h"
+#include "cli/verify.h"
 #include "base/banned.h"
 
 /* The most an extracted bundle may write: far above real bundles, far below a full disk's worth of zeros. */
@@ -20,6 +21,7 @@ struct bundle_options {
     const char *directory;
     const char *output;
     const char *reason;
+    const char *allowed_signers;
     struct strlist recipients;
     struct strlist identities;
     const char *passphrase_file;
@@ -38,6 +40,9 @@ static const struct option options[] = {
      offsetof(struct bundle_options, output), 0},
     {"reason", 0, OPTION_TEXT, "TEXT", "create: why; goes into the manifest",
      offsetof(struct bundle_options, reason), 0},
+    {"allowed-signers", 0, OPTION_TEXT, "FILE",
+     "verify: who may sign, as ssh-keygen reads it; a bundle that none of them has signed is not good then",
+     offsetof(struct bundle_options, allowed_signers), 0},
     {"encrypt-to", 0, OPTION_LIST, "RECIPIENT",
      "encrypt: to an age1... or SSH public key (ed25519, RSA), or those of a file: FILE.pub, "
      "authorized_keys, "
@@ -91,44 +96,12 @@ static int list(const struct bundle_options *o, const struct strlist *rest, stru
 
 /* ---- verify -------------------------------------------------------------------------------------------- */
 
-static const char *state_name(enum bundle_state state)
-{
-    static const char *const names[] = {"intact", "CHANGED", "MISSING", "UNKNOWN"};
-    return names[state];
-}
-
-static void verify_line(void *ctx, const struct bundle_finding *f)
-{
-    json_t *rows = ctx;
-    if (rows)
-        json_array_append_new(rows, json_pack("{s:s, s:s, s:I}", "path", f->path, "state",
-                                              state_name(f->state), "bytes", (json_int_t)f->size));
-    else
-        printf("%-8s %12llu  %s\n", state_name(f->state), (unsigned long long)f->size, f->path);
-}
-
 static int verify(const struct bundle_options *o, const struct strlist *rest, struct age_identities *by,
                   struct err *err)
 {
-    struct bundle_summary s = {0};
-    json_t *rows = o->json ? json_array() : NULL;
-    if (bundle_verify(rest->items[0], by, verify_line, rows, &s, err) < 0) {
-        json_decref(rows);
-        return -1;
-    }
-    bool good = s.changed == 0 && s.missing == 0 && s.unknown == 0;
-    if (rows && print_document(json_pack("{s:b, s:b, s:b, s:o}", "intact", good, "complete", s.complete,
-                                         "interrupted", s.interrupted, "files", rows),
-                               err) < 0)
-        return -1;
-    if (!good)
-        return err_set(err, ERR_FAILED, "%s: not as the manifest says: %zu changed, %zu missing, %zu unknown",
-                       rest->items[0], s.changed, s.missing, s.unknown);
-    if (!rows)
-        printf("%zu files, all as the manifest says%s%s\n", s.intact,
-               s.complete ? "" : "; not everything that was asked for is in it",
-               s.interrupted ? " (interrupted)" : "");
-    return 0;
+    struct verify_options how = {
+        .file = rest->items[0], .allowed_signers = o->allowed_signers, .json = o->json};
+    return verify_bundle(&how, by, err);
 }
 
 /* ---- extract ------------------------------------------------------------------------------------------- */
@@ -214,7 +187,8 @@ static int create(const struct bundle_options *o, const struct strlist *rest, st
 enum { LIST, VERIFY, EXTRACT, CREATE, ENCRYPT, DECRYPT, END };
 static const struct verb verbs[] = {
     [LIST] = {"list", "FILE", "the files in it"},
-    [VERIFY] = {"verify", "FILE", "whether every file is as the manifest says; exit code 0 or 1"},
+    [VERIFY] = {"verify", "FILE",
+                "whether every file is as the manifest says, who made and signed it; exit code 0 or 1"},
     [EXTRACT] = {"extract", "FILE [MEMBER...]", "unpack it, or only these members (globs)"},
     [CREATE] =
         {"create", "FILE...",

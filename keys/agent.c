@@ -10,6 +10,7 @@
 
 #define MESSAGE_MAX (256u << 10)
 #define KEYS_MAX 64
+#define SLOW_MS 1000
 
 /* draft-miller-ssh-agent section 5.1 */
 enum { REQUEST_IDENTITIES = 11, IDENTITIES_ANSWER = 12, SIGN_REQUEST = 13, SIGN_RESPONSE = 14 };
@@ -37,15 +38,22 @@ static int transfer(struct agent *a, char *p, size_t n, bool sending, int64_t de
     return 0;
 }
 
-static int try_exchange(struct agent *a, struct buf *message, int64_t deadline, struct err *err)
+static int send_message(struct agent *a, const struct buf *message, int64_t deadline, struct err *err)
 {
     if (buf_check(message, "the request to the SSH agent", err) < 0)
         return -1;
     uint32_t n = (uint32_t)message->len;
     char size[4] = {(char)(n >> 24), (char)(n >> 16), (char)(n >> 8), (char)n};
-    if (transfer(a, size, 4, true, deadline, err) < 0 ||
-        transfer(a, message->data, message->len, true, deadline, err) < 0 ||
-        transfer(a, size, 4, false, deadline, err) < 0)
+    if (transfer(a, size, 4, true, deadline, err) < 0)
+        return -1;
+    return transfer(a, message->data, message->len, true, deadline, err);
+}
+
+static int receive_message(struct agent *a, struct buf *message, int64_t deadline, struct err *err)
+{
+    char size[4];
+    uint32_t n = 0;
+    if (transfer(a, size, 4, false, deadline, err) < 0)
         return -1;
     struct ssh_reader r = {(const unsigned char *)size, 4};
     ssh_read_u32(&r, &n);
@@ -62,13 +70,30 @@ static int try_exchange(struct agent *a, struct buf *message, int64_t deadline, 
     return rc < 0 ? -1 : buf_check(message, "the SSH agent's answer", err);
 }
 
+/* Calls `slow` if there is no answer after a second. What else may be wrong is said by who reads it. */
+static void await_answer(const struct agent *a, const struct agent_request *request)
+{
+    struct err why = ERR_INIT;
+    int64_t soon = clock_deadline(SLOW_MS);
+    if (!request->slow || soon >= request->deadline)
+        return;
+    if (fd_wait(a->fd, POLLIN, soon, a->cancel_fd, &why) < 0 && why.kind == ERR_TIMEOUT)
+        request->slow(request->slow_ctx);
+}
+
 /* Sends a message and reads the answer. Both go without their length; the answer replaces the request. An
- * agent that failed once is not asked again: an answer that comes late would be taken for the next one. */
-static int exchange(struct agent *a, struct buf *message, int64_t deadline, struct err *err)
+ * agent that failed once is not asked again: an answer that comes late would be taken for the next one.
+ * `request`: what is signed, else NULL. */
+static int exchange(struct agent *a, struct buf *message, const struct agent_request *request,
+                    int64_t deadline, struct err *err)
 {
     if (a->fd < 0)
         return err_set(err, ERR_FAILED, "the SSH agent failed before");
-    int rc = try_exchange(a, message, deadline, err);
+    int rc = send_message(a, message, deadline, err);
+    if (rc == 0 && request)
+        await_answer(a, request);
+    if (rc == 0)
+        rc = receive_message(a, message, deadline, err);
     if (rc < 0)
         fd_close(&a->fd);
     return rc;
@@ -128,7 +153,7 @@ int agent_open(const char *path, int64_t deadline, int cancel_fd, struct agent *
     buf_addc(&message, REQUEST_IDENTITIES);
     int rc = -1;
     a.fd = connect_to(path, deadline, cancel_fd, err);
-    if (a.fd >= 0 && exchange(&a, &message, deadline, err) == 0)
+    if (a.fd >= 0 && exchange(&a, &message, NULL, deadline, err) == 0)
         rc = agent_parse_keys(&a, message.data, message.len, err);
     buf_release(&message);
     if (rc < 0)
@@ -156,30 +181,57 @@ static uint32_t sign_flags(const char *algorithm)
     return strncmp(algorithm, "rsa-sha2-256", 12) == 0 ? RSA_SHA2_256 : 0;
 }
 
-int agent_sign(struct agent *a, const struct agent_request *request, struct ssh_blob *ret, struct err *err)
+/* Whether a whole signature is of the algorithm that was asked for; *ret is the inner one, within it. */
+static int look_into(const struct ssh_blob *whole, const char *algorithm, struct ssh_blob *ret,
+                     struct err *err)
+{
+    struct ssh_reader r = {whole->data, whole->n};
+    const unsigned char *name = NULL, *inner = NULL;
+    size_t n_name = 0, n_inner = 0;
+    if (ssh_read_string(&r, &name, &n_name) < 0 || ssh_read_string(&r, &inner, &n_inner) < 0)
+        return err_set(err, ERR_FAILED, "the SSH agent's signature is cut off");
+    if (sign_flags(algorithm) && (n_name != 12 || memcmp(name, algorithm, 12) != 0))
+        return err_set(err, ERR_FAILED, "the SSH agent signs with SHA-1 only");
+    *ret = (struct ssh_blob){(unsigned char *)(uintptr_t)inner, n_inner};
+    return 0;
+}
+
+int agent_sign_whole(struct agent *a, const struct agent_request *request, struct ssh_blob *ret,
+                     struct err *err)
 {
     struct buf message = BUF_INIT(MESSAGE_MAX);
+    struct ssh_blob whole = {0}, inner;
     buf_addc(&message, SIGN_REQUEST);
     ssh_put_string(&message, request->key->data, request->key->n);
     ssh_put_string(&message, request->data.data, request->data.n);
     ssh_put_u32(&message, sign_flags(request->algorithm));
-    int rc = exchange(a, &message, request->deadline, err);
+    int rc = exchange(a, &message, request, request->deadline, err);
     if (rc == 0) {
-        struct ssh_reader outer = {(const unsigned char *)message.data + 1, message.len - 1}, inner;
-        const unsigned char *name = NULL, *signature = NULL;
-        size_t n_name = 0, n_signature = 0;
+        struct ssh_reader r = {(const unsigned char *)message.data + 1, message.len - 1};
+        const unsigned char *p = NULL;
         if (message.data[0] != SIGN_RESPONSE)
             rc = err_set(err, ERR_FAILED, "the SSH agent refused to sign");
-        else if (ssh_read_string(&outer, &inner.p, &inner.left) < 0 ||
-                 ssh_read_string(&inner, &name, &n_name) < 0 ||
-                 ssh_read_string(&inner, &signature, &n_signature) < 0)
+        else if (ssh_read_string(&r, &p, &whole.n) < 0)
             rc = err_set(err, ERR_FAILED, "the SSH agent's signature is cut off");
-        else if (sign_flags(request->algorithm) &&
-                 (n_name != 12 || memcmp(name, request->algorithm, 12) != 0))
-            rc = err_set(err, ERR_FAILED, "the SSH agent signs with SHA-1 only");
-        else
-            rc = ssh_blob_copy(ret, signature, n_signature, err);
+        else {
+            whole.data = (unsigned char *)(uintptr_t)p;
+            rc = look_into(&whole, request->algorithm, &inner, err);
+        }
     }
+    if (rc == 0)
+        rc = ssh_blob_copy(ret, whole.data, whole.n, err);
     buf_release(&message);
+    return rc;
+}
+
+int agent_sign(struct agent *a, const struct agent_request *request, struct ssh_blob *ret, struct err *err)
+{
+    struct ssh_blob whole = {0}, inner;
+    if (agent_sign_whole(a, request, &whole, err) < 0)
+        return -1;
+    int rc = look_into(&whole, request->algorithm, &inner, err);
+    if (rc == 0)
+        rc = ssh_blob_copy(ret, inner.data, inner.n, err);
+    ssh_blob_release(&whole);
     return rc;
 }

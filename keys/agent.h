@@ -34,8 +34,17 @@ struct agent_request {
     const char *algorithm;
     struct ssh_blob data;
     int64_t deadline;
+    /* Called once when there is no answer after a second: its owner may have to be told to touch or confirm.
+     * NULL: nobody is told. */
+    void (*slow)(void *ctx);
+    void *slow_ctx;
 };
 int agent_sign(struct agent *a, const struct agent_request *request, struct ssh_blob *ret, struct err *err);
+
+/* The same, and *ret is the signature as it goes over the wire: its algorithm's name, the inner signature,
+ * and of a FIDO key the flags and the counter. */
+int agent_sign_whole(struct agent *a, const struct agent_request *request, struct ssh_blob *ret,
+                     struct err *err);
 
 /* The parser of the list, over a whole answer message. Adds to a->keys. */
 int agent_parse_keys(struct agent *a, const void *p, size_t n, struct err *err);

@@ -6,6 +6,7 @@
 #include "keys/keyfile.h"
 #include "keys/oaep.h"
 #include "keys/privkey.h"
+#include "keys/pubkey.h"
 #include "keys/sshwire.h"
 
 #endif

@@ -3,5 +3,6 @@
 #define SEAL_SEAL_H
 
 #include "seal/age.h"
+#include "seal/sshsig.h"
 
 #endif

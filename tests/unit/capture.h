@@ -117,7 +117,8 @@ static inline void verified(const char *path, const char *findings)
     struct buf text = BUF_INIT(65536);
     struct bundle_summary sum;
     struct err err = ERR_INIT;
-    must(bundle_verify(path, NULL, add_finding, &text, &sum, &err), &err);
+    struct bundle_check how = {.finding = add_finding, .ctx = &text, .cancel_fd = -1};
+    must(bundle_verify(path, &how, &sum, &err), &err);
     assert_string_equal(buf_str(&text), findings);
     buf_release(&text);
 }

@@ -11,10 +11,12 @@
 #include <zlib.h>
 
 #include "bundle/manifest.h"
+#include "bundle/redact.h"
 #include "cli/options.h"
 #include "fetch/check.h"
 #include "fetch/index.h"
 #include "fetch/plan.h"
+#include "handoff/handoff.h"
 #include "keys/agent.h"
 #include "gateway/algorithms.h"
 #include "gateway/certificate.h"
@@ -28,6 +30,7 @@
 #include "seal/age_identity.h"
 #include "tests/unit/alloc.h"
 #include "tests/unit/capture.h"
+#include "tests/unit/unit.h"
 #include "base/banned.h"
 
 /* Seeds of the fuzz targets are good inputs here too. */
@@ -768,7 +771,7 @@ static int verify(void *ctx, struct err *err)
 {
     struct bundle_summary sum;
     alloc_mark(&sum, sizeof sum);
-    int rc = bundle_verify(ctx, NULL, NULL, NULL, &sum, err);
+    int rc = bundle_verify(ctx, NULL, &sum, err);
     if (rc < 0)
         alloc_untouched(&sum, sizeof sum);
     else
@@ -868,11 +871,171 @@ static void workdirs(void **state)
     assert_true(alloc_walk(place_workdir, *state, 0) >= 6);
 }
 
-#define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
+/* ---- signatures, redaction, copies -----------------------------------------------------------------------
+ */
+
+static int read_signature(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct sshsig s;
+    alloc_mark(&s, sizeof s);
+    if (sshsig_parse(in->p, in->n, &s, err) < 0) {
+        alloc_untouched(&s, sizeof s);
+        return -1;
+    }
+    int rc = sshsig_check(&s, "message", 7, err);
+    sshsig_release(&s);
+    return rc;
+}
+
+static int make_signature(void *ctx, struct err *err)
+{
+    struct sshsig_signer by = {.key = ctx, .cancel_fd = -1};
+    char *armor;
+    alloc_mark(&armor, sizeof armor);
+    int rc = sshsig_sign(&by, "x", "message", 7, &armor, err);
+    if (rc < 0)
+        alloc_untouched(&armor, sizeof armor);
+    else
+        free(armor);
+    return rc;
+}
+
+static void signatures(void **state)
+{
+    static const char *const seeds[] = {"signature-ed25519", "signature-rsa", "signature-ecdsa"};
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        char *seed = text_of(CORPUS "sign/%s", seeds[i]);
+        assert_true(walk_seed(read_signature, seed, 1, 0) > 5);
+        free(seed);
+    }
+    char *key = text_of("%s/key", (char *)*state);
+    RUN("ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", key);
+    /* A key whose .pub cannot be read for want of memory is judged by itself. */
+    assert_true(alloc_walk(make_signature, key, 2) > 15);
+    free(key);
+}
+
+static bool every_label(void *ctx, const char *key, size_t n)
+{
+    (void)ctx, (void)key, (void)n;
+    return true;
+}
+
+static int drop(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)ctx, (void)p, (void)n, (void)err;
+    return 0;
+}
+
+static int relabel(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct profile_relabel how = {.wanted = every_label, .text = REDACTED, .sink = drop};
+    uint64_t n;
+    alloc_mark(&n, sizeof n);
+    int rc = profile_relabel(in->p, in->n, &how, &n, err);
+    if (rc < 0)
+        alloc_untouched(&n, sizeof n);
+    else
+        assert_true(n > 0);
+    return rc;
+}
+
+static void relabelling(void **state)
+{
+    (void)state;
+    assert_true(walk_seed(relabel, CORPUS "sign/profile", 1, 0) > 5);
+}
+
+/* Nothing is left of a copy that failed. */
+static int copy(void *ctx, struct err *err)
+{
+    struct bundle_copy *how = ctx;
+    struct bundle_copied c;
+    alloc_mark(&c, sizeof c);
+    size_t nth = alloc_pause();
+    char *dir = file_dir(how->bundle);
+    size_t before = scratch_count(dir);
+    alloc_resume(nth);
+    int rc = bundle_copy(how, &c, err);
+    nth = alloc_pause();
+    if (rc < 0) {
+        alloc_untouched(&c, sizeof c);
+    } else {
+        assert_int_equal(c.redactions, 2);
+        assert_int_equal(file_remove(c.path, NULL), 0);
+        bundle_copied_release(&c);
+    }
+    assert_int_equal(scratch_count(dir), before);
+    free(dir);
+    alloc_resume(nth);
+    return rc;
+}
+
+static void copying(void **state)
+{
+    static const char dump[] = "# labels: {\"user\":\"alice\"}\n# labels: {\"user\":\"bob\"}\n";
+    struct capture c;
+    char *path = NULL, *output = text_of("%s/b.tar.gz", (char *)*state),
+         *key = text_of("%s/key", (char *)*state);
+    capture_new(&c, output);
+    collect(&c, "gitaly", "file-03/gitaly/labels.txt", dump, sizeof dump - 1);
+    assert_int_equal(bundle_pack(c.w, c.m, &path, NULL), 0);
+    capture_release(&c);
+    RUN("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key);
+    struct sshsig_signer by = {.key = key, .cancel_fd = -1};
+    struct bundle_copy how = {.bundle = path, .redact = true, .signer = &by, .cancel_fd = -1};
+    alloc.json_works = true;
+    assert_true(alloc_walk(copy, &how, 0) > 60);
+    alloc.json_works = false;
+    free(path);
+    free(output);
+    free(key);
+}
+
+/* ---- hand-offs ----------------------------------------------------------------------------------------- */
+
+/* All steps of a dry run; nobody is asked. */
+static int hand_over(void *ctx, struct err *err)
+{
+    struct handoff_options options = {.cancel_fd = -1, .dry_run = true};
+    struct handoff_result result;
+    return handoff_run(ctx, &options, &result, err);
+}
+
+static void handoffs(void **state)
+{
+    char name[] = "work", one[] = "one", *list[] = {one}, url[] = "https://tracker.example";
+    char *path = scratch_file(*state, "b.age", "age-encryption.org/v1\n", 22);
+    /* Where it reads, jansson does not tell a lack of memory from a mistake of the text's. */
+    alloc.json_works = true;
+    for (int kind = TRACKER_GITLAB; kind <= TRACKER_RT; kind++) {
+        struct tracker tracker = {.name = name, .kind = (enum tracker_kind)kind, .url = url};
+        struct handoff_request request = {.tracker = &tracker,
+                                          .project = "ops",
+                                          .file = path,
+                                          .encrypted = true,
+                                          .summary = "a summary",
+                                          .reading = "how to read it",
+                                          .assignees = {list, 1, 1}};
+        if (kind == TRACKER_GITLAB)
+            request.labels = (struct strlist){list, 1, 1};
+        assert_true(alloc_walk(hand_over, &request, 0) > 12);
+        request.assignees.n = request.labels.n = 0;
+        request.issue = "7";
+        assert_true(alloc_walk(hand_over, &request, 0) > 12);
+    }
+    alloc.json_works = false;
+    free(path);
+}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        SCRATCH(signatures),
+        cmocka_unit_test(relabelling),
+        SCRATCH(copying),
         cmocka_unit_test(local_addresses),
         cmocka_unit_test(lists),
         cmocka_unit_test(options),
@@ -893,6 +1056,7 @@ int main(void)
         SCRATCH(packing),
         SCRATCH(reading),
         SCRATCH(workdirs),
+        SCRATCH(handoffs),
     };
     json_set_alloc_funcs(alloc_for_json, free);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ static void refused(const char *dir, const char *path, bool manifest, const char
     assert_int_equal(file_mkdir(below, NULL), 0);
     size_t before = scratch_count(dir);
     assert_int_equal(bundle_list(path, NULL, add_member, &text, &errs[0]), -1);
-    assert_int_equal(bundle_verify(path, NULL, NULL, NULL, &sum, &errs[1]), -1);
+    assert_int_equal(bundle_verify(path, NULL, &sum, &errs[1]), -1);
     assert_int_equal(bundle_extract(path, NULL, below, NULL, 1 << 20, &ret, &errs[2]), -1);
     int rc = bundle_manifest(path, NULL, &ret, &errs[3]);
     assert_int_equal(scratch_count(below), 0);
@@ -165,7 +165,7 @@ static void hostile_manifests(void **state)
         struct bundle_summary sum;
         struct err err = ERR_INIT;
         tarball_write(path, &t, 1);
-        assert_int_equal(bundle_verify(path, NULL, NULL, NULL, &sum, &err), -1);
+        assert_int_equal(bundle_verify(path, NULL, &sum, &err), -1);
         starts_with(err.msg, path);
         assert_null(strstr(err.msg + 1, path));
         if (!strstr(err.msg, cases[i][1]))
@@ -248,7 +248,7 @@ static void cut_inside(void **state)
         struct bundle_summary sum = {0};
         struct err err = ERR_INIT;
         /* The zeros a tar ends in are many: the last cuts are harmless. */
-        if (bundle_verify(path, NULL, NULL, NULL, &sum, &err) == 0)
+        if (bundle_verify(path, NULL, &sum, &err) == 0)
             assert_int_equal(sum.intact, 3);
         else if (!strstr(err.msg, "cut"))
             fail_msg("%zu: %s", i, err.msg);
@@ -274,7 +274,7 @@ static void flipped_anywhere(void **state)
         assert_int_equal(file_mkdir(below, NULL), 0);
         whole.data[i] ^= (char)(1 << i % 8);
         free(scratch_file(dir, "flipped.tar.gz", whole.data, whole.len));
-        int rc = bundle_verify(flipped, NULL, NULL, NULL, &sum, NULL);
+        int rc = bundle_verify(flipped, NULL, &sum, NULL);
         if (rc == 0) {
             assert_int_equal(inflate_all(flipped, other, sizeof other), n);
             assert_memory_equal(other, tar, n);
@@ -310,7 +310,7 @@ static void flipped_inside(void **state)
         struct bundle_summary sum;
         tar[i] ^= (char)(1 << i % 8);
         path = gzipped(dir, tar, size);
-        bundle_verify(path, NULL, NULL, NULL, &sum, NULL);
+        bundle_verify(path, NULL, &sum, NULL);
         if (i % 7 == 0 && bundle_extract(path, NULL, dir, NULL, 1 << 20, &top, NULL) == 0) {
             assert_int_equal(scratch_count(dir), 3);
             assert_int_equal(file_remove(top, NULL), 0);
@@ -366,7 +366,7 @@ static void too_many_members(void **state)
     tarball_end(a);
     struct bundle_summary sum;
     struct err err = ERR_INIT;
-    assert_int_equal(bundle_verify(path, NULL, NULL, NULL, &sum, &err), -1);
+    assert_int_equal(bundle_verify(path, NULL, &sum, &err), -1);
     assert_non_null(strstr(err.msg, "has more than 200000 members"));
     free(path);
 }

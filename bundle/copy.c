@@ -1,0 +1,337 @@
+/*
+ * The manifest is the first file of a bundle and names every hash, so what redaction changes is made first,
+ * into a directory beside the copy. Then the manifest and README.md are renewed and signed, and the bundle is
+ * read once more and written on, member by member.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bundle/bundle.h"
+#include "bundle/fields.h"
+#include "bundle/items.h"
+#include "bundle/path.h"
+#include "bundle/reader.h"
+#include "bundle/readme.h"
+#include "bundle/sift.h"
+#include "bundle/writer.h"
+#include "base/banned.h"
+
+enum { CHUNK = 32768, MAX_README = 64 << 20 };
+
+struct copying {
+    const struct bundle_copy *how;
+    int64_t now;
+    json_t *root;
+    struct sift sift;
+    struct buf manifest, readme;
+    char *signature; /* armored, or NULL */
+    struct draft *draft;
+    char *path; /* where it is to go; an ending that is numbered in front of */
+    const char *ending;
+    struct age_writer *age;
+    struct writer *tar;
+    struct reader *r;
+    json_t *expected; /* by path: the items whose files are still to come */
+    struct bundle_copied sum;
+};
+
+/* ---- where to ---------------------------------------------------------------------------------------------
+ */
+
+/* The length of s without `ending`; SIZE_MAX if it does not end so. */
+static size_t length_without(const char *s, const char *ending)
+{
+    size_t n = strlen(s), n_ending = strlen(ending);
+    return n > n_ending && strcmp(s + n - n_ending, ending) == 0 ? n - n_ending : SIZE_MAX;
+}
+
+static int open_output(struct copying *c, struct err *err)
+{
+    const struct bundle_copy *how = c->how;
+    c->ending = how->to ? ".tar.gz.age" : ".tar.gz";
+    size_t n = length_without(how->bundle, ".tar.gz");
+    if (how->output && length_without(how->output, c->ending) == SIZE_MAX)
+        return err_set(err, ERR_USAGE, "%s: the name of this copy ends in %s", how->output, c->ending);
+    c->path = how->output ? strdup(how->output) : NULL;
+    if (!how->output && asprintf(&c->path, "%.*s%s%s", (int)(n == SIZE_MAX ? strlen(how->bundle) : n),
+                                 how->bundle, how->to ? "" : "-handoff", c->ending) < 0)
+        c->path = NULL;
+    if (!c->path)
+        return err_nomem(err);
+    if (how->output && file_exists(how->output))
+        return err_set(err, ERR_EXISTS, "%s exists already", how->output);
+    return draft_new(c->path, &c->draft, err);
+}
+
+static int name_output(struct copying *c, struct err *err)
+{
+    if (draft_sync(c->draft, err) < 0)
+        return -1;
+    if (!c->how->output)
+        return draft_name_free(c->draft, c->path, c->ending, &c->sum.path, err);
+    if (draft_name(c->draft, c->path, err) < 0)
+        return -1;
+    c->sum.path = c->path;
+    c->path = NULL;
+    return 0;
+}
+
+static int to_output(void *ctx, const void *p, size_t n, struct err *err)
+{
+    struct copying *c = ctx;
+    return c->age ? age_writer_write(c->age, p, n, err) : fd_write_all(draft_fd(c->draft), p, n, err);
+}
+
+/* ---- the manifest -----------------------------------------------------------------------------------------
+ */
+
+static int read_manifest(struct copying *c, struct err *err)
+{
+    char *text = NULL;
+    if (bundle_manifest(c->how->bundle, NULL, &text, err) < 0)
+        return -1;
+    int rc = items_parse(text, strlen(text), &c->root, err);
+    free(text);
+    if (rc < 0)
+        return err_wrap(err, "%s", c->how->bundle);
+    if (!json_object_get(c->root, "handoff"))
+        return 0;
+    err_set(err, ERR_USAGE, "%s is a copy that was handed off already", c->how->bundle);
+    return err_hint(err, "take the bundle it was made from, or hand it on as it is: profgrab bundle encrypt");
+}
+
+static void put_recipients(struct fields *f, const struct age_recipients *to)
+{
+    if (!to)
+        return;
+    json_t *list = json_array();
+    for (size_t i = 0; i < age_recipients_count(to); i++)
+        if (json_array_append_new(list, fields_string(age_recipients_name(to, i))) < 0)
+            f->failed = true;
+    fields_put(f, "recipients", list);
+}
+
+static int put_handoff(struct copying *c, struct err *err)
+{
+    struct fields f = fields_new();
+    fields_time(&f, "time", c->now);
+    fields_text(&f, "user", c->how->user);
+    fields_text(&f, "workstation", c->how->workstation);
+    put_recipients(&f, c->how->to);
+    if (c->how->redact) {
+        fields_put(&f, "redactions", json_incref(c->sift.redactions));
+        fields_put(&f, "unsearched", json_incref(c->sift.unsearched));
+    }
+    return json_object_set_new(c->root, "handoff", fields_take(&f)) < 0 ? err_nomem(err) : 0;
+}
+
+/* README.md is made from the manifest and proved by it. */
+static int renew_readme(struct copying *c, struct err *err)
+{
+    char hex[SHA256_HEX];
+    readme_write(c->root, &c->readme);
+    struct sha256 *hash = sha256_new(err);
+    int rc = hash ? buf_check(&c->readme, PATH_README, err) : -1;
+    if (rc == 0) {
+        sha256_add(hash, c->readme.data, c->readme.len);
+        rc = sha256_hex(hash, hex, err);
+    }
+    sha256_free(hash);
+    if (rc == 0 &&
+        json_object_set_new(json_object_get(c->root, "handoff"), "readme",
+                            json_pack("{s:I, s:s}", "bytes", (json_int_t)c->readme.len, "sha256", hex)) < 0)
+        rc = err_nomem(err);
+    return rc;
+}
+
+static int sign(struct copying *c, struct err *err)
+{
+    struct sshsig s = {0};
+    if (!c->how->signer)
+        return 0;
+    if (sshsig_sign(c->how->signer, BUNDLE_NAMESPACE, c->manifest.data, c->manifest.len, &c->signature, err) <
+            0 ||
+        sshsig_parse(c->signature, strlen(c->signature), &s, err) < 0)
+        return -1;
+    snprintf(c->sum.fingerprint, sizeof c->sum.fingerprint, "%s", s.fingerprint);
+    sshsig_release(&s);
+    return 0;
+}
+
+static int prepare(struct copying *c, struct err *err)
+{
+    if (read_manifest(c, err) < 0 || open_output(c, err) < 0 ||
+        (c->how->redact && sift_bundle(c->how, c->path, c->root, &c->sift, err) < 0) ||
+        put_handoff(c, err) < 0 || renew_readme(c, err) < 0 || items_print(c->root, &c->manifest, err) < 0)
+        return -1;
+    return sign(c, err);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------
+ */
+
+static int put_text(struct copying *c, const char *path, const char *text, size_t n, struct err *err)
+{
+    return writer_file(c->tar, path, n, c->now / 1000, err) < 0 ? -1 : writer_data(c->tar, text, n, err);
+}
+
+/* The manifest, its signature right behind it, README.md. */
+static int put_own(struct copying *c, struct err *err)
+{
+    if (put_text(c, PATH_MANIFEST, c->manifest.data, c->manifest.len, err) < 0 ||
+        (c->signature && put_text(c, PATH_SIGNATURE, c->signature, strlen(c->signature), err) < 0))
+        return -1;
+    return put_text(c, PATH_README, c->readme.data, c->readme.len, err);
+}
+
+/* Where a member's bytes come from: a file of ours, or the bundle. */
+static int read_piece(struct copying *c, int fd, char *p, size_t cap, size_t *ret, struct err *err)
+{
+    if (fd < 0)
+        return reader_read(c->r, p, cap, ret, err);
+    ssize_t n = read(fd, p, cap);
+    if (n < 0)
+        return err_sys(err, "cannot read");
+    *ret = (size_t)n;
+    return 0;
+}
+
+static int put_bytes(struct copying *c, int fd, const struct items_file *file, struct err *err)
+{
+    struct sha256 *hash = sha256_new(err);
+    char chunk[CHUNK], hex[SHA256_HEX];
+    uint64_t left = file->bytes;
+    int rc = hash ? 0 : -1;
+    for (size_t n = 1; rc == 0 && n > 0;) {
+        rc = fd_cancelled(c->how->cancel_fd) ? err_set(err, ERR_CANCELLED, "interrupted")
+                                             : read_piece(c, fd, chunk, sizeof chunk, &n, err);
+        if (rc < 0 || n == 0)
+            continue;
+        if (n > left)
+            rc = err_set(err, ERR_FAILED, "%s is not as the manifest says", file->path);
+        else
+            rc = writer_data(c->tar, chunk, n, err);
+        left -= n;
+        sha256_add(hash, chunk, n);
+    }
+    if (rc == 0)
+        rc = sha256_hex(hash, hex, err);
+    if (rc == 0 && (left > 0 || strcmp(hex, file->sha256) != 0))
+        rc = err_set(err, ERR_FAILED, "%s is not as the manifest says", file->path);
+    sha256_free(hash);
+    return rc;
+}
+
+/* Opens what redaction made of a member; *ret stays -1 if nothing. */
+static int open_replaced(const struct copying *c, const char *path, int *ret, struct err *err)
+{
+    const char *name = json_string_value(json_object_get(c->sift.replaced, path));
+    if (!name)
+        return 0;
+    char *full = file_join(c->sift.dir, name);
+    *ret = full ? file_open(full, err) : err_nomem(err);
+    free(full);
+    return *ret < 0 ? -1 : 0;
+}
+
+static int put_member(struct copying *c, const struct reader_member *m, struct err *err)
+{
+    json_t *item = json_object_get(c->expected, m->path);
+    struct items_file file;
+    int fd = -1;
+    if (!item)
+        return err_set(err, ERR_FAILED, "the manifest does not describe %s", m->path);
+    if (items_file(item, &file, err) < 0 || open_replaced(c, m->path, &fd, err) < 0)
+        return -1;
+    int rc = writer_file(c->tar, m->path, file.bytes, m->mtime, err);
+    if (rc == 0)
+        rc = put_bytes(c, fd, &file, err);
+    fd_close(&fd);
+    if (rc == 0)
+        json_object_del(c->expected, m->path);
+    return rc;
+}
+
+static int put_next(struct copying *c, const struct reader_member *m, struct err *err)
+{
+    if (m->is_dir)
+        return writer_dir(c->tar, m->path, m->mtime, err);
+    if (strcmp(m->path, PATH_MANIFEST) == 0)
+        return put_own(c, err);
+    if (strcmp(m->path, PATH_README) == 0 || strcmp(m->path, PATH_SIGNATURE) == 0)
+        return 0;
+    return put_member(c, m, err);
+}
+
+static int put_all(struct copying *c, struct err *err)
+{
+    for (;;) {
+        const struct reader_member *m = NULL;
+        if (reader_next(c->r, &m, err) < 0)
+            return -1;
+        if (!m)
+            break;
+        if (!c->tar && writer_open(reader_top(c->r), c->how->bundle, to_output, c, &c->tar, err) < 0)
+            return -1;
+        if (put_next(c, m, err) < 0)
+            return -1;
+    }
+    void *missing = json_object_iter(c->expected);
+    if (missing)
+        return err_set(err, ERR_FAILED, "%s is missing", json_object_iter_key(missing));
+    return writer_finish(c->tar, err);
+}
+
+static int write_copy(struct copying *c, struct err *err)
+{
+    struct stat st;
+    c->expected = sift_items(c->root, err);
+    if (!c->expected ||
+        (c->how->to && age_writer_open(draft_fd(c->draft), c->how->to, false, &c->age, err) < 0) ||
+        reader_open(c->how->bundle, NULL, UINT64_MAX, &c->r, err) < 0)
+        return -1;
+    if (put_all(c, err) < 0)
+        return err_wrap(err, "%s", c->how->bundle);
+    if (c->age && age_writer_finish(c->age, err) < 0)
+        return -1;
+    c->sum.bytes = fstat(draft_fd(c->draft), &st) == 0 ? (uint64_t)st.st_size : 0;
+    c->sum.redactions = c->sift.n;
+    c->sum.changed = json_object_size(c->sift.replaced);
+    c->sum.unsearched = json_array_size(c->sift.unsearched);
+    return name_output(c, err);
+}
+
+int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct err *err)
+{
+    struct copying c = {.how = how,
+                        .now = clock_utc(),
+                        .manifest = BUF_INIT(BUNDLE_MAX_MANIFEST),
+                        .readme = BUF_INIT(MAX_README)};
+    int rc = prepare(&c, err);
+    if (rc == 0)
+        rc = write_copy(&c, err);
+    if (rc == 0)
+        *ret = c.sum;
+    writer_free(c.tar);
+    age_writer_free(c.age);
+    reader_free(c.r);
+    json_decref(c.expected);
+    json_decref(c.root);
+    sift_release(&c.sift);
+    draft_free(c.draft);
+    free(c.path);
+    buf_release(&c.manifest);
+    buf_release(&c.readme);
+    free(c.signature);
+    return rc;
+}
+
+void bundle_copied_release(struct bundle_copied *c)
+{
+    free(c->path);
+    *c = (struct bundle_copied){0};
+}

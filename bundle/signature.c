@@ -1,0 +1,143 @@
+#include "bundle/signature.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundle/items.h"
+#include "bundle/path.h"
+#include "base/banned.h"
+
+enum { KEYGEN_MS = 10000, MAX_RECIPIENTS = 1000 };
+
+/* ---- the signature ----------------------------------------------------------------------------------------
+ */
+
+static int say(struct bundle_summary *sum, enum bundle_signature state, const char *why)
+{
+    sum->signature.state = state;
+    snprintf(sum->signature.why, sizeof sum->signature.why, "%s", why);
+    return 0;
+}
+
+/* No memory is nobody's fault but ours. */
+static int bad(struct bundle_summary *sum, const struct err *why, struct err *err)
+{
+    return why->kind == ERR_LOCAL_IO ? err_nomem(err) : say(sum, BUNDLE_SIGNED_BADLY, why->msg);
+}
+
+static int find_principal(const struct bundle_check *how, const struct buf *manifest, const struct buf *armor,
+                          struct bundle_summary *sum, struct err *err)
+{
+    struct proc_limits limits = {.timeout_ms = KEYGEN_MS, .cancel_fd = how->cancel_fd};
+    struct sshsig_claim claim = {
+        .armor = buf_str(armor), .namespace = BUNDLE_NAMESPACE, .p = manifest->data, .n = manifest->len};
+    struct err why = ERR_INIT;
+    if (sshsig_find_principal(how->allowed_signers, &claim, &limits, &sum->signature.principal, &why) == 0)
+        return 0;
+    if (why.kind == ERR_DENIED)
+        return say(sum, BUNDLE_SIGNED, why.msg);
+    if (err)
+        *err = why;
+    return -1;
+}
+
+int signature_judge(const struct bundle_check *how, const struct buf *manifest, const struct buf *armor,
+                    struct bundle_summary *sum, struct err *err)
+{
+    struct sshsig s = {0};
+    struct err why = ERR_INIT;
+    if (armor->failed)
+        return say(sum, BUNDLE_SIGNED_BADLY, "it is larger than any signature");
+    if (sshsig_parse(buf_str(armor), armor->len, &s, &why) < 0)
+        return bad(sum, &why, err);
+    snprintf(sum->signature.type, sizeof sum->signature.type, "%s", s.type);
+    snprintf(sum->signature.fingerprint, sizeof sum->signature.fingerprint, "%s", s.fingerprint);
+    int rc;
+    if (strcmp(s.namespace, BUNDLE_NAMESPACE) != 0) {
+        char words[SSHSIG_NAMESPACE + 100];
+        snprintf(words, sizeof words, "it was made for \"%s\", not for a bundle", s.namespace);
+        rc = say(sum, BUNDLE_SIGNED_ELSEWHERE, words);
+    } else if (sshsig_check(&s, manifest->data, manifest->len, &why) < 0) {
+        rc = bad(sum, &why, err);
+    } else {
+        sum->signature.state = BUNDLE_SIGNED;
+        rc = how->allowed_signers ? find_principal(how, manifest, armor, sum, err) : 0;
+    }
+    sshsig_release(&s);
+    return rc;
+}
+
+/* ---- the manifest's words ---------------------------------------------------------------------------------
+ */
+
+static void put_text(char *dst, size_t cap, const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    text_printable(dst, cap, s ? s : "", s ? strlen(s) : 0);
+}
+
+/* USER on WORKSTATION, as far as they are known. */
+static void put_person(char *dst, size_t cap, const json_t *o)
+{
+    char user[120], workstation[120];
+    put_text(user, sizeof user, o, "user");
+    put_text(workstation, sizeof workstation, o, "workstation");
+    snprintf(dst, cap, "%s%s%s", user, *user && *workstation ? " on " : "", workstation);
+}
+
+static int read_recipients(const json_t *list, struct strlist *ret, struct err *err)
+{
+    char shown[300];
+    for (size_t i = 0; i < json_array_size(list) && i < MAX_RECIPIENTS; i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        if (name && strlist_add(ret, text_printable(shown, sizeof shown, name, strlen(name)), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int count_changed(void *ctx, json_t *item, const struct items_file *file, struct err *err)
+{
+    size_t *n = ctx;
+    (void)file;
+    (void)err;
+    *n += json_object_get(item, "original") != NULL;
+    return 0;
+}
+
+static int expect_readme(const json_t *readme, json_t *expected, struct err *err)
+{
+    const json_t *bytes = json_object_get(readme, "bytes");
+    const char *hex = json_string_value(json_object_get(readme, "sha256"));
+    if (!readme)
+        return 0;
+    if (!json_is_integer(bytes) || json_integer_value(bytes) < 0 || !hex)
+        return err_set(err, ERR_FAILED, "%s is malformed: size or SHA-256 of %s is missing", PATH_MANIFEST,
+                       PATH_README);
+    json_t *facts = json_pack("{s:I, s:s}", "bytes", json_integer_value(bytes), "sha256", hex);
+    return json_object_set_new(expected, PATH_README, facts) < 0 ? err_nomem(err) : 0;
+}
+
+int signature_read_words(const json_t *root, json_t *expected, struct bundle_summary *sum, struct err *err)
+{
+    const json_t *handoff = json_object_get(root, "handoff");
+    put_person(sum->collector, sizeof sum->collector, json_object_get(root, "collector"));
+    put_text(sum->collected, sizeof sum->collected, root, "started");
+    if (!handoff)
+        return 0;
+    sum->handed_off = true;
+    put_person(sum->sender, sizeof sum->sender, handoff);
+    put_text(sum->sent, sizeof sum->sent, handoff, "time");
+    if (read_recipients(json_object_get(handoff, "recipients"), &sum->recipients, err) < 0 ||
+        items_each_item(root, count_changed, &sum->redacted, err) < 0)
+        return -1;
+    return expect_readme(json_object_get(handoff, "readme"), expected, err);
+}
+
+void bundle_summary_release(struct bundle_summary *s)
+{
+    free(s->signature.principal);
+    s->signature.principal = NULL;
+    strlist_release(&s->recipients);
+}

@@ -1,0 +1,122 @@
+#include "bundle/writer.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/*
+ * Most bytes are profiles the server has gzip'ed. Measured on 20 such files of 100 kB and 10 MB of goroutine
+ * text: level 1 takes 120 ms (3.07 MB), 3 takes 105 ms (3.05 MB), 6 takes 170 ms (2.91 MB).
+ */
+#define OPTIONS "gzip:!timestamp,gzip:compression-level=3"
+
+struct writer {
+    struct archive *tar;
+    char *top, *shown;
+    writer_sink_fn *sink;
+    void *ctx;
+    struct err sink_err; /* why the sink failed: libarchive's callback cannot carry it */
+};
+
+/* Why it could not be written: the sink's words, or libarchive's own. */
+static int failed(const struct writer *w, struct err *err)
+{
+    if (w->sink_err.kind != ERR_NONE) {
+        if (err)
+            *err = w->sink_err;
+        return err_wrap(err, "%s", w->shown);
+    }
+    const char *words = archive_error_string(w->tar);
+    return err_set(err, ERR_LOCAL_IO, "cannot write %s: %s", w->shown, words ? words : "unknown");
+}
+
+static la_ssize_t on_write(struct archive *tar, void *ctx, const void *p, size_t n)
+{
+    struct writer *w = ctx;
+    if (w->sink_err.kind == ERR_NONE && w->sink(w->ctx, p, n, &w->sink_err) == 0)
+        return (la_ssize_t)n;
+    archive_set_error(tar, EIO, "%s", w->sink_err.msg);
+    return -1;
+}
+
+int writer_open(const char *top, const char *shown, writer_sink_fn *sink, void *ctx, struct writer **ret,
+                struct err *err)
+{
+    struct writer *w = calloc(1, sizeof *w);
+    if (!w)
+        return err_nomem(err);
+    *w = (struct writer){
+        .tar = archive_write_new(), .top = strdup(top), .shown = strdup(shown), .sink = sink, .ctx = ctx};
+    if (!w->tar || !w->top || !w->shown) {
+        writer_free(w);
+        return err_nomem(err);
+    }
+    if (archive_write_set_format_pax_restricted(w->tar) != ARCHIVE_OK ||
+        archive_write_add_filter_gzip(w->tar) != ARCHIVE_OK ||
+        archive_write_set_options(w->tar, OPTIONS) != ARCHIVE_OK ||
+        archive_write_set_bytes_in_last_block(w->tar, 1) != ARCHIVE_OK ||
+        archive_write_open(w->tar, w, NULL, on_write, NULL) != ARCHIVE_OK) {
+        failed(w, err);
+        writer_free(w);
+        return -1;
+    }
+    *ret = w;
+    return 0;
+}
+
+void writer_free(struct writer *w)
+{
+    if (!w)
+        return;
+    archive_write_free(w->tar);
+    free(w->top);
+    free(w->shown);
+    free(w);
+}
+
+static int put_header(struct writer *w, const char *path, unsigned type, uint64_t size, int64_t mtime,
+                      struct err *err)
+{
+    struct archive_entry *e = archive_entry_new();
+    char *full = *path ? file_join(w->top, path) : strdup(w->top);
+    int rc = 0;
+    if (!e || !full) {
+        rc = err_nomem(err);
+        goto out;
+    }
+    archive_entry_set_pathname(e, full);
+    archive_entry_set_filetype(e, type);
+    archive_entry_set_perm(e, type == AE_IFDIR ? 0700 : 0600);
+    archive_entry_set_size(e, (la_int64_t)size);
+    archive_entry_set_mtime(e, mtime, 0);
+    if (archive_write_header(w->tar, e) != ARCHIVE_OK)
+        rc = failed(w, err);
+out:
+    archive_entry_free(e);
+    free(full);
+    return rc;
+}
+
+int writer_dir(struct writer *w, const char *path, int64_t mtime, struct err *err)
+{
+    return put_header(w, path, AE_IFDIR, 0, mtime, err);
+}
+
+int writer_file(struct writer *w, const char *path, uint64_t size, int64_t mtime, struct err *err)
+{
+    return put_header(w, path, AE_IFREG, size, mtime, err);
+}
+
+int writer_data(struct writer *w, const void *p, size_t n, struct err *err)
+{
+    return archive_write_data(w->tar, p, n) == (la_ssize_t)n ? 0 : failed(w, err);
+}
+
+int writer_finish(struct writer *w, struct err *err)
+{
+    return archive_write_close(w->tar) == ARCHIVE_OK ? 0 : failed(w, err);
+}

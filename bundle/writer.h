@@ -1,0 +1,30 @@
+/* Writing a tarball as bundles are: gzip'ed restricted pax, directories 0700, files 0600, owners nobody's
+ * business. The counterpart of reader.h. */
+#ifndef BUNDLE_WRITER_H
+#define BUNDLE_WRITER_H
+
+#include <stdint.h>
+
+#include "base/base.h"
+
+struct writer;
+
+/* Takes the tarball's bytes, in order. */
+typedef int writer_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
+
+/* `top`: the directory everything lies below. `shown`: the file, for messages. */
+int writer_open(const char *top, const char *shown, writer_sink_fn *sink, void *ctx, struct writer **ret,
+                struct err *err);
+void writer_free(struct writer *w);
+
+/* Paths are below the top directory, "" itself; `mtime` is in seconds. */
+int writer_dir(struct writer *w, const char *path, int64_t mtime, struct err *err);
+
+/* Begins a file: exactly `size` bytes follow by writer_data. */
+int writer_file(struct writer *w, const char *path, uint64_t size, int64_t mtime, struct err *err);
+int writer_data(struct writer *w, const void *p, size_t n, struct err *err);
+
+/* Ends the tarball. */
+int writer_finish(struct writer *w, struct err *err);
+
+#endif

@@ -1,0 +1,301 @@
+/*
+ * Sources: RFC 4253 section 6.6 and RFC 8332 (RSA), RFC 5656 (ECDSA), RFC 8709 (Ed25519), OpenSSH's
+ * PROTOCOL.u2f (FIDO): such a key signs a hash of its application, the flags, the counter and a hash of the
+ * data.
+ */
+#include "keys/pubkey.h"
+
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/ecdsa.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/param_build.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+enum { RSA_LEAST_BITS = 2048, RSA_MOST_BITS = 16384, HASH = 32 };
+
+struct piece {
+    const unsigned char *p;
+    size_t n;
+};
+
+/* A type of keys. `curve` and `group`: as SSH and OpenSSL call its curve; `fido`: an application stands
+ * behind the key. */
+struct scheme {
+    const char *type;
+    EVP_PKEY *(*read)(const struct scheme *s, struct ssh_reader *r);
+    const char *curve, *group;
+    const EVP_MD *(*hash)(void);
+    bool fido;
+};
+
+/* ---- keys ---------------------------------------------------------------------------------------------- */
+
+static bool is(struct piece piece, const char *name)
+{
+    return piece.n == strlen(name) && memcmp(piece.p, name, piece.n) == 0;
+}
+
+/* A number above zero in its shortest form (RFC 4251's mpint); NULL for any other. One key has one form, and
+ * so one fingerprint. */
+static BIGNUM *read_number(struct ssh_reader *r)
+{
+    struct piece s = {0};
+    if (ssh_read_string(r, &s.p, &s.n) < 0 || s.n == 0 || s.n > SSH_BLOB_MAX || s.p[0] >= 0x80 ||
+        (s.p[0] == 0 && (s.n == 1 || s.p[1] < 0x80)))
+        return NULL;
+    return BN_bin2bn(s.p, (int)s.n, NULL);
+}
+
+static EVP_PKEY *from_parameters(const char *type, OSSL_PARAM_BLD *build)
+{
+    EVP_PKEY *key = NULL;
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
+    OSSL_PARAM *parameters = OSSL_PARAM_BLD_to_param(build);
+    if (!context || !parameters || EVP_PKEY_fromdata_init(context) != 1 ||
+        EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters) != 1)
+        key = NULL;
+    OSSL_PARAM_free(parameters);
+    EVP_PKEY_CTX_free(context);
+    return key;
+}
+
+static EVP_PKEY *read_rsa(const struct scheme *s, struct ssh_reader *r)
+{
+    (void)s;
+    BIGNUM *e = read_number(r), *n = read_number(r);
+    OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
+    EVP_PKEY *key = NULL;
+    if (e && n && build && OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_E, e) == 1 &&
+        OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_N, n) == 1)
+        key = from_parameters("RSA", build);
+    OSSL_PARAM_BLD_free(build);
+    BN_free(e);
+    BN_free(n);
+    return key;
+}
+
+/* The point is uncompressed (RFC 5656 section 3.1 allows others, OpenSSH and we do not). */
+static EVP_PKEY *read_ecdsa(const struct scheme *s, struct ssh_reader *r)
+{
+    struct piece curve = {0}, point = {0};
+    if (ssh_read_string(r, &curve.p, &curve.n) < 0 || ssh_read_string(r, &point.p, &point.n) < 0 ||
+        !is(curve, s->curve) || point.n == 0 || point.p[0] != 4)
+        return NULL;
+    OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
+    EVP_PKEY *key = NULL;
+    if (build && OSSL_PARAM_BLD_push_utf8_string(build, OSSL_PKEY_PARAM_GROUP_NAME, s->group, 0) == 1 &&
+        OSSL_PARAM_BLD_push_octet_string(build, OSSL_PKEY_PARAM_PUB_KEY, point.p, point.n) == 1)
+        key = from_parameters("EC", build);
+    OSSL_PARAM_BLD_free(build);
+    return key;
+}
+
+static EVP_PKEY *read_ed25519(const struct scheme *s, struct ssh_reader *r)
+{
+    (void)s;
+    struct piece point = {0};
+    if (ssh_read_string(r, &point.p, &point.n) < 0)
+        return NULL;
+    return EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, point.p, point.n);
+}
+
+static const struct scheme schemes[] = {
+    {.type = "ssh-ed25519", .read = read_ed25519},
+    {.type = "ssh-rsa", .read = read_rsa},
+    {"ecdsa-sha2-nistp256", read_ecdsa, "nistp256", "prime256v1", EVP_sha256, false},
+    {"ecdsa-sha2-nistp384", read_ecdsa, "nistp384", "secp384r1", EVP_sha384, false},
+    {"ecdsa-sha2-nistp521", read_ecdsa, "nistp521", "secp521r1", EVP_sha512, false},
+    {.type = "sk-ssh-ed25519@openssh.com", .read = read_ed25519, .fido = true},
+    {"sk-ecdsa-sha2-nistp256@openssh.com", read_ecdsa, "nistp256", "prime256v1", EVP_sha256, true},
+};
+
+static const struct scheme *find_scheme(struct piece type)
+{
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+        if (is(type, schemes[i].type))
+            return &schemes[i];
+    return NULL;
+}
+
+bool pubkey_is_known(const char *type)
+{
+    return find_scheme((struct piece){(const unsigned char *)type, strlen(type)}) != NULL;
+}
+
+struct pubkey {
+    const struct scheme *scheme;
+    EVP_PKEY *key;
+    struct piece application; /* of a FIDO key */
+};
+
+static int read_key(const struct ssh_blob *blob, struct pubkey *ret, struct err *err)
+{
+    struct ssh_reader r = {blob->data, blob->n};
+    struct pubkey k = {0};
+    struct piece type = {0};
+    char shown[64];
+    if (ssh_read_string(&r, &type.p, &type.n) < 0)
+        return err_set(err, ERR_FAILED, "the public key is damaged");
+    k.scheme = find_scheme(type);
+    if (!k.scheme)
+        return err_set(err, ERR_UNSUPPORTED, "signatures of a key of type %s are not known here",
+                       text_printable(shown, sizeof shown, (const char *)type.p, type.n));
+    k.key = k.scheme->read(k.scheme, &r);
+    ERR_clear_error();
+    bool whole = k.key && (!k.scheme->fido || ssh_read_string(&r, &k.application.p, &k.application.n) == 0) &&
+                 r.left == 0;
+    if (whole && k.scheme->read == read_rsa &&
+        (EVP_PKEY_get_bits(k.key) < RSA_LEAST_BITS || EVP_PKEY_get_bits(k.key) > RSA_MOST_BITS)) {
+        err_set(err, ERR_UNSUPPORTED, "an RSA key of %d bits proves nothing", EVP_PKEY_get_bits(k.key));
+        EVP_PKEY_free(k.key);
+        return -1;
+    }
+    if (!whole) {
+        EVP_PKEY_free(k.key);
+        return err_set(err, ERR_FAILED, "the public key is damaged");
+    }
+    *ret = k;
+    return 0;
+}
+
+/* ---- signatures ---------------------------------------------------------------------------------------- */
+
+struct signature {
+    struct piece name, inner;
+    struct piece behind; /* of a FIDO key: flags and counter */
+};
+
+static int not_genuine(struct err *err)
+{
+    return err_set(err, ERR_DENIED, "the signature is not genuine");
+}
+
+static int read_signature(const struct pubkey *k, const struct ssh_blob *blob, struct signature *ret,
+                          struct err *err)
+{
+    struct ssh_reader r = {blob->data, blob->n};
+    struct signature s = {0};
+    if (ssh_read_string(&r, &s.name.p, &s.name.n) < 0 || ssh_read_string(&r, &s.inner.p, &s.inner.n) < 0 ||
+        r.left != (k->scheme->fido ? 5 : 0))
+        return not_genuine(err);
+    s.behind = (struct piece){r.p, r.left};
+    *ret = s;
+    return 0;
+}
+
+/* The hash that the signature's name stands for; Ed25519 has its own inside. */
+static int choose_hash(const struct pubkey *k, struct piece name, const EVP_MD **ret, struct err *err)
+{
+    char shown[64];
+    const EVP_MD *hash = k->scheme->hash ? k->scheme->hash() : NULL;
+    if (k->scheme->read == read_rsa)
+        hash = is(name, "rsa-sha2-512") ? EVP_sha512() : is(name, "rsa-sha2-256") ? EVP_sha256() : NULL;
+    if (k->scheme->read == read_rsa ? !hash : !is(name, k->scheme->type))
+        return err_set(err, ERR_UNSUPPORTED, "a key of type %s does not sign with %s", k->scheme->type,
+                       text_printable(shown, sizeof shown, (const char *)name.p, name.n));
+    *ret = hash;
+    return 0;
+}
+
+/* SSH's two numbers as the ASN.1 that OpenSSL wants. */
+static int rewrite_ecdsa(struct piece inner, struct ssh_blob *ret, struct err *err)
+{
+    struct ssh_reader reader = {inner.p, inner.n};
+    BIGNUM *r = read_number(&reader), *s = read_number(&reader);
+    ECDSA_SIG *both = ECDSA_SIG_new();
+    unsigned char *der = NULL;
+    int n = -1, rc = -1;
+    if (r && s && both && reader.left == 0 && ECDSA_SIG_set0(both, r, s) == 1) {
+        r = s = NULL;
+        n = i2d_ECDSA_SIG(both, &der);
+    }
+    rc = n > 0 ? ssh_blob_copy(ret, der, (size_t)n, err) : not_genuine(err);
+    OPENSSL_free(der);
+    ECDSA_SIG_free(both);
+    BN_free(r);
+    BN_free(s);
+    return rc;
+}
+
+/* RSA's is a number as long as the key; some leave out zeroes in front. */
+static int pad_rsa(const struct pubkey *k, struct piece inner, struct ssh_blob *ret, struct err *err)
+{
+    size_t size = (size_t)EVP_PKEY_get_size(k->key);
+    if (inner.n == 0 || inner.n > size)
+        return not_genuine(err);
+    unsigned char *padded = calloc(1, size);
+    if (!padded)
+        return err_nomem(err);
+    memcpy(padded + size - inner.n, inner.p, inner.n);
+    *ret = (struct ssh_blob){padded, size};
+    return 0;
+}
+
+/* The inner signature as OpenSSL wants it. */
+static int for_openssl(const struct pubkey *k, struct piece inner, struct ssh_blob *ret, struct err *err)
+{
+    if (k->scheme->read == read_rsa)
+        return pad_rsa(k, inner, ret, err);
+    if (k->scheme->read == read_ecdsa)
+        return rewrite_ecdsa(inner, ret, err);
+    return ssh_blob_copy(ret, inner.p, inner.n, err);
+}
+
+/* What a FIDO key has signed. */
+static int fido_data(const struct pubkey *k, struct piece behind, const struct ssh_blob *data,
+                     struct ssh_blob *ret, struct err *err)
+{
+    unsigned char all[2 * HASH + 5];
+    if (EVP_Digest(k->application.p, k->application.n, all, NULL, EVP_sha256(), NULL) != 1 ||
+        EVP_Digest(data->data, data->n, all + HASH + behind.n, NULL, EVP_sha256(), NULL) != 1)
+        return err_nomem(err);
+    memcpy(all + HASH, behind.p, behind.n);
+    return ssh_blob_copy(ret, all, sizeof all, err);
+}
+
+static int check(const struct pubkey *k, const EVP_MD *hash, const struct ssh_blob *signature,
+                 const struct ssh_blob *data, struct err *err)
+{
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    if (!context)
+        return err_nomem(err);
+    bool good = EVP_DigestVerifyInit(context, NULL, hash, NULL, k->key) == 1 &&
+                EVP_DigestVerify(context, signature->data, signature->n, data->data, data->n) == 1;
+    EVP_MD_CTX_free(context);
+    return good ? 0 : not_genuine(err);
+}
+
+static int verify(const struct pubkey *k, const struct ssh_blob *signature, const struct ssh_blob *data,
+                  struct err *err)
+{
+    struct signature s = {0};
+    const EVP_MD *hash = NULL;
+    struct ssh_blob inner = {0}, composed = {0};
+    int rc = -1;
+    if (read_signature(k, signature, &s, err) < 0 || choose_hash(k, s.name, &hash, err) < 0 ||
+        for_openssl(k, s.inner, &inner, err) < 0 ||
+        (k->scheme->fido && fido_data(k, s.behind, data, &composed, err) < 0))
+        goto out;
+    rc = check(k, hash, &inner, k->scheme->fido ? &composed : data, err);
+out:
+    ERR_clear_error();
+    ssh_blob_release(&inner);
+    ssh_blob_release(&composed);
+    return rc;
+}
+
+int pubkey_verify(const struct ssh_blob *key, const struct ssh_blob *signature, const struct ssh_blob *data,
+                  struct err *err)
+{
+    struct pubkey k = {0};
+    if (read_key(key, &k, err) < 0)
+        return -1;
+    int rc = verify(&k, signature, data, err);
+    EVP_PKEY_free(k.key);
+    return rc;
+}

@@ -1,0 +1,221 @@
+#include "seal/sshsig.h"
+
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "seal/sshsig_format.h"
+#include "base/banned.h"
+
+#define BEGIN_LINE "-----BEGIN SSH SIGNATURE-----"
+#define END_LINE "-----END SSH SIGNATURE-----"
+#define PREAMBLE "SSHSIG"
+
+enum { VERSION = 1, LINE = 70 /* as ssh-keygen wraps it */ };
+
+/* ---- making -------------------------------------------------------------------------------------------- */
+
+int sshsig_signed_data(const char *namespace, bool sha256, const void *p, size_t n, struct ssh_blob *ret,
+                       struct err *err)
+{
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    struct buf b = BUF_INIT(1024);
+    const char *name = sha256 ? "sha256" : "sha512";
+    if (EVP_Digest(p, n, digest, &size, sha256 ? EVP_sha256() : EVP_sha512(), NULL) != 1)
+        return err_nomem(err);
+    buf_adds(&b, PREAMBLE);
+    ssh_put_string(&b, namespace, strlen(namespace));
+    ssh_put_string(&b, "", 0);
+    ssh_put_string(&b, name, strlen(name));
+    ssh_put_string(&b, digest, size);
+    int rc = buf_check(&b, "what is to be signed", err);
+    if (rc == 0)
+        rc = ssh_blob_copy(ret, b.data, b.len, err);
+    buf_release(&b);
+    return rc;
+}
+
+/* Base64 in lines. */
+static void put_lines(struct buf *b, const struct buf *body)
+{
+    struct buf text = BUF_INIT(SSHSIG_MAX);
+    ssh_base64_add(&text, body->data, body->len);
+    for (size_t at = 0; at < text.len; at += LINE) {
+        buf_add(b, text.data + at, text.len - at < LINE ? text.len - at : LINE);
+        buf_addc(b, '\n');
+    }
+    b->failed = b->failed || text.failed;
+    b->starved = b->starved || text.starved;
+    buf_release(&text);
+}
+
+int sshsig_armor(const char *namespace, const struct ssh_blob *key, const struct ssh_blob *signature,
+                 char **ret, struct err *err)
+{
+    struct buf body = BUF_INIT(SSHSIG_MAX), text = BUF_INIT(SSHSIG_MAX);
+    buf_adds(&body, PREAMBLE);
+    ssh_put_u32(&body, VERSION);
+    ssh_put_string(&body, key->data, key->n);
+    ssh_put_string(&body, namespace, strlen(namespace));
+    ssh_put_string(&body, "", 0);
+    ssh_put_string(&body, "sha512", 6);
+    ssh_put_string(&body, signature->data, signature->n);
+    int rc = buf_check(&body, "the signature", err);
+    if (rc == 0) {
+        buf_adds(&text, BEGIN_LINE "\n");
+        put_lines(&text, &body);
+        buf_adds(&text, END_LINE "\n");
+        rc = buf_check(&text, "the signature", err);
+    }
+    if (rc == 0)
+        *ret = buf_take(&text);
+    buf_release(&body);
+    buf_release(&text);
+    return rc;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+static int malformed(const char *why, struct err *err)
+{
+    return err_set(err, ERR_FAILED, "the signature is malformed: %s", why);
+}
+
+/* Whether the n bytes begin with s. */
+static bool begins(const char *p, size_t n, const char *s)
+{
+    return n >= strlen(s) && memcmp(p, s, strlen(s)) == 0;
+}
+
+/* The base64 between the two lines, without its line ends: into `ret`. */
+static int strip_armor(const char *p, size_t n, struct buf *ret, struct err *err)
+{
+    static const char end[] = END_LINE;
+    size_t at = strlen(BEGIN_LINE);
+    if (!begins(p, n, BEGIN_LINE) || (!begins(p + at, n - at, "\n") && !begins(p + at, n - at, "\r\n")))
+        return malformed("its first line is not " BEGIN_LINE, err);
+    for (; at < n && p[at] != '-'; at++)
+        if (p[at] != '\n' && p[at] != '\r')
+            buf_addc(ret, p[at]);
+    if (!begins(p + at, n - at, end) || p[at - 1] != '\n')
+        return malformed("its last line is not " END_LINE, err);
+    at += strlen(end);
+    while (at < n && (p[at] == '\n' || p[at] == '\r'))
+        at++;
+    if (at < n)
+        return malformed("something stands behind it", err);
+    return buf_check(ret, "the signature", err);
+}
+
+/* Base64 that says the same in another way is refused: a signature has one form. */
+static int decode(const struct buf *text, struct ssh_blob *ret, struct err *err)
+{
+    struct buf again = BUF_INIT(SSHSIG_MAX);
+    struct ssh_blob blob = {0};
+    struct err why = ERR_INIT;
+    if (ssh_base64_decode(buf_str(text), text->len, &blob, &why) < 0)
+        return why.kind == ERR_FAILED ? malformed(why.msg, err) : err_nomem(err);
+    ssh_base64_add(&again, blob.data, blob.n);
+    int rc = buf_check(&again, "the signature", err);
+    if (rc == 0 && strcmp(buf_str(&again), buf_str(text)) != 0)
+        rc = malformed("this is not base64", err);
+    buf_release(&again);
+    if (rc < 0)
+        ssh_blob_release(&blob);
+    else
+        *ret = blob;
+    return rc;
+}
+
+struct body {
+    struct {
+        const unsigned char *p;
+        size_t n;
+    } key, namespace, reserved, hash, signature;
+};
+
+static int read_body(const struct ssh_blob *blob, struct body *ret, struct err *err)
+{
+    struct ssh_reader r = {blob->data, blob->n};
+    struct body b = {0};
+    uint32_t version = 0;
+    if (!begins((const char *)r.p, r.left, PREAMBLE))
+        return malformed("it does not begin as one", err);
+    r.p += strlen(PREAMBLE);
+    r.left -= strlen(PREAMBLE);
+    if (ssh_read_u32(&r, &version) < 0)
+        return malformed("it is cut off", err);
+    if (version != VERSION)
+        return err_set(err, ERR_UNSUPPORTED, "the signature is of version %u, which is not known here",
+                       version);
+    if (ssh_read_string(&r, &b.key.p, &b.key.n) < 0 ||
+        ssh_read_string(&r, &b.namespace.p, &b.namespace.n) < 0 ||
+        ssh_read_string(&r, &b.reserved.p, &b.reserved.n) < 0 ||
+        ssh_read_string(&r, &b.hash.p, &b.hash.n) < 0 ||
+        ssh_read_string(&r, &b.signature.p, &b.signature.n) < 0)
+        return malformed("it is cut off", err);
+    if (r.left > 0)
+        return malformed("something stands behind it", err);
+    if (b.reserved.n > 0)
+        return err_set(err, ERR_UNSUPPORTED, "the signature has a part that is not known here");
+    *ret = b;
+    return 0;
+}
+
+static int fill(const struct body *b, struct sshsig *s, struct err *err)
+{
+    size_t n = b->namespace.n;
+    if (n == 0 || n >= sizeof s->namespace)
+        return malformed("its namespace is empty or too long", err);
+    memcpy(s->namespace, b->namespace.p, n);
+    if (strlen(s->namespace) != n || !text_is_visible(s->namespace))
+        return malformed("its namespace cannot be shown", err);
+    s->sha256 = begins((const char *)b->hash.p, b->hash.n, "sha256") && b->hash.n == 6;
+    if (!s->sha256 && !(begins((const char *)b->hash.p, b->hash.n, "sha512") && b->hash.n == 6))
+        return err_set(err, ERR_UNSUPPORTED, "the signature has a hash that is not known here");
+    if (ssh_blob_copy(&s->key, b->key.p, b->key.n, err) < 0 ||
+        ssh_blob_copy(&s->signature, b->signature.p, b->signature.n, err) < 0)
+        return -1;
+    ssh_blob_type(&s->key, s->type, sizeof s->type);
+    ssh_blob_fingerprint(&s->key, s->fingerprint);
+    return 0;
+}
+
+int sshsig_parse(const void *p, size_t n, struct sshsig *ret, struct err *err)
+{
+    struct buf text = BUF_INIT(SSHSIG_MAX);
+    struct ssh_blob blob = {0};
+    struct sshsig s = {0};
+    struct body body = {0};
+    int rc = strip_armor(p, n, &text, err);
+    if (rc == 0)
+        rc = decode(&text, &blob, err);
+    if (rc == 0)
+        rc = read_body(&blob, &body, err);
+    if (rc == 0)
+        rc = fill(&body, &s, err);
+    buf_release(&text);
+    ssh_blob_release(&blob);
+    if (rc < 0)
+        sshsig_release(&s);
+    else
+        *ret = s;
+    return rc;
+}
+
+void sshsig_release(struct sshsig *s)
+{
+    ssh_blob_release(&s->key);
+    ssh_blob_release(&s->signature);
+}
+
+int sshsig_check(const struct sshsig *s, const void *p, size_t n, struct err *err)
+{
+    struct ssh_blob data = {0};
+    if (sshsig_signed_data(s->namespace, s->sha256, p, n, &data, err) < 0)
+        return -1;
+    int rc = pubkey_verify(&s->key, &s->signature, &data, err);
+    ssh_blob_release(&data);
+    return rc;
+}

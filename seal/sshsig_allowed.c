@@ -1,0 +1,129 @@
+/*
+ * ssh-keygen reads a signature from a file and the message from its input, so both are put into a private
+ * directory for a moment. No shell is involved, and what the file's lines say only comes back as text.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "seal/sshsig.h"
+#include "base/banned.h"
+
+enum { OUTPUT_MAX = 65536, PRINCIPALS_MAX = 64 };
+
+struct inquiry {
+    const char *file;
+    const struct sshsig_claim *claim;
+    struct proc_limits limits;
+    char *directory, *signature, *message;
+};
+
+static int make_directory(struct inquiry *q, struct err *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *path = file_join(tmp && *tmp ? tmp : "/tmp", "profgrab-XXXXXX");
+    if (!path)
+        return err_nomem(err);
+    if (!mkdtemp(path)) {
+        err_sys(err, "cannot make a directory %s", path);
+        free(path);
+        return -1;
+    }
+    q->directory = path;
+    return 0;
+}
+
+static int put_file(struct inquiry *q, const char *name, const void *p, size_t n, char **ret, struct err *err)
+{
+    *ret = file_join(q->directory, name);
+    if (!*ret)
+        return err_nomem(err);
+    int fd = file_create(*ret, err);
+    int rc = fd < 0 ? -1 : fd_write_all(fd, p, n, err);
+    fd_close(&fd);
+    return rc;
+}
+
+static int nobody(const struct inquiry *q, const char *complaint, struct err *err)
+{
+    return err_set(err, ERR_DENIED, "%s does not allow the key: %s", q->file,
+                   *complaint ? complaint : "ssh-keygen says no more");
+}
+
+/* Whether ssh-keygen takes the signature for that principal's. *ret_complaint: why not. */
+static int try_principal(const struct inquiry *q, const char *principal, bool *ret_good, char *ret_complaint,
+                         size_t cap, struct err *err)
+{
+    const char *argv[] = {"ssh-keygen",        "-Y", "verify",     "-f", q->file, "-I", principal, "-n",
+                          q->claim->namespace, "-s", q->signature, NULL};
+    struct proc_result r;
+    int fd = file_open(q->message, err);
+    int rc = fd < 0 ? -1 : proc_run_on(argv, fd, &q->limits, &r, err);
+    fd_close(&fd);
+    if (rc < 0)
+        return -1;
+    *ret_good = r.exit_code == 0;
+    text_printable(ret_complaint, cap, r.complaint, strlen(r.complaint));
+    proc_result_release(&r);
+    return 0;
+}
+
+/* Goes through the principals of the lines with that key, one a line. */
+static int try_principals(const struct inquiry *q, const char *names, char **ret, struct err *err)
+{
+    char complaint[300] = "";
+    bool good = false;
+    for (int i = 0; *names && i < PRINCIPALS_MAX; i++) {
+        size_t n = strcspn(names, "\n");
+        char *name = strndup(names, n), shown[300];
+        if (!name)
+            return err_nomem(err);
+        int rc = n > 0 ? try_principal(q, name, &good, complaint, sizeof complaint, err) : 0;
+        text_printable(shown, sizeof shown, name, n);
+        free(name);
+        if (rc < 0)
+            return -1;
+        if (good) {
+            *ret = strdup(shown);
+            return *ret ? 0 : err_nomem(err);
+        }
+        names += n + (names[n] == '\n');
+    }
+    return nobody(q, complaint, err);
+}
+
+static int ask(struct inquiry *q, char **ret, struct err *err)
+{
+    struct proc_result r;
+    if (make_directory(q, err) < 0 ||
+        put_file(q, "sig", q->claim->armor, strlen(q->claim->armor), &q->signature, err) < 0 ||
+        put_file(q, "message", q->claim->p, q->claim->n, &q->message, err) < 0)
+        return -1;
+    const char *argv[] = {"ssh-keygen", "-Y", "find-principals", "-f", q->file, "-s", q->signature, NULL};
+    if (proc_run(argv, &q->limits, &r, err) < 0) {
+        if (err && err->kind == ERR_NOT_FOUND)
+            err_hint(err, "install OpenSSH's client tools (Debian: openssh-client)");
+        return -1;
+    }
+    int rc = r.exit_code == 0 ? try_principals(q, buf_str(&r.out), ret, err) : nobody(q, r.complaint, err);
+    proc_result_release(&r);
+    return rc;
+}
+
+int sshsig_find_principal(const char *allowed_signers, const struct sshsig_claim *claim,
+                          const struct proc_limits *limits, char **ret, struct err *err)
+{
+    struct inquiry q = {.file = allowed_signers, .claim = claim, .limits = *limits};
+    q.limits.max_output = OUTPUT_MAX;
+    int fd = file_open(allowed_signers, err);
+    if (fd < 0)
+        return -1;
+    fd_close(&fd);
+    int rc = ask(&q, ret, err);
+    if (q.directory)
+        file_remove(q.directory, NULL);
+    free(q.directory);
+    free(q.signature);
+    free(q.message);
+    return rc;
+}

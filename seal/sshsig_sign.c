@@ -1,0 +1,286 @@
+/*
+ * The public key is found first: it tells which of the agent's keys it is, and whether the private half in a
+ * file belongs to it. What was made is checked before it is given out, since an agent is another program.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "seal/sshsig.h"
+#include "seal/sshsig_format.h"
+#include "base/banned.h"
+
+enum { PASSPHRASES = 3 };
+
+struct signing {
+    const struct sshsig_signer *by;
+    struct ssh_blob public;
+    char type[64];
+    char fingerprint[SSH_FINGERPRINT];
+    char *private;       /* the path of the private key; NULL: there can be none */
+    struct privkey *key; /* opened to see the public half */
+    struct ssh_blob data;
+    struct err agent_err; /* why the agent did not sign; ERR_NONE: it has not the key */
+};
+
+/* ---- which key ----------------------------------------------------------------------------------------- */
+
+static bool ends_in(const char *s, const char *end)
+{
+    size_t n = strlen(s), n_end = strlen(end);
+    return n > n_end && strcmp(s + n - n_end, end) == 0;
+}
+
+/* "ssh-ed25519 AAAA… comment" */
+static int read_text(struct signing *s, struct err *err)
+{
+    const char *base64 = s->by->key + strcspn(s->by->key, " \t");
+    base64 += strspn(base64, " \t");
+    return ssh_base64_decode(base64, strcspn(base64, " \t\r\n"), &s->public, err);
+}
+
+static bool is_text(const char *key)
+{
+    size_t n = strcspn(key, " \t");
+    return key[n] && strncmp(key + n + strspn(key + n, " \t"), "AAAA", 4) == 0;
+}
+
+static int ask_passphrase(const struct signing *s, bool again, struct secret *ret, struct err *err)
+{
+    char prompt[600], shown[500];
+    if (!s->by->ask)
+        return err_set(err, ERR_NOT_FOUND, "it has a passphrase, and there is nobody to ask for it");
+    snprintf(prompt, sizeof prompt, "Enter passphrase for key '%s': ",
+             text_printable(shown, sizeof shown, s->private, strlen(s->private)));
+    struct question q = {.kind = ASK_HIDDEN,
+                         .prompt = prompt,
+                         .key = s->private,
+                         .again = again,
+                         .deadline = clock_deadline(s->by->ask_ms)};
+    return s->by->ask(s->by->ask_ctx, &q, ret, err);
+}
+
+/* Opens it with a passphrase: each time anew until one fits. */
+static int unlock(struct signing *s, const struct buf *file, struct err *err)
+{
+    int rc = -1;
+    for (int i = 0; rc < 0 && i < PASSPHRASES; i++) {
+        struct secret passphrase = {0};
+        if (ask_passphrase(s, i > 0, &passphrase, err) < 0)
+            return -1;
+        struct err why = ERR_INIT;
+        rc = privkey_parse(file->data, file->len, &passphrase, &s->key, &why);
+        secret_wipe(&passphrase);
+        if (rc < 0 && err)
+            *err = why;
+        if (rc < 0 && why.kind != ERR_NOT_FOUND)
+            return -1;
+    }
+    return rc;
+}
+
+static int open_private(struct signing *s, struct err *err)
+{
+    struct buf file = {.max = KEYFILE_MAX, .secret = true};
+    struct keyfile k = {0};
+    if (s->key)
+        return 0;
+    int rc = file_read(s->private, &file, err);
+    if (rc == 0) {
+        rc = keyfile_parse(buf_str(&file), file.len, &k, err);
+        if (rc == 0)
+            rc = k.encrypted ? unlock(s, &file, err) : privkey_parse(file.data, file.len, NULL, &s->key, err);
+        if (rc < 0)
+            err_wrap(err, "%s", s->private);
+    }
+    keyfile_release(&k);
+    buf_release(&file);
+    return rc;
+}
+
+static int read_private(struct signing *s, struct err *err)
+{
+    struct keyfile k = {0};
+    s->private = strdup(s->by->key);
+    if (!s->private)
+        return err_nomem(err);
+    if (keyfile_inspect(s->by->key, &k, err) < 0)
+        return -1;
+    s->public = k.blob;
+    /* Some forms hide the public half. */
+    return s->public.n > 0 || (open_private(s, err) == 0 && privkey_public(s->key, &s->public, err) == 0)
+               ? 0
+               : -1;
+}
+
+static int read_public(struct signing *s, struct err *err)
+{
+    if (keyfile_read_public(s->by->key, &s->public, err) < 0)
+        return -1;
+    s->private = strndup(s->by->key, strlen(s->by->key) - strlen(".pub"));
+    return s->private ? 0 : err_nomem(err);
+}
+
+static int find_key(struct signing *s, struct err *err)
+{
+    int rc = is_text(s->by->key)           ? read_text(s, err)
+             : ends_in(s->by->key, ".pub") ? read_public(s, err)
+                                           : read_private(s, err);
+    if (rc < 0)
+        return err_wrap(err, "the key to sign with");
+    ssh_blob_type(&s->public, s->type, sizeof s->type);
+    ssh_blob_fingerprint(&s->public, s->fingerprint);
+    if (pubkey_is_known(s->type))
+        return 0;
+    err_set(err, ERR_USAGE, "the key to sign with is of type %s, which cannot sign bundles", s->type);
+    return err_hint(err, "take an ed25519, RSA, ECDSA or FIDO key itself, no certificate");
+}
+
+/* ---- the agent ----------------------------------------------------------------------------------------- */
+
+static bool is_fido(const struct signing *s)
+{
+    return strncmp(s->type, "sk-", 3) == 0;
+}
+
+static const char *algorithm(const struct signing *s)
+{
+    return strcmp(s->type, "ssh-rsa") == 0 ? "rsa-sha2-512" : s->type;
+}
+
+static void tell_slow(void *ctx)
+{
+    struct signing *s = ctx;
+    char prompt[300];
+    snprintf(prompt, sizeof prompt, "waiting for the SSH agent to sign with %s %s: %s", s->type,
+             s->fingerprint, is_fido(s) ? "touch the key" : "it may ask for a confirmation");
+    struct question q = {.kind = ASK_TELL, .prompt = prompt, .deadline = clock_deadline(s->by->ask_ms)};
+    if (s->by->ask)
+        s->by->ask(s->by->ask_ctx, &q, NULL, NULL);
+}
+
+static bool has_key(const struct agent *a, const struct ssh_blob *key)
+{
+    for (size_t i = 0; i < a->n_keys; i++)
+        if (ssh_blob_equal(&a->keys[i].blob, key))
+            return true;
+    return false;
+}
+
+/* 0: it has signed, or *ret stays empty because it has not the key. */
+static int sign_by_agent(struct signing *s, struct ssh_blob *ret, struct err *err)
+{
+    struct agent a = {.fd = -1};
+    int64_t deadline = clock_deadline(s->by->agent_ms);
+    if (!s->by->agent || !*s->by->agent)
+        return 0;
+    if (agent_open(s->by->agent, deadline, s->by->cancel_fd, &a, err) < 0)
+        return -1;
+    struct agent_request request = {.key = &s->public,
+                                    .algorithm = algorithm(s),
+                                    .data = s->data,
+                                    .deadline = is_fido(s) ? clock_deadline(s->by->ask_ms) : deadline,
+                                    .slow = tell_slow,
+                                    .slow_ctx = s};
+    int rc = has_key(&a, &s->public) ? agent_sign_whole(&a, &request, ret, err) : 0;
+    agent_release(&a);
+    return rc;
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------ */
+
+static int not_a_pair(const struct signing *s, struct err *err)
+{
+    return err_set(err, ERR_USAGE, "%s is not the private half of %s %s", s->private, s->type,
+                   s->fingerprint);
+}
+
+static int sign_by_file(struct signing *s, struct ssh_blob *ret, struct err *err)
+{
+    struct ssh_blob public = {0}, inner = {0};
+    struct buf b = BUF_INIT(SSH_BLOB_MAX);
+    int rc = open_private(s, err);
+    if (rc == 0 && (rc = privkey_public(s->key, &public, err)) == 0 && !ssh_blob_equal(&public, &s->public))
+        rc = not_a_pair(s, err);
+    if (rc == 0)
+        rc = privkey_sign(s->key, algorithm(s), &s->data, &inner, err);
+    if (rc == 0) {
+        ssh_put_string(&b, algorithm(s), strlen(algorithm(s)));
+        ssh_put_string(&b, inner.data, inner.n);
+        rc = buf_check(&b, "the signature", err);
+    }
+    if (rc == 0)
+        rc = ssh_blob_copy(ret, b.data, b.len, err);
+    ssh_blob_release(&public);
+    ssh_blob_release(&inner);
+    buf_release(&b);
+    return rc;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------- */
+
+/* Why nobody can sign. */
+static int nobody(const struct signing *s, struct err *err)
+{
+    if (s->agent_err.kind != ERR_NONE) {
+        if (err)
+            *err = s->agent_err;
+        return err_wrap(err, "cannot sign with %s %s", s->type, s->fingerprint);
+    }
+    bool agent = s->by->agent && *s->by->agent;
+    err_set(err, ERR_NOT_FOUND, "cannot sign with %s %s: %s%s%s", s->type, s->fingerprint,
+            agent ? "the SSH agent has not the key" : "there is no SSH agent",
+            is_fido(s)   ? ", and only an agent can use a FIDO key"
+            : s->private ? ", and there is no file "
+                         : "",
+            !is_fido(s) && s->private ? s->private : "");
+    return err_hint(err, "ssh-add %s", s->private ? s->private : "the private key");
+}
+
+static int sign(struct signing *s, struct ssh_blob *ret, struct err *err)
+{
+    struct ssh_blob made = {0};
+    struct err why = ERR_INIT;
+    if (sign_by_agent(s, &made, &why) < 0) {
+        s->agent_err = why;
+        if (why.kind == ERR_CANCELLED) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+    }
+    if (made.n > 0) {
+        *ret = made;
+        return 0;
+    }
+    ssh_blob_release(&made);
+    return !is_fido(s) && s->private && file_exists(s->private) ? sign_by_file(s, ret, err) : nobody(s, err);
+}
+
+static int sign_and_check(struct signing *s, const char *namespace, char **ret, struct err *err)
+{
+    struct ssh_blob signature = {0};
+    int rc = sign(s, &signature, err);
+    if (rc == 0 && (rc = pubkey_verify(&s->public, &signature, &s->data, err)) < 0)
+        err_wrap(err, "the signature made with %s %s", s->type, s->fingerprint);
+    if (rc == 0)
+        rc = sshsig_armor(namespace, &s->public, &signature, ret, err);
+    ssh_blob_release(&signature);
+    return rc;
+}
+
+int sshsig_sign(const struct sshsig_signer *by, const char *namespace, const void *p, size_t n, char **ret,
+                struct err *err)
+{
+    struct signing s = {.by = by};
+    int rc = find_key(&s, err);
+    if (rc == 0)
+        rc = sshsig_signed_data(namespace, false, p, n, &s.data, err);
+    if (rc == 0)
+        rc = sign_and_check(&s, namespace, ret, err);
+    ssh_blob_release(&s.public);
+    ssh_blob_release(&s.data);
+    privkey_free(s.key);
+    free(s.private);
+    return rc;
+}

@@ -1,0 +1,123 @@
+/*
+ * Signatures and what is taken out of a copy. The first byte chooses: `s` an armored signature, `b` a signature's
+ * body, armored here, `c` a command line, `d` lines of a goroutine dump, `p` a profile.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include "bundle/redact.h"
+#include "proto/proto.h"
+#include "seal/sshsig.h"
+#include "base/banned.h"
+
+static void signature(const void *p, size_t n)
+{
+    struct sshsig s = {0};
+    struct err err = ERR_INIT;
+    if (sshsig_parse(p, n, &s, &err) < 0) {
+        fuzz_expect_err(&err);
+        assert(!s.key.data && !s.signature.data);
+        return;
+    }
+    assert(s.namespace[0] && fuzz_is_printable(s.namespace) && fuzz_is_printable(s.type));
+    if (sshsig_check(&s, "message", 7, &err) < 0)
+        fuzz_expect_err(&err);
+    sshsig_release(&s);
+}
+
+static void body(const uint8_t *p, size_t n)
+{
+    struct buf b = BUF_INIT(65536);
+    buf_adds(&b, "-----BEGIN SSH SIGNATURE-----\n");
+    ssh_base64_add(&b, p, n);
+    buf_adds(&b, "\n-----END SSH SIGNATURE-----\n");
+    if (!b.failed)
+        signature(b.data, b.len);
+    buf_release(&b);
+}
+
+/* What was redacted once has nothing more to redact. */
+static void cmdline(const uint8_t *p, size_t n)
+{
+    struct buf once = BUF_INIT(16 * n + 64), twice = BUF_INIT(256 * n + 1024);
+    struct redact_tally tally = {{0}}, again = {{0}};
+    redact_cmdline(p, n, &once, &tally);
+    assert(!once.failed);
+    if (redact_sum(&tally) == 0)
+        assert(once.len == n && (n == 0 || memcmp(once.data, p, n) == 0));
+    redact_cmdline(buf_str(&once), once.len, &twice, &again);
+    assert(!twice.failed);
+    buf_release(&once);
+    buf_release(&twice);
+}
+
+static void dump(const uint8_t *p, size_t n)
+{
+    struct buf once = BUF_INIT(16 * n + 64), twice = BUF_INIT(256 * n + 1024);
+    struct redact_tally tally = {{0}}, again = {{0}};
+    redact_dump_line((const char *)p, n, NULL, &once, &tally);
+    redact_dump_line(buf_str(&once), once.len, NULL, &twice, &again);
+    assert(!once.failed && !twice.failed && once.len == twice.len);
+    assert(tally.n[REDACT_LABEL] == again.n[REDACT_LABEL]);
+    assert(once.len == 0 || memcmp(once.data, twice.data, once.len) == 0);
+    buf_release(&once);
+    buf_release(&twice);
+}
+
+static bool wants(void *ctx, const char *key, size_t n)
+{
+    return redact_wants_label(ctx, key, n);
+}
+
+static int keep(void *ctx, const void *p, size_t n, struct err *err)
+{
+    buf_add(ctx, p, n);
+    return buf_check(ctx, "it", err);
+}
+
+static void scan(const struct buf *b)
+{
+    struct profile_summary sum;
+    struct profile_scan *s = profile_scan_new(NULL);
+    assert(s && profile_scan_feed(s, b->data, b->len, NULL) == 0 && profile_scan_finish(s, &sum, NULL) == 0);
+    profile_scan_free(s);
+}
+
+/* What is written is a profile again. */
+static void profile(const uint8_t *p, size_t n)
+{
+    struct buf b = BUF_INIT(16u << 20);
+    struct profile_relabel how = {.wanted = wants, .text = REDACTED, .sink = keep, .sink_ctx = &b};
+    struct err err = ERR_INIT;
+    uint64_t labels = 0;
+    if (profile_relabel(p, n, &how, &labels, &err) < 0)
+        fuzz_expect_err(&err);
+    else if (labels > 0)
+        scan(&b);
+    else
+        assert(b.len == 0);
+    buf_release(&b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    if (n == 0)
+        return 0;
+    switch (p[0]) {
+    case 's':
+        signature(p + 1, n - 1);
+        break;
+    case 'b':
+        body(p + 1, n - 1);
+        break;
+    case 'c':
+        cmdline(p + 1, n - 1);
+        break;
+    case 'd':
+        dump(p + 1, n - 1);
+        break;
+    default:
+        profile(p + 1, n - 1);
+    }
+    return 0;
+}

@@ -1,0 +1,421 @@
+/* The copy that is handed off: what is taken out and where that is said, the signature and those who meddle
+ * with it, encryption; and that the bundle it is made from stays what it was. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/unit/unit.h"
+#include "tests/unit/capture.h"
+#include "base/banned.h"
+
+#define CMDLINE "file-03/gitaly/cmdline.txt"
+#define CMDLINE_BYTES "/usr/bin/gitaly\0--token=hunter2\0--port=1"
+#define DUMP "file-03/gitaly/dump.txt"
+#define DUMP_BYTES "1 @ 0x1\n# labels: {\"user\":\"alice\", \"path\":\"/x\"}\n"
+#define TRACE "file-03/gitaly/trace.out"
+
+/* b.tar.gz, with something to take out. */
+static char *a_bundle(const char *dir)
+{
+    struct capture c;
+    struct err err = ERR_INIT;
+    char *path = NULL, *output = file_join(dir, "b.tar.gz"), hex[SHA256_HEX];
+    ok(workdir_new(output, "x", WHEN, &c.w, &err), &err);
+    struct manifest_info info = {
+        .name = "b", .version = "0", .user = "carol", .workstation = "ws", .started = WHEN};
+    struct manifest_host host = {.name = "file-03", .route = "direct"};
+    struct manifest_service service = {.host = "file-03", .name = "gitaly"};
+    ok(manifest_new(&info, &c.m, &err), &err);
+    ok(manifest_add_host(c.m, &host, &err), &err);
+    ok(manifest_add_service(c.m, &service, &err), &err);
+    collect(&c, "gitaly", DUMP, DUMP_BYTES, sizeof DUMP_BYTES - 1);
+    collect(&c, "gitaly", TRACE, "go 1.22 trace", 13);
+    hash(CMDLINE_BYTES, sizeof CMDLINE_BYTES - 1, hex);
+    free(scratch_file(workdir_path(c.w), CMDLINE, CMDLINE_BYTES, sizeof CMDLINE_BYTES - 1));
+    struct manifest_item item = {.host = "file-03",
+                                 .service = "gitaly",
+                                 .kind = "cmdline",
+                                 .file = CMDLINE,
+                                 .bytes = sizeof CMDLINE_BYTES - 1,
+                                 .sha256 = hex};
+    ok(manifest_add_item(c.m, &item, &err), &err);
+    ok(manifest_finish(c.m, WHEN + 1000, false, true, &err), &err);
+    ok(bundle_pack(c.w, c.m, &path, &err), &err);
+    capture_release(&c);
+    free(output);
+    return path;
+}
+
+static char *copied(const struct bundle_copy *how, struct bundle_copied *ret)
+{
+    struct err err = ERR_INIT;
+    struct buf before = scratch_read(how->bundle);
+    ok(bundle_copy(how, ret, &err), &err);
+    struct buf after = scratch_read(how->bundle);
+    assert_int_equal(before.len, after.len);
+    assert_memory_equal(before.data, after.data, after.len);
+    buf_release(&before);
+    buf_release(&after);
+    return ret->path;
+}
+
+static struct bundle_summary looked_at(const char *path, const char *allowed_signers)
+{
+    struct bundle_check how = {.allowed_signers = allowed_signers, .cancel_fd = -1};
+    struct bundle_summary s = {0};
+    struct err err = ERR_INIT;
+    ok(bundle_verify(path, &how, &s, &err), &err);
+    return s;
+}
+
+/* ---- what it is called, and what is in it
+ * -------------------------------------------------------------------- */
+
+static void names(void **state)
+{
+    static const char *const want[] = {"b-handoff.tar.gz", "b-handoff-2.tar.gz", "b-handoff-3.tar.gz"};
+    char *bundle = a_bundle(*state);
+    struct bundle_copy how = {.bundle = bundle, .user = "dave", .workstation = "w2", .cancel_fd = -1};
+    for (int i = 0; i < 3; i++) {
+        struct bundle_copied c = {0};
+        assert_string_equal(file_base(copied(&how, &c)), want[i]);
+        assert_int_equal(scratch_mode(c.path), 0600);
+        struct bundle_summary s = looked_at(c.path, NULL);
+        assert_int_equal(s.intact, 4); /* README.md is proved too */
+        assert_int_equal(s.changed + s.missing + s.unknown, 0);
+        assert_true(s.handed_off && s.complete && s.redacted == 0);
+        assert_string_equal(s.collector, "carol on ws");
+        assert_string_equal(s.sender, "dave on w2");
+        assert_int_equal(s.signature.state, BUNDLE_UNSIGNED);
+        bundle_summary_release(&s);
+        bundle_copied_release(&c);
+    }
+    assert_int_equal(scratch_count(*state), 4);
+    free(bundle);
+}
+
+static const char *text(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? s : "";
+}
+
+static void redaction(void **state)
+{
+    char *bundle = a_bundle(*state), *top = NULL, *manifest = NULL;
+    struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
+    struct bundle_copied c = {0};
+    struct err err = ERR_INIT;
+    copied(&how, &c);
+    assert_int_equal(c.redactions, 2);
+    assert_int_equal(c.changed, 2);
+    assert_int_equal(c.unsearched, 1);
+    struct bundle_summary s = looked_at(c.path, NULL);
+    assert_int_equal(s.intact, 4);
+    assert_int_equal(s.redacted, 2);
+    bundle_summary_release(&s);
+    ok(bundle_extract(c.path, NULL, *state, NULL, 1 << 20, &top, &err), &err);
+    static const char cmdline[] = "/usr/bin/gitaly\0--token=[redacted]\0--port=1";
+    static const char dump[] = "1 @ 0x1\n# labels: {\"user\":\"[redacted]\", \"path\":\"/x\"}\n";
+    same_file(top, CMDLINE, cmdline, sizeof cmdline - 1);
+    same_file(top, DUMP, dump, sizeof dump - 1);
+    same_file(top, TRACE, "go 1.22 trace", 13);
+    ok(bundle_manifest(c.path, NULL, &manifest, &err), &err);
+    json_t *root = json_loads(manifest, 0, NULL), *handoff = json_object_get(root, "handoff");
+    const json_t *list = json_object_get(handoff, "redactions");
+    assert_int_equal(json_array_size(list), 2);
+    assert_string_equal(text(json_array_get(list, 0), "file"), DUMP);
+    assert_string_equal(text(json_array_get(list, 0), "rule"), "label");
+    assert_string_equal(text(json_array_get(list, 1), "file"), CMDLINE);
+    assert_string_equal(text(json_array_get(list, 1), "rule"), "option");
+    assert_string_equal(json_string_value(json_array_get(json_object_get(handoff, "unsearched"), 0)), TRACE);
+    /* Both hashes. */
+    const json_t *item = json_array_get(
+        json_object_get(
+            json_array_get(json_object_get(json_array_get(json_object_get(root, "hosts"), 0), "services"), 0),
+            "items"),
+        0);
+    char hex[SHA256_HEX];
+    hash(DUMP_BYTES, sizeof DUMP_BYTES - 1, hex);
+    assert_string_equal(text(json_object_get(item, "original"), "sha256"), hex);
+    hash(dump, sizeof dump - 1, hex);
+    assert_string_equal(text(item, "sha256"), hex);
+    json_decref(root);
+    bundle_copied_release(&c);
+    free(manifest);
+    free(top);
+    free(bundle);
+}
+
+/* ---- the signature
+ * --------------------------------------------------------------------------------------------- */
+
+static char *make_key(const char *dir, const char *name)
+{
+    char *path = file_join(dir, name);
+    RUN("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", path);
+    return path;
+}
+
+/* `b` unpacked below dir, a copy signed by the key. Returns the copy's path. */
+static char *signed_copy(const char *dir, const char *key, const char *output)
+{
+    char *bundle = file_join(dir, "b.tar.gz"), *path = file_join(dir, output);
+    struct sshsig_signer by = {.key = key, .cancel_fd = -1};
+    struct bundle_copy how = {.bundle = bundle, .output = path, .signer = &by, .cancel_fd = -1};
+    struct bundle_copied c = {0};
+    copied(&how, &c);
+    contains(c.fingerprint, "SHA256:");
+    bundle_copied_release(&c);
+    free(bundle);
+    return path;
+}
+
+static void judged(const char *path, const char *allowed, enum bundle_signature state, const char *principal,
+                   const char *why)
+{
+    struct bundle_summary s = looked_at(path, allowed);
+    assert_int_equal(s.signature.state, state);
+    contains(s.signature.why, why);
+    if (principal)
+        assert_string_equal(s.signature.principal, principal);
+    else
+        assert_null(s.signature.principal);
+    bundle_summary_release(&s);
+}
+
+static void who_signed(void **state)
+{
+    const char *dir = *state;
+    free(a_bundle(dir));
+    char *key = make_key(dir, "k"), *other = make_key(dir, "o"), *pub_path = text_of("%s.pub", key);
+    char *other_pub = text_of("%s.pub", other), *path = signed_copy(dir, key, "s.tar.gz");
+    struct buf pub = scratch_read(pub_path), theirs = scratch_read(other_pub);
+    char *good = text_of("carol@example.org namespaces=\"profgrab-*\" %s", buf_str(&pub));
+    char *wrong = text_of("carol@example.org namespaces=\"git\" %s", buf_str(&pub));
+    char *stranger = text_of("erin@example.org %s", buf_str(&theirs));
+    char *files[] = {scratch_file(dir, "good", good, strlen(good)),
+                     scratch_file(dir, "wrong", wrong, strlen(wrong)),
+                     scratch_file(dir, "stranger", stranger, strlen(stranger))};
+    judged(path, NULL, BUNDLE_SIGNED, NULL, "");
+    judged(path, files[0], BUNDLE_SIGNED, "carol@example.org", "");
+    judged(path, files[1], BUNDLE_SIGNED, NULL, "does not allow the key");
+    judged(path, files[2], BUNDLE_SIGNED, NULL, "does not allow the key");
+    struct bundle_check how = {.allowed_signers = "/nowhere", .cancel_fd = -1};
+    struct bundle_summary s = {0};
+    struct err err = ERR_INIT;
+    assert_int_equal(bundle_verify(path, &how, &s, &err), -1);
+    assert_int_equal(err.kind, ERR_NOT_FOUND);
+    buf_release(&pub);
+    buf_release(&theirs);
+    for (int i = 0; i < 3; i++)
+        free(files[i]);
+    free(good);
+    free(wrong);
+    free(stranger);
+    free(key);
+    free(other);
+    free(pub_path);
+    free(other_pub);
+    free(path);
+}
+
+/* Unpacks `from`, has one file replaced (NULL: none), packs it again as `to`. */
+static char *meddled(const char *dir, const char *from, const char *to, const char *file, const char *p)
+{
+    char *work = file_join(dir, "work"), *path = file_join(dir, to), *top = text_of("%s/b", work);
+    RUN("rm", "-rf", work);
+    RUN("mkdir", work);
+    RUN("tar", "xzf", from, "-C", work);
+    free(scratch_file(top, file, p, strlen(p)));
+    RUN("tar", "czf", path, "-C", work, "b/manifest.json", "b/manifest.json.sig", "b/README.md", "b/file-03");
+    free(work);
+    free(top);
+    return path;
+}
+
+static char *member(const char *dir, const char *bundle, const char *name)
+{
+    char *work = file_join(dir, "look"), *path = text_of("%s/b/%s", work, name);
+    RUN("rm", "-rf", work);
+    RUN("mkdir", work);
+    RUN("tar", "xzf", bundle, "-C", work);
+    struct buf b = scratch_read(path);
+    free(work);
+    free(path);
+    return buf_take(&b);
+}
+
+static void meddling(void **state)
+{
+    const char *dir = *state;
+    free(a_bundle(dir));
+    char *key = make_key(dir, "k"), *one = signed_copy(dir, key, "one.tar.gz"),
+         *two = signed_copy(dir, key, "two.tar.gz");
+    char *manifest = member(dir, one, "manifest.json"), *sig = member(dir, one, "manifest.json.sig");
+    char *other_sig = member(dir, two, "manifest.json.sig"), *twice = text_of("%s%s", sig, sig);
+    char *where = strstr(manifest, "carol");
+    where[0] = 'd';
+    struct sshsig_signer by = {.key = key, .cancel_fd = -1};
+    char *for_git = NULL, *right = member(dir, one, "manifest.json");
+    ok(sshsig_sign(&by, "git", right, strlen(right), &for_git, NULL), NULL);
+    char *huge = calloc(1, 20000);
+    for (int i = 0; i < 19999; i++)
+        huge[i] = 'A';
+    const struct {
+        const char *file, *p;
+        enum bundle_signature state;
+        const char *why;
+    } cases[] = {
+        {"manifest.json", manifest, BUNDLE_SIGNED_BADLY, "the signature is not genuine"},
+        {"manifest.json.sig", other_sig, BUNDLE_SIGNED_BADLY, "the signature is not genuine"},
+        {"manifest.json.sig", twice, BUNDLE_SIGNED_BADLY, "something stands behind it"},
+        {"manifest.json.sig", "", BUNDLE_SIGNED_BADLY, "its first line is not"},
+        {"manifest.json.sig", huge, BUNDLE_SIGNED_BADLY, "larger than any signature"},
+        {"manifest.json.sig", for_git, BUNDLE_SIGNED_ELSEWHERE, "it was made for \"git\", not for a bundle"},
+        {"manifest.json.sig", sig, BUNDLE_SIGNED, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *path = meddled(dir, one, "m.tar.gz", cases[i].file, cases[i].p);
+        judged(path, NULL, cases[i].state, NULL, cases[i].why);
+        free(path);
+    }
+    /* README.md of a copy is proved by the manifest. */
+    char *path = meddled(dir, one, "m.tar.gz", "README.md", "run this: rm -rf /\n");
+    struct bundle_summary s = looked_at(path, NULL);
+    assert_int_equal(s.changed, 1);
+    bundle_summary_release(&s);
+    free(path);
+    free(manifest);
+    free(right);
+    free(sig);
+    free(other_sig);
+    free(twice);
+    free(for_git);
+    free(huge);
+    free(one);
+    free(two);
+    free(key);
+}
+
+/* ---- encryption
+ * ------------------------------------------------------------------------------------------------ */
+
+static void encrypted(void **state)
+{
+    const char *dir = *state;
+    char *bundle = a_bundle(dir), *key = make_key(dir, "k"), *pub = text_of("%s.pub", key);
+    struct age_recipients *to = NULL;
+    struct age_identities *by = NULL;
+    struct err err = ERR_INIT;
+    ok(age_recipients_new(&to, &err), &err);
+    ok(age_recipients_add_file(to, pub, &err), &err);
+    struct sshsig_signer signer = {.key = key, .cancel_fd = -1};
+    struct bundle_copy how = {.bundle = bundle, .signer = &signer, .to = to, .redact = true, .cancel_fd = -1};
+    struct bundle_copied c = {0};
+    assert_string_equal(file_base(copied(&how, &c)), "b.tar.gz.age");
+    struct bundle_summary s = {0};
+    assert_int_equal(bundle_verify(c.path, NULL, &s, &err), -1);
+    assert_int_equal(err.kind, ERR_NOT_FOUND);
+    ok(age_identities_new(NULL, NULL, 0, &by, &err), &err);
+    ok(age_identities_add_file(by, key, &err), &err);
+    struct bundle_check check = {.by = by, .cancel_fd = -1};
+    ok(bundle_verify(c.path, &check, &s, &err), &err);
+    assert_int_equal(s.signature.state, BUNDLE_SIGNED);
+    assert_int_equal(s.intact, 4);
+    assert_int_equal(s.recipients.n, 1);
+    contains(s.recipients.items[0], "ssh-ed25519 SHA256:");
+    bundle_summary_release(&s);
+    bundle_copied_release(&c);
+    age_identities_free(by);
+    age_recipients_free(to);
+    free(bundle);
+    free(key);
+    free(pub);
+}
+
+/* ---- what is refused
+ * -------------------------------------------------------------------------------------------- */
+
+/* Nothing is left behind. */
+static void no_copy(const char *dir, const struct bundle_copy *how, enum err_kind kind, const char *part)
+{
+    struct bundle_copied c = {0};
+    struct err err = ERR_INIT;
+    size_t before = scratch_count(dir);
+    assert_int_equal(bundle_copy(how, &c, &err), -1);
+    contains(err.msg, part);
+    assert_int_equal(err.kind, kind);
+    assert_null(c.path);
+    assert_int_equal(scratch_count(dir), before);
+}
+
+static void refusals(void **state)
+{
+    const char *dir = *state;
+    char *bundle = a_bundle(dir), *copy = file_join(dir, "c.tar.gz"), *odd = file_join(dir, "c.zip");
+    char *work = file_join(dir, "work"), *dump = file_join(work, "b/" DUMP),
+         *bad = file_join(dir, "bad.tar.gz");
+    struct bundle_copy how = {.bundle = bundle, .output = copy, .cancel_fd = -1};
+    struct bundle_copied c = {0};
+    copied(&how, &c);
+    bundle_copied_release(&c);
+    no_copy(dir, &how, ERR_EXISTS, "c.tar.gz exists already");
+    how.output = odd;
+    no_copy(dir, &how, ERR_USAGE, "the name of this copy ends in .tar.gz");
+    how.output = NULL;
+    how.bundle = copy;
+    no_copy(dir, &how, ERR_USAGE, "is a copy that was handed off already");
+    how.bundle = "/nowhere.tar.gz";
+    no_copy(dir, &how, ERR_NOT_FOUND, "/nowhere.tar.gz");
+    /* One that does not verify. */
+    RUN("mkdir", work);
+    RUN("tar", "xzf", bundle, "-C", work);
+    RUN("cp", "/dev/null", dump);
+    RUN("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
+    how.bundle = bad;
+    no_copy(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
+    how.redact = true;
+    no_copy(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
+    RUN("rm", dump);
+    RUN("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
+    no_copy(dir, &how, ERR_FAILED, DUMP " is missing");
+    RUN("cp", bundle, dump);
+    how.redact = false;
+    RUN("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
+    no_copy(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
+    /* A key that cannot sign, and an interruption. */
+    struct sshsig_signer by = {.key = "/nowhere/k", .cancel_fd = -1};
+    how = (struct bundle_copy){.bundle = bundle, .signer = &by, .redact = true, .cancel_fd = -1};
+    no_copy(dir, &how, ERR_NOT_FOUND, "the key to sign with: ");
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(write(fds[1], "x", 1), 1);
+    how = (struct bundle_copy){.bundle = bundle, .cancel_fd = fds[0]};
+    no_copy(dir, &how, ERR_CANCELLED, "interrupted");
+    how.redact = true;
+    no_copy(dir, &how, ERR_CANCELLED, "interrupted");
+    close(fds[0]);
+    close(fds[1]);
+    free(bundle);
+    free(copy);
+    free(odd);
+    free(work);
+    free(dump);
+    free(bad);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(names),    SCRATCH(redaction), SCRATCH(who_signed),
+        SCRATCH(meddling), SCRATCH(encrypted), SCRATCH(refusals),
+    };
+    return cmocka_run_group_tests_name("copy", tests, NULL, NULL);
+}

@@ -1,0 +1,447 @@
+/* Signatures: ours judged by ssh-keygen, ssh-keygen's judged by us, both spoiled; FIDO keys made by hand; who
+ * may sign. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "seal/sshsig_format.h"
+#include "tests/unit/spoil.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+static const char message[] = "{ \"format\": \"profgrab-bundle\" }\n";
+#define SPACE "profgrab-bundle"
+
+static const struct kind {
+    const char *type, *bits, *form;
+} kinds[] = {{"ed25519", "256", "RFC4716"}, {"rsa", "2048", "PKCS8"},    {"rsa", "3072", "RFC4716"},
+             {"ecdsa", "256", "PEM"},       {"ecdsa", "384", "RFC4716"}, {"ecdsa", "521", "PKCS8"}};
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+/* A new string: the path of a key. */
+static char *make_key(const char *directory, const struct kind *k, const char *passphrase)
+{
+    char *path = text_of("%s/%s-%s%s", directory, k->type, k->bits, *passphrase ? "-locked" : "");
+    RUN("ssh-keygen", "-q", "-t", k->type, "-b", k->bits, "-m", k->form, "-N", passphrase, "-f", path);
+    return path;
+}
+
+static char *sign_with(const struct sshsig_signer *by)
+{
+    struct err err = ERR_INIT;
+    char *armor = NULL;
+    ok(sshsig_sign(by, SPACE, message, strlen(message), &armor, &err), &err);
+    return armor;
+}
+
+static struct sshsig parsed(const char *armor)
+{
+    struct sshsig s = {0};
+    struct err err = ERR_INIT;
+    ok(sshsig_parse(armor, strlen(armor), &s, &err), &err);
+    return s;
+}
+
+/* Whether `ssh-keygen -Y check-novalidate` takes it. */
+static bool keygen_takes(const char *directory, const char *armor)
+{
+    char *sig = scratch_file(directory, "taken.sig", armor, strlen(armor));
+    char *text = scratch_file(directory, "taken", message, strlen(message));
+    const char *argv[] = {"ssh-keygen", "-Y", "check-novalidate", "-n", SPACE, "-s", sig, NULL};
+    struct proc_limits limits = {.timeout_ms = 60000, .cancel_fd = -1, .max_output = 1u << 16};
+    struct proc_result r;
+    struct err err = ERR_INIT;
+    int fd = file_open(text, &err);
+    ok(proc_run_on(argv, fd, &limits, &r, &err), &err);
+    fd_close(&fd);
+    bool good = r.exit_code == 0;
+    proc_result_release(&r);
+    free(sig);
+    free(text);
+    return good;
+}
+
+/* ---- every kind of keys -------------------------------------------------------------------------------- */
+
+static void ours_by_ssh_keygen(void **state)
+{
+    for (size_t i = 0; i < KINDS; i++) {
+        char *path = make_key(*state, &kinds[i], ""), *pub = text_of("%s.pub", path);
+        const char *keys[] = {path, pub};
+        for (int k = 0; k < 2; k++) {
+            struct sshsig_signer by = {.key = keys[k], .cancel_fd = -1};
+            char *armor = sign_with(&by);
+            assert_true(keygen_takes(*state, armor));
+            struct sshsig s = parsed(armor);
+            assert_string_equal(s.namespace, SPACE);
+            assert_false(s.sha256);
+            assert_int_equal(sshsig_check(&s, message, strlen(message), NULL), 0);
+            sshsig_release(&s);
+            free(armor);
+        }
+        free(path);
+        free(pub);
+    }
+}
+
+static void theirs_by_us(void **state)
+{
+    static const char *const hashes[] = {"hashalg=sha512", "hashalg=sha256"};
+    char *text = scratch_file(*state, "m", message, strlen(message)), *sig = text_of("%s.sig", text);
+    for (size_t i = 0; i < KINDS * 2; i++) {
+        char *path = make_key(*state, &kinds[i / 2], "");
+        RUN("ssh-keygen", "-q", "-Y", "sign", "-O", hashes[i % 2], "-f", path, "-n", SPACE, text);
+        struct buf b = scratch_read(sig);
+        struct sshsig s = parsed(buf_str(&b));
+        struct err err = ERR_INIT;
+        assert_int_equal(s.sha256, i % 2);
+        ok(sshsig_check(&s, message, strlen(message), &err), &err);
+        refused(sshsig_check(&s, message, strlen(message) - 1, &err), &err, ERR_DENIED,
+                "the signature is not genuine");
+        snprintf(s.namespace, sizeof s.namespace, "file");
+        refused(sshsig_check(&s, message, strlen(message), &err), &err, ERR_DENIED,
+                "the signature is not genuine");
+        sshsig_release(&s);
+        buf_release(&b);
+        assert_int_equal(remove(sig), 0);
+        char *pub = text_of("%s.pub", path);
+        assert_int_equal(remove(path) | remove(pub), 0);
+        free(pub);
+        free(path);
+    }
+    free(text);
+    free(sig);
+}
+
+/* The same form, to the byte, where the signature is the same each time. */
+static void same_as_ssh_keygen(void **state)
+{
+    char *path = make_key(*state, &kinds[0], ""), *text = scratch_file(*state, "m", message, strlen(message));
+    char *sig = text_of("%s.sig", text);
+    RUN("ssh-keygen", "-q", "-Y", "sign", "-f", path, "-n", SPACE, text);
+    struct buf theirs = scratch_read(sig);
+    struct sshsig_signer by = {.key = path, .cancel_fd = -1};
+    char *ours = sign_with(&by);
+    assert_string_equal(ours, buf_str(&theirs));
+    buf_release(&theirs);
+    free(ours);
+    free(path);
+    free(text);
+    free(sig);
+}
+
+/* ---- FIDO ---------------------------------------------------------------------------------------------- */
+
+/* PROTOCOL.u2f: what such a key signs is a hash of its application, the flags, the counter, a hash of the
+ * data. */
+static struct ssh_blob fido_sign(EVP_PKEY *key, const char *name, const struct ssh_blob *data)
+{
+    unsigned char all[69], signature[200];
+    size_t n = sizeof signature;
+    struct buf b = BUF_INIT(1000);
+    struct ssh_blob ret = {0};
+    EVP_Digest("ssh:", 4, all, NULL, EVP_sha256(), NULL);
+    memcpy(all + 32, "\1\0\0\0\7", 5);
+    EVP_Digest(data->data, data->n, all + 37, NULL, EVP_sha256(), NULL);
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    assert_int_equal(EVP_DigestSignInit(context, NULL, NULL, NULL, key), 1);
+    assert_int_equal(EVP_DigestSign(context, signature, &n, all, sizeof all), 1);
+    EVP_MD_CTX_free(context);
+    ssh_put_string(&b, name, strlen(name));
+    ssh_put_string(&b, signature, n);
+    buf_add(&b, "\1\0\0\0\7", 5);
+    ok(ssh_blob_copy(&ret, b.data, b.len, NULL), NULL);
+    buf_release(&b);
+    return ret;
+}
+
+static struct ssh_blob fido_public(EVP_PKEY *key, const char *name)
+{
+    unsigned char point[32];
+    size_t n = sizeof point;
+    struct buf b = BUF_INIT(1000);
+    struct ssh_blob ret = {0};
+    assert_int_equal(EVP_PKEY_get_raw_public_key(key, point, &n), 1);
+    ssh_put_string(&b, name, strlen(name));
+    ssh_put_string(&b, point, n);
+    ssh_put_string(&b, "ssh:", 4);
+    ok(ssh_blob_copy(&ret, b.data, b.len, NULL), NULL);
+    buf_release(&b);
+    return ret;
+}
+
+static void a_fido_key(void **state)
+{
+    static const char name[] = "sk-ssh-ed25519@openssh.com";
+    EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
+    struct ssh_blob public = fido_public(key, name), data = {0};
+    struct err err = ERR_INIT;
+    ok(sshsig_signed_data(SPACE, false, message, strlen(message), &data, &err), &err);
+    struct ssh_blob signature = fido_sign(key, name, &data);
+    char *armor = NULL;
+    ok(sshsig_armor(SPACE, &public, &signature, &armor, &err), &err);
+    assert_true(keygen_takes(*state, armor));
+    struct sshsig s = parsed(armor);
+    assert_string_equal(s.type, name);
+    ok(sshsig_check(&s, message, strlen(message), &err), &err);
+    for (size_t i = 1; i <= 5; i++) { /* flags and counter are signed too */
+        s.signature.data[s.signature.n - i] ^= 4;
+        refused(sshsig_check(&s, message, strlen(message), &err), &err, ERR_DENIED,
+                "the signature is not genuine");
+        s.signature.data[s.signature.n - i] ^= 4;
+    }
+    sshsig_release(&s);
+    ssh_blob_release(&public);
+    ssh_blob_release(&signature);
+    ssh_blob_release(&data);
+    EVP_PKEY_free(key);
+    free(armor);
+}
+
+/* Only an agent could. */
+static void a_fido_key_without_an_agent(void **state)
+{
+    EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
+    struct ssh_blob public = fido_public(key, "sk-ssh-ed25519@openssh.com");
+    struct buf line = BUF_INIT(1000);
+    buf_adds(&line, "sk-ssh-ed25519@openssh.com ");
+    ssh_base64_add(&line, public.data, public.n);
+    struct sshsig_signer by = {.key = buf_str(&line), .cancel_fd = -1};
+    struct err err = ERR_INIT;
+    char *armor = NULL;
+    assert_int_equal(sshsig_sign(&by, SPACE, message, strlen(message), &armor, &err), -1);
+    assert_int_equal(err.kind, ERR_NOT_FOUND);
+    contains(err.msg, "there is no SSH agent, and only an agent can use a FIDO key");
+    assert_null(armor);
+    ssh_blob_release(&public);
+    buf_release(&line);
+    EVP_PKEY_free(key);
+    (void)state;
+}
+
+/* ---- passphrases --------------------------------------------------------------------------------------- */
+
+struct person {
+    const char *answer;
+    int asked;
+};
+
+static int answer(void *ctx, const struct question *q, struct secret *ret, struct err *err)
+{
+    struct person *p = ctx;
+    assert_int_equal(q->kind, ASK_HIDDEN);
+    contains(q->prompt, "Enter passphrase for key '");
+    p->asked++;
+    if (!p->answer)
+        return err_set(err, ERR_NOT_FOUND, "there is no terminal to ask on");
+    ret->len = (size_t)snprintf(ret->text, sizeof ret->text, "%s", p->answer);
+    return 0;
+}
+
+static void passphrases(void **state)
+{
+    static const struct {
+        const char *answer;
+        int asked;
+        const char *msg;
+    } cases[] = {{"secret", 1, NULL},
+                 {"wrong", 3, "the passphrase does not open it"},
+                 {NULL, 1, "there is no terminal to ask on"}};
+    char *path = make_key(*state, &kinds[1], "secret");
+    for (size_t i = 0; i < 3; i++) {
+        struct person p = {.answer = cases[i].answer};
+        struct sshsig_signer by = {
+            .key = path, .ask = answer, .ask_ctx = &p, .ask_ms = 1000, .cancel_fd = -1};
+        struct err err = ERR_INIT;
+        char *armor = NULL;
+        int rc = sshsig_sign(&by, SPACE, message, strlen(message), &armor, &err);
+        assert_int_equal(rc, cases[i].msg ? -1 : 0);
+        if (cases[i].msg)
+            contains(err.msg, cases[i].msg);
+        assert_int_equal(p.asked, cases[i].asked);
+        free(armor);
+    }
+    struct sshsig_signer by = {.key = path, .cancel_fd = -1};
+    struct err err = ERR_INIT;
+    char *armor = NULL;
+    assert_int_equal(sshsig_sign(&by, SPACE, message, strlen(message), &armor, &err), -1);
+    contains(err.msg, "it has a passphrase, and there is nobody to ask for it");
+    free(path);
+}
+
+/* ---- bad keys -------------------------------------------------------------------------------------------
+ */
+
+static void refuses_key(const char *key, enum err_kind kind, const char *part)
+{
+    struct sshsig_signer by = {.key = key, .cancel_fd = -1};
+    struct err err = ERR_INIT;
+    char *armor = NULL;
+    assert_int_equal(sshsig_sign(&by, SPACE, message, strlen(message), &armor, &err), -1);
+    assert_int_equal(err.kind, kind);
+    contains(err.msg, part);
+    assert_null(armor);
+}
+
+static void odd_keys(void **state)
+{
+    static const struct kind dsa = {"dsa", "1024", "RFC4716"}, small = {"rsa", "1024", "RFC4716"};
+    char *key = make_key(*state, &kinds[0], ""), *other = make_key(*state, &dsa, "");
+    char *pub = text_of("%s.pub", key), *missing = text_of("%s/missing", (char *)*state);
+    char *short_rsa = make_key(*state, &small, "");
+    refuses_key(other, ERR_USAGE, "of type ssh-dss, which cannot sign bundles");
+    refuses_key(short_rsa, ERR_UNSUPPORTED, "an RSA key of 1024 bits proves nothing");
+    refuses_key(missing, ERR_NOT_FOUND, missing);
+    refuses_key("ssh-ed25519 AAAA!", ERR_FAILED, "this is not base64");
+    /* A public half whose private one is elsewhere, or another's. */
+    assert_int_equal(remove(key), 0);
+    refuses_key(pub, ERR_NOT_FOUND, "there is no SSH agent, and there is no file ");
+    assert_int_equal(rename(short_rsa, key), 0);
+    refuses_key(pub, ERR_USAGE, "is not the private half of ssh-ed25519 SHA256:");
+    /* A certificate. */
+    RUN("ssh-keygen", "-q", "-s", key, "-I", "me", "-n", "me", pub);
+    char *certificate = text_of("%s-cert.pub", key);
+    refuses_key(certificate, ERR_USAGE, "of type ssh-ed25519-cert-v01@openssh.com");
+    free(certificate);
+    free(key);
+    free(pub);
+    free(other);
+    free(missing);
+    free(short_rsa);
+}
+
+/* ---- spoiled --------------------------------------------------------------------------------------------
+ */
+
+static void check_spoiled(void *ctx, const struct spoiled *spoiled)
+{
+    const char *good = ctx;
+    struct sshsig s = {0};
+    if (sshsig_parse(spoiled->p, spoiled->n, &s, NULL) < 0) {
+        assert_null(s.key.data);
+        return;
+    }
+    /* What can still be read is not genuine; or only its last line end is missing. */
+    if (sshsig_check(&s, message, strlen(message), NULL) == 0)
+        if (spoiled->at + 1 < strlen(good))
+            fail_msg("%s at %zu of %zu: %.*s", spoiled->cut ? "cut" : "flipped", spoiled->at, strlen(good),
+                     (int)spoiled->n, spoiled->p);
+    sshsig_release(&s);
+}
+
+static void cut_and_flipped(void **state)
+{
+    for (size_t i = 0; i < KINDS; i += 3) {
+        char *path = make_key(*state, &kinds[i], "");
+        struct sshsig_signer by = {.key = path, .cancel_fd = -1};
+        char *armor = sign_with(&by);
+        spoil(armor, strlen(armor), check_spoiled, armor);
+        free(armor);
+        free(path);
+    }
+}
+
+static void odd_armor(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *msg;
+    } cases[] = {
+        {"", "its first line is not -----BEGIN SSH SIGNATURE-----"},
+        {"-----BEGIN SSH SIGNATURE-----", "its first line is not -----BEGIN SSH SIGNATURE-----"},
+        {"-----BEGIN SSH SIGNATURE-----\n", "its last line is not -----END SSH SIGNATURE-----"},
+        {"-----BEGIN SSH SIGNATURE-----\nAAAA-----END SSH SIGNATURE-----\n",
+         "its last line is not -----END SSH SIGNATURE-----"},
+        {"-----BEGIN SSH SIGNATURE-----\nA A=\n-----END SSH SIGNATURE-----\n", "this is not base64"},
+        {"-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\n", "it does not begin as one"},
+        {"-----BEGIN SSH SIGNATURE-----\nU1NIU0lH\n-----END SSH SIGNATURE-----\n", "it is cut off"},
+        {"-----BEGIN SSH SIGNATURE-----\nU1NIU0lHAAAAAg==\n-----END SSH SIGNATURE-----\n",
+         "the signature is of version 2, which is not known here"},
+        {"-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\nmore",
+         "something stands behind it"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sshsig s = {0};
+        struct err err = ERR_INIT;
+        assert_int_equal(sshsig_parse(cases[i].text, strlen(cases[i].text), &s, &err), -1);
+        contains(err.msg, cases[i].msg);
+    }
+}
+
+/* ---- who may sign ----------------------------------------------------------------------------------------
+ */
+
+struct allowed {
+    const char *options; /* before the key */
+    const char *principal;
+    const char *msg; /* NULL: allowed */
+};
+
+static void allowed_signers(void **state)
+{
+    static const struct allowed cases[] = {
+        {"alice@example.org ", "alice@example.org", NULL},
+        {"alice@example.org,bob ", "alice@example.org", NULL},
+        {"*@example.org ", "*@example.org", NULL},
+        {"alice namespaces=\"git,profgrab-*\" ", "alice", NULL},
+        {"alice namespaces=\"file\" ", NULL, "does not allow the key"},
+        {"alice valid-before=\"20200101\" ", NULL, "does not allow the key"},
+        {"alice valid-after=\"20200101Z\" ", "alice", NULL},
+        {"alice cert-authority ", NULL, "does not allow the key"},
+        {"# alice ", NULL, "does not allow the key"},
+    };
+    struct proc_limits limits = {.timeout_ms = 60000, .cancel_fd = -1};
+    char *key = make_key(*state, &kinds[0], ""), *pub_path = text_of("%s.pub", key);
+    struct buf pub = scratch_read(pub_path);
+    struct sshsig_signer by = {.key = key, .cancel_fd = -1};
+    char *armor = sign_with(&by);
+    struct sshsig_claim claim = {.armor = armor, .namespace = SPACE, .p = message, .n = strlen(message)};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *line = text_of("%s%s", cases[i].options, buf_str(&pub)), *who = NULL;
+        char *file = scratch_file(*state, "allowed", line, strlen(line));
+        struct err err = ERR_INIT;
+        int rc = sshsig_find_principal(file, &claim, &limits, &who, &err);
+        if (cases[i].msg) {
+            assert_int_equal(rc, -1);
+            assert_int_equal(err.kind, ERR_DENIED);
+            contains(err.msg, cases[i].msg);
+        } else {
+            ok(rc, &err);
+            assert_string_equal(who, cases[i].principal);
+        }
+        free(who);
+        free(line);
+        free(file);
+    }
+    char *who = NULL;
+    struct err err = ERR_INIT;
+    assert_int_equal(sshsig_find_principal("/nowhere", &claim, &limits, &who, &err), -1);
+    assert_int_equal(err.kind, ERR_NOT_FOUND);
+    buf_release(&pub);
+    free(armor);
+    free(key);
+    free(pub_path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(ours_by_ssh_keygen),
+        SCRATCH(theirs_by_us),
+        SCRATCH(same_as_ssh_keygen),
+        SCRATCH(a_fido_key),
+        SCRATCH(a_fido_key_without_an_agent),
+        SCRATCH(passphrases),
+        SCRATCH(odd_keys),
+        SCRATCH(cut_and_flipped),
+        SCRATCH(odd_armor),
+        SCRATCH(allowed_signers),
+    };
+    return cmocka_run_group_tests_name("sshsig", tests, NULL, NULL);
+}
