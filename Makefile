@@ -57,7 +57,7 @@ fuzzers := $(fuzzer_sources:%.c=$(out)/%)
 Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
-.PHONY: all program pages libraries help deps check demo units e2e captures lint bench bench-ssh clean install uninstall
+.PHONY: all program pages libraries help deps check demo units e2e captures lint bench bench-ssh bench-handoff clean install uninstall
 .PHONY: format fuzzers fuzz fuzz-short coverage check-long valgrind ssh-table
 .DELETE_ON_ERROR:
 
@@ -225,6 +225,10 @@ format:
 bench: all
 	tests/bench/run
 
+# BENCH_ROUNDS=7: of each figure.
+bench-handoff: all
+	tests/bench/run-handoff
+
 $(out)/bench/%: tests/bench/%.c $(out)/libprofgrab.a
 	@mkdir -p $(@D)
 	$(call say,cc,$@)
@@ -253,6 +257,7 @@ help:
 	@echo "make deps      install what is missing for both"
 	@echo "make bench     measure against the runbook (needs what make check needs)"
 	@echo "make bench-ssh against OpenSSH's client, over a long line too (root and /dev/net/tun for that)"
+	@echo "make bench-handoff encryption against age"
 	@echo "make install   PREFIX=/usr/local DESTDIR="
 	@echo "make fuzz      every fuzz target for FUZZ_SECONDS=600; make coverage: what the tests reach"
 	@echo "also: units, e2e (E2E=tests/e2e/10-grab.bats), lint, format, clean; CC=clang, SAN=1, SAN=thread"

@@ -16,7 +16,7 @@ struct question {
         ASK_TELL, /* wants no answer: a key waits to be touched */
     } kind;
     const char *prompt; /* printable, one or more lines */
-    const char *key;    /* the file of the private key whose passphrase is wanted; NULL: it is none */
+    const char *key;    /* the private key, or the file, whose passphrase is wanted; NULL: it is none */
     bool again;         /* what was answered a moment ago was wrong */
     int64_t deadline;   /* clock_now() at which the answer is not waited for any longer */
 };

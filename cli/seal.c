@@ -10,10 +10,21 @@
 #include "cli/signals.h"
 #include "base/banned.h"
 
-/* A piece: large enough that most chunks are sealed where they lie. */
-#define PIECE (1u << 20)
+/* A piece: large enough that most chunks are sealed where they lie, small enough for the processor's cache.
+ * It lies at the beginning of a page: reading to anywhere else took four times as long. */
+#define PIECE (1u << 18)
+#define PAGE 4096
 #define ASK_MS 120000
 #define ENDING ".age"
+
+int seal_prompt(struct prompt *ret, const char *passphrase_file, struct err *err)
+{
+    prompt_init(ret);
+    if (!passphrase_file || prompt_use_file(ret, passphrase_file, ASK_MS, err) == 0)
+        return 0;
+    prompt_release(ret);
+    return -1;
+}
 
 int seal_identities(const struct strlist *files, struct prompt *prompt, struct age_identities **ret,
                     struct err *err)
@@ -40,15 +51,17 @@ static bool is_recipient(const char *s)
 
 static int ask_passphrase(struct prompt *prompt, const char *text, struct secret *ret, struct err *err)
 {
-    struct question q = {.kind = ASK_HIDDEN, .prompt = text, .deadline = clock_deadline(ASK_MS)};
+    struct question q = {
+        .kind = ASK_HIDDEN, .prompt = text, .key = "the file", .deadline = clock_deadline(ASK_MS)};
     return prompt_ask(prompt, &q, ret, err) < 0 ? err_wrap(err, "the passphrase") : 0;
 }
 
-static int add_passphrase(struct age_recipients *r, struct err *err)
+static int add_passphrase(struct age_recipients *r, const char *passphrase_file, struct err *err)
 {
     struct prompt prompt;
     struct secret one = {.len = 0}, other = {.len = 0};
-    prompt_init(&prompt);
+    if (seal_prompt(&prompt, passphrase_file, err) < 0)
+        return -1;
     int rc = ask_passphrase(&prompt, "Enter passphrase: ", &one, err);
     if (rc == 0)
         rc = ask_passphrase(&prompt, "Confirm passphrase: ", &other, err);
@@ -74,7 +87,7 @@ static int add_recipients(const struct seal_options *o, struct age_recipients *r
     if (o->passphrase && o->recipients->n > 0)
         return err_set(err, ERR_USAGE, "--passphrase and --encrypt-to exclude each other");
     if (o->passphrase)
-        return add_passphrase(r, err);
+        return add_passphrase(r, o->passphrase_file, err);
     if (age_recipients_count(r) > 0)
         return 0;
     err_set(err, ERR_USAGE, "bundle encrypt: to whom?");
@@ -199,7 +212,7 @@ static int encrypt(const struct job *j, const struct age_recipients *to, struct 
 {
     struct age_writer *w = NULL;
     ssize_t n = -1;
-    unsigned char *piece = malloc(PIECE);
+    unsigned char *piece = aligned_alloc(PAGE, PIECE);
     int rc = piece ? age_writer_open(j->out, to, j->o->armor, &w, err) : err_nomem(err);
     while (rc == 0 && (n = read_piece(j, piece, err)) > 0)
         rc = age_writer_write(w, piece, (size_t)n, err);
@@ -234,7 +247,7 @@ int seal_encrypt(const struct seal_options *o, struct err *err)
 static int copy(const struct job *j, struct age_reader *r, struct err *err)
 {
     ssize_t n = 0;
-    unsigned char *piece = malloc(PIECE);
+    unsigned char *piece = aligned_alloc(PAGE, PIECE);
     int rc = piece ? 0 : err_nomem(err);
     while (rc == 0 && (n = age_reader_read(r, piece, PIECE, err)) > 0)
         rc = check_cancelled(err) < 0 ? -1 : fd_write_all(j->out, piece, (size_t)n, err);
@@ -261,8 +274,9 @@ int seal_decrypt(const struct seal_options *o, struct err *err)
     struct job j;
     struct prompt prompt;
     struct age_identities *by = NULL;
-    prompt_init(&prompt);
     int rc = -1;
+    if (seal_prompt(&prompt, o->passphrase_file, err) < 0)
+        return -1;
     if (job_begin(&j, o, false, err) == 0 && seal_identities(o->identities, &prompt, &by, err) == 0)
         rc = decrypt(&j, by, err);
     age_identities_free(by);

@@ -11,6 +11,7 @@ struct seal_options {
     const char *output; /* NULL: the file's name with .age behind it, or without; "-": standard output */
     const struct strlist *recipients; /* each a recipient or a file of them */
     const struct strlist *identities; /* files */
+    const char *passphrase_file;      /* NULL: a person is asked */
     bool passphrase;
     bool armor;
 };
@@ -18,6 +19,10 @@ struct seal_options {
 /* Prints the path of what was written. */
 int seal_encrypt(const struct seal_options *o, struct err *err);
 int seal_decrypt(const struct seal_options *o, struct err *err);
+
+/* The one who is asked for passphrases, to be released with prompt_release; the first line of the file, where
+ * there is one (NULL: none), answers for all of them. */
+int seal_prompt(struct prompt *ret, const char *passphrase_file, struct err *err);
 
 /* Those of the files; whoever has to be asked for a passphrase is asked through `prompt`, which must outlive
  * them. */

@@ -217,18 +217,16 @@ static int open_with(void *ctx, const struct secret *passphrase, bool *ret_fits,
     return -1;
 }
 
-int auth_solve_passphrase(struct auth *a, const char *path, struct auth_riddle *riddle, struct err *err)
+static int open_locked(struct auth *a, const char *path, struct opening *o, struct err *err)
 {
     char name[4200], shown[500], prompt[1000];
     snprintf(name, sizeof name, "key %s", path);
     snprintf(prompt, sizeof prompt, "Passphrase for the key %s, to log in as %s at %s: ",
              text_printable(shown, sizeof shown, path, strlen(path)), a->s->hop.user, a->s->hop.address);
-    riddle->name = name;
-    riddle->prompt = prompt;
-    riddle->key = path;
-    riddle->tries = PASSPHRASE_TRIES;
+    struct auth_riddle riddle = {
+        .name = name, .prompt = prompt, .key = path, .tries = PASSPHRASE_TRIES, .ctx = o, .fits = open_with};
     struct err why = ERR_INIT;
-    int rc = auth_solve(a, riddle, &why);
+    int rc = auth_solve(a, &riddle, &why);
     if (rc < 0 && why.kind == ERR_NOT_FOUND)
         err_wrap(&why, "it has a passphrase");
     if (rc < 0 && err)
@@ -239,12 +237,11 @@ int auth_solve_passphrase(struct auth *a, const char *path, struct auth_riddle *
 int auth_open_file(struct auth *a, struct file_key *file, struct err *err)
 {
     struct opening o = {.bytes = {.max = KEYFILE_MAX, .secret = true}};
-    struct auth_riddle riddle = {.ctx = &o, .fits = open_with};
     if (file->opened)
         return 0;
     int rc = file_read(file->path, &o.bytes, err);
     if (rc == 0 && file->key.encrypted)
-        rc = auth_solve_passphrase(a, file->path, &riddle, err);
+        rc = open_locked(a, file->path, &o, err);
     else if (rc == 0)
         rc = privkey_parse(buf_str(&o.bytes), o.bytes.len, NULL, &o.key, err);
     buf_release(&o.bytes);

@@ -45,7 +45,5 @@ void auth_candidate_note(struct auth *a, const struct candidate *c, const char *
 /* Has OpenSSL open the file: file->opened. Asks for its passphrase where it has one; ERR_NOT_FOUND: nobody
  * knows it. */
 int auth_open_file(struct auth *a, struct file_key *file, struct err *err);
-/* The same by what riddle->fits does; the rest of the riddle is filled in here. */
-int auth_solve_passphrase(struct auth *a, const char *path, struct auth_riddle *riddle, struct err *err);
 
 #endif

@@ -1,8 +1,7 @@
 /*
  * A server says first whether it would take a key; only then is there a signature, for which libssh2 calls
  * us: that is when a passphrase is asked for, so nobody types one for a key that is refused anyway. We sign,
- * with the agent or with OpenSSL. Only for OpenSSH's own form with a passphrase the attempt is given up at
- * that point and repeated with libssh2's reader of it.
+ * with the agent or with OpenSSL.
  */
 #include "gateway/auth_offer.h"
 
@@ -62,11 +61,9 @@ static int on_sign(LIBSSH2_SESSION *ssh, unsigned char **sig, size_t *sig_len, c
 {
     (void)ssh;
     struct attempt *t = *abstract;
-    const struct file_key *file = t->candidate->file;
     struct ssh_blob signed_data = {(unsigned char *)(uintptr_t)data, data_len}, signature = {0};
     t->wanted = true;
-    t->locked = file && file->key.openssh && file->key.encrypted;
-    if (t->locked || sign(t, &signed_data, &signature) < 0)
+    if (sign(t, &signed_data, &signature) < 0)
         return -1;
     *sig = signature.data;
     *sig_len = signature.n;
@@ -84,64 +81,4 @@ int auth_offer(struct attempt *t, int *ret_rc, struct err *err)
             return err_wrap(err, "authentication");
     *ret_rc = rc;
     return 0;
-}
-
-/* ---- OpenSSH's form with a passphrase: by libssh2 -------------------------------------------------------
- */
-
-struct unlocking {
-    struct attempt *attempt;
-    struct buf public, private; /* what the files say */
-    int rc;                     /* libssh2's verdict */
-};
-
-/* libssh2 tells that it could not open the key only by the text of its error. */
-static bool opened(struct auth *a, int rc)
-{
-    char *text = NULL;
-    libssh2_session_last_error(a->s->ssh, &text, NULL, 0);
-    return rc == 0 ||
-           (rc == LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED && text && strncmp(text, "Invalid signature", 17) == 0);
-}
-
-static int unlock_with(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err)
-{
-    struct unlocking *u = ctx;
-    struct auth *a = u->attempt->auth;
-    const char *user = a->config->user;
-    while ((u->rc = libssh2_userauth_publickey_frommemory(a->s->ssh, user, strlen(user), buf_str(&u->public),
-                                                          u->public.len, buf_str(&u->private), u->private.len,
-                                                          passphrase->text)) == LIBSSH2_ERROR_EAGAIN)
-        if (session_wait(a->s, a->deadline, err) < 0)
-            return err_wrap(err, "authentication");
-    if (auth_is_over(a))
-        return auth_ended(a, u->rc, err);
-    *ret_fits = opened(a, u->rc);
-    return 0;
-}
-
-/* The public half as a line of text, which libssh2 takes it from. */
-static void put_public_line(struct buf *b, const struct ssh_blob *blob)
-{
-    char type[64];
-    buf_addf(b, "%s ", ssh_blob_type(blob, type, sizeof type));
-    ssh_base64_add(b, blob->data, blob->n);
-}
-
-int auth_unlock(struct attempt *t, int *ret_rc, struct err *err)
-{
-    struct unlocking u = {
-        .attempt = t, .public = BUF_INIT(2 * SSH_BLOB_MAX), .private = {.max = KEYFILE_MAX, .secret = true}};
-    struct auth_riddle riddle = {.ctx = &u, .fits = unlock_with};
-    put_public_line(&u.public, t->offer);
-    int rc = buf_check(&u.public, "the public key", err);
-    if (rc == 0)
-        rc = file_read(t->candidate->file->path, &u.private, err);
-    if (rc == 0)
-        rc = auth_solve_passphrase(t->auth, t->candidate->file->path, &riddle, err);
-    buf_release(&u.public);
-    buf_release(&u.private);
-    if (rc == 0)
-        *ret_rc = u.rc;
-    return rc;
 }

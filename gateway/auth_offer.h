@@ -12,16 +12,11 @@ struct attempt {
     struct ssh_blob renamed;      /* the key under another name, its own */
     const struct ssh_blob *offer; /* as it goes to the server */
     bool wanted;                  /* the server would take the key */
-    bool locked;                  /* only libssh2 can open it */
     struct err err;               /* why there is no signature */
 };
 
-/* Offers the key, and signs where the server would take it. *ret_rc is libssh2's verdict, which means nothing
- * where t->locked is set: then auth_unlock is to follow. -1: waiting for the server has failed. */
+/* Offers the key, and signs where the server would take it. *ret_rc is libssh2's verdict. -1: waiting for the
+ * server has failed. */
 int auth_offer(struct attempt *t, int *ret_rc, struct err *err);
-
-/* The same with a file that only libssh2 can open, for whose passphrase it asks. ERR_NOT_FOUND: nobody knows
- * it. */
-int auth_unlock(struct attempt *t, int *ret_rc, struct err *err);
 
 #endif

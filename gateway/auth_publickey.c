@@ -106,11 +106,6 @@ static int try_offer(struct attempt *t, enum auth_result *ret, struct err *err)
         auth_unsupported(a, "libssh2 and the server have no signatures of RSA keys in common");
         return auth_ended(a, rc, err);
     }
-    if (t->locked) {
-        struct err why = ERR_INIT;
-        if (auth_unlock(t, &rc, &why) < 0)
-            return pass_over(t, &why, err);
-    }
     if (t->err.kind != ERR_NONE)
         return pass_over(t, &t->err, err);
     return judge(t, rc, ret, err);
@@ -166,14 +161,6 @@ static int try_renamed(struct attempt *t, const char *name, enum auth_result *re
 {
     struct auth *a = t->auth;
     struct candidate *c = t->candidate;
-    if (c->file && c->file->key.openssh && c->file->key.encrypted) {
-        c->over = true;
-        auth_unsupported(a, "the key %s is an RSA key with a passphrase, which this libssh2 (%s) cannot use",
-                         c->file->path, libssh2_version(0));
-        auth_candidate_note(a, c,
-                            "an RSA key with a passphrase: this libssh2 cannot use it, but an agent can");
-        return 0;
-    }
     if (!openssh_server(a))
         auth_unsupported(a, "this libssh2 (%s) cannot use RSA keys with that server (%s)", libssh2_version(0),
                          a->s->hop.banner);

@@ -83,7 +83,7 @@ static int parse_openssh(const char *text, struct keyfile *ret, struct err *err)
 {
     struct ssh_blob body = {0};
     struct openssh o;
-    struct keyfile k = {.openssh = true};
+    struct keyfile k = {0};
     if (decode_openssh(text, &body, err) < 0)
         return -1;
     int rc = take_apart(&body, &o, err);

@@ -10,7 +10,6 @@
 
 struct keyfile {
     char type[64];        /* "ssh-ed25519", "ecdsa-sha2-nistp256", "ssh-rsa", ...; "" if it cannot be told */
-    bool openssh;         /* it has OpenSSH's own form */
     bool encrypted;       /* a passphrase protects it */
     unsigned rounds;      /* of bcrypt that a passphrase takes in OpenSSH's form; 0: none */
     bool absent;          /* there is only a FILE.pub: the private half is elsewhere, in an agent */

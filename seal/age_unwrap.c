@@ -23,15 +23,20 @@ static char *shown_path(char dst[PATH_SHOWN], const char *path)
 /* ---- asking -------------------------------------------------------------------------------------------- */
 
 struct riddle {
-    const char *prompt, *what; /* `what` is what it is for, in an error */
+    const char *prompt, *what; /* `what` is what it opens */
     /* *ret_fits false: another one may. -1 ends it. */
     int (*fits)(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err);
     void *ctx;
 };
 
-static int ask_once(const struct age_identities *i, const char *prompt, struct secret *ret, struct err *err)
+static int ask_once(const struct age_identities *i, const struct riddle *r, bool again, struct secret *ret,
+                    struct err *err)
 {
-    struct question q = {.kind = ASK_HIDDEN, .prompt = prompt, .deadline = clock_deadline(i->ask_ms)};
+    struct question q = {.kind = ASK_HIDDEN,
+                         .prompt = r->prompt,
+                         .key = r->what,
+                         .again = again,
+                         .deadline = clock_deadline(i->ask_ms)};
     if (!i->ask)
         return err_set(err, ERR_NOT_FOUND, "there is nobody to ask");
     if (i->ask(i->ask_ctx, &q, ret, err) < 0)
@@ -47,7 +52,7 @@ static int ask(const struct age_identities *i, const struct riddle *riddle, stru
     bool fits = false;
     int rc = passphrase ? 0 : err_nomem(err);
     for (int tries = 0; rc == 0 && !fits && tries < TRIES; tries++) {
-        rc = ask_once(i, riddle->prompt, passphrase, err);
+        rc = ask_once(i, riddle, tries > 0, passphrase, err);
         if (rc < 0)
             err_wrap(err, "the passphrase of %s", riddle->what);
         else

@@ -120,15 +120,8 @@ old_libssh2() {
             for passphrase in '' secret; do
                 ssh-keygen -q -p -m "$form" -P '' -N "$passphrase" -f "$file"
                 run_mine
-                if [[ $type == rsa* && $form == RFC4716 && $passphrase ]] && old_libssh2; then
-                    assert_status 1
-                    assert_stderr_has 'is an RSA key with a passphrase, which this libssh2 (1.10.0) cannot use'
-                    assert_stderr_has 'OpenSSH may be able to'
-                    assert_asked 0
-                else
-                    assert_let_in_by "key $file"
-                    assert_asked "$((${#passphrase} > 0))"
-                fi
+                assert_let_in_by "key $file"
+                assert_asked "$((${#passphrase} > 0))"
             done
         done
     done

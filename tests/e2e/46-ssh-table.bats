@@ -156,9 +156,9 @@ rows_done() {
     make_key ecdsa-pem sshd -t ecdsa -m PEM -N secret
     row works 'ecdsa, in PEM' sshd "IdentityFile $PWD/ecdsa-pem"
     make_key rsa sshd -t rsa -b 2048 -N secret
-    row 'works ssh' 'RSA' sshd "IdentityFile $PWD/rsa"
+    row works 'RSA' sshd "IdentityFile $PWD/rsa"
     make_key rsa-pem sshd -t rsa -b 2048 -m PEM -N secret
-    row 'works ssh' 'RSA, in PEM' sshd "IdentityFile $PWD/rsa-pem"
+    row works 'RSA, in PEM' sshd "IdentityFile $PWD/rsa-pem"
     row ssh 'ed25519, with --via openssh' sshd "IdentityFile $PWD/ed25519" -- --via openssh
     says wrong terces
     SSH_ASKPASS=$PWD/wrong row refused 'a wrong passphrase' sshd "IdentityFile $PWD/ed25519"

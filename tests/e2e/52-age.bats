@@ -38,7 +38,7 @@ SCRIPT
 
 # Everything that a failed run may leave: nothing but what the test made itself.
 assert_left() { # NAME...
-    assert_equal "$(ls -A | tr '\n' ' ')" "$(printf '%s\n' "$@" | sort | tr '\n' ' ')"
+    assert_equal "$(find . -mindepth 1 -printf '%P\n' | sort)" "$(printf '%s\n' "$@" | sort)"
 }
 
 encrypt() { "$profgrab_program" bundle encrypt "$@"; }
@@ -115,7 +115,8 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
     assert_stderr_has 'what shall be the name'
     run_profgrab bundle encrypt --encrypt-to "$RIG_DIR/id.pub" - <plain
     assert_status 2
-    encrypt --encrypt-to "$RIG_DIR/id.pub" -o - - <plain | decrypt -i "$RIG_DIR/id.txt" -o - - | cmp - plain
+    encrypt --encrypt-to "$RIG_DIR/id.pub" -o - - <before | decrypt -i "$RIG_DIR/id.txt" -o - - >out
+    cmp out before
     # A terminal is no place for either.
     with_pty -- "$profgrab_program" bundle decrypt -i "$RIG_DIR/id.txt" -o - plain.age
     assert_status 2
@@ -272,6 +273,14 @@ time.sleep(30)' &
     assert_stderr_has "the passphrase does not open $RIG_DIR/locked"
     assert_equal "$(wc -l <asked)" 3
     [[ ! -e out ]]
+    # A file that answers, once for each key.
+    (umask 077 && echo open-sesame >words && echo wrong >others)
+    decrypt --passphrase-file words -i "$RIG_DIR/locked" -o - locked.age | cmp - plain
+    run_profgrab bundle decrypt --passphrase-file others -i "$RIG_DIR/locked" -o out locked.age
+    assert_status 1
+    assert_stderr_has 'the first line of others is not right'
+    encrypt --passphrase --passphrase-file words -o words.age plain
+    decrypt --passphrase-file words -o - words.age | cmp - plain
     # Nobody to ask.
     unset SSH_ASKPASS SSH_ASKPASS_REQUIRE
     run --separate-stderr setsid -w "$profgrab_program" bundle decrypt -i "$RIG_DIR/locked" -o out locked.age
@@ -367,11 +376,10 @@ time.sleep(30)' &
 
 @test "memory does not grow with the file" {
     head -c 64000000 /dev/zero >plain
-    local size
-    size() { python3 -c 'import resource, subprocess, sys
+    peak() { python3 -c 'import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
     case $profgrab_program in *-1/* | *-thread/*) skip 'sanitizers take memory of their own' ;; esac
-    (($(size "$profgrab_program" bundle encrypt --encrypt-to "$RIG_DIR/id.pub" plain) < 20000))
-    (($(size "$profgrab_program" bundle decrypt -i "$RIG_DIR/id.txt" -o - plain.age) < 20000))
+    (($(peak "$profgrab_program" bundle encrypt --encrypt-to "$RIG_DIR/id.pub" plain) < 20000))
+    (($(peak "$profgrab_program" bundle decrypt -i "$RIG_DIR/id.txt" -o - plain.age) < 20000))
 }

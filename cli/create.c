@@ -1,0 +1,147 @@
+#include "cli/create.h"
+
+#include <fts.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundle/bundle.h"
+#include "cli/exit.h"
+#include "cli/record.h"
+#include "cli/signals.h"
+#include "cli/talk.h"
+#include "base/banned.h"
+
+struct creation {
+    struct workdir *work;
+    struct manifest *manifest;
+    size_t n;
+    size_t damaged;
+    bool unfinished; /* a work directory is among the sources: its run was killed */
+};
+
+/* A name inside the bundle: what text_is_name allows, with slashes; anything else becomes a dash. */
+static char *member_name(const char *path)
+{
+    while (*path == '/' || strncmp(path, "./", 2) == 0)
+        path++;
+    char *name = NULL;
+    if (asprintf(&name, "files/%s", path) < 0)
+        return NULL;
+    for (char *p = name; *p; p++) {
+        char one[2] = {*p, '\0'};
+        bool first = p == name || p[-1] == '/';
+        if (*p != '/' && !text_is_name(one) && (first || !strchr("._-", *p)))
+            *p = '-';
+    }
+    return name;
+}
+
+/* Copies one file in. `name` is where it goes; a name that is taken is the user's to change. */
+static int add_copy(struct creation *c, const char *path, const char *name, struct err *err)
+{
+    struct fetch_item item = {0};
+    int rc = -1, fd = -1;
+    if (fd_cancelled(signals_cancel_fd()))
+        return err_set(err, ERR_CANCELLED, "interrupted; nothing was written");
+    char *dir = file_dir(name), *copy = file_join(workdir_path(c->work), name);
+    if (!dir || !copy) {
+        err_nomem(err);
+        goto out;
+    }
+    if (file_mkdirs(workdir_path(c->work), dir, err) < 0 || (fd = file_create(copy, err)) < 0 ||
+        fetch_look(path, fd, &item, err) < 0)
+        goto out;
+    snprintf(item.file, sizeof item.file, "%s", name);
+    if (item.status != FETCH_OK) {
+        talk("%s: damaged: %s", path, item.err.msg);
+        c->damaged++;
+    }
+    rc = record_item(c->manifest, NULL, &item, err);
+    c->n++;
+out:
+    fd_close(&fd);
+    fetch_item_release(&item);
+    free(dir);
+    free(copy);
+    return rc;
+}
+
+static int add_file(struct creation *c, const char *path, const char *below, struct err *err)
+{
+    char *name = member_name(below);
+    int rc = name ? add_copy(c, path, name, err) : err_nomem(err);
+    free(name);
+    return rc;
+}
+
+/* A file, or all files below a directory. */
+static int add_below(struct creation *c, char *path, struct err *err)
+{
+    static const char partial[] = ".partial";
+    size_t length = strlen(path), ending = sizeof partial - 1;
+    c->unfinished = c->unfinished || (length > ending && strcmp(path + length - ending, partial) == 0);
+    char *roots[] = {path, NULL};
+    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_COMFOLLOW, NULL);
+    if (!fts)
+        return err_sys(err, "cannot read %s", path);
+    int rc = 0;
+    for (FTSENT *e; rc == 0 && (e = fts_read(fts));) {
+        if (e->fts_info == FTS_NS || e->fts_info == FTS_ERR || e->fts_info == FTS_DNR)
+            rc = err_set(err, ERR_FAILED, "cannot read %s: %s", e->fts_path, strerror(e->fts_errno));
+        else if (e->fts_info == FTS_F)
+            rc = add_file(c, e->fts_path, e->fts_level ? e->fts_path + strlen(path) + 1 : file_base(path),
+                          err);
+        else if (e->fts_info != FTS_D && e->fts_info != FTS_DP)
+            rc = err_set(err, ERR_FAILED, "%s is not a regular file", e->fts_path);
+    }
+    fts_close(fts);
+    return rc;
+}
+
+/* `DIR/`, as a shell completes it, is DIR. */
+static int add_path(struct creation *c, const char *path, struct err *err)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    char *trimmed = strndup(path, n);
+    int rc = trimmed ? add_below(c, trimmed, err) : err_nomem(err);
+    free(trimmed);
+    return rc;
+}
+
+static int create_from(struct creation *c, const struct strlist *rest, char **ret_path, struct err *err)
+{
+    for (size_t i = 0; i < rest->n; i++)
+        if (add_path(c, rest->items[i], err) < 0)
+            return -1;
+    if (c->n == 0)
+        return err_set(err, ERR_USAGE, "there is no file in %s", rest->items[0]);
+    if (manifest_finish(c->manifest, clock_utc(), c->unfinished, c->damaged == 0 && !c->unfinished, err) < 0)
+        return -1;
+    return bundle_pack(c->work, c->manifest, ret_path, err);
+}
+
+int create_bundle(const char *output, const char *reason, const struct strlist *sources, struct err *err)
+{
+    struct creation c = {0};
+    char *path = NULL;
+    int64_t now = clock_utc();
+    if (signals_install(err) < 0 || workdir_new(output, "local", now, &c.work, err) < 0)
+        return -1;
+    int rc = record_new(workdir_name(c.work), reason, now, &c.manifest, err);
+    if (rc == 0)
+        rc = create_from(&c, sources, &path, err);
+    /* Only copies are in there: the originals are where they were. */
+    if (rc < 0)
+        file_remove(workdir_path(c.work), NULL);
+    else
+        printf("%s\n", path);
+    if (rc == 0 && (c.damaged > 0 || c.unfinished))
+        rc = EXIT_PARTIAL;
+    free(path);
+    manifest_free(c.manifest);
+    workdir_free(c.work);
+    return rc;
+}
