@@ -161,7 +161,15 @@ coverage:
 program: $(out)/profgrab
 
 build/fixture/rude: $(wildcard tests/fixture/*)
-	tools/build-fixture
+	tools/build-fixture rude
+build/fixture/gitlab: $(wildcard tests/gitlab/*)
+	tools/build-fixture gitlab
+
+# What the commands do not do alone: one file handed over, the copy of a bundle made.
+$(out)/tests/%: tests/%.c $(out)/libprofgrab.a
+	@mkdir -p $(@D)
+	$(call say,cc,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/libprofgrab.a $(LIBS)
 
 # ssh's own programs load it, so it has no sanitizers, whatever the variant.
 build/rig/softkey.so: tests/rig/softkey.c
@@ -170,15 +178,10 @@ build/rig/softkey.so: tests/rig/softkey.c
 	$(Q)$(CC) $(CPPFLAGS) -std=c17 -O2 -g $(warnings) $(patsubst -fPIE,-fPIC,$(hardening)) -shared \
 	    -Wl,-z,relro,-z,now,-z,noexecstack -o $@ $< $(shell pkg-config --cflags --libs libcrypto)
 
-# Makes the copy of a bundle that is handed off, for the tests of it.
-$(out)/tests/copy: tests/copy.c $(out)/libprofgrab.a
-	@mkdir -p $(@D)
-	$(call say,cc,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/libprofgrab.a $(LIBS)
-
 # Each test file has its own sshd and services.
-e2e: $(out)/profgrab $(pages) build/fixture/rude build/rig/softkey.so $(out)/tests/copy
-	PROFGRAB=$(CURDIR)/$(out)/profgrab COPY=$(CURDIR)/$(out)/tests/copy $(sanitizer_env) bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
+e2e: $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/rig/softkey.so $(out)/tests/handoff $(out)/tests/copy
+	PROFGRAB=$(CURDIR)/$(out)/profgrab HANDOFF=$(CURDIR)/$(out)/tests/handoff COPY=$(CURDIR)/$(out)/tests/copy $(sanitizer_env) \
+	    bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
 
 # Renews the table in docs/captures.md.
 captures: $(out)/profgrab build/fixture/rude

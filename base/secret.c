@@ -20,6 +20,7 @@
 
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "base/banned.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -274,6 +275,51 @@ int secret_read(const struct secret_ref *ref, const struct proc_limits *limits, 
         *ret = s;
     secret_wipe(&s);
     return rc;
+}
+
+/* ---- in what others say ----------------------------------------------------------------------------------
+ */
+
+#define STARS "***"
+
+/* Puts three asterisks in the place of n bytes. */
+static void star(char *p, size_t n)
+{
+    memset(p, STARS[0], strlen(STARS));
+    memmove(p + strlen(STARS), p + n, strlen(p + n) + 1);
+}
+
+/* Masks what is left of `needle` before a place where the text was cut. */
+static void mask_cut(char *text, size_t at, const char *needle)
+{
+    size_t n = strlen(needle);
+    for (size_t k = n - 1 < at ? n - 1 : at; k > strlen(STARS); k--)
+        if (strncmp(text + at - k, needle, k) == 0) {
+            star(text + at - k, k);
+            return;
+        }
+}
+
+/* Masks `needle` wherever it stands, also where the text was cut (at its end, or before `...`) amid it. What
+ * is shorter than the asterisks is no secret. */
+static void mask(char *text, const char *needle)
+{
+    size_t n = strlen(needle);
+    if (n < strlen(STARS))
+        return;
+    for (char *p = text; (p = strstr(p, needle)); p += strlen(STARS))
+        star(p, n);
+    mask_cut(text, strlen(text), needle);
+    for (char *p = text; (p = strstr(p, "...")); p++)
+        mask_cut(text, (size_t)(p - text), needle);
+}
+
+void secret_mask(char *text, const char *needle)
+{
+    char shown[SECRET_MAX * 2];
+    mask(text, needle);
+    mask(text, text_printable(shown, sizeof shown, needle, strlen(needle)));
+    explicit_bzero(shown, sizeof shown);
 }
 
 void secret_protect_process(void)

@@ -42,6 +42,11 @@ int secret_read(const struct secret_ref *ref, const struct proc_limits *limits, 
                 struct err *err);
 void secret_wipe(struct secret *s);
 
+/* Puts three asterisks in the place of a secret wherever it stands in the text, as it is or made printable,
+ * and in that of what is left of it where the text was cut (at its end, or before `...`). What is shorter
+ * than the asterisks is no secret. For whatever comes back from those who were told it. */
+void secret_mask(char *text, const char *needle);
+
 /*
  * Reads the first line of a file, or of a pipe with a name (mkfifo, <(...) of a shell), whatever is behind
  * it. It may hold any bytes but NUL, as passphrases do. The same conditions for the file, and ERR_USAGE;

@@ -4,9 +4,9 @@
 
 #include "base/banned.h"
 
-static const struct command *const commands[] = {&command_grab,    &command_check,  &command_forward,
-                                                 &command_hosts,   &command_bundle, &command_completion,
-                                                 &command_version, &command_help};
+static const struct command *const commands[] = {&command_grab,       &command_check,   &command_forward,
+                                                 &command_hosts,      &command_bundle,  &command_attach,
+                                                 &command_completion, &command_version, &command_help};
 
 const struct command *command_at(size_t i)
 {

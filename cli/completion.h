@@ -15,6 +15,7 @@ enum completion_value {
     VALUE_HOSTS, /* the lists: names of the inventory with commas between them */
     VALUE_GROUPS,
     VALUE_SERVICES,
+    VALUE_TEAMS,
 };
 enum completion_value completion_value(const struct option *o);
 

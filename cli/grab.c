@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/exit.h"
+#include "cli/handover.h"
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/result.h"
@@ -16,6 +17,7 @@
 
 struct grab_options {
     struct target_options target;
+    struct handover_options handover;
     const char *output;
     const char *reason;
     uint64_t max_bytes;
@@ -28,6 +30,7 @@ struct grab_options {
 
 static const struct option options[] = {
     TARGET_OPTION_ROWS(struct grab_options, target),
+    HANDOVER_OPTION_ROWS(struct grab_options, handover),
     TARGET_PARALLEL_ROW(struct grab_options, target),
     {"output", 'o', OPTION_TEXT, "PATH", "a directory for the bundle, or its name ending in .tar.gz",
      offsetof(struct grab_options, output), 0},
@@ -308,8 +311,29 @@ static int collect(struct run *r, const struct grab_options *o, const struct tar
     return rc;
 }
 
+/* The exit code of a run whose bundle is there, and is to be handed over. */
+static int hand_over(struct run *r, const struct grab_options *o, const struct handover *h, int code,
+                     struct err *err)
+{
+    struct prompt prompt;
+    if (signals_received()) {
+        talk("it was not handed over, since you interrupted");
+        handover_say_repeat(h, o->target.inventory, r->result->bundle);
+        return code;
+    }
+    if (target_prompt(&o->target, &prompt, err) < 0)
+        return EXIT_HANDOFF;
+    const struct handover_run run = {
+        .bundle = r->result->bundle, .prompt = &prompt, .quiet = o->quiet, .silent = r->result->wanted};
+    int handed = handover_command(h, &run, o->target.inventory, &r->result->handed, err);
+    prompt_release(&prompt);
+    /* What was collected is in the bundle, whatever became of it after that. */
+    return handed == EXIT_USAGE ? EXIT_HANDOFF : handed != EXIT_OK ? handed : code;
+}
+
 static int run_targets(const struct grab_options *o, const struct targets *targets,
-                       const struct strlist *kinds, struct result *result, struct err *err)
+                       const struct strlist *kinds, const struct handover *h, struct result *result,
+                       struct err *err)
 {
     struct run r = {.result = result};
     char subject[300];
@@ -328,6 +352,8 @@ static int run_targets(const struct grab_options *o, const struct targets *targe
         code = exit_status_of(err);
     } else {
         code = bundle(&r, err);
+        if (h && result->bundle)
+            code = hand_over(&r, o, h, code, err);
     }
     progress_end(&r.progress);
     manifest_free(r.manifest);
@@ -353,8 +379,11 @@ static int run(int argc, char **argv, struct err *err)
     struct targets targets = {0};
     struct inventory *inventory = NULL;
     struct result result = {0};
+    struct handover h = {0};
+    bool handed = false;
     int code = EXIT_USAGE;
-    if (options_parse(options, argc, argv, &o, &words, err) < 0)
+    if (options_parse(options, argc, argv, &o, &words, err) < 0 ||
+        handover_wanted(&o.handover, &handed, err) < 0)
         goto out;
     result.wanted = o.json;
     if (o.target.selection.hosts.n == 0 && o.target.selection.groups.n == 0) {
@@ -366,18 +395,21 @@ static int run(int argc, char **argv, struct err *err)
         goto out;
     }
     if (split_kinds(&words, &kinds, err) < 0 || target_resolve(&o.target, &inventory, &targets, err) < 0 ||
-        check_kinds(&kinds, &targets, o.yes, err) < 0)
+        check_kinds(&kinds, &targets, o.yes, err) < 0 ||
+        (handed && handover_prepare(&o.handover, inventory, &h, err) < 0))
         code = exit_status_of(err);
     else
-        code = run_targets(&o, &targets, &kinds, &result, err);
+        code = run_targets(&o, &targets, &kinds, handed ? &h : NULL, &result, err);
 out:
     code = print_result(&result, code, err);
     result_release(&result);
+    handover_release(&h);
     targets_release(&targets);
     inventory_free(inventory);
     strlist_release(&words);
     strlist_release(&kinds);
     target_options_release(&o.target);
+    handover_options_release(&o.handover);
     return code;
 }
 
@@ -387,9 +419,11 @@ const struct command command_grab = {
     .summary = "fetch profiles from hosts into one bundle (the word `grab` may be left out)",
     .details =
         "Without a KIND: the service's own kinds from the inventory, else the set `default`.\n"
-        "The bundle's path is printed on stdout. Exit codes: 0 everything asked for is in the bundle,\n"
+        "The bundle's path is printed on stdout, and with --for or --to the address of the issue. Exit "
+        "codes: 0 everything asked for is in the bundle,\n"
         "1 nothing collected, 2 usage, inventory or an unknown kind, 3 a bundle was written but something\n"
-        "is missing; 129 hung up, 130 interrupted, 143 terminated, with a bundle if anything had come.",
+        "is missing, 4 it was written but could not be handed over (--for, --to); 129 hung up,\n"
+        "130 interrupted, 143 terminated, with a bundle if anything had come.",
     .options = options,
     .words = WORDS_KINDS,
     .run = run,

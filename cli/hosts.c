@@ -12,7 +12,7 @@
 struct hosts_options {
     const char *inventory;
     bool json;
-    bool names, groups, services;
+    bool names, groups, services, teams;
 };
 
 static const struct option options[] = {
@@ -24,6 +24,8 @@ static const struct option options[] = {
      offsetof(struct hosts_options, groups), 0},
     {"services", 0, OPTION_FLAG, NULL, "the names of all services instead",
      offsetof(struct hosts_options, services), 0},
+    {"teams", 0, OPTION_FLAG, NULL, "the names of all teams instead", offsetof(struct hosts_options, teams),
+     0},
     OPTIONS_END,
 };
 
@@ -137,8 +139,11 @@ static int list(const struct hosts_options *o, const char *pattern, struct err *
     }
     if (rc == 0)
         rc = inventory_load(path, &inventory, err);
-    if (rc == 0 && (o->groups || o->services))
-        print_names(o->groups ? inventory_group_name : inventory_service_name, inventory);
+    if (rc == 0 && (o->groups || o->services || o->teams))
+        print_names(o->groups     ? inventory_group_name
+                    : o->services ? inventory_service_name
+                                  : inventory_team_name,
+                    inventory);
     else if (rc == 0 && (rc = inventory_match(inventory, pattern, &hosts, &n, err)) == 0)
         rc = print_hosts(o, (const struct host *const *)hosts, n, err);
     free(hosts);
@@ -154,10 +159,11 @@ static int run(int argc, char **argv, struct err *err)
     int rc = options_parse(options, argc, argv, &o, &rest, err);
     if (rc == 0 && rest.n > 1)
         rc = err_set(err, ERR_USAGE, "hosts takes one pattern, not %zu", rest.n);
-    if (rc == 0 && o.json + o.names + o.groups + o.services > 1)
-        rc = err_set(err, ERR_USAGE, "only one of --json, --names, --groups and --services at a time");
-    if (rc == 0 && rest.n > 0 && (o.groups || o.services))
-        rc = err_set(err, ERR_USAGE, "--groups and --services list all of them, without a pattern");
+    if (rc == 0 && o.json + o.names + o.groups + o.services + o.teams > 1)
+        rc = err_set(err, ERR_USAGE,
+                     "only one of --json, --names, --groups, --services and --teams at a time");
+    if (rc == 0 && rest.n > 0 && (o.groups || o.services || o.teams))
+        rc = err_set(err, ERR_USAGE, "--groups, --services and --teams list all of them, without a pattern");
     if (rc == 0)
         rc = list(&o, rest.n ? rest.items[0] : NULL, err);
     strlist_release(&rest);

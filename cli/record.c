@@ -16,18 +16,25 @@ static const char *known(const char *s)
     return s && *s ? s : NULL;
 }
 
+void record_collector(struct record_collector *ret)
+{
+    char text[4096];
+    struct passwd pw, *found = NULL;
+    *ret = (struct record_collector){0};
+    if (gethostname(ret->workstation, sizeof ret->workstation - 1) != 0)
+        ret->workstation[0] = '\0';
+    if (getpwuid_r(getuid(), &pw, text, sizeof text, &found) == 0 && found)
+        snprintf(ret->user, sizeof ret->user, "%s", found->pw_name);
+}
+
 int record_new(const char *name, const char *reason, int64_t started, struct manifest **ret, struct err *err)
 {
-    char workstation[256] = "", text[4096];
-    struct passwd pw, *found = NULL;
-    if (gethostname(workstation, sizeof workstation - 1) != 0)
-        workstation[0] = '\0';
-    if (getpwuid_r(getuid(), &pw, text, sizeof text, &found) != 0)
-        found = NULL;
+    struct record_collector who;
+    record_collector(&who);
     struct manifest_info info = {.name = name,
                                  .version = PROFGRAB_VERSION,
-                                 .user = found ? found->pw_name : NULL,
-                                 .workstation = known(workstation),
+                                 .user = known(who.user),
+                                 .workstation = known(who.workstation),
                                  .reason = known(reason),
                                  .started = started};
     return manifest_new(&info, ret, err);

@@ -5,6 +5,13 @@
 #include "bundle/bundle.h"
 #include "fetch/fetch.h"
 
+/* Who works where; empty where that is not known. */
+struct record_collector {
+    char user[256];
+    char workstation[256];
+};
+void record_collector(struct record_collector *ret);
+
 /* A manifest with who collects where filled in. */
 int record_new(const char *name, const char *reason, int64_t started, struct manifest **ret, struct err *err);
 int record_host(struct manifest *m, const struct host *host, const struct gateway *gw,

@@ -84,12 +84,25 @@ static json_t *list_of(json_t *list)
     return list ? json_incref(list) : json_array();
 }
 
+static int put_handoff(json_t *object, const struct handover_result *h)
+{
+    if (!h->copy && !*h->handoff.issue_url)
+        return 0;
+    json_t *handoff = json_object();
+    int rc = put(handoff, "copy", h->copy ? h->copy : "") | put(handoff, "issue", h->handoff.issue_url) |
+             put(handoff, "sha256", h->handoff.sha256) |
+             json_object_set_new(handoff, "attached", json_boolean(h->attached)) |
+             json_object_set_new(handoff, "confidential", json_boolean(h->handoff.confidential));
+    return json_object_set_new(object, "handoff", handoff) | rc;
+}
+
 int result_print(const struct result *r, int exit_code, const struct err *failure, FILE *out, struct err *err)
 {
     json_t *object = json_pack("{s:s?, s:i, s:b, s:b, s:o, s:o}", "bundle", r->bundle, "exit_code", exit_code,
                                "complete", r->complete, "interrupted", r->interrupted, "failures",
                                list_of(r->failures), "items", list_of(r->items));
-    if (!object || (failure->kind != ERR_NONE && put_failure(object, failure) != 0)) {
+    if (!object || put_handoff(object, &r->handed) != 0 ||
+        (failure->kind != ERR_NONE && put_failure(object, failure) != 0)) {
         json_decref(object);
         return err_nomem(err);
     }
@@ -104,5 +117,6 @@ void result_release(struct result *r)
     json_decref(r->failures);
     json_decref(r->items);
     free(r->bundle);
+    handover_result_release(&r->handed);
     *r = (struct result){0};
 }

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "cli/handover.h"
 #include "fetch/fetch.h"
 
 struct json_t;
@@ -14,6 +15,7 @@ struct result {
     char *bundle;  /* its path, owned; NULL: there is none */
     bool complete; /* everything asked for is in it */
     bool interrupted;
+    struct handover_result handed; /* of --for and --to */
     struct json_t *failures, *items;
 };
 

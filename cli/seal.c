@@ -43,12 +43,6 @@ int seal_identities(const struct strlist *files, struct prompt *prompt, struct a
 
 /* ---- to whom ------------------------------------------------------------------------------------------- */
 
-/* A file may be called anything, but nobody calls it `age1...` or `ssh-rsa AAAA...`. */
-static bool is_recipient(const char *s)
-{
-    return strncmp(s, "age1", 4) == 0 || strncmp(s, "AGE-", 4) == 0 || strchr(s, ' ');
-}
-
 static int ask_passphrase(struct prompt *prompt, const char *text, struct secret *ret, struct err *err)
 {
     struct question q = {
@@ -77,13 +71,9 @@ static int add_passphrase(struct age_recipients *r, const char *passphrase_file,
 
 static int add_recipients(const struct seal_options *o, struct age_recipients *r, struct err *err)
 {
-    for (size_t i = 0; i < o->recipients->n; i++) {
-        const char *item = o->recipients->items[i];
-        int rc = is_recipient(item) ? age_recipients_add(r, item, "--encrypt-to", err)
-                                    : age_recipients_add_file(r, item, err);
-        if (rc < 0)
+    for (size_t i = 0; i < o->recipients->n; i++)
+        if (age_recipients_add_any(r, o->recipients->items[i], "--encrypt-to", err) < 0)
             return -1;
-    }
     if (o->passphrase && o->recipients->n > 0)
         return err_set(err, ERR_USAGE, "--passphrase and --encrypt-to exclude each other");
     if (o->passphrase)

@@ -258,48 +258,6 @@ out:
 /* ---- secrets in answers -------------------------------------------------------------------------------- */
 
 #define TOLD_CHUNK 65536
-#define STARS "***"
-
-/* Puts three asterisks in the place of n bytes. */
-static void star(char *p, size_t n)
-{
-    memset(p, STARS[0], strlen(STARS));
-    memmove(p + strlen(STARS), p + n, strlen(p + n) + 1);
-}
-
-/* Masks what is left of `needle` before a place where the text was cut. */
-static void mask_cut(char *text, size_t at, const char *needle)
-{
-    size_t n = strlen(needle);
-    for (size_t k = n - 1 < at ? n - 1 : at; k > strlen(STARS); k--)
-        if (strncmp(text + at - k, needle, k) == 0) {
-            star(text + at - k, k);
-            return;
-        }
-}
-
-/* Masks `needle` wherever it stands, also where the text was cut (at its end, or before `...`) amid it. What
- * is shorter than the asterisks is no secret. */
-static void mask(char *text, const char *needle)
-{
-    size_t n = strlen(needle);
-    if (n < strlen(STARS))
-        return;
-    for (char *p = text; (p = strstr(p, needle)); p += strlen(STARS))
-        star(p, n);
-    mask_cut(text, strlen(text), needle);
-    for (char *p = text; (p = strstr(p, "...")); p++)
-        mask_cut(text, (size_t)(p - text), needle);
-}
-
-/* The secret as it is, and as it looks once it was made printable. */
-static void mask_both(char *text, const char *needle)
-{
-    char shown[SECRET_MAX * 2];
-    mask(text, needle);
-    mask(text, text_printable(shown, sizeof shown, needle, strlen(needle)));
-    explicit_bzero(shown, sizeof shown);
-}
 
 /* What basic authentication sends, in base64; "" where that is not how it is asked. The caller wipes it. */
 #define ENCODED_SIZE (2 * (SECRET_MAX + 300))
@@ -319,9 +277,9 @@ void endpoint_redact(char *text, const struct service *service, const struct sec
     char encoded[ENCODED_SIZE];
     if (!secret || !secret->len)
         return;
-    mask_both(text, secret->text);
+    secret_mask(text, secret->text);
     encode(service, secret, encoded);
-    mask(text, encoded);
+    secret_mask(text, encoded);
     explicit_bzero(encoded, sizeof encoded);
 }
 

@@ -12,7 +12,8 @@ struct entry {
     struct team *team;
     const struct tree_node *tracker;
     const struct tree_node *project;
-    const struct tree_node *of_issue; /* labels or assignees */
+    const struct tree_node *labels;
+    const struct tree_node *assignees;
 };
 
 /* ---- recipients ---------------------------------------------------------------------------------------- */
@@ -116,14 +117,14 @@ static int read_words(const struct schema *s, const struct tree_node *value, con
 static int read_labels(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
-    e->of_issue = value;
+    e->labels = value;
     return read_words(s, value, "labels", &e->team->labels, err);
 }
 
 static int read_assignees(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
-    e->of_issue = value;
+    e->assignees = value;
     return read_words(s, value, "assignees", &e->team->assignees, err);
 }
 
@@ -156,7 +157,13 @@ static int check(const struct schema *s, const struct entry *e, const struct tre
         tree_err(s->tree, e->tracker->key, err, "\"tracker\" needs a \"project\"");
         return err_hint(err, "a project's path (GitLab), its identifier (Redmine), or a queue (RT)");
     }
-    const struct tree_node *stray = e->tracker ? NULL : e->project ? e->project : e->of_issue;
+    if (e->tracker && e->team->tracker->kind != TRACKER_GITLAB && e->labels)
+        return tree_err(s->tree, e->labels->key, err, "\"labels\" has no meaning with %s, which has none",
+                        tracker_kind_name(e->team->tracker->kind));
+    const struct tree_node *stray = e->tracker   ? NULL
+                                    : e->project ? e->project
+                                    : e->labels  ? e->labels
+                                                 : e->assignees;
     if (stray)
         return tree_err(s->tree, stray->key, err, "\"%s\" has no meaning without \"tracker\"",
                         stray->key->text);

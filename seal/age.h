@@ -36,6 +36,9 @@ int age_recipients_add(struct age_recipients *r, const char *text, const char *w
  * read it. */
 int age_recipients_add_file(struct age_recipients *r, const char *path, struct err *err);
 
+/* The one or the other: what looks like a public key is one, anything else the name of a file. */
+int age_recipients_add_any(struct age_recipients *r, const char *text, const char *where, struct err *err);
+
 /* A passphrase (scrypt) is the only one there is. */
 int age_recipients_add_passphrase(struct age_recipients *r, const struct secret *passphrase, struct err *err);
 

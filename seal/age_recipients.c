@@ -287,6 +287,18 @@ int age_recipients_add_file(struct age_recipients *r, const char *path, struct e
     return rc;
 }
 
+/* A file may be called anything, but nobody calls it `age1...` or `ssh-rsa AAAA...`. */
+static bool looks_like_key(const char *s)
+{
+    return strncmp(s, "age1", 4) == 0 || strncmp(s, "AGE-", 4) == 0 || strchr(s, ' ');
+}
+
+int age_recipients_add_any(struct age_recipients *r, const char *text, const char *where, struct err *err)
+{
+    return looks_like_key(text) ? age_recipients_add(r, text, where, err)
+                                : age_recipients_add_file(r, text, err);
+}
+
 int age_recipients_add_passphrase(struct age_recipients *r, const struct secret *passphrase, struct err *err)
 {
     struct age_recipient one = {.kind = AGE_SCRYPT, .passphrase = *passphrase, .name = strdup("passphrase")};

@@ -205,6 +205,7 @@ version: 1
 services: { gitaly: { port: 1 }, caddy: { port: 2 } }
 hosts: { "file-[03-05]": { services: [gitaly] }, laptop: { services: [caddy] } }
 groups: { storage: ["file-*"], everything: [storage, laptop] }
+teams: { gitaly: { recipients: [ keys ] }, sre: { recipients: [ keys ] } }
 Y
     sed 's/laptop/desktop/' "$PROFGRAB_INVENTORY" >other.yaml
     chmod 600 -- *.yaml
@@ -216,7 +217,7 @@ Y
 
 @test "completion in bash: commands, options, kinds, names of the inventory, files" {
     prepare_completion bash
-    bash_offers '' -- grab check forward hosts bundle completion version help
+    bash_offers '' -- grab check forward hosts bundle attach completion version help
     bash_offers --ho -- --host
     bash_offers bundle '' -- list verify extract create encrypt decrypt
     bash_offers bundle encrypt --encrypt-to inv -- inventory.yaml
@@ -232,6 +233,9 @@ Y
     bash_offers --host = -- file-03 file-04 file-05 laptop
     bash_offers -g st -- storage
     bash_offers -s '' -- gitaly caddy
+    bash_offers --for '' -- gitaly sre
+    bash_offers attach inv -- inventory.yaml
+    bash_offers attach --for s -- sre
     bash_offers -i other.yaml --host '' -- file-03 file-04 file-05 desktop
     bash_offers --inventory = other.yaml --host d -- desktop
     bash_offers -i inv -- inventory.yaml
@@ -332,7 +336,7 @@ fish_offers() {
     command -v fish >/dev/null || skip 'there is no fish'
     prepare_completion fish
     fish --no-config -n script
-    fish_offers 'profgrab ' bundle check completion forward grab help hosts version
+    fish_offers 'profgrab ' attach bundle check completion forward grab help hosts version
     fish_offers 'profgrab --ho' --host
     fish_offers 'profgrab bundle ' create decrypt encrypt extract list verify
     fish_offers 'profgrab bundle encrypt --encrypt-to inv' inventory.yaml
@@ -440,6 +444,8 @@ keys_at() {
     fi
     keys+=" $(keys_at 'zzzzzzzzzz: 1') $(keys_at 'hosts: { a: { zzzzzzzzzz: 1 } }')"
     keys+=" $(keys_at 'hosts: { a: { services: [], ssh: { zzzzzzzzzz: 1 } } }')"
+    keys+=" $(keys_at 'trackers: { a: { zzzzzzzzzz: 1 } }') $(keys_at 'teams: { a: { zzzzzzzzzz: 1 } }')"
+    keys+=" $(keys_at 'self: { zzzzzzzzzz: 1 }')"
     for key in $keys; do
         grep -qx "\.It Cm $key" page.txt || fail "no key $key"
     done

@@ -16,6 +16,7 @@
 #include "fetch/check.h"
 #include "fetch/index.h"
 #include "fetch/plan.h"
+#include "handoff/handoff.h"
 #include "keys/agent.h"
 #include "gateway/algorithms.h"
 #include "gateway/certificate.h"
@@ -993,6 +994,42 @@ static void copying(void **state)
     free(key);
 }
 
+/* ---- hand-offs ----------------------------------------------------------------------------------------- */
+
+/* All steps of a dry run; nobody is asked. */
+static int hand_over(void *ctx, struct err *err)
+{
+    struct handoff_options options = {.cancel_fd = -1, .dry_run = true};
+    struct handoff_result result;
+    return handoff_run(ctx, &options, &result, err);
+}
+
+static void handoffs(void **state)
+{
+    char name[] = "work", one[] = "one", *list[] = {one}, url[] = "https://tracker.example";
+    char *path = scratch_file(*state, "b.age", "age-encryption.org/v1\n", 22);
+    /* Where it reads, jansson does not tell a lack of memory from a mistake of the text's. */
+    alloc.json_works = true;
+    for (int kind = TRACKER_GITLAB; kind <= TRACKER_RT; kind++) {
+        struct tracker tracker = {.name = name, .kind = (enum tracker_kind)kind, .url = url};
+        struct handoff_request request = {.tracker = &tracker,
+                                          .project = "ops",
+                                          .file = path,
+                                          .encrypted = true,
+                                          .summary = "a summary",
+                                          .reading = "how to read it",
+                                          .assignees = {list, 1, 1}};
+        if (kind == TRACKER_GITLAB)
+            request.labels = (struct strlist){list, 1, 1};
+        assert_true(alloc_walk(hand_over, &request, 0) > 12);
+        request.assignees.n = request.labels.n = 0;
+        request.issue = "7";
+        assert_true(alloc_walk(hand_over, &request, 0) > 12);
+    }
+    alloc.json_works = false;
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1019,6 +1056,7 @@ int main(void)
         SCRATCH(packing),
         SCRATCH(reading),
         SCRATCH(workdirs),
+        SCRATCH(handoffs),
     };
     json_set_alloc_funcs(alloc_for_json, free);
     return cmocka_run_group_tests(tests, NULL, NULL);

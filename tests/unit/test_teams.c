@@ -210,6 +210,8 @@ static void teams_are_checked(void **state)
                  "");
     team_refuses("{ recipients: [ a ], labels: [ x ] }", 22, "\"labels\" has no meaning without \"tracker\"",
                  "");
+    team_refuses("{ recipients: [ a ], tracker: lab, project: x, labels: [ x ] }", 48,
+                 "\"labels\" has no meaning with rt, which has none", "");
     team_refuses("{ recipients: [ a ], labels: [ 'x,y' ] }", 32, "labels must not have \",\" in them", "");
     team_refuses("{ signature: maybe }", 14, "signature must be \"required\" or \"optional\"", "");
     refuses("version: 1\nself: { sign_wiht: a }\n", "inv.yaml:2:9: unknown key \"sign_wiht\"",

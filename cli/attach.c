@@ -1,0 +1,107 @@
+/* `profgrab attach`: hands over a bundle that is there. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/exit.h"
+#include "cli/handover.h"
+#include "cli/signals.h"
+#include "cli/talk.h"
+#include "gateway/gateway.h"
+#include "base/banned.h"
+
+struct attach_options {
+    struct handover_options handover;
+    const char *inventory;
+    const char *passphrase_file;
+    bool batch;
+    bool quiet;
+};
+
+static const struct option options[] = {
+    HANDOVER_OPTION_ROWS(struct attach_options, handover),
+    {"inventory", 'i', OPTION_TEXT, "FILE",
+     "the inventory (default: $PROFGRAB_INVENTORY, then your own, then /etc/profgrab)",
+     offsetof(struct attach_options, inventory), 0},
+    {"passphrase-file", 0, OPTION_TEXT, "FILE",
+     "the passphrase of the key that signs: the first line of a file that only you can read, or a pipe",
+     offsetof(struct attach_options, passphrase_file), 0},
+    {"batch", 0, OPTION_FLAG, NULL, "ask nobody anything", offsetof(struct attach_options, batch), 0},
+    {"quiet", 'q', OPTION_FLAG, NULL, "say nothing but errors", offsetof(struct attach_options, quiet), 0},
+    OPTIONS_END,
+};
+
+static int prepare(const struct attach_options *o, const struct strlist *words,
+                   struct inventory **ret_inventory, struct handover *ret, struct err *err)
+{
+    bool wanted = false;
+    char *path = NULL;
+    if (words->n != 1)
+        return err_set(err, ERR_USAGE, "attach wants one bundle");
+    if (handover_wanted(&o->handover, &wanted, err) < 0)
+        return -1;
+    if (!wanted) {
+        err_set(err, ERR_USAGE, "attach: to whom?");
+        return err_hint(err, "--for TEAM, a team of the inventory, or --to TRACKER:PROJECT");
+    }
+    int rc = inventory_find(o->inventory, &path, err);
+    if (rc == 0)
+        rc = inventory_load(path, ret_inventory, err);
+    free(path);
+    return rc < 0 ? -1 : handover_prepare(&o->handover, *ret_inventory, ret, err);
+}
+
+static int hand_over(const struct attach_options *o, const char *bundle, const struct handover *h,
+                     struct err *err)
+{
+    struct prompt prompt;
+    struct handover_result result;
+    prompt_init(&prompt);
+    prompt.batch = o->batch;
+    if (o->passphrase_file && prompt_use_file(&prompt, o->passphrase_file, GATEWAY_ASK_MS, err) < 0) {
+        prompt_release(&prompt);
+        return exit_status_of(err);
+    }
+    const struct handover_run run = {.bundle = bundle, .prompt = &prompt, .quiet = o->quiet};
+    int code = handover_command(h, &run, o->inventory, &result, err);
+    handover_result_release(&result);
+    prompt_release(&prompt);
+    return code;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+    struct attach_options o = {.quiet = false};
+    struct strlist words = {0};
+    struct inventory *inventory = NULL;
+    struct handover h = {0};
+    int code = EXIT_USAGE;
+    if (options_parse(options, argc, argv, &o, &words, err) == 0) {
+        if (prepare(&o, &words, &inventory, &h, err) < 0 || signals_install(err) < 0)
+            code = exit_status_of(err);
+        else
+            code = hand_over(&o, words.items[0], &h, err);
+    }
+    handover_release(&h);
+    inventory_free(inventory);
+    strlist_release(&words);
+    handover_options_release(&o.handover);
+    return code;
+}
+
+const struct command command_attach = {
+    .name = "attach",
+    .synopsis = "BUNDLE --for TEAM | --to PLACE [options]",
+    .summary = "hand a bundle over: encrypted to a team, on a confidential issue of its tracker",
+    .details =
+        "A copy is made: secrets of command lines and values of labels are taken out, it is signed and\n"
+        "encrypted; the bundle itself stays as it is. The issue is made with its confidentiality flag and\n"
+        "nothing that tells anything, the flag is read back, and only then the copy is uploaded, compared\n"
+        "with what was stored, and summed up in a note.\n"
+        "\n"
+        "The issue's address is printed on stdout. Exit codes: 0 attached, 2 usage or inventory, 4 the\n"
+        "hand-off failed (the bundle is safe, and the line to repeat it is printed); 130 interrupted.",
+    .options = options,
+    .words = WORDS_FILES,
+    .run = run,
+};

@@ -1,0 +1,271 @@
+/* Asking a tracker, and what its answers mean in words. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "handoff/job.h"
+#include "base/banned.h"
+
+/* ---- the tracker's own words --------------------------------------------------------------------------- */
+
+#define WORDS 240
+
+/* Appends every string in it, wherever it is, with the keys that lead there: {"title": ["is blank"]} is
+ * "title is blank". */
+static void gather(struct buf *out, const json_t *v, unsigned depth)
+{
+    const char *key = NULL;
+    json_t *inner = NULL;
+    size_t i = 0;
+    if (depth > 4)
+        return;
+    if (json_is_string(v)) {
+        buf_addf(out, "%s%s", out->len ? " " : "", json_string_value(v));
+    } else if (json_is_array(v)) {
+        json_array_foreach((json_t *)v, i, inner)
+        {
+            gather(out, inner, depth + 1);
+        }
+    } else if (json_is_object(v)) {
+        json_object_foreach((json_t *)v, key, inner)
+        {
+            if (strcmp(key, "error") != 0 && strcmp(key, "message") != 0)
+                buf_addf(out, "%s%s", out->len ? " " : "", key);
+            gather(out, inner, depth + 1);
+        }
+    }
+}
+
+/* What stands in the title of a page. */
+static void page_title(const char *page, struct buf *out)
+{
+    const char *from = strcasestr(page, "<title>"), *to = from ? strcasestr(from, "</title>") : NULL;
+    buf_adds(out, "a web page");
+    if (to) {
+        buf_adds(out, ": ");
+        buf_add(out, from + 7, (size_t)(to - from - 7));
+    }
+}
+
+static void words_of(const struct job *j, const struct http_answer *a, char *dst, size_t cap)
+{
+    static const char *const keys[] = {"message", "error_description", "error", "errors"};
+    struct buf out = BUF_INIT(2048);
+    const char *body = buf_str(&a->body);
+    json_t *root = json_loads(body, JSON_DECODE_ANY, NULL);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && out.len == 0; i++)
+        gather(&out, json_object_get(root, keys[i]), 0);
+    if (out.len == 0 && json_is_array(root))
+        gather(&out, root, 0);
+    if (!root && body[strspn(body, " \r\n\t")] == '<')
+        page_title(body, &out);
+    else if (!root)
+        buf_add(&out, body, strnlen(body, WORDS * 2));
+    text_printable(dst, cap, buf_str(&out), out.len);
+    http_mask(j->http, dst);
+    buf_release(&out);
+    json_decref(root);
+}
+
+/* ---- what a status means ------------------------------------------------------------------------------- */
+
+static int redirected(const struct job *j, const struct http_answer *a, struct err *err)
+{
+    err_set(err, ERR_FAILED, "HTTP %d: it redirects to %s: not followed", a->status,
+            *a->location ? a->location : "nowhere");
+    return err_hint(err, "the token goes to %s alone; was the project renamed, or the tracker moved?",
+                    j->request->tracker->url);
+}
+
+static int later(const struct http_answer *a, struct err *err)
+{
+    if (*a->asked_wait)
+        err_set(err, ERR_BUSY, "HTTP 429: too many requests; it asks to come back in %s s", a->asked_wait);
+    else
+        err_set(err, ERR_BUSY, "HTTP 429: too many requests, also after waiting");
+    return err_hint(err, "repeat it later");
+}
+
+static const struct meaning {
+    int status;
+    enum err_kind kind;
+    const char *text, *hint;
+} meanings[] = {
+    {401, ERR_DENIED, "the token is not accepted",
+     "has it expired? the tracker's entry in the inventory says where it comes from"},
+    {403, ERR_DENIED, "the token may not do that", NULL},
+    {404, ERR_NOT_FOUND, "there is none, or the token may not see it", NULL},
+    {413, ERR_FAILED, "too large for the tracker", NULL},
+    {422, ERR_FAILED, "refused", NULL},
+};
+
+static int status_error(const struct job *j, const struct http_answer *a, struct err *err)
+{
+    char words[WORDS];
+    if (a->status >= 300 && a->status < 400)
+        return redirected(j, a, err);
+    if (a->status == 429)
+        return later(a, err);
+    words_of(j, a, words, sizeof words);
+    const char *colon = *words ? ": " : "";
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (meanings[i].status == a->status) {
+            err_set(err, meanings[i].kind, "HTTP %d: %s%s%s", a->status, meanings[i].text, colon, words);
+            const char *hint = a->status == 403 ? j->type->may : meanings[i].hint;
+            return hint ? err_hint(err, "%s", hint) : -1;
+        }
+    if (a->status >= 500)
+        return err_set(err, ERR_FAILED, "HTTP %d: the tracker failed%s%s", a->status, colon, words);
+    return err_set(err, ERR_FAILED, "HTTP %d%s%s", a->status, colon, words);
+}
+
+/* ---- asking -------------------------------------------------------------------------------------------- */
+
+static int not_json(const struct job *j, const struct http_answer *a, struct err *err)
+{
+    char words[WORDS];
+    words_of(j, a, words, sizeof words);
+    if (!*words)
+        return err_set(err, ERR_FAILED, "HTTP %d, and an empty answer where JSON was due", a->status);
+    err_set(err, ERR_FAILED, "HTTP %d, and no JSON: %s", a->status, words);
+    return err_hint(err, "is %s the tracker itself, and no login page before it?", j->request->tracker->url);
+}
+
+/* A refusal is sure: nothing happened. Silence, a tracker that failed on the way and an answer that nobody
+ * understands are not. */
+static bool is_unsure(const struct http_request *r, const struct http_answer *a)
+{
+    bool refused = a->status >= 300 && a->status < 500;
+    return strcmp(r->method, "GET") != 0 && a->sent == HTTP_SENT_WHOLE && !refused;
+}
+
+int job_ask(struct job *j, const struct http_request *request, int status, json_t **ret, struct err *err)
+{
+    struct http_answer a;
+    json_t *root = NULL;
+    j->unknown = false;
+    int rc = http_send(j->http, request, &a, err);
+    if (rc == 0 && !j->options->dry_run && a.status != status)
+        rc = a.status >= 200 && a.status < 300 ? not_json(j, &a, err) : status_error(j, &a, err);
+    if (rc == 0 && status != 204) {
+        json_error_t why;
+        root = json_loads(buf_str(&a.body), JSON_REJECT_DUPLICATES, &why);
+        /* Without words it was no mistake of the text's. */
+        if (!root && !*why.text)
+            rc = err_nomem(err);
+        else if (!root)
+            rc = not_json(j, &a, err);
+    }
+    j->unknown = rc < 0 && is_unsure(request, &a);
+    j->status = a.status;
+    http_answer_release(&a);
+    if (rc < 0)
+        return -1;
+    if (ret)
+        *ret = root;
+    else
+        json_decref(root);
+    return 0;
+}
+
+int job_send(struct job *j, const struct http_request *request, json_t *body, int status, json_t **ret,
+             struct err *err)
+{
+    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    json_decref(body);
+    if (!text)
+        return err_nomem(err);
+    struct http_request with = *request;
+    with.json = text;
+    int rc = job_ask(j, &with, status, ret, err);
+    free(text);
+    return rc;
+}
+
+int job_get(struct job *j, const char *path, const char *dry, json_t **ret, struct err *err)
+{
+    struct http_request r = {.method = "GET", .path = path, .dry = dry};
+    return job_ask(j, &r, 200, ret, err);
+}
+
+int job_compare(struct job *j, const char *path, struct err *err)
+{
+    struct receipt receipt;
+    struct http_answer a;
+    if (receipt_begin(&receipt, err) < 0)
+        return -1;
+    struct http_request r = {
+        .method = "GET", .path = path, .body = receipt_take, .ctx = &receipt, .limit = j->cargo.size + 1};
+    int rc = http_send(j->http, &r, &a, err);
+    if (rc == 0 && !j->options->dry_run)
+        rc = a.status == 200 ? receipt_judge(&receipt, &j->cargo, err) : status_error(j, &a, err);
+    http_answer_release(&a);
+    receipt_release(&receipt);
+    return rc;
+}
+
+const char *job_dry_flag(const struct job *j)
+{
+    return j->facts.existing && j->facts.encrypted ? "{\"confidential\":false}" : "{\"confidential\":true}";
+}
+
+char *job_path(char *dst, size_t cap, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(dst, cap, fmt, ap);
+    va_end(ap);
+    return dst;
+}
+
+/* ---- reading answers ----------------------------------------------------------------------------------- */
+
+/* Numbers come as numbers, in places as strings of digits. */
+int json_id(const struct job *j, const json_t *o, const char *key, char ret[static JOB_ID], struct err *err)
+{
+    const json_t *v = json_object_get(o, key);
+    const char *text = json_string_value(v);
+    uint64_t number = 0;
+    bool dry = j->options->dry_run && text;
+    if (json_is_integer(v) && json_integer_value(v) > 0)
+        snprintf(ret, JOB_ID, "%lld", (long long)json_integer_value(v));
+    else if (text && (dry || text_to_uint(text, UINT64_MAX, &number) == 0))
+        snprintf(ret, JOB_ID, "%.31s", text);
+    else
+        return err_set(err, ERR_FAILED, "the tracker's answer has no number under \"%s\"", key);
+    return 0;
+}
+
+bool json_is_set(const json_t *o, const char *key)
+{
+    return json_is_true(json_object_get(o, key));
+}
+
+char *json_line(const json_t *o, const char *key, char *dst, size_t cap)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    return text_printable(dst, cap, text ? text : "", text ? strlen(text) : 0);
+}
+
+json_t *json_with(json_t *o, const char *key, json_t *value)
+{
+    if (o && value && json_object_set_new(o, key, value) == 0)
+        return o;
+    if (!o)
+        json_decref(value);
+    json_decref(o);
+    return NULL;
+}
+
+json_t *json_list(const struct strlist *l)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list && i < l->n; i++)
+        if (json_array_append_new(list, json_string(l->items[i])) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}

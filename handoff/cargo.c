@@ -1,0 +1,109 @@
+#include "handoff/cargo.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+#define CHUNK 65536
+
+/* Binary, and with ASCII armor. */
+static bool is_age(const char *p, size_t n)
+{
+    static const char *const begins[] = {"age-encryption.org/v1\n", "-----BEGIN AGE ENCRYPTED FILE-----"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (n >= strlen(begins[i]) && memcmp(p, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
+static int hash_file(struct cargo *c, bool encrypted, struct err *err)
+{
+    char chunk[CHUNK];
+    struct sha256 *hash = sha256_new(err);
+    if (!hash)
+        return -1;
+    int rc = 0;
+    for (ssize_t n = 1; rc == 0 && n != 0;) {
+        n = pread(c->fd, chunk, sizeof chunk, (off_t)c->size);
+        if (n < 0)
+            rc = err_sys(err, "cannot read it");
+        else if (c->size == 0 && n == 0)
+            rc = err_set(err, ERR_USAGE, "it is empty");
+        else if (c->size == 0 && encrypted && !is_age(chunk, (size_t)n))
+            rc = err_set(err, ERR_USAGE, "it is not encrypted in the age format");
+        if (rc < 0 || n == 0)
+            break;
+        sha256_add(hash, chunk, (size_t)n);
+        c->size += (uint64_t)n;
+    }
+    if (rc == 0)
+        rc = sha256_hex(hash, c->sha256, err);
+    sha256_free(hash);
+    return rc;
+}
+
+static void name_it(struct cargo *c, bool encrypted)
+{
+    char utc[32];
+    clock_format_file(utc, sizeof utc, clock_utc());
+    snprintf(c->stem, sizeof c->stem, "%s-%.12s", utc, c->sha256);
+    snprintf(c->name, sizeof c->name, "profgrab-%s.tar.gz%s", c->stem, encrypted ? ".age" : "");
+}
+
+int cargo_open(const char *path, bool encrypted, struct cargo *ret, struct err *err)
+{
+    struct cargo c = {.fd = file_open(path, err)};
+    if (c.fd < 0)
+        return -1;
+    if (hash_file(&c, encrypted, err) < 0) {
+        fd_close(&c.fd);
+        return err_wrap(err, "%s", path);
+    }
+    name_it(&c, encrypted);
+    *ret = c;
+    return 0;
+}
+
+void cargo_close(struct cargo *c)
+{
+    fd_close(&c->fd);
+}
+
+int receipt_begin(struct receipt *r, struct err *err)
+{
+    *r = (struct receipt){.hash = sha256_new(err)};
+    return r->hash ? 0 : -1;
+}
+
+int receipt_take(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)err;
+    struct receipt *r = ctx;
+    sha256_add(r->hash, p, n);
+    r->bytes += n;
+    return 0;
+}
+
+int receipt_judge(struct receipt *r, const struct cargo *c, struct err *err)
+{
+    char hex[SHA256_HEX];
+    if (r->bytes != c->size)
+        return err_set(err, ERR_FAILED, "the tracker stored %llu of %llu bytes", (unsigned long long)r->bytes,
+                       (unsigned long long)c->size);
+    if (sha256_hex(r->hash, hex, err) < 0)
+        return -1;
+    return strcmp(hex, c->sha256) == 0
+               ? 0
+               : err_set(err, ERR_FAILED, "the tracker stored other bytes: SHA-256 %s, not %s", hex,
+                         c->sha256);
+}
+
+void receipt_release(struct receipt *r)
+{
+    sha256_free(r->hash);
+    r->hash = NULL;
+}

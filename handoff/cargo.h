@@ -1,0 +1,36 @@
+/* The file that is handed over: opened once, hashed, and given a name that tells nothing. */
+#ifndef HANDOFF_CARGO_H
+#define HANDOFF_CARGO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+struct cargo {
+    int fd;
+    uint64_t size;
+    char sha256[SHA256_HEX];
+    /* profgrab-UTC-DIGEST.EXTENSION: a bundle's own name says which host it is of, and where a package or an
+     * attachment is listed, outsiders may read that. */
+    char name[128];
+    char stem[96]; /* the same without `profgrab-` and extension */
+};
+
+/* Refuses a file that is empty, or that says it is encrypted and is not in the age format. */
+int cargo_open(const char *path, bool encrypted, struct cargo *ret, struct err *err);
+void cargo_close(struct cargo *c);
+
+/* What comes back of it, against what was sent. */
+struct receipt {
+    struct sha256 *hash;
+    uint64_t bytes;
+};
+int receipt_begin(struct receipt *r, struct err *err);
+/* For http_request.body; ctx: the receipt. */
+int receipt_take(void *ctx, const void *p, size_t n, struct err *err);
+/* Ends it: ERR_FAILED with what differs. */
+int receipt_judge(struct receipt *r, const struct cargo *c, struct err *err);
+void receipt_release(struct receipt *r);
+
+#endif

@@ -1,0 +1,111 @@
+#include "handoff/content.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+
+static const char key[] = "Content";
+#define NO_KEY 100
+
+static int digit_of(char c)
+{
+    return c >= 'A' && c <= 'Z'   ? c - 'A'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 26
+           : c >= '0' && c <= '9' ? c - '0' + 52
+           : c == '+'             ? 62
+           : c == '/'             ? 63
+                                  : -1;
+}
+
+static int no_base64(struct err *err)
+{
+    return err_set(err, ERR_FAILED, "what the tracker tells of the file is no base64");
+}
+
+/* Four digits are three bytes; each `=` at the end one less. */
+static int flush(struct content *c, struct err *err)
+{
+    unsigned char bytes[3] = {(unsigned char)(c->bits >> 16), (unsigned char)(c->bits >> 8),
+                              (unsigned char)c->bits};
+    size_t n = 3 - c->n_pads;
+    c->bits = 0;
+    c->n_digits = 0;
+    return c->take(c->ctx, bytes, n, err);
+}
+
+static int add_digit(struct content *c, char ch, struct err *err)
+{
+    int value = digit_of(ch);
+    if (ch == '=' && c->n_digits >= 2 && c->n_pads < 2) {
+        c->n_pads++;
+        value = 0;
+    } else if (value < 0 || c->n_pads) {
+        return no_base64(err);
+    }
+    c->bits = c->bits << 6 | (uint32_t)value;
+    return ++c->n_digits == 4 ? flush(c, err) : 0;
+}
+
+/* Of the escapes of JSON, line ends and the slash stand in base64. */
+static int inside(struct content *c, char ch, struct err *err)
+{
+    if (c->escaped) {
+        c->escaped = false;
+        return ch == 'n' || ch == 'r' ? 0 : ch == '/' ? add_digit(c, ch, err) : no_base64(err);
+    }
+    if (ch == '\\') {
+        c->escaped = true;
+        return 0;
+    }
+    if (ch != '"')
+        return add_digit(c, ch, err);
+    c->at = CONTENT_DONE;
+    return c->n_digits == 0 ? 0 : no_base64(err);
+}
+
+static void in_string(struct content *c, char ch)
+{
+    if (c->escaped) {
+        c->escaped = false;
+        c->matched = NO_KEY;
+    } else if (ch == '\\') {
+        c->escaped = true;
+    } else if (ch == '"') {
+        c->at = c->matched == sizeof key - 1 ? CONTENT_KEY_END : CONTENT_OUTSIDE;
+    } else {
+        c->matched = c->matched < sizeof key - 1 && ch == key[c->matched] ? c->matched + 1 : NO_KEY;
+    }
+}
+
+static void outside(struct content *c, char ch)
+{
+    if (ch == ' ' || ch == '\n' || ch == '\r' || ch == '\t')
+        return;
+    if (ch == '"') {
+        c->matched = 0;
+        c->at = c->at == CONTENT_COLON ? CONTENT_INSIDE : CONTENT_STRING;
+    } else {
+        c->at = c->at == CONTENT_KEY_END && ch == ':' ? CONTENT_COLON : CONTENT_OUTSIDE;
+    }
+}
+
+int content_add(struct content *c, const void *p, size_t n, struct err *err)
+{
+    const char *s = p;
+    for (size_t i = 0; i < n && c->at != CONTENT_DONE; i++) {
+        if (c->at == CONTENT_INSIDE && inside(c, s[i], err) < 0)
+            return -1;
+        if (c->at == CONTENT_STRING)
+            in_string(c, s[i]);
+        else if (c->at != CONTENT_INSIDE && c->at != CONTENT_DONE)
+            outside(c, s[i]);
+    }
+    return 0;
+}
+
+int content_end(const struct content *c, struct err *err)
+{
+    return c->at == CONTENT_DONE ? 0
+                                 : err_set(err, ERR_FAILED, "the tracker does not tell the file's content%s",
+                                           c->at == CONTENT_INSIDE ? " to its end" : "");
+}

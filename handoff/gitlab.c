@@ -1,0 +1,372 @@
+/*
+ * GitLab's REST API, version 4 (docs.gitlab.com/api: projects, issues, notes, project uploads, generic
+ * packages).
+ *
+ * What is uploaded belongs to the project, not to the issue: in a public project anyone who has its address
+ * can get it, also from a confidential issue. From 17.4 on the API hands an upload back, so that it can be
+ * compared; before that a package is made of the file, whose SHA-256 GitLab tells.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "handoff/inert.h"
+#include "handoff/job.h"
+#include "base/banned.h"
+
+#define API "/api/v4"
+#define PACKAGE "profgrab"
+
+/* ---- look ---------------------------------------------------------------------------------------------- */
+
+static enum readers readers_of(const char *visibility)
+{
+    return strcmp(visibility, "private") == 0    ? READERS_TEAM
+           : strcmp(visibility, "internal") == 0 ? READERS_SIGNED_IN
+           : strcmp(visibility, "public") == 0   ? READERS_ANYONE
+                                                 : READERS_UNKNOWN;
+}
+
+static int look_project(struct job *j, struct err *err)
+{
+    char path[1024], word[64], id[JOB_ID];
+    struct buf name = BUF_INIT(sizeof j->project - 1);
+    json_t *o = NULL;
+    http_encode(&name, j->request->project);
+    int rc = buf_check(&name, "the project's name", err);
+    snprintf(j->project, sizeof j->project, "%s", buf_str(&name));
+    buf_release(&name);
+    if (rc < 0)
+        return -1;
+    job_path(path, sizeof path, API "/projects/%s", j->project);
+    if (job_get(j, path, "{\"visibility\":\"private\"}", &o, err) < 0) {
+        err_wrap(err, "project %s", j->request->project);
+        return err && err->kind == ERR_NOT_FOUND
+                   ? err_hint(err, "the project's path is in its address: GROUP/PROJECT")
+                   : -1;
+    }
+    j->facts.place = readers_of(json_line(o, "visibility", word, sizeof word));
+    j->packages_public =
+        strcmp(json_line(o, "package_registry_access_level", word, sizeof word), "public") == 0;
+    json_line(o, "web_url", j->project_url, sizeof j->project_url);
+    if (json_is_set(o, "archived"))
+        rc = err_set(err, ERR_USAGE, "project %s is archived: nothing can be written there",
+                     j->request->project);
+    /* A project that was renamed redirects; its number stays. */
+    else if (!j->options->dry_run && (rc = json_id(j, o, "id", id, err)) == 0)
+        snprintf(j->project, sizeof j->project, "%s", id);
+    json_decref(o);
+    return rc;
+}
+
+/* Whoever does not say which version it is, is taken for a new one. */
+static int look_version(struct job *j, struct err *err)
+{
+    char version[64];
+    unsigned major = 0, minor = 0;
+    json_t *o = NULL;
+    struct err why = ERR_INIT;
+    if (job_get(j, API "/version", "{}", &o, &why) < 0) {
+        bool asked_in_vain = j->status == 404 || j->status == 403;
+        if (!asked_in_vain && err)
+            *err = why;
+        return asked_in_vain ? 0 : -1;
+    }
+    json_line(o, "version", version, sizeof version);
+    json_decref(o);
+    char *rest = NULL;
+    major = (unsigned)strtoul(version, &rest, 10);
+    if (*rest == '.')
+        minor = (unsigned)strtoul(rest + 1, NULL, 10);
+    j->packages_only = major > 0 && (major < 17 || (major == 17 && minor < 4));
+    return 0;
+}
+
+static int look_issue(struct job *j, struct err *err)
+{
+    char path[1024];
+    json_t *o = NULL;
+    job_path(path, sizeof path, API "/projects/%s/issues/%s", j->project, j->issue);
+    if (job_get(j, path, job_dry_flag(j), &o, err) < 0)
+        return err_wrap(err, "issue %s", j->issue);
+    j->facts.confidential = json_is_set(o, "confidential");
+    json_line(o, "web_url", j->result->issue_url, sizeof j->result->issue_url);
+    json_decref(o);
+    return 0;
+}
+
+static int look_user(struct job *j, const char *name, struct err *err)
+{
+    struct buf path = BUF_INIT(1024);
+    char id[JOB_ID];
+    json_t *o = NULL;
+    buf_adds(&path, API "/users?username=");
+    http_encode(&path, name);
+    int rc = buf_check(&path, "the assignee's name", err);
+    if (rc == 0)
+        rc = job_get(j, buf_str(&path), "[{\"id\":\"USER\"}]", &o, err);
+    buf_release(&path);
+    if (rc < 0)
+        return err_wrap(err, "assignee %s", name);
+    json_t *first = json_array_get(o, 0);
+    if (json_array_size(o) != 1)
+        rc = err_set(err, ERR_USAGE, "there is no user \"%.60s\" to assign", name);
+    else if ((rc = json_id(j, first, "id", id, err)) == 0 &&
+             json_array_append(j->assignees, json_object_get(first, "id")) < 0)
+        rc = err_nomem(err);
+    json_decref(o);
+    return rc;
+}
+
+static int look(struct job *j, struct err *err)
+{
+    const struct strlist *people = &j->request->assignees;
+    if (look_version(j, err) < 0 || look_project(j, err) < 0)
+        return -1;
+    if (j->facts.existing)
+        return look_issue(j, err);
+    j->assignees = json_array();
+    if (!j->assignees)
+        return err_nomem(err);
+    for (size_t i = 0; i < people->n; i++)
+        if (look_user(j, people->items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- the issue ----------------------------------------------------------------------------------------- */
+
+static int create(struct job *j, const char *title, const char *description, struct err *err)
+{
+    char path[1024];
+    json_t *o = NULL;
+    json_t *body =
+        json_pack("{s:s, s:s, s:b}", "title", title, "description", description, "confidential", 1);
+    if (j->request->labels.n)
+        body = json_with(body, "labels", json_list(&j->request->labels));
+    if (json_array_size(j->assignees))
+        body = json_with(body, "assignee_ids", json_incref(j->assignees));
+    job_path(path, sizeof path, API "/projects/%s/issues", j->project);
+    if (job_send(j, REQUEST(.method = "POST", .path = path, .dry = "{\"iid\":\"ISSUE\"}"), body, 201, &o,
+                 err) < 0)
+        return -1;
+    int rc = json_id(j, o, "iid", j->issue, err);
+    j->unknown = rc < 0;
+    json_line(o, "web_url", j->result->issue_url, sizeof j->result->issue_url);
+    json_decref(o);
+    return rc;
+}
+
+static int read_back(struct job *j, bool *ret_confidential, struct err *err)
+{
+    char path[1024];
+    json_t *o = NULL;
+    job_path(path, sizeof path, API "/projects/%s/issues/%s", j->project, j->issue);
+    if (job_get(j, path, job_dry_flag(j), &o, err) < 0)
+        return -1;
+    *ret_confidential = json_is_set(o, "confidential");
+    json_decref(o);
+    return 0;
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------ */
+
+static int as_package(struct job *j, struct err *err)
+{
+    char path[1400];
+    json_t *o = NULL;
+    if (j->packages_public && !j->facts.encrypted && !j->facts.plaintext_i_know) {
+        err_set(err, ERR_DENIED, "the project lets anyone get its packages, and the bundle is not encrypted");
+        return err_hint(err, "encrypt it (--for TEAM, --encrypt-to); --plaintext-i-know sends it as it is");
+    }
+    job_path(j->stored.path, sizeof j->stored.path, API "/projects/%s/packages/generic/" PACKAGE "/%s/%s",
+             j->project, j->cargo.stem, j->cargo.name);
+    snprintf(path, sizeof path, "%s?select=package_file", j->stored.path);
+    struct http_file file = {.fd = j->cargo.fd, .size = j->cargo.size, .name = j->cargo.name};
+    struct http_request r = {
+        .method = "PUT", .path = path, .file = &file, .dry = "{\"id\":\"FILE\",\"package_id\":\"PACKAGE\"}"};
+    if (job_ask(j, &r, 201, &o, err) < 0)
+        return err_wrap(err, "the package registry");
+    int rc =
+        json_id(j, o, "id", j->stored.id, err) < 0 || json_id(j, o, "package_id", j->stored.parent, err) < 0
+            ? -1
+            : 0;
+    j->unknown = rc < 0;
+    snprintf(j->stored.link, sizeof j->stored.link, "%.300s%.700s", j->request->tracker->url, j->stored.path);
+    json_decref(o);
+    return rc;
+}
+
+/* `/uploads/<32 hexadecimal digits>/NAME`, with the name that was asked for. */
+static int take_upload(struct job *j, const json_t *o, struct err *err)
+{
+    char url[512], secret[33];
+    const char *begin = "/uploads/";
+    json_line(o, "url", url, sizeof url);
+    size_t at = strlen(begin);
+    bool ours = strncmp(url, begin, at) == 0 && strspn(url + at, "0123456789abcdef") == 32 &&
+                url[at + 32] == '/' && strcmp(url + at + 33, j->cargo.name) == 0;
+    if (!ours && !j->options->dry_run)
+        return err_set(err, ERR_FAILED, "the tracker says that it stored it as \"%.100s\"", url);
+    snprintf(secret, sizeof secret, "%.32s", j->options->dry_run ? "UPLOAD" : url + at);
+    job_path(j->stored.path, sizeof j->stored.path, API "/projects/%s/uploads/%s/%s", j->project, secret,
+             j->cargo.name);
+    snprintf(j->stored.link, sizeof j->stored.link, "%s%s/%s", begin, secret, j->cargo.name);
+    return 0;
+}
+
+static int as_upload(struct job *j, struct err *err)
+{
+    char path[1024];
+    json_t *o = NULL;
+    struct http_file file = {.fd = j->cargo.fd, .size = j->cargo.size, .part = "file", .name = j->cargo.name};
+    struct http_request r = {.method = "POST",
+                             .path = job_path(path, sizeof path, API "/projects/%s/uploads", j->project),
+                             .file = &file,
+                             .dry = "{}"};
+    if (job_ask(j, &r, 201, &o, err) < 0)
+        return -1;
+    int rc = take_upload(j, o, err);
+    j->unknown = rc < 0;
+    json_decref(o);
+    return rc;
+}
+
+static int upload(struct job *j, struct err *err)
+{
+    uint64_t max = j->options->upload_max ? j->options->upload_max : HANDOFF_UPLOAD_MAX;
+    struct err why = ERR_INIT;
+    if (j->packages_only || j->cargo.size > max)
+        return as_package(j, err);
+    if (as_upload(j, &why) == 0)
+        return 0;
+    /* Nothing was stored then, and packages have another limit. */
+    if (j->status == 413)
+        return as_package(j, err);
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* ---- what was stored ----------------------------------------------------------------------------------- */
+
+static const json_t *file_of(const json_t *list, const char *id)
+{
+    size_t i = 0;
+    json_t *o = NULL;
+    json_array_foreach((json_t *)list, i, o)
+    {
+        char text[JOB_ID];
+        snprintf(text, sizeof text, "%lld", (long long)json_integer_value(json_object_get(o, "id")));
+        if (strcmp(text, id) == 0)
+            return o;
+    }
+    return NULL;
+}
+
+static int verify_package(struct job *j, struct err *err)
+{
+    char path[1024], sha256[SHA256_HEX + 8];
+    json_t *list = NULL;
+    job_path(path, sizeof path, API "/projects/%s/packages/%s/package_files?per_page=100", j->project,
+             j->stored.parent);
+    if (job_get(j, path, "[]", &list, err) < 0)
+        return -1;
+    const json_t *o = file_of(list, j->stored.id);
+    json_int_t size = json_integer_value(json_object_get(o, "size"));
+    json_line(o, "file_sha256", sha256, sizeof sha256);
+    int rc = 0;
+    if (j->options->dry_run)
+        rc = 0;
+    else if (!o)
+        rc = err_set(err, ERR_FAILED, "the tracker does not list the file");
+    else if ((uint64_t)size != j->cargo.size)
+        rc = err_set(err, ERR_FAILED, "the tracker stored %lld of %llu bytes", (long long)size,
+                     (unsigned long long)j->cargo.size);
+    else if (strcmp(sha256, j->cargo.sha256) != 0)
+        rc = err_set(err, ERR_FAILED, "the tracker stored other bytes: SHA-256 %s, not %s",
+                     *sha256 ? sha256 : "unknown", j->cargo.sha256);
+    json_decref(list);
+    return rc;
+}
+
+static int verify(struct job *j, struct err *err)
+{
+    return *j->stored.parent ? verify_package(j, err) : job_compare(j, j->stored.path, err);
+}
+
+/* ---- notes --------------------------------------------------------------------------------------------- */
+
+static int post_note(struct job *j, const char *text, struct err *err)
+{
+    char path[1024];
+    json_t *o = NULL;
+    json_t *body = json_pack("{s:s, s:b}", "body", text, "internal", 1);
+    job_path(path, sizeof path, API "/projects/%s/issues/%s/notes", j->project, j->issue);
+    if (job_send(j, REQUEST(.method = "POST", .path = path, .dry = "{\"id\":\"NOTE\"}"), body, 201, &o, err) <
+        0)
+        return -1;
+    int rc = json_id(j, o, "id", j->note, err);
+    j->unknown = rc < 0;
+    json_decref(o);
+    return rc;
+}
+
+static int read_note(struct job *j, bool *ret_internal, struct err *err)
+{
+    char path[1024];
+    json_t *o = NULL;
+    job_path(path, sizeof path, API "/projects/%s/issues/%s/notes/%s", j->project, j->issue, j->note);
+    if (job_get(j, path, "{\"internal\":true}", &o, err) < 0)
+        return -1;
+    *ret_internal = json_is_set(o, "internal");
+    json_decref(o);
+    return 0;
+}
+
+static int open_note(struct job *j, const char *text, bool *ret_internal, struct err *err)
+{
+    return post_note(j, text, err) < 0 ? -1 : read_note(j, ret_internal, err);
+}
+
+static void words(const struct job *j, struct buf *out)
+{
+    char size[32];
+    buf_addf(out, "**Profile bundle**: [%s](%s) (%s)\n\nSHA-256: `%s`\n", j->cargo.name, j->stored.link,
+             text_bytes(size, sizeof size, j->cargo.size), j->cargo.sha256);
+    if (j->request->summary)
+        inert_markdown(out, j->request->summary);
+    if (j->request->reading) {
+        buf_adds(out, "\nTo read it:\n");
+        inert_markdown(out, j->request->reading);
+    }
+}
+
+static int note(struct job *j, const char *text, struct err *err)
+{
+    char path[1024];
+    if (!*j->note)
+        return post_note(j, text, err);
+    job_path(path, sizeof path, API "/projects/%s/issues/%s/notes/%s", j->project, j->issue, j->note);
+    return job_send(j, REQUEST(.method = "PUT", .path = path), json_pack("{s:s}", "body", text), 200, NULL,
+                    err);
+}
+
+const struct tracker_type tracker_gitlab = {
+    .kind = TRACKER_GITLAB,
+    .auth = "PRIVATE-TOKEN: %s",
+    .place = "project",
+    .issue = "issue",
+    .may = "it needs the scope api and, for internal notes, the role Reporter",
+    .labels = true,
+    .max_assignees = 20,
+    .look = look,
+    .create = create,
+    .read_back = read_back,
+    .open_note = open_note,
+    .upload = upload,
+    .verify = verify,
+    .words = words,
+    .note = note,
+    .read_note = read_note,
+};

@@ -1,0 +1,399 @@
+/*
+ * libcurl sends a request again by itself when a kept-alive connection turns out to be closed: for anything
+ * but a GET that would be a second issue or a second file, so those take a connection of their own, and then
+ * it does not.
+ */
+#include "handoff/http_exchange.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+#define HEADERS_MAX (256u << 10)
+#define TICK_MS 100
+/* Less than this in `silence_ms` of a body under way would never end. */
+#define TRICKLE_BYTES 1024
+/* An answer that is not a file's is whole after so many times `silence_ms`. */
+#define ANSWER_PATIENCE 4
+
+struct exchange {
+    struct http *h;
+    const struct http_request *request;
+    struct http_answer *answer;
+    struct curl_slist *headers;
+    curl_mime *mime;
+    uint64_t offset; /* of the file, as libcurl has read it */
+    uint64_t taken;  /* bytes given to the request's `body` */
+    size_t headers_size;
+    uint64_t moved; /* bytes in either direction */
+    int64_t start, window_start;
+    uint64_t window_from;
+    struct err failure; /* what a callback found */
+};
+
+/* ---- callbacks ----------------------------------------------------------------------------------------- */
+
+static size_t on_read(char *p, size_t size, size_t n, void *ctx)
+{
+    struct exchange *x = ctx;
+    const struct http_file *f = x->request->file;
+    size_t want = size * n;
+    if (f->size - x->offset < want)
+        want = (size_t)(f->size - x->offset);
+    if (want == 0)
+        return 0;
+    ssize_t got = pread(f->fd, p, want, (off_t)x->offset);
+    if (got <= 0) {
+        if (got < 0)
+            err_sys(&x->failure, "cannot read the bundle");
+        else
+            err_set(&x->failure, ERR_LOCAL_IO, "the bundle became shorter while it was sent");
+        return CURL_READFUNC_ABORT;
+    }
+    x->offset += (uint64_t)got;
+    x->moved += (uint64_t)got;
+    return (size_t)got;
+}
+
+static int on_seek(void *ctx, curl_off_t offset, int origin)
+{
+    struct exchange *x = ctx;
+    if (origin != SEEK_SET || offset < 0)
+        return CURL_SEEKFUNC_CANTSEEK;
+    x->offset = (uint64_t)offset;
+    return CURL_SEEKFUNC_OK;
+}
+
+/* The value of a header line of that name, which ends with a colon; NULL if it is another. */
+static const char *value_of(const char *line, size_t n, const char *name, size_t *ret_n)
+{
+    size_t length = strlen(name);
+    if (n < length || strncasecmp(line, name, length) != 0)
+        return NULL;
+    *ret_n = n - length;
+    return line + length;
+}
+
+static size_t on_header(char *p, size_t size, size_t n, void *ctx)
+{
+    struct exchange *x = ctx;
+    struct http_answer *a = x->answer;
+    size_t len = size * n, m = 0;
+    const char *value = NULL;
+    x->moved += len;
+    x->headers_size += len;
+    if (x->headers_size > HEADERS_MAX) {
+        err_set(&x->failure, ERR_FAILED, "the answer's headers are larger than %u kB", HEADERS_MAX >> 10);
+        return 0;
+    }
+    if ((value = value_of(p, len, "retry-after:", &m)))
+        text_printable(a->asked_wait, sizeof a->asked_wait, value, m);
+    return len;
+}
+
+static size_t to_sink(struct exchange *x, const char *p, size_t n)
+{
+    const struct http_request *r = x->request;
+    if (n > r->limit - x->taken) {
+        err_set(&x->failure, ERR_FAILED, "the answer is larger than %llu bytes",
+                (unsigned long long)r->limit);
+        return 0;
+    }
+    x->taken += n;
+    return r->body(r->ctx, p, n, &x->failure) < 0 ? 0 : n;
+}
+
+static size_t on_body(char *p, size_t size, size_t n, void *ctx)
+{
+    struct exchange *x = ctx;
+    size_t len = size * n;
+    long status = 0;
+    x->moved += len;
+    curl_easy_getinfo(x->h->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (x->request->body && status == 200)
+        return to_sink(x, p, len);
+    buf_add(&x->answer->body, p, len);
+    return buf_check(&x->answer->body, "the answer", &x->failure) < 0 ? 0 : len;
+}
+
+int http_exchange_set(struct http *h)
+{
+    int failed = 0;
+    failed |= curl_easy_setopt(h->easy, CURLOPT_HEADERFUNCTION, on_header);
+    failed |= curl_easy_setopt(h->easy, CURLOPT_WRITEFUNCTION, on_body);
+    failed |= curl_easy_setopt(h->easy, CURLOPT_READFUNCTION, on_read);
+    failed |= curl_easy_setopt(h->easy, CURLOPT_SEEKFUNCTION, on_seek);
+    return failed;
+}
+
+/* ---- the request --------------------------------------------------------------------------------------- */
+
+static bool add_json(curl_mime *mime, const char *json)
+{
+    curl_mimepart *part = curl_mime_addpart(mime);
+    return curl_mime_name(part, "JSON") == CURLE_OK && curl_mime_type(part, "application/json") == CURLE_OK &&
+           curl_mime_data(part, json, CURL_ZERO_TERMINATED) == CURLE_OK;
+}
+
+static bool add_file(struct exchange *x, const struct http_file *f)
+{
+    curl_mimepart *part = curl_mime_addpart(x->mime);
+    return curl_mime_name(part, f->part) == CURLE_OK && curl_mime_filename(part, f->name) == CURLE_OK &&
+           curl_mime_type(part, "application/octet-stream") == CURLE_OK &&
+           curl_mime_data_cb(part, (curl_off_t)f->size, on_read, on_seek, NULL, x) == CURLE_OK;
+}
+
+static int form(struct exchange *x)
+{
+    const struct http_file *f = x->request->file;
+    x->mime = curl_mime_init(x->h->easy);
+    if (!x->mime || (f->json && !add_json(x->mime, f->json)) || !add_file(x, f))
+        return CURLE_OUT_OF_MEMORY;
+    return curl_easy_setopt(x->h->easy, CURLOPT_MIMEPOST, x->mime) == CURLE_OK ? 0 : CURLE_FAILED_INIT;
+}
+
+/* A body of one file: libcurl wants POST told apart from what it calls an upload. */
+static int raw(struct exchange *x)
+{
+    CURL *e = x->h->easy;
+    curl_off_t size = (curl_off_t)x->request->file->size;
+    int failed = 0;
+    failed |= curl_easy_setopt(e, CURLOPT_READDATA, x);
+    failed |= curl_easy_setopt(e, CURLOPT_SEEKDATA, x);
+    if (strcmp(x->request->method, "POST") == 0) {
+        failed |= curl_easy_setopt(e, CURLOPT_POST, 1L);
+        failed |= curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, size);
+    } else {
+        failed |= curl_easy_setopt(e, CURLOPT_UPLOAD, 1L);
+        failed |= curl_easy_setopt(e, CURLOPT_INFILESIZE_LARGE, size);
+    }
+    return failed;
+}
+
+static int add_header(struct curl_slist **list, const char *header)
+{
+    struct curl_slist *longer = curl_slist_append(*list, header);
+    if (!longer)
+        return CURLE_OUT_OF_MEMORY;
+    *list = longer;
+    return 0;
+}
+
+static int set_headers(struct exchange *x)
+{
+    const struct http_request *r = x->request;
+    int failed = x->h->auth ? add_header(&x->headers, x->h->auth->data) : 0;
+    failed |= add_header(&x->headers, r->body ? "Accept: */*" : "Accept: application/json");
+    if (r->json)
+        failed |= add_header(&x->headers, "Content-Type: application/json");
+    else if (r->file && !r->file->part)
+        failed |= add_header(&x->headers, "Content-Type: application/octet-stream");
+    failed |= curl_easy_setopt(x->h->easy, CURLOPT_HTTPHEADER, x->headers);
+    return failed;
+}
+
+static int set_body(struct exchange *x)
+{
+    CURL *e = x->h->easy;
+    const struct http_request *r = x->request;
+    int failed = 0;
+    failed |= curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
+    if (r->json) {
+        failed |= curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(r->json));
+        failed |= curl_easy_setopt(e, CURLOPT_POSTFIELDS, r->json);
+    } else if (r->file) {
+        failed |= curl_easy_setopt(e, CURLOPT_POSTFIELDS, NULL);
+        failed |= r->file->part ? form(x) : raw(x);
+    }
+    failed |= curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
+    return failed;
+}
+
+static int prepare(struct exchange *x, const char *url, struct err *err)
+{
+    CURL *e = x->h->easy;
+    bool safe = strcmp(x->request->method, "GET") == 0;
+    x->h->curl_words[0] = '\0';
+    int failed = 0;
+    failed |= curl_easy_setopt(e, CURLOPT_URL, url);
+    failed |= curl_easy_setopt(e, CURLOPT_HEADERDATA, x);
+    failed |= curl_easy_setopt(e, CURLOPT_WRITEDATA, x);
+    failed |= curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, safe ? 0L : 1L);
+    failed |= set_body(x);
+    failed |= set_headers(x);
+    if (failed || curl_multi_add_handle(x->h->multi, e) != CURLM_OK)
+        return err_set(err, ERR_FAILED, "libcurl cannot make the request");
+    return 0;
+}
+
+/* ---- deadlines ----------------------------------------------------------------------------------------- */
+
+static int too_slow(const struct exchange *x, struct err *err)
+{
+    char over[32];
+    text_duration(over, sizeof over, x->h->silence_ms);
+    const struct http_file *f = x->request->file;
+    if (x->headers_size == 0 && (!f || x->offset == f->size))
+        return err_set(err, ERR_TIMEOUT, "no answer: nothing came for %s", over);
+    return err_set(err, ERR_TIMEOUT, "it stopped in the middle: less than %d bytes moved in %s",
+                   TRICKLE_BYTES, over);
+}
+
+/* Between the last byte sent and the first of the answer nothing moves, as long as the tracker works. */
+static int check_time(struct exchange *x, struct err *err)
+{
+    int64_t now = clock_now();
+    if (fd_cancelled(x->h->options->cancel_fd))
+        return err_set(err, ERR_CANCELLED, "interrupted");
+    if (!x->request->body && !x->request->file && now - x->start > ANSWER_PATIENCE * x->h->silence_ms)
+        return err_set(err, ERR_TIMEOUT, "the answer only trickles");
+    if (now - x->window_start < x->h->silence_ms)
+        return 0;
+    if (x->moved - x->window_from < TRICKLE_BYTES)
+        return too_slow(x, err);
+    x->window_start = now;
+    x->window_from = x->moved;
+    return 0;
+}
+
+static void tell(const struct exchange *x)
+{
+    const struct handoff_options *o = x->h->options;
+    if (o->progress && x->request->file)
+        o->progress(o->ctx, x->offset, x->request->file->size);
+}
+
+static int drive(struct exchange *x, CURLcode *ret, struct err *err)
+{
+    struct curl_waitfd cancel = {.fd = x->h->options->cancel_fd, .events = CURL_WAIT_POLLIN};
+    int64_t told = x->start;
+    for (;;) {
+        int running = 0, pending = 0;
+        if (curl_multi_perform(x->h->multi, &running) != CURLM_OK)
+            return err_set(err, ERR_FAILED, "libcurl failed");
+        CURLMsg *message = curl_multi_info_read(x->h->multi, &pending);
+        if (message && message->msg == CURLMSG_DONE) {
+            *ret = message->data.result;
+            tell(x);
+            return 0;
+        }
+        if (check_time(x, err) < 0)
+            return -1;
+        if (clock_now() - told >= TICK_MS) {
+            tell(x);
+            told = clock_now();
+        }
+        curl_multi_poll(x->h->multi, &cancel, cancel.fd >= 0, TICK_MS, NULL);
+    }
+}
+
+/* ---- what came of it ----------------------------------------------------------------------------------- */
+
+/* What OpenSSL says behind all it says before: "wrong version number". */
+static int tls_error(const struct exchange *x, CURLcode code, struct err *err)
+{
+    const char *last = x->h->curl_words;
+    char shown[200];
+    for (const char *p; (p = strstr(last, "::"));)
+        last = p + 2;
+    text_printable(shown, sizeof shown, last, strlen(last));
+    if (code == CURLE_SSL_CACERT_BADFILE)
+        return err_set(err, ERR_FAILED, "the certificates of `ca:` cannot be read from %s",
+                       x->h->ca ? x->h->ca : "the system's store");
+    if (code != CURLE_PEER_FAILED_VERIFICATION)
+        return err_set(err, ERR_FAILED, "no TLS connection: %s", shown);
+    err_set(err, ERR_FAILED, "its TLS certificate is not accepted: %s", shown);
+    return err_hint(err, "in the tracker's entry of the inventory, `ca: FILE` names whom to trust");
+}
+
+static int transfer_error(struct exchange *x, CURLcode code, struct err *err)
+{
+    char shown[300];
+    if (x->failure.kind != ERR_NONE) {
+        if (err)
+            *err = x->failure;
+        return -1;
+    }
+    const char *words = x->h->curl_words[0] ? x->h->curl_words : curl_easy_strerror(code);
+    switch (code) {
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CONNECT_ERROR:
+        return tls_error(x, code, err);
+    case CURLE_GOT_NOTHING:
+        return err_set(err, ERR_FAILED, "it closed the connection without an answer");
+    case CURLE_SEND_ERROR:
+        return err_set(err, ERR_FAILED, "the connection ended while the request was sent");
+    case CURLE_PARTIAL_FILE:
+    case CURLE_RECV_ERROR:
+        return err_set(err, ERR_FAILED, "the connection ended before the answer was whole");
+    case CURLE_OPERATION_TIMEDOUT:
+        return err_set(err, ERR_TIMEOUT, "no connection: %s",
+                       text_printable(shown, sizeof shown, words, strlen(words)));
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        return err_set(err, ERR_FAILED, "what answers there does not speak HTTP");
+    default:
+        return err_set(err, ERR_FAILED, "%s", text_printable(shown, sizeof shown, words, strlen(words)));
+    }
+}
+
+/* A body that libcurl has read to its end may be in the kernel yet, or with the tracker: nobody can tell. */
+static enum http_sent how_much(const struct exchange *x)
+{
+    long request = 0;
+    curl_easy_getinfo(x->h->easy, CURLINFO_REQUEST_SIZE, &request);
+    if (request == 0)
+        return HTTP_SENT_NOTHING;
+    return x->request->file && x->offset < x->request->file->size ? HTTP_SENT_PART : HTTP_SENT_WHOLE;
+}
+
+static void finish(struct exchange *x)
+{
+    struct http_answer *a = x->answer;
+    long status = 0;
+    const char *type = NULL, *location = NULL;
+    curl_easy_getinfo(x->h->easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(x->h->easy, CURLINFO_CONTENT_TYPE, &type);
+    curl_easy_getinfo(x->h->easy, CURLINFO_REDIRECT_URL, &location);
+    a->status = status >= 200 ? (int)status : 0;
+    a->sent = how_much(x);
+    if (type)
+        text_printable(a->content_type, sizeof a->content_type, type, strlen(type));
+    if (location)
+        text_printable(a->location, sizeof a->location, location, strlen(location));
+    if (a->body.len > 0)
+        http_mask(x->h, a->body.data);
+    a->body.len = strlen(buf_str(&a->body));
+    http_mask(x->h, a->content_type);
+    http_mask(x->h, a->location);
+    http_mask(x->h, a->asked_wait);
+}
+
+int http_exchange(struct http *h, const struct http_request *request, const char *url,
+                  struct http_answer *ret, struct err *err)
+{
+    struct exchange x = {.h = h, .request = request, .answer = ret, .failure = ERR_INIT};
+    CURLcode code = CURLE_OK;
+    int rc = prepare(&x, url, err);
+    x.start = x.window_start = clock_now();
+    if (rc == 0) {
+        rc = drive(&x, &code, err);
+        finish(&x);
+        curl_multi_remove_handle(h->multi, h->easy);
+    }
+    /* Whoever refuses a large body need not read it to its end: what he says counts. */
+    bool refused = ret->status >= 400 && (code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR);
+    if (rc == 0 && code != CURLE_OK && !refused)
+        rc = transfer_error(&x, code, err);
+    curl_easy_setopt(h->easy, CURLOPT_MIMEPOST, NULL);
+    curl_easy_setopt(h->easy, CURLOPT_HTTPHEADER, NULL);
+    curl_mime_free(x.mime);
+    curl_slist_free_all(x.headers);
+    return rc;
+}

@@ -1,0 +1,89 @@
+#include "handoff/inert.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+#define LINE_MAX_BYTES 1000
+
+typedef void line_fn(struct buf *out, const char *line);
+
+/* Each line, printable, to `add`. */
+static void lines(struct buf *out, const char *text, line_fn *add)
+{
+    char shown[LINE_MAX_BYTES];
+    size_t taken = 0;
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        if (taken++ == INERT_LINES) {
+            add(out, "(more lines are left out)");
+            return;
+        }
+        text_printable(shown, sizeof shown, text, n);
+        add(out, shown);
+        text += n + (text[n] == '\n');
+    }
+}
+
+static void add_plain(struct buf *out, const char *line)
+{
+    buf_addf(out, "  %s\n", line);
+}
+
+/* The longest run of backticks. */
+static size_t longest_fence(const char *text)
+{
+    size_t longest = 0;
+    for (const char *p = text; *p;) {
+        size_t n = strspn(p, "`");
+        longest = n > longest ? n : longest;
+        p += n ? n : 1;
+    }
+    return longest;
+}
+
+static void add_fence(struct buf *out, size_t n, const char *language)
+{
+    for (size_t i = 0; i < n; i++)
+        buf_addc(out, '`');
+    buf_addf(out, "%s\n", language);
+}
+
+void inert_markdown(struct buf *out, const char *text)
+{
+    size_t fence = longest_fence(text) + 1;
+    fence = fence < 3 ? 3 : fence;
+    buf_addc(out, '\n');
+    add_fence(out, fence, "text");
+    lines(out, text, add_plain);
+    add_fence(out, fence, "");
+}
+
+/* Behind a letter or digit an @ is part of an address, and no mention. */
+static void add_redmine(struct buf *out, const char *line)
+{
+    buf_adds(out, "  ");
+    for (const char *p = line; *p; p++) {
+        if (*p == '<')
+            buf_adds(out, "< ");
+        else if (*p == '@' && (p == line || !isalnum((unsigned char)p[-1])))
+            buf_adds(out, "(at)");
+        else
+            buf_addc(out, *p);
+    }
+    buf_addc(out, '\n');
+}
+
+void inert_redmine(struct buf *out, const char *text)
+{
+    buf_adds(out, "\n<pre>\n");
+    lines(out, text, add_redmine);
+    buf_adds(out, "</pre>\n");
+}
+
+void inert_plain(struct buf *out, const char *text)
+{
+    buf_addc(out, '\n');
+    lines(out, text, add_plain);
+}

@@ -1,0 +1,263 @@
+/*
+ * Redmine's REST API (redmine.org/projects/redmine/wiki/Rest_api: issues, attachments).
+ *
+ * An upload is nobody's but its author's until an issue takes it, by a token that holds its SHA-256; then who
+ * sees the issue can fetch it, also when the note that brought it is private. Notes are not changed
+ * afterwards, which would take one more right: where a note must be proved first, another follows.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "handoff/inert.h"
+#include "handoff/job.h"
+#include "base/banned.h"
+
+/* ---- look ---------------------------------------------------------------------------------------------- */
+
+static int look_project(struct job *j, struct err *err)
+{
+    struct buf path = BUF_INIT(1000);
+    char id[JOB_ID];
+    json_t *o = NULL;
+    buf_adds(&path, "/projects/");
+    http_encode(&path, j->request->project);
+    buf_adds(&path, ".json");
+    int rc = buf_check(&path, "the project's name", err);
+    if (rc == 0)
+        rc = job_get(j, buf_str(&path), "{\"project\":{\"id\":\"PROJECT\",\"is_public\":false}}", &o, err);
+    buf_release(&path);
+    if (rc < 0)
+        return err_wrap(err, "project %s", j->request->project);
+    const json_t *p = json_object_get(o, "project"), *public = json_object_get(p, "is_public");
+    j->facts.place = json_is_true(public)    ? READERS_ANYONE
+                     : json_is_false(public) ? READERS_TEAM
+                                             : READERS_UNKNOWN;
+    rc = json_id(j, p, "id", id, err);
+    if (rc == 0)
+        snprintf(j->project, sizeof j->project, "%s", id);
+    json_decref(o);
+    return rc;
+}
+
+static int get_issue(struct job *j, const char *include, const char *dry, json_t **ret, struct err *err)
+{
+    char path[200];
+    job_path(path, sizeof path, "/issues/%s.json%s", j->issue, include);
+    return job_get(j, path, dry, ret, err);
+}
+
+static void know_issue(struct job *j)
+{
+    snprintf(j->result->issue_url, sizeof j->result->issue_url, "%.900s/issues/%s", j->request->tracker->url,
+             j->issue);
+}
+
+static int look_issue(struct job *j, struct err *err)
+{
+    char project[JOB_ID];
+    json_t *o = NULL;
+    if (get_issue(j, "", "{\"issue\":{\"project\":{\"id\":\"PROJECT\"}}}", &o, err) < 0)
+        return err_wrap(err, "issue %s", j->issue);
+    const json_t *issue = json_object_get(o, "issue");
+    int rc = json_id(j, json_object_get(issue, "project"), "id", project, err);
+    if (rc == 0 && strcmp(project, j->project) != 0)
+        rc = err_set(err, ERR_USAGE, "issue %s belongs to another project than %s", j->issue,
+                     j->request->project);
+    j->facts.confidential = json_is_set(issue, "is_private");
+    json_decref(o);
+    if (rc == 0)
+        know_issue(j);
+    return rc;
+}
+
+/* A member by number, or by the name that Redmine shows. */
+static int look_assignee(struct job *j, const char *wanted, struct err *err)
+{
+    char path[1024], name[200];
+    json_t *o = NULL, *member = NULL;
+    size_t i = 0;
+    job_path(path, sizeof path, "/projects/%s/memberships.json?limit=100", j->project);
+    if (job_get(j, path, "{}", &o, err) < 0)
+        return err_wrap(err, "assignee %s", wanted);
+    if (j->options->dry_run)
+        snprintf(j->assignee, sizeof j->assignee, "0");
+    json_array_foreach(json_object_get(o, "memberships"), i, member)
+    {
+        char id[JOB_ID];
+        const json_t *user = json_object_get(member, "user");
+        if (user && json_id(j, user, "id", id, err) == 0 &&
+            (strcmp(id, wanted) == 0 || strcasecmp(json_line(user, "name", name, sizeof name), wanted) == 0))
+            snprintf(j->assignee, sizeof j->assignee, "%s", id);
+    }
+    json_decref(o);
+    return *j->assignee ? 0
+                        : err_set(err, ERR_USAGE, "the project has no member \"%.60s\" to assign", wanted);
+}
+
+static int look(struct job *j, struct err *err)
+{
+    const struct strlist *people = &j->request->assignees;
+    if (look_project(j, err) < 0)
+        return -1;
+    if (j->facts.existing)
+        return look_issue(j, err);
+    return people->n ? look_assignee(j, people->items[0], err) : 0;
+}
+
+/* ---- the issue ----------------------------------------------------------------------------------------- */
+
+static int create(struct job *j, const char *title, const char *description, struct err *err)
+{
+    json_t *o = NULL;
+    json_t *issue = json_pack("{s:s, s:s, s:s, s:b}", "project_id", j->project, "subject", title,
+                              "description", description, "is_private", 1);
+    if (*j->assignee)
+        issue = json_with(issue, "assigned_to_id", json_string(j->assignee));
+    json_t *body = issue ? json_pack("{s:o}", "issue", issue) : NULL;
+    if (job_send(j,
+                 REQUEST(.method = "POST", .path = "/issues.json", .dry = "{\"issue\":{\"id\":\"ISSUE\"}}"),
+                 body, 201, &o, err) < 0)
+        return -1;
+    int rc = json_id(j, json_object_get(o, "issue"), "id", j->issue, err);
+    j->unknown = rc < 0;
+    json_decref(o);
+    if (rc == 0)
+        know_issue(j);
+    return rc;
+}
+
+static int read_back(struct job *j, bool *ret_confidential, struct err *err)
+{
+    json_t *o = NULL;
+    bool open = j->facts.existing && j->facts.encrypted;
+    if (get_issue(j, "", open ? "{}" : "{\"issue\":{\"is_private\":true}}", &o, err) < 0)
+        return -1;
+    *ret_confidential = json_is_set(json_object_get(o, "issue"), "is_private");
+    json_decref(o);
+    return 0;
+}
+
+/* ---- notes --------------------------------------------------------------------------------------------- */
+
+static int put_note(struct job *j, const char *text, bool with_file, struct err *err)
+{
+    char path[100];
+    json_t *issue = json_pack("{s:s, s:b}", "notes", text, "private_notes", 1);
+    if (with_file)
+        issue = json_with(issue, "uploads",
+                          json_pack("[{s:s, s:s, s:s}]", "token", j->stored.token, "filename", j->cargo.name,
+                                    "content_type", "application/octet-stream"));
+    job_path(path, sizeof path, "/issues/%s.json", j->issue);
+    return job_send(j, REQUEST(.method = "PUT", .path = path),
+                    issue ? json_pack("{s:o}", "issue", issue) : NULL, 204, NULL, err);
+}
+
+/* The answer to a note does not tell its number: the newest with that text in it is ours. */
+static int find_note(struct job *j, const char *text, bool *ret_private, struct err *err)
+{
+    json_t *o = NULL, *journal = NULL;
+    size_t i = 0;
+    if (get_issue(j, "?include=journals",
+                  "{\"issue\":{\"journals\":[{\"id\":\"NOTE\",\"notes\":\"\",\"private_notes\":true}]}}", &o,
+                  err) < 0)
+        return -1;
+    const json_t *found = NULL;
+    json_array_foreach(json_object_get(json_object_get(o, "issue"), "journals"), i, journal)
+    {
+        const char *notes = json_string_value(json_object_get(journal, "notes"));
+        if (notes && (strstr(notes, text) || j->options->dry_run))
+            found = journal;
+    }
+    int rc = found ? json_id(j, found, "id", j->note, err)
+                   : err_set(err, ERR_FAILED, "the tracker does not show the note");
+    if (rc == 0)
+        *ret_private = json_is_set(found, "private_notes");
+    json_decref(o);
+    return rc;
+}
+
+static int open_note(struct job *j, const char *text, bool *ret_internal, struct err *err)
+{
+    if (put_note(j, text, false, err) < 0)
+        return -1;
+    snprintf(j->note, sizeof j->note, "new");
+    return find_note(j, text, ret_internal, err);
+}
+
+static int note(struct job *j, const char *text, struct err *err)
+{
+    return put_note(j, text, true, err);
+}
+
+static int read_note(struct job *j, bool *ret_internal, struct err *err)
+{
+    return find_note(j, j->cargo.sha256, ret_internal, err);
+}
+
+static void words(const struct job *j, struct buf *out)
+{
+    char size[32];
+    buf_addf(out, "Profile bundle: attachment:%s (%s)\n\nSHA-256: %s\n", j->cargo.name,
+             text_bytes(size, sizeof size, j->cargo.size), j->cargo.sha256);
+    if (j->request->summary)
+        inert_redmine(out, j->request->summary);
+    if (j->request->reading) {
+        buf_adds(out, "\nTo read it:\n");
+        inert_redmine(out, j->request->reading);
+    }
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------ */
+
+static int upload(struct job *j, struct err *err)
+{
+    char path[300];
+    json_t *o = NULL;
+    struct http_file file = {.fd = j->cargo.fd, .size = j->cargo.size, .name = j->cargo.name};
+    struct http_request r = {
+        .method = "POST",
+        .path = job_path(path, sizeof path, "/uploads.json?filename=%s", j->cargo.name),
+        .file = &file,
+        .dry = "{\"upload\":{\"id\":\"FILE\",\"token\":\"TOKEN\"}}",
+    };
+    if (job_ask(j, &r, 201, &o, err) < 0)
+        return -1;
+    const json_t *upload_ = json_object_get(o, "upload");
+    int rc = json_id(j, upload_, "id", j->stored.id, err);
+    json_line(upload_, "token", j->stored.token, sizeof j->stored.token);
+    j->unknown = rc < 0;
+    json_decref(o);
+    return rc;
+}
+
+/* The token is "<number>.<SHA-256>", as the tracker counts it; and what it gives back is compared too. */
+static int verify(struct job *j, struct err *err)
+{
+    char path[300];
+    const char *digest = strchr(j->stored.token, '.');
+    if (!j->options->dry_run && (!digest || strcmp(digest + 1, j->cargo.sha256) != 0))
+        return err_set(err, ERR_FAILED, "the tracker stored other bytes: its token is \"%.100s\"",
+                       j->stored.token);
+    job_path(path, sizeof path, "/attachments/download/%s/%s", j->stored.id, j->cargo.name);
+    return job_compare(j, path, err);
+}
+
+const struct tracker_type tracker_redmine = {
+    .kind = TRACKER_REDMINE,
+    .auth = "X-Redmine-API-Key: %s",
+    .place = "project",
+    .issue = "issue",
+    .may = "its user needs a role that adds issues and notes and may set them private",
+    .max_assignees = 1,
+    .look = look,
+    .create = create,
+    .read_back = read_back,
+    .open_note = open_note,
+    .upload = upload,
+    .verify = verify,
+    .words = words,
+    .note = note,
+    .read_note = read_note,
+};

@@ -1,0 +1,382 @@
+/*
+ * The steps of a hand-off, one after the other; each knows what must have been read back before it. What a
+ * kind of tracker does in a step is in its own file.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "handoff/job.h"
+#include "base/banned.h"
+
+#define TOKEN_TIMEOUT_MS 30000
+#define PROJECT_MAX 180
+
+const struct tracker_type *tracker_of(enum tracker_kind kind)
+{
+    static const struct tracker_type *const types[] = {&tracker_gitlab, &tracker_redmine, &tracker_rt};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i]->kind == kind)
+            return types[i];
+    return NULL;
+}
+
+/* ---- the steps ----------------------------------------------------------------------------------------- */
+
+#define NEUTRAL                                                                                              \
+    "Performance profiles are being attached here by profgrab. What they are of follows in a note, once it " \
+    "is certain that only those can read it who should."
+
+struct telling {
+    char *text;
+    size_t cap;
+};
+#define TELL(t, ...) snprintf((t)->text, (t)->cap, __VA_ARGS__)
+
+static void raise_left(struct handoff_result *r, enum handoff_left left)
+{
+    if (left > r->left)
+        r->left = left;
+}
+
+/* 0: done, 1: not needed, -1. */
+typedef int step_fn(struct job *j, const struct telling *tell, struct err *err);
+
+static int look(struct job *j, const struct telling *tell, struct err *err)
+{
+    if (j->type->look(j, err) < 0)
+        return -1;
+    if (j->options->dry_run) {
+        TELL(tell, "nobody was asked: %s %s is taken for a private one", j->type->place, j->request->project);
+        return 0;
+    }
+    const char *flag =
+        j->facts.confidential ? "; the issue is confidential" : "; the issue is not confidential";
+    TELL(tell, "%s %s: %s%s", j->type->place, j->request->project, readers_text(j->facts.place),
+         j->facts.existing && j->type->read_back ? flag : "");
+    return 0;
+}
+
+static int may_go_there(const struct job *j, struct err *err)
+{
+    char place[300];
+    snprintf(place, sizeof place, "%s %s", j->type->place, j->request->project);
+    return decide_bundle(&j->facts, place, err);
+}
+
+static int decide(struct job *j, const struct telling *tell, struct err *err)
+{
+    if (may_go_there(j, err) < 0)
+        return -1;
+    TELL(tell, "%s",
+         j->facts.encrypted          ? "the bundle is encrypted"
+         : j->facts.plaintext_i_know ? "in plain text, as you say"
+                                     : "in plain text, to members alone");
+    return 0;
+}
+
+static int create(struct job *j, const struct telling *tell, struct err *err)
+{
+    char title[256], now[32];
+    if (j->facts.existing) {
+        TELL(tell, "%s %s is there", j->type->issue, j->issue);
+        return 1;
+    }
+    snprintf(title, sizeof title, "Profiles taken with profgrab, %s",
+             clock_format(now, sizeof now, clock_utc()));
+    if (j->request->title)
+        text_printable(title, sizeof title, j->request->title, strlen(j->request->title));
+    if (j->type->create(j, title, NEUTRAL, err) < 0)
+        return -1;
+    TELL(tell, "%s %s, which tells nothing yet", j->type->issue, j->issue);
+    return 0;
+}
+
+static int flag_dropped(const struct job *j, struct err *err)
+{
+    err_set(err, ERR_DENIED, "the tracker took the %s but dropped its confidential flag", j->type->issue);
+    return err_hint(err,
+                    "may the token's user make confidential issues there? nothing was attached; close %s, "
+                    "which tells nothing",
+                    *j->result->issue_url ? j->result->issue_url : j->issue);
+}
+
+static int read_back(struct job *j, const struct telling *tell, struct err *err)
+{
+    bool confidential = false;
+    if (!j->type->read_back) {
+        TELL(tell, "the %s's rights decide who reads a %s", j->type->place, j->type->issue);
+        return 1;
+    }
+    if (j->type->read_back(j, &confidential, err) < 0)
+        return -1;
+    j->facts.confidential = j->result->confidential = confidential;
+    if (!confidential && !j->facts.existing)
+        return flag_dropped(j, err);
+    /* Of an issue that exists it may have changed since it was looked at. */
+    if (may_go_there(j, err) < 0)
+        return -1;
+    TELL(tell, "%s %s is%s confidential", j->type->issue, j->issue, confidential ? "" : " not");
+    return 0;
+}
+
+static int open_note(struct job *j, const struct telling *tell, struct err *err)
+{
+    bool internal = false;
+    if (!decide_needs_note(&j->facts) || !j->type->open_note) {
+        TELL(tell, "%s", j->type->open_note ? "the issue is confidential" : "a comment is always internal");
+        return 1;
+    }
+    int rc = j->type->open_note(j, NEUTRAL, &internal, err);
+    if (*j->note && !j->options->dry_run)
+        raise_left(j->result, HANDOFF_LEFT_ISSUE);
+    if (rc < 0 || internal)
+        return rc;
+    err_set(err, ERR_DENIED, "the tracker took the note but dropped its internal flag");
+    return err_hint(err,
+                    "may the token's user write internal notes there? nothing was attached; the note tells "
+                    "nothing and can be removed: %s",
+                    j->result->issue_url);
+}
+
+static int upload(struct job *j, const struct telling *tell, struct err *err)
+{
+    char size[32];
+    if (j->type->upload(j, err) < 0)
+        return -1;
+    TELL(tell, "%s, %s", j->cargo.name, text_bytes(size, sizeof size, j->cargo.size));
+    return 0;
+}
+
+static int verify(struct job *j, const struct telling *tell, struct err *err)
+{
+    if (j->type->verify(j, err) < 0) {
+        err_hint(err, "what was stored is not what was sent, or nobody can tell: no note refers to it");
+        return -1;
+    }
+    TELL(tell, "%llu bytes, SHA-256 %s", (unsigned long long)j->cargo.size, j->cargo.sha256);
+    return 0;
+}
+
+/* An upload takes its time, and somebody may have opened the issue to all meanwhile. */
+static int still_confidential(struct job *j, struct err *err)
+{
+    bool confidential = false;
+    if (!j->facts.confidential || j->options->dry_run)
+        return 0;
+    if (j->type->read_back(j, &confidential, err) < 0)
+        return -1;
+    return confidential ? 0 : err_set(err, ERR_DENIED, "the %s is not confidential any more", j->type->issue);
+}
+
+static int note(struct job *j, const struct telling *tell, struct err *err)
+{
+    struct buf words = BUF_INIT(256u << 10);
+    (void)tell;
+    int rc = still_confidential(j, err);
+    if (rc == 0) {
+        j->type->words(j, &words);
+        rc = buf_check(&words, "the note", err);
+    }
+    if (rc == 0)
+        rc = j->type->note(j, buf_str(&words), err);
+    buf_release(&words);
+    return rc;
+}
+
+static int read_note(struct job *j, const struct telling *tell, struct err *err)
+{
+    bool internal = false;
+    if (j->type->read_note(j, &internal, err) < 0)
+        return -1;
+    if (!decide_words(&j->facts, internal)) {
+        err_set(err, ERR_DENIED, "the note is not internal: whoever reads the %s reads the summary",
+                j->type->issue);
+        return err_hint(err, "remove the note: %s", j->result->issue_url);
+    }
+    TELL(tell, "%s", internal ? "the note is internal" : "the note is as confidential as its issue");
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    const char *doing; /* in front of what went wrong */
+    step_fn *run;
+    enum handoff_left done, unknown; /* what the tracker has then */
+} steps[HANDOFF_STEPS] = {
+    [HANDOFF_LOOK] = {"look", "looking", look, HANDOFF_LEFT_NOTHING, HANDOFF_LEFT_NOTHING},
+    [HANDOFF_DECIDE] = {"decide", "refused", decide, HANDOFF_LEFT_NOTHING, HANDOFF_LEFT_NOTHING},
+    [HANDOFF_CREATE] = {"create", "making the issue", create, HANDOFF_LEFT_ISSUE, HANDOFF_LEFT_ISSUE},
+    [HANDOFF_READ_BACK] = {"read-back", "reading the flag back", read_back, HANDOFF_LEFT_NOTHING,
+                           HANDOFF_LEFT_NOTHING},
+    [HANDOFF_OPEN_NOTE] = {"open-note", "opening an internal note", open_note, HANDOFF_LEFT_ISSUE,
+                           HANDOFF_LEFT_ISSUE},
+    [HANDOFF_UPLOAD] = {"upload", "uploading", upload, HANDOFF_LEFT_FILE, HANDOFF_LEFT_FILE_UNKNOWN},
+    [HANDOFF_VERIFY] = {"verify", "verifying", verify, HANDOFF_LEFT_NOTHING, HANDOFF_LEFT_NOTHING},
+    [HANDOFF_NOTE] = {"note", "writing the note", note, HANDOFF_LEFT_WORDS, HANDOFF_LEFT_WORDS},
+    [HANDOFF_READ_NOTE] = {"read-note", "reading the note back", read_note, HANDOFF_LEFT_NOTHING,
+                           HANDOFF_LEFT_NOTHING},
+};
+
+const char *handoff_step_name(enum handoff_step step)
+{
+    return steps[step].name;
+}
+
+const char *handoff_outcome_name(enum handoff_outcome outcome)
+{
+    static const char *const names[] = {"not reached", "done", "skipped", "failed", "unknown"};
+    return names[outcome];
+}
+
+const char *handoff_left_text(const struct handoff_result *r)
+{
+    switch (r->left) {
+    case HANDOFF_LEFT_NOTHING:
+        return "nothing has left this workstation";
+    case HANDOFF_LEFT_ISSUE:
+        return "nothing has left this workstation but an issue or note that tells nothing";
+    case HANDOFF_LEFT_FILE_UNKNOWN:
+        return "the bundle may be with the tracker; the summary is not";
+    case HANDOFF_LEFT_FILE:
+        return "the bundle is with the tracker; the summary is not";
+    case HANDOFF_LEFT_WORDS:
+        break;
+    }
+    return "the bundle and the summary are with the tracker";
+}
+
+/* ---- going through them -------------------------------------------------------------------------------- */
+
+static void tell_step(const struct job *j, enum handoff_step step)
+{
+    const struct handoff_options *o = j->options;
+    if (o->step)
+        o->step(o->ctx, step, j->result->steps[step].outcome, j->result->steps[step].text);
+}
+
+/* What is not known is said in words, and with what to look at. */
+static int step_failed(struct job *j, enum handoff_step step, struct err *err)
+{
+    bool unknown = j->unknown;
+    struct handoff_result *r = j->result;
+    r->steps[step].outcome = unknown ? HANDOFF_UNKNOWN : HANDOFF_FAILED;
+    if (unknown) {
+        raise_left(r, steps[step].unknown);
+        err_wrap(err, "all was sent, and whether it was done is not known");
+        err_hint(err, "look at %s before you repeat it",
+                 *r->issue_url     ? r->issue_url
+                 : *j->project_url ? j->project_url
+                                   : j->request->tracker->url);
+    }
+    if (err) {
+        http_mask(j->http, err->msg);
+        http_mask(j->http, err->hint);
+        snprintf(r->steps[step].text, sizeof r->steps[step].text, "%.255s", err->msg);
+    }
+    tell_step(j, step);
+    return err_wrap(err, "%s: %s", j->request->tracker->name, steps[step].doing);
+}
+
+static int run_step(struct job *j, enum handoff_step step, struct err *err)
+{
+    struct telling tell = {j->result->steps[step].text, sizeof j->result->steps[step].text};
+    j->unknown = false;
+    tell_step(j, step);
+    int rc = fd_cancelled(j->options->cancel_fd) ? err_set(err, ERR_CANCELLED, "interrupted")
+                                                 : steps[step].run(j, &tell, err);
+    if (rc < 0)
+        return step_failed(j, step, err);
+    j->result->steps[step].outcome = rc ? HANDOFF_SKIPPED : HANDOFF_DONE;
+    if (rc == 0 && !j->options->dry_run)
+        raise_left(j->result, steps[step].done);
+    tell_step(j, step);
+    return 0;
+}
+
+static int run_steps(struct job *j, struct err *err)
+{
+    for (int step = 0; step < HANDOFF_STEPS; step++)
+        if (run_step(j, (enum handoff_step)step, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- set-up -------------------------------------------------------------------------------------------- */
+
+static int check_request(const struct handoff_request *r, const struct tracker_type *type, struct err *err)
+{
+    uint64_t number = 0;
+    if (!type)
+        return err_set(err, ERR_USAGE, "no such kind of tracker");
+    if (!*r->project || strlen(r->project) > PROJECT_MAX || !text_is_visible(r->project))
+        return err_set(err, ERR_USAGE, "\"%.60s\" is no name of a %s", r->project, type->place);
+    if (r->issue && (text_to_uint(r->issue, INT64_MAX, &number) < 0 || number == 0))
+        return err_set(err, ERR_USAGE, "\"%.60s\" is no number of an issue", r->issue);
+    if (r->issue && (r->labels.n || r->assignees.n || r->title))
+        return err_set(err, ERR_USAGE, "an issue that exists keeps its title, labels and assignees");
+    if (r->labels.n && !type->labels)
+        return err_set(err, ERR_USAGE, "%s: this kind of tracker has no labels", r->tracker->name);
+    if (r->assignees.n > type->max_assignees)
+        return err_set(err, ERR_USAGE, "%s: this kind of tracker knows %zu assignee, not %zu",
+                       r->tracker->name, type->max_assignees, r->assignees.n);
+    return 0;
+}
+
+static int connect_to(struct job *j, struct secret *token, struct err *err)
+{
+    const struct tracker *t = j->request->tracker;
+    struct proc_limits limits = {.timeout_ms = TOKEN_TIMEOUT_MS, .cancel_fd = j->options->cancel_fd};
+    bool dry = j->options->dry_run;
+    if (!dry && secret_read(&t->token, &limits, token, err) < 0)
+        return err_wrap(err, "%s: the token", t->name);
+    struct http_options o = {.url = t->url,
+                             .ca = t->ca,
+                             .auth = j->type->auth,
+                             .token = dry ? NULL : token,
+                             .options = j->options};
+    return http_new(&o, &j->http, err) < 0 ? err_wrap(err, "%s", t->name) : 0;
+}
+
+static void fill_result(struct job *j)
+{
+    struct handoff_result *r = j->result;
+    snprintf(r->file_name, sizeof r->file_name, "%s", j->cargo.name);
+    snprintf(r->sha256, sizeof r->sha256, "%s", j->cargo.sha256);
+    r->bytes = j->cargo.size;
+}
+
+int handoff_run(const struct handoff_request *request, const struct handoff_options *options,
+                struct handoff_result *ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+    struct secret token = {.len = 0};
+    struct job j = {.request = request,
+                    .options = options,
+                    .type = tracker_of(request->tracker->kind),
+                    .cargo = {.fd = -1},
+                    .facts = {.existing = request->issue != NULL,
+                              .encrypted = request->encrypted,
+                              .plaintext_i_know = options->plaintext_i_know},
+                    .result = ret};
+    *ret = (struct handoff_result){.left = HANDOFF_LEFT_NOTHING};
+    int rc = check_request(request, j.type, &why);
+    if (rc == 0)
+        rc = cargo_open(request->file, request->encrypted, &j.cargo, &why);
+    if (rc == 0) {
+        fill_result(&j);
+        rc = connect_to(&j, &token, &why);
+    }
+    if (rc == 0) {
+        snprintf(j.issue, sizeof j.issue, "%s", request->issue ? request->issue : "");
+        rc = run_steps(&j, &why);
+    }
+    snprintf(ret->issue, sizeof ret->issue, "%s", j.issue);
+    json_decref(j.assignees);
+    http_free(j.http);
+    cargo_close(&j.cargo);
+    secret_wipe(&token);
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}

@@ -1,0 +1,504 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2030,SC2031 # each test is a subshell
+# A bundle handed over to GitLab, a strict one of our own (tests/gitlab), and everything that goes wrong there. After each
+# test the tracker must have been asked nothing that its documentation does not allow, and nothing that we printed may hold
+# the token.
+load helper
+load gitlab
+
+# A rig without an sshd: only the tracker runs.
+setup_file() {
+    RIG_DIR=$(mktemp -d "${TMPDIR:-/tmp}/profgrab-rig.XXXXXX")
+    export RIG_DIR
+    mkdir "$RIG_DIR/pids"
+    stub gitlab
+    stub old -version 16.11.2
+    stub tls -ca "$RIG_DIR/ca.pem"
+}
+
+teardown_file() { rig_stop; }
+
+# The summary has a host name in it: wherever that is, something that tells has been sent.
+HOST='file-03-stor-gprd'
+MANAGER=glpat-manager-0123456789
+
+setup() {
+    e2e_setup
+    export TOKEN=$MANAGER
+    url=http://127.0.0.1:$PORT_gitlab
+    control=http://127.0.0.1:$CONTROL_gitlab
+    control -X POST "$control/reset"
+    { echo age-encryption.org/v1; head -c 300000 /dev/urandom; } >bundle.tar.gz.age
+    head -c 200000 /dev/urandom >plain.tar.gz
+}
+
+teardown() {
+    [[ -z ${output-} || "$output$stderr" != *glpat-* ]] || fail_run 'the token was printed'
+    [[ -n ${may_violate-} ]] || assert_equal "$(control "$control/violations")" ''
+}
+
+# hand PROJECT [OPTION...]: the encrypted bundle with a summary.
+hand() {
+    local project=$1
+    shift
+    hand_file bundle.tar.gz.age "$project" --encrypted "$@"
+}
+
+hand_file() { # FILE PROJECT [OPTION...]
+    local file=$1 project=$2
+    shift 2
+    run --separate-stderr timeout 60 "$HANDOFF" --patience 3000 --silence 10000 --summary "cpu of $HOST"$'\n/close\n@all' "$@" \
+        gitlab "$url" "$project" "$file"
+}
+
+# Neither the bundle nor a word of the summary has reached the tracker.
+assert_nothing_sensitive() {
+    refute_requested '^(POST|PUT) .*/(uploads|packages)'
+    assert_no_words
+}
+
+assert_no_words() {
+    [[ $(control "$control/state") != *"$HOST"* ]] || fail 'the summary is with the tracker' "$(control "$control/state")"
+}
+
+assert_says() { # ERROR HINT-PART LEFT
+    assert_status 4
+    assert_stderr_has "error: work: $1"
+    [[ -z $2 ]] || assert_stderr_has "hint: $2"
+    assert_stdout_has "left $3"
+    assert_printable "$stderr"
+}
+
+nothing='nothing has left this workstation'
+empty='nothing has left this workstation but an issue or note that tells nothing'
+
+# ---- how it should be -----------------------------------------------------------------------------------------------
+
+@test "a new issue: confidential first, then the file, compared, then the note, internal" {
+    hand ops/public
+    assert_status 0
+    assert_stdout_has "url $url/ops/public/-/issues/3"
+    assert_stdout_has 'left the bundle and the summary are with the tracker'
+    assert_equal "$(requests | sed -E 's/[0-9a-f]{32}/SECRET/; s/profgrab-[^ ]*/NAME/; s/notes\/[0-9]+/notes\/N/')" \
+        "GET /api/v4/version 200 manager
+GET /api/v4/projects/ops%2Fpublic 200 manager
+POST /api/v4/projects/13/issues 201 manager
+GET /api/v4/projects/13/issues/3 200 manager
+POST /api/v4/projects/13/uploads 201 manager
+GET /api/v4/projects/13/uploads/SECRET/NAME 200 manager
+GET /api/v4/projects/13/issues/3 200 manager
+POST /api/v4/projects/13/issues/3/notes 201 manager
+GET /api/v4/projects/13/issues/3/notes/N 200 manager"
+    # The issue itself tells nothing, not even which host; the file's name neither.
+    [[ $(state 's["ops/public"]["issues"][2]["issue"]') != *"$HOST"* ]]
+    [[ $(state 's["ops/public"]["uploads"]') =~ /profgrab-[0-9TZ-]+-[0-9a-f]{12}\.tar\.gz\.age ]]
+    [[ $(state 's["ops/public"]["issues"][2]["notes"][0]["body"]') == *$'```text\n  cpu of '"$HOST"$'\n  /close\n  @all\n```'* ]]
+}
+
+@test "whoever is no member gets nothing of it, and of a public project only the encrypted file, by its address" {
+    local secret note
+    hand ops/public --issue 1
+    assert_status 0
+    secret=$(state 's["ops/public"]["uploads"][0]')
+    note=$(state 's["ops/public"]["issues"][0]["notes"][0]["id"]')
+    for token in '' glpat-outsider-0123456789 glpat-guest-0123456789; do
+        local header=(-H "PRIVATE-TOKEN: $token")
+        [[ -n $token ]] || header=()
+        assert_equal "$(control "${header[@]}" "$url/api/v4/projects/ops%2Fpublic/issues/1/notes")" '[]'
+        assert_equal "$(control "${header[@]}" -o /dev/null -w '%{http_code}' \
+            "$url/api/v4/projects/ops%2Fpublic/issues/1/notes/$note")" 404
+        # This is what the documentation warns of, and why the bundle must be encrypted.
+        control "${header[@]}" "$url/-/project/13/uploads/$secret" | cmp - bundle.tar.gz.age
+    done
+    control -X POST "$control/reset"
+    hand_file plain.tar.gz ops/private
+    assert_status 0
+    secret=$(state 's["ops/private"]["uploads"][0]')
+    for token in '' glpat-outsider-0123456789; do
+        header=(-H "PRIVATE-TOKEN: $token")
+        [[ -n $token ]] || header=()
+        for path in "-/project/11/uploads/$secret" "api/v4/projects/11/uploads/$secret" api/v4/projects/11/issues/3 \
+            api/v4/projects/11/issues/3/notes; do
+            assert_equal "$(control "${header[@]}" -o /dev/null -w '%{http_code}' "$url/$path")" 404
+        done
+    done
+    assert_equal "$(control -H 'PRIVATE-TOKEN: glpat-guest-0123456789' -o /dev/null -w '%{http_code}' \
+        "$url/api/v4/projects/11/issues/3")" 404
+}
+
+@test "an issue that others read: an internal note that is proved before anything is uploaded, and filled afterwards" {
+    hand ops/private --issue 1
+    assert_status 0
+    assert_stdout_has 'step open-note done'
+    assert_equal "$(requests | grep -E '^(POST|PUT)' | sed -E 's/notes\/[0-9]+/notes\/N/')" \
+        "POST /api/v4/projects/11/issues/1/notes 201 manager
+POST /api/v4/projects/11/uploads 201 manager
+PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
+    assert_equal "$(state 'len(s["ops/private"]["issues"][0]["notes"])')" 1
+    assert_equal "$(state 's["ops/private"]["issues"][0]["notes"][0]["internal"]')" True
+}
+
+@test "a confidential issue takes the note as it is" {
+    hand ops/internal --issue 2
+    assert_status 0
+    assert_stdout_has 'step open-note skipped the issue is confidential'
+    assert_equal "$(state 's["ops/internal"]["issues"][1]["notes"][0]["internal"]')" True
+}
+
+@test "labels, assignees and a title of the user's own" {
+    hand ops/private --title $'slow pushes\e[31m' --label profiling --label 'team::gitaly' --assignee reporter
+    assert_status 0
+    assert_equal "$(state 's["ops/private"]["issues"][2]["issue"]["labels"]')" "['profiling', 'team::gitaly']"
+    assert_equal "$(state 's["ops/private"]["issues"][2]["assignees"]')" '[2]'
+    assert_equal "$(state 's["ops/private"]["issues"][2]["issue"]["title"]')" 'slow pushes?[31m'
+    hand ops/private --assignee ghost
+    assert_says 'looking: there is no user "ghost" to assign' '' "$nothing"
+}
+
+@test "a large file becomes a package, whose SHA-256 the tracker tells" {
+    hand ops/private --upload-max 1000
+    assert_status 0
+    refute_requested '/uploads'
+    assert_requested '^GET .*/packages/[0-9]+/package_files 200'
+    assert_equal "$(state 's["ops/private"]["packages"][0]["file_sha256"]')" "$(sha256sum <bundle.tar.gz.age | cut -d' ' -f1)"
+    [[ $(state 's["ops/private"]["issues"][2]["notes"][0]["body"]') == *"$url/api/v4/projects/11/packages/generic/profgrab/"* ]]
+}
+
+@test "a GitLab that cannot hand an upload back gets a package" {
+    url=http://127.0.0.1:$PORT_old control=http://127.0.0.1:$CONTROL_old
+    hand ops/private
+    assert_status 0
+    refute_requested '/uploads'
+    assert_requested '^PUT .*/packages/generic/'
+}
+
+@test "over TLS with an authority of its own; without it nothing is said, the token least of all" {
+    url=https://127.0.0.1:$PORT_tls control=http://127.0.0.1:$CONTROL_tls
+    hand ops/private --ca "$RIG_DIR/ca.pem"
+    assert_status 0
+    control -X POST "$control/reset"
+    hand ops/private
+    assert_says 'looking: its TLS certificate is not accepted' 'in the tracker' "$nothing"
+    assert_equal "$(requests)" ''
+    url=http://127.0.0.1:$PORT_tls
+    hand ops/private
+    assert_says 'looking: HTTP 400' '' "$nothing"
+    assert_equal "$(requests)" ''
+    url=http://tracker.example
+    hand ops/private
+    assert_says 'the tracker'\''s url http://tracker.example would send the token in the clear: write https' '' "$nothing"
+}
+
+@test "a dry run sends nothing at all, and shows each request without a secret" {
+    unset TOKEN
+    hand ops/private --dry-run --label profiling
+    assert_status 0
+    assert_equal "$(requests)" ''
+    assert_stdout_has "would POST $url/api/v4/projects/ops%2Fprivate/issues title="
+    assert_stdout_has 'confidential=true, labels=["profiling"]'
+    assert_stdout_has "would POST $url/api/v4/projects/ops%2Fprivate/uploads file profgrab-"
+    assert_stdout_has "would POST $url/api/v4/projects/ops%2Fprivate/issues/ISSUE/notes body ("
+    refute_stdout_has "$HOST"
+    hand ops/private --dry-run --issue 1
+    assert_stdout_has "would PUT $url/api/v4/projects/ops%2Fprivate/issues/1/notes/NOTE body ("
+    assert_equal "$(requests)" ''
+}
+
+@test "a project that was renamed is found, and what is sent goes to it by its number" {
+    hand ops/old
+    assert_status 0
+    assert_requested '^GET /api/v4/projects/ops%2Fold 301'
+    assert_requested '^POST /api/v4/projects/11/issues 201'
+}
+
+# ---- what is refused ------------------------------------------------------------------------------------------------
+
+@test "plain text goes nowhere that outsiders can read, unless the user says that he knows" {
+    local project
+    for project in public internal secretive; do
+        hand_file plain.tar.gz "ops/$project"
+        assert_status 4
+        assert_stderr_has "error: work: refused: the bundle is not encrypted, and of what is attached in project ops/$project: "
+        assert_stderr_has 'hint: encrypt it (--for TEAM, --encrypt-to); --plaintext-i-know sends it as it is'
+        assert_stdout_has "left $nothing"
+    done
+    assert_stderr_has 'who can read it is not known'
+    hand_file plain.tar.gz ops/private --issue 1
+    assert_says 'refused: the bundle is not encrypted, and the issue in project ops/private is not confidential' 'encrypt it' "$nothing"
+    refute_requested '^(POST|PUT)'
+    hand_file plain.tar.gz ops/private --issue 2
+    assert_status 0
+    hand_file plain.tar.gz ops/public --plaintext-i-know
+    assert_status 0
+}
+
+@test "plain text becomes no package that anyone can get" {
+    hand_file plain.tar.gz ops/open-packages --upload-max 1000
+    assert_says 'uploading: the project lets anyone get its packages, and the bundle is not encrypted' 'encrypt it' "$empty"
+    refute_requested '/packages'
+    assert_no_words
+}
+
+@test "what calls itself encrypted and is not goes nowhere" {
+    hand_file plain.tar.gz ops/public --encrypted
+    assert_status 4
+    assert_stderr 'error: plain.tar.gz: it is not encrypted in the age format'
+    assert_stdout_has "left $nothing"
+    assert_equal "$(requests)" ''
+}
+
+@test "words that cannot be right" {
+    hand ops/private --issue 0x1
+    assert_status 4
+    assert_stderr_has '"0x1" is no number of an issue'
+    hand ops/private --issue 1 --label profiling
+    assert_stderr_has 'an issue that exists keeps its title, labels and assignees'
+    hand ops/archived
+    assert_stderr_has 'project ops/archived is archived'
+    hand ops/none
+    assert_says 'looking: project ops/none: HTTP 404' "the project's path is in its address: GROUP/PROJECT" "$nothing"
+    hand ops/private --issue 99
+    assert_says 'looking: issue 99: HTTP 404' '' "$nothing"
+    may_violate=1
+}
+
+# ---- flags that are dropped -----------------------------------------------------------------------------------------
+
+@test "the confidential flag dropped: nothing is uploaded" {
+    spoil '^POST .*/issues$' drop-confidential
+    hand ops/public
+    assert_says 'reading the flag back: the tracker took the issue but dropped its confidential flag' 'may the token' "$empty"
+    assert_stderr_has "close $url/ops/public/-/issues/3"
+    assert_nothing_sensitive
+}
+
+@test "the internal flag dropped: nothing is uploaded, and the note tells nothing" {
+    export TOKEN=glpat-guest-0123456789
+    hand ops/public --issue 1
+    assert_says 'opening an internal note: the tracker took the note but dropped its internal flag' 'may the token' "$empty"
+    assert_nothing_sensitive
+}
+
+@test "the issue is opened to all while the file is on its way: the summary stays" {
+    spoil '^POST .*/uploads$' open
+    hand ops/public
+    assert_says 'writing the note: the issue is not confidential any more' '' 'the bundle is with the tracker; the summary is not'
+    assert_no_words
+}
+
+@test "an issue that is opened to all behind the first look takes no plain text" {
+    spoil '^GET .*/issues/2$' open
+    hand_file plain.tar.gz ops/private --issue 2
+    assert_says 'reading the flag back: the bundle is not encrypted, and the issue in project ops/private is not confidential' \
+        'encrypt it' "$nothing"
+    refute_requested '^(POST|PUT)'
+}
+
+@test "a guest's note on his own confidential issue is as confidential as that" {
+    export TOKEN=glpat-guest-0123456789
+    hand ops/private
+    assert_status 0
+    assert_stdout_has 'step read-note done the note is as confidential as its issue'
+}
+
+# ---- bad answers ----------------------------------------------------------------------------------------------------
+
+@test "401, 403, 404, 422: the tracker's own words, and nothing sensitive left" {
+    local what words
+    while read -r what words; do
+        control -X POST "$control/reset"
+        spoil '^POST .*/issues$' "$what"
+        hand ops/public
+        assert_says "making the issue: HTTP $words" '' "$nothing"
+        assert_nothing_sensitive
+    done <<'EOF'
+401 401: the token is not accepted: 401 Unauthorized
+403 403: the token may not do that: The request requires higher privileges
+404 404: there is none, or the token may not see it: 404 Project Not Found
+422 422: refused: title is too long has <b>markup</b> ?[31m
+400 400: title is missing
+EOF
+    export TOKEN=glpat-nobody-0123456789
+    hand ops/public
+    assert_says 'looking: HTTP 401: the token is not accepted' 'has it expired?' "$nothing"
+}
+
+@test "a tracker that repeats the token has it masked" {
+    spoil '^POST .*/issues$' echo
+    hand ops/public
+    assert_says 'making the issue: HTTP 400: what is *** for?' '' "$nothing"
+}
+
+@test "web pages, nothing and endless answers where JSON is due" {
+    spoil '^GET .*/version' html
+    hand ops/public
+    assert_says 'looking: HTTP 200, and no JSON: a web page: Sign in' "is $url the tracker itself" "$nothing"
+    spoil '^GET .*/projects/' empty
+    hand ops/public
+    assert_says 'looking: project ops/public: HTTP 200, and an empty answer where JSON was due' '' "$nothing"
+    spoil '^GET .*/projects/' endless
+    hand ops/public
+    assert_says 'looking: project ops/public: the answer is larger than 1048576 bytes' '' "$nothing"
+    spoil '^POST .*/issues$' html
+    hand ops/public
+    assert_says 'making the issue: all was sent, and whether it was done is not known: HTTP 200, and no JSON' \
+        "look at $url/ops/public before you repeat it" "$empty"
+    assert_nothing_sensitive
+}
+
+@test "429 in both forms: waited for, and the same request again" {
+    spoil '^POST .*/issues$' later-text 1
+    spoil '^POST .*/notes$' later-json
+    spoil '^POST .*/uploads$' later-text 1
+    hand ops/public
+    assert_status 0
+    assert_equal "$(state 'len(s["ops/public"]["uploads"])')" 1
+    assert_stdout_has 'waiting 1000 HTTP 429'
+    assert_equal "$(requests | grep -c '^POST .*/issues later-text')" 1
+    assert_equal "$(requests | grep -c '^POST .*/issues 201')" 1
+    assert_equal "$(state 'len(s["ops/public"]["issues"][2]["notes"])')" 1
+}
+
+@test "429 for longer than anybody waits is said at once" {
+    spoil '^POST .*/issues$' later-text 3600
+    hand ops/public
+    assert_says 'making the issue: HTTP 429: too many requests; it asks to come back in 3600 s' 'repeat it later' "$nothing"
+    control -X POST "$control/reset"
+    spoil '^POST .*/uploads$' later-json '' 10
+    hand ops/public
+    assert_says 'uploading: HTTP 429: too many requests, also after waiting' 'repeat it later' "$empty"
+    assert_equal "$(state 's["ops/public"]["uploads"]')" '[]'
+    assert_no_words
+}
+
+@test "413 on an upload, as a web page: a package instead" {
+    head -c 3000000 /dev/urandom >>bundle.tar.gz.age
+    spoil '^POST .*/uploads$' 413
+    hand ops/private
+    assert_status 0
+    assert_requested '^POST .*/uploads 413'
+    assert_requested '^PUT .*/packages/generic/.* 201'
+    control -X POST "$control/reset"
+    spoil '^POST .*/uploads$' 413
+    spoil '^PUT .*/packages' 413
+    hand ops/private
+    assert_says 'uploading: the package registry: HTTP 413: too large for the tracker: a web page: 413 Request Entity Too Large' '' "$empty"
+    assert_no_words
+}
+
+@test "a tracker that fails: what only asks is asked again, what changes is not" {
+    spoil '^GET .*/projects/ops%2Fpublic$' 502
+    hand ops/public
+    assert_status 0
+    spoil '^POST .*/uploads$' 502
+    hand ops/public
+    assert_says 'uploading: all was sent, and whether it was done is not known: HTTP 502: the tracker failed: a web page: 502 Bad Gateway' \
+        "look at $url/ops/public/-/issues/4 before you repeat it" 'the bundle may be with the tracker; the summary is not'
+    assert_equal "$(requests | grep -c '^POST .*/uploads 502')" 1
+    spoil '^POST .*/issues$' 500
+    hand ops/public
+    assert_says 'making the issue: all was sent, and whether it was done is not known: HTTP 500' '' "$empty"
+}
+
+@test "a redirect to another host is named and not followed, and the token does not go there" {
+    stub other
+    local other=http://127.0.0.1:$PORT_other on
+    for on in '^GET .*/projects/' '^POST .*/issues$' '^POST .*/uploads$'; do
+        control -X POST "$control/reset"
+        spoil "$on" redirect "$other"
+        hand ops/public
+        assert_status 4
+        assert_stderr_has "HTTP 307: it redirects to $other/api/v4/projects/"
+        assert_stderr_has "hint: the token goes to $url alone"
+        assert_no_words
+    done
+    spoil '^GET .*/projects/' redirect "http://localhost:$PORT_gitlab"
+    hand ops/public
+    assert_stderr_has 'not followed'
+    assert_equal "$(control "http://127.0.0.1:$CONTROL_other/log")" ''
+    rig_end other
+}
+
+# ---- broken connections ---------------------------------------------------------------------------------------------
+
+@test "an upload cut in the middle: nothing is there, nothing is sent again" {
+    head -c 30000000 /dev/zero >>bundle.tar.gz.age
+    spoil '^POST .*/uploads$' cut
+    hand ops/public
+    assert_says 'uploading: the connection ended' '' "$empty"
+    assert_equal "$(requests | grep -c '/uploads')" 1
+    assert_no_words
+}
+
+@test "an upload cut behind the last byte, and one whose answer was lost: not known, not sent again" {
+    local how
+    for how in cut-after lost; do
+        control -X POST "$control/reset"
+        spoil '^POST .*/uploads$' "$how"
+        hand ops/public
+        assert_says 'uploading: all was sent, and whether it was done is not known: it closed the connection without an answer' \
+            "look at $url/ops/public/-/issues/3 before you repeat it" 'the bundle may be with the tracker; the summary is not'
+        assert_equal "$(requests | grep -c '^POST .*/uploads')" 1
+        assert_no_words
+    done
+    assert_equal "$(state 'len(s["ops/public"]["uploads"])')" 1
+}
+
+@test "a new issue whose answer was lost is not made twice" {
+    spoil '^POST .*/issues$' lost
+    hand ops/public
+    assert_says 'making the issue: all was sent, and whether it was done is not known' "look at $url/ops/public before" "$empty"
+    assert_equal "$(state 'len(s["ops/public"]["issues"])')" 3
+    assert_nothing_sensitive
+}
+
+@test "a tracker that is silent, and one that is not there" {
+    spoil '^POST .*/issues$' silent
+    hand ops/public --silence 700
+    assert_says 'making the issue: all was sent, and whether it was done is not known: no answer: nothing came for 700ms' '' "$empty"
+    url=http://127.0.0.1:1
+    hand ops/public
+    assert_says 'looking: Failed to connect' '' "$nothing"
+}
+
+@test "what was stored short or changed is found, and no note refers to it" {
+    spoil '^POST .*/uploads$' truncate
+    hand ops/public
+    assert_says 'verifying: the tracker stored 150011 of 300022 bytes' 'what was stored is not what was sent' \
+        'the bundle is with the tracker; the summary is not'
+    assert_no_words
+    spoil '^POST .*/uploads$' flip
+    hand ops/public
+    assert_says 'verifying: the tracker stored other bytes: SHA-256 ' '' 'the bundle is with the tracker; the summary is not'
+    spoil '^PUT .*/packages' truncate
+    hand ops/public --upload-max 1000
+    assert_says 'verifying: the tracker stored 150011 of 300022 bytes' '' 'the bundle is with the tracker; the summary is not'
+    assert_no_words
+}
+
+@test "interrupted between two steps: it stops, and says how far it came" {
+    hand ops/public --cancel-after create
+    assert_says 'reading the flag back: interrupted' '' "$empty"
+    assert_nothing_sensitive
+}
+
+@test "the bundle is only read, whatever happens" {
+    local before
+    before=$(sha256sum bundle.tar.gz.age; stat -c '%a %Y' bundle.tar.gz.age)
+    spoil '^POST .*/uploads$' truncate
+    hand ops/public
+    assert_status 4
+    assert_equal "$(sha256sum bundle.tar.gz.age; stat -c '%a %Y' bundle.tar.gz.age)" "$before"
+}
+
+# ---- a real one -----------------------------------------------------------------------------------------------------
+
+@test "a real GitLab (PROFGRAB_TEST_GITLAB_URL, _TOKEN, _PROJECT)" {
+    [[ -n ${PROFGRAB_TEST_GITLAB_URL-} ]] || skip 'PROFGRAB_TEST_GITLAB_URL is not set'
+    url=$PROFGRAB_TEST_GITLAB_URL
+    export TOKEN=$PROFGRAB_TEST_GITLAB_TOKEN
+    hand "$PROFGRAB_TEST_GITLAB_PROJECT" --title 'profgrab: a test, please ignore'
+    assert_status 0
+    assert_stdout_has 'step verify done'
+    assert_stdout_has 'step read-note done'
+}

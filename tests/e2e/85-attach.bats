@@ -1,0 +1,229 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2030,SC2031 # each test is a subshell
+# The hand-off as its user sees it: `profgrab attach`, and `--for` behind a grab, with a real sshd and a real Go service, and
+# a strict GitLab of our own. What it stored is read with age and ssh-keygen.
+load helper
+load gitlab
+
+setup_file() {
+    e2e_setup_file
+    stub gitlab
+    for who in mate me; do
+        ssh-keygen -q -t ed25519 -N '' -C "$who" -f "$RIG_DIR/$who"
+    done
+}
+
+setup() {
+    e2e_setup
+    export TOKEN=glpat-manager-0123456789
+    url=http://127.0.0.1:$PORT_gitlab
+    control=http://127.0.0.1:$CONTROL_gitlab
+    control -X POST "$control/reset"
+    inventory "signature: required"
+}
+
+teardown() {
+    [[ -z ${output-} || "$output$stderr" != *glpat-* ]] || fail_run 'the token was printed'
+    assert_equal "$(control "$control/violations")" ''
+    e2e_teardown
+}
+
+# inventory [TEAM-SETTING [SELF]]
+inventory() {
+    cat >inventory.yaml <<EOF
+version: 1
+services:
+  node: { port: $RIG_PORT_node_exporter }
+hosts:
+  file-03: { services: [node] }
+trackers:
+  lab: { kind: gitlab, url: "$url", token_env: TOKEN }
+teams:
+  gitaly: { recipients: [ $RIG_DIR/mate.pub ], tracker: lab, project: ops/private, labels: [profiling], ${1:-signature: optional} }
+  public: { recipients: [ $RIG_DIR/mate.pub ], tracker: lab, project: ops/public }
+  mailed: { recipients: [ $RIG_DIR/mate.pub ] }
+self: ${2-{ recipients: [ $RIG_DIR/me.pub ], sign_with: $RIG_DIR/me.pub \}}
+EOF
+    chmod 600 inventory.yaml
+}
+
+grab() {
+    run --separate-stderr "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --host file-03 "$@" heap goroutines
+}
+
+# A bundle to hand over, in $bundle.
+make_bundle() {
+    grab
+    assert_status 0
+    bundle=$output
+}
+
+attach() {
+    run --separate-stderr "$profgrab_program" attach "$bundle" -i inventory.yaml "$@"
+}
+
+# What the tracker stored of a project, into the file `stored`.
+fetch_stored() { # PROJECT NUMBER
+    local secret
+    secret=$(state "s[\"$1\"][\"uploads\"][0]")
+    control -H "PRIVATE-TOKEN: $TOKEN" -o stored "$url/-/project/$2/uploads/$secret"
+}
+
+@test "a grab ends with the link of a confidential issue, and the team reads what is there" {
+    grab --for gitaly --reason 'slow pushes'
+    assert_status 0
+    assert_equal "${#lines[@]}" 2
+    [[ -f ${lines[0]} && ${lines[0]} == *.tar.gz ]]
+    assert_equal "${lines[1]}" "$url/ops/private/-/issues/3"
+    assert_equal "$(state 's["ops/private"]["issues"][2]["issue"]["confidential"]')" True
+    assert_equal "$(state 's["ops/private"]["issues"][2]["issue"]["labels"]')" "['profiling']"
+    note=$(state 's["ops/private"]["issues"][2]["notes"][0]["body"]')
+    [[ $note == *'file-03, node: heap, goroutines'* && $note == *'Reason: slow pushes'* && $note == *'bundle verify'* ]] || fail "$note"
+    # Both the team and whoever collected can read it; nobody else.
+    fetch_stored ops/private 11
+    for who in mate me; do
+        age -d -i "$RIG_DIR/$who" stored >plain.tar.gz
+    done
+    ssh-keygen -q -t ed25519 -N '' -f other
+    run age -d -i other stored
+    [[ $status != 0 ]]
+    # The signature is one that ssh-keygen takes.
+    tar -xzf plain.tar.gz
+    dir=$(echo profgrab-file-03-*/)
+    echo "me $(cat "$RIG_DIR/me.pub")" >allowed
+    namespace=$(sed -n 's/.*namespace `\([^`]*\)`.*/\1/p' "$rig_root/docs/formats.md" | head -n 1)
+    ssh-keygen -Y verify -f allowed -I me -n "$namespace" -s "$dir/manifest.json.sig" <"$dir/manifest.json"
+    run --separate-stderr "$profgrab_program" bundle verify -i "$RIG_DIR/mate" --allowed-signers allowed stored
+    assert_status 0
+    # The bundle here is the one that was collected.
+    run --separate-stderr "$profgrab_program" bundle verify "${lines[0]}"
+}
+
+@test "--json tells of the hand-off" {
+    grab --for gitaly --json
+    assert_status 0
+    python3 - "$output" "$url" <<'EOF'
+import hashlib, json, sys
+r, url = json.loads(sys.argv[1]), sys.argv[2]
+h = r["handoff"]
+assert h["attached"] and h["confidential"] and h["issue"] == url + "/ops/private/-/issues/3", h
+assert hashlib.sha256(open(h["copy"], "rb").read()).hexdigest() == h["sha256"], h
+EOF
+}
+
+@test "attach: what is in the way of it is said before anything is made, and exit 2" {
+    make_bundle
+    for bad in '--for gitalyy|no team "gitalyy"|did you mean "gitaly"' '--to nowhere:a/b|no tracker "nowhere"|' '--to lab|no place|TRACKER:PROJECT' \
+        '--to lab:ops/private#x|no place|' '--to lab:#3|no place|' '--title hello|no meaning without --for|' '|to whom|--for TEAM' \
+        '--for gitaly --encrypt-to missing.txt|missing.txt|'; do
+        IFS='|' read -r words message hint <<<"$bad"
+        # shellcheck disable=SC2086 # words
+        attach $words
+        assert_status 2
+        assert_stderr_has "$message"
+        [[ -z $hint ]] || assert_stderr_has "$hint"
+    done
+    ssh-keygen -q -t ecdsa -N '' -f ecdsa
+    attach --for gitaly --encrypt-to ecdsa.pub
+    assert_status 2
+    assert_stderr_has ecdsa
+    refute_requested .
+    assert_equal "$(ls -- *.age 2>/dev/null)" ''
+    # A grab knows it before it opens anything.
+    grab --for gitalyy
+    assert_status 2
+    grab --title hello
+    assert_status 2
+    assert_equal "$(find . -name '*.tar.gz' | wc -l)" 1
+}
+
+@test "a hand-off that fails: exit 4, the bundle is there, and the line that repeats it does" {
+    spoil '^POST .*/issues$' empty
+    grab --for gitaly --title "it's slow"
+    assert_status 4
+    [[ -f ${lines[0]} ]]
+    assert_stderr_has 'nothing has left this workstation'
+    assert_equal "$(ls -- *.age 2>/dev/null)" ''
+    again=$(sed -n 's/.*; again: //p' <<<"$stderr")
+    [[ $again == "profgrab attach "* ]] || fail_run 'no line to repeat it'
+    control -X POST "$control/reset"
+    profgrab() { "$profgrab_program" "$@"; }
+    run --separate-stderr eval "$again"
+    assert_status 0
+    assert_equal "$output" "$url/ops/private/-/issues/3"
+    assert_equal "$(state 's["ops/private"]["issues"][2]["issue"]["title"]')" "it's slow"
+}
+
+@test "a signature that is required and cannot be had stops it; one that is not is missed aloud" {
+    make_bundle
+    mv "$RIG_DIR/me" "$RIG_DIR/me.away"
+    attach --for gitaly
+    mv "$RIG_DIR/me.away" "$RIG_DIR/me"
+    assert_status 4
+    assert_stderr_has 'team gitaly takes no bundle without a signature'
+    refute_requested .
+    inventory 'signature: required' "{ recipients: [ $RIG_DIR/me.pub ] }"
+    attach --for gitaly
+    assert_status 2
+    assert_stderr_has 'no key to sign with'
+    inventory 'signature: optional' "{ recipients: [ $RIG_DIR/me.pub ], sign_with: $PWD/gone.pub }"
+    attach --for gitaly
+    assert_status 0
+    assert_stderr_has 'the copy is not signed'
+    fetch_stored ops/private 11
+    run --separate-stderr "$profgrab_program" bundle verify -i "$RIG_DIR/mate" stored
+    assert_status 0
+}
+
+@test "plain text goes to members alone, unless its flag says what it does" {
+    make_bundle
+    attach --to lab:ops/public
+    assert_status 4
+    assert_stderr_has 'not encrypted'
+    assert_stderr_has --plaintext-i-know
+    refute_requested '^(POST|PUT)'
+    attach --to lab:ops/private
+    assert_status 0
+    attach --to lab:ops/public --plaintext-i-know
+    assert_status 0
+}
+
+@test "an encrypted bundle to an issue that is there" {
+    make_bundle
+    attach --for public --to 'lab:ops/private#1'
+    assert_status 0
+    assert_equal "$output" "$url/ops/private/-/issues/1"
+    # Labels are those of the team's own project.
+    assert_equal "$(state 's["ops/private"]["issues"][0]["issue"]["labels"]')" None
+}
+
+@test "--dry-run shows each request, sends none, and leaves nothing behind" {
+    make_bundle
+    attach --for public --dry-run
+    assert_status 0
+    assert_stdout_has "POST $url/api/v4/projects/ops%2Fpublic/issues"
+    assert_stdout_has confidential=true
+    refute_requested .
+    assert_equal "$(ls -- *.age 2>/dev/null)" ''
+}
+
+@test "a team without a tracker gets a file" {
+    make_bundle
+    attach --for mailed
+    assert_status 0
+    age -d -i "$RIG_DIR/mate" "$output" | tar -tzf - >members
+    grep -q manifest.json.sig members
+    refute_requested .
+}
+
+@test "an interrupted grab is not handed over, and says how to" {
+    "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --host file-03 --for gitaly heap cpu=20s >out 2>log 3>&- &
+    pid=$!
+    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 20s' log || break; sleep 0.02; done
+    kill -TERM "$pid"
+    wait "$pid" && rc=0 || rc=$?
+    assert_equal "$rc" 143
+    grep -q 'not handed over' log
+    grep -q 'again: profgrab attach ' log
+    refute_requested .
+}

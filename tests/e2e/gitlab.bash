@@ -1,0 +1,32 @@
+# A GitLab for tests: a strict stateful one of our own (tests/gitlab). A file that wants it says `load gitlab` behind
+# `load helper`.
+# shellcheck shell=bash disable=SC2154 # rig_root is the rig's; control is a URL the test sets
+
+# stub NAME [FLAG...]: a process of tests/gitlab; its ports become PORT_NAME and CONTROL_NAME.
+stub() {
+    local name=$1 log=$RIG_DIR/$1/log
+    shift
+    "$rig_root/tools/build-fixture" gitlab
+    rig_spawn "$name" "$rig_root/build/fixture/gitlab" "$@"
+    rig_wait "$name" 20 grep -q '^listening ' "$log"
+    export "PORT_$name=$(sed -n 's/^listening .*://p' "$log")" "CONTROL_$name=$(sed -n 's/^control=//p' "$log")"
+}
+
+control() { curl -sS --max-time 10 "$@"; }
+
+# spoil ON DO [ARG [TIMES]]: the next request that matches is answered so.
+spoil() {
+    control -X POST -G "$control/fault" --data-urlencode "on=$1" --data-urlencode "do=$2" --data-urlencode "arg=${3-}" \
+        --data-urlencode "times=${4-1}"
+}
+
+requests() { control "$control/log"; }
+state() { control "$control/state" | python3 -c "import json, sys; s = json.load(sys.stdin); print($1)"; }
+
+assert_requested() { # REGEX
+    requests | grep -qE "$1" || fail "no request: $1" "$(requests)"
+}
+
+refute_requested() {
+    ! requests | grep -E "$1" || fail "requested: $1" "$(requests)"
+}

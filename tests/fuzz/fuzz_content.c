@@ -1,0 +1,42 @@
+/* An attachment out of Request Tracker's answer: whole, and in pieces, is the same. */
+#include "tests/fuzz/fuzz.h"
+
+#include "handoff/content.h"
+#include "base/banned.h"
+
+static int take(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)err;
+    buf_add(ctx, p, n);
+    return 0;
+}
+
+static int taken(const uint8_t *p, size_t n, bool whole, struct buf *out)
+{
+    struct err err = ERR_INIT;
+    struct content c = {.take = take, .ctx = out};
+    int rc = 0;
+    for (size_t at = 0; rc == 0 && at < n;) {
+        size_t piece = whole ? n : 1u + p[at] % 8;
+        if (piece > n - at)
+            piece = n - at;
+        rc = content_add(&c, p + at, piece, &err);
+        at += piece;
+    }
+    if (rc == 0)
+        rc = content_end(&c, &err);
+    if (rc < 0)
+        fuzz_expect_err(&err);
+    return rc;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    struct buf a = BUF_INIT(1u << 20), b = BUF_INIT(1u << 20);
+    int x = taken(p, n, true, &a), y = taken(p, n, false, &b);
+    assert(x == y && a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0));
+    assert(a.len <= n);
+    buf_release(&a);
+    buf_release(&b);
+    return 0;
+}

@@ -1,0 +1,40 @@
+/* Whatever a host said, on an issue: no line of it begins a line, no block ends before its end. */
+#include "tests/fuzz/fuzz.h"
+
+#include "handoff/inert.h"
+#include "base/banned.h"
+
+/* Every line between the first and the last begins with two blanks. */
+static void indented(const char *block, const char *last)
+{
+    const char *line = strchr(block + 1, '\n') + 1;
+    while (line < last) {
+        assert(line[0] == ' ' && line[1] == ' ');
+        line = strchr(line, '\n') + 1;
+    }
+    assert(line == last);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    char *text = strndup((const char *)p, n);
+    struct buf md = BUF_INIT(8u << 20), tx = BUF_INIT(8u << 20);
+    assert(text);
+    inert_markdown(&md, text);
+    inert_redmine(&tx, text);
+    size_t fence = strspn(buf_str(&md) + 1, "`");
+    indented(buf_str(&md), buf_str(&md) + md.len - fence - 1);
+    /* No run of backticks inside is as long as the fence. */
+    size_t run = 0;
+    for (const char *c = buf_str(&md) + 1 + fence; c < buf_str(&md) + md.len - fence - 1; c++) {
+        run = *c == '`' ? run + 1 : 0;
+        assert(run < fence);
+    }
+    indented(buf_str(&tx), buf_str(&tx) + tx.len - strlen("</pre>\n"));
+    assert(strstr(buf_str(&tx), "</") == buf_str(&tx) + tx.len - strlen("</pre>\n"));
+    assert(!strstr(buf_str(&tx), " @"));
+    buf_release(&md);
+    buf_release(&tx);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,433 @@
+package main
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// A call is one request for somebody, with what its path named.
+type call struct {
+	*stub
+	w    http.ResponseWriter
+	r    *http.Request
+	u    *user
+	p    *project
+	args []string
+}
+
+func (c *call) json(status int, v interface{}) {
+	c.w.Header().Set("Content-Type", "application/json")
+	c.w.WriteHeader(status)
+	json.NewEncoder(c.w).Encode(v)
+}
+
+func (c *call) message(status int, text string) {
+	c.json(status, map[string]string{"message": text})
+}
+
+func (c *call) notFound(what string) { c.message(404, "404 "+what+" Not Found") }
+
+// violate notes a request that the documentation does not allow.
+func (c *call) violate(format string, args ...interface{}) {
+	text := fmt.Sprintf(format, args...)
+	c.violations = append(c.violations, c.r.Method+" "+c.r.URL.EscapedPath()+": "+text)
+	c.json(400, map[string]string{"error": text})
+}
+
+type route struct {
+	method string
+	path   *regexp.Regexp
+	role   int // that it takes in the project
+	serve  func(c *call)
+}
+
+func at(method, path string, role int, serve func(c *call)) route {
+	path = strings.NewReplacer(":id", `([^/]+)`, ":name", `([^/]+)`, ":n", `(\d+)`, ":secret", `([0-9a-f]{32})`).Replace(path)
+	return route{method, regexp.MustCompile("^" + path + "$"), role, serve}
+}
+
+var routes = []route{
+	at("GET", "/api/v4/version", nobody, getVersion),
+	at("GET", "/api/v4/users", nobody, getUsers),
+	at("GET", "/api/v4/projects/:id", nobody, getProject),
+	at("POST", "/api/v4/projects/:id/issues", guest, postIssue),
+	at("GET", "/api/v4/projects/:id/issues/:n", nobody, getIssue),
+	at("POST", "/api/v4/projects/:id/issues/:n/notes", guest, postNote),
+	at("PUT", "/api/v4/projects/:id/issues/:n/notes/:n", guest, putNote),
+	at("GET", "/api/v4/projects/:id/issues/:n/notes/:n", nobody, getNote),
+	at("GET", "/api/v4/projects/:id/issues/:n/notes", nobody, getNotes),
+	at("POST", "/api/v4/projects/:id/uploads", guest, postUpload),
+	at("GET", "/api/v4/projects/:id/uploads/:secret/:name", guest, getUpload),
+	at("PUT", "/api/v4/projects/:id/packages/generic/:name/:name/:name", reporter+10, putPackage),
+	at("GET", "/api/v4/projects/:id/packages/generic/:name/:name/:name", nobody, getPackage),
+	at("GET", "/api/v4/projects/:id/packages/:n/package_files", nobody, getPackageFiles),
+	at("GET", "/-/project/:id/uploads/:secret/:name", nobody, getUpload), // as a browser has it
+}
+
+// serve finds the route. The caller holds the lock.
+func (s *stub) serve(w http.ResponseWriter, r *http.Request) {
+	c := &call{stub: s, w: w, r: r}
+	for name := range r.URL.Query() {
+		if strings.Contains(name, "token") {
+			c.violate("a token in the query")
+			return
+		}
+	}
+	known := false
+	if c.u, known = s.who(r); !known {
+		c.message(401, "401 Unauthorized")
+		return
+	}
+	for _, route := range routes {
+		found := route.path.FindStringSubmatch(r.URL.EscapedPath())
+		if found == nil || route.method != r.Method {
+			continue
+		}
+		c.args = found[1:]
+		if strings.Contains(route.path.String(), "project") && !c.enter(route.role) {
+			return
+		}
+		route.serve(c)
+		return
+	}
+	c.violations = append(c.violations, r.Method+" "+r.URL.EscapedPath()+": no such route")
+	c.json(404, map[string]string{"error": "404 Not Found"})
+}
+
+// enter finds the project and looks whether the caller may.
+func (c *call) enter(role_ int) bool {
+	name, _ := url.PathUnescape(c.args[0])
+	if to, ok := c.renamed[name]; ok {
+		c.w.Header().Set("Location", strings.Replace(c.r.URL.EscapedPath(), c.args[0], url.PathEscape(to), 1))
+		status := 301
+		if c.r.Method != "GET" {
+			status = 307
+		}
+		c.message(status, "This resource has been moved permanently")
+		return false
+	}
+	for _, p := range c.projects {
+		if p.path == name || itoa(p.id) == name {
+			c.p = p
+		}
+	}
+	if c.p == nil || !c.p.sees(c.u) {
+		c.notFound("Project")
+		return false
+	}
+	if role_ > nobody && c.u == nil {
+		c.message(401, "401 Unauthorized")
+		return false
+	}
+	if role(c.u) < role_ {
+		c.message(403, "403 Forbidden")
+		return false
+	}
+	return true
+}
+
+// body reads a JSON object whose keys have the types of `fields` ("!string" has to be there); nil after an error.
+func (c *call) body(fields map[string]string) map[string]interface{} {
+	kind, _, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if kind != "application/json" {
+		c.violate("Content-Type is %q", kind)
+		return nil
+	}
+	got := map[string]interface{}{}
+	if err := json.NewDecoder(c.r.Body).Decode(&got); err != nil {
+		c.violate("no JSON: %v", err)
+		return nil
+	}
+	for key, value := range got {
+		if want := strings.TrimPrefix(fields[key], "!"); want != fmt.Sprintf("%T", value) {
+			c.violate("%s is a %T, not %q", key, value, want)
+			return nil
+		}
+	}
+	for key, want := range fields {
+		if _, there := got[key]; !there && want[0] == '!' {
+			c.violate("%s is missing", key)
+			return nil
+		}
+	}
+	return got
+}
+
+func getVersion(c *call) {
+	if c.u == nil {
+		c.message(401, "401 Unauthorized")
+		return
+	}
+	c.json(200, map[string]string{"version": c.version, "revision": "0"})
+}
+
+func getUsers(c *call) {
+	found := []interface{}{}
+	for _, u := range c.users {
+		if u.name == c.r.URL.Query().Get("username") {
+			found = append(found, map[string]interface{}{"id": u.id, "username": u.name})
+		}
+	}
+	c.json(200, found)
+}
+
+func getProject(c *call) {
+	p := map[string]interface{}{"id": c.p.id, "path_with_namespace": c.p.path, "archived": c.p.archived,
+		"web_url": c.base + "/" + c.p.path, "package_registry_access_level": c.p.packages}
+	if c.p.visibility != "" {
+		p["visibility"] = c.p.visibility
+	}
+	c.json(200, p)
+}
+
+// ---- issues and notes ----
+
+func postIssue(c *call) {
+	got := c.body(map[string]string{"title": "!string", "description": "string", "confidential": "bool",
+		"labels": "[]interface {}", "assignee_ids": "[]interface {}", "issue_type": "string"})
+	if got == nil {
+		return
+	}
+	if got["title"] == "" {
+		c.json(400, map[string]interface{}{"message": map[string]interface{}{"title": []string{"can't be blank"}}})
+		return
+	}
+	i := &issue{IID: len(c.p.issues) + 1, State: "opened", author: c.u}
+	i.Title = got["title"].(string)
+	i.Description, _ = got["description"].(string)
+	i.Confidential, _ = got["confidential"].(bool)
+	if c.take("drop-confidential") {
+		i.Confidential = false
+	}
+	if labels, ok := got["labels"].([]interface{}); ok {
+		for _, l := range labels {
+			i.Labels = append(i.Labels, fmt.Sprint(l))
+		}
+	}
+	if ids, ok := got["assignee_ids"].([]interface{}); ok {
+		for _, id := range ids {
+			i.assignees = append(i.assignees, int(id.(float64)))
+		}
+	}
+	i.WebURL = c.issueURL(c.p, i.IID)
+	c.p.issues = append(c.p.issues, i)
+	c.json(201, i)
+}
+
+// theIssue finds the one of the path, for those who may read it.
+func (c *call) theIssue() *issue {
+	i := c.p.issue(c.args[1])
+	if i == nil || !c.p.readsIssue(c.u, i) {
+		c.notFound("Issue")
+		return nil
+	}
+	return i
+}
+
+func getIssue(c *call) {
+	if i := c.theIssue(); i != nil {
+		c.json(200, i)
+	}
+}
+
+// onlyCommands says whether GitLab would take the text for quick actions and keep nothing of it.
+func onlyCommands(text string) bool {
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		if !strings.HasPrefix(line, "/") {
+			return false
+		}
+	}
+	return true
+}
+
+func postNote(c *call) {
+	i := c.theIssue()
+	if i == nil {
+		return
+	}
+	got := c.body(map[string]string{"body": "!string", "internal": "bool"})
+	if got == nil {
+		return
+	}
+	n := &note{ID: c.newID(), Body: got["body"].(string), author: c.u}
+	if onlyCommands(n.Body) {
+		c.json(202, map[string]interface{}{"commands_changes": map[string]string{}})
+		return
+	}
+	// Whoever may not mark a note as internal makes a public one, and is not told.
+	asked, _ := got["internal"].(bool)
+	n.Internal = asked && role(c.u) >= reporter && !c.take("drop-internal")
+	i.notes = append(i.notes, n)
+	c.json(201, n)
+}
+
+func (c *call) theNote() *note {
+	i := c.theIssue()
+	if i == nil {
+		return nil
+	}
+	for _, n := range i.notes {
+		if itoa(n.ID) == c.args[2] && (!n.Internal || role(c.u) >= reporter) {
+			return n
+		}
+	}
+	c.notFound("Note")
+	return nil
+}
+
+func putNote(c *call) {
+	n := c.theNote()
+	if n == nil {
+		return
+	}
+	if got := c.body(map[string]string{"body": "!string"}); got != nil {
+		n.Body = got["body"].(string)
+		c.json(200, n)
+	}
+}
+
+func getNote(c *call) {
+	if n := c.theNote(); n != nil {
+		c.json(200, n)
+	}
+}
+
+func getNotes(c *call) {
+	i := c.theIssue()
+	if i == nil {
+		return
+	}
+	shown := []*note{}
+	for _, n := range i.notes {
+		if !n.Internal || role(c.u) >= reporter {
+			shown = append(shown, n)
+		}
+	}
+	c.json(200, shown)
+}
+
+// ---- uploads ----
+
+// form reads the multipart body: one part named `file`, with a file name, and nothing else.
+func (c *call) form() (string, []byte, bool) {
+	kind, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if err != nil || kind != "multipart/form-data" {
+		c.violate("Content-Type is %q", kind)
+		return "", nil, false
+	}
+	reader := multipart.NewReader(c.r.Body, params["boundary"])
+	part, err := reader.NextRawPart()
+	if err != nil || part.FormName() != "file" || part.FileName() == "" {
+		c.violate("file is missing: %v", err)
+		return "", nil, false
+	}
+	name := part.FileName()
+	data, err := io.ReadAll(part)
+	if err == nil {
+		_, err = reader.NextRawPart()
+	}
+	if err != io.EOF {
+		c.violate("the form does not end: %v", err)
+		return "", nil, false
+	}
+	return name, data, true
+}
+
+func (c *call) shorten(data []byte) []byte {
+	if c.take("truncate") {
+		return data[:len(data)/2]
+	}
+	if c.take("flip") {
+		data[len(data)/2] ^= 1
+	}
+	return data
+}
+
+func postUpload(c *call) {
+	name, data, ok := c.form()
+	if !ok {
+		return
+	}
+	random := make([]byte, 16)
+	rand.Read(random)
+	secret := hex.EncodeToString(random)
+	c.p.uploads[secret+"/"+name] = c.shorten(data)
+	path := "/uploads/" + secret + "/" + name
+	c.json(201, map[string]interface{}{"id": c.newID(), "alt": name, "url": path,
+		"full_path": "/-/project/" + itoa(c.p.id) + path, "markdown": "[" + name + "](" + path + ")"})
+}
+
+// getUpload is the API's, which wants a member, and the browser's: in a public project anyone has what he has the address
+// of, in an internal one everybody with an account.
+func getUpload(c *call) {
+	name, _ := url.PathUnescape(c.args[2])
+	data, there := c.p.uploads[c.args[1]+"/"+name]
+	if !there {
+		c.notFound("Upload")
+		return
+	}
+	c.w.Header().Set("Content-Type", "application/octet-stream")
+	c.w.Write(data)
+}
+
+// ---- packages ----
+
+var (
+	packageName = regexp.MustCompile(`^[A-Za-z0-9._+~@/-]+$`)
+	versionName = regexp.MustCompile(`^(\.?[\w+-]+\.?)+$`)
+)
+
+func putPackage(c *call) {
+	if !packageName.MatchString(c.args[3]) || !versionName.MatchString(c.args[2]) {
+		c.violate("a package's name or version is not allowed")
+		return
+	}
+	data, err := io.ReadAll(c.r.Body)
+	if err != nil || c.r.ContentLength != int64(len(data)) {
+		c.violate("the body: %v", err)
+		return
+	}
+	data = c.shorten(data)
+	sum := sha256.Sum256(data)
+	f := &file{ID: c.newID(), Package: c.newID(), Name: c.args[3], Size: len(data), SHA256: hex.EncodeToString(sum[:]),
+		version: c.args[2], data: data}
+	c.p.files = append(c.p.files, f)
+	if c.r.URL.Query().Get("select") == "package_file" {
+		c.json(201, f)
+		return
+	}
+	c.message(201, "201 Created")
+}
+
+func getPackage(c *call) {
+	for _, f := range c.p.files {
+		if c.p.getsPackages(c.u) && f.version == c.args[2] && f.Name == c.args[3] {
+			c.w.Write(f.data)
+			return
+		}
+	}
+	c.notFound("Package")
+}
+
+func getPackageFiles(c *call) {
+	found := []*file{}
+	for _, f := range c.p.files {
+		if c.p.getsPackages(c.u) && itoa(f.Package) == c.args[1] {
+			found = append(found, f)
+		}
+	}
+	c.json(200, found)
+}

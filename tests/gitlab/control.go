@@ -1,0 +1,247 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// A fault spoils the answers to requests "METHOD PATH" that match, `times` times.
+type fault struct {
+	on    *regexp.Regexp
+	do    string
+	arg   string
+	times int
+	hit   bool // by the request that is being served
+}
+
+// take tells whether the request that is being served has that fault.
+func (s *stub) take(do string) bool {
+	for _, f := range s.faults {
+		if f.hit && f.do == do {
+			return true
+		}
+	}
+	return false
+}
+
+// A recorder keeps an answer, so that it can be lost.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) WriteHeader(status int)      { r.status = status }
+func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
+
+func closeNow(w http.ResponseWriter) {
+	if c, _, err := w.(http.Hijacker).Hijack(); err == nil {
+		c.Close()
+	}
+}
+
+func page(w http.ResponseWriter, status int, title string) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, "<!DOCTYPE html>\n<html><head><title>%s</title></head>\n<body><h1>%s</h1></body></html>\n", title, title)
+}
+
+func answer(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	io.WriteString(w, body)
+}
+
+// spoiled are the faults that answer in GitLab's place. They hold no lock.
+var spoiled = map[string]func(w http.ResponseWriter, r *http.Request, arg string){
+	"401": func(w http.ResponseWriter, r *http.Request, arg string) {
+		answer(w, 401, `{"message":"401 Unauthorized"}`)
+	},
+	"403": func(w http.ResponseWriter, r *http.Request, arg string) {
+		answer(w, 403, `{"error":"insufficient_scope","error_description":"The request requires higher privileges","scope":"api"}`)
+	},
+	"404": func(w http.ResponseWriter, r *http.Request, arg string) {
+		answer(w, 404, `{"message":"404 Project Not Found"}`)
+	},
+	"422": func(w http.ResponseWriter, r *http.Request, arg string) {
+		answer(w, 422, `{"message":{"title":["is too long","has <b>markup</b> \u001b[31m"]}}`)
+	},
+	"400": func(w http.ResponseWriter, r *http.Request, arg string) {
+		answer(w, 400, `{"error":"title is missing"}`)
+	},
+	// Workhorse and nginx refuse before they have read it all.
+	"413": func(w http.ResponseWriter, r *http.Request, arg string) { page(w, 413, "413 Request Entity Too Large") },
+	"500": func(w http.ResponseWriter, r *http.Request, arg string) {
+		io.Copy(io.Discard, r.Body)
+		page(w, 500, "We're sorry. Something went wrong on our end")
+	},
+	"502": func(w http.ResponseWriter, r *http.Request, arg string) {
+		io.Copy(io.Discard, r.Body)
+		page(w, 502, "502 Bad Gateway")
+	},
+	"html": func(w http.ResponseWriter, r *http.Request, arg string) {
+		io.Copy(io.Discard, r.Body)
+		page(w, 200, "Sign in")
+	},
+	"empty": func(w http.ResponseWriter, r *http.Request, arg string) {
+		io.Copy(io.Discard, r.Body)
+		w.WriteHeader(map[string]int{"GET": 200, "PUT": 200, "POST": 201}[r.Method])
+	},
+	"later-text": func(w http.ResponseWriter, r *http.Request, arg string) {
+		w.Header().Set("Retry-After", arg)
+		w.Header().Set("RateLimit-Remaining", "0")
+		w.Header().Set("Content-Type", "text/plain")
+		w.WriteHeader(429)
+		io.WriteString(w, "Retry later\n")
+	},
+	"later-json": func(w http.ResponseWriter, r *http.Request, arg string) {
+		answer(w, 429, `{"message":{"error":"This endpoint has been requested too many times. Try again later."}}`)
+	},
+	"redirect": func(w http.ResponseWriter, r *http.Request, arg string) {
+		w.Header().Set("Location", arg+r.URL.RequestURI())
+		w.WriteHeader(307)
+	},
+	"echo": func(w http.ResponseWriter, r *http.Request, arg string) {
+		answer(w, 400, fmt.Sprintf(`{"error":"what is %s for?"}`, r.Header.Get("PRIVATE-TOKEN")))
+	},
+	"endless": func(w http.ResponseWriter, r *http.Request, arg string) {
+		for {
+			if _, err := w.Write(bytes.Repeat([]byte(" "), 65536)); err != nil {
+				return
+			}
+		}
+	},
+	"silent": func(w http.ResponseWriter, r *http.Request, arg string) { <-r.Context().Done() },
+	// The connection ends in the middle of the body.
+	"cut": func(w http.ResponseWriter, r *http.Request, arg string) {
+		io.CopyN(io.Discard, r.Body, 1000)
+		closeNow(w)
+	},
+	// It ends behind the last byte, and nothing was done.
+	"cut-after": func(w http.ResponseWriter, r *http.Request, arg string) {
+		io.Copy(io.Discard, r.Body)
+		closeNow(w)
+	},
+}
+
+func (s *stub) matching(r *http.Request) *fault {
+	for _, f := range s.faults {
+		if f.times > 0 && f.on.MatchString(r.Method+" "+r.URL.EscapedPath()) {
+			f.times--
+			return f
+		}
+	}
+	return nil
+}
+
+func (s *stub) note(r *http.Request, status string) {
+	name := "anonymous"
+	if u, known := s.who(r); u != nil {
+		name = u.name
+	} else if !known {
+		name = "stranger"
+	}
+	s.log = append(s.log, r.Method+" "+r.URL.EscapedPath()+" "+status+" "+name)
+}
+
+func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.lock.Lock()
+	f := s.matching(r)
+	if f != nil {
+		if spoil := spoiled[f.do]; spoil != nil {
+			s.note(r, f.do)
+			s.lock.Unlock()
+			spoil(w, r, f.arg)
+			return
+		}
+		f.hit = true
+	}
+	rec := &recorder{header: w.Header(), status: http.StatusOK}
+	// The body is read before the lock would keep others waiting for a slow sender; it is small here.
+	s.serve(rec, r)
+	s.note(r, itoa(rec.status))
+	lost := f != nil && f.do == "lost"
+	if f != nil {
+		f.hit = false
+		// "open": once this is done, every issue is for everybody.
+		if f.do == "open" {
+			for _, p := range s.projects {
+				for _, i := range p.issues {
+					i.Confidential = false
+				}
+			}
+		}
+	}
+	s.lock.Unlock()
+	if lost { // it was done, and nobody learns of it
+		closeNow(w)
+		return
+	}
+	w.WriteHeader(rec.status)
+	w.Write(rec.body.Bytes())
+}
+
+// controlOf is the second listener:
+//
+//	POST /fault?on=REGEX&do=NAME&arg=TEXT&times=N    times: 1 without it
+//	POST /reset
+//	GET /log            METHOD PATH STATUS USER, a line for each request
+//	GET /violations     what was sent that the documentation does not allow
+//	GET /state          everything that is stored
+func controlOf(s *stub) http.Handler {
+	mux := http.NewServeMux()
+	handle := func(path string, serve func(w http.ResponseWriter, r *http.Request)) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			s.lock.Lock()
+			defer s.lock.Unlock()
+			serve(w, r)
+		})
+	}
+	handle("/fault", func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		f := &fault{do: q.Get("do"), arg: q.Get("arg"), times: 1}
+		if n, err := strconv.Atoi(q.Get("times")); err == nil {
+			f.times = n
+		}
+		var err error
+		if f.on, err = regexp.Compile(q.Get("on")); err != nil {
+			http.Error(w, err.Error(), 400)
+			return
+		}
+		s.faults = append(s.faults, f)
+	})
+	handle("/reset", func(w http.ResponseWriter, r *http.Request) { s.reset() })
+	handle("/log", func(w http.ResponseWriter, r *http.Request) { lines(w, s.log) })
+	handle("/violations", func(w http.ResponseWriter, r *http.Request) { lines(w, s.violations) })
+	handle("/state", func(w http.ResponseWriter, r *http.Request) { s.tell(w) })
+	return mux
+}
+
+func lines(w io.Writer, all []string) {
+	for _, line := range all {
+		fmt.Fprintln(w, line)
+	}
+}
+
+func (s *stub) tell(w io.Writer) {
+	state := map[string]interface{}{"at": time.Now().UTC()}
+	for _, p := range s.projects {
+		issues := []interface{}{}
+		for _, i := range p.issues {
+			issues = append(issues, map[string]interface{}{"issue": i, "notes": i.notes, "assignees": i.assignees})
+		}
+		uploads := []string{}
+		for name := range p.uploads {
+			uploads = append(uploads, name)
+		}
+		state[p.path] = map[string]interface{}{"issues": issues, "uploads": uploads, "packages": p.files}
+	}
+	json.NewEncoder(w).Encode(state)
+}

@@ -1,0 +1,3 @@
+module gitlab
+
+go 1.19

@@ -1,0 +1,243 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2030,SC2031 # each test is a subshell
+# Bundles handed over to real trackers, Debian's, with a manager who may read them, and an outsider and an anonymous visitor
+# who must get nothing, and try. Needs tests/trackers/install.
+load ../e2e/helper
+
+# shellcheck source=tests/trackers/trackers.bash
+source "$rig_root/tests/trackers/trackers.bash"
+
+setup_file() {
+    "$rig_root/tests/trackers/install" >/dev/null 2>&1 || return 0
+    RIG_DIR=$(mktemp -d "${TMPDIR:-/tmp}/profgrab-rig.XXXXXX")
+    export RIG_DIR
+    mkdir "$RIG_DIR/pids"
+    redmine_start
+    rt_start
+    nginx_start redmine
+}
+
+teardown_file() { rig_stop; }
+
+HOST='file-03-stor-gprd'
+
+setup() {
+    [[ -n ${RIG_DIR-} ]] || skip 'the trackers are not installed: tests/trackers/install'
+    e2e_setup
+    redmine=http://127.0.0.1:$RIG_PORT_redmine rt=http://127.0.0.1:$RIG_PORT_rt
+    { echo age-encryption.org/v1; head -c 300000 /dev/urandom; } >bundle.tar.gz.age
+    head -c 200000 /dev/urandom >plain.tar.gz
+}
+
+teardown() { :; }
+
+# hand TOKEN KIND URL PROJECT [OPTION...]: the encrypted bundle with a summary. $issue: where it went.
+hand() {
+    hand_file bundle.tar.gz.age "$@" --encrypted
+}
+
+hand_file() { # FILE TOKEN KIND URL PROJECT [OPTION...]
+    local file=$1 token=$2 kind=$3 at=$4 project=$5
+    shift 5
+    TOKEN=$token run --separate-stderr timeout 120 "$HANDOFF" --summary "cpu of $HOST"$'\n</pre>@all' "$@" \
+        "$kind" "$at" "$project" "$file"
+    issue=$(sed -nE 's/^url .*[/=]([0-9]+)$/\1/p' <<<"$output")
+    name=$(sed -n 's/^name //p' <<<"$output")
+    [[ "$output$stderr" != *"$token"* ]] || fail 'the token was printed'
+}
+
+get() { curl -sS --max-time 30 "$@"; }
+
+status_of() { get -o answer -w '%{http_code}' "$@"; }
+
+# as WHO CURL-ARG...: what Redmine shows to manager, outsider or nobody.
+as() {
+    local key=REDMINE_KEY_$1
+    shift
+    if [[ -n ${!key-} ]]; then
+        get -H "X-Redmine-API-Key: ${!key}" "$@"
+    else
+        get "$@"
+    fi
+}
+
+json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
+
+# ---- Redmine --------------------------------------------------------------------------------------------------------
+
+@test "Redmine: a private issue in a public project; manager reads all, outsider and visitor nothing" {
+    local id who path
+    hand "$REDMINE_KEY_manager" redmine "$redmine" ops
+    assert_status 0
+    assert_stdout_has 'step read-back done'
+    as manager "$redmine/issues/$issue.json?include=journals,attachments" >issue.json
+    [[ $(json 'o["issue"]["journals"][-1]["notes"]' <issue.json) == *"$HOST"* ]]
+    assert_equal "$(json 'o["issue"]["journals"][-1]["private_notes"]' <issue.json)" True
+    id=$(json 'o["issue"]["attachments"][0]["id"]' <issue.json)
+    as manager "$redmine/attachments/download/$id/$name" | cmp - bundle.tar.gz.age
+    # Shown as it is: no markup, no mention.
+    as manager "$redmine/issues/$issue.json?include=journals" | json 'o["issue"]["journals"][-1]["notes"]' >notes
+    grep -qF '< /pre>(at)all' notes || fail "$(cat notes)"
+    for who in outsider nobody; do
+        for path in "issues/$issue.json?include=journals,attachments" "issues/$issue" "attachments/$id.json" \
+            "attachments/download/$id/$name" "attachments/$id" issues.json "projects/ops/activity" "search?q=stor"; do
+            as "$who" -o answer "$redmine/$path"
+            ! grep -qF "$HOST" answer || fail "$who reads the summary at $path"
+            ! cmp -s answer bundle.tar.gz.age || fail "$who gets the file at $path"
+            # A login page repeats what was asked for.
+            [[ $path == *"$name" ]] || ! grep -qF "$name" answer || fail "$who learns the file's name at $path"
+        done
+    done
+}
+
+@test "Redmine: a private note on an issue that all read hides the words, not the file: that must be encrypted" {
+    local id who
+    hand "$REDMINE_KEY_manager" redmine "$redmine" ops --issue 1
+    assert_status 0
+    assert_stdout_has 'step open-note done'
+    id=$(as manager "$redmine/issues/1.json?include=attachments" | json 'o["issue"]["attachments"][-1]["id"]')
+    for who in outsider nobody; do
+        as "$who" "$redmine/issues/1.json?include=journals,attachments" >answer
+        grep -q '"subject"' answer
+        ! grep -qF "$HOST" answer || fail "$who reads the summary"
+        as "$who" "$redmine/attachments/download/$id/$name" | cmp - bundle.tar.gz.age
+    done
+    hand_file plain.tar.gz "$REDMINE_KEY_manager" redmine "$redmine" ops --issue 1
+    assert_status 4
+    assert_stderr_has 'refused: the bundle is not encrypted'
+}
+
+@test "Redmine: plain text goes into a private issue of a private project, where outsiders get nothing" {
+    local id who path
+    hand_file plain.tar.gz "$REDMINE_KEY_manager" redmine "$redmine" priv --assignee 'Manager T'
+    assert_status 0
+    id=$(as manager "$redmine/issues/$issue.json?include=attachments" | json 'o["issue"]["attachments"][-1]["id"]')
+    as manager "$redmine/attachments/download/$id/$name" | cmp - plain.tar.gz
+    for who in outsider nobody; do
+        for path in "issues/$issue.json" "attachments/download/$id/$name" "attachments/$id.json"; do
+            as "$who" -o answer "$redmine/$path"
+            ! cmp -s answer plain.tar.gz || fail "$who gets the file at $path"
+            [[ $path == *"$name" ]] || ! grep -qF "$name" answer || fail "$who learns of it at $path"
+        done
+    done
+    hand_file plain.tar.gz "$REDMINE_KEY_manager" redmine "$redmine" ops
+    assert_status 4
+    assert_stderr_has 'readable by anyone'
+}
+
+@test "Redmine: whoever may set nothing private has his flags dropped, and nothing is uploaded" {
+    local before after
+    before=$(as manager "$redmine/issues.json?status_id=*&limit=1" | json 'o["total_count"]')
+    hand "$REDMINE_KEY_reporter" redmine "$redmine" ops
+    assert_status 4
+    assert_stderr_has 'reading the flag back: the tracker took the issue but dropped its confidential flag'
+    after=$(as manager "$redmine/issues.json?status_id=*&limit=1" | json 'o["total_count"]')
+    assert_equal "$after" $((before + 1))
+    [[ $(as nobody "$redmine/issues/$issue.json?include=journals,attachments") != *"$HOST"* ]]
+    hand "$REDMINE_KEY_reporter" redmine "$redmine" ops --issue 1
+    assert_status 4
+    assert_stderr_has 'opening an internal note: the tracker took the note but dropped its internal flag'
+    [[ $(as nobody "$redmine/issues/1.json?include=journals,attachments") != *"$HOST"* ]]
+}
+
+@test "Redmine: what it refuses is said in its words" {
+    hand badkey redmine "$redmine" ops
+    assert_stderr_has 'making the issue: HTTP 401: the token is not accepted'
+    hand "$REDMINE_KEY_outsider" redmine "$redmine" priv
+    assert_stderr_has 'looking: project priv: HTTP 403: the token may not do that'
+    hand "$REDMINE_KEY_manager" redmine "$redmine" ops --issue 2
+    assert_stderr_has 'issue 2 belongs to another project than ops'
+    head -c 6000000 /dev/zero >>bundle.tar.gz.age
+    hand "$REDMINE_KEY_manager" redmine "$redmine" ops
+    assert_status 4
+    assert_stderr_has 'uploading: HTTP 422: refused: This file cannot be uploaded because it exceeds the maximum allowed file size'
+    assert_stdout_has 'an issue or note that tells nothing'
+}
+
+# ---- nginx in front -------------------------------------------------------------------------------------------------
+
+@test "nginx: TLS with an authority of its own, and a body too large for it" {
+    local tls=https://127.0.0.1:$RIG_PORT_nginx
+    hand "$REDMINE_KEY_manager" redmine "$tls" ops --ca "$RIG_DIR/nginx/ca.pem"
+    assert_status 0
+    hand "$REDMINE_KEY_manager" redmine "$tls" ops
+    assert_status 4
+    assert_stderr_has 'its TLS certificate is not accepted'
+    assert_stdout_has 'left nothing has left this workstation'
+    head -c 2000000 /dev/zero >>bundle.tar.gz.age
+    hand "$REDMINE_KEY_manager" redmine "$tls" ops --ca "$RIG_DIR/nginx/ca.pem"
+    assert_status 4
+    assert_stderr_has 'uploading: HTTP 413: too large for the tracker: a web page: 413 Request Entity Too Large'
+    hand "$REDMINE_KEY_manager" redmine "http://127.0.0.1:$RIG_PORT_nginx" ops
+    assert_status 4
+    assert_stderr_has 'HTTP 400'
+}
+
+# ---- Request Tracker ------------------------------------------------------------------------------------------------
+
+# rt_as WHO PATH: what REST2 answers; the token of nobody is none.
+rt_as() {
+    local token=RT_TOKEN_$1
+    if [[ -n ${!token-} ]]; then
+        get -H "Authorization: token ${!token}" "$rt/REST/2.0/$2"
+    else
+        get "$rt/REST/2.0/$2"
+    fi
+}
+
+@test "Request Tracker: comments alone; the requestor sees the ticket and nothing else, others nothing" {
+    local who id path transactions
+    hand "$RT_TOKEN_manager" rt "$rt" Incidents
+    assert_status 0
+    assert_stdout_has 'step read-back skipped'
+    id=$(rt_as manager "ticket/$issue/attachments?fields=Filename&per_page=100" |
+        json '[i["id"] for i in o["items"] if i["Filename"].startswith("profgrab-")][0]')
+    rt_as manager "attachment/$id" | json 'o["Content"]' | base64 -d | cmp - bundle.tar.gz.age
+    read -ra transactions < <(rt_as manager "ticket/$issue/history?per_page=100&fields=Type" |
+        json '" ".join(i["id"] for i in o["items"] if i["Type"] == "Comment")')
+    assert_equal "${#transactions[@]}" 2
+    [[ $(rt_as requestor "ticket/$issue") == *'"Subject"'* ]]
+    for who in requestor outsider nobody; do
+        for path in "attachment/$id" "ticket/$issue/attachments?fields=Filename,Content&per_page=100" \
+            "ticket/$issue/history?fields=Content,Type&per_page=100" "ticket/$issue" "${transactions[@]/#/transaction/}"; do
+            rt_as "$who" "$path" >answer
+            ! grep -qF "$HOST" answer || fail "$who reads the summary at $path"
+            ! grep -qF "$(head -c 60 bundle.tar.gz.age | base64 -w0 | head -c 60)" answer || fail "$who gets the file at $path"
+            ! grep -qF "$name" answer || fail "$who learns the file's name at $path"
+        done
+    done
+    for who in outsider nobody; do
+        [[ $(rt_as "$who" "ticket/$issue") != *'"Subject"'* ]]
+    done
+}
+
+@test "Request Tracker: nobody says who reads a queue, so plain text does not go there" {
+    hand_file plain.tar.gz "$RT_TOKEN_manager" rt "$rt" Incidents
+    assert_status 4
+    assert_stderr_has 'refused: the bundle is not encrypted, and of what is attached in queue Incidents: who can read it is not known'
+    assert_stdout_has 'left nothing has left this workstation'
+}
+
+@test "Request Tracker: a ticket that exists, and what is refused" {
+    hand "$RT_TOKEN_manager" rt "$rt" Incidents
+    assert_status 0
+    hand "$RT_TOKEN_manager" rt "$rt" Incidents --issue "$issue"
+    assert_status 0
+    hand "$RT_TOKEN_outsider" rt "$rt" Incidents
+    assert_stderr_has 'looking: queue Incidents: HTTP 403'
+    hand 1-99-00 rt "$rt" Incidents
+    assert_stderr_has 'looking: queue Incidents: HTTP 401: the token is not accepted'
+    hand "$RT_TOKEN_requestor" rt "$rt" Incidents
+    assert_stderr_has 'making the issue: HTTP 403'
+    assert_stdout_has 'left nothing has left this workstation'
+}
+
+@test "Request Tracker: an attachment that it drops while it says that it was added is found" {
+    head -c 2000000 /dev/urandom >>bundle.tar.gz.age
+    hand "$RT_TOKEN_manager" rt "$rt" Incidents
+    assert_status 4
+    assert_stdout_has 'step upload done'
+    assert_stderr_has 'verifying: the tracker did not store the file'
+    assert_stdout_has 'left the bundle is with the tracker; the summary is not'
+    [[ $(rt_as manager "ticket/$issue/history?fields=Content,Type&per_page=100") != *"$HOST"* ]]
+}

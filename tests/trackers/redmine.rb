@@ -1,0 +1,30 @@
+# Two projects, `ops` which is public and `priv` which is not, in both a manager and a reporter, who may not set anything
+# private; and an outsider, who has an account and no role. Prints their keys.
+Setting.rest_api_enabled = '1'
+Setting.attachment_max_size = '5120'
+
+def user(login)
+  u = User.find_by_login(login) || User.new(mail: "#{login}@example.test", firstname: login.capitalize, lastname: 'T')
+  u.login = login
+  u.status = User::STATUS_ACTIVE
+  u.language = 'en'
+  u.password = u.password_confirmation = SecureRandom.hex(12)
+  u.save!
+  u
+end
+
+manager, reporter, outsider = user('manager'), user('reporter'), user('outsider')
+roles = { manager => Role.find_by_name('Manager'), reporter => Role.find_by_name('Reporter') }
+roles[reporter].remove_permission!(:set_issues_private, :set_own_issues_private, :set_notes_private)
+roles[reporter].add_permission!(:add_issues, :add_issue_notes)
+{ 'ops' => true, 'priv' => false }.each do |name, is_public|
+  p = Project.new(name: name.capitalize, identifier: name)
+  p.is_public = is_public
+  p.enabled_module_names = %w[issue_tracking]
+  p.trackers = Tracker.all
+  p.save!
+  roles.each { |u, role| Member.create!(project: p, principal: u, roles: [role]) }
+  Issue.create!(project: p, tracker: p.trackers.first, author: manager, subject: 'slow pushes',
+                priority: IssuePriority.first, status: IssueStatus.first)
+end
+[manager, reporter, outsider].each { |u| puts "REDMINE_KEY_#{u.login}=#{u.api_key}" }

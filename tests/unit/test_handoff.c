@@ -1,0 +1,316 @@
+/* The parts of a hand-off that ask nobody: what may go where, text made inert, paths. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "handoff/cargo.h"
+#include "handoff/content.h"
+#include "handoff/decide.h"
+#include "handoff/http.h"
+#include "handoff/inert.h"
+#include "tests/unit/spoil.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* ---- what may go where --------------------------------------------------------------------------------- */
+
+#define NEW .existing = false
+#define OLD .existing = true
+
+static void decisions(void **state)
+{
+    (void)state;
+    static const struct {
+        struct facts facts;
+        bool goes, needs_note;
+    } rows[] = {
+        /* Encrypted goes anywhere. */
+        {{READERS_ANYONE, NEW, .encrypted = true}, true, true},
+        {{READERS_UNKNOWN, OLD, .encrypted = true}, true, true},
+        {{READERS_ANYONE, OLD, .confidential = true, .encrypted = true}, true, false},
+        /* Plain text goes to members alone, and on an issue that exists only if that is confidential. */
+        {{READERS_TEAM, NEW}, true, true},
+        {{READERS_TEAM, OLD}, false, true},
+        {{READERS_TEAM, OLD, .confidential = true}, true, false},
+        {{READERS_SIGNED_IN, NEW}, false, true},
+        {{READERS_SIGNED_IN, OLD, .confidential = true}, false, false},
+        {{READERS_ANYONE, NEW}, false, true},
+        {{READERS_ANYONE, OLD, .confidential = true}, false, false},
+        {{READERS_UNKNOWN, NEW}, false, true},
+        {{READERS_UNKNOWN, OLD, .confidential = true}, false, false},
+        /* Unless the user says that he knows. */
+        {{READERS_ANYONE, NEW, .plaintext_i_know = true}, true, true},
+        {{READERS_UNKNOWN, OLD, .plaintext_i_know = true}, true, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct err err = ERR_INIT;
+        int rc = decide_bundle(&rows[i].facts, "project ops", &err);
+        if ((rc == 0) != rows[i].goes || decide_needs_note(&rows[i].facts) != rows[i].needs_note)
+            fail_msg("row %zu: %d %s", i, rc, err.msg);
+        if (rc < 0)
+            assert_int_equal(err.kind, ERR_DENIED);
+    }
+}
+
+static void words(void **state)
+{
+    (void)state;
+    assert_false(decide_words(&(struct facts){READERS_TEAM, OLD}, false));
+    assert_true(decide_words(&(struct facts){READERS_TEAM, OLD}, true));
+    assert_true(decide_words(&(struct facts){READERS_ANYONE, OLD, .confidential = true}, false));
+}
+
+static void refusals_say_why(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    refused(decide_bundle(&(struct facts){READERS_UNKNOWN, NEW}, "queue Incidents", &err), &err, ERR_DENIED,
+            "the bundle is not encrypted, and of what is attached in queue Incidents: who can read it is not "
+            "known");
+    contains(err.hint, "--plaintext-i-know");
+}
+
+/* ---- text made inert ----------------------------------------------------------------------------------- */
+
+typedef void inert_fn(struct buf *out, const char *text);
+
+static void becomes(inert_fn *inert, const char *text, const char *want)
+{
+    struct buf out = BUF_INIT(1u << 20);
+    inert(&out, text);
+    assert_string_equal(buf_str(&out), want);
+    buf_release(&out);
+}
+
+static void markdown(void **state)
+{
+    (void)state;
+    becomes(inert_markdown, "", "\n```text\n```\n");
+    becomes(inert_markdown, "/close\n@all #1 !2 ~bug\n<img src=x>",
+            "\n```text\n  /close\n  @all #1 !2 ~bug\n  <img src=x>\n```\n");
+    becomes(inert_markdown, "```\n/close\n```", "\n````text\n  ```\n  /close\n  ```\n````\n");
+    becomes(inert_markdown, "a\r/close\x1b[31m\xe2\x80\xae", "\n```text\n  a /close?[31m?\n```\n");
+}
+
+static void textile(void **state)
+{
+    (void)state;
+    becomes(inert_redmine, "</pre>*b* <pre>", "\n<pre>\n  < /pre>*b* < pre>\n</pre>\n");
+    becomes(inert_redmine, "@all ops@host (@ann)", "\n<pre>\n  (at)all ops@host ((at)ann)\n</pre>\n");
+}
+
+static void plain(void **state)
+{
+    (void)state;
+    becomes(inert_plain, "a\nb\n", "\n  a\n  b\n");
+}
+
+/* Whatever a host says: no line begins with a slash, no fence or block is closed before its end. */
+static void holds(const char *block, const char *begin, const char *end)
+{
+    size_t n = strlen(block), e = strlen(end);
+    assert_true(n > e && strcmp(block + n - e, end) == 0);
+    assert_memory_equal(block, begin, strlen(begin));
+    for (const char *line = block; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+        if (*line != '\n' && strncmp(line, "  ", 2) != 0 && line != block + 1 && line != block + n - e)
+            fail_msg("a line gets out: %s", line);
+}
+
+static void anything(void **state)
+{
+    (void)state;
+    static const char alphabet[] = "`~/@<>{}\n\r a\\pre";
+    char text[200];
+    unsigned seed = 1;
+    for (int round = 0; round < 2000; round++) {
+        size_t n = (size_t)(round % 190);
+        for (size_t i = 0; i < n; i++) {
+            seed = seed * 1103515245u + 12345u;
+            text[i] = alphabet[(seed >> 16) % (sizeof alphabet - 1)];
+        }
+        text[n] = '\0';
+        struct buf md = BUF_INIT(1u << 20), tx = BUF_INIT(1u << 20);
+        inert_markdown(&md, text);
+        size_t fence = strspn(buf_str(&md) + 1, "`");
+        char closing[256];
+        memset(closing, '`', fence);
+        memcpy(closing + fence, "\n", 2);
+        holds(buf_str(&md), "\n```", closing);
+        closing[fence] = '\0';
+        /* The fence stands twice: where it opens and where it closes. */
+        const char *second = strstr(buf_str(&md) + 1 + fence, closing);
+        assert_ptr_equal(second, buf_str(&md) + md.len - fence - 1);
+        inert_redmine(&tx, text);
+        holds(buf_str(&tx), "\n<pre>\n", "</pre>\n");
+        assert_ptr_equal(strstr(buf_str(&tx), "</"), buf_str(&tx) + tx.len - 7);
+        buf_release(&md);
+        buf_release(&tx);
+    }
+}
+
+static void many_lines(void **state)
+{
+    (void)state;
+    struct buf text = BUF_INIT(1u << 20), out = BUF_INIT(1u << 20);
+    for (int i = 0; i < INERT_LINES + 5; i++)
+        buf_adds(&text, "x\n");
+    inert_plain(&out, buf_str(&text));
+    contains(buf_str(&out), "  (more lines are left out)\n");
+    assert_int_equal(out.len, 1 + INERT_LINES * 4 + strlen("  (more lines are left out)\n"));
+    buf_release(&text);
+    buf_release(&out);
+}
+
+/* ---- the content of an attachment ------------------------------------------------------------------------
+ */
+
+static int collect(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)err;
+    buf_add(ctx, p, n);
+    return 0;
+}
+
+/* Byte by byte, which any other cut is made of. */
+static int content_of(const char *p, size_t n, struct buf *out, struct err *err)
+{
+    struct content c = {.take = collect, .ctx = out};
+    for (size_t i = 0; i < n; i++)
+        if (content_add(&c, p + i, 1, err) < 0)
+            return -1;
+    return content_end(&c, err);
+}
+
+static void contents(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *want, *message;
+    } rows[] = {
+        {"{\"Content\":\"aGVsbG8=\"}", "hello", NULL},
+        {"{ \"Filename\" : \"Content\", \"Content\" :\n \"aGVs\\nbG8=\\n\" , \"x\":\"%\"}", "hello", NULL},
+        {"{\"a\":\"\\\"Content\\\":\",\"Contents\":\"x\",\"Content\":\"Pz8\\/\"}", "???", NULL},
+        {"{\"Content\":\"\"}", "", NULL},
+        {"{\"Content\":\"aGVsbG8\"}", NULL, "what the tracker tells of the file is no base64"},
+        {"{\"Content\":\"aGV=bG8=\"}", NULL, "what the tracker tells of the file is no base64"},
+        {"{\"Content\":\"aGV\\u0073\"}", NULL, "what the tracker tells of the file is no base64"},
+        {"{\"Content\":\"====\"}", NULL, "what the tracker tells of the file is no base64"},
+        {"{\"Content\":\"aGVs", NULL, "the tracker does not tell the file's content to its end"},
+        {"{\"Content\":null}", NULL, "the tracker does not tell the file's content"},
+        {"<html>Content</html>", NULL, "the tracker does not tell the file's content"},
+        {"", NULL, "the tracker does not tell the file's content"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct buf out = BUF_INIT(1000);
+        struct err err = ERR_INIT;
+        int rc = content_of(rows[i].text, strlen(rows[i].text), &out, &err);
+        if (rows[i].want) {
+            ok(rc, &err);
+            assert_string_equal(buf_str(&out), rows[i].want);
+        } else {
+            refused(rc, &err, ERR_FAILED, rows[i].message);
+        }
+        buf_release(&out);
+    }
+}
+
+static void judge_spoiled(void *ctx, const struct spoiled *s)
+{
+    (void)ctx;
+    struct buf out = BUF_INIT(1000);
+    struct err err = ERR_INIT;
+    if (content_of(s->p, s->n, &out, &err) < 0)
+        assert_true(*err.msg);
+    assert_true(out.len <= s->n);
+    buf_release(&out);
+}
+
+static void spoiled_contents(void **state)
+{
+    (void)state;
+    static const char good[] = "{\"id\":\"7\",\"Content\":\"aGVs\\nbG8g\\/w==\",\"x\":1}";
+    spoil(good, sizeof good - 1, judge_spoiled, NULL);
+}
+
+/* ---- paths, addresses, names --------------------------------------------------------------------------- */
+
+static void encoding(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT(200);
+    http_encode(&b, "ops/a b?c#d&e%2f../\xc3\xa9");
+    assert_string_equal(buf_str(&b), "ops%2Fa%20b%3Fc%23d%26e%252f..%2F%C3%A9");
+    buf_release(&b);
+}
+
+static void tokens_go_over_tls(void **state)
+{
+    (void)state;
+    struct handoff_options options = {.cancel_fd = -1};
+    struct secret token = {"glpat-secret", 12};
+    static const char *const urls[] = {
+        "http://tracker.example", "ftp://tracker.example",         "tracker.example",
+        "file:///etc/passwd",     "http://127.0.0.1.evil.example", ""};
+    struct http *h = NULL;
+    struct err err = ERR_INIT;
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        struct http_options o = {.url = urls[i], .auth = "X: %s", .token = &token, .options = &options};
+        assert_int_equal(http_new(&o, &h, &err), -1);
+        assert_int_equal(err.kind, ERR_USAGE);
+        assert_null(strstr(err.msg, "glpat"));
+    }
+    static const char *const good[] = {"https://tracker.example/gitlab", "http://127.0.0.1:3000",
+                                       "http://[::1]:3000", "http://localhost"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        struct http_options o = {.url = good[i], .auth = "X: %s", .token = &token, .options = &options};
+        ok(http_new(&o, &h, &err), &err);
+        http_free(h);
+    }
+}
+
+static void cargo_names(void **state)
+{
+    char *path = scratch_file(*state, "profgrab-file-03.tar.gz.age", "age-encryption.org/v1\nx", 23);
+    struct cargo c;
+    struct err err = ERR_INIT;
+    ok(cargo_open(path, true, &c, &err), &err);
+    assert_int_equal(c.size, 23);
+    assert_null(strstr(c.name, "file-03"));
+    contains(c.name, ".tar.gz.age");
+    struct receipt r;
+    ok(receipt_begin(&r, &err), &err);
+    receipt_take(&r, "age-encryption.org/v1\n", 22, &err);
+    assert_int_equal(receipt_judge(&r, &c, &err), -1);
+    assert_string_equal(err.msg, "the tracker stored 22 of 23 bytes");
+    receipt_take(&r, "x", 1, &err);
+    ok(receipt_judge(&r, &c, &err), &err);
+    receipt_release(&r);
+    cargo_close(&c);
+    free(path);
+    path = scratch_file(*state, "empty", "", 0);
+    assert_int_equal(cargo_open(path, false, &c, &err), -1);
+    contains(err.msg, "it is empty");
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(decisions),
+        cmocka_unit_test(words),
+        cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(markdown),
+        cmocka_unit_test(textile),
+        cmocka_unit_test(plain),
+        cmocka_unit_test(anything),
+        cmocka_unit_test(many_lines),
+        cmocka_unit_test(encoding),
+        cmocka_unit_test(tokens_go_over_tls),
+        SCRATCH(cargo_names),
+        cmocka_unit_test(contents),
+        cmocka_unit_test(spoiled_contents),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
