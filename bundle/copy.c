@@ -30,8 +30,7 @@ struct copying {
     struct buf manifest, readme;
     char *signature; /* armored, or NULL */
     struct draft *draft;
-    char *path; /* where it is to go; an ending that is numbered in front of */
-    const char *ending;
+    const char *path; /* where it is to go */
     struct age_writer *age;
     struct writer *tar;
     struct reader *r;
@@ -49,22 +48,27 @@ static size_t length_without(const char *s, const char *ending)
     return n > n_ending && strcmp(s + n - n_ending, ending) == 0 ? n - n_ending : SIZE_MAX;
 }
 
-static int open_output(struct copying *c, struct err *err)
+static const char *ending(const struct bundle_copy *how)
 {
-    const struct bundle_copy *how = c->how;
-    c->ending = how->to ? ".tar.gz.age" : ".tar.gz";
+    return how->to ? ".tar.gz.age" : ".tar.gz";
+}
+
+/* Where the copy is to go: a new string. */
+static int output_path(const struct bundle_copy *how, char **ret, struct err *err)
+{
     size_t n = length_without(how->bundle, ".tar.gz");
-    if (how->output && length_without(how->output, c->ending) == SIZE_MAX)
-        return err_set(err, ERR_USAGE, "%s: the name of this copy ends in %s", how->output, c->ending);
-    c->path = how->output ? strdup(how->output) : NULL;
-    if (!how->output && asprintf(&c->path, "%.*s%s%s", (int)(n == SIZE_MAX ? strlen(how->bundle) : n),
-                                 how->bundle, how->to ? "" : "-handoff", c->ending) < 0)
-        c->path = NULL;
-    if (!c->path)
-        return err_nomem(err);
+    char *path = NULL;
+    if (how->output && length_without(how->output, ending(how)) == SIZE_MAX)
+        return err_set(err, ERR_USAGE, "%s: the name of this copy ends in %s", how->output, ending(how));
     if (how->output && file_exists(how->output))
         return err_set(err, ERR_EXISTS, "%s exists already", how->output);
-    return draft_new(c->path, &c->draft, err);
+    if (how->output)
+        path = strdup(how->output);
+    else if (asprintf(&path, "%.*s%s%s", (int)(n == SIZE_MAX ? strlen(how->bundle) : n), how->bundle,
+                      how->to ? "" : "-handoff", ending(how)) < 0)
+        path = NULL;
+    *ret = path;
+    return path ? 0 : err_nomem(err);
 }
 
 static int name_output(struct copying *c, struct err *err)
@@ -72,11 +76,15 @@ static int name_output(struct copying *c, struct err *err)
     if (draft_sync(c->draft, err) < 0)
         return -1;
     if (!c->how->output)
-        return draft_name_free(c->draft, c->path, c->ending, &c->sum.path, err);
-    if (draft_name(c->draft, c->path, err) < 0)
+        return draft_name_free(c->draft, c->path, ending(c->how), &c->sum.path, err);
+    char *path = strdup(c->path);
+    if (!path)
+        return err_nomem(err);
+    if (draft_name(c->draft, c->path, err) < 0) {
+        free(path);
         return -1;
-    c->sum.path = c->path;
-    c->path = NULL;
+    }
+    c->sum.path = path;
     return 0;
 }
 
@@ -164,7 +172,7 @@ static int sign(struct copying *c, struct err *err)
 
 static int prepare(struct copying *c, struct err *err)
 {
-    if (read_manifest(c, err) < 0 || open_output(c, err) < 0 ||
+    if (read_manifest(c, err) < 0 || draft_new(c->path, &c->draft, err) < 0 ||
         (c->how->redact && sift_bundle(c->how, c->path, c->root, &c->sift, err) < 0) ||
         put_handoff(c, err) < 0 || renew_readme(c, err) < 0 || items_print(c->root, &c->manifest, err) < 0)
         return -1;
@@ -307,7 +315,11 @@ static int write_copy(struct copying *c, struct err *err)
 
 int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct err *err)
 {
+    char *path = NULL;
+    if (output_path(how, &path, err) < 0)
+        return -1;
     struct copying c = {.how = how,
+                        .path = path,
                         .now = clock_utc(),
                         .manifest = BUF_INIT(BUNDLE_MAX_MANIFEST),
                         .readme = BUF_INIT(MAX_README)};
@@ -323,7 +335,7 @@ int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct
     json_decref(c.root);
     sift_release(&c.sift);
     draft_free(c.draft);
-    free(c.path);
+    free(path);
     buf_release(&c.manifest);
     buf_release(&c.readme);
     free(c.signature);

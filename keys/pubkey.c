@@ -232,7 +232,8 @@ static int pad_rsa(const struct pubkey *k, struct piece inner, struct ssh_blob *
     if (!padded)
         return err_nomem(err);
     memcpy(padded + size - inner.n, inner.p, inner.n);
-    *ret = (struct ssh_blob){padded, size};
+    ret->data = padded;
+    ret->n = size;
     return 0;
 }
 
