@@ -19,20 +19,34 @@
 
 /* ---- what is asked for --------------------------------------------------------------------------------- */
 
+/* The first option that only says how; NULL: there is none. */
+static const char *first_detail(const struct handover_options *o)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } details[] = {
+        {"encrypt-to", o->encrypt_to.n > 0},
+        {"title", o->title != NULL},
+        {"label", o->labels.n > 0},
+        {"assignee", o->assignees.n > 0},
+        {"redact-label", o->redact_labels.n > 0},
+        {"plaintext-i-know", o->plaintext_i_know},
+        {"dry-run", o->dry_run},
+    };
+    for (size_t i = 0; i < sizeof details / sizeof *details; i++)
+        if (details[i].given)
+            return details[i].name;
+    return NULL;
+}
+
 int handover_wanted(const struct handover_options *o, bool *ret, struct err *err)
 {
+    const char *detail = first_detail(o);
     *ret = o->team || o->to;
-    const char *stray = o->encrypt_to.n       ? "encrypt-to"
-                        : o->title            ? "title"
-                        : o->labels.n         ? "label"
-                        : o->assignees.n      ? "assignee"
-                        : o->redact_labels.n  ? "redact-label"
-                        : o->plaintext_i_know ? "plaintext-i-know"
-                        : o->dry_run          ? "dry-run"
-                                              : NULL;
-    if (*ret || !stray)
+    if (*ret || !detail)
         return 0;
-    err_set(err, ERR_USAGE, "--%s has no meaning without --for or --to", stray);
+    err_set(err, ERR_USAGE, "--%s has no meaning without --for or --to", detail);
     return err_hint(err, "--for TEAM hands the bundle over to a team of the inventory");
 }
 

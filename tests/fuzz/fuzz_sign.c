@@ -1,6 +1,6 @@
 /*
- * Signatures and what is taken out of a copy. The first byte chooses: `s` an armored signature, `b` a signature's
- * body, armored here, `c` a command line, `d` lines of a goroutine dump, `p` a profile.
+ * Signatures and what is taken out of a copy. The first byte chooses: `s` an armored signature, `b` a
+ * signature's body, armored here, `c` a command line, `d` lines of a goroutine dump, `p` a profile.
  */
 #include "tests/fuzz/fuzz.h"
 
