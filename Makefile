@@ -238,7 +238,7 @@ $(out)/bench/%: tests/bench/%.c $(out)/libprofgrab.a
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/libprofgrab.a $(LIBS)
 
 # BENCH_ROWS="far loopback": only these.
-bench-ssh: all $(out)/bench/delay $(out)/bench/gateway
+bench-ssh: all $(out)/bench/delay $(out)/bench/gateway $(out)/bench/raw
 	BENCH=$(out)/bench tests/bench/run-ssh $(BENCH_ROWS)
 
 install: all

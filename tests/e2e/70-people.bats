@@ -401,6 +401,7 @@ page() {
 version: 1
 services: { gitaly: { port: $RIG_PORT_node_exporter } }
 hosts: { "file-[03-04]": { services: [gitaly] } }
+teams: { gitaly: { recipients: [ ann.pub ] } }
 groups: { storage: ["file-*"] }
 Y
     chmod 600 inventory.yaml
