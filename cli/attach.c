@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bundle/bundle.h"
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/handover.h"
@@ -31,6 +32,15 @@ static const struct option options[] = {
     OPTIONS_END,
 };
 
+/* Whether there is a bundle at all: with anything else there is nothing to try again. */
+static int look(const char *path, struct err *err)
+{
+    char *manifest = NULL;
+    int rc = bundle_manifest(path, NULL, &manifest, err);
+    free(manifest);
+    return rc;
+}
+
 static int prepare(const struct attach_options *o, const struct strlist *words,
                    struct inventory **ret_inventory, struct handover *ret, struct err *err)
 {
@@ -48,7 +58,9 @@ static int prepare(const struct attach_options *o, const struct strlist *words,
     if (rc == 0)
         rc = inventory_load(path, ret_inventory, err);
     free(path);
-    return rc < 0 ? -1 : handover_prepare(&o->handover, *ret_inventory, ret, err);
+    if (rc < 0 || handover_prepare(&o->handover, *ret_inventory, ret, err) < 0)
+        return -1;
+    return look(words->items[0], err);
 }
 
 static int hand_over(const struct attach_options *o, const char *bundle, const struct handover *h,

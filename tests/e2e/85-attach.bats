@@ -129,12 +129,21 @@ EOF
     assert_stderr_has ecdsa
     refute_requested .
     assert_equal "$(ls -- *.age 2>/dev/null)" ''
+    # What is no bundle is not said to be safe.
+    echo hello >hello.tar.gz
+    for bundle in missing.tar.gz hello.tar.gz; do
+        attach --for gitaly
+        assert_status 1
+        assert_stderr_has "$bundle"
+        refute_stderr_has safe
+    done
+    refute_requested .
     # A grab knows it before it opens anything.
     grab --for gitalyy
     assert_status 2
     grab --title hello
     assert_status 2
-    assert_equal "$(find . -name '*.tar.gz' | wc -l)" 1
+    assert_equal "$(find . -name 'profgrab-*' | wc -l)" 1
 }
 
 @test "a hand-off that fails: exit 4, the bundle is there, and the line that repeats it does" {
