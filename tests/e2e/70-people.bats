@@ -406,6 +406,9 @@ groups: { storage: ["file-*"] }
 Y
     chmod 600 inventory.yaml
     export PROFGRAB_INVENTORY=$PWD/inventory.yaml
+    mkdir -m 700 ~/.ssh
+    ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519
+    cp ~/.ssh/id_ed25519.pub ann.pub
     local example examples
     mapfile -t examples < <(page profgrab.1 | sed -n 's/^\.Dl \$ //p')
     ((${#examples[@]} > 8))
