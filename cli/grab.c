@@ -55,6 +55,7 @@ static const struct option options[] = {
 /* One run: what the observer writes to. */
 struct run {
     struct progress progress;
+    struct prompt *prompt;
     struct result *result;
     struct workdir *work;
     struct manifest *manifest;
@@ -294,20 +295,17 @@ static int collect(struct run *r, const struct grab_options *o, const struct tar
                                       .item = on_item,
                                       .progress = on_progress,
                                       .step = on_step};
-    struct prompt prompt;
-    if (target_prompt(&o->target, &prompt, err) < 0)
-        return -1;
-    prompt.pause = on_question;
-    prompt.resume = on_answer;
-    prompt.ctx = &r->progress;
-    struct fetch_grab grab = target_grab(&o->target, targets, &ssh, &prompt);
+    r->prompt->pause = on_question;
+    r->prompt->resume = on_answer;
+    r->prompt->ctx = &r->progress;
+    struct fetch_grab grab = target_grab(&o->target, targets, &ssh, r->prompt);
     grab.kinds = kinds;
     grab.directory = workdir_path(r->work);
     grab.max_bytes = o->max_bytes;
     grab.concurrent = o->concurrent;
     grab.observer = &observer;
     int rc = target_run(&grab, err);
-    prompt_release(&prompt);
+    r->prompt->pause = r->prompt->resume = NULL;
     return rc;
 }
 
@@ -315,33 +313,38 @@ static int collect(struct run *r, const struct grab_options *o, const struct tar
 static int hand_over(struct run *r, const struct grab_options *o, const struct handover *h, int code,
                      struct err *err)
 {
-    struct prompt prompt;
     if (signals_received()) {
         talk("it was not handed over, since you interrupted");
         handover_say_repeat(h, o->target.inventory, r->result->bundle);
         return code;
     }
-    if (target_prompt(&o->target, &prompt, err) < 0)
-        return EXIT_HANDOFF;
     const struct handover_run run = {
-        .bundle = r->result->bundle, .prompt = &prompt, .quiet = o->quiet, .silent = r->result->wanted};
+        .bundle = r->result->bundle, .prompt = r->prompt, .quiet = o->quiet, .silent = r->result->wanted};
     int handed = handover_command(h, &run, o->target.inventory, &r->result->handed, err);
-    prompt_release(&prompt);
-    /* What was collected is in the bundle, whatever became of it after that. */
-    return handed == EXIT_USAGE ? EXIT_HANDOFF : handed != EXIT_OK ? handed : code;
+    if (handed == EXIT_USAGE) {
+        /* What was collected is in the bundle, whatever became of it after that. */
+        handover_say_repeat(h, o->target.inventory, r->result->bundle);
+        return EXIT_HANDOFF;
+    }
+    return handed != EXIT_OK ? handed : code;
 }
 
 static int run_targets(const struct grab_options *o, const struct targets *targets,
                        const struct strlist *kinds, const struct handover *h, struct result *result,
                        struct err *err)
 {
-    struct run r = {.result = result};
+    struct prompt prompt;
+    struct run r = {.result = result, .prompt = &prompt};
     char subject[300];
     int64_t started = clock_utc();
     int code;
     name_subject(o, targets, subject, sizeof subject);
-    if (signals_install(err) < 0 || workdir_new(o->output, subject, started, &r.work, err) < 0)
+    if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
         return exit_status_of(err);
+    if (workdir_new(o->output, subject, started, &r.work, err) < 0) {
+        prompt_release(&prompt);
+        return exit_status_of(err);
+    }
     progress_init(&r.progress,
                   &(struct progress_options){.quiet = o->quiet, .verbose = o->verbose, .out = stderr});
     prepare_farewell("what was collected is in", workdir_path(r.work),
@@ -358,6 +361,7 @@ static int run_targets(const struct grab_options *o, const struct targets *targe
     progress_end(&r.progress);
     manifest_free(r.manifest);
     workdir_free(r.work);
+    prompt_release(&prompt);
     return code;
 }
 

@@ -121,6 +121,21 @@ static int take_words(struct strlist *into, const struct strlist *from, struct e
     return 0;
 }
 
+/* What only an issue has. */
+static int no_issue(const struct handover *h, struct err *err)
+{
+    const struct handover_options *o = h->options;
+    const char *stray = o->title              ? "title"
+                        : o->labels.n         ? "label"
+                        : o->assignees.n      ? "assignee"
+                        : o->plaintext_i_know ? "plaintext-i-know"
+                                              : NULL;
+    if (!stray)
+        return 0;
+    err_set(err, ERR_USAGE, "--%s has no meaning: team %s has no tracker", stray, h->team->name);
+    return err_hint(err, "--to TRACKER:PROJECT says where to");
+}
+
 static int resolve(const struct inventory *inventory, struct handover *h, struct err *err)
 {
     const struct handover_options *o = h->options;
@@ -133,9 +148,11 @@ static int resolve(const struct inventory *inventory, struct handover *h, struct
         if (!(h->project = strdup(h->team->project)))
             return err_nomem(err);
     }
-    /* A team's labels and people are those of its own project. */
-    bool own =
-        h->team && h->tracker == h->team->tracker && h->tracker && strcmp(h->project, h->team->project) == 0;
+    if (!h->tracker && no_issue(h, err) < 0)
+        return -1;
+    /* A team's labels and people are those of new issues in its own project. */
+    bool own = !h->issue && h->team && h->tracker == h->team->tracker && h->tracker &&
+               strcmp(h->project, h->team->project) == 0;
     if ((own && take_words(&h->labels, &h->team->labels, err) < 0) ||
         take_words(&h->labels, &o->labels, err) < 0 ||
         take_words(&h->assignees, o->assignees.n || !own ? &o->assignees : &h->team->assignees, err) < 0)
@@ -165,7 +182,7 @@ void handover_release(struct handover *h)
 
 /* ---- the copy ------------------------------------------------------------------------------------------ */
 
-/* What cannot be had now: the agent or the file does not have the key, or nobody answers. */
+/* The agent or the file does not have the key, or nobody answers. */
 static bool is_no_signature(const struct err *err)
 {
     return err->kind == ERR_NOT_FOUND || err->kind == ERR_TIMEOUT || err->kind == ERR_USAGE;
@@ -214,11 +231,11 @@ static int make_copy(const struct handover *h, const struct handover_run *run, s
     struct err why = ERR_INIT;
     if (copy_with(&how, &signer, ret, &why) == 0)
         return 0;
-    if (required || !is_no_signature(&why) || !file_exists(run->bundle)) {
+    if (required || why.kind == ERR_CANCELLED) {
         *err = why;
-        return required && is_no_signature(&why) ? not_signed(h, err) : -1;
+        return is_no_signature(&why) ? not_signed(h, err) : -1;
     }
-    /* Whatever else kept it from being made does so again, and is said then. */
+    /* Whatever but the signature kept it from being made does so again, and is said then. */
     if (copy_with(&how, NULL, ret, err) < 0)
         return -1;
     talk("the copy is not signed: %s", why.msg);
@@ -264,8 +281,7 @@ static void on_waiting(void *ctx, int64_t ms, const char *because)
 
 static void on_request(void *ctx, const struct handoff_would *would)
 {
-    (void)ctx;
-    printf("%s %s%s%s\n", would->method, would->url, *would->what ? "  " : "", would->what);
+    fprintf(ctx, "%s %s%s%s\n", would->method, would->url, *would->what ? "  " : "", would->what);
 }
 
 static int attach(const struct handover *h, const struct handover_run *run, struct handover_result *ret,
@@ -290,7 +306,8 @@ static int attach(const struct handover *h, const struct handover_run *run, stru
                                       .cancel_fd = signals_cancel_fd(),
                                       .step = run->quiet || o->dry_run ? NULL : on_step,
                                       .waiting = run->quiet ? NULL : on_waiting,
-                                      .would = on_request};
+                                      .would = on_request,
+                                      .ctx = run->silent ? stderr : stdout};
     int rc = fetch_global_init(err);
     if (rc == 0) {
         rc = handoff_run(&request, &options, &ret->handoff, err);
@@ -319,7 +336,10 @@ int handover_run(const struct handover *h, const struct handover_run *run, struc
     if (!run->quiet)
         say_copy(h, &copied);
     if (!h->tracker) {
-        talk("team %s has no tracker: send it %s", h->team->name, ret->copy);
+        if (h->options->dry_run)
+            drop_copy(ret);
+        else
+            talk("team %s has no tracker: send it %s", h->team->name, ret->copy);
         return 0;
     }
     int rc = attach(h, run, ret, err);
@@ -365,6 +385,8 @@ void handover_say_repeat(const struct handover *h, const char *inventory, const 
         add_option(&line, "redact-label", o->redact_labels.items[i]);
     if (o->plaintext_i_know)
         buf_adds(&line, " --plaintext-i-know");
+    if (o->dry_run)
+        buf_adds(&line, " --dry-run");
     talk("the bundle is safe in %s; again: %s", bundle, buf_str(&line));
     buf_release(&line);
 }

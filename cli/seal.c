@@ -179,10 +179,13 @@ static void piece_free(unsigned char *piece)
     free(piece);
 }
 
-static int check_cancelled(struct err *err)
+static int check_cancelled(const struct job *j, struct err *err)
 {
-    return fd_cancelled(signals_cancel_fd()) ? err_set(err, ERR_CANCELLED, "interrupted; nothing was written")
-                                             : 0;
+    if (!fd_cancelled(signals_cancel_fd()))
+        return 0;
+    return err_set(err, ERR_CANCELLED,
+                   j->path ? "interrupted; nothing was written"
+                           : "interrupted; what was written is not the whole");
 }
 
 /* ---- encrypt ------------------------------------------------------------------------------------------- */
@@ -240,7 +243,7 @@ static int copy(const struct job *j, struct age_reader *r, struct err *err)
     unsigned char *piece = aligned_alloc(PAGE, PIECE);
     int rc = piece ? 0 : err_nomem(err);
     while (rc == 0 && (n = age_reader_read(r, piece, PIECE, err)) > 0)
-        rc = check_cancelled(err) < 0 ? -1 : fd_write_all(j->out, piece, (size_t)n, err);
+        rc = check_cancelled(j, err) < 0 ? -1 : fd_write_all(j->out, piece, (size_t)n, err);
     piece_free(piece);
     return n < 0 ? err_wrap(err, "%s", j->o->file) : rc;
 }

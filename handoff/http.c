@@ -276,11 +276,15 @@ static int64_t wait_for(const struct http_request *r, const struct http_answer *
     uint64_t seconds = 0;
     if (!later && !(safe && tries < MAX_TRIES))
         return -1;
-    /* The other form of Retry-After, a date, is as good as none: clocks differ. */
-    if (*a->asked_wait && text_to_uint(a->asked_wait, 86400, &seconds) == 0)
-        return (int64_t)seconds * 1000;
     int64_t ms = BACKOFF_MS << (tries < 6 ? tries - 1 : 5);
-    return clock_jitter(ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS);
+    ms = clock_jitter(ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS);
+    /* The other form of Retry-After, a date, is as good as none: clocks differ. */
+    if (!*a->asked_wait || a->asked_wait[strspn(a->asked_wait, "0123456789")])
+        return ms;
+    /* Whoever asks for no wait at all gets ours: it would go on for ever. */
+    if (text_to_uint(a->asked_wait, 86400, &seconds) < 0)
+        return INT32_MAX;
+    return (int64_t)seconds * 1000 > ms ? (int64_t)seconds * 1000 : ms;
 }
 
 static int wait_and_tell(const struct http *h, int64_t ms, int status, struct err *err)

@@ -199,10 +199,12 @@ EOF
 
 @test "an encrypted bundle to an issue that is there" {
     make_bundle
+    attach --for gitaly --to 'lab:ops/private#1'
+    assert_status 0
     attach --for public --to 'lab:ops/private#1'
     assert_status 0
     assert_equal "$output" "$url/ops/private/-/issues/1"
-    # Labels are those of the team's own project.
+    # Labels are those of new issues.
     assert_equal "$(state 's["ops/private"]["issues"][0]["issue"]["labels"]')" None
 }
 
@@ -218,6 +220,12 @@ EOF
 
 @test "a team without a tracker gets a file" {
     make_bundle
+    attach --for mailed --title hello
+    assert_status 2
+    assert_stderr_has 'team mailed has no tracker'
+    attach --for mailed --dry-run
+    assert_status 0
+    assert_equal "$(ls -- *.age 2>/dev/null)" ''
     attach --for mailed
     assert_status 0
     age -d -i "$RIG_DIR/mate" "$output" | tar -tzf - >members
