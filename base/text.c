@@ -318,3 +318,19 @@ int text_to_bytes(const char *s, uint64_t *ret)
             return __builtin_mul_overflow(number, units[i].factor, ret) ? -1 : 0;
     return -1;
 }
+
+char *text_next_entry(char **rest, size_t *number)
+{
+    while (*rest) {
+        char *line = *rest, *end = strchr(line, '\n');
+        *rest = end ? end + 1 : NULL;
+        if (end)
+            *end = '\0';
+        ++*number;
+        line[strcspn(line, "\r")] = '\0';
+        line += strspn(line, " \t");
+        if (*line && *line != '#')
+            return line;
+    }
+    return NULL;
+}

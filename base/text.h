@@ -66,4 +66,9 @@ void nearest_offer(struct nearest *near, const char *name);
 /* Writes `"a", "b" or "c"` into dst, nearest first, and returns it; "" when none was near. */
 char *nearest_text(const struct nearest *near, char *dst, size_t cap);
 
+/* The next line of a text in which lines are entries: neither empty nor a comment (#), without what a DOS
+ * editor puts at its end, or blanks in front. *rest is what is left of the text, which is changed; *number
+ * counts all lines. NULL: there is none. */
+char *text_next_entry(char **rest, size_t *number);
+
 #endif

@@ -1,40 +1,13 @@
 #include "keys/oaep.h"
 
-#include <openssl/bn.h>
-#include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/param_build.h>
 #include <openssl/rsa.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "keys/evp_key.h"
 #include "base/banned.h"
-
-static EVP_PKEY *from_numbers(const BIGNUM *e, const BIGNUM *n)
-{
-    EVP_PKEY *key = NULL;
-    OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
-    OSSL_PARAM *parameters = NULL;
-    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "RSA", NULL);
-    if (build && context && OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_N, n) == 1 &&
-        OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_E, e) == 1)
-        parameters = OSSL_PARAM_BLD_to_param(build);
-    if (!parameters || EVP_PKEY_fromdata_init(context) != 1 ||
-        EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters) != 1)
-        key = NULL;
-    OSSL_PARAM_free(parameters);
-    OSSL_PARAM_BLD_free(build);
-    EVP_PKEY_CTX_free(context);
-    return key;
-}
-
-static BIGNUM *read_number(struct ssh_reader *r)
-{
-    const unsigned char *p = NULL;
-    size_t n = 0;
-    return ssh_read_string(r, &p, &n) == 0 && n <= SSH_BLOB_MAX ? BN_bin2bn(p, (int)n, NULL) : NULL;
-}
 
 /* NULL if it is no RSA key. */
 static EVP_PKEY *from_blob(const struct ssh_blob *blob)
@@ -44,14 +17,12 @@ static EVP_PKEY *from_blob(const struct ssh_blob *blob)
     size_t n_type = 0;
     if (ssh_read_string(&r, &type, &n_type) < 0 || n_type != 7 || memcmp(type, "ssh-rsa", 7) != 0)
         return NULL;
-    BIGNUM *e = read_number(&r), *n = read_number(&r);
-    EVP_PKEY *key = NULL;
-    if (e && n && r.left == 0 && BN_is_odd(e) && !BN_is_one(e) && BN_is_odd(n))
-        key = from_numbers(e, n);
-    BN_free(e);
-    BN_free(n);
+    EVP_PKEY *key = evp_read_rsa(&r);
     ERR_clear_error();
-    return key;
+    if (r.left == 0)
+        return key;
+    EVP_PKEY_free(key);
+    return NULL;
 }
 
 int oaep_bits(const struct ssh_blob *blob)

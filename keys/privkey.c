@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "keys/evp_key.h"
 #include "keys/keyfile.h"
 #include "keys/oaep.h"
 #include "base/banned.h"
@@ -33,27 +34,6 @@ static int damaged(struct err *err)
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-static EVP_PKEY *from_parameters(const char *type, OSSL_PARAM_BLD *build)
-{
-    EVP_PKEY *key = NULL;
-    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
-    OSSL_PARAM *parameters = OSSL_PARAM_BLD_to_param(build);
-    if (!context || !parameters || EVP_PKEY_fromdata_init(context) != 1 ||
-        EVP_PKEY_fromdata(context, &key, EVP_PKEY_KEYPAIR, parameters) != 1)
-        key = NULL;
-    OSSL_PARAM_free(parameters);
-    EVP_PKEY_CTX_free(context);
-    return key;
-}
-
-/* A number (RFC 4251's mpint) that nothing keeps: it goes to the builder, which copies it at its end. */
-static BIGNUM *read_number(struct ssh_reader *r)
-{
-    const unsigned char *p = NULL;
-    size_t n = 0;
-    return ssh_read_string(r, &p, &n) == 0 && n <= SSH_BLOB_MAX ? BN_bin2bn(p, (int)n, NULL) : NULL;
-}
-
 static EVP_PKEY *read_rsa(struct ssh_reader *r)
 {
     static const char *const names[] = {OSSL_PKEY_PARAM_RSA_N, OSSL_PKEY_PARAM_RSA_E, OSSL_PKEY_PARAM_RSA_D};
@@ -62,11 +42,11 @@ static EVP_PKEY *read_rsa(struct ssh_reader *r)
     EVP_PKEY *key = NULL;
     bool fine = build != NULL;
     for (size_t i = 0; fine && i < 3; i++) {
-        numbers[i] = read_number(r);
+        numbers[i] = evp_read_number(r);
         fine = numbers[i] && OSSL_PARAM_BLD_push_BN(build, names[i], numbers[i]) == 1;
     }
     if (fine)
-        key = from_parameters("RSA", build);
+        key = evp_from_parameters("RSA", EVP_PKEY_KEYPAIR, build);
     OSSL_PARAM_BLD_free(build);
     for (size_t i = 0; i < 3; i++)
         BN_clear_free(numbers[i]);
@@ -79,14 +59,14 @@ static EVP_PKEY *read_ecdsa(const struct curve *curve, struct ssh_reader *r)
     size_t n_name = 0, n_point = 0;
     if (ssh_read_string(r, &name, &n_name) < 0 || ssh_read_string(r, &point, &n_point) < 0)
         return NULL;
-    BIGNUM *number = read_number(r);
+    BIGNUM *number = evp_read_number(r);
     OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
     EVP_PKEY *key = NULL;
     if (number && build &&
         OSSL_PARAM_BLD_push_utf8_string(build, OSSL_PKEY_PARAM_GROUP_NAME, curve->group, 0) == 1 &&
         OSSL_PARAM_BLD_push_octet_string(build, OSSL_PKEY_PARAM_PUB_KEY, point, n_point) == 1 &&
         OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_PRIV_KEY, number) == 1)
-        key = from_parameters("EC", build);
+        key = evp_from_parameters("EC", EVP_PKEY_KEYPAIR, build);
     OSSL_PARAM_BLD_free(build);
     BN_clear_free(number);
     return key;

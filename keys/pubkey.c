@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "keys/evp_key.h"
 #include "base/banned.h"
 
 enum { RSA_LEAST_BITS = 2048, RSA_MOST_BITS = 16384, HASH = 32 };
@@ -40,43 +41,10 @@ static bool is(struct piece piece, const char *name)
     return piece.n == strlen(name) && memcmp(piece.p, name, piece.n) == 0;
 }
 
-/* A number above zero in its shortest form (RFC 4251's mpint); NULL for any other. One key has one form, and
- * so one fingerprint. */
-static BIGNUM *read_number(struct ssh_reader *r)
-{
-    struct piece s = {0};
-    if (ssh_read_string(r, &s.p, &s.n) < 0 || s.n == 0 || s.n > SSH_BLOB_MAX || s.p[0] >= 0x80 ||
-        (s.p[0] == 0 && (s.n == 1 || s.p[1] < 0x80)))
-        return NULL;
-    return BN_bin2bn(s.p, (int)s.n, NULL);
-}
-
-static EVP_PKEY *from_parameters(const char *type, OSSL_PARAM_BLD *build)
-{
-    EVP_PKEY *key = NULL;
-    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
-    OSSL_PARAM *parameters = OSSL_PARAM_BLD_to_param(build);
-    if (!context || !parameters || EVP_PKEY_fromdata_init(context) != 1 ||
-        EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters) != 1)
-        key = NULL;
-    OSSL_PARAM_free(parameters);
-    EVP_PKEY_CTX_free(context);
-    return key;
-}
-
 static EVP_PKEY *read_rsa(const struct scheme *s, struct ssh_reader *r)
 {
     (void)s;
-    BIGNUM *e = read_number(r), *n = read_number(r);
-    OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
-    EVP_PKEY *key = NULL;
-    if (e && n && build && OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_E, e) == 1 &&
-        OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_N, n) == 1)
-        key = from_parameters("RSA", build);
-    OSSL_PARAM_BLD_free(build);
-    BN_free(e);
-    BN_free(n);
-    return key;
+    return evp_read_rsa(r);
 }
 
 /* The point is uncompressed (RFC 5656 section 3.1 allows others, OpenSSH and we do not). */
@@ -90,7 +58,7 @@ static EVP_PKEY *read_ecdsa(const struct scheme *s, struct ssh_reader *r)
     EVP_PKEY *key = NULL;
     if (build && OSSL_PARAM_BLD_push_utf8_string(build, OSSL_PKEY_PARAM_GROUP_NAME, s->group, 0) == 1 &&
         OSSL_PARAM_BLD_push_octet_string(build, OSSL_PKEY_PARAM_PUB_KEY, point.p, point.n) == 1)
-        key = from_parameters("EC", build);
+        key = evp_from_parameters("EC", EVP_PKEY_PUBLIC_KEY, build);
     OSSL_PARAM_BLD_free(build);
     return key;
 }
@@ -206,7 +174,7 @@ static int choose_hash(const struct pubkey *k, struct piece name, const EVP_MD *
 static int rewrite_ecdsa(struct piece inner, struct ssh_blob *ret, struct err *err)
 {
     struct ssh_reader reader = {inner.p, inner.n};
-    BIGNUM *r = read_number(&reader), *s = read_number(&reader);
+    BIGNUM *r = evp_read_number(&reader), *s = evp_read_number(&reader);
     ECDSA_SIG *both = ECDSA_SIG_new();
     unsigned char *der = NULL;
     int n = -1, rc = -1;

@@ -114,16 +114,7 @@ static int add_line(struct age_identities *i, const char *line, const char *path
 static int add_lines(struct age_identities *i, char *text, const char *path, struct err *err)
 {
     size_t number = 0, found = 0;
-    for (char *line = text, *next; line; line = next) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = '\0';
-        number++;
-        line[strcspn(line, "\r")] = '\0';
-        line += strspn(line, " \t");
-        if (!*line || *line == '#')
-            continue;
-        found++;
+    for (char *line; (line = text_next_entry(&text, &number)); found++) {
         if (add_line(i, line, path, number, err) < 0)
             return -1;
     }

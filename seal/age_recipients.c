@@ -254,16 +254,7 @@ static int add_lines(struct age_recipients *r, char *text, const char *path, str
 {
     size_t number = 0, found = 0;
     char where[300];
-    for (char *line = text, *next; line; line = next) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = '\0';
-        number++;
-        line[strcspn(line, "\r")] = '\0';
-        line += strspn(line, " \t");
-        if (!*line || *line == '#')
-            continue;
-        found++;
+    for (char *line; (line = text_next_entry(&text, &number)); found++) {
         snprintf(where, sizeof where, "%s:%zu", path, number);
         if (age_recipients_add(r, line, where, err) < 0)
             return -1;

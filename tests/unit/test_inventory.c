@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "inventory/inventory.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/spoil.h"
 
 static const char full[] =
@@ -625,7 +626,10 @@ static void any_bytes(void *ctx, const struct spoiled *s)
 static void cut_and_flipped(void **state)
 {
     (void)state;
+    struct buf teams = scratch_read("tests/fuzz/corpus/inventory/teams");
     spoil(full, sizeof full - 1, any_bytes, NULL);
+    spoil(teams.data, teams.len, any_bytes, NULL);
+    buf_release(&teams);
 }
 
 static void ten_thousand_hosts(void **state)

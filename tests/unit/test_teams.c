@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "inventory/inventory.h"
-#include "tests/unit/spoil.h"
 #include "tests/unit/unit.h"
 
 #define AGE_KEY "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
@@ -218,31 +217,12 @@ static void teams_are_checked(void **state)
             "did you mean \"sign_with\"?");
 }
 
-static void any_bytes(void *ctx, const struct spoiled *s)
-{
-    (void)ctx;
-    struct inventory *inv = NULL;
-    struct err err = ERR_INIT;
-    if (inventory_parse("inv.yaml", s->p, s->n, &inv, &err) < 0) {
-        assert_int_equal(err.kind, ERR_USAGE);
-        assert_memory_equal(err.msg, "inv.yaml:", 9);
-    }
-    inventory_free(inv);
-}
-
-static void cut_and_flipped(void **state)
-{
-    (void)state;
-    spoil(full, sizeof full - 1, any_bytes, NULL);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trackers_are_read),         cmocka_unit_test(teams_are_read),
         cmocka_unit_test(nothing_is_said_of_self),   cmocka_unit_test(trackers_are_checked),
         cmocka_unit_test(a_token_goes_nowhere_else), cmocka_unit_test(teams_are_checked),
-        cmocka_unit_test(cut_and_flipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -388,6 +388,25 @@ static void sizes_are_read(void **state)
     }
 }
 
+static void entries_of_a_text(void **state)
+{
+    (void)state;
+    char text[] = "\n# nothing\r\n  one \r\n\t# nothing either\ntwo\n\nthree";
+    char *rest = text;
+    size_t number = 0;
+    assert_string_equal(text_next_entry(&rest, &number), "one ");
+    assert_int_equal(number, 3);
+    assert_string_equal(text_next_entry(&rest, &number), "two");
+    assert_int_equal(number, 5);
+    assert_string_equal(text_next_entry(&rest, &number), "three");
+    assert_int_equal(number, 7);
+    assert_null(text_next_entry(&rest, &number));
+    assert_null(text_next_entry(&rest, &number));
+    char none[] = "";
+    rest = none;
+    assert_null(text_next_entry(&rest, &number));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +419,7 @@ int main(void)
         cmocka_unit_test(every_byte_flipped_stays_printable),
         cmocka_unit_test(names),
         cmocka_unit_test(numbers),
+        cmocka_unit_test(entries_of_a_text),
         cmocka_unit_test(durations_are_read),
         cmocka_unit_test(durations_are_refused),
         cmocka_unit_test(durations_are_written),
