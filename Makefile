@@ -196,7 +196,7 @@ ssh-table: $(out)/profgrab build/fixture/rude build/rig/softkey.so
 	SSH_TABLE=renew PROFGRAB=$(CURDIR)/$(out)/profgrab bats --tap tests/e2e/46-ssh-table.bats
 
 # The faults of SSH with the program under valgrind.
-valgrind: $(out)/profgrab build/fixture/rude
+valgrind: $(out)/profgrab build/fixture/rude build/rig/softkey.so
 	@rm -rf build/valgrind && mkdir -p build/valgrind
 	SLOW=8 VALGRIND=$(CURDIR)/$(out)/profgrab VALGRIND_LOGS=$(CURDIR)/build/valgrind PROFGRAB=$(CURDIR)/tests/valgrind \
 	    bats --tap $(E2E_VALGRIND)
@@ -204,7 +204,7 @@ valgrind: $(out)/profgrab build/fixture/rude
 E2E ?= tests/e2e
 # The files run side by side, one more than there are cores since they mostly wait; the tests of a file one by one.
 E2E_JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-E2E_VALGRIND ?= tests/e2e/44-faults.bats
+E2E_VALGRIND ?= tests/e2e/40-ssh.bats tests/e2e/43-transport.bats tests/e2e/44-faults.bats
 sanitizer_env := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 
 deps:

@@ -46,8 +46,10 @@ static int prepare(const struct attach_options *o, const struct strlist *words,
 {
     bool wanted = false;
     char *path = NULL;
-    if (words->n != 1)
-        return err_set(err, ERR_USAGE, "attach wants one bundle");
+    if (words->n != 1) {
+        err_set(err, ERR_USAGE, "attach wants one bundle");
+        return err_hint(err, "profgrab attach BUNDLE --for TEAM");
+    }
     if (handover_wanted(&o->handover, &wanted, err) < 0)
         return -1;
     if (!wanted) {
