@@ -17,6 +17,9 @@
 #define RETRY_MIN_MS 100
 #define RETRY_MAX_MS 2000
 
+/* Over the length of a profile: whoever began theirs, of the same length, in the same moment is done by then. */
+#define TURN_SLACK_MS 2000
+
 /* One item under way, by the thread that fetches it. */
 struct worker {
     struct visit *visit;
@@ -48,7 +51,7 @@ static void tell_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
 
 /* ---- a profiler that is in use ------------------------------------------------------------------------- */
 
-/* Somebody else has held it for as long as our own profile would have taken: enough is enough. */
+/* Somebody else has held it for longer than our own profile would have taken: enough is enough. */
 static void give_up(struct worker *w, int64_t waited_ms, struct fetch_item *item)
 {
     char who[200], waited[32];
@@ -68,7 +71,7 @@ static void give_up(struct worker *w, int64_t waited_ms, struct fetch_item *item
 static bool wait_for_turn(struct worker *w, int64_t began)
 {
     int64_t timed = planned(w)->timed_ms, now = clock_now(), pause = timed / 10;
-    if (now - began >= timed)
+    if (now - began >= timed + TURN_SLACK_MS)
         return false;
     if (pause < RETRY_MIN_MS)
         pause = RETRY_MIN_MS;

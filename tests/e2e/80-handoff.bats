@@ -347,13 +347,14 @@ EOF
 }
 
 @test "429 in both forms: waited for, and the same request again" {
-    spoil '^POST .*/issues$' later-text 1
+    # Longer than a wait of our own can be.
+    spoil '^POST .*/issues$' later-text 2
     spoil '^POST .*/notes$' later-json
     spoil '^POST .*/uploads$' later-text 1
     hand ops/public
     assert_status 0
     assert_equal "$(state 'len(s["ops/public"]["uploads"])')" 1
-    assert_stdout_has 'waiting 1000 HTTP 429'
+    assert_stdout_has 'waiting 2000 HTTP 429'
     assert_equal "$(requests | grep -c '^POST .*/issues later-text')" 1
     assert_equal "$(requests | grep -c '^POST .*/issues 201')" 1
     assert_equal "$(state 'len(s["ops/public"]["issues"][2]["notes"])')" 1
