@@ -33,7 +33,8 @@ setup() {
     export SHELL=/bin/bash
     # Too long for a name of DNS: no resolver asks anybody for it. NAME in the table.
     nameless=$(printf 'x%.0s' {1..64})
-    export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0"
+    # Whoever has no symbolizer is told so, in the middle of what the program says.
+    export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0:symbolize=0"
     export LSAN_OPTIONS="suppressions=$rig_root/tests/lsan-libssh2.supp:print_suppressions=0"
 }
 
