@@ -13,26 +13,26 @@ enum { MAX_TRIES = 1000 };
 
 struct draft {
     int fd;
-    char *temporary; /* NULL: it has its name */
+    char *path;      /* as it was to be called, for messages */
+    char *temporary; /* NULL: it has none, or its own */
 };
 
 int draft_new(const char *path, struct draft **ret, struct err *err)
 {
     struct draft *d = calloc(1, sizeof *d);
-    char *temporary = NULL;
-    if (!d || asprintf(&temporary, "%s.tmp-%ld", path, (long)getpid()) < 0) {
+    if (!d || !(d->path = strdup(path))) {
         free(d);
         return err_nomem(err);
     }
-    /* One of this name was left behind by a process that died. */
-    unlink(temporary);
-    d->fd = file_create(temporary, err);
+    d->fd = file_create_nameless(path, err);
+    if (d->fd >= 0 && !file_can_be_named(d->fd)) {
+        fd_close(&d->fd);
+        d->fd = file_create_temporary(path, &d->temporary, err);
+    }
     if (d->fd < 0) {
-        free(temporary);
-        free(d);
+        draft_free(d);
         return -1;
     }
-    d->temporary = temporary;
     *ret = d;
     return 0;
 }
@@ -44,12 +44,13 @@ int draft_fd(const struct draft *d)
 
 int draft_sync(struct draft *d, struct err *err)
 {
-    return fsync(d->fd) < 0 ? err_sys(err, "cannot write %s to disk", d->temporary) : 0;
+    return fsync(d->fd) < 0 ? err_sys(err, "cannot write %s to disk", d->path) : 0;
 }
 
 int draft_name(struct draft *d, const char *path, struct err *err)
 {
-    if (file_rename_new(d->temporary, path, err) < 0)
+    if (d->temporary ? file_rename_new(d->temporary, path, err) < 0
+                     : file_name_nameless(d->fd, path, err) < 0)
         return -1;
     free(d->temporary);
     d->temporary = NULL;
@@ -90,5 +91,6 @@ void draft_free(struct draft *d)
         unlink(d->temporary);
     fd_close(&d->fd);
     free(d->temporary);
+    free(d->path);
     free(d);
 }

@@ -1,6 +1,7 @@
 /*
- * A new file that gets its name only when it is whole: until then it lies beside it under a temporary one,
- * and goes when nobody names it. Mode 0600, never over another file.
+ * A new file that gets its name only when it is whole, and goes when nobody names it. Mode 0600, never over
+ * another file. Until then it has no name at all, so that nothing is left however the process ends; where the
+ * system cannot do that, `NAME.tmp-` and letters that nobody can guess.
  */
 #ifndef BASE_DRAFT_H
 #define BASE_DRAFT_H

@@ -69,28 +69,97 @@ static int sys_or_exists(struct err *err, const char *verb, const char *path)
     return -1;
 }
 
+/* Mode 0600 whatever the umask says. Returns fd, or closes it and returns -1. */
+static int make_private(int fd, const char *path, struct err *err)
+{
+    if (fchmod(fd, 0600) == 0)
+        return fd;
+    err_sys(err, "cannot set the mode of %s", path);
+    fd_close(&fd);
+    return -1;
+}
+
 int file_create(const char *path, struct err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return fd < 0 ? sys_or_exists(err, "create", path) : make_private(fd, path, err);
+}
+
+int file_create_temporary(const char *path, char **ret_name, struct err *err)
+{
+    char *name = NULL;
+    if (asprintf(&name, "%s.tmp-XXXXXX", path) < 0)
+        return err_nomem(err);
+    /* O_EXCL, which mkostemp adds, follows no link. */
+    int fd = mkostemp(name, O_CLOEXEC);
     if (fd < 0)
-        return sys_or_exists(err, "create", path);
-    if (fchmod(fd, 0600) < 0) {
-        err_sys(err, "cannot set the mode of %s", path);
-        fd_close(&fd);
-        return -1;
-    }
+        err_sys(err, "cannot create a file beside %s", path);
+    else if ((fd = make_private(fd, name, err)) < 0)
+        unlink(name);
+    if (fd < 0)
+        free(name);
+    else
+        *ret_name = name;
     return fd;
+}
+
+/* Where there is no O_TMPFILE it has a name for a moment. */
+int file_create_nameless(const char *path, struct err *err)
+{
+    char *name = NULL;
+#ifdef O_TMPFILE
+    char *dir = file_dir(path);
+    if (!dir)
+        return err_nomem(err);
+    int direct = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    free(dir);
+    if (direct >= 0)
+        return make_private(direct, path, err);
+#endif
+    int fd = file_create_temporary(path, &name, err);
+    if (fd >= 0)
+        unlink(name);
+    free(name);
+    return fd;
+}
+
+static void own_link(int fd, char dst[64])
+{
+    snprintf(dst, 64, "/proc/self/fd/%d", fd);
+}
+
+/* One that had a name has lost it for good. */
+bool file_can_be_named(int fd)
+{
+#ifdef O_TMPFILE
+    char link[64];
+    int flags = fcntl(fd, F_GETFL);
+    own_link(fd, link);
+    return flags >= 0 && (flags & O_TMPFILE) == O_TMPFILE && access(link, F_OK) == 0;
+#else
+    (void)fd;
+    return false;
+#endif
+}
+
+int file_name_nameless(int fd, const char *path, struct err *err)
+{
+    char link[64];
+    if (!file_can_be_named(fd))
+        return err_set(err, ERR_UNSUPPORTED, "cannot create %s: a file without a name cannot get one here",
+                       path);
+    own_link(fd, link);
+    return linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0 ? sys_or_exists(err, "create", path)
+                                                                         : 0;
 }
 
 int file_write(const char *path, const void *p, size_t n, struct err *err)
 {
-    int rc = -1, fd = -1;
+    int rc = -1;
     char *temporary = NULL;
-    if (asprintf(&temporary, "%s.tmp-%ld", path, (long)getpid()) < 0)
-        return err_nomem(err);
-    fd = file_create(temporary, err);
+    int fd = file_create_temporary(path, &temporary, err);
     if (fd < 0)
-        goto out;
+        return -1;
     if (fd_write_all(fd, p, n, err) < 0) {
         err_wrap(err, "%s", path);
         goto out;
@@ -105,7 +174,7 @@ int file_write(const char *path, const void *p, size_t n, struct err *err)
     }
     rc = file_sync_parent(path, err);
 out:
-    if (rc < 0 && fd >= 0)
+    if (rc < 0)
         unlink(temporary);
     fd_close(&fd);
     free(temporary);

@@ -20,6 +20,19 @@ int file_read(const char *path, struct buf *ret, struct err *err);
 /* Makes a new file for writing and reading; ERR_EXISTS if the name is taken. Returns the descriptor or -1. */
 int file_create(const char *path, struct err *err);
 
+/* The same beside `path`, under a name that nobody can guess: `PATH.tmp-` and letters. *ret_name: a new
+ * string, which the caller frees. */
+int file_create_temporary(const char *path, char **ret_name, struct err *err);
+
+/* A new file for writing and reading in the directory of `path` that has no name there: it goes with its last
+ * descriptor, whatever becomes of us. Returns the descriptor or -1. */
+int file_create_nameless(const char *path, struct err *err);
+
+/* Gives such a file a name; ERR_EXISTS if that is taken. ERR_UNSUPPORTED, of every file, where the system or
+ * the file system cannot do that; file_can_be_named says so beforehand. */
+int file_name_nameless(int fd, const char *path, struct err *err);
+bool file_can_be_named(int fd);
+
 /* Opens a regular file for reading; refuses everything else (pipes, devices, directories). -1 on failure. */
 int file_open(const char *path, struct err *err);
 

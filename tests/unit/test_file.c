@@ -299,6 +299,98 @@ static void home_is_expanded(void **state)
     free(before);
 }
 
+static size_t has_links(int fd)
+{
+    struct stat st;
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    return st.st_nlink;
+}
+
+/* It is nowhere to be seen until it is named, and never under a name that is taken. */
+static void nameless_files(void **state)
+{
+    struct err err = ERR_INIT;
+    char *path = file_join(*state, "new"), *taken = scratch_file(*state, "taken", "x", 1);
+    mode_t before = umask(0);
+    int fd = file_create_nameless(path, &err);
+    umask(before);
+    assert_true(fd >= 0);
+    assert_int_equal(has_links(fd), 0);
+    assert_int_equal(scratch_count(*state), 1);
+    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    ok(fd_write_all(fd, "abc", 3, &err), &err);
+    if (file_can_be_named(fd)) {
+        assert_int_equal(file_name_nameless(fd, taken, &err), -1);
+        assert_int_equal(err.kind, ERR_EXISTS);
+        ok(file_name_nameless(fd, path, &err), &err);
+        struct buf b = scratch_read(path);
+        assert_string_equal(buf_str(&b), "abc");
+        buf_release(&b);
+        assert_int_equal(remove(path), 0);
+    }
+    fd_close(&fd);
+    char *nowhere = file_join(*state, "no/where");
+    assert_int_equal(file_create_nameless(nowhere, &err), -1);
+    assert_int_equal(err.kind, ERR_LOCAL_IO);
+    /* What has a name, or had one, cannot be named so. */
+    fd = file_open(taken, &err);
+    assert_false(file_can_be_named(fd));
+    assert_int_equal(file_name_nameless(fd, path, &err), -1);
+    assert_int_equal(err.kind, ERR_UNSUPPORTED);
+    fd_close(&fd);
+    free(nowhere);
+    free(taken);
+    free(path);
+}
+
+/* Two at a time, each under a name of its own that starts as it should and says nothing of the process. */
+static void temporary_files(void **state)
+{
+    struct err err = ERR_INIT;
+    char *path = file_join(*state, "new"), *names[2] = {NULL}, *pid = text_of("-%ld", (long)getpid());
+    int fds[2];
+    for (int i = 0; i < 2; i++) {
+        fds[i] = file_create_temporary(path, &names[i], &err);
+        assert_true(fds[i] >= 0);
+        assert_int_equal(has_links(fds[i]), 1);
+        assert_true(fcntl(fds[i], F_GETFD) & FD_CLOEXEC);
+        contains(names[i], "/new.tmp-");
+        assert_null(strstr(names[i], pid));
+    }
+    assert_string_not_equal(names[0], names[1]);
+    for (int i = 0; i < 2; i++) {
+        fd_close(&fds[i]);
+        free(names[i]);
+    }
+    free(pid);
+    free(path);
+}
+
+static void drafts(void **state)
+{
+    struct err err = ERR_INIT;
+    char *path = file_join(*state, "d.txt"), *second = file_join(*state, "d-2.txt"), *got = NULL;
+    struct draft *d = NULL;
+    for (int i = 0; i < 2; i++) {
+        ok(draft_new(path, &d, &err), &err);
+        ok(fd_write_all(draft_fd(d), "abc", 3, &err), &err);
+        ok(draft_sync(d, &err), &err);
+        ok(draft_name_free(d, path, ".txt", &got, &err), &err);
+        assert_string_equal(got, i == 0 ? path : second);
+        assert_int_equal(scratch_mode(got), 0600);
+        draft_free(d);
+        free(got);
+    }
+    ok(draft_new(path, &d, &err), &err);
+    assert_int_equal(draft_name(d, path, &err), -1);
+    assert_int_equal(err.kind, ERR_EXISTS);
+    draft_free(d);
+    assert_int_equal(scratch_count(*state), 2);
+    free(second);
+    free(path);
+}
+
 static void parents_are_synced(void **state)
 {
     struct err err = ERR_INIT;
@@ -322,6 +414,9 @@ int main(void)
         SCRATCH(renaming_overwrites_nothing),
         SCRATCH(removal_does_not_follow_links),
         SCRATCH(directories_above_are_made),
+        SCRATCH(nameless_files),
+        SCRATCH(temporary_files),
+        SCRATCH(drafts),
         SCRATCH(parents_are_synced),
         cmocka_unit_test(paths),
         cmocka_unit_test(home_is_expanded),
