@@ -30,6 +30,7 @@ struct reader {
     json_t *seen;         /* paths, as the keys of an object */
     bool manifest_passed; /* the first file was manifest.json */
     uint64_t skipped, max_skip;
+    int cancel_fd;
     struct reader_member member;
     char in[CHUNK], scratch[CHUNK];
 };
@@ -47,6 +48,8 @@ static size_t count_zeros(size_t before, const char *p, size_t n)
 
 static int inflate_chunk(struct reader *r, size_t *ret_n, struct err *err)
 {
+    if (fd_cancelled(r->cancel_fd))
+        return err_set(err, ERR_CANCELLED, "interrupted");
     if (gzfile_read(r->gz, r->in, sizeof r->in, ret_n, err) < 0)
         return -1;
     r->ended = *ret_n == 0;
@@ -90,6 +93,7 @@ int reader_open(const char *path, struct age_identities *by, uint64_t max_skip, 
     if (!r)
         return err_nomem(err);
     r->max_skip = max_skip;
+    r->cancel_fd = -1;
     if (gzfile_open(path, by, &r->gz, err) < 0)
         goto out;
     r->file = strdup(path);
@@ -112,6 +116,11 @@ int reader_open(const char *path, struct age_identities *by, uint64_t max_skip, 
 out:
     reader_free(r);
     return -1;
+}
+
+void reader_cancel_by(struct reader *r, int cancel_fd)
+{
+    r->cancel_fd = cancel_fd;
 }
 
 void reader_free(struct reader *r)

@@ -27,6 +27,9 @@ int reader_open(const char *path, struct age_identities *by, uint64_t max_skip, 
                 struct err *err);
 void reader_free(struct reader *r);
 
+/* From then on whatever reads or passes over bytes is ERR_CANCELLED once cancel_fd (or -1) is readable. */
+void reader_cancel_by(struct reader *r, int cancel_fd);
+
 /* The next member, NULL at the end of a whole archive: one that is cut or damaged anywhere is an error. */
 int reader_next(struct reader *r, const struct reader_member **ret, struct err *err);
 

@@ -130,8 +130,10 @@ int bundle_verify(const char *path, const struct bundle_check *how, struct bundl
     struct verifier v = {.how = how ? how : &plain, .signature = BUF_INIT(SSHSIG_MAX)};
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
     int rc = reader_open(path, v.how->by, MAX_UNKNOWN, &v.r, err);
-    if (rc == 0)
+    if (rc == 0) {
+        reader_cancel_by(v.r, v.how->cancel_fd);
         rc = reader_manifest(v.r, &text, err);
+    }
     if (rc == 0 && (rc = parse_manifest(&v, &text, err)) < 0)
         err_wrap(err, "%s", path);
     if (rc == 0)
