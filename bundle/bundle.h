@@ -266,14 +266,17 @@ struct bundle_copied {
     uint64_t redactions;               /* how many values went */
     size_t changed;                    /* members that are not as they were collected */
     size_t unsearched;                 /* members that nothing looked into: traces, files of unknown kind */
+    struct strlist unsearchable;       /* of those: `PATH: WHY`, printable, of each that should have been */
     char fingerprint[SSH_FINGERPRINT]; /* of the key that signed; "" */
 };
 
 /*
  * Makes the copy. Each member is compared with the manifest on its way, so that a bundle that does not verify
- * is not handed off; redaction needs room for what it changes in a directory beside the copy. The manifest
- * gets a `handoff` and README.md is written anew; both say who handed what to whom. It is signed, then
- * encrypted. Nothing is left under any name unless all of it went well.
+ * is not handed off; redaction needs room beside the copy for what it changes, and for the largest member.
+ * The manifest gets a `handoff` and README.md is written anew; both say who handed what to whom. It is
+ * signed, then encrypted. Nothing is left under any name unless all of it went well. Of a member that
+ * redaction cannot look into (it is too large, or not what it is said to be) the copy says so, in its
+ * manifest, in README.md and in *ret; it goes as it is, since whoever hands it off decides to whom.
  *
  * ERR_USAGE: the bundle is itself such a copy. A key that cannot sign: as sshsig_sign has it.
  */

@@ -1,7 +1,7 @@
 /*
  * The manifest is the first file of a bundle and names every hash, so what redaction changes is made first,
- * into a directory beside the copy. Then the manifest and README.md are renewed and signed, and the bundle is
- * read once more and written on, member by member.
+ * into a file without a name beside the copy. Then the manifest and README.md are renewed and signed, and the
+ * bundle is read once more and written on, member by member.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -196,27 +196,41 @@ static int put_own(struct copying *c, struct err *err)
     return put_text(c, PATH_README, c->readme.data, c->readme.len, err);
 }
 
-/* Where a member's bytes come from: a file of ours, or the bundle. */
-static int read_piece(struct copying *c, int fd, char *p, size_t cap, size_t *ret, struct err *err)
+/* Where the bytes of the present member come from: what redaction made of it, or the bundle. */
+struct origin {
+    int fd; /* -1: the bundle */
+    off_t at;
+};
+
+static struct origin find_origin(const struct copying *c, const char *path)
 {
-    if (fd < 0)
+    const json_t *begin = json_object_get(c->sift.replaced, path);
+    return (struct origin){.fd = begin ? c->sift.spool : -1, .at = (off_t)json_integer_value(begin)};
+}
+
+/* At most `cap` bytes; others stand behind those of the spool. */
+static int read_piece(struct copying *c, struct origin *o, char *p, size_t cap, size_t *ret, struct err *err)
+{
+    if (o->fd < 0)
         return reader_read(c->r, p, cap, ret, err);
-    ssize_t n = read(fd, p, cap);
+    ssize_t n = pread(o->fd, p, cap, o->at);
     if (n < 0)
         return err_sys(err, "cannot read");
+    o->at += n;
     *ret = (size_t)n;
     return 0;
 }
 
-static int put_bytes(struct copying *c, int fd, const struct items_file *file, struct err *err)
+static int put_bytes(struct copying *c, struct origin from, const struct items_file *file, struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
     char chunk[CHUNK], hex[SHA256_HEX];
     uint64_t left = file->bytes;
     int rc = hash ? 0 : -1;
     for (size_t n = 1; rc == 0 && n > 0;) {
+        size_t cap = from.fd >= 0 && left < sizeof chunk ? (size_t)left : sizeof chunk;
         rc = fd_cancelled(c->how->cancel_fd) ? err_set(err, ERR_CANCELLED, "interrupted")
-                                             : read_piece(c, fd, chunk, sizeof chunk, &n, err);
+                                             : read_piece(c, &from, chunk, cap, &n, err);
         if (rc < 0 || n == 0)
             continue;
         if (n > left)
@@ -234,34 +248,17 @@ static int put_bytes(struct copying *c, int fd, const struct items_file *file, s
     return rc;
 }
 
-/* Opens what redaction made of a member; *ret stays -1 if nothing. */
-static int open_replaced(const struct copying *c, const char *path, int *ret, struct err *err)
-{
-    const char *name = json_string_value(json_object_get(c->sift.replaced, path));
-    if (!name)
-        return 0;
-    char *full = file_join(c->sift.dir, name);
-    *ret = full ? file_open(full, err) : err_nomem(err);
-    free(full);
-    return *ret < 0 ? -1 : 0;
-}
-
 static int put_member(struct copying *c, const struct reader_member *m, struct err *err)
 {
     json_t *item = json_object_get(c->expected, m->path);
     struct items_file file;
-    int fd = -1;
     if (!item)
         return err_set(err, ERR_FAILED, "the manifest does not describe %s", m->path);
-    if (items_file(item, &file, err) < 0 || open_replaced(c, m->path, &fd, err) < 0)
+    if (items_file(item, &file, err) < 0 || writer_file(c->tar, m->path, file.bytes, m->mtime, err) < 0 ||
+        put_bytes(c, find_origin(c, m->path), &file, err) < 0)
         return -1;
-    int rc = writer_file(c->tar, m->path, file.bytes, m->mtime, err);
-    if (rc == 0)
-        rc = put_bytes(c, fd, &file, err);
-    fd_close(&fd);
-    if (rc == 0)
-        json_object_del(c->expected, m->path);
-    return rc;
+    json_object_del(c->expected, m->path);
+    return 0;
 }
 
 static int put_next(struct copying *c, const struct reader_member *m, struct err *err)
@@ -302,6 +299,7 @@ static int write_copy(struct copying *c, struct err *err)
         (c->how->to && age_writer_open(draft_fd(c->draft), c->how->to, false, &c->age, err) < 0) ||
         reader_open(c->how->bundle, NULL, UINT64_MAX, &c->r, err) < 0)
         return -1;
+    reader_cancel_by(c->r, c->how->cancel_fd);
     if (put_all(c, err) < 0)
         return err_wrap(err, "%s", c->how->bundle);
     if (c->age && age_writer_finish(c->age, err) < 0)
@@ -310,7 +308,11 @@ static int write_copy(struct copying *c, struct err *err)
     c->sum.redactions = c->sift.n;
     c->sum.changed = json_object_size(c->sift.replaced);
     c->sum.unsearched = json_array_size(c->sift.unsearched);
-    return name_output(c, err);
+    if (name_output(c, err) < 0)
+        return -1;
+    c->sum.unsearchable = c->sift.unsearchable;
+    c->sift.unsearchable = (struct strlist){0};
+    return 0;
 }
 
 int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct err *err)
@@ -321,6 +323,7 @@ int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct
     struct copying c = {.how = how,
                         .path = path,
                         .now = clock_utc(),
+                        .sift = SIFT_INIT,
                         .manifest = BUF_INIT(BUNDLE_MAX_MANIFEST),
                         .readme = BUF_INIT(MAX_README)};
     int rc = prepare(&c, err);
@@ -345,5 +348,6 @@ int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct
 void bundle_copied_release(struct bundle_copied *c)
 {
     free(c->path);
+    strlist_release(&c->unsearchable);
     *c = (struct bundle_copied){0};
 }

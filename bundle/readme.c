@@ -124,6 +124,18 @@ static void add_list(struct buf *b, const char *label, const json_t *list)
     buf_adds(b, json_array_size(list) ? "\n" : "");
 }
 
+static void add_unsearched(struct buf *b, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        buf_adds(b, "- Not searched: ");
+        add_text(b, text(one, "file"));
+        buf_adds(b, ": ");
+        add_text(b, text(one, "reason"));
+        buf_adds(b, "\n");
+    }
+}
+
 static void add_redactions(struct buf *b, const json_t *list)
 {
     if (json_array_size(list) == 0)
@@ -157,7 +169,7 @@ static void add_handoff(struct buf *b, const json_t *handoff)
         buf_adds(b, "- Searched for secrets on command lines and in labels: none was found\n");
     else
         buf_adds(b, "- What looked like a secret was replaced by \\[redacted\\], see below\n");
-    add_list(b, "- Not searched: ", json_object_get(handoff, "unsearched"));
+    add_unsearched(b, json_object_get(handoff, "unsearched"));
     add_redactions(b, redactions);
 }
 

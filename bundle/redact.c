@@ -1,11 +1,12 @@
 /*
- * A profile is inflated as a whole, since its strings are known only at its end, and written by zlib as it
- * comes. Dumps are read line by line.
+ * Members pass by in pieces. A profile does so several times (proto/relabel.c), each time inflated anew,
+ * which costs less than keeping it; a command line, whose arguments are looked at as a whole, is kept.
  */
 #include "bundle/redact.h"
 
-#include <fnmatch.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +15,13 @@
 #include "proto/proto.h"
 #include "base/banned.h"
 
-enum { PROFILE_MAX = 256 << 20, CMDLINE_MAX = 4 << 20, LINE_MAX_BYTES = 1 << 20, CHUNK = 65536 };
+#define PROFILE_MAX (UINT64_C(4) << 30) /* inflated; fetch takes none that is larger */
+
+/* Go writes profiles at level 1. */
+#define GZIP_MODE "wb3"
+
+/* GROWTH: the most bytes that are written for one. */
+enum { CMDLINE_MAX = 4 << 20, CHUNK = 65536, GROWTH = 16 };
 
 const char *redact_rule_name(enum redact_rule rule)
 {
@@ -54,57 +61,125 @@ bool redact_wants_label(const struct strlist *more, const char *key, size_t n)
     return false;
 }
 
-/* The length of the quoted text that begins here (Go's strconv.Quote), quotes included; 0: there is none. */
-static size_t quoted_length(const char *p, size_t n)
+/* ---- dumps ------------------------------------------------------------------------------------------------
+ */
+
+/* Where in a dump the next byte is. `"key":"value"`, as `# labels: {...}` has them: in Go's quotes; the blank
+ * behind the colon is newer Go's. */
+enum { BEGINNING, OTHER_LINE, BETWEEN, IN_KEY, BEHIND_KEY, BEHIND_COLON, BEHIND_BLANK, IN_VALUE };
+
+static const char *const labelled[] = {"# labels: ", "goroutine "};
+
+/* Whether a line that begins with these n bytes may still be one with labels. */
+static bool may_have_labels(const char *p, size_t n, bool *ret_has)
 {
-    if (n == 0 || p[0] != '"')
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if (p[i] == '\\')
-            i++;
-        else if (p[i] == '"')
-            return i + 1;
+    for (size_t i = 0; i < sizeof labelled / sizeof *labelled; i++)
+        if (strncmp(labelled[i], p, n) == 0) {
+            *ret_has = labelled[i][n] == '\0';
+            return true;
+        }
+    return false;
+}
+
+static unsigned begin_line(struct redact_dump *d, char c)
+{
+    bool has = false;
+    d->key[d->n++] = c;
+    if (!may_have_labels(d->key, d->n, &has))
+        return OTHER_LINE;
+    return has ? BETWEEN : BEGINNING;
+}
+
+/* Whether that byte ends the quoted text. */
+static bool ends_quotes(struct redact_dump *d, char c)
+{
+    bool ends = c == '"' && !d->escaped;
+    d->escaped = c == '\\' && !d->escaped;
+    return ends;
+}
+
+static unsigned begin_key(struct redact_dump *d)
+{
+    d->n = 0;
+    d->escaped = false;
+    return IN_KEY;
+}
+
+static unsigned go_on_with_key(struct redact_dump *d, char c)
+{
+    if (ends_quotes(d, c))
+        return BEHIND_KEY;
+    if (d->n < sizeof d->key)
+        d->key[d->n] = c;
+    d->n++;
+    return IN_KEY;
+}
+
+/* A quote without a colon behind it has ended nothing: it may have begun something. */
+static unsigned behind_key(struct redact_dump *d, char c)
+{
+    if (c == ':')
+        return BEHIND_COLON;
+    begin_key(d);
+    return go_on_with_key(d, c);
+}
+
+static unsigned begin_value(struct redact_dump *d, struct buf *ret)
+{
+    d->escaped = false;
+    d->goes = d->n > sizeof d->key || redact_wants_label(d->more, d->key, d->n);
+    if (d->goes) {
+        buf_adds(ret, REDACTED);
+        d->tally->n[REDACT_LABEL]++;
     }
-    return 0;
+    return IN_VALUE;
 }
 
-/* `"key":"value"`, as `# labels: {...}` has them; the blank behind the colon is newer Go's. Returns how much
- * was dealt with; 0: no label begins here. */
-static size_t redact_pair(const char *p, size_t n, const struct strlist *more, struct buf *ret,
-                          struct redact_tally *tally)
+/* Where a byte leads to that is outside of values, and is written. */
+static unsigned next_state(struct redact_dump *d, char c, struct buf *ret)
 {
-    size_t key = quoted_length(p, n), at = key;
-    if (key == 0 || at >= n || p[at] != ':')
-        return 0;
-    at += at + 1 < n && p[at + 1] == ' ' ? 2 : 1;
-    size_t value = quoted_length(p + at, n - at);
-    if (value == 0)
-        return 0;
-    bool goes = redact_wants_label(more, p + 1, key - 2);
-    buf_add(ret, p, goes ? at : at + value);
-    if (goes)
-        buf_adds(ret, "\"" REDACTED "\"");
-    tally->n[REDACT_LABEL] += goes;
-    return at + value;
-}
-
-static bool begins(const char *p, size_t n, const char *s)
-{
-    return n >= strlen(s) && memcmp(p, s, strlen(s)) == 0;
-}
-
-void redact_dump_line(const char *p, size_t n, const struct strlist *more, struct buf *ret,
-                      struct redact_tally *tally)
-{
-    if (!begins(p, n, "# labels: ") && !begins(p, n, "goroutine ")) {
-        buf_add(ret, p, n);
-        return;
+    switch (d->state) {
+    case BEGINNING:
+        return begin_line(d, c);
+    case IN_KEY:
+        return go_on_with_key(d, c);
+    case BEHIND_KEY:
+        return behind_key(d, c);
+    case BEHIND_COLON:
+        if (c == ' ')
+            return BEHIND_BLANK;
+        /* fall through */
+    case BEHIND_BLANK:
+        return c == '"' ? begin_value(d, ret) : BETWEEN;
+    default:
+        return c == '"' ? begin_key(d) : BETWEEN;
     }
+}
+
+static void redact_byte(struct redact_dump *d, char c, struct buf *ret)
+{
+    bool inside = d->state == IN_VALUE && c != '\n', ends = inside && ends_quotes(d, c);
+    if (!inside || ends || !d->goes)
+        buf_addc(ret, c);
+    if (c == '\n') {
+        d->state = BEGINNING;
+        d->n = 0;
+    } else if (!inside) {
+        d->state = next_state(d, c, ret);
+    } else if (ends) {
+        d->state = BETWEEN;
+    }
+}
+
+void redact_dump(struct redact_dump *d, const char *p, size_t n, struct buf *ret)
+{
     for (size_t at = 0; at < n;) {
-        size_t used = redact_pair(p + at, n - at, more, ret, tally);
-        if (used == 0)
-            buf_addc(ret, p[at]);
-        at += used ? used : 1;
+        const char *end = d->state == OTHER_LINE ? memchr(p + at, '\n', n - at) : NULL;
+        size_t plain = d->state != OTHER_LINE ? 0 : end ? (size_t)(end - p) - at : n - at;
+        buf_add(ret, p + at, plain);
+        at += plain;
+        if (at < n)
+            redact_byte(d, p[at++], ret);
     }
 }
 
@@ -112,10 +187,12 @@ void redact_dump_line(const char *p, size_t n, const struct strlist *more, struc
  */
 
 /* Up to cap bytes; *ret is 0 at the end. */
-static int read_some(int fd, char *p, size_t cap, size_t *ret, struct err *err)
+static int read_some(const struct redact_work *w, char *p, size_t cap, size_t *ret, struct err *err)
 {
+    if (fd_cancelled(w->cancel_fd))
+        return err_set(err, ERR_CANCELLED, "interrupted");
     for (;;) {
-        ssize_t n = read(fd, p, cap);
+        ssize_t n = read(w->from, p, cap);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -125,23 +202,28 @@ static int read_some(int fd, char *p, size_t cap, size_t *ret, struct err *err)
     }
 }
 
-static int read_all(int fd, struct buf *ret, const char *what, struct err *err)
+/* Calls `take` with all that there is, from the beginning. */
+static int read_all(const struct redact_work *w, gunzip_sink_fn *take, void *ctx, struct err *err)
 {
     char chunk[CHUNK];
-    for (size_t n = 1; n > 0;) {
-        if (read_some(fd, chunk, sizeof chunk, &n, err) < 0)
+    if (lseek(w->from, 0, SEEK_SET) < 0)
+        return err_sys(err, "cannot read");
+    for (size_t n = 1; n > 0;)
+        if (read_some(w, chunk, sizeof chunk, &n, err) < 0 || (n > 0 && take(ctx, chunk, n, err) < 0))
             return -1;
-        buf_add(ret, chunk, n);
-        if (buf_check(ret, what, err) < 0)
-            return -1;
-    }
     return 0;
+}
+
+static int keep(void *ctx, const void *p, size_t n, struct err *err)
+{
+    buf_add(ctx, p, n);
+    return buf_check(ctx, "the command line", err);
 }
 
 static int cmdline(const struct redact_work *w, struct redact_tally *tally, struct err *err)
 {
-    struct buf in = BUF_INIT(CMDLINE_MAX), out = BUF_INIT(16u * CMDLINE_MAX);
-    int rc = read_all(w->from, &in, "the command line", err);
+    struct buf in = BUF_INIT(CMDLINE_MAX), out = BUF_INIT((size_t)GROWTH * CMDLINE_MAX);
+    int rc = read_all(w, keep, &in, err);
     if (rc == 0) {
         redact_cmdline(buf_str(&in), in.len, &out, tally);
         rc = buf_check(&out, "the command line", err);
@@ -153,61 +235,72 @@ static int cmdline(const struct redact_work *w, struct redact_tally *tally, stru
     return rc;
 }
 
-/* Deals with the whole lines in `in`, all of it `at_end`. */
-static int lines(const struct redact_work *w, struct buf *in, bool at_end, struct redact_tally *tally,
-                 struct err *err)
+struct dumping {
+    const struct redact_work *w;
+    struct redact_dump dump;
+    struct buf out;
+};
+
+static int take_dump(void *ctx, const void *p, size_t n, struct err *err)
 {
-    struct buf out = BUF_INIT(64u * LINE_MAX_BYTES);
-    size_t done = 0;
-    while (done < in->len) {
-        const char *p = in->data + done, *end = memchr(p, '\n', in->len - done);
-        if (!end && !at_end)
-            break;
-        size_t n = end ? (size_t)(end - p) + 1 : in->len - done;
-        redact_dump_line(p, n, w->labels, &out, tally);
-        done += n;
-    }
-    int rc = buf_check(&out, "a goroutine dump", err);
-    if (rc == 0)
-        rc = fd_write_all(w->to, buf_str(&out), out.len, err);
-    buf_release(&out);
-    buf_consume(in, done);
-    return rc;
+    struct dumping *d = ctx;
+    buf_clear(&d->out);
+    redact_dump(&d->dump, p, n, &d->out);
+    return buf_check(&d->out, "a goroutine dump", err) < 0
+               ? -1
+               : fd_write_all(d->w->to, buf_str(&d->out), d->out.len, err);
 }
 
 static int dump(const struct redact_work *w, struct redact_tally *tally, struct err *err)
 {
-    struct buf in = BUF_INIT(LINE_MAX_BYTES + CHUNK);
-    char chunk[CHUNK];
-    int rc = 0;
-    for (size_t n = 1; rc == 0 && n > 0;) {
-        rc = read_some(w->from, chunk, sizeof chunk, &n, err);
-        if (rc == 0) {
-            buf_add(&in, chunk, n);
-            rc = buf_check(&in, "a line of the goroutine dump", err);
-        }
-        if (rc == 0)
-            rc = lines(w, &in, n == 0, tally, err);
-    }
-    buf_release(&in);
+    struct dumping d = {
+        .w = w, .dump = REDACT_DUMP_INIT(w->labels, tally), .out = BUF_INIT((size_t)GROWTH * CHUNK)};
+    int rc = read_all(w, take_dump, &d, err);
+    buf_release(&d.out);
     return rc;
 }
 
 /* ---- profiles -------------------------------------------------------------------------------------------
  */
 
-static int keep(void *ctx, const void *p, size_t n, struct err *err)
+/* Where a profile goes on its way through, a piece at a time. */
+struct passing {
+    const struct redact_work *w;
+    gunzip_sink_fn *take;
+    void *ctx;
+};
+
+/* A few bytes of a file may be many of a profile. */
+static int pass_on(void *ctx, const void *p, size_t n, struct err *err)
 {
-    buf_add(ctx, p, n);
-    return buf_check(ctx, "the profile", err);
+    const struct passing *to = ctx;
+    return fd_cancelled(to->w->cancel_fd) ? err_set(err, ERR_CANCELLED, "interrupted")
+                                          : to->take(to->ctx, p, n, err);
 }
 
-static int inflate_all(const struct buf *file, struct buf *ret, struct err *err)
+static int to_gunzip(void *ctx, const void *p, size_t n, struct err *err)
 {
-    struct gunzip *z = gunzip_new(keep, ret, PROFILE_MAX, err);
-    if (!z)
+    return gunzip_feed(ctx, p, n, err);
+}
+
+static int is_zipped(int fd, bool *ret, struct err *err)
+{
+    unsigned char magic[2];
+    ssize_t n = pread(fd, magic, sizeof magic, 0);
+    *ret = n == sizeof magic && magic[0] == 0x1f && magic[1] == 0x8b;
+    return n < 0 ? err_sys(err, "cannot read") : 0;
+}
+
+static int give_profile(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err)
+{
+    struct passing to = {.w = ctx, .take = take, .ctx = take_ctx};
+    bool zipped = false;
+    if (is_zipped(to.w->from, &zipped, err) < 0)
         return -1;
-    int rc = gunzip_feed(z, file->data, file->len, err);
+    if (!zipped)
+        return read_all(to.w, pass_on, &to, err);
+    struct gunzip *z = gunzip_new(pass_on, &to, PROFILE_MAX, err);
+    int rc = z ? read_all(to.w, to_gunzip, z, err) : -1;
     if (rc == 0)
         rc = gunzip_finish(z, err);
     gunzip_free(z);
@@ -225,40 +318,28 @@ static int to_gzip(void *ctx, const void *p, size_t n, struct err *err)
 }
 
 /* gzip'ed, as profiles are. */
-static int relabel(const struct redact_work *w, const struct buf *plain, struct redact_tally *tally,
-                   struct err *err)
+static int profile(const struct redact_work *w, struct redact_tally *tally, struct err *err)
 {
-    int fd = dup(w->to);
-    gzFile gz = fd < 0 ? NULL : gzdopen(fd, "wb");
+    int fd = fcntl(w->to, F_DUPFD_CLOEXEC, 0);
+    gzFile gz = fd < 0 ? NULL : gzdopen(fd, GZIP_MODE);
     if (!gz) {
         fd_close(&fd);
         return err_nomem(err);
     }
+    gzbuffer(gz, 2u * CHUNK);
     struct profile_relabel how = {.wanted = wants_label,
                                   .ctx = (void *)(uintptr_t)w->labels,
                                   .text = REDACTED,
+                                  .source = give_profile,
+                                  .source_ctx = (void *)(uintptr_t)w,
                                   .sink = to_gzip,
                                   .sink_ctx = gz};
     uint64_t labels = 0;
-    int rc = profile_relabel(buf_str(plain), plain->len, &how, &labels, err);
+    int rc = profile_relabel(&how, &labels, err);
     if (gzclose(gz) != Z_OK && rc == 0)
         rc = err_sys(err, "cannot write the profile");
     if (rc == 0)
         tally->n[REDACT_LABEL] += labels;
-    return rc;
-}
-
-static int profile(const struct redact_work *w, struct redact_tally *tally, struct err *err)
-{
-    struct buf file = BUF_INIT(PROFILE_MAX), inflated = BUF_INIT(PROFILE_MAX);
-    int rc = read_all(w->from, &file, "the profile", err);
-    bool zipped = begins(buf_str(&file), file.len, "\x1f\x8b");
-    if (rc == 0 && zipped)
-        rc = inflate_all(&file, &inflated, err);
-    if (rc == 0)
-        rc = relabel(w, zipped ? &inflated : &file, tally, err);
-    buf_release(&file);
-    buf_release(&inflated);
     return rc;
 }
 

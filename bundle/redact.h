@@ -44,22 +44,43 @@ void redact_cmdline(const void *p, size_t n, struct buf *ret, struct redact_tall
  * NULL. */
 bool redact_wants_label(const struct strlist *more, const char *key, size_t n);
 
-/* One line of a goroutine dump, with or without its end. */
-void redact_dump_line(const char *p, size_t n, const struct strlist *more, struct buf *ret,
-                      struct redact_tally *tally);
+/*
+ * The text of a goroutine dump, in pieces of any size: lines may be as long as they like. Of a value whose
+ * end is missing, since the text was cut, all that is there goes. Memory: the struct.
+ */
+#define REDACT_KEY_MAX 255 /* a longer key is none that a person has written: its value goes */
+struct redact_dump {
+    const struct strlist *more; /* as redact_wants_label has it */
+    struct redact_tally *tally;
+    unsigned state;
+    size_t n; /* of the line's beginning, or of the key */
+    char key[REDACT_KEY_MAX];
+    bool escaped, goes;
+};
+#define REDACT_DUMP_INIT(labels, counts)                                                                     \
+    {                                                                                                        \
+        .more = (labels), .tally = (counts)                                                                  \
+    }
+void redact_dump(struct redact_dump *d, const char *p, size_t n, struct buf *ret);
 
 /* What of a member is looked at. */
 enum redact_form { REDACT_NOTHING, REDACT_CMDLINE, REDACT_PROFILE, REDACT_DUMP };
 
 /*
- * Writes the member in `from` (open, at its beginning) to `to`, redacted. A profile may inflate to 256 MiB, a
- * command line may have 4 MiB and a line of a dump 1 MiB: more is an error, since it could not be looked at.
- * With nothing found what was written is of no use.
+ * Writes the member in `from` (open, at its beginning, nobody else's) to `to`, redacted. With nothing found
+ * what was written, if anything, is of no use.
+ *
+ * ERR_FAILED: it is not what it is said to be, or larger than what can be looked at, and the message says
+ * why: a command line of more than 4 MiB, a profile that inflates to more than 4 GiB or has a field of more
+ * than 16 MiB. Every other kind is ours: no memory, no room, ERR_CANCELLED.
+ *
+ * The time grows with the bytes, whatever they are; memory is bounded.
  */
 struct redact_work {
     enum redact_form form;
     const struct strlist *labels;
     int from, to;
+    int cancel_fd; /* or -1 */
 };
 int redact_member(const struct redact_work *work, struct redact_tally *tally, struct err *err);
 

@@ -8,7 +8,8 @@
 #include "bundle/redact.h"
 #include "base/banned.h"
 
-enum { NAME_MAX_LENGTH = 100, RANDOM_LEAST = 16 };
+/* What is long and random shows it in its first bytes. */
+enum { NAME_MAX_LENGTH = 100, RANDOM_LEAST = 16, RANDOM_MOST = 256 };
 
 struct piece {
     const char *p;
@@ -57,11 +58,12 @@ static bool has_word(struct piece name, const char *word)
     return before == 0 || name.p[before - 1] == '-' || strlen(word) >= LONG;
 }
 
-/* `userPassword`, `user_password`, `USER.PASSWORD`: each as `user-password`. */
+/* `userPassword`, `user_password`, `USER.PASSWORD`: each as `user-password`. Of a long name the end, which
+ * says what it is. */
 static size_t normalize(struct piece name, char dst[NAME_MAX_LENGTH * 2])
 {
     size_t n = 0;
-    for (size_t i = 0; i < name.n && i < NAME_MAX_LENGTH; i++) {
+    for (size_t i = name.n > NAME_MAX_LENGTH ? name.n - NAME_MAX_LENGTH : 0; i < name.n; i++) {
         unsigned char c = (unsigned char)name.p[i];
         bool hump = i > 0 && isupper(c) && islower((unsigned char)name.p[i - 1]);
         if (hump)
@@ -153,15 +155,23 @@ static const char *const tokens[] = {
     "glrt-", "xoxb-", "xoxp-", "xoxa-",   "sk_live_",    "rk_live_", "AKIA",
     "ASIA",  "AIza",  "hvs.",  "dop_v1_", "npm_",        "eyJ",      "AGE-SECRET-KEY-1"};
 
+/* An argument that is searched from its beginning to its end, each byte looked at a few times whatever stands
+ * there. */
+struct search {
+    struct piece in;
+    size_t password_end; /* what was found of the one that was looked at last, or of the one after it */
+};
+
 static bool is_token_byte(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
 }
 
 /* How long the token is that begins here; 0: there is none. */
-static size_t token_length(struct piece s, size_t at)
+static size_t token_length(struct search *search, size_t at)
 {
     enum { LEAST = 16 };
+    struct piece s = search->in;
     if (at > 0 && is_token_byte(s.p[at - 1]))
         return 0;
     size_t n = 0;
@@ -175,42 +185,55 @@ static size_t token_length(struct piece s, size_t at)
 
 /* The password of `NAME:PASSWORD@` that begins here, right behind the colon; 0: none. A slash ends it, as in
  * `https://host:8080/@x`. */
-static size_t password_length(struct piece s, size_t at)
+static size_t password_length(struct search *s, size_t at)
 {
-    if (at < 2 || s.p[at - 1] != ':' || !is_token_byte(s.p[at - 2]))
+    const char *p = s->in.p;
+    if (at < 2 || p[at - 1] != ':' || !is_token_byte(p[at - 2]))
         return 0;
+    if (s->password_end < at)
+        s->password_end = at;
+    while (s->password_end < s->in.n && !isspace((unsigned char)p[s->password_end]) &&
+           !strchr("/@\"'", p[s->password_end]))
+        s->password_end++;
+    return s->password_end < s->in.n && p[s->password_end] == '@' ? s->password_end - at : 0;
+}
+
+/* How far the value reaches that begins here, in the first `most` bytes. A header's goes to the end. */
+static size_t reach(struct piece s, size_t at, bool header, size_t most)
+{
     size_t n = 0;
-    while (at + n < s.n && !isspace((unsigned char)s.p[at + n]) && !strchr("/@\"'", s.p[at + n]))
+    while (at + n < s.n && n < most && (header || !strchr(" \t&;,\"'", s.p[at + n])))
         n++;
-    return at + n < s.n && s.p[at + n] == '@' ? n : 0;
+    return n;
 }
 
 /* The value of `NAME=VALUE` or `NAME: VALUE` inside, right behind its sign; 0: none that goes. */
-static size_t value_length(struct piece s, size_t at)
+static size_t value_length(struct search *search, size_t at)
 {
+    struct piece s = search->in;
     if (at < 2 || (s.p[at - 1] != '=' && !(at > 2 && s.p[at - 1] == ' ' && s.p[at - 2] == ':')))
         return 0;
-    size_t end = s.p[at - 1] == '=' ? at - 1 : at - 2, begin = end;
-    while (begin > 0 && (is_token_byte(s.p[begin - 1])))
-        begin--;
     bool header = s.p[at - 1] == ' ';
-    size_t n = 0;
-    while (at + n < s.n && (header || !strchr(" \t&;,\"'", s.p[at + n])))
-        n++;
-    return begin < end &&
-                   goes(judge_name((struct piece){s.p + begin, end - begin}), (struct piece){s.p + at, n})
-               ? n
-               : 0;
+    size_t end = header ? at - 2 : at - 1, begin = end;
+    while (begin > 0 && is_token_byte(s.p[begin - 1]))
+        begin--;
+    if (begin == end)
+        return 0;
+    enum name says = judge_name((struct piece){s.p + begin, end - begin});
+    if (!goes(says, (struct piece){s.p + at, reach(s, at, header, RANDOM_MOST)}))
+        return 0;
+    return reach(s, at, header, s.n);
 }
 
 static void search(struct piece s, struct buf *ret, struct redact_tally *tally)
 {
-    static size_t (*const finders[])(struct piece, size_t) = {
+    static size_t (*const finders[])(struct search *, size_t) = {
         [REDACT_OPTION] = value_length, [REDACT_URL] = password_length, [REDACT_TOKEN] = token_length};
+    struct search state = {.in = s};
     for (size_t at = 0; at < s.n;) {
         size_t n = 0;
         for (int rule = REDACT_OPTION; n == 0 && rule <= REDACT_TOKEN; rule++)
-            if ((n = finders[rule](s, at)) > 0)
+            if ((n = finders[rule](&state, at)) > 0)
                 tally->n[rule]++;
         if (n > 0)
             buf_adds(ret, REDACTED);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bundle/fields.h"
@@ -19,7 +18,7 @@ struct sifting {
     const struct bundle_copy *how;
     struct reader *r;
     json_t *items;
-    size_t n_files; /* made in the directory */
+    int member; /* the one that is looked at, in a file without a name */
     struct sift out;
 };
 
@@ -32,16 +31,23 @@ static bool ends_in(const char *s, const char *end)
     return n >= n_end && strcmp(s + n - n_end, end) == 0;
 }
 
-static enum redact_form form_of(const json_t *item)
+/* What of a member is looked at. *ret_why: why nothing. */
+static enum redact_form form_of(const json_t *item, const char **ret_why)
 {
     const char *kind = json_string_value(json_object_get(item, "kind"));
     const char *status = json_string_value(json_object_get(item, "status"));
     const char *file = json_string_value(json_object_get(item, "file"));
+    bool damaged = status && strcmp(status, "damaged") == 0, is_trace = kind && strcmp(kind, "trace") == 0;
     if (kind && strcmp(kind, "cmdline") == 0)
         return REDACT_CMDLINE;
     if (json_object_get(item, "profile") && status && strcmp(status, "ok") == 0)
         return REDACT_PROFILE;
-    return ends_in(file, ".txt") ? REDACT_DUMP : REDACT_NOTHING;
+    if (ends_in(file, ".txt"))
+        return REDACT_DUMP;
+    *ret_why = damaged    ? "it did not pass its checks"
+               : is_trace ? "an execution trace"
+                          : "a file of an unknown kind";
+    return REDACT_NOTHING;
 }
 
 static int add_item(void *ctx, json_t *item, const struct items_file *file, struct err *err)
@@ -67,35 +73,23 @@ json_t *sift_items(const json_t *root, struct err *err)
 /* ---- files ------------------------------------------------------------------------------------------------
  */
 
-static int make_file(struct sifting *s, const char *name, struct err *err)
+/* Forgets what stands behind `end` of a file that is written from there on. */
+static int rewind_to(int fd, off_t end, struct err *err)
 {
-    char *path = file_join(s->out.dir, name);
-    int fd = path ? file_create(path, err) : err_nomem(err);
-    free(path);
-    return fd;
+    return ftruncate(fd, end) < 0 || lseek(fd, end, SEEK_SET) < 0 ? err_sys(err, "cannot write") : 0;
 }
 
-static int drop_file(const struct sifting *s, const char *name, struct err *err)
-{
-    char *path = file_join(s->out.dir, name);
-    int rc = path ? file_remove(path, err) : err_nomem(err);
-    free(path);
-    return rc;
-}
-
-/* The present member into a file, and whether it is the one that the manifest describes. */
-static int save_member(struct sifting *s, int fd, const struct items_file *want, struct err *err)
+/* The present member into its file, and whether it is the one that the manifest describes. */
+static int save_member(struct sifting *s, const struct items_file *want, struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
     char chunk[CHUNK], hex[SHA256_HEX];
-    int rc = hash ? 0 : -1;
+    int rc = hash ? rewind_to(s->member, 0, err) : -1;
     for (size_t n = 1; rc == 0 && n > 0;) {
         rc = reader_read(s->r, chunk, sizeof chunk, &n, err);
-        if (rc == 0 && fd_cancelled(s->how->cancel_fd))
-            rc = err_set(err, ERR_CANCELLED, "interrupted");
         if (rc == 0) {
             sha256_add(hash, chunk, n);
-            rc = fd_write_all(fd, chunk, n, err);
+            rc = fd_write_all(s->member, chunk, n, err);
         }
     }
     if (rc == 0)
@@ -106,25 +100,27 @@ static int save_member(struct sifting *s, int fd, const struct items_file *want,
     return rc;
 }
 
-/* Size and hash of an open file. */
-static int measure(int fd, uint64_t *ret_bytes, char ret_hex[SHA256_HEX], struct err *err)
+/* Size and hash of what stands in the spool from `begin` on. */
+static int measure(const struct sifting *s, off_t begin, uint64_t *ret_bytes, char ret_hex[SHA256_HEX],
+                   struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
     char chunk[CHUNK];
-    uint64_t bytes = 0;
-    int rc = !hash ? -1 : lseek(fd, 0, SEEK_SET) < 0 ? err_sys(err, "cannot read") : 0;
-    for (ssize_t n = 1; rc == 0 && n > 0;) {
-        n = read(fd, chunk, sizeof chunk);
+    off_t at = begin;
+    int rc = hash ? 0 : -1;
+    for (ssize_t n = 1; rc == 0 && n > 0; at += n) {
+        n = pread(s->out.spool, chunk, sizeof chunk, at);
         if (n < 0)
             rc = err_sys(err, "cannot read");
+        else if (fd_cancelled(s->how->cancel_fd))
+            rc = err_set(err, ERR_CANCELLED, "interrupted");
         else
             sha256_add(hash, chunk, (size_t)n);
-        bytes += n > 0 ? (uint64_t)n : 0;
     }
     if (rc == 0)
         rc = sha256_hex(hash, ret_hex, err);
     sha256_free(hash);
-    *ret_bytes = bytes;
+    *ret_bytes = (uint64_t)(at - begin);
     return rc;
 }
 
@@ -156,15 +152,33 @@ static int list_redactions(struct sifting *s, const char *path, const struct red
     return 0;
 }
 
-static int replace(struct sifting *s, json_t *item, const struct items_file *file, const char *name, int fd,
+static int list_unsearched(struct sifting *s, const char *path, const char *why, struct err *err)
+{
+    char shown[300];
+    text_printable(shown, sizeof shown, why, strlen(why));
+    return json_array_append_new(s->out.unsearched, json_pack("{s:s, s:s}", "file", path, "reason", shown)) <
+                   0
+               ? err_nomem(err)
+               : 0;
+}
+
+/* One that should have been searched goes as it is, and that is said. */
+static int give_up(struct sifting *s, const char *path, const struct err *why, struct err *err)
+{
+    char line[sizeof why->msg + 1100];
+    snprintf(line, sizeof line, "%s: %s", path, why->msg);
+    return list_unsearched(s, path, why->msg, err) < 0 ? -1 : strlist_add(&s->out.unsearchable, line, err);
+}
+
+static int replace(struct sifting *s, json_t *item, const struct items_file *file, off_t begin,
                    const struct redact_tally *tally, struct err *err)
 {
     uint64_t bytes = 0;
     char hex[SHA256_HEX], *path = strdup(file->path); /* the item's own may go */
-    int rc = path ? measure(fd, &bytes, hex, err) : err_nomem(err);
+    int rc = path ? measure(s, begin, &bytes, hex, err) : err_nomem(err);
     if (rc == 0)
         rc = renew_item(item, bytes, hex, err);
-    if (rc == 0 && json_object_set_new(s->out.replaced, path, json_string(name)) < 0)
+    if (rc == 0 && json_object_set_new(s->out.replaced, path, json_integer((json_int_t)begin)) < 0)
         rc = err_nomem(err);
     if (rc == 0)
         rc = list_redactions(s, path, tally, err);
@@ -176,33 +190,39 @@ static int sift_file(struct sifting *s, json_t *item, const struct items_file *f
                      struct err *err)
 {
     struct redact_tally tally = {{0}};
-    char name[32];
-    snprintf(name, sizeof name, "%zu", ++s->n_files);
-    int from = make_file(s, "collected", err), to = from < 0 ? -1 : make_file(s, name, err);
-    int rc = to < 0 ? -1 : save_member(s, from, file, err);
-    if (rc == 0 && lseek(from, 0, SEEK_SET) < 0)
-        rc = err_sys(err, "cannot read");
-    struct redact_work work = {.form = form, .labels = s->how->labels, .from = from, .to = to};
-    if (rc == 0 && (rc = redact_member(&work, &tally, err)) < 0)
-        err_wrap(err, "%s", file->path);
-    if (rc == 0)
-        rc = redact_sum(&tally) > 0 ? replace(s, item, file, name, to, &tally, err) : drop_file(s, name, err);
-    if (rc == 0)
-        rc = drop_file(s, "collected", err);
-    fd_close(&from);
-    fd_close(&to);
-    return rc;
+    struct err why = ERR_INIT;
+    struct redact_work work = {.form = form,
+                               .labels = s->how->labels,
+                               .from = s->member,
+                               .to = s->out.spool,
+                               .cancel_fd = s->how->cancel_fd};
+    off_t begin = lseek(s->out.spool, 0, SEEK_CUR);
+    if (begin < 0)
+        return err_sys(err, "cannot write");
+    if (save_member(s, file, err) < 0)
+        return -1;
+    int rc = redact_member(&work, &tally, &why);
+    if (rc == 0 && redact_sum(&tally) > 0)
+        return replace(s, item, file, begin, &tally, err);
+    if (rewind_to(s->out.spool, begin, err) < 0)
+        return -1;
+    if (rc < 0 && why.kind == ERR_FAILED)
+        return give_up(s, file->path, &why, err);
+    if (rc < 0 && err)
+        *err = why;
+    return rc < 0 ? err_wrap(err, "%s", file->path) : 0;
 }
 
 static int sift_member(struct sifting *s, const struct reader_member *m, struct err *err)
 {
     json_t *item = json_object_get(s->items, m->path);
     struct items_file file;
+    const char *why = NULL;
     if (!item)
         return 0;
-    enum redact_form form = form_of(item);
+    enum redact_form form = form_of(item, &why);
     if (form == REDACT_NOTHING)
-        return json_array_append_new(s->out.unsearched, json_string(m->path)) < 0 ? err_nomem(err) : 0;
+        return list_unsearched(s, m->path, why, err);
     if (items_file(item, &file, err) < 0)
         return -1;
     if (file.bytes != m->size)
@@ -223,25 +243,22 @@ static int sift_all(struct sifting *s, struct err *err)
 int sift_bundle(const struct bundle_copy *how, const char *beside, json_t *root, struct sift *ret,
                 struct err *err)
 {
-    struct sifting s = {.how = how};
+    struct sifting s = {.how = how, .member = -1, .out = SIFT_INIT};
     int rc = -1;
-    s.out = (struct sift){.replaced = json_object(), .redactions = json_array(), .unsearched = json_array()};
-    if (asprintf(&s.out.dir, "%s.XXXXXX", beside) < 0)
-        s.out.dir = NULL;
-    if (!s.out.dir || !s.out.replaced || !s.out.redactions || !s.out.unsearched) {
-        free(s.out.dir);
-        s.out.dir = NULL;
+    s.out.replaced = json_object();
+    s.out.redactions = json_array();
+    s.out.unsearched = json_array();
+    if (!s.out.replaced || !s.out.redactions || !s.out.unsearched)
         err_nomem(err);
-    } else if (!mkdtemp(s.out.dir)) {
-        err_sys(err, "cannot make a directory %s", s.out.dir);
-        free(s.out.dir);
-        s.out.dir = NULL;
-    } else if ((s.items = sift_items(root, err)) &&
-               reader_open(how->bundle, NULL, UINT64_MAX, &s.r, err) == 0) {
+    else if ((s.member = file_create_nameless(beside, err)) >= 0 &&
+             (s.out.spool = file_create_nameless(beside, err)) >= 0 && (s.items = sift_items(root, err)) &&
+             reader_open(how->bundle, NULL, UINT64_MAX, &s.r, err) == 0) {
+        reader_cancel_by(s.r, how->cancel_fd);
         rc = sift_all(&s, err);
     }
     reader_free(s.r);
     json_decref(s.items);
+    fd_close(&s.member);
     if (rc < 0)
         sift_release(&s.out);
     else
@@ -251,11 +268,10 @@ int sift_bundle(const struct bundle_copy *how, const char *beside, json_t *root,
 
 void sift_release(struct sift *s)
 {
-    if (s->dir)
-        file_remove(s->dir, NULL);
-    free(s->dir);
+    fd_close(&s->spool);
     json_decref(s->replaced);
     json_decref(s->redactions);
     json_decref(s->unsearched);
-    *s = (struct sift){0};
+    strlist_release(&s->unsearchable);
+    *s = (struct sift)SIFT_INIT;
 }

@@ -7,21 +7,26 @@
 #include "bundle/bundle.h"
 
 struct sift {
-    char *dir;          /* of the members that changed, private */
-    json_t *replaced;   /* by path: the name of the file in `dir` */
-    json_t *redactions; /* as the manifest's `handoff` lists them */
-    json_t *unsearched; /* the paths that nothing looked into */
-    uint64_t n;         /* values that went */
+    int spool;        /* the members that changed, one behind the other, in a file without a name; -1: none */
+    json_t *replaced; /* by path: where in `spool` the member begins; its item says how long it is */
+    json_t *redactions;          /* as the manifest's `handoff` lists them */
+    json_t *unsearched;          /* likewise: the members that nothing looked into, and why */
+    struct strlist unsearchable; /* as bundle_copied has it */
+    uint64_t n;                  /* values that went */
 };
+#define SIFT_INIT                                                                                            \
+    {                                                                                                        \
+        .spool = -1                                                                                          \
+    }
 
 /*
  * Reads the bundle and redacts what its manifest `root` describes. Of a member that changed the item gets the
- * new size and hash, and the old ones as `original`. `beside`: a path next to which the directory is made.
+ * new size and hash, and the old ones as `original`. `beside`: a path beside which there is room for what
+ * changes and for the largest member.
  */
 int sift_bundle(const struct bundle_copy *how, const char *beside, json_t *root, struct sift *ret,
                 struct err *err);
 
-/* Removes the directory. A zero-initialised one is fine. */
 void sift_release(struct sift *s);
 
 /* The members that the manifest describes, by path: their items. NULL without memory, or as err says. */

@@ -76,23 +76,30 @@ int profile_scan_finish(struct profile_scan *s, struct profile_summary *ret, str
 /* Whether the values of the labels with that key are to go. */
 typedef bool profile_label_fn(void *ctx, const char *key, size_t n);
 
+/* Gives the whole uncompressed profile to `take`, in pieces of at most 1 MiB; each time it is called the
+ * same. */
+typedef int profile_source_fn(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err);
+
 struct profile_relabel {
     profile_label_fn *wanted;
     void *ctx;
-    const char *text;     /* what stands in place of a value that went */
+    const char *text; /* what stands in place of a value that went; at most 4096 bytes */
+    profile_source_fn *source;
+    void *source_ctx;
     gunzip_sink_fn *sink; /* takes the new profile, in order */
     void *sink_ctx;
 };
 
 /*
- * Writes a whole uncompressed profile of n bytes again with such labels' values replaced, numbers too. A
- * string that only those labels have used goes from the string table; all else stays as it is, byte for byte.
- * The profile is checked as profile_scan does first. Memory: 17 bytes for each string.
+ * Writes a profile again with such labels' values replaced, numbers too. A string that only those labels have
+ * used goes from the string table; all else stays as it is, byte for byte. The profile is checked as
+ * profile_scan does first. It passes by once if it has no such label, three times (seldom four) if it has.
+ * Memory: a byte for each string and twice the largest field (a sample, a string); ERR_FAILED for a field of
+ * more than 16 MiB, and for more than 250 different keys.
  *
  * *ret_labels: how many labels that were. With 0 nothing was written.
  */
-int profile_relabel(const void *p, size_t n, const struct profile_relabel *how, uint64_t *ret_labels,
-                    struct err *err);
+int profile_relabel(const struct profile_relabel *how, uint64_t *ret_labels, struct err *err);
 
 /* ---- execution traces ---------------------------------------------------------------------------------- */
 

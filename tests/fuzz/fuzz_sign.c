@@ -7,6 +7,7 @@
 #include "bundle/redact.h"
 #include "proto/proto.h"
 #include "seal/sshsig.h"
+#include "tests/unit/profiles.h"
 #include "base/banned.h"
 
 static void signature(const void *p, size_t n)
@@ -54,8 +55,10 @@ static void dump(const uint8_t *p, size_t n)
 {
     struct buf once = BUF_INIT(16 * n + 64), twice = BUF_INIT(256 * n + 1024);
     struct redact_tally tally = {{0}}, again = {{0}};
-    redact_dump_line((const char *)p, n, NULL, &once, &tally);
-    redact_dump_line(buf_str(&once), once.len, NULL, &twice, &again);
+    struct redact_dump d = REDACT_DUMP_INIT(NULL, &tally), e = REDACT_DUMP_INIT(NULL, &again);
+    redact_dump(&d, (const char *)p, n, &once);
+    for (size_t at = 0; at < once.len; at++)
+        redact_dump(&e, once.data + at, 1, &twice);
     assert(!once.failed && !twice.failed && once.len == twice.len);
     assert(tally.n[REDACT_LABEL] == again.n[REDACT_LABEL]);
     assert(once.len == 0 || memcmp(once.data, twice.data, once.len) == 0);
@@ -86,10 +89,16 @@ static void scan(const struct buf *b)
 static void profile(const uint8_t *p, size_t n)
 {
     struct buf b = BUF_INIT(16u << 20);
-    struct profile_relabel how = {.wanted = wants, .text = REDACTED, .sink = keep, .sink_ctx = &b};
+    struct bytes in = {p, n, 0};
+    struct profile_relabel how = {.wanted = wants,
+                                  .text = REDACTED,
+                                  .source = give_bytes,
+                                  .source_ctx = &in,
+                                  .sink = keep,
+                                  .sink_ctx = &b};
     struct err err = ERR_INIT;
     uint64_t labels = 0;
-    if (profile_relabel(p, n, &how, &labels, &err) < 0)
+    if (profile_relabel(&how, &labels, &err) < 0)
         fuzz_expect_err(&err);
     else if (labels > 0)
         scan(&b);

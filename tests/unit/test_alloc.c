@@ -30,6 +30,7 @@
 #include "seal/age_identity.h"
 #include "tests/unit/alloc.h"
 #include "tests/unit/capture.h"
+#include "tests/unit/profiles.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -931,10 +932,12 @@ static int drop(void *ctx, const void *p, size_t n, struct err *err)
 static int relabel(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
-    struct profile_relabel how = {.wanted = every_label, .text = REDACTED, .sink = drop};
+    struct bytes bytes = {in->p, in->n, 0};
+    struct profile_relabel how = {
+        .wanted = every_label, .text = REDACTED, .source = give_bytes, .source_ctx = &bytes, .sink = drop};
     uint64_t n;
     alloc_mark(&n, sizeof n);
-    int rc = profile_relabel(in->p, in->n, &how, &n, err);
+    int rc = profile_relabel(&how, &n, err);
     if (rc < 0)
         alloc_untouched(&n, sizeof n);
     else

@@ -20,36 +20,59 @@
 #define DUMP_BYTES "1 @ 0x1\n# labels: {\"user\":\"alice\", \"path\":\"/x\"}\n"
 #define TRACE "file-03/gitaly/trace.out"
 
-/* b.tar.gz, with something to take out. */
-static char *a_bundle(const char *dir)
+/* Begins the capture that is to become b.tar.gz. */
+static void begin(struct capture *c, const char *dir)
 {
-    struct capture c;
     struct err err = ERR_INIT;
-    char *path = NULL, *output = file_join(dir, "b.tar.gz"), hex[SHA256_HEX];
-    ok(workdir_new(output, "x", WHEN, &c.w, &err), &err);
+    char *output = file_join(dir, "b.tar.gz");
+    ok(workdir_new(output, "x", WHEN, &c->w, &err), &err);
     struct manifest_info info = {
         .name = "b", .version = "0", .user = "carol", .workstation = "ws", .started = WHEN};
     struct manifest_host host = {.name = "file-03", .route = "direct"};
     struct manifest_service service = {.host = "file-03", .name = "gitaly"};
-    ok(manifest_new(&info, &c.m, &err), &err);
-    ok(manifest_add_host(c.m, &host, &err), &err);
-    ok(manifest_add_service(c.m, &service, &err), &err);
+    ok(manifest_new(&info, &c->m, &err), &err);
+    ok(manifest_add_host(c->m, &host, &err), &err);
+    ok(manifest_add_service(c->m, &service, &err), &err);
+    free(output);
+}
+
+static void add(struct capture *c, struct manifest_item item, const void *p, size_t n)
+{
+    char hex[SHA256_HEX];
+    struct err err = ERR_INIT;
+    char *dir = file_dir(item.file);
+    ok(file_mkdirs(workdir_path(c->w), dir, &err), &err);
+    free(dir);
+    hash(p, n, hex);
+    free(scratch_file(workdir_path(c->w), item.file, p, n));
+    item.host = "file-03";
+    item.service = "gitaly";
+    item.bytes = n;
+    item.sha256 = hex;
+    ok(manifest_add_item(c->m, &item, &err), &err);
+}
+
+/* Its path. */
+static char *end(struct capture *c)
+{
+    struct err err = ERR_INIT;
+    char *path = NULL;
+    ok(manifest_finish(c->m, WHEN + 1000, false, true, &err), &err);
+    ok(bundle_pack(c->w, c->m, &path, &err), &err);
+    capture_release(c);
+    return path;
+}
+
+/* b.tar.gz, with something to take out. */
+static char *a_bundle(const char *dir)
+{
+    struct capture c;
+    begin(&c, dir);
     collect(&c, "gitaly", DUMP, DUMP_BYTES, sizeof DUMP_BYTES - 1);
     collect(&c, "gitaly", TRACE, "go 1.22 trace", 13);
-    hash(CMDLINE_BYTES, sizeof CMDLINE_BYTES - 1, hex);
-    free(scratch_file(workdir_path(c.w), CMDLINE, CMDLINE_BYTES, sizeof CMDLINE_BYTES - 1));
-    struct manifest_item item = {.host = "file-03",
-                                 .service = "gitaly",
-                                 .kind = "cmdline",
-                                 .file = CMDLINE,
-                                 .bytes = sizeof CMDLINE_BYTES - 1,
-                                 .sha256 = hex};
-    ok(manifest_add_item(c.m, &item, &err), &err);
-    ok(manifest_finish(c.m, WHEN + 1000, false, true, &err), &err);
-    ok(bundle_pack(c.w, c.m, &path, &err), &err);
-    capture_release(&c);
-    free(output);
-    return path;
+    add(&c, (struct manifest_item){.kind = "cmdline", .file = CMDLINE}, CMDLINE_BYTES,
+        sizeof CMDLINE_BYTES - 1);
+    return end(&c);
 }
 
 static char *copied(const struct bundle_copy *how, struct bundle_copied *ret)
@@ -134,7 +157,10 @@ static void redaction(void **state)
     assert_string_equal(text(json_array_get(list, 0), "rule"), "label");
     assert_string_equal(text(json_array_get(list, 1), "file"), CMDLINE);
     assert_string_equal(text(json_array_get(list, 1), "rule"), "option");
-    assert_string_equal(json_string_value(json_array_get(json_object_get(handoff, "unsearched"), 0)), TRACE);
+    const json_t *unsearched = json_array_get(json_object_get(handoff, "unsearched"), 0);
+    assert_string_equal(text(unsearched, "file"), TRACE);
+    assert_string_equal(text(unsearched, "reason"), "a file of an unknown kind");
+    assert_int_equal(c.unsearchable.n, 0);
     /* Both hashes. */
     const json_t *item = json_array_get(
         json_object_get(
@@ -150,6 +176,77 @@ static void redaction(void **state)
     bundle_copied_release(&c);
     free(manifest);
     free(top);
+    free(bundle);
+}
+
+/* A bundle with what is never looked into, and with what should be and cannot. */
+static char *a_stubborn_bundle(const char *dir)
+{
+    enum { HUGE_CMDLINE = (4 << 20) + 1 };
+    static char zeros[HUGE_CMDLINE];
+    struct capture c;
+    begin(&c, dir);
+    add(&c, (struct manifest_item){.kind = "trace", .file = "file-03/gitaly/trace.out"}, "go", 2);
+    add(&c, (struct manifest_item){.kind = "/debug/vars", .file = "file-03/gitaly/vars.json"}, "{}", 2);
+    add(&c,
+        (struct manifest_item){
+            .kind = "heap", .status = MANIFEST_DAMAGED, .file = "file-03/gitaly/heap.pb.gz.damaged"},
+        "x", 1);
+    add(&c, (struct manifest_item){.kind = "cmdline", .file = "file-03/gitaly/cmdline.txt"}, zeros,
+        sizeof zeros);
+    add(&c, (struct manifest_item){.kind = "cpu", .file = "file-03/gitaly/cpu.pb.gz", .has_profile = true},
+        "no profile", 10);
+    add(&c, (struct manifest_item){.kind = "goroutines", .file = "file-03/gitaly/after.txt"}, DUMP_BYTES,
+        sizeof DUMP_BYTES - 1);
+    return end(&c);
+}
+
+/* What nothing looked into goes as it was, and the copy says so and why; the rest is redacted all the same.
+ */
+static void what_is_not_searched(void **state)
+{
+    static const char *const want[][2] = {
+        {"file-03/gitaly/trace.out", "an execution trace"},
+        {"file-03/gitaly/vars.json", "a file of an unknown kind"},
+        {"file-03/gitaly/heap.pb.gz.damaged", "it did not pass its checks"},
+        {"file-03/gitaly/cmdline.txt", "the command line is larger than 4194304 bytes"},
+        {"file-03/gitaly/cpu.pb.gz", "at byte 0: field 13 of the profile has wire type 6"},
+    };
+    enum { N = sizeof want / sizeof *want };
+    char *bundle = a_stubborn_bundle(*state), *manifest = NULL, *top = NULL;
+    struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
+    struct bundle_copied c = {0};
+    struct err err = ERR_INIT;
+    copied(&how, &c);
+    assert_int_equal(c.unsearched, N);
+    assert_int_equal(c.changed, 1);
+    assert_int_equal(c.unsearchable.n, 2);
+    ok(bundle_manifest(c.path, NULL, &manifest, &err), &err);
+    ok(bundle_extract(c.path, NULL, *state, NULL, UINT64_MAX, &top, &err), &err);
+    char *readme_path = file_join(top, "README.md");
+    struct buf readme = scratch_read(readme_path);
+    json_t *root = json_loads(manifest, 0, NULL);
+    const json_t *list = json_object_get(json_object_get(root, "handoff"), "unsearched");
+    assert_int_equal(json_array_size(list), N);
+    for (size_t i = 0; i < N; i++) {
+        assert_string_equal(text(json_array_get(list, i), "file"), want[i][0]);
+        assert_string_equal(text(json_array_get(list, i), "reason"), want[i][1]);
+        contains(buf_str(&readme), want[i][1]);
+        if (i < 3)
+            continue;
+        contains(c.unsearchable.items[i - 3], want[i][0]);
+        contains(c.unsearchable.items[i - 3], want[i][1]);
+    }
+    same_file(top, "file-03/gitaly/cpu.pb.gz", "no profile", 10);
+    struct bundle_summary s = looked_at(c.path, NULL);
+    assert_int_equal(s.intact, N + 2);
+    bundle_summary_release(&s);
+    json_decref(root);
+    buf_release(&readme);
+    bundle_copied_release(&c);
+    free(readme_path);
+    free(top);
+    free(manifest);
     free(bundle);
 }
 
@@ -414,8 +511,9 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(names),    SCRATCH(redaction), SCRATCH(who_signed),
-        SCRATCH(meddling), SCRATCH(encrypted), SCRATCH(refusals),
+        SCRATCH(names),      SCRATCH(redaction), SCRATCH(what_is_not_searched),
+        SCRATCH(who_signed), SCRATCH(meddling),  SCRATCH(encrypted),
+        SCRATCH(refusals),
     };
     return cmocka_run_group_tests_name("copy", tests, NULL, NULL);
 }

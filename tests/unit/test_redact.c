@@ -13,6 +13,7 @@
 #include "bundle/redact.h"
 #include "proto/profile.pb-c.h"
 #include "proto/proto.h"
+#include "tests/unit/profiles.h"
 #include "tests/unit/spoil.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
@@ -73,6 +74,104 @@ static void cmdlines(void **state)
     }
 }
 
+/* Each rule of docs/formats.md strikes, by its name, and only where it should. */
+static void rules(void **state)
+{
+    (void)state;
+#define RANDOM "Zm9vYmFyMTIzNDU2Nzg5MA"
+    static const struct {
+        const char *argument;
+        int rule; /* -1: it stays */
+    } cases[] = {
+        {"--db-password=x", REDACT_OPTION},
+        {"--dbPasswd=x", REDACT_OPTION},
+        {"PGPASSWORD=x", REDACT_OPTION},
+        {"--vault.token=x", REDACT_OPTION},
+        {"CLIENT_SECRET=x", REDACT_OPTION},
+        {"API_KEY=x", REDACT_OPTION},
+        {"--access-key=x", REDACT_OPTION},
+        {"--credentials=x", REDACT_OPTION},
+        {"Cookie: a=b", REDACT_OPTION},
+        {"X-Authorization: Basic x", REDACT_OPTION},
+        {"https://host/?token=x", REDACT_OPTION},
+        {"--passphrase=x", REDACT_OPTION},
+        {"--key=" RANDOM, REDACT_OPTION},
+        {"--auth=" RANDOM, REDACT_OPTION},
+        {"--session=" RANDOM, REDACT_OPTION},
+        {"--signature=" RANDOM, REDACT_OPTION},
+        {"--a-very-long-name-that-nobody-would-ever-write-but-which-some-machine-may-have-made-of-"
+         "many-words-the-last-is-password=x",
+         REDACT_OPTION},
+        {"--password-file=/x", -1},
+        {"--token-path=/x", -1},
+        {"--secrets-dir=/x", -1},
+        {"--passport=x", -1},
+        {"--bypass=x", -1},
+        {"--tokenizer=x", -1},
+        {"--max-tokens=100", -1},
+        {"--secretary=x", -1},
+        {"--key=name", -1},
+        {"--key=the-name-of-a-key-without-digits", -1},
+        {"--monkey=" RANDOM, -1},
+        {"--authorized=" RANDOM, -1},
+        {"--build=" RANDOM, -1},
+        {"https://host/?page=" RANDOM, -1},
+        {"scheme://user:x@host", REDACT_URL},
+        {"user:x@tcp(host:3306)/db", REDACT_URL},
+        {"a=b,redis://default:x@host:6379/0", REDACT_URL},
+        {"https://host:8080/@x", -1},
+        {"git@host:path", -1},
+        {"user@host", -1},
+        {"scheme://user:@host", -1},
+        {"scheme://user:x y@host", -1},
+        {"10:30", -1},
+        {"ghp_0123456789abcdef", REDACT_TOKEN},
+        {"github_pat_0123456789", REDACT_TOKEN},
+        {"glpat-0123456789abcdef", REDACT_TOKEN},
+        {"xoxb-0123456789-abc", REDACT_TOKEN},
+        {"AKIAIOSFODNN7EXAMPLE", REDACT_TOKEN},
+        {"hvs.0123456789abcdef", REDACT_TOKEN},
+        {"eyJhbGciOiJIUzI1NiJ9.e30.abc", REDACT_TOKEN},
+        {"ghp_short", -1},
+        {"GHP_0123456789abcdef", -1},
+        {"my-ghp_0123456789abcdef", -1},
+        {"AKIA", -1},
+        {"keyJhbGciOiJIUzI1NiJ9", -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf b = BUF_INIT(4096);
+        struct redact_tally tally = {{0}};
+        redact_cmdline(cases[i].argument, strlen(cases[i].argument), &b, &tally);
+        for (int rule = 0; rule < REDACT_RULES; rule++)
+            if (tally.n[rule] != (rule == cases[i].rule))
+                fail_msg("%s: %s", cases[i].argument, buf_str(&b));
+        buf_release(&b);
+    }
+}
+
+static void label_keys(void **state)
+{
+    (void)state;
+    static const char *const goes[] = {
+        "user",    "User_ID",     "x-email-x",   "gmail",         "access_token", "SESSION", "authorization",
+        "passw",   "MyPassWord",  "secretname",  "Cookies",       "apikey",       "api_key", "API-KEY",
+        "api.key", "credentials", "telephone",   "customers",     "account_id",   "login",   "LOGIN",
+        "ip",      "IP",          "remote_addr", "http.client_ip"};
+    static const char *const stays[] = {"",     "use",    "usage", "path", "logins", "ips",  "zip", "remote",
+                                        "addr", "client", "key",   "api",  "emai",   "pass", "sess"};
+    char huge[300] = {0};
+    for (size_t i = 0; i < sizeof goes / sizeof *goes; i++)
+        if (!redact_wants_label(NULL, goes[i], strlen(goes[i])))
+            fail_msg("%s", goes[i]);
+    for (size_t i = 0; i < sizeof stays / sizeof *stays; i++)
+        if (redact_wants_label(NULL, stays[i], strlen(stays[i])))
+            fail_msg("%s", stays[i]);
+    memset(huge, 'x', sizeof huge);
+    assert_false(redact_wants_label(NULL, huge, REDACT_KEY_MAX));
+    assert_true(redact_wants_label(NULL, huge, REDACT_KEY_MAX + 1));
+    assert_true(redact_wants_label(NULL, "a\0b", 3));
+}
+
 /* Nothing of a secret is left however the rest of the line is damaged. */
 static void spoiled_line(void *ctx, const struct spoiled *s)
 {
@@ -100,6 +199,20 @@ static void spoiled_lines(void **state)
 /* ---- dumps
  * ------------------------------------------------------------------------------------------------- */
 
+/* What becomes of a text that comes in pieces of that size. */
+static void dumped(const char *in, const struct strlist *more, size_t piece, const char *out, bool changed)
+{
+    struct buf b = BUF_INIT(4096);
+    struct redact_tally tally = {{0}};
+    struct redact_dump d = REDACT_DUMP_INIT(more, &tally);
+    size_t n = strlen(in);
+    for (size_t at = 0; at < n; at += piece)
+        redact_dump(&d, in + at, piece < n - at ? piece : n - at, &b);
+    assert_string_equal(buf_str(&b), out);
+    assert_int_equal(tally.n[REDACT_LABEL] > 0, changed);
+    buf_release(&b);
+}
+
 static void dumps(void **state)
 {
     (void)state;
@@ -115,18 +228,30 @@ static void dumps(void **state)
          "# labels: {\"User-Email\":\"[redacted]\", \"tenant\":\"[redacted]\"}"},
         {"goroutine 7 [IO wait, labels:{\"session\": \"s\"}]:",
          "goroutine 7 [IO wait, labels:{\"session\": \"[redacted]\"}]:"},
-        {"# labels: {\"user\":\"ali", NULL},
+        {"goroutine 1 [running]:\n# labels: {\"user\":\"a\"}\n",
+         "goroutine 1 [running]:\n# labels: {\"user\":\"[redacted]\"}\n"},
+        {"# labels: {\"user\":\"\"}", "# labels: {\"user\":\"[redacted]\"}"},
+        {"# labels: {\"a\\\"user\":\"x\"}", "# labels: {\"a\\\"user\":\"[redacted]\"}"},
+        {"# labels: {\"odd \"user\":\"x\"}", "# labels: {\"odd \"user\":\"[redacted]\"}"},
+        {"# labels: {\"path\":\"\\\\\", \"user\":\"x\"}",
+         "# labels: {\"path\":\"\\\\\", \"user\":\"[redacted]\"}"},
+        /* What was cut. */
+        {"# labels: {\"user\":\"ali", "# labels: {\"user\":\"[redacted]"},
+        {"# labels: {\"user\":\"ali\n# labels: {\"path\":\"x\"}",
+         "# labels: {\"user\":\"[redacted]\n# labels: {\"path\":\"x\"}"},
+        {"# labels: {\"user\":", NULL},
+        {"# labels: {\"use", NULL},
+        {"# label", NULL},
+        {"# labels; {\"user\":\"x\"}", NULL},
+        {" # labels: {\"user\":\"x\"}", NULL},
+        {"# labels: {\"user\"=\"x\", \"user\":  \"x\", \"user\" :\"x\"}", NULL},
         {"#\t0x1\tmain.user\t\"user\":\"x\"", NULL},
         {"", NULL},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct buf b = BUF_INIT(4096);
-        struct redact_tally tally = {{0}};
-        redact_dump_line(cases[i].in, strlen(cases[i].in), &more, &b, &tally);
-        assert_string_equal(buf_str(&b), cases[i].out ? cases[i].out : cases[i].in);
-        assert_int_equal(tally.n[REDACT_LABEL] > 0, cases[i].out != NULL);
-        buf_release(&b);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t piece = 1; piece < 100; piece += 98)
+            dumped(cases[i].in, &more, piece, cases[i].out ? cases[i].out : cases[i].in,
+                   cases[i].out != NULL);
 }
 
 /* ---- profiles
@@ -206,8 +331,14 @@ static int keep(void *ctx, const void *p, size_t n, struct err *err)
 
 static int relabelled(const void *p, size_t n, struct buf *ret, uint64_t *ret_labels, struct err *err)
 {
-    struct profile_relabel how = {.wanted = wants, .text = REDACTED, .sink = keep, .sink_ctx = ret};
-    return profile_relabel(p, n, &how, ret_labels, err);
+    struct bytes in = {p, n, 0};
+    struct profile_relabel how = {.wanted = wants,
+                                  .text = REDACTED,
+                                  .source = give_bytes,
+                                  .source_ctx = &in,
+                                  .sink = keep,
+                                  .sink_ctx = ret};
+    return profile_relabel(&how, ret_labels, err);
 }
 
 static const char *string_at(const pb_profile *p, int64_t i)
@@ -252,6 +383,86 @@ static void profiles(void **state)
     buf_release(&again);
 }
 
+static uint64_t relabelled_in(const struct buf *b, size_t *ret_times, struct buf *ret)
+{
+    struct bytes in = {b->data, b->len, 0};
+    struct profile_relabel how = {.wanted = wants,
+                                  .text = REDACTED,
+                                  .source = give_bytes,
+                                  .source_ctx = &in,
+                                  .sink = keep,
+                                  .sink_ctx = ret};
+    uint64_t labels = 0;
+    struct err err = ERR_INIT;
+    ok(profile_relabel(&how, &labels, &err), &err);
+    *ret_times = in.times;
+    return labels;
+}
+
+/* The table of strings stands behind the samples, or before them; and what has no such label is read once. */
+static void passes(void **state)
+{
+    (void)state;
+    struct buf b = a_profile(), strings_first = BUF_INIT(65536), out = BUF_INIT(65536), none;
+    size_t times = 0, head = 0;
+    assert_int_equal(relabelled_in(&b, &times, &out), 3);
+    assert_int_equal(times, 3);
+    /* An empty first string: tag 6, length 0. */
+    while (memcmp(b.data + head,
+                  "\x32\x00\x32\x03"
+                  "cpu",
+                  7) != 0)
+        head++;
+    size_t strings_n = 0;
+    for (int i = 0; i < STRINGS; i++)
+        strings_n += 2 + strlen(strings[i]);
+    buf_add(&strings_first, b.data + head, strings_n);
+    buf_add(&strings_first, b.data, head);
+    buf_add(&strings_first, b.data + head + strings_n, b.len - head - strings_n);
+    buf_clear(&out);
+    assert_int_equal(relabelled_in(&strings_first, &times, &out), 3);
+    assert_int_equal(times, 4);
+    assert_null(memmem(out.data, out.len, "bob", 3));
+    assert_non_null(memmem(out.data, out.len, "alice", 5));
+    memcpy(strings[USER], "uses", 4);
+    memcpy(strings[TOKEN], "taken", 5);
+    none = a_profile();
+    memcpy(strings[USER], "user", 4);
+    memcpy(strings[TOKEN], "token", 5);
+    buf_clear(&out);
+    assert_int_equal(relabelled_in(&none, &times, &out), 0);
+    assert_int_equal(times, 1);
+    assert_int_equal(out.len, 0);
+    buf_release(&none);
+    buf_release(&b);
+    buf_release(&strings_first);
+    buf_release(&out);
+}
+
+static void too_many_keys(void **state)
+{
+    (void)state;
+    struct buf b = a_profile(), out = BUF_INIT(1 << 20);
+    uint64_t labels = 0;
+    for (unsigned i = 0; i <= 300; i++) {
+        /* A sample with one value and one label, whose key is the string behind it. */
+        unsigned key = i + STRINGS;
+        const unsigned char sample[] = {
+            0x12, 10, 0x12, 1, 1, 0x1a, 5, 0x08, (unsigned char)(key | 0x80), (unsigned char)(key >> 7),
+            0x18, 1};
+        buf_add(&b, sample, sizeof sample);
+        buf_add(&b, "\x32\x01k", 3);
+        struct err err = ERR_INIT;
+        if (i == 200)
+            ok(relabelled(b.data, b.len, &out, &labels, &err), &err);
+        if (i == 300)
+            refused(relabelled(b.data, b.len, &out, &labels, &err), &err, ERR_FAILED,
+                    "its labels have more than 250 keys");
+    }
+    buf_release(&b);
+    buf_release(&out);
+}
+
 static void relabel_spoiled(void *ctx, const struct spoiled *s)
 {
     (void)ctx;
@@ -279,19 +490,30 @@ static void spoiled_profiles(void **state)
 /* ---- members
  * -------------------------------------------------------------------------------------------------- */
 
-static uint64_t redacted(const char *dir, enum redact_form form, const void *p, size_t n, struct buf *ret)
+/* What became of a file of these bytes; its new ones in *ret. -1: err says why. */
+static int redacted_by(const char *dir, struct redact_work work, const void *p, size_t n,
+                       struct redact_tally *tally, struct buf *ret, struct err *err)
 {
-    char *in = scratch_file(dir, "in", p, n), *out = scratch_file(dir, "out", "", 0);
-    struct err err = ERR_INIT;
-    struct redact_tally tally = {{0}};
-    assert_int_equal(remove(out), 0);
-    struct redact_work work = {.form = form, .from = file_open(in, &err), .to = file_create(out, &err)};
-    ok(redact_member(&work, &tally, &err), &err);
+    char *in = scratch_file(dir, "in", p, n), *out = file_join(dir, "out");
+    work.from = file_open(in, err);
+    work.to = file_create(out, err);
+    int rc = redact_member(&work, tally, err);
     fd_close(&work.from);
     fd_close(&work.to);
-    *ret = scratch_read(out);
+    if (rc == 0)
+        *ret = scratch_read(out);
+    assert_int_equal(remove(out), 0);
     free(in);
     free(out);
+    return rc;
+}
+
+static uint64_t redacted(const char *dir, enum redact_form form, const void *p, size_t n, struct buf *ret)
+{
+    struct err err = ERR_INIT;
+    struct redact_tally tally = {{0}};
+    struct redact_work work = {.form = form, .cancel_fd = -1};
+    ok(redacted_by(dir, work, p, n, &tally, ret, &err), &err);
     return redact_sum(&tally);
 }
 
@@ -328,11 +550,131 @@ static void members(void **state)
     buf_release(&profile);
 }
 
+/* A line of a dump, and a value in it, may be as long as they like. */
+static void long_lines(void **state)
+{
+    enum { SIZE = 3 << 20 };
+    struct buf in = BUF_INIT(4 * SIZE), out;
+    static char xs[SIZE];
+    memset(xs, 'x', SIZE);
+    buf_adds(&in, "# labels: {\"path\":\"");
+    buf_add(&in, xs, SIZE);
+    buf_adds(&in, "\", \"user\":\"");
+    buf_add(&in, xs, SIZE);
+    buf_adds(&in, "\"}\n");
+    assert_int_equal(redacted(*state, REDACT_DUMP, in.data, in.len, &out), 1);
+    assert_int_equal(out.len, in.len - SIZE + strlen(REDACTED));
+    static const char end[] = "\", \"user\":\"" REDACTED "\"}\n";
+    assert_string_equal(out.data + out.len - (sizeof end - 1), end);
+    buf_release(&in);
+    buf_release(&out);
+}
+
+/* A megabyte that was made to be looked at again and again. If it is, this test does not end. */
+static void hostile_repetition(void **state)
+{
+    enum { SIZE = 1 << 20 };
+    static const struct {
+        enum redact_form form;
+        const char *begin, *again;
+    } cases[] = {
+        {REDACT_CMDLINE, "", "a:"},          {REDACT_CMDLINE, "", "a="},
+        {REDACT_CMDLINE, "", "key="},        {REDACT_CMDLINE, "", "key: "},
+        {REDACT_CMDLINE, "", "a1key="},      {REDACT_CMDLINE, "x ", "--password "},
+        {REDACT_CMDLINE, "", "ghp_"},        {REDACT_CMDLINE, "", "eyJ:"},
+        {REDACT_CMDLINE, "--a", "-a"},       {REDACT_CMDLINE, "-", "-"},
+        {REDACT_DUMP, "# labels: ", "\""},   {REDACT_DUMP, "# labels: ", "\"a\":"},
+        {REDACT_DUMP, "# labels: ", "\\\""}, {REDACT_DUMP, "# labels: ", "\"a\":\""},
+        {REDACT_DUMP, "", "# labels: "},     {REDACT_DUMP, "goroutine ", "\"user\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf in = BUF_INIT(2 * SIZE), out;
+        buf_adds(&in, cases[i].begin);
+        while (in.len < SIZE)
+            buf_adds(&in, cases[i].again);
+        redacted(*state, cases[i].form, in.data, in.len, &out);
+        buf_release(&in);
+        buf_release(&out);
+    }
+}
+
+/* What cannot be looked into is told from what failed here. */
+static void limits(void **state)
+{
+    enum { CMDLINE = 4 << 20, FIELD = 16 << 20 };
+    static char zeros[FIELD + 64];
+    struct buf profile = a_profile(), out;
+    struct redact_tally tally = {{0}};
+    /* Field 16 of a profile, which nobody knows, that says it has so many bytes. */
+    static const unsigned char head[] = {0x82, 0x01, 0x80, 0x80, 0x80, 0x08};
+    struct buf huge = BUF_INIT(2 * FIELD);
+    buf_add(&huge, head, sizeof head);
+    buf_add(&huge, zeros, FIELD);
+    const struct {
+        enum redact_form form;
+        const void *p;
+        size_t n;
+        const char *why; /* NULL: that goes */
+    } cases[] = {
+        {REDACT_CMDLINE, zeros, CMDLINE, NULL},
+        {REDACT_CMDLINE, zeros, CMDLINE + 1, "the command line is larger than 4194304 bytes"},
+        {REDACT_PROFILE, huge.data, huge.len, "a field is larger than 16777216 bytes"},
+        {REDACT_PROFILE, profile.data, profile.len - 1, "cut off inside the profile"},
+        {REDACT_PROFILE, "\x1f\x8b", 2, "cut off inside gzip data"},
+        {REDACT_PROFILE, "<html>", 6, "at byte "},
+        {REDACT_PROFILE, "", 0, "the profile has no sample types"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct redact_work work = {.form = cases[i].form, .cancel_fd = -1};
+        struct err err = ERR_INIT;
+        int rc = redacted_by(*state, work, cases[i].p, cases[i].n, &tally, &out, &err);
+        assert_int_equal(rc, cases[i].why ? -1 : 0);
+        if (rc == 0) {
+            buf_release(&out);
+            continue;
+        }
+        assert_int_equal(err.kind, ERR_FAILED);
+        contains(err.msg, cases[i].why);
+    }
+    buf_release(&huge);
+    buf_release(&profile);
+}
+
+static void cancelled(void **state)
+{
+    struct buf profile = a_profile(), out;
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(write(fds[1], "x", 1), 1);
+    for (int form = REDACT_CMDLINE; form <= REDACT_DUMP; form++) {
+        struct redact_work work = {.form = (enum redact_form)form, .cancel_fd = fds[0]};
+        struct redact_tally tally = {{0}};
+        struct err err = ERR_INIT;
+        assert_int_equal(redacted_by(*state, work, profile.data, profile.len, &tally, &out, &err), -1);
+        assert_int_equal(err.kind, ERR_CANCELLED);
+    }
+    close(fds[0]);
+    close(fds[1]);
+    buf_release(&profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cmdlines), cmocka_unit_test(spoiled_lines),    cmocka_unit_test(dumps),
-        cmocka_unit_test(profiles), cmocka_unit_test(spoiled_profiles), SCRATCH(members),
+        cmocka_unit_test(cmdlines),
+        cmocka_unit_test(rules),
+        cmocka_unit_test(label_keys),
+        cmocka_unit_test(spoiled_lines),
+        cmocka_unit_test(dumps),
+        cmocka_unit_test(profiles),
+        cmocka_unit_test(passes),
+        cmocka_unit_test(too_many_keys),
+        cmocka_unit_test(spoiled_profiles),
+        SCRATCH(members),
+        SCRATCH(long_lines),
+        SCRATCH(hostile_repetition),
+        SCRATCH(limits),
+        SCRATCH(cancelled),
     };
     return cmocka_run_group_tests_name("redact", tests, NULL, NULL);
 }
