@@ -257,8 +257,28 @@ static void say_copy(const struct handover *h, const struct bundle_copied *c)
         talk("%llu value%s taken out of %zu file%s: `profgrab bundle verify` lists them",
              (unsigned long long)c->redactions, c->redactions == 1 ? " was" : "s were", c->changed,
              c->changed == 1 ? "" : "s");
+    size_t others = c->unsearched - c->unsearchable.n;
+    if (others > 0)
+        talk("%zu file%s of a kind that is not searched for secrets: README.md in it lists %s", others,
+             others == 1 ? " is" : "s are", others == 1 ? "it" : "them");
     if (n > 0 && h->self->recipients.n == 0)
         talk("you cannot read this copy yourself: the inventory has no self: { recipients: [...] }");
+}
+
+/* These go all the same, so that it is said even to who wants to hear nothing. */
+static void say_unsearchable(const struct bundle_copied *c)
+{
+    for (size_t i = 0; i < c->unsearchable.n; i++)
+        talk("not searched for secrets, and handed over as it is: %s", c->unsearchable.items[i]);
+}
+
+/* What the second Ctrl-C says. A copy without a name goes by itself. */
+static void prepare_farewell(const char *bundle, const char *copy)
+{
+    char line[1000];
+    snprintf(line, sizeof line, "\nprofgrab: left at once; the bundle is safe in %s%s%s\n", bundle,
+             copy ? ", its copy is " : "", copy ? copy : "");
+    signals_farewell(line);
 }
 
 /* ---- on its way ---------------------------------------------------------------------------------------- */
@@ -330,11 +350,16 @@ int handover_run(const struct handover *h, const struct handover_run *run, struc
 {
     struct bundle_copied copied = {0};
     *ret = (struct handover_result){0};
+    prepare_farewell(run->bundle, NULL);
     if (make_copy(h, run, &copied, err) < 0)
         return -1;
-    ret->copy = copied.path;
     if (!run->quiet)
         say_copy(h, &copied);
+    say_unsearchable(&copied);
+    ret->copy = copied.path;
+    copied.path = NULL;
+    bundle_copied_release(&copied);
+    prepare_farewell(run->bundle, ret->copy);
     if (!h->tracker) {
         if (h->options->dry_run)
             drop_copy(ret);
