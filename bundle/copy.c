@@ -254,8 +254,12 @@ static int put_member(struct copying *c, const struct reader_member *m, struct e
     struct items_file file;
     if (!item)
         return err_set(err, ERR_FAILED, "the manifest does not describe %s", m->path);
-    if (items_file(item, &file, err) < 0 || writer_file(c->tar, m->path, file.bytes, m->mtime, err) < 0 ||
-        put_bytes(c, find_origin(c, m->path), &file, err) < 0)
+    if (items_file(item, &file, err) < 0)
+        return -1;
+    struct origin from = find_origin(c, m->path);
+    if (from.fd < 0 && file.bytes != m->size)
+        return err_set(err, ERR_FAILED, "%s is not as the manifest says", file.path);
+    if (writer_file(c->tar, m->path, file.bytes, m->mtime, err) < 0 || put_bytes(c, from, &file, err) < 0)
         return -1;
     json_object_del(c->expected, m->path);
     return 0;

@@ -19,6 +19,7 @@ struct writer {
     char *top, *shown;
     writer_sink_fn *sink;
     void *ctx;
+    bool finished;
     struct err sink_err; /* why the sink failed: libarchive's callback cannot carry it */
 };
 
@@ -72,6 +73,9 @@ void writer_free(struct writer *w)
 {
     if (!w)
         return;
+    /* What is not finished never will be: else a member that was begun would be filled up with zeros. */
+    if (w->tar && !w->finished)
+        archive_write_fail(w->tar);
     archive_write_free(w->tar);
     free(w->top);
     free(w->shown);
@@ -118,5 +122,6 @@ int writer_data(struct writer *w, const void *p, size_t n, struct err *err)
 
 int writer_finish(struct writer *w, struct err *err)
 {
+    w->finished = true;
     return archive_write_close(w->tar) == ARCHIVE_OK ? 0 : failed(w, err);
 }

@@ -1,0 +1,147 @@
+#!/usr/bin/env bats
+# Every bad bundle (tests/e2e/spoil.py has the table) on every way of reading one: as it was collected, signed, encrypted. What
+# is bad is refused in words, nothing is written, and the file on disk stays what it was.
+
+load helper
+
+copy_program=${COPY-$rig_root/build/gcc/tests/copy}
+
+setup_file() {
+    export RIG_DIR
+    RIG_DIR=$(mktemp -d)
+    cd "$RIG_DIR" || return
+    for who in carol team other; do
+        ssh-keygen -q -t ed25519 -N '' -C "$who" -f "$who"
+    done
+    echo "carol $(<carol.pub)" >allowed
+    # Larger than two chunks of an encryption, so that there is something to rearrange.
+    head -c 300000 /dev/urandom >one.bin
+    printf '1 @ 0x1\n# labels: {"user":"alice"}\n' >two.txt
+    "$profgrab_program" bundle create -o good.tar.gz one.bin two.txt >/dev/null
+    "$copy_program" -s carol good.tar.gz 2>/dev/null
+    mv good-handoff.tar.gz signed.tar.gz
+    cat >inventory.yaml <<YAML
+version: 1
+teams:
+  mailed: { recipients: [ $PWD/team.pub ] }
+YAML
+    chmod 600 inventory.yaml
+}
+
+setup() { e2e_setup; }
+teardown() { :; }
+teardown_file() { rm -rf "$RIG_DIR"; }
+
+# spoiled BUNDLE: all of its cases here, and their table.
+spoiled() {
+    python3 "$rig_root/tests/e2e/spoil.py" "$1" . >"$BATS_TEST_TMPDIR/table"
+    (($(wc -l <"$BATS_TEST_TMPDIR/table") >= 40))
+}
+
+# What is here must be here afterwards, byte for byte, and nothing else.
+remember() { sha256sum -- * >"$BATS_TEST_TMPDIR/before"; }
+unchanged() {
+    sha256sum --quiet -c "$BATS_TEST_TMPDIR/before" || fail "changed: $1"
+    assert_equal "$(ls -A)" "$(sed 's/^[^ ]*  //' "$BATS_TEST_TMPDIR/before")"
+    [[ ! -e ../x && ! -e /tmp/profgrab-x ]]
+}
+
+# expect ok|no WORDS...: that profgrab bundle command, or attach.
+expect() {
+    local outcome=$1
+    shift
+    [[ $outcome != - ]] || return 0
+    run_profgrab "$@"
+    [[ $outcome == no ]] || { assert_status 0 && return; }
+    ((status == 1 || status == 2 || status == 4)) || fail_run "$*"
+    assert_stderr_has 'profgrab: '
+    [[ $output$stderr != *$'\033'* ]] || fail_run 'it reached the terminal'
+}
+
+# each FILE LISTED EXTRACTED OPTION...: every way of reading the one.
+each() {
+    local file=$1 listed=$2 extracted=$3 below=$BATS_TEST_TMPDIR/below
+    shift 3
+    mkdir "$below"
+    expect "$listed" bundle list "$@" "$file"
+    expect no bundle verify "$@" --allowed-signers "$RIG_DIR/allowed" "$file"
+    expect "$extracted" bundle extract -C "$below" "$@" "$file"
+    [[ $extracted == ok ]] || assert_equal "$(ls -A "$below")" ''
+    expect no attach "$file" -i "$RIG_DIR/inventory.yaml" --for mailed
+    refute_stderr_has 'encrypted to 1 recipient'
+    rm -rf "$below"
+}
+
+@test "as it was collected: every bad bundle is refused by verify and attach, what is no bundle by list and extract too" {
+    spoiled "$RIG_DIR/good.tar.gz"
+    remember
+    while read -r name listed extracted; do
+        # Of a bundle as it was collected verify does not ask for a signature, so that it is what is bad which is found.
+        run_profgrab bundle verify "$name.tar.gz"
+        assert_status 1
+        each "$name.tar.gz" "$listed" "$extracted"
+    done <"$BATS_TEST_TMPDIR/table"
+    unchanged plain
+}
+
+@test "signed: the same, and what only the signature shows" {
+    spoiled "$RIG_DIR/signed.tar.gz"
+    grep -q '^sender ' "$BATS_TEST_TMPDIR/table"
+    remember
+    while read -r name listed extracted; do
+        each "$name.tar.gz" "$listed" "$extracted"
+    done <"$BATS_TEST_TMPDIR/table"
+    run_profgrab bundle verify --allowed-signers "$RIG_DIR/allowed" sender.tar.gz
+    assert_stdout_has 'signature  BAD'
+    unchanged signed
+}
+
+@test "signed and encrypted: the same within the encryption, and decrypt gives what was encrypted" {
+    spoiled "$RIG_DIR/signed.tar.gz"
+    local name listed extracted
+    while read -r name listed extracted; do
+        "$profgrab_program" bundle encrypt --encrypt-to "$RIG_DIR/team.pub" "$name.tar.gz" >/dev/null
+    done <"$BATS_TEST_TMPDIR/table"
+    remember
+    while read -r name listed extracted; do
+        each "$name.tar.gz.age" "$listed" "$extracted" -i "$RIG_DIR/team"
+        "$profgrab_program" bundle decrypt -i "$RIG_DIR/team" -o - "$name.tar.gz.age" | cmp - "$name.tar.gz"
+    done <"$BATS_TEST_TMPDIR/table"
+    unchanged encrypted
+}
+
+@test "the encryption itself cut, extended, flipped, rearranged, to another identity: nothing is read, nothing written" {
+    "$profgrab_program" bundle encrypt --encrypt-to "$RIG_DIR/team.pub" -o good.age "$RIG_DIR/signed.tar.gz" >/dev/null
+    python3 - <<'PY'
+import pathlib
+good = pathlib.Path("good.age").read_bytes()
+begin = good.index(b"\n--- ") + 5
+begin = good.index(b"\n", begin) + 1 + 16
+chunk = 65536 + 16
+first, second, rest = good[begin:begin + chunk], good[begin + chunk:begin + 2 * chunk], good[begin + 2 * chunk:]
+assert len(rest) > chunk
+flip = lambda at: good[:at] + bytes([good[at] ^ 1]) + good[at + 1:]
+for name, data in {
+    "empty": b"", "cut-header": good[:50], "cut-nonce": good[:begin - 3], "cut-chunk": good[:-5], "cut-at-chunk": good[:begin + 2 * chunk],
+    "no-chunks": good[:begin], "extended": good + b"x", "twice": good + good, "exchanged": good[:begin] + second + first + rest,
+    "repeated": good[:begin] + first + first + rest, "left-out": good[:begin] + second + rest, "flip-version": flip(5),
+    "flip-stanza": flip(good.index(b"-> ") + 20), "flip-mac": flip(begin - 25), "flip-nonce": flip(begin - 3),
+    "flip-first": flip(begin + 7), "flip-last": flip(len(good) - 1), "flip-middle": flip(begin + chunk + 99),
+}.items():
+    pathlib.Path(name + ".bad").write_bytes(data)
+PY
+    remember
+    local file
+    for file in *.bad; do
+        each "$file" no no -i "$RIG_DIR/team"
+        expect no bundle decrypt -i "$RIG_DIR/team" -o "$BATS_TEST_TMPDIR/out" "$file"
+        [[ ! -e $BATS_TEST_TMPDIR/out ]]
+    done
+    # Whole, but to somebody else; and to nobody whose key is given.
+    each good.age no no -i "$RIG_DIR/other"
+    assert_stderr_has 'it is encrypted to'
+    each good.age no no
+    expect no bundle decrypt -i "$RIG_DIR/other" -o "$BATS_TEST_TMPDIR/out" good.age
+    [[ ! -e $BATS_TEST_TMPDIR/out ]]
+    unchanged encryption
+}
