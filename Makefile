@@ -233,8 +233,8 @@ bench: all
 	tests/bench/run
 
 # BENCH_ROUNDS=7: of each figure.
-bench-handoff: all
-	tests/bench/run-handoff
+bench-handoff: all $(out)/tests/copy
+	COPY=$(CURDIR)/$(out)/tests/copy tests/bench/run-handoff
 
 $(out)/bench/%: tests/bench/%.c $(out)/libprofgrab.a
 	@mkdir -p $(@D)

@@ -1,0 +1,243 @@
+#!/usr/bin/env bats
+# What is taken out of a copy, seen by others than ourselves: both hashes by Python, profiles by go tool pprof; what is said of
+# what was not searched; and how a copy ends that is interrupted.
+
+load helper
+
+setup_file() {
+    export RIG_DIR
+    RIG_DIR=$(mktemp -d)
+    mkdir "$RIG_DIR/labels"
+    cat >"$RIG_DIR/labels/main.go" <<'GO'
+package main
+
+import (
+	"context"
+	"os"
+	"runtime/pprof"
+	"time"
+)
+
+func spin(until time.Time) (n int) {
+	for time.Now().Before(until) {
+		n++
+	}
+	return n
+}
+
+func main() {
+	f, err := os.Create("cpu.pb.gz")
+	if err == nil {
+		err = pprof.StartCPUProfile(f)
+	}
+	if err != nil {
+		panic(err)
+	}
+	for _, user := range []string{"alice@example.org", "main.spin"} {
+		pprof.Do(context.Background(), pprof.Labels("user", user, "path", "/repository"), func(context.Context) {
+			spin(time.Now().Add(300 * time.Millisecond))
+		})
+	}
+	pprof.StopCPUProfile()
+}
+GO
+    (cd "$RIG_DIR/labels" && GO111MODULE=off GOFLAGS=-mod=mod GOTOOLCHAIN=local GOPROXY=off GOCACHE=$rig_root/build/fixture/cache \
+        go run main.go)
+}
+
+setup() { e2e_setup; }
+teardown() { [[ -z ${copying-} ]] || kill -KILL "$copying" 2>/dev/null || :; }
+teardown_file() { rm -rf "$RIG_DIR"; }
+
+copy_program=${COPY-$rig_root/build/gcc/tests/copy}
+
+# make_bundle [ZEROS]: b.tar.gz, as another program might write it, with a secret for each rule, and a trace of so many zeros.
+make_bundle() {
+    python3 - "$RIG_DIR/labels/cpu.pb.gz" "${1-10}" <<'PY'
+import hashlib, io, json, sys, tarfile
+
+files = {
+    "cmdline.txt": ("cmdline", b"/usr/bin/server\0--db-password=hunter2\0--port=8080\0postgres://u:sesame@db/x\0ghp_0123456789abcdef"),
+    "goroutines.txt": ("goroutines", b'1 @ 0x1\n# labels: {"user":"alice@example.org", "path":"/repository"}\n'),
+    "cpu.pb.gz": ("cpu", open(sys.argv[1], "rb").read()),
+    "quiet.txt": ("goroutines", b"goroutine 1 [running]:\nmain.main()\n"),
+    "trace.out": ("trace", bytes(int(sys.argv[2]))),
+}
+items = []
+for name, (kind, data) in files.items():
+    item = {"kind": kind, "status": "ok", "file": "files/" + name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    if kind == "cpu":
+        item["profile"] = {"samples": 1, "sample_types": [{"type": "samples", "unit": "count", "total": 1}]}
+    items.append(item)
+manifest = {"format": "profgrab-bundle", "version": 1, "name": "b", "tool": {"name": "profgrab"}, "collector": {},
+            "interrupted": False, "complete": True, "hosts": [], "files": items}
+with tarfile.open("b.tar.gz", "w:gz", compresslevel=1) as tar:
+    for path, data in [("manifest.json", json.dumps(manifest).encode())] + [("files/" + n, d) for n, (_, d) in files.items()]:
+        info = tarfile.TarInfo("b/" + path)
+        info.size = len(data)
+        tar.addfile(info, io.BytesIO(data))
+PY
+}
+
+@test "every rule strikes, and the manifest has both hashes of what changed, as Python counts them" {
+    make_bundle
+    "$copy_program" -r b.tar.gz
+    run_profgrab bundle verify b-handoff.tar.gz
+    assert_status 0
+    assert_stdout_has 'redacted   3 files'
+    tar xzOf b-handoff.tar.gz b/manifest.json >manifest.json
+    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" manifest.json
+    python3 - <<'PY'
+import gzip, hashlib, json, tarfile
+
+def members(path):
+    with tarfile.open(path) as tar:
+        return {m.name.split("/", 1)[1]: tar.extractfile(m).read() for m in tar if m.isfile()}
+
+def proof(data):
+    return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+before, after = members("b.tar.gz"), members("b-handoff.tar.gz")
+manifest = json.loads(after["manifest.json"])
+handoff = manifest["handoff"]
+changed = set()
+for item in manifest["files"]:
+    path = item["file"]
+    assert proof(after[path]) == {"bytes": item["bytes"], "sha256": item["sha256"]}, path
+    assert proof(before[path]) == item.get("original", {"bytes": item["bytes"], "sha256": item["sha256"]}), path
+    if "original" in item:
+        changed.add(path)
+        assert after[path] != before[path]
+assert proof(after["README.md"]) == handoff["readme"]
+assert {r["file"] for r in handoff["redactions"]} == changed == {"files/cmdline.txt", "files/goroutines.txt", "files/cpu.pb.gz"}
+rules = {(r["file"], r["rule"]): r["count"] for r in handoff["redactions"]}
+assert [rules["files/cmdline.txt", rule] for rule in ("option", "url", "token")] == [1, 1, 1], rules
+assert rules["files/goroutines.txt", "label"] == 1 and rules["files/cpu.pb.gz", "label"] > 1, rules
+assert handoff["unsearched"] == [{"file": "files/trace.out", "reason": "an execution trace"}], handoff
+everything = b"".join(gzip.decompress(d) if p.endswith(".gz") else d for p, d in after.items())
+for secret in (b"hunter2", b"sesame", b"ghp_", b"alice@example.org"):
+    assert secret not in everything, secret
+for harmless in (b"--port=8080", b"postgres://u:[redacted]@db/x", b"/repository", b"main.spin"):
+    assert harmless in everything, harmless
+PY
+}
+
+@test "a redacted profile opens with go tool pprof, and is the same but for those labels" {
+    make_bundle
+    "$copy_program" -r b.tar.gz
+    tar xzOf b-handoff.tar.gz b/files/cpu.pb.gz >redacted.pb.gz
+    for name in "$RIG_DIR/labels/cpu.pb.gz" redacted.pb.gz; do
+        go tool pprof -raw "$name" 2>/dev/null >raw.txt
+        go tool pprof -top "$name" 2>/dev/null | grep -v '^File: ' >top.txt
+        sed 's/user:\[[^ ]*\]/user:[X]/' raw.txt >"raw-$(basename "$name")"
+        mv top.txt "top-$(basename "$name")"
+    done
+    grep -q 'user:\[\[redacted\]\]' raw.txt
+    grep -q 'main.spin' raw.txt
+    grep -q 'user:\[X\]' raw-cpu.pb.gz
+    diff raw-cpu.pb.gz raw-redacted.pb.gz
+    diff top-cpu.pb.gz top-redacted.pb.gz
+}
+
+@test "what could not be searched is handed over all the same, and that is said, to who wants quiet too" {
+    make_bundle
+    mkdir x && tar xzf b.tar.gz -C x
+    # A profile that is none, and a command line of more than 4 MiB.
+    head -c 5000000 /dev/zero >x/b/files/cmdline.txt
+    echo hello >x/b/files/cpu.pb.gz
+    python3 - <<'PY'
+import hashlib, json
+manifest = json.load(open("x/b/manifest.json"))
+for item in manifest["files"]:
+    data = open("x/b/" + item["file"], "rb").read()
+    item["bytes"], item["sha256"] = len(data), hashlib.sha256(data).hexdigest()
+json.dump(manifest, open("x/b/manifest.json", "w"))
+PY
+    tar czf odd.tar.gz -C x b/manifest.json b/files
+    ssh-keygen -q -t ed25519 -N '' -f team
+    cat >inventory.yaml <<YAML
+version: 1
+teams:
+  mailed: { recipients: [ $PWD/team.pub ] }
+YAML
+    chmod 600 inventory.yaml
+    run_profgrab attach odd.tar.gz -q -i inventory.yaml --for mailed
+    assert_status 0
+    assert_stderr_has 'not searched for secrets, and handed over as it is: files/cmdline.txt: the command line is larger than 4194304 bytes'
+    assert_stderr_has 'not searched for secrets, and handed over as it is: files/cpu.pb.gz: at byte '
+    refute_stderr_has 'of a kind that is not searched'
+    rm odd.tar.gz.age
+    run_profgrab attach odd.tar.gz -i inventory.yaml --for mailed
+    assert_status 0
+    assert_stderr_has '1 file is of a kind that is not searched for secrets: README.md in it lists it'
+    run_profgrab bundle verify -i team odd.tar.gz.age
+    assert_status 0
+}
+
+# begin_copy [OPTION...]: a copy that takes seconds, in the background, at work. Its pid in $copying.
+begin_copy() {
+    "$copy_program" "$@" b.tar.gz >out 2>log 3>&- &
+    copying=$!
+    wait_for_work
+}
+
+wait_for_work() {
+    local i
+    for ((i = 0; i < 1000; i++)); do
+        (($(sed -n 's/^rchar: //p' "/proc/$copying/io") < 400000)) || return 0
+        sleep 0.01
+    done
+    fail 'it does not begin'
+}
+
+ended() { # STATUS: what $copying ended with
+    local rc=0
+    wait "$copying" || rc=$?
+    copying=
+    assert_equal "$rc" "$1"
+    assert_equal "$(ls -A)" $'b.tar.gz\nlog\nout'
+}
+
+@test "the first signal ends a copy at once, wherever it is; no signal of any kind leaves a piece of it" {
+    make_bundle 400000000
+    sha256sum b.tar.gz >"$BATS_TEST_TMPDIR/before"
+    local redact started
+    # Without redaction nothing is searched: it is in the midst of writing.
+    for redact in -r ''; do
+        begin_copy $redact
+        started=${EPOCHREALTIME/./}
+        kill -TERM "$copying"
+        ended 1
+        ((${EPOCHREALTIME/./} - started < 1000000))
+        grep -q interrupted log
+        begin_copy $redact
+        kill -KILL "$copying"
+        ended 137
+    done
+    sha256sum -c "$BATS_TEST_TMPDIR/before"
+}
+
+@test "the second signal names the bundle, and leaves nothing of the copy" {
+    make_bundle 400000000
+    ssh-keygen -q -t ed25519 -N '' -f "$BATS_TEST_TMPDIR/team"
+    cat >"$BATS_TEST_TMPDIR/inventory.yaml" <<YAML
+version: 1
+teams:
+  mailed: { recipients: [ $BATS_TEST_TMPDIR/team.pub ] }
+YAML
+    chmod 600 "$BATS_TEST_TMPDIR/inventory.yaml"
+    "$profgrab_program" attach b.tar.gz -i "$BATS_TEST_TMPDIR/inventory.yaml" --for mailed >out 2>log 3>&- &
+    copying=$!
+    wait_for_work
+    # Both are there before it goes on, so that the second finds it where it was.
+    kill -STOP "$copying"
+    kill -TERM "$copying"
+    kill -HUP "$copying"
+    kill -CONT "$copying"
+    local rc=0
+    wait "$copying" || rc=$?
+    copying=
+    ((rc == 129 || rc == 143))
+    grep -q 'left at once; the bundle is safe in b.tar.gz$' log
+    assert_equal "$(ls -A)" $'b.tar.gz\nlog\nout'
+}
