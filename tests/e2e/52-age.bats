@@ -110,9 +110,18 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
     assert_stdout plain
     assert_mode plain 600
     cmp plain before
-    run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" plain
+    cp plain.age sealed
+    run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" sealed
     assert_status 2
     assert_stderr_has 'what shall be the name'
+    # What is not encrypted is that first, and what it is.
+    run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" plain
+    assert_status 1
+    assert_stderr 'profgrab: plain is not encrypted: it is not in the age format'
+    run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" "$RIG_DIR/good.tar.gz"
+    assert_status 1
+    assert_stderr_has "$RIG_DIR/good.tar.gz is not encrypted: it is a bundle in plain text"
+    assert_stderr_has "hint: \`profgrab bundle verify $RIG_DIR/good.tar.gz\`"
     run_profgrab bundle encrypt --encrypt-to "$RIG_DIR/id.pub" - <plain
     assert_status 2
     encrypt --encrypt-to "$RIG_DIR/id.pub" -o - - <before | decrypt -i "$RIG_DIR/id.txt" -o - - >out
@@ -169,7 +178,7 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
     assert_stderr_has 'id.pub:1: this is a recipient'
     run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" -o out plain
     assert_status 1
-    assert_stderr_has 'plain: it is not in the age format'
+    assert_stderr_has 'plain is not encrypted: it is not in the age format'
     assert_left ecdsa ecdsa.pub weak weak.pub plain plain.age
 }
 
@@ -232,17 +241,49 @@ SCRIPT
     assert_stderr_has 'missing/out'
 }
 
-@test "Ctrl-C in the middle of standard input: nothing is left" {
+# stall FILE N VERB...: `bundle VERB... -` at a terminal, reading N bytes of FILE from a pipe that stalls then; Ctrl-C once
+# all of them were read.
+stall() {
+    cat >"$RIG_DIR/stall.py" <<'SCRIPT'
+import fcntl, os, select, struct, sys, termios, time
+pipe, gone = os.open("pipe", os.O_WRONLY), select.poll()
+gone.register(pipe, select.POLLERR)
+with open(sys.argv[1], "rb") as f:
+    left = f.read(int(sys.argv[2]))
+while left:
+    left = left[os.write(pipe, left):]
+while struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]:
+    select.select([], [], [], 0.01)
+print("all was read", flush=True)
+gone.poll(20000)
+SCRIPT
     mkfifo pipe
-    python3 -c 'import time
-f = open("pipe", "wb", 0)
-f.write(b"x" * 100000)
-time.sleep(30)' &
-    feeder=$!
-    with_pty --ctrl-c 'reading' -- bash -c 'echo reading; exec "$0" bundle encrypt --encrypt-to "$1" -o out - <pipe' "$profgrab_program" "$RIG_DIR/id.pub"
-    kill "$feeder"
+    # shellcheck disable=SC2016 # for the shell at the terminal
+    with_pty --ctrl-c 'all was read' -- bash -c 'python3 "$0" "$1" "$2" & exec "${@:3}" - <pipe' \
+        "$RIG_DIR/stall.py" "$1" "$2" "$profgrab_program" bundle "${@:3}"
+    rm pipe
+    assert_stdout_has 'all was read'
     assert_status 130
-    assert_left pipe
+    assert_stdout_has interrupted
+}
+
+@test "Ctrl-C in the middle of standard input: nothing is left" {
+    head -c 100000 /dev/zero >plain
+    stall plain 100000 encrypt --encrypt-to "$RIG_DIR/id.pub" -o out
+    assert_left plain
+}
+
+@test "Ctrl-C while what is decrypted stalls, in the header and behind it, also as text: nothing is left" {
+    local armor n
+    head -c 300000 /dev/urandom >plain
+    for armor in '' --armor; do
+        encrypt $armor --encrypt-to "$RIG_DIR/id.pub" -o sealed plain >name
+        for n in 40 150000; do
+            stall sealed "$n" decrypt -i "$RIG_DIR/id.txt" -o out
+            assert_left name plain sealed
+        done
+        rm sealed
+    done
 }
 
 # ---- passphrases ------------------------------------------------------------------------------------------------
