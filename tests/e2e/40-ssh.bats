@@ -182,10 +182,16 @@ freeze() {
     done
     [[ $banner == SSH-* ]]
     run_profgrab --host busy-01 --port "$RIG_PORT_rude" heap
-    exec 7>&-
-    rig_end busy
     assert_status 1
     assert_stderr_has 'MaxStartups'
     assert_stderr_has '--parallel 4'
     refute_stderr_has 'no SSH server'
+    # forward has but one host, and no such option.
+    run_profgrab forward --host busy-01 --port "$RIG_PORT_rude" --listen 0
+    exec 7>&-
+    rig_end busy
+    assert_status 1
+    assert_stderr_has 'MaxStartups'
+    assert_stderr_has 'wait a little and try again'
+    refute_stderr_has '--parallel'
 }
