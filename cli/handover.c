@@ -289,7 +289,7 @@ static int attach(const struct handover *h, const struct handover_run *run, stru
 {
     const struct handover_options *o = h->options;
     struct digest digest = {0};
-    if (digest_read(run->bundle, ret->copy, h->recipients != NULL, &digest, err) < 0)
+    if (digest_read(run->bundle, h->recipients != NULL, &digest, err) < 0)
         return -1;
     struct handoff_request request = {.tracker = h->tracker,
                                       .project = h->project,
