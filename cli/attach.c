@@ -77,7 +77,7 @@ static int hand_over(const struct attach_options *o, const char *bundle, const s
         return exit_status_of(err);
     }
     const struct handover_run run = {.bundle = bundle, .prompt = &prompt, .quiet = o->quiet};
-    int code = handover_command(h, &run, o->inventory, &result, err);
+    int code = handover_command(h, &run, o->inventory, &result);
     handover_result_release(&result);
     prompt_release(&prompt);
     return code;

@@ -160,12 +160,75 @@ static int resolve(const struct inventory *inventory, struct handover *h, struct
     return read_recipients(h, inventory, err);
 }
 
+/* ---- what can be known before -------------------------------------------------------------------------- */
+
+static int not_signed(const struct handover *h, struct err *err)
+{
+    return err_wrap(err, "team %s takes no bundle without a signature", h->team->name);
+}
+
+static struct sshsig_signer signer_of(const struct handover *h, struct prompt *prompt)
+{
+    return (struct sshsig_signer){.key = h->self->sign_with,
+                                  .agent = getenv("SSH_AUTH_SOCK"),
+                                  .agent_ms = AGENT_MS,
+                                  .ask = prompt_ask,
+                                  .ask_ctx = prompt,
+                                  .ask_ms = GATEWAY_ASK_MS,
+                                  .cancel_fd = signals_cancel_fd()};
+}
+
+static int check_signature(const struct handover *h, struct err *err)
+{
+    if (!h->team || !h->team->signature_required)
+        return 0;
+    if (!h->self->sign_with) {
+        err_set(err, ERR_USAGE, "no key to sign with");
+        err_hint(err, "name one in the inventory: self: { sign_with: ~/.ssh/id_ed25519.pub }");
+        return not_signed(h, err);
+    }
+    const struct sshsig_signer signer = signer_of(h, NULL);
+    return sshsig_look(&signer, err) < 0 ? not_signed(h, err) : 0;
+}
+
+static struct handoff_request request_of(const struct handover *h)
+{
+    return (struct handoff_request){.tracker = h->tracker,
+                                    .project = h->project,
+                                    .issue = h->issue,
+                                    .encrypted = h->recipients != NULL,
+                                    .title = h->options->title,
+                                    .labels = h->labels,
+                                    .assignees = h->assignees};
+}
+
+static int check_tracker(const struct handover *h, struct err *err)
+{
+    const struct tracker *t = h->tracker;
+    const struct handoff_request request = request_of(h);
+    const struct handoff_options options = {.plaintext_i_know = h->options->plaintext_i_know};
+    if (handoff_check(&request, &options, err) < 0)
+        return -1;
+    if (h->options->dry_run)
+        return 0;
+    if (secret_check(&t->token, err) < 0)
+        return err_wrap(err, "%s: the token", t->name);
+    int ca = t->ca ? file_open(t->ca, err) : -1;
+    if (t->ca && ca < 0)
+        return err_wrap(err, "%s: the authorities", t->name);
+    fd_close(&ca);
+    return 0;
+}
+
 int handover_prepare(const struct handover_options *o, const struct inventory *inventory,
                      struct handover *ret, struct err *err)
 {
     *ret = (struct handover){.options = o, .self = inventory_self(inventory)};
-    if (resolve(inventory, ret, err) == 0)
+    if (resolve(inventory, ret, err) == 0 && check_signature(ret, err) == 0 &&
+        (!ret->tracker || check_tracker(ret, err) == 0))
         return 0;
+    /* Another line or another inventory is needed, whatever is wrong with this one. */
+    err->kind = ERR_USAGE;
     handover_release(ret);
     return -1;
 }
@@ -195,12 +258,6 @@ static int copy_with(struct bundle_copy *how, const struct sshsig_signer *signer
     return bundle_copy(how, ret, err);
 }
 
-static int not_signed(const struct handover *h, struct err *err)
-{
-    err_wrap(err, "team %s takes no bundle without a signature", h->team->name);
-    return -1;
-}
-
 static int make_copy(const struct handover *h, const struct handover_run *run, struct bundle_copied *ret,
                      struct err *err)
 {
@@ -213,21 +270,10 @@ static int make_copy(const struct handover *h, const struct handover_run *run, s
                               .labels = &h->options->redact_labels,
                               .to = h->recipients,
                               .cancel_fd = signals_cancel_fd()};
-    const struct sshsig_signer signer = {.key = h->self->sign_with,
-                                         .agent = getenv("SSH_AUTH_SOCK"),
-                                         .agent_ms = AGENT_MS,
-                                         .ask = prompt_ask,
-                                         .ask_ctx = run->prompt,
-                                         .ask_ms = GATEWAY_ASK_MS,
-                                         .cancel_fd = signals_cancel_fd()};
+    const struct sshsig_signer signer = signer_of(h, run->prompt);
     bool required = h->team && h->team->signature_required;
-    if (!signer.key) {
-        if (!required)
-            return copy_with(&how, NULL, ret, err);
-        err_set(err, ERR_USAGE, "no key to sign with");
-        err_hint(err, "name one in the inventory: self: { sign_with: ~/.ssh/id_ed25519.pub }");
-        return not_signed(h, err);
-    }
+    if (!signer.key)
+        return copy_with(&how, NULL, ret, err);
     struct err why = ERR_INIT;
     if (copy_with(&how, &signer, ret, &why) == 0)
         return 0;
@@ -291,16 +337,10 @@ static int attach(const struct handover *h, const struct handover_run *run, stru
     struct digest digest = {0};
     if (digest_read(run->bundle, h->recipients != NULL, &digest, err) < 0)
         return -1;
-    struct handoff_request request = {.tracker = h->tracker,
-                                      .project = h->project,
-                                      .issue = h->issue,
-                                      .file = ret->copy,
-                                      .encrypted = h->recipients != NULL,
-                                      .title = o->title,
-                                      .summary = digest.summary,
-                                      .reading = digest.reading,
-                                      .labels = h->labels,
-                                      .assignees = h->assignees};
+    struct handoff_request request = request_of(h);
+    request.file = ret->copy;
+    request.summary = digest.summary;
+    request.reading = digest.reading;
     struct handoff_options options = {.plaintext_i_know = o->plaintext_i_know,
                                       .dry_run = o->dry_run,
                                       .cancel_fd = signals_cancel_fd(),
@@ -352,6 +392,7 @@ int handover_run(const struct handover *h, const struct handover_run *run, struc
 void handover_result_release(struct handover_result *r)
 {
     free(r->copy);
+    free(r->repeat);
     *r = (struct handover_result){0};
 }
 
@@ -365,7 +406,8 @@ static void add_option(struct buf *line, const char *name, const char *value)
     shell_add_word(line, value);
 }
 
-void handover_say_repeat(const struct handover *h, const char *inventory, const char *bundle)
+void handover_say_repeat(const struct handover *h, const char *inventory, const char *bundle,
+                         struct handover_result *ret)
 {
     const struct handover_options *o = h->options;
     struct buf line = BUF_INIT(8192);
@@ -388,6 +430,8 @@ void handover_say_repeat(const struct handover *h, const char *inventory, const 
     if (o->dry_run)
         buf_adds(&line, " --dry-run");
     talk("the bundle is safe in %s; again: %s", bundle, buf_str(&line));
+    free(ret->repeat);
+    ret->repeat = buf_take(&line);
     buf_release(&line);
 }
 
@@ -411,19 +455,19 @@ static void say_failure(const struct handover *h, const struct handover_result *
 }
 
 int handover_command(const struct handover *h, const struct handover_run *run, const char *inventory,
-                     struct handover_result *ret, struct err *err)
+                     struct handover_result *ret)
 {
-    if (handover_run(h, run, ret, err) == 0) {
+    if (handover_run(h, run, ret, &ret->why) == 0) {
         if (!run->silent)
             print(ret);
         return EXIT_OK;
     }
+    const struct err *why = &ret->why;
     /* What cannot be right needs another line, not the same again. */
-    bool usage = err->kind == ERR_USAGE && ret->handoff.left == HANDOFF_LEFT_NOTHING;
-    int code = usage || err->kind == ERR_CANCELLED ? exit_status_of(err) : EXIT_HANDOFF;
-    say_failure(h, ret, err);
+    bool usage = why->kind == ERR_USAGE && ret->handoff.left == HANDOFF_LEFT_NOTHING;
+    int code = usage || why->kind == ERR_CANCELLED ? exit_status_of(why) : EXIT_HANDOFF;
+    say_failure(h, ret, why);
     if (!usage)
-        handover_say_repeat(h, inventory, run->bundle);
-    *err = (struct err)ERR_INIT;
+        handover_say_repeat(h, inventory, run->bundle, ret);
     return code;
 }

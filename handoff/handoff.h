@@ -115,6 +115,15 @@ struct handoff_options {
 #define HANDOFF_UPLOAD_MAX (UINT64_C(100) << 20)
 
 /*
+ * Whether that can be right, as far as it can be told without asking anybody: ERR_USAGE with what is wrong,
+ * ERR_DENIED where a bundle in plain text would be refused whatever the tracker says. Looks at no file and
+ * reads no token, so `file` may be NULL; of the options at plaintext_i_know alone. handoff_run begins with
+ * it; it is here for those who want to know before they make what is handed over.
+ */
+int handoff_check(const struct handoff_request *request, const struct handoff_options *options,
+                  struct err *err);
+
+/*
  * Does it, in the calling thread. 0: the bundle is attached, verified, and the note stands. -1: err says
  * what went wrong and to what, and *ret, which is filled in in every case, how far it came. ERR_USAGE: the
  * request cannot be right (no such project or assignee, a flag that is needed); ERR_DENIED: the tracker does

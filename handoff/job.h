@@ -58,6 +58,7 @@ struct tracker_type {
     const char *issue; /* and an issue: "issue", "ticket" */
     const char *may;   /* what its token must be allowed, as a hint */
     bool labels;
+    bool readers_untold; /* it never says who can read a place */
     size_t max_assignees;
     /* Fills facts.place, and of an existing issue facts.confidential and result->issue_url; finds whom the
      * request names. */

@@ -241,6 +241,7 @@ const struct tracker_type tracker_rt = {
     .auth = "Authorization: token %s",
     .place = "queue",
     .issue = "ticket",
+    .readers_untold = true,
     .may = "its user needs SeeQueue, ShowTicket, CreateTicket, CommentOnTicket and ShowTicketComments on the "
            "queue",
     .max_assignees = 1,

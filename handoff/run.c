@@ -10,7 +10,6 @@
 #include "base/banned.h"
 
 #define TOKEN_TIMEOUT_MS 30000
-#define PROJECT_MAX 180
 
 const struct tracker_type *tracker_of(enum tracker_kind kind)
 {
@@ -304,22 +303,50 @@ static int run_steps(struct job *j, struct err *err)
 
 /* ---- set-up -------------------------------------------------------------------------------------------- */
 
-static int check_request(const struct handoff_request *r, const struct tracker_type *type, struct err *err)
+static int check_issue(const struct handoff_request *r, struct err *err)
 {
     uint64_t number = 0;
-    if (!type)
-        return err_set(err, ERR_USAGE, "no such kind of tracker");
-    if (!*r->project || strlen(r->project) > PROJECT_MAX || !text_is_visible(r->project))
-        return err_set(err, ERR_USAGE, "\"%.60s\" is no name of a %s", r->project, type->place);
-    if (r->issue && (text_to_uint(r->issue, INT64_MAX, &number) < 0 || number == 0))
+    if (!r->issue)
+        return 0;
+    if (text_to_uint(r->issue, INT64_MAX, &number) < 0 || number == 0)
         return err_set(err, ERR_USAGE, "\"%.60s\" is no number of an issue", r->issue);
-    if (r->issue && (r->labels.n || r->assignees.n || r->title))
-        return err_set(err, ERR_USAGE, "an issue that exists keeps its title, labels and assignees");
+    if (!r->labels.n && !r->assignees.n && !r->title)
+        return 0;
+    err_set(err, ERR_USAGE, "%s: issue %s exists and keeps its title, labels and assignees", r->tracker->name,
+            r->issue);
+    return err_hint(err, "leave them out, or #%s for a new issue", r->issue);
+}
+
+static int check_people(const struct handoff_request *r, const struct tracker_type *type, struct err *err)
+{
     if (r->labels.n && !type->labels)
         return err_set(err, ERR_USAGE, "%s: this kind of tracker has no labels", r->tracker->name);
-    if (r->assignees.n > type->max_assignees)
-        return err_set(err, ERR_USAGE, "%s: this kind of tracker knows %zu assignee, not %zu",
-                       r->tracker->name, type->max_assignees, r->assignees.n);
+    if (r->assignees.n <= type->max_assignees)
+        return 0;
+    return err_set(err, ERR_USAGE, "%s: this kind of tracker knows %zu assignee%s, not %zu", r->tracker->name,
+                   type->max_assignees, type->max_assignees == 1 ? "" : "s", r->assignees.n);
+}
+
+int handoff_check(const struct handoff_request *r, const struct handoff_options *options, struct err *err)
+{
+    const struct tracker_type *type = tracker_of(r->tracker->kind);
+    struct facts facts = {.place = READERS_UNKNOWN,
+                          .existing = r->issue != NULL,
+                          .encrypted = r->encrypted,
+                          .plaintext_i_know = options->plaintext_i_know};
+    char place[300];
+    if (!type)
+        return err_set(err, ERR_USAGE, "no such kind of tracker");
+    if (strlen(r->project) > TRACKER_PROJECT_MAX)
+        return err_set(err, ERR_USAGE, "%s: the name of a %s has at most %d characters, not %zu",
+                       r->tracker->name, type->place, TRACKER_PROJECT_MAX, strlen(r->project));
+    if (!*r->project || !text_is_visible(r->project))
+        return err_set(err, ERR_USAGE, "\"%.60s\" is no name of a %s", r->project, type->place);
+    if (check_issue(r, err) < 0 || check_people(r, type, err) < 0)
+        return -1;
+    snprintf(place, sizeof place, "%s %s", type->place, r->project);
+    if (type->readers_untold && decide_bundle(&facts, place, err) < 0)
+        return err_wrap(err, "%s: %s", r->tracker->name, steps[HANDOFF_DECIDE].doing);
     return 0;
 }
 
@@ -360,7 +387,7 @@ int handoff_run(const struct handoff_request *request, const struct handoff_opti
                               .plaintext_i_know = options->plaintext_i_know},
                     .result = ret};
     *ret = (struct handoff_result){.left = HANDOFF_LEFT_NOTHING};
-    int rc = check_request(request, j.type, &why);
+    int rc = handoff_check(request, options, &why);
     if (rc == 0)
         rc = cargo_open(request->file, request->encrypted, &j.cargo, &why);
     if (rc == 0) {
