@@ -48,7 +48,7 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
 
 @test "age reads what we write, we read what age writes and what we write: kinds, sizes, armor" {
     local n kind armor public
-    for n in 0 1 65535 65536 65537 131072; do
+    for n in 0 1 65535 65536 65537 131072 1048577; do
         head -c "$n" /dev/urandom >plain
         for kind in id ed25519 rsa; do
             public=$RIG_DIR/$kind.pub
@@ -62,6 +62,24 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
                 cmp back plain
                 rm ours back
             done
+        done
+    done
+}
+
+@test "with a passphrase too: age reads what we write, we read what age writes, at the boundaries, as text" {
+    local n armor
+    (umask 077 && echo open-sesame >words)
+    for n in 0 65536 65537; do
+        head -c "$n" /dev/urandom >plain
+        for armor in '' --armor; do
+            encrypt $armor --passphrase --passphrase-file words -o ours plain >name
+            with_pty --stdout back --send 'Enter passphrase' $'open-sesame\n' -- age -d ours
+            assert_status 0
+            cmp back plain
+            with_pty --send 'Enter passphrase' $'open-sesame\n' --send 'Confirm passphrase' $'open-sesame\n' -- \
+                age -p ${armor:+-a} -o theirs plain
+            decrypt --passphrase-file words -o - theirs | cmp - plain
+            rm ours theirs back
         done
     done
 }
@@ -81,6 +99,38 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
         age -d -i "$RIG_DIR/$identity" plain.age | cmp - plain
         decrypt -i "$RIG_DIR/other.txt" -i "$RIG_DIR/$identity" -o - plain.age | cmp - plain
     done
+}
+
+@test "what an outsider sees: a length, kinds of recipients, 30 bits of an SSH key's fingerprint, and nothing twice" {
+    head -c 100000 /dev/zero >plain
+    encrypt --encrypt-to "$RIG_DIR/id.pub,$RIG_DIR/ed25519.pub,$RIG_DIR/rsa.pub" -o one plain >name
+    encrypt --encrypt-to "$RIG_DIR/id.pub,$RIG_DIR/ed25519.pub,$RIG_DIR/rsa.pub" -o other plain >name
+    python3 - "$RIG_DIR" <<'SCRIPT'
+import base64, hashlib, sys
+files = [open(name, "rb").read() for name in ("one", "other")]
+assert len(files[0]) == len(files[1])
+stanzas, bodies = [], []
+for b in files:
+    end = b.index(b"\n--- ") + 49
+    lines = b[:end].split(b"\n")
+    stanzas.append([line[3:].split(b" ") for line in lines if line.startswith(b"-> ")])
+    bodies.append(b[end:])
+    # All but the version, the stanzas' first words and the fingerprints is another's every time.
+kinds = [s[0] for s in stanzas[0]]
+assert sorted(k for k in kinds if b"grease" not in k) == [b"X25519", b"ssh-ed25519", b"ssh-rsa"], kinds
+for s, t in zip(*stanzas):
+    if s[0] == b"X25519":
+        assert len(s) == 2 and s[1] != t[1]
+    else:
+        key = open(sys.argv[1] + "/" + {b"ssh-rsa": "rsa", b"ssh-ed25519": "ed25519"}[s[0]] + ".pub").read().split()[1]
+        tag = base64.b64encode(hashlib.sha256(base64.b64decode(key)).digest()[:4]).rstrip(b"=")
+        assert s[1] == t[1] == tag and s[2:] != t[2:] or s[0] == b"ssh-rsa" and s[1:] == t[1:] == [tag]
+pieces = [bodies[0][i:i + 16] for i in range(0, len(bodies[0]) - 16)]
+assert len(set(pieces)) == len(pieces), "something in it is there twice"
+assert not set(pieces) & {bodies[1][i:i + 16] for i in range(0, len(bodies[1]) - 16)}
+public = open(sys.argv[1] + "/id.pub").read().strip().encode()
+assert all(public not in b and public[4:24] not in b for b in files)
+SCRIPT
 }
 
 @test "the format's own test vectors" {
