@@ -25,14 +25,14 @@ struct handover_options {
 #define HANDOVER_OPTION_ROWS(type, member)                                                                   \
     {"for",                                                                                                  \
      0,                                                                                                      \
-     OPTION_TEXT,                                                                                            \
+     OPTION_ONE,                                                                                             \
      "TEAM",                                                                                                 \
      "hand the bundle over to a team of the inventory: encrypted to it, on a confidential issue",            \
      offsetof(type, member.team),                                                                            \
      0},                                                                                                     \
         {"to",                                                                                               \
          0,                                                                                                  \
-         OPTION_TEXT,                                                                                        \
+         OPTION_ONE,                                                                                         \
          "PLACE",                                                                                            \
          "where to: TRACKER:PROJECT, or TRACKER:PROJECT#ISSUE (default: the team's project, a new issue)",   \
          offsetof(type, member.to),                                                                          \

@@ -342,6 +342,8 @@ int handoff_check(const struct handoff_request *r, const struct handoff_options 
                        r->tracker->name, type->place, TRACKER_PROJECT_MAX, strlen(r->project));
     if (!*r->project || !text_is_visible(r->project))
         return err_set(err, ERR_USAGE, "\"%.60s\" is no name of a %s", r->project, type->place);
+    if (r->title && !r->title[strspn(r->title, " \t\n")])
+        return err_set(err, ERR_USAGE, "%s: the title is empty", r->tracker->name);
     if (check_issue(r, err) < 0 || check_people(r, type, err) < 0)
         return -1;
     snprintf(place, sizeof place, "%s %s", type->place, r->project);

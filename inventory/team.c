@@ -214,6 +214,9 @@ int inventory_team(const struct inventory *inv, const char *name, const struct t
     if ((*ret = names_get(&inv->team_names, name)))
         return 0;
     err_set(err, ERR_USAGE, "no team \"%.60s\" in the inventory", name);
+    if (!inv->path)
+        return err_hint(err,
+                        "there is no inventory: make one, docs/inventory.md shows how, or name it with -i");
     schema_hint_nearest(&inv->team_names, name, "teams stand in the inventory's section \"teams\"", err);
     return -1;
 }

@@ -143,9 +143,9 @@ json_handoff() {
     grab --for gitalyy --json
     assert_status 2
     json_handoff 'not h["attached"] and h["left"] == "nothing" and "gitalyy" in r["error"]'
-    run --separate-stderr "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --host file-03 --for gitaly --json /missing
+    run --separate-stderr "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --host file-03 --port 1 --for gitaly --json heap
     assert_status 1
-    json_handoff 'not h["attached"] and h["left"] == "nothing" and "bundle" not in r'
+    json_handoff 'not h["attached"] and h["left"] == "nothing" and r["bundle"] is None'
     grab --json
     assert_status 0
     refute_stdout_has '"handoff"'
@@ -354,4 +354,106 @@ refuse() {
     grep -q 'not handed over' log
     grep -q 'again: profgrab attach ' log
     refute_requested .
+}
+
+@test "one team, one place: a second is refused, not dropped; without an inventory it is said that there is none" {
+    make_bundle
+    refuse '--for gitaly --for mailed' '--for is there twice'
+    refuse '--for gitaly,mailed' '--for takes one team' 'each gets an issue of its own'
+    refuse '--to lab:ops/private --to lab:ops/public' '--to is there twice'
+    refuse "--for gitaly --title= " 'lab: the title is empty'
+    run --separate-stderr "$profgrab_program" attach "$bundle" --for gitaly
+    assert_status 2
+    assert_stderr_has 'hint: there is no inventory: make one'
+}
+
+@test "a bundle that is encrypted, or a copy that was handed over: said at once, and what to take instead" {
+    make_bundle
+    attach --for mailed
+    assert_status 0
+    bundle=$output
+    attach --for gitaly
+    assert_status 2
+    assert_stderr_has "$bundle is encrypted already"
+    assert_stderr_has "hint: take the bundle it was made from, or first \`profgrab bundle decrypt -i KEY $bundle\`"
+    age -d -i "$RIG_DIR/mate" "$bundle" >copy.tar.gz
+    bundle=copy.tar.gz
+    attach --for gitaly
+    assert_status 2
+    assert_stderr_has 'profgrab: copy.tar.gz is a copy that was handed over already'
+    assert_stderr_has 'hint: take the bundle it was made from;'
+    refute_requested .
+}
+
+@test "nobody to type the passphrase of the key that signs: what to do is said; without need it goes unsigned" {
+    make_bundle
+    ssh-keygen -q -t ed25519 -N open-sesame -f locked
+    inventory 'signature: required' "{ recipients: [ $PWD/locked.pub ], sign_with: $PWD/locked }"
+    run --separate-stderr setsid -w "$profgrab_program" attach "$bundle" -i inventory.yaml --for gitaly
+    assert_status 4
+    assert_stderr_has "team gitaly takes no bundle without a signature: $PWD/locked: there is no terminal to ask on"
+    assert_stderr_has "hint: ssh-add the key of $PWD/locked, or name a file with its passphrase: --passphrase-file FILE"
+    assert_stderr_has 'again: profgrab attach'
+    attach --for gitaly --batch
+    assert_status 4
+    (umask 077 && echo open-sesame >words)
+    attach --for gitaly --batch --passphrase-file words
+    assert_status 0
+    inventory 'signature: optional' "{ recipients: [ $PWD/locked.pub ], sign_with: $PWD/locked }"
+    attach --for gitaly --batch
+    assert_status 0
+    assert_stderr_has 'the copy is not signed'
+}
+
+@test "no room for the copy, or no right to make it: exit 4, nothing is left but the bundle" {
+    ((EUID == 0)) || skip 'only root can mount'
+    make_bundle
+    mkdir small
+    mount -t tmpfs -o size=12k none small
+    cp "$bundle" small/b.tar.gz
+    run --separate-stderr "$profgrab_program" attach small/b.tar.gz -i inventory.yaml --for gitaly
+    left=$(ls small)
+    umount small
+    assert_equal "$left" b.tar.gz
+    assert_status 4
+    assert_stderr_has 'No space left on device'
+    assert_stderr_has 'hint: the copy is made beside the bundle'
+    assert_stderr_has 'again: profgrab attach small/b.tar.gz'
+    cp "$bundle" small/b.tar.gz
+    mount --bind small small
+    mount -o remount,ro,bind small
+    run --separate-stderr "$profgrab_program" attach small/b.tar.gz -i inventory.yaml --for gitaly
+    umount small
+    assert_status 4
+    assert_stderr_has 'Read-only file system'
+    assert_stderr_has 'hint: the copy is made beside the bundle'
+    refute_requested .
+}
+
+@test "interrupted at each step: what has left is said, and the copy stays only where it may be with the tracker" {
+    make_bundle
+    local step on left
+    while IFS='|' read -r step on left; do
+        control -X POST "$control/reset"
+        spoil "$on" silent
+        "$profgrab_program" attach "$bundle" -i inventory.yaml --for gitaly >out 2>log 3>&- &
+        pid=$!
+        for ((i = 0; i < 500; i++)); do ! requests | grep -q ' silent ' || break; sleep 0.02; done
+        kill -TERM "$pid"
+        wait "$pid" && rc=0 || rc=$?
+        assert_equal "$step $rc" "$step 143"
+        grep -q "$left" log || fail "$step:" "$(<log)"
+        grep -q 'again: profgrab attach ' log
+        [[ ! -s out ]]
+        case $left in *'may be with'* | *'is with'* | *'are with'*) ls -- *.age ;; *) run ! ls -- *.age ;; esac
+        rm -f -- *.age
+    done <<'EOF'
+look|^GET .*/projects/|profgrab: nothing has left this workstation$
+create|^POST .*/issues$|nothing has left this workstation but an issue or note that tells nothing
+read-back|^GET .*/issues/|nothing has left this workstation but an issue or note that tells nothing
+upload|^POST .*/uploads$|the bundle may be with the tracker; the summary is not
+verify|^GET .*/uploads/|the bundle is with the tracker; the summary is not
+note|^POST .*/notes$|the bundle and the summary are with the tracker
+EOF
+    "$profgrab_program" bundle verify "$bundle"
 }
