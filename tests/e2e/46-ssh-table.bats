@@ -36,7 +36,7 @@ setup() {
     nameless=$(printf 'x%.0s' {1..64})
     # Whoever has no symbolizer is told so, in the middle of what the program says.
     export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0:symbolize=0"
-    export LSAN_OPTIONS="suppressions=$rig_root/tests/lsan-libssh2.supp:print_suppressions=0"
+    forgive_libssh2
 }
 
 host_key() { # SSHD: its public key, in two words
