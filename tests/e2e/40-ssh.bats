@@ -48,7 +48,7 @@ teardown() {
 @test "key files: ed25519 and ecdsa, in OpenSSH's form and in PEM" {
     local type
     export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0"
-    export LSAN_OPTIONS="suppressions=$rig_root/tests/lsan-libssh2.supp:print_suppressions=0"
+    forgive_libssh2
     for type in ed25519 ecdsa; do
         make_key "$type" "key_$type"
         host_with "IdentityFile $PWD/key_$type" 'IdentityAgent none'
