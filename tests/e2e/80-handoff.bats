@@ -252,7 +252,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_status 4
     assert_stderr_has '"0x1" is no number of an issue'
     hand ops/private --issue 1 --label profiling
-    assert_stderr_has 'an issue that exists keeps its title, labels and assignees'
+    assert_stderr_has 'exists and keeps its title, labels and assignees'
     hand ops/archived
     assert_stderr_has 'project ops/archived is archived'
     hand ops/none
