@@ -211,6 +211,23 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_equal "$(requests)" ''
 }
 
+# A host of that name would be an error: nobody is asked.
+@test "a dry run for Redmine and Request Tracker" {
+    unset TOKEN
+    run --separate-stderr "$HANDOFF" --dry-run --encrypted --summary "cpu of $HOST" redmine https://tracker.invalid ops bundle.tar.gz.age
+    assert_status 0
+    assert_stdout_has 'would POST https://tracker.invalid/issues.json issue: { project_id="PROJECT", subject="Profiles taken with profgrab, '
+    # The file first, and that the issue has it, then the words.
+    assert_equal "$(sed -nE 's/^would (PUT|GET) [^ ]*\/issues\/ISSUE.json(\?include=[a-z]*)?.*/\1\2/p' <<<"$output")" \
+        $'GET\nPUT\nGET?include=attachments\nPUT\nGET?include=journals'
+    refute_stdout_has "$HOST"
+    run --separate-stderr "$HANDOFF" --dry-run --encrypted --summary "cpu of $HOST" rt https://tracker.invalid ops bundle.tar.gz.age
+    assert_status 0
+    assert_equal "$(grep -c '^would POST https://tracker.invalid/REST/2.0/ticket/ISSUE/comment ' <<<"$output")" 2
+    refute_stdout_has correspond
+    refute_stdout_has "$HOST"
+}
+
 @test "a project that was renamed is found, and what is sent goes to it by its number" {
     hand ops/old
     assert_status 0
