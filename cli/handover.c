@@ -174,7 +174,7 @@ int handover_run(const struct handover *h, const struct handover_run *run, struc
     }
     int rc = attach(h, run, ret, err);
     ret->attached = rc == 0 && !h->options->dry_run;
-    if (h->options->dry_run || (rc < 0 && ret->handoff.left < HANDOFF_LEFT_FILE_UNKNOWN))
+    if (h->options->dry_run || (rc < 0 && ret->handoff.left <= HANDOFF_LEFT_ISSUE))
         drop_copy(ret);
     return rc;
 }
@@ -235,9 +235,10 @@ static void print(const struct handover_result *r)
 
 static void say_failure(const struct handover *h, const struct handover_result *r, const struct err *err)
 {
+    char left[HANDOFF_LEFT_TEXT];
     talk_error(stderr, err);
     if (h->tracker)
-        talk("%s", handoff_left_text(&r->handoff));
+        talk("%s", handoff_left_text(&r->handoff, left, sizeof left));
     if (*r->handoff.issue_url)
         talk("the issue is %s", r->handoff.issue_url);
     if (r->copy)
