@@ -204,7 +204,7 @@ valgrind: $(out)/profgrab build/fixture/rude build/rig/softkey.so
 E2E ?= tests/e2e
 # The files run side by side, one more than there are cores since they mostly wait; the tests of a file one by one.
 E2E_JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-E2E_VALGRIND ?= tests/e2e/40-ssh.bats tests/e2e/43-transport.bats tests/e2e/44-faults.bats
+E2E_VALGRIND ?= $(wildcard $(patsubst %,tests/e2e/%*.bats,40 43-transport 44 46))
 sanitizer_env := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 
 deps:

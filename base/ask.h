@@ -18,6 +18,7 @@ struct question {
     const char *prompt; /* printable, one or more lines */
     const char *key;    /* the private key, or the file, whose passphrase is wanted; NULL: it is none */
     bool again;         /* what was answered a moment ago was wrong */
+    bool fresh;         /* of a passphrase that is chosen now: no earlier answer will do */
     int64_t deadline;   /* clock_now() at which the answer is not waited for any longer */
 };
 

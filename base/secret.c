@@ -277,6 +277,16 @@ int secret_read(const struct secret_ref *ref, const struct proc_limits *limits, 
     return rc;
 }
 
+int secret_check(const struct secret_ref *ref, struct err *err)
+{
+    struct secret s = {.len = 0};
+    if (ref->source == SECRET_COMMAND)
+        return 0;
+    int rc = read_source(ref, NULL, &s, err);
+    secret_wipe(&s);
+    return rc;
+}
+
 /* ---- in what others say ----------------------------------------------------------------------------------
  */
 

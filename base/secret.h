@@ -42,6 +42,10 @@ int secret_read(const struct secret_ref *ref, const struct proc_limits *limits, 
                 struct err *err);
 void secret_wipe(struct secret *s);
 
+/* Whether it is where it should be and looks like one, for whoever needs it later and wants to know now. A
+ * command is not run: it may ask its owner for something, or what it prints may not live that long. */
+int secret_check(const struct secret_ref *ref, struct err *err);
+
 /* Puts three asterisks in the place of a secret wherever it stands in the text, as it is or made printable,
  * and in that of what is left of it where the text was cut (at its end, or before `...`). What is shorter
  * than the asterisks is no secret. For whatever comes back from those who were told it. */

@@ -1,6 +1,8 @@
 /* `profgrab attach`: hands over a bundle that is there. */
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "bundle/bundle.h"
 #include "cli/command.h"
@@ -32,13 +34,45 @@ static const struct option options[] = {
     OPTIONS_END,
 };
 
-/* Whether there is a bundle at all: with anything else there is nothing to try again. */
+static int handed_already(const char *path, struct err *err)
+{
+    err_set(err, ERR_USAGE, "%s is a copy that was handed over already", path);
+    return err_hint(err,
+                    "take the bundle it was made from; `profgrab bundle encrypt %s` makes a file for "
+                    "others of it as it is",
+                    path);
+}
+
+/* A bundle that is encrypted can be read by nobody here: attach redacts and signs before it encrypts. */
+static int sealed_already(const char *path, struct err *err)
+{
+    err_set(err, ERR_USAGE, "%s is encrypted already, and attach makes its own copy of a bundle", path);
+    return err_hint(err, "take the bundle it was made from, or first `profgrab bundle decrypt -i KEY %s`",
+                    path);
+}
+
+static bool is_sealed(const char *path)
+{
+    unsigned char first[256];
+    int fd = file_open(path, NULL);
+    ssize_t n = fd < 0 ? -1 : read(fd, first, sizeof first);
+    fd_close(&fd);
+    return n > 0 && age_is_encrypted(first, (size_t)n);
+}
+
+/* Whether there is a bundle to hand over at all: with anything else there is nothing to try again. */
 static int look(const char *path, struct err *err)
 {
-    char *manifest = NULL;
-    int rc = bundle_manifest(path, NULL, &manifest, err);
-    free(manifest);
-    return rc;
+    char *text = NULL;
+    if (is_sealed(path))
+        return sealed_already(path, err);
+    if (bundle_manifest(path, NULL, &text, err) < 0)
+        return -1;
+    json_t *manifest = json_loads(text, 0, NULL);
+    bool handed = json_object_get(manifest, "handoff") != NULL;
+    json_decref(manifest);
+    free(text);
+    return handed ? handed_already(path, err) : 0;
 }
 
 static int prepare(const struct attach_options *o, const struct strlist *words,
@@ -77,7 +111,7 @@ static int hand_over(const struct attach_options *o, const char *bundle, const s
         return exit_status_of(err);
     }
     const struct handover_run run = {.bundle = bundle, .prompt = &prompt, .quiet = o->quiet};
-    int code = handover_command(h, &run, o->inventory, &result, err);
+    int code = handover_command(h, &run, o->inventory, &result);
     handover_result_release(&result);
     prompt_release(&prompt);
     return code;

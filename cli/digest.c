@@ -7,10 +7,19 @@
 #include "bundle/bundle.h"
 #include "base/banned.h"
 
-/* A note is read by people: more is in the bundle's README.md. */
+/* A note is read by people: the rest is in the bundle's README.md. */
 #define MAX_SERVICES 50
 #define MAX_VERDICTS 30
-#define MAX_TEXT (64u << 10)
+#define MAX_TEXT (32u << 10)
+#define CUT "... cut here, for its length: the rest is in the bundle's README.md\n"
+
+/* A summary while it is written. */
+struct summary {
+    struct buf text;
+    size_t services, verdicts;
+    bool full; /* nothing more goes in */
+    bool cut;  /* something was left out */
+};
 
 static const char *text(const json_t *o, const char *key)
 {
@@ -18,110 +27,135 @@ static const char *text(const json_t *o, const char *key)
     return s ? s : "";
 }
 
-static void add_head(struct buf *b, const json_t *root)
+/* A whole line or none of it. Releases the line. */
+static void add_line(struct summary *s, struct buf *line)
 {
+    s->full = s->full || line->failed || s->text.len + line->len > MAX_TEXT;
+    s->cut = s->cut || s->full;
+    if (!s->full)
+        buf_add(&s->text, buf_str(line), line->len);
+    buf_release(line);
+}
+
+static void add_head(struct summary *s, const json_t *root)
+{
+    struct buf line = BUF_INIT(MAX_TEXT);
     const json_t *who = json_object_get(root, "collector");
-    buf_addf(b, "Collected by %s on %s, %s to %s UTC.\n", text(who, "user"), text(who, "workstation"),
+    buf_addf(&line, "Collected by %s on %s, %s to %s UTC.\n", text(who, "user"), text(who, "workstation"),
              text(root, "started"), text(root, "finished"));
-    if (*text(root, "reason"))
-        buf_addf(b, "Reason: %s\n", text(root, "reason"));
     if (!json_is_true(json_object_get(root, "complete")))
-        buf_adds(b, "Not everything that was asked for is in it.\n");
+        buf_adds(&line, "Not everything that was asked for is in it.\n");
+    add_line(s, &line);
+    if (*text(root, "reason"))
+        buf_addf(&line, "Reason: %s\n", text(root, "reason"));
+    add_line(s, &line);
 }
 
 /* "file-03, gitaly: cpu, heap, goroutines (failed)" */
-static void add_items(struct buf *b, const char *host, const char *service, const json_t *items)
+static void add_items(struct summary *s, const char *host, const char *service, const json_t *items)
 {
-    buf_addf(b, "%s%s%s: ", host, *service ? ", " : "", service);
+    struct buf line = BUF_INIT(MAX_TEXT);
+    buf_addf(&line, "%s%s%s: ", host, *service ? ", " : "", service);
     for (size_t i = 0; i < json_array_size(items); i++) {
         const json_t *item = json_array_get(items, i);
         const char *status = text(item, "status"), *name = text(item, "kind");
-        buf_addf(b, "%s%s", i ? ", " : "", *name ? name : text(item, "file"));
+        buf_addf(&line, "%s%s", i ? ", " : "", *name ? name : text(item, "file"));
         if (strcmp(status, "ok") != 0)
-            buf_addf(b, " (%s)", status);
+            buf_addf(&line, " (%s)", status);
     }
-    buf_addc(b, '\n');
+    buf_addc(&line, '\n');
+    add_line(s, &line);
 }
 
-static void add_verdicts(struct buf *b, const char *where, const json_t *list, size_t *n)
+static void add_verdicts(struct summary *s, const char *where, const json_t *list)
 {
-    for (size_t i = 0; i < json_array_size(list); i++, (*n)++)
-        if (*n < MAX_VERDICTS)
-            buf_addf(b, "%s: %s\n", where, text(json_array_get(list, i), "text"));
+    for (size_t i = 0; i < json_array_size(list); i++, s->verdicts++) {
+        struct buf line = BUF_INIT(MAX_TEXT);
+        s->cut = s->cut || s->verdicts >= MAX_VERDICTS;
+        if (s->verdicts >= MAX_VERDICTS)
+            return;
+        buf_addf(&line, "%s: %s\n", where, text(json_array_get(list, i), "text"));
+        add_line(s, &line);
+    }
 }
 
-static void add_findings(struct buf *b, const json_t *service, size_t *n)
+static void add_service(struct summary *s, const char *host, const json_t *service)
 {
     const json_t *items = json_object_get(service, "items");
-    add_verdicts(b, text(service, "name"), json_object_get(service, "verdicts"), n);
+    s->cut = s->cut || s->services >= MAX_SERVICES;
+    if (s->services++ >= MAX_SERVICES)
+        return;
+    add_items(s, host, text(service, "name"), items);
+    add_verdicts(s, text(service, "name"), json_object_get(service, "verdicts"));
     for (size_t i = 0; i < json_array_size(items); i++) {
         const json_t *item = json_array_get(items, i);
-        add_verdicts(b, text(item, "kind"), json_object_get(item, "verdicts"), n);
+        add_verdicts(s, text(item, "kind"), json_object_get(item, "verdicts"));
     }
 }
 
-static void summarize(struct buf *b, const json_t *root)
+static void add_host(struct summary *s, const json_t *host)
 {
-    const json_t *hosts = json_object_get(root, "hosts"), *files = json_object_get(root, "files");
-    size_t services = 0, verdicts = 0;
-    add_head(b, root);
-    for (size_t i = 0; i < json_array_size(hosts); i++) {
-        const json_t *host = json_array_get(hosts, i), *list = json_object_get(host, "services");
-        if (*text(host, "error"))
-            buf_addf(b, "%s: nothing: %s\n", text(host, "name"), text(host, "error"));
-        for (size_t k = 0; k < json_array_size(list) && services < MAX_SERVICES; k++, services++) {
-            const json_t *service = json_array_get(list, k);
-            add_items(b, text(host, "name"), text(service, "name"), json_object_get(service, "items"));
-            add_findings(b, service, &verdicts);
-        }
-    }
-    if (json_array_size(files) > 0)
-        buf_addf(b, "%zu local files\n", json_array_size(files));
-    if (services == MAX_SERVICES || verdicts > MAX_VERDICTS)
-        buf_adds(b, "... more in the bundle's README.md\n");
+    const json_t *list = json_object_get(host, "services");
+    struct buf line = BUF_INIT(MAX_TEXT);
+    if (*text(host, "error"))
+        buf_addf(&line, "%s: nothing: %s\n", text(host, "name"), text(host, "error"));
+    add_line(s, &line);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        add_service(s, text(host, "name"), json_array_get(list, i));
 }
 
-static void tell_reading(struct buf *b, const char *name, bool encrypted)
+static int summarize(const json_t *root, char **ret, struct err *err)
 {
-    const char *plain = "profiles.tar.gz";
-    if (encrypted) {
-        buf_adds(b, "With profgrab, and the key it is encrypted to:\n");
-        buf_addf(b, "    profgrab bundle verify -i ~/.ssh/id_ed25519 %s\n", name);
-        buf_addf(b, "    profgrab bundle extract -i ~/.ssh/id_ed25519 %s\n", name);
-        buf_adds(b, "With age and tar:\n");
-        buf_addf(b, "    age -d -i ~/.ssh/id_ed25519 %s > %s && tar -xzf %s\n", name, plain, plain);
-    } else {
-        buf_addf(b, "    profgrab bundle verify %s\n    profgrab bundle extract %s\n", name, name);
-    }
-    buf_adds(b, "README.md in it says what was found; each profile opens with `go tool pprof FILE`.\n");
+    const json_t *hosts = json_object_get(root, "hosts");
+    size_t files = json_array_size(json_object_get(root, "files"));
+    struct summary s = {.text = BUF_INIT(MAX_TEXT + sizeof CUT)};
+    struct buf line = BUF_INIT(100);
+    add_head(&s, root);
+    if (files > 0)
+        buf_addf(&line, "%zu local file%s\n", files, files == 1 ? "" : "s");
+    add_line(&s, &line);
+    for (size_t i = 0; i < json_array_size(hosts); i++)
+        add_host(&s, json_array_get(hosts, i));
+    if (s.cut)
+        buf_adds(&s.text, CUT);
+    int rc = buf_check(&s.text, "the summary", err);
+    if (rc == 0)
+        *ret = buf_take(&s.text);
+    buf_release(&s.text);
+    return rc;
 }
 
-int digest_read(const char *bundle, const char *copy, bool encrypted, struct digest *ret, struct err *err)
+/* It has another name there than here, and nobody knows where the reader keeps his key. */
+static const char *reading(bool encrypted)
 {
-    char *manifest = NULL;
-    struct buf summary = BUF_INIT(MAX_TEXT), reading = BUF_INIT(4096);
+#define THEN "README.md in it says what was found; each profile opens with `go tool pprof`.\n"
+    return encrypted ? "With profgrab, KEY being your private key that it is encrypted to:\n"
+                       "    profgrab bundle verify -i KEY FILE\n"
+                       "    profgrab bundle extract -i KEY FILE\n"
+                       "With age and tar:\n"
+                       "    age -d -i KEY FILE > profiles.tar.gz && tar -xzf profiles.tar.gz\n" THEN
+                     : "    profgrab bundle verify FILE\n"
+                       "    profgrab bundle extract FILE\n" THEN;
+}
+
+int digest_read(const char *bundle, bool encrypted, struct digest *ret, struct err *err)
+{
+    char *manifest = NULL, *summary = NULL;
     if (bundle_manifest(bundle, NULL, &manifest, err) < 0)
         return -1;
     json_t *root = json_loads(manifest, 0, NULL);
     free(manifest);
     if (!root)
         return err_set(err, ERR_FAILED, "%s: its manifest cannot be read", bundle);
-    summarize(&summary, root);
-    tell_reading(&reading, file_base(copy), encrypted);
+    int rc = summarize(root, &summary, err);
     json_decref(root);
-    ret->summary = strdup(buf_str(&summary));
-    ret->reading = strdup(buf_str(&reading));
-    buf_release(&summary);
-    buf_release(&reading);
-    if (ret->summary && ret->reading)
-        return 0;
-    digest_release(ret);
-    return err_nomem(err);
+    if (rc == 0)
+        *ret = (struct digest){.summary = summary, .reading = reading(encrypted)};
+    return rc;
 }
 
 void digest_release(struct digest *d)
 {
     free(d->summary);
-    free(d->reading);
     *d = (struct digest){0};
 }

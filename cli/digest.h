@@ -8,12 +8,12 @@
 #include "base/base.h"
 
 struct digest {
-    char *summary; /* lines; host names and all */
-    char *reading; /* lines with commands */
+    char *summary;       /* lines, host names and all; at most 32 kB, and where something was left out the
+                            last one says so */
+    const char *reading; /* lines with commands, in which FILE and KEY stand for the reader's own */
 };
 
-/* `copy` is the file that is handed over, by the name it has there or on the disk. */
-int digest_read(const char *bundle, const char *copy, bool encrypted, struct digest *ret, struct err *err);
+int digest_read(const char *bundle, bool encrypted, struct digest *ret, struct err *err);
 void digest_release(struct digest *d);
 
 #endif

@@ -196,9 +196,13 @@ static int open_and_carry(struct run *r, const struct targets *targets, struct e
         prompt_release(&r->prompt);
         return -1;
     }
-    if (gateway_pool_new(&pool, err) < 0 || open_host(r, targets, pool, &gw, err) < 0)
+    if (gateway_pool_new(&pool, err) < 0 || open_host(r, targets, pool, &gw, err) < 0) {
+        /* There is but one host here, so fewer at a time is no advice. */
+        if (err->kind == ERR_BUSY)
+            err_hint(err, "is it an SSH server? a busy one turns connections away too (MaxStartups): wait a "
+                          "little and try again");
         rc = err_wrap(err, "%s", r->talk.host->name);
-    else if (forward_talk_announce(&r->talk, err) < 0) {
+    } else if (forward_talk_announce(&r->talk, err) < 0) {
         gateway_close(gw);
         rc = -1;
     } else {

@@ -310,23 +310,24 @@ static int collect(struct run *r, const struct grab_options *o, const struct tar
 }
 
 /* The exit code of a run whose bundle is there, and is to be handed over. */
-static int hand_over(struct run *r, const struct grab_options *o, const struct handover *h, int code,
-                     struct err *err)
+static int hand_over(struct run *r, const struct grab_options *o, const struct handover *h, int code)
 {
+    struct handover_result *handed = &r->result->handed;
     if (signals_received()) {
-        talk("it was not handed over, since you interrupted");
-        handover_say_repeat(h, o->target.inventory, r->result->bundle);
+        err_set(&handed->why, ERR_CANCELLED, "it was not handed over, since you interrupted");
+        talk("%s", handed->why.msg);
+        handover_say_repeat(h, o->target.inventory, r->result->bundle, handed);
         return code;
     }
     const struct handover_run run = {
         .bundle = r->result->bundle, .prompt = r->prompt, .quiet = o->quiet, .silent = r->result->wanted};
-    int handed = handover_command(h, &run, o->target.inventory, &r->result->handed, err);
-    if (handed == EXIT_USAGE) {
+    int ended = handover_command(h, &run, o->target.inventory, handed);
+    if (ended == EXIT_USAGE) {
         /* What was collected is in the bundle, whatever became of it after that. */
-        handover_say_repeat(h, o->target.inventory, r->result->bundle);
+        handover_say_repeat(h, o->target.inventory, r->result->bundle, handed);
         return EXIT_HANDOFF;
     }
-    return handed != EXIT_OK ? handed : code;
+    return ended != EXIT_OK ? ended : code;
 }
 
 static int run_targets(const struct grab_options *o, const struct targets *targets,
@@ -356,7 +357,7 @@ static int run_targets(const struct grab_options *o, const struct targets *targe
     } else {
         code = bundle(&r, err);
         if (h && result->bundle)
-            code = hand_over(&r, o, h, code, err);
+            code = hand_over(&r, o, h, code);
     }
     progress_end(&r.progress);
     manifest_free(r.manifest);
@@ -390,6 +391,7 @@ static int run(int argc, char **argv, struct err *err)
         handover_wanted(&o.handover, &handed, err) < 0)
         goto out;
     result.wanted = o.json;
+    result.handing = handed;
     if (o.target.selection.hosts.n == 0 && o.target.selection.groups.n == 0) {
         no_host(&words, err);
         goto out;

@@ -1,4 +1,4 @@
-#include "cli/handover.h"
+#include "cli/handover_inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,171 +15,6 @@
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
-#define AGENT_MS 10000
-
-/* ---- what is asked for --------------------------------------------------------------------------------- */
-
-/* The first option that only says how; NULL: there is none. */
-static const char *first_detail(const struct handover_options *o)
-{
-    const struct {
-        const char *name;
-        bool given;
-    } details[] = {
-        {"encrypt-to", o->encrypt_to.n > 0},
-        {"title", o->title != NULL},
-        {"label", o->labels.n > 0},
-        {"assignee", o->assignees.n > 0},
-        {"redact-label", o->redact_labels.n > 0},
-        {"plaintext-i-know", o->plaintext_i_know},
-        {"dry-run", o->dry_run},
-    };
-    for (size_t i = 0; i < sizeof details / sizeof *details; i++)
-        if (details[i].given)
-            return details[i].name;
-    return NULL;
-}
-
-int handover_wanted(const struct handover_options *o, bool *ret, struct err *err)
-{
-    const char *detail = first_detail(o);
-    *ret = o->team || o->to;
-    if (*ret || !detail)
-        return 0;
-    err_set(err, ERR_USAGE, "--%s has no meaning without --for or --to", detail);
-    return err_hint(err, "--for TEAM hands the bundle over to a team of the inventory");
-}
-
-void handover_options_release(struct handover_options *o)
-{
-    strlist_release(&o->encrypt_to);
-    strlist_release(&o->labels);
-    strlist_release(&o->assignees);
-    strlist_release(&o->redact_labels);
-}
-
-static int bad_place(const char *place, struct err *err)
-{
-    err_set(err, ERR_USAGE, "--to %.200s is no place", place);
-    return err_hint(err, "TRACKER:PROJECT or TRACKER:PROJECT#ISSUE, with a tracker of the inventory");
-}
-
-/* TRACKER:PROJECT[#ISSUE] */
-static int read_place(const char *place, const struct inventory *inventory, struct handover *h,
-                      struct err *err)
-{
-    const char *colon = strchr(place, ':'), *hash = strrchr(place, '#');
-    if (!colon || colon == place)
-        return bad_place(place, err);
-    const char *project = colon + 1, *end = hash && hash > colon ? hash : place + strlen(place);
-    if (end == project || (*end && (!end[1] || end[1 + strspn(end + 1, "0123456789")])))
-        return bad_place(place, err);
-    char *name = strndup(place, (size_t)(colon - place));
-    h->project = strndup(project, (size_t)(end - project));
-    if (*end)
-        h->issue = strdup(end + 1);
-    int rc = name && h->project && (h->issue || !*end) ? inventory_tracker(inventory, name, &h->tracker, err)
-                                                       : err_nomem(err);
-    free(name);
-    return rc;
-}
-
-static int add_recipients(struct age_recipients *to, const struct recipient_list *l,
-                          const struct inventory *inventory, struct err *err)
-{
-    for (size_t i = 0; i < l->n; i++) {
-        const struct recipient *r = &l->items[i];
-        char where[300];
-        snprintf(where, sizeof where, "%s:%zu", inventory_path(inventory), r->line);
-        if (r->file ? age_recipients_add_file(to, r->text, err) < 0
-                    : age_recipients_add(to, r->text, where, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int read_recipients(struct handover *h, const struct inventory *inventory, struct err *err)
-{
-    const struct handover_options *o = h->options;
-    if (!h->team && o->encrypt_to.n == 0)
-        return 0;
-    if (age_recipients_new(&h->recipients, err) < 0)
-        return -1;
-    if (h->team && add_recipients(h->recipients, &h->team->recipients, inventory, err) < 0)
-        return -1;
-    for (size_t i = 0; i < o->encrypt_to.n; i++)
-        if (age_recipients_add_any(h->recipients, o->encrypt_to.items[i], "--encrypt-to", err) < 0)
-            return -1;
-    return add_recipients(h->recipients, &h->self->recipients, inventory, err);
-}
-
-static int take_words(struct strlist *into, const struct strlist *from, struct err *err)
-{
-    for (size_t i = 0; i < from->n; i++)
-        if (strlist_add(into, from->items[i], err) < 0)
-            return -1;
-    return 0;
-}
-
-/* What only an issue has. */
-static int no_issue(const struct handover *h, struct err *err)
-{
-    const struct handover_options *o = h->options;
-    const char *stray = o->title              ? "title"
-                        : o->labels.n         ? "label"
-                        : o->assignees.n      ? "assignee"
-                        : o->plaintext_i_know ? "plaintext-i-know"
-                                              : NULL;
-    if (!stray)
-        return 0;
-    err_set(err, ERR_USAGE, "--%s has no meaning: team %s has no tracker", stray, h->team->name);
-    return err_hint(err, "--to TRACKER:PROJECT says where to");
-}
-
-static int resolve(const struct inventory *inventory, struct handover *h, struct err *err)
-{
-    const struct handover_options *o = h->options;
-    if (o->team && inventory_team(inventory, o->team, &h->team, err) < 0)
-        return -1;
-    if (o->to && read_place(o->to, inventory, h, err) < 0)
-        return -1;
-    if (!o->to && h->team->tracker) {
-        h->tracker = h->team->tracker;
-        if (!(h->project = strdup(h->team->project)))
-            return err_nomem(err);
-    }
-    if (!h->tracker && no_issue(h, err) < 0)
-        return -1;
-    /* A team's labels and people are those of new issues in its own project. */
-    bool own = !h->issue && h->team && h->tracker == h->team->tracker && h->tracker &&
-               strcmp(h->project, h->team->project) == 0;
-    if ((own && take_words(&h->labels, &h->team->labels, err) < 0) ||
-        take_words(&h->labels, &o->labels, err) < 0 ||
-        take_words(&h->assignees, o->assignees.n || !own ? &o->assignees : &h->team->assignees, err) < 0)
-        return -1;
-    return read_recipients(h, inventory, err);
-}
-
-int handover_prepare(const struct handover_options *o, const struct inventory *inventory,
-                     struct handover *ret, struct err *err)
-{
-    *ret = (struct handover){.options = o, .self = inventory_self(inventory)};
-    if (resolve(inventory, ret, err) == 0)
-        return 0;
-    handover_release(ret);
-    return -1;
-}
-
-void handover_release(struct handover *h)
-{
-    age_recipients_free(h->recipients);
-    free(h->project);
-    free(h->issue);
-    strlist_release(&h->labels);
-    strlist_release(&h->assignees);
-    *h = (struct handover){0};
-}
-
 /* ---- the copy ------------------------------------------------------------------------------------------ */
 
 /* The agent or the file does not have the key, or nobody answers. */
@@ -192,13 +27,22 @@ static int copy_with(struct bundle_copy *how, const struct sshsig_signer *signer
                      struct err *err)
 {
     how->signer = signer;
-    return bundle_copy(how, ret, err);
+    if (bundle_copy(how, ret, err) == 0)
+        return 0;
+    if (err->kind == ERR_LOCAL_IO && !*err->hint)
+        err_hint(err,
+                 "the copy is made beside the bundle: make room there, or take the bundle to where there "
+                 "is some");
+    return -1;
 }
 
-static int not_signed(const struct handover *h, struct err *err)
+/* Often all that is missing is a passphrase, and somebody to type it. */
+static int no_key(const struct handover *h, struct err *err)
 {
-    err_wrap(err, "team %s takes no bundle without a signature", h->team->name);
-    return -1;
+    if (err->kind == ERR_NOT_FOUND && !*err->hint)
+        err_hint(err, "ssh-add the key of %s, or name a file with its passphrase: --passphrase-file FILE",
+                 h->self->sign_with);
+    return handover_not_signed(h, err);
 }
 
 static int make_copy(const struct handover *h, const struct handover_run *run, struct bundle_copied *ret,
@@ -213,27 +57,16 @@ static int make_copy(const struct handover *h, const struct handover_run *run, s
                               .labels = &h->options->redact_labels,
                               .to = h->recipients,
                               .cancel_fd = signals_cancel_fd()};
-    const struct sshsig_signer signer = {.key = h->self->sign_with,
-                                         .agent = getenv("SSH_AUTH_SOCK"),
-                                         .agent_ms = AGENT_MS,
-                                         .ask = prompt_ask,
-                                         .ask_ctx = run->prompt,
-                                         .ask_ms = GATEWAY_ASK_MS,
-                                         .cancel_fd = signals_cancel_fd()};
+    const struct sshsig_signer signer = handover_signer(h, run->prompt);
     bool required = h->team && h->team->signature_required;
-    if (!signer.key) {
-        if (!required)
-            return copy_with(&how, NULL, ret, err);
-        err_set(err, ERR_USAGE, "no key to sign with");
-        err_hint(err, "name one in the inventory: self: { sign_with: ~/.ssh/id_ed25519.pub }");
-        return not_signed(h, err);
-    }
+    if (!signer.key)
+        return copy_with(&how, NULL, ret, err);
     struct err why = ERR_INIT;
     if (copy_with(&how, &signer, ret, &why) == 0)
         return 0;
     if (required || why.kind == ERR_CANCELLED) {
         *err = why;
-        return is_no_signature(&why) ? not_signed(h, err) : -1;
+        return is_no_signature(&why) ? no_key(h, err) : -1;
     }
     /* Whatever but the signature kept it from being made does so again, and is said then. */
     if (copy_with(&how, NULL, ret, err) < 0)
@@ -309,18 +142,12 @@ static int attach(const struct handover *h, const struct handover_run *run, stru
 {
     const struct handover_options *o = h->options;
     struct digest digest = {0};
-    if (digest_read(run->bundle, ret->copy, h->recipients != NULL, &digest, err) < 0)
+    if (digest_read(run->bundle, h->recipients != NULL, &digest, err) < 0)
         return -1;
-    struct handoff_request request = {.tracker = h->tracker,
-                                      .project = h->project,
-                                      .issue = h->issue,
-                                      .file = ret->copy,
-                                      .encrypted = h->recipients != NULL,
-                                      .title = o->title,
-                                      .summary = digest.summary,
-                                      .reading = digest.reading,
-                                      .labels = h->labels,
-                                      .assignees = h->assignees};
+    struct handoff_request request = handover_request(h);
+    request.file = ret->copy;
+    request.summary = digest.summary;
+    request.reading = digest.reading;
     struct handoff_options options = {.plaintext_i_know = o->plaintext_i_know,
                                       .dry_run = o->dry_run,
                                       .cancel_fd = signals_cancel_fd(),
@@ -361,15 +188,18 @@ int handover_run(const struct handover *h, const struct handover_run *run, struc
     bundle_copied_release(&copied);
     prepare_farewell(run->bundle, ret->copy);
     if (!h->tracker) {
-        if (h->options->dry_run)
+        if (h->options->dry_run) {
+            talk("team %s has no tracker: that would be the file to send it, and is removed again",
+                 h->team->name);
             drop_copy(ret);
-        else
+        } else {
             talk("team %s has no tracker: send it %s", h->team->name, ret->copy);
+        }
         return 0;
     }
     int rc = attach(h, run, ret, err);
     ret->attached = rc == 0 && !h->options->dry_run;
-    if (h->options->dry_run || (rc < 0 && ret->handoff.left < HANDOFF_LEFT_FILE_UNKNOWN))
+    if (h->options->dry_run || (rc < 0 && ret->handoff.left <= HANDOFF_LEFT_ISSUE))
         drop_copy(ret);
     return rc;
 }
@@ -377,6 +207,7 @@ int handover_run(const struct handover *h, const struct handover_run *run, struc
 void handover_result_release(struct handover_result *r)
 {
     free(r->copy);
+    free(r->repeat);
     *r = (struct handover_result){0};
 }
 
@@ -390,7 +221,8 @@ static void add_option(struct buf *line, const char *name, const char *value)
     shell_add_word(line, value);
 }
 
-void handover_say_repeat(const struct handover *h, const char *inventory, const char *bundle)
+void handover_say_repeat(const struct handover *h, const char *inventory, const char *bundle,
+                         struct handover_result *ret)
 {
     const struct handover_options *o = h->options;
     struct buf line = BUF_INIT(8192);
@@ -413,6 +245,8 @@ void handover_say_repeat(const struct handover *h, const char *inventory, const 
     if (o->dry_run)
         buf_adds(&line, " --dry-run");
     talk("the bundle is safe in %s; again: %s", bundle, buf_str(&line));
+    free(ret->repeat);
+    ret->repeat = buf_take(&line);
     buf_release(&line);
 }
 
@@ -426,9 +260,10 @@ static void print(const struct handover_result *r)
 
 static void say_failure(const struct handover *h, const struct handover_result *r, const struct err *err)
 {
+    char left[HANDOFF_LEFT_TEXT];
     talk_error(stderr, err);
     if (h->tracker)
-        talk("%s", handoff_left_text(&r->handoff));
+        talk("%s", handoff_left_text(&r->handoff, left, sizeof left));
     if (*r->handoff.issue_url)
         talk("the issue is %s", r->handoff.issue_url);
     if (r->copy)
@@ -436,19 +271,19 @@ static void say_failure(const struct handover *h, const struct handover_result *
 }
 
 int handover_command(const struct handover *h, const struct handover_run *run, const char *inventory,
-                     struct handover_result *ret, struct err *err)
+                     struct handover_result *ret)
 {
-    if (handover_run(h, run, ret, err) == 0) {
+    if (handover_run(h, run, ret, &ret->why) == 0) {
         if (!run->silent)
             print(ret);
         return EXIT_OK;
     }
+    const struct err *why = &ret->why;
     /* What cannot be right needs another line, not the same again. */
-    bool usage = err->kind == ERR_USAGE && ret->handoff.left == HANDOFF_LEFT_NOTHING;
-    int code = usage || err->kind == ERR_CANCELLED ? exit_status_of(err) : EXIT_HANDOFF;
-    say_failure(h, ret, err);
+    bool usage = why->kind == ERR_USAGE && ret->handoff.left == HANDOFF_LEFT_NOTHING;
+    int code = usage || why->kind == ERR_CANCELLED ? exit_status_of(why) : EXIT_HANDOFF;
+    say_failure(h, ret, why);
     if (!usage)
-        handover_say_repeat(h, inventory, run->bundle);
-    *err = (struct err)ERR_INIT;
+        handover_say_repeat(h, inventory, run->bundle, ret);
     return code;
 }

@@ -25,14 +25,14 @@ struct handover_options {
 #define HANDOVER_OPTION_ROWS(type, member)                                                                   \
     {"for",                                                                                                  \
      0,                                                                                                      \
-     OPTION_TEXT,                                                                                            \
+     OPTION_ONE,                                                                                             \
      "TEAM",                                                                                                 \
      "hand the bundle over to a team of the inventory: encrypted to it, on a confidential issue",            \
      offsetof(type, member.team),                                                                            \
      0},                                                                                                     \
         {"to",                                                                                               \
          0,                                                                                                  \
-         OPTION_TEXT,                                                                                        \
+         OPTION_ONE,                                                                                         \
          "PLACE",                                                                                            \
          "where to: TRACKER:PROJECT, or TRACKER:PROJECT#ISSUE (default: the team's project, a new issue)",   \
          offsetof(type, member.to),                                                                          \
@@ -100,8 +100,10 @@ struct handover {
 /* Whether any hand-over is asked for; ERR_USAGE (-1) for options that have no meaning without one. */
 int handover_wanted(const struct handover_options *o, bool *ret, struct err *err);
 
-/* Resolves team, place and recipients, so that what is wrong with them is said before anything is collected.
- */
+/* Resolves team, place and recipients, and looks at all that can be known of the hand-off without asking
+ * anybody: whether the tracker's kind can do it, the token is there (a command for it is not run), a
+ * signature that the team requires may be had. What is wrong is said before anything is collected, all of it
+ * ERR_USAGE. */
 int handover_prepare(const struct handover_options *o, const struct inventory *inventory,
                      struct handover *ret, struct err *err);
 void handover_release(struct handover *h);
@@ -111,6 +113,8 @@ struct handover_result {
     char *copy; /* the path of what was handed over; NULL: there is none */
     struct handoff_result handoff;
     bool attached;
+    struct err why; /* of a hand-off that failed or was not begun; else its kind is ERR_NONE */
+    char *repeat;   /* the line that repeats it; NULL: it was not said */
 };
 void handover_result_release(struct handover_result *r);
 
@@ -128,13 +132,13 @@ int handover_run(const struct handover *h, const struct handover_run *run, struc
 /*
  * The same for a command: prints the issue's address (or where there is no tracker the copy's path) on
  * stdout, or says what went wrong, what has left the workstation, and the line that repeats it. `inventory`
- * is the option that it was read by, or NULL. Returns the exit code; err is left for the command to say only
- * where nothing was tried.
+ * is the option that it was read by, or NULL. Returns the exit code; what went wrong is in ret->why.
  */
 int handover_command(const struct handover *h, const struct handover_run *run, const char *inventory,
-                     struct handover_result *ret, struct err *err);
+                     struct handover_result *ret);
 
-/* Says the line that hands the bundle over. */
-void handover_say_repeat(const struct handover *h, const char *inventory, const char *bundle);
+/* Says the line that hands the bundle over, and keeps it in *ret. */
+void handover_say_repeat(const struct handover *h, const char *inventory, const char *bundle,
+                         struct handover_result *ret);
 
 #endif

@@ -50,6 +50,11 @@ static int set(const struct parser *p, const struct option *o, const char *value
     case OPTION_FLAG:
         *(bool *)place = true;
         return 0;
+    case OPTION_ONE:
+        if (*(const char **)place)
+            return err_set(err, ERR_USAGE, "--%s is there twice, and takes one %s", o->name, o->argument);
+        *(const char **)place = value;
+        return 0;
     case OPTION_TEXT:
         *(const char **)place = value;
         return 0;

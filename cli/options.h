@@ -11,7 +11,8 @@
 
 enum option_type {
     OPTION_FLAG,     /* bool */
-    OPTION_TEXT,     /* const char *, points into argv */
+    OPTION_TEXT,     /* const char *, points into argv; the last one counts */
+    OPTION_ONE,      /* the same, but a second one is an error: either could be meant */
     OPTION_LIST,     /* struct strlist, pieces between commas, repeatable */
     OPTION_NUMBER,   /* unsigned, at least 1, at most `most` */
     OPTION_DURATION, /* int64_t milliseconds, more than 0 */

@@ -13,6 +13,22 @@
 #include "cli/askpass.h"
 #include "base/banned.h"
 
+/* One by one, so that no growing leaves a secret behind. */
+struct prompt_answer {
+    struct prompt_answer *next;
+    char *key;
+    struct secret secret;
+};
+
+static void answer_free(struct prompt_answer **at)
+{
+    struct prompt_answer *a = *at;
+    *at = a->next;
+    secret_wipe(&a->secret);
+    free(a->key);
+    free(a);
+}
+
 void prompt_init(struct prompt *p)
 {
     *p = (struct prompt){.program = askpass_program()};
@@ -23,6 +39,8 @@ void prompt_release(struct prompt *p)
 {
     free(p->program);
     secret_wipe(&p->passphrase);
+    while (p->answers)
+        answer_free(&p->answers);
     pthread_mutex_destroy(&p->mutex);
 }
 
@@ -162,10 +180,77 @@ static int ask(const struct question *q, struct secret *ret, struct err *err)
     return rc;
 }
 
-static void tell(const struct question *q)
+/* A file has one name, however it is spelt. */
+static char *name_of(const char *key)
+{
+    char *path = realpath(key, NULL);
+    return path ? path : strdup(key);
+}
+
+/* Where the answer is, or would be. */
+static struct prompt_answer **find_answer(struct prompt *p, const char *name)
+{
+    struct prompt_answer **at = &p->answers;
+    while (*at && strcmp((*at)->key, name) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+/* What cannot be kept is asked for again. Takes the name. */
+static void keep(struct prompt *p, char *name, const struct secret *answer)
+{
+    struct prompt_answer *a = calloc(1, sizeof *a);
+    if (!a) {
+        free(name);
+        return;
+    }
+    *a = (struct prompt_answer){.next = p->answers, .key = name, .secret = *answer};
+    p->answers = a;
+}
+
+static int ask_aloud(struct prompt *p, const struct question *q, struct secret *ret, struct err *err)
+{
+    if (p->pause)
+        p->pause(p->ctx);
+    *ret = (struct secret){0};
+    int rc = ask(q, ret, err);
+    if (rc < 0)
+        secret_wipe(ret);
+    if (p->resume)
+        p->resume(p->ctx);
+    return rc;
+}
+
+static int ask_once(struct prompt *p, const struct question *q, struct secret *ret, struct err *err)
+{
+    char *name = name_of(q->key);
+    if (!name)
+        return err_nomem(err);
+    struct prompt_answer **at = find_answer(p, name);
+    if (*at && !q->again) {
+        *ret = (*at)->secret;
+        free(name);
+        return 0;
+    }
+    if (*at)
+        answer_free(at);
+    int rc = ask_aloud(p, q, ret, err);
+    /* Nothing is what somebody answers who does not know. */
+    if (rc == 0 && ret->len > 0)
+        keep(p, name, ret);
+    else
+        free(name);
+    return rc;
+}
+
+static void tell(struct prompt *p, const struct question *q)
 {
     size_t n = strlen(q->prompt);
+    if (p->pause)
+        p->pause(p->ctx);
     fprintf(stderr, "%s%s", q->prompt, n && q->prompt[n - 1] == '\n' ? "" : "\n");
+    if (p->resume)
+        p->resume(p->ctx);
 }
 
 int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct err *err)
@@ -178,18 +263,10 @@ int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct e
     if (p->batch && q->kind != ASK_TELL)
         return err_set(err, ERR_NOT_FOUND, "there is nobody to ask for it");
     pthread_mutex_lock(&p->mutex);
-    if (p->pause)
-        p->pause(p->ctx);
-    if (q->kind == ASK_TELL) {
-        tell(q);
-    } else {
-        *ret = (struct secret){0};
-        rc = ask(q, ret, &why);
-        if (rc < 0)
-            secret_wipe(ret);
-    }
-    if (p->resume)
-        p->resume(p->ctx);
+    if (q->kind == ASK_TELL)
+        tell(p, q);
+    else
+        rc = q->key && !q->fresh ? ask_once(p, q, ret, &why) : ask_aloud(p, q, ret, &why);
     pthread_mutex_unlock(&p->mutex);
     if (rc < 0 && why.kind == ERR_TIMEOUT)
         err_set(&why, ERR_TIMEOUT, "nobody answered in time");

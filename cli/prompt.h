@@ -4,6 +4,9 @@
  *
  * What is typed for a hidden question is not shown, and the terminal is put back whatever happens: also when
  * we are stopped or interrupted meanwhile. An interruption ends the question.
+ *
+ * A private key's passphrase is asked for once in a run, whoever needs it: the login first, the signature of
+ * what is handed over then. The last answer is kept for that, unless it is said to have been wrong.
  */
 #ifndef CLI_PROMPT_H
 #define CLI_PROMPT_H
@@ -11,6 +14,7 @@
 #include "base/base.h"
 #include "gateway/gateway.h"
 
+struct prompt_answer;
 struct prompt {
     /* Whoever draws on the terminal is told to leave it alone while a question stands; NULL: nobody draws. */
     void (*pause)(void *ctx);
@@ -19,6 +23,7 @@ struct prompt {
     bool batch;                  /* no person is asked */
     const char *passphrase_file; /* NULL: a person knows the passphrases */
     struct secret passphrase;    /* its first line */
+    struct prompt_answer *answers;
     char *program; /* this one, for an ssh of ours that asks through it (cli/askpass.h); NULL: not known */
     pthread_mutex_t mutex;
 };

@@ -84,15 +84,39 @@ static json_t *list_of(json_t *list)
     return list ? json_incref(list) : json_array();
 }
 
-static int put_handoff(json_t *object, const struct handover_result *h)
+/* The step at which it ended, and whether that may have been done all the same. */
+static int put_step(json_t *handoff, const struct handoff_result *h)
 {
-    if (!h->copy && !*h->handoff.issue_url)
+    for (int step = 0; step < HANDOFF_STEPS; step++) {
+        bool unknown = h->steps[step].outcome == HANDOFF_UNKNOWN;
+        if (unknown || h->steps[step].outcome == HANDOFF_FAILED)
+            return put(handoff, "step", handoff_step_name((enum handoff_step)step)) |
+                   json_object_set_new(handoff, "unknown", json_boolean(unknown));
+    }
+    return 0;
+}
+
+static int put_handoff(json_t *object, const struct result *r)
+{
+    static const char *const left[] = {[HANDOFF_LEFT_NOTHING] = "nothing",
+                                       [HANDOFF_LEFT_ISSUE] = "issue",
+                                       [HANDOFF_LEFT_FILE_UNKNOWN] = "file-unknown",
+                                       [HANDOFF_LEFT_FILE] = "file",
+                                       [HANDOFF_LEFT_WORDS] = "words"};
+    const struct handover_result *h = &r->handed;
+    if (!r->handing)
         return 0;
     json_t *handoff = json_object();
-    int rc = put(handoff, "copy", h->copy ? h->copy : "") | put(handoff, "issue", h->handoff.issue_url) |
-             put(handoff, "sha256", h->handoff.sha256) |
-             json_object_set_new(handoff, "attached", json_boolean(h->attached)) |
-             json_object_set_new(handoff, "confidential", json_boolean(h->handoff.confidential));
+    int rc = json_object_set_new(handoff, "attached", json_boolean(h->attached)) |
+             json_object_set_new(handoff, "confidential", json_boolean(h->handoff.confidential)) |
+             put(handoff, "left", left[h->handoff.left]) | put(handoff, "copy", h->copy) |
+             put(handoff, "issue", h->handoff.issue_url) |
+             put(handoff, "sha256", h->copy ? h->handoff.sha256 : "") | put_failure(handoff, &h->why) |
+             put_step(handoff, &h->handoff);
+    /* Words that are not UTF-8 cannot be repeated from here; stderr has them. */
+    json_t *repeat = h->repeat ? json_string(h->repeat) : NULL;
+    if (repeat)
+        rc |= json_object_set_new(handoff, "repeat", repeat);
     return json_object_set_new(object, "handoff", handoff) | rc;
 }
 
@@ -101,7 +125,7 @@ int result_print(const struct result *r, int exit_code, const struct err *failur
     json_t *object = json_pack("{s:s?, s:i, s:b, s:b, s:o, s:o}", "bundle", r->bundle, "exit_code", exit_code,
                                "complete", r->complete, "interrupted", r->interrupted, "failures",
                                list_of(r->failures), "items", list_of(r->items));
-    if (!object || put_handoff(object, &r->handed) != 0 ||
+    if (!object || put_handoff(object, r) != 0 ||
         (failure->kind != ERR_NONE && put_failure(object, failure) != 0)) {
         json_decref(object);
         return err_nomem(err);

@@ -15,7 +15,8 @@ struct result {
     char *bundle;  /* its path, owned; NULL: there is none */
     bool complete; /* everything asked for is in it */
     bool interrupted;
-    struct handover_result handed; /* of --for and --to */
+    bool handing; /* with --for or --to: */
+    struct handover_result handed;
     struct json_t *failures, *items;
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bundle/bundle.h"
 #include "cli/signals.h"
 #include "base/banned.h"
 
@@ -14,6 +15,8 @@
  * It lies at the beginning of a page: reading to anywhere else took four times as long. */
 #define PIECE (1u << 18)
 #define PAGE 4096
+/* Armor may have that much white space in front, and a little more than its first line. */
+#define BEGIN_MAX 1100
 #define ASK_MS 120000
 #define ENDING ".age"
 
@@ -32,6 +35,7 @@ int seal_identities(const struct strlist *files, struct prompt *prompt, struct a
     struct age_identities *i = NULL;
     if (age_identities_new(prompt_ask, prompt, ASK_MS, &i, err) < 0)
         return -1;
+    age_identities_cancel(i, signals_cancel_fd());
     for (size_t k = 0; k < files->n; k++)
         if (age_identities_add_file(i, files->items[k], err) < 0) {
             age_identities_free(i);
@@ -45,8 +49,11 @@ int seal_identities(const struct strlist *files, struct prompt *prompt, struct a
 
 static int ask_passphrase(struct prompt *prompt, const char *text, struct secret *ret, struct err *err)
 {
-    struct question q = {
-        .kind = ASK_HIDDEN, .prompt = text, .key = "the file", .deadline = clock_deadline(ASK_MS)};
+    struct question q = {.kind = ASK_HIDDEN,
+                         .prompt = text,
+                         .key = "the file",
+                         .fresh = true,
+                         .deadline = clock_deadline(ASK_MS)};
     return prompt_ask(prompt, &q, ret, err) < 0 ? err_wrap(err, "the passphrase") : 0;
 }
 
@@ -133,13 +140,33 @@ static int look_output(struct job *j, bool encrypt, struct err *err)
     return file_exists(j->path) ? err_set(err, ERR_EXISTS, "%s exists already", j->path) : 0;
 }
 
+/* What has another name than one expects is often not encrypted at all. Of standard input that is seen when
+ * it is read. */
+static int look_input(const struct job *j, struct err *err)
+{
+    unsigned char first[BEGIN_MAX];
+    char *manifest = NULL;
+    ssize_t n = j->in == STDIN_FILENO ? -1 : pread(j->in, first, sizeof first, 0);
+    if (n < 0 || age_is_encrypted(first, (size_t)n))
+        return 0;
+    bool bundle = bundle_manifest(j->o->file, NULL, &manifest, NULL) == 0;
+    free(manifest);
+    err_set(err, ERR_FAILED, "%s is not encrypted: it is %s", j->o->file,
+            bundle ? "a bundle in plain text" : "not in the age format");
+    return bundle ? err_hint(err, "`profgrab bundle verify %s` and `bundle extract` read it as it is",
+                             j->o->file)
+                  : -1;
+}
+
 static int job_begin(struct job *j, const struct seal_options *o, bool encrypt, struct err *err)
 {
     *j = (struct job){.o = o, .in = -1, .out = -1};
-    if (signals_install(err) < 0 || look_output(j, encrypt, err) < 0)
+    if (signals_install(err) < 0)
         return -1;
     j->in = strcmp(o->file, "-") == 0 ? STDIN_FILENO : file_open(o->file, err);
-    return j->in < 0 ? -1 : 0;
+    if (j->in < 0 || (!encrypt && look_input(j, err) < 0))
+        return -1;
+    return look_output(j, encrypt, err);
 }
 
 static int job_open_output(struct job *j, struct err *err)

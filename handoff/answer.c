@@ -79,12 +79,24 @@ static int redirected(const struct job *j, const struct http_answer *a, struct e
                     j->request->tracker->url);
 }
 
+/* ", also after waiting 12s"; "" if it was not waited for. */
+static const char *after_waiting(const struct http_answer *a, char *dst, size_t cap)
+{
+    char over[32];
+    snprintf(dst, cap, a->waited_ms ? ", also after waiting %s" : "%s",
+             a->waited_ms ? text_duration(over, sizeof over, a->waited_ms) : "");
+    return dst;
+}
+
 static int later(const struct http_answer *a, struct err *err)
 {
+    char waited[64];
+    after_waiting(a, waited, sizeof waited);
     if (*a->asked_wait)
-        err_set(err, ERR_BUSY, "HTTP 429: too many requests; it asks to come back in %s s", a->asked_wait);
+        err_set(err, ERR_BUSY, "HTTP 429: too many requests%s; it asks to come back in %s s", waited,
+                a->asked_wait);
     else
-        err_set(err, ERR_BUSY, "HTTP 429: too many requests, also after waiting");
+        err_set(err, ERR_BUSY, "HTTP 429: too many requests%s", waited);
     return err_hint(err, "repeat it later");
 }
 
@@ -103,7 +115,7 @@ static const struct meaning {
 
 static int status_error(const struct job *j, const struct http_answer *a, struct err *err)
 {
-    char words[WORDS];
+    char words[WORDS], waited[64];
     if (a->status >= 300 && a->status < 400)
         return redirected(j, a, err);
     if (a->status == 429)
@@ -117,7 +129,8 @@ static int status_error(const struct job *j, const struct http_answer *a, struct
             return hint ? err_hint(err, "%s", hint) : -1;
         }
     if (a->status >= 500)
-        return err_set(err, ERR_FAILED, "HTTP %d: the tracker failed%s%s", a->status, colon, words);
+        return err_set(err, ERR_FAILED, "HTTP %d: the tracker failed%s%s%s", a->status,
+                       after_waiting(a, waited, sizeof waited), colon, words);
     return err_set(err, ERR_FAILED, "HTTP %d%s%s", a->status, colon, words);
 }
 
@@ -159,6 +172,8 @@ int job_ask(struct job *j, const struct http_request *request, int status, json_
             rc = not_json(j, &a, err);
     }
     j->unknown = rc < 0 && is_unsure(request, &a);
+    if (a.file_sent > j->result->bytes_sent)
+        j->result->bytes_sent = a.file_sent;
     j->status = a.status;
     http_answer_release(&a);
     if (rc < 0)
@@ -190,18 +205,43 @@ int job_get(struct job *j, const char *path, const char *dry, json_t **ret, stru
     return job_ask(j, &r, 200, ret, err);
 }
 
+/* A store that keeps the files knows nothing of tokens, and its words are for whoever runs the tracker. */
+static int fetch_error(const struct job *j, const struct http_answer *a, struct err *err)
+{
+    if (!*a->elsewhere)
+        return status_error(j, a, err);
+    char words[WORDS];
+    words_of(j, a, words, sizeof words);
+    return err_set(err, ERR_FAILED, "HTTP %d%s%s", a->status, *words ? ": " : "", words);
+}
+
+int job_fetch(struct job *j, const char *path, const struct job_sink *sink, struct err *err)
+{
+    struct http_answer a;
+    struct http_request r = {.method = "GET",
+                             .path = path,
+                             .body = sink->take,
+                             .ctx = sink->ctx,
+                             .limit = sink->limit,
+                             .elsewhere = true};
+    int rc = http_send(j->http, &r, &a, err);
+    if (rc == 0 && !j->options->dry_run && a.status != 200)
+        rc = fetch_error(j, &a, err);
+    if (rc < 0 && *a.elsewhere)
+        err_wrap(err, "the store %s, where the tracker sends whoever fetches a file", a.elsewhere);
+    http_answer_release(&a);
+    return rc < 0 ? err_wrap(err, "it cannot be fetched back to be compared") : 0;
+}
+
 int job_compare(struct job *j, const char *path, struct err *err)
 {
     struct receipt receipt;
-    struct http_answer a;
+    struct job_sink sink = {.take = receipt_take, .ctx = &receipt, .limit = j->cargo.size + 1};
     if (receipt_begin(&receipt, err) < 0)
         return -1;
-    struct http_request r = {
-        .method = "GET", .path = path, .body = receipt_take, .ctx = &receipt, .limit = j->cargo.size + 1};
-    int rc = http_send(j->http, &r, &a, err);
+    int rc = job_fetch(j, path, &sink, err);
     if (rc == 0 && !j->options->dry_run)
-        rc = a.status == 200 ? receipt_judge(&receipt, &j->cargo, err) : status_error(j, &a, err);
-    http_answer_release(&a);
+        rc = receipt_judge(&receipt, &j->cargo, err);
     receipt_release(&receipt);
     return rc;
 }

@@ -283,9 +283,11 @@ static int verify_package(struct job *j, struct err *err)
     else if ((uint64_t)size != j->cargo.size)
         rc = err_set(err, ERR_FAILED, "the tracker stored %lld of %llu bytes", (long long)size,
                      (unsigned long long)j->cargo.size);
+    else if (!*sha256) /* an installation may keep none */
+        rc = job_compare(j, j->stored.path, err);
     else if (strcmp(sha256, j->cargo.sha256) != 0)
-        rc = err_set(err, ERR_FAILED, "the tracker stored other bytes: SHA-256 %s, not %s",
-                     *sha256 ? sha256 : "unknown", j->cargo.sha256);
+        rc = err_set(err, ERR_FAILED, "the tracker stored other bytes: SHA-256 %s, not %s", sha256,
+                     j->cargo.sha256);
     json_decref(list);
     return rc;
 }

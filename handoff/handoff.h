@@ -43,10 +43,11 @@ enum handoff_step {
     HANDOFF_OPEN_NOTE, /* on an issue that others read: an internal note that tells nothing, and its flag */
     HANDOFF_UPLOAD,
     HANDOFF_VERIFY,    /* size and SHA-256 of what was stored */
+    HANDOFF_ATTACH,    /* where a file is nobody's until an issue takes it: that, and that the issue has it */
     HANDOFF_NOTE,      /* summary and reading instructions */
     HANDOFF_READ_NOTE, /* that the note is there, and internal */
 };
-#define HANDOFF_STEPS 9
+#define HANDOFF_STEPS 10
 
 enum handoff_outcome {
     HANDOFF_NOT_REACHED,
@@ -56,13 +57,15 @@ enum handoff_outcome {
     HANDOFF_UNKNOWN, /* all was sent and no answer came: it may have happened. Never repeated by itself. */
 };
 
-/* What the tracker has of us, at most, when it ended; each includes those before it. */
+/* What has left and what the tracker has of it, at most, when it ended; each includes those before it. */
 enum handoff_left {
     HANDOFF_LEFT_NOTHING,
-    HANDOFF_LEFT_ISSUE,        /* an issue or a note that tells nothing */
+    HANDOFF_LEFT_ISSUE,        /* an issue or a note that tells nothing but a title of the user's own */
+    HANDOFF_LEFT_PART,         /* bytes of the file (bytes_sent), which the tracker did not take */
     HANDOFF_LEFT_FILE_UNKNOWN, /* the file may be there */
     HANDOFF_LEFT_FILE,
-    HANDOFF_LEFT_WORDS, /* the summary too */
+    HANDOFF_LEFT_WORDS_UNKNOWN, /* the summary may be there */
+    HANDOFF_LEFT_WORDS,
 };
 
 struct handoff_result {
@@ -71,7 +74,10 @@ struct handoff_result {
     char file_name[128];  /* what the file is called there: a name that tells nothing */
     char sha256[SHA256_HEX];
     uint64_t bytes;
-    bool confidential; /* of the issue, as read back */
+    uint64_t bytes_sent; /* of the file, at most, in the try that sent most */
+    bool encrypted;      /* as the request had it */
+    bool titled;         /* a title of the user's own was on its way */
+    bool confidential;   /* of the issue, as read back */
     enum handoff_left left;
     struct {
         enum handoff_outcome outcome;
@@ -82,8 +88,9 @@ struct handoff_result {
 /* "look", "decide", ...; and "done", "unknown", ... */
 const char *handoff_step_name(enum handoff_step step);
 const char *handoff_outcome_name(enum handoff_outcome outcome);
-/* A sentence for people: "nothing has left this workstation". */
-const char *handoff_left_text(const struct handoff_result *r);
+/* Writes a sentence for people, "nothing has left this workstation", into dst, and returns it. */
+#define HANDOFF_LEFT_TEXT 200
+char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap);
 
 /* A request that --dry-run would have sent. */
 struct handoff_would {
@@ -102,7 +109,7 @@ struct handoff_options {
     int64_t connect_ms;  /* to connect, TLS included; 0: 20 s */
     int64_t silence_ms;  /* without a byte in either direction; 0: 60 s */
     int64_t patience_ms; /* how long all waits of one request together may be, when the tracker says "too many
-                            requests"; 0: 2 minutes */
+                            requests" or cannot answer a question; 0: 2 minutes */
     int cancel_fd;       /* readable: ERR_CANCELLED; -1: none */
     /* All may be NULL. `step` is told of each step as it begins (HANDOFF_NOT_REACHED) and as it has ended. */
     void (*step)(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text);
@@ -113,6 +120,15 @@ struct handoff_options {
 };
 
 #define HANDOFF_UPLOAD_MAX (UINT64_C(100) << 20)
+
+/*
+ * Whether that can be right, as far as it can be told without asking anybody: ERR_USAGE with what is wrong,
+ * ERR_DENIED where a bundle in plain text would be refused whatever the tracker says. Looks at no file and
+ * reads no token, so `file` may be NULL; of the options at plaintext_i_know alone. handoff_run begins with
+ * it; it is here for those who want to know before they make what is handed over.
+ */
+int handoff_check(const struct handoff_request *request, const struct handoff_options *options,
+                  struct err *err);
 
 /*
  * Does it, in the calling thread. 0: the bundle is attached, verified, and the note stands. -1: err says

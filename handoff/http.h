@@ -3,8 +3,9 @@
  *
  * Over TLS, or plain to loopback. What is sent once is sent once: a request is repeated only when it was
  * refused before anything happened (429), or asks for something and changes nothing (GET). Redirects are
- * followed by GET alone, and within the origin; the token goes nowhere else. Answers are bounded. No text
- * that comes out of here holds the token.
+ * followed by GET alone, at most three, and within the origin; the token goes nowhere else. A GET of a stored
+ * file may be sent on to the store that keeps it, where it is asked for without the token. Answers are
+ * bounded. No text that comes out of here holds the token.
  */
 #ifndef HANDOFF_HTTP_H
 #define HANDOFF_HTTP_H
@@ -50,6 +51,11 @@ struct http_request {
     int (*body)(void *ctx, const void *p, size_t n, struct err *err);
     void *ctx;
     uint64_t limit;
+    /* A GET whose answer may lie with another origin: GitLab redirects to the object store that keeps its
+     * files, by an address that is good for some minutes and for whoever has it
+     * (administration/object_storage: proxy_download). It goes over TLS, or from loopback to loopback, with
+     * neither token nor cookie. */
+    bool elsewhere;
     /* A dry run goes on with this answer, a JSON text; NULL: an empty object. */
     const char *dry;
 };
@@ -64,10 +70,14 @@ enum http_sent {
 struct http_answer {
     int status; /* 0: there was none */
     char content_type[128];
-    char location[512];  /* where a redirect that was not followed leads, printable; "" for none */
+    char location[512];  /* where a redirect that was not followed leads, printable and without what gives
+                            access there (query, name, password); "" for none */
     char asked_wait[64]; /* of a 429 or 503: what Retry-After says, printable */
+    char elsewhere[256]; /* the other origin that was asked in the end, without the token; "" for none */
     struct buf body;
     enum http_sent sent; /* of the last try */
+    uint64_t file_sent;  /* bytes of the file that have left, at most, in the try that sent most */
+    int64_t waited_ms;   /* between the tries, all together */
 };
 
 /*

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "handoff/origin.h"
 #include "base/banned.h"
 
 #define HEADERS_MAX (256u << 10)
@@ -184,10 +185,17 @@ static int add_header(struct curl_slist **list, const char *header)
     return 0;
 }
 
-static int set_headers(struct exchange *x)
+void http_headers_free(struct curl_slist *headers)
+{
+    for (const struct curl_slist *i = headers; i; i = i->next)
+        explicit_bzero(i->data, strlen(i->data));
+    curl_slist_free_all(headers);
+}
+
+static int set_headers(struct exchange *x, bool bare)
 {
     const struct http_request *r = x->request;
-    int failed = x->h->auth ? add_header(&x->headers, x->h->auth->data) : 0;
+    int failed = x->h->auth && !bare ? add_header(&x->headers, x->h->auth->data) : 0;
     failed |= add_header(&x->headers, r->body ? "Accept: */*" : "Accept: application/json");
     if (r->json)
         failed |= add_header(&x->headers, "Content-Type: application/json");
@@ -214,18 +222,32 @@ static int set_body(struct exchange *x)
     return failed;
 }
 
-static int prepare(struct exchange *x, const char *url, struct err *err)
+/* A store has its certificate from whom it likes, so the system's authorities count there beside `ca`. Within
+ * TLS a proxy of the environment sees nothing; the plain form is for loopback alone. */
+static int set_target(const struct exchange *x, const struct http_target *t)
+{
+    CURL *e = x->h->easy;
+    bool https = strncasecmp(t->url, "https://", 8) == 0;
+    int failed = curl_easy_setopt(e, CURLOPT_URL, t->url);
+    failed |= curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, https ? "https" : "http");
+    failed |= curl_easy_setopt(e, CURLOPT_PROXY, https ? NULL : "");
+    if (x->h->ca)
+        failed |=
+            curl_easy_setopt(e, CURLOPT_CAPATH, t->bare ? curl_version_info(CURLVERSION_NOW)->capath : NULL);
+    return failed;
+}
+
+static int prepare(struct exchange *x, const struct http_target *target, struct err *err)
 {
     CURL *e = x->h->easy;
     bool safe = strcmp(x->request->method, "GET") == 0;
     x->h->curl_words[0] = '\0';
-    int failed = 0;
-    failed |= curl_easy_setopt(e, CURLOPT_URL, url);
+    int failed = set_target(x, target);
     failed |= curl_easy_setopt(e, CURLOPT_HEADERDATA, x);
     failed |= curl_easy_setopt(e, CURLOPT_WRITEDATA, x);
     failed |= curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, safe ? 0L : 1L);
     failed |= set_body(x);
-    failed |= set_headers(x);
+    failed |= set_headers(x, target->bare);
     if (failed || curl_multi_add_handle(x->h->multi, e) != CURLM_OK)
         return err_set(err, ERR_FAILED, "libcurl cannot make the request");
     return 0;
@@ -294,55 +316,6 @@ static int drive(struct exchange *x, CURLcode *ret, struct err *err)
 
 /* ---- what came of it ----------------------------------------------------------------------------------- */
 
-/* What OpenSSL says behind all it says before: "wrong version number". */
-static int tls_error(const struct exchange *x, CURLcode code, struct err *err)
-{
-    const char *last = x->h->curl_words;
-    char shown[200];
-    for (const char *p; (p = strstr(last, "::"));)
-        last = p + 2;
-    text_printable(shown, sizeof shown, last, strlen(last));
-    if (code == CURLE_SSL_CACERT_BADFILE)
-        return err_set(err, ERR_FAILED, "the certificates of `ca:` cannot be read from %s",
-                       x->h->ca ? x->h->ca : "the system's store");
-    if (code != CURLE_PEER_FAILED_VERIFICATION)
-        return err_set(err, ERR_FAILED, "no TLS connection: %s", shown);
-    err_set(err, ERR_FAILED, "its TLS certificate is not accepted: %s", shown);
-    return err_hint(err, "in the tracker's entry of the inventory, `ca: FILE` names whom to trust");
-}
-
-static int transfer_error(struct exchange *x, CURLcode code, struct err *err)
-{
-    char shown[300];
-    if (x->failure.kind != ERR_NONE) {
-        if (err)
-            *err = x->failure;
-        return -1;
-    }
-    const char *words = x->h->curl_words[0] ? x->h->curl_words : curl_easy_strerror(code);
-    switch (code) {
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_CONNECT_ERROR:
-        return tls_error(x, code, err);
-    case CURLE_GOT_NOTHING:
-        return err_set(err, ERR_FAILED, "it closed the connection without an answer");
-    case CURLE_SEND_ERROR:
-        return err_set(err, ERR_FAILED, "the connection ended while the request was sent");
-    case CURLE_PARTIAL_FILE:
-    case CURLE_RECV_ERROR:
-        return err_set(err, ERR_FAILED, "the connection ended before the answer was whole");
-    case CURLE_OPERATION_TIMEDOUT:
-        return err_set(err, ERR_TIMEOUT, "no connection: %s",
-                       text_printable(shown, sizeof shown, words, strlen(words)));
-    case CURLE_WEIRD_SERVER_REPLY:
-    case CURLE_UNSUPPORTED_PROTOCOL:
-        return err_set(err, ERR_FAILED, "what answers there does not speak HTTP");
-    default:
-        return err_set(err, ERR_FAILED, "%s", text_printable(shown, sizeof shown, words, strlen(words)));
-    }
-}
-
 /* A body that libcurl has read to its end may be in the kernel yet, or with the tracker: nobody can tell. */
 static enum http_sent how_much(const struct exchange *x)
 {
@@ -363,10 +336,11 @@ static void finish(struct exchange *x)
     curl_easy_getinfo(x->h->easy, CURLINFO_REDIRECT_URL, &location);
     a->status = status >= 200 ? (int)status : 0;
     a->sent = how_much(x);
+    a->file_sent = x->offset;
     if (type)
         text_printable(a->content_type, sizeof a->content_type, type, strlen(type));
     if (location)
-        text_printable(a->location, sizeof a->location, location, strlen(location));
+        origin_bare(location, a->location, sizeof a->location);
     if (a->body.len > 0)
         http_mask(x->h, a->body.data);
     a->body.len = strlen(buf_str(&a->body));
@@ -375,12 +349,22 @@ static void finish(struct exchange *x)
     http_mask(x->h, a->asked_wait);
 }
 
-int http_exchange(struct http *h, const struct http_request *request, const char *url,
+/* What a callback found is why libcurl ended it. */
+static int failed(const struct exchange *x, CURLcode code, struct err *err)
+{
+    if (x->failure.kind == ERR_NONE)
+        return http_failed(x->h, code, err);
+    if (err)
+        *err = x->failure;
+    return -1;
+}
+
+int http_exchange(struct http *h, const struct http_request *request, const struct http_target *target,
                   struct http_answer *ret, struct err *err)
 {
     struct exchange x = {.h = h, .request = request, .answer = ret, .failure = ERR_INIT};
     CURLcode code = CURLE_OK;
-    int rc = prepare(&x, url, err);
+    int rc = prepare(&x, target, err);
     x.start = x.window_start = clock_now();
     if (rc == 0) {
         rc = drive(&x, &code, err);
@@ -390,10 +374,10 @@ int http_exchange(struct http *h, const struct http_request *request, const char
     /* Whoever refuses a large body need not read it to its end: what he says counts. */
     bool refused = ret->status >= 400 && (code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR);
     if (rc == 0 && code != CURLE_OK && !refused)
-        rc = transfer_error(&x, code, err);
+        rc = failed(&x, code, err);
     curl_easy_setopt(h->easy, CURLOPT_MIMEPOST, NULL);
     curl_easy_setopt(h->easy, CURLOPT_HTTPHEADER, NULL);
     curl_mime_free(x.mime);
-    curl_slist_free_all(x.headers);
+    http_headers_free(x.headers);
     return rc;
 }

@@ -58,6 +58,7 @@ struct tracker_type {
     const char *issue; /* and an issue: "issue", "ticket" */
     const char *may;   /* what its token must be allowed, as a hint */
     bool labels;
+    bool readers_untold; /* it never says who can read a place */
     size_t max_assignees;
     /* Fills facts.place, and of an existing issue facts.confidential and result->issue_url; finds whom the
      * request names. */
@@ -71,6 +72,8 @@ struct tracker_type {
     int (*upload)(struct job *j, struct err *err);
     /* What was stored is what was sent. */
     int (*verify)(struct job *j, struct err *err);
+    /* The issue takes the file, and that it has it is read back; NULL: it needs no asking. */
+    int (*attach)(struct job *j, struct err *err);
     /* The text of the note: summary, link, instructions. */
     void (*words)(const struct job *j, struct buf *out);
     int (*note)(struct job *j, const char *text, struct err *err);
@@ -92,6 +95,13 @@ int job_ask(struct job *j, const struct http_request *request, int status, json_
 int job_send(struct job *j, const struct http_request *request, json_t *body, int status, json_t **ret,
              struct err *err);
 int job_get(struct job *j, const char *path, const char *dry, json_t **ret, struct err *err);
+/* Fetches a file, also from the store that the tracker sends us to, into a sink. */
+struct job_sink {
+    int (*take)(void *ctx, const void *p, size_t n, struct err *err);
+    void *ctx;
+    uint64_t limit; /* bytes; more is an error */
+};
+int job_fetch(struct job *j, const char *path, const struct job_sink *sink, struct err *err);
 /* Fetches a file and compares it with the cargo. */
 int job_compare(struct job *j, const char *path, struct err *err);
 

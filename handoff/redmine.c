@@ -2,8 +2,9 @@
  * Redmine's REST API (redmine.org/projects/redmine/wiki/Rest_api: issues, attachments).
  *
  * An upload is nobody's but its author's until an issue takes it, by a token that holds its SHA-256; then who
- * sees the issue can fetch it, also when the note that brought it is private. Notes are not changed
- * afterwards, which would take one more right: where a note must be proved first, another follows.
+ * sees the issue can fetch it, also when the note that brought it is private. That the issue took it is read
+ * back before a note refers to it. Notes are not changed afterwards, which would take one more right: where a
+ * note must be proved first, another follows.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,12 @@
 #include "handoff/inert.h"
 #include "handoff/job.h"
 #include "base/banned.h"
+
+/* Members come in pages, of at most so many. */
+#define MEMBERS_PAGE 100
+#define MEMBERS_MAX 10000
+
+#define ATTACHED "The bundle is attached here. What it is of follows in the next note."
 
 /* ---- look ---------------------------------------------------------------------------------------------- */
 
@@ -73,27 +80,52 @@ static int look_issue(struct job *j, struct err *err)
 }
 
 /* A member by number, or by the name that Redmine shows. */
-static int look_assignee(struct job *j, const char *wanted, struct err *err)
+static void find_member(struct job *j, const json_t *members, const char *wanted)
 {
-    char path[1024], name[200];
-    json_t *o = NULL, *member = NULL;
+    char name[200], id[JOB_ID];
+    json_t *member = NULL;
     size_t i = 0;
-    job_path(path, sizeof path, "/projects/%s/memberships.json?limit=100", j->project);
-    if (job_get(j, path, "{}", &o, err) < 0)
-        return err_wrap(err, "assignee %s", wanted);
-    if (j->options->dry_run)
-        snprintf(j->assignee, sizeof j->assignee, "0");
-    json_array_foreach(json_object_get(o, "memberships"), i, member)
+    json_array_foreach((json_t *)members, i, member)
     {
-        char id[JOB_ID];
         const json_t *user = json_object_get(member, "user");
-        if (user && json_id(j, user, "id", id, err) == 0 &&
+        if (user && json_id(j, user, "id", id, NULL) == 0 &&
             (strcmp(id, wanted) == 0 || strcasecmp(json_line(user, "name", name, sizeof name), wanted) == 0))
             snprintf(j->assignee, sizeof j->assignee, "%s", id);
     }
+}
+
+/* One page of them; *ret_more: there are others behind it. */
+static int look_members(struct job *j, const char *wanted, size_t from, bool *ret_more, struct err *err)
+{
+    char path[1024];
+    json_t *o = NULL;
+    job_path(path, sizeof path, "/projects/%s/memberships.json?limit=%d&offset=%zu", j->project, MEMBERS_PAGE,
+             from);
+    if (job_get(j, path, "{}", &o, err) < 0)
+        return err_wrap(err, "assignee %s", wanted);
+    const json_t *members = json_object_get(o, "memberships");
+    find_member(j, members, wanted);
+    json_int_t total = json_integer_value(json_object_get(o, "total_count"));
+    *ret_more = json_array_size(members) > 0 && (json_int_t)(from + MEMBERS_PAGE) < total;
     json_decref(o);
-    return *j->assignee ? 0
-                        : err_set(err, ERR_USAGE, "the project has no member \"%.60s\" to assign", wanted);
+    return 0;
+}
+
+static int look_assignee(struct job *j, const char *wanted, struct err *err)
+{
+    bool more = true;
+    if (j->options->dry_run)
+        snprintf(j->assignee, sizeof j->assignee, "0");
+    for (size_t from = 0; more && from < MEMBERS_MAX; from += MEMBERS_PAGE) {
+        if (look_members(j, wanted, from, &more, err) < 0)
+            return -1;
+        if (*j->assignee)
+            return 0;
+    }
+    if (!more)
+        return err_set(err, ERR_USAGE, "the project has no member \"%.60s\" to assign", wanted);
+    err_set(err, ERR_USAGE, "\"%.60s\" is none of the project's first %d members", wanted, MEMBERS_MAX);
+    return err_hint(err, "leave the assignee out, and assign the issue there");
 }
 
 static int look(struct job *j, struct err *err)
@@ -188,7 +220,7 @@ static int open_note(struct job *j, const char *text, bool *ret_internal, struct
 
 static int note(struct job *j, const char *text, struct err *err)
 {
-    return put_note(j, text, true, err);
+    return put_note(j, text, false, err);
 }
 
 static int read_note(struct job *j, bool *ret_internal, struct err *err)
@@ -244,6 +276,40 @@ static int verify(struct job *j, struct err *err)
     return job_compare(j, path, err);
 }
 
+/* An issue that does not take a file says nothing of it. */
+static int find_file(struct job *j, const json_t *attachments, struct err *err)
+{
+    char id[JOB_ID], name[200];
+    json_t *file = NULL;
+    size_t i = 0;
+    json_array_foreach((json_t *)attachments, i, file)
+    {
+        if (json_id(j, file, "id", id, NULL) < 0 || strcmp(id, j->stored.id) != 0)
+            continue;
+        json_int_t size = json_integer_value(json_object_get(file, "filesize"));
+        if (strcmp(json_line(file, "filename", name, sizeof name), j->cargo.name) != 0)
+            return err_set(err, ERR_FAILED, "the issue has it under another name: \"%.100s\"", name);
+        if (size < 0 || (uint64_t)size != j->cargo.size)
+            return err_set(err, ERR_FAILED, "the issue has %lld of %llu bytes", (long long)size,
+                           (unsigned long long)j->cargo.size);
+        return 0;
+    }
+    err_set(err, ERR_FAILED, "the tracker took the request, and the issue does not have the file");
+    return err_hint(err, "may the token's user attach files there? no note refers to it");
+}
+
+static int attach(struct job *j, struct err *err)
+{
+    json_t *o = NULL;
+    if (put_note(j, ATTACHED, true, err) < 0 || get_issue(j, "?include=attachments", "{}", &o, err) < 0)
+        return -1;
+    int rc = 0;
+    if (!j->options->dry_run)
+        rc = find_file(j, json_object_get(json_object_get(o, "issue"), "attachments"), err);
+    json_decref(o);
+    return rc;
+}
+
 const struct tracker_type tracker_redmine = {
     .kind = TRACKER_REDMINE,
     .auth = "X-Redmine-API-Key: %s",
@@ -257,6 +323,7 @@ const struct tracker_type tracker_redmine = {
     .open_note = open_note,
     .upload = upload,
     .verify = verify,
+    .attach = attach,
     .words = words,
     .note = note,
     .read_note = read_note,

@@ -4,7 +4,7 @@
  * It has no confidential flag: the queue's rights decide, and nobody tells them, so a queue counts as public.
  * What it has are comments, which a ticket's requestor neither sees nor gets by mail, as opposed to
  * correspondence; attachments of a comment are as hidden as it is, those of a new ticket are not. So all that
- * tells anything is a comment, and that it became one is read back.
+ * tells anything is a comment, and that it became one is read back, of the transaction that has what we sent.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,8 @@
 #include "base/banned.h"
 
 #define API "/REST/2.0"
+/* No note of ours is longer, with what RT may add. */
+#define NOTE_MAX (512u << 10)
 
 /* ---- look ---------------------------------------------------------------------------------------------- */
 
@@ -124,19 +126,6 @@ static int comment(struct job *j, const char *text, const struct http_file *file
     return rc;
 }
 
-/* The newest of the ticket's transactions. */
-static int newest(struct job *j, char ret[static JOB_ID], struct err *err)
-{
-    char path[200];
-    json_t *o = NULL;
-    job_path(path, sizeof path, API "/ticket/%s/history?orderby=id&order=DESC&per_page=1", j->issue);
-    if (job_get(j, path, "{\"items\":[{\"id\":\"NOTE\"}]}", &o, err) < 0)
-        return -1;
-    int rc = json_id(j, json_array_get(json_object_get(o, "items"), 0), "id", ret, err);
-    json_decref(o);
-    return rc;
-}
-
 static void words(const struct job *j, struct buf *out)
 {
     char size[32];
@@ -155,11 +144,6 @@ static int note(struct job *j, const char *text, struct err *err)
     return comment(j, text, NULL, err);
 }
 
-static int read_note(struct job *j, bool *ret_internal, struct err *err)
-{
-    return newest(j, j->note, err) < 0 ? -1 : is_comment(j, j->note, ret_internal, err);
-}
-
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
 static int upload(struct job *j, struct err *err)
@@ -170,29 +154,56 @@ static int upload(struct job *j, struct err *err)
                    err);
 }
 
-/* Among the newest attachments of the ticket, that of the file's name, which no other has. With limits set to
- * drop what is long, RT keeps a note of that in its place, under another name and type. */
-static int find_attachment(struct job *j, struct err *err)
+/* The newest attachments of the ticket, texts of comments among them, the newest first. What RT does of its
+ * own accord behind a comment (scrips: mails, replies, changes) is in transactions of its own, some of which
+ * we may not see; so nothing is judged by its place. */
+static int list_attachments(struct job *j, json_t **ret, struct err *err)
 {
-    char path[300], name[200], type[100];
-    json_t *o = NULL, *item = NULL;
-    size_t i = 0;
+    char path[300];
+    json_t *o = NULL;
     job_path(path, sizeof path,
-             API "/ticket/%s/attachments?fields=Filename,ContentType&orderby=id&order=DESC&per_page=20",
+             API "/ticket/%s/attachments?fields=Filename,ContentType,ContentLength,TransactionId&orderby=id"
+                 "&order=DESC&per_page=100",
              j->issue);
-    if (job_get(j, path, "{}", &o, err) < 0)
+    if (job_get(j, path, "{\"items\":[]}", &o, err) < 0)
         return -1;
-    if (j->options->dry_run)
-        snprintf(j->stored.id, sizeof j->stored.id, "FILE");
-    int rc = 0;
-    json_array_foreach(json_object_get(o, "items"), i, item)
-    {
-        if (strcmp(json_line(item, "Filename", name, sizeof name), j->cargo.name) != 0)
-            continue;
-        if (strcmp(json_line(item, "ContentType", type, sizeof type), "application/octet-stream") == 0)
-            rc = json_id(j, item, "id", j->stored.id, err);
-    }
+    *ret = json_incref(json_object_get(o, "items"));
     json_decref(o);
+    return 0;
+}
+
+static bool is_type(const json_t *attachment, const char *type)
+{
+    char text[100];
+    return strcmp(json_line(attachment, "ContentType", text, sizeof text), type) == 0;
+}
+
+/* The first of the file's name, which no other has: a mail may carry it on. With limits set to drop what is
+ * long, RT keeps a note of that in its place, under another name and type. */
+static int find_file(struct job *j, char ret_transaction[static JOB_ID], struct err *err)
+{
+    char name[200];
+    json_t *list = NULL, *item = NULL;
+    size_t i = 0;
+    if (list_attachments(j, &list, err) < 0)
+        return -1;
+    if (j->options->dry_run) {
+        snprintf(j->stored.id, sizeof j->stored.id, "FILE");
+        snprintf(ret_transaction, JOB_ID, "TRANSACTION");
+    }
+    int rc = 0;
+    json_array_foreach(list, i, item)
+    {
+        if (strcmp(json_line(item, "Filename", name, sizeof name), j->cargo.name) != 0 ||
+            !is_type(item, "application/octet-stream"))
+            continue;
+        rc = json_id(j, item, "id", j->stored.id, err);
+        if (rc == 0)
+            rc = json_id(j, item, "TransactionId", ret_transaction, err);
+        if (rc < 0)
+            break;
+    }
+    json_decref(list);
     return rc < 0 || *j->stored.id ? rc : err_set(err, ERR_FAILED, "the tracker did not store the file");
 }
 
@@ -201,39 +212,88 @@ static int take_content(void *ctx, const void *p, size_t n, struct err *err)
     return content_add(ctx, p, n, err);
 }
 
-static int compare(struct job *j, const char *path, struct err *err)
+/* What is in an attachment; `sink` has a limit for that, and RT tells it in base64, with more around it. */
+static int read_content(struct job *j, const char *path, const struct job_sink *sink, struct err *err)
 {
-    struct receipt receipt;
-    struct http_answer a;
-    if (receipt_begin(&receipt, err) < 0)
+    struct content content = {.take = sink->take, .ctx = sink->ctx};
+    struct job_sink encoded = {
+        .take = take_content, .ctx = &content, .limit = sink->limit * 2 + HTTP_ANSWER_MAX};
+    if (job_fetch(j, path, &encoded, err) < 0)
         return -1;
-    struct content content = {.take = receipt_take, .ctx = &receipt};
-    struct http_request r = {.method = "GET",
-                             .path = path,
-                             .body = take_content,
-                             .ctx = &content,
-                             .limit = j->cargo.size * 2 + HTTP_ANSWER_MAX};
-    int rc = http_send(j->http, &r, &a, err);
-    if (rc == 0 && !j->options->dry_run)
-        rc = a.status != 200                  ? err_set(err, ERR_FAILED, "HTTP %d", a.status)
-             : content_end(&content, err) < 0 ? -1
-                                              : receipt_judge(&receipt, &j->cargo, err);
-    http_answer_release(&a);
-    receipt_release(&receipt);
-    return rc;
+    return j->options->dry_run ? 0 : content_end(&content, err);
 }
 
 static int verify(struct job *j, struct err *err)
 {
     char path[200], transaction[JOB_ID];
     bool internal = false;
-    if (find_attachment(j, err) < 0)
+    if (find_file(j, transaction, err) < 0)
         return -1;
     job_path(path, sizeof path, API "/attachment/%s", j->stored.id);
-    if (compare(j, path, err) < 0 || newest(j, transaction, err) < 0 ||
-        is_comment(j, transaction, &internal, err) < 0)
+    struct receipt receipt;
+    if (receipt_begin(&receipt, err) < 0)
+        return -1;
+    int rc = read_content(j, path, &(struct job_sink){receipt_take, &receipt, j->cargo.size}, err);
+    if (rc == 0 && !j->options->dry_run)
+        rc = receipt_judge(&receipt, &j->cargo, err);
+    receipt_release(&receipt);
+    if (rc < 0 || is_comment(j, transaction, &internal, err) < 0)
         return -1;
     return internal ? 0 : err_set(err, ERR_FAILED, "the tracker did not take it for a comment");
+}
+
+static int take_text(void *ctx, const void *p, size_t n, struct err *err)
+{
+    struct buf *text = ctx;
+    buf_add(text, p, n);
+    return buf_check(text, "the note", err);
+}
+
+/* Whether it may be the text of our note: one that came behind the file, and is no longer. */
+static bool may_be_note(const struct job *j, const json_t *attachment, const char *id)
+{
+    uint64_t at = 0, file = 0, size = 0;
+    const char *length = json_string_value(json_object_get(attachment, "ContentLength"));
+    return is_type(attachment, "text/plain") && text_to_uint(id, UINT64_MAX, &at) == 0 &&
+           text_to_uint(j->stored.id, UINT64_MAX, &file) == 0 && at > file &&
+           (!length || text_to_uint(length, NOTE_MAX, &size) == 0);
+}
+
+/* Whether an attachment is the text of our note, whose transaction becomes j->note. */
+static int is_note(struct job *j, const json_t *attachment, bool *ret, struct err *err)
+{
+    char path[200], id[JOB_ID];
+    if (json_id(j, attachment, "id", id, err) < 0)
+        return -1;
+    if (!may_be_note(j, attachment, id))
+        return 0;
+    struct buf text = BUF_INIT(NOTE_MAX + 1);
+    job_path(path, sizeof path, API "/attachment/%s", id);
+    int rc = read_content(j, path, &(struct job_sink){take_text, &text, NOTE_MAX}, err);
+    if (rc == 0 && strstr(buf_str(&text), j->cargo.sha256)) {
+        *ret = true;
+        rc = json_id(j, attachment, "TransactionId", j->note, err);
+    }
+    buf_release(&text);
+    return rc;
+}
+
+/* The text that holds the file's digest, and first did: mails that RT writes of it hold it too, in
+ * transactions of their own behind it. */
+static int read_note(struct job *j, bool *ret_internal, struct err *err)
+{
+    json_t *list = NULL;
+    bool found = j->options->dry_run;
+    if (list_attachments(j, &list, err) < 0)
+        return -1;
+    snprintf(j->note, sizeof j->note, "%s", found ? "NOTE" : "");
+    int rc = 0;
+    for (size_t i = json_array_size(list); rc == 0 && !found && i-- > 0;)
+        rc = is_note(j, json_array_get(list, i), &found, err);
+    json_decref(list);
+    if (rc == 0 && !found)
+        rc = err_set(err, ERR_FAILED, "the tracker does not show the note");
+    return rc < 0 ? -1 : is_comment(j, j->note, ret_internal, err);
 }
 
 const struct tracker_type tracker_rt = {
@@ -241,6 +301,7 @@ const struct tracker_type tracker_rt = {
     .auth = "Authorization: token %s",
     .place = "queue",
     .issue = "ticket",
+    .readers_untold = true,
     .may = "its user needs SeeQueue, ShowTicket, CreateTicket, CommentOnTicket and ShowTicketComments on the "
            "queue",
     .max_assignees = 1,

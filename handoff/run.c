@@ -10,7 +10,6 @@
 #include "base/banned.h"
 
 #define TOKEN_TIMEOUT_MS 30000
-#define PROJECT_MAX 180
 
 const struct tracker_type *tracker_of(enum tracker_kind kind)
 {
@@ -84,6 +83,7 @@ static int create(struct job *j, const struct telling *tell, struct err *err)
     }
     snprintf(title, sizeof title, "Profiles taken with profgrab, %s",
              clock_format(now, sizeof now, clock_utc()));
+    j->result->titled = j->request->title != NULL;
     if (j->request->title)
         text_printable(title, sizeof title, j->request->title, strlen(j->request->title));
     if (j->type->create(j, title, NEUTRAL, err) < 0)
@@ -169,6 +169,18 @@ static int still_confidential(struct job *j, struct err *err)
     return confidential ? 0 : err_set(err, ERR_DENIED, "the %s is not confidential any more", j->type->issue);
 }
 
+static int attach(struct job *j, const struct telling *tell, struct err *err)
+{
+    if (!j->type->attach) {
+        TELL(tell, "it is where it belongs");
+        return 1;
+    }
+    if (still_confidential(j, err) < 0 || j->type->attach(j, err) < 0)
+        return -1;
+    TELL(tell, "%s %s has it", j->type->issue, j->issue);
+    return 0;
+}
+
 static int note(struct job *j, const struct telling *tell, struct err *err)
 {
     struct buf words = BUF_INIT(256u << 10);
@@ -213,7 +225,9 @@ static const struct {
                            HANDOFF_LEFT_ISSUE},
     [HANDOFF_UPLOAD] = {"upload", "uploading", upload, HANDOFF_LEFT_FILE, HANDOFF_LEFT_FILE_UNKNOWN},
     [HANDOFF_VERIFY] = {"verify", "verifying", verify, HANDOFF_LEFT_NOTHING, HANDOFF_LEFT_NOTHING},
-    [HANDOFF_NOTE] = {"note", "writing the note", note, HANDOFF_LEFT_WORDS, HANDOFF_LEFT_WORDS},
+    [HANDOFF_ATTACH] = {"attach", "attaching it to the issue", attach, HANDOFF_LEFT_NOTHING,
+                        HANDOFF_LEFT_NOTHING},
+    [HANDOFF_NOTE] = {"note", "writing the note", note, HANDOFF_LEFT_WORDS, HANDOFF_LEFT_WORDS_UNKNOWN},
     [HANDOFF_READ_NOTE] = {"read-note", "reading the note back", read_note, HANDOFF_LEFT_NOTHING,
                            HANDOFF_LEFT_NOTHING},
 };
@@ -229,21 +243,41 @@ const char *handoff_outcome_name(enum handoff_outcome outcome)
     return names[outcome];
 }
 
-const char *handoff_left_text(const struct handoff_result *r)
+/* Bytes that libcurl took may be in a buffer yet: so many at most. */
+static char *part_text(const struct handoff_result *r, const char *bundle, char *dst, size_t cap)
 {
-    switch (r->left) {
-    case HANDOFF_LEFT_NOTHING:
-        return "nothing has left this workstation";
-    case HANDOFF_LEFT_ISSUE:
-        return "nothing has left this workstation but an issue or note that tells nothing";
-    case HANDOFF_LEFT_FILE_UNKNOWN:
-        return "the bundle may be with the tracker; the summary is not";
-    case HANDOFF_LEFT_FILE:
-        return "the bundle is with the tracker; the summary is not";
-    case HANDOFF_LEFT_WORDS:
-        break;
+    char sent[32], size[32];
+    text_bytes(sent, sizeof sent, r->bytes_sent);
+    text_bytes(size, sizeof size, r->bytes);
+    if (r->bytes_sent < r->bytes)
+        snprintf(dst, cap, "of %s at most %s of %s left this workstation, and the tracker did not take it",
+                 bundle, sent, size);
+    else
+        snprintf(dst, cap, "%s (%s) left this workstation, and the tracker refused it", bundle, size);
+    return dst;
+}
+
+char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap)
+{
+    const char *bundle = r->encrypted ? "the encrypted bundle" : "the bundle, in plain text,";
+    const char *is = "is with the tracker", *summary = "; the summary is not";
+    if (r->left == HANDOFF_LEFT_PART)
+        return part_text(r, bundle, dst, cap);
+    if (r->left <= HANDOFF_LEFT_ISSUE) {
+        snprintf(dst, cap, "nothing has left this workstation%s",
+                 r->left == HANDOFF_LEFT_NOTHING ? ""
+                 : r->titled                     ? " but an issue with your title"
+                                                 : " but an issue or note that tells nothing");
+        return dst;
     }
-    return "the bundle and the summary are with the tracker";
+    if (r->left == HANDOFF_LEFT_FILE_UNKNOWN)
+        is = "may be with the tracker";
+    else if (r->left == HANDOFF_LEFT_WORDS_UNKNOWN)
+        summary = "; the summary may be";
+    else if (r->left == HANDOFF_LEFT_WORDS)
+        summary = ", and so is the summary";
+    snprintf(dst, cap, "%s %s%s", bundle, is, summary);
+    return dst;
 }
 
 /* ---- going through them -------------------------------------------------------------------------------- */
@@ -261,6 +295,8 @@ static int step_failed(struct job *j, enum handoff_step step, struct err *err)
     bool unknown = j->unknown;
     struct handoff_result *r = j->result;
     r->steps[step].outcome = unknown ? HANDOFF_UNKNOWN : HANDOFF_FAILED;
+    if (r->bytes_sent > 0)
+        raise_left(r, HANDOFF_LEFT_PART);
     if (unknown) {
         raise_left(r, steps[step].unknown);
         err_wrap(err, "all was sent, and whether it was done is not known");
@@ -304,22 +340,52 @@ static int run_steps(struct job *j, struct err *err)
 
 /* ---- set-up -------------------------------------------------------------------------------------------- */
 
-static int check_request(const struct handoff_request *r, const struct tracker_type *type, struct err *err)
+static int check_issue(const struct handoff_request *r, struct err *err)
 {
     uint64_t number = 0;
-    if (!type)
-        return err_set(err, ERR_USAGE, "no such kind of tracker");
-    if (!*r->project || strlen(r->project) > PROJECT_MAX || !text_is_visible(r->project))
-        return err_set(err, ERR_USAGE, "\"%.60s\" is no name of a %s", r->project, type->place);
-    if (r->issue && (text_to_uint(r->issue, INT64_MAX, &number) < 0 || number == 0))
+    if (!r->issue)
+        return 0;
+    if (text_to_uint(r->issue, INT64_MAX, &number) < 0 || number == 0)
         return err_set(err, ERR_USAGE, "\"%.60s\" is no number of an issue", r->issue);
-    if (r->issue && (r->labels.n || r->assignees.n || r->title))
-        return err_set(err, ERR_USAGE, "an issue that exists keeps its title, labels and assignees");
+    if (!r->labels.n && !r->assignees.n && !r->title)
+        return 0;
+    err_set(err, ERR_USAGE, "%s: issue %s exists and keeps its title, labels and assignees", r->tracker->name,
+            r->issue);
+    return err_hint(err, "leave them out, or #%s for a new issue", r->issue);
+}
+
+static int check_people(const struct handoff_request *r, const struct tracker_type *type, struct err *err)
+{
     if (r->labels.n && !type->labels)
         return err_set(err, ERR_USAGE, "%s: this kind of tracker has no labels", r->tracker->name);
-    if (r->assignees.n > type->max_assignees)
-        return err_set(err, ERR_USAGE, "%s: this kind of tracker knows %zu assignee, not %zu",
-                       r->tracker->name, type->max_assignees, r->assignees.n);
+    if (r->assignees.n <= type->max_assignees)
+        return 0;
+    return err_set(err, ERR_USAGE, "%s: this kind of tracker knows %zu assignee%s, not %zu", r->tracker->name,
+                   type->max_assignees, type->max_assignees == 1 ? "" : "s", r->assignees.n);
+}
+
+int handoff_check(const struct handoff_request *r, const struct handoff_options *options, struct err *err)
+{
+    const struct tracker_type *type = tracker_of(r->tracker->kind);
+    struct facts facts = {.place = READERS_UNKNOWN,
+                          .existing = r->issue != NULL,
+                          .encrypted = r->encrypted,
+                          .plaintext_i_know = options->plaintext_i_know};
+    char place[300];
+    if (!type)
+        return err_set(err, ERR_USAGE, "no such kind of tracker");
+    if (strlen(r->project) > TRACKER_PROJECT_MAX)
+        return err_set(err, ERR_USAGE, "%s: the name of a %s has at most %d characters, not %zu",
+                       r->tracker->name, type->place, TRACKER_PROJECT_MAX, strlen(r->project));
+    if (!*r->project || !text_is_visible(r->project))
+        return err_set(err, ERR_USAGE, "\"%.60s\" is no name of a %s", r->project, type->place);
+    if (r->title && !r->title[strspn(r->title, " \t\n")])
+        return err_set(err, ERR_USAGE, "%s: the title is empty", r->tracker->name);
+    if (check_issue(r, err) < 0 || check_people(r, type, err) < 0)
+        return -1;
+    snprintf(place, sizeof place, "%s %s", type->place, r->project);
+    if (type->readers_untold && decide_bundle(&facts, place, err) < 0)
+        return err_wrap(err, "%s: %s", r->tracker->name, steps[HANDOFF_DECIDE].doing);
     return 0;
 }
 
@@ -344,6 +410,7 @@ static void fill_result(struct job *j)
     snprintf(r->file_name, sizeof r->file_name, "%s", j->cargo.name);
     snprintf(r->sha256, sizeof r->sha256, "%s", j->cargo.sha256);
     r->bytes = j->cargo.size;
+    r->encrypted = j->request->encrypted;
 }
 
 int handoff_run(const struct handoff_request *request, const struct handoff_options *options,
@@ -360,7 +427,7 @@ int handoff_run(const struct handoff_request *request, const struct handoff_opti
                               .plaintext_i_know = options->plaintext_i_know},
                     .result = ret};
     *ret = (struct handoff_result){.left = HANDOFF_LEFT_NOTHING};
-    int rc = check_request(request, j.type, &why);
+    int rc = handoff_check(request, options, &why);
     if (rc == 0)
         rc = cargo_open(request->file, request->encrypted, &j.cargo, &why);
     if (rc == 0) {

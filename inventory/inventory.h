@@ -120,13 +120,16 @@ struct recipient_list {
     size_t cap;
 };
 
+/* How long a project's name may be, so that it fits, encoded, into the addresses of requests. */
+#define TRACKER_PROJECT_MAX 180
+
 /* Those who receive bundles. */
 struct team {
     char *name;
     struct recipient_list recipients;
     const struct tracker *tracker; /* NULL: none */
     char *project;                 /* as the tracker calls it: "group/project", an identifier, a queue; NULL
-                                      only without a tracker */
+                                      only without a tracker; at most TRACKER_PROJECT_MAX bytes */
     struct strlist labels;
     struct strlist assignees;
     bool signature_required; /* nothing is handed over without a signature */

@@ -5,8 +5,6 @@
 
 #include "base/banned.h"
 
-#define PROJECT_MAX 250
-
 /* A team while it is read. */
 struct entry {
     struct team *team;
@@ -90,8 +88,8 @@ static int read_project(const struct schema *s, const struct tree_node *value, v
     e->project = value;
     if (schema_text(s, value, &e->team->project, err) < 0)
         return -1;
-    if (strlen(e->team->project) > PROJECT_MAX)
-        return tree_err(s->tree, value, err, "project must have at most %d characters", PROJECT_MAX);
+    if (strlen(e->team->project) > TRACKER_PROJECT_MAX)
+        return tree_err(s->tree, value, err, "project must have at most %d characters", TRACKER_PROJECT_MAX);
     return 0;
 }
 
@@ -216,6 +214,9 @@ int inventory_team(const struct inventory *inv, const char *name, const struct t
     if ((*ret = names_get(&inv->team_names, name)))
         return 0;
     err_set(err, ERR_USAGE, "no team \"%.60s\" in the inventory", name);
+    if (!inv->path)
+        return err_hint(err,
+                        "there is no inventory: make one, docs/inventory.md shows how, or name it with -i");
     schema_hint_nearest(&inv->team_names, name, "teams stand in the inventory's section \"teams\"", err);
     return -1;
 }

@@ -66,6 +66,9 @@ struct age_identities;
 int age_identities_new(ask_fn *ask, void *ask_ctx, int64_t ask_ms, struct age_identities **ret,
                        struct err *err);
 void age_identities_free(struct age_identities *i);
+/* From now on reading by them ends with ERR_CANCELLED when that descriptor (-1: none) is readable, also where
+ * it waits for whoever writes into a pipe. */
+void age_identities_cancel(struct age_identities *i, int cancel_fd);
 /* An age identity file (AGE-SECRET-KEY-1…, comments; itself encrypted with a passphrase or not, armored or
  * not) or an SSH private key. */
 int age_identities_add_file(struct age_identities *i, const char *path, struct err *err);

@@ -18,6 +18,7 @@ static const char last_line[] = "-----END AGE ENCRYPTED FILE-----";
 
 struct age_input {
     int fd;
+    int cancel_fd;
     bool armored;
     bool ended;             /* the descriptor has no more */
     bool over;              /* armor's last line was read */
@@ -30,12 +31,15 @@ struct age_input {
 
 /* ---- raw bytes ----------------------------------------------------------------------------------------- */
 
-static int read_some(int fd, void *p, size_t n, size_t *ret_n, struct err *err)
+/* Nobody knows how long whoever writes into a pipe takes. */
+static int read_some(const struct age_input *in, void *p, size_t n, size_t *ret_n, struct err *err)
 {
     ssize_t got;
-    while ((got = read(fd, p, n)) < 0 && (errno == EINTR || errno == EAGAIN))
-        if (errno == EAGAIN && fd_wait(fd, POLLIN, CLOCK_NEVER, -1, err) < 0)
+    do {
+        if (fd_wait(in->fd, POLLIN, CLOCK_NEVER, in->cancel_fd, err) < 0)
             return -1;
+        got = read(in->fd, p, n);
+    } while (got < 0 && (errno == EINTR || errno == EAGAIN));
     if (got < 0)
         return err_sys(err, "cannot read");
     *ret_n = (size_t)got;
@@ -52,7 +56,7 @@ static int fill(struct age_input *in, size_t n, struct err *err)
     in->at = 0;
     while (in->n < n && !in->ended) {
         size_t got = 0;
-        if (read_some(in->fd, in->raw + in->n, RAW - in->n, &got, err) < 0)
+        if (read_some(in, in->raw + in->n, RAW - in->n, &got, err) < 0)
             return -1;
         in->n += got;
         in->ended = got == 0;
@@ -76,7 +80,7 @@ static int read_plain(struct age_input *in, unsigned char *p, size_t n, size_t *
     while (have < n && !in->ended) {
         size_t got = 0;
         if (n - have >= RAW / 2) {
-            if (read_some(in->fd, p + have, n - have, &got, err) < 0)
+            if (read_some(in, p + have, n - have, &got, err) < 0)
                 return -1;
             in->ended = got == 0;
         } else {
@@ -209,12 +213,13 @@ static int look(struct age_input *in, struct err *err)
     return n == sizeof first_line - 1 ? 0 : damaged(in, "something stands behind its first line", err);
 }
 
-int age_input_new(int fd, struct age_input **ret, struct err *err)
+int age_input_new(int fd, int cancel_fd, struct age_input **ret, struct err *err)
 {
     struct age_input *in = calloc(1, sizeof *in);
     if (!in)
         return err_nomem(err);
     in->fd = fd;
+    in->cancel_fd = cancel_fd;
     if (look(in, err) < 0) {
         age_input_free(in);
         return -1;

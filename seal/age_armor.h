@@ -11,8 +11,9 @@
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 struct age_input;
-/* Reads from fd, which stays the caller's; whether it is armored is told by how it begins. */
-int age_input_new(int fd, struct age_input **ret, struct err *err);
+/* Reads from fd, which stays the caller's; whether it is armored is told by how it begins. ERR_CANCELLED,
+ * here and later, when cancel_fd (-1: none) is readable. */
+int age_input_new(int fd, int cancel_fd, struct age_input **ret, struct err *err);
 void age_input_free(struct age_input *in);
 /* Fills n bytes; *ret_n is less only at the end, and what armor must have behind it was there.  */
 int age_input_read(struct age_input *in, void *p, size_t n, size_t *ret_n, struct err *err);

@@ -18,9 +18,14 @@ int age_identities_new(ask_fn *ask, void *ask_ctx, int64_t ask_ms, struct age_id
     struct age_identities *i = calloc(1, sizeof *i);
     if (!i)
         return err_nomem(err);
-    *i = (struct age_identities){.ask = ask, .ask_ctx = ask_ctx, .ask_ms = ask_ms};
+    *i = (struct age_identities){.ask = ask, .ask_ctx = ask_ctx, .ask_ms = ask_ms, .cancel_fd = -1};
     *ret = i;
     return 0;
+}
+
+void age_identities_cancel(struct age_identities *i, int cancel_fd)
+{
+    i->cancel_fd = cancel_fd;
 }
 
 static void identity_free(struct age_identity *one)

@@ -23,6 +23,7 @@ struct age_identities {
     ask_fn *ask;
     void *ask_ctx;
     int64_t ask_ms;
+    int cancel_fd;               /* -1: none */
     struct age_identity **items; /* one by one, so that no growing leaves a secret behind */
     size_t n, cap;
 };

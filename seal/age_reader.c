@@ -79,13 +79,13 @@ static int read_header(struct age_reader *r, struct err *err)
     }
 }
 
-int age_reader_begin(int fd, struct age_reader **ret, struct err *err)
+int age_reader_begin(int fd, int cancel_fd, struct age_reader **ret, struct err *err)
 {
     struct age_reader *r = calloc(1, sizeof *r);
     if (!r)
         return err_nomem(err);
     buf_init(&r->header_bytes, AGE_HEADER_MAX);
-    if (age_input_new(fd, &r->in, err) < 0 || read_header(r, err) < 0 ||
+    if (age_input_new(fd, cancel_fd, &r->in, err) < 0 || read_header(r, err) < 0 ||
         age_header_parse(buf_str(&r->header_bytes), r->header_bytes.len, &r->header, err) < 0) {
         age_reader_free(r);
         return -1;
@@ -115,7 +115,7 @@ int age_reader_open(int fd, struct age_identities *by, struct age_reader **ret, 
 {
     unsigned char file_key[AGE_FILE_KEY];
     struct age_reader *r = NULL;
-    if (age_reader_begin(fd, &r, err) < 0)
+    if (age_reader_begin(fd, by ? by->cancel_fd : -1, &r, err) < 0)
         return -1;
     int rc = age_identities_unwrap(by, &r->header, file_key, err);
     if (rc == 0)

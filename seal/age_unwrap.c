@@ -145,7 +145,7 @@ static int decrypt_sealed(struct age_identities *i, const char *path, int fd, st
     char shown[PATH_SHOWN], prompt[PATH_SHOWN + 50];
     struct age_reader *r = NULL;
     snprintf(prompt, sizeof prompt, "Enter passphrase for identity file '%s': ", shown_path(shown, path));
-    if (age_reader_begin(fd, &r, err) < 0)
+    if (age_reader_begin(fd, i->cancel_fd, &r, err) < 0)
         return -1;
     const struct age_stanza *first = &age_reader_header(r)->stanzas[0];
     int rc = first->kind == AGE_SCRYPT
@@ -276,7 +276,7 @@ static int nobody(const struct search *q, struct err *err)
 int age_identities_unwrap(struct age_identities *i, const struct age_header *h,
                           unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
 {
-    struct age_identities none = {.n = 0};
+    struct age_identities none = {.cancel_fd = -1};
     struct search q = {.by = i ? i : &none, .header = h, .why = ERR_INIT};
     int rc = 0;
     if (h->stanzas[0].kind == AGE_SCRYPT && i && i->ask)

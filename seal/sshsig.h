@@ -44,6 +44,11 @@ struct sshsig_signer {
 int sshsig_sign(const struct sshsig_signer *by, const char *namespace, const void *p, size_t n, char **ret,
                 struct err *err);
 
+/* Whether sshsig_sign may find what it needs: the key is one that can sign, and there is its private half in
+ * a file or an agent that may have it. Neither is the agent spoken to nor anybody asked for a passphrase.
+ * Errors as those of sshsig_sign. */
+int sshsig_look(const struct sshsig_signer *by, struct err *err);
+
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 struct sshsig {

@@ -269,6 +269,14 @@ static int sign_and_check(struct signing *s, const char *namespace, char **ret, 
     return rc;
 }
 
+static void signing_release(struct signing *s)
+{
+    ssh_blob_release(&s->public);
+    ssh_blob_release(&s->data);
+    privkey_free(s->key);
+    free(s->private);
+}
+
 int sshsig_sign(const struct sshsig_signer *by, const char *namespace, const void *p, size_t n, char **ret,
                 struct err *err)
 {
@@ -278,9 +286,27 @@ int sshsig_sign(const struct sshsig_signer *by, const char *namespace, const voi
         rc = sshsig_signed_data(namespace, false, p, n, &s.data, err);
     if (rc == 0)
         rc = sign_and_check(&s, namespace, ret, err);
-    ssh_blob_release(&s.public);
-    ssh_blob_release(&s.data);
-    privkey_free(s.key);
-    free(s.private);
+    signing_release(&s);
+    return rc;
+}
+
+int sshsig_look(const struct sshsig_signer *by, struct err *err)
+{
+    struct sshsig_signer alone = *by;
+    struct signing s = {.by = &alone};
+    struct err why = ERR_INIT;
+    alone.ask = NULL;
+    if (by->agent && !file_exists(by->agent))
+        alone.agent = NULL;
+    int rc = find_key(&s, &why);
+    bool file = s.private && file_exists(s.private);
+    /* Its form hides the public half behind the passphrase. */
+    if (rc < 0 && why.kind == ERR_NOT_FOUND && file)
+        rc = 0;
+    else if (rc == 0 && (is_fido(&s) || !file) && !(alone.agent && *alone.agent))
+        rc = nobody(&s, &why);
+    signing_release(&s);
+    if (rc < 0 && err)
+        *err = why;
     return rc;
 }

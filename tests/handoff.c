@@ -8,10 +8,11 @@
  *     --dry-run  --upload-max BYTES  --silence MS  --patience MS  --cancel-after STEP
  *
  * stdout: `url URL`, `left SENTENCE`, and `step NAME OUTCOME TEXT` for each; with --dry-run each request.
- * stderr: the error and its hint. Ends with 0 or 4.
+ * stderr: the error and its hint. Ends with 0 or 4. SIGINT is what Ctrl-C is.
  */
 #include <curl/curl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +33,20 @@ static void on_waiting(void *ctx, int64_t ms, const char *because)
     printf("waiting %lld %s\n", (long long)ms, because);
 }
 
-/* --cancel-after: what Ctrl-C would write to. */
+/* What Ctrl-C writes to, and --cancel-after. */
 struct canceller {
     const char *after;
     int fds[2];
 };
+
+static int interrupt_fd;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    if (write(interrupt_fd, "x", 1) < 0)
+        _exit(3);
+}
 
 static void on_step(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text)
 {
@@ -143,7 +153,7 @@ static void read_options(int argc, char **argv, struct handoff_request *r, struc
 
 int main(int argc, char **argv)
 {
-    char variable[] = "TOKEN", name[] = "work";
+    char variable[] = "TOKEN", name[] = "work", left[HANDOFF_LEFT_TEXT];
     struct canceller canceller = {.fds = {-1, -1}};
     struct tracker tracker = {.name = name, .token = {SECRET_ENV, variable}};
     struct handoff_request request = {.tracker = &tracker, .reading = "profgrab bundle decrypt -i KEY FILE"};
@@ -152,14 +162,19 @@ int main(int argc, char **argv)
     struct handoff_result result;
     struct err err = ERR_INIT;
     read_options(argc, argv, &request, &options, &tracker, &canceller);
-    if (canceller.after && fd_pipe(canceller.fds, &err) == 0)
-        options.cancel_fd = canceller.fds[0];
+    if (fd_pipe(canceller.fds, &err) < 0)
+        return 3;
+    options.cancel_fd = canceller.fds[0];
+    interrupt_fd = canceller.fds[1];
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
+    setvbuf(stdout, NULL, _IOLBF, 0);
     curl_global_init(CURL_GLOBAL_DEFAULT);
     int rc = handoff_run(&request, &options, &result, &err);
     for (int i = 0; i < HANDOFF_STEPS; i++)
         printf("step %s %s %s\n", handoff_step_name((enum handoff_step)i),
                handoff_outcome_name(result.steps[i].outcome), result.steps[i].text);
-    printf("url %s\nleft %s\nname %s\n", result.issue_url, handoff_left_text(&result), result.file_name);
+    printf("url %s\nleft %s\nname %s\n", result.issue_url, handoff_left_text(&result, left, sizeof left),
+           result.file_name);
     if (rc < 0)
         fprintf(stderr, "error: %s\n", err.msg);
     if (rc < 0 && *err.hint)

@@ -247,7 +247,5 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 sys.exit(code)
 PY
     assert_status 0
-    # Sanitizers keep memory of their own.
-    case $profgrab_program in *-1/* | *-thread/*) return ;; esac
-    ((lines[1] < 32000)) || fail "resident: ${lines[1]} kB"
+    is_sanitized || ((lines[1] < 32000)) || fail "resident: ${lines[1]} kB"
 }

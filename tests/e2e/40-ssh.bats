@@ -48,7 +48,7 @@ teardown() {
 @test "key files: ed25519 and ecdsa, in OpenSSH's form and in PEM" {
     local type
     export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0"
-    export LSAN_OPTIONS="suppressions=$rig_root/tests/lsan-libssh2.supp:print_suppressions=0"
+    forgive_libssh2
     for type in ed25519 ecdsa; do
         make_key "$type" "key_$type"
         host_with "IdentityFile $PWD/key_$type" 'IdentityAgent none'
@@ -182,10 +182,16 @@ freeze() {
     done
     [[ $banner == SSH-* ]]
     run_profgrab --host busy-01 --port "$RIG_PORT_rude" heap
-    exec 7>&-
-    rig_end busy
     assert_status 1
     assert_stderr_has 'MaxStartups'
     assert_stderr_has '--parallel 4'
     refute_stderr_has 'no SSH server'
+    # forward has but one host, and no such option.
+    run_profgrab forward --host busy-01 --port "$RIG_PORT_rude" --listen 0
+    exec 7>&-
+    rig_end busy
+    assert_status 1
+    assert_stderr_has 'MaxStartups'
+    assert_stderr_has 'wait a little and try again'
+    refute_stderr_has '--parallel'
 }

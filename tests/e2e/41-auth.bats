@@ -19,7 +19,7 @@ setup() {
     e2e_setup
     # Also with the sanitizers, which find libssh2's own leaks.
     export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0"
-    export LSAN_OPTIONS="suppressions=$rig_root/tests/lsan-libssh2.supp:print_suppressions=0"
+    forgive_libssh2
 }
 
 # Also when a test fails.

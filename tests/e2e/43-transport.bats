@@ -45,6 +45,7 @@ doctor() { # ARG...
     doctor
     refute_stdout_has compressed
     # Keys are exchanged anew in the middle, and compression begins anew with them.
+    forgive_libssh2
     rig_sshd rekeys rekeys-01 'RekeyLimit 256K'
     run_profgrab --host rekeys-01 --port "$RIG_PORT_rude" --compress yes --path /bigtext=8/debug/pprof goroutines=text
     rig_end rekeys

@@ -173,7 +173,7 @@ inventory() {
 # libssh2 1.10 does not free the host key it had: 51 bytes for each exchange.
 rekeys() {
     export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0"
-    export LSAN_OPTIONS="suppressions=$rig_root/tests/lsan-libssh2.supp:print_suppressions=0"
+    forgive_libssh2
 }
 
 # same_as_direct BUNDLE PREFIX: its heap is byte for byte what the service sends without SSH.

@@ -4,8 +4,9 @@
 
 load helper
 
-# So many rows at a time: a run waits more than it works.
-AT_ONCE=6
+# So many rows at a time: a run waits more than it works, unless it is slow itself ($SLOW times, under valgrind).
+SLOW=${SLOW:-1}
+AT_ONCE=$((SLOW == 1 ? 6 : 2))
 
 setup_file() {
     # shellcheck disable=SC2119 # its arguments are lines for sshd, none here
@@ -35,7 +36,7 @@ setup() {
     nameless=$(printf 'x%.0s' {1..64})
     # Whoever has no symbolizer is told so, in the middle of what the program says.
     export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0:symbolize=0"
-    export LSAN_OPTIONS="suppressions=$rig_root/tests/lsan-libssh2.supp:print_suppressions=0"
+    forgive_libssh2
 }
 
 host_key() { # SSHD: its public key, in two words
@@ -80,7 +81,7 @@ row() {
     mkdir "$dir" "$dir/work"
     echo "$expected" >"$dir/expected"
     echo "$BATS_TEST_DESCRIPTION: $name" >"$dir/case"
-    echo "$((${LIMIT:-10000} * ${SLOW:-1}))" >"$dir/limit"
+    echo "$((${LIMIT:-10000} * SLOW))" >"$dir/limit"
     {
         echo 'Host the-host'
         printf '    %s\n' "${lines[@]}"
@@ -97,6 +98,7 @@ row() {
 EOF_CONFIG
         cat "$RIG_SSH_CONFIG"
     } >"$dir/config"
+    ((SLOW == 1)) || [[ " $* " == *' --connect-timeout '* ]] || set -- --connect-timeout $((5 * SLOW))s "$@"
     [[ " $* " == *' --port '* || " $* " == *' --unix '* ]] || set -- --port "$RIG_PORT_rude" "$@"
     while (($(jobs -rp | wc -l) >= AT_ONCE)); do wait -n || :; done
     run_row "$dir" "$@" 3>&- 4>&- &
@@ -106,8 +108,8 @@ run_row() { # DIR ARG...
     local dir=$1 since=${EPOCHREALTIME/[.,]/} status=0
     shift
     cd "$dir/work" || return
-    timeout --foreground -k 5 $((60 * ${SLOW:-1})) "$profgrab_program" --ssh-config "$dir/config" --host the-host \
-        --timeout "${TIMEOUT:-5s}" "$@" heap >"$dir/stdout" 2>"$dir/stderr" </dev/null || status=$?
+    timeout --foreground -k 5 $((60 * SLOW)) "$profgrab_program" --ssh-config "$dir/config" --host the-host \
+        --timeout "$((${TIMEOUT:-5} * SLOW))s" "$@" heap >"$dir/stdout" 2>"$dir/stderr" </dev/null || status=$?
     echo $(((${EPOCHREALTIME/[.,]/} - since) / 1000)) >"$dir/took"
     echo "$status" >"$dir/exit"
 }
@@ -362,7 +364,7 @@ smart_card() {
     row works 'ProxyCommand' sshd "ProxyCommand ssh -F $RIG_SSH_CONFIG -W %h:%p second-hop"
     row refused 'ProxyCommand that fails' sshd 'ProxyCommand echo no way through here >&2; exit 1'
     row refused 'ProxyCommand that does not exist' sshd 'ProxyCommand /nonexistent/program %h'
-    TIMEOUT=2s row refused 'ProxyCommand that says nothing' sshd 'ProxyCommand sleep 30'
+    TIMEOUT=2 row refused 'ProxyCommand that says nothing' sshd 'ProxyCommand sleep 30'
     row works 'a Unix socket on the far side' sshd -- --unix "$RIG_DIR/rude.sock"
     row refused 'a Unix socket that is not there' sshd -- --unix "$RIG_DIR/nothing.sock"
     row ssh '--via openssh' sshd -- --via openssh
@@ -411,22 +413,22 @@ smart_card() {
 
 # fault EXPECTED CASE NAME: a listener of tests/fixture/sshfaults.go.
 fault() {
-    TIMEOUT=2s row "$1" "$2" "bad_$3" 'HostKeyAlias faulty'
+    TIMEOUT=2 row "$1" "$2" "bad_$3" 'HostKeyAlias faulty'
 }
 
 @test "faults on the way to the server" {
     RIG_PORT_closed=$(rig_free_port)
     export RIG_PORT_closed
-    TIMEOUT=2s row refused 'nobody listens on the port' closed
-    TIMEOUT=2s row refused 'the name does not resolve' sshd "HostName $nameless"
+    TIMEOUT=2 row refused 'nobody listens on the port' closed
+    TIMEOUT=2 row refused 'the name does not resolve' sshd "HostName $nameless"
     fault refused 'the host does not answer' blackhole
     fault refused 'the connection is closed at once' closing
     fault refused 'it accepts the connection and says nothing' silent
-    TIMEOUT=2s row refused 'the same behind a jump host' bad_silent 'HostKeyAlias faulty' 'ProxyJump file-01'
-    TIMEOUT=2s row refused 'nobody listens on the port, behind a jump host' closed 'ProxyJump file-01'
-    TIMEOUT=2s row refused 'the name does not resolve behind a jump host' sshd "HostName $nameless" 'ProxyJump file-01'
-    TIMEOUT=2s row refused 'the host does not answer, behind a jump host' bad_blackhole 'HostKeyAlias faulty' 'ProxyJump file-01'
-    TIMEOUT=2s row refused 'it is an HTTP server' "$RIG_PORT_rude"
+    TIMEOUT=2 row refused 'the same behind a jump host' bad_silent 'HostKeyAlias faulty' 'ProxyJump file-01'
+    TIMEOUT=2 row refused 'nobody listens on the port, behind a jump host' closed 'ProxyJump file-01'
+    TIMEOUT=2 row refused 'the name does not resolve behind a jump host' sshd "HostName $nameless" 'ProxyJump file-01'
+    TIMEOUT=2 row refused 'the host does not answer, behind a jump host' bad_blackhole 'HostKeyAlias faulty' 'ProxyJump file-01'
+    TIMEOUT=2 row refused 'it is an HTTP server' "$RIG_PORT_rude"
     fault refused 'it is a mail server' mail
     fault refused 'terminal escapes in place of a banner' escapes
     fault refused 'lines without end before the banner' manylines

@@ -48,7 +48,7 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
 
 @test "age reads what we write, we read what age writes and what we write: kinds, sizes, armor" {
     local n kind armor public
-    for n in 0 1 65535 65536 65537 131072; do
+    for n in 0 1 65535 65536 65537 131072 1048577; do
         head -c "$n" /dev/urandom >plain
         for kind in id ed25519 rsa; do
             public=$RIG_DIR/$kind.pub
@@ -66,6 +66,22 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
     done
 }
 
+@test "with a passphrase too: age reads what we write, we read what age writes, at a chunk's boundaries, as text" {
+    local n armor
+    (umask 077 && echo open-sesame >words)
+    while read -r n armor; do
+        head -c "$n" /dev/urandom >plain
+        encrypt $armor --passphrase --passphrase-file words -o ours plain >name
+        with_pty --stdout back --send 'Enter passphrase' $'open-sesame\n' -- age -d ours
+        assert_status 0
+        cmp back plain
+        with_pty --send 'Enter passphrase' $'open-sesame\n' --send 'Confirm passphrase' $'open-sesame\n' -- \
+            age -p ${armor:+-a} -o theirs plain
+        decrypt --passphrase-file words -o - theirs | cmp - plain
+        rm ours theirs back
+    done <<<$'65536 --armor\n65537'
+}
+
 @test "several recipients, as text, from a file with comments, from authorized_keys: each can read it" {
     echo hello >plain
     {
@@ -81,6 +97,38 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
         age -d -i "$RIG_DIR/$identity" plain.age | cmp - plain
         decrypt -i "$RIG_DIR/other.txt" -i "$RIG_DIR/$identity" -o - plain.age | cmp - plain
     done
+}
+
+@test "what an outsider sees: a length, kinds of recipients, 30 bits of an SSH key's fingerprint, and nothing twice" {
+    head -c 100000 /dev/zero >plain
+    encrypt --encrypt-to "$RIG_DIR/id.pub,$RIG_DIR/ed25519.pub,$RIG_DIR/rsa.pub" -o one plain >name
+    encrypt --encrypt-to "$RIG_DIR/id.pub,$RIG_DIR/ed25519.pub,$RIG_DIR/rsa.pub" -o other plain >name
+    python3 - "$RIG_DIR" <<'SCRIPT'
+import base64, hashlib, sys
+files = [open(name, "rb").read() for name in ("one", "other")]
+assert len(files[0]) == len(files[1])
+stanzas, bodies = [], []
+for b in files:
+    end = b.index(b"\n--- ") + 49
+    lines = b[:end].split(b"\n")
+    stanzas.append([line[3:].split(b" ") for line in lines if line.startswith(b"-> ")])
+    bodies.append(b[end:])
+    # All but the version, the stanzas' first words and the fingerprints is another's every time.
+kinds = [s[0] for s in stanzas[0]]
+assert sorted(k for k in kinds if b"grease" not in k) == [b"X25519", b"ssh-ed25519", b"ssh-rsa"], kinds
+for s, t in zip(*stanzas):
+    if s[0] == b"X25519":
+        assert len(s) == 2 and s[1] != t[1]
+    else:
+        key = open(sys.argv[1] + "/" + {b"ssh-rsa": "rsa", b"ssh-ed25519": "ed25519"}[s[0]] + ".pub").read().split()[1]
+        tag = base64.b64encode(hashlib.sha256(base64.b64decode(key)).digest()[:4]).rstrip(b"=")
+        assert s[1] == t[1] == tag and s[2:] != t[2:] or s[0] == b"ssh-rsa" and s[1:] == t[1:] == [tag]
+pieces = [bodies[0][i:i + 16] for i in range(0, len(bodies[0]) - 16)]
+assert len(set(pieces)) == len(pieces), "something in it is there twice"
+assert not set(pieces) & {bodies[1][i:i + 16] for i in range(0, len(bodies[1]) - 16)}
+public = open(sys.argv[1] + "/id.pub").read().strip().encode()
+assert all(public not in b and public[4:24] not in b for b in files)
+SCRIPT
 }
 
 @test "the format's own test vectors" {
@@ -110,9 +158,18 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
     assert_stdout plain
     assert_mode plain 600
     cmp plain before
-    run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" plain
+    cp plain.age sealed
+    run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" sealed
     assert_status 2
     assert_stderr_has 'what shall be the name'
+    # What is not encrypted is that first, and what it is.
+    run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" plain
+    assert_status 1
+    assert_stderr 'profgrab: plain is not encrypted: it is not in the age format'
+    run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" "$RIG_DIR/good.tar.gz"
+    assert_status 1
+    assert_stderr_has "$RIG_DIR/good.tar.gz is not encrypted: it is a bundle in plain text"
+    assert_stderr_has "hint: \`profgrab bundle verify $RIG_DIR/good.tar.gz\`"
     run_profgrab bundle encrypt --encrypt-to "$RIG_DIR/id.pub" - <plain
     assert_status 2
     encrypt --encrypt-to "$RIG_DIR/id.pub" -o - - <before | decrypt -i "$RIG_DIR/id.txt" -o - - >out
@@ -169,7 +226,7 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
     assert_stderr_has 'id.pub:1: this is a recipient'
     run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" -o out plain
     assert_status 1
-    assert_stderr_has 'plain: it is not in the age format'
+    assert_stderr_has 'plain is not encrypted: it is not in the age format'
     assert_left ecdsa ecdsa.pub weak weak.pub plain plain.age
 }
 
@@ -232,17 +289,49 @@ SCRIPT
     assert_stderr_has 'missing/out'
 }
 
-@test "Ctrl-C in the middle of standard input: nothing is left" {
+# stall FILE N VERB...: `bundle VERB... -` at a terminal, reading N bytes of FILE from a pipe that stalls then; Ctrl-C once
+# all of them were read.
+stall() {
+    cat >"$RIG_DIR/stall.py" <<'SCRIPT'
+import fcntl, os, select, struct, sys, termios, time
+pipe, gone = os.open("pipe", os.O_WRONLY), select.poll()
+gone.register(pipe, select.POLLERR)
+with open(sys.argv[1], "rb") as f:
+    left = f.read(int(sys.argv[2]))
+while left:
+    left = left[os.write(pipe, left):]
+while struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]:
+    select.select([], [], [], 0.01)
+print("all was read", flush=True)
+gone.poll(20000)
+SCRIPT
     mkfifo pipe
-    python3 -c 'import time
-f = open("pipe", "wb", 0)
-f.write(b"x" * 100000)
-time.sleep(30)' &
-    feeder=$!
-    with_pty --ctrl-c 'reading' -- bash -c 'echo reading; exec "$0" bundle encrypt --encrypt-to "$1" -o out - <pipe' "$profgrab_program" "$RIG_DIR/id.pub"
-    kill "$feeder"
+    # shellcheck disable=SC2016 # for the shell at the terminal
+    with_pty --ctrl-c 'all was read' -- bash -c 'python3 "$0" "$1" "$2" & exec "${@:3}" - <pipe' \
+        "$RIG_DIR/stall.py" "$1" "$2" "$profgrab_program" bundle "${@:3}"
+    rm pipe
+    assert_stdout_has 'all was read'
     assert_status 130
-    assert_left pipe
+    assert_stdout_has interrupted
+}
+
+@test "Ctrl-C in the middle of standard input: nothing is left" {
+    head -c 100000 /dev/zero >plain
+    stall plain 100000 encrypt --encrypt-to "$RIG_DIR/id.pub" -o out
+    assert_left plain
+}
+
+@test "Ctrl-C while what is decrypted stalls, in the header and behind it, also as text: nothing is left" {
+    local armor n
+    head -c 300000 /dev/urandom >plain
+    for armor in '' --armor; do
+        encrypt $armor --encrypt-to "$RIG_DIR/id.pub" -o sealed plain >name
+        for n in 40 150000; do
+            stall sealed "$n" decrypt -i "$RIG_DIR/id.txt" -o out
+            assert_left name plain sealed
+        done
+        rm sealed
+    done
 }
 
 # ---- passphrases ------------------------------------------------------------------------------------------------
@@ -379,7 +468,7 @@ time.sleep(30)' &
     peak() { python3 -c 'import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
-    case $profgrab_program in *-1/* | *-thread/*) skip 'sanitizers take memory of their own' ;; esac
+    ! is_sanitized || skip 'sanitizers take memory of their own'
     (($(peak "$profgrab_program" bundle encrypt --encrypt-to "$RIG_DIR/id.pub" plain) < 20000))
     (($(peak "$profgrab_program" bundle decrypt -i "$RIG_DIR/id.txt" -o - plain.age) < 20000))
 }

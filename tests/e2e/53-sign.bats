@@ -253,6 +253,73 @@ allow() { # PRINCIPAL FILE.pub [OPTIONS]
     assert_stderr_has 'the signature is not genuine'
 }
 
+@test "a signature counts for what it was made for alone, and who signed is seen by recipients alone" {
+    ssh-keygen -q -t ed25519 -N '' -C team -f team
+    run_copy -r -s key -e team.pub b.tar.gz
+    assert_status 0
+    fingerprint=$(ssh-keygen -lf key.pub | cut -d' ' -f2)
+    blob=$(cut -d' ' -f2 key.pub)
+    run ! grep -aqF -e "${fingerprint#SHA256:}" -e "$blob" -e SSHSIG -e carol b.tar.gz.age
+    dir=$("$profgrab_program" bundle extract -i team b.tar.gz.age)
+    allow carol key.pub >allowed
+    for namespace in git file profgrab; do
+        run ! ssh-keygen -Y verify -f allowed -I carol -n "$namespace" -s "$dir/manifest.json.sig" <"$dir/manifest.json"
+    done
+}
+
+@test "a recipient who sends it on to others cannot pass for the sender without that being seen" {
+    ssh-keygen -q -t ed25519 -N '' -C team -f team
+    ssh-keygen -q -t ed25519 -N '' -C victim -f victim
+    run_copy -r -s key -e team.pub b.tar.gz
+    assert_status 0
+    age -d -i team b.tar.gz.age | age -R victim.pub -o onward.age
+    allow carol key.pub >allowed
+    run_profgrab bundle verify -i victim --allowed-signers allowed onward.age
+    assert_status 0
+    # The signature is good, and names to whom it was sent: not the one who reads it now.
+    assert_stdout_has "recipients ssh-ed25519 $(ssh-keygen -lf team.pub | cut -d' ' -f2)"
+    refute_stdout_has "$(ssh-keygen -lf victim.pub | cut -d' ' -f2)"
+    # Putting the reader's name there breaks it.
+    age -d -i team b.tar.gz.age | tar xz
+    sed -i "s|$(ssh-keygen -lf team.pub | cut -d' ' -f2)|$(ssh-keygen -lf victim.pub | cut -d' ' -f2)|" b/manifest.json
+    tar czf - b/manifest.json b/manifest.json.sig b/README.md b/files | age -R victim.pub -o forged.age
+    run_profgrab bundle verify -i victim --allowed-signers allowed forged.age
+    assert_status 1
+    assert_stdout_has 'signature  BAD'
+}
+
+@test "an agent that signs something else: found before it is given out" {
+    cat >agent.py <<'SCRIPT'
+import base64, os, socket, struct
+key = base64.b64decode(open("key.pub").read().split()[1])
+string = lambda b: struct.pack(">I", len(b)) + b
+listener = socket.socket(socket.AF_UNIX)
+listener.bind("agent")
+listener.listen(4)
+while True:
+    c, _ = listener.accept()
+    while True:
+        head = c.recv(5, socket.MSG_WAITALL)
+        if len(head) < 5:
+            break
+        c.recv(struct.unpack(">I", head[:4])[0] - 1, socket.MSG_WAITALL)
+        if head[4] == 11:
+            reply = b"\x0c" + struct.pack(">I", 1) + string(key) + string(b"carol")
+        else:
+            reply = b"\x0e" + string(string(b"ssh-ed25519") + string(os.urandom(64)))
+        c.sendall(string(reply))
+SCRIPT
+    python3 agent.py 3>&- &
+    hung=$!
+    for ((i = 0; i < 500; i++)); do [[ ! -S agent ]] || break; sleep 0.02; done
+    rm key
+    SSH_AUTH_SOCK=$PWD/agent run_copy -s key.pub b.tar.gz
+    assert_status 1
+    assert_stderr_has 'the signature made with ssh-ed25519 SHA256:'
+    assert_stderr_has 'not genuine'
+    [[ ! -e b-handoff.tar.gz ]]
+}
+
 @test "a hostile manifest and signature reach the terminal printable" {
     run_copy b.tar.gz
     tar xzf b-handoff.tar.gz

@@ -38,10 +38,16 @@ hosts:
   file-03: { services: [node] }
 trackers:
   lab: { kind: gitlab, url: "$url", token_env: TOKEN }
+  filed: { kind: gitlab, url: "$url", token_file: $PWD/token }
+  red: { kind: redmine, url: "$url", token_env: TOKEN }
+  rt: { kind: rt, url: "$url", token_env: TOKEN }
+  walled: { kind: gitlab, url: "$url", token_env: TOKEN, ca: $PWD/missing.pem }
 teams:
   gitaly: { recipients: [ $RIG_DIR/mate.pub ], tracker: lab, project: ops/private, labels: [profiling], ${1:-signature: optional} }
   public: { recipients: [ $RIG_DIR/mate.pub ], tracker: lab, project: ops/public }
   mailed: { recipients: [ $RIG_DIR/mate.pub ] }
+  red: { recipients: [ $RIG_DIR/mate.pub ], tracker: red, project: ops }
+  crowd: { recipients: [ $RIG_DIR/mate.pub ], tracker: rt, project: Incidents, assignees: [ann, bob] }
 self: ${2-{ recipients: [ $RIG_DIR/me.pub ], sign_with: $RIG_DIR/me.pub \}}
 EOF
     chmod 600 inventory.yaml
@@ -106,9 +112,43 @@ fetch_stored() { # PROJECT NUMBER
 import hashlib, json, sys
 r, url = json.loads(sys.argv[1]), sys.argv[2]
 h = r["handoff"]
-assert h["attached"] and h["confidential"] and h["issue"] == url + "/ops/private/-/issues/3", h
+assert h["attached"] and h["confidential"] and h["left"] == "words" and h["issue"] == url + "/ops/private/-/issues/3", h
 assert hashlib.sha256(open(h["copy"], "rb").read()).hexdigest() == h["sha256"], h
 EOF
+    echo "$output" >result.json
+    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#grab" result.json
+}
+
+# json_handoff PYTHON: $output follows its schema, and the expression over its handoff `h` and all of it `r` holds.
+json_handoff() {
+    echo "$output" >result.json
+    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#grab" result.json
+    python3 -c 'import json, sys; r = json.load(open("result.json")); h = r["handoff"]; assert eval(sys.argv[1]), h' "$1"
+}
+
+@test "--json tells of a hand-off that failed, was not begun, or found nothing to hand over; of none where none was asked for" {
+    spoil '^POST .*/issues$' empty
+    grab --for gitaly --json
+    assert_status 4
+    json_handoff 'not h["attached"] and h["left"] == "issue" and h["step"] == "create" and h["unknown"] and "making the issue" in h["error"] and "copy" not in h'
+    json_handoff 'h["repeat"].startswith("profgrab attach profgrab-file-03-") and r["exit_code"] == 4 and "error" not in r'
+    control -X POST "$control/reset"
+    spoil '^POST .*/uploads$' 401
+    grab --for gitaly --json
+    assert_status 4
+    json_handoff 'h["left"] == "issue" and h["confidential"] and h["step"] == "upload" and not h["unknown"] and "repeat" in h'
+    grab --for gitaly --dry-run --json
+    assert_status 0
+    json_handoff 'h == {"attached": False, "confidential": h["confidential"], "left": "nothing"}'
+    grab --for gitalyy --json
+    assert_status 2
+    json_handoff 'not h["attached"] and h["left"] == "nothing" and "gitalyy" in r["error"]'
+    run --separate-stderr "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --host file-03 --port 1 --for gitaly --json heap
+    assert_status 1
+    json_handoff 'not h["attached"] and h["left"] == "nothing" and r["bundle"] is None'
+    grab --json
+    assert_status 0
+    refute_stdout_has '"handoff"'
 }
 
 @test "attach: what is in the way of it is said before anything is made, and exit 2" {
@@ -146,6 +186,66 @@ EOF
     assert_equal "$(find . -name 'profgrab-*' | wc -l)" 1
 }
 
+# refuse WORDS MESSAGE [HINT]: refused with exit 2 by a grab before it connects, and by attach before it makes anything.
+refuse() {
+    # shellcheck disable=SC2086 # words
+    grab $1
+    assert_status 2
+    refute_stderr_has 'connected to'
+    assert_stderr_has "$2"
+    [[ -z ${3-} ]] || assert_stderr_has "hint: $3"
+    # shellcheck disable=SC2086
+    attach $1
+    assert_status 2
+    assert_stderr_has "$2"
+    [[ -z ${3-} ]] || assert_stderr_has "hint: $3"
+    refute_stderr_has safe
+    assert_equal "$(find . -name 'profgrab-*' | wc -l)" 1
+}
+
+@test "what the inventory and the command line tell is refused before anything is opened" {
+    make_bundle
+    refuse '--for gitaly --to lab:ops/private#1 --title slow' 'lab: issue 1 exists and keeps its title' 'leave them out, or #1'
+    refuse '--for gitaly --to lab:ops/private#1 --label slow' 'keeps its title, labels and assignees'
+    refuse '--for gitaly --to lab:ops/private#0' '"0" is no number of an issue'
+    refuse '--for gitaly --to rt:Incidents --label slow' 'rt: this kind of tracker has no labels'
+    refuse '--for crowd' 'rt: this kind of tracker knows 1 assignee, not 2'
+    refuse '--for gitaly --to red:ops --assignee ann,bob' 'red: this kind of tracker knows 1 assignee, not 2'
+    refuse "--for gitaly --to lab:ops/$(printf 'x%.0s' {1..180})" 'the name of a project has at most 180 characters, not 184'
+    # Nobody tells who reads a queue, so there is no need to ask.
+    refuse '--to rt:Incidents' 'rt: refused: the bundle is not encrypted' 'encrypt it'
+    refuse '--for gitaly --to filed:ops/private' "filed: the token: cannot open $PWD/token" 'make it so that only you can read it'
+    echo "$TOKEN" >token
+    refuse '--for gitaly --to filed:ops/private' "$PWD/token is open to others" 'chmod 600'
+    refuse '--for gitaly --to walled:ops/private' "walled: the authorities: cannot open $PWD/missing.pem"
+    TOKEN='' refuse '--for gitaly' 'lab: the token: the environment variable TOKEN holds nothing'
+    (unset TOKEN && refuse '--for gitaly' 'the environment variable TOKEN is not set' 'set it without showing it')
+    # A dry run reads no token.
+    (unset TOKEN && attach --for gitaly --dry-run && assert_status 0)
+    inventory 'signature: required' "{ recipients: [ $RIG_DIR/me.pub ] }"
+    refuse '--for gitaly' 'team gitaly takes no bundle without a signature: no key to sign with' 'name one in the inventory'
+    inventory 'signature: required' "{ recipients: [ $RIG_DIR/me.pub ], sign_with: $PWD/gone.pub }"
+    refuse '--for gitaly' 'team gitaly takes no bundle without a signature: the key to sign with'
+    refute_requested .
+}
+
+@test "a passphrase is asked for once in a run, for the login and for the signature" {
+    ssh-keygen -q -t ed25519 -N open-sesame -f locked
+    cat locked.pub >>"$RIG_DIR/sshd/authorized_keys"
+    inventory 'signature: required' "{ recipients: [ $RIG_DIR/me.pub ], sign_with: $PWD/locked.pub }"
+    sed -i "s|services: \[node\] }|services: [node], ssh: { identity: $PWD/./locked } }|" inventory.yaml
+    with_pty --send 'Passphrase for the key' $'wrong\n' --send 'Passphrase for the key' $'open-sesame\n' -- \
+        "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --host file-03 --for gitaly heap
+    assert_status 0
+    assert_stdout_has 'signed with SHA256:'
+    refute_stdout_has 'Enter passphrase'
+    assert_stdout_has /ops/private/-/issues/3
+    # Nobody there to ask: refused at the login, as it should be.
+    run --separate-stderr setsid -w "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --host file-03 --for gitaly heap
+    assert_status 1
+    assert_stderr_has 'there is no terminal to ask on'
+}
+
 @test "a hand-off that fails: exit 4, the bundle is there, and the line that repeats it does" {
     spoil '^POST .*/issues$' empty
     grab --for gitaly --title "it's slow"
@@ -168,8 +268,19 @@ EOF
     mv "$RIG_DIR/me" "$RIG_DIR/me.away"
     attach --for gitaly
     mv "$RIG_DIR/me.away" "$RIG_DIR/me"
+    assert_status 2
+    assert_stderr_has 'team gitaly takes no bundle without a signature: cannot sign with ssh-ed25519 SHA256:'
+    assert_stderr_has "hint: ssh-add $RIG_DIR/me"
+    # An agent that may have it is asked when it signs, and no sooner.
+    mv "$RIG_DIR/me" "$RIG_DIR/me.away"
+    rig_spawn agent ssh-agent -D -a "$PWD/agent"
+    rig_wait agent 10 test -S agent
+    SSH_AUTH_SOCK=$PWD/agent attach --for gitaly
+    mv "$RIG_DIR/me.away" "$RIG_DIR/me"
+    rig_end agent
     assert_status 4
-    assert_stderr_has 'team gitaly takes no bundle without a signature'
+    assert_stderr_has 'team gitaly takes no bundle without a signature: cannot sign with ssh-ed25519 SHA256:'
+    assert_stderr_has 'again: profgrab attach'
     refute_requested .
     inventory 'signature: required' "{ recipients: [ $RIG_DIR/me.pub ] }"
     attach --for gitaly
@@ -243,4 +354,106 @@ EOF
     grep -q 'not handed over' log
     grep -q 'again: profgrab attach ' log
     refute_requested .
+}
+
+@test "one team, one place: a second is refused, not dropped; without an inventory it is said that there is none" {
+    make_bundle
+    refuse '--for gitaly --for mailed' '--for is there twice'
+    refuse '--for gitaly,mailed' '--for takes one team' 'each gets an issue of its own'
+    refuse '--to lab:ops/private --to lab:ops/public' '--to is there twice'
+    refuse "--for gitaly --title= " 'lab: the title is empty'
+    run --separate-stderr "$profgrab_program" attach "$bundle" --for gitaly
+    assert_status 2
+    assert_stderr_has 'hint: there is no inventory: make one'
+}
+
+@test "a bundle that is encrypted, or a copy that was handed over: said at once, and what to take instead" {
+    make_bundle
+    attach --for mailed
+    assert_status 0
+    bundle=$output
+    attach --for gitaly
+    assert_status 2
+    assert_stderr_has "$bundle is encrypted already"
+    assert_stderr_has "hint: take the bundle it was made from, or first \`profgrab bundle decrypt -i KEY $bundle\`"
+    age -d -i "$RIG_DIR/mate" "$bundle" >copy.tar.gz
+    bundle=copy.tar.gz
+    attach --for gitaly
+    assert_status 2
+    assert_stderr_has 'profgrab: copy.tar.gz is a copy that was handed over already'
+    assert_stderr_has 'hint: take the bundle it was made from;'
+    refute_requested .
+}
+
+@test "nobody to type the passphrase of the key that signs: what to do is said; without need it goes unsigned" {
+    make_bundle
+    ssh-keygen -q -t ed25519 -N open-sesame -f locked
+    inventory 'signature: required' "{ recipients: [ $PWD/locked.pub ], sign_with: $PWD/locked }"
+    run --separate-stderr setsid -w "$profgrab_program" attach "$bundle" -i inventory.yaml --for gitaly
+    assert_status 4
+    assert_stderr_has "team gitaly takes no bundle without a signature: $PWD/locked: there is no terminal to ask on"
+    assert_stderr_has "hint: ssh-add the key of $PWD/locked, or name a file with its passphrase: --passphrase-file FILE"
+    assert_stderr_has 'again: profgrab attach'
+    attach --for gitaly --batch
+    assert_status 4
+    (umask 077 && echo open-sesame >words)
+    attach --for gitaly --batch --passphrase-file words
+    assert_status 0
+    inventory 'signature: optional' "{ recipients: [ $PWD/locked.pub ], sign_with: $PWD/locked }"
+    attach --for gitaly --batch
+    assert_status 0
+    assert_stderr_has 'the copy is not signed'
+}
+
+@test "no room for the copy, or no right to make it: exit 4, nothing is left but the bundle" {
+    ((EUID == 0)) || skip 'only root can mount'
+    make_bundle
+    mkdir small
+    mount -t tmpfs -o size=12k none small
+    cp "$bundle" small/b.tar.gz
+    run --separate-stderr "$profgrab_program" attach small/b.tar.gz -i inventory.yaml --for gitaly
+    left=$(ls small)
+    umount small
+    assert_equal "$left" b.tar.gz
+    assert_status 4
+    assert_stderr_has 'No space left on device'
+    assert_stderr_has 'hint: the copy is made beside the bundle'
+    assert_stderr_has 'again: profgrab attach small/b.tar.gz'
+    cp "$bundle" small/b.tar.gz
+    mount --bind small small
+    mount -o remount,ro,bind small
+    run --separate-stderr "$profgrab_program" attach small/b.tar.gz -i inventory.yaml --for gitaly
+    umount small
+    assert_status 4
+    assert_stderr_has 'Read-only file system'
+    assert_stderr_has 'hint: the copy is made beside the bundle'
+    refute_requested .
+}
+
+@test "interrupted at each step: what has left is said, and the copy stays only where it may be with the tracker" {
+    make_bundle
+    local step on left
+    while IFS='|' read -r step on left; do
+        control -X POST "$control/reset"
+        spoil "$on" silent
+        "$profgrab_program" attach "$bundle" -i inventory.yaml --for gitaly >out 2>log 3>&- &
+        pid=$!
+        for ((i = 0; i < 500; i++)); do ! requests | grep -q ' silent ' || break; sleep 0.02; done
+        kill -TERM "$pid"
+        wait "$pid" && rc=0 || rc=$?
+        assert_equal "$step $rc" "$step 143"
+        grep -q "$left" log || fail "$step:" "$(<log)"
+        grep -q 'again: profgrab attach ' log
+        [[ ! -s out ]]
+        case $left in *'may be with'* | *'is with'* | *'are with'*) ls -- *.age ;; *) run ! ls -- *.age ;; esac
+        rm -f -- *.age
+    done <<'EOF'
+look|^GET .*/projects/|profgrab: nothing has left this workstation$
+create|^POST .*/issues$|nothing has left this workstation but an issue or note that tells nothing
+read-back|^GET .*/issues/|nothing has left this workstation but an issue or note that tells nothing
+upload|^POST .*/uploads$|the bundle may be with the tracker; the summary is not
+verify|^GET .*/uploads/|the bundle is with the tracker; the summary is not
+note|^POST .*/notes$|the bundle and the summary are with the tracker
+EOF
+    "$profgrab_program" bundle verify "$bundle"
 }

@@ -2,14 +2,15 @@
 # `load helper`.
 # shellcheck shell=bash disable=SC2154 # rig_root is the rig's; control is a URL the test sets
 
-# stub NAME [FLAG...]: a process of tests/gitlab; its ports become PORT_NAME and CONTROL_NAME.
+# stub NAME [FLAG...]: a process of tests/gitlab; its ports become PORT_NAME, CONTROL_NAME and BUCKET_NAME.
 stub() {
     local name=$1 log=$RIG_DIR/$1/log
     shift
     "$rig_root/tools/build-fixture" gitlab
     rig_spawn "$name" "$rig_root/build/fixture/gitlab" "$@"
     rig_wait "$name" 20 grep -q '^listening ' "$log"
-    export "PORT_$name=$(sed -n 's/^listening .*://p' "$log")" "CONTROL_$name=$(sed -n 's/^control=//p' "$log")"
+    export "PORT_$name=$(sed -n 's/^listening .*://p' "$log")" "CONTROL_$name=$(sed -n 's/^control=//p' "$log")" \
+        "BUCKET_$name=$(sed -n 's/^bucket=//p' "$log")"
 }
 
 control() { curl -sS --max-time 10 "$@"; }

@@ -55,7 +55,7 @@ static void armor(const uint8_t *p, size_t n)
         struct err err = ERR_INIT;
         int fd = file_of(p, n);
         size_t want = pass ? sizeof chunk : 7, got = want;
-        ends[pass] = age_input_new(fd, &in, &err);
+        ends[pass] = age_input_new(fd, -1, &in, &err);
         while (ends[pass] == 0 && got == want) {
             ends[pass] = age_input_read(in, chunk, want, &got, &err);
             total[pass] += ends[pass] == 0 ? got : 0;

@@ -65,12 +65,15 @@ var routes = []route{
 	at("GET", "/api/v4/projects/:id", nobody, getProject),
 	at("POST", "/api/v4/projects/:id/issues", guest, postIssue),
 	at("GET", "/api/v4/projects/:id/issues/:n", nobody, getIssue),
+	at("PUT", "/api/v4/projects/:id/issues/:n", reporter, putIssue),
+	at("DELETE", "/api/v4/projects/:id/issues/:n", owner, deleteIssue),
 	at("POST", "/api/v4/projects/:id/issues/:n/notes", guest, postNote),
 	at("PUT", "/api/v4/projects/:id/issues/:n/notes/:n", guest, putNote),
 	at("GET", "/api/v4/projects/:id/issues/:n/notes/:n", nobody, getNote),
 	at("GET", "/api/v4/projects/:id/issues/:n/notes", nobody, getNotes),
 	at("POST", "/api/v4/projects/:id/uploads", guest, postUpload),
 	at("GET", "/api/v4/projects/:id/uploads/:secret/:name", guest, getUpload),
+	at("DELETE", "/api/v4/projects/:id/uploads/:secret/:name", owner-10, deleteUpload),
 	at("PUT", "/api/v4/projects/:id/packages/generic/:name/:name/:name", reporter+10, putPackage),
 	at("GET", "/api/v4/projects/:id/packages/generic/:name/:name/:name", nobody, getPackage),
 	at("GET", "/api/v4/projects/:id/packages/:n/package_files", nobody, getPackageFiles),
@@ -243,6 +246,25 @@ func getIssue(c *call) {
 	}
 }
 
+func putIssue(c *call) {
+	i := c.theIssue()
+	if i == nil {
+		return
+	}
+	if got := c.body(map[string]string{"state_event": "!string"}); got != nil {
+		i.State = got["state_event"].(string) + "d"
+		c.json(200, i)
+	}
+}
+
+// deleteIssue takes it away; numbers are never given again.
+func deleteIssue(c *call) {
+	if i := c.theIssue(); i != nil {
+		i.State = "deleted"
+		c.w.WriteHeader(204)
+	}
+}
+
 // onlyCommands says whether GitLab would take the text for quick actions and keep nothing of it.
 func onlyCommands(text string) bool {
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
@@ -379,6 +401,25 @@ func getUpload(c *call) {
 		c.notFound("Upload")
 		return
 	}
+	c.file(data)
+}
+
+func deleteUpload(c *call) {
+	name, _ := url.PathUnescape(c.args[2])
+	if _, there := c.p.uploads[c.args[1]+"/"+name]; !there {
+		c.notFound("Upload")
+		return
+	}
+	delete(c.p.uploads, c.args[1]+"/"+name)
+	c.w.WriteHeader(204)
+}
+
+// file answers with it, or with where it lies.
+func (c *call) file(data []byte) {
+	if c.take("bucket") {
+		c.bucket.lead(c.w, c.r, data, c.arg("bucket"))
+		return
+	}
 	c.w.Header().Set("Content-Type", "application/octet-stream")
 	c.w.Write(data)
 }
@@ -415,7 +456,7 @@ func putPackage(c *call) {
 func getPackage(c *call) {
 	for _, f := range c.p.files {
 		if c.p.getsPackages(c.u) && f.version == c.args[2] && f.Name == c.args[3] {
-			c.w.Write(f.data)
+			c.file(f.data)
 			return
 		}
 	}
@@ -426,7 +467,11 @@ func getPackageFiles(c *call) {
 	found := []*file{}
 	for _, f := range c.p.files {
 		if c.p.getsPackages(c.u) && itoa(f.Package) == c.args[1] {
-			found = append(found, f)
+			shown := *f
+			if c.take("no-digest") {
+				shown.SHA256 = ""
+			}
+			found = append(found, &shown)
 		}
 	}
 	c.json(200, found)

@@ -11,12 +11,13 @@ import (
 	"time"
 )
 
-// A fault spoils the answers to requests "METHOD PATH" that match, `times` times.
+// A fault spoils the answers to requests "METHOD PATH" that match, `times` times, behind the first `after`.
 type fault struct {
 	on    *regexp.Regexp
 	do    string
 	arg   string
 	times int
+	after int
 	hit   bool // by the request that is being served
 }
 
@@ -28,6 +29,16 @@ func (s *stub) take(do string) bool {
 		}
 	}
 	return false
+}
+
+// arg is what that fault was told.
+func (s *stub) arg(do string) string {
+	for _, f := range s.faults {
+		if f.hit && f.do == do {
+			return f.arg
+		}
+	}
+	return ""
 }
 
 // A recorder keeps an answer, so that it can be lost.
@@ -72,6 +83,11 @@ var spoiled = map[string]func(w http.ResponseWriter, r *http.Request, arg string
 	},
 	"422": func(w http.ResponseWriter, r *http.Request, arg string) {
 		answer(w, 422, `{"message":{"title":["is too long","has <b>markup</b> \u001b[31m"]}}`)
+	},
+	// It takes it all, and refuses it then.
+	"refused-late": func(w http.ResponseWriter, r *http.Request, arg string) {
+		io.Copy(io.Discard, r.Body)
+		answer(w, 422, `{"message":"the virus scanner is out of order"}`)
 	},
 	"400": func(w http.ResponseWriter, r *http.Request, arg string) {
 		answer(w, 400, `{"error":"title is missing"}`)
@@ -118,7 +134,11 @@ var spoiled = map[string]func(w http.ResponseWriter, r *http.Request, arg string
 			}
 		}
 	},
-	"silent": func(w http.ResponseWriter, r *http.Request, arg string) { <-r.Context().Done() },
+	// It takes it all, and says nothing.
+	"silent": func(w http.ResponseWriter, r *http.Request, arg string) {
+		io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	},
 	// The connection ends in the middle of the body.
 	"cut": func(w http.ResponseWriter, r *http.Request, arg string) {
 		io.CopyN(io.Discard, r.Body, 1000)
@@ -133,10 +153,15 @@ var spoiled = map[string]func(w http.ResponseWriter, r *http.Request, arg string
 
 func (s *stub) matching(r *http.Request) *fault {
 	for _, f := range s.faults {
-		if f.times > 0 && f.on.MatchString(r.Method+" "+r.URL.EscapedPath()) {
-			f.times--
-			return f
+		if f.times == 0 || !f.on.MatchString(r.Method+" "+r.URL.EscapedPath()) {
+			continue
 		}
+		if f.after > 0 {
+			f.after--
+			continue
+		}
+		f.times--
+		return f
 	}
 	return nil
 }
@@ -165,9 +190,13 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	rec := &recorder{header: w.Header(), status: http.StatusOK}
 	// The body is read before the lock would keep others waiting for a slow sender; it is small here.
-	s.serve(rec, r)
+	if s.to != "" {
+		s.forward(rec, r)
+	} else {
+		s.serve(rec, r)
+	}
 	s.note(r, itoa(rec.status))
-	lost := f != nil && f.do == "lost"
+	lost, held := f != nil && f.do == "lost", f != nil && f.do == "held"
 	if f != nil {
 		f.hit = false
 		// "open": once this is done, every issue is for everybody.
@@ -180,7 +209,10 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.lock.Unlock()
-	if lost { // it was done, and nobody learns of it
+	if held {
+		<-r.Context().Done()
+	}
+	if lost || held { // it was done, and nobody learns of it
 		closeNow(w)
 		return
 	}
@@ -190,8 +222,9 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // controlOf is the second listener:
 //
-//	POST /fault?on=REGEX&do=NAME&arg=TEXT&times=N    times: 1 without it
+//	POST /fault?on=REGEX&do=NAME&arg=TEXT&times=N&after=N    times: 1 without it
 //	POST /reset
+//	GET /address        where it listens
 //	GET /log            METHOD PATH STATUS USER, a line for each request
 //	GET /violations     what was sent that the documentation does not allow
 //	GET /state          everything that is stored
@@ -210,6 +243,7 @@ func controlOf(s *stub) http.Handler {
 		if n, err := strconv.Atoi(q.Get("times")); err == nil {
 			f.times = n
 		}
+		f.after, _ = strconv.Atoi(q.Get("after"))
 		var err error
 		if f.on, err = regexp.Compile(q.Get("on")); err != nil {
 			http.Error(w, err.Error(), 400)
@@ -218,6 +252,7 @@ func controlOf(s *stub) http.Handler {
 		s.faults = append(s.faults, f)
 	})
 	handle("/reset", func(w http.ResponseWriter, r *http.Request) { s.reset() })
+	handle("/address", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, s.base) })
 	handle("/log", func(w http.ResponseWriter, r *http.Request) { lines(w, s.log) })
 	handle("/violations", func(w http.ResponseWriter, r *http.Request) { lines(w, s.violations) })
 	handle("/state", func(w http.ResponseWriter, r *http.Request) { s.tell(w) })

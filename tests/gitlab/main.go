@@ -3,7 +3,9 @@
 // outsider, and shows each of them, and anonymous visitors, what GitLab would.
 //
 // A request that the documentation does not allow is answered as GitLab would, and written down as a violation. A second
-// listener, the control, spoils answers on demand and tells what happened; see control.go.
+// listener, the control, spoils answers on demand and tells what happened; see control.go. A third is the object store where
+// some installations keep their files; see bucket.go. With -to it is no GitLab, but stands in front of any tracker, and spoils
+// the answers of that.
 package main
 
 import (
@@ -30,15 +32,21 @@ func must(err error) {
 
 func main() {
 	ca := flag.String("ca", "", "speak TLS, and write the authority's certificate to this file")
+	to := flag.String("to", "", "stand in front of the tracker at this URL instead, and only spoil its answers")
 	version := flag.String("version", "17.5.1", "what /version says")
 	flag.Parse()
-	api, control := listen(), listen()
+	api, control, store := listen(), listen(), listen()
 	s := newStub(*version, fmt.Sprintf("http://127.0.0.1:%d", port(api)))
+	s.bucket = &bucket{s, fmt.Sprintf("http://127.0.0.1:%d", port(store)), map[string]object{}}
+	s.to = *to
+	bucketPort := port(store)
 	if *ca != "" {
-		s.base = fmt.Sprintf("https://127.0.0.1:%d", port(api))
-		api = withTLS(api, *ca)
+		s.base, s.bucket.base = "https"+s.base[4:], "https"+s.bucket.base[4:]
+		speak := withTLS(*ca)
+		api, store = speak(api), speak(store)
 	}
 	go http.Serve(control, controlOf(s))
-	fmt.Printf("control=%d\nlistening on 127.0.0.1:%d\n", port(control), port(api))
+	go http.Serve(store, s.bucket)
+	fmt.Printf("control=%d\nbucket=%d\nlistening on 127.0.0.1:%d\n", port(control), bucketPort, port(api))
 	must(http.Serve(api, s))
 }

@@ -73,7 +73,8 @@ type stub struct {
 	faults     []*fault
 	log        []string
 	violations []string
-	tokens     []string // the user behind each line of the log
+	bucket     *bucket
+	to         string // the tracker that it stands in front of
 }
 
 func newStub(version, base string) *stub {
@@ -166,7 +167,7 @@ func (p *project) getsPackages(u *user) bool {
 
 func (p *project) issue(iid string) *issue {
 	for _, i := range p.issues {
-		if itoa(i.IID) == iid {
+		if itoa(i.IID) == iid && i.State != "deleted" {
 			return i
 		}
 	}

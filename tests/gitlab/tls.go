@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// withTLS answers with a certificate of an authority that is made for it, for 127.0.0.1.
-func withTLS(l net.Listener, caFile string) net.Listener {
+// withTLS answers with a certificate of an authority that is made for it, for 127.0.0.1; one for all its listeners.
+func withTLS(caFile string) func(net.Listener) net.Listener {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(err)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(err)
-	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "tracker CA"}, IsCA: true,
+	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "tracker CA " + caFile}, IsCA: true,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageCertSign,
 		BasicConstraintsValid: true}
 	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, &caKey.PublicKey, caKey)
@@ -31,6 +31,6 @@ func withTLS(l net.Listener, caFile string) net.Listener {
 	der, err := x509.CreateCertificate(rand.Reader, server, ca, &key.PublicKey, caKey)
 	must(err)
 	must(os.WriteFile(caFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}), 0o644))
-	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12,
-		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
+	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	return func(l net.Listener) net.Listener { return tls.NewListener(l, config) }
 }

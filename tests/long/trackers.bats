@@ -3,6 +3,7 @@
 # Bundles handed over to real trackers, Debian's, with a manager who may read them, and an outsider and an anonymous visitor
 # who must get nothing, and try. Needs tests/trackers/install.
 load ../e2e/helper
+load ../e2e/gitlab
 
 # shellcheck source=tests/trackers/trackers.bash
 source "$rig_root/tests/trackers/trackers.bash"
@@ -15,6 +16,10 @@ setup_file() {
     redmine_start
     rt_start
     nginx_start redmine
+    # In front of each, one that can spoil its answers.
+    stub redmine_front -to "http://127.0.0.1:$RIG_PORT_redmine"
+    stub rt_front -to "http://127.0.0.1:$RIG_PORT_rt"
+    stub other
 }
 
 teardown_file() { rig_stop; }
@@ -151,7 +156,58 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     hand "$REDMINE_KEY_manager" redmine "$redmine" ops
     assert_status 4
     assert_stderr_has 'uploading: HTTP 422: refused: This file cannot be uploaded because it exceeds the maximum allowed file size'
-    assert_stdout_has 'an issue or note that tells nothing'
+    assert_stdout_has 'left the encrypted bundle (6.3 MB) left this workstation, and the tracker refused it'
+}
+
+@test "Redmine: an assignee beyond the first hundred members" {
+    hand "$REDMINE_KEY_manager" redmine "$redmine" priv --assignee 'Late T'
+    assert_status 0
+    assert_equal "$(as manager "$redmine/issues/$issue.json" | json 'o["issue"]["assigned_to"]["name"]')" 'Late T'
+    hand "$REDMINE_KEY_manager" redmine "$redmine" priv --assignee nobody
+    assert_status 4
+    assert_stderr_has 'looking: the project has no member "nobody" to assign'
+}
+
+@test "Redmine: a file that it changes, does not attach, or gives back otherwise is found, and no note refers to it" {
+    local front=http://127.0.0.1:$PORT_redmine_front control=http://127.0.0.1:$CONTROL_redmine_front
+    spoil '^PUT /issues/' edit '"uploads"=>"downloads"'
+    hand "$REDMINE_KEY_manager" redmine "$front" ops
+    assert_status 4
+    assert_stderr_has 'attaching it to the issue: the tracker took the request, and the issue does not have the file'
+    assert_stdout_has 'left the encrypted bundle is with the tracker; the summary is not'
+    issue=${issue:-$(sed -nE 's/^step create done issue ([0-9]+).*/\1/p' <<<"$output")}
+    [[ $(as manager "$redmine/issues/$issue.json?include=journals") != *"$HOST"* ]]
+    control -X POST "$control/reset"
+    spoil '^POST /uploads.json' edit 'age-encryption.org/v1=>age-encryption.org/v2'
+    hand "$REDMINE_KEY_manager" redmine "$front" ops
+    assert_status 4
+    assert_stderr_has 'verifying: the tracker stored other bytes: its token is '
+    spoil '^GET /attachments/' rewrite 'age-encryption.org/v1=>age'
+    hand "$REDMINE_KEY_manager" redmine "$front" ops
+    assert_status 4
+    assert_stderr_has 'verifying: the tracker stored 300004 of 300022 bytes'
+    # The note's own flag, dropped on an issue that others read.
+    spoil '^PUT /issues/' edit '"private_notes":true=>"private_notes":false'
+    hand "$REDMINE_KEY_manager" redmine "$front" ops --issue 1
+    assert_status 4
+    assert_stderr_has 'opening an internal note: the tracker took the note but dropped its internal flag'
+}
+
+# each_request KIND PROJECT [--cancel]: what may go wrong with each request; see tests/trackers/faults.py.
+each_request() {
+    local front=PORT_$1_front control=CONTROL_$1_front
+    run --separate-stderr python3 "$rig_root/tests/trackers/faults.py" "${@:3}" "$1" "http://127.0.0.1:${!front}" \
+        "http://127.0.0.1:${!control}" "$2" "http://127.0.0.1:$CONTROL_other"
+    assert_status 0
+    assert_stdout_has 'hand-offs, 0 not as they should be'
+}
+
+@test "Redmine: whatever goes wrong with whichever request" {
+    TOKEN=$REDMINE_KEY_manager each_request redmine ops --fast
+}
+
+@test "Redmine: Ctrl-C during each request and each wait" {
+    TOKEN=$REDMINE_KEY_manager each_request redmine ops --cancel
 }
 
 # ---- nginx in front -------------------------------------------------------------------------------------------------
@@ -238,6 +294,42 @@ rt_as() {
     assert_status 4
     assert_stdout_has 'step upload done'
     assert_stderr_has 'verifying: the tracker did not store the file'
-    assert_stdout_has 'left the bundle is with the tracker; the summary is not'
+    assert_stdout_has 'left the encrypted bundle is with the tracker; the summary is not'
     [[ $(rt_as manager "ticket/$issue/history?fields=Content,Type&per_page=100") != *"$HOST"* ]]
+}
+
+@test "Request Tracker: what its scrips do behind a comment does not count for it" {
+    local types
+    hand "$RT_TOKEN_manager" rt "$rt" Incidents
+    assert_status 0
+    # There were such transactions, or this test says nothing; the manager does not see them.
+    types=$(python3 -c 'import sqlite3, sys; print(*(r[0] for r in sqlite3.connect(sys.argv[1]).execute("SELECT Type FROM Transactions WHERE ObjectType = ? AND ObjectId = ? ORDER BY id", ("RT::Ticket", sys.argv[2]))), sep="\n")' "$RIG_DIR/rt/db" "$issue")
+    [[ $types == *$'Comment\nCommentEmailRecord'*$'Comment\nCommentEmailRecord'* ]] || fail "$types"
+}
+
+@test "Request Tracker: a comment that became something else, and a file that comes back otherwise" {
+    local front=http://127.0.0.1:$PORT_rt_front control=http://127.0.0.1:$CONTROL_rt_front
+    spoil '/transaction/' rewrite '"Comment"=>"Correspond"'
+    hand "$RT_TOKEN_manager" rt "$front" Incidents
+    assert_status 4
+    assert_stderr_has 'verifying: the tracker did not take it for a comment'
+    control -X POST "$control/reset"
+    control -X POST -G "$control/fault" --data-urlencode 'on=/transaction/' --data-urlencode do=rewrite \
+        --data-urlencode 'arg="Comment"=>"Correspond"' --data-urlencode after=1
+    hand "$RT_TOKEN_manager" rt "$front" Incidents
+    assert_status 4
+    assert_stderr_has 'reading the note back: the note is not internal'
+    assert_stdout_has 'left the encrypted bundle is with the tracker, and so is the summary'
+    spoil '/comment$' edit 'age-encryption.org/v1=>age-encryption.org/v2'
+    hand "$RT_TOKEN_manager" rt "$front" Incidents
+    assert_status 4
+    assert_stderr_has 'verifying: the tracker stored other bytes: SHA-256 '
+}
+
+@test "Request Tracker: whatever goes wrong with whichever request" {
+    TOKEN=$RT_TOKEN_manager each_request rt Incidents --fast
+}
+
+@test "Request Tracker: Ctrl-C during each request and each wait" {
+    TOKEN=$RT_TOKEN_manager each_request rt Incidents --cancel
 }

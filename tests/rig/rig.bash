@@ -119,14 +119,14 @@ rig_free_port() {
     echo "$port"
 }
 
-# rig_on_port NAME START READY: runs `START PORT`, waits for `READY PORT`, and sets RIG_PORT_NAME.
+# rig_on_port NAME START READY [SECONDS]: runs `START PORT`, waits for `READY PORT`, and sets RIG_PORT_NAME.
 rig_on_port() {
     local name=$1 start=$2 port try
     for try in 1 2 3 4 5; do
         port=$(rig_free_port)
         "$start" "$name" "$port" || return 1
         # shellcheck disable=SC2086 # READY has arguments
-        if rig_wait "$name" 20 ${3/PORT/$port}; then
+        if rig_wait "$name" "${4-20}" ${3/PORT/$port}; then
             export "RIG_PORT_$name=$port"
             return 0
         fi

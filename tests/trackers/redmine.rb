@@ -1,5 +1,6 @@
 # Two projects, `ops` which is public and `priv` which is not, in both a manager and a reporter, who may not set anything
-# private; and an outsider, who has an account and no role. Prints their keys.
+# private; and an outsider, who has an account and no role. Prints their keys. `priv` has more members than Redmine tells at
+# once, and Late is the last.
 Setting.rest_api_enabled = '1'
 Setting.attachment_max_size = '5120'
 
@@ -27,4 +28,14 @@ roles[reporter].add_permission!(:add_issues, :add_issue_notes)
   Issue.create!(project: p, tracker: p.trackers.first, author: manager, subject: 'slow pushes',
                 priority: IssuePriority.first, status: IssueStatus.first)
 end
+priv = Project.find('priv')
+crowd = (1..120).map do |n|
+  { login: "crowd#{n}", firstname: 'Crowd', lastname: n.to_s, status: User::STATUS_ACTIVE, type: 'User', language: 'en' }
+end
+User.insert_all(crowd)
+ids = User.where('login LIKE ?', 'crowd%').order(:id).ids
+Member.insert_all(ids.map { |id| { user_id: id, project_id: priv.id } })
+role = Role.find_by_name('Reporter')
+MemberRole.insert_all(Member.where(user_id: ids).ids.map { |id| { member_id: id, role_id: role.id } })
+Member.create!(project: priv, principal: user('late'), roles: [role])
 [manager, reporter, outsider].each { |u| puts "REDMINE_KEY_#{u.login}=#{u.api_key}" }

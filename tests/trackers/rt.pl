@@ -1,5 +1,6 @@
 # A queue, Incidents; a manager, a requestor who sees its tickets but no comments, and an outsider, who has an account and
-# no right. Prints their tokens.
+# no right. Prints their tokens. A watcher is the queue's AdminCc, whom RT's scrips write a mail about each comment; that is
+# a transaction of its own behind the comment's.
 use strict;
 use warnings;
 use lib '/usr/share/request-tracker5/lib';
@@ -21,3 +22,7 @@ for my $name (sort keys %rights) {
     my ($ok, $message, $token) = RT::AuthToken->new($system)->Create(Owner => $user->id, Description => 'test');
     print "RT_TOKEN_$name=$token\n";
 }
+my $watcher = RT::User->new($system);
+$watcher->Create(Name => 'watcher', EmailAddress => 'watcher@example.test', Privileged => 1);
+my ($ok, $message) = $queue->AddWatcher(Type => 'AdminCc', PrincipalId => $watcher->PrincipalId);
+die $message unless $ok;

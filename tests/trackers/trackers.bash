@@ -38,7 +38,7 @@ redmine_start() {
         return 1
     }
     trackers_export "$dir/seeded"
-    rig_on_port redmine redmine_at 'rig_answers PORT /'
+    rig_on_port redmine redmine_at 'rig_answers PORT /' 90
 }
 
 redmine_at() { # NAME PORT
@@ -60,7 +60,7 @@ rt_start() {
         return 1
     }
     trackers_export "$dir/seeded"
-    rig_on_port rt rt_at 'rig_connects PORT'
+    rig_on_port rt rt_at 'rig_connects PORT' 90
 }
 
 # No mail goes out, and nothing is written elsewhere. Attachments above 1 MB are dropped without a word, as RT does it.

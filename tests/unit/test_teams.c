@@ -120,7 +120,8 @@ static void nothing_is_said_of_self(void **state)
     assert_int_equal(inventory_self(inv)->recipients.n, 0);
     assert_null(inventory_self(inv)->sign_with);
     assert_int_equal(inventory_team(inv, "gitaly", &t, &err), -1);
-    assert_string_equal(err.hint, "teams stand in the inventory's section \"teams\"");
+    assert_string_equal(err.hint,
+                        "there is no inventory: make one, docs/inventory.md shows how, or name it with -i");
     inventory_free(inv);
 }
 

@@ -1,0 +1,79 @@
+/* A request that is not sent: what it would be, in words. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "handoff/http_exchange.h"
+#include "base/banned.h"
+
+#define SHORT_TEXT 80
+
+static void describe_object(struct buf *out, const json_t *o);
+
+/* What is not there for want of memory must not be missed. */
+static void starve(struct buf *out)
+{
+    out->failed = out->starved = true;
+}
+
+static void describe_value(struct buf *out, const char *key, const json_t *value)
+{
+    const char *text = json_string_value(value);
+    if (json_is_object(value)) {
+        buf_addf(out, "%s: { ", key);
+        describe_object(out, value);
+        buf_adds(out, " }");
+    } else if (text && strlen(text) > SHORT_TEXT) {
+        buf_addf(out, "%s (%zu bytes)", key, strlen(text));
+    } else {
+        char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        buf_addf(out, "%s=%s", key, shown ? shown : "");
+        if (!shown)
+            starve(out);
+        free(shown);
+    }
+}
+
+static void describe_object(struct buf *out, const json_t *o)
+{
+    const char *key = NULL, *comma = "";
+    json_t *value = NULL;
+    json_object_foreach((json_t *)o, key, value)
+    {
+        buf_adds(out, comma);
+        describe_value(out, key, value);
+        comma = ", ";
+    }
+}
+
+static void describe_json(struct buf *out, const char *text)
+{
+    json_t *root = json_loads(text, 0, NULL);
+    if (!root)
+        starve(out);
+    describe_object(out, root);
+    json_decref(root);
+}
+
+int http_pretend(const struct http *h, const struct http_request *r, struct http_answer *ret, struct err *err)
+{
+    struct buf url = BUF_INIT(8192), what = BUF_INIT(16384);
+    buf_addf(&url, "%s%s", h->base, r->path);
+    if (r->json)
+        describe_json(&what, r->json);
+    if (r->file && r->file->json)
+        describe_json(&what, r->file->json);
+    if (r->file) {
+        char size[32];
+        buf_addf(&what, "%sfile %s (%s)", what.len ? ", " : "", r->file->name,
+                 text_bytes(size, sizeof size, r->file->size));
+    }
+    buf_adds(&ret->body, r->dry ? r->dry : "{}");
+    bool whole = buf_check(&url, "the address", err) == 0 && buf_check(&what, "the request", err) == 0 &&
+                 buf_check(&ret->body, "the answer", err) == 0;
+    if (whole && h->options->would)
+        h->options->would(h->options->ctx, &(struct handoff_would){r->method, buf_str(&url), buf_str(&what)});
+    buf_release(&url);
+    buf_release(&what);
+    return whole ? 0 : -1;
+}

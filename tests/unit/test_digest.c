@@ -1,0 +1,124 @@
+/* What a note on an issue says of a bundle: every line whole, and where not all of them have room, a word of
+ * it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/digest.h"
+#include "tests/unit/unit.h"
+#include "tests/unit/capture.h"
+#include "base/banned.h"
+
+#define CUT "... cut here, for its length: the rest is in the bundle's README.md\n"
+
+/* What there is to say of a bundle. */
+struct told {
+    size_t services, verdicts; /* of one host that could be reached; verdicts of its first service */
+    size_t failed;             /* hosts that could not */
+    const char *reason;
+};
+
+static char *a_bundle(const char *dir, const struct told *t)
+{
+    struct capture c;
+    struct err err = ERR_INIT;
+    struct manifest_verdict verdicts[200];
+    char *path = NULL, name[32], *output = file_join(dir, "b.tar.gz");
+    struct manifest_info info = {.name = "b",
+                                 .version = "0",
+                                 .user = "carol",
+                                 .workstation = "ws",
+                                 .reason = t->reason,
+                                 .started = WHEN};
+    struct manifest_host host = {.name = "file-03", .route = "ssh"};
+    ok(workdir_new(output, "x", WHEN, &c.w, &err), &err);
+    ok(manifest_new(&info, &c.m, &err), &err);
+    ok(manifest_add_host(c.m, &host, &err), &err);
+    for (size_t i = 0; i < t->verdicts; i++)
+        verdicts[i] = (struct manifest_verdict){"rule", text_of("verdict %zu.", i)};
+    for (size_t i = 0; i < t->services; i++) {
+        struct manifest_service s = {.host = "file-03", .name = name, .verdicts = verdicts};
+        s.n_verdicts = i == 0 ? t->verdicts : 0;
+        snprintf(name, sizeof name, "s%zu.", i);
+        ok(manifest_add_service(c.m, &s, &err), &err);
+    }
+    for (size_t i = 0; i < t->failed; i++) {
+        struct manifest_host lost = {
+            .name = name, .route = "ssh", .error = "connection refused: it is an end-to-end failure"};
+        snprintf(name, sizeof name, "lost-%zu", i);
+        ok(manifest_add_host(c.m, &lost, &err), &err);
+    }
+    ok(manifest_finish(c.m, WHEN + 1000, false, true, &err), &err);
+    ok(bundle_pack(c.w, c.m, &path, &err), &err);
+    for (size_t i = 0; i < t->verdicts; i++)
+        free((char *)(uintptr_t)verdicts[i].text);
+    capture_release(&c);
+    free(output);
+    return path;
+}
+
+static char *summary_of(void **state, const struct told *t)
+{
+    struct digest d = {0};
+    struct err err = ERR_INIT;
+    char *path = a_bundle(*state, t);
+    ok(digest_read(path, true, &d, &err), &err);
+    contains(d.reading, "bundle verify -i KEY FILE");
+    char *summary = strdup(d.summary);
+    assert_non_null(summary);
+    digest_release(&d);
+    assert_int_equal(unlink(path), 0);
+    free(path);
+    return summary;
+}
+
+static bool ends_in(const char *s, const char *end)
+{
+    return strlen(s) >= strlen(end) && strcmp(s + strlen(s) - strlen(end), end) == 0;
+}
+
+static void all_of_it(void **state)
+{
+    char *s = summary_of(
+        state, &(struct told){.services = 50, .verdicts = 30, .failed = 2, .reason = "slow pushes"});
+    contains(s, "Collected by carol on ws, ");
+    contains(s, "Reason: slow pushes\n");
+    contains(s, "s0.: verdict 29.\n");
+    contains(s, "file-03, s49.: ");
+    contains(s, "lost-1: nothing: connection refused");
+    assert_null(strstr(s, "cut here"));
+    free(s);
+}
+
+static void too_much_of_one(void **state)
+{
+    const struct told rows[] = {{.services = 51}, {.services = 1, .verdicts = 31}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *s = summary_of(state, &rows[i]);
+        assert_null(strstr(s, "s50."));
+        assert_null(strstr(s, "verdict 30."));
+        assert_true(ends_in(s, "\n" CUT));
+        free(s);
+    }
+}
+
+/* Cut between two lines. */
+static void too_long(void **state)
+{
+    char *s = summary_of(state, &(struct told){.failed = 2000});
+    assert_true(ends_in(s, "failure\n" CUT));
+    assert_in_range(strlen(s), 32000, (32 << 10) + sizeof CUT);
+    free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {SCRATCH(all_of_it), SCRATCH(too_much_of_one), SCRATCH(too_long)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
