@@ -139,9 +139,10 @@ PY
     done
     # Whole, but to somebody else; and to nobody whose key is given.
     each good.age no no -i "$RIG_DIR/other"
-    assert_stderr_has 'it is encrypted to'
+    assert_stderr_has 'is encrypted already'
     each good.age no no
     expect no bundle decrypt -i "$RIG_DIR/other" -o "$BATS_TEST_TMPDIR/out" good.age
+    assert_stderr_has 'it is encrypted to'
     [[ ! -e $BATS_TEST_TMPDIR/out ]]
     unchanged encryption
 }

@@ -136,7 +136,7 @@ json_handoff() {
     spoil '^POST .*/uploads$' 401
     grab --for gitaly --json
     assert_status 4
-    json_handoff 'h["left"] == "issue" and h["confidential"] and h["step"] == "upload" and not h["unknown"] and "repeat" in h'
+    json_handoff 'h["left"] == "part" and h["confidential"] and h["step"] == "upload" and not h["unknown"] and "repeat" in h'
     grab --for gitaly --dry-run --json
     assert_status 0
     json_handoff 'h == {"attached": False, "confidential": h["confidential"], "left": "nothing"}'
@@ -451,9 +451,9 @@ refuse() {
 look|^GET .*/projects/|profgrab: nothing has left this workstation$
 create|^POST .*/issues$|nothing has left this workstation but an issue or note that tells nothing
 read-back|^GET .*/issues/|nothing has left this workstation but an issue or note that tells nothing
-upload|^POST .*/uploads$|the bundle may be with the tracker; the summary is not
-verify|^GET .*/uploads/|the bundle is with the tracker; the summary is not
-note|^POST .*/notes$|the bundle and the summary are with the tracker
+upload|^POST .*/uploads$|the encrypted bundle may be with the tracker; the summary is not
+verify|^GET .*/uploads/|the encrypted bundle is with the tracker; the summary is not
+note|^POST .*/notes$|the encrypted bundle is with the tracker; the summary may be
 EOF
     "$profgrab_program" bundle verify "$bundle"
 }
