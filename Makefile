@@ -150,7 +150,7 @@ fuzz:
 # The corpus, and a little more.
 fuzz-short:
 	$(MAKE) -s CC=clang SAN=fuzz fuzzers
-	tests/fuzz/run --fresh 5
+	tests/fuzz/run --fresh 3
 
 # ---- coverage ------------------------------------------------------------------------------------------
 
