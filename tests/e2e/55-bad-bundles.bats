@@ -67,8 +67,11 @@ each() {
     expect no bundle verify "$@" --allowed-signers "$RIG_DIR/allowed" "$file"
     expect "$extracted" bundle extract -C "$below" "$@" "$file"
     [[ $extracted == ok ]] || assert_equal "$(ls -A "$below")" ''
-    expect no attach "$file" -i "$RIG_DIR/inventory.yaml" --for mailed
-    refute_stderr_has 'encrypted to 1 recipient'
+    # attach does not look into what is encrypted.
+    if [[ $file != *.tar.gz.age ]]; then
+        expect no attach "$file" -i "$RIG_DIR/inventory.yaml" --for mailed
+        refute_stderr_has 'encrypted to 1 recipient'
+    fi
     rm -rf "$below"
 }
 
