@@ -371,7 +371,7 @@ smart_card() {
     row ssh '--via openssh, three hops' sshd 'ProxyJump second-hop,third-hop' -- --via openssh
     row refused 'jumps in a circle' sshd 'ProxyJump the-host'
     row refused 'a jump host that does not resolve' sshd "ProxyJump $nameless"
-    row refused 'a Match exec that takes too long' sshd 'Match exec "sleep 30"' -- --timeout 2s
+    row refused 'a Match exec that takes too long' sshd "Match exec \"sleep $((30 * SLOW))\"" -- --timeout 2s
     rows_done
 }
 
