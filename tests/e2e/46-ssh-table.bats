@@ -114,9 +114,13 @@ run_row() { # DIR ARG...
     echo "$status" >"$dir/exit"
 }
 
-# Waits for the rows of this test, and judges them.
+# Waits for the rows of this test, and judges them: under valgrind by its findings alone, since what is said depends on the clock.
 rows_done() {
     wait
+    if ((SLOW > 1)); then
+        ! grep -lxE '99|124|137' "$ROWS/$(printf '%02d' "$BATS_TEST_NUMBER")"-*/exit
+        return
+    fi
     "$rig_root/tests/ssh-table" judge "$ROWS/$(printf '%02d' "$BATS_TEST_NUMBER")"-*
 }
 
@@ -452,6 +456,7 @@ fault() {
 }
 
 @test "the table in docs/ssh.md says the same" {
+    ((SLOW == 1)) || skip 'it has the words of a program that is not slow'
     "$rig_root/tests/ssh-table" table ${SSH_TABLE:+--renew} "$ROWS" "$rig_root/docs/ssh.md" \
         "$("$profgrab_program" version | sed -n 's/^libssh2 //p')"
 }
