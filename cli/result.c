@@ -98,13 +98,11 @@ static int put_step(json_t *handoff, const struct handoff_result *h)
 
 static int put_handoff(json_t *object, const struct result *r)
 {
-    static const char *const left[] = {[HANDOFF_LEFT_NOTHING] = "nothing",
-                                       [HANDOFF_LEFT_ISSUE] = "issue",
-                                       [HANDOFF_LEFT_PART] = "part",
-                                       [HANDOFF_LEFT_FILE_UNKNOWN] = "file-unknown",
-                                       [HANDOFF_LEFT_FILE] = "file",
-                                       [HANDOFF_LEFT_WORDS_UNKNOWN] = "words-unknown",
-                                       [HANDOFF_LEFT_WORDS] = "words"};
+    static const char *const left[] = {
+        [HANDOFF_LEFT_NOTHING] = "nothing", [HANDOFF_LEFT_ISSUE] = "issue",
+        [HANDOFF_LEFT_PART] = "part",       [HANDOFF_LEFT_FILE_UNKNOWN] = "file-unknown",
+        [HANDOFF_LEFT_FILE] = "file",       [HANDOFF_LEFT_WORDS_UNKNOWN] = "words-unknown",
+        [HANDOFF_LEFT_WORDS] = "words"};
     const struct handover_result *h = &r->handed;
     if (!r->handing)
         return 0;

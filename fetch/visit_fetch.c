@@ -17,7 +17,8 @@
 #define RETRY_MIN_MS 100
 #define RETRY_MAX_MS 2000
 
-/* Over the length of a profile: whoever began theirs, of the same length, in the same moment is done by then. */
+/* Over the length of a profile: whoever began theirs, of the same length, in the same moment is done by then.
+ */
 #define TURN_SLACK_MS 2000
 
 /* One item under way, by the thread that fetches it. */

@@ -71,7 +71,7 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
     (umask 077 && echo open-sesame >words)
     while read -r n armor; do
         head -c "$n" /dev/urandom >plain
-        encrypt $armor --passphrase --passphrase-file words -o ours plain >name
+        encrypt ${armor:+"$armor"} --passphrase --passphrase-file words -o ours plain >name
         with_pty --stdout back --send 'Enter passphrase' $'open-sesame\n' -- age -d ours
         assert_status 0
         cmp back plain
