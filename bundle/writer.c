@@ -73,9 +73,10 @@ void writer_free(struct writer *w)
 {
     if (!w)
         return;
-    /* What is not finished never will be: else a member that was begun would be filled up with zeros. */
-    if (w->tar && !w->finished)
-        archive_write_fail(w->tar);
+    /* A member that was begun would be filled up with zeros, to its last byte. archive_write_fail ends that
+     * too, but forgets to free the filter. */
+    if (!w->finished && w->sink_err.kind == ERR_NONE)
+        err_set(&w->sink_err, ERR_CANCELLED, "given up");
     archive_write_free(w->tar);
     free(w->top);
     free(w->shown);

@@ -156,7 +156,7 @@ time.sleep(600)' "$2"
     rig_alias 'well-*' sshd 'ProxyJump crowd'
     holes crowd 12
     for i in {01..12}; do hosts+=,dead-$i; done
-    run_profgrab --connect-timeout 8s --parallel 14 --host "$hosts" --port "$RIG_PORT_rude" heap
+    run_profgrab --connect-timeout 15s --parallel 14 --host "$hosts" --port "$RIG_PORT_rude" heap
     rig_end holes
     rig_end crowd
     assert_status 3
