@@ -52,7 +52,8 @@ unit_sources := $(wildcard tests/unit/test_*.c)
 units := $(unit_sources:%.c=$(out)/%)
 # Without threads, and with a lot of arithmetic (scrypt, bcrypt): nothing for that sanitizer to find, and minutes to find it.
 ifeq ($(SAN),thread)
-units := $(filter-out %/test_age %/test_privkey %/test_sshsig %/test_alloc,$(units))
+# (and test_bundle: clang 14 loses its way over a directory that is closed after a file without a name)
+units := $(filter-out %/test_age %/test_privkey %/test_sshsig %/test_alloc %/test_bundle,$(units))
 endif
 fuzzer_sources := $(wildcard tests/fuzz/fuzz_*.c)
 fuzzers := $(fuzzer_sources:%.c=$(out)/%)
