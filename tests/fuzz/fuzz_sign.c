@@ -66,17 +66,6 @@ static void dump(const uint8_t *p, size_t n)
     buf_release(&twice);
 }
 
-static bool wants(void *ctx, const char *key, size_t n)
-{
-    return redact_wants_label(ctx, key, n);
-}
-
-static int keep(void *ctx, const void *p, size_t n, struct err *err)
-{
-    buf_add(ctx, p, n);
-    return buf_check(ctx, "it", err);
-}
-
 static void scan(const struct buf *b)
 {
     struct profile_summary sum;
@@ -90,15 +79,9 @@ static void profile(const uint8_t *p, size_t n)
 {
     struct buf b = BUF_INIT(16u << 20);
     struct bytes in = {p, n, 0};
-    struct profile_relabel how = {.wanted = wants,
-                                  .text = REDACTED,
-                                  .source = give_bytes,
-                                  .source_ctx = &in,
-                                  .sink = keep,
-                                  .sink_ctx = &b};
     struct err err = ERR_INIT;
     uint64_t labels = 0;
-    if (profile_relabel(&how, &labels, &err) < 0)
+    if (relabel(&in, &b, &labels, &err) < 0)
         fuzz_expect_err(&err);
     else if (labels > 0)
         scan(&b);

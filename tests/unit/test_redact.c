@@ -318,29 +318,6 @@ static struct buf a_profile(void)
     return b;
 }
 
-static bool wants(void *ctx, const char *key, size_t n)
-{
-    return redact_wants_label(ctx, key, n);
-}
-
-static int keep(void *ctx, const void *p, size_t n, struct err *err)
-{
-    buf_add(ctx, p, n);
-    return buf_check(ctx, "it", err);
-}
-
-static int relabelled(const void *p, size_t n, struct buf *ret, uint64_t *ret_labels, struct err *err)
-{
-    struct bytes in = {p, n, 0};
-    struct profile_relabel how = {.wanted = wants,
-                                  .text = REDACTED,
-                                  .source = give_bytes,
-                                  .source_ctx = &in,
-                                  .sink = keep,
-                                  .sink_ctx = ret};
-    return profile_relabel(&how, ret_labels, err);
-}
-
 static const char *string_at(const pb_profile *p, int64_t i)
 {
     assert_true(i >= 0 && (size_t)i < p->n_string_table);
@@ -353,7 +330,8 @@ static void profiles(void **state)
     struct buf before = a_profile(), after = BUF_INIT(65536);
     uint64_t labels = 0;
     struct err err = ERR_INIT;
-    ok(relabelled(before.data, before.len, &after, &labels, &err), &err);
+    struct bytes first = {before.data, before.len, 0};
+    ok(relabel(&first, &after, &labels, &err), &err);
     assert_int_equal(labels, 3);
     pb_profile *p = perftools__profiles__profile__unpack(NULL, after.len, (const uint8_t *)after.data);
     assert_non_null(p);
@@ -376,7 +354,8 @@ static void profiles(void **state)
     perftools__profiles__profile__free_unpacked(p, NULL);
     /* A second time there is nothing left to do but to write it again. */
     struct buf again = BUF_INIT(65536);
-    ok(relabelled(after.data, after.len, &again, &labels, &err), &err);
+    struct bytes second = {after.data, after.len, 0};
+    ok(relabel(&second, &again, &labels, &err), &err);
     assert_int_equal(labels, 3);
     buf_release(&before);
     buf_release(&after);
@@ -386,15 +365,9 @@ static void profiles(void **state)
 static uint64_t relabelled_in(const struct buf *b, size_t *ret_times, struct buf *ret)
 {
     struct bytes in = {b->data, b->len, 0};
-    struct profile_relabel how = {.wanted = wants,
-                                  .text = REDACTED,
-                                  .source = give_bytes,
-                                  .source_ctx = &in,
-                                  .sink = keep,
-                                  .sink_ctx = ret};
     uint64_t labels = 0;
     struct err err = ERR_INIT;
-    ok(profile_relabel(&how, &labels, &err), &err);
+    ok(relabel(&in, ret, &labels, &err), &err);
     *ret_times = in.times;
     return labels;
 }
@@ -454,9 +427,9 @@ static void too_many_keys(void **state)
         buf_add(&b, "\x32\x01k", 3);
         struct err err = ERR_INIT;
         if (i == 200)
-            ok(relabelled(b.data, b.len, &out, &labels, &err), &err);
+            ok(relabel(&(struct bytes){b.data, b.len, 0}, &out, &labels, &err), &err);
         if (i == 300)
-            refused(relabelled(b.data, b.len, &out, &labels, &err), &err, ERR_FAILED,
+            refused(relabel(&(struct bytes){b.data, b.len, 0}, &out, &labels, &err), &err, ERR_FAILED,
                     "its labels have more than 250 keys");
     }
     buf_release(&b);
@@ -469,7 +442,7 @@ static void relabel_spoiled(void *ctx, const struct spoiled *s)
     struct buf after = BUF_INIT(65536);
     uint64_t labels = 0;
     struct err err = ERR_INIT;
-    if (relabelled(s->p, s->n, &after, &labels, &err) == 0 && labels > 0) {
+    if (relabel(&(struct bytes){s->p, s->n, 0}, &after, &labels, &err) == 0 && labels > 0) {
         struct profile_summary sum;
         struct profile_scan *scan = profile_scan_new(NULL);
         ok(profile_scan_feed(scan, after.data, after.len, &err), &err);
