@@ -47,7 +47,7 @@ static bool reserve(struct buf *b, size_t n)
     size_t cap = b->cap ? b->cap : 64;
     while (cap < need)
         cap *= 2;
-    if (cap > b->max + 1)
+    if (cap - 1 > b->max)
         cap = b->max + 1;
     char *data = b->secret ? move_secret(b, cap) : realloc(b->data, cap);
     if (!data) {
