@@ -135,7 +135,7 @@ freeze() {
     for ((i = 0; i < 500; i++)); do ! grep -q 'taking 8s' log || break; sleep 0.02; done
     # The process that serves the session is the last of the sshd's children.
     read -r parent _ <"$RIG_DIR/pids/$1"
-    child=$(rig_leaves "$parent" | tail -n 1)
+    child=$(rig_session "$parent")
     [[ $2 == session ]] || kill -STOP "$parent"
     kill -STOP "$child"
     status=0

@@ -50,7 +50,7 @@ print(*[h["port"] for h in json.load(open(sys.argv[1]))["hosts"][0]["hops"]])' .
     local pid=$! parent child i
     for ((i = 0; i < 500; i++)); do [[ $(grep -c 'taking 6s' log) != 2 ]] || break; sleep 0.02; done
     read -r parent _ <"$RIG_DIR/pids/gate2"
-    child=$(rig_leaves "$parent" | tail -n 1)
+    child=$(rig_session "$parent")
     kill -KILL "$child"
     status=0
     wait "$pid" || status=$?

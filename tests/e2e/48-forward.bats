@@ -306,16 +306,7 @@ lossy() {
     sshd_pid=$(cut -d' ' -f1 "$RIG_DIR/pids/$1")
 }
 
-# The process that serves the one session: the last of the line. Much faster than rig_leaves on a busy machine.
-session_of() {
-    local process=$sshd_pid child
-    # The youngest: an older one may be that of the login, on its way out.
-    while child=$(<"/proc/$process/task/$process/children") && [[ -n $child ]]; do
-        child=${child% }
-        process=${child##* }
-    done
-    echo "$process"
-}
+session_of() { rig_session "$sshd_pid"; }
 
 # Ends it, the one that takes connections first: nobody gets in while it goes.
 sshd_ends() { # NAME
@@ -408,6 +399,8 @@ sshd_again() { # NAME
     for i in login key; do
         lossy "no$i"
         forward --host "no$i-01" --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
+        # Until then the process of the login may be there still.
+        fetch --fail -o /dev/null --unix-socket sock http://localhost/debug/pprof/heap
         if [[ $i == login ]]; then
             : >"$RIG_DIR/no$i/authorized_keys"
             kill -KILL "$(session_of)"
