@@ -123,7 +123,7 @@ static void check_session(struct hub *h)
     /* While nobody takes what came there is no telling whether more would come. */
     if (!(wire_events(w) & POLLIN))
         w->last_rx = now;
-    if (w->error || (w->eof && w->in.len == 0) || h->session->disconnect[0] || h->session->fatal) {
+    if (session_is_over(h->session)) {
         session_error(h->session, h->session->fatal, "the SSH session was lost", &h->fate);
     } else if (now - w->last_rx > silence_ms(h)) {
         err_set(&h->fate, ERR_TIMEOUT, "the SSH session is dead: nothing came for %lld s",

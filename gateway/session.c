@@ -352,6 +352,12 @@ void session_note(struct session *s, ssize_t rc)
             s->fatal = fatal[i];
 }
 
+bool session_is_over(const struct session *s)
+{
+    const struct wire *w = &s->wire;
+    return w->error || (w->eof && w->in.len == 0) || s->disconnect[0] || s->fatal;
+}
+
 void session_listen(struct session *s)
 {
     char nothing[64];

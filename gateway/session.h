@@ -55,6 +55,10 @@ int session_check_host_key(struct session *s, const struct ssh_config *config,
  * though the connection stands. */
 void session_note(struct session *s, ssize_t rc);
 
+/* Whether nothing can be carried any more: the connection ended or broke, the server said goodbye, or what
+ * session_note heard of. */
+bool session_is_over(const struct session *s);
+
 /*
  * For a session that carries nothing: has libssh2 read what came and answer it. libssh2 reads only on behalf
  * of a channel, so the first time that something comes one is opened that leads nowhere; a server that

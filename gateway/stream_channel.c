@@ -80,6 +80,10 @@ static int channel_open(struct stream *st, struct err *err)
     int rc = c->channel ? 0 : libssh2_session_last_errno(c->session->ssh);
     if (!c->channel && rc == LIBSSH2_ERROR_EAGAIN)
         return 0;
+    session_note(c->session, rc);
+    /* Nobody answered: the hub ends all that the session carries, this one too. */
+    if (!c->channel && session_is_over(c->session))
+        return 0;
     session_answered(c->session, clock_now() - c->since);
     c->opening = false;
     c->settled = true;

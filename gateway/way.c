@@ -278,17 +278,20 @@ int way_dial(const struct hop *hop, const struct destination *to, int *ret_fd, s
     int64_t deadline = clock_deadline(2 * hop->options->step_timeout_ms);
     struct err why = ERR_INIT;
     char name[DESTINATION_NAME];
-    for (bool alone = false;;) {
+    for (bool alone = false, again = false;;) {
         struct hub *hub = NULL;
         if (way_hub(hop, alone, &hub, NULL, NULL, &why) < 0)
             break;
         int rc = hub_dial(hub, to, hop->options->cancel_fd, ret_fd, &why);
+        bool ended = hub_state(hub, NULL) == HUB_ENDED;
         alone = alone || hub_state(hub, NULL) == HUB_STUCK;
         way_let_go(hop->way, hub);
         if (rc == 0)
             return 0;
-        if (why.kind != ERR_LOST)
+        /* A server that ends its session over this would be logged in to for ever. */
+        if (why.kind != ERR_LOST || (ended && again))
             break;
+        again = again || ended;
         if (clock_now() >= deadline) {
             err_set(&why, ERR_LOST, "no session became free for a connection to %s",
                     destination_name(to, name));

@@ -104,6 +104,20 @@ inventory() {
     "$profgrab_program" bundle verify "$output"
 }
 
+@test "the session is killed while its first channel opens: another is opened" {
+    rig_sshd early early-01
+    inventory 'early-01: { services: [hole] }'
+    in_background --host early-01 --connect-timeout 4s
+    until_logged 'connected'
+    sleep 0.5
+    kill -KILL "$(session_of early)"
+    ended
+    assert_status 1
+    assert_stderr_has "127.0.0.1 port $RIG_PORT_bad_blackhole in time"
+    [[ $(grep -c '^Accepted publickey' "$RIG_DIR/early/log") == 2 ]] || fail_run
+    rig_end early
+}
+
 @test "the session is killed in the middle of a large body: nothing of two attempts is mixed" {
     rig_sshd large large-01
     in_background --host large-01 --port "$RIG_PORT_rude" --path /drip=4/debug/pprof heap
