@@ -170,6 +170,11 @@ static void send_signal(pid_t pid, int number)
         kill(pid, number);
 }
 
+int proc_wait(pid_t pid)
+{
+    return collect(pid, CLOCK_NEVER, -1);
+}
+
 int proc_end(pid_t pid)
 {
     send_signal(pid, SIGTERM);

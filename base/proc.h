@@ -60,8 +60,23 @@ int proc_start_with(const char *const argv[], const struct proc_setting *setting
  * (NULL: never mind). It is still to be collected by proc_end. */
 bool proc_ended(pid_t pid, int *ret_exit_code);
 
+/* Waits for the end of a child that is about to end by itself, and collects it. Returns its exit code as
+ * proc_result has it. */
+int proc_wait(pid_t pid);
+
 /* Ends a child started by proc_start: SIGTERM, SIGKILL after half a second, and collects it. Returns its
  * exit code as proc_result has it. */
 int proc_end(pid_t pid);
+
+/*
+ * Has a copy of this process do something, and waits for it, however long that takes: what it changes in
+ * memory is gone with it, and costs only the pages that it wrote to. `body` returns the copy's exit code;
+ * what it leaves in buffers of stdio is lost. No other thread may run, unless the copy has no need of it.
+ *
+ * Signals of the terminal are left to the copy meanwhile, as system(3) has it. ERR_CANCELLED: cancel_fd (or
+ * -1) became readable, and the copy was ended. *ret_exit_code: as proc_result has it.
+ */
+typedef int proc_body_fn(void *ctx);
+int proc_run_copy(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err);
 
 #endif

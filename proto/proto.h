@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "proto/label_order.h"
+#include "proto/profile.h"
 
 /* ---- gzip ---------------------------------------------------------------------------------------------- */
 

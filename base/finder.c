@@ -1,0 +1,107 @@
+#include "base/finder.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/banned.h"
+
+void finder_release(struct finder *f)
+{
+    free(f->slots);
+    free(f->hashes);
+    *f = (struct finder){0};
+}
+
+uint64_t finder_random(void)
+{
+    uint64_t v = 0;
+    if (getrandom(&v, sizeof v, GRND_NONBLOCK) != sizeof v) {
+        /* Where there is nothing better: where things lie in memory, and the time. */
+        struct timespec now = {0};
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        v = finder_mix((uint64_t)(uintptr_t)&v, (uint64_t)now.tv_nsec);
+    }
+    return v ? v : 1;
+}
+
+uint64_t finder_seed(struct finder *f)
+{
+    if (f->seed == 0)
+        f->seed = finder_random();
+    return f->seed;
+}
+
+uint64_t finder_mix_str(uint64_t hash, struct str s)
+{
+    uint64_t v = 0;
+    hash = finder_mix(hash, s.n);
+    for (; s.n >= sizeof v; s.p += sizeof v, s.n -= sizeof v) {
+        memcpy(&v, s.p, sizeof v);
+        hash = finder_mix(hash, v);
+    }
+    if (s.n == 0)
+        return hash;
+    v = 0;
+    memcpy(&v, s.p, s.n);
+    return finder_mix(hash, v);
+}
+
+static uint32_t fold(uint64_t hash)
+{
+    return (uint32_t)(hash >> 32);
+}
+
+uint32_t finder_find(const struct finder *f, uint64_t hash, finder_equal_fn *equal, const void *ctx)
+{
+    uint32_t folded = fold(hash);
+    if (f->n_slots == 0)
+        return FINDER_NONE;
+    for (size_t at = folded & (f->n_slots - 1); f->slots[at]; at = (at + 1) & (f->n_slots - 1)) {
+        uint32_t number = f->slots[at] - 1;
+        if (f->hashes[number] == folded && equal(ctx, number))
+            return number;
+    }
+    return FINDER_NONE;
+}
+
+static void place(struct finder *f, uint32_t number)
+{
+    size_t mask = f->n_slots - 1, at = f->hashes[number] & mask;
+    while (f->slots[at])
+        at = (at + 1) & mask;
+    f->slots[at] = number + 1;
+}
+
+int finder_reserve(struct finder *f, size_t n, struct err *err)
+{
+    size_t wanted = f->n_slots ? f->n_slots : 64;
+    if (n >= FINDER_NONE)
+        return err_set(err, ERR_FAILED, "more than %u of a kind", FINDER_NONE - 1);
+    while (wanted < 2 * n)
+        wanted *= 2;
+    if (array_reserve((void **)&f->hashes, &f->cap_hashes, n, sizeof *f->hashes, err) < 0)
+        return -1;
+    if (wanted == f->n_slots)
+        return 0;
+    uint32_t *slots = calloc(wanted, sizeof *slots);
+    if (!slots)
+        return err_nomem(err);
+    free(f->slots);
+    f->slots = slots;
+    f->n_slots = wanted;
+    for (size_t i = 0; i < f->n; i++)
+        place(f, (uint32_t)i);
+    return 0;
+}
+
+int finder_add(struct finder *f, uint64_t hash, struct err *err)
+{
+    if (finder_reserve(f, f->n + 1, err) < 0)
+        return -1;
+    f->hashes[f->n] = fold(hash);
+    place(f, (uint32_t)f->n++);
+    return 0;
+}

@@ -1,0 +1,67 @@
+/* A child that is this process once more, without another program in it. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/proc.h"
+#include "base/banned.h"
+
+/* Those that the terminal sends are for the copy; we wait. */
+struct terminal_signals {
+    struct sigaction interrupt, quit;
+};
+
+static void leave_signals(struct terminal_signals *before)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGINT, &ignore, &before->interrupt);
+    sigaction(SIGQUIT, &ignore, &before->quit);
+}
+
+static void take_signals(const struct terminal_signals *before)
+{
+    sigaction(SIGINT, &before->interrupt, NULL);
+    sigaction(SIGQUIT, &before->quit, NULL);
+}
+
+/* Handlers would speak for the process that the copy no longer is. What was ignored stays so. */
+static void drop_handlers(void)
+{
+    static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction act = {.sa_handler = SIG_DFL}, now;
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &act, NULL);
+    }
+}
+
+int proc_run_copy(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err)
+{
+    struct terminal_signals before;
+    struct err why = ERR_INIT;
+    int alive[2];
+    if (fd_pipe(alive, err) < 0)
+        return -1;
+    leave_signals(&before);
+    pid_t pid = fork();
+    if (pid == 0) {
+        take_signals(&before);
+        drop_handlers();
+        _exit(body(ctx));
+    }
+    int rc = pid < 0 ? err_sys(err, "cannot start another process") : 0;
+    fd_close(&alive[1]);
+    if (rc == 0 && fd_wait(alive[0], POLLIN, CLOCK_NEVER, cancel_fd, &why) < 0) {
+        proc_end(pid);
+        *err = why;
+        rc = -1;
+    } else if (rc == 0) {
+        *ret_exit_code = proc_wait(pid);
+    }
+    take_signals(&before);
+    fd_close(&alive[0]);
+    return rc;
+}

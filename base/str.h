@@ -1,0 +1,52 @@
+/* Bytes that somebody else keeps: a pointer and a length, not terminated. */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct str {
+    const char *p;
+    size_t n;
+};
+
+/* Of a string literal. */
+#define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
+
+/* Of a C string; an empty one of NULL. */
+static inline struct str str_of(const char *s)
+{
+    return s ? (struct str){s, strlen(s)} : STR("");
+}
+
+static inline bool str_equal(struct str a, struct str b)
+{
+    return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+}
+
+static inline bool str_is(struct str s, const char *text)
+{
+    return str_equal(s, str_of(text));
+}
+
+/* By bytes, a shorter one before those that begin with it: like strcmp. */
+static inline int str_compare(struct str a, struct str b)
+{
+    int order = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
+    return order ? order : (a.n > b.n) - (a.n < b.n);
+}
+
+static inline bool str_begins(struct str s, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return s.n >= n && memcmp(s.p, prefix, n) == 0;
+}
+
+/* Without the white space at both ends, of Unicode too. */
+struct str str_trim(struct str s);
+/* The next word of *rest, which begins behind it then; words stand between such white space. Empty: there is
+ * none. */
+struct str str_next_word(struct str *rest);
+
+#endif

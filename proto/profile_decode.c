@@ -1,0 +1,279 @@
+/*
+ * profile.proto, decoded behind a survey.
+ *
+ * The survey walks the top level only: how many of each message there are, and where the first string stands.
+ * Then what samples refer to goes into its columns, and at last the samples, whose bytes are given back as
+ * they are read. References come as the file has them, IDs of locations, functions and mappings, indices of
+ * strings, and are turned into indices of ours.
+ *
+ * Of several things that are wrong google/pprof tells what it comes upon first: what no message may have
+ * anywhere, and only then references.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/profile_decode.h"
+#include "base/banned.h"
+
+/* So much is read before its pages are given back. */
+#define FORGET_STEP ((size_t)1 << 20)
+
+bool decode_no(struct decoder *d, const char *why)
+{
+    if (d->err->kind == ERR_NONE)
+        err_set(d->err, ERR_FAILED, "parsing profile: %s", why);
+    return false;
+}
+
+bool decode_malformed(struct decoder *d)
+{
+    return decode_no(d, "malformed profile format");
+}
+
+bool decode_next(struct decoder *d, struct wire *w, struct wire_field *ret)
+{
+    return wire_field(w, ret) || decode_malformed(d);
+}
+
+bool decode_number(struct decoder *d, const struct wire_field *f, uint64_t *ret)
+{
+    if (f->type != WIRE_NUMBER)
+        return decode_malformed(d);
+    *ret = f->value;
+    return true;
+}
+
+bool decode_signed(struct decoder *d, const struct wire_field *f, int64_t *ret)
+{
+    uint64_t v = 0;
+    if (!decode_number(d, f, &v))
+        return false;
+    *ret = (int64_t)v;
+    return true;
+}
+
+bool decode_string_index(struct decoder *d, const struct wire_field *f, uint32_t *ret)
+{
+    uint64_t v = 0;
+    if (!decode_number(d, f, &v))
+        return false;
+    *ret = v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
+    return true;
+}
+
+bool decode_message(struct decoder *d, const struct wire_field *f, struct wire *ret)
+{
+    if (f->type != WIRE_LENGTH)
+        return decode_malformed(d);
+    *ret = wire_into(f);
+    return true;
+}
+
+/* ---- the walks ------------------------------------------------------------------------------------------
+ */
+
+static bool survey(struct decoder *d)
+{
+    struct wire w = wire_of(d->bytes->p, d->bytes->n);
+    struct wire_field f;
+    while (w.p < w.end) {
+        if (!decode_next(d, &w, &f))
+            return false;
+        if (f.number == PROFILE_STRING && d->counts[PROFILE_STRING] == 0)
+            d->first_string = (size_t)(w.p - d->bytes->p) - f.n;
+        if (f.number < PROFILE_N_FIELDS)
+            d->counts[f.number]++;
+    }
+    return true;
+}
+
+static bool make_room(struct decoder *d)
+{
+    struct profile *p = d->p;
+    struct profile_store *s = p->store;
+    const size_t *n = d->counts;
+    /* Each value takes a byte: of more than there are bytes some are missing, which is said at the end. */
+    if (n[PROFILE_SAMPLE_TYPE] && n[PROFILE_SAMPLE] <= d->bytes->n / n[PROFILE_SAMPLE_TYPE])
+        d->n_kept_values = n[PROFILE_SAMPLE_TYPE];
+    if (n[PROFILE_LOCATION] >= PROFILE_NONE || n[PROFILE_FUNCTION] >= PROFILE_NONE ||
+        n[PROFILE_MAPPING] >= PROFILE_NONE)
+        return decode_no(d, "too many locations, functions or mappings");
+    d->strings = malloc((n[PROFILE_STRING] + 1) * sizeof *d->strings);
+    strtab_release(&s->strings);
+    if (!d->strings)
+        return err_nomem(d->err) == 0;
+    return array_reserve((void **)&p->samples, &s->cap_samples, n[PROFILE_SAMPLE] + 1, sizeof *p->samples,
+                         d->err) == 0 &&
+           array_reserve((void **)&p->values, &s->cap_values, n[PROFILE_SAMPLE] * d->n_kept_values + 1,
+                         sizeof *p->values, d->err) == 0 &&
+           array_reserve((void **)&p->locations, &s->cap_locations, n[PROFILE_LOCATION] + 1,
+                         sizeof *p->locations, d->err) == 0 &&
+           array_reserve((void **)&d->location_mappings, &d->cap_location_mappings, n[PROFILE_LOCATION] + 1,
+                         sizeof *d->location_mappings, d->err) == 0 &&
+           strtab_init(&s->strings, n[PROFILE_STRING], d->err) == 0 &&
+           profile_widen_frames(p, n[PROFILE_LOCATION], d->err) == 0;
+}
+
+/* Everything but samples. */
+static bool read_tables(struct decoder *d)
+{
+    struct wire w = wire_of(d->bytes->p, d->bytes->n);
+    struct wire_field f;
+    while (w.p < w.end) {
+        if (!decode_next(d, &w, &f))
+            return false;
+        if (f.number != PROFILE_SAMPLE && !decode_table(d, &f))
+            return false;
+    }
+    return true;
+}
+
+/* Gives back what has been read, as far as no string lies in it. */
+static void forget(struct decoder *d, size_t at)
+{
+    if (at < d->first_string && at - d->forgotten >= FORGET_STEP) {
+        region_forget(d->bytes, d->forgotten, at);
+        d->forgotten = at;
+    }
+}
+
+static bool read_samples(struct decoder *d)
+{
+    struct wire w = wire_of(d->bytes->p, d->bytes->n), sample;
+    struct wire_field f;
+    while (w.p < w.end) {
+        if (!decode_next(d, &w, &f))
+            return false;
+        if (f.number == PROFILE_SAMPLE && !(decode_message(d, &f, &sample) && decode_sample(d, sample)))
+            return false;
+        forget(d, (size_t)(w.p - d->bytes->p));
+    }
+    return true;
+}
+
+/* ---- references -----------------------------------------------------------------------------------------
+ */
+
+static bool own_strings(struct decoder *d)
+{
+    struct profile *p = d->p;
+    bool fine = decode_own(d, &p->drop_frames) && decode_own(d, &p->keep_frames) &&
+                decode_own(d, &p->doc_url) && decode_own(d, &p->default_sample_type) &&
+                decode_own(d, &p->period_type.type) && decode_own(d, &p->period_type.unit);
+    for (size_t i = 0; fine && i < p->n_sample_types; i++)
+        fine = decode_own(d, &p->sample_types[i].type) && decode_own(d, &p->sample_types[i].unit);
+    for (size_t i = 0; fine && i < p->n_mappings; i++)
+        fine = decode_own(d, &p->mappings[i].file) && decode_own(d, &p->mappings[i].build_id);
+    for (size_t i = 0; fine && i < p->n_functions; i++)
+        fine = decode_own(d, &p->functions[i].name) && decode_own(d, &p->functions[i].system_name) &&
+               decode_own(d, &p->functions[i].filename);
+    for (size_t i = 0; fine && i < p->n_comments; i++)
+        fine = decode_own(d, &p->comments[i]);
+    return fine || decode_malformed(d);
+}
+
+static bool refer_to_mappings(struct decoder *d, struct err *err)
+{
+    struct profile *p = d->p;
+    struct id_map map = {0};
+    bool fine = id_map_init(&map, p->n_mappings, err) == 0;
+    for (size_t i = 0; fine && i < p->n_mappings; i++)
+        fine = id_map_add(&map, p->mappings[i].id, i, "mapping", err) == 0;
+    for (size_t i = 0; fine && i < p->n_locations; i++)
+        p->locations[i].mapping = id_map_get(&map, d->location_mappings[i]);
+    id_map_release(&map);
+    return fine;
+}
+
+static bool refer_to_functions(struct decoder *d, struct err *err)
+{
+    struct profile *p = d->p;
+    struct id_map map = {0};
+    bool fine = id_map_init(&map, p->n_functions, err) == 0;
+    for (size_t i = 0; fine && i < p->n_functions; i++)
+        fine = id_map_add(&map, p->functions[i].id, i, "function", err) == 0;
+    for (size_t i = 0; fine && i < p->n_locations; i++) {
+        const struct profile_location *l = &p->locations[i];
+        for (size_t at = l->line_at; fine && at < l->line_at + l->n_lines; at++) {
+            p->lines[at].function = id_map_get(&map, d->line_functions[at]);
+            if (p->lines[at].function == PROFILE_NONE)
+                fine = err_set(err, ERR_FAILED,
+                               "malformed profile: location id: %llu has a line with nil function",
+                               (unsigned long long)l->id) == 0;
+        }
+    }
+    id_map_release(&map);
+    return fine;
+}
+
+static bool find_locations(struct decoder *d, struct err *err)
+{
+    const struct profile *p = d->p;
+    bool fine = id_map_init(&d->locations, p->n_locations, err) == 0;
+    for (size_t i = 0; fine && i < p->n_locations; i++)
+        fine = id_map_add(&d->locations, p->locations[i].id, i, "location", err) == 0;
+    return fine;
+}
+
+static bool counts_agree(struct decoder *d)
+{
+    if (d->p->n_sample_types == 0 && d->p->n_samples)
+        return err_set(d->err, ERR_FAILED, "malformed profile: missing sample type information") == 0;
+    if (d->odd_sample == SIZE_MAX)
+        return true;
+    return err_set(d->err, ERR_FAILED, "malformed profile: mismatch: sample has %zu values vs. %zu types",
+                   d->odd_sample, d->p->n_sample_types) == 0;
+}
+
+static void drop_references(struct decoder *d)
+{
+    free(d->line_functions);
+    free(d->location_mappings);
+    d->line_functions = d->location_mappings = NULL;
+}
+
+/* All of it; *ret_read: the bytes are such a message, whatever else is wrong. */
+static bool decode(struct decoder *d, bool *ret_read)
+{
+    struct err wrong = ERR_INIT;
+    if (!survey(d) || !make_room(d) || !read_tables(d) || !own_strings(d))
+        return false;
+    bool fine = refer_to_mappings(d, &wrong) && refer_to_functions(d, &wrong) && find_locations(d, &wrong);
+    drop_references(d);
+    if (!read_samples(d))
+        return false;
+    *ret_read = true;
+    if (!counts_agree(d))
+        return false;
+    if (fine && d->stray)
+        fine = err_set(&wrong, ERR_FAILED, "malformed profile: sample has nil location") == 0;
+    if (!fine)
+        *d->err = wrong;
+    return fine;
+}
+
+int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, struct err *err)
+{
+    struct decoder d = {.bytes = bytes, .odd_sample = SIZE_MAX, .err = err};
+    bool read = false;
+    *ret_other = false;
+    if (bytes->n == 0)
+        return err_set(err, ERR_FAILED, "parsing profile: empty input file");
+    d.p = profile_new(err);
+    if (!d.p)
+        return -1;
+    bool fine = decode(&d, &read);
+    *ret_other = !read && err->kind == ERR_FAILED && !d.concatenated && d.forgotten == 0;
+    drop_references(&d);
+    free(d.strings);
+    id_map_release(&d.locations);
+    if (!fine) {
+        profile_free(d.p);
+        return -1;
+    }
+    region_forget(bytes, d.forgotten, d.first_string);
+    d.p->store->bytes = *bytes;
+    *bytes = (struct region){0};
+    *ret = d.p;
+    return 0;
+}

@@ -1,0 +1,80 @@
+/* What the parts of the decoder share. See profile_decode.c. */
+#ifndef PROTO_PROFILE_DECODE_H
+#define PROTO_PROFILE_DECODE_H
+
+#include "proto/id_map.h"
+#include "proto/profile_store.h"
+#include "proto/wire.h"
+
+enum {
+    PROFILE_SAMPLE_TYPE = 1,
+    PROFILE_SAMPLE,
+    PROFILE_MAPPING,
+    PROFILE_LOCATION,
+    PROFILE_FUNCTION,
+    PROFILE_STRING,
+    PROFILE_DROP_FRAMES,
+    PROFILE_KEEP_FRAMES,
+    PROFILE_TIME,
+    PROFILE_DURATION,
+    PROFILE_PERIOD_TYPE,
+    PROFILE_PERIOD,
+    PROFILE_COMMENT,
+    PROFILE_DEFAULT_SAMPLE_TYPE,
+    PROFILE_DOC_URL,
+    PROFILE_N_FIELDS
+};
+
+struct decoder {
+    struct profile *p;
+    struct region *bytes;
+    size_t counts[PROFILE_N_FIELDS];
+    size_t n_kept_values; /* of each sample: as many as there are types, or 0 if they cannot all be there */
+    size_t first_string;  /* where the first string stands */
+    size_t forgotten;     /* bytes given back */
+
+    /* References as the file has them: the function of each line, the mapping of each location. */
+    uint64_t *line_functions, *location_mappings;
+    size_t cap_line_functions, cap_location_mappings;
+
+    uint32_t *strings; /* the indices of the file's */
+    size_t n_strings;
+    struct id_map locations;
+
+    size_t odd_sample; /* how many values a sample has that has too few or too many; SIZE_MAX: none */
+    bool stray;        /* a sample has a location that is not there */
+    bool concatenated;
+    struct err *err;
+};
+
+/*
+ * All of these return false after a failure, and the first is told.
+ */
+
+/* The bytes are no profile.proto. Always false. */
+bool decode_no(struct decoder *d, const char *why);
+bool decode_malformed(struct decoder *d);
+
+bool decode_next(struct decoder *d, struct wire *w, struct wire_field *ret);
+/* The value of a field that is a number. */
+bool decode_number(struct decoder *d, const struct wire_field *f, uint64_t *ret);
+bool decode_signed(struct decoder *d, const struct wire_field *f, int64_t *ret);
+/* The index of a string, the file's own as yet. What cannot be one becomes the largest. */
+bool decode_string_index(struct decoder *d, const struct wire_field *f, uint32_t *ret);
+bool decode_message(struct decoder *d, const struct wire_field *f, struct wire *ret);
+
+/* Turns an index of the file's strings into ours. False if there is none. */
+static inline bool decode_own(const struct decoder *d, uint32_t *index)
+{
+    if (*index >= d->n_strings)
+        return false;
+    *index = d->strings[*index];
+    return true;
+}
+
+/* Any field of the profile but samples: strings keep the file's indices, references are noted. */
+bool decode_table(struct decoder *d, const struct wire_field *f);
+/* A sample, once all is known that it refers to. */
+bool decode_sample(struct decoder *d, struct wire w);
+
+#endif

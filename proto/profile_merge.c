@@ -1,0 +1,478 @@
+/*
+ * Many profiles into one. Sample by sample, what a sample refers to is looked for among what the new profile
+ * has already, and added if it is new: so everything there is numbered in the order in which samples come
+ * upon it, and what nothing refers to is left behind.
+ *
+ * What was found once for an index of a source is noted there.
+ *
+ * Source: google/pprof profile/merge.go.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/label_order.h"
+#include "proto/profile_store.h"
+#include "base/banned.h"
+
+/* Mappings whose sizes are the same in pages are of one size. */
+#define PAGE 0x1000u
+
+struct merger {
+    struct profile *to;
+    const struct profile *from;
+    struct err *err;
+    bool begun; /* the first source has given its types */
+    struct finder samples, locations, functions, mappings;
+
+    /* What became of the source's; PROFILE_NONE: nothing so far. */
+    uint32_t *string_of, *location_of, *function_of, *mapping_of;
+
+    /* The sample in hand, as the new profile has it, and the lines of a location. */
+    uint32_t *stack;
+    size_t cap_stack;
+    struct profile_label *labels;
+    size_t cap_labels;
+    struct profile_line *lines;
+    size_t cap_lines;
+    struct label_order order;
+};
+
+/* A thing that is looked for. */
+struct wanted {
+    const struct profile *p;
+    const void *thing;
+    const struct profile_line *lines;
+    const uint32_t *stack;
+    const struct profile_label *labels;
+};
+
+static int merge_string(struct merger *m, uint32_t string, uint32_t *ret)
+{
+    if (m->string_of[string] == PROFILE_NONE) {
+        struct str s = profile_str(m->from, string);
+        if (profile_intern(m->to, s.p, s.n, &m->string_of[string], m->err) < 0)
+            return -1;
+    }
+    *ret = m->string_of[string];
+    return 0;
+}
+
+/* ---- mappings -------------------------------------------------------------------------------------------
+ */
+
+static uint64_t pages_of(const struct profile_mapping *m)
+{
+    uint64_t size = m->limit - m->start + PAGE - 1;
+    return size - size % PAGE;
+}
+
+/* What tells the binary: the build ID, else the file. */
+static uint32_t binary_of(const struct profile_mapping *m)
+{
+    return m->build_id ? m->build_id : m->file;
+}
+
+static bool same_mapping(const void *ctx, uint32_t number)
+{
+    const struct wanted *w = ctx;
+    const struct profile_mapping *a = w->thing, *b = &w->p->mappings[number];
+    return pages_of(a) == pages_of(b) && a->offset == b->offset && binary_of(a) == binary_of(b);
+}
+
+static int merge_mapping(struct merger *m, uint32_t index, uint32_t *ret)
+{
+    *ret = m->mapping_of[index];
+    if (*ret != PROFILE_NONE)
+        return 0;
+    struct profile_mapping to = m->from->mappings[index];
+    if (merge_string(m, to.file, &to.file) < 0 || merge_string(m, to.build_id, &to.build_id) < 0)
+        return -1;
+    uint64_t hash = finder_mix(finder_seed(&m->mappings), pages_of(&to));
+    hash = finder_mix(finder_mix(hash, to.offset), binary_of(&to));
+    *ret = finder_find(&m->mappings, hash, same_mapping, &(struct wanted){.p = m->to, .thing = &to});
+    if (*ret == FINDER_NONE) {
+        *ret = (uint32_t)m->to->n_mappings;
+        to.id = (uint64_t)*ret + 1;
+        if (finder_add(&m->mappings, hash, m->err) < 0 || profile_add_mapping(m->to, &to, m->err) < 0)
+            return -1;
+    }
+    m->mapping_of[index] = *ret;
+    return 0;
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------
+ */
+
+static bool same_function(const void *ctx, uint32_t number)
+{
+    const struct wanted *w = ctx;
+    const struct profile_function *a = w->thing, *b = &w->p->functions[number];
+    return a->start_line == b->start_line && a->name == b->name && a->system_name == b->system_name &&
+           a->filename == b->filename;
+}
+
+static int merge_function(struct merger *m, uint32_t index, uint32_t *ret)
+{
+    *ret = index == PROFILE_NONE ? PROFILE_NONE : m->function_of[index];
+    if (index == PROFILE_NONE || *ret != PROFILE_NONE)
+        return 0;
+    struct profile_function to = m->from->functions[index];
+    if (merge_string(m, to.name, &to.name) < 0 || merge_string(m, to.system_name, &to.system_name) < 0 ||
+        merge_string(m, to.filename, &to.filename) < 0)
+        return -1;
+    uint64_t hash = finder_mix(finder_seed(&m->functions), (uint64_t)to.start_line);
+    hash = finder_mix(finder_mix(finder_mix(hash, to.name), to.system_name), to.filename);
+    *ret = finder_find(&m->functions, hash, same_function, &(struct wanted){.p = m->to, .thing = &to});
+    if (*ret == FINDER_NONE) {
+        *ret = (uint32_t)m->to->n_functions;
+        to.id = (uint64_t)*ret + 1;
+        if (finder_add(&m->functions, hash, m->err) < 0 || profile_add_function(m->to, &to, m->err) < 0)
+            return -1;
+    }
+    m->function_of[index] = *ret;
+    return 0;
+}
+
+/* ---- locations ------------------------------------------------------------------------------------------
+ */
+
+/* The address in its mapping, wherever that was loaded. */
+static uint64_t relative(const struct profile *p, const struct profile_location *l)
+{
+    return l->mapping == PROFILE_NONE ? l->address : l->address - p->mappings[l->mapping].start;
+}
+
+/* Of a location's lines the last one's column alone counts: google/pprof writes the others over. */
+static bool same_location(const void *ctx, uint32_t number)
+{
+    const struct wanted *w = ctx;
+    const struct profile_location *a = w->thing, *b = &w->p->locations[number];
+    if (a->mapping != b->mapping || relative(w->p, a) != relative(w->p, b) || a->folded != b->folded ||
+        a->n_lines != b->n_lines)
+        return false;
+    const struct profile_line *x = w->lines, *y = w->p->lines + b->line_at;
+    for (size_t i = 0; i < a->n_lines; i++)
+        if (x[i].function != y[i].function || x[i].line != y[i].line)
+            return false;
+    return a->n_lines == 0 || x[a->n_lines - 1].column == y[a->n_lines - 1].column;
+}
+
+static uint64_t hash_location(struct merger *m, const struct profile_location *l)
+{
+    const struct profile_line *lines = m->lines;
+    uint64_t hash = finder_mix(finder_seed(&m->locations), relative(m->to, l));
+    hash = finder_mix(finder_mix(hash, l->mapping), l->n_lines);
+    for (size_t i = 0; i < l->n_lines; i++)
+        hash = finder_mix(finder_mix(hash, lines[i].function), (uint64_t)lines[i].line);
+    return hash;
+}
+
+/* The mapping, the address in it and the lines of a location of the source. */
+static int carry_location(struct merger *m, struct profile_location *l)
+{
+    const struct profile_line *from = m->from->lines + l->line_at;
+    uint32_t mapping = l->mapping;
+    if (array_reserve((void **)&m->lines, &m->cap_lines, l->n_lines, sizeof *m->lines, m->err) < 0)
+        return -1;
+    if (mapping != PROFILE_NONE) {
+        if (merge_mapping(m, mapping, &l->mapping) < 0)
+            return -1;
+        l->address += m->to->mappings[l->mapping].start - m->from->mappings[mapping].start;
+    }
+    for (size_t i = 0; i < l->n_lines; i++) {
+        m->lines[i] = from[i];
+        if (merge_function(m, from[i].function, &m->lines[i].function) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int merge_location(struct merger *m, uint32_t index, uint32_t *ret)
+{
+    *ret = m->location_of[index];
+    if (*ret != PROFILE_NONE)
+        return 0;
+    struct profile_location to = m->from->locations[index];
+    if (carry_location(m, &to) < 0)
+        return -1;
+    uint64_t hash = hash_location(m, &to);
+    *ret = finder_find(&m->locations, hash, same_location,
+                       &(struct wanted){.p = m->to, .thing = &to, .lines = m->lines});
+    if (*ret == FINDER_NONE) {
+        *ret = (uint32_t)m->to->n_locations;
+        to.id = (uint64_t)*ret + 1;
+        if (finder_add(&m->locations, hash, m->err) < 0 ||
+            profile_add_location(m->to, &to, m->lines, m->err) < 0)
+            return -1;
+    }
+    m->location_of[index] = *ret;
+    return 0;
+}
+
+/* ---- samples --------------------------------------------------------------------------------------------
+ */
+
+static bool same_sample(const void *ctx, uint32_t number)
+{
+    const struct wanted *w = ctx;
+    const struct profile_sample *a = w->thing, *b = &w->p->samples[number];
+    if (a->depth != b->depth || a->n_labels != b->n_labels)
+        return false;
+    for (size_t i = 0; i < a->depth; i++)
+        if (w->stack[i] != profile_frame(w->p, b, i))
+            return false;
+    const struct profile_label *x = w->labels, *y = w->p->labels + b->label_at;
+    for (size_t i = 0; i < a->n_labels; i++)
+        if (x[i].key != y[i].key || x[i].is_number != y[i].is_number || x[i].str != y[i].str ||
+            x[i].num != y[i].num || x[i].unit != y[i].unit)
+            return false;
+    return true;
+}
+
+static uint64_t hash_sample(struct merger *m, const struct profile_sample *s,
+                            const struct profile_label *labels)
+{
+    uint64_t hash = finder_mix(finder_seed(&m->samples), s->depth);
+    for (size_t i = 0; i < s->depth; i++)
+        hash = finder_mix(hash, m->stack[i]);
+    for (size_t i = 0; i < s->n_labels; i++) {
+        hash = finder_mix(hash, (uint64_t)labels[i].key << 32 | labels[i].str);
+        hash = finder_mix(finder_mix(hash, (uint64_t)labels[i].num), labels[i].unit);
+    }
+    return hash;
+}
+
+static int carry_labels(struct merger *m, const struct profile_sample *s, const struct profile_label **ret)
+{
+    if (array_reserve((void **)&m->labels, &m->cap_labels, s->n_labels, sizeof *m->labels, m->err) < 0)
+        return -1;
+    for (size_t i = 0; i < s->n_labels; i++) {
+        const struct profile_label *from = &m->from->labels[s->label_at + i];
+        struct profile_label *to = &m->labels[i];
+        *to = (struct profile_label){.is_number = from->is_number};
+        if (from->is_number)
+            to->num = from->num;
+        if (merge_string(m, from->key, &to->key) < 0 ||
+            merge_string(m, from->is_number ? from->unit : from->str,
+                         from->is_number ? &to->unit : &to->str) < 0)
+            return -1;
+    }
+    return label_order_sort(&m->order, m->labels, s->n_labels, ret, m->err);
+}
+
+static int carry_stack(struct merger *m, const struct profile_sample *s)
+{
+    if (array_reserve((void **)&m->stack, &m->cap_stack, s->depth, sizeof *m->stack, m->err) < 0)
+        return -1;
+    for (size_t i = 0; i < s->depth; i++)
+        if (merge_location(m, profile_frame(m->from, s, i), &m->stack[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int merge_sample(struct merger *m, size_t index)
+{
+    const struct profile_sample *s = &m->from->samples[index];
+    size_t n = m->from->n_sample_types;
+    const int64_t *values = m->from->values + index * n;
+    const struct profile_label *labels = NULL;
+    if (carry_stack(m, s) < 0 || carry_labels(m, s, &labels) < 0)
+        return -1;
+    uint64_t hash = hash_sample(m, s, labels);
+    uint32_t at = finder_find(&m->samples, hash, same_sample,
+                              &(struct wanted){.p = m->to, .thing = s, .stack = m->stack, .labels = labels});
+    if (at == FINDER_NONE)
+        return finder_add(&m->samples, hash, m->err) < 0
+                   ? -1
+                   : profile_add_sample(m->to, m->stack, s->depth, values, labels, s->n_labels, m->err);
+    int64_t *to = m->to->values + at * n;
+    for (size_t i = 0; i < n; i++)
+        to[i] = (int64_t)((uint64_t)to[i] + (uint64_t)values[i]);
+    return 0;
+}
+
+static bool is_zero(const struct profile *p, size_t sample)
+{
+    for (size_t i = 0; i < p->n_sample_types; i++)
+        if (p->values[sample * p->n_sample_types + i])
+            return false;
+    return true;
+}
+
+/* ---- the header -----------------------------------------------------------------------------------------
+ */
+
+static int combine_types(struct merger *m)
+{
+    const struct profile *from = m->from;
+    struct profile *to = m->to;
+    for (size_t i = 0; i < from->n_sample_types; i++) {
+        struct profile_value_type t = {0};
+        if (merge_string(m, from->sample_types[i].type, &t.type) < 0 ||
+            merge_string(m, from->sample_types[i].unit, &t.unit) < 0 ||
+            profile_add_sample_type(to, t, m->err) < 0)
+            return -1;
+    }
+    return merge_string(m, from->period_type.type, &to->period_type.type) < 0 ||
+                   merge_string(m, from->period_type.unit, &to->period_type.unit) < 0 ||
+                   merge_string(m, from->drop_frames, &to->drop_frames) < 0 ||
+                   merge_string(m, from->keep_frames, &to->keep_frames) < 0
+               ? -1
+               : 0;
+}
+
+/* The first default and the first URL there are; comments are sifted at the end. */
+static int combine_words(struct merger *m)
+{
+    struct profile *to = m->to;
+    if ((!to->default_sample_type &&
+         merge_string(m, m->from->default_sample_type, &to->default_sample_type) < 0) ||
+        (!to->doc_url && merge_string(m, m->from->doc_url, &to->doc_url) < 0))
+        return -1;
+    for (size_t i = 0; i < m->from->n_comments; i++) {
+        uint32_t comment = 0;
+        if (merge_string(m, m->from->comments[i], &comment) < 0 ||
+            profile_add_comment(to, comment, m->err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void combine_times(struct profile *to, const struct profile *from)
+{
+    if (to->time_ns == 0 || from->time_ns < to->time_ns)
+        to->time_ns = from->time_ns;
+    to->duration_ns = (int64_t)((uint64_t)to->duration_ns + (uint64_t)from->duration_ns);
+    if (to->period == 0 || to->period < from->period)
+        to->period = from->period;
+}
+
+/* Leaves each comment once. */
+static int sift_comments(struct profile *p, struct err *err)
+{
+    size_t n = 0;
+    bool *seen = calloc(profile_n_strings(p), sizeof *seen);
+    if (!seen)
+        return err_nomem(err);
+    for (size_t i = 0; i < p->n_comments; i++) {
+        if (!seen[p->comments[i]])
+            p->comments[n++] = p->comments[i];
+        seen[p->comments[i]] = true;
+    }
+    p->n_comments = n;
+    free(seen);
+    return 0;
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------
+ */
+
+static uint32_t *notes(size_t n, struct err *err)
+{
+    uint32_t *ret = malloc((n + 1) * sizeof *ret);
+    if (!ret)
+        err_nomem(err);
+    else
+        memset(ret, 0xff, (n + 1) * sizeof *ret);
+    return ret;
+}
+
+static void leave(struct merger *m)
+{
+    free(m->string_of);
+    free(m->location_of);
+    free(m->function_of);
+    free(m->mapping_of);
+    m->string_of = m->location_of = m->function_of = m->mapping_of = NULL;
+}
+
+static int merge_one(struct merger *m, const struct profile *from)
+{
+    uint32_t main_mapping = 0;
+    leave(m);
+    m->from = from;
+    m->string_of = notes(profile_n_strings(from), m->err);
+    m->location_of = m->string_of ? notes(from->n_locations, m->err) : NULL;
+    m->function_of = m->location_of ? notes(from->n_functions, m->err) : NULL;
+    m->mapping_of = m->function_of ? notes(from->n_mappings, m->err) : NULL;
+    if (!m->mapping_of || (!m->begun && combine_types(m) < 0) || combine_words(m) < 0)
+        return -1;
+    m->begun = true;
+    combine_times(m->to, from);
+    /* The first mapping is that of the program: it stays the first. */
+    if (m->to->n_mappings == 0 && from->n_mappings && merge_mapping(m, 0, &main_mapping) < 0)
+        return -1;
+    for (size_t i = 0; i < from->n_samples; i++)
+        if (!is_zero(from, i) && merge_sample(m, i) < 0)
+            return -1;
+    return 0;
+}
+
+/* Takes profiles out of `taken` as they are in; NULL: they stay. */
+static int merge_into(struct profile *to, struct profile *const *profiles, size_t n, struct profile **taken,
+                      struct err *err)
+{
+    struct merger m = {.to = to, .err = err};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        rc = merge_one(&m, profiles[i]);
+        if (taken && rc == 0) {
+            profile_free(taken[i]);
+            taken[i] = NULL;
+        }
+    }
+    leave(&m);
+    finder_release(&m.samples);
+    finder_release(&m.locations);
+    finder_release(&m.functions);
+    finder_release(&m.mappings);
+    label_order_release(&m.order);
+    free(m.stack);
+    free(m.labels);
+    free(m.lines);
+    return rc == 0 ? sift_comments(to, err) : -1;
+}
+
+static bool any_zero(const struct profile *p)
+{
+    for (size_t i = 0; i < p->n_samples; i++)
+        if (is_zero(p, i))
+            return true;
+    return false;
+}
+
+static int merge(struct profile *const *profiles, size_t n, struct profile **taken, struct profile **ret,
+                 struct err *err)
+{
+    if (n == 0)
+        return err_set(err, ERR_FAILED, "no profiles to merge");
+    for (size_t i = 1; i < n; i++)
+        if (profile_compatible(profiles[0], profiles[i], err) < 0)
+            return -1;
+    struct profile *to = profile_new(err);
+    if (!to)
+        return -1;
+    int rc = merge_into(to, profiles, n, taken, err);
+    /* Samples whose values came to nothing go, and what only they referred to. */
+    if (rc == 0 && any_zero(to)) {
+        struct profile *all = to;
+        to = NULL;
+        rc = profile_merge_all(&all, 1, &to, err);
+        profile_free(all);
+    }
+    if (rc < 0)
+        profile_free(to);
+    else
+        *ret = to;
+    return rc;
+}
+
+int profile_merge(struct profile *const *profiles, size_t n, struct profile **ret, struct err *err)
+{
+    return merge(profiles, n, NULL, ret, err);
+}
+
+int profile_merge_all(struct profile **profiles, size_t n, struct profile **ret, struct err *err)
+{
+    return merge(profiles, n, profiles, ret, err);
+}

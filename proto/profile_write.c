@@ -1,0 +1,394 @@
+/*
+ * profile.proto as google/pprof writes it: the string table in the order in which a first walk over the
+ * profile comes upon the strings, labels by kind and key, lists packed if they have more than two numbers,
+ * fields in the order of their numbers, nothing that is 0.
+ *
+ * A message is made in scratch memory, since its length stands in front of it.
+ *
+ * Source: google/pprof profile/encode.go, proto.go.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/gzip.h"
+#include "proto/label_order.h"
+#include "proto/wire.h"
+#include "base/banned.h"
+
+/* A list of no more numbers than these is not packed. */
+#define UNPACKED 2
+
+struct writer {
+    const struct profile *p;
+    profile_sink_fn *sink;
+    void *ctx;
+    struct err *err;
+    struct label_order order;
+    uint32_t *numbers;  /* of each string in the file; 0: none as yet, but for the empty one */
+    uint32_t *in_order; /* the strings by number */
+    uint32_t n_strings; /* with the empty one */
+    unsigned char *message;
+    size_t cap_message;
+    size_t n_block;
+    unsigned char block[65536];
+};
+
+/* ---- bytes ----------------------------------------------------------------------------------------------
+ */
+
+static int flush(struct writer *w)
+{
+    size_t n = w->n_block;
+    w->n_block = 0;
+    return n ? w->sink(w->ctx, w->block, n, w->err) : 0;
+}
+
+static int add(struct writer *w, const void *p, size_t n)
+{
+    if (n > sizeof w->block - w->n_block && flush(w) < 0)
+        return -1;
+    if (n > sizeof w->block)
+        return w->sink(w->ctx, p, n, w->err);
+    if (n)
+        memcpy(w->block + w->n_block, p, n);
+    w->n_block += n;
+    return 0;
+}
+
+static int add_field(struct writer *w, unsigned number, uint64_t v)
+{
+    unsigned char field[WIRE_FIELD_SIZE];
+    return add(w, field, (size_t)(wire_write_field(field, number, v) - field));
+}
+
+static int add_known_field(struct writer *w, unsigned number, uint64_t v)
+{
+    return v ? add_field(w, number, v) : 0;
+}
+
+static int add_head(struct writer *w, unsigned number, size_t n)
+{
+    unsigned char head[WIRE_FIELD_SIZE];
+    return add(w, head, (size_t)(wire_write_head(head, number, n) - head));
+}
+
+/* Room for a message. */
+static int reserve(struct writer *w, size_t n)
+{
+    return array_reserve((void **)&w->message, &w->cap_message, n, 1, w->err);
+}
+
+/* The message that was made, up to `end`, as a field. */
+static int add_message(struct writer *w, unsigned number, const unsigned char *end)
+{
+    size_t n = (size_t)(end - w->message);
+    return add_head(w, number, n) < 0 ? -1 : add(w, w->message, n);
+}
+
+/* A field that is left out if it is 0. */
+static unsigned char *put(unsigned char *to, unsigned number, uint64_t v)
+{
+    return v ? wire_write_field(to, number, v) : to;
+}
+
+/* ---- strings --------------------------------------------------------------------------------------------
+ */
+
+static void number(struct writer *w, uint32_t string)
+{
+    if (string == 0 || w->numbers[string])
+        return;
+    w->numbers[string] = w->n_strings;
+    w->in_order[w->n_strings++] = string;
+}
+
+static int number_labels(struct writer *w, const struct profile_sample *s)
+{
+    const struct profile_label *labels = NULL;
+    if (label_order_sort(&w->order, w->p->labels + s->label_at, s->n_labels, &labels, w->err) < 0)
+        return -1;
+    for (size_t i = 0; i < s->n_labels; i++) {
+        number(w, labels[i].key);
+        number(w, labels[i].is_number ? labels[i].unit : labels[i].str);
+    }
+    return 0;
+}
+
+static void number_header(struct writer *w)
+{
+    const struct profile *p = w->p;
+    number(w, p->drop_frames);
+    number(w, p->keep_frames);
+    number(w, p->period_type.type);
+    number(w, p->period_type.unit);
+    for (size_t i = 0; i < p->n_comments; i++)
+        number(w, p->comments[i]);
+    number(w, p->default_sample_type);
+    number(w, p->doc_url);
+}
+
+static int number_strings(struct writer *w)
+{
+    const struct profile *p = w->p;
+    for (size_t i = 0; i < p->n_sample_types; i++) {
+        number(w, p->sample_types[i].type);
+        number(w, p->sample_types[i].unit);
+    }
+    for (size_t i = 0; i < p->n_samples; i++)
+        if (p->samples[i].n_labels && number_labels(w, &p->samples[i]) < 0)
+            return -1;
+    for (size_t i = 0; i < p->n_mappings; i++) {
+        number(w, p->mappings[i].file);
+        number(w, p->mappings[i].build_id);
+    }
+    for (size_t i = 0; i < p->n_functions; i++) {
+        number(w, p->functions[i].name);
+        number(w, p->functions[i].system_name);
+        number(w, p->functions[i].filename);
+    }
+    number_header(w);
+    return 0;
+}
+
+/* ---- messages -------------------------------------------------------------------------------------------
+ */
+
+static int write_value_type(struct writer *w, unsigned field, const struct profile_value_type *t)
+{
+    unsigned char *to = put(w->message, 1, w->numbers[t->type]);
+    return add_message(w, field, put(to, 2, w->numbers[t->unit]));
+}
+
+static unsigned char *put_stack(const struct profile *p, const struct profile_sample *s, unsigned char *to)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < s->depth; i++)
+        size += wire_size(p->locations[profile_frame(p, s, i)].id);
+    if (s->depth > UNPACKED)
+        to = wire_write_head(to, 1, size);
+    for (size_t i = 0; i < s->depth; i++) {
+        uint64_t id = p->locations[profile_frame(p, s, i)].id;
+        to = s->depth > UNPACKED ? wire_write_number(to, id) : wire_write_field(to, 1, id);
+    }
+    return to;
+}
+
+static unsigned char *put_values(const int64_t *values, size_t n, unsigned char *to)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < n; i++)
+        size += wire_size((uint64_t)values[i]);
+    if (n > UNPACKED)
+        to = wire_write_head(to, 2, size);
+    for (size_t i = 0; i < n; i++)
+        to = n > UNPACKED ? wire_write_number(to, (uint64_t)values[i])
+                          : wire_write_field(to, 2, (uint64_t)values[i]);
+    return to;
+}
+
+static unsigned char *put_label(const struct writer *w, const struct profile_label *l, unsigned char *to)
+{
+    unsigned char body[4 * WIRE_FIELD_SIZE], *end = put(body, 1, w->numbers[l->key]);
+    if (l->is_number) {
+        end = put(end, 3, (uint64_t)l->num);
+        end = put(end, 4, w->numbers[l->unit]);
+    } else {
+        end = put(end, 2, w->numbers[l->str]);
+    }
+    to = wire_write_head(to, 3, (uint64_t)(end - body));
+    memcpy(to, body, (size_t)(end - body));
+    return to + (end - body);
+}
+
+static int write_sample(struct writer *w, size_t at)
+{
+    const struct profile *p = w->p;
+    const struct profile_sample *s = &p->samples[at];
+    const struct profile_label *labels = NULL;
+    size_t n = p->n_sample_types;
+    if (reserve(w, (2 + s->depth + n + (size_t)s->n_labels * 5) * WIRE_FIELD_SIZE) < 0 ||
+        label_order_sort(&w->order, p->labels + s->label_at, s->n_labels, &labels, w->err) < 0)
+        return -1;
+    unsigned char *to = put_stack(p, s, w->message);
+    to = put_values(p->values + at * n, n, to);
+    for (size_t i = 0; i < s->n_labels; i++)
+        to = put_label(w, &labels[i], to);
+    return add_message(w, 2, to);
+}
+
+static int write_mapping(struct writer *w, const struct profile_mapping *m)
+{
+    unsigned char *to = put(w->message, 1, m->id);
+    to = put(to, 2, m->start);
+    to = put(to, 3, m->limit);
+    to = put(to, 4, m->offset);
+    to = put(to, 5, w->numbers[m->file]);
+    to = put(to, 6, w->numbers[m->build_id]);
+    to = put(to, 7, m->has_functions);
+    to = put(to, 8, m->has_filenames);
+    to = put(to, 9, m->has_line_numbers);
+    return add_message(w, 3, put(to, 10, m->has_inline_frames));
+}
+
+static unsigned char *put_line(const struct profile *p, const struct profile_line *l, unsigned char *to)
+{
+    unsigned char body[3 * WIRE_FIELD_SIZE];
+    unsigned char *end = put(body, 1, l->function == PROFILE_NONE ? 0 : p->functions[l->function].id);
+    end = put(end, 2, (uint64_t)l->line);
+    end = put(end, 3, (uint64_t)l->column);
+    to = wire_write_head(to, 4, (uint64_t)(end - body));
+    memcpy(to, body, (size_t)(end - body));
+    return to + (end - body);
+}
+
+static int write_location(struct writer *w, const struct profile_location *l)
+{
+    const struct profile *p = w->p;
+    if (reserve(w, (4 + (size_t)l->n_lines * 4) * WIRE_FIELD_SIZE) < 0)
+        return -1;
+    unsigned char *to = put(w->message, 1, l->id);
+    to = put(to, 2, l->mapping == PROFILE_NONE ? 0 : p->mappings[l->mapping].id);
+    to = put(to, 3, l->address);
+    for (size_t i = 0; i < l->n_lines; i++)
+        to = put_line(p, &p->lines[l->line_at + i], to);
+    return add_message(w, 4, put(to, 5, l->folded));
+}
+
+static int write_function(struct writer *w, const struct profile_function *f)
+{
+    unsigned char *to = put(w->message, 1, f->id);
+    to = put(to, 2, w->numbers[f->name]);
+    to = put(to, 3, w->numbers[f->system_name]);
+    to = put(to, 4, w->numbers[f->filename]);
+    return add_message(w, 5, put(to, 5, (uint64_t)f->start_line));
+}
+
+static int write_strings(struct writer *w)
+{
+    for (uint32_t i = 0; i < w->n_strings; i++) {
+        struct str s = profile_str(w->p, w->in_order[i]);
+        if (add_head(w, 6, s.n) < 0 || add(w, s.p, s.n) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int write_comments(struct writer *w)
+{
+    const struct profile *p = w->p;
+    size_t size = 0;
+    for (size_t i = 0; i < p->n_comments; i++)
+        size += wire_size(w->numbers[p->comments[i]]);
+    if (p->n_comments > UNPACKED && add_head(w, 13, size) < 0)
+        return -1;
+    for (size_t i = 0; i < p->n_comments; i++) {
+        unsigned char number_of[WIRE_FIELD_SIZE];
+        uint64_t v = w->numbers[p->comments[i]];
+        unsigned char *end =
+            p->n_comments > UNPACKED ? wire_write_number(number_of, v) : wire_write_field(number_of, 13, v);
+        if (add(w, number_of, (size_t)(end - number_of)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int write_header(struct writer *w)
+{
+    const struct profile *p = w->p;
+    if (add_known_field(w, 7, w->numbers[p->drop_frames]) < 0 ||
+        add_known_field(w, 8, w->numbers[p->keep_frames]) < 0 ||
+        add_known_field(w, 9, (uint64_t)p->time_ns) < 0 ||
+        add_known_field(w, 10, (uint64_t)p->duration_ns) < 0)
+        return -1;
+    if ((p->period_type.type || p->period_type.unit) && write_value_type(w, 11, &p->period_type) < 0)
+        return -1;
+    /* The default sample type is there even if it is none. */
+    return add_known_field(w, 12, (uint64_t)p->period) < 0 || write_comments(w) < 0 ||
+                   add_field(w, 14, w->numbers[p->default_sample_type]) < 0
+               ? -1
+               : add_known_field(w, 15, w->numbers[p->doc_url]);
+}
+
+static int write_all(struct writer *w)
+{
+    const struct profile *p = w->p;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < p->n_sample_types; i++)
+        rc = write_value_type(w, 1, &p->sample_types[i]);
+    for (size_t i = 0; rc == 0 && i < p->n_samples; i++)
+        rc = write_sample(w, i);
+    for (size_t i = 0; rc == 0 && i < p->n_mappings; i++)
+        rc = write_mapping(w, &p->mappings[i]);
+    for (size_t i = 0; rc == 0 && i < p->n_locations; i++)
+        rc = write_location(w, &p->locations[i]);
+    for (size_t i = 0; rc == 0 && i < p->n_functions; i++)
+        rc = write_function(w, &p->functions[i]);
+    return rc < 0 || write_strings(w) < 0 || write_header(w) < 0 ? -1 : flush(w);
+}
+
+int profile_write(const struct profile *p, profile_sink_fn *sink, void *ctx, struct err *err)
+{
+    size_t n = profile_n_strings(p);
+    int rc = -1;
+    struct writer *w = malloc(sizeof *w);
+    if (!w)
+        return err_nomem(err);
+    w->p = p;
+    w->sink = sink;
+    w->ctx = ctx;
+    w->err = err;
+    w->order = (struct label_order){0};
+    w->numbers = calloc(n, sizeof *w->numbers);
+    w->in_order = malloc(n * sizeof *w->in_order);
+    w->n_strings = 1;
+    w->message = NULL;
+    w->cap_message = w->n_block = 0;
+    if (!w->numbers || !w->in_order) {
+        err_nomem(err);
+        goto out;
+    }
+    w->in_order[0] = 0;
+    if (label_order_init(&w->order, p, err) == 0 && reserve(w, 16 * WIRE_FIELD_SIZE) == 0 &&
+        number_strings(w) == 0)
+        rc = write_all(w);
+out:
+    label_order_release(&w->order);
+    free(w->numbers);
+    free(w->in_order);
+    free(w->message);
+    free(w);
+    return rc;
+}
+
+/* ---- gzip -----------------------------------------------------------------------------------------------
+ */
+
+struct bytes {
+    unsigned char *p;
+    size_t n, cap;
+};
+
+static int gather(void *ctx, const void *p, size_t n, struct err *err)
+{
+    struct bytes *b = ctx;
+    if (array_reserve((void **)&b->p, &b->cap, b->n + n, 1, err) < 0)
+        return -1;
+    memcpy(b->p + b->n, p, n);
+    b->n += n;
+    return 0;
+}
+
+int profile_write_gzip(const struct profile *p, profile_sink_fn *sink, void *ctx, struct err *err)
+{
+    struct bytes plain = {0};
+    void *packed = NULL;
+    size_t n = 0;
+    int rc = profile_write(p, gather, &plain, err);
+    if (rc == 0)
+        rc = gzip_compress(plain.p, plain.n, &packed, &n, err);
+    free(plain.p);
+    if (rc == 0)
+        rc = sink(ctx, packed, n, err);
+    free(packed);
+    return rc;
+}

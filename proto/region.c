@@ -1,0 +1,128 @@
+/* Memory by the page, and what is inflated into it. */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "proto/gzip.h"
+#include "proto/profile_store.h"
+#include "base/banned.h"
+
+/* The most that deflate makes of a byte. */
+#define DEFLATE_RATIO 1032
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+int region_map(struct region *ret, size_t size, struct err *err)
+{
+    size_t page = page_size(), mapped = (size + page) / page * page;
+    void *p = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return err_set(err, ERR_FAILED, "no memory for %zu bytes", size);
+    *ret = (struct region){.p = p, .mapped = mapped};
+    return 0;
+}
+
+void region_release(struct region *r)
+{
+    if (r->mapped)
+        munmap(r->p, r->mapped);
+    *r = (struct region){0};
+}
+
+void region_forget(struct region *r, size_t from, size_t to)
+{
+    size_t page = page_size();
+    from = (from + page - 1) / page * page;
+    to = to / page * page;
+    if (from < to && to <= r->mapped)
+        madvise(r->p + from, to - from, MADV_DONTNEED);
+}
+
+static int too_large(uint64_t max_bytes, struct err *err)
+{
+    return err_set(err, ERR_FAILED, "larger than %llu bytes when inflated", (unsigned long long)max_bytes);
+}
+
+/* Another region twice as large with the same bytes. */
+static int enlarge(struct region *r, uint64_t max_bytes, struct err *err)
+{
+    struct region larger = {0};
+    if (r->mapped > max_bytes)
+        return too_large(max_bytes, err);
+    if (region_map(&larger, 2 * r->mapped, err) < 0)
+        return -1;
+    memcpy(larger.p, r->p, r->n);
+    larger.n = r->n;
+    region_release(r);
+    *r = larger;
+    return 0;
+}
+
+/* One member, from *p on: moves *p behind it. */
+static int inflate_member(struct gzip *g, const unsigned char **p, const unsigned char *end,
+                          uint64_t max_bytes, struct region *r, struct err *err)
+{
+    size_t in = 0, out = 0;
+    for (;;) {
+        switch (gzip_inflate(g, *p, (size_t)(end - *p), r->p + r->n, r->mapped - r->n, &in, &out)) {
+        case GZIP_DONE:
+            *p += in;
+            r->n += out;
+            return r->n > max_bytes ? too_large(max_bytes, err) : 0;
+        case GZIP_NO_ROOM:
+            if (enlarge(r, max_bytes, err) < 0)
+                return -1;
+            break;
+        case GZIP_DAMAGED:
+        default:
+            return err_set(err, ERR_FAILED, "decompressing profile: the gzip data are damaged or cut short");
+        }
+    }
+}
+
+/* How large the last member says it is, in its last four bytes, as far as it can be true. */
+static size_t guess(const unsigned char *p, size_t n, uint64_t max_bytes)
+{
+    uint64_t said = n < 4 ? 0
+                          : (uint64_t)p[n - 4] | (uint64_t)p[n - 3] << 8 | (uint64_t)p[n - 2] << 16 |
+                                (uint64_t)p[n - 1] << 24;
+    if (said > n * (uint64_t)DEFLATE_RATIO)
+        said = n * 4;
+    return (size_t)(said < max_bytes ? said : max_bytes);
+}
+
+static int inflate_all(const unsigned char *p, size_t n, uint64_t max_bytes, struct region *r,
+                       struct err *err)
+{
+    const unsigned char *end = p + n;
+    struct gzip *g = gzip_new(err);
+    int rc = g ? 0 : -1;
+    while (rc == 0 && p < end)
+        rc = inflate_member(g, &p, end, max_bytes, r, err);
+    gzip_free(g);
+    return rc;
+}
+
+int region_inflate(const void *p, size_t n, uint64_t max_bytes, struct region *ret, struct err *err)
+{
+    const unsigned char *bytes = p;
+    struct region r = {0};
+    bool gzip = n >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+    if (!gzip && n > max_bytes)
+        return err_set(err, ERR_FAILED, "larger than %llu bytes", (unsigned long long)max_bytes);
+    if (region_map(&r, gzip ? guess(bytes, n, max_bytes) : n, err) < 0)
+        return -1;
+    if (gzip && inflate_all(bytes, n, max_bytes, &r, err) < 0) {
+        region_release(&r);
+        return -1;
+    }
+    if (!gzip) {
+        memcpy(r.p, p, n);
+        r.n = n;
+    }
+    *ret = r;
+    return 0;
+}

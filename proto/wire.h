@@ -1,0 +1,90 @@
+/*
+ * Protobuf's wire format over bytes in memory: walking the fields of a message, and writing them.
+ *
+ * Source: protobuf.dev, "Encoding". Groups (wire types 3 and 4) are refused, as google/pprof does.
+ */
+#ifndef PROTO_WIRE_H
+#define PROTO_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+enum { WIRE_NUMBER = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 };
+
+/* What is left to read of a message. */
+struct wire {
+    const unsigned char *p, *end;
+};
+
+/* A field: its number, and its value (WIRE_NUMBER) or its bytes (any other type). */
+struct wire_field {
+    unsigned number;
+    unsigned type;
+    uint64_t value;
+    const unsigned char *p;
+    size_t n;
+};
+
+static inline struct wire wire_of(const void *p, size_t n)
+{
+    const unsigned char *bytes = p;
+    return (struct wire){bytes, bytes + n};
+}
+
+static inline struct wire wire_into(const struct wire_field *f)
+{
+    return (struct wire){f->p, f->p + f->n};
+}
+
+/* At most ten bytes; what does not fit into 64 bits of the tenth is dropped. */
+bool wire_long_number(struct wire *w, uint64_t *ret);
+
+static inline bool wire_number(struct wire *w, uint64_t *ret)
+{
+    if (w->p < w->end && *w->p < 0x80) {
+        *ret = *w->p++;
+        return true;
+    }
+    return wire_long_number(w, ret);
+}
+
+/* Reads the next field of w, which is not at its end. False where the bytes are none. */
+bool wire_field(struct wire *w, struct wire_field *ret);
+
+void wire_put_number(struct buf *b, uint64_t v);
+
+/* The most bytes of a number, and of a field that is one. */
+#define WIRE_NUMBER_SIZE 10
+#define WIRE_FIELD_SIZE 16
+
+/* These write where there is room enough, and return where they ended. */
+static inline unsigned char *wire_write_number(unsigned char *to, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7)
+        *to++ = (unsigned char)(v | 0x80);
+    *to++ = (unsigned char)v;
+    return to;
+}
+
+static inline unsigned char *wire_write_head(unsigned char *to, unsigned number, uint64_t n)
+{
+    to = wire_write_number(to, (uint64_t)number << 3 | WIRE_LENGTH);
+    return wire_write_number(to, n);
+}
+
+static inline unsigned char *wire_write_field(unsigned char *to, unsigned number, uint64_t v)
+{
+    to = wire_write_number(to, (uint64_t)number << 3);
+    return wire_write_number(to, v);
+}
+
+/* How many bytes a number takes. */
+static inline size_t wire_size(uint64_t v)
+{
+    return (size_t)(70 - __builtin_clzll(v | 1)) / 7;
+}
+
+#endif

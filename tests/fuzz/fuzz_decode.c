@@ -1,0 +1,58 @@
+/*
+ * The profile decoder. What it accepts is valid, is written, and reads as the same again; merged with itself
+ * it is still valid.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include "proto/proto.h"
+#include "base/banned.h"
+
+enum { MAX_BYTES = 1 << 22 };
+
+static int take(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)err;
+    buf_add(ctx, p, n);
+    return 0;
+}
+
+static struct profile *read(const void *p, size_t n)
+{
+    struct err err = ERR_INIT;
+    struct profile *ret = NULL;
+    if (profile_parse(p, n, MAX_BYTES, &ret, &err) < 0) {
+        assert(err.kind == ERR_FAILED);
+        fuzz_expect_err(&err);
+        return NULL;
+    }
+    assert(profile_check(ret, &err) == 0);
+    return ret;
+}
+
+static void check_merged(struct profile *p)
+{
+    struct err err = ERR_INIT;
+    struct profile *both[] = {p, p}, *merged = NULL;
+    assert(profile_merge(both, 2, &merged, &err) == 0);
+    assert(profile_check(merged, &err) == 0 && merged->n_samples <= p->n_samples);
+    profile_free(merged);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    struct err err = ERR_INIT;
+    struct buf once = BUF_INIT(SIZE_MAX / 2), twice = BUF_INIT(SIZE_MAX / 2);
+    struct profile *a = read(p, n);
+    if (!a)
+        return 0;
+    assert(profile_write(a, take, &once, &err) == 0);
+    struct profile *b = read(buf_str(&once), once.len);
+    assert(b && profile_write(b, take, &twice, &err) == 0);
+    assert(once.len == twice.len && memcmp(buf_str(&once), buf_str(&twice), once.len) == 0);
+    check_merged(a);
+    profile_free(b);
+    profile_free(a);
+    buf_release(&once);
+    buf_release(&twice);
+    return 0;
+}

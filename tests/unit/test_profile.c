@@ -1,0 +1,522 @@
+/*
+ * Reading and writing profiles: against protobuf-c in both directions, all fields of made-up profiles; what
+ * is spelled oddly but allowed; what is wrong, with google/pprof's words; cut and flipped.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+#include <zlib.h>
+
+#include "proto/profile.pb-c.h"
+#include "tests/unit/profile_make.h"
+#include "tests/unit/spoil.h"
+#include "base/banned.h"
+
+#define MAX_BYTES ((uint64_t)1 << 30)
+
+typedef Perftools__Profiles__Profile pb_profile;
+
+static struct buf written(const struct profile *p)
+{
+    struct err err = ERR_INIT;
+    struct buf b = BUF_INIT((size_t)64 << 20);
+    assert_int_equal(profile_write(p, take_bytes, &b, &err), 0);
+    assert_int_equal(buf_check(&b, "it", &err), 0);
+    return b;
+}
+
+static struct profile *parsed(const void *p, size_t n)
+{
+    struct err err = ERR_INIT;
+    struct profile *ret = NULL;
+    if (profile_parse(p, n, MAX_BYTES, &ret, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(profile_check(ret, &err), 0);
+    return ret;
+}
+
+/* ---- protobuf-c ---------------------------------------------------------------------------------------- */
+
+static void same_string(const struct profile *p, uint32_t index, const pb_profile *pb, int64_t number)
+{
+    assert_in_range(number, 0, pb->n_string_table - 1);
+    struct str s = profile_str(p, index);
+    assert_int_equal(strlen(pb->string_table[number]), s.n);
+    assert_memory_equal(pb->string_table[number], s.p, s.n);
+}
+
+static void same_labels(const struct profile *p, const struct profile_sample *s, const pb_profile *pb,
+                        const Perftools__Profiles__Sample *x)
+{
+    struct err err = ERR_INIT;
+    struct label_order order;
+    const struct profile_label *labels = NULL;
+    assert_int_equal(s->n_labels, x->n_label);
+    assert_int_equal(label_order_init(&order, p, &err), 0);
+    assert_int_equal(label_order_sort(&order, p->labels + s->label_at, s->n_labels, &labels, &err), 0);
+    for (size_t i = 0; i < s->n_labels; i++) {
+        same_string(p, labels[i].key, pb, x->label[i]->key);
+        same_string(p, labels[i].str, pb, x->label[i]->str);
+        same_string(p, labels[i].unit, pb, x->label[i]->num_unit);
+        assert_int_equal(labels[i].num, x->label[i]->num);
+        assert_int_equal(labels[i].is_number, x->label[i]->str == 0);
+    }
+    label_order_release(&order);
+}
+
+static void same_samples(const struct profile *p, const pb_profile *pb)
+{
+    assert_int_equal(p->n_samples, pb->n_sample);
+    for (size_t i = 0; i < p->n_samples; i++) {
+        const struct profile_sample *s = &p->samples[i];
+        const Perftools__Profiles__Sample *x = pb->sample[i];
+        assert_int_equal(s->depth, x->n_location_id);
+        for (size_t k = 0; k < s->depth; k++)
+            assert_int_equal(p->locations[profile_frame(p, s, k)].id, x->location_id[k]);
+        assert_int_equal(p->n_sample_types, x->n_value);
+        for (size_t k = 0; k < x->n_value; k++)
+            assert_int_equal(p->values[i * p->n_sample_types + k], x->value[k]);
+        same_labels(p, s, pb, x);
+    }
+}
+
+static void same_locations(const struct profile *p, const pb_profile *pb)
+{
+    assert_int_equal(p->n_locations, pb->n_location);
+    for (size_t i = 0; i < p->n_locations; i++) {
+        const struct profile_location *l = &p->locations[i];
+        const Perftools__Profiles__Location *x = pb->location[i];
+        assert_int_equal(l->id, x->id);
+        assert_int_equal(l->mapping == PROFILE_NONE ? 0 : p->mappings[l->mapping].id, x->mapping_id);
+        assert_int_equal(l->address, x->address);
+        assert_int_equal(l->folded, x->is_folded);
+        assert_int_equal(l->n_lines, x->n_line);
+        for (size_t k = 0; k < l->n_lines; k++) {
+            const struct profile_line *line = &p->lines[l->line_at + k];
+            assert_int_equal(p->functions[line->function].id, x->line[k]->function_id);
+            assert_int_equal(line->line, x->line[k]->line);
+            assert_int_equal(line->column, x->line[k]->column);
+        }
+    }
+}
+
+static void same_parts(const struct profile *p, const pb_profile *pb)
+{
+    assert_int_equal(p->n_mappings, pb->n_mapping);
+    for (size_t i = 0; i < p->n_mappings; i++) {
+        const struct profile_mapping *m = &p->mappings[i];
+        const Perftools__Profiles__Mapping *x = pb->mapping[i];
+        assert_true(m->id == x->id && m->start == x->memory_start && m->limit == x->memory_limit);
+        assert_int_equal(m->offset, x->file_offset);
+        assert_true(m->has_functions == x->has_functions && m->has_filenames == x->has_filenames);
+        assert_true(m->has_line_numbers == x->has_line_numbers);
+        assert_int_equal(m->has_inline_frames, x->has_inline_frames);
+        same_string(p, m->file, pb, x->filename);
+        same_string(p, m->build_id, pb, x->build_id);
+    }
+    assert_int_equal(p->n_functions, pb->n_function);
+    for (size_t i = 0; i < p->n_functions; i++) {
+        const struct profile_function *f = &p->functions[i];
+        const Perftools__Profiles__Function *x = pb->function[i];
+        assert_true(f->id == x->id && f->start_line == x->start_line);
+        same_string(p, f->name, pb, x->name);
+        same_string(p, f->system_name, pb, x->system_name);
+        same_string(p, f->filename, pb, x->filename);
+    }
+}
+
+static void same_profile(const struct profile *p, const pb_profile *pb)
+{
+    assert_int_equal(p->n_sample_types, pb->n_sample_type);
+    for (size_t i = 0; i < p->n_sample_types; i++) {
+        same_string(p, p->sample_types[i].type, pb, pb->sample_type[i]->type);
+        same_string(p, p->sample_types[i].unit, pb, pb->sample_type[i]->unit);
+    }
+    same_samples(p, pb);
+    same_locations(p, pb);
+    same_parts(p, pb);
+    assert_int_equal(p->n_comments, pb->n_comment);
+    for (size_t i = 0; i < p->n_comments; i++)
+        same_string(p, p->comments[i], pb, pb->comment[i]);
+    same_string(p, p->drop_frames, pb, pb->drop_frames);
+    same_string(p, p->keep_frames, pb, pb->keep_frames);
+    same_string(p, p->default_sample_type, pb, pb->default_sample_type);
+    same_string(p, p->doc_url, pb, pb->doc_url);
+    same_string(p, p->period_type.type, pb, pb->period_type ? pb->period_type->type : 0);
+    same_string(p, p->period_type.unit, pb, pb->period_type ? pb->period_type->unit : 0);
+    assert_true(p->period == pb->period && p->time_ns == pb->time_nanos);
+    assert_int_equal(p->duration_ns, pb->duration_nanos);
+}
+
+static void against_protobuf_c(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct profile *p = made_profile(seed);
+        struct buf b = written(p);
+        pb_profile *pb = perftools__profiles__profile__unpack(NULL, b.len, (const uint8_t *)b.data);
+        assert_non_null(pb);
+        same_profile(p, pb);
+
+        /* It packs every list, however short. */
+        struct buf packed = BUF_INIT((size_t)1 << 20);
+        size_t n = perftools__profiles__profile__get_packed_size(pb);
+        uint8_t *bytes = malloc(n + 1);
+        assert_non_null(bytes);
+        perftools__profiles__profile__pack(pb, bytes);
+        struct profile *again = parsed(bytes, n);
+        same_profile(again, pb);
+
+        /* What was read is written as it was. */
+        struct buf b2 = written(again);
+        assert_int_equal(b.len, b2.len);
+        assert_memory_equal(b.data, b2.data, b.len);
+        free(bytes);
+        buf_release(&packed);
+        buf_release(&b2);
+        buf_release(&b);
+        perftools__profiles__profile__free_unpacked(pb, NULL);
+        profile_free(again);
+        profile_free(p);
+    }
+}
+
+/* ---- spellings ----------------------------------------------------------------------------------------- */
+
+/* One sample of main.f, 7 samples, everything in the order given: s(amples), t(ypes), l(ocations),
+ * f(unctions), n(ames). */
+static struct buf spelled(const char *order)
+{
+    static const char *const strings[] = {"", "samples", "count", "main.f", "f.go", NULL};
+    struct buf b = BUF_INIT(10000);
+    for (; *order; order++)
+        switch (*order) {
+        case 's':
+            SPELL(&b, 2, 1, 9, 2, 7);
+            break;
+        case 't':
+            SPELL(&b, 1, 1, 1, 2, 2);
+            break;
+        case 'l':
+            spell_bytes(&b, 4, "\x08\x09\x18\x0a\x22\x04\x08\x05\x10\x21", 10);
+            break;
+        case 'f':
+            SPELL(&b, 5, 1, 5, 2, 3, 3, 3, 4, 4);
+            break;
+        default:
+            spell_strings(&b, strings);
+            break;
+        }
+    return b;
+}
+
+static void any_order(void **state)
+{
+    (void)state;
+    static const char *const orders[] = {"tslfn", "nflst", "stlfn", "lntfs", "fsnlt"};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        struct buf b = spelled(orders[i]), expected = spelled("tslfn");
+        struct profile *p = parsed(b.data, b.len);
+        spell_number(&expected, 14, 0);
+        struct buf again = written(p);
+        assert_int_equal(again.len, expected.len);
+        assert_memory_equal(again.data, expected.data, expected.len);
+        assert_int_equal(p->values[0], 7);
+        assert_int_equal(p->locations[profile_frame(p, p->samples, 0)].address, 10);
+        assert_int_equal(p->lines[0].line, 33);
+        profile_free(p);
+        buf_release(&again);
+        buf_release(&expected);
+        buf_release(&b);
+    }
+}
+
+/* Lists packed, not, and both in one sample; unknown fields of each type; IDs of 64 bits. */
+static void odd_spellings(void **state)
+{
+    (void)state;
+    static const char *const strings[] = {"", "a", "b", NULL};
+    struct buf b = BUF_INIT(1000), sample = BUF_INIT(1000);
+    SPELL(&b, 1, 1, 1);
+    SPELL(&b, 1, 1, 2);
+    spell_number(&sample, 1, UINT64_MAX);
+    spell_bytes(&sample, 1, "\x03\x80\x80\x80\x80\x10", 6);
+    spell_number(&sample, 2, 5);
+    spell_bytes(&sample, 2, "\x06", 1);
+    spell_bytes(&sample, 77, "whatever", 8);
+    spell_bytes(&b, 2, sample.data, sample.len);
+    SPELL(&b, 4, 1, UINT64_MAX);
+    SPELL(&b, 4, 1, (uint64_t)1 << 32);
+    SPELL(&b, 4, 1, 3);
+    buf_add(&b, "\x99\x06zzzzzzzz\x9d\x06zzzz\x98\x06\x01", 19);
+    spell_strings(&b, strings);
+    struct profile *p = parsed(b.data, b.len);
+    assert_int_equal(p->n_samples, 1);
+    assert_int_equal(p->samples[0].depth, 3);
+    assert_int_equal(p->locations[profile_frame(p, p->samples, 0)].id, UINT64_MAX);
+    assert_int_equal(p->locations[profile_frame(p, p->samples, 1)].id, 3);
+    assert_int_equal(p->locations[profile_frame(p, p->samples, 2)].id, (uint64_t)1 << 32);
+    assert_int_equal(p->values[0], 5);
+    assert_int_equal(p->values[1], 6);
+    profile_free(p);
+    buf_release(&sample);
+    buf_release(&b);
+}
+
+/* Equal strings are one; a text label's number is dropped; a label that says nothing is none. */
+static void labels_and_strings(void **state)
+{
+    (void)state;
+    static const char *const strings[] = {"", "k", "v", "k", "", NULL};
+    struct buf b = BUF_INIT(1000), sample = BUF_INIT(1000);
+    SPELL(&b, 1, 1, 1);
+    spell_number(&sample, 2, 1);
+    SPELL(&sample, 3, 1, 3, 2, 2, 3, 8, 4, 1);
+    SPELL(&sample, 3, 1, 1);
+    SPELL(&sample, 3, 1, 1, 2, 4);
+    SPELL(&sample, 3, 1, 1, 4, 2);
+    spell_bytes(&b, 2, sample.data, sample.len);
+    spell_strings(&b, strings);
+    struct profile *p = parsed(b.data, b.len);
+    assert_int_equal(profile_n_strings(p), 3);
+    assert_int_equal(p->samples[0].n_labels, 3);
+    const struct profile_label *l = p->labels;
+    assert_true(l[0].key == l[1].key && l[1].key == l[2].key);
+    assert_true(!l[0].is_number && l[0].num == 0 && l[0].unit == 0);
+    assert_true(!l[1].is_number && l[1].str == 0);
+    assert_true(l[2].is_number && l[2].num == 0 && str_is(profile_str(p, l[2].unit), "v"));
+    profile_free(p);
+    buf_release(&sample);
+    buf_release(&b);
+}
+
+/* ---- what is wrong ------------------------------------------------------------------------------------- */
+
+static void refuses(struct buf *b, const char *why)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = (struct profile *)8;
+    assert_int_equal(profile_parse(b->len ? b->data : "", b->len, MAX_BYTES, &p, &err), -1);
+    assert_string_equal(err.msg, why);
+    assert_int_equal(err.kind, ERR_FAILED);
+    assert_ptr_equal(p, (struct profile *)8);
+    buf_clear(b);
+}
+
+static void wrong(void **state)
+{
+    (void)state;
+    static const char *const strings[] = {"", "a", NULL}, *const no_empty[] = {"a", NULL};
+    static const char other[] = "parsing profile: unrecognized profile format";
+    struct buf b = BUF_INIT(1000);
+    refuses(&b, "parsing profile: empty input file");
+    SPELL(&b, 2, 2, 1);
+    spell_strings(&b, strings);
+    refuses(&b, "malformed profile: missing sample type information");
+    SPELL(&b, 1, 1, 1);
+    SPELL(&b, 2, 2, 1, 2, 2);
+    spell_strings(&b, strings);
+    refuses(&b, "malformed profile: mismatch: sample has 2 values vs. 1 types");
+    SPELL(&b, 1, 1, 1);
+    SPELL(&b, 2, 2, 1, 1, 8);
+    spell_strings(&b, strings);
+    refuses(&b, "malformed profile: sample has nil location");
+    SPELL(&b, 4, 3, 1);
+    spell_strings(&b, strings);
+    refuses(&b, "malformed profile: found location with reserved id=0");
+    SPELL(&b, 5, 2, 0);
+    spell_strings(&b, strings);
+    refuses(&b, "malformed profile: found function with reserved ID=0");
+    SPELL(&b, 3, 1, 7);
+    SPELL(&b, 3, 1, 7);
+    spell_strings(&b, strings);
+    refuses(&b, "malformed profile: multiple mappings with same id: 7");
+    SPELL(&b, 4, 1, UINT64_MAX);
+    SPELL(&b, 4, 1, UINT64_MAX);
+    spell_strings(&b, strings);
+    refuses(&b, "malformed profile: multiple locations with same id: 18446744073709551615");
+    spell_bytes(&b, 4, "\x08\x09\x22\x02\x08\x05", 6);
+    spell_strings(&b, strings);
+    refuses(&b, "malformed profile: location id: 9 has a line with nil function");
+    spell_number(&b, 9, 1);
+    spell_number(&b, 9, 1);
+    refuses(&b, "parsing profile: concatenated profiles detected");
+    SPELL(&b, 1, 1, 2);
+    spell_strings(&b, strings);
+    refuses(&b, other);
+    spell_strings(&b, no_empty);
+    refuses(&b, other);
+    spell_number(&b, 4, 1);
+    refuses(&b, other);
+    SPELL(&b, 1, 1, 0);
+    refuses(&b, other);
+    buf_adds(&b, "no profile at all\n");
+    refuses(&b, other);
+    buf_release(&b);
+}
+
+/* A million samples of a million types would take 8 TB: some must lack values. */
+static void too_many_values(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT((size_t)1 << 24);
+    for (size_t i = 0; i < 1000000; i++)
+        buf_add(&b, "\x0a\x00\x12\x00", 4);
+    buf_add(&b, "\x32\x00", 2);
+    refuses(&b, "malformed profile: mismatch: sample has 0 values vs. 1000000 types");
+    buf_release(&b);
+}
+
+/* ---- gzip ---------------------------------------------------------------------------------------------- */
+
+static void add_member(struct buf *to, const void *p, size_t n)
+{
+    unsigned char out[20000];
+    z_stream z = {.next_in = (unsigned char *)(uintptr_t)p, .avail_in = (uInt)n};
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    z.next_out = out;
+    z.avail_out = sizeof out;
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    buf_add(to, out, sizeof out - z.avail_out);
+    deflateEnd(&z);
+}
+
+static void zipped(void **state)
+{
+    (void)state;
+    static const char damaged[] = "decompressing profile: the gzip data are damaged or cut short";
+    struct buf plain = spelled("tslfn"), gz = BUF_INIT(20000);
+    add_member(&gz, plain.data, 10);
+    add_member(&gz, plain.data + 10, plain.len - 10);
+    struct profile *p = parsed(gz.data, gz.len);
+    assert_int_equal(p->n_samples, 1);
+    profile_free(p);
+    buf_adds(&gz, "trailing");
+    refuses(&gz, damaged);
+    add_member(&gz, plain.data, plain.len);
+    gz.len -= 3;
+    refuses(&gz, damaged);
+    add_member(&gz, plain.data, plain.len);
+    /* It says that it is 4 GB large. */
+    memset(gz.data + gz.len - 4, 0xff, 4);
+    refuses(&gz, damaged);
+    buf_release(&gz);
+    buf_release(&plain);
+}
+
+static void bomb(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct profile *p = NULL;
+    size_t n = (size_t)8 << 20;
+    struct buf gz = BUF_INIT(20000);
+    char *zeros = calloc(1, n);
+    assert_non_null(zeros);
+    add_member(&gz, zeros, n);
+    assert_int_equal(profile_parse(gz.data, gz.len, 1 << 20, &p, &err), -1);
+    assert_string_equal(err.msg, "larger than 1048576 bytes when inflated");
+    assert_int_equal(profile_parse(zeros, n, 1 << 20, &p, &err), -1);
+    assert_string_equal(err.msg, "larger than 1048576 bytes");
+    free(zeros);
+    buf_release(&gz);
+}
+
+static void written_gzip(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct profile *p = made_profile(7);
+    struct buf plain = written(p), gz = BUF_INIT(100000);
+    assert_int_equal(profile_write_gzip(p, take_bytes, &gz, &err), 0);
+    /* No time, no name, no system. */
+    assert_memory_equal(gz.data, "\x1f\x8b\x08\x00\x00\x00\x00\x00", 8);
+    assert_int_equal((unsigned char)gz.data[9], 0xff);
+    struct profile *again = parsed(gz.data, gz.len);
+    struct buf b = written(again);
+    assert_int_equal(b.len, plain.len);
+    assert_memory_equal(b.data, plain.data, b.len);
+    buf_release(&b);
+    buf_release(&gz);
+    buf_release(&plain);
+    profile_free(again);
+    profile_free(p);
+}
+
+/* ---- spoiled ------------------------------------------------------------------------------------------- */
+
+static void read_spoiled(void *ctx, const struct spoiled *s)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = NULL;
+    size_t *fine = ctx;
+    if (profile_parse(s->p, s->n, 1 << 20, &p, &err) < 0) {
+        assert_true(err.kind == ERR_FAILED && *err.msg);
+        return;
+    }
+    ++*fine;
+    assert_int_equal(profile_check(p, &err), 0);
+    struct buf b = written(p);
+    buf_release(&b);
+    profile_free(p);
+}
+
+static void spoiled(void **state)
+{
+    (void)state;
+    size_t fine = 0;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct profile *p = made_profile(seed);
+        struct buf b = written(p), gz = BUF_INIT(20000);
+        spoil(b.data, b.len, read_spoiled, &fine);
+        if (seed == 1) {
+            add_member(&gz, b.data, b.len);
+            spoil(gz.data, gz.len, read_spoiled, &fine);
+        }
+        buf_release(&gz);
+        buf_release(&b);
+        profile_free(p);
+    }
+    assert_true(fine > 0);
+}
+
+/* A sink that has enough. */
+static int refuse(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)ctx;
+    (void)p;
+    (void)n;
+    return err_set(err, ERR_CANCELLED, "enough");
+}
+
+static void sink_refuses(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct profile *p = made_profile(3);
+    assert_int_equal(profile_write(p, refuse, NULL, &err), -1);
+    assert_string_equal(err.msg, "enough");
+    assert_int_equal(profile_write_gzip(p, refuse, NULL, &err), -1);
+    profile_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(against_protobuf_c),
+        cmocka_unit_test(any_order),
+        cmocka_unit_test(odd_spellings),
+        cmocka_unit_test(labels_and_strings),
+        cmocka_unit_test(wrong),
+        cmocka_unit_test(too_many_values),
+        cmocka_unit_test(zipped),
+        cmocka_unit_test(bomb),
+        cmocka_unit_test(written_gzip),
+        cmocka_unit_test(spoiled),
+        cmocka_unit_test(sink_refuses),
+    };
+    return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
+}

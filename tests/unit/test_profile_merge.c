@@ -1,0 +1,297 @@
+/* Profiles merged, scaled, compared: what google/pprof makes of the same. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "report/report.h"
+#include "tests/unit/profile_make.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+static uint32_t intern(struct profile *p, const char *s)
+{
+    struct err err = ERR_INIT;
+    uint32_t ret = 0;
+    ok(profile_intern(p, s, strlen(s), &ret, &err), &err);
+    return ret;
+}
+
+static void add_type(struct profile *p, const char *type, const char *unit)
+{
+    struct err err = ERR_INIT;
+    struct profile_value_type t = {intern(p, type), intern(p, unit)};
+    ok(profile_add_sample_type(p, t, &err), &err);
+}
+
+/* Adds a place of that name and address, in the mapping, and a sample of it. */
+static void add(struct profile *p, const char *name, uint64_t address, const int64_t *values)
+{
+    struct err err = ERR_INIT;
+    uint32_t at = (uint32_t)p->n_locations;
+    struct profile_function f = {.id = p->n_functions + 1, .name = intern(p, name)};
+    struct profile_line line = {.function = (uint32_t)p->n_functions, .line = 3};
+    struct profile_location l = {
+        .id = at + 1, .address = address, .n_lines = 1, .mapping = p->n_mappings ? 0 : PROFILE_NONE};
+    ok(profile_add_function(p, &f, &err), &err);
+    ok(profile_add_location(p, &l, &line, &err), &err);
+    ok(profile_add_sample(p, &at, 1, values, NULL, 0, &err), &err);
+}
+
+/* Of two sample types, cpu and samples. */
+static struct profile *cpu(void)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = profile_new(&err);
+    assert_non_null(p);
+    add_type(p, "samples", "count");
+    add_type(p, "cpu", "nanoseconds");
+    p->period_type = (struct profile_value_type){intern(p, "cpu"), intern(p, "nanoseconds")};
+    return p;
+}
+
+static struct profile *merged(struct profile *a, struct profile *b)
+{
+    struct err err = ERR_INIT;
+    struct profile *ret = NULL, *both[] = {a, b};
+    ok(profile_merge(both, b ? 2 : 1, &ret, &err), &err);
+    ok(profile_check(ret, &err), &err);
+    return ret;
+}
+
+static void map(struct profile *p, uint64_t start)
+{
+    struct err err = ERR_INIT;
+    struct profile_mapping m = {
+        .id = 1, .start = start, .limit = start + 0x1800, .file = intern(p, "/bin/x")};
+    ok(profile_add_mapping(p, &m, &err), &err);
+}
+
+/* The same place in a program that was loaded elsewhere is one place; what is new comes behind. */
+static void equal_samples(void **state)
+{
+    (void)state;
+    struct profile *a = cpu(), *b = cpu();
+    map(a, 0x10000);
+    map(b, 0x70000);
+    add(a, "main.f", 0x10010, (int64_t[]){1, 10});
+    add(b, "main.g", 0x70020, (int64_t[]){2, 20});
+    add(b, "main.f", 0x70010, (int64_t[]){3, 30});
+    struct profile *p = merged(a, b);
+    assert_int_equal(p->n_samples, 2);
+    assert_memory_equal(p->values, ((int64_t[]){4, 40, 2, 20}), 4 * sizeof(int64_t));
+    assert_int_equal(p->n_mappings, 1);
+    assert_int_equal(p->locations[1].address, 0x10020);
+    assert_int_equal(p->locations[1].id, 2);
+    profile_free(p);
+    profile_free(a);
+    profile_free(b);
+}
+
+/* What comes to nothing goes, and what only it referred to. */
+static void nothing_left(void **state)
+{
+    (void)state;
+    struct profile *a = cpu(), *b = cpu();
+    add(a, "main.f", 1, (int64_t[]){1, INT64_MAX});
+    add(a, "main.g", 2, (int64_t[]){5, 6});
+    add(a, "main.h", 3, (int64_t[]){0, 0});
+    add(b, "main.f", 1, (int64_t[]){-1, -INT64_MAX});
+    struct profile *p = merged(a, b);
+    assert_int_equal(p->n_samples, 1);
+    assert_int_equal(p->n_functions, 1);
+    assert_true(str_is(profile_str(p, p->functions[0].name), "main.g"));
+    assert_int_equal(p->functions[0].id, 1);
+    profile_free(p);
+    profile_free(a);
+    profile_free(b);
+}
+
+static void headers(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct profile *a = cpu(), *b = cpu();
+    a->time_ns = 50;
+    a->duration_ns = 7;
+    a->period = 1;
+    b->time_ns = 40;
+    b->duration_ns = 8;
+    b->period = 3;
+    b->default_sample_type = intern(b, "cpu");
+    b->doc_url = intern(b, "http://b");
+    ok(profile_add_comment(a, intern(a, "one"), &err), &err);
+    ok(profile_add_comment(b, intern(b, "two"), &err), &err);
+    ok(profile_add_comment(b, intern(b, "one"), &err), &err);
+    struct profile *p = merged(a, b);
+    assert_true(p->time_ns == 40 && p->duration_ns == 15 && p->period == 3);
+    assert_true(str_is(profile_str(p, p->default_sample_type), "cpu"));
+    assert_true(str_is(profile_str(p, p->doc_url), "http://b"));
+    assert_int_equal(p->n_comments, 2);
+    assert_true(str_is(profile_str(p, p->comments[1]), "two"));
+    profile_free(p);
+    profile_free(a);
+    profile_free(b);
+}
+
+/* A profile merged with itself is itself with twice the values; merging it again changes nothing. */
+static void made_ones(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 200; seed++) {
+        struct err err = ERR_INIT;
+        struct profile *a = made_profile(seed), *once = merged(a, NULL), *twice = merged(a, a);
+        struct buf x = BUF_INIT(1 << 20), y = BUF_INIT(1 << 20);
+        struct profile *again = merged(once, NULL);
+        ok(profile_write(once, take_bytes, &x, &err), &err);
+        ok(profile_write(again, take_bytes, &y, &err), &err);
+        assert_int_equal(x.len, y.len);
+        assert_memory_equal(x.data, y.data, x.len);
+        assert_int_equal(once->n_samples, twice->n_samples);
+        for (size_t i = 0; i < once->n_samples * once->n_sample_types; i++)
+            assert_int_equal(2 * (uint64_t)once->values[i], twice->values[i]);
+        buf_release(&x);
+        buf_release(&y);
+        profile_free(again);
+        profile_free(twice);
+        profile_free(once);
+        profile_free(a);
+    }
+}
+
+static void incompatible(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct profile *a = cpu(), *b = cpu(), *ret = NULL, *both[] = {a, b};
+    refused(profile_merge(both, 0, &ret, &err), &err, ERR_FAILED, "no profiles to merge");
+    b->period_type.type = intern(b, "s\x1bpace");
+    refused(profile_merge(both, 2, &ret, &err), &err, ERR_FAILED,
+            "incompatible period types &{cpu nanoseconds 0 0} and &{s?pace nanoseconds 0 0}");
+    b->period_type.type = intern(b, "cpu");
+    b->sample_types[0].unit = intern(b, "bytes");
+    refused(profile_normalize(a, b, &err), &err, ERR_FAILED, "incompatible sample types");
+    assert_null(ret);
+    profile_free(a);
+    profile_free(b);
+}
+
+static void common_types(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct profile *a = cpu(), *b = profile_new(&err), *both[] = {a, b};
+    assert_non_null(b);
+    add_type(b, "cpu", "nanoseconds");
+    add_type(b, "wall", "nanoseconds");
+    add_type(b, "samples", "count");
+    b->default_sample_type = intern(b, "wall");
+    add(b, "f", 1, (int64_t[]){1, 2, 3});
+    add(b, "g", 2, (int64_t[]){4, 5, 6});
+    ok(profile_common_types(both, 2, &err), &err);
+    assert_int_equal(b->n_sample_types, 2);
+    assert_memory_equal(b->values, ((int64_t[]){3, 1, 6, 4}), 4 * sizeof(int64_t));
+    assert_true(str_is(profile_str(b, b->default_sample_type), "samples"));
+    /* One that was as it should be keeps its default. */
+    assert_int_equal(a->default_sample_type, 0);
+    a->sample_types[0].type = a->sample_types[1].type = intern(a, "other");
+    refused(profile_common_types(both, 2, &err), &err, ERR_FAILED,
+            "\"other\" sample type is not found in profile");
+    a->sample_types[0].type = intern(a, "one");
+    refused(profile_common_types(both, 2, &err), &err, ERR_FAILED,
+            "profiles have empty common sample type list");
+    profile_free(a);
+    profile_free(b);
+}
+
+/* Only what was multiplied counts when it is asked whether anything is left. */
+static void scaled(void **state)
+{
+    (void)state;
+    struct profile *p = cpu();
+    add(p, "f", 1, (int64_t[]){3, 5});
+    add(p, "g", 2, (int64_t[]){3, 0});
+    add(p, "h", 3, (int64_t[]){0, INT64_MAX});
+    profile_scale(p, (double[]){1, 1});
+    assert_int_equal(p->n_samples, 3);
+    profile_scale(p, (double[]){1, -0.5});
+    assert_int_equal(p->n_samples, 2);
+    assert_memory_equal(p->values, ((int64_t[]){3, -3, 0, -((int64_t)1 << 62)}), 4 * sizeof(int64_t));
+    profile_scale(p, (double[]){1e300, 1});
+    assert_int_equal(p->n_samples, 1);
+    assert_int_equal(p->values[0], INT64_MIN);
+    profile_free(p);
+}
+
+static void normalized(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct profile *p = cpu(), *base = cpu();
+    add(p, "f", 1, (int64_t[]){10, 0});
+    add(p, "g", 2, (int64_t[]){30, 0});
+    add(base, "f", 1, (int64_t[]){100, 7});
+    ok(profile_normalize(p, base, &err), &err);
+    assert_memory_equal(p->values, ((int64_t[]){25, 0, 75, 0}), 4 * sizeof(int64_t));
+    profile_free(p);
+    profile_free(base);
+}
+
+static void labelled(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct profile *p = cpu();
+    uint32_t k = intern(p, "k");
+    const struct profile_label labels[] = {{.key = k, .str = intern(p, "old")},
+                                           {.key = k, .is_number = true, .num = 5},
+                                           {.key = k, .str = intern(p, "older")},
+                                           {.key = intern(p, "l"), .str = k}};
+    add(p, "f", 1, (int64_t[]){1, 1});
+    ok(profile_add_sample(p, (uint32_t[]){0}, 1, (int64_t[]){1, 1}, labels, 4, &err), &err);
+    ok(profile_set_label(p, "k", "new", &err), &err);
+    ok(profile_check(p, &err), &err);
+    assert_int_equal(p->samples[0].n_labels, 1);
+    assert_int_equal(p->samples[1].n_labels, 3);
+    const struct profile_label *l = p->labels + p->samples[1].label_at;
+    assert_true(l[0].num == 5 && l[1].str == k && str_is(profile_str(p, l[2].str), "new"));
+    profile_free(p);
+}
+
+/* The finest unit of each type; one profile alone is left as it is. */
+static void combined(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct profile *a = cpu(), *b = cpu(), *ret = NULL;
+    a->sample_types[1].unit = intern(a, "milliseconds");
+    a->period_type.unit = intern(a, "milliseconds");
+    a->period = 10;
+    add(a, "f", 1, (int64_t[]){1, 2});
+    add(b, "f", 1, (int64_t[]){1, 3000001});
+    ok(report_combine((struct profile *[]){a, b}, 2, &ret, &err), &err);
+    assert_int_equal(ret->n_samples, 1);
+    assert_memory_equal(ret->values, ((int64_t[]){2, 5000001}), 2 * sizeof(int64_t));
+    assert_true(str_is(profile_str(ret, ret->sample_types[1].unit), "nanoseconds"));
+    assert_int_equal(ret->period, 10000000);
+    struct profile *same = NULL;
+    ok(report_combine(&ret, 1, &same, &err), &err);
+    assert_ptr_equal(ret, same);
+    b = cpu();
+    b->sample_types[1].unit = intern(b, "bytes");
+    refused(report_combine((struct profile *[]){ret, b}, 2, &same, &err), &err, ERR_FAILED,
+            "sample types: incompatible types: {cpu nanoseconds 0 0} {cpu bytes 0 0}");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_samples), cmocka_unit_test(nothing_left), cmocka_unit_test(headers),
+        cmocka_unit_test(made_ones),     cmocka_unit_test(incompatible), cmocka_unit_test(common_types),
+        cmocka_unit_test(scaled),        cmocka_unit_test(normalized),   cmocka_unit_test(labelled),
+        cmocka_unit_test(combined),
+    };
+    return cmocka_run_group_tests_name("profile_merge", tests, NULL, NULL);
+}

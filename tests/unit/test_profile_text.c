@@ -1,0 +1,224 @@
+/* The text forms of Go's runtime and of what was before it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "proto/proto.h"
+#include "tests/unit/spoil.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+static struct profile *parsed(const char *text)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = NULL;
+    ok(profile_parse(text, strlen(text), 1 << 20, &p, &err), &err);
+    ok(profile_check(p, &err), &err);
+    return p;
+}
+
+static void is(const struct profile *p, uint32_t string, const char *text)
+{
+    struct str s = profile_str(p, string);
+    if (!str_is(s, text))
+        fail_msg("\"%.*s\" instead of \"%s\"", (int)s.n, s.p, text);
+}
+
+static void refuses(const char *text, const char *why)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = NULL;
+    refused(profile_parse(text, strlen(text), 1 << 20, &p, &err), &err, ERR_FAILED, why);
+}
+
+static const char goroutines[] = "goroutine profile: total 7\n"
+                                 "5 @ 0x46e6c1 0x40a0c5 0x4dcd45\n"
+                                 "# labels: {\"a\":\"b\"}\n"
+                                 "#\t0x46e6c0\tmain.f+0x1\t/src/f.go:3\n"
+                                 "\n"
+                                 "2 @ 0x40a0c5\r\n";
+
+static void counts(void **state)
+{
+    (void)state;
+    struct profile *p = parsed(goroutines);
+    is(p, p->sample_types[0].type, "goroutine");
+    is(p, p->period_type.unit, "count");
+    assert_true(p->n_samples == 2 && p->n_locations == 3 && p->period == 1);
+    assert_true(p->values[0] == 5 && p->values[1] == 2);
+    assert_int_equal(p->samples[0].depth, 3);
+    assert_int_equal(p->locations[0].address, 0x46e6c0);
+    assert_int_equal(profile_frame(p, &p->samples[1], 0), profile_frame(p, p->samples, 1));
+    /* Go says nothing of mappings: one is made. */
+    assert_int_equal(p->n_mappings, 1);
+    assert_int_equal(p->mappings[0].limit, UINT64_MAX);
+    struct str drop = profile_str(p, p->drop_frames);
+    assert_true(str_begins(drop, "ProfileData::Add|"));
+    profile_free(p);
+    p = parsed("threadcreate profile: total 0\n");
+    assert_int_equal(p->n_samples, 0);
+    profile_free(p);
+}
+
+/* The probability of an allocation of 1024 bytes to be seen at a rate of 4096 is 1 - exp(-1/4). */
+static const char heap[] = "heap profile: 3: 3072 [5: 5120] @ heap/8192\n"
+                           "3: 3072 [5: 5120] @ 0x401001 0x402001\n"
+                           "0: 0 [0: 0] @ 0x401001\n"
+                           "\n"
+                           "# runtime.MemStats\n"
+                           "# Alloc = 5\n";
+
+static void heaps(void **state)
+{
+    (void)state;
+    struct profile *p = parsed(heap);
+    assert_int_equal(p->n_sample_types, 4);
+    is(p, p->sample_types[0].type, "alloc_objects");
+    is(p, p->sample_types[3].type, "inuse_space");
+    assert_int_equal(p->period, 4096);
+    assert_memory_equal(p->values, ((int64_t[]){22, 23146, 13, 13887}), 4 * sizeof(int64_t));
+    assert_true(p->labels[0].is_number && p->labels[0].num == 1024 && p->labels[0].unit == 0);
+    is(p, p->labels[0].key, "bytes");
+    /* A size of 0 is no reason to leave it out. */
+    assert_true(p->samples[1].n_labels == 1 && p->labels[1].num == 0);
+    is(p, p->keep_frames, "runtime\\.panic|runtime\\.reflectcall|runtime\\.call[0-9]*");
+    profile_free(p);
+
+    p = parsed("heap profile: 1: 2 [1: 2] @ heapprofile\n1: 2 [1: 2] @ 0x10\n");
+    assert_int_equal(p->n_sample_types, 2);
+    assert_memory_equal(p->values, ((int64_t[]){1, 2}), 2 * sizeof(int64_t));
+    profile_free(p);
+    p = parsed("heap profile: 1: 2 [1: 2] @ growthz\n-1: -2 [0: 0] @ 0x10\n");
+    assert_memory_equal(p->values, ((int64_t[]){-1, -2}), 2 * sizeof(int64_t));
+    profile_free(p);
+}
+
+static const char mutex[] = "--- mutex:\n"
+                            "cycles/second=2000000000\n"
+                            "sampling period=10\n"
+                            "3000 2 @ 0x401001 0x402001\n";
+
+static void contentions(void **state)
+{
+    (void)state;
+    struct profile *p = parsed(mutex);
+    is(p, p->sample_types[1].type, "delay");
+    assert_int_equal(p->period, 10);
+    assert_memory_equal(p->values, ((int64_t[]){20, 15000}), 2 * sizeof(int64_t));
+    profile_free(p);
+    p = parsed("--- contentionz 1 ---\nms since reset = 5\n12 @ 0x9\n");
+    assert_int_equal(p->duration_ns, 5000000);
+    assert_memory_equal(p->values, ((int64_t[]){2, 1}), 2 * sizeof(int64_t));
+    profile_free(p);
+}
+
+static const char threads[] = "--- threadz 1 ---\n"
+                              "\n"
+                              "--- Thread 7f0 (name: main/14748) stack: ---\n"
+                              "  PC: 0x1000 0x2001: f\n"
+                              "  0x3001: g\n"
+                              "--- Thread 7f1 (name: b/c/14749) stack: ---\n"
+                              "  [same as previous thread]\n"
+                              "--- Memory map: ---\n"
+                              "  00002000-00004000: /bin/x (@1000) abc\n"
+                              "  build=/lib\n"
+                              "  00000000-00002000 r-xp 00000000 08:01 123 $build/libc.so\n"
+                              "  00005000-00006000 rw-p 00000000 08:01 123 /bin/x\n";
+
+static void thread_stacks(void **state)
+{
+    (void)state;
+    struct profile *p = parsed(threads);
+    assert_int_equal(p->n_samples, 1);
+    assert_int_equal(p->values[0], 2);
+    assert_int_equal(p->n_locations, 3);
+    assert_int_equal(p->locations[0].address, 0x1000);
+    assert_int_equal(p->locations[1].address, 0x2000);
+    /* The program first, not executable ones left out, $build replaced. */
+    assert_int_equal(p->n_mappings, 2);
+    is(p, p->mappings[0].file, "/bin/x");
+    is(p, p->mappings[0].build_id, "abc");
+    assert_int_equal(p->mappings[0].offset, 0x1000);
+    is(p, p->mappings[1].file, "/lib/libc.so");
+    assert_int_equal(p->locations[0].mapping, 1);
+    assert_int_equal(p->locations[2].mapping, 0);
+    profile_free(p);
+}
+
+static void wrong(void **state)
+{
+    (void)state;
+    static const char other[] = "parsing profile: unrecognized profile format";
+    refuses("anything\n", other);
+    refuses("heap profile: 1: 2 [1: 2] @ heap/x\nno\n",
+            "parsing profile: unexpected number of sample values: got 0, want 6");
+    refuses("heap profile: 1: 2 [1: 2] @ heap/1\n0: 1 [0: 0] @ 0x1\n",
+            "parsing profile: inuse count was 0 but inuse bytes was 1");
+    refuses("heap profile: 1: 2 [1: 2] @ heap_v9/1\n", other);
+    refuses("x profile: total 1\n1 @\n", "parsing profile: malformed profile format");
+    refuses("x profile: total 1\n1 @ 0x12345678901234567\n", "parsing profile: malformed profile format");
+    refuses("--- mutex:\nformat=java\n", other);
+    refuses("--- mutex:\n1 2 @ 0x12345678901234567\n",
+            "parsing profile: malformed sample: 1 2 @ 0x12345678901234567: failed to parse as hex 64-bit "
+            "number: 0x12345678901234567");
+}
+
+/* Lines that a search by trial would take for ever: none of them matches. */
+static void long_lines(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {"--- mutex:\n", "x profile: total 1\n--- Memory map: ---\n",
+                                        "heap profile: 1: 2 [1: 2] @ heap/1\n"};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        struct buf b = BUF_INIT(1 << 20);
+        struct err err = ERR_INIT;
+        struct profile *p = NULL;
+        buf_adds(&b, heads[i]);
+        for (size_t k = 0; k < 65000; k++)
+            buf_addc(&b, '1');
+        if (profile_parse(b.data, b.len, 1 << 20, &p, &err) == 0)
+            profile_free(p);
+        for (size_t k = 0; k < 600; k++)
+            buf_addc(&b, '1');
+        refuses(buf_str(&b), "parsing profile: bufio.Scanner: token too long");
+        buf_release(&b);
+    }
+}
+
+static void read_spoiled(void *ctx, const struct spoiled *s)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = NULL;
+    size_t *fine = ctx;
+    if (profile_parse(s->p, s->n, 1 << 20, &p, &err) < 0) {
+        assert_true(err.kind == ERR_FAILED && *err.msg);
+        return;
+    }
+    ++*fine;
+    assert_int_equal(profile_check(p, &err), 0);
+    profile_free(p);
+}
+
+static void spoiled(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {goroutines, heap, mutex, threads};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        size_t fine = 0;
+        spoil(texts[i], strlen(texts[i]), read_spoiled, &fine);
+        assert_true(fine > 10);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts),        cmocka_unit_test(heaps), cmocka_unit_test(contentions),
+        cmocka_unit_test(thread_stacks), cmocka_unit_test(wrong), cmocka_unit_test(long_lines),
+        cmocka_unit_test(spoiled),
+    };
+    return cmocka_run_group_tests_name("profile_text", tests, NULL, NULL);
+}
