@@ -1,0 +1,15 @@
+/* Durations as Go prints them. */
+#ifndef REPORT_DURATION_H
+#define REPORT_DURATION_H
+
+#include "base/base.h"
+
+#define DURATION_TEXT 40
+
+/* "1h2m3.5s", "1.5ms", "0s": how long it is. */
+size_t duration_text(char dst[DURATION_TEXT], int64_t ns);
+
+/* The first n characters, as %.nv shows them. */
+struct str duration_cut(struct str s, size_t n);
+
+#endif

@@ -1,0 +1,358 @@
+/*
+ * What an ELF file says of its addresses: segments, build ID, where .text lies.
+ *
+ * Headers are read with pread, each table whole, so that a file that changes meanwhile is wrong but never a
+ * fault. Both classes and both byte orders, since a profile may come from any machine.
+ *
+ * Source: google/pprof internal/elfexec/elfexec.go. What it knows of kernels beyond their first segment
+ * (_stext) is left out.
+ */
+#include <ctype.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/symbols.h"
+#include "base/banned.h"
+
+#define PAGE 4096u
+#define NOTES_MAX (1u << 20)
+/* Of all names of sections; there may be many of one letter. */
+#define NAMES_MAX (16u << 20)
+
+struct reader {
+    int fd;
+    bool wide, big; /* 64 bits; the most significant byte first */
+};
+
+static uint64_t get(const struct reader *r, const unsigned char *p, size_t n)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < n; i++)
+        v |= (uint64_t)p[r->big ? n - 1 - i : i] << 8 * i;
+    return v;
+}
+
+/* A field that has 8 bytes in the wide class, and 4 in the other: where it is in each. */
+static uint64_t word(const struct reader *r, const unsigned char *p, size_t wide_at, size_t narrow_at)
+{
+    return r->wide ? get(r, p + wide_at, 8) : get(r, p + narrow_at, 4);
+}
+
+static int read_at(const struct reader *r, uint64_t offset, void *to, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        if (offset > INT64_MAX - n)
+            return -1;
+        ssize_t got = pread(r->fd, (char *)to + done, n - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return -1;
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+/* A new block with those bytes; NULL if they are not there, or too many. */
+static unsigned char *read_block(const struct reader *r, uint64_t offset, uint64_t n, size_t most)
+{
+    unsigned char *p = n && n <= most ? malloc((size_t)n) : NULL;
+    if (p && read_at(r, offset, p, (size_t)n) < 0) {
+        free(p);
+        return NULL;
+    }
+    return p;
+}
+
+/* ---- build ID --------------------------------------------------------------------------------------------
+ */
+
+static uint64_t padded(uint64_t n, uint64_t align)
+{
+    return align > 1 && align <= 64 ? (n + align - 1) / align * align : n;
+}
+
+/* Looks for the one note that is the build ID. Whether the notes can be read: two IDs are none. */
+static bool find_build_id(const struct reader *r, const unsigned char *p, size_t n, uint64_t align,
+                          char id[2 * 64 + 1])
+{
+    bool found = false;
+    for (size_t at = 0; n - at >= 12;) {
+        uint64_t name = get(r, p + at, 4), size = get(r, p + at + 4, 4), type = get(r, p + at + 8, 4);
+        uint64_t from = at + padded(12 + name, align);
+        if (from > n || size > n - from)
+            return found;
+        if (type == NT_GNU_BUILD_ID && name == 4 && memcmp(p + at + 12, "GNU", 4) == 0) {
+            if (found || size == 0 || size > 64)
+                return false;
+            for (size_t i = 0; i < size; i++)
+                snprintf(id + 2 * i, 3, "%02x", p[from + i]);
+            found = true;
+        }
+        uint64_t next = from + padded(size, align);
+        at = next < n ? (size_t)next : n;
+    }
+    return found;
+}
+
+static void read_build_id(const struct reader *r, uint64_t offset, uint64_t size, uint64_t align,
+                          char id[2 * 64 + 1])
+{
+    unsigned char *notes = read_block(r, offset, size, NOTES_MAX);
+    if (notes && !find_build_id(r, notes, (size_t)size, align, id))
+        id[0] = '\0';
+    free(notes);
+}
+
+/* ---- headers ---------------------------------------------------------------------------------------------
+ */
+
+static int read_segments(const struct reader *r, const unsigned char *header, struct elf *e, struct err *err)
+{
+    size_t size = r->wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+    size_t n = (size_t)get(r, header + (r->wide ? 56 : 44), 2);
+    if (n == 0)
+        return 0;
+    unsigned char *table = NULL;
+    if (get(r, header + (r->wide ? 54 : 42), 2) == size)
+        table = read_block(r, word(r, header, 32, 28), n * size, 65535 * sizeof(Elf64_Phdr));
+    if (!table)
+        return err_set(err, ERR_FAILED, "its program headers cannot be read");
+    e->segments = calloc(n, sizeof *e->segments);
+    for (size_t i = 0; e->segments && i < n; i++) {
+        const unsigned char *p = table + i * size;
+        unsigned type = (unsigned)get(r, p, 4), flags = (unsigned)get(r, p + (r->wide ? 4 : 24), 4);
+        e->segments[i] = (struct elf_segment){.offset = word(r, p, 8, 4),
+                                              .address = word(r, p, 16, 8),
+                                              .file_size = word(r, p, 32, 16),
+                                              .memory_size = word(r, p, 40, 20),
+                                              .align = word(r, p, 48, 28),
+                                              .load = type == PT_LOAD,
+                                              .executable = flags & PF_X,
+                                              .note = type == PT_NOTE};
+    }
+    free(table);
+    if (!e->segments)
+        return err_nomem(err);
+    e->n = n;
+    return 0;
+}
+
+static const struct elf_segment *segment_at(const struct elf *e, uint64_t address)
+{
+    for (size_t i = 0; i < e->n; i++) {
+        const struct elf_segment *s = &e->segments[i];
+        if (s->load && s->executable && address >= s->address && address - s->address < s->memory_size)
+            return s;
+    }
+    return NULL;
+}
+
+/* Sections may be stripped: what they would say is then not known, and that is all. */
+static void read_sections(const struct reader *r, const unsigned char *header, struct elf *e)
+{
+    size_t size = r->wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+    size_t n = (size_t)get(r, header + (r->wide ? 60 : 48), 2);
+    size_t names_at = (size_t)get(r, header + (r->wide ? 62 : 50), 2);
+    if (n == 0 || names_at >= n || get(r, header + (r->wide ? 58 : 46), 2) != size)
+        return;
+    unsigned char *table = read_block(r, word(r, header, 40, 32), n * size, 65535 * sizeof(Elf64_Shdr));
+    if (!table)
+        return;
+    const unsigned char *of_names = table + names_at * size;
+    uint64_t n_names = word(r, of_names, 32, 20);
+    unsigned char *names = read_block(r, word(r, of_names, 24, 16), n_names, NAMES_MAX);
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char *s = table + i * size;
+        uint64_t name = get(r, s, 4);
+        if (get(r, s + 4, 4) == SHT_NOTE && !e->build_id[0])
+            read_build_id(r, word(r, s, 24, 16), word(r, s, 32, 20), word(r, s, 48, 32), e->build_id);
+        if (names && !e->text && n_names >= 6 && name <= n_names - 6 && memcmp(names + name, ".text", 6) == 0)
+            e->text = segment_at(e, word(r, s, 16, 12));
+    }
+    free(names);
+    free(table);
+}
+
+int elf_read(int fd, struct elf *ret, struct err *err)
+{
+    unsigned char header[64] = {0};
+    struct reader r = {.fd = fd};
+    if (read_at(&r, 0, header, sizeof(Elf32_Ehdr)) < 0 || memcmp(header, ELFMAG, SELFMAG) != 0)
+        return err_set(err, ERR_FAILED, "unrecognized binary format");
+    r.wide = header[EI_CLASS] == ELFCLASS64;
+    r.big = header[EI_DATA] == ELFDATA2MSB;
+    if (header[EI_CLASS] < ELFCLASS32 || header[EI_CLASS] > ELFCLASS64 || header[EI_DATA] < ELFDATA2LSB ||
+        header[EI_DATA] > ELFDATA2MSB || (r.wide && read_at(&r, 0, header, sizeof header) < 0))
+        return err_set(err, ERR_FAILED, "its ELF header is wrong");
+    struct elf e = {.type = (unsigned)get(&r, header + 16, 2)};
+    if (read_segments(&r, header, &e, err) < 0)
+        return -1;
+    for (size_t i = 0; i < e.n && !e.build_id[0]; i++)
+        if (e.segments[i].note)
+            read_build_id(&r, e.segments[i].offset, e.segments[i].file_size, e.segments[i].align, e.build_id);
+    read_sections(&r, header, &e);
+    *ret = e;
+    return 0;
+}
+
+void elf_release(struct elf *e)
+{
+    free(e->segments);
+    *e = (struct elf){0};
+}
+
+/* ---- addresses -------------------------------------------------------------------------------------------
+ */
+
+/* Kernels are mapped in their own ways. */
+static bool kernel_base(const struct elf_segment *s, const struct profile_mapping *m, uint64_t *ret)
+{
+    const uint64_t high = UINT64_C(1) << 63, ppc64 = UINT64_C(0xc000000000000000);
+    if (s->address == m->start - m->offset) {
+        *ret = m->offset;
+        return true;
+    }
+    if (m->start >= high && m->limit > m->start &&
+        (m->offset == 0 || m->offset == ppc64 || m->offset == m->start)) {
+        *ret = m->start - s->address;
+        return true;
+    }
+    return false;
+}
+
+/* An address in memory is one of the file's, by way of its place in the file. */
+static uint64_t shifted(const struct elf_segment *s, const struct profile_mapping *m)
+{
+    return m->start - m->offset + s->offset - s->address;
+}
+
+/* `s`: the segment that is mapped there, or NULL. */
+static int base_in(const struct elf *e, const struct elf_segment *s, const struct profile_mapping *m,
+                   uint64_t *ret, struct err *err)
+{
+    *ret = 0;
+    if (m->start == 0 && m->offset == 0 && (m->limit == UINT64_MAX || m->limit == 0))
+        return 0;
+    if (e->type == ET_EXEC && !s)
+        return 0;
+    if (e->type == ET_REL && m->offset == 0) {
+        *ret = m->start;
+        return 0;
+    }
+    if (e->type == ET_DYN && !s) {
+        *ret = m->start - m->offset;
+        return 0;
+    }
+    if (s && e->type == ET_EXEC && m->start > 0 && !(m->start >> 63)) {
+        *ret = shifted(s, m);
+        return 0;
+    }
+    if (s && (e->type == ET_EXEC || e->type == ET_DYN) && kernel_base(s, m, ret))
+        return 0;
+    if (s && (e->type == ET_DYN || (e->type == ET_EXEC && m->start == 0 && m->limit != 0))) {
+        *ret = e->type == ET_DYN ? shifted(s, m) : m->start - s->address;
+        return 0;
+    }
+    return err_set(err, ERR_FAILED, "don't know how to handle ELF type %u at this address", e->type);
+}
+
+int elf_can_base(const struct elf *e, const struct profile_mapping *m, struct err *err)
+{
+    uint64_t base;
+    return base_in(e, e->text, m, &base, err);
+}
+
+/* Whether a mapping may be one of that segment. */
+static bool overlaps(const struct elf_segment *s, const struct profile_mapping *m)
+{
+    uint64_t segment_end = s->offset + s->memory_size, mapping_end = m->offset + (m->limit - m->start);
+    uint64_t into = s->align ? s->address & (s->align - 1) : 0;
+    if (!s->load || s->file_size == 0 || m->offset >= segment_end || s->offset >= mapping_end)
+        return false;
+    /* It begins before the first page of the segment: another one's. */
+    if (m->offset < (s->offset > into ? s->offset - into : 0))
+        return false;
+    /* It has the segment's last page, and at least one behind it: another one's. */
+    return !(m->offset > s->offset && segment_end < m->offset + PAGE && mapping_end >= segment_end + PAGE);
+}
+
+/* The one segment that a mapping is of, as the address tells it. False if that cannot be told. *ret stays
+ * NULL in a file without any. */
+static bool find_segment(const struct elf *e, const struct profile_mapping *m, uint64_t address,
+                         const struct elf_segment **ret)
+{
+    const struct elf_segment *only = NULL, *at = NULL;
+    uint64_t offset = address - m->start + m->offset;
+    size_t n = 0, n_at = 0, loads = 0;
+    for (size_t i = 0; i < e->n; i++) {
+        const struct elf_segment *s = &e->segments[i];
+        loads += s->load;
+        if (!overlaps(s, m))
+            continue;
+        only = s;
+        n++;
+        if (offset >= s->offset && offset < s->offset + s->memory_size) {
+            at = s;
+            n_at++;
+        }
+    }
+    *ret = n == 1 ? only : at;
+    return loads == 0 || n == 1 || n_at == 1;
+}
+
+int elf_base(const struct elf *e, const struct profile_mapping *m, uint64_t address, uint64_t *ret,
+             struct err *err)
+{
+    const struct elf_segment *s = e->text;
+    uint64_t base;
+    /* Where a profile has no mapping, as old ones of Go, its addresses are those of the program. */
+    bool whole = m->start == 0 && m->limit == 0;
+    if (!whole && (address < m->start || address >= m->limit))
+        return err_set(err, ERR_FAILED, "an address is outside the mapping");
+    if (m->start < m->limit && !(m->limit >> 63) && !find_segment(e, m, address, &s))
+        return err_set(err, ERR_FAILED, "no program header matches mapping info");
+    if (base_in(e, s, m, &base, err) < 0)
+        return -1;
+    *ret = base;
+    return 0;
+}
+
+/* As upstream says it, with the file's name. */
+static int refused(const char *path, const struct err *why, struct err *err)
+{
+    char shown[300];
+    text_printable(shown, sizeof shown, path, strlen(path));
+    return err_set(err, ERR_FAILED, "error reading ELF file %s: %s", shown, why->msg);
+}
+
+int binary_open(const char *path, const struct profile_mapping *m, struct elf *ret, struct err *err)
+{
+    struct stat st;
+    struct err why = ERR_INIT;
+    struct elf e = {0};
+    /* Neither a pipe nor a device may keep us waiting. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        char shown[300];
+        const char *words = strerror(errno);
+        return err_set(err, ERR_NOT_FOUND, "open %s: %c%s",
+                       text_printable(shown, sizeof shown, path, strlen(path)),
+                       tolower((unsigned char)words[0]), words + 1);
+    }
+    int rc = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? elf_read(fd, &e, &why)
+                                                        : err_set(&why, ERR_FAILED, "it is no regular file");
+    fd_close(&fd);
+    if (rc < 0 || elf_can_base(&e, m, &why) < 0) {
+        elf_release(&e);
+        return refused(path, &why, err);
+    }
+    *ret = e;
+    return 0;
+}

@@ -1,0 +1,300 @@
+/* Samples and frames by name: focus, ignore, hide, show, show_from; and which labels are left. */
+#include "report/filter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+enum { FOCUSED = 1, IGNORED = 2, HIDDEN = 4, SHOWN_FROM = 8 };
+
+/* All expressions of a report. */
+struct filters {
+    struct regex *focus, *ignore, *hide, *show, *show_from, *prune_from, *tagshow, *taghide;
+    struct tagfilter *tagfocus, *tagignore;
+};
+
+/* What was found while looking. */
+struct found {
+    struct job *j;
+    struct filters *f;
+    unsigned char *marks; /* by location */
+    bool any_hidden;
+    bool focus, ignore, hide, show, show_from, tagfocus, tagignore, tagshow, taghide;
+};
+
+int filter_regex(const char *name, const char *value, struct regex **ret, struct err *err)
+{
+    if (!value || !*value || regex_new(str_of(value), ret, err) == 0)
+        return 0;
+    return err_wrap(err, "parsing %s regexp", name);
+}
+
+bool filter_line(struct regex *r, const struct profile *p, const struct profile_line *line)
+{
+    if (line->function == PROFILE_NONE)
+        return false;
+    const struct profile_function *f = &p->functions[line->function];
+    return regex_matches_string(r, p, f->name) || regex_matches_string(r, p, f->filename);
+}
+
+bool filter_mapping(struct regex *r, const struct profile *p, const struct profile_location *l)
+{
+    return l->mapping != PROFILE_NONE && regex_matches_string(r, p, p->mappings[l->mapping].file);
+}
+
+void filter_keep(struct profile *p, filter_keep_fn *keep, void *ctx)
+{
+    size_t n = 0, types = p->n_sample_types;
+    for (size_t i = 0; i < p->n_samples; i++) {
+        if (!keep(ctx, p, &p->samples[i]))
+            continue;
+        if (n != i) {
+            p->samples[n] = p->samples[i];
+            memmove(p->values + n * types, p->values + i * types, types * sizeof *p->values);
+        }
+        n++;
+    }
+    p->n_samples = n;
+}
+
+/* ---- by name ---------------------------------------------------------------------------------------------
+ */
+
+static bool matches(struct regex *r, const struct profile *p, const struct profile_location *l)
+{
+    for (uint32_t i = 0; i < l->n_lines; i++)
+        if (filter_line(r, p, &p->lines[l->line_at + i]))
+            return true;
+    return filter_mapping(r, p, l);
+}
+
+/* Leaves the lines that match, or those that do not. A line of no function stays in either case. */
+static void keep_lines(struct regex *r, struct profile *p, struct profile_location *l, bool matching)
+{
+    uint32_t n = 0;
+    bool mapping = filter_mapping(r, p, l);
+    if (mapping && matching)
+        return;
+    for (uint32_t i = 0; i < l->n_lines && !mapping; i++) {
+        struct profile_line *line = &p->lines[l->line_at + i];
+        if (line->function == PROFILE_NONE || filter_line(r, p, line) == matching)
+            p->lines[l->line_at + n++] = *line;
+    }
+    l->n_lines = n;
+}
+
+static unsigned char judge_location(struct found *found, struct profile_location *l)
+{
+    struct filters *f = found->f;
+    struct profile *p = found->j->profile;
+    unsigned char mark = 0;
+    if (f->ignore && matches(f->ignore, p, l)) {
+        found->ignore = true;
+        mark = IGNORED;
+    } else if (!f->focus || matches(f->focus, p, l)) {
+        found->focus = true;
+        mark = FOCUSED;
+    }
+    if (f->hide && matches(f->hide, p, l)) {
+        found->hide = true;
+        keep_lines(f->hide, p, l, false);
+        mark |= l->n_lines ? 0 : HIDDEN;
+    }
+    if (f->show) {
+        keep_lines(f->show, p, l, true);
+        mark |= l->n_lines ? 0 : HIDDEN;
+        found->show = found->show || l->n_lines;
+    }
+    found->any_hidden = found->any_hidden || (mark & HIDDEN);
+    return mark;
+}
+
+static bool keep_named(void *ctx, struct profile *p, struct profile_sample *s)
+{
+    const struct found *found = ctx;
+    uint32_t n = 0;
+    unsigned char all = 0;
+    for (uint32_t i = 0; i < s->depth; i++)
+        all |= found->marks[profile_frame(p, s, i)];
+    if ((all & IGNORED) || !(all & FOCUSED))
+        return false;
+    if (!found->any_hidden)
+        return true;
+    for (uint32_t i = 0; i < s->depth; i++) {
+        uint32_t location = profile_frame(p, s, i);
+        if (!(found->marks[location] & HIDDEN))
+            profile_set_frame(p, s, n++, location);
+    }
+    s->depth = n;
+    return n > 0;
+}
+
+static void by_name(struct found *found)
+{
+    struct profile *p = found->j->profile;
+    const struct filters *f = found->f;
+    if (!f->focus && !f->ignore && !f->hide && !f->show)
+        return;
+    for (size_t i = 0; i < p->n_locations; i++)
+        found->marks[i] = judge_location(found, &p->locations[i]);
+    filter_keep(p, keep_named, found);
+}
+
+/* ---- show_from -------------------------------------------------------------------------------------------
+ */
+
+/* Cuts off the lines above the outermost that matches. */
+static bool cut_above(struct regex *r, struct profile *p, struct profile_location *l)
+{
+    if (filter_mapping(r, p, l))
+        return true;
+    for (uint32_t i = l->n_lines; i-- > 0;)
+        if (filter_line(r, p, &p->lines[l->line_at + i])) {
+            l->n_lines = i + 1;
+            return true;
+        }
+    return false;
+}
+
+static bool keep_from(void *ctx, struct profile *p, struct profile_sample *s)
+{
+    const struct found *found = ctx;
+    for (uint32_t i = s->depth; i-- > 0;)
+        if (found->marks[profile_frame(p, s, i)] & SHOWN_FROM) {
+            s->depth = i + 1;
+            return true;
+        }
+    return false;
+}
+
+static void by_show_from(struct found *found)
+{
+    struct profile *p = found->j->profile;
+    if (!found->f->show_from)
+        return;
+    for (size_t i = 0; i < p->n_locations; i++) {
+        bool is = cut_above(found->f->show_from, p, &p->locations[i]);
+        found->marks[i] = is ? SHOWN_FROM : 0;
+        found->show_from = found->show_from || is;
+    }
+    filter_keep(p, keep_from, found);
+}
+
+/* ---- by label --------------------------------------------------------------------------------------------
+ */
+
+static bool keep_tagged(void *ctx, struct profile *p, struct profile_sample *s)
+{
+    struct found *found = ctx;
+    (void)p;
+    bool focused = !found->f->tagfocus || tagfilter_matches(found->f->tagfocus, found->j, s);
+    bool ignored = found->f->tagignore && tagfilter_matches(found->f->tagignore, found->j, s);
+    found->tagfocus = found->tagfocus || focused;
+    found->tagignore = found->tagignore || ignored;
+    return focused && !ignored;
+}
+
+/* Leaves each sample the labels that are to be seen. */
+static void keep_labels(struct found *found)
+{
+    struct profile *p = found->j->profile;
+    struct regex *show = found->f->tagshow, *hide = found->f->taghide;
+    for (size_t i = 0; (show || hide) && i < p->n_samples; i++) {
+        struct profile_sample *s = &p->samples[i];
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < s->n_labels; k++) {
+            const struct profile_label *l = &p->labels[s->label_at + k];
+            bool shown = !show || regex_matches_string(show, p, l->key);
+            bool hidden = hide && regex_matches_string(hide, p, l->key);
+            found->tagshow = found->tagshow || shown;
+            found->taghide = found->taghide || hidden;
+            if (shown && !hidden)
+                p->labels[s->label_at + n++] = *l;
+        }
+        s->n_labels = n;
+    }
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------
+ */
+
+static void warn(const struct job *j, bool asked, bool matched, const char *name)
+{
+    if (asked && !matched)
+        job_say(j, "%s expression matched no samples", name);
+}
+
+static int apply(struct found *found)
+{
+    struct job *j = found->j;
+    struct filters *f = found->f;
+    by_name(found);
+    warn(j, f->focus, found->focus, "Focus");
+    warn(j, f->ignore, found->ignore, "Ignore");
+    warn(j, f->hide, found->hide, "Hide");
+    warn(j, f->show, found->show, "Show");
+    by_show_from(found);
+    warn(j, f->show_from, found->show_from, "ShowFrom");
+    if (f->tagfocus || f->tagignore)
+        filter_keep(j->profile, keep_tagged, found);
+    warn(j, f->tagfocus, found->tagfocus, "TagFocus");
+    warn(j, f->tagignore, found->tagignore, "TagIgnore");
+    keep_labels(found);
+    warn(j, f->tagshow, found->tagshow, "TagShow");
+    warn(j, f->taghide, found->taghide, "TagHide");
+    return f->prune_from ? prune_from(j->profile, f->prune_from, j->err) : 0;
+}
+
+static int compile(struct job *j, struct filters *f)
+{
+    const struct report_settings *s = j->settings;
+    struct err *err = j->err;
+    return filter_regex("focus", s->focus, &f->focus, err) < 0 ||
+                   filter_regex("ignore", s->ignore, &f->ignore, err) < 0 ||
+                   filter_regex("hide", s->hide, &f->hide, err) < 0 ||
+                   filter_regex("show", s->show, &f->show, err) < 0 ||
+                   filter_regex("show_from", s->show_from, &f->show_from, err) < 0 ||
+                   tagfilter_new(j, "tagfocus", s->tagfocus, &f->tagfocus) < 0 ||
+                   tagfilter_new(j, "tagignore", s->tagignore, &f->tagignore) < 0 ||
+                   filter_regex("prune_from", s->prune_from, &f->prune_from, err) < 0 ||
+                   filter_regex("tagshow", s->tagshow, &f->tagshow, err) < 0 ||
+                   filter_regex("taghide", s->taghide, &f->taghide, err) < 0
+               ? -1
+               : 0;
+}
+
+/* Whether all that was asked could be answered. */
+static int check(const struct filters *f, struct err *err)
+{
+    const struct regex *all[] = {f->focus,     f->ignore,     f->hide,    f->show,
+                                 f->show_from, f->prune_from, f->tagshow, f->taghide};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (regex_check(all[i], err) < 0)
+            return -1;
+    return tagfilter_check(f->tagfocus, err) < 0 ? -1 : tagfilter_check(f->tagignore, err);
+}
+
+static void release(struct filters *f)
+{
+    struct regex *all[] = {f->focus,     f->ignore,     f->hide,    f->show,
+                           f->show_from, f->prune_from, f->tagshow, f->taghide};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        regex_free(all[i]);
+    tagfilter_free(f->tagfocus);
+    tagfilter_free(f->tagignore);
+}
+
+int filter_samples(struct job *j)
+{
+    struct filters f = {0};
+    struct found found = {.j = j, .f = &f, .marks = calloc(j->profile->n_locations + 1, 1)};
+    int rc = found.marks ? compile(j, &f) : err_nomem(j->err);
+    if (rc == 0)
+        rc = apply(&found);
+    if (rc == 0)
+        rc = check(&f, j->err);
+    release(&f);
+    free(found.marks);
+    return rc;
+}

@@ -1,0 +1,47 @@
+#include <sched.h>
+
+#include "report/halves.h"
+#include "base/base.h"
+#include "base/banned.h"
+
+enum { WORTH_IT = 200000 };
+
+struct half {
+    halves_fn *fn;
+    void *ctx;
+    size_t begin, end;
+    struct err err;
+    int rc;
+};
+
+static void *run(void *ctx)
+{
+    struct half *h = ctx;
+    h->rc = h->fn(h->ctx, h->begin, h->end, &h->err);
+    return NULL;
+}
+
+bool halves_pay(size_t n_samples, unsigned threads)
+{
+    if (threads)
+        return threads > 1;
+    cpu_set_t ours;
+    return n_samples > WORTH_IT && sched_getaffinity(0, sizeof ours, &ours) == 0 && CPU_COUNT(&ours) > 1;
+}
+
+int halves_run(halves_fn *fn, void *first, void *second, size_t n_samples, struct err *err)
+{
+    pthread_t thread;
+    if (!second)
+        return fn(first, 0, n_samples, err);
+    struct half half = {.fn = fn, .ctx = second, .begin = n_samples / 2, .end = n_samples, .err = ERR_INIT};
+    if (thread_start(&thread, run, &half, err) < 0)
+        return -1;
+    int rc = fn(first, 0, n_samples / 2, err);
+    pthread_join(thread, NULL);
+    if (rc == 0 && half.rc < 0) {
+        *err = half.err;
+        rc = -1;
+    }
+    return rc;
+}

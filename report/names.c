@@ -1,0 +1,181 @@
+/*
+ * What functions are called: mangled names of C++ and Rust by way of c++filt, others as they are.
+ *
+ * Source: google/pprof internal/symbolizer/symbolizer.go (Demangle).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/symbols.h"
+#include "base/banned.h"
+
+/* What c++filt may say of all names: some are short and mean much. */
+#define OUTPUT_MAX ((size_t)256 << 20)
+#define NAME_MAX_BYTES ((size_t)64 << 20)
+
+struct namer {
+    struct profile *profile;
+    const struct symbolize_mode *mode;
+    const struct symbolize_tools *tools;
+    struct err *err;
+};
+
+/* ---- names that were demangled before --------------------------------------------------------------------
+ */
+
+static bool holds(struct str s, const char *part)
+{
+    return s.n && memmem(s.p, s.n, part, strlen(part));
+}
+
+/* Whether it reads like C++ that was demangled before, and not like Java or Go. */
+static bool looks_like_cpp(struct str name)
+{
+    if (holds(name, ".<") || holds(name, "])."))
+        return false;
+    for (size_t i = 0; i < name.n; i++)
+        if (name.p[i] && strchr("<>[]", name.p[i]))
+            return true;
+    return holds(name, "::");
+}
+
+/* Without what stands in pairs of brackets, up to where they do not match. */
+static void without(struct str name, char open, char close, struct buf *to)
+{
+    size_t depth = 0, first = 0, i = 0;
+    for (; i < name.n; i++) {
+        if (name.p[i] == open && depth++ == 0)
+            first = i;
+        if (name.p[i] == close && depth == 0)
+            break;
+        if (depth == 0)
+            buf_addc(to, name.p[i]);
+        else if (name.p[i] == close)
+            depth--;
+    }
+    if (depth)
+        i = first;
+    buf_add(to, name.p + i, name.n - i);
+}
+
+/* Takes away what upstream shows of no name. */
+static int simplify(struct namer *n, struct str name, uint32_t *ret)
+{
+    if (n->mode->demangle == DEMANGLE_FULL || !looks_like_cpp(name))
+        return 0;
+    struct buf bare = BUF_INIT(NAME_MAX_BYTES), simple = BUF_INIT(NAME_MAX_BYTES);
+    without(name, '(', ')', &bare);
+    name = (struct str){buf_str(&bare), bare.len};
+    if (n->mode->demangle == DEMANGLE_SIMPLE) {
+        without(name, '<', '>', &simple);
+        name = (struct str){buf_str(&simple), simple.len};
+    }
+    int rc = buf_check(&bare, "a name", n->err) < 0 || buf_check(&simple, "a name", n->err) < 0
+                 ? -1
+                 : profile_intern(n->profile, name.p, name.n, ret, n->err);
+    buf_release(&bare);
+    buf_release(&simple);
+    return rc;
+}
+
+/* ---- mangled names ---------------------------------------------------------------------------------------
+ */
+
+/* Whether a name is due to be made of the linker's. */
+static bool is_due(const struct profile_function *f)
+{
+    return !f->name || f->system_name == f->name;
+}
+
+/* All mangled names, one a line. */
+static int write_names(const struct namer *n, struct buf *to)
+{
+    struct str name;
+    for (size_t i = 0; i < n->profile->n_functions; i++) {
+        const struct profile_function *f = &n->profile->functions[i];
+        if (is_due(f) && demangle_wanted(profile_str(n->profile, f->system_name), &name)) {
+            buf_add(to, name.p, name.n);
+            buf_addc(to, '\n');
+        }
+    }
+    return buf_check(to, "the list of names", n->err);
+}
+
+/* What c++filt says of them; nothing if it cannot. */
+static int ask(const struct namer *n, const struct buf *names, struct buf *answer)
+{
+    struct err why = ERR_INIT;
+    enum symbolize_program program =
+        n->mode->demangle == DEMANGLE_FULL ? SYMBOLIZE_CXXFILT : SYMBOLIZE_CXXFILT_P;
+    if (names->len == 0 ||
+        n->tools->run(n->tools->ctx, program, NULL, (struct str){names->data, names->len}, answer, &why) == 0)
+        return 0;
+    if (why.kind == ERR_CANCELLED || answer->starved)
+        return err_set(n->err, why.kind, "%s", why.msg);
+    buf_clear(answer);
+    symbolize_say(n->tools, "Names of C++ and Rust stay as the linker has them: %s", why.msg);
+    return 0;
+}
+
+/* The next line of the answer; false where there is none. */
+static bool next_line(struct str *rest, struct str *ret)
+{
+    const char *end = rest->n ? memchr(rest->p, '\n', rest->n) : NULL;
+    if (!end)
+        return false;
+    *ret = (struct str){rest->p, (size_t)(end - rest->p)};
+    *rest = (struct str){end + 1, rest->n - ret->n - 1};
+    return true;
+}
+
+/* The name of one function, whose own line in the answer is `line`. */
+static int name_mangled(struct namer *n, struct profile_function *f, struct str mangled, struct str line)
+{
+    struct buf shorter = BUF_INIT(NAME_MAX_BYTES);
+    demangle_shorten(mangled, line, n->mode->demangle, &shorter);
+    int rc = buf_check(&shorter, "a name", n->err);
+    if (rc == 0)
+        rc = profile_intern(n->profile, buf_str(&shorter), shorter.len, &f->name, n->err);
+    buf_release(&shorter);
+    return rc;
+}
+
+static int name_all(struct namer *n, struct str answer)
+{
+    struct profile *p = n->profile;
+    for (size_t i = 0; i < p->n_functions; i++) {
+        struct profile_function *f = &p->functions[i];
+        struct str name = profile_str(p, f->system_name), mangled, line;
+        int rc;
+        if (!is_due(f))
+            continue;
+        f->name = f->system_name;
+        if (demangle_wanted(name, &mangled) && next_line(&answer, &line) && !str_equal(mangled, line))
+            rc = name_mangled(n, f, mangled, line);
+        else
+            rc = simplify(n, name, &f->name);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int symbolize_names(struct profile *p, const struct symbolize_mode *mode, const struct symbolize_tools *tools,
+                    struct err *err)
+{
+    struct namer n = {.profile = p, .mode = mode, .tools = tools, .err = err};
+    struct buf names = BUF_INIT(OUTPUT_MAX), answer = BUF_INIT(OUTPUT_MAX);
+    for (size_t i = 0; mode->force && i < p->n_functions; i++)
+        if (p->functions[i].name && p->functions[i].system_name)
+            p->functions[i].name = p->functions[i].system_name;
+    if (mode->demangle == DEMANGLE_NONE)
+        return 0;
+    int rc = write_names(&n, &names);
+    if (rc == 0)
+        rc = ask(&n, &names, &answer);
+    if (rc == 0)
+        rc = name_all(&n, (struct str){buf_str(&answer), answer.len});
+    buf_release(&names);
+    buf_release(&answer);
+    return rc;
+}

@@ -1,0 +1,140 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "report/regex.h"
+
+#include <pcre2.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* What an expression may become, and what matching may cost: steps, and memory (KiB). */
+#define MAX_TRANSLATED ((size_t)1 << 20)
+#define MAX_STEPS 10000000
+#define MAX_HEAP (64u << 10)
+
+enum seen { UNKNOWN, NO, YES };
+
+struct regex {
+    pcre2_code *code;
+    pcre2_match_data *match;
+    pcre2_match_context *limits;
+    unsigned char *seen; /* enum seen, by string of the profile */
+    size_t n_seen;
+    int failed; /* what PCRE2 said of the first text it could not do; 0: nothing */
+};
+
+void regex_free(struct regex *r)
+{
+    if (!r)
+        return;
+    pcre2_code_free(r->code);
+    pcre2_match_data_free(r->match);
+    pcre2_match_context_free(r->limits);
+    free(r->seen);
+    free(r);
+}
+
+static int refused(struct str pattern, int code, struct err *err)
+{
+    unsigned char words[200];
+    int n = pattern.n > 200 ? 200 : (int)pattern.n;
+    if (pcre2_get_error_message(code, words, sizeof words) < 0)
+        words[0] = '\0';
+    /* Names of scripts are looked up by PCRE2 alone. */
+    if (code == PCRE2_ERROR_UNKNOWN_UNICODE_PROPERTY || code == PCRE2_ERROR_MALFORMED_UNICODE_PROPERTY)
+        return err_set(err, ERR_USAGE, "error parsing regexp: invalid character class range: `%.*s`", n,
+                       pattern.p);
+    if (code == PCRE2_ERROR_PATTERN_TOO_LARGE || code == PCRE2_ERROR_PATTERN_TOO_COMPLICATED)
+        return err_set(err, ERR_USAGE, "error parsing regexp: expression too large: `%.*s`", n, pattern.p);
+    return err_set(err, ERR_USAGE, "error parsing regexp: `%.*s`: %s", n, pattern.p, (char *)words);
+}
+
+static int compile(struct regex *r, struct str pattern, struct err *err)
+{
+    struct buf text = BUF_INIT(MAX_TRANSLATED);
+    int code = 0, rc = regex_translate(pattern, &text, err);
+    PCRE2_SIZE at = 0;
+    pcre2_compile_context *how = rc == 0 ? pcre2_compile_context_create(NULL) : NULL;
+    if (rc == 0 && !how)
+        rc = err_nomem(err);
+    if (rc == 0) {
+        pcre2_set_newline(how, PCRE2_NEWLINE_LF);
+        pcre2_set_parens_nest_limit(how, 2100);
+        r->code = pcre2_compile((PCRE2_SPTR)buf_str(&text), text.len,
+                                PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOLLAR_ENDONLY |
+                                    PCRE2_ALT_CIRCUMFLEX | PCRE2_NO_AUTO_CAPTURE | PCRE2_NEVER_BACKSLASH_C,
+                                &code, &at, how);
+        if (!r->code)
+            rc = refused(pattern, code, err);
+    }
+    pcre2_compile_context_free(how);
+    buf_release(&text);
+    return rc;
+}
+
+int regex_new(struct str pattern, struct regex **ret, struct err *err)
+{
+    struct regex *r = calloc(1, sizeof *r);
+    if (!r)
+        return err_nomem(err);
+    if (compile(r, pattern, err) < 0) {
+        regex_free(r);
+        return -1;
+    }
+    r->match = pcre2_match_data_create(1, NULL);
+    r->limits = pcre2_match_context_create(NULL);
+    if (!r->match || !r->limits) {
+        regex_free(r);
+        return err_nomem(err);
+    }
+    pcre2_set_match_limit(r->limits, MAX_STEPS);
+    pcre2_set_depth_limit(r->limits, MAX_STEPS);
+    pcre2_set_heap_limit(r->limits, MAX_HEAP);
+    *ret = r;
+    return 0;
+}
+
+bool regex_matches(struct regex *r, struct str text)
+{
+    if (r->failed)
+        return false;
+    int rc = pcre2_match(r->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, 0, 0, r->match, r->limits);
+    if (rc < 0 && rc != PCRE2_ERROR_NOMATCH)
+        r->failed = rc;
+    return rc >= 0;
+}
+
+/* Strings may be added to a profile while it is looked at. */
+static bool make_room(struct regex *r, size_t n)
+{
+    if (n <= r->n_seen)
+        return true;
+    unsigned char *seen = realloc(r->seen, n + n / 4);
+    if (!seen)
+        return false;
+    memset(seen + r->n_seen, UNKNOWN, n + n / 4 - r->n_seen);
+    r->seen = seen;
+    r->n_seen = n + n / 4;
+    return true;
+}
+
+bool regex_matches_string(struct regex *r, const struct profile *p, uint32_t index)
+{
+    if (!make_room(r, profile_n_strings(p))) {
+        r->failed = PCRE2_ERROR_NOMEMORY;
+        return false;
+    }
+    if (r->seen[index] == UNKNOWN)
+        r->seen[index] = regex_matches(r, profile_str(p, index)) ? YES : NO;
+    return r->seen[index] == YES;
+}
+
+int regex_check(const struct regex *r, struct err *err)
+{
+    if (!r || !r->failed)
+        return 0;
+    if (r->failed == PCRE2_ERROR_NOMEMORY)
+        return err_nomem(err);
+    err_set(err, ERR_FAILED, "a regular expression takes too long on a name in this profile");
+    return err_hint(err, "repeats within repeats, such as (a*)*, are what takes long: write it another way");
+}

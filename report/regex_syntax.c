@@ -1,0 +1,564 @@
+/*
+ * Go's regular expressions, written for PCRE2.
+ *
+ * Groups do not capture, characters are written by their numbers, classes are PCRE2's own where they are the
+ * same: what comes out needs no knowledge of what is special there. Assertions stand in groups, since Go lets
+ * them be repeated.
+ *
+ * Source: Go, regexp/syntax/parse.go; pcre2pattern(3).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/regex.h"
+#include "base/banned.h"
+
+/* As Go has it. */
+#define MAX_REPEAT 1000
+#define MAX_DEPTH 1000
+#define MAX_RUNE 0x10FFFFu
+
+struct parser {
+    struct str all;
+    const char *at, *end;
+    struct buf *out;
+    size_t depth;
+    bool operand;       /* there is something that could be repeated */
+    const char *repeat; /* the repeat that stands just before; NULL: none */
+    bool nothing;       /* what was read last is no more than that: an empty \Q\E */
+    struct err *err;
+};
+
+static size_t left(const struct parser *p)
+{
+    return (size_t)(p->end - p->at);
+}
+
+static int fail(const struct parser *p, const char *what, const char *from, const char *to)
+{
+    int n = to - from > 300 ? 300 : (int)(to - from);
+    return err_set(p->err, ERR_USAGE, "error parsing regexp: %s: `%.*s`", what, n, from);
+}
+
+/* ---- characters ------------------------------------------------------------------------------------------
+ */
+
+/* One character of UTF-8: its length, 0 if it is none. */
+static size_t decode(const char *s, const char *end, uint32_t *ret)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    size_t have = (size_t)(end - s), n = p[0] < 0x80 ? 1 : p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    uint32_t rune = n == 1 ? p[0] : p[0] & (0xffu >> (n + 1));
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (p[0] >= 0xf8 || (p[0] >= 0x80 && p[0] < 0xc2) || n > have)
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        rune = rune << 6 | (p[i] & 0x3f);
+    }
+    if (rune < least[n] || rune > MAX_RUNE || (rune >= 0xd800 && rune < 0xe000))
+        return 0;
+    *ret = rune;
+    return n;
+}
+
+static int next(struct parser *p, uint32_t *ret)
+{
+    size_t n = decode(p->at, p->end, ret);
+    if (n == 0)
+        return fail(p, "invalid UTF-8", p->at, p->end);
+    p->at += n;
+    return 0;
+}
+
+static bool is_word(uint32_t c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* A character that stands for itself, outside and inside of classes. Halves of surrogates, which an escape
+ * can name, are nowhere in UTF-8. */
+static void put(struct parser *p, uint32_t c)
+{
+    if (is_word(c) || c == '_')
+        buf_addc(p->out, (char)c);
+    else if (c >= 0xd800 && c < 0xe000)
+        buf_adds(p->out, "\\x{fffd}");
+    else
+        buf_addf(p->out, "\\x{%x}", (unsigned)c);
+}
+
+static int unhex(uint32_t c)
+{
+    return c >= '0' && c <= '9'   ? (int)c - '0'
+           : c >= 'a' && c <= 'f' ? (int)c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? (int)c - 'A' + 10
+                                  : -1;
+}
+
+static bool is_octal(const struct parser *p)
+{
+    return left(p) && *p->at >= '0' && *p->at <= '7';
+}
+
+/* Behind `\x`: 1 with the character, 0 if it is none, -1. */
+static int read_hex(struct parser *p, uint32_t *ret)
+{
+    uint32_t c, value = 0;
+    size_t digits = 0;
+    if (!left(p))
+        return 0;
+    if (next(p, &c) < 0)
+        return -1;
+    if (c != '{') {
+        int high = unhex(c);
+        if (!left(p))
+            return 0;
+        if (next(p, &c) < 0)
+            return -1;
+        *ret = (uint32_t)(high * 16 + unhex(c));
+        return high >= 0 && unhex(c) >= 0;
+    }
+    for (; left(p); digits++) {
+        if (next(p, &c) < 0)
+            return -1;
+        if (c == '}') {
+            *ret = value;
+            return digits > 0;
+        }
+        if (unhex(c) < 0 || (value = value * 16 + (uint32_t)unhex(c)) > MAX_RUNE)
+            return 0;
+    }
+    return 0;
+}
+
+static uint32_t read_octal(struct parser *p, uint32_t first)
+{
+    uint32_t value = first - '0';
+    for (int i = 1; i < 3 && is_octal(p); i++)
+        value = value * 8 + (uint32_t)(*p->at++ - '0');
+    return value;
+}
+
+/* An escape that is one character. */
+static int read_escape(struct parser *p, uint32_t *ret)
+{
+    static const char letters[] = "afnrtv", meant[] = "\a\f\n\r\t\v";
+    const char *from = p->at++;
+    uint32_t c;
+    int is;
+    if (!left(p))
+        return fail(p, "trailing backslash at end of expression", from, from);
+    if (next(p, &c) < 0)
+        return -1;
+    if (c < 0x80 && !is_word(c)) {
+        *ret = c;
+        return 0;
+    }
+    const char *letter = c < 0x80 ? strchr(letters, (int)c) : NULL;
+    if (letter) {
+        *ret = (uint32_t)meant[letter - letters];
+        return 0;
+    }
+    if (c == '0' || (c >= '1' && c <= '7' && is_octal(p))) {
+        *ret = read_octal(p, c);
+        return 0;
+    }
+    if (c == 'x' && (is = read_hex(p, ret)))
+        return is < 0 ? -1 : 0;
+    return fail(p, "invalid escape sequence", from, p->at);
+}
+
+/* ---- classes ---------------------------------------------------------------------------------------------
+ */
+
+/* \d and the like, which are of ASCII: 1 if it is one of them. */
+static int perl_class(struct parser *p, bool within)
+{
+    if (left(p) < 2 || p->at[0] != '\\' || !strchr("dDsSwW", p->at[1]))
+        return 0;
+    /* Go's \s has no vertical tab. */
+    if (p->at[1] == 's')
+        buf_adds(p->out, within ? "\\t\\n\\f\\r\\x20" : "[\\t\\n\\f\\r\\x20]");
+    else if (p->at[1] == 'S')
+        buf_adds(p->out, within ? "\\S\\x{b}" : "[\\S\\x{b}]");
+    else
+        buf_add(p->out, p->at, 2);
+    p->at += 2;
+    return 1;
+}
+
+/* \pL, \p{Greek}, \P{^Greek}: 1, 0 if it is none of these, -1. Which names there are is PCRE2's business. */
+static int unicode_class(struct parser *p)
+{
+    const char *from = p->at, *name, *end;
+    uint32_t c;
+    if (left(p) < 2 || from[0] != '\\' || (from[1] != 'p' && from[1] != 'P'))
+        return 0;
+    p->at += 2;
+    if (!left(p))
+        return fail(p, "invalid character class range", from, p->end);
+    if (next(p, &c) < 0)
+        return -1;
+    name = from + 2;
+    end = p->at;
+    if (c == '{') {
+        name++;
+        end = memchr(name, '}', (size_t)(p->end - name));
+        if (!end)
+            return fail(p, "invalid character class range", from, p->end);
+        p->at = end + 1;
+    }
+    bool negative = from[1] == 'P';
+    if (name < end && *name == '^') {
+        negative = !negative;
+        name++;
+    }
+    bool good = name < end;
+    for (const char *s = name; s < end; s++)
+        good = good && (is_word((unsigned char)*s) || *s == '_');
+    /* PCRE2 has a few names of its own. */
+    if (!good || (*name == 'X' && end - name > 1 && end - name < 4) ||
+        (*name == 'L' && end - name == 2 && name[1] == '_'))
+        return fail(p, "invalid character class range", from, p->at);
+    if (end - name == 3 && memcmp(name, "Any", 3) == 0)
+        buf_adds(p->out, negative ? "\\P{Any}" : "\\p{Any}");
+    else
+        buf_addf(p->out, "\\%c{%.*s}", negative ? 'P' : 'p', (int)(end - name), name);
+    return 1;
+}
+
+/* [:alpha:] within a class: 1, 0, -1. */
+static int posix_class(struct parser *p)
+{
+    static const char *const names[] = {"alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph",
+                                        "lower", "print", "punct", "space", "upper", "word",  "xdigit"};
+    const char *from = p->at;
+    if (left(p) < 3 || from[0] != '[' || from[1] != ':')
+        return 0;
+    const char *end = memmem(from + 2, left(p) - 2, ":]", 2);
+    if (!end)
+        return 0;
+    p->at = end + 2;
+    const char *name = from + 2 + (from[2] == '^');
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == (size_t)(end - name) && memcmp(names[i], name, strlen(names[i])) == 0) {
+            buf_add(p->out, from, (size_t)(p->at - from));
+            return 1;
+        }
+    return fail(p, "invalid character class range", from, p->at);
+}
+
+static int class_character(struct parser *p, const char *class, uint32_t *ret)
+{
+    if (!left(p))
+        return fail(p, "missing closing ]", class, p->end);
+    return *p->at == '\\' ? read_escape(p, ret) : next(p, ret);
+}
+
+static int class_range(struct parser *p, const char *class)
+{
+    const char *from = p->at;
+    uint32_t low = 0, high = 0;
+    if (class_character(p, class, &low) < 0)
+        return -1;
+    put(p, low);
+    if (left(p) < 2 || p->at[0] != '-' || p->at[1] == ']')
+        return 0;
+    p->at++;
+    if (class_character(p, class, &high) < 0)
+        return -1;
+    if (high < low)
+        return fail(p, "invalid character class range", from, p->at);
+    buf_addc(p->out, '-');
+    put(p, high);
+    return 0;
+}
+
+static int read_class(struct parser *p)
+{
+    const char *class = p->at++;
+    buf_addc(p->out, '[');
+    if (left(p) && *p->at == '^')
+        buf_addc(p->out, *p->at++);
+    for (bool first = true; !left(p) || *p->at != ']' || first; first = false) {
+        int is = posix_class(p);
+        if (is == 0)
+            is = unicode_class(p);
+        if (is == 0)
+            is = perl_class(p, true);
+        if (is < 0 || (is == 0 && class_range(p, class) < 0))
+            return -1;
+    }
+    p->at++;
+    buf_addc(p->out, ']');
+    p->operand = true;
+    return 0;
+}
+
+/* ---- groups ----------------------------------------------------------------------------------------------
+ */
+
+static int open_group(struct parser *p, const char *as)
+{
+    if (++p->depth > MAX_DEPTH)
+        return fail(p, "expression nests too deeply", p->all.p, p->end);
+    buf_adds(p->out, as);
+    p->operand = false;
+    return 0;
+}
+
+/* (?P<name> and (?<name>: 1, 0 if it is neither, -1. */
+static int named_group(struct parser *p)
+{
+    const char *from = p->at;
+    size_t begin = left(p) > 4 && from[2] == 'P' && from[3] == '<' ? 4
+                   : left(p) > 3 && from[2] == '<'                 ? 3
+                                                                   : 0;
+    if (!begin)
+        return 0;
+    const char *end = memchr(from, '>', left(p));
+    if (!end)
+        return fail(p, "invalid named capture", from, p->end);
+    bool good = end > from + begin;
+    for (const char *s = from + begin; s < end; s++)
+        good = good && (is_word((unsigned char)*s) || *s == '_');
+    if (!good)
+        return fail(p, "invalid named capture", from, end + 1);
+    p->at = end + 1;
+    return open_group(p, "(?:") < 0 ? -1 : 1;
+}
+
+/* (?i), (?i-s:, (?: : flags, and perhaps a group. */
+static int read_flags(struct parser *p)
+{
+    const char *from = p->at;
+    bool negative = false, any = false;
+    uint32_t c;
+    int is = named_group(p);
+    if (is)
+        return is < 0 ? -1 : 0;
+    p->at += 2;
+    while (left(p)) {
+        if (next(p, &c) < 0)
+            return -1;
+        if (c < 0x80 && c && strchr("imsU", (int)c)) {
+            any = true;
+        } else if (c == '-' && !negative) {
+            negative = true;
+            any = false;
+        } else if ((c == ':' || c == ')') && (!negative || any)) {
+            if (c == ':' && open_group(p, "") < 0)
+                return -1;
+            /* Flags alone: nothing that PCRE2 would have to hear of in `(?)`. */
+            p->operand = false;
+            if (c == ':' || p->at - from > 3)
+                buf_add(p->out, from, (size_t)(p->at - from));
+            return 0;
+        } else {
+            break;
+        }
+    }
+    return fail(p, "invalid or unsupported Perl syntax", from, p->at);
+}
+
+static int read_group(struct parser *p)
+{
+    if (left(p) >= 2 && p->at[1] == '?')
+        return read_flags(p);
+    p->at++;
+    return open_group(p, "(?:");
+}
+
+static int close_group(struct parser *p)
+{
+    if (p->depth == 0)
+        return fail(p, "unexpected )", p->all.p, p->end);
+    p->depth--;
+    p->at++;
+    buf_addc(p->out, ')');
+    p->operand = true;
+    return 0;
+}
+
+/* ---- repeats ---------------------------------------------------------------------------------------------
+ */
+
+/* A number of a repeat: -1 if there is none, or one too many for it. */
+static long read_count(const char **at, const char *end)
+{
+    const char *from = *at;
+    long n = 0;
+    while (*at < end && **at >= '0' && **at <= '9') {
+        n = n > MAX_REPEAT ? n : n * 10 + (**at - '0');
+        ++*at;
+    }
+    /* Go has no zeros in front. */
+    return *at == from || (*at - from > 1 && *from == '0') ? -1 : n;
+}
+
+/* {2}, {2,}, {2,5}: its end, or NULL if it is none. *max: -1 for no end. */
+static const char *counted(const struct parser *p, long *min, long *max)
+{
+    const char *at = p->at + 1;
+    *min = *max = read_count(&at, p->end);
+    if (*min < 0)
+        return NULL;
+    if (at < p->end && *at == ',') {
+        at++;
+        *max = -1;
+        if (at < p->end && *at != '}' && (*max = read_count(&at, p->end)) < 0)
+            return NULL;
+    }
+    return at < p->end && *at == '}' ? at + 1 : NULL;
+}
+
+/* A repeat that ends there, but for a `?` behind it. */
+static int read_repeat(struct parser *p, const char *end)
+{
+    const char *from = p->at;
+    p->at = end + (end < p->end && *end == '?');
+    if (p->repeat)
+        return fail(p, "invalid nested repetition operator", p->repeat, p->at);
+    if (!p->operand)
+        return fail(p, "missing argument to repetition operator", from, p->at);
+    buf_add(p->out, from, (size_t)(p->at - from));
+    p->repeat = from;
+    return 0;
+}
+
+static int read_counted(struct parser *p)
+{
+    long min, max;
+    const char *end = counted(p, &min, &max);
+    if (!end) {
+        p->at++;
+        put(p, '{');
+        p->operand = true;
+        return 0;
+    }
+    if (min > MAX_REPEAT || max > MAX_REPEAT || (max >= 0 && min > max))
+        return fail(p, "invalid repeat count", p->at, end);
+    return read_repeat(p, end);
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------
+ */
+
+/* \Q and what stands up to \E. */
+static int read_quoted(struct parser *p)
+{
+    const char *end = memmem(p->at + 2, left(p) - 2, "\\E", 2);
+    const char *last = end ? end : p->end;
+    uint32_t c;
+    p->nothing = last == p->at + 2;
+    for (p->at += 2; p->at < last;) {
+        if (next(p, &c) < 0)
+            return -1;
+        put(p, c);
+        p->operand = true;
+    }
+    p->at = end ? end + 2 : p->end;
+    return 0;
+}
+
+static void assertion(struct parser *p, const char *as, size_t n)
+{
+    buf_adds(p->out, as);
+    p->at += n;
+    p->operand = true;
+}
+
+static int read_backslash(struct parser *p)
+{
+    uint32_t c;
+    switch (left(p) >= 2 ? p->at[1] : '\0') {
+    case 'A':
+        assertion(p, "(?:\\A)", 2);
+        return 0;
+    case 'z':
+        assertion(p, "(?:\\z)", 2);
+        return 0;
+    case 'b':
+        assertion(p, "(?:\\b)", 2);
+        return 0;
+    case 'B':
+        assertion(p, "(?:\\B)", 2);
+        return 0;
+    case 'C':
+        return fail(p, "invalid escape sequence", p->at, p->at + 2);
+    case 'Q':
+        return read_quoted(p);
+    default:
+        break;
+    }
+    int is = unicode_class(p);
+    if (is == 0)
+        is = perl_class(p, false);
+    if (is == 0) {
+        if (read_escape(p, &c) < 0)
+            return -1;
+        put(p, c);
+    }
+    p->operand = true;
+    return is < 0 ? -1 : 0;
+}
+
+static int read_one(struct parser *p)
+{
+    uint32_t c;
+    switch (*p->at) {
+    case '(':
+        return read_group(p);
+    case ')':
+        return close_group(p);
+    case '|':
+        buf_addc(p->out, *p->at++);
+        p->operand = false;
+        return 0;
+    case '^':
+        assertion(p, "(?:^)", 1);
+        return 0;
+    case '$':
+        assertion(p, "(?:$)", 1);
+        return 0;
+    case '.':
+        assertion(p, ".", 1);
+        return 0;
+    case '[':
+        return read_class(p);
+    case '*':
+    case '+':
+    case '?':
+        return read_repeat(p, p->at + 1);
+    case '{':
+        return read_counted(p);
+    case '\\':
+        return read_backslash(p);
+    default:
+        if (next(p, &c) < 0)
+            return -1;
+        put(p, c);
+        p->operand = true;
+        return 0;
+    }
+}
+
+int regex_translate(struct str pattern, struct buf *ret, struct err *err)
+{
+    struct parser p = {.all = pattern, .at = pattern.p, .end = pattern.p + pattern.n, .out = ret, .err = err};
+    while (left(&p)) {
+        const char *before = p.repeat;
+        p.nothing = false;
+        if (read_one(&p) < 0)
+            return -1;
+        /* Go repeats the repeat behind an empty quotation; PCRE2 would take the two for one of its own. */
+        if (p.repeat == before && !p.nothing)
+            p.repeat = NULL;
+    }
+    if (p.depth)
+        return fail(&p, "missing closing )", pattern.p, p.end);
+    return buf_check(ret, "the regular expression", err);
+}

@@ -1,0 +1,273 @@
+#include "report/source.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/filter.h"
+#include "report/path.h"
+#include "base/banned.h"
+
+/* Of all files together; then they are forgotten. */
+#define KEPT_MAX ((size_t)256 << 20)
+
+struct file {
+    uint32_t path;
+    struct buf text;
+    struct source_lines lines;
+    char *wrong;
+};
+
+struct sources {
+    struct profile *profile;
+    char *search, *trim;
+    struct file **files;
+    size_t n, cap, bytes;
+    uint32_t *places; /* by path: its place among the files, + 1 */
+    size_t n_places;
+};
+
+int source_split(struct str text, struct source_lines *ret, struct err *err)
+{
+    struct source_lines lines = {0};
+    size_t cap = 0;
+    while (text.n) {
+        const char *end = memchr(text.p, '\n', text.n);
+        size_t n = end ? (size_t)(end - text.p) : text.n, taken = n + (end != NULL);
+        if (n > SOURCE_LINE_MAX)
+            break;
+        if (array_reserve((void **)&lines.items, &cap, lines.n + 1, sizeof *lines.items, err) < 0) {
+            free(lines.items);
+            return -1;
+        }
+        lines.items[lines.n++] = (struct str){text.p, n && text.p[n - 1] == '\r' ? n - 1 : n};
+        text = (struct str){text.p + taken, text.n - taken};
+    }
+    *ret = lines;
+    return 0;
+}
+
+static void file_forget(struct file *f)
+{
+    if (!f)
+        return;
+    buf_release(&f->text);
+    free(f->lines.items);
+    free(f->wrong);
+    free(f);
+}
+
+static void forget_all(struct sources *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        file_forget(s->files[i]);
+    s->n = s->bytes = 0;
+    if (s->n_places)
+        memset(s->places, 0, s->n_places * sizeof *s->places);
+}
+
+int sources_new(struct profile *p, const char *source_path, const char *trim_path, struct sources **ret,
+                struct err *err)
+{
+    struct sources *s = calloc(1, sizeof *s);
+    if (!s)
+        return err_nomem(err);
+    s->profile = p;
+    s->search = source_path && *source_path ? strdup(source_path) : getcwd(NULL, 0);
+    s->trim = strdup(trim_path ? trim_path : "");
+    if (!s->search || !s->trim) {
+        int rc = err_set(err, ERR_LOCAL_IO, "could not stat current dir: %s", strerror(errno));
+        sources_free(s);
+        return rc;
+    }
+    *ret = s;
+    return 0;
+}
+
+void sources_free(struct sources *s)
+{
+    if (!s)
+        return;
+    forget_all(s);
+    free(s->files);
+    free(s->places);
+    free(s->search);
+    free(s->trim);
+    free(s);
+}
+
+/* ---- opening ---------------------------------------------------------------------------------------------
+ */
+
+/* Opens it for reading if it is a regular file: -1 with errno. A pipe must not keep us waiting. */
+static int open_regular(struct str path)
+{
+    struct stat st;
+    char name[PATH_MAX];
+    if (memchr(path.p, '\0', path.n)) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (path.n >= sizeof name) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(name, path.p, path.n);
+    name[path.n] = '\0';
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || (fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))))
+        return fd;
+    fd_close(&fd);
+    errno = EINVAL;
+    return -1;
+}
+
+/* DIR/PATH without "..", as a string of the profile: where it may be. */
+static int joined(struct sources *s, struct str dir, struct str path, struct str *ret, struct err *err)
+{
+    struct buf both = BUF_INIT((size_t)16 << 20);
+    uint32_t string;
+    buf_add(&both, dir.p, dir.n);
+    buf_adds(&both, dir.n && path.n ? "/" : "");
+    buf_add(&both, path.p, path.n);
+    int rc = buf_check(&both, "a path", err);
+    if (rc == 0)
+        rc = profile_intern(s->profile, buf_str(&both), both.len, &string, err);
+    if (rc == 0 && both.len)
+        rc = path_clean(s->profile, string, &string, err);
+    buf_release(&both);
+    if (rc == 0)
+        *ret = profile_str(s->profile, string);
+    return rc;
+}
+
+/* The directory above; the same if there is none. */
+static struct str above(struct str dir)
+{
+    while (dir.n > 1 && dir.p[dir.n - 1] == '/')
+        dir.n--;
+    const char *slash = memrchr(dir.p, '/', dir.n);
+    if (!slash)
+        return STR(".");
+    return (struct str){dir.p, slash == dir.p ? 1 : (size_t)(slash - dir.p)};
+}
+
+/* *ret: the descriptor, or -1 if it is nowhere. */
+static int search(struct sources *s, struct str path, int *ret, struct err *err)
+{
+    struct str dir, at;
+    for (const char *rest = source_list(s->search); source_next(&rest, &dir);) {
+        for (;;) {
+            if (joined(s, dir, path, &at, err) < 0)
+                return -1;
+            if ((*ret = open_regular(at)) >= 0)
+                return 0;
+            struct str parent = above(dir);
+            if (str_equal(parent, dir))
+                break;
+            dir = parent;
+        }
+    }
+    return 0;
+}
+
+static int open_source(struct sources *s, struct str name, int *ret, char **ret_wrong, struct err *err)
+{
+    struct str path = source_trim(name, s->trim, s->search);
+    int shown = path.n > 4096 ? 4096 : (int)path.n, n;
+    *ret = -1;
+    if (path.n && path.p[0] == '/') {
+        *ret = open_regular(path);
+        if (*ret >= 0)
+            return 0;
+        /* Go begins them with a small letter. */
+        const char *why = strerror(errno);
+        n = asprintf(ret_wrong, "open %.*s: %c%s", shown, path.p, tolower(why[0]), why + 1);
+    } else {
+        if (search(s, path, ret, err) < 0)
+            return -1;
+        if (*ret >= 0)
+            return 0;
+        n = asprintf(ret_wrong, "could not find file %.*s on path %s", shown, path.p, s->search);
+    }
+    return n < 0 ? err_nomem(err) : 0;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------
+ */
+
+/* What cannot be read, such as a directory, has no lines: upstream says nothing of it either. */
+static void read_text(int fd, struct buf *to)
+{
+    char block[65536];
+    ssize_t n;
+    while (to->len < SOURCE_MAX && ((n = read(fd, block, sizeof block)) > 0 || (n < 0 && errno == EINTR))) {
+        size_t room = SOURCE_MAX - to->len;
+        if (n > 0)
+            buf_add(to, block, (size_t)n < room ? (size_t)n : room);
+    }
+}
+
+static int load(struct sources *s, struct file *f, struct err *err)
+{
+    int fd = -1;
+    if (open_source(s, profile_str(s->profile, f->path), &fd, &f->wrong, err) < 0)
+        return -1;
+    if (fd < 0)
+        return 0;
+    read_text(fd, &f->text);
+    fd_close(&fd);
+    if (buf_check(&f->text, "a source file", err) < 0)
+        return -1;
+    return source_split((struct str){buf_str(&f->text), f->text.len}, &f->lines, err);
+}
+
+/* Room for the places of all paths up to this one. */
+static int make_places(struct sources *s, uint32_t path, struct err *err)
+{
+    size_t had = s->n_places;
+    if (path < had)
+        return 0;
+    if (array_reserve((void **)&s->places, &s->n_places, (size_t)path + 1, sizeof *s->places, err) < 0)
+        return -1;
+    memset(s->places + had, 0, (s->n_places - had) * sizeof *s->places);
+    return 0;
+}
+
+static int add_file(struct sources *s, uint32_t path, struct err *err)
+{
+    if (s->bytes > KEPT_MAX)
+        forget_all(s);
+    if (array_reserve((void **)&s->files, &s->cap, s->n + 1, sizeof(struct file *), err) < 0)
+        return -1;
+    struct file *f = calloc(1, sizeof *f);
+    if (!f)
+        return err_nomem(err);
+    f->path = path;
+    buf_init(&f->text, SOURCE_MAX);
+    if (load(s, f, err) < 0) {
+        file_forget(f);
+        return -1;
+    }
+    s->bytes += f->text.cap + f->lines.n * sizeof *f->lines.items;
+    s->files[s->n++] = f;
+    s->places[path] = (uint32_t)s->n;
+    return 0;
+}
+
+int sources_get(struct sources *s, uint32_t path, const struct source_lines **ret, const char **ret_wrong,
+                struct err *err)
+{
+    if (make_places(s, path, err) < 0 || (!s->places[path] && add_file(s, path, err) < 0))
+        return -1;
+    const struct file *f = s->files[s->places[path] - 1];
+    *ret = &f->lines;
+    *ret_wrong = f->wrong;
+    return 0;
+}

@@ -1,0 +1,71 @@
+/* What is said of files: names without what only the machine knows on which they were compiled. */
+#include <string.h>
+
+#include "report/filter.h"
+#include "report/path.h"
+#include "base/banned.h"
+
+bool source_next(const char **list, struct str *ret)
+{
+    if (!*list)
+        return false;
+    size_t n = strcspn(*list, ":");
+    *ret = (struct str){*list, n};
+    *list = (*list)[n] ? *list + n + 1 : NULL;
+    return true;
+}
+
+const char *source_list(const char *text)
+{
+    return text && *text ? text : NULL;
+}
+
+/* The place behind `/NAME/` in a path; NULL if it is not there. */
+static const char *behind(struct str path, struct str name)
+{
+    for (size_t at = 0; at + name.n + 2 <= path.n; at++)
+        if (path.p[at] == '/' && path.p[at + name.n + 1] == '/' &&
+            memcmp(path.p + at + 1, name.p, name.n) == 0)
+            return path.p + at + name.n + 2;
+    return NULL;
+}
+
+/* How much of it a prefix takes, with a slash behind; 0: it is none. */
+static size_t prefix(struct str path, struct str trim)
+{
+    bool slash = trim.n && trim.p[trim.n - 1] == '/';
+    if (path.n < trim.n + !slash || memcmp(path.p, trim.p, trim.n) != 0 || (!slash && path.p[trim.n] != '/'))
+        return 0;
+    return trim.n + !slash;
+}
+
+struct str source_trim(struct str path, const char *trim_path, const char *source_path)
+{
+    static const char usual[] = "/proc/self/cwd/./:/proc/self/cwd/";
+    struct str piece;
+    const char *rest = source_list(trim_path) ? NULL : source_list(source_path);
+    while (source_next(&rest, &piece)) {
+        const char *found = behind(path, path_base(piece));
+        if (found)
+            return (struct str){found, path.n - (size_t)(found - path.p)};
+    }
+    for (int i = 0; i < 2; i++)
+        for (rest = i ? usual : source_list(trim_path); source_next(&rest, &piece);) {
+            size_t n = prefix(path, piece);
+            if (n)
+                return (struct str){path.p + n, path.n - n};
+        }
+    return path;
+}
+
+int trim_paths(struct job *j)
+{
+    struct profile *p = j->profile;
+    for (size_t i = 0; i < p->n_functions; i++) {
+        struct str whole = profile_str(p, p->functions[i].filename);
+        struct str cut = source_trim(whole, j->settings->trim_path, j->settings->source_path);
+        if (cut.n != whole.n && profile_intern(p, cut.p, cut.n, &p->functions[i].filename, j->err) < 0)
+            return -1;
+    }
+    return 0;
+}

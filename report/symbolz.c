@@ -1,0 +1,322 @@
+/*
+ * Names from the server a profile came from: Go's /debug/pprof/symbol, and the /symbolz of others.
+ *
+ * Source: google/pprof internal/symbolz/symbolz.go; for what the sources are, internal/driver/fetch.go.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/symbols.h"
+#include "base/banned.h"
+
+/* What a server may answer: names of 128 bytes for a million addresses. */
+#define ANSWER_MAX ((size_t)128 << 20)
+#define QUERY_MAX ((size_t)256 << 20)
+
+/* ---- sources ---------------------------------------------------------------------------------------------
+ */
+
+void symbolize_sources_release(struct symbolize_sources *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        free(s->items[i].key);
+        free(s->items[i].source);
+    }
+    free(s->items);
+    *s = (struct symbolize_sources){0};
+}
+
+int symbolize_sources_move(struct symbolize_sources *to, struct symbolize_sources *from, struct err *err)
+{
+    if (array_reserve((void **)&to->items, &to->cap, to->n + from->n, sizeof *to->items, err) < 0)
+        return -1;
+    for (size_t i = 0; i < from->n; i++)
+        to->items[to->n++] = from->items[i];
+    from->n = 0;
+    symbolize_sources_release(from);
+    return 0;
+}
+
+static int add_source(struct symbolize_sources *to, struct str key, const char *source, uint64_t start,
+                      struct err *err)
+{
+    if (array_reserve((void **)&to->items, &to->cap, to->n + 1, sizeof *to->items, err) < 0)
+        return -1;
+    struct symbolize_source s = {strndup(key.p, key.n), strdup(source), start};
+    if (!s.key || !s.source) {
+        free(s.key);
+        free(s.source);
+        return err_nomem(err);
+    }
+    to->items[to->n++] = s;
+    return 0;
+}
+
+int symbolize_collect(struct profile *p, const char *url, struct symbolize_sources *to, struct err *err)
+{
+    for (size_t i = 0; i < p->n_mappings; i++) {
+        struct profile_mapping *m = &p->mappings[i];
+        if (!m->build_id && !m->file && profile_intern(p, url, strlen(url), &m->file, err) < 0)
+            return -1;
+        struct str key = profile_str(p, m->build_id ? m->build_id : m->file);
+        if (add_source(to, key, url, m->start, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Whether Go takes it for an absolute URL: it has a scheme, and nothing that no URL has. */
+static bool is_url(struct str s)
+{
+    size_t n = 0;
+    while (n < s.n && (isalnum((unsigned char)s.p[n]) || (s.p[n] && strchr("+-.", s.p[n]))))
+        n++;
+    if (n == 0 || n == s.n || s.p[n] != ':' || !isalpha((unsigned char)s.p[0]))
+        return false;
+    for (size_t i = n; i < s.n; i++)
+        if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f)
+            return false;
+    return true;
+}
+
+void symbolize_unsource(struct profile *p)
+{
+    for (size_t i = 0; i < p->n_mappings; i++)
+        if (!p->mappings[i].build_id && is_url(profile_str(p, p->mappings[i].file)))
+            p->mappings[i].file = 0;
+}
+
+/* The first source of a mapping, by its file or else its build ID. */
+static const struct symbolize_source *source_of(const struct profile *p, const struct profile_mapping *m,
+                                                const struct symbolize_sources *sources)
+{
+    const uint32_t keys[] = {m->file, m->build_id};
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; (k == 0 || keys[k]) && i < sources->n; i++)
+            if (str_is(profile_str(p, keys[k]), sources->items[i].key))
+                return &sources->items[i];
+    return NULL;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------------------
+ */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
+}
+
+/* The address that begins at `at`: its end, or 0 if none does. White space must follow. */
+static size_t address_end(struct str line, size_t at)
+{
+    size_t i = at + 2;
+    if (line.n - at < 4 || line.p[at] != '0' || line.p[at + 1] != 'x')
+        return 0;
+    while (i < line.n && isxdigit((unsigned char)line.p[i]))
+        i++;
+    return i > at + 2 && i < line.n && is_blank(line.p[i]) ? i : 0;
+}
+
+/* The number of an address: false if it has more than 64 bits. */
+static bool read_address(struct str s, uint64_t *ret)
+{
+    uint64_t value = 0;
+    for (size_t i = 2; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (value >> 60)
+            return false;
+        value = value << 4 | (unsigned)(isdigit(c) ? c - '0' : tolower(c) - 'a' + 10);
+    }
+    *ret = value;
+    return true;
+}
+
+static int too_large(struct str address, struct err *err)
+{
+    char shown[80];
+    text_printable(shown, sizeof shown, address.p, address.n);
+    return err_set(err, ERR_FAILED,
+                   "unexpected parse failure %s: strconv.ParseUint: parsing \"%s\": value out of range",
+                   shown, shown);
+}
+
+int symbolz_next(struct str *rest, struct symbolz *ret, struct err *err)
+{
+    const char *end;
+    while (rest->n && (end = memchr(rest->p, '\n', rest->n))) {
+        struct str line = {rest->p, (size_t)(end + 1 - rest->p)};
+        *rest = (struct str){end + 1, rest->n - line.n};
+        for (size_t at = 0; at + 3 < line.n; at++) {
+            size_t behind = address_end(line, at);
+            if (!behind)
+                continue;
+            struct str address = {line.p + at, behind - at};
+            if (!read_address(address, &ret->address))
+                return too_large(address, err);
+            while (behind < line.n && is_blank(line.p[behind]))
+                behind++;
+            ret->name = (struct str){line.p + behind, line.n - behind};
+            while (ret->name.n &&
+                   (ret->name.p[ret->name.n - 1] == '\n' || ret->name.p[ret->name.n - 1] == '\r'))
+                ret->name.n--;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* ---- a mapping -------------------------------------------------------------------------------------------
+ */
+
+/* Names by address, in the order of addresses; the last of equal ones counts. */
+struct named {
+    uint64_t address;
+    size_t order;
+    uint32_t function;
+};
+struct names {
+    struct named *items;
+    size_t n, cap;
+    uint32_t *by_string; /* the function of a name, + 1 */
+    size_t n_strings, cap_strings;
+};
+
+/* Shifted by what was taken off when profiles were merged; false where it would overflow. */
+static bool adjust(uint64_t address, uint64_t offset, uint64_t *ret)
+{
+    *ret = address + offset;
+    return offset >> 63 ? *ret < address : *ret >= address;
+}
+
+static int write_query(const struct profile *p, uint32_t mapping, uint64_t offset, struct buf *to,
+                       struct err *err)
+{
+    for (size_t i = 0; i < p->n_locations; i++) {
+        const struct profile_location *l = &p->locations[i];
+        uint64_t address;
+        if (l->mapping != mapping || !l->address || l->n_lines)
+            continue;
+        if (!adjust(l->address, offset, &address))
+            return err_set(err, ERR_FAILED,
+                           "cannot adjust address %" PRIu64 " by %" PRId64 ", it would overflow", l->address,
+                           (int64_t)offset);
+        buf_addf(to, "%s0x%" PRIx64, to->len ? "+" : "", address);
+    }
+    return buf_check(to, "the list of addresses", err);
+}
+
+/* The function of that name which this answer has brought. */
+static int function_of(struct profile *p, struct names *n, struct str name, uint32_t *ret, struct err *err)
+{
+    uint32_t string;
+    if (profile_intern(p, name.p, name.n, &string, err) < 0)
+        return -1;
+    if (array_reserve((void **)&n->by_string, &n->cap_strings, (size_t)string + 1, sizeof *n->by_string,
+                      err) < 0)
+        return -1;
+    while (n->n_strings <= string)
+        n->by_string[n->n_strings++] = 0;
+    if (!n->by_string[string]) {
+        struct profile_function f = {.id = p->n_functions + 1, .name = string, .system_name = string};
+        if (profile_add_function(p, &f, err) < 0)
+            return -1;
+        n->by_string[string] = (uint32_t)p->n_functions;
+    }
+    *ret = n->by_string[string] - 1;
+    return 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    return x->order < y->order ? 1 : -1;
+}
+
+static int read_answer(struct profile *p, struct str answer, uint64_t offset, struct names *n,
+                       struct err *err)
+{
+    struct symbolz s;
+    int more;
+    while ((more = symbolz_next(&answer, &s, err)) > 0) {
+        struct named named = {.order = n->n};
+        if (!adjust(s.address, -offset, &named.address))
+            return err_set(err, ERR_FAILED,
+                           "cannot adjust symbolz address %" PRIu64 " by %" PRId64 ", it would overflow",
+                           s.address, (int64_t)-offset);
+        if (function_of(p, n, s.name, &named.function, err) < 0 ||
+            array_reserve((void **)&n->items, &n->cap, n->n + 1, sizeof *n->items, err) < 0)
+            return -1;
+        n->items[n->n++] = named;
+    }
+    if (n->n)
+        qsort(n->items, n->n, sizeof *n->items, by_address);
+    return more;
+}
+
+static const struct named *find(const struct names *n, uint64_t address)
+{
+    size_t low = 0, high = n->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (n->items[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n->n && n->items[low].address == address ? &n->items[low] : NULL;
+}
+
+static int name_places(struct profile *p, uint32_t mapping, const struct names *n, struct err *err)
+{
+    for (size_t i = 0; i < p->n_locations; i++) {
+        const struct profile_location *l = &p->locations[i];
+        const struct named *named = l->mapping == mapping ? find(n, l->address) : NULL;
+        struct profile_line line = {.function = named ? named->function : 0};
+        if (named && profile_set_lines(p, i, &line, 1, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int ask(struct profile *p, uint32_t mapping, const struct symbolize_source *source,
+               const struct symbolize_tools *tools, struct err *err)
+{
+    struct buf query = BUF_INIT(QUERY_MAX), answer = BUF_INIT(ANSWER_MAX);
+    struct names names = {0};
+    uint64_t offset = source->start - p->mappings[mapping].start;
+    int rc = write_query(p, mapping, offset, &query, err);
+    if (rc == 0 && query.len) {
+        rc = tools->post(tools->ctx, source->source, (struct str){query.data, query.len}, &answer, err);
+        if (rc == 0)
+            rc = read_answer(p, (struct str){buf_str(&answer), answer.len}, offset, &names, err);
+        if (rc == 0)
+            rc = name_places(p, mapping, &names, err);
+    }
+    free(names.items);
+    free(names.by_string);
+    buf_release(&query);
+    buf_release(&answer);
+    return rc;
+}
+
+int symbolize_remote(struct profile *p, const struct symbolize_mode *mode,
+                     const struct symbolize_sources *sources, const struct symbolize_tools *tools,
+                     struct err *err)
+{
+    for (uint32_t i = 0; i < p->n_mappings; i++) {
+        if (!mode->force && p->mappings[i].has_functions)
+            continue;
+        const struct symbolize_source *source = source_of(p, &p->mappings[i], sources);
+        if (!source)
+            continue;
+        if (ask(p, i, source, tools, err) < 0)
+            return -1;
+        p->mappings[i].has_functions = true;
+    }
+    return 0;
+}
