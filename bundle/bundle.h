@@ -236,6 +236,11 @@ int bundle_verify(const char *path, const struct bundle_check *how, struct bundl
 int bundle_extract(const char *path, struct age_identities *by, const char *dir,
                    const struct strlist *members, uint64_t max_bytes, char **ret_dir, struct err *err);
 
+/* The bytes of one member, by its path as bundle_list has it, into an initialised buffer. ERR_NOT_FOUND if
+ * there is none of that name. */
+int bundle_member_bytes(const char *path, struct age_identities *by, const char *member, struct buf *ret,
+                        struct err *err);
+
 /* manifest.json as text: the caller frees it. */
 int bundle_manifest(const char *path, struct age_identities *by, char **ret, struct err *err);
 

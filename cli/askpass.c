@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#ifdef __APPLE__
-#include <mach-o/dyld.h>
-#endif
 
 #include "cli/exit.h"
 #include "gateway/gateway.h"
@@ -30,19 +27,4 @@ int askpass_run(char **argv, struct err *err)
     int rc = fd_write_all(STDOUT_FILENO, answer.text, answer.len, err);
     secret_wipe(&answer);
     return rc < 0 || fd_write_all(STDOUT_FILENO, "\n", 1, err) < 0 ? EXIT_NOTHING : 0;
-}
-
-char *askpass_program(void)
-{
-    char path[4096];
-#ifdef __APPLE__
-    uint32_t size = sizeof path;
-    return _NSGetExecutablePath(path, &size) == 0 ? realpath(path, NULL) : NULL;
-#else
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (n <= 0)
-        return NULL;
-    path[n] = '\0';
-    return strdup(path);
-#endif
 }

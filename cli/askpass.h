@@ -12,7 +12,4 @@ bool askpass_is_meant(int argc, char **argv);
 /* Has the question answered and prints the answer. Returns the exit code. */
 int askpass_run(char **argv, struct err *err);
 
-/* The file this program runs from, for gateway_options.askpass. A new string, NULL when it cannot be told. */
-char *askpass_program(void);
-
 #endif

@@ -28,15 +28,20 @@ struct command {
     const char *summary;  /* one line */
     const char *details;  /* more for its own help: prose, paragraphs between empty lines; NULL for none */
     const struct option *options;
+    /* Flags of its own kind, with one dash, in place of options: row i of them, false behind the last. NULL:
+     * there are none. */
+    bool (*flag)(size_t i, struct option *ret);
     const struct verb *verbs; /* the last has no name; NULL: the command does one thing */
     enum command_words words; /* behind the verb, if there are any */
+    bool own_help;            /* -h and --help are its own flags */
     /* argv without the command's name. Returns the exit code; on an error it sets err, which is then printed
      * by main, and returns what exit_status_of says. */
     int (*run)(int argc, char **argv, struct err *err);
 };
 
 extern const struct command command_grab, command_check, command_forward, command_hosts, command_bundle,
-    command_attach, command_completion, command_version, command_help;
+    command_attach, command_pprof, command_goroutines, command_diff, command_merge, command_completion,
+    command_version, command_help;
 
 /* Row i of the table, NULL behind the last. */
 const struct command *command_at(size_t i);

@@ -94,27 +94,36 @@ static const char *words_of(const struct command *c)
 
 static void put_options(FILE *out, const struct command *c)
 {
+    const char *dashes = completion_dashes(c);
+    struct option o;
     fprintf(out, "    %s) echo '", c->name);
-    for (const struct option *o = c->options; o && o->name; o++)
-        fprintf(out, "--%s ", o->name);
+    for (size_t i = 0; completion_option(c, i, &o); i++)
+        fprintf(out, "%s%s ", dashes, o.name);
     fputs("--help' ;;\n", out);
+}
+
+static void put_value(FILE *out, const struct command *c, const struct option *o)
+{
+    enum completion_value value = completion_value(o);
+    const char *lister = completion_lister(value);
+    if (value == VALUE_NONE)
+        return;
+    fprintf(out, "    %s:--%s", c->name, o->name);
+    if (c->flag)
+        fprintf(out, " | %s:-%s", c->name, o->name);
+    if (o->letter)
+        fprintf(out, " | %s:-%c", c->name, o->letter);
+    if (value == VALUE_WORDS)
+        fprintf(out, ") echo '=%s' ;;\n", completion_words(o));
+    else
+        fprintf(out, ") echo %s ;;\n", lister ? lister : value == VALUE_FILE ? "files" : "anything");
 }
 
 static void put_values(FILE *out, const struct command *c)
 {
-    for (const struct option *o = c->options; o && o->name; o++) {
-        enum completion_value value = completion_value(o);
-        const char *lister = completion_lister(value);
-        if (value == VALUE_NONE)
-            continue;
-        fprintf(out, "    %s:--%s", c->name, o->name);
-        if (o->letter)
-            fprintf(out, " | %s:-%c", c->name, o->letter);
-        if (value == VALUE_WORDS)
-            fprintf(out, ") echo '=%s' ;;\n", completion_words(o));
-        else
-            fprintf(out, ") echo %s ;;\n", lister ? lister : value == VALUE_FILE ? "files" : "anything");
-    }
+    struct option o;
+    for (size_t i = 0; completion_option(c, i, &o); i++)
+        put_value(out, c, &o);
 }
 
 static void put_verbs(FILE *out, const struct command *c)

@@ -61,7 +61,9 @@ static void put_candidate(FILE *out, const char *condition, const char *name, co
 static void put_option(FILE *out, const struct command *c, const struct option *o)
 {
     enum completion_value value = completion_value(o);
-    fprintf(out, "complete -c profgrab -n 'test (__profgrab_command) = %s' -l %s", c->name, o->name);
+    /* -o: of one dash. */
+    fprintf(out, "complete -c profgrab -n 'test (__profgrab_command) = %s' -%c %s", c->name,
+            c->flag ? 'o' : 'l', o->name);
     if (o->letter)
         fprintf(out, " -s %c", o->letter);
     if (value == VALUE_FILE)
@@ -102,8 +104,9 @@ static void put_words(FILE *out, const struct command *c, const char *condition)
 static void put_command(FILE *out, const struct command *c)
 {
     char condition[200];
-    for (const struct option *o = c->options; o && o->name; o++)
-        put_option(out, c, o);
+    struct option o;
+    for (size_t i = 0; completion_option(c, i, &o); i++)
+        put_option(out, c, &o);
     snprintf(condition, sizeof condition,
              "test (__profgrab_command) = %s; and test (count (commandline -opc)) -eq 2", c->name);
     for (const struct verb *v = c->verbs; v && v->name; v++)

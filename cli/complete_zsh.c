@@ -97,7 +97,7 @@ static void put_verbs(FILE *out, const struct command *c)
 }
 
 /* One way of writing an option, as _arguments takes it: `(other ways)--name=[help]:argument:action`. */
-static void put_option(FILE *out, const struct option *o, bool is_long)
+static void put_option(FILE *out, const char *dashes, const struct option *o, bool is_long)
 {
     enum completion_value value = completion_value(o);
     fputs(" \\\n        '", out);
@@ -106,7 +106,7 @@ static void put_option(FILE *out, const struct option *o, bool is_long)
     else if (o->letter)
         fprintf(out, "(-%c --%s)", o->letter, o->name);
     if (is_long)
-        fprintf(out, "--%s%s[", o->name, o->argument ? "=" : "");
+        fprintf(out, "%s%s%s[", dashes, o->name, o->argument ? "=" : "");
     else
         fprintf(out, "-%c%s[", o->letter, o->argument ? "+" : "");
     put_quoted(out, o->help, "[]:");
@@ -134,13 +134,16 @@ static void put_command(FILE *out, const struct command *c)
                                         [WORDS_HOSTS] = "*:host: _profgrab_names --names",
                                         [WORDS_COMMANDS] = "*:command:_profgrab_commands",
                                         [WORDS_FILES] = "*:file:_files"};
+    const char *dashes = completion_dashes(c);
     if (c->verbs)
         put_verbs(out, c);
-    fprintf(out, "_profgrab_command_%s() {\n    _arguments -s -S :", c->name);
-    for (const struct option *o = c->options; o && o->name; o++) {
-        if (o->letter)
-            put_option(out, o, false);
-        put_option(out, o, true);
+    /* -s: letters may stand together behind one dash. */
+    fprintf(out, "_profgrab_command_%s() {\n    _arguments%s -S :", c->name, c->flag ? "" : " -s");
+    struct option o;
+    for (size_t i = 0; completion_option(c, i, &o); i++) {
+        if (o.letter)
+            put_option(out, dashes, &o, false);
+        put_option(out, dashes, &o, true);
     }
     fputs(" \\\n        '(-)--help[say more about it]'", out);
     if (c->verbs)

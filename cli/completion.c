@@ -10,7 +10,10 @@ const char *completion_words(const struct option *o)
 {
     static const struct {
         const char *option, *words;
-    } rows[] = {{"scheme", "http https"}, {"via", "auto libssh2 openssh"}, {"compress", "auto yes no"}};
+    } rows[] = {{"scheme", "http https"},
+                {"via", "auto libssh2 openssh"},
+                {"compress", "auto yes no"},
+                {"symbolize", "none local fastlocal remote force"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].option, o->name) == 0)
             return rows[i].words;
@@ -36,6 +39,21 @@ enum completion_value completion_value(const struct option *o)
             (!rows[i].argument || strcmp(rows[i].argument, o->argument) == 0))
             return rows[i].value;
     return completion_words(o) ? VALUE_WORDS : VALUE_ANY;
+}
+
+bool completion_option(const struct command *c, size_t i, struct option *ret)
+{
+    if (c->flag)
+        return c->flag(i, ret);
+    if (!c->options)
+        return false;
+    *ret = c->options[i];
+    return ret->name != NULL;
+}
+
+const char *completion_dashes(const struct command *c)
+{
+    return c->flag ? "-" : "--";
 }
 
 const char *completion_lister(enum completion_value value)

@@ -19,6 +19,11 @@ enum completion_value {
 };
 enum completion_value completion_value(const struct option *o);
 
+/* Option or flag i of a command, asked for one after the other; false behind the last. And what stands in
+ * front of its name. */
+bool completion_option(const struct command *c, size_t i, struct option *ret);
+const char *completion_dashes(const struct command *c);
+
 /* The option of `profgrab hosts` that prints the names for one of the lists; NULL for another value. */
 const char *completion_lister(enum completion_value value);
 

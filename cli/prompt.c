@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/signals.h"
-#include "cli/askpass.h"
+#include "cli/program.h"
 #include "base/banned.h"
 
 /* One by one, so that no growing leaves a secret behind. */
@@ -31,7 +31,7 @@ static void answer_free(struct prompt_answer **at)
 
 void prompt_init(struct prompt *p)
 {
-    *p = (struct prompt){.program = askpass_program()};
+    *p = (struct prompt){.program = program_path()};
     pthread_mutex_init(&p->mutex, NULL);
 }
 

@@ -13,6 +13,7 @@
 #include "bundle/manifest.h"
 #include "bundle/redact.h"
 #include "cli/options.h"
+#include "cli/pprof_shell.h"
 #include "fetch/check.h"
 #include "fetch/index.h"
 #include "fetch/plan.h"
@@ -26,6 +27,8 @@
 #include "gateway/local.h"
 #include "inventory/address.h"
 #include "inventory/range.h"
+#include "report/report.h"
+#include "report/symbols.h"
 #include "seal/age_header.h"
 #include "seal/age_identity.h"
 #include "tests/unit/alloc.h"
@@ -1022,9 +1025,195 @@ static void handoffs(void **state)
     free(path);
 }
 
+/* ---- profiles -------------------------------------------------------------------------------------------
+ */
+
+static int forget_bytes(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)ctx;
+    (void)p;
+    (void)n;
+    (void)err;
+    return 0;
+}
+
+/* Reads a profile, and a second time to have something to put together with it. */
+static int use_profiles(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct profile *a = NULL, *b = NULL, *both = NULL;
+    if (profile_parse(in->p, in->n, 1 << 20, &a, err) < 0)
+        return -1;
+    if (profile_parse(in->p, in->n, 1 << 20, &b, err) < 0 ||
+        profile_set_label(b, "pprof::base", "true", err) < 0 || profile_normalize(a, b, err) < 0) {
+        profile_free(a);
+        profile_free(b);
+        return -1;
+    }
+    if (report_combine((struct profile *[]){a, b}, 2, &both, err) < 0)
+        return -1;
+    int rc = profile_check(both, err) < 0 ? -1 : profile_write_gzip(both, forget_bytes, NULL, err);
+    profile_free(both);
+    return rc;
+}
+
+static void profiles(void **state)
+{
+    (void)state;
+    assert_true(walk_seed(use_profiles, CORPUS "decode/full", 0, 0) > 40);
+    assert_true(walk_seed(use_profiles, CORPUS "legacy/heap", 0, 0) > 40);
+    assert_true(walk_seed(use_profiles, CORPUS "legacy/threads", 0, 0) > 40);
+}
+
+static int show_profile(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    static const enum report_format formats[] = {REPORT_RAW, REPORT_PROTO, REPORT_TOPPROTO};
+    struct report_callbacks callbacks = {.sink = forget_bytes};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        struct report_settings settings = REPORT_SETTINGS_INIT;
+        struct profile *p = NULL;
+        settings.format = formats[i];
+        if (profile_parse(in->p, in->n, 1 << 20, &p, err) < 0)
+            return -1;
+        int rc = report_make(p, &settings, &callbacks, err);
+        profile_free(p);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void reports(void **state)
+{
+    (void)state;
+    assert_true(walk_seed(show_profile, CORPUS "decode/full", 0, 0) > 40);
+}
+
+/* ---- names of a profile -------------------------------------------------------------------------------- */
+
+static int answer_names(void *ctx, enum symbolize_program program, const char *file, struct str input,
+                        struct buf *ret, struct err *err)
+{
+    (void)ctx, (void)program, (void)file, (void)input;
+    buf_adds(ret, "a::b<int>::c\n");
+    return buf_check(ret, "names", err);
+}
+
+static int answer_symbols(void *ctx, const char *source, struct str addresses, struct buf *ret,
+                          struct err *err)
+{
+    (void)ctx, (void)source, (void)addresses;
+    buf_adds(ret, "0x10 _ZN1a1bIiE1cEv\n0x20 std::plain<int>(char)\n0x30 main.main\n");
+    return buf_check(ret, "names", err);
+}
+
+/* A profile from a server, all of whose places have no name. */
+static int name_places(void *ctx, struct err *err)
+{
+    struct profile *p = profile_new(err);
+    struct profile_mapping m = {.id = 1};
+    struct symbolize_sources sources = {0}, all = {0};
+    struct symbolize_tools tools = {.run = answer_names, .post = answer_symbols};
+    (void)ctx;
+    if (!p)
+        return -1;
+    int rc = profile_add_mapping(p, &m, err);
+    for (uint64_t i = 1; rc == 0 && i <= 3; i++)
+        rc = profile_add_location(p, &(struct profile_location){.id = i, .address = 16 * i}, NULL, err);
+    if (rc == 0)
+        rc = symbolize_collect(p, "http://host/debug/pprof/heap", &sources, err);
+    if (rc == 0)
+        rc = symbolize_sources_move(&all, &sources, err);
+    if (rc == 0)
+        rc = symbolize(p, NULL, &all, &tools, err);
+    symbolize_sources_release(&sources);
+    symbolize_sources_release(&all);
+    profile_free(p);
+    return rc;
+}
+
+static int read_answers(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct str rest = {in->p, in->n};
+    struct frames frames = {0};
+    struct nm nm = {0};
+    uint64_t address;
+    int more;
+    while ((more = addr2line_next(&rest, &address, &frames, err)) > 0)
+        continue;
+    free(frames.items);
+    if (more < 0 || nm_read((struct str){in->p, in->n}, 0, &nm, err) < 0)
+        return -1;
+    nm_release(&nm);
+    return 0;
+}
+
+static void symbols(void **state)
+{
+    (void)state;
+    assert_true(alloc_walk(name_places, NULL, 0) > 20);
+    assert_true(walk_seed(read_answers, CORPUS "symbols/addr2line", 1, 0) > 0);
+    assert_true(walk_seed(read_answers, CORPUS "symbols/nm", 1, 0) > 0);
+}
+
+/* ---- dumps of goroutines ------------------------------------------------------------------------------- */
+
+static int read_goroutines(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    static const char *const names[] = {"a", "b"};
+    struct str dumps[] = {{in->p, in->n / 2}, {in->p, in->n}};
+    struct goroutines *g = NULL;
+    int rc = goroutines_read(dumps, names, 2, 1 << 20, &g, err);
+    assert_true((rc == 0) == (g != NULL));
+    goroutines_free(g);
+    return rc;
+}
+
+static void goroutines(void **state)
+{
+    (void)state;
+    assert_true(walk_seed(read_goroutines, "tests/fuzz/corpus/goroutines/stacks", 0, 0) > 5);
+    assert_true(walk_seed(read_goroutines, "tests/fuzz/corpus/goroutines/grouped", 0, 0) > 5);
+}
+
+static int use_shell(void *ctx, struct err *err)
+{
+    const struct pprof_options usual = {.report = REPORT_SETTINGS_INIT};
+    struct pprof_options o;
+    struct shell_command command;
+    bool is_one;
+    if (shell_options_init(&o, &usual, err) < 0)
+        return -1;
+    int rc = shell_assign(&o, ctx, STR("focus=a b"), &is_one, err);
+    if (rc == 0) {
+        rc = shell_command_parse(STR("list10 x a -b >c"), &command, err);
+        shell_command_release(&command);
+    }
+    shell_options_release(&o);
+    return rc;
+}
+
+static void pprof_shells(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct profile *p = profile_new(&err);
+    assert_non_null(p);
+    assert_true(alloc_walk(use_shell, p, 0) > 20);
+    profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(profiles),
+        cmocka_unit_test(pprof_shells),
+        cmocka_unit_test(reports),
+        cmocka_unit_test(symbols),
+        cmocka_unit_test(goroutines),
         SCRATCH(signatures),
         cmocka_unit_test(relabelling),
         SCRATCH(copying),

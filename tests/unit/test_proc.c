@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -348,6 +349,52 @@ static void it_is_seen_to_have_ended(void **state)
     assert_int_equal(proc_end(pid), 7);
 }
 
+static int spoil_and_count(void *number)
+{
+    int *n = number;
+    return ++*n;
+}
+
+static int wait_for_a_signal(void *seconds)
+{
+    poll(NULL, 0, *(int *)seconds * 1000);
+    return 1;
+}
+
+static int interrupt_itself(void *ctx)
+{
+    (void)ctx;
+    raise(SIGINT);
+    return 1;
+}
+
+static void note_it(int number)
+{
+    (void)number;
+}
+
+static void a_copy_leaves_us_alone(void **state)
+{
+    (void)state;
+    struct sigaction before, after, act = {.sa_handler = note_it};
+    struct err err = ERR_INIT;
+    int number = 6, code = -1, seconds = 60, cancel[2];
+    sigaction(SIGINT, &act, &before);
+    ok(proc_run_copy(spoil_and_count, &number, -1, &code, &err), &err);
+    assert_int_equal(code, 7);
+    assert_int_equal(number, 6);
+    ok(proc_run_copy(interrupt_itself, NULL, -1, &code, &err), &err);
+    assert_int_equal(code, 128 + SIGINT);
+    sigaction(SIGINT, &before, &after);
+    assert_true(after.sa_handler == note_it);
+    ok(fd_pipe(cancel, &err), &err);
+    assert_int_equal(write(cancel[1], "", 1), 1);
+    refused(proc_run_copy(wait_for_a_signal, &seconds, cancel[0], &code, &err), &err, ERR_CANCELLED,
+            "interrupted");
+    fd_close(&cancel[0]);
+    fd_close(&cancel[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +413,7 @@ int main(void)
         SCRATCH(further_variables),
         cmocka_unit_test(it_is_seen_to_have_ended),
         cmocka_unit_test(in_the_group_of_another),
+        cmocka_unit_test(a_copy_leaves_us_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,268 @@
+/* `profgrab goroutines`: dumps of goroutines by stack and state, the most telling first. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/exit.h"
+#include "cli/source.h"
+#include "cli/talk.h"
+#include "cli/whole.h"
+#include "report/report.h"
+#include "base/banned.h"
+
+/* What is shown unless more is asked for. */
+#define GROUPS 20
+#define STATES 8
+/* Names are a service's own words: so much of each is printed. */
+#define NAME_MAX_SHOWN 512
+
+struct goroutines_options {
+    bool json, all;
+    unsigned top;
+};
+
+static const struct option options[] = {
+    {"all", 'a', OPTION_FLAG, NULL, "every stack, not only the first 20",
+     offsetof(struct goroutines_options, all), 0},
+    {"top", 'n', OPTION_NUMBER, "COUNT", "so many stacks", offsetof(struct goroutines_options, top), 1000000},
+    {"json", 0, OPTION_FLAG, NULL, "as JSON, every stack", offsetof(struct goroutines_options, json), 0},
+    OPTIONS_END,
+};
+
+static const char *printable(char *room, struct str s)
+{
+    return text_printable(room, NAME_MAX_SHOWN, s.p, s.n);
+}
+
+/* ---- as text ------------------------------------------------------------------------------------------- */
+
+struct state_count {
+    struct str state;
+    uint64_t count;
+};
+
+static int by_state(const void *a, const void *b)
+{
+    return str_compare(((const struct state_count *)a)->state, ((const struct state_count *)b)->state);
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct state_count *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return by_state(a, b);
+}
+
+/* How many goroutines are in each state, the most first. *ret: freed by the caller. */
+static int count_states(const struct goroutines *g, struct state_count **ret, size_t *ret_n, struct err *err)
+{
+    struct state_count *states = malloc((g->n_groups + 1) * sizeof *states);
+    size_t n = 0;
+    if (!states)
+        return err_nomem(err);
+    for (size_t i = 0; i < g->n_groups; i++)
+        states[i] = (struct state_count){g->groups[i].state, g->groups[i].count[1]};
+    qsort(states, g->n_groups, sizeof *states, by_state);
+    for (size_t i = 0; i < g->n_groups; i++) {
+        if (n > 0 && str_equal(states[n - 1].state, states[i].state))
+            states[n - 1].count += states[i].count;
+        else
+            states[n++] = states[i];
+    }
+    qsort(states, n, sizeof *states, by_count);
+    *ret = states;
+    *ret_n = n;
+    return 0;
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static int print_states(const struct goroutines *g, struct err *err)
+{
+    char room[NAME_MAX_SHOWN];
+    struct state_count *states = NULL;
+    size_t n = 0;
+    if (count_states(g, &states, &n, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n && i < STATES; i++)
+        if (states[i].state.n > 0 && states[i].count > 0)
+            printf("%s%" PRIu64 " %s", i == 0 ? ": " : ", ", states[i].count,
+                   printable(room, states[i].state));
+    printf("%s\n", n > STATES ? ", ..." : "");
+    free(states);
+    return 0;
+}
+
+static size_t count_stacks(const struct goroutines *g, int dump)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_groups; i++)
+        n += g->groups[i].count[dump] > 0;
+    return n;
+}
+
+/* One line that says what there is, one for what waits longest. */
+static int print_summary(const struct goroutines *g, struct err *err)
+{
+    char room[NAME_MAX_SHOWN];
+    uint64_t now = g->dumps[g->n_dumps - 1].total;
+    size_t stacks = count_stacks(g, 1);
+    const struct goroutine_group *longest = NULL;
+    if (g->n_dumps == 2)
+        printf("%" PRIu64 " goroutine%s, %+" PRId64 " since the first dump, ", now, plural(now),
+               (int64_t)(now - g->dumps[0].total));
+    else
+        printf("%" PRIu64 " goroutine%s ", now, plural(now));
+    printf("in %zu stack%s", stacks, plural(stacks));
+    if (print_states(g, err) < 0)
+        return -1;
+    for (size_t i = 0; i < g->n_groups; i++)
+        if (g->groups[i].wait_max > (longest ? longest->wait_max : 0))
+            longest = &g->groups[i];
+    if (longest)
+        printf("the longest has waited %" PRIu32 " minute%s, in %s\n", longest->wait_max,
+               plural(longest->wait_max), printable(room, longest->state));
+    return 0;
+}
+
+static void print_wait(const struct goroutine_group *group)
+{
+    if (group->wait_max == 0)
+        return;
+    if (group->wait_min == group->wait_max)
+        printf(", waiting %" PRIu32 " minute%s", group->wait_max, plural(group->wait_max));
+    else
+        printf(", waiting %" PRIu32 " to %" PRIu32 " minutes, half of them at most %" PRIu32, group->wait_min,
+               group->wait_max, group->wait_median);
+}
+
+static void print_frame(const char *before, const struct goroutine_frame *frame)
+{
+    char function[NAME_MAX_SHOWN], place[NAME_MAX_SHOWN];
+    printf("        %s%s", before, printable(function, frame->function));
+    if (frame->place.n > 0)
+        printf("  %s", printable(place, frame->place));
+    putchar('\n');
+}
+
+static void print_labels(const struct goroutines *g, const struct goroutine_group *group)
+{
+    char room[NAME_MAX_SHOWN];
+    for (size_t i = group->first_label; i != GOROUTINES_NONE; i = g->labels[i].next)
+        printf("        %" PRIu64 " labelled %s\n", g->labels[i].count, printable(room, g->labels[i].text));
+    if (group->more_labels > 0)
+        printf("        %" PRIu64 " with other labels\n", group->more_labels);
+}
+
+static void print_group(const struct goroutines *g, const struct goroutine_group *group)
+{
+    char room[NAME_MAX_SHOWN];
+    if (g->n_dumps == 2)
+        printf("\n%+7" PRId64 " (%" PRIu64 " -> %" PRIu64 ")", (int64_t)(group->count[1] - group->count[0]),
+               group->count[0], group->count[1]);
+    else
+        printf("\n%7" PRIu64, group->count[1]);
+    if (group->state.n > 0)
+        printf(" %s", printable(room, group->state));
+    else
+        printf(" goroutine%s", plural(group->count[1]));
+    print_wait(group);
+    putchar('\n');
+    for (size_t i = 0; i < group->n_frames; i++)
+        print_frame("", &g->frames[group->frame_at + i]);
+    if (group->creator.function.n > 0)
+        print_frame("created by ", &group->creator);
+    print_labels(g, group);
+}
+
+static int print_text(const struct goroutines *g, const struct goroutines_options *o, struct err *err)
+{
+    size_t most = o->all ? g->n_groups : o->top ? o->top : GROUPS, shown = 0, left = 0;
+    if (print_summary(g, err) < 0)
+        return -1;
+    for (size_t i = 0; i < g->n_groups; i++) {
+        /* Of two dumps, what stayed as it was is no growth. */
+        bool same = g->n_dumps == 2 && g->groups[i].count[0] == g->groups[i].count[1];
+        if (same && !o->all)
+            continue;
+        if (shown == most) {
+            left++;
+            continue;
+        }
+        print_group(g, &g->groups[i]);
+        shown++;
+    }
+    if (left > 0)
+        printf("\n%zu more stack%s: --all shows them\n", left, plural(left));
+    return 0;
+}
+
+/* ---- the command --------------------------------------------------------------------------------------- */
+
+static void say_cuts(const struct goroutines *g, char *const *names)
+{
+    for (size_t i = 0; i < g->n_dumps; i++) {
+        if (g->dumps[i].cut)
+            talk("%s: the dump is cut off: it says nothing of the goroutines behind", names[i]);
+    }
+}
+
+static int print_json(const struct goroutines *g, char *const *names, struct err *err)
+{
+    const struct whole *whole = whole_get(err);
+    return whole ? whole->goroutines_json(g, names, err) : -1;
+}
+
+static int show(const struct goroutines_options *o, const struct strlist *files, struct err *err)
+{
+    struct buf bytes[2] = {BUF_INIT(0), BUF_INIT(0)};
+    struct str dumps[2];
+    const char *names[2];
+    struct goroutines *g = NULL;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < files->n; i++) {
+        rc = source_read_inflated(files->items[i], &bytes[i], err);
+        dumps[i] = (struct str){buf_str(&bytes[i]), bytes[i].len};
+        names[i] = files->items[i];
+    }
+    if (rc == 0)
+        rc = goroutines_read(dumps, names, files->n, bytes[0].max, &g, err);
+    if (rc == 0) {
+        say_cuts(g, files->items);
+        rc = o->json ? print_json(g, files->items, err) : print_text(g, o, err);
+    }
+    goroutines_free(g);
+    buf_release(&bytes[0]);
+    buf_release(&bytes[1]);
+    return rc;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+    struct goroutines_options o = {0};
+    struct strlist rest = {0};
+    int rc = options_parse(options, argc, argv, &o, &rest, err);
+    if (rc == 0 && (rest.n < 1 || rest.n > 2))
+        rc = err_set(err, ERR_USAGE, "goroutines takes one dump, or two to compare, not %zu", rest.n);
+    if (rc == 0)
+        rc = show(&o, &rest, err);
+    strlist_release(&rest);
+    return rc < 0 ? exit_status_of(err) : EXIT_OK;
+}
+
+const struct command command_goroutines = {
+    .name = "goroutines",
+    .synopsis = "FILE [LATER-FILE]",
+    .summary = "dumps of goroutines by stack and state; two of them: what has grown",
+    .details = "FILE is what /debug/pprof/goroutine gave, in any of its forms (debug=2, debug=1, a profile), "
+               "gzip'ed or not, also a member of a bundle, BUNDLE:MEMBER, or - for standard input. The stack "
+               "where most goroutines stand comes first; of two dumps the one that grew most.",
+    .options = options,
+    .words = WORDS_FILES,
+    .run = run,
+};

@@ -1,0 +1,155 @@
+/* `profgrab merge`: many profiles made one, each as heavy as wanted. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/exit.h"
+#include "cli/pprof.h"
+#include "cli/source.h"
+#include "base/banned.h"
+
+/* Merged so many at a time, so that not all of them need be in memory together. */
+#define BATCH 64
+
+struct merge_options {
+    const char *output;
+};
+
+static const struct option options[] = {
+    {"output", 'o', OPTION_ONE, "OUT", "where the merged profile goes",
+     offsetof(struct merge_options, output), 0},
+    OPTIONS_END,
+};
+
+/* What is being merged. */
+struct merge {
+    struct profile *profiles[BATCH];
+    size_t n;
+};
+
+/* FILE@WEIGHT, unless there is a file of just that name. *ret_name: a new string. */
+static int split_weight(const char *word, char **ret_name, double *ret_weight, struct err *err)
+{
+    const char *at = strrchr(word, '@');
+    char *end = NULL;
+    double weight = 1;
+    if (at && !file_exists(word)) {
+        weight = strtod(at + 1, &end);
+        if (end == at + 1 || *end)
+            at = NULL;
+        else if (!isfinite(weight) || weight <= 0)
+            return err_set(err, ERR_USAGE, "%s: a weight is a number above 0", word);
+    } else {
+        at = NULL;
+    }
+    *ret_name = strndup(word, at ? (size_t)(at - word) : strlen(word));
+    *ret_weight = at ? weight : 1;
+    return *ret_name ? 0 : err_nomem(err);
+}
+
+static int weigh(struct profile *p, double weight, struct err *err)
+{
+    if (weight == 1 || p->n_sample_types == 0) /* NOLINT: 1 is what it is set to */
+        return 0;
+    double *ratios = malloc(p->n_sample_types * sizeof *ratios);
+    if (!ratios)
+        return err_nomem(err);
+    for (size_t i = 0; i < p->n_sample_types; i++)
+        ratios[i] = weight;
+    profile_scale(p, ratios);
+    free(ratios);
+    return 0;
+}
+
+static int read_profile(const char *word, struct profile **ret, struct err *err)
+{
+    struct profile *p = NULL;
+    char *name = NULL;
+    double weight = 1;
+    int rc = split_weight(word, &name, &weight, err);
+    if (rc == 0)
+        rc = source_profile(name, &p, err);
+    if (rc == 0)
+        rc = weigh(p, weight, err);
+    /* What failed at the file itself names it. */
+    if (rc < 0 && name && !strstr(err->msg, name))
+        err_wrap(err, "%s", name);
+    if (rc == 0)
+        *ret = p;
+    else
+        profile_free(p);
+    free(name);
+    return rc;
+}
+
+/* Makes one of what is there. */
+static int fold(struct merge *m, struct err *err)
+{
+    struct profile *merged = NULL;
+    int rc = report_combine(m->profiles, m->n, &merged, err);
+    m->profiles[0] = merged;
+    m->n = rc == 0;
+    return rc;
+}
+
+static int merge_all(const struct strlist *words, struct merge *m, struct err *err)
+{
+    for (size_t i = 0; i < words->n; i++) {
+        if (m->n == BATCH && fold(m, err) < 0)
+            return -1;
+        if (read_profile(words->items[i], &m->profiles[m->n], err) < 0)
+            return -1;
+        m->n++;
+    }
+    return fold(m, err);
+}
+
+static int merge(const char *output, const struct strlist *words, struct err *err)
+{
+    struct pprof_options o = {.report = REPORT_SETTINGS_INIT,
+                              .output = output,
+                              .wanted = PPROF_PROTO,
+                              .seconds = -1,
+                              .timeout = -1};
+    struct merge m = {.n = 0};
+    pprof_settle_memory();
+    int rc = merge_all(words, &m, err);
+    if (rc == 0) {
+        struct profile *merged = m.profiles[0];
+        m.n = 0;
+        return pprof_output(&o, merged, err);
+    }
+    while (m.n > 0)
+        profile_free(m.profiles[--m.n]);
+    return rc;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+    struct merge_options o = {0};
+    struct strlist rest = {0};
+    int rc = options_parse(options, argc, argv, &o, &rest, err);
+    if (rc == 0 && rest.n == 0)
+        rc = err_set(err, ERR_USAGE, "merge takes the profiles to merge");
+    if (rc == 0 && !o.output)
+        rc = err_set(err, ERR_USAGE, "-o OUT says where the merged profile goes");
+    if (rc == 0)
+        rc = merge(o.output, &rest, err);
+    strlist_release(&rest);
+    return rc < 0 ? exit_status_of(err) : EXIT_OK;
+}
+
+const struct command command_merge = {
+    .name = "merge",
+    .synopsis = "-o OUT FILE[@WEIGHT]...",
+    .summary = "make one profile of many, as Go's compiler takes it for PGO",
+    .details = "A FILE is a profile, or a member of a bundle, BUNDLE:MEMBER. With FILE@WEIGHT its values "
+               "count so many times: "
+               "profgrab merge -o default.pgo front.pb.gz@3 batch.pb.gz@0.5. They must be of one kind; the "
+               "values that all "
+               "have are kept. Without weights it is what pprof -proto makes of several.",
+    .options = options,
+    .words = WORDS_FILES,
+    .run = run,
+};

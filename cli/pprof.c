@@ -1,0 +1,92 @@
+/* `profgrab pprof`: what `go tool pprof` shows of profiles, without Go. */
+#include "cli/pprof.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <stdarg.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/exit.h"
+#include "cli/whole.h"
+#include "base/banned.h"
+
+void pprof_say(const char *fmt, ...)
+{
+    char text[4096], line[4096];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    for (const char *at = text; *at;) {
+        size_t n = strcspn(at, "\n");
+        fprintf(stderr, "%s\n", text_printable(line, sizeof line, at, n));
+        at += n + (at[n] == '\n');
+    }
+}
+
+void pprof_settle_memory(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 4 << 20);
+#endif
+}
+
+void pprof_say_error(const struct err *err)
+{
+    if (err->kind != ERR_NONE)
+        pprof_say("%s", err->msg);
+    if (err->hint[0])
+        pprof_say("hint: %s", err->hint);
+}
+
+static int make(const struct pprof_options *o, struct err *err)
+{
+    struct profile *p = NULL;
+    if (pprof_can_make(o, err) < 0 || pprof_sources(o, &p, err) < 0)
+        return -1;
+    if (o->wanted != PPROF_OUTPUTS)
+        return pprof_output(o, p, err);
+    const struct whole *whole = whole_get(err);
+    if (whole)
+        return whole->pprof_shell(o, p, err);
+    profile_free(p);
+    return -1;
+}
+
+/* Scripts know pprof's messages and exit codes, so errors are said here, in its way. */
+static int run(int argc, char **argv, struct err *err)
+{
+    struct pprof_options o;
+    pprof_settle_memory();
+    switch (pprof_parse(argc, argv, &o, err)) {
+    case PPROF_HELPED:
+        return EXIT_OK;
+    case PPROF_GO_ON:
+        if (make(&o, err) == 0)
+            return EXIT_OK;
+        break;
+    case PPROF_WRONG:
+        break;
+    }
+    pprof_say_error(err);
+    *err = (struct err)ERR_INIT;
+    return EXIT_USAGE;
+}
+
+const struct command command_pprof = {
+    .name = "pprof",
+    .synopsis = "[FORMAT] [FLAG...] [BINARY] SOURCE...",
+    .summary = "show profiles as `go tool pprof` does, with its flags: -top, -tree, -peek, -list, -svg, ...",
+    .details =
+        "Takes the flags of google/pprof, with one dash or two; `profgrab pprof -h` lists them. A source "
+        "is a file, a URL, HOST:PORT/PATH, or BUNDLE:MEMBER; several are merged. For example: profgrab "
+        "pprof -top -cum cpu.pb.gz\n\nWithout a format it reads commands, as that does: `help` lists "
+        "them.\n\nExit codes are those of pprof: 0, or 2 if anything was wrong.",
+    .flag = pprof_flag_option,
+    .words = WORDS_FILES,
+    .own_help = true,
+    .run = run,
+};

@@ -1,0 +1,489 @@
+/* The flags of pprof: one table, from which they are read, told and documented. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/pprof_flags.h"
+#include "base/banned.h"
+
+/* All that flags may be set to. */
+struct values {
+    struct pprof_options options; /* first: the table counts from there */
+    bool on[PPROF_OUTPUTS];
+    const char *of[PPROF_OUTPUTS];
+    bool functions, filefunctions, files, lines, addresses, cum, flat;
+    const char *base, *diff_base, *http;
+    bool no_browser;
+    bool inuse_space, inuse_objects, alloc_space, alloc_objects, total_delay, contentions, mean_delay;
+};
+
+#define AT(member) offsetof(struct values, member)
+#define IN(member) offsetof(struct pprof_options, member)
+#define IN_REPORT(member) offsetof(struct pprof_options, report.member)
+
+static const char no_objects[] = "refused: it needs the binary's machine code, which `go tool pprof` reads";
+static const char plain_picture[] = "through graphviz; the picture has no script for panning";
+
+static const struct pprof_flag flags[] = {
+    {"callgrind", BOOL, FORMAT, AT(on[PPROF_CALLGRIND]), "", "the call graph for KCachegrind and its kin",
+     NULL},
+    {"comments", BOOL, FORMAT, AT(on[PPROF_COMMENTS]), "", "what people noted in the profile", NULL},
+    {"disasm", TEXT, FORMAT, AT(of[PPROF_DISASM]), "",
+     "machine code with its samples, of functions that match", no_objects},
+    {"dot", BOOL, FORMAT, AT(on[PPROF_DOT]), "", "the call graph in graphviz's language", NULL},
+    {"eog", BOOL, FORMAT, AT(on[PPROF_EOG]), "", "the call graph as a picture, in eog", NULL},
+    {"evince", BOOL, FORMAT, AT(on[PPROF_EVINCE]), "", "the call graph as a picture, in evince", NULL},
+    {"gif", BOOL, FORMAT, AT(on[PPROF_GIF]), "", "the call graph as a GIF", "through graphviz"},
+    {"gv", BOOL, FORMAT, AT(on[PPROF_GV]), "", "the call graph as PostScript, in gv", NULL},
+    {"kcachegrind", BOOL, FORMAT, AT(on[PPROF_KCACHEGRIND]), "", "the call graph, in KCachegrind", NULL},
+    {"list", TEXT, FORMAT, AT(of[PPROF_LIST]), "", "source lines with their samples, of functions that match",
+     "sources are regular files only"},
+    {"pdf", BOOL, FORMAT, AT(on[PPROF_PDF]), "", "the call graph as a PDF", "through graphviz"},
+    {"peek", TEXT, FORMAT, AT(of[PPROF_PEEK]), "", "callers and callees of functions that match", NULL},
+    {"png", BOOL, FORMAT, AT(on[PPROF_PNG]), "", "the call graph as a PNG", "through graphviz"},
+    {"proto", BOOL, FORMAT, AT(on[PPROF_PROTO]), "",
+     "the profile itself, gzip'ed: what is left after merging and filtering", NULL},
+    {"ps", BOOL, FORMAT, AT(on[PPROF_PS]), "", "the call graph as PostScript", "through graphviz"},
+    {"raw", BOOL, FORMAT, AT(on[PPROF_RAW]), "", "all that is in the profile, as text", NULL},
+    {"svg", BOOL, FORMAT, AT(on[PPROF_SVG]), "", "the call graph as an SVG", plain_picture},
+    {"tags", BOOL, FORMAT, AT(on[PPROF_TAGS]), "", "the labels, and how much each value has", NULL},
+    {"text", BOOL, FORMAT, AT(on[PPROF_TEXT]), "", "the heaviest places, one a line", NULL},
+    {"top", BOOL, FORMAT, AT(on[PPROF_TOP]), "", "the same as -text", NULL},
+    {"topproto", BOOL, FORMAT, AT(on[PPROF_TOPPROTO]), "", "what -top shows, as a profile", NULL},
+    {"traces", BOOL, FORMAT, AT(on[PPROF_TRACES]), "", "every sample with its stack", NULL},
+    {"tree", BOOL, FORMAT, AT(on[PPROF_TREE]), "", "the heaviest places with their callers and callees",
+     NULL},
+    {"web", BOOL, FORMAT, AT(on[PPROF_WEB]), "", "the call graph, in the web browser", plain_picture},
+    {"weblist", TEXT, FORMAT, AT(of[PPROF_WEBLIST]), "", "source lines and machine code, in the web browser",
+     no_objects},
+
+    {"call_tree", BOOL, OPTION, IN_REPORT(call_tree), "",
+     "a node for each way to a place, in pictures and -callgrind", NULL},
+    {"compact_labels", BOOL, OPTION, IN_REPORT(compact_labels), "", "fewer lines above the report", NULL},
+    {"divide_by", FLOAT, OPTION, IN_REPORT(divide_by), "1", "all values are divided by it", NULL},
+    {"drop_negative", BOOL, OPTION, IN_REPORT(drop_negative), "",
+     "leave out what became less, in a difference", NULL},
+    {"edgefraction", FLOAT, OPTION, IN_REPORT(edgefraction), "0.001",
+     "calls below this part of the total are not shown", NULL},
+    {"focus", TEXT, OPTION, IN_REPORT(focus), "", "only samples with a frame that matches", NULL},
+    {"hide", TEXT, OPTION, IN_REPORT(hide), "", "leave out frames that match", NULL},
+    {"ignore", TEXT, OPTION, IN_REPORT(ignore), "", "leave out samples with a frame that matches", NULL},
+    {"intel_syntax", BOOL, OPTION, IN(intel_syntax), "", "machine code as Intel writes it",
+     "accepted; nothing here shows assembly"},
+    {"mean", BOOL, OPTION, IN_REPORT(mean), "", "values divided by the first one, the count", NULL},
+    {"nodecount", INT, OPTION, IN_REPORT(nodecount), "-1",
+     "so many places at most; -1: what is usual for the format", NULL},
+    {"nodefraction", FLOAT, OPTION, IN_REPORT(nodefraction), "0.005",
+     "places below this part of the total are not shown", NULL},
+    {"noinlines", BOOL, OPTION, IN_REPORT(noinlines), "", "an inlined call counts for its caller", NULL},
+    {"normalize", BOOL, OPTION, IN_REPORT(normalize), "", "scale the profile to the sum of its base", NULL},
+    {"output", TEXT, OPTION, IN(output), "", "write there, not to stdout", NULL},
+    {"prune_from", TEXT, OPTION, IN_REPORT(prune_from), "", "cut off what a frame that matches calls", NULL},
+    {"relative_percentages", BOOL, OPTION, IN_REPORT(relative_percentages), "",
+     "percentages of what the filters left", NULL},
+    {"sample_index", TEXT, OPTION, IN_REPORT(sample_index), "", "which value: its name, or its number from 0",
+     NULL},
+    {"show", TEXT, OPTION, IN_REPORT(show), "", "only frames that match", NULL},
+    {"show_from", TEXT, OPTION, IN_REPORT(show_from), "",
+     "cut off what is above the outermost frame that matches", NULL},
+    {"showcolumns", BOOL, OPTION, IN_REPORT(showcolumns), "", "tell columns of a line apart", NULL},
+    {"source_path", TEXT, OPTION, IN_REPORT(source_path), "", "where sources are looked for", NULL},
+    {"tagfocus", TEXT, OPTION, IN_REPORT(tagfocus), "", "only samples whose labels match, or are in a range",
+     NULL},
+    {"taghide", TEXT, OPTION, IN_REPORT(taghide), "", "leave out labels whose keys match", NULL},
+    {"tagignore", TEXT, OPTION, IN_REPORT(tagignore), "",
+     "leave out samples whose labels match, or are in a range", NULL},
+    {"tagleaf", TEXT, OPTION, IN_REPORT(tagleaf), "", "make frames of these labels, below each stack", NULL},
+    {"tagroot", TEXT, OPTION, IN_REPORT(tagroot), "", "make frames of these labels, above each stack", NULL},
+    {"tagshow", TEXT, OPTION, IN_REPORT(tagshow), "", "only labels whose keys match", NULL},
+    {"trim", BOOL, OPTION, IN_REPORT(trim), "true", "leave out what is small; -trim=false shows all", NULL},
+    {"trim_path", TEXT, OPTION, IN_REPORT(trim_path), "", "what is cut off paths of sources", NULL},
+    {"unit", TEXT, OPTION, IN_REPORT(unit), "minimum", "the unit of values; minimum: one that fits all",
+     NULL},
+
+    {"functions", BOOL, GRANULARITY, AT(functions), "true", "tell functions apart", NULL},
+    {"filefunctions", BOOL, GRANULARITY, AT(filefunctions), "",
+     "tell functions apart, and those of one name in different files", NULL},
+    {"files", BOOL, GRANULARITY, AT(files), "", "tell files apart", NULL},
+    {"lines", BOOL, GRANULARITY, AT(lines), "", "tell source lines apart", NULL},
+    {"addresses", BOOL, GRANULARITY, AT(addresses), "", "tell addresses apart", NULL},
+    {"cum", BOOL, SORT, AT(cum), "", "order by what a place and all that it calls have", NULL},
+    {"flat", BOOL, SORT, AT(flat), "true", "order by what a place has itself", NULL},
+
+    {"seconds", INT, SOURCE, IN(seconds), "-1", "how long the service is to profile", NULL},
+    {"timeout", INT, SOURCE, IN(timeout), "-1", "seconds that may pass until a profile is there", NULL},
+    {"buildid", TEXT, SOURCE, IN(buildid), "", "the build ID of the first binary", NULL},
+    {"add_comment", TEXT, SOURCE, IN(add_comment), "", "a note to put into the profile", NULL},
+    {"diff_base", TEXT, SOURCE, AT(diff_base), "", "the profile to compare with: percentages are of it",
+     NULL},
+    {"base", TEXT, SOURCE, AT(base), "", "the profile to take off", NULL},
+    {"symbolize", TEXT, SOURCE, IN(symbolize), "",
+     "where names come from: none, local, fastlocal, remote, force, demangle=full, none or templates",
+     "through addr2line, nm and c++filt; see Names"},
+    {"tls_cert", TEXT, SOURCE, IN(tls_cert), "", "client certificate, for https sources", NULL},
+    {"tls_key", TEXT, SOURCE, IN(tls_key), "", "its key", NULL},
+    {"tls_ca", TEXT, SOURCE, IN(tls_ca), "", "authorities to trust", NULL},
+
+    {"http", TEXT, MISC, AT(http), "", "a web interface at this address",
+     "refused: `go tool pprof -http` has it"},
+    {"no_browser", BOOL, MISC, AT(no_browser), "", "no web browser for it", "refused, like -http"},
+    {"tools", TEXT, MISC, IN(tools), "$PPROF_TOOLS", "where programs like addr2line are",
+     "for addr2line, nm and c++filt"},
+    {"all_frames", BOOL, MISC, IN(all_frames), "", "keep frames that the profile itself says to drop", NULL},
+
+    {"inuse_space", BOOL, LEGACY, AT(inuse_space), "", "-sample_index=inuse_space", NULL},
+    {"inuse_objects", BOOL, LEGACY, AT(inuse_objects), "", "-sample_index=inuse_objects", NULL},
+    {"alloc_space", BOOL, LEGACY, AT(alloc_space), "", "-sample_index=alloc_space", NULL},
+    {"alloc_objects", BOOL, LEGACY, AT(alloc_objects), "", "-sample_index=alloc_objects", NULL},
+    {"total_delay", BOOL, LEGACY, AT(total_delay), "", "-sample_index=delay", NULL},
+    {"contentions", BOOL, LEGACY, AT(contentions), "", "-sample_index=contentions", NULL},
+    {"mean_delay", BOOL, LEGACY, AT(mean_delay), "", "-mean -sample_index=delay", NULL},
+};
+#define FLAGS (sizeof flags / sizeof *flags)
+
+const struct pprof_flag *pprof_flag_at(size_t i)
+{
+    return i < FLAGS ? &flags[i] : NULL;
+}
+
+const struct pprof_flag *pprof_flag_find(const char *name, size_t n)
+{
+    for (size_t i = 0; i < FLAGS; i++)
+        if (strlen(flags[i].name) == n && memcmp(flags[i].name, name, n) == 0)
+            return &flags[i];
+    return NULL;
+}
+
+/* ---- what there is ---------------------------------------------------------------------------------------
+ */
+
+static void put_group(FILE *out, enum flag_group group)
+{
+    for (size_t i = 0; i < FLAGS; i++)
+        if (flags[i].group == group)
+            fprintf(out, "  -%-20s %s\n", flags[i].name, flags[i].help);
+}
+
+void pprof_usage(FILE *out)
+{
+    static const struct {
+        enum flag_group group;
+        const char *title;
+    } titles[] = {{FORMAT, "Formats, one of"},
+                  {OPTION, "What is shown, and how"},
+                  {GRANULARITY, "What is told apart, one of"},
+                  {SORT, "In which order, one of"},
+                  {SOURCE, "Where profiles come from"},
+                  {MISC, "Others"},
+                  {LEGACY, "Short for"}};
+    fputs("usage: profgrab pprof [-FORMAT] [-OPTION...] [BINARY] SOURCE...\n\n"
+          "Takes the flags of `go tool pprof` and prints the same. A SOURCE is a file, BUNDLE:MEMBER, or the "
+          "address of a\n"
+          "service (http://HOST:PORT/debug/pprof/heap, HOST:PORT); several are added up. Flags have one dash "
+          "or two, values\n"
+          "follow or stand behind a =; expressions are Go's. Without a format it reads commands: a shell.\n",
+          out);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+        fprintf(out, "\n%s:\n", titles[i].title);
+        put_group(out, titles[i].group);
+    }
+    fputs("\nEnvironment:\n"
+          "  PPROF_TMPDIR          where profiles from services are kept (else $HOME/pprof)\n"
+          "  PROFGRAB_PPROF_MAX    the most bytes that a profile may inflate to\n",
+          out);
+}
+
+void pprof_flag_list(FILE *out)
+{
+    static const char *const kinds[] = {"", "number", "number", "text"};
+    fputs("| flag | value | usually | what it does | here |\n|---|---|---|---|---|\n", out);
+    for (size_t i = 0; i < FLAGS; i++)
+        fprintf(out, "| `-%s` | %s | %s | %s | %s |\n", flags[i].name, kinds[flags[i].kind], flags[i].usual,
+                flags[i].help, flags[i].note ? flags[i].note : "the same");
+}
+
+/* What stands behind a flag: files are what a shell can complete. */
+static const char *argument_of(const struct pprof_flag *f)
+{
+    static const char *const files[] = {"output",  "base",   "diff_base",  "tls_cert",
+                                        "tls_key", "tls_ca", "source_path"};
+    if (f->kind == BOOL)
+        return NULL;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (strcmp(files[i], f->name) == 0)
+            return "FILE";
+    return f->kind == TEXT ? "TEXT" : "NUMBER";
+}
+
+bool pprof_flag_option(size_t i, struct option *ret)
+{
+    if (i >= FLAGS)
+        return false;
+    *ret = (struct option){.name = flags[i].name, .argument = argument_of(&flags[i]), .help = flags[i].help};
+    return true;
+}
+
+/* ---- reading them ----------------------------------------------------------------------------------------
+ */
+
+int pprof_read_bool(const char *s, bool *ret)
+{
+    static const char *const yes[] = {"1", "t", "T", "true", "TRUE", "True"};
+    static const char *const no[] = {"0", "f", "F", "false", "FALSE", "False"};
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+        if (strcmp(s, yes[i]) == 0 || strcmp(s, no[i]) == 0) {
+            *ret = strcmp(s, yes[i]) == 0;
+            return 0;
+        }
+    return -1;
+}
+
+/* As Go reads numbers: 0x, 0o and 0b in front, no blanks. NULL, or what is wrong. */
+static const char *to_long(const char *s, long *ret)
+{
+    const char *digits = s + (*s == '-' || *s == '+');
+    int base = 10;
+    char *end = NULL;
+    if (digits[0] == '0' && digits[1]) {
+        base = strchr("xX", digits[1]) ? 16 : strchr("bB", digits[1]) ? 2 : 8;
+        digits += strchr("xXbBoO", digits[1]) ? 2 : 1;
+    }
+    if (!strchr("0123456789abcdefABCDEF", *digits) || !*digits)
+        return "parse error";
+    errno = 0;
+    long n = strtol(digits, &end, base);
+    if (*end || end == digits)
+        return "parse error";
+    if (errno)
+        return "value out of range";
+    *ret = *s == '-' ? -n : n;
+    return NULL;
+}
+
+const char *pprof_read_float(const char *s, double *ret)
+{
+    char *end = NULL;
+    errno = 0;
+    double v = strtod(s, &end);
+    bool hex = strpbrk(s, "xX"), powerless = hex && !strpbrk(s, "pP");
+    if (end == s || *end || strchr(" \t\n\v\f\r", *s) || strchr(s, '(') || powerless)
+        return "parse error";
+    if (errno == ERANGE && (v > 1 || v < -1))
+        return "value out of range";
+    *ret = v;
+    return NULL;
+}
+
+/* One flag's value; what is wrong is said. */
+static int set(const struct pprof_flag *f, const char *value, struct values *v)
+{
+    void *at = (char *)v + f->offset;
+    const char *wrong = NULL;
+    switch (f->kind) {
+    case BOOL:
+        if (pprof_read_bool(value, at) == 0)
+            return 0;
+        pprof_say("invalid boolean value \"%s\" for -%s: parse error", value, f->name);
+        return -1;
+    case INT:
+        wrong = to_long(value, at);
+        break;
+    case FLOAT:
+        wrong = pprof_read_float(value, at);
+        break;
+    case TEXT:
+        *(const char **)at = value;
+        break;
+    }
+    if (wrong)
+        pprof_say("invalid value \"%s\" for flag -%s: %s", value, f->name, wrong);
+    return wrong ? -1 : 0;
+}
+
+static bool is_help(const char *name, size_t n)
+{
+    return (n == 1 && *name == 'h') || (n == 4 && memcmp(name, "help", 4) == 0);
+}
+
+/* A word that begins with a dash; its value may be the next word, *at. */
+static enum pprof_parsed read_flag(const char *word, char **argv, int *at, struct values *v)
+{
+    const char *name = word + 1 + (word[1] == '-');
+    size_t n = strcspn(name, "=");
+    if (!*name || *name == '-' || *name == '=') {
+        pprof_say("bad flag syntax: %s", word);
+        return PPROF_WRONG;
+    }
+    const struct pprof_flag *f = pprof_flag_find(name, n);
+    if (!f && is_help(name, n))
+        return PPROF_HELPED;
+    if (!f) {
+        pprof_say("flag provided but not defined: -%.*s", (int)n, name);
+        return PPROF_WRONG;
+    }
+    const char *value = name[n] ? name + n + 1 : f->kind == BOOL ? "true" : argv[*at];
+    if (!value) {
+        pprof_say("flag needs an argument: -%s", f->name);
+        return PPROF_WRONG;
+    }
+    if (!name[n] && f->kind != BOOL)
+        ++*at;
+    return set(f, value, v) < 0 ? PPROF_WRONG : PPROF_GO_ON;
+}
+
+/* The words up to the first that is no flag: *at is where that stands. */
+static enum pprof_parsed read_flags(int argc, char **argv, int *at, struct values *v)
+{
+    enum pprof_parsed parsed = PPROF_GO_ON;
+    while (parsed == PPROF_GO_ON && *at < argc) {
+        const char *word = argv[*at];
+        if (word[0] != '-' || !word[1])
+            return PPROF_GO_ON;
+        ++*at;
+        if (strcmp(word, "--") == 0)
+            return PPROF_GO_ON;
+        parsed = read_flag(word, argv, at, v);
+    }
+    return parsed;
+}
+
+/* ---- what they mean --------------------------------------------------------------------------------------
+ */
+
+/* At most one of a group. *ret: its name; NULL: none. */
+static int choose(const struct values *v, enum flag_group group, const char **ret, struct err *err)
+{
+    char names[200] = "";
+    size_t set_ones = 0;
+    *ret = NULL;
+    for (size_t i = 0; i < FLAGS; i++) {
+        if (flags[i].group != group || !*(const bool *)((const char *)v + flags[i].offset))
+            continue;
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", set_ones++ ? " " : "", flags[i].name);
+        *ret = flags[i].name;
+    }
+    return set_ones > 1 ? err_set(err, ERR_USAGE, "conflicting options set: [%s]", names) : 0;
+}
+
+void pprof_apply_choices(struct pprof_options *options)
+{
+    static const struct {
+        const char *name;
+        enum report_granularity granularity;
+    } granularities[] = {{"functions", REPORT_BY_FUNCTION},
+                         {"filefunctions", REPORT_BY_FILEFUNCTION},
+                         {"files", REPORT_BY_FILE},
+                         {"lines", REPORT_BY_LINE},
+                         {"addresses", REPORT_BY_ADDRESS}};
+    options->report.cum = options->sort && strcmp(options->sort, "cum") == 0;
+    for (size_t i = 0; options->granularity && i < sizeof granularities / sizeof *granularities; i++)
+        if (strcmp(granularities[i].name, options->granularity) == 0)
+            options->report.granularity = granularities[i].granularity;
+}
+
+static int choose_output(const struct values *v, struct pprof_options *o, struct err *err)
+{
+    o->wanted = PPROF_OUTPUTS;
+    for (int i = 0; i < PPROF_OUTPUTS; i++) {
+        bool named = v->of[i] && *v->of[i];
+        if (!v->on[i] && !named)
+            continue;
+        if (o->wanted != PPROF_OUTPUTS)
+            return err_set(err, ERR_USAGE, "must set at most one output format");
+        o->wanted = (enum pprof_output)i;
+        o->report.symbol = named ? v->of[i] : NULL;
+    }
+    return 0;
+}
+
+/* The sample index by its older names; the first one set counts. */
+static void choose_index(const struct values *v, struct report_settings *r)
+{
+    const struct {
+        bool on;
+        const char *type, *flag;
+    } aliases[] = {{v->total_delay, "delay", "-total_delay"},
+                   {v->mean_delay, "delay", "-mean_delay"},
+                   {v->contentions, "contentions", "-contentions"},
+                   {v->inuse_space, "inuse_space", "-inuse_space"},
+                   {v->inuse_objects, "inuse_objects", "-inuse_objects"},
+                   {v->alloc_space, "alloc_space", "-alloc_space"},
+                   {v->alloc_objects, "alloc_objects", "-alloc_objects"}};
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+        if (!aliases[i].on)
+            continue;
+        if (r->sample_index && *r->sample_index)
+            pprof_say("Multiple value selections, ignoring %s", aliases[i].flag);
+        else
+            r->sample_index = aliases[i].type;
+    }
+    r->mean = r->mean || v->mean_delay;
+}
+
+static int settle(const struct values *v, struct pprof_options *o, struct err *err)
+{
+    bool http = v->http && *v->http, base = v->base && *v->base, diff = v->diff_base && *v->diff_base;
+    if (choose(v, SORT, &o->sort, err) < 0 || choose(v, GRANULARITY, &o->granularity, err) < 0 ||
+        choose_output(v, o, err) < 0)
+        return -1;
+    pprof_apply_choices(o);
+    if (o->wanted != PPROF_OUTPUTS && http)
+        return err_set(err, ERR_USAGE, "-http is not compatible with an output format on the command line");
+    if (v->no_browser && !http)
+        return err_set(err, ERR_USAGE, "-no_browser only makes sense with -http");
+    choose_index(v, &o->report);
+    if (base && diff)
+        return err_set(err, ERR_USAGE, "-base and -diff_base flags cannot both be specified");
+    if (o->report.normalize && !base && !diff)
+        return err_set(err, ERR_USAGE, "must have base profile to normalize by");
+    if (http) {
+        err_set(err, ERR_UNSUPPORTED, "there is no web interface here");
+        return err_hint(err, "`go tool pprof -http` has one; -svg -output FILE makes a picture");
+    }
+    o->base = diff ? v->diff_base : base ? v->base : NULL;
+    o->diff_base = diff;
+    return 0;
+}
+
+/* Whether a file is a program or an object, by how it begins: then it is no profile. */
+static bool is_binary(const char *path)
+{
+    static const struct str begins[] = {{"\177ELF", 4},          {"MZ", 2},
+                                        {"!<arch>\n", 8},        {"\xfe\xed\xfa", 3},
+                                        {"\xcf\xfa\xed\xfe", 4}, {"\xce\xfa\xed\xfe", 4},
+                                        {"\xca\xfe\xba\xbe", 4}};
+    unsigned char head[8] = {0};
+    bool is = false;
+    int fd = file_open(path, NULL);
+    ssize_t n = fd >= 0 ? read(fd, head, sizeof head) : -1;
+    for (size_t i = 0; n > 0 && i < sizeof begins / sizeof *begins; i++)
+        is = is || ((size_t)n >= begins[i].n && memcmp(head, begins[i].p, begins[i].n) == 0);
+    fd_close(&fd);
+    return is;
+}
+
+enum pprof_parsed pprof_parse(int argc, char **argv, struct pprof_options *ret, struct err *err)
+{
+    struct values v = {.options = {.report = REPORT_SETTINGS_INIT, .seconds = -1, .timeout = -1}};
+    int at = 0;
+    enum pprof_parsed parsed = read_flags(argc, argv, &at, &v);
+    if (parsed != PPROF_GO_ON || at == argc)
+        pprof_usage(stderr);
+    if (parsed != PPROF_GO_ON)
+        return parsed;
+    if (at == argc) {
+        err_set(err, ERR_USAGE, "no profile source specified");
+        return PPROF_WRONG;
+    }
+    *ret = v.options;
+    if (!ret->tools)
+        ret->tools = getenv("PPROF_TOOLS");
+    if (argc - at > 1 && is_binary(argv[at]))
+        ret->binary = argv[at++];
+    ret->sources = argv + at;
+    ret->n_sources = (size_t)(argc - at);
+    return settle(&v, ret, err) < 0 ? PPROF_WRONG : PPROF_GO_ON;
+}

@@ -1,0 +1,339 @@
+/* Where a report goes: standard output, a file, graphviz, a viewer. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/pprof.h"
+#include "cli/signals.h"
+#include "base/banned.h"
+
+/* What graphviz may take, and may write: large graphs take minutes. */
+#define DOT_TIMEOUT_MS (INT64_C(15) * 60 * 1000)
+#define DOT_MOST ((size_t)1 << 30)
+
+/* What is done with a report. */
+static const struct way {
+    enum report_format format;
+    const char *picture; /* what graphviz makes of it; NULL: nothing */
+    const char *suffix;  /* of a file instead of a terminal, or for a viewer; NULL: text */
+    const char *viewer;  /* a program, or "" for browsers; NULL: none */
+} ways[PPROF_OUTPUTS] = {
+    [PPROF_CALLGRIND] = {REPORT_CALLGRIND, NULL, ".callgraph.out", NULL},
+    [PPROF_COMMENTS] = {REPORT_COMMENTS, NULL, NULL, NULL},
+    [PPROF_DOT] = {REPORT_DOT, NULL, NULL, NULL},
+    [PPROF_EOG] = {REPORT_DOT, "svg", ".svg", "eog"},
+    [PPROF_EVINCE] = {REPORT_DOT, "pdf", ".pdf", "evince"},
+    [PPROF_GIF] = {REPORT_DOT, "gif", ".gif", NULL},
+    [PPROF_GV] = {REPORT_DOT, "ps", ".ps", "gv"},
+    [PPROF_KCACHEGRIND] = {REPORT_CALLGRIND, NULL, ".grind", "kcachegrind"},
+    [PPROF_LIST] = {REPORT_LIST, NULL, NULL, NULL},
+    [PPROF_PDF] = {REPORT_DOT, "pdf", ".pdf", NULL},
+    [PPROF_PEEK] = {REPORT_PEEK, NULL, NULL, NULL},
+    [PPROF_PNG] = {REPORT_DOT, "png", ".png", NULL},
+    [PPROF_PROTO] = {REPORT_PROTO, NULL, ".pb.gz", NULL},
+    [PPROF_PS] = {REPORT_DOT, "ps", ".ps", NULL},
+    [PPROF_RAW] = {REPORT_RAW, NULL, NULL, NULL},
+    [PPROF_SVG] = {REPORT_DOT, "svg", ".svg", NULL},
+    [PPROF_TAGS] = {REPORT_TAGS, NULL, NULL, NULL},
+    [PPROF_TEXT] = {REPORT_TEXT, NULL, NULL, NULL},
+    [PPROF_TOP] = {REPORT_TEXT, NULL, NULL, NULL},
+    [PPROF_TOPPROTO] = {REPORT_TOPPROTO, NULL, ".pb.gz", NULL},
+    [PPROF_TRACES] = {REPORT_TRACES, NULL, NULL, NULL},
+    [PPROF_TREE] = {REPORT_TREE, NULL, NULL, NULL},
+    [PPROF_WEB] = {REPORT_DOT, "svg", ".svg", ""},
+};
+
+/* A file is made when its first bytes come: a report that cannot be made leaves nothing. */
+struct target {
+    const char *output; /* NULL: standard output */
+    const char *suffix; /* not NULL: a new file here that ends in it, in place of standard output */
+    int fd;             /* -1: not yet */
+    bool owned;
+    bool tame; /* a terminal: what a profile says must not speak to it */
+    struct buf line;
+};
+
+/* ---- targets ---------------------------------------------------------------------------------------------
+ */
+
+int pprof_new_file(const char *dir, const char *prefix, const char *suffix, char **ret_path, struct err *err)
+{
+    for (int i = 1; i < 10000; i++) {
+        char *path = NULL;
+        if (asprintf(&path, "%s%s%s%03d%s", dir, *dir ? "/" : "", prefix, i, suffix) < 0)
+            return err_nomem(err);
+        int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd >= 0) {
+            *ret_path = path;
+            return fd;
+        }
+        int rc = errno == EEXIST ? 0 : err_sys(err, "open %s", path);
+        free(path);
+        if (rc < 0)
+            return -1;
+    }
+    return err_set(err, ERR_EXISTS, "could not create file of the form %s001%s", prefix, suffix);
+}
+
+static int target_create(struct target *t, struct err *err)
+{
+    char *path = NULL;
+    t->fd = pprof_new_file("", "profile", t->suffix, &path, err);
+    if (t->fd < 0)
+        return -1;
+    pprof_say("Generating report in %s", path);
+    t->owned = true;
+    free(path);
+    return 0;
+}
+
+static int target_open(struct target *t, struct err *err)
+{
+    if (t->fd >= 0)
+        return 0;
+    if (t->suffix)
+        return target_create(t, err);
+    if (!t->output) {
+        t->fd = STDOUT_FILENO;
+        t->tame = isatty(t->fd);
+        return 0;
+    }
+    pprof_say("Generating report in %s", t->output);
+    t->fd = open(t->output, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (t->fd < 0)
+        return err_set(err, ERR_LOCAL_IO, "open %s: %s", t->output, strerror(errno));
+    t->owned = true;
+    return 0;
+}
+
+void pprof_tame(struct buf *line)
+{
+    for (size_t i = 0; i < line->len; i++)
+        if (line->data[i] == '\t')
+            line->data[i] = ' ';
+    if (strlen(buf_str(line)) == line->len && text_is_visible(buf_str(line)))
+        return;
+    for (size_t i = 0; i < line->len; i++)
+        if ((unsigned char)line->data[i] < ' ' || (unsigned char)line->data[i] > '~')
+            line->data[i] = '?';
+}
+
+static int write_line(struct target *t, bool end, struct err *err)
+{
+    pprof_tame(&t->line);
+    if (end)
+        buf_addc(&t->line, '\n');
+    int rc = buf_check(&t->line, "a line", err);
+    if (rc == 0)
+        rc = fd_write_all(t->fd, buf_str(&t->line), t->line.len, err);
+    buf_clear(&t->line);
+    return rc;
+}
+
+static int target_write(void *ctx, const void *p, size_t n, struct err *err)
+{
+    struct target *t = ctx;
+    const char *at = p;
+    if (target_open(t, err) < 0)
+        return -1;
+    if (!t->tame)
+        return fd_write_all(t->fd, p, n, err);
+    while (n > 0) {
+        const char *end = memchr(at, '\n', n);
+        size_t length = end ? (size_t)(end - at) : n;
+        buf_add(&t->line, at, length);
+        if (end && write_line(t, true, err) < 0)
+            return -1;
+        length += end != NULL;
+        at += length;
+        n -= length;
+    }
+    return 0;
+}
+
+/* Hands over what is left, and closes what was made. */
+static int target_end(struct target *t, int rc, struct err *err)
+{
+    if (rc == 0)
+        rc = target_open(t, err);
+    if (rc == 0 && t->line.len)
+        rc = write_line(t, false, err);
+    if (t->owned && close(t->fd) != 0 && rc == 0)
+        rc = err_sys(err, "cannot write %s", t->output ? t->output : "the report");
+    buf_release(&t->line);
+    return rc;
+}
+
+static void say(void *ctx, const char *line)
+{
+    (void)ctx;
+    pprof_say("%s", line);
+}
+
+static int make_into(struct profile *p, const struct report_settings *settings, struct target *t,
+                     struct err *err)
+{
+    struct report_callbacks callbacks = {.sink = target_write, .say = say, .ctx = t};
+    return report_make(p, settings, &callbacks, err);
+}
+
+/* ---- graphviz --------------------------------------------------------------------------------------------
+ */
+
+static int run_dot(const char *picture, int input, struct target *to, struct err *err)
+{
+    char format[16];
+    snprintf(format, sizeof format, "-T%s", picture);
+    const char *const argv[] = {"dot", format, NULL};
+    struct proc_limits limits = {.timeout_ms = DOT_TIMEOUT_MS, .max_output = DOT_MOST};
+    struct proc_result result;
+    struct err why = ERR_INIT;
+    /* A picture may take minutes: dot must not outlive us. */
+    if (signals_install(err) < 0)
+        return -1;
+    limits.cancel_fd = signals_cancel_fd();
+    if (proc_run_on(argv, input, &limits, &result, &why) < 0) {
+        if (why.kind == ERR_CANCELLED)
+            return err_set(err, ERR_CANCELLED, "interrupted");
+        err_set(err, ERR_NOT_FOUND, "failed to execute dot. Is Graphviz installed? Error: %s", why.msg);
+        return err_hint(err, "-dot writes the graph as text, and -top or -tree need no graphviz");
+    }
+    int rc;
+    if (result.exit_code) {
+        if (result.complaint[0])
+            pprof_say("%s", result.complaint);
+        rc = err_set(err, ERR_FAILED, "failed to execute dot. Is Graphviz installed? Error: exit status %d",
+                     result.exit_code);
+    } else {
+        rc = target_write(to, buf_str(&result.out), result.out.len, err);
+    }
+    proc_result_release(&result);
+    return rc;
+}
+
+/* The report, drawn: its text waits in a file without a name. */
+static int draw(struct profile *p, const struct report_settings *settings, const char *picture,
+                struct target *to, struct err *err)
+{
+    const char *dir = getenv("TMPDIR");
+    char *beside = file_join(dir && *dir ? dir : "/tmp", "pprof.dot");
+    int fd = beside ? file_create_nameless(beside, err) : err_nomem(err);
+    struct target text = {.output = "", .fd = fd, .line = BUF_INIT(1)};
+    int rc = fd < 0 ? -1 : make_into(p, settings, &text, err);
+    if (rc == 0 && lseek(fd, 0, SEEK_SET) != 0)
+        rc = err_sys(err, "cannot read the graph back");
+    if (rc == 0)
+        rc = run_dot(picture, fd, to, err);
+    fd_close(&fd);
+    free(beside);
+    return rc;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------
+ */
+
+/* What is to be done once it is known where to. */
+struct task {
+    const struct way *way;
+    struct profile *profile;
+    struct report_settings settings;
+    struct target to;
+};
+
+static int carry_out(struct task *k, struct err *err)
+{
+    int rc = k->way->picture ? draw(k->profile, &k->settings, k->way->picture, &k->to, err)
+                             : make_into(k->profile, &k->settings, &k->to, err);
+    return target_end(&k->to, rc, err);
+}
+
+/* Says what is wrong, and returns what the copy of this process ends with. */
+static int carry_out_in_copy(void *task)
+{
+    struct err err = ERR_INIT;
+    if (carry_out(task, &err) == 0)
+        return 0;
+    if (err.kind == ERR_CANCELLED)
+        return 128 + SIGINT;
+    pprof_say_error(&err);
+    return 1;
+}
+
+/* A report changes the profile, and takes as long as it takes. A shell has it made by a copy of the process:
+ * its own profile stays as it was, without being copied, and Ctrl-C ends the report alone. */
+static int perform(struct task *k, const struct pprof_session *session, struct err *err)
+{
+    int code = 0;
+    if (!session)
+        return carry_out(k, err);
+    int rc = proc_run_copy(carry_out_in_copy, k, session->cancel_fd, &code, err);
+    if (k->to.owned)
+        fd_close(&k->to.fd);
+    if (rc < 0 || code == 0)
+        return rc;
+    if (code == 128 + SIGINT)
+        return err_set(err, ERR_CANCELLED, "interrupted");
+    return code > 128 ? err_set(err, ERR_FAILED, "signal %d ended the report", code - 128) : -1;
+}
+
+/* Into a file of its own, which goes when it was looked at. */
+static int make_and_view(struct task *k, struct pprof_session *session, struct err *err)
+{
+    const char *dir = getenv("TMPDIR");
+    char *path = NULL;
+    k->to.fd = pprof_new_file(dir && *dir ? dir : "/tmp", "pprof", k->way->suffix, &path, err);
+    if (k->to.fd < 0)
+        return -1;
+    k->to.output = path;
+    k->to.owned = true;
+    int rc = perform(k, session, err);
+    if (rc == 0)
+        rc = pprof_view(k->way->viewer, path, session, err);
+    if (rc < 0 || !session || strlist_add(&session->files, path, err) < 0)
+        unlink(path);
+    free(path);
+    return rc;
+}
+
+static int make(const struct pprof_options *o, struct profile *p, struct pprof_session *session,
+                struct err *err)
+{
+    const struct way *way = &ways[o->wanted];
+    const char *output = o->output && *o->output ? o->output : NULL;
+    struct task k = {.way = way,
+                     .profile = p,
+                     .settings = o->report,
+                     .to = {.output = output, .fd = -1, .line = BUF_INIT((size_t)64 << 20)}};
+    k.settings.format = way->format;
+    if (!output && way->viewer)
+        return make_and_view(&k, session, err);
+    /* What a terminal cannot show goes into a file. */
+    if (!output && (session || isatty(STDOUT_FILENO)))
+        k.to.suffix = way->suffix;
+    return perform(&k, session, err);
+}
+
+int pprof_output(const struct pprof_options *o, struct profile *p, struct err *err)
+{
+    int rc = make(o, p, NULL, err);
+    profile_free(p);
+    return rc;
+}
+
+int pprof_output_again(const struct pprof_options *o, struct profile *p, struct pprof_session *session,
+                       struct err *err)
+{
+    return make(o, p, session, err);
+}
+
+int pprof_can_make(const struct pprof_options *o, struct err *err)
+{
+    if (o->wanted != PPROF_DISASM && o->wanted != PPROF_WEBLIST)
+        return 0;
+    err_set(err, ERR_UNSUPPORTED, "-%s needs the machine code of the binary, which is not read here",
+            o->wanted == PPROF_DISASM ? "disasm" : "weblist");
+    return err_hint(err, "-list shows sources; `go tool pprof` has -disasm and -weblist");
+}

@@ -1,0 +1,220 @@
+/* The interactive shell of pprof: reads lines, sets options, has reports made. */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/pprof_shell.h"
+#include "cli/signals.h"
+#include "base/banned.h"
+
+#define LINE_MOST ((size_t)1 << 20)
+#define TEXT_MOST ((size_t)64 << 20)
+
+struct shell {
+    struct pprof_options options; /* as they stand */
+    struct profile *profile;
+    struct pprof_session session;
+    struct shell_input input;
+    bool ended;
+};
+
+/* ---- what it says ----------------------------------------------------------------------------------------
+ */
+
+/* On stderr, as it is but for a terminal. */
+static void put(const char *text)
+{
+    struct buf line = BUF_INIT(TEXT_MOST);
+    bool tame = isatty(STDERR_FILENO);
+    for (const char *at = text; *at;) {
+        size_t n = strcspn(at, "\n");
+        buf_clear(&line);
+        buf_add(&line, at, n);
+        if (tame)
+            pprof_tame(&line);
+        buf_addc(&line, '\n');
+        fd_write_all(STDERR_FILENO, buf_str(&line), line.len, NULL);
+        at += n + (at[n] == '\n');
+    }
+    buf_release(&line);
+}
+
+static int gather(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)err;
+    buf_add(ctx, p, n);
+    return 0;
+}
+
+static void say(void *ctx, const char *line)
+{
+    (void)ctx;
+    pprof_say("%s", line);
+}
+
+/* A profile of which nothing can be told is no reason not to begin. */
+static void greet(struct shell *sh)
+{
+    struct buf text = BUF_INIT(TEXT_MOST);
+    struct report_callbacks callbacks = {.sink = gather, .say = say, .ctx = &text};
+    struct err err = ERR_INIT;
+    bool empty = false;
+    if (report_heading(sh->profile, &sh->options.report, &callbacks, &empty, &err) == 0) {
+        put(text.len ? buf_str(&text) : "\n");
+        if (empty && sh->profile->n_sample_types > 1)
+            put("No samples were found with the default sample value type.\n"
+                "Try \"sample_index\" command to analyze different sample values.\n");
+    }
+    put("Entering interactive mode (type \"help\" for commands, \"o\" for options)\n");
+    buf_release(&text);
+}
+
+/* ---- a line ----------------------------------------------------------------------------------------------
+ */
+
+static int make_report(struct shell *sh, struct str line, struct err *err)
+{
+    struct shell_command command;
+    struct pprof_options once = sh->options;
+    int rc = shell_command_parse(line, &command, err);
+    if (rc == 0) {
+        shell_command_apply(&command, &once);
+        rc = pprof_can_make(&once, err);
+    }
+    if (rc == 0)
+        rc = pprof_output_again(&once, sh->profile, &sh->session, err);
+    shell_command_release(&command);
+    return rc;
+}
+
+static int tell(struct shell *sh, struct str line, bool options, struct err *err)
+{
+    struct buf text = BUF_INIT(TEXT_MOST);
+    int rc = 0;
+    if (options)
+        shell_list_options(&sh->options, sh->profile, &text);
+    else
+        rc = shell_help(str_trim(line), sh->profile, &text, err);
+    if (rc == 0)
+        rc = buf_check(&text, "what there is to tell", err);
+    if (rc == 0)
+        put(buf_str(&text));
+    buf_release(&text);
+    return rc;
+}
+
+static int obey(struct shell *sh, struct str line, struct err *err)
+{
+    bool assigned = false;
+    int rc = shell_assign(&sh->options, sh->profile, line, &assigned, err);
+    struct str rest = line, word = str_next_word(&rest);
+    if (assigned || word.n == 0)
+        return rc;
+    if (str_is(word, "o") || str_is(word, "options"))
+        return tell(sh, rest, true, err);
+    if (str_is(word, "help"))
+        return tell(sh, rest, false, err);
+    if (str_is(word, "exit") || str_is(word, "quit") || str_is(word, "q")) {
+        sh->ended = true;
+        return 0;
+    }
+    return make_report(sh, line, err);
+}
+
+/* Says what is wrong, and goes on; but for what ends the shell. */
+static int obey_and_say(struct shell *sh, const char *line, struct err *err)
+{
+    struct err why = ERR_INIT;
+    if (obey(sh, str_trim(str_of(line)), &why) == 0)
+        return 0;
+    bool leave = why.kind == ERR_CANCELLED && (!sh->input.editor || fd_cancelled(sh->session.cancel_fd));
+    if (leave)
+        *err = why;
+    else
+        pprof_say_error(&why);
+    return leave ? -1 : 0;
+}
+
+/* ---- shortcuts -------------------------------------------------------------------------------------------
+ */
+
+/* inuse_space, total_delay, mean_cpu: a sample type, and whether values are divided by the first one. */
+static bool is_index(const struct shell *sh, const char *prefix, struct str line, struct str *ret)
+{
+    size_t n = strlen(prefix);
+    for (size_t i = 0; str_begins(line, prefix) && i < sh->profile->n_sample_types; i++) {
+        *ret = profile_str(sh->profile, sh->profile->sample_types[i].type);
+        if (str_equal(*ret, (struct str){line.p + n, line.n - n}))
+            return true;
+    }
+    return false;
+}
+
+static int set_index(struct shell *sh, const char *mean, struct str type, struct err *err)
+{
+    struct buf line = BUF_INIT(LINE_MOST);
+    int rc = *mean ? obey_and_say(sh, mean, err) : 0;
+    buf_adds(&line, "sample_index=");
+    buf_add(&line, type.p, type.n);
+    if (rc == 0)
+        rc = obey_and_say(sh, buf_str(&line), err);
+    buf_release(&line);
+    return rc;
+}
+
+static int expand(struct shell *sh, const char *line, struct err *err)
+{
+    static const char *const cleared[] = {"focus=", "ignore=", "hide=", "tagfocus=", "tagignore="};
+    struct str trimmed = str_trim(str_of(line)), type;
+    if (is_index(sh, "", trimmed, &type))
+        return set_index(sh, "", type, err);
+    if (is_index(sh, "total_", trimmed, &type))
+        return set_index(sh, "mean=0", type, err);
+    if (is_index(sh, "mean_", trimmed, &type))
+        return set_index(sh, "mean=1", type, err);
+    if (!str_is(trimmed, ":"))
+        return obey_and_say(sh, line, err);
+    for (size_t i = 0; i < sizeof cleared / sizeof *cleared; i++)
+        if (obey_and_say(sh, cleared[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------
+ */
+
+static int converse(struct shell *sh, struct err *err)
+{
+    struct buf line = BUF_INIT(LINE_MOST);
+    int rc = 0;
+    while (rc == 0 && !sh->ended) {
+        bool end = false;
+        rc = shell_input_line(&sh->input, "(pprof) ", &line, &end, err);
+        sh->ended = sh->ended || end;
+        if (rc == 0 && !end)
+            rc = expand(sh, buf_str(&line), err);
+    }
+    buf_release(&line);
+    return rc;
+}
+
+int pprof_shell(const struct pprof_options *o, struct profile *p, struct err *err)
+{
+    struct shell sh = {.profile = p};
+    int rc = signals_install(err);
+    sh.session.cancel_fd = signals_cancel_fd();
+    if (rc == 0)
+        rc = shell_options_init(&sh.options, o, err);
+    if (rc == 0)
+        rc = shell_input_init(&sh.input, p, sh.session.cancel_fd, err);
+    if (rc == 0) {
+        sh.options.report.compact_labels = true;
+        greet(&sh);
+        rc = converse(&sh, err);
+    }
+    shell_input_release(&sh.input);
+    pprof_session_end(&sh.session);
+    shell_options_release(&sh.options);
+    profile_free(p);
+    return rc;
+}

@@ -1,0 +1,116 @@
+/* What the shell tells of its commands and options. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/pprof_shell.h"
+#include "base/banned.h"
+
+#define ROWS 64
+
+struct row {
+    const char *name, *help;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct row *left = a, *right = b;
+    return strcmp(left->name, right->name);
+}
+
+static void add_row(struct buf *to, const char *name, const char *help)
+{
+    buf_addf(to, "    %-16s %s\n", name, help);
+}
+
+static const char *help_of(const char *name)
+{
+    const struct pprof_flag *f = pprof_flag_find(name, strlen(name));
+    return f ? f->help : "";
+}
+
+static void add_commands(struct buf *to)
+{
+    buf_adds(to, "  Commands:\n");
+    for (size_t i = 0; i < PPROF_OUTPUTS; i++)
+        add_row(to, pprof_flag_at(i)->name, pprof_flag_at(i)->help);
+    add_row(to, "o/options", "the options, and what they are set to");
+    add_row(to, "q/quit/exit/^D", "leave");
+    add_row(to, ":", "forget focus, ignore, hide, tagfocus and tagignore");
+    buf_adds(to,
+             "  and the name of a sample type, alone or behind total_ or mean_, to have that value shown\n");
+}
+
+static void add_options(struct buf *to)
+{
+    struct row rows[ROWS] = {0};
+    enum flag_group choices;
+    size_t n = 0;
+    const char *name;
+    for (size_t i = 0; n < ROWS && (name = shell_option_at(i, &choices)); i++)
+        if (choices == OPTION)
+            rows[n++] = (struct row){name, help_of(name)};
+    qsort(rows, n, sizeof *rows, compare_rows);
+    buf_adds(to, "\n  Options, set by name=value:\n");
+    for (size_t i = 0; i < n; i++)
+        add_row(to, rows[i].name, rows[i].help);
+}
+
+static void add_choices(struct buf *to)
+{
+    enum flag_group choices;
+    const char *name;
+    buf_adds(to, "\n  Options of one value among several:\n");
+    for (size_t i = 0; (name = shell_option_at(i, &choices)); i++) {
+        if (choices == OPTION)
+            continue;
+        buf_addf(to, "    %s\n", name);
+        for (size_t k = 0; pprof_flag_at(k); k++)
+            if (pprof_flag_at(k)->group == choices) {
+                buf_adds(to, "  ");
+                add_row(to, pprof_flag_at(k)->name, pprof_flag_at(k)->help);
+            }
+    }
+}
+
+static void add_command(const struct pprof_flag *f, struct buf *to)
+{
+    buf_addf(to, "%s\n  %s%s [N] [FOCUS]... [-IGNORE]... [-cum] [>FILE]\n", f->help, f->name,
+             f->kind == TEXT ? " REGEX" : "");
+    add_row(to, "N", "so many places at most");
+    if (strcmp(f->name, "tags") == 0) {
+        add_row(to, "FOCUS, -IGNORE", "as tagfocus and tagignore, for this once");
+    } else {
+        add_row(to, "FOCUS, -IGNORE", "as focus and ignore, for this once; several are alternatives");
+    }
+    add_row(to, "-cum", help_of("cum"));
+    add_row(to, ">FILE", "write there");
+    if (f->note)
+        buf_addf(to, "  %s\n", f->note);
+}
+
+int shell_help(struct str name, const struct profile *p, struct buf *to, struct err *err)
+{
+    const struct pprof_flag *f = pprof_flag_find(name.p, name.n);
+    if (name.n == 0) {
+        add_commands(to);
+        add_options(to);
+        add_choices(to);
+        buf_adds(to, "\n  `help NAME` tells more\n");
+        return 0;
+    }
+    if (!f || f->group == SOURCE || f->group == MISC || f->group == LEGACY)
+        return err_set(err, ERR_USAGE, "Unknown command: %.*s", (int)(name.n < 200 ? name.n : 200), name.p);
+    if (f->group == FORMAT) {
+        add_command(f, to);
+        return 0;
+    }
+    buf_addf(to, "%s\n", f->help);
+    if (strcmp(f->name, "sample_index") == 0) {
+        buf_adds(to, "one of ");
+        shell_add_types(p, " ", to);
+        buf_addc(to, '\n');
+    }
+    if (f->note)
+        buf_addf(to, "%s\n", f->note);
+    return 0;
+}

@@ -1,0 +1,61 @@
+/* Lines for the shell: from a terminal that edits them, or as they come. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/pprof_shell.h"
+#include "base/banned.h"
+
+#define LINE_MOST ((size_t)1 << 20)
+
+int shell_input_init(struct shell_input *in, const struct profile *p, int cancel_fd, struct err *err)
+{
+    *in = (struct shell_input){.profile = p, .cancel_fd = cancel_fd, .ahead = BUF_INIT(LINE_MOST + 65536)};
+    return shell_editor_new(in, &in->editor, err);
+}
+
+void shell_input_release(struct shell_input *in)
+{
+    shell_editor_free(in->editor);
+    buf_release(&in->ahead);
+}
+
+static int read_more(struct shell_input *in, struct err *err)
+{
+    char block[65536];
+    if (fd_wait(STDIN_FILENO, POLLIN, CLOCK_NEVER, in->cancel_fd, err) < 0)
+        return -1;
+    ssize_t n = read(STDIN_FILENO, block, sizeof block);
+    if (n < 0)
+        return errno == EINTR || errno == EAGAIN ? 0 : err_sys(err, "cannot read commands");
+    in->ended = n == 0;
+    buf_add(&in->ahead, block, (size_t)n);
+    return buf_check(&in->ahead, "a command", err);
+}
+
+/* As they come: what stands behind the last end of a line is a line too. */
+static int read_plainly(struct shell_input *in, const char *prompt, struct buf *line, bool *ret_end,
+                        struct err *err)
+{
+    const char *end;
+    if (fd_write_all(STDOUT_FILENO, prompt, strlen(prompt), err) < 0)
+        return -1;
+    while (!(end = in->ahead.len ? memchr(in->ahead.data, '\n', in->ahead.len) : NULL) && !in->ended)
+        if (read_more(in, err) < 0)
+            return -1;
+    size_t n = end ? (size_t)(end - in->ahead.data) : in->ahead.len;
+    *ret_end = !end && n == 0;
+    if (n)
+        buf_add(line, in->ahead.data, n);
+    buf_consume(&in->ahead, n + (end != NULL));
+    return buf_check(line, "a command", err);
+}
+
+int shell_input_line(struct shell_input *in, const char *prompt, struct buf *line, bool *ret_end,
+                     struct err *err)
+{
+    buf_clear(line);
+    return in->editor ? shell_editor_line(in->editor, prompt, line, ret_end, err)
+                      : read_plainly(in, prompt, line, ret_end, err);
+}

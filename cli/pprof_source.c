@@ -1,0 +1,404 @@
+/* What pprof reads: files, members of bundles, URLs; one or many, and those of the base. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "cli/pprof.h"
+#include "cli/source.h"
+#include "cli/whole.h"
+#include "base/banned.h"
+
+/* So many are read and then merged, as upstream does it: merging is the same in pieces. */
+#define CHUNK 128
+
+struct source {
+    const struct pprof_options *options;
+    const char *name;
+    char *url;                 /* NULL: it is a file */
+    const struct whole *whole; /* what fetches it */
+    long timeout_s;
+    struct profile *profile;
+    struct symbolize_sources mappings; /* of one that was fetched */
+    struct err err;
+    pthread_t thread;
+    bool started;
+};
+
+/* What became of all sources of one kind. */
+struct harvest {
+    const struct whole **whole; /* NULL is there until a URL needs it */
+    struct profile **chunks;    /* each one of what was read with it */
+    size_t n_chunks, cap_chunks;
+    struct profile *profile; /* of all; NULL: there was none */
+    size_t n;
+    bool remote;
+    struct symbolize_sources mappings;
+};
+
+/* ---- one source ------------------------------------------------------------------------------------------
+ */
+
+/* What upstream makes up where a profile has no mapping; what the command line says of the first one. */
+static int settle_mappings(struct profile *p, const struct pprof_options *o, struct err *err)
+{
+    uint32_t string;
+    if (p->n_mappings == 0) {
+        struct profile_mapping none = {.id = 1};
+        if (profile_add_mapping(p, &none, err) < 0)
+            return -1;
+        for (size_t i = 0; i < p->n_locations; i++)
+            p->locations[i].mapping = 0;
+    }
+    if (o->binary) {
+        if (profile_intern(p, o->binary, strlen(o->binary), &string, err) < 0)
+            return -1;
+        p->mappings[0].file = string;
+    }
+    if (o->buildid && *o->buildid && !p->mappings[0].build_id) {
+        if (profile_intern(p, o->buildid, strlen(o->buildid), &string, err) < 0)
+            return -1;
+        p->mappings[0].build_id = string;
+    }
+    return 0;
+}
+
+static void get(struct source *s)
+{
+    int rc = s->url ? s->whole->pprof_fetch(s->options, s->url, s->timeout_s, &s->profile, &s->err)
+                    : source_profile(s->name, &s->profile, &s->err);
+    if (rc == 0)
+        rc = pprof_locate(s->profile, &s->err);
+    if (rc == 0)
+        rc = settle_mappings(s->profile, s->options, &s->err);
+    if (rc == 0 && s->url)
+        rc = symbolize_collect(s->profile, s->url, &s->mappings, &s->err);
+    if (rc < 0) {
+        profile_free(s->profile);
+        s->profile = NULL;
+    }
+}
+
+/* ---- several ---------------------------------------------------------------------------------------------
+ */
+
+static void *get_in_thread(void *ctx)
+{
+    get(ctx);
+    return NULL;
+}
+
+/* As Go writes durations: 30s, 1m0s, 1h0m5s. */
+static void say_wait(long seconds)
+{
+    long h = seconds / 3600, m = seconds / 60 % 60, s = seconds % 60;
+    if (h > 0)
+        pprof_say("Please wait... (%ldh%ldm%lds)", h, m, s);
+    else if (m > 0)
+        pprof_say("Please wait... (%ldm%lds)", m, s);
+    else if (s > 0)
+        pprof_say("Please wait... (%lds)", s);
+}
+
+/* Has what fetches loaded and ready. */
+static int go_online(const struct whole **whole, struct err *err)
+{
+    const struct whole *w = *whole ? *whole : whole_get(err);
+    if (!w || (!*whole && w->fetch_global_init(err) < 0))
+        return -1;
+    *whole = w;
+    return 0;
+}
+
+/* Finds out what a source is, and starts to fetch one that is elsewhere: all at the same time, since a
+ * profile of 30 seconds takes 30 seconds. Without a colon it is a file, if there is none either. */
+static int begin(struct source *s, const struct whole **whole, struct err *err)
+{
+    if (source_is_here(s->name) || !strchr(s->name, ':'))
+        return 0;
+    if (go_online(whole, err) < 0)
+        return -1;
+    s->whole = *whole;
+    if (s->whole->pprof_url(s->name, s->options->seconds, s->options->timeout, &s->url, &s->timeout_s, err) <
+        0)
+        return -1;
+    if (!s->url)
+        return 0;
+    char *shown = s->whole->pprof_url_shown(s->url);
+    pprof_say("Fetching profile over HTTP from %s", shown ? shown : "a URL");
+    free(shown);
+    say_wait(s->options->seconds);
+    if (thread_start(&s->thread, get_in_thread, s, err) < 0)
+        return -1;
+    s->started = true;
+    return 0;
+}
+
+/* One of a chunk. It is not merged with those before as yet: all would be merged again with each chunk. */
+static int join(struct harvest *h, struct profile **profiles, size_t n, struct err *err)
+{
+    struct profile *joined = NULL;
+    if (n == 0)
+        return 0;
+    if (report_combine(profiles, n, &joined, err) < 0)
+        return -1;
+    if (array_reserve((void **)&h->chunks, &h->cap_chunks, h->n_chunks + 1, sizeof(struct profile *), err) <
+        0) {
+        profile_free(joined);
+        return -1;
+    }
+    h->chunks[h->n_chunks++] = joined;
+    return 0;
+}
+
+static int join_chunks(struct harvest *h, struct err *err)
+{
+    size_t n = h->n_chunks;
+    h->n_chunks = 0;
+    return n ? report_combine(h->chunks, n, &h->profile, err) : 0;
+}
+
+/* Which source failed, and why: a password in its URL is nobody's business. */
+static void say_failure(const struct source *s)
+{
+    char *shown = s->url && strchr(s->name, '@') ? s->whole->pprof_url_shown(s->url) : NULL;
+    pprof_say("%s: %s", shown ? shown : s->name, s->err.msg);
+    if (s->err.hint[0])
+        pprof_say("hint: %s", s->err.hint);
+    free(shown);
+}
+
+static int harvest_chunk(const struct pprof_options *o, char *const *names, size_t n, struct harvest *h,
+                         struct err *err)
+{
+    struct source *sources = calloc(n, sizeof *sources);
+    struct profile **profiles = calloc(n, sizeof(struct profile *));
+    size_t got = 0;
+    int rc = sources && profiles ? 0 : err_nomem(err);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        sources[i] = (struct source){.options = o, .name = names[i]};
+        rc = begin(&sources[i], h->whole, err);
+    }
+    for (size_t i = 0; sources && profiles && i < n; i++) {
+        struct source *s = &sources[i];
+        if (s->started)
+            pthread_join(s->thread, NULL);
+        else if (rc == 0)
+            get(s);
+        if (rc == 0 && !s->profile) {
+            say_failure(s);
+        } else if (s->profile) {
+            profiles[got++] = s->profile;
+            h->remote = h->remote || s->url;
+            if (rc == 0)
+                rc = symbolize_sources_move(&h->mappings, &s->mappings, err);
+        }
+        symbolize_sources_release(&s->mappings);
+        free(s->url);
+    }
+    h->n += got;
+    for (size_t i = 0; rc < 0 && i < got; i++)
+        profile_free(profiles[i]);
+    if (rc == 0)
+        rc = join(h, profiles, got, err);
+    free(profiles);
+    free(sources);
+    return rc;
+}
+
+static int harvest(const struct pprof_options *o, char *const *names, size_t n, struct harvest *h,
+                   struct err *err)
+{
+    int rc = 0;
+    for (size_t at = 0; rc == 0 && at < n; at += CHUNK)
+        rc = harvest_chunk(o, names + at, n - at < CHUNK ? n - at : CHUNK, h, err);
+    if (rc == 0)
+        rc = join_chunks(h, err);
+    while (h->n_chunks > 0)
+        profile_free(h->chunks[--h->n_chunks]);
+    free(h->chunks);
+    h->chunks = NULL;
+    h->cap_chunks = 0;
+    return rc;
+}
+
+/* ---- the profile -----------------------------------------------------------------------------------------
+ */
+
+/* Gives the base what tells it apart, and the other sign. */
+static int turn_round(const struct pprof_options *o, struct profile *p, struct profile *base, struct err *err)
+{
+    if (o->diff_base && profile_set_label(base, "pprof::base", "true", err) < 0)
+        return -1;
+    if (o->report.normalize && profile_normalize(p, base, err) < 0)
+        return -1;
+    double *ratios = calloc(base->n_sample_types + 1, sizeof *ratios);
+    if (!ratios)
+        return err_nomem(err);
+    for (size_t i = 0; i < base->n_sample_types; i++)
+        ratios[i] = -1;
+    profile_scale(base, ratios);
+    free(ratios);
+    return 0;
+}
+
+/* Takes the base out of it. Takes the base, too. */
+static int subtract(const struct pprof_options *o, struct profile **p, struct profile **base, struct err *err)
+{
+    struct profile *both[] = {*p, *base};
+    if (turn_round(o, *p, *base, err) < 0)
+        return -1;
+    *p = *base = NULL;
+    return report_combine(both, 2, p, err);
+}
+
+static int add_comment(struct profile *p, const char *comment, struct err *err)
+{
+    uint32_t string;
+    if (!comment || !*comment)
+        return 0;
+    return profile_intern(p, comment, strlen(comment), &string, err) < 0
+               ? -1
+               : profile_add_comment(p, string, err);
+}
+
+/* The directory that profiles from elsewhere are kept in: a new string. */
+static char *keeping_place(struct err *err)
+{
+    const char *set = getenv("PPROF_TMPDIR"), *home = getenv("HOME"), *temporary = getenv("TMPDIR");
+    char *places[] = {set && *set ? strdup(set) : NULL, home && *home ? file_join(home, "pprof") : NULL,
+                      strdup(temporary && *temporary ? temporary : "/tmp")};
+    char *ret = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (!ret && places[i] && (mkdir(places[i], 0755) == 0 || errno == EEXIST))
+            ret = places[i];
+        else
+            free(places[i]);
+    }
+    if (!ret)
+        err_set(err, ERR_LOCAL_IO, "failed to identify temp dir");
+    return ret;
+}
+
+static int write_gz(void *ctx, const void *p, size_t n, struct err *err)
+{
+    return n == 0 || gzwrite(ctx, p, (unsigned)n) == (int)n ? 0 : err_sys(err, "cannot write");
+}
+
+/* `pprof.`, the program's name and the sample types: what upstream calls such a file. */
+static void name_of(const struct profile *p, struct buf *name)
+{
+    buf_adds(name, "pprof.");
+    if (p->n_mappings && p->mappings[0].file) {
+        struct str file = profile_str(p, p->mappings[0].file);
+        const char *slash = memrchr(file.p, '/', file.n);
+        buf_add(name, slash ? slash + 1 : file.p, slash ? file.n - (size_t)(slash + 1 - file.p) : file.n);
+        buf_addc(name, '.');
+    }
+    for (size_t i = 0; i < p->n_sample_types; i++) {
+        struct str type = profile_str(p, p->sample_types[i].type);
+        buf_add(name, type.p, type.n);
+        buf_addc(name, '.');
+    }
+    for (size_t i = 0; i < name->len; i++)
+        if (name->data[i] == '/' || (unsigned char)name->data[i] < ' ')
+            name->data[i] = '_';
+}
+
+static int keep_in(const struct profile *p, const char *dir, struct err *err)
+{
+    struct buf name = BUF_INIT(200);
+    char *path = NULL;
+    name_of(p, &name);
+    int fd = pprof_new_file(dir, buf_str(&name), ".pb.gz", &path, err);
+    gzFile to = fd >= 0 ? gzdopen(fd, "wb") : NULL;
+    int rc = to ? profile_write(p, write_gz, to, err) : -1;
+    if (fd >= 0 && !to)
+        fd_close(&fd);
+    if (to && gzclose(to) != Z_OK && rc == 0)
+        rc = err_sys(err, "cannot write %s", path);
+    if (rc == 0)
+        pprof_say("Saved profile in %s", path);
+    free(path);
+    buf_release(&name);
+    return rc;
+}
+
+/* What came from elsewhere may not be had again: a copy stays. */
+static int keep(const struct profile *p, struct err *err)
+{
+    struct err why = ERR_INIT;
+    char *dir = keeping_place(err);
+    if (!dir)
+        return -1;
+    if (keep_in(p, dir, &why) < 0)
+        pprof_say("Could not save profile: %s", why.msg);
+    free(dir);
+    return 0;
+}
+
+/* With names, and without what no report shows. */
+static int finish(const struct pprof_options *o, struct profile *p, bool remote,
+                  const struct symbolize_sources *mappings, struct err *err)
+{
+    if (o->all_frames)
+        p->drop_frames = p->keep_frames = 0;
+    if (pprof_symbolize(o, p, mappings, err) < 0 || report_prune(p, err) < 0)
+        return -1;
+    symbolize_unsource(p);
+    if (add_comment(p, o->add_comment, err) < 0)
+        return -1;
+    return remote ? keep(p, err) : 0;
+}
+
+static int counted(const struct harvest *h, size_t wanted, const char *what, struct err *err)
+{
+    if (wanted && h->n == 0)
+        return err_set(err, ERR_FAILED, "failed to fetch any %s profiles", what);
+    if (h->n != wanted)
+        pprof_say("Fetched %zu %s profiles out of %zu", h->n, what, wanted);
+    return 0;
+}
+
+static int gather(const struct pprof_options *o, const struct whole **whole, struct profile **ret,
+                  struct err *err)
+{
+    struct harvest sources = {.whole = whole}, bases = {.whole = whole};
+    char *base[] = {(char *)(uintptr_t)o->base};
+    int rc = harvest(o, o->sources, o->n_sources, &sources, err);
+    if (rc < 0)
+        err_wrap(err, "problem fetching source profiles");
+    else if ((rc = harvest(o, base, o->base ? 1 : 0, &bases, err)) < 0)
+        err_wrap(err, "problem fetching base profiles");
+    if (rc == 0)
+        rc = counted(&sources, o->n_sources, "source", err);
+    if (rc == 0)
+        rc = counted(&bases, o->base ? 1 : 0, "base", err);
+    if (rc == 0 && bases.profile)
+        rc = subtract(o, &sources.profile, &bases.profile, err);
+    if (rc == 0)
+        rc = symbolize_sources_move(&sources.mappings, &bases.mappings, err);
+    if (rc == 0)
+        rc = sources.profile
+                 ? finish(o, sources.profile, sources.remote || bases.remote, &sources.mappings, err)
+                 : err_set(err, ERR_USAGE, "no profile source specified");
+    symbolize_sources_release(&sources.mappings);
+    symbolize_sources_release(&bases.mappings);
+    profile_free(bases.profile);
+    if (rc == 0)
+        *ret = sources.profile;
+    else
+        profile_free(sources.profile);
+    return rc;
+}
+
+int pprof_sources(const struct pprof_options *o, struct profile **ret, struct err *err)
+{
+    const struct whole *whole = NULL;
+    int rc = gather(o, &whole, ret, err);
+    if (whole)
+        whole->fetch_global_cleanup();
+    return rc;
+}

@@ -1,0 +1,172 @@
+/* What symbolizing runs and asks: addr2line, nm and c++filt of the binutils, and servers. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/pprof.h"
+#include "cli/signals.h"
+#include "cli/whole.h"
+#include "base/banned.h"
+
+/* For all addresses of a binary: large ones take minutes. */
+#define TOOL_TIMEOUT_MS (INT64_C(15) * 60 * 1000)
+
+static const char *const program_names[] = {[SYMBOLIZE_ADDR2LINE] = "addr2line",
+                                            [SYMBOLIZE_NM] = "nm",
+                                            [SYMBOLIZE_CXXFILT] = "c++filt",
+                                            [SYMBOLIZE_CXXFILT_P] = "c++filt"};
+
+/* ---- where programs are ----------------------------------------------------------------------------------
+ */
+
+static char *executable(char *path)
+{
+    struct stat st;
+    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+/* In PATH, of which only absolute directories count: a profile may have been unpacked where we are. */
+static char *in_path(const char *name)
+{
+    const char *at = getenv("PATH");
+    char *found = NULL;
+    for (size_t n; at && *at && !found; at += n + (at[n] == ':')) {
+        char *path = NULL;
+        n = strcspn(at, ":");
+        if (*at == '/' && asprintf(&path, "%.*s/%s", (int)n, at, name) >= 0)
+            found = executable(path);
+    }
+    return found;
+}
+
+/* In the directories that -tools has for that program (`NAME:DIRECTORY`), or for all (`DIRECTORY`). */
+static char *in_tools(const char *tools, const char *name, bool own)
+{
+    char *found = NULL;
+    for (size_t n; *tools && !found; tools += n + (tools[n] == ',')) {
+        n = strcspn(tools, ",");
+        const char *colon = memchr(tools, ':', n);
+        size_t to_colon = colon ? (size_t)(colon - tools) : 0;
+        char *path = NULL;
+        bool is_own = colon && strlen(name) == to_colon && memcmp(tools, name, to_colon) == 0;
+        if (own ? !is_own : colon != NULL)
+            continue;
+        const char *dir = colon ? colon + 1 : tools;
+        int length = (int)(n - (size_t)(dir - tools));
+        if (length > 0 && asprintf(&path, "%.*s/%s", length, dir, name) >= 0)
+            found = executable(path);
+    }
+    return found;
+}
+
+/* A new string, or NULL. addr2line must be where -tools says; the others may also be in PATH, as upstream
+ * has it. */
+static char *find(const struct pprof_options *o, enum symbolize_program program)
+{
+    const char *name = program_names[program], *tools = o->tools ? o->tools : "";
+    char *found = in_tools(tools, name, true);
+    if (!found)
+        found = in_tools(tools, name, false);
+    if (!found && (!*tools || program != SYMBOLIZE_ADDR2LINE))
+        found = in_path(name);
+    return found;
+}
+
+/* ---- running them ----------------------------------------------------------------------------------------
+ */
+
+/* The input, in a file without a name: a pipe to a program that writes meanwhile may fill up. -1, or its
+ * descriptor. */
+static int file_of(struct str input, struct err *err)
+{
+    const char *dir = getenv("TMPDIR");
+    char *beside = file_join(dir && *dir ? dir : "/tmp", "pprof.names");
+    int fd = beside ? file_create_nameless(beside, err) : err_nomem(err);
+    free(beside);
+    if (fd >= 0 && (fd_write_all(fd, input.p, input.n, err) < 0 ||
+                    (lseek(fd, 0, SEEK_SET) != 0 && err_sys(err, "cannot read a file back") < 0)))
+        fd_close(&fd);
+    return fd;
+}
+
+static int run_on(const char *const argv[], struct str input, struct proc_result *ret, size_t most,
+                  struct err *err)
+{
+    struct proc_limits limits = {.timeout_ms = TOOL_TIMEOUT_MS, .max_output = most};
+    int fd = -1;
+    if (signals_install(err) < 0 || (input.n && (fd = file_of(input, err)) < 0))
+        return -1;
+    limits.cancel_fd = signals_cancel_fd();
+    int rc = proc_run_on(argv, fd, &limits, ret, err);
+    if (rc < 0 && err->kind == ERR_CANCELLED)
+        err_set(err, ERR_CANCELLED, "interrupted");
+    fd_close(&fd);
+    return rc;
+}
+
+/* A name that looks like an option is none. */
+static char *as_operand(const char *file)
+{
+    char *path = NULL;
+    return file && asprintf(&path, "%s%s", *file == '-' ? "./" : "", file) >= 0 ? path : NULL;
+}
+
+static int run(void *ctx, enum symbolize_program program, const char *file, struct str input, struct buf *ret,
+               struct err *err)
+{
+    struct proc_result result;
+    char *path = find(ctx, program), *operand = as_operand(file);
+    const char *const commands[][6] = {
+        [SYMBOLIZE_ADDR2LINE] = {path, "-aif", "-e", operand, NULL},
+        [SYMBOLIZE_NM] = {path, "--numeric-sort", "--print-size", "--format=posix", operand, NULL},
+        [SYMBOLIZE_CXXFILT] = {path, NULL},
+        [SYMBOLIZE_CXXFILT_P] = {path, "-p", NULL}};
+    int rc = -1;
+    if (!path)
+        err_set(err, ERR_NOT_FOUND, "%s is not installed", program_names[program]);
+    else if (file && !operand)
+        err_nomem(err);
+    else
+        rc = run_on(commands[program], input, &result, ret->max, err);
+    if (rc == 0) {
+        if (program != SYMBOLIZE_NM || result.exit_code == 0) {
+            buf_release(ret);
+            *ret = result.out;
+            result.out = (struct buf)BUF_INIT(ret->max);
+        }
+        proc_result_release(&result);
+    }
+    free(path);
+    free(operand);
+    return rc;
+}
+
+static int post(void *ctx, const char *source, struct str addresses, struct buf *ret, struct err *err)
+{
+    const struct whole *whole = whole_get(err);
+    return whole ? whole->pprof_post(ctx, source, addresses, ret, err) : -1;
+}
+
+static void say(void *ctx, const char *line)
+{
+    (void)ctx;
+    pprof_say("%s", line);
+}
+
+int pprof_symbolize(const struct pprof_options *o, struct profile *p, const struct symbolize_sources *sources,
+                    struct err *err)
+{
+    /* The options are only read: the callbacks have no other use for them. */
+    struct symbolize_tools tools = {.run = run, .post = post, .say = say, .ctx = (void *)(uintptr_t)o};
+    return symbolize(p, o->symbolize, sources, &tools, err);
+}
+
+int pprof_locate(struct profile *p, struct err *err)
+{
+    return symbolize_locate(p, getenv("PPROF_BINARY_PATH"), say, NULL, err);
+}

@@ -1,0 +1,28 @@
+/* What reading commands name as a source, short of a URL: files, members of bundles, standard input. */
+#ifndef CLI_SOURCE_H
+#define CLI_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "proto/proto.h"
+
+/* The most that one may have, inflated: the environment's PROFGRAB_PPROF_MAX, or 4 GiB. ERR_USAGE if that is
+ * no size. */
+int source_most(uint64_t *ret, struct err *err);
+
+/* Whether it is a file, a bundle's member by how it looks, or standard input. */
+bool source_is_here(const char *name);
+
+/* The bytes of a file, or of BUNDLE:MEMBER where no file of that name is but one of what stands before a
+ * colon; `-` is standard input. Messages are worded as Go's. The caller releases *ret in any case. */
+int source_read(const char *name, struct buf *ret, struct err *err);
+
+/* The same with gzip taken off, where there is any. */
+int source_read_inflated(const char *name, struct buf *ret, struct err *err);
+
+/* The profile that it holds. */
+int source_profile(const char *name, struct profile **ret, struct err *err);
+
+#endif

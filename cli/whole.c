@@ -1,0 +1,59 @@
+/* All commands, and what stands behind the doors. */
+#include "cli/whole.h"
+
+#include <string.h>
+
+#include "bundle/bundle.h"
+#include "cli/askpass.h"
+#include "cli/goroutines_json.h"
+#include "cli/run.h"
+#include "fetch/fetch.h"
+#include "base/banned.h"
+
+/* `profgrab --host …` is `profgrab grab --host …`. */
+static const struct command *choose(int *argc, char ***argv)
+{
+    const char *first = *argc > 1 ? (*argv)[1] : "";
+    const struct command *c = command_find(first);
+    if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)
+        c = &command_version;
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0)
+        c = &command_help;
+    int skip = c ? 2 : 1;
+    *argc = *argc > skip ? *argc - skip : 0;
+    *argv += skip;
+    return c ? c : &command_grab;
+}
+
+static int run(int argc, char **argv)
+{
+    struct err err = ERR_INIT;
+    if (askpass_is_meant(argc, argv)) {
+        int code = askpass_run(argv, &err);
+        return run_end(code, &err);
+    }
+    const struct command *c = choose(&argc, &argv);
+    if (c != &command_help && !c->own_help && run_asks_for_help(argc, argv)) {
+        char *name[] = {(char *)(uintptr_t)c->name, NULL};
+        return run_command(&command_help, 1, name);
+    }
+    return run_command(c, argc, argv);
+}
+
+const struct whole *whole_get(struct err *err)
+{
+    static const struct whole all = {
+        .run = run,
+        .bundle_member_bytes = bundle_member_bytes,
+        .fetch_global_init = fetch_global_init,
+        .fetch_global_cleanup = fetch_global_cleanup,
+        .pprof_url = pprof_url,
+        .pprof_url_shown = pprof_url_shown,
+        .pprof_fetch = pprof_fetch,
+        .pprof_post = pprof_post,
+        .pprof_shell = pprof_shell,
+        .goroutines_json = goroutines_json,
+    };
+    (void)err;
+    return &all;
+}

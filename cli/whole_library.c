@@ -1,0 +1,6 @@
+/* What lib/profgrab/profgrab.so exports. */
+#include "cli/whole.h"
+
+#include "base/banned.h"
+
+const struct whole_library profgrab_library = {.build = PROFGRAB_BUILD, .get = whole_get};

@@ -1,0 +1,52 @@
+/*
+ * A source file's lines, and a name of a file with what is to be cut off it: a trim path, a search path and
+ * the name, each to the end of a line.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+
+#include "report/filter.h"
+#include "report/source.h"
+#include "base/banned.h"
+
+static void lines(struct str text)
+{
+    struct source_lines l = {0};
+    struct err err = ERR_INIT;
+    assert(source_split(text, &l, &err) == 0);
+    const char *at = text.p;
+    for (size_t i = 0; i < l.n; i++) {
+        /* In order, within the text, and no end of a line in any of them. */
+        assert(l.items[i].p == at && l.items[i].n <= SOURCE_LINE_MAX);
+        assert(!memchr(at, '\n', l.items[i].n));
+        at += l.items[i].n;
+        at += at < text.p + text.n && *at == '\r';
+        at += at < text.p + text.n && *at == '\n';
+    }
+    assert(at <= text.p + text.n);
+    free(l.items);
+}
+
+static char *piece(struct str *rest)
+{
+    const char *end = rest->n ? memchr(rest->p, '\n', rest->n) : NULL;
+    size_t n = end ? (size_t)(end - rest->p) : rest->n;
+    char *s = strndup(rest->n ? rest->p : "", n);
+    assert(s);
+    *rest = end ? (struct str){end + 1, rest->n - n - 1} : (struct str){rest->p, 0};
+    return s;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    struct str text = {(const char *)p, n}, rest = text;
+    lines(text);
+    char *trim = piece(&rest), *search = piece(&rest);
+    struct str cut = source_trim(rest, trim, search);
+    /* What is left is the name's own end. */
+    assert(cut.n <= rest.n && cut.p + cut.n == rest.p + rest.n);
+    free(trim);
+    free(search);
+    return 0;
+}

@@ -1,0 +1,107 @@
+/* Values with units, as google/pprof writes them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "report/measure.h"
+#include "report/out.h"
+
+static void assert_label(int64_t value, const char *from, const char *to, const char *expected)
+{
+    char text[MEASURE_TEXT];
+    measure_label(text, value, str_of(from), str_of(to));
+    assert_string_equal(text, expected);
+}
+
+static void test_labels(void **state)
+{
+    (void)state;
+    assert_label(0, "bytes", "auto", "0");
+    assert_label(1, "bytes", "auto", "1B");
+    assert_label(1536, "bytes", "auto", "1.50kB");
+    assert_label(-1536, "bytes", "minimum", "-1.50kB");
+    assert_label(1 << 20, "kb", "auto", "1GB");
+    assert_label(1536, "Bytes", "mb", "0");
+    assert_label(15360, "Bytes", "mb", "0.01MB");
+    assert_label(5, "MBs", "kilobytes", "5120kB");
+    assert_label(1500, "ms", "auto", "1.50s");
+    assert_label(7200, "seconds", "auto", "2hrs");
+    assert_label(1, "nanoseconds", "auto", "1ns");
+    assert_label(3, "us", "ns", "3000ns");
+    assert_label(2, "GCU", "m*GCU", "2GCU");
+    assert_label(3, "count", "count", "3");
+    assert_label(3, "count", "auto", "3");
+    assert_label(3, "widgets", "minimum", "3");
+    assert_label(3, "widgets", "widgets", "3widgets");
+    assert_label(5, "bytes", "seconds", "5B"); /* of another type: the type's own */
+    assert_label(INT64_MIN, "count", "count", "-9223372036854775808");
+}
+
+static void test_unknown_units_are_cut(void **state)
+{
+    char unit[300], text[MEASURE_TEXT];
+    (void)state;
+    memset(unit, 'u', sizeof unit);
+    measure_label(text, 1, STR("x"), (struct str){unit, sizeof unit});
+    assert_int_equal(strlen(text), 1 + 64);
+}
+
+static void assert_percentage(int64_t value, int64_t total, const char *expected)
+{
+    char text[MEASURE_TEXT];
+    measure_percentage(text, value, total);
+    assert_string_equal(text, expected);
+}
+
+static void test_percentages(void **state)
+{
+    (void)state;
+    assert_percentage(0, 0, "    0%");
+    assert_percentage(1, 0, "    0%");
+    assert_percentage(1, 1, "  100%");
+    assert_percentage(9995, 10000, "  100%");
+    assert_percentage(9994, 10000, "99.94%");
+    assert_percentage(2, 1, "200.00%");
+    assert_percentage(1, 100, " 1.00%");
+    assert_percentage(1, 101, " 0.99%");
+    assert_percentage(-1, 3, "33.33%");
+    assert_percentage(1, 1000, "  0.1%");
+    assert_percentage(1, 100000000, "1e-06%");
+}
+
+static void test_numbers_that_run_over(void **state)
+{
+    (void)state;
+    assert_true(measure_abs(INT64_MIN) == INT64_MIN);
+    assert_true(measure_sum(INT64_MAX, 1) == INT64_MIN);
+    assert_true(measure_divide(INT64_MIN, -1) == INT64_MIN);
+    assert_true(measure_divide(7, 0) == 7);
+    assert_true(measure_divide(-7, 2) == -3);
+    assert_true(profile_integer(1e300) == INT64_MIN);
+    assert_true(profile_integer(-2.9) == -2);
+}
+
+static void test_columns(void **state)
+{
+    (void)state;
+    assert_int_equal(out_columns(STR("abc")), 3);
+    assert_int_equal(out_columns(STR("\xce\xbcs")), 2);
+    assert_int_equal(out_columns(STR("\xe2\x80\xa6")), 1);
+    assert_int_equal(out_columns(STR("\xf0\x9f\x98\x80")), 1);
+    assert_int_equal(out_columns(STR("\xff\xce")), 2);
+    assert_int_equal(out_columns(STR("\xed\xa0\x80")), 3); /* a surrogate */
+    assert_int_equal(out_columns(STR("\xe2\x80")), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_labels),      cmocka_unit_test(test_unknown_units_are_cut),
+        cmocka_unit_test(test_percentages), cmocka_unit_test(test_numbers_that_run_over),
+        cmocka_unit_test(test_columns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

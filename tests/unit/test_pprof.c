@@ -1,0 +1,205 @@
+/* The flags of `profgrab pprof`: how they are read, and that docs/pprof.md has all of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/pprof.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+#define DOCUMENT "docs/pprof.md"
+#define BEGIN "<!-- flags -->\n"
+#define END "<!-- end of flags -->\n"
+
+static char *list(void)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    assert_non_null(out);
+    pprof_flag_list(out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void the_document_has_the_table(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct buf document = BUF_INIT(1u << 20), renewed = BUF_INIT(1u << 20);
+    char *flags = list();
+    ok(file_read(DOCUMENT, &document, &err), &err);
+    const char *begin = strstr(buf_str(&document), BEGIN), *end = strstr(buf_str(&document), END);
+    assert_true(begin && end && begin < end);
+    begin += strlen(BEGIN);
+    buf_add(&renewed, buf_str(&document), (size_t)(begin - buf_str(&document)));
+    buf_adds(&renewed, flags);
+    buf_adds(&renewed, end);
+    const char *how = getenv("PPROF_TABLE");
+    if (how && strcmp(how, "renew") == 0)
+        ok(file_write(DOCUMENT, buf_str(&renewed), renewed.len, &err), &err);
+    else
+        assert_string_equal(buf_str(&document), buf_str(&renewed));
+    free(flags);
+    buf_release(&document);
+    buf_release(&renewed);
+}
+
+/* What stands on a command line behind `pprof`; what was said on stderr is not looked at. */
+#define PARSE(o, err, ...) parse((const char *const[]){__VA_ARGS__, NULL}, o, err)
+
+static enum pprof_parsed parse(const char *const *words, struct pprof_options *o, struct err *err)
+{
+    /* Options point into it. */
+    static char *argv[20];
+    int n = 0;
+    for (; words[n]; n++)
+        argv[n] = (char *)(uintptr_t)words[n];
+    argv[n] = NULL;
+    *err = (struct err)ERR_INIT;
+    return pprof_parse(n, argv, o, err);
+}
+
+static void flags_are_read_as_go_reads_them(void **state)
+{
+    (void)state;
+    struct pprof_options o;
+    struct err err;
+    assert_int_equal(PARSE(&o, &err, "-top", "x"), PPROF_GO_ON);
+    assert_int_equal(o.wanted, PPROF_TOP);
+    assert_int_equal(o.n_sources, 1);
+    assert_true(o.report.trim && o.report.nodecount == -1 && o.report.divide_by == 1);
+    assert_int_equal(
+        PARSE(&o, &err, "--tree", "-nodecount", "0x10", "--focus=a=b", "-trim=false", "-cum", "x", "-y"),
+        PPROF_GO_ON);
+    assert_int_equal(o.wanted, PPROF_TREE);
+    assert_int_equal(o.report.nodecount, 16);
+    assert_string_equal(o.report.focus, "a=b");
+    assert_true(!o.report.trim && o.report.cum);
+    assert_int_equal(o.n_sources, 2);
+    assert_int_equal(PARSE(&o, &err, "-top=0", "-peek", "f.*", "-lines", "--", "-x"), PPROF_GO_ON);
+    assert_int_equal(o.wanted, PPROF_PEEK);
+    assert_string_equal(o.report.symbol, "f.*");
+    assert_int_equal(o.report.granularity, REPORT_BY_LINE);
+    assert_string_equal(o.sources[0], "-x");
+    assert_int_equal(PARSE(&o, &err, "-text", "-nodefraction=1e-2", "-mean_delay", "x"), PPROF_GO_ON);
+    assert_true(o.report.nodefraction == 0.01 && o.report.mean);
+    assert_string_equal(o.report.sample_index, "delay");
+    assert_int_equal(PARSE(&o, &err, "x"), PPROF_GO_ON);
+    assert_int_equal(o.wanted, PPROF_OUTPUTS);
+    assert_int_equal(PARSE(&o, &err, "-h"), PPROF_HELPED);
+    assert_int_equal(PARSE(&o, &err, "-top", "--help"), PPROF_HELPED);
+}
+
+static void wrong_flags_are_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[4], *said;
+    } cases[] = {{{"-bogus", "x"}, "flag provided but not defined: -bogus\n"},
+                 {{"---top", "x"}, "bad flag syntax: ---top\n"},
+                 {{"-=1", "x"}, "bad flag syntax: -=1\n"},
+                 {{"-focus"}, "flag needs an argument: -focus\n"},
+                 {{"-trim=x", "x"}, "invalid boolean value \"x\" for -trim: parse error\n"},
+                 {{"-nodecount=", "x"}, "invalid value \"\" for flag -nodecount: parse error\n"},
+                 {{"-nodecount= 1", "x"}, "invalid value \" 1\" for flag -nodecount: parse error\n"},
+                 {{"-nodecount=99999999999999999999", "x"},
+                  "invalid value \"99999999999999999999\" for flag -nodecount: value out of range\n"},
+                 {{"-nodefraction=1x", "x"}, "invalid value \"1x\" for flag -nodefraction: parse error\n"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pprof_options o;
+        struct err err = ERR_INIT;
+        char *argv[4] = {NULL};
+        int n = 0;
+        for (; n < 4 && cases[i].words[n]; n++)
+            argv[n] = (char *)(uintptr_t)cases[i].words[n];
+        int kept = dup(STDERR_FILENO), fd = memfd_create("said", MFD_CLOEXEC);
+        assert_true(kept >= 0 && fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+        enum pprof_parsed parsed = pprof_parse(n, argv, &o, &err);
+        fflush(stderr);
+        assert_true(dup2(kept, STDERR_FILENO) >= 0);
+        char said[16384] = "";
+        assert_true(pread(fd, said, sizeof said - 1, 0) > 0);
+        close(fd);
+        close(kept);
+        assert_int_equal(parsed, PPROF_WRONG);
+        assert_true(strncmp(said, cases[i].said, strlen(cases[i].said)) == 0);
+        contains(said, "\nusage: profgrab pprof ");
+    }
+}
+
+static void what_contradicts_is_said(void **state)
+{
+    (void)state;
+    struct pprof_options o;
+    struct err err;
+    assert_int_equal(PARSE(&o, &err, "-top", "-tree", "x"), PPROF_WRONG);
+    assert_string_equal(err.msg, "must set at most one output format");
+    assert_int_equal(PARSE(&o, &err, "-top", "-lines", "-files", "x"), PPROF_WRONG);
+    assert_string_equal(err.msg, "conflicting options set: [files lines]");
+    assert_int_equal(PARSE(&o, &err, "-base=a", "-diff_base=b", "x"), PPROF_WRONG);
+    assert_string_equal(err.msg, "-base and -diff_base flags cannot both be specified");
+    assert_int_equal(PARSE(&o, &err, "-normalize", "x"), PPROF_WRONG);
+    assert_string_equal(err.msg, "must have base profile to normalize by");
+    assert_int_equal(PARSE(&o, &err, "-no_browser", "x"), PPROF_WRONG);
+    assert_string_equal(err.msg, "-no_browser only makes sense with -http");
+    assert_int_equal(PARSE(&o, &err, "-top", "-http=:", "x"), PPROF_WRONG);
+    contains(err.msg, "-http is not compatible");
+    assert_int_equal(PARSE(&o, &err, "-http=:0", "x"), PPROF_WRONG);
+    contains(err.hint, "go tool pprof -http");
+    assert_int_equal(PARSE(&o, &err, "-top"), PPROF_WRONG);
+    assert_string_equal(err.msg, "no profile source specified");
+}
+
+static void urls_are_made_of_what_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *source;
+        long seconds;
+        const char *url; /* NULL: it is none */
+        long timeout;
+    } cases[] = {
+        {"localhost:80", 0, "http://localhost:80/debug/pprof/profile", 60},
+        {"http://h/", 20, "http://h/debug/pprof/profile?seconds=20", 30},
+        {"h:1/debug/pprof/heap?seconds=10&gc=1", 0, "http://h:1/debug/pprof/heap?seconds=10&gc=1", 15},
+        {"https://h/x?gc=1&seconds=10", 5, "https://h/x?gc=1&seconds=5", 7},
+        {"https+insecure://h/x", 0, "https+insecure://h/x", 60},
+        {"cpu.pb.gz", 0, NULL, 0},
+        {"/tmp/x", 0, NULL, 0},
+        {"file:/tmp/x", 0, NULL, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct err err = ERR_INIT;
+        char *url = NULL;
+        long timeout = 0;
+        ok(pprof_url(cases[i].source, cases[i].seconds, -1, &url, &timeout, &err), &err);
+        if (cases[i].url)
+            assert_string_equal(url ? url : "", cases[i].url);
+        else
+            assert_null(url);
+        assert_int_equal(timeout, cases[i].timeout);
+        free(url);
+    }
+    char *shown = pprof_url_shown("http://me:secret@h/x");
+    assert_string_equal(shown, "http://me:xxxxx@h/x");
+    free(shown);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_document_has_the_table),    cmocka_unit_test(flags_are_read_as_go_reads_them),
+        cmocka_unit_test(wrong_flags_are_said),          cmocka_unit_test(what_contradicts_is_said),
+        cmocka_unit_test(urls_are_made_of_what_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

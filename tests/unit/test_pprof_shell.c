@@ -1,0 +1,266 @@
+/* The shell of pprof: what lines mean, which options stick, what words are completed to. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "cli/pprof_shell.h"
+#include "tests/unit/spoil.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* ---- commands --------------------------------------------------------------------------------------------
+ */
+
+/* What a line does to options in which nothing else is set. */
+static void meant(const char *line, enum pprof_output wanted, long nodecount, const char *focus,
+                  const char *ignore, const char *output)
+{
+    struct pprof_options o = {.report = REPORT_SETTINGS_INIT};
+    struct shell_command c;
+    struct err err = ERR_INIT;
+    ok(shell_command_parse(str_of(line), &c, &err), &err);
+    shell_command_apply(&c, &o);
+    assert_int_equal(o.wanted, wanted);
+    assert_int_equal(o.report.nodecount, nodecount);
+    bool tags = wanted == PPROF_TAGS;
+    assert_true(str_is(str_of(tags ? o.report.tagfocus : o.report.focus), focus));
+    assert_true(str_is(str_of(tags ? o.report.tagignore : o.report.ignore), ignore));
+    assert_true(str_is(str_of(o.output), output));
+    shell_command_release(&c);
+}
+
+static void commands_are_read(void **state)
+{
+    (void)state;
+    meant("top", PPROF_TOP, 10, "", "", "");
+    meant("top5", PPROF_TOP, 5, "", "", "");
+    meant("top5 7", PPROF_TOP, 7, "", "", "");
+    meant("tree", PPROF_TREE, -1, "", "", "");
+    meant(" text\t-3  a b -c -d >f ", PPROF_TEXT, -3, "a|b", "c|d", "f");
+    meant("dot 99999999999 > f", PPROF_DOT, -1, "99999999999", "", "f");
+    meant("svg >a >b", PPROF_SVG, -1, "", "", "b");
+    meant("tags a -b", PPROF_TAGS, -1, "a", "b", "");
+    meant("list10 x", PPROF_LIST, -1, "x", "", "");
+    meant("top - --cum -cum ---x", PPROF_TOP, 10, "", "--x", "");
+}
+
+static void wrong(const char *line, const char *msg)
+{
+    struct shell_command c;
+    struct err err = ERR_INIT;
+    refused(shell_command_parse(str_of(line), &c, &err), &err, ERR_USAGE, msg);
+    shell_command_release(&c);
+}
+
+static void wrong_commands_are_told(void **state)
+{
+    (void)state;
+    wrong("bogus", "unrecognized command: \"bogus\"");
+    wrong("bogus12 x", "unrecognized command: \"bogus\"");
+    wrong("12", "unrecognized command: \"12\"");
+    wrong("a\"\\\033", "unrecognized command: \"a\\\"\\\\\\x1b\"");
+    wrong("list", "command list requires an argument");
+    wrong("top >", "unexpected end of line after >");
+    wrong("focus x y", "did you mean: focus=x");
+    wrong("cum", "did you mean: cum=<val>");
+    wrong("nodecount5", "did you mean: nodecount=5");
+    wrong("seconds 5", "unrecognized command: \"seconds\"");
+}
+
+static void take_spoiled(void *ctx, const struct spoiled *s)
+{
+    (void)ctx;
+    struct shell_command c;
+    struct err err = ERR_INIT;
+    if (shell_command_parse((struct str){s->p, s->n}, &c, &err) < 0)
+        assert_true(err.kind == ERR_USAGE && err.msg[0]);
+    else
+        assert_true(c.wanted < PPROF_OUTPUTS);
+    shell_command_release(&c);
+}
+
+static void spoiled_commands_are_judged(void **state)
+{
+    (void)state;
+    static const char line[] = "list10 f.*\t-cum 12 a\xe2\x80\x83-b\xc2\xa0>out > x";
+    spoil(line, sizeof line - 1, take_spoiled, NULL);
+}
+
+/* ---- options ---------------------------------------------------------------------------------------------
+ */
+
+struct fixture {
+    struct profile *profile;
+    struct pprof_options options;
+};
+
+static uint32_t string_of(struct profile *p, const char *text)
+{
+    struct err err = ERR_INIT;
+    uint32_t n;
+    ok(profile_intern(p, text, strlen(text), &n, &err), &err);
+    return n;
+}
+
+static int set_up(void **state)
+{
+    static struct fixture f;
+    static const char *const types[] = {"alloc_space", "inuse_space"};
+    static const char *const functions[] = {"main.serve", "main.server.Close", "runtime.mallocgc",
+                                            "evil\033[2J"};
+    struct err err = ERR_INIT;
+    f.profile = profile_new(&err);
+    assert_non_null(f.profile);
+    for (size_t i = 0; i < 2; i++)
+        ok(profile_add_sample_type(f.profile, (struct profile_value_type){string_of(f.profile, types[i]), 0},
+                                   &err),
+           &err);
+    for (size_t i = 0; i < 4; i++)
+        ok(profile_add_function(
+               f.profile, &(struct profile_function){.id = i + 1, .name = string_of(f.profile, functions[i])},
+               &err),
+           &err);
+    const struct pprof_options usual = {.report = REPORT_SETTINGS_INIT};
+    ok(shell_options_init(&f.options, &usual, &err), &err);
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    shell_options_release(&f->options);
+    profile_free(f->profile);
+    return 0;
+}
+
+/* Assigns; what was wrong about it, or "". */
+static const char *assign(struct fixture *f, const char *line)
+{
+    static struct err err;
+    bool is_one = false;
+    err = (struct err)ERR_INIT;
+    int rc = shell_assign(&f->options, f->profile, str_of(line), &is_one, &err);
+    assert_true(is_one);
+    return rc < 0 ? err.msg : "";
+}
+
+static void options_stick(void **state)
+{
+    struct fixture *f = *state;
+    struct report_settings *r = &f->options.report;
+    assert_string_equal(assign(f, "focus = a=b //: why"), "");
+    assert_string_equal(r->focus, "a=b");
+    assert_string_equal(assign(f, "focus="), "");
+    assert_string_equal(r->focus, "");
+    assert_string_equal(assign(f, "nodecount=+7"), "");
+    assert_int_equal(r->nodecount, 7);
+    assert_string_equal(assign(f, "mean"), "");
+    assert_string_equal(assign(f, "trim=No"), "");
+    assert_true(r->mean && !r->trim);
+    assert_string_equal(assign(f, "lines=T"), "");
+    assert_string_equal(assign(f, "sort=cum"), "");
+    assert_true(r->cum && r->granularity == REPORT_BY_LINE);
+    assert_string_equal(assign(f, "sample_index=0"), "");
+    assert_string_equal(r->sample_index, "alloc_space");
+}
+
+static void wrong_values_are_told(void **state)
+{
+    struct fixture *f = *state;
+    assert_string_equal(assign(f, "focus"), "please specify a value, e.g. focus=<val>");
+    assert_string_equal(assign(f, "nodecount=1x"), "strconv.Atoi: parsing \"1x\": invalid syntax");
+    assert_string_equal(assign(f, "nodecount=9999999999999999999"),
+                        "strconv.Atoi: parsing \"9999999999999999999\": value out of range");
+    assert_string_equal(assign(f, "divide_by=0x10"), "strconv.ParseFloat: parsing \"0x10\": invalid syntax");
+    assert_string_equal(assign(f, "mean=maybe"), "illegal value \"maybe\" for bool variable");
+    assert_string_equal(assign(f, "cum"), "unknown config field \"cum\"");
+    assert_string_equal(assign(f, "sort=lines"), "invalid \"sort\" value \"lines\"");
+    contains(assign(f, "sample_index=x"), "must be one of: [alloc_space inuse_space]");
+    bool is_one = true;
+    struct err err = ERR_INIT;
+    ok(shell_assign(&f->options, f->profile, STR("timeout=3"), &is_one, &err), &err);
+    assert_false(is_one);
+}
+
+static void take_spoiled_assignment(void *ctx, const struct spoiled *s)
+{
+    struct fixture *f = ctx;
+    bool is_one = false;
+    struct err err = ERR_INIT;
+    if (shell_assign(&f->options, f->profile, (struct str){s->p, s->n}, &is_one, &err) < 0)
+        assert_true(is_one && err.kind != ERR_NONE);
+}
+
+static void spoiled_assignments_are_judged(void **state)
+{
+    static const char *const lines[] = {"divide_by = 1.5e1 //: x", "sample_index=inuse_space", "lines=true"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        spoil(lines[i], strlen(lines[i]), take_spoiled_assignment, *state);
+}
+
+static void options_are_listed(void **state)
+{
+    struct fixture *f = *state;
+    struct buf text = BUF_INIT(65536);
+    assign(f, "divide_by=1234567");
+    shell_list_options(&f->options, f->profile, &text);
+    contains(buf_str(&text), "  divide_by                 = 1.234567e+06         \n");
+    contains(buf_str(&text), "  granularity               = (default)            //: [addresses | ");
+    contains(buf_str(&text), "  sample_index              = inuse_space          //: [alloc_space | ");
+    contains(buf_str(&text), "  focus                     = \"\"                   \n");
+    contains(buf_str(&text), "  nodecount                 = -1                   //: default\n");
+    buf_release(&text);
+}
+
+/* ---- completion ------------------------------------------------------------------------------------------
+ */
+
+/* NULL: it is not completed. */
+static void completed(const struct fixture *f, const char *line, const char *old, const char *expected)
+{
+    struct buf text = BUF_INIT(1000);
+    struct str word;
+    bool found = shell_complete(f->profile, str_of(line), &word, &text);
+    assert_int_equal(found, expected != NULL);
+    if (found) {
+        assert_true(str_is(word, old));
+        assert_string_equal(buf_str(&text), expected);
+    }
+    buf_release(&text);
+}
+
+static void words_are_completed(void **state)
+{
+    const struct fixture *f = *state;
+    completed(f, "tr", "tr", NULL); /* traces, tree, trim, ... */
+    completed(f, "tra", "tra", "traces");
+    completed(f, "GRAN", "GRAN", "granularity");
+    completed(f, "help sho", "sho", NULL);
+    completed(f, "help showc", "showc", "showcolumns");
+    completed(f, "", "", NULL);
+    completed(f, "list ", "", NULL);
+    completed(f, "list malloc", "malloc", "runtime.mallocgc");
+    completed(f, "top 3 -malloc", "-malloc", "-runtime.mallocgc");
+    completed(f, "list serve", "serve", NULL);
+    completed(f, "list evil", "evil", NULL);
+    completed(f, "tags malloc", "malloc", NULL);
+    completed(f, "bogus malloc", "malloc", NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commands_are_read),
+        cmocka_unit_test(wrong_commands_are_told),
+        cmocka_unit_test(spoiled_commands_are_judged),
+        cmocka_unit_test_setup_teardown(options_stick, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(wrong_values_are_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(spoiled_assignments_are_judged, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(options_are_listed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(words_are_completed, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
