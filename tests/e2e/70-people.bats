@@ -217,7 +217,7 @@ Y
 
 @test "completion in bash: commands, options, kinds, names of the inventory, files" {
     prepare_completion bash
-    bash_offers '' -- grab check forward hosts bundle attach completion version help
+    bash_offers '' -- grab check forward hosts bundle attach pprof goroutines diff merge completion version help
     bash_offers --ho -- --host
     bash_offers bundle '' -- list verify extract create encrypt decrypt
     bash_offers bundle encrypt --encrypt-to inv -- inventory.yaml
@@ -244,6 +244,13 @@ Y
     bash_offers check --via o -- openssh
     bash_offers --scheme = https -- https
     bash_offers hosts lap -- laptop
+    bash_offers pprof -com -- -comments -compact_labels
+    bash_offers pprof -top inv -- inventory.yaml
+    bash_offers pprof -output inv -- inventory.yaml
+    bash_offers pprof --diff_base inv -- inventory.yaml
+    bash_offers pprof -symbolize = fast -- fastlocal
+    bash_offers pprof -focus '' --
+    bash_offers diff -sample_i -- -sample_index
     # Without an inventory it offers nothing, and says nothing.
     bash_offers -i missing.yaml --host '' --
 }
@@ -309,7 +316,8 @@ RC
     export ZDOTDIR=$PWD
     tab_in zsh -i -- 'profgrab bu' 'profgrab --host lap' 'profgrab --host=lap' 'profgrab grab -H file-03,l' 'profgrab -g sto' \
         'profgrab bundle ver' 'profgrab --host x --quie' 'profgrab --host x goroutinel' 'profgrab help bu' 'profgrab -i oth' \
-        'profgrab -i other.yaml --host desk' 'profgrab hosts lap' 'profgrab -i missing.yaml -g sto' 'profgrab bundle list oth' 'profgrab --via lib'
+        'profgrab -i other.yaml --host desk' 'profgrab hosts lap' 'profgrab -i missing.yaml -g sto' 'profgrab bundle list oth' 'profgrab --via lib' \
+        'profgrab pprof -comm' 'profgrab pprof -top -output oth' 'profgrab diff -symbolize=fa' 'profgrab pprof -cum oth'
     assert_equal "$(cat lines)" 'profgrab bundle 
 profgrab --host laptop 
 profgrab --host=laptop 
@@ -324,7 +332,11 @@ profgrab -i other.yaml --host desktop
 profgrab hosts laptop 
 profgrab -i missing.yaml -g sto
 profgrab bundle list other.yaml 
-profgrab --via libssh2 '
+profgrab --via libssh2 
+profgrab pprof -comments 
+profgrab pprof -top -output other.yaml 
+profgrab diff -symbolize=fastlocal 
+profgrab pprof -cum other.yaml '
 }
 
 # fish_offers LINE CANDIDATE...: what fish offers behind it, without what it says of each.
@@ -336,11 +348,15 @@ fish_offers() {
     command -v fish >/dev/null || skip 'there is no fish'
     prepare_completion fish
     fish --no-config -n script
-    fish_offers 'profgrab ' attach bundle check completion forward grab help hosts version
+    fish_offers 'profgrab ' attach bundle check completion diff forward goroutines grab help hosts merge pprof version
     fish_offers 'profgrab --ho' --host
     fish_offers 'profgrab bundle ' create decrypt encrypt extract list verify
     fish_offers 'profgrab bundle encrypt --encrypt-to inv' inventory.yaml
     fish_offers 'profgrab bundle list inv' inventory.yaml
+    fish_offers 'profgrab pprof -comm' -comments
+    fish_offers 'profgrab pprof -top -output inv' inventory.yaml
+    fish_offers 'profgrab diff -symbolize fa' fastlocal
+    fish_offers 'profgrab pprof -top inv' inventory.yaml
     fish_offers 'profgrab grab --host x go' goroutineleak goroutines
     fish_offers 'profgrab --host fil' file-03 file-04 file-05
     fish_offers 'profgrab --host=lap' --host=laptop
@@ -364,14 +380,14 @@ fish_offers() {
 
 # page NAME: the built page's source, its hyphens as they are read.
 page() {
-    sed 's/\\-/-/g; s/\\(aq/'\''/g; s/\\(dq/"/g' "${profgrab_program%/*}/share/man/man${1##*.}/$1"
+    sed 's/\\-/-/g; s/\\(aq/'\''/g; s/\\(dq/"/g' "${profgrab_program%/bin/*}/share/man/man${1##*.}/$1"
 }
 
 @test "manual pages: what mandoc warns of" {
     command -v mandoc >/dev/null || skip 'there is no mandoc'
     local name
     for name in man1/profgrab.1 man5/profgrab-inventory.5; do
-        run mandoc -T lint -W warning "${profgrab_program%/*}/share/man/$name"
+        run mandoc -T lint -W warning "${profgrab_program%/bin/*}/share/man/$name"
         assert_status 0
         assert_equal "$output" ''
     done

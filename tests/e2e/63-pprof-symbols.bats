@@ -1,0 +1,112 @@
+#!/usr/bin/env bats
+# Profiles that bring no names: `profgrab pprof` against google/pprof with the binutils, and against servers of its own.
+
+load helper
+
+setup_file() {
+    rig_start
+    rig_service node_exporter
+}
+
+teardown_file() { rig_stop; }
+teardown() { :; }
+
+pprof_tests=$rig_root/tests/pprof
+
+# with_server FILE PATH FLAG...: pprof on that path of a server, and go tool pprof where there is a FILE to serve.
+with_server() {
+    python3 - "$pprof_tests" "$profgrab_program" "$@" <<'END'
+import os, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+import symbols, odd
+
+
+def endless(handler, _):
+    handler.send_response(200)
+    handler.end_headers()
+    try:
+        while True:
+            handler.wfile.write(b"0x1 a\n" * 100000)
+    except OSError:
+        pass
+
+
+def silent(handler, _):
+    handler.rfile.read(1)
+
+
+program, real, where, *flags = sys.argv[2:]
+p = odd.Profile()
+m = p.mapping("", 0x400000, 0x800000, flags=(0, 0, 0, 0))
+for address in 0x400010, 0x400020:
+    p.sample([p.location(address, (), m)], [1, 1])
+profiles = {"profile": p.encode()}
+if real:
+    with open(real, "rb") as f:
+        profiles["heap"] = f.read()
+with symbols.serving(profiles, dict(symbols.WAYS, endless=endless, silent=silent), os.environ.get("REAL")) as (server, url):
+    done = subprocess.run([program, "pprof", *flags, url + where], stdin=subprocess.DEVNULL)
+    judge = subprocess.run(["go", "tool", "pprof", *flags, url + where], stdin=subprocess.DEVNULL, stdout=3) if real else None
+print("asked %d times" % len(server.asked), file=sys.stderr)
+sys.exit(done.returncode)
+END
+}
+
+@test "names of binaries, servers and linkers are those of google/pprof, in hundreds of cases" {
+    [[ -d $(go env GOROOT)/src/cmd/vendor/github.com/google/pprof ]] || skip 'this Go brings no sources of pprof'
+    [[ $(go env GOVERSION) =~ go1\.([0-9]+) ]] && ((BASH_REMATCH[1] >= 24)) || skip 'the pprof of this Go is old'
+    run env PROFGRAB="$profgrab_program" python3 "$pprof_tests/symbols.py"
+    echo "$output"
+    ((status == 0))
+}
+
+@test "a text of a real service, which has addresses only, gets its names from that service" {
+    export REAL=http://127.0.0.1:$RIG_PORT_node_exporter
+    curl -sf "$REAL/debug/pprof/heap?debug=1" >heap
+    run --separate-stderr with_server "$PWD/heap" '/real/debug/pprof/heap' -top -sample_index=space 3>judged
+    assert_status 0
+    assert_stderr_has 'asked 2 times'
+    [[ $output == *'runtime.'* || $output == *'main.'* ]] || fail_run 'there are no names'
+    assert_equal "$output" "$(<judged)"
+}
+
+@test "a server that is silent or never ends does not keep us" {
+    run --separate-stderr with_server '' '/silent/debug/pprof/profile' -top -timeout=1
+    assert_status 2
+    assert_stderr_has 'http post http://127.0.0.1:'
+    assert_stderr_has 'hint: -symbolize=local'
+    run --separate-stderr with_server '' '/endless/debug/pprof/profile' -top -timeout=20
+    assert_status 2
+    assert_stderr_has 'the answer is larger than'
+}
+
+@test "where nothing is to be looked up, nothing is run, opened or asked" {
+    command -v strace >/dev/null || skip 'strace is not installed'
+    curl -sf "http://127.0.0.1:$RIG_PORT_node_exporter/debug/pprof/heap" >heap.pb.gz
+    run strace -f -o trace -e trace=execve,openat "$profgrab_program" pprof -top heap.pb.gz
+    assert_status 0
+    assert_equal "$(grep -c execve trace)" 1
+    [[ $(<trace) != *addr2line* && $(<trace) != *node_exporter* ]] || fail_run 'something was looked for'
+}
+
+@test "only regular files are opened, and a file that looks like an option is none" {
+    cp "$(type -P true)" ./--plugin=x
+    mkfifo pipe
+    python3 - "$pprof_tests" "$PWD" <<'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+import odd, symbols
+for file in "pipe", "--plugin=x", "/dev/zero", "/":
+    p = odd.Profile()
+    m = p.mapping(file, 0x1000, 0x100000, 0x1000, flags=(0, 0, 0, 0))
+    p.sample([p.location(0x3000, (), m)], [1, 1])
+    with open("%s.pb" % abs(hash(file)), "wb") as f:
+        f.write(p.encode())
+END
+    for file in ./*.pb; do
+        run timeout 10 "$profgrab_program" pprof -top "$file"
+        assert_status 0
+    done
+    run "$profgrab_program" pprof -top -tools=/nonexistent ./*.pb
+    assert_status 0
+}
