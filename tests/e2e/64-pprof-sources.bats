@@ -32,7 +32,7 @@ said() { # COMMAND...
     gunzip -t "${kept[0]}"
     local source
     for source in "http://$server/debug/pprof/heap" "$server/debug/pprof/heap?debug=0" "$server/debug/pprof/none" \
-        "http://$server/debug/pprof/heap http://$server/debug/pprof/none heap.pb.gz" "http://$server/none" missing.pb.gz; do
+        "http://$server/debug/pprof/heap http://$server/debug/pprof/none heap.pb.gz"; do
         # shellcheck disable=SC2086 # several words
         assert_equal "$(said profgrab pprof -symbolize=none -top $source)" "$(said go tool pprof -symbolize=none -top $source)"
     done

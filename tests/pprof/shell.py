@@ -18,6 +18,7 @@ import sys
 import tempfile
 
 import odd
+from compare import DATE, OLD
 
 DEADLINE = 60
 VIEWERS = ("gv", "eog", "evince", "kcachegrind", "firefox")
@@ -163,13 +164,17 @@ RAW_QUIETLY = {"bytes": b"top \xff\xfe\nfo\xff\nfocus=\xff\ntop\n", "controls": 
 
 # What is said in other words, here or there.
 OURS = re.compile(rb"^hint: .*\n", re.M)
+# What an old pprof does in another way.
+OTHERWISE = re.compile(rb"^ *(o|options|tags|raw)\b|showcolumns", re.M)
 # Graphviz writes its pictures' time, fonts and panning script in its own way.
 TEXTS = re.compile(r"(^[^.]*|\.out|\.grind)$")
 
 
 class Side:
-    def __init__(self, name, command, directory):
-        self.name, self.command, self.directory = name, command, os.path.join(directory, name)
+    """`old`: one of the two is, so what an old pprof writes in another way is left out: dates and links, and what profiles hold."""
+
+    def __init__(self, name, command, directory, old):
+        self.name, self.command, self.directory, self.old = name, command, os.path.join(directory, name), old
         home = os.path.join(self.directory, "home")
         os.makedirs(home)
         self.environment = dict(os.environ, HOME=home, XDG_CONFIG_HOME=home, PPROF_TMPDIR=home, PPROF_BINARY_PATH="/nonexistent",
@@ -187,19 +192,22 @@ class Side:
         left = os.listdir(temporary)
         shutil.rmtree(temporary)
         printed = done.stdout.replace(self.directory.encode(), b"HERE")
-        result = {"code": done.returncode, "printed": printed, "said": OURS.sub(b"", done.stderr), "temporary": left}
+        result = {"code": done.returncode, "printed": self.dateless(printed), "said": self.dateless(OURS.sub(b"", done.stderr)),
+                  "temporary": left}
         for name in sorted(os.listdir(here)):
             result["file " + name] = self.read(os.path.join(here, name))
         shutil.rmtree(here)
         return result
 
-    @staticmethod
-    def read(path):
+    def dateless(self, data):
+        return DATE.sub(b"", data) if self.old else data
+
+    def read(self, path):
         if path.endswith(".pb.gz"):
             with gzip.open(path) as f:
-                return f.read()
+                return bool(f.read()) if self.old else f.read()
         with open(path, "rb") as f:
-            data = f.read()
+            data = self.dateless(f.read())
         return data if TEXTS.search(path) else bool(data)
 
 
@@ -253,11 +261,13 @@ def main():
         profiles = os.path.join(directory, "profiles")
         os.makedirs(profiles)
         make_viewers(os.path.join(directory, "bin"))
-        wanted = [s for s in sessions(odd.write_all(profiles)) if options.only in s[0]]
+        version = subprocess.run(["go", "version"], check=True, capture_output=True).stdout.decode()
+        old = tuple(map(int, re.search(r"go(\d+)\.(\d+)", version).groups())) < OLD
+        wanted = [s for s in sessions(odd.write_all(profiles)) if options.only in s[0] and not (old and OTHERWISE.search(s[2]))]
         if options.list:
             print("\n".join("%s: %s %r" % (what, " ".join(a), typed[:100]) for what, a, typed, _ in wanted))
             return 0
-        oracle, ours = Side("oracle", [pprof], directory), Side("ours", [program, "pprof"], directory)
+        oracle, ours = Side("oracle", [pprof], directory, old), Side("ours", [program, "pprof"], directory, old)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             results = list(pool.map(lambda ns: compare(*ns, oracle, ours), enumerate(wanted)))
         different = [r for r in results if r[3]]
