@@ -120,8 +120,8 @@ inventory() {
 
 @test "the session is killed in the middle of a large body: nothing of two attempts is mixed" {
     rig_sshd large large-01
-    in_background --host large-01 --port "$RIG_PORT_rude" --path /drip=4/debug/pprof heap
-    until_logged 'connected'
+    in_background -v --host large-01 --port "$RIG_PORT_rude" --path /drip=4/debug/pprof heap
+    until_logged 'index: '
     sleep 1
     kill -KILL "$(session_of large)"
     ended
