@@ -171,6 +171,9 @@ static int limit_error(const struct exchange *x, struct err *err)
 static int check_time(struct exchange *x, struct err *err)
 {
     int64_t now = clock_now();
+    /* Until the gateway has a connection, or says why not, the service has not been silent. */
+    if (gateway_listener_opens(x->t->listener))
+        x->last_byte = now;
     if (x->request->limit_ms > 0 && now - x->start > x->request->limit_ms)
         return limit_error(x, err);
     if (fd_cancelled(x->t->options.cancel_fd))

@@ -163,6 +163,10 @@ int gateway_listen(struct gateway *gw, const struct destination *to, struct gate
                    struct err *err);
 const char *gateway_listener_path(const struct gateway_listener *l);
 
+/* Whether a connection through it is accepted here and not yet carried there. How long that may take is the
+ * gateway's to say: step_timeout_ms. */
+bool gateway_listener_opens(struct gateway_listener *l);
+
 /* Why the last connection through this listener could not be carried, if one could not: sets err, forgets it
  * and returns -1. Otherwise 0 and err is untouched. */
 int gateway_listener_failure(struct gateway_listener *l, struct err *err);

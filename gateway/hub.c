@@ -73,6 +73,7 @@ static void accept_all(struct hub *h)
                 continue;
             }
             l->listener = listener;
+            listener_opening(listener, 1);
             begin(h, l);
         }
     }

@@ -62,6 +62,13 @@ static void reply(struct link *l, const struct err *why)
     fd_close(&l->reply_fd);
 }
 
+static void leave_opening(struct link *l, enum link_state next)
+{
+    if (l->state == LINK_OPENING && l->listener)
+        listener_opening(l->listener, -1);
+    l->state = next;
+}
+
 /* `why` is NULL where nothing failed, or nobody is left to whom it matters. */
 static void begin_closing(struct link *l, const struct err *why)
 {
@@ -70,7 +77,7 @@ static void begin_closing(struct link *l, const struct err *why)
     l->deadline = clock_deadline(GOODBYE_MS);
     if (l->watch.ended)
         l->watch.ended(l->watch.ctx, &end);
-    l->state = l->stream ? LINK_CLOSING : LINK_GONE;
+    leave_opening(l, l->stream ? LINK_CLOSING : LINK_GONE);
 }
 
 void link_fail(struct link *l, const struct err *why)
@@ -103,7 +110,7 @@ static bool advance_opening(struct link *l)
     }
     if (rc == 0)
         return false;
-    l->state = LINK_OPEN;
+    leave_opening(l, LINK_OPEN);
     l->opened = true;
     reply(l, &(struct err)ERR_INIT);
     return true;

@@ -102,6 +102,21 @@ void listener_set_failure(struct gateway_listener *l, const struct err *why)
     pthread_mutex_unlock(&l->mutex);
 }
 
+void listener_opening(struct gateway_listener *l, int change)
+{
+    pthread_mutex_lock(&l->mutex);
+    l->opening += (unsigned)change;
+    pthread_mutex_unlock(&l->mutex);
+}
+
+bool gateway_listener_opens(struct gateway_listener *l)
+{
+    pthread_mutex_lock(&l->mutex);
+    bool opens = l->opening > 0;
+    pthread_mutex_unlock(&l->mutex);
+    return opens;
+}
+
 const char *gateway_listener_path(const struct gateway_listener *l)
 {
     return l->path;

@@ -16,8 +16,9 @@ struct gateway_listener {
     char path[sizeof((struct sockaddr_un *)0)->sun_path];
     struct destination to; /* a copy of its own */
     int64_t rest_until;    /* accept failed: it is not waited for before that */
-    pthread_mutex_t mutex; /* of failure, which the hub sets and others take */
+    pthread_mutex_t mutex; /* of what follows, which the hub sets and others read */
     struct err failure;
+    unsigned opening; /* connections that are not yet carried */
 };
 
 /* Listens on PATH. */
@@ -30,6 +31,8 @@ void listener_free(struct gateway_listener *l);
 int listener_accept(struct gateway_listener *l);
 
 void listener_set_failure(struct gateway_listener *l, const struct err *why);
+/* One connection more is being opened, or one less. */
+void listener_opening(struct gateway_listener *l, int change);
 
 /* Makes a directory for private sockets: under $XDG_RUNTIME_DIR, $TMPDIR or /tmp, the first whose path is
  * plain (letters, digits, /._-+,@) and leaves `room` bytes in a socket's address behind the directory, for
