@@ -54,14 +54,26 @@ static void tell_index(struct visit *v, const struct transfer_response *response
     observe_step(v->observe, v->target->host, v->target->service, &step);
 }
 
+/* Over another session, once, if the one it was asked through is lost. */
+static bool ask_index(struct visit *v, struct transfer_response *response, struct err *why)
+{
+    if (visit_index(v, v->transfer, &v->index, response, why) == 0)
+        return true;
+    if (why->kind != ERR_LOST || gateway_renew(v->gw, why) < 0)
+        return false;
+    *response = (struct transfer_response){0};
+    if (visit_index(v, v->transfer, &v->index, response, why) < 0)
+        return false;
+    verdicts_add(&v->verdicts, "renewed", NULL, NULL, NULL);
+    return true;
+}
+
 /* Reads the index page. A target without one is no failure as long as it answers at all. */
 static int read_index(struct visit *v, struct err *err)
 {
     struct transfer_response response = {0};
     struct err why = ERR_INIT;
-    v->has_index = visit_index(v, v->transfer, &v->index, &response, &why) == 0;
-    if (!v->has_index && why.kind == ERR_LOST && gateway_renew(v->gw, &why) == 0)
-        v->has_index = visit_index(v, v->transfer, &v->index, &response, &why) == 0;
+    v->has_index = ask_index(v, &response, &why);
     note_skew(v, &response);
     tell_index(v, &response, v->has_index ? NULL : &why);
     v->no_index = why;

@@ -248,9 +248,9 @@ static const struct rule rules[] = {
      "the service closed the connection between two items", "HTTP/1.1 keep-alive"},
     {"renewed", false, NULL,
      "taken again over a new SSH session, since the one before was lost: what the first attempt brought is "
-     "not "
-     "in it",
-     "the SSH session ended, or was kept waiting, while the item was fetched", "the gateway"},
+     "not in it",
+     "the SSH session ended, or was kept waiting, while the item or the index page was fetched",
+     "the gateway"},
     {"build-changed", false, NULL,
      "the program's build id changed from {0} to {1} between two items: they come from different builds",
      "the build id of the first mapping, from item to item", "profile.proto: mapping.build_id"},

@@ -298,6 +298,8 @@ until_free() {
     fixture /late=0.3/debug/pprof/heap -o body -w '%{time_starttransfer}'
     [[ $output == 0.[3-9]* || $output == [1-9].* ]] || fail_run late
     gzip -t body
+    fixture /slow=0.3/debug/pprof/ -o body -w '%{time_starttransfer}'
+    [[ $output == 0.[3-9]* || $output == [1-9].* ]] || fail_run slow
     fixture /late/debug/pprof/heap --max-time 0.3
     assert_status $curl_timeout
     fixture /trickle=0.05/debug/pprof/heap --max-time 0.5 -o trickle

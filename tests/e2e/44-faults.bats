@@ -118,6 +118,20 @@ inventory() {
     rig_end early
 }
 
+@test "the session is killed while the index page is read: another is opened, and that is said of the service" {
+    rig_sshd page page-01
+    in_background --host page-01 --port "$RIG_PORT_rude" --path /slow=2/debug/pprof heap
+    until_logged 'connected'
+    sleep 1
+    kill -KILL "$(session_of page)"
+    ended
+    rig_end page
+    assert_status 0
+    assert_stderr_has ': taken again over a new SSH session'
+    manifest_of "$output" >manifest.json
+    grep -q '"rule": "renewed"' manifest.json
+}
+
 @test "the session is killed in the middle of a large body: nothing of two attempts is mixed" {
     rig_sshd large large-01
     in_background -v --host large-01 --port "$RIG_PORT_rude" --path /drip=4/debug/pprof heap
