@@ -3,7 +3,11 @@
  * profile comes upon the strings, labels by kind and key, lists packed if they have more than two numbers,
  * fields in the order of their numbers, nothing that is 0.
  *
- * A message is made in scratch memory, since its length stands in front of it.
+ * A message is made in scratch memory, since its length stands in front of it. That of a sample is made with
+ * room for the heads before it, which are put there when it is done.
+ *
+ * Most of what is written are IDs of locations, and looking one up is most of writing it, so they stand in a
+ * column of their own, four bytes each and encoded already.
  *
  * Source: google/pprof profile/encode.go, proto.go.
  */
@@ -18,6 +22,9 @@
 /* A list of no more numbers than these is not packed. */
 #define UNPACKED 2
 
+/* What an encoded ID has behind its bytes, which are at most three: how many they are. */
+#define ID_SIZE_SHIFT 24
+
 struct writer {
     const struct profile *p;
     profile_sink_fn *sink;
@@ -27,6 +34,7 @@ struct writer {
     uint32_t *numbers;  /* of each string in the file; 0: none as yet, but for the empty one */
     uint32_t *in_order; /* the strings by number */
     uint32_t n_strings; /* with the empty one */
+    uint32_t *ids;      /* of each location, encoded, as little-endian; of no size: it takes more */
     unsigned char *message;
     size_t cap_message;
     size_t n_block;
@@ -159,17 +167,38 @@ static int write_value_type(struct writer *w, unsigned field, const struct profi
     return add_message(w, field, put(to, 2, w->numbers[t->unit]));
 }
 
-static unsigned char *put_stack(const struct profile *p, const struct profile_sample *s, unsigned char *to)
+/* The IDs of a stack, one behind the other. Writes up to three bytes more. */
+static unsigned char *put_ids(const struct writer *w, const struct profile_sample *s, unsigned char *to)
 {
-    size_t size = 0;
-    for (size_t i = 0; i < s->depth; i++)
-        size += wire_size(p->locations[profile_frame(p, s, i)].id);
-    if (s->depth > UNPACKED)
-        to = wire_write_head(to, 1, size);
-    for (size_t i = 0; i < s->depth; i++) {
-        uint64_t id = p->locations[profile_frame(p, s, i)].id;
-        to = s->depth > UNPACKED ? wire_write_number(to, id) : wire_write_field(to, 1, id);
+    const struct profile *p = w->p;
+    const unsigned char *from = p->stack + (size_t)s->stack_at * p->frame_size;
+    const uint32_t *ids = w->ids, mask = p->frame_mask;
+    unsigned step = p->frame_size;
+    for (uint32_t left = s->depth; left > 0; left--, from += step) {
+        uint32_t frame, id;
+        memcpy(&frame, from, sizeof frame);
+        frame = le32toh(frame) & mask;
+        id = ids[frame];
+        memcpy(to, &id, sizeof id);
+        size_t size = le32toh(id) >> ID_SIZE_SHIFT;
+        to = size ? to + size : wire_write_number(to, p->locations[frame].id);
     }
+    return to;
+}
+
+/* The stack as a field. `to` has room for a head before it: *ret_begin is where that begins. */
+static unsigned char *put_stack(const struct writer *w, const struct profile_sample *s, unsigned char *to,
+                                unsigned char **ret_begin)
+{
+    const struct profile *p = w->p;
+    *ret_begin = to;
+    if (s->depth > UNPACKED) {
+        unsigned char *end = put_ids(w, s, to);
+        *ret_begin = wire_write_head_before(to, 1, (size_t)(end - to));
+        return end;
+    }
+    for (size_t i = 0; i < s->depth; i++)
+        to = wire_write_field(to, 1, p->locations[profile_frame(p, s, i)].id);
     return to;
 }
 
@@ -206,14 +235,15 @@ static int write_sample(struct writer *w, size_t at)
     const struct profile_sample *s = &p->samples[at];
     const struct profile_label *labels = NULL;
     size_t n = p->n_sample_types;
-    if (reserve(w, (2 + s->depth + n + (size_t)s->n_labels * 5) * WIRE_FIELD_SIZE) < 0 ||
+    if (reserve(w, (4 + s->depth + n + (size_t)s->n_labels * 5) * WIRE_FIELD_SIZE) < 0 ||
         label_order_sort(&w->order, p->labels + s->label_at, s->n_labels, &labels, w->err) < 0)
         return -1;
-    unsigned char *to = put_stack(p, s, w->message);
-    to = put_values(p->values + at * n, n, to);
+    unsigned char *begin, *end = put_stack(w, s, w->message + 2 * WIRE_FIELD_SIZE, &begin);
+    end = put_values(p->values + at * n, n, end);
     for (size_t i = 0; i < s->n_labels; i++)
-        to = put_label(w, &labels[i], to);
-    return add_message(w, 2, to);
+        end = put_label(w, &labels[i], end);
+    begin = wire_write_head_before(begin, 2, (size_t)(end - begin));
+    return add(w, begin, (size_t)(end - begin));
 }
 
 static int write_mapping(struct writer *w, const struct profile_mapping *m)
@@ -326,6 +356,19 @@ static int write_all(struct writer *w)
     return rc < 0 || write_strings(w) < 0 || write_header(w) < 0 ? -1 : flush(w);
 }
 
+static void encode_ids(const struct profile *p, uint32_t *ids)
+{
+    for (size_t i = 0; i < p->n_locations; i++) {
+        unsigned char bytes[sizeof *ids + WIRE_NUMBER_SIZE] = {0};
+        size_t size = wire_size(p->locations[i].id);
+        if (size < sizeof *ids) {
+            wire_write_number(bytes, p->locations[i].id);
+            bytes[sizeof *ids - 1] = (unsigned char)size;
+        }
+        memcpy(&ids[i], bytes, sizeof *ids);
+    }
+}
+
 int profile_write(const struct profile *p, profile_sink_fn *sink, void *ctx, struct err *err)
 {
     size_t n = profile_n_strings(p);
@@ -340,14 +383,16 @@ int profile_write(const struct profile *p, profile_sink_fn *sink, void *ctx, str
     w->order = (struct label_order){0};
     w->numbers = calloc(n, sizeof *w->numbers);
     w->in_order = malloc(n * sizeof *w->in_order);
+    w->ids = malloc((p->n_locations + 1) * sizeof *w->ids);
     w->n_strings = 1;
     w->message = NULL;
     w->cap_message = w->n_block = 0;
-    if (!w->numbers || !w->in_order) {
+    if (!w->numbers || !w->in_order || !w->ids) {
         err_nomem(err);
         goto out;
     }
     w->in_order[0] = 0;
+    encode_ids(p, w->ids);
     if (label_order_init(&w->order, p, err) == 0 && reserve(w, 16 * WIRE_FIELD_SIZE) == 0 &&
         number_strings(w) == 0)
         rc = write_all(w);
@@ -355,6 +400,7 @@ out:
     label_order_release(&w->order);
     free(w->numbers);
     free(w->in_order);
+    free(w->ids);
     free(w->message);
     free(w);
     return rc;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/base.h"
 
@@ -73,6 +74,14 @@ static inline unsigned char *wire_write_head(unsigned char *to, unsigned number,
 {
     to = wire_write_number(to, (uint64_t)number << 3 | WIRE_LENGTH);
     return wire_write_number(to, n);
+}
+
+/* The same in front of the n bytes that stand there already: returns where the field begins. */
+static inline unsigned char *wire_write_head_before(unsigned char *to, unsigned number, uint64_t n)
+{
+    unsigned char head[WIRE_FIELD_SIZE];
+    size_t size = (size_t)(wire_write_head(head, number, n) - head);
+    return (unsigned char *)memcpy(to - size, head, size);
 }
 
 static inline unsigned char *wire_write_field(unsigned char *to, unsigned number, uint64_t v)
