@@ -5,13 +5,11 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "base/array.h"
 #include "base/banned.h"
 
 void finder_release(struct finder *f)
 {
     free(f->slots);
-    free(f->hashes);
     *f = (struct finder){0};
 }
 
@@ -49,30 +47,25 @@ uint64_t finder_mix_str(uint64_t hash, struct str s)
     return finder_mix(hash, v);
 }
 
-static uint32_t fold(uint64_t hash)
-{
-    return (uint32_t)(hash >> 32);
-}
-
 uint32_t finder_find(const struct finder *f, uint64_t hash, finder_equal_fn *equal, const void *ctx)
 {
-    uint32_t folded = fold(hash);
+    uint32_t folded = finder_fold(hash);
     if (f->n_slots == 0)
         return FINDER_NONE;
-    for (size_t at = folded & (f->n_slots - 1); f->slots[at]; at = (at + 1) & (f->n_slots - 1)) {
-        uint32_t number = f->slots[at] - 1;
-        if (f->hashes[number] == folded && equal(ctx, number))
-            return number;
+    for (size_t at = folded; f->slots[at & (f->n_slots - 1)].number; at++) {
+        const struct finder_slot *slot = &f->slots[at & (f->n_slots - 1)];
+        if (slot->hash == folded && equal(ctx, slot->number - 1))
+            return slot->number - 1;
     }
     return FINDER_NONE;
 }
 
-static void place(struct finder *f, uint32_t number)
+static void place(struct finder *f, struct finder_slot thing)
 {
-    size_t mask = f->n_slots - 1, at = f->hashes[number] & mask;
-    while (f->slots[at])
+    size_t mask = f->n_slots - 1, at = thing.hash & mask;
+    while (f->slots[at].number)
         at = (at + 1) & mask;
-    f->slots[at] = number + 1;
+    f->slots[at] = thing;
 }
 
 int finder_reserve(struct finder *f, size_t n, struct err *err)
@@ -80,20 +73,20 @@ int finder_reserve(struct finder *f, size_t n, struct err *err)
     size_t wanted = f->n_slots ? f->n_slots : 64;
     if (n >= FINDER_NONE)
         return err_set(err, ERR_FAILED, "more than %u of a kind", FINDER_NONE - 1);
-    while (wanted < 2 * n)
+    while (wanted / 3 * 2 < n)
         wanted *= 2;
-    if (array_reserve((void **)&f->hashes, &f->cap_hashes, n, sizeof *f->hashes, err) < 0)
-        return -1;
     if (wanted == f->n_slots)
         return 0;
-    uint32_t *slots = calloc(wanted, sizeof *slots);
+    struct finder before = *f;
+    struct finder_slot *slots = calloc(wanted, sizeof *slots);
     if (!slots)
         return err_nomem(err);
-    free(f->slots);
     f->slots = slots;
     f->n_slots = wanted;
-    for (size_t i = 0; i < f->n; i++)
-        place(f, (uint32_t)i);
+    for (size_t i = 0; i < before.n_slots; i++)
+        if (before.slots[i].number)
+            place(f, before.slots[i]);
+    free(before.slots);
     return 0;
 }
 
@@ -101,7 +94,6 @@ int finder_add(struct finder *f, uint64_t hash, struct err *err)
 {
     if (finder_reserve(f, f->n + 1, err) < 0)
         return -1;
-    f->hashes[f->n] = fold(hash);
-    place(f, (uint32_t)f->n++);
+    place(f, (struct finder_slot){(uint32_t)++f->n, finder_fold(hash)});
     return 0;
 }

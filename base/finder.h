@@ -17,12 +17,17 @@
 
 #define FINDER_NONE UINT32_MAX
 
+/* A thing, with so much of its hash that others are seldom looked at. */
+struct finder_slot {
+    uint32_t number; /* + 1, or 0 */
+    uint32_t hash;
+};
+
 /* All 0: empty. */
 struct finder {
-    uint32_t *slots; /* number + 1, or 0 */
-    size_t n_slots;  /* a power of two */
-    uint32_t *hashes;
-    size_t n, cap_hashes;
+    struct finder_slot *slots;
+    size_t n_slots; /* a power of two */
+    size_t n;
     uint64_t seed; /* 0: not drawn as yet */
 };
 
@@ -44,6 +49,19 @@ typedef bool finder_equal_fn(const void *ctx, uint32_t number);
 uint32_t finder_find(const struct finder *f, uint64_t hash, finder_equal_fn *equal, const void *ctx);
 /* Adds the next thing: its number is how many there were. */
 int finder_add(struct finder *f, uint64_t hash, struct err *err);
+
+/* The half of a hash that slots have; the slot that it begins to look at is told by it, too. */
+static inline uint32_t finder_fold(uint64_t hash)
+{
+    return (uint32_t)(hash >> 32);
+}
+
+/* What will be looked for soon: has the memory that takes on its way. */
+static inline void finder_expect(const struct finder *f, uint64_t hash)
+{
+    if (f->n_slots)
+        __builtin_prefetch(&f->slots[finder_fold(hash) & (f->n_slots - 1)]);
+}
 
 /* Of the 128 bits of a product, both halves: every bit of the one depends on all of the other's. */
 static inline uint64_t finder_mix(uint64_t hash, uint64_t v)
