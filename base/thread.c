@@ -1,6 +1,7 @@
 #include "base/thread.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 
 #include "base/banned.h"
@@ -34,4 +35,10 @@ int thread_start(pthread_t *ret, void *(*run)(void *), void *ctx, struct err *er
         return err_sys(err, "cannot start a thread");
     }
     return 0;
+}
+
+bool thread_pays(void)
+{
+    cpu_set_t ours;
+    return sched_getaffinity(0, sizeof ours, &ours) == 0 && CPU_COUNT(&ours) > 1;
 }

@@ -118,6 +118,33 @@ static inline uint32_t profile_frame(const struct profile *p, const struct profi
     return le32toh(v) & p->frame_mask;
 }
 
+/* A stack, read from the leaf on. */
+struct profile_walk {
+    const unsigned char *at;
+    uint32_t left; /* how many frames there are still */
+    unsigned size;
+    uint32_t mask;
+};
+
+static inline struct profile_walk profile_walk(const struct profile *p, const struct profile_sample *s)
+{
+    return (struct profile_walk){p->stack + (size_t)s->stack_at * p->frame_size, s->depth, p->frame_size,
+                                 p->frame_mask};
+}
+
+/* The next of its locations; false at the end. */
+static inline bool profile_walk_next(struct profile_walk *w, uint32_t *ret)
+{
+    uint32_t v;
+    if (w->left == 0)
+        return false;
+    memcpy(&v, w->at, sizeof v);
+    *ret = le32toh(v) & w->mask;
+    w->at += w->size;
+    w->left--;
+    return true;
+}
+
 /* Sets it to another that there is. */
 void profile_set_frame(struct profile *p, const struct profile_sample *s, size_t frame, uint32_t location);
 
@@ -197,7 +224,7 @@ typedef int profile_sink_fn(void *ctx, const void *p, size_t n, struct err *err)
 /* Writes profile.proto, not compressed: byte for byte what google/pprof writes of the same profile. */
 int profile_write(const struct profile *p, profile_sink_fn *sink, void *ctx, struct err *err);
 
-/* The same, gzip'ed, without a time in the header. It stands in memory whole on the way. */
+/* The same, gzip'ed, without a time in the header: one member, or several if it is large (proto/gzip.h). */
 int profile_write_gzip(const struct profile *p, profile_sink_fn *sink, void *ctx, struct err *err);
 
 /* What a float becomes as an integer, as in Go on amd64: towards zero; what is none, the smallest. */

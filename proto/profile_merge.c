@@ -5,6 +5,9 @@
  *
  * What was found once for an index of a source is noted there.
  *
+ * Samples are taken up a few at a time: first what each of them is in the new profile, then, when the memory
+ * they are looked for in has been asked for, whether it is there.
+ *
  * Source: google/pprof profile/merge.go.
  */
 #include <stdlib.h>
@@ -17,6 +20,16 @@
 /* Mappings whose sizes are the same in pages are of one size. */
 #define PAGE 0x1000u
 
+/* So many samples are taken up at once. */
+enum { BATCH = 32 };
+
+/* A sample of the source as the new profile would have it. */
+struct pending {
+    uint64_t hash;
+    size_t index;              /* in the source */
+    size_t stack_at, label_at; /* in the merger's columns */
+};
+
 struct merger {
     struct profile *to;
     const struct profile *from;
@@ -27,11 +40,13 @@ struct merger {
     /* What became of the source's; PROFILE_NONE: nothing so far. */
     uint32_t *string_of, *location_of, *function_of, *mapping_of;
 
-    /* The sample in hand, as the new profile has it, and the lines of a location. */
+    /* The samples in hand, as the new profile has them, and the lines of a location. */
+    struct pending pending[BATCH];
+    size_t n_pending;
     uint32_t *stack;
-    size_t cap_stack;
+    size_t n_stack, cap_stack;
     struct profile_label *labels;
-    size_t cap_labels;
+    size_t n_labels, cap_labels;
     struct profile_line *lines;
     size_t cap_lines;
     struct label_order order;
@@ -212,15 +227,21 @@ static int merge_location(struct merger *m, uint32_t index, uint32_t *ret)
 /* ---- samples --------------------------------------------------------------------------------------------
  */
 
+static bool same_stack(const struct profile *p, const struct profile_sample *s, const uint32_t *stack)
+{
+    uint32_t frame = 0;
+    for (struct profile_walk walk = profile_walk(p, s); profile_walk_next(&walk, &frame);)
+        if (*stack++ != frame)
+            return false;
+    return true;
+}
+
 static bool same_sample(const void *ctx, uint32_t number)
 {
     const struct wanted *w = ctx;
     const struct profile_sample *a = w->thing, *b = &w->p->samples[number];
-    if (a->depth != b->depth || a->n_labels != b->n_labels)
+    if (a->depth != b->depth || a->n_labels != b->n_labels || !same_stack(w->p, b, w->stack))
         return false;
-    for (size_t i = 0; i < a->depth; i++)
-        if (w->stack[i] != profile_frame(w->p, b, i))
-            return false;
     const struct profile_label *x = w->labels, *y = w->p->labels + b->label_at;
     for (size_t i = 0; i < a->n_labels; i++)
         if (x[i].key != y[i].key || x[i].is_number != y[i].is_number || x[i].str != y[i].str ||
@@ -229,26 +250,26 @@ static bool same_sample(const void *ctx, uint32_t number)
     return true;
 }
 
-static uint64_t hash_sample(struct merger *m, const struct profile_sample *s,
-                            const struct profile_label *labels)
+static uint64_t hash_labels(uint64_t hash, const struct profile_label *labels, size_t n)
 {
-    uint64_t hash = finder_mix(finder_seed(&m->samples), s->depth);
-    for (size_t i = 0; i < s->depth; i++)
-        hash = finder_mix(hash, m->stack[i]);
-    for (size_t i = 0; i < s->n_labels; i++) {
+    for (size_t i = 0; i < n; i++) {
         hash = finder_mix(hash, (uint64_t)labels[i].key << 32 | labels[i].str);
         hash = finder_mix(finder_mix(hash, (uint64_t)labels[i].num), labels[i].unit);
     }
     return hash;
 }
 
-static int carry_labels(struct merger *m, const struct profile_sample *s, const struct profile_label **ret)
+/* Labels of a sample behind the others, in order. */
+static int carry_labels(struct merger *m, const struct profile_sample *s)
 {
-    if (array_reserve((void **)&m->labels, &m->cap_labels, s->n_labels, sizeof *m->labels, m->err) < 0)
+    const struct profile_label *sorted = NULL;
+    if (array_reserve((void **)&m->labels, &m->cap_labels, m->n_labels + s->n_labels, sizeof *m->labels,
+                      m->err) < 0)
         return -1;
+    struct profile_label *labels = m->labels + m->n_labels;
     for (size_t i = 0; i < s->n_labels; i++) {
         const struct profile_label *from = &m->from->labels[s->label_at + i];
-        struct profile_label *to = &m->labels[i];
+        struct profile_label *to = &labels[i];
         *to = (struct profile_label){.is_number = from->is_number};
         if (from->is_number)
             to->num = from->num;
@@ -257,37 +278,74 @@ static int carry_labels(struct merger *m, const struct profile_sample *s, const 
                          from->is_number ? &to->unit : &to->str) < 0)
             return -1;
     }
-    return label_order_sort(&m->order, m->labels, s->n_labels, ret, m->err);
-}
-
-static int carry_stack(struct merger *m, const struct profile_sample *s)
-{
-    if (array_reserve((void **)&m->stack, &m->cap_stack, s->depth, sizeof *m->stack, m->err) < 0)
+    if (label_order_sort(&m->order, labels, s->n_labels, &sorted, m->err) < 0)
         return -1;
-    for (size_t i = 0; i < s->depth; i++)
-        if (merge_location(m, profile_frame(m->from, s, i), &m->stack[i]) < 0)
-            return -1;
+    if (sorted != labels)
+        memcpy(labels, sorted, s->n_labels * sizeof *labels);
+    m->n_labels += s->n_labels;
     return 0;
 }
 
-static int merge_sample(struct merger *m, size_t index)
+/* Locations of a stack behind the others, and what the hash is with them: two at a time. */
+static int carry_stack(struct merger *m, const struct profile_sample *s, uint64_t *hash)
+{
+    if (array_reserve((void **)&m->stack, &m->cap_stack, m->n_stack + s->depth, sizeof *m->stack, m->err) < 0)
+        return -1;
+    uint32_t *to = m->stack + m->n_stack, *notes_of = m->location_of, frame = 0;
+    uint64_t h = *hash, pair = 0;
+    for (struct profile_walk walk = profile_walk(m->from, s); profile_walk_next(&walk, &frame); to++) {
+        *to = notes_of[frame];
+        if (*to == PROFILE_NONE && merge_location(m, frame, to) < 0)
+            return -1;
+        pair = pair << 32 | *to;
+        if (walk.left % 2 == 0)
+            h = finder_mix(h, pair);
+    }
+    *hash = h;
+    m->n_stack += s->depth;
+    return 0;
+}
+
+/* One more that waits. */
+static int carry_sample(struct merger *m, size_t index)
 {
     const struct profile_sample *s = &m->from->samples[index];
-    size_t n = m->from->n_sample_types;
-    const int64_t *values = m->from->values + index * n;
-    const struct profile_label *labels = NULL;
-    if (carry_stack(m, s) < 0 || carry_labels(m, s, &labels) < 0)
+    struct pending *to = &m->pending[m->n_pending];
+    *to = (struct pending){finder_mix(finder_seed(&m->samples), s->depth), index, m->n_stack, m->n_labels};
+    if (carry_stack(m, s, &to->hash) < 0 || (s->n_labels && carry_labels(m, s) < 0))
         return -1;
-    uint64_t hash = hash_sample(m, s, labels);
-    uint32_t at = finder_find(&m->samples, hash, same_sample,
-                              &(struct wanted){.p = m->to, .thing = s, .stack = m->stack, .labels = labels});
+    to->hash = hash_labels(to->hash, m->labels + to->label_at, s->n_labels);
+    finder_expect(&m->samples, to->hash);
+    m->n_pending++;
+    return 0;
+}
+
+static int merge_sample(struct merger *m, const struct pending *from)
+{
+    const struct profile_sample *s = &m->from->samples[from->index];
+    size_t n = m->from->n_sample_types;
+    const int64_t *values = m->from->values + from->index * n;
+    const uint32_t *stack = m->stack + from->stack_at;
+    const struct profile_label *labels = m->labels + from->label_at;
+    uint32_t at = finder_find(&m->samples, from->hash, same_sample,
+                              &(struct wanted){.p = m->to, .thing = s, .stack = stack, .labels = labels});
     if (at == FINDER_NONE)
-        return finder_add(&m->samples, hash, m->err) < 0
+        return finder_add(&m->samples, from->hash, m->err) < 0
                    ? -1
-                   : profile_add_sample(m->to, m->stack, s->depth, values, labels, s->n_labels, m->err);
+                   : profile_add_sample(m->to, stack, s->depth, values, labels, s->n_labels, m->err);
     int64_t *to = m->to->values + at * n;
     for (size_t i = 0; i < n; i++)
         to[i] = (int64_t)((uint64_t)to[i] + (uint64_t)values[i]);
+    return 0;
+}
+
+/* All that wait. */
+static int merge_pending(struct merger *m)
+{
+    for (size_t i = 0; i < m->n_pending; i++)
+        if (merge_sample(m, &m->pending[i]) < 0)
+            return -1;
+    m->n_pending = m->n_stack = m->n_labels = 0;
     return 0;
 }
 
@@ -402,10 +460,12 @@ static int merge_one(struct merger *m, const struct profile *from)
     /* The first mapping is that of the program: it stays the first. */
     if (m->to->n_mappings == 0 && from->n_mappings && merge_mapping(m, 0, &main_mapping) < 0)
         return -1;
+    if (finder_reserve(&m->samples, m->to->n_samples + from->n_samples, m->err) < 0)
+        return -1;
     for (size_t i = 0; i < from->n_samples; i++)
-        if (!is_zero(from, i) && merge_sample(m, i) < 0)
+        if ((!is_zero(from, i) && carry_sample(m, i) < 0) || (m->n_pending == BATCH && merge_pending(m) < 0))
             return -1;
-    return 0;
+    return merge_pending(m);
 }
 
 /* Takes profiles out of `taken` as they are in; NULL: they stay. */

@@ -170,18 +170,13 @@ static int write_value_type(struct writer *w, unsigned field, const struct profi
 /* The IDs of a stack, one behind the other. Writes up to three bytes more. */
 static unsigned char *put_ids(const struct writer *w, const struct profile_sample *s, unsigned char *to)
 {
-    const struct profile *p = w->p;
-    const unsigned char *from = p->stack + (size_t)s->stack_at * p->frame_size;
-    const uint32_t *ids = w->ids, mask = p->frame_mask;
-    unsigned step = p->frame_size;
-    for (uint32_t left = s->depth; left > 0; left--, from += step) {
-        uint32_t frame, id;
-        memcpy(&frame, from, sizeof frame);
-        frame = le32toh(frame) & mask;
-        id = ids[frame];
+    const uint32_t *ids = w->ids;
+    uint32_t frame = 0;
+    for (struct profile_walk walk = profile_walk(w->p, s); profile_walk_next(&walk, &frame);) {
+        uint32_t id = ids[frame];
         memcpy(to, &id, sizeof id);
         size_t size = le32toh(id) >> ID_SIZE_SHIFT;
-        to = size ? to + size : wire_write_number(to, p->locations[frame].id);
+        to = size ? to + size : wire_write_number(to, w->p->locations[frame].id);
     }
     return to;
 }
@@ -406,35 +401,12 @@ out:
     return rc;
 }
 
-/* ---- gzip -----------------------------------------------------------------------------------------------
- */
-
-struct bytes {
-    unsigned char *p;
-    size_t n, cap;
-};
-
-static int gather(void *ctx, const void *p, size_t n, struct err *err)
-{
-    struct bytes *b = ctx;
-    if (array_reserve((void **)&b->p, &b->cap, b->n + n, 1, err) < 0)
-        return -1;
-    memcpy(b->p + b->n, p, n);
-    b->n += n;
-    return 0;
-}
-
 int profile_write_gzip(const struct profile *p, profile_sink_fn *sink, void *ctx, struct err *err)
 {
-    struct bytes plain = {0};
-    void *packed = NULL;
-    size_t n = 0;
-    int rc = profile_write(p, gather, &plain, err);
+    struct gzip_writer *gzip = gzip_writer_new(sink, ctx, err);
+    int rc = gzip ? profile_write(p, gzip_writer_add, gzip, err) : -1;
     if (rc == 0)
-        rc = gzip_compress(plain.p, plain.n, &packed, &n, err);
-    free(plain.p);
-    if (rc == 0)
-        rc = sink(ctx, packed, n, err);
-    free(packed);
+        rc = gzip_writer_end(gzip, err);
+    gzip_writer_free(gzip);
     return rc;
 }

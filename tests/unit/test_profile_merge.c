@@ -91,6 +91,48 @@ static void equal_samples(void **state)
 }
 
 /* What comes to nothing goes, and what only it referred to. */
+/* Stacks of 1 to 3 frames, a label on every third; beginning anew after as many as there are places. */
+static void add_tree(struct profile *p, uint32_t places, size_t samples)
+{
+    struct err err = ERR_INIT;
+    struct profile_label label = {.key = intern(p, "key")};
+    for (size_t i = 0; i < places; i++) {
+        struct profile_location l = {.id = i + 1, .address = 16 * i, .mapping = PROFILE_NONE};
+        ok(profile_add_location(p, &l, NULL, &err), &err);
+    }
+    for (size_t i = 0; i < samples; i++) {
+        uint32_t at = (uint32_t)i % places, stack[] = {at, places - 1 - at, 0};
+        label.str = at % 2 ? label.key : 0;
+        ok(profile_add_sample(p, stack, 1 + at % 3, (int64_t[]){1, 10}, &label, at % 3 == 0, &err), &err);
+    }
+}
+
+/* More places than two bytes number, which the new profile learns in the middle of a stack. */
+static void many(void **state)
+{
+    (void)state;
+    enum { PLACES = 70001 };
+    struct profile *a = cpu(), *b = cpu();
+    add_tree(a, PLACES, PLACES);
+    add_tree(b, PLACES, 2 * (size_t)PLACES);
+    struct profile *m = merged(a, b);
+    assert_int_equal(m->n_samples, PLACES);
+    assert_int_equal(m->n_locations, PLACES);
+    for (size_t i = 0; i < m->n_samples; i++) {
+        assert_int_equal(m->values[2 * i], 3);
+        assert_int_equal(m->values[2 * i + 1], 30);
+        assert_int_equal(m->samples[i].depth, 1 + i % 3);
+        assert_int_equal(m->samples[i].n_labels, i % 3 == 0);
+        assert_int_equal(m->locations[profile_frame(m, &m->samples[i], 0)].address, 16 * i);
+        if (i % 3)
+            assert_int_equal(m->locations[profile_frame(m, &m->samples[i], 1)].address,
+                             16 * (PLACES - 1 - i));
+    }
+    profile_free(m);
+    profile_free(a);
+    profile_free(b);
+}
+
 static void nothing_left(void **state)
 {
     (void)state;
@@ -291,7 +333,7 @@ int main(void)
         cmocka_unit_test(equal_samples), cmocka_unit_test(nothing_left), cmocka_unit_test(headers),
         cmocka_unit_test(made_ones),     cmocka_unit_test(incompatible), cmocka_unit_test(common_types),
         cmocka_unit_test(scaled),        cmocka_unit_test(normalized),   cmocka_unit_test(labelled),
-        cmocka_unit_test(combined),
+        cmocka_unit_test(combined),      cmocka_unit_test(many),
     };
     return cmocka_run_group_tests_name("profile_merge", tests, NULL, NULL);
 }

@@ -1,0 +1,202 @@
+/*
+ * Members of gzip are filled, compressed and handed on, always in their order. There is room for a few of
+ * them; a thread compresses what has been filled, and so does the one that fills, whenever it finds no room:
+ * so neither waits while there is something to do, and without a thread the work is done just as well.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/gzip.h"
+#include "base/banned.h"
+
+enum { MEMBERS = 3 };
+
+enum state { FREE, FILLED, AT_WORK, DONE };
+
+struct member {
+    enum state state;
+    unsigned char *plain;
+    size_t n;
+    void *packed;
+    size_t n_packed;
+    int rc;
+    struct err err;
+};
+
+struct gzip_writer {
+    gzip_sink_fn *sink;
+    void *ctx;
+    size_t cap_plain; /* of the first, which grows */
+    size_t filling;   /* the member that is, counted from the first of all; those before it may not be done */
+    size_t next_out;  /* the one that is handed on next */
+    bool alone, helped; /* there is no second processor; the thread runs */
+    pthread_t helper;
+
+    /* What both see: */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct member members[MEMBERS];
+    size_t next_filled; /* no member before it is still to be taken up */
+    bool ending;
+};
+
+static struct member *member(struct gzip_writer *w, size_t number)
+{
+    return &w->members[number % MEMBERS];
+}
+
+/* ---- compressing: with the lock held ----------------------------------------------------------------------
+ */
+
+/* Compresses the next member that is filled, if there is one. */
+static bool work(struct gzip_writer *w)
+{
+    struct member *m = member(w, w->next_filled);
+    if (m->state != FILLED)
+        return false;
+    m->state = AT_WORK;
+    w->next_filled++;
+    pthread_mutex_unlock(&w->lock);
+    m->err = (struct err)ERR_INIT;
+    m->rc = gzip_compress(m->plain, m->n, &m->packed, &m->n_packed, &m->err);
+    pthread_mutex_lock(&w->lock);
+    m->state = DONE;
+    pthread_cond_broadcast(&w->changed);
+    return true;
+}
+
+static void *help(void *ctx)
+{
+    struct gzip_writer *w = ctx;
+    pthread_mutex_lock(&w->lock);
+    while (!w->ending)
+        if (!work(w))
+            pthread_cond_wait(&w->changed, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+/* ---- filling ----------------------------------------------------------------------------------------------
+ */
+
+/* Hands the oldest member on, once it is done. */
+static int hand_on(struct gzip_writer *w, struct err *err)
+{
+    struct member *m = member(w, w->next_out);
+    pthread_mutex_lock(&w->lock);
+    while (m->state != DONE)
+        if (!work(w))
+            pthread_cond_wait(&w->changed, &w->lock);
+    m->state = FREE;
+    pthread_mutex_unlock(&w->lock);
+    int rc = m->rc;
+    if (rc < 0)
+        *err = m->err;
+    else
+        rc = w->sink(w->ctx, m->packed, m->n_packed, err);
+    free(m->packed);
+    m->packed = NULL;
+    m->n = 0;
+    w->next_out++;
+    return rc;
+}
+
+/* The member is full, or it is the last. */
+static void close_member(struct gzip_writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    member(w, w->filling++)->state = FILLED;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* Closes a full one, and finds room for the next. */
+static int next_member(struct gzip_writer *w, struct err *err)
+{
+    struct err unused = ERR_INIT;
+    close_member(w);
+    /* Without the thread it takes longer, and no more. */
+    if (!w->alone && !w->helped)
+        w->helped = thread_start(&w->helper, help, w, &unused) == 0;
+    w->alone = !w->helped;
+    if (w->filling - w->next_out == MEMBERS && hand_on(w, err) < 0)
+        return -1;
+    struct member *m = member(w, w->filling);
+    if (!m->plain && !(m->plain = malloc(GZIP_MEMBER)))
+        return err_nomem(err);
+    return 0;
+}
+
+/* Room for n bytes in the member that is filled: only the first one grows. */
+static int make_room(struct gzip_writer *w, size_t n, struct err *err)
+{
+    struct member *m = member(w, w->filling);
+    return w->filling > 0
+               ? 0
+               : array_reserve((void **)&m->plain, &w->cap_plain, m->n + n < 4096 ? 4096 : m->n + n, 1, err);
+}
+
+int gzip_writer_add(void *writer, const void *p, size_t n, struct err *err)
+{
+    struct gzip_writer *w = writer;
+    for (const unsigned char *from = p; n > 0;) {
+        struct member *m = member(w, w->filling);
+        if (m->n == GZIP_MEMBER && next_member(w, err) < 0)
+            return -1;
+        m = member(w, w->filling);
+        size_t fits = n < GZIP_MEMBER - m->n ? n : GZIP_MEMBER - m->n;
+        if (make_room(w, fits, err) < 0)
+            return -1;
+        memcpy(m->plain + m->n, from, fits);
+        m->n += fits;
+        from += fits;
+        n -= fits;
+    }
+    return 0;
+}
+
+int gzip_writer_end(struct gzip_writer *w, struct err *err)
+{
+    close_member(w);
+    while (w->next_out < w->filling)
+        if (hand_on(w, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- from the beginning to the end ------------------------------------------------------------------------
+ */
+
+struct gzip_writer *gzip_writer_new(gzip_sink_fn *sink, void *ctx, struct err *err)
+{
+    struct gzip_writer *w = calloc(1, sizeof *w);
+    if (!w) {
+        err_nomem(err);
+        return NULL;
+    }
+    w->sink = sink;
+    w->ctx = ctx;
+    w->alone = !thread_pays();
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->changed, NULL);
+    return w;
+}
+
+void gzip_writer_free(struct gzip_writer *w)
+{
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->ending = true;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    if (w->helped)
+        pthread_join(w->helper, NULL);
+    for (size_t i = 0; i < MEMBERS; i++) {
+        free(w->members[i].plain);
+        free(w->members[i].packed);
+    }
+    pthread_cond_destroy(&w->changed);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}

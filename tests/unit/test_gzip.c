@@ -1,0 +1,157 @@
+/* Gzip as it is written: bit by bit, in one member or several, with a thread's help or without. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sched.h>
+#include <cmocka.h>
+
+#include "proto/gzip.h"
+#include "tests/unit/profile_make.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* Not all alike, and not all different. */
+static unsigned char *sample(size_t n)
+{
+    uint64_t seed = 77;
+    unsigned char *p = malloc(n + sizeof seed);
+    assert_non_null(p);
+    for (size_t i = 0; i < n; i += sizeof seed) {
+        uint64_t v = made_next(&seed) & UINT64_C(0x0f0f00ff00000f0f);
+        memcpy(p + i, &v, sizeof v);
+    }
+    return p;
+}
+
+/* Writes n bytes in pieces of so many. */
+static void write_pieces(const unsigned char *p, size_t n, size_t piece, struct buf *to)
+{
+    struct err err = ERR_INIT;
+    struct gzip_writer *w = gzip_writer_new(take_bytes, to, &err);
+    assert_non_null(w);
+    for (size_t at = 0; at < n; at += piece)
+        ok(gzip_writer_add(w, p + at, n - at < piece ? n - at : piece, &err), &err);
+    ok(gzip_writer_end(w, &err), &err);
+    gzip_writer_free(w);
+}
+
+/* Inflates all: how many members that were. */
+static size_t inflate(const struct buf *from, unsigned char *to, size_t n)
+{
+    struct err err = ERR_INIT;
+    struct gzip *g = gzip_new(&err);
+    size_t members = 0, at = 0, made = 0;
+    assert_non_null(g);
+    while (at < from->len) {
+        size_t in = 0, out = 0;
+        assert_int_equal(gzip_inflate(g, from->data + at, from->len - at, to + made, n - made, &in, &out),
+                         GZIP_DONE);
+        at += in;
+        made += out;
+        members++;
+    }
+    assert_int_equal(made, n);
+    gzip_free(g);
+    return members;
+}
+
+static void comes_back(size_t n, size_t piece, size_t members)
+{
+    struct buf packed = BUF_INIT(2 * n + 1000);
+    unsigned char *plain = sample(n), *again = malloc(n + 1);
+    assert_non_null(again);
+    write_pieces(plain, n, piece, &packed);
+    assert_int_equal(inflate(&packed, again, n), members);
+    assert_memory_equal(again, plain, n);
+    free(plain);
+    free(again);
+    buf_release(&packed);
+}
+
+static void one_member(void **state)
+{
+    (void)state;
+    comes_back(0, 1, 1);
+    comes_back(1, 1, 1);
+    comes_back(100000, 7, 1);
+    comes_back(GZIP_MEMBER, 65536, 1);
+}
+
+/* More than there is room for at once, in pieces that end with a member, and in pieces larger than one. */
+static void members(void **state)
+{
+    (void)state;
+    comes_back(GZIP_MEMBER + 1, GZIP_MEMBER, 2);
+    comes_back(3 * GZIP_MEMBER, 65536, 3);
+    comes_back(5 * GZIP_MEMBER + 12345, 99991, 6);
+    comes_back(7 * GZIP_MEMBER + 1, 3 * GZIP_MEMBER, 8);
+}
+
+static void one_processor(void **state)
+{
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    bool pays = thread_pays();
+    members(state);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    assert_false(pays);
+}
+
+/* Takes so many members. */
+static int take_some(void *ctx, const void *p, size_t n, struct err *err)
+{
+    size_t *left = ctx;
+    (void)p;
+    (void)n;
+    return (*left)-- ? 0 : err_set(err, ERR_LOCAL_IO, "the disk is full");
+}
+
+static void failing_sink(void **state)
+{
+    (void)state;
+    unsigned char *plain = sample(GZIP_MEMBER);
+    for (size_t taken = 0; taken < 6; taken++) {
+        struct err err = ERR_INIT;
+        size_t left = taken;
+        struct gzip_writer *w = gzip_writer_new(take_some, &left, &err);
+        int rc = w ? 0 : -1;
+        for (int i = 0; rc == 0 && i < 6; i++)
+            rc = gzip_writer_add(w, plain, GZIP_MEMBER, &err);
+        if (rc == 0)
+            rc = gzip_writer_end(w, &err);
+        refused(rc, &err, ERR_LOCAL_IO, "the disk is full");
+        gzip_writer_free(w);
+    }
+    free(plain);
+}
+
+/* One that is given up in the middle. */
+static void given_up(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct buf packed = BUF_INIT(8 * GZIP_MEMBER);
+    unsigned char *plain = sample(GZIP_MEMBER);
+    struct gzip_writer *w = gzip_writer_new(take_bytes, &packed, &err);
+    for (int i = 0; i < 3; i++)
+        ok(gzip_writer_add(w, plain, GZIP_MEMBER, &err), &err);
+    gzip_writer_free(w);
+    gzip_writer_free(NULL);
+    free(plain);
+    buf_release(&packed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_member),   cmocka_unit_test(members),  cmocka_unit_test(one_processor),
+        cmocka_unit_test(failing_sink), cmocka_unit_test(given_up),
+    };
+    return cmocka_run_group_tests_name("gzip", tests, NULL, NULL);
+}
