@@ -65,12 +65,10 @@ static int settle_mappings(struct profile *p, const struct pprof_options *o, str
     return 0;
 }
 
-static void get(struct source *s)
+/* What is done with one that was read. */
+static void settle(struct source *s)
 {
-    int rc = s->url ? s->whole->pprof_fetch(s->options, s->url, s->timeout_s, &s->profile, &s->err)
-                    : source_profile(s->name, &s->profile, &s->err);
-    if (rc == 0)
-        rc = pprof_locate(s->profile, &s->err);
+    int rc = pprof_locate(s->profile, &s->err);
     if (rc == 0)
         rc = settle_mappings(s->profile, s->options, &s->err);
     if (rc == 0 && s->url)
@@ -84,9 +82,11 @@ static void get(struct source *s)
 /* ---- several ---------------------------------------------------------------------------------------------
  */
 
-static void *get_in_thread(void *ctx)
+static void *fetch(void *ctx)
 {
-    get(ctx);
+    struct source *s = ctx;
+    if (s->whole->pprof_fetch(s->options, s->url, s->timeout_s, &s->profile, &s->err) == 0)
+        settle(s);
     return NULL;
 }
 
@@ -130,7 +130,7 @@ static int begin(struct source *s, const struct whole **whole, struct err *err)
     pprof_say("Fetching profile over HTTP from %s", shown ? shown : "a URL");
     free(shown);
     say_wait(s->options->seconds);
-    if (thread_start(&s->thread, get_in_thread, s, err) < 0)
+    if (thread_start(&s->thread, fetch, s, err) < 0)
         return -1;
     s->started = true;
     return 0;
@@ -170,6 +170,44 @@ static void say_failure(const struct source *s)
     free(shown);
 }
 
+/* Reads those that are not elsewhere. */
+static int read_here(struct source *sources, size_t n, struct err *err)
+{
+    size_t here = 0;
+    struct source_item *items = calloc(n, sizeof *items);
+    if (!items)
+        return err_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        if (!sources[i].started)
+            items[here++].name = sources[i].name;
+    source_profiles(items, here);
+    for (size_t i = n; i-- > 0;)
+        if (!sources[i].started) {
+            sources[i].profile = items[--here].profile;
+            sources[i].err = items[here].err;
+        }
+    free(items);
+    return 0;
+}
+
+/* What is there of one, once it is all there. With `rc` a failure before, it goes. */
+static int gather_one(struct source *s, struct harvest *h, int rc, struct err *err)
+{
+    if (s->started)
+        pthread_join(s->thread, NULL);
+    else if (rc == 0 && s->profile)
+        settle(s);
+    if (rc == 0 && !s->profile)
+        say_failure(s);
+    if (rc == 0 && s->profile) {
+        h->remote = h->remote || s->url;
+        rc = symbolize_sources_move(&h->mappings, &s->mappings, err);
+    }
+    symbolize_sources_release(&s->mappings);
+    free(s->url);
+    return rc;
+}
+
 static int harvest_chunk(const struct pprof_options *o, char *const *names, size_t n, struct harvest *h,
                          struct err *err)
 {
@@ -181,22 +219,12 @@ static int harvest_chunk(const struct pprof_options *o, char *const *names, size
         sources[i] = (struct source){.options = o, .name = names[i]};
         rc = begin(&sources[i], h->whole, err);
     }
+    if (rc == 0)
+        rc = read_here(sources, n, err);
     for (size_t i = 0; sources && profiles && i < n; i++) {
-        struct source *s = &sources[i];
-        if (s->started)
-            pthread_join(s->thread, NULL);
-        else if (rc == 0)
-            get(s);
-        if (rc == 0 && !s->profile) {
-            say_failure(s);
-        } else if (s->profile) {
-            profiles[got++] = s->profile;
-            h->remote = h->remote || s->url;
-            if (rc == 0)
-                rc = symbolize_sources_move(&h->mappings, &s->mappings, err);
-        }
-        symbolize_sources_release(&s->mappings);
-        free(s->url);
+        rc = gather_one(&sources[i], h, rc, err);
+        if (sources[i].profile)
+            profiles[got++] = sources[i].profile;
     }
     h->n += got;
     for (size_t i = 0; rc < 0 && i < got; i++)

@@ -24,7 +24,7 @@ int source_most(uint64_t *ret, struct err *err)
 /* ---- where it is -----------------------------------------------------------------------------------------
  */
 
-static bool is_input(const char *name)
+bool source_is_input(const char *name)
 {
     return strcmp(name, "-") == 0;
 }
@@ -49,7 +49,7 @@ bool source_is_here(const char *name)
 {
     const char *member;
     struct stat st;
-    if (is_input(name) || stat(name, &st) == 0)
+    if (source_is_input(name) || stat(name, &st) == 0)
         return true;
     char *bundle = bundle_of(name, &member);
     free(bundle);
@@ -107,7 +107,7 @@ int source_read(const char *name, struct buf *ret, struct err *err)
     buf_init(ret, most);
     if (rc < 0)
         return -1;
-    if (is_input(name))
+    if (source_is_input(name))
         return read_all(STDIN_FILENO, "standard input", ret, err);
     if (stat(name, &st) == 0)
         return read_file(name, ret, err);

@@ -25,4 +25,17 @@ int source_read_inflated(const char *name, struct buf *ret, struct err *err);
 /* The profile that it holds. */
 int source_profile(const char *name, struct profile **ret, struct err *err);
 
+/* Whether it is standard input. */
+bool source_is_input(const char *name);
+
+/* One of several: either its profile, which is the caller's, or NULL and why. */
+struct source_item {
+    const char *name;
+    bool is_file; /* for source_profiles alone */
+    struct profile *profile;
+    struct err err;
+};
+/* Reads them as source_profile does, large files two at a time. */
+void source_profiles(struct source_item *items, size_t n);
+
 #endif
