@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "proto/proto.h"
+#include "proto/wire.h"
 #include "base/banned.h"
 
-enum { WIRE_NUMBER = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 };
 enum { PROFILE_SAMPLE = 2, PROFILE_STRING = 6, SAMPLE_LABEL = 3, LABEL_KEY = 1, LABEL_STR = 2 };
 
 /* A field that is looked into is kept until all of it has come. Keys: far more than anybody has. */
@@ -24,21 +24,11 @@ enum { FIELD_SIZE = 16 << 20, MAX_KEYS = 250, KEY_SLOTS = 1024 };
 /* What the string at an index is used for. */
 enum { KEPT = 1, HIDDEN = 2 };
 
-struct text {
+/* A field, and all of it with its tag. */
+struct field {
+    struct wire_field body;
     const unsigned char *p;
     size_t n;
-};
-
-struct walk {
-    const unsigned char *p, *end;
-};
-
-/* A field: its number, and its value or region. */
-struct field {
-    unsigned number, wire;
-    uint64_t value;
-    struct text region;
-    struct text whole; /* with its tag */
 };
 
 /* A string that is a label's key. */
@@ -56,77 +46,14 @@ struct relabel {
     field_fn *each;            /* what is done with a field that passes by */
     struct profile_scan *scan; /* the first time */
     struct buf pending;        /* of the field that has not come whole */
-    struct text unchanged;     /* what lies in `pending` and is to be written as it is */
+    struct wire unchanged;     /* what lies in `pending` and is to be written as it is */
     struct key keys[KEY_SLOTS];
     size_t n_keys;
     uint64_t n_strings; /* those that have passed */
     unsigned char *uses;
     uint64_t n_uses, labels;
-    struct buf sample, label;
+    struct buf sample;
 };
-
-/* ---- the wire -------------------------------------------------------------------------------------------
- */
-
-static bool next_number(struct walk *w, uint64_t *ret)
-{
-    uint64_t v = 0;
-    for (unsigned shift = 0; w->p < w->end && shift < 70; shift += 7) {
-        unsigned char c = *w->p++;
-        v |= shift < 64 ? (uint64_t)(c & 0x7f) << shift : 0;
-        if (c < 0x80) {
-            *ret = v;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool next_region(struct walk *w, uint64_t n, struct text *ret)
-{
-    if (n > (uint64_t)(w->end - w->p))
-        return false;
-    *ret = (struct text){w->p, (size_t)n};
-    w->p += n;
-    return true;
-}
-
-/* The next field; false at the end, or where the bytes make no sense: profile_scan has refused such already.
- */
-static bool next_field(struct walk *w, struct field *ret)
-{
-    struct field f = {0};
-    const unsigned char *begin = w->p;
-    uint64_t tag = 0, n = 0;
-    if (w->p == w->end || !next_number(w, &tag))
-        return false;
-    f.number = (unsigned)(tag >> 3);
-    f.wire = (unsigned)(tag & 7);
-    bool fine = f.wire == WIRE_NUMBER   ? next_number(w, &f.value)
-                : f.wire == WIRE_LENGTH ? next_number(w, &n) && next_region(w, n, &f.region)
-                                        : next_region(w, f.wire == WIRE_FIXED64 ? 8 : 4, &f.region);
-    f.whole = (struct text){begin, (size_t)(w->p - begin)};
-    *ret = f;
-    return fine;
-}
-
-static struct walk into(struct text t)
-{
-    return (struct walk){t.p, t.p + t.n};
-}
-
-static void put_number(struct buf *b, uint64_t v)
-{
-    for (; v >= 0x80; v >>= 7)
-        buf_addc(b, (char)(v | 0x80));
-    buf_addc(b, (char)v);
-}
-
-static void put_head(struct buf *b, unsigned field, size_t n)
-{
-    put_number(b, (uint64_t)field << 3 | WIRE_LENGTH);
-    put_number(b, n);
-}
 
 /* ---- passing by -------------------------------------------------------------------------------------------
  */
@@ -138,9 +65,17 @@ static int put(const struct relabel *r, const void *p, size_t n, struct err *err
 
 static int put_unchanged(struct relabel *r, struct err *err)
 {
-    struct text t = r->unchanged;
-    r->unchanged = (struct text){0};
-    return put(r, t.p, t.n, err);
+    struct wire all = r->unchanged;
+    r->unchanged = (struct wire){0};
+    return put(r, all.p, (size_t)(all.end - all.p), err);
+}
+
+/* The next field; false at the end, or where not all of it has come: profile_scan refuses what makes no
+ * sense.
+ */
+static bool next_field(struct wire *w, struct wire_field *ret)
+{
+    return w->p < w->end && wire_field(w, ret);
 }
 
 static int take(void *ctx, const void *p, size_t n, struct err *err)
@@ -151,17 +86,18 @@ static int take(void *ctx, const void *p, size_t n, struct err *err)
     buf_add(&r->pending, p, n);
     if (buf_check(&r->pending, "a field", err) < 0)
         return -1;
-    struct walk w = into((struct text){(const unsigned char *)buf_str(&r->pending), r->pending.len});
-    const unsigned char *begin = w.p, *done = w.p;
-    struct field f;
+    struct wire w = wire_of(buf_str(&r->pending), r->pending.len);
+    struct field f = {.p = w.p};
+    const unsigned char *begin = w.p;
     int rc = 0;
-    while (rc == 0 && next_field(&w, &f)) {
+    while (rc == 0 && next_field(&w, &f.body)) {
+        f.n = (size_t)(w.p - f.p);
         rc = r->each(r, &f, err);
-        done = w.p;
+        f.p = w.p;
     }
     if (rc == 0)
         rc = put_unchanged(r, err);
-    buf_consume(&r->pending, (size_t)(done - begin));
+    buf_consume(&r->pending, (size_t)(f.p - begin));
     return rc;
 }
 
@@ -180,15 +116,15 @@ struct label {
     uint64_t key, str, unit;
 };
 
-static struct label read_label(struct text region)
+static struct label read_label(const struct wire_field *label)
 {
     enum { NUM_UNIT = 4 };
     struct label l = {0};
-    struct walk w = into(region);
-    struct field f;
+    struct wire w = wire_into(label);
+    struct wire_field f;
     while (next_field(&w, &f)) {
         uint64_t *numbers[] = {[LABEL_KEY] = &l.key, [LABEL_STR] = &l.str, [NUM_UNIT] = &l.unit};
-        if (f.number <= NUM_UNIT && numbers[f.number])
+        if (f.type == WIRE_NUMBER && f.number <= NUM_UNIT && numbers[f.number])
             *numbers[f.number] = f.value;
     }
     return l;
@@ -209,14 +145,14 @@ static bool is_wanted(struct relabel *r, uint64_t index)
     return key->used && key->wanted;
 }
 
-static int add_keys(struct relabel *r, struct text sample, struct err *err)
+static int add_keys(struct relabel *r, const struct wire_field *sample, struct err *err)
 {
-    struct walk w = into(sample);
-    struct field f;
+    struct wire w = wire_into(sample);
+    struct wire_field f;
     while (next_field(&w, &f)) {
         if (f.number != SAMPLE_LABEL)
             continue;
-        uint64_t index = read_label(f.region).key;
+        uint64_t index = read_label(&f).key;
         struct key *key = find_key(r, index);
         if (!key->used && r->n_keys == MAX_KEYS)
             return err_set(err, ERR_FAILED, "its labels have more than %d keys", MAX_KEYS);
@@ -229,27 +165,27 @@ static int add_keys(struct relabel *r, struct text sample, struct err *err)
 }
 
 /* A string that passes by may be a key that is known to be one. */
-static void judge_string(struct relabel *r, struct text text)
+static void judge_string(struct relabel *r, const struct wire_field *text)
 {
     struct key *key = find_key(r, r->n_strings++);
     if (!key->used)
         return;
     key->judged = true;
-    key->wanted = r->how->wanted(r->how->ctx, (const char *)text.p, text.n);
+    key->wanted = r->how->wanted(r->how->ctx, (const char *)text->p, text->n);
 }
 
 static int find_keys(struct relabel *r, const struct field *f, struct err *err)
 {
-    if (f->number == PROFILE_STRING)
-        judge_string(r, f->region);
-    return f->number == PROFILE_SAMPLE ? add_keys(r, f->region, err) : 0;
+    if (f->body.number == PROFILE_STRING)
+        judge_string(r, &f->body);
+    return f->body.number == PROFILE_SAMPLE ? add_keys(r, &f->body, err) : 0;
 }
 
 static int judge_strings(struct relabel *r, const struct field *f, struct err *err)
 {
     (void)err;
-    if (f->number == PROFILE_STRING)
-        judge_string(r, f->region);
+    if (f->body.number == PROFILE_STRING)
+        judge_string(r, &f->body);
     return 0;
 }
 
@@ -283,14 +219,14 @@ static void use(struct relabel *r, uint64_t index, unsigned how)
         r->uses[index] |= (unsigned char)how;
 }
 
-static void judge_sample(struct relabel *r, struct text region)
+static void judge_sample(struct relabel *r, const struct wire_field *sample)
 {
-    struct walk w = into(region);
-    struct field f;
+    struct wire w = wire_into(sample);
+    struct wire_field f;
     while (next_field(&w, &f)) {
         if (f.number != SAMPLE_LABEL)
             continue;
-        struct label l = read_label(f.region);
+        struct label l = read_label(&f);
         bool wanted = is_wanted(r, l.key);
         use(r, l.key, KEPT);
         use(r, l.unit, wanted ? 0 : KEPT);
@@ -300,20 +236,18 @@ static void judge_sample(struct relabel *r, struct text region)
 }
 
 /* Numbers of these fields of a message are strings; bit n stands for field n. */
-static void keep_fields(struct relabel *r, struct text region, unsigned which)
+static void keep_fields(struct relabel *r, struct wire w, unsigned which)
 {
-    struct walk w = into(region);
-    struct field f;
+    struct wire_field f;
     while (next_field(&w, &f))
-        if (f.number < 32 && f.wire == WIRE_NUMBER && (which >> f.number & 1))
+        if (f.number < 32 && f.type == WIRE_NUMBER && (which >> f.number & 1))
             use(r, f.value, KEPT);
 }
 
-static void keep_packed(struct relabel *r, struct text region)
+static void keep_packed(struct relabel *r, struct wire w)
 {
-    struct walk w = into(region);
     uint64_t v = 0;
-    while (w.p < w.end && next_number(&w, &v))
+    while (w.p < w.end && wire_number(&w, &v))
         use(r, v, KEPT);
 }
 
@@ -325,93 +259,80 @@ static int judge(struct relabel *r, const struct field *f, struct err *err)
     enum { COMMENT = 13 };
     const unsigned own = 1 << 7 | 1 << 8 | 1 << COMMENT | 1 << 14 | 1 << 15;
     (void)err;
-    if (f->number == PROFILE_SAMPLE)
-        judge_sample(r, f->region);
-    else if (f->wire == WIRE_LENGTH && f->number == COMMENT)
-        keep_packed(r, f->region);
-    else if (f->wire == WIRE_LENGTH && f->number < sizeof inside / sizeof *inside)
-        keep_fields(r, f->region, inside[f->number]);
+    const struct wire_field *b = &f->body;
+    if (b->number == PROFILE_SAMPLE)
+        judge_sample(r, b);
+    else if (b->type == WIRE_LENGTH && b->number == COMMENT)
+        keep_packed(r, wire_into(b));
+    else if (b->type == WIRE_LENGTH && b->number < sizeof inside / sizeof *inside)
+        keep_fields(r, wire_into(b), inside[b->number]);
     else
-        keep_fields(r, f->whole, own);
+        keep_fields(r, wire_of(f->p, f->n), own);
     return 0;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------
  */
 
-/* A field of which `body` is the new region, in place of the one that passes by. */
-static int put_field(struct relabel *r, unsigned number, const struct buf *body, struct err *err)
+/* A field of n bytes in place of the one that passes by. */
+static int put_field(struct relabel *r, unsigned number, const void *p, size_t n, struct err *err)
 {
-    struct buf head = BUF_INIT(32);
-    put_head(&head, number, body->len);
-    int rc = put_unchanged(r, err);
-    if (rc == 0)
-        rc = buf_check(body, "a sample", err);
-    if (rc == 0)
-        rc = buf_check(&head, "a field", err);
-    if (rc == 0)
-        rc = put(r, head.data, head.len, err);
-    if (rc == 0)
-        rc = put(r, body->data, body->len, err);
-    buf_release(&head);
-    return rc;
+    unsigned char head[WIRE_FIELD_SIZE];
+    size_t n_head = (size_t)(wire_write_head(head, number, n) - head);
+    return put_unchanged(r, err) < 0 || put(r, head, n_head, err) < 0 ? -1 : put(r, p, n, err);
 }
 
 /* Fields that are copied lie one behind the other, and are written at once. */
 static int leave(struct relabel *r, const struct field *f)
 {
-    if (r->unchanged.n == 0)
-        r->unchanged.p = f->whole.p;
-    r->unchanged.n += f->whole.n;
+    if (!r->unchanged.p)
+        r->unchanged.p = f->p;
+    r->unchanged.end = f->p + f->n;
     return 0;
 }
 
-/* The sample with its labels renumbered, in r->sample; *ret_changed: it is another. */
-static int renumber(struct relabel *r, struct text region, bool *ret_changed, struct err *err)
+/* A label that says what others do in place of what it has said. */
+static void renumber_label(struct relabel *r, uint64_t key)
 {
-    struct walk w = into(region);
-    struct field f;
+    unsigned char label[4 * WIRE_FIELD_SIZE], *body = label + 2 * WIRE_FIELD_SIZE;
+    unsigned char *end = wire_write_field(wire_write_field(body, LABEL_KEY, key), LABEL_STR, r->n_uses);
+    const unsigned char *begin = wire_write_head_before(body, SAMPLE_LABEL, (uint64_t)(end - body));
+    buf_add(&r->sample, begin, (size_t)(end - begin));
+}
+
+/* The sample with its labels renumbered, in r->sample; *ret_changed: it is another. */
+static int renumber(struct relabel *r, const struct wire_field *sample, bool *ret_changed, struct err *err)
+{
+    struct wire w = wire_into(sample);
+    struct wire_field f;
     buf_clear(&r->sample);
-    while (next_field(&w, &f)) {
-        struct label l = f.number == SAMPLE_LABEL ? read_label(f.region) : (struct label){0};
-        if (f.number != SAMPLE_LABEL || !is_wanted(r, l.key)) {
-            buf_add(&r->sample, f.whole.p, f.whole.n);
-            continue;
-        }
-        *ret_changed = true;
-        buf_clear(&r->label);
-        put_number(&r->label, LABEL_KEY << 3);
-        put_number(&r->label, l.key);
-        put_number(&r->label, LABEL_STR << 3);
-        put_number(&r->label, r->n_uses);
-        if (buf_check(&r->label, "a label", err) < 0)
-            return -1;
-        put_head(&r->sample, SAMPLE_LABEL, r->label.len);
-        buf_add(&r->sample, buf_str(&r->label), r->label.len);
+    for (const unsigned char *begin = w.p; next_field(&w, &f); begin = w.p) {
+        uint64_t key = f.number == SAMPLE_LABEL ? read_label(&f).key : 0;
+        bool wanted = f.number == SAMPLE_LABEL && is_wanted(r, key);
+        if (wanted)
+            renumber_label(r, key);
+        else
+            buf_add(&r->sample, begin, (size_t)(w.p - begin));
+        *ret_changed = *ret_changed || wanted;
     }
     return buf_check(&r->sample, "a sample", err);
 }
 
 static int write_field(struct relabel *r, const struct field *f, struct err *err)
 {
-    static const struct buf nothing = BUF_INIT(1);
+    const struct wire_field *b = &f->body;
     bool changed = false;
-    if (f->number == PROFILE_STRING && r->n_strings < r->n_uses && r->uses[r->n_strings++] == HIDDEN)
-        return put_field(r, PROFILE_STRING, &nothing, err);
-    if (f->number == PROFILE_SAMPLE && renumber(r, f->region, &changed, err) < 0)
+    if (b->number == PROFILE_STRING && r->n_strings < r->n_uses && r->uses[r->n_strings++] == HIDDEN)
+        return put_field(r, PROFILE_STRING, "", 0, err);
+    if (b->number == PROFILE_SAMPLE && renumber(r, b, &changed, err) < 0)
         return -1;
-    return changed ? put_field(r, PROFILE_SAMPLE, &r->sample, err) : leave(r, f);
+    return changed ? put_field(r, PROFILE_SAMPLE, buf_str(&r->sample), r->sample.len, err) : leave(r, f);
 }
 
 static int write_all(struct relabel *r, struct err *err)
 {
-    struct buf text = BUF_INIT(4096);
-    buf_adds(&text, r->how->text);
     int rc = pass(r, write_field, err);
-    if (rc == 0)
-        rc = put_field(r, PROFILE_STRING, &text, err);
-    buf_release(&text);
-    return rc;
+    return rc < 0 ? -1 : put_field(r, PROFILE_STRING, r->how->text, strlen(r->how->text), err);
 }
 
 static int judge_all(struct relabel *r, struct err *err)
@@ -433,7 +354,6 @@ int profile_relabel(const struct profile_relabel *how, uint64_t *ret_labels, str
     r->how = how;
     buf_init(&r->pending, FIELD_SIZE);
     buf_init(&r->sample, 4u * FIELD_SIZE);
-    buf_init(&r->label, 64);
     int rc = look(r, &any, err);
     if (rc == 0 && any)
         rc = judge_all(r, err);
@@ -443,7 +363,6 @@ int profile_relabel(const struct profile_relabel *how, uint64_t *ret_labels, str
         *ret_labels = r->labels;
     buf_release(&r->pending);
     buf_release(&r->sample);
-    buf_release(&r->label);
     free(r->uses);
     free(r);
     return rc;
