@@ -473,7 +473,10 @@ static int merge_into(struct profile *to, struct profile *const *profiles, size_
                       struct err *err)
 {
     struct merger m = {.to = to, .err = err};
-    int rc = 0;
+    /* Never NULL, so that samples without a stack and without labels can point into them. */
+    int rc = array_reserve((void **)&m.stack, &m.cap_stack, 1, sizeof *m.stack, err);
+    if (rc == 0)
+        rc = array_reserve((void **)&m.labels, &m.cap_labels, 1, sizeof *m.labels, err);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         rc = merge_one(&m, profiles[i]);
         if (taken && rc == 0) {
