@@ -84,6 +84,10 @@ bool pprof_flag_option(size_t i, struct option *ret);
 /* Gets the sources, and those of the base, into one profile that is ready for a report. */
 int pprof_sources(const struct pprof_options *o, struct profile **ret, struct err *err);
 
+/* Keeps a copy of what came from elsewhere where upstream does, and says where. That it cannot is said, and
+ * no failure; that there is no place for it is one. */
+int pprof_keep(const struct profile *p, struct err *err);
+
 /* Whether there is such an output here, or the shell; the error says what else to do. */
 int pprof_can_make(const struct pprof_options *o, struct err *err);
 /* Makes the report and brings it to where it is wanted. Takes the profile. */

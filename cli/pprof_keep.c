@@ -1,0 +1,84 @@
+/* Copies of profiles that came from elsewhere, and may not be had again. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "cli/pprof.h"
+#include "base/banned.h"
+
+/* The directory that profiles from elsewhere are kept in: a new string. */
+static char *keeping_place(struct err *err)
+{
+    const char *set = getenv("PPROF_TMPDIR"), *home = getenv("HOME"), *temporary = getenv("TMPDIR");
+    char *places[] = {set && *set ? strdup(set) : NULL, home && *home ? file_join(home, "pprof") : NULL,
+                      strdup(temporary && *temporary ? temporary : "/tmp")};
+    char *ret = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (!ret && places[i] && (mkdir(places[i], 0755) == 0 || errno == EEXIST))
+            ret = places[i];
+        else
+            free(places[i]);
+    }
+    if (!ret)
+        err_set(err, ERR_LOCAL_IO, "failed to identify temp dir");
+    return ret;
+}
+
+static int write_gz(void *ctx, const void *p, size_t n, struct err *err)
+{
+    return n == 0 || gzwrite(ctx, p, (unsigned)n) == (int)n ? 0 : err_sys(err, "cannot write");
+}
+
+/* `pprof.`, the program's name and the sample types: what upstream calls such a file. */
+static void name_of(const struct profile *p, struct buf *name)
+{
+    buf_adds(name, "pprof.");
+    if (p->n_mappings && p->mappings[0].file) {
+        struct str file = profile_str(p, p->mappings[0].file);
+        const char *slash = memrchr(file.p, '/', file.n);
+        buf_add(name, slash ? slash + 1 : file.p, slash ? file.n - (size_t)(slash + 1 - file.p) : file.n);
+        buf_addc(name, '.');
+    }
+    for (size_t i = 0; i < p->n_sample_types; i++) {
+        struct str type = profile_str(p, p->sample_types[i].type);
+        buf_add(name, type.p, type.n);
+        buf_addc(name, '.');
+    }
+    for (size_t i = 0; i < name->len; i++)
+        if (name->data[i] == '/' || (unsigned char)name->data[i] < ' ')
+            name->data[i] = '_';
+}
+
+static int keep_in(const struct profile *p, const char *dir, struct err *err)
+{
+    struct buf name = BUF_INIT(200);
+    char *path = NULL;
+    name_of(p, &name);
+    int fd = pprof_new_file(dir, buf_str(&name), ".pb.gz", &path, err);
+    gzFile to = fd >= 0 ? gzdopen(fd, "wb") : NULL;
+    int rc = to ? profile_write(p, write_gz, to, err) : -1;
+    if (fd >= 0 && !to)
+        fd_close(&fd);
+    if (to && gzclose(to) != Z_OK && rc == 0)
+        rc = err_sys(err, "cannot write %s", path);
+    if (rc == 0)
+        pprof_say("Saved profile in %s", path);
+    free(path);
+    buf_release(&name);
+    return rc;
+}
+
+int pprof_keep(const struct profile *p, struct err *err)
+{
+    struct err why = ERR_INIT;
+    char *dir = keeping_place(err);
+    if (!dir)
+        return -1;
+    if (keep_in(p, dir, &why) < 0)
+        pprof_say("Could not save profile: %s", why.msg);
+    free(dir);
+    return 0;
+}
