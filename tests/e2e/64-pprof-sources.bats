@@ -60,6 +60,19 @@ said() { # COMMAND...
     assert_stderr_has 'failed to fetch any source profiles'
 }
 
+@test "of large files, which are read two at a time, what is wrong is said in their order" {
+    local name said
+    for name in d b c a; do
+        printf 'no profile %.0s' {1..40000} >"junk-$name"
+    done
+    cp heap.pb.gz input.pb.gz
+    run_profgrab pprof -top -sample_index=alloc_objects junk-d missing.pb.gz junk-b heap.pb.gz - junk-c junk-a <input.pb.gz
+    assert_status 0
+    assert_stderr_has 'Fetched 2 source profiles out of 7'
+    said=$(grep -oE '^(junk-.|missing[^:]*):' <<<"$stderr" | tr -d '\n')
+    [[ $said == junk-d:missing.pb.gz:junk-b:junk-c:junk-a: ]] || fail_run "expected in that order"
+}
+
 @test "a server that is silent, rude or endless ends in an error within its time; a password is never shown" {
     run_profgrab pprof -timeout 1 -top "http://ann:s3same@127.0.0.1:$RIG_PORT_rude/silent/debug/pprof/heap"
     assert_status 2
