@@ -12,14 +12,19 @@ void id_map_release(struct id_map *m)
     *m = (struct id_map){0};
 }
 
-int id_map_init(struct id_map *m, size_t n, struct err *err)
+void id_map_init(struct id_map *m, size_t n)
 {
-    size_t n_dense = 2 * n + 64;
-    *m = (struct id_map){.dense = malloc(n_dense * sizeof *m->dense)};
+    *m = (struct id_map){.n_expected = n};
+}
+
+static int begin_dense(struct id_map *m, struct err *err)
+{
+    size_t n = 2 * m->n_expected + 64;
+    m->dense = malloc(n * sizeof *m->dense);
     if (!m->dense)
         return err_nomem(err);
-    memset(m->dense, 0xff, n_dense * sizeof *m->dense);
-    m->n_dense = n_dense;
+    memset(m->dense, 0xff, n * sizeof *m->dense);
+    m->n_dense = n;
     finder_seed(&m->by_id);
     return 0;
 }
@@ -58,6 +63,14 @@ int id_map_add(struct id_map *m, uint64_t id, size_t index, const char *what, st
     if (id_map_get(m, id) != PROFILE_NONE)
         return err_set(err, ERR_FAILED, "malformed profile: multiple %ss with same id: %llu", what,
                        (unsigned long long)id);
+    if (index == 0)
+        m->first = id;
+    if (index == m->n_row && id - m->first == index) {
+        m->n_row++;
+        return 0;
+    }
+    if (!m->dense && begin_dense(m, err) < 0)
+        return -1;
     if (id >= m->n_dense)
         return add_other(m, id, (uint32_t)index, err);
     m->dense[id] = (uint32_t)index;

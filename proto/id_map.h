@@ -9,17 +9,24 @@ struct id_map_entry {
     uint32_t index;
 };
 
-/* A table for small IDs, as they usually are; the others are looked for. All 0: empty. */
+/*
+ * Writers number parts one after the other, as a rule: as long as the IDs are a row, the index is a
+ * subtraction away. Behind that there is a table of small IDs; what is not in it either is looked for. All 0:
+ * empty.
+ */
 struct id_map {
-    uint32_t *dense;
+    uint64_t first; /* the ID of index 0 */
+    size_t n_row;   /* how many have the IDs first, first + 1, … */
+    size_t n_expected;
+    uint32_t *dense; /* NULL until one is not of the row */
     size_t n_dense;
     struct id_map_entry *others;
     size_t n_others, cap_others;
     struct finder by_id; /* those */
 };
 
-/* For n things. id_map_release is due whatever it says. */
-int id_map_init(struct id_map *m, size_t n, struct err *err);
+/* For n things, about. */
+void id_map_init(struct id_map *m, size_t n);
 void id_map_release(struct id_map *m);
 
 /* The index of an ID that is not a small one, or PROFILE_NONE. */
@@ -28,10 +35,13 @@ uint32_t id_map_get_other(const struct id_map *m, uint64_t id);
 /* The index, or PROFILE_NONE. */
 static inline uint32_t id_map_get(const struct id_map *m, uint64_t id)
 {
+    uint64_t row = id - m->first;
+    if (row < m->n_row)
+        return (uint32_t)row;
     return id < m->n_dense ? m->dense[id] : id_map_get_other(m, id);
 }
 
-/* One more thing of this index: its ID must be new, and not 0. `what` it is, for the message. */
+/* The next thing: its ID must be new, and not 0. `what` it is, for the message. */
 int id_map_add(struct id_map *m, uint64_t id, size_t index, const char *what, struct err *err);
 
 #endif

@@ -56,9 +56,9 @@ static int check_strings(const struct profile *p, struct err *err)
 static int check_parts(const struct profile *p, struct id_map maps[3], struct err *err)
 {
     int rc = 0;
-    if (id_map_init(&maps[0], p->n_mappings, err) < 0 || id_map_init(&maps[1], p->n_functions, err) < 0 ||
-        id_map_init(&maps[2], p->n_locations, err) < 0)
-        return -1;
+    id_map_init(&maps[0], p->n_mappings);
+    id_map_init(&maps[1], p->n_functions);
+    id_map_init(&maps[2], p->n_locations);
     for (size_t i = 0; rc == 0 && i < p->n_mappings; i++)
         rc = id_map_add(&maps[0], p->mappings[i].id, i, "mapping", err);
     for (size_t i = 0; rc == 0 && i < p->n_functions; i++)

@@ -175,8 +175,9 @@ static bool own_strings(struct decoder *d)
 static bool refer_to_mappings(struct decoder *d, struct err *err)
 {
     struct profile *p = d->p;
-    struct id_map map = {0};
-    bool fine = id_map_init(&map, p->n_mappings, err) == 0;
+    struct id_map map;
+    bool fine = true;
+    id_map_init(&map, p->n_mappings);
     for (size_t i = 0; fine && i < p->n_mappings; i++)
         fine = id_map_add(&map, p->mappings[i].id, i, "mapping", err) == 0;
     for (size_t i = 0; fine && i < p->n_locations; i++)
@@ -188,8 +189,9 @@ static bool refer_to_mappings(struct decoder *d, struct err *err)
 static bool refer_to_functions(struct decoder *d, struct err *err)
 {
     struct profile *p = d->p;
-    struct id_map map = {0};
-    bool fine = id_map_init(&map, p->n_functions, err) == 0;
+    struct id_map map;
+    bool fine = true;
+    id_map_init(&map, p->n_functions);
     for (size_t i = 0; fine && i < p->n_functions; i++)
         fine = id_map_add(&map, p->functions[i].id, i, "function", err) == 0;
     for (size_t i = 0; fine && i < p->n_locations; i++) {
@@ -209,7 +211,8 @@ static bool refer_to_functions(struct decoder *d, struct err *err)
 static bool find_locations(struct decoder *d, struct err *err)
 {
     const struct profile *p = d->p;
-    bool fine = id_map_init(&d->locations, p->n_locations, err) == 0;
+    bool fine = true;
+    id_map_init(&d->locations, p->n_locations);
     for (size_t i = 0; fine && i < p->n_locations; i++)
         fine = id_map_add(&d->locations, p->locations[i].id, i, "location", err) == 0;
     return fine;
