@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/finder.h"
+#include "base/halves.h"
 #include "base/proc.h"
 #include "base/secret.h"
 #include "base/sha256.h"

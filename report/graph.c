@@ -1,7 +1,6 @@
 #include <stdlib.h>
 
 #include "report/graph.h"
-#include "report/halves.h"
 #include "report/measure.h"
 #include "report/path.h"
 #include "base/banned.h"

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "report/graph.h"
-#include "report/halves.h"
 #include "report/measure.h"
 #include "base/banned.h"
 

@@ -1,11 +1,11 @@
 /* Samples counted by two threads, each its half, where that pays. */
-#ifndef REPORT_HALVES_H
-#define REPORT_HALVES_H
+#ifndef BASE_HALVES_H
+#define BASE_HALVES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/base.h"
+#include "base/err.h"
 
 /* Does the samples from begin up to end, for what ctx is. */
 typedef int halves_fn(void *ctx, size_t begin, size_t end, struct err *err);

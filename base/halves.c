@@ -1,6 +1,5 @@
 #include <sched.h>
 
-#include "report/halves.h"
 #include "base/base.h"
 #include "base/banned.h"
 
