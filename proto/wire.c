@@ -29,7 +29,7 @@ static bool bytes(struct wire *w, uint64_t n, struct wire_field *ret)
     return true;
 }
 
-bool wire_field(struct wire *w, struct wire_field *ret)
+bool wire_long_field(struct wire *w, struct wire_field *ret)
 {
     uint64_t tag = 0, n = 0;
     if (!wire_number(w, &tag))

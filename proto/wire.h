@@ -52,8 +52,18 @@ static inline bool wire_number(struct wire *w, uint64_t *ret)
     return wire_long_number(w, ret);
 }
 
+bool wire_long_field(struct wire *w, struct wire_field *ret);
+
 /* Reads the next field of w, which is not at its end. False where the bytes are none. */
-bool wire_field(struct wire *w, struct wire_field *ret);
+static inline bool wire_field(struct wire *w, struct wire_field *ret)
+{
+    const unsigned char *p = w->p;
+    if (w->end - p < 2 || (p[0] & 0x87) != WIRE_LENGTH || p[1] >= 0x80 || p[1] > w->end - p - 2)
+        return wire_long_field(w, ret);
+    *ret = (struct wire_field){.number = p[0] >> 3, .type = WIRE_LENGTH, .p = p + 2, .n = p[1]};
+    w->p = p + 2 + p[1];
+    return true;
+}
 
 void wire_put_number(struct buf *b, uint64_t v);
 
