@@ -3,8 +3,8 @@
  *
  * The survey walks the top level only: how many of each message there are, and where the first string stands.
  * Then what samples refer to goes into its columns, and at last the samples, whose bytes are given back as
- * they are read. References come as the file has them, IDs of locations, functions and mappings, indices of
- * strings, and are turned into indices of ours.
+ * they are read; of very many, two threads read a half each. References come as the file has them, IDs of
+ * locations, functions and mappings, indices of strings, and are turned into indices of ours.
  *
  * Of several things that are wrong google/pprof tells what it comes upon first: what no message may have
  * anywhere, and only then references.
@@ -15,56 +15,41 @@
 #include "proto/profile_decode.h"
 #include "base/banned.h"
 
-/* So much is read before its pages are given back. */
-#define FORGET_STEP ((size_t)1 << 20)
-
 bool decode_no(struct decoder *d, const char *why)
 {
-    if (d->err->kind == ERR_NONE)
-        err_set(d->err, ERR_FAILED, "parsing profile: %s", why);
-    return false;
+    return err_set(d->err, ERR_FAILED, "parsing profile: %s", why) == 0;
 }
 
-bool decode_malformed(struct decoder *d)
-{
-    return decode_no(d, "malformed profile format");
-}
-
-bool decode_next(struct decoder *d, struct wire *w, struct wire_field *ret)
-{
-    return wire_field(w, ret) || decode_malformed(d);
-}
-
-bool decode_number(struct decoder *d, const struct wire_field *f, uint64_t *ret)
+bool decode_number(const struct wire_field *f, uint64_t *ret)
 {
     if (f->type != WIRE_NUMBER)
-        return decode_malformed(d);
+        return false;
     *ret = f->value;
     return true;
 }
 
-bool decode_signed(struct decoder *d, const struct wire_field *f, int64_t *ret)
+bool decode_signed(const struct wire_field *f, int64_t *ret)
 {
     uint64_t v = 0;
-    if (!decode_number(d, f, &v))
+    if (!decode_number(f, &v))
         return false;
     *ret = (int64_t)v;
     return true;
 }
 
-bool decode_string_index(struct decoder *d, const struct wire_field *f, uint32_t *ret)
+bool decode_string_index(const struct wire_field *f, uint32_t *ret)
 {
     uint64_t v = 0;
-    if (!decode_number(d, f, &v))
+    if (!decode_number(f, &v))
         return false;
     *ret = v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
     return true;
 }
 
-bool decode_message(struct decoder *d, const struct wire_field *f, struct wire *ret)
+bool decode_message(const struct wire_field *f, struct wire *ret)
 {
     if (f->type != WIRE_LENGTH)
-        return decode_malformed(d);
+        return false;
     *ret = wire_into(f);
     return true;
 }
@@ -77,7 +62,7 @@ static bool survey(struct decoder *d)
     struct wire w = wire_of(d->bytes->p, d->bytes->n);
     struct wire_field f;
     while (w.p < w.end) {
-        if (!decode_next(d, &w, &f))
+        if (!wire_field(&w, &f))
             return false;
         if (f.number == PROFILE_STRING && d->counts[PROFILE_STRING] == 0)
             d->first_string = (size_t)(w.p - d->bytes->p) - f.n;
@@ -98,6 +83,9 @@ static bool make_room(struct decoder *d)
     if (n[PROFILE_LOCATION] >= PROFILE_NONE || n[PROFILE_FUNCTION] >= PROFILE_NONE ||
         n[PROFILE_MAPPING] >= PROFILE_NONE)
         return decode_no(d, "too many locations, functions or mappings");
+    /* Room is made for as many frames as there are bytes then. */
+    if (d->bytes->n < UINT32_MAX && halves_pay(n[PROFILE_SAMPLE], 0))
+        d->first_half = n[PROFILE_SAMPLE] / 2;
     d->strings = malloc((n[PROFILE_STRING] + 1) * sizeof *d->strings);
     strtab_release(&s->strings);
     if (!d->strings)
@@ -114,39 +102,27 @@ static bool make_room(struct decoder *d)
            profile_widen_frames(p, n[PROFILE_LOCATION], d->err) == 0;
 }
 
+/* A sample of the first half; the next field begins at `behind`. */
+static void measure_half(struct decoder *d, const struct wire_field *f, size_t behind)
+{
+    if (f->type == WIRE_LENGTH)
+        d->middle_stack += decode_count_frames(wire_into(f));
+    d->middle = behind;
+}
+
 /* Everything but samples. */
 static bool read_tables(struct decoder *d)
 {
     struct wire w = wire_of(d->bytes->p, d->bytes->n);
     struct wire_field f;
+    size_t n_samples = 0;
     while (w.p < w.end) {
-        if (!decode_next(d, &w, &f))
+        if (!wire_field(&w, &f))
             return false;
         if (f.number != PROFILE_SAMPLE && !decode_table(d, &f))
             return false;
-    }
-    return true;
-}
-
-/* Gives back what has been read, as far as no string lies in it. */
-static void forget(struct decoder *d, size_t at)
-{
-    if (at < d->first_string && at - d->forgotten >= FORGET_STEP) {
-        region_forget(d->bytes, d->forgotten, at);
-        d->forgotten = at;
-    }
-}
-
-static bool read_samples(struct decoder *d)
-{
-    struct wire w = wire_of(d->bytes->p, d->bytes->n), sample;
-    struct wire_field f;
-    while (w.p < w.end) {
-        if (!decode_next(d, &w, &f))
-            return false;
-        if (f.number == PROFILE_SAMPLE && !(decode_message(d, &f, &sample) && decode_sample(d, sample)))
-            return false;
-        forget(d, (size_t)(w.p - d->bytes->p));
+        if (f.number == PROFILE_SAMPLE && n_samples++ < d->first_half)
+            measure_half(d, &f, (size_t)(w.p - d->bytes->p));
     }
     return true;
 }
@@ -169,7 +145,7 @@ static bool own_strings(struct decoder *d)
                decode_own(d, &p->functions[i].filename);
     for (size_t i = 0; fine && i < p->n_comments; i++)
         fine = decode_own(d, &p->comments[i]);
-    return fine || decode_malformed(d);
+    return fine;
 }
 
 static bool refer_to_mappings(struct decoder *d, struct err *err)
@@ -243,7 +219,7 @@ static bool decode(struct decoder *d, bool *ret_read)
         return false;
     bool fine = refer_to_mappings(d, &wrong) && refer_to_functions(d, &wrong) && find_locations(d, &wrong);
     drop_references(d);
-    if (!read_samples(d))
+    if (!decode_samples(d))
         return false;
     *ret_read = true;
     if (!counts_agree(d))
@@ -266,6 +242,8 @@ int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, 
     if (!d.p)
         return -1;
     bool fine = decode(&d, &read);
+    if (!fine && err->kind == ERR_NONE)
+        decode_no(&d, "malformed profile format");
     *ret_other = !read && err->kind == ERR_FAILED && !d.concatenated && d.forgotten == 0;
     drop_references(&d);
     free(d.strings);

@@ -31,7 +31,11 @@ struct decoder {
     size_t counts[PROFILE_N_FIELDS];
     size_t n_kept_values; /* of each sample: as many as there are types, or 0 if they cannot all be there */
     size_t first_string;  /* where the first string stands */
-    size_t forgotten;     /* bytes given back */
+    size_t forgotten;     /* bytes given back, from the beginning on */
+
+    /* Where two threads read a half of the samples each: how many the first half has, or else 0; and where
+     * the second half begins, in the bytes, and its stacks in their column. */
+    size_t first_half, middle, middle_stack;
 
     /* References as the file has them: the function of each line, the mapping of each location. */
     uint64_t *line_functions, *location_mappings;
@@ -48,20 +52,19 @@ struct decoder {
 };
 
 /*
- * All of these return false after a failure, and the first is told.
+ * All of these return false after a failure. Where no error was set the bytes are malformed, no more is to be
+ * said of them.
  */
 
-/* The bytes are no profile.proto. Always false. */
+/* They are no profile.proto for another reason. Always false. */
 bool decode_no(struct decoder *d, const char *why);
-bool decode_malformed(struct decoder *d);
 
-bool decode_next(struct decoder *d, struct wire *w, struct wire_field *ret);
 /* The value of a field that is a number. */
-bool decode_number(struct decoder *d, const struct wire_field *f, uint64_t *ret);
-bool decode_signed(struct decoder *d, const struct wire_field *f, int64_t *ret);
+bool decode_number(const struct wire_field *f, uint64_t *ret);
+bool decode_signed(const struct wire_field *f, int64_t *ret);
 /* The index of a string, the file's own as yet. What cannot be one becomes the largest. */
-bool decode_string_index(struct decoder *d, const struct wire_field *f, uint32_t *ret);
-bool decode_message(struct decoder *d, const struct wire_field *f, struct wire *ret);
+bool decode_string_index(const struct wire_field *f, uint32_t *ret);
+bool decode_message(const struct wire_field *f, struct wire *ret);
 
 /* Turns an index of the file's strings into ours. False if there is none. */
 static inline bool decode_own(const struct decoder *d, uint32_t *index)
@@ -74,7 +77,9 @@ static inline bool decode_own(const struct decoder *d, uint32_t *index)
 
 /* Any field of the profile but samples: strings keep the file's indices, references are noted. */
 bool decode_table(struct decoder *d, const struct wire_field *f);
-/* A sample, once all is known that it refers to. */
-bool decode_sample(struct decoder *d, struct wire w);
+/* How many locations are on a sample's stack, as far as it can be read. */
+size_t decode_count_frames(struct wire sample);
+/* All samples, once all is known that they refer to. */
+bool decode_samples(struct decoder *d);
 
 #endif

@@ -1,62 +1,131 @@
 /*
  * Samples of profile.proto.
  *
- * They are nearly all of a large profile, so their stacks go into its column at once, as indices.
+ * They are nearly all of a large profile, so their stacks go into its column at once, as indices. Of a very
+ * large one two threads read a half each: where the second half's samples and stacks begin in their columns
+ * is known (profile_decode.c), its labels stand apart until both are there.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "proto/profile_decode.h"
 #include "base/banned.h"
 
-/* A frame behind the others, where there is room. */
-static unsigned char *put(struct decoder *d, unsigned char *to, uint64_t id)
-{
-    uint32_t location = id_map_get(&d->locations, id);
-    d->stray = d->stray || location == PROFILE_NONE;
-    return profile_put_frame(d->p, to, location);
-}
+/* So much is read before its pages are given back. */
+#define FORGET_STEP ((size_t)1 << 20)
 
-static bool packed_ids(struct decoder *d, const struct wire_field *f)
+/* What a thread reads, and where it puts that: into parts of the columns which nobody else touches. */
+struct reader {
+    struct decoder *d;
+    size_t at;                 /* where it begins in the bytes */
+    size_t forgotten;          /* up to there they were given back */
+    size_t n_samples, n_stack; /* where the next sample goes, and its stack */
+    bool counted;              /* there is room for all stacks */
+    size_t odd_sample;         /* see struct decoder */
+    bool stray;
+    struct profile_label *labels;
+    size_t n_labels, cap_labels;
+    struct err *err;
+};
+
+/* ---- stacks ---------------------------------------------------------------------------------------------
+ */
+
+/* How many numbers begin in the bytes: as many as there are, but for those that go on from the one before. */
+static size_t count_numbers(const unsigned char *p, size_t n)
 {
-    struct profile *p = d->p;
-    const unsigned char *at = f->p, *end = f->p + f->n;
-    if (profile_reserve_frames(p, f->n, d->err) < 0)
-        return false;
-    unsigned char *begin = p->stack + p->n_stack * p->frame_size, *to = begin;
-    while (at < end) {
-        uint64_t id = *at++;
-        if (id >= 0x80 && at < end && *at < 0x80) {
-            id = (id & 0x7f) | (uint64_t)*at++ << 7;
-        } else if (id >= 0x80) {
-            struct wire w = {at - 1, end};
-            if (!wire_long_number(&w, &id))
-                return decode_malformed(d);
-            at = w.p;
-        }
-        to = put(d, to, id);
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    size_t left = n, went_on = 0;
+    if (n == 0)
+        return 0;
+    for (--left; left >= sizeof ones; left -= sizeof ones, p += sizeof ones) {
+        uint64_t eight;
+        memcpy(&eight, p, sizeof eight);
+        went_on += ((eight >> 7 & ones) * ones) >> 56;
     }
-    p->n_stack += (size_t)(to - begin) / p->frame_size;
-    return true;
+    for (; left > 0; left--)
+        went_on += *p++ >> 7;
+    return n - went_on;
 }
 
-static bool ids(struct decoder *d, const struct wire_field *f)
+size_t decode_count_frames(struct wire w)
 {
-    struct profile *p = d->p;
+    struct wire_field f;
+    size_t n = 0;
+    while (w.p < w.end && wire_field(&w, &f))
+        if (f.number == 1)
+            n += f.type == WIRE_LENGTH ? count_numbers(f.p, f.n) : 1;
+    return n;
+}
+
+static bool reserve_frames(struct reader *r, size_t n)
+{
+    if (r->counted)
+        return true;
+    r->d->p->n_stack = r->n_stack;
+    return profile_reserve_frames(r->d->p, n, r->err) == 0;
+}
+
+/* Puts a location behind the others, where there is room. */
+static inline unsigned char *put(const struct profile *p, const struct id_map *locations, unsigned char *to,
+                                 uint64_t id, bool *stray)
+{
+    uint32_t location = id_map_get(locations, id);
+    *stray = *stray || location == PROFILE_NONE;
+    return profile_put_frame(p, to, location);
+}
+
+/* Nine tenths of all: what it works with are copies, or each frame that is written might change them. */
+static bool packed_ids(struct reader *r, const struct wire_field *f)
+{
+    if (!reserve_frames(r, f->n))
+        return false;
+    const struct profile p = *r->d->p;
+    const struct id_map locations = r->d->locations;
+    const unsigned char *at = f->p, *end = f->p + f->n;
+    unsigned char *begin = p.stack + r->n_stack * p.frame_size, *to = begin;
+    bool stray = false;
+    while (at < end) {
+        uint64_t id = 0, long_id = 0;
+        size_t n = wire_short_number(at, &id);
+        if (n == 0) {
+            struct wire w = {at, end};
+            if (!wire_long_number(&w, &long_id))
+                return false;
+            id = long_id;
+            n = (size_t)(w.p - at);
+        }
+        at += n;
+        to = put(&p, &locations, to, id, &stray);
+    }
+    r->stray = r->stray || stray;
+    r->n_stack += (size_t)(to - begin) / p.frame_size;
+    return at == end;
+}
+
+static bool ids(struct reader *r, const struct wire_field *f)
+{
     uint64_t id = 0;
     if (f->type == WIRE_LENGTH)
-        return packed_ids(d, f);
-    if (!decode_number(d, f, &id) || profile_reserve_frames(p, 1, d->err) < 0)
+        return packed_ids(r, f);
+    if (!decode_number(f, &id) || !reserve_frames(r, 1))
         return false;
-    put(d, p->stack + p->n_stack++ * p->frame_size, id);
+    const struct profile *p = r->d->p;
+    put(p, &r->d->locations, p->stack + r->n_stack++ * p->frame_size, id, &r->stray);
     return true;
 }
 
+/* ---- values, labels -------------------------------------------------------------------------------------
+ */
+
 /* The values of the newest sample; *n is how many it has so far. Those that are too many are only counted. */
-static bool values(struct decoder *d, const struct wire_field *f, size_t *n)
+static bool values(struct reader *r, const struct wire_field *f, size_t *n)
 {
-    size_t types = d->n_kept_values;
-    int64_t *to = d->p->values + d->p->n_samples * types;
+    size_t types = r->d->n_kept_values;
+    int64_t *to = r->d->p->values + r->n_samples * types;
     uint64_t v = 0;
     if (f->type != WIRE_LENGTH) {
-        if (!decode_number(d, f, &v))
+        if (!decode_number(f, &v))
             return false;
         if (*n < types)
             to[*n] = (int64_t)v;
@@ -65,7 +134,7 @@ static bool values(struct decoder *d, const struct wire_field *f, size_t *n)
     }
     for (struct wire w = wire_into(f); w.p < w.end; ++*n) {
         if (!wire_number(&w, &v))
-            return decode_malformed(d);
+            return false;
         if (*n < types)
             to[*n] = (int64_t)v;
     }
@@ -84,70 +153,160 @@ static bool own_label(const struct decoder *d, struct profile_label *l)
 }
 
 /* One that says nothing, neither text nor number nor unit, is none. */
-static bool add_label(struct decoder *d, struct profile_label *l)
+static bool add_label(struct reader *r, struct profile_label *l)
 {
-    struct profile *p = d->p;
     bool said = l->str || l->num || l->unit;
-    if (!own_label(d, l))
-        return decode_malformed(d);
+    if (!own_label(r->d, l))
+        return false;
     if (!said)
         return true;
-    if (p->n_labels >= UINT32_MAX)
-        return decode_no(d, "too many labels");
-    if (array_reserve((void **)&p->labels, &p->store->cap_labels, p->n_labels + 1, sizeof *l, d->err) < 0)
+    if (r->n_labels >= UINT32_MAX)
+        return err_set(r->err, ERR_FAILED, "parsing profile: too many labels") == 0;
+    if (array_reserve((void **)&r->labels, &r->cap_labels, r->n_labels + 1, sizeof *l, r->err) < 0)
         return false;
-    p->labels[p->n_labels++] = *l;
-    p->samples[p->n_samples].n_labels++;
+    r->labels[r->n_labels++] = *l;
+    r->d->p->samples[r->n_samples].n_labels++;
     return true;
 }
 
-static bool label_field(struct decoder *d, const struct wire_field *f, struct profile_label *to)
+static bool label_field(const struct wire_field *f, struct profile_label *to)
 {
     switch (f->number) {
     case 1:
-        return decode_string_index(d, f, &to->key);
+        return decode_string_index(f, &to->key);
     case 2:
-        return decode_string_index(d, f, &to->str);
+        return decode_string_index(f, &to->str);
     case 3:
-        return decode_signed(d, f, &to->num);
+        return decode_signed(f, &to->num);
     case 4:
-        return decode_string_index(d, f, &to->unit);
+        return decode_string_index(f, &to->unit);
     default:
         return true;
     }
 }
 
-static bool label(struct decoder *d, const struct wire_field *field)
+static bool label(struct reader *r, const struct wire_field *field)
 {
     struct profile_label to = {0};
     struct wire_field f;
     struct wire w;
-    if (!decode_message(d, field, &w))
+    if (!decode_message(field, &w))
         return false;
     while (w.p < w.end)
-        if (!decode_next(d, &w, &f) || !label_field(d, &f, &to))
+        if (!wire_field(&w, &f) || !label_field(&f, &to))
             return false;
-    return add_label(d, &to);
+    return add_label(r, &to);
 }
 
-bool decode_sample(struct decoder *d, struct wire w)
+/* ---- samples --------------------------------------------------------------------------------------------
+ */
+
+static bool sample(struct reader *r, struct wire w)
 {
-    struct profile *p = d->p;
+    struct profile_sample *to = &r->d->p->samples[r->n_samples];
     struct wire_field f;
     size_t n_values = 0;
-    struct profile_sample *to = &p->samples[p->n_samples];
-    *to = (struct profile_sample){.stack_at = (uint32_t)p->n_stack, .label_at = (uint32_t)p->n_labels};
+    *to = (struct profile_sample){.stack_at = (uint32_t)r->n_stack, .label_at = (uint32_t)r->n_labels};
     while (w.p < w.end) {
-        bool fine = decode_next(d, &w, &f) && (f.number == 1   ? ids(d, &f)
-                                               : f.number == 2 ? values(d, &f, &n_values)
-                                               : f.number == 3 ? label(d, &f)
-                                                               : true);
+        bool fine = wire_field(&w, &f) && (f.number == 1   ? ids(r, &f)
+                                           : f.number == 2 ? values(r, &f, &n_values)
+                                           : f.number == 3 ? label(r, &f)
+                                                           : true);
         if (!fine)
             return false;
     }
-    if (n_values != d->counts[PROFILE_SAMPLE_TYPE] && d->odd_sample == SIZE_MAX)
-        d->odd_sample = n_values;
-    to->depth = (uint32_t)p->n_stack - to->stack_at;
-    p->n_samples++;
+    if (n_values != r->d->counts[PROFILE_SAMPLE_TYPE] && r->odd_sample == SIZE_MAX)
+        r->odd_sample = n_values;
+    to->depth = (uint32_t)r->n_stack - to->stack_at;
+    r->n_samples++;
     return true;
+}
+
+/* Gives back what has been read, as far as no string lies in it. */
+static void forget(struct reader *r, size_t at)
+{
+    if (at < r->d->first_string && at - r->forgotten >= FORGET_STEP) {
+        region_forget(r->d->bytes, r->forgotten, at);
+        r->forgotten = at;
+    }
+}
+
+/* The samples from `begin` up to `end`. */
+static int read_samples(void *ctx, size_t begin, size_t end, struct err *err)
+{
+    struct reader *r = ctx;
+    const struct region *bytes = r->d->bytes;
+    struct wire w = {bytes->p + r->at, bytes->p + bytes->n}, message;
+    struct wire_field f;
+    r->n_samples = begin;
+    r->err = err;
+    while (r->n_samples < end) {
+        if (!wire_field(&w, &f))
+            return -1;
+        if (f.number == PROFILE_SAMPLE && !(decode_message(&f, &message) && sample(r, message)))
+            return -1;
+        forget(r, (size_t)(w.p - bytes->p));
+    }
+    return 0;
+}
+
+/* ---- halves ---------------------------------------------------------------------------------------------
+ */
+
+/*
+ * Room for all stacks: as many frames as were counted in the first half, and in the second as bytes at most.
+ * One lies between them, since the first half's last is written with rubbish behind it.
+ */
+static bool part(struct reader halves[2])
+{
+    struct decoder *d = halves[0].d;
+    struct profile *p = d->p;
+    if (profile_reserve_frames(p, d->middle_stack + 1 + (d->bytes->n - d->middle), d->err) < 0)
+        return false;
+    memset(p->stack + d->middle_stack * p->frame_size, 0, p->frame_size);
+    halves[1].at = halves[1].forgotten = d->middle;
+    halves[1].n_stack = d->middle_stack + 1;
+    halves[0].counted = halves[1].counted = true;
+    return true;
+}
+
+/* Labels of the second half, which stand apart, behind those of the first. */
+static bool append_labels(struct decoder *d, const struct reader *second)
+{
+    struct profile *p = d->p;
+    if (second->n_labels == 0)
+        return true;
+    if (array_reserve((void **)&p->labels, &p->store->cap_labels, p->n_labels + second->n_labels,
+                      sizeof *p->labels, d->err) < 0)
+        return false;
+    memcpy(p->labels + p->n_labels, second->labels, second->n_labels * sizeof *p->labels);
+    for (size_t i = d->first_half; i < p->n_samples; i++)
+        p->samples[i].label_at += (uint32_t)p->n_labels;
+    p->n_labels += second->n_labels;
+    return true;
+}
+
+bool decode_samples(struct decoder *d)
+{
+    struct profile *p = d->p;
+    struct reader halves[2] = {
+        {.d = d, .odd_sample = SIZE_MAX, .labels = p->labels, .cap_labels = p->store->cap_labels},
+        {.d = d, .odd_sample = SIZE_MAX}};
+    /* What fails before anything was given back may be another form: that shall not depend on threads. */
+    bool two = d->middle >= FORGET_STEP;
+    struct reader *first = &halves[0], *second = &halves[1], *last = two ? second : first;
+    if (two && !part(halves))
+        return false;
+    bool fine = halves_run(read_samples, first, two ? second : NULL, d->counts[PROFILE_SAMPLE], d->err) == 0;
+    p->labels = first->labels;
+    p->n_labels = first->n_labels;
+    p->store->cap_labels = first->cap_labels;
+    p->n_samples = last->n_samples;
+    p->n_stack = last->n_stack;
+    d->odd_sample = first->odd_sample == SIZE_MAX ? second->odd_sample : first->odd_sample;
+    d->stray = first->stray || second->stray;
+    d->forgotten = first->forgotten;
+    fine = fine && append_labels(d, second);
+    free(second->labels);
+    return fine;
 }

@@ -2,51 +2,51 @@
 #include "proto/profile_decode.h"
 #include "base/banned.h"
 
-static bool flag(struct decoder *d, const struct wire_field *f, bool *ret)
+static bool flag(const struct wire_field *f, bool *ret)
 {
     uint64_t v = 0;
-    if (!decode_number(d, f, &v))
+    if (!decode_number(f, &v))
         return false;
     *ret = v != 0;
     return true;
 }
 
-static bool value_type(struct decoder *d, struct wire w, struct profile_value_type *to)
+static bool value_type(struct wire w, struct profile_value_type *to)
 {
     struct wire_field f;
     while (w.p < w.end) {
-        bool fine = decode_next(d, &w, &f) && (f.number == 1   ? decode_string_index(d, &f, &to->type)
-                                               : f.number == 2 ? decode_string_index(d, &f, &to->unit)
-                                                               : true);
+        bool fine = wire_field(&w, &f) && (f.number == 1   ? decode_string_index(&f, &to->type)
+                                           : f.number == 2 ? decode_string_index(&f, &to->unit)
+                                                           : true);
         if (!fine)
             return false;
     }
     return true;
 }
 
-static bool mapping_field(struct decoder *d, const struct wire_field *f, struct profile_mapping *to)
+static bool mapping_field(const struct wire_field *f, struct profile_mapping *to)
 {
     switch (f->number) {
     case 1:
-        return decode_number(d, f, &to->id);
+        return decode_number(f, &to->id);
     case 2:
-        return decode_number(d, f, &to->start);
+        return decode_number(f, &to->start);
     case 3:
-        return decode_number(d, f, &to->limit);
+        return decode_number(f, &to->limit);
     case 4:
-        return decode_number(d, f, &to->offset);
+        return decode_number(f, &to->offset);
     case 5:
-        return decode_string_index(d, f, &to->file);
+        return decode_string_index(f, &to->file);
     case 6:
-        return decode_string_index(d, f, &to->build_id);
+        return decode_string_index(f, &to->build_id);
     case 7:
-        return flag(d, f, &to->has_functions);
+        return flag(f, &to->has_functions);
     case 8:
-        return flag(d, f, &to->has_filenames);
+        return flag(f, &to->has_filenames);
     case 9:
-        return flag(d, f, &to->has_line_numbers);
+        return flag(f, &to->has_line_numbers);
     case 10:
-        return flag(d, f, &to->has_inline_frames);
+        return flag(f, &to->has_inline_frames);
     default:
         return true;
     }
@@ -57,7 +57,7 @@ static bool mapping(struct decoder *d, struct wire w)
     struct profile_mapping to = {0};
     struct wire_field f;
     while (w.p < w.end)
-        if (!decode_next(d, &w, &f) || !mapping_field(d, &f, &to))
+        if (!wire_field(&w, &f) || !mapping_field(&f, &to))
             return false;
     return profile_add_mapping(d->p, &to, d->err) == 0;
 }
@@ -67,12 +67,12 @@ static bool function(struct decoder *d, struct wire w)
     struct profile_function to = {0};
     struct wire_field f;
     while (w.p < w.end) {
-        bool fine = decode_next(d, &w, &f) && (f.number == 1   ? decode_number(d, &f, &to.id)
-                                               : f.number == 2 ? decode_string_index(d, &f, &to.name)
-                                               : f.number == 3 ? decode_string_index(d, &f, &to.system_name)
-                                               : f.number == 4 ? decode_string_index(d, &f, &to.filename)
-                                               : f.number == 5 ? decode_signed(d, &f, &to.start_line)
-                                                               : true);
+        bool fine = wire_field(&w, &f) && (f.number == 1   ? decode_number(&f, &to.id)
+                                           : f.number == 2 ? decode_string_index(&f, &to.name)
+                                           : f.number == 3 ? decode_string_index(&f, &to.system_name)
+                                           : f.number == 4 ? decode_string_index(&f, &to.filename)
+                                           : f.number == 5 ? decode_signed(&f, &to.start_line)
+                                                           : true);
         if (!fine)
             return false;
     }
@@ -86,15 +86,15 @@ static bool line(struct decoder *d, const struct wire_field *field)
     uint64_t id = 0;
     struct wire_field f;
     struct wire w;
-    if (!decode_message(d, field, &w))
+    if (!decode_message(field, &w))
         return false;
     if (p->n_lines >= UINT32_MAX)
         return decode_no(d, "too many lines of locations");
     while (w.p < w.end) {
-        bool fine = decode_next(d, &w, &f) && (f.number == 1   ? decode_number(d, &f, &id)
-                                               : f.number == 2 ? decode_signed(d, &f, &to.line)
-                                               : f.number == 3 ? decode_signed(d, &f, &to.column)
-                                                               : true);
+        bool fine = wire_field(&w, &f) && (f.number == 1   ? decode_number(&f, &id)
+                                           : f.number == 2 ? decode_signed(&f, &to.line)
+                                           : f.number == 3 ? decode_signed(&f, &to.column)
+                                                           : true);
         if (!fine)
             return false;
     }
@@ -114,12 +114,12 @@ static bool location(struct decoder *d, struct wire w)
     uint64_t mapped = 0;
     struct wire_field f;
     while (w.p < w.end) {
-        bool fine = decode_next(d, &w, &f) && (f.number == 1   ? decode_number(d, &f, &to.id)
-                                               : f.number == 2 ? decode_number(d, &f, &mapped)
-                                               : f.number == 3 ? decode_number(d, &f, &to.address)
-                                               : f.number == 4 ? line(d, &f)
-                                               : f.number == 5 ? flag(d, &f, &to.folded)
-                                                               : true);
+        bool fine = wire_field(&w, &f) && (f.number == 1   ? decode_number(&f, &to.id)
+                                           : f.number == 2 ? decode_number(&f, &mapped)
+                                           : f.number == 3 ? decode_number(&f, &to.address)
+                                           : f.number == 4 ? line(d, &f)
+                                           : f.number == 5 ? flag(&f, &to.folded)
+                                                           : true);
         if (!fine)
             return false;
     }
@@ -136,12 +136,11 @@ static bool comments(struct decoder *d, const struct wire_field *f)
 {
     uint32_t index = 0;
     if (f->type != WIRE_LENGTH)
-        return decode_string_index(d, f, &index) && profile_add_comment(d->p, index, d->err) == 0;
+        return decode_string_index(f, &index) && profile_add_comment(d->p, index, d->err) == 0;
     for (struct wire w = wire_into(f); w.p < w.end;) {
         struct wire_field one = {.type = WIRE_NUMBER};
-        if (!wire_number(&w, &one.value))
-            return decode_malformed(d);
-        if (!decode_string_index(d, &one, &index) || profile_add_comment(d->p, index, d->err) < 0)
+        if (!wire_number(&w, &one.value) || !decode_string_index(&one, &index) ||
+            profile_add_comment(d->p, index, d->err) < 0)
             return false;
     }
     return true;
@@ -152,7 +151,7 @@ static bool time_of(struct decoder *d, const struct wire_field *f)
 {
     d->concatenated = d->concatenated || d->p->time_ns != 0;
     return d->concatenated ? decode_no(d, "concatenated profiles detected")
-                           : decode_signed(d, f, &d->p->time_ns);
+                           : decode_signed(f, &d->p->time_ns);
 }
 
 static bool header_field(struct decoder *d, const struct wire_field *f)
@@ -161,24 +160,24 @@ static bool header_field(struct decoder *d, const struct wire_field *f)
     struct wire w;
     switch (f->number) {
     case PROFILE_DROP_FRAMES:
-        return decode_string_index(d, f, &p->drop_frames);
+        return decode_string_index(f, &p->drop_frames);
     case PROFILE_KEEP_FRAMES:
-        return decode_string_index(d, f, &p->keep_frames);
+        return decode_string_index(f, &p->keep_frames);
     case PROFILE_TIME:
         return time_of(d, f);
     case PROFILE_DURATION:
-        return decode_signed(d, f, &p->duration_ns);
+        return decode_signed(f, &p->duration_ns);
     case PROFILE_PERIOD_TYPE:
         p->period_type = (struct profile_value_type){0};
-        return decode_message(d, f, &w) && value_type(d, w, &p->period_type);
+        return decode_message(f, &w) && value_type(w, &p->period_type);
     case PROFILE_PERIOD:
-        return decode_signed(d, f, &p->period);
+        return decode_signed(f, &p->period);
     case PROFILE_COMMENT:
         return comments(d, f);
     case PROFILE_DEFAULT_SAMPLE_TYPE:
-        return decode_string_index(d, f, &p->default_sample_type);
+        return decode_string_index(f, &p->default_sample_type);
     case PROFILE_DOC_URL:
-        return decode_string_index(d, f, &p->doc_url);
+        return decode_string_index(f, &p->doc_url);
     default:
         return true;
     }
@@ -195,7 +194,7 @@ static bool string(struct decoder *d, struct wire w)
 static bool sample_type(struct decoder *d, struct wire w)
 {
     struct profile_value_type type = {0};
-    return value_type(d, w, &type) && profile_add_sample_type(d->p, type, d->err) == 0;
+    return value_type(w, &type) && profile_add_sample_type(d->p, type, d->err) == 0;
 }
 
 bool decode_table(struct decoder *d, const struct wire_field *f)
@@ -207,5 +206,5 @@ bool decode_table(struct decoder *d, const struct wire_field *f)
     struct wire w;
     if (f->number == 0 || f->number > PROFILE_STRING)
         return header_field(d, f);
-    return decode_message(d, f, &w) && messages[f->number](d, w);
+    return decode_message(f, &w) && messages[f->number](d, w);
 }

@@ -12,6 +12,10 @@ struct region {
     size_t mapped; /* bytes there are; 0: none */
 };
 
+/* Bytes behind those in use that are there too, whatever they are: whoever reads numbers may read four at
+ * once. */
+#define REGION_BEHIND 4
+
 struct profile_store {
     struct strtab strings;
     struct region bytes; /* what the strings of a file lie in */

@@ -17,7 +17,7 @@ static size_t page_size(void)
 
 int region_map(struct region *ret, size_t size, struct err *err)
 {
-    size_t page = page_size(), mapped = (size + page) / page * page;
+    size_t page = page_size(), mapped = (size + REGION_BEHIND + page - 1) / page * page;
     void *p = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
         return err_set(err, ERR_FAILED, "no memory for %zu bytes", size);
@@ -67,7 +67,8 @@ static int inflate_member(struct gzip *g, const unsigned char **p, const unsigne
 {
     size_t in = 0, out = 0;
     for (;;) {
-        switch (gzip_inflate(g, *p, (size_t)(end - *p), r->p + r->n, r->mapped - r->n, &in, &out)) {
+        size_t room = r->mapped - REGION_BEHIND - r->n;
+        switch (gzip_inflate(g, *p, (size_t)(end - *p), r->p + r->n, room, &in, &out)) {
         case GZIP_DONE:
             *p += in;
             r->n += out;

@@ -6,6 +6,7 @@
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +51,21 @@ static inline bool wire_number(struct wire *w, uint64_t *ret)
         return true;
     }
     return wire_long_number(w, ret);
+}
+
+/*
+ * A number of up to three bytes, without a branch: four bytes must be readable. How many it takes; 0 if it is
+ * longer.
+ */
+static inline size_t wire_short_number(const unsigned char *p, uint64_t *ret)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    v = le32toh(v);
+    uint32_t ends = ~v & 0x808080;
+    v &= ends ^ (ends - 1);
+    *ret = (v & 0x7f) | (v >> 1 & 0x3f80) | (v >> 2 & 0x1fc000);
+    return ends ? (unsigned)__builtin_ctz(ends) / 8 + 1 : 0;
 }
 
 bool wire_long_field(struct wire *w, struct wire_field *ret);

@@ -1,0 +1,156 @@
+/*
+ * A profile of so many samples that two threads read a half each: the same comes of it as when one thread
+ * reads all, the messages of what is wrong too. Where only one processor is ours both are read by one thread.
+ */
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "tests/unit/profile_make.h"
+#include "base/banned.h"
+
+enum { BLOCKS = 240, BLOCK = 1000, TALL = 70000, MAX_DEPTH = 12 };
+
+/* A sample that is not like the others. */
+struct odd {
+    size_t at; /* in front of which block of samples; 0: nowhere */
+    const char *bytes;
+    size_t n;
+};
+
+/* An ID of a location; those of `gaps` take up to five bytes. */
+static uint64_t id_of(bool gaps, uint64_t location)
+{
+    return gaps && location % 3 == 0 ? location << 17 | 1 : gaps ? location * 2 : location;
+}
+
+static void add_sample(struct buf *b, uint64_t *seed, size_t n_locations, bool gaps)
+{
+    struct buf sample = BUF_INIT(1000), ids = BUF_INIT(200);
+    size_t depth = made_below(seed, MAX_DEPTH);
+    for (size_t i = 0; i < depth; i++)
+        wire_put_number(&ids, id_of(gaps, 1 + made_below(seed, n_locations)));
+    spell_bytes(&sample, 1, buf_str(&ids), ids.len);
+    if (depth % 4 == 1)
+        spell_number(&sample, 1, id_of(gaps, 1));
+    spell_number(&sample, 2, made_below(seed, 1000));
+    if (made_below(seed, 16) == 0)
+        SPELL(&sample, 3, 1, 1, 3, 1 + made_below(seed, 1000));
+    spell_bytes(b, 2, sample.data, sample.len);
+    buf_release(&ids);
+    buf_release(&sample);
+}
+
+static struct buf large(size_t n_locations, bool gaps, bool strings_first, const struct odd odd[2])
+{
+    static const char *const strings[] = {"", "a key", NULL};
+    struct buf b = BUF_INIT((size_t)64 << 20), block = BUF_INIT((size_t)1 << 20);
+    uint64_t seed = 7;
+    SPELL(&b, 1, 1, 1);
+    if (strings_first)
+        spell_strings(&b, strings);
+    for (size_t i = 0; i < BLOCK; i++)
+        add_sample(&block, &seed, n_locations, gaps);
+    for (size_t i = 0; i < BLOCKS; i++) {
+        for (size_t k = 0; i > 0 && k < 2; k++)
+            if (odd[k].at == i)
+                spell_bytes(&b, 2, odd[k].bytes, odd[k].n);
+        buf_add(&b, block.data, block.len);
+    }
+    buf_release(&block);
+    for (size_t i = 1; i <= n_locations; i++)
+        SPELL(&b, 4, 1, id_of(gaps, i), 3, i);
+    if (!strings_first)
+        spell_strings(&b, strings);
+    return b;
+}
+
+/* What is written of it again, or what is said of it. */
+static struct buf outcome(const struct buf *b)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = NULL;
+    struct buf ret = BUF_INIT((size_t)64 << 20);
+    if (profile_parse(b->data, b->len, b->len, &p, &err) < 0) {
+        buf_adds(&ret, err.msg);
+        return ret;
+    }
+    assert_int_equal(profile_check(p, &err), 0);
+    assert_int_equal(profile_write(p, take_bytes, &ret, &err), 0);
+    profile_free(p);
+    return ret;
+}
+
+/* The outcome, which is the same with one processor. */
+static struct buf same_outcome(const struct buf *b)
+{
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
+        if (CPU_ISSET(i, &all))
+            CPU_SET(i, &one);
+    struct buf two = outcome(b);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    struct buf alone = outcome(b);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(two.len, alone.len);
+    assert_memory_equal(two.data, alone.data, two.len);
+    buf_release(&alone);
+    return two;
+}
+
+static void same(void **state)
+{
+    (void)state;
+    const struct odd none[2] = {{0}};
+    for (int gaps = 0; gaps < 2; gaps++) {
+        struct buf b = large(gaps ? TALL : 100, gaps, !gaps, none);
+        struct buf written = same_outcome(&b);
+        assert_true(written.len > b.len / 2);
+        buf_release(&written);
+        buf_release(&b);
+    }
+}
+
+#define EMPTY "", 0
+#define TWO_VALUES "\x10\x01\x10\x01", 4
+#define STRAY "\x08\x7f\x10\x01", 4
+#define BROKEN "\x0a\x02\x01\x80\x10\x01", 6
+
+/* Of what is wrong in both halves the first is told; what is broken before anything was given back is taken
+ * for another form. */
+static void wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        struct odd odd[2];
+        const char *message;
+    } rows[] = {
+        {{{1, EMPTY}, {200, TWO_VALUES}}, "malformed profile: mismatch: sample has 0 values vs. 1 types"},
+        {{{200, TWO_VALUES}}, "malformed profile: mismatch: sample has 2 values vs. 1 types"},
+        {{{1, STRAY}}, "malformed profile: sample has nil location"},
+        {{{BLOCKS - 1, STRAY}}, "malformed profile: sample has nil location"},
+        {{{1, STRAY}, {200, EMPTY}}, "malformed profile: mismatch: sample has 0 values vs. 1 types"},
+        {{{1, EMPTY}, {200, BROKEN}}, "parsing profile: malformed profile format"},
+        {{{BLOCKS / 2 - 1, BROKEN}, {200, STRAY}}, "parsing profile: malformed profile format"},
+        {{{1, BROKEN}, {BLOCKS - 1, EMPTY}}, "parsing profile: unrecognized profile format"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct buf b = large(100, false, false, rows[i].odd), said = same_outcome(&b);
+        assert_string_equal(buf_str(&said), rows[i].message);
+        buf_release(&said);
+        buf_release(&b);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same), cmocka_unit_test(wrong)};
+    return cmocka_run_group_tests_name("profile_halves", tests, NULL, NULL);
+}
