@@ -1,9 +1,7 @@
-#include <sched.h>
-
 #include "base/base.h"
 #include "base/banned.h"
 
-enum { WORTH_IT = 200000 };
+enum { WORTH_IT = 300000 };
 
 struct half {
     halves_fn *fn;
@@ -20,12 +18,11 @@ static void *run(void *ctx)
     return NULL;
 }
 
-bool halves_pay(size_t n_samples, unsigned threads)
+bool halves_pay(size_t n_locations, unsigned threads)
 {
     if (threads)
         return threads > 1;
-    cpu_set_t ours;
-    return n_samples > WORTH_IT && sched_getaffinity(0, sizeof ours, &ours) == 0 && CPU_COUNT(&ours) > 1;
+    return n_locations > WORTH_IT && thread_pays();
 }
 
 int halves_run(halves_fn *fn, void *first, void *second, size_t n_samples, struct err *err)

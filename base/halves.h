@@ -1,4 +1,4 @@
-/* Samples counted by two threads, each its half, where that pays. */
+/* Samples read or counted by two threads, each its half, where that pays. */
 #ifndef BASE_HALVES_H
 #define BASE_HALVES_H
 
@@ -10,9 +10,9 @@
 /* Does the samples from begin up to end, for what ctx is. */
 typedef int halves_fn(void *ctx, size_t begin, size_t end, struct err *err);
 
-/* Whether so many samples are worth two threads. threads: 1 or 2 decides it; 0: more than a few hundred
- * thousand are, where two processors are ours. */
-bool halves_pay(size_t n_samples, unsigned threads);
+/* Whether samples with so many locations on their stacks are worth two threads. threads: 1 or 2 decides it;
+ * 0: more than a few hundred thousand are, where two processors are ours. */
+bool halves_pay(size_t n_locations, unsigned threads);
 
 /* Calls fn for the first half with one ctx and for the second with the other, at the same time; with NULL as
  * the other, for all with the one. The first half's failure is the one that is told. */

@@ -72,6 +72,9 @@ static bool survey(struct decoder *d)
     return true;
 }
 
+/* What a location on a stack takes at most, in a profile that is not out of the common. */
+#define LOCATION_BYTES 3
+
 static bool make_room(struct decoder *d)
 {
     struct profile *p = d->p;
@@ -84,7 +87,7 @@ static bool make_room(struct decoder *d)
         n[PROFILE_MAPPING] >= PROFILE_NONE)
         return decode_no(d, "too many locations, functions or mappings");
     /* Room is made for as many frames as there are bytes then. */
-    if (d->bytes->n < UINT32_MAX && halves_pay(n[PROFILE_SAMPLE], 0))
+    if (d->bytes->n < UINT32_MAX && halves_pay(d->bytes->n / LOCATION_BYTES, 0))
         d->first_half = n[PROFILE_SAMPLE] / 2;
     d->strings = malloc((n[PROFILE_STRING] + 1) * sizeof *d->strings);
     strtab_release(&s->strings);

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "report/graph.h"
+#include "report/graph_walk.h"
 #include "report/measure.h"
 #include "report/path.h"
 #include "base/banned.h"
@@ -109,7 +109,6 @@ static int find_places(struct graph *g, struct places *places, const uint32_t *f
                 return -1;
             n++;
         }
-        g->only[i] = n - g->frame_at[i] == 1 ? g->frames[n - 1] : GRAPH_SEVERAL;
     }
     g->frame_at[p->n_locations] = (uint32_t)n;
     return 0;
@@ -120,15 +119,14 @@ int graph_init(struct graph *g, struct profile *profile, const struct graph_opti
     *g = (struct graph){.profile = profile, .options = *options};
     struct places places = {0};
     uint32_t *files = NULL;
-    size_t n_frames = 1;
+    size_t n_frames = 1, most = WALK_NONE / 2; /* a run is half as long again as what is in it */
     for (size_t i = 0; i < profile->n_locations; i++)
         n_frames += profile->locations[i].n_lines ? profile->locations[i].n_lines : 1;
-    if (n_frames > UINT32_MAX)
-        return err_set(err, ERR_FAILED, "more than %u lines of locations", UINT32_MAX);
+    if (n_frames > most)
+        return err_set(err, ERR_FAILED, "more than %zu lines of locations", most);
     g->frames = malloc(n_frames * sizeof *g->frames);
     g->frame_at = malloc((profile->n_locations + 1) * sizeof *g->frame_at);
-    g->only = malloc((profile->n_locations + 1) * sizeof *g->only);
-    int rc = g->frames && g->frame_at && g->only ? 0 : err_nomem(err);
+    int rc = g->frames && g->frame_at ? 0 : err_nomem(err);
     if (rc == 0)
         rc = clean_files(profile, &files, err);
     if (rc == 0)
@@ -145,7 +143,6 @@ void graph_release(struct graph *g)
     free(g->order);
     free(g->frames);
     free(g->frame_at);
-    free(g->only);
     free(g->leaves);
     *g = (struct graph){0};
 }
@@ -163,15 +160,7 @@ int64_t node_cum(const struct node *n)
 /* ---- counting -------------------------------------------------------------------------------------------
  */
 
-bool graph_weight(const struct graph *g, size_t sample, int64_t *w, int64_t *div)
-{
-    const int64_t *values = &g->profile->values[sample * g->profile->n_sample_types];
-    *w = values[g->options.value_index];
-    *div = g->options.mean ? values[0] : 0;
-    return *w != 0 || *div != 0;
-}
-
-/* The numbers that every location of every stack needs, side by side. */
+/* The numbers that every place of every stack needs, side by side. */
 struct tally {
     int64_t cum;
     uint32_t seen; /* the sample that was last counted, + 1 */
@@ -180,20 +169,25 @@ struct tally {
 /* What some of the samples add up to, by node. */
 struct tallies {
     const struct graph *g;
+    const struct walk *walk;
     struct tally *cum;
     int64_t *flat;
+    uint64_t *inlined;           /* only if asked for */
     int64_t *flat_div, *cum_div; /* only for means */
 };
 
-static int tallies_init(struct tallies *t, const struct graph *g, struct err *err)
+static int tallies_init(struct tallies *t, const struct graph *g, const struct walk *walk, struct err *err)
 {
     size_t n = g->n_nodes + 1;
-    *t = (struct tallies){.g = g, .cum = calloc(n, sizeof *t->cum), .flat = calloc(n, sizeof *t->flat)};
-    if (g->options.mean) {
-        t->flat_div = calloc(n, sizeof *t->flat_div);
-        t->cum_div = calloc(n, sizeof *t->cum_div);
-    }
-    bool there = t->cum && t->flat && (!g->options.mean || (t->flat_div && t->cum_div));
+    bool mean = g->options.mean, inlined = g->options.only_inlined;
+    *t = (struct tallies){.g = g,
+                          .walk = walk,
+                          .cum = calloc(n, sizeof *t->cum),
+                          .flat = calloc(n, sizeof *t->flat),
+                          .inlined = inlined ? calloc(n, sizeof *t->inlined) : NULL,
+                          .flat_div = mean ? calloc(n, sizeof *t->flat_div) : NULL,
+                          .cum_div = mean ? calloc(n, sizeof *t->cum_div) : NULL};
+    bool there = t->cum && t->flat && (!inlined || t->inlined) && (!mean || (t->flat_div && t->cum_div));
     return there ? 0 : err_nomem(err);
 }
 
@@ -201,57 +195,56 @@ static void tallies_release(struct tallies *t)
 {
     free(t->cum);
     free(t->flat);
+    free(t->inlined);
     free(t->flat_div);
     free(t->cum_div);
 }
 
-static inline void count_node(struct tallies *t, uint32_t node, uint32_t stamp, int64_t w, int64_t div)
+/* A sample that is being counted. */
+struct counted {
+    struct tallies *t;
+    uint32_t stamp, leaf;
+    int64_t w, div;
+    uint64_t size; /* of w; something, even if that is nothing */
+};
+
+static uint64_t add_sizes(uint64_t a, uint64_t b)
 {
-    struct tally *tally = &t->cum[node];
-    if (tally->seen == stamp)
-        return;
-    tally->seen = stamp;
-    tally->cum = measure_sum(tally->cum, w);
-    if (div)
-        t->cum_div[node] = measure_sum(t->cum_div[node], div);
+    return a + b < a ? UINT64_MAX : a + b;
 }
 
-/* Counts one sample: returns its leaf. */
-static uint32_t count_stack(struct tallies *t, const struct profile_sample *s, uint32_t stamp, int64_t w,
-                            int64_t div)
+static inline int count_place(void *ctx, uint32_t node, bool inlined, struct err *err)
 {
-    const struct graph *g = t->g;
-    uint32_t node = GRAPH_NONE;
-    for (size_t i = s->depth; i-- > 0;) {
-        uint32_t location = profile_frame(g->profile, s, i);
-        graph_prefetch(g->only, g->profile, s, i);
-        node = g->only[location];
-        if (node != GRAPH_SEVERAL) {
-            count_node(t, node, stamp, w, div);
-            continue;
-        }
-        for (size_t at = g->frame_at[location + 1]; at-- > g->frame_at[location];) {
-            node = g->frames[at];
-            count_node(t, node, stamp, w, div);
-        }
-    }
-    return node;
+    struct counted *c = ctx;
+    struct tallies *t = c->t;
+    struct tally *tally = &t->cum[node];
+    (void)err;
+    c->leaf = node;
+    if (inlined && t->inlined)
+        t->inlined[node] = add_sizes(t->inlined[node], c->size);
+    bool again = tally->seen == c->stamp;
+    tally->seen = c->stamp;
+    tally->cum = measure_sum(tally->cum, again ? 0 : c->w);
+    if (c->div)
+        t->cum_div[node] = measure_sum(t->cum_div[node], again ? 0 : c->div);
+    return 0;
 }
 
 static int count_samples(void *ctx, size_t begin, size_t end, struct err *err)
 {
     struct tallies *t = ctx;
-    (void)err;
     for (size_t i = begin; i < end; i++) {
-        int64_t w = 0, div = 0;
-        if (!graph_weight(t->g, i, &w, &div))
+        struct counted c = {.t = t, .stamp = (uint32_t)i + 1, .leaf = GRAPH_NONE};
+        if (!graph_weight(t->g, i, &c.w, &c.div))
             continue;
-        uint32_t leaf = count_stack(t, &t->g->profile->samples[i], (uint32_t)i + 1, w, div);
-        if (leaf == GRAPH_NONE)
+        c.size = c.w < 0 ? -(uint64_t)c.w : c.w > 0 ? (uint64_t)c.w : 1;
+        if (walk_stack(t->walk, &t->g->profile->samples[i], count_place, &c, err) < 0)
+            return -1;
+        if (c.leaf == GRAPH_NONE)
             continue;
-        t->flat[leaf] = measure_sum(t->flat[leaf], w);
-        if (div)
-            t->flat_div[leaf] = measure_sum(t->flat_div[leaf], div);
+        t->flat[c.leaf] = measure_sum(t->flat[c.leaf], c.w);
+        if (c.div)
+            t->flat_div[c.leaf] = measure_sum(t->flat_div[c.leaf], c.div);
     }
     return 0;
 }
@@ -269,6 +262,7 @@ static void add_tallies(struct graph *g, const struct tallies *t)
         struct node *n = &g->nodes[i];
         n->flat = measure_sum(n->flat, t->flat[i]);
         n->cum = measure_sum(n->cum, t->cum[i].cum);
+        n->inlined = add_sizes(n->inlined, t->inlined ? t->inlined[i] : 0);
         if (g->options.mean) {
             n->flat_div = measure_sum(n->flat_div, t->flat_div[i]);
             n->cum_div = measure_sum(n->cum_div, t->cum_div[i]);
@@ -279,10 +273,11 @@ static void add_tallies(struct graph *g, const struct tallies *t)
 static int count_halves(struct graph *g, struct err *err)
 {
     struct tallies halves[2] = {0};
-    bool two = halves_pay(g->profile->n_samples, g->options.threads);
-    int rc = tallies_init(&halves[0], g, err);
-    if (rc == 0 && two)
-        rc = tallies_init(&halves[1], g, err);
+    struct walk walk;
+    bool two = halves_pay(g->profile->n_stack, g->options.threads);
+    int rc = walk_init(&walk, g, NULL, err);
+    for (int i = 0; i < (two ? 2 : 1) && rc == 0; i++)
+        rc = tallies_init(&halves[i], g, &walk, err);
     if (rc == 0)
         rc = halves_run(count_samples, &halves[0], two ? &halves[1] : NULL, g->profile->n_samples, err);
     for (int i = 0; i < 2; i++) {
@@ -290,6 +285,7 @@ static int count_halves(struct graph *g, struct err *err)
             add_tallies(g, &halves[i]);
         tallies_release(&halves[i]);
     }
+    walk_release(&walk);
     return rc;
 }
 

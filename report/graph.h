@@ -22,8 +22,6 @@
 
 /* No node; no edge. */
 #define GRAPH_NONE UINT32_MAX
-/* Of a location: it has several. */
-#define GRAPH_SEVERAL (UINT32_MAX - 1)
 
 /* Strings are the profile's. */
 struct node_info {
@@ -36,6 +34,7 @@ struct node {
     struct node_info info;
     int64_t flat, flat_div, cum, cum_div;
     uint32_t first_in, first_out; /* its edges, by next_in and next_out */
+    uint64_t inlined; /* with only_inlined: what its calls weigh that were inlined, never too little */
     bool kept;
 };
 
@@ -53,10 +52,12 @@ struct graph_options {
     bool mean;          /* divide by the first sample type */
     bool objnames; /* places of different binaries are different ones, and know where their function begins */
     bool drop_negative;
-    bool tree;         /* a node for each place on each way to it */
-    bool only_inlined; /* of the edges, only those matter that say whether a place is inlined */
-    int64_t least;     /* of the edges, only those of at least this |weight| matter; others may be missing */
-    unsigned threads;  /* 1 or 2; 0: as many as pay */
+    bool tree; /* a node for each place on each way to it */
+    /* Edges matter only where they say whether a place is inlined, and only those of at least this |weight|:
+     * others may be missing. */
+    bool only_inlined;
+    int64_t least;
+    unsigned threads; /* 1 or 2; 0: as many as pay */
 };
 
 struct graph {
@@ -72,21 +73,9 @@ struct graph {
     /* The node of each line of a location; one for a location that has no lines. */
     uint32_t *frames;
     uint32_t *frame_at; /* by location; n_locations + 1 of them */
-    /* By location: its one node, or GRAPH_SEVERAL. Most have one, and a walk over stacks is there at once. */
-    uint32_t *only;
 
     uint32_t *leaves; /* of a tree: the innermost node of each sample; GRAPH_NONE if it counts for nothing */
 };
-
-/* Asks for what `column` has of a location that is a few frames nearer to the leaf: locations lie anywhere in
- * it, and what comes next depends on each. */
-static inline void graph_prefetch(const uint32_t *column, const struct profile *p,
-                                  const struct profile_sample *s, size_t frame)
-{
-    enum { AHEAD = 12 };
-    if (frame >= AHEAD)
-        __builtin_prefetch(&column[profile_frame(p, s, frame - AHEAD)]);
-}
 
 /* Finds the places. Interns into the profile's strings. graph_release is due whatever it says. */
 int graph_init(struct graph *g, struct profile *profile, const struct graph_options *options,
@@ -98,7 +87,13 @@ int graph_count(struct graph *g, struct err *err);
 /* graph_count of a call tree, whose nodes take the places' place. */
 int graph_grow_tree(struct graph *g, struct err *err);
 /* A sample's value, and its divisor where means are wanted. False if it counts for nothing. */
-bool graph_weight(const struct graph *g, size_t sample, int64_t *w, int64_t *div);
+static inline bool graph_weight(const struct graph *g, size_t sample, int64_t *w, int64_t *div)
+{
+    const int64_t *values = &g->profile->values[sample * g->profile->n_sample_types];
+    *w = values[g->options.value_index];
+    *div = g->options.mean ? values[0] : 0;
+    return *w != 0 || *div != 0;
+}
 /* Whether a node has anything to show. */
 bool graph_shows(const struct graph *g, const struct node *n);
 /* Keeps those of `order` whose |cum| is at least the cutoff: how many went. Only when some go, the rest are

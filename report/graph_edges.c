@@ -1,389 +1,289 @@
 /*
  * The edges of a graph: what is counted of every call on every stack.
  *
- * That is most of the work of a report, so it is kept near: of each edge, what is counted lies in the very
- * table in which it is found. Large profiles are counted in two halves side by side. What comes out, and in
- * which order, is the same either way.
+ * That is most of the work of a report. Calls are looked up in a table larger than the near caches, so those
+ * of a stack are first gathered, without a branch that depends on where it leads, and then looked up
+ * together: while one waits for memory, so do the next. Large profiles are counted in two halves side by
+ * side. What comes out, and in which order, is the same either way.
  *
- * Where only heavy edges matter, there are few of them, sometimes among very many. When those are more than a
- * table that is near has room for, a walk over the stacks adds up |weights| by hash, in a table of such a
- * size; a call whose sum there is too little is none of them, and another walk leaves it out.
+ * Where edges matter only for whether they are inlined, most places need none: graph_count has seen how much
+ * is inlined where at most.
  */
 #include <stdlib.h>
-#include <string.h>
 
-#include "report/graph.h"
+#include "report/graph_walk.h"
 #include "report/measure.h"
 #include "base/banned.h"
 
+/* So many calls are looked up together. */
+enum { TOGETHER = 64, FIRST_BITS = 12 };
+
+/* A call, and what is counted of it. */
 struct call {
     uint32_t from, to; /* numbers of kept places */
     int64_t weight;
-    uint32_t seen;        /* the sample that was last counted, + 1; 0: there is nothing here */
-    uint32_t number : 30; /* in the order in which they were met */
-    bool residual : 1, inlined : 1;
+    uint32_t seen; /* the sample that was last counted, + 1 */
+    bool residual, inlined;
 };
 
 /* The calls of some of the samples. */
 struct calls {
     const struct graph *g;
-    const uint32_t *kept; /* of each frame: the number of its place; GRAPH_NONE if it is not kept */
-    const uint32_t *only; /* by location: that of its one frame, or GRAPH_SEVERAL */
-    const bool *wanted;   /* by number: whether edges into it are; NULL: all are */
-    struct call *table;   /* open addressing */
-    int64_t *divs;        /* beside it, for means */
-    unsigned bits;        /* of its size; 0: there is none */
-    uint64_t seed;        /* as a finder has one: this table is one that is kept near */
-    uint32_t n;
-    uint64_t *sums; /* of |weights| by hash, never too little; NULL: all calls matter */
-    uint64_t least; /* those of less there do not */
-    uint32_t most;  /* entries of the table; */
-    bool over;      /* there are more */
+    const struct walk *walk; /* of the places' numbers */
+    uint32_t n_wanted;       /* edges into numbers from here on do not matter */
+    struct call *calls;      /* in the order in which they were met */
+    int64_t *divs;           /* beside them, for means */
+    size_t n, cap, cap_divs;
+    uint32_t *slots;           /* open addressing: a call's index + 1; 0: there is none */
+    unsigned bits;             /* of their number; 0: there are none */
+    uint64_t seed;             /* as a finder has one */
+    struct call met[TOGETHER]; /* those that are to be looked up */
 };
-
-/* The table of sums takes half a megabyte, and so many calls some more: for stacks of more locations than
- * these. */
-enum { SUMS_BITS = 16, SUMS_PAY = 200000, NEAR = 40000 };
-
-/* A call that is met on a stack. */
-struct visit {
-    struct call call;
-    int64_t div;
-};
-
-typedef int visit_fn(struct calls *c, const struct visit *v, struct err *err);
 
 static uint64_t hash_of(const struct calls *c, const struct call *call)
 {
     return finder_mix(c->seed, (uint64_t)call->from << 32 | call->to);
 }
 
-static size_t slot_of(const struct calls *c, const struct call *wanted)
+/* Where a call of that hash is, or where it would be. */
+static inline uint32_t *slot_of(const struct calls *c, uint64_t hash, const struct call *wanted)
 {
     size_t mask = ((size_t)1 << c->bits) - 1;
-    uint64_t h = hash_of(c, wanted);
-    for (size_t at = (size_t)(h >> (64 - c->bits));; at = (at + 1) & mask) {
-        const struct call *call = &c->table[at];
-        if (call->seen == 0 || (call->from == wanted->from && call->to == wanted->to))
-            return at;
+    for (size_t at = (size_t)(hash >> (64 - c->bits));; at = (at + 1) & mask) {
+        uint32_t slot = c->slots[at];
+        if (slot == 0 || (c->calls[slot - 1].from == wanted->from && c->calls[slot - 1].to == wanted->to))
+            return &c->slots[at];
     }
+}
+
+static int make_slots(struct calls *c, unsigned bits, struct err *err)
+{
+    uint32_t *slots = calloc((size_t)1 << bits, sizeof *slots);
+    if (!slots)
+        return err_nomem(err);
+    free(c->slots);
+    c->slots = slots;
+    c->bits = bits;
+    for (size_t i = 0; i < c->n; i++)
+        *slot_of(c, hash_of(c, &c->calls[i]), &c->calls[i]) = (uint32_t)i + 1;
+    return 0;
 }
 
 /* Makes room for one more. */
 static int reserve(struct calls *c, struct err *err)
 {
-    size_t had = c->bits ? (size_t)1 << c->bits : 0;
-    if (c->bits && 3 * ((size_t)c->n + 1) <= 2 * had)
-        return 0;
-    if (c->n >= 1u << 29)
-        return err_set(err, ERR_FAILED, "more than %u calls between places", 1u << 29);
-    struct calls larger = *c;
-    larger.bits = c->bits ? c->bits + 1 : 12;
-    larger.table = calloc((size_t)1 << larger.bits, sizeof *larger.table);
-    larger.divs = c->g->options.mean ? calloc((size_t)1 << larger.bits, sizeof *larger.divs) : NULL;
-    if (!larger.table || (c->g->options.mean && !larger.divs)) {
-        free(larger.table);
-        free(larger.divs);
-        return err_nomem(err);
-    }
-    for (size_t i = 0; i < had; i++) {
-        if (c->table[i].seen == 0)
-            continue;
-        size_t at = slot_of(&larger, &c->table[i]);
-        larger.table[at] = c->table[i];
-        if (larger.divs)
-            larger.divs[at] = c->divs[i];
-    }
-    free(c->table);
-    free(c->divs);
-    *c = larger;
+    if (c->n >= 1u << 30)
+        return err_set(err, ERR_FAILED, "more than %u calls between places", 1u << 30);
+    if (c->g->options.mean &&
+        array_reserve((void **)&c->divs, &c->cap_divs, c->n + 1, sizeof *c->divs, err) < 0)
+        return -1;
+    if (array_reserve((void **)&c->calls, &c->cap, c->n + 1, sizeof *c->calls, err) < 0)
+        return -1;
+    return 2 * (c->n + 1) <= (size_t)1 << c->bits ? 0 : make_slots(c, c->bits + 1, err);
+}
+
+static int add_new(struct calls *c, uint64_t hash, const struct call *call, int64_t div, struct err *err)
+{
+    if (reserve(c, err) < 0)
+        return -1;
+    if (c->divs)
+        c->divs[c->n] = div;
+    c->calls[c->n++] = *call;
+    *slot_of(c, hash, call) = (uint32_t)c->n;
     return 0;
 }
 
 /* A call that a sample has seen counts once for it. */
-static int add_call(struct calls *c, const struct visit *v, struct err *err)
+static inline int add_call(struct calls *c, uint64_t hash, const struct call *call, int64_t div,
+                           struct err *err)
 {
-    const struct call *call = &v->call;
-    if (c->sums && c->sums[hash_of(c, call) >> (64 - SUMS_BITS)] < c->least)
-        return 0;
-    size_t at = slot_of(c, call);
-    struct call *known = &c->table[at];
-    if (known->seen == 0) {
-        c->over = c->n >= c->most;
-        if (c->over || reserve(c, err) < 0)
-            return -1;
-        at = slot_of(c, call);
-        known = &c->table[at];
-        *known = (struct call){.from = call->from, .to = call->to, .number = c->n++, .inlined = true};
-    } else if (known->seen == call->seen) {
-        return 0;
-    }
+    uint32_t slot = *slot_of(c, hash, call);
+    if (slot == 0)
+        return add_new(c, hash, call, div, err);
+    struct call *known = &c->calls[slot - 1];
+    bool again = known->seen == call->seen;
     known->seen = call->seen;
-    known->weight = measure_sum(known->weight, call->weight);
-    known->residual = known->residual || call->residual;
-    known->inlined = known->inlined && call->inlined;
+    known->weight = measure_sum(known->weight, again ? 0 : call->weight);
+    known->residual |= call->residual & !again;
+    known->inlined &= call->inlined | again;
     if (c->divs)
-        c->divs[at] = measure_sum(c->divs[at], v->div);
+        c->divs[slot - 1] = measure_sum(c->divs[slot - 1], again ? 0 : div);
     return 0;
 }
 
-static int add_weight(struct calls *c, const struct visit *v, struct err *err)
+/* Adds the first n of those that were met. */
+static int add_met(struct calls *c, size_t n, int64_t div, struct err *err)
 {
-    uint64_t *sum = &c->sums[hash_of(c, &v->call) >> (64 - SUMS_BITS)];
-    uint64_t size = v->call.weight < 0 ? -(uint64_t)v->call.weight : (uint64_t)v->call.weight;
-    (void)err;
-    *sum = *sum + size < size ? UINT64_MAX : *sum + size;
-    return 0;
-}
-
-/* The two walks are made of this one, each with its own step inside. */
-#define MADE_OF_IT static inline __attribute__((always_inline))
-
-MADE_OF_IT int visit_place(struct calls *c, uint32_t to, bool inlined, struct visit *v, visit_fn *visit,
-                           struct err *err)
-{
-    struct call *call = &v->call;
-    if (to == GRAPH_NONE) {
-        call->residual = true;
-        return 0;
+    uint64_t hashes[TOGETHER];
+    for (size_t i = 0; i < n; i++) {
+        hashes[i] = hash_of(c, &c->met[i]);
+        __builtin_prefetch(&c->slots[hashes[i] >> (64 - c->bits)]);
     }
-    call->to = to;
-    call->inlined = inlined;
-    if (call->from != GRAPH_NONE && call->from != to && (!c->wanted || c->wanted[to]) && visit(c, v, err) < 0)
-        return -1;
-    call->from = to;
-    call->residual = false;
-    return 0;
-}
-
-MADE_OF_IT int visit_stack(struct calls *c, const struct profile_sample *s, struct visit *v, visit_fn *visit,
-                           struct err *err)
-{
-    const struct graph *g = c->g;
-    for (size_t i = s->depth; i-- > 0;) {
-        uint32_t location = profile_frame(g->profile, s, i), only = c->only[location];
-        graph_prefetch(c->only, g->profile, s, i);
-        if (only != GRAPH_SEVERAL) {
-            if (visit_place(c, only, false, v, visit, err) < 0)
-                return -1;
-            continue;
-        }
-        size_t first = g->frame_at[location], outermost = g->frame_at[location + 1] - 1;
-        for (size_t at = outermost + 1; at-- > first;)
-            if (visit_place(c, c->kept[at], at != outermost, v, visit, err) < 0)
-                return -1;
-    }
-    return 0;
-}
-
-MADE_OF_IT int visit_samples(struct calls *c, size_t begin, size_t end, visit_fn *visit, struct err *err)
-{
-    for (size_t i = begin; i < end; i++) {
-        struct visit v = {.call = {.from = GRAPH_NONE, .seen = (uint32_t)i + 1}};
-        if (graph_weight(c->g, i, &v.call.weight, &v.div) &&
-            visit_stack(c, &c->g->profile->samples[i], &v, visit, err) < 0)
+    for (size_t i = 0; i < n; i++)
+        if (add_call(c, hashes[i], &c->met[i], div, err) < 0)
             return -1;
-    }
     return 0;
+}
+
+/* A stack on which calls are met. */
+struct meeting {
+    struct calls *calls;
+    uint32_t from, stamp;
+    bool residual;
+    int64_t weight, div;
+    size_t n; /* met and not added */
+};
+
+/* Which places are kept and which are wanted, no processor could guess: there is no branch for either. */
+static inline int meet_place(void *ctx, uint32_t to, bool inlined, struct err *err)
+{
+    struct meeting *m = ctx;
+    struct calls *c = m->calls;
+    bool kept = to != WALK_NONE;
+    c->met[m->n] = (struct call){m->from, to, m->weight, m->stamp, m->residual, inlined};
+    m->n += (to < c->n_wanted) & (m->from != to) & (m->from != WALK_NONE);
+    m->from = kept ? to : m->from;
+    m->residual = !kept;
+    if (m->n < TOGETHER)
+        return 0;
+    m->n = 0;
+    return add_met(c, TOGETHER, m->div, err);
 }
 
 static int add_samples(void *ctx, size_t begin, size_t end, struct err *err)
 {
-    return visit_samples(ctx, begin, end, add_call, err);
-}
-
-static int add_weights(void *ctx, size_t begin, size_t end, struct err *err)
-{
-    return visit_samples(ctx, begin, end, add_weight, err);
-}
-
-/* Where the calls are, in the order in which they were met. */
-static uint32_t *list_calls(const struct calls *c)
-{
-    uint32_t *ret = calloc((size_t)c->n + 1, sizeof *ret);
-    for (size_t i = 0; ret && i < (size_t)1 << c->bits; i++)
-        if (c->table[i].seen)
-            ret[c->table[i].number] = (uint32_t)i;
-    return ret;
+    struct calls *c = ctx;
+    if (make_slots(c, FIRST_BITS, err) < 0)
+        return -1;
+    for (size_t i = begin; i < end; i++) {
+        struct meeting m = {.calls = c, .from = WALK_NONE, .stamp = (uint32_t)i + 1};
+        if (!graph_weight(c->g, i, &m.weight, &m.div))
+            continue;
+        if (walk_stack(c->walk, &c->g->profile->samples[i], meet_place, &m, err) < 0 ||
+            add_met(c, m.n, m.div, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* Adds what was counted of later samples. */
 static int add_calls(struct calls *to, const struct calls *from, struct err *err)
 {
-    uint32_t *list = list_calls(from);
-    int rc = list ? 0 : err_nomem(err);
-    for (size_t i = 0; i < from->n && rc == 0; i++) {
-        struct visit v = {from->table[list[i]], from->divs ? from->divs[list[i]] : 0};
-        v.call.seen = GRAPH_NONE;
-        rc = add_call(to, &v, err);
+    for (size_t i = 0; i < from->n; i++) {
+        struct call call = from->calls[i];
+        call.seen = GRAPH_NONE;
+        if (add_call(to, hash_of(to, &call), &call, from->divs ? from->divs[i] : 0, err) < 0)
+            return -1;
     }
-    free(list);
-    return rc;
+    return 0;
+}
+
+static int count_calls(struct calls halves[2], struct err *err)
+{
+    const struct profile *p = halves[0].g->profile;
+    bool two = halves_pay(p->n_stack, halves[0].g->options.threads);
+    int rc = halves_run(add_samples, &halves[0], two ? &halves[1] : NULL, p->n_samples, err);
+    return rc == 0 && two ? add_calls(&halves[0], &halves[1], err) : rc;
+}
+
+static void calls_release(struct calls *c)
+{
+    free(c->calls);
+    free(c->divs);
+    free(c->slots);
 }
 
 /* ---- the graph ------------------------------------------------------------------------------------------
  */
 
-/* The kept places. */
-struct numbering {
-    uint32_t *kept, *only; /* as the calls have them */
-    uint32_t *nodes;       /* by number */
-    size_t n;
-};
-
-static void numbering_release(struct numbering *k)
+/* Whether edges into a node matter. Of one into which no heavy call is inlined nothing can be said. */
+static bool is_wanted(const struct graph *g, const struct node *n)
 {
-    free(k->kept);
-    free(k->only);
-    free(k->nodes);
+    return !g->options.only_inlined || (n->inlined > 0 && n->inlined >= (uint64_t)g->options.least);
 }
 
-static int number_kept(const struct graph *g, struct numbering *k, struct err *err)
+/* Numbers the kept nodes, the wanted ones first: numbers by node, and nodes by number. *ret: how many of them
+ * are wanted. */
+static uint32_t number_kept(const struct graph *g, uint32_t *numbers, uint32_t *nodes)
 {
-    size_t n_locations = g->profile->n_locations, n_frames = g->frame_at[n_locations];
-    uint32_t *numbers = malloc((g->n_nodes + 1) * sizeof *numbers);
-    *k = (struct numbering){.kept = malloc((n_frames + 1) * sizeof *k->kept),
-                            .only = malloc((n_locations + 1) * sizeof *k->only),
-                            .nodes = calloc(g->n_nodes + 1, sizeof *k->nodes)};
-    if (!numbers || !k->kept || !k->only || !k->nodes) {
-        free(numbers);
-        return err_nomem(err);
+    uint32_t n = 0, n_wanted = 0;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        numbers[i] = WALK_NONE;
+    for (int wanted = 1; wanted >= 0; wanted--) {
+        for (size_t i = 0; i < g->n_nodes; i++) {
+            if (!g->nodes[i].kept || is_wanted(g, &g->nodes[i]) != wanted)
+                continue;
+            numbers[i] = n;
+            nodes[n++] = (uint32_t)i;
+        }
+        n_wanted = wanted ? n : n_wanted;
     }
-    for (size_t i = 0; i < g->n_nodes; i++) {
-        numbers[i] = g->nodes[i].kept ? (uint32_t)k->n : GRAPH_NONE;
-        if (g->nodes[i].kept)
-            k->nodes[k->n++] = (uint32_t)i;
-    }
-    for (size_t i = 0; i < n_frames; i++)
-        k->kept[i] = numbers[g->frames[i]];
-    for (size_t i = 0; i < n_locations; i++)
-        k->only[i] = g->only[i] == GRAPH_SEVERAL ? GRAPH_SEVERAL : numbers[g->only[i]];
-    free(numbers);
-    return 0;
+    return n_wanted;
 }
 
-/* Which of the kept places some call is inlined into its caller: of the others nothing can be said. */
-static bool *find_inlined(const struct graph *g, const uint32_t *kept, size_t n)
+/* Whether a call becomes an edge. */
+static bool matters(const struct graph *g, const struct call *call)
 {
-    bool *ret = calloc(n + 1, sizeof *ret);
-    for (size_t i = 0; ret && i < g->profile->n_locations; i++)
-        for (size_t at = g->frame_at[i]; at + 1 < g->frame_at[i + 1]; at++)
-            if (kept[at] != GRAPH_NONE)
-                ret[kept[at]] = true;
-    return ret;
+    return !g->options.only_inlined || measure_abs(call->weight) >= g->options.least;
 }
 
 /* Makes edges of the calls, and lists them at their nodes. */
 static int take_edges(struct graph *g, const struct calls *c, const uint32_t *nodes, struct err *err)
 {
-    uint32_t *list = list_calls(c);
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++)
+        n += matters(g, &c->calls[i]);
     g->n_edges = 0;
-    if (!list || array_reserve((void **)&g->edges, &g->cap_edges, c->n, sizeof *g->edges, err) < 0) {
-        free(list);
-        return err_nomem(err);
-    }
+    if (array_reserve((void **)&g->edges, &g->cap_edges, n, sizeof *g->edges, err) < 0)
+        return -1;
     for (size_t i = 0; i < g->n_nodes; i++)
         g->nodes[i].first_in = g->nodes[i].first_out = GRAPH_NONE;
     for (size_t i = 0; i < c->n; i++) {
-        const struct call *call = &c->table[list[i]];
+        const struct call *call = &c->calls[i];
         struct node *from = &g->nodes[nodes[call->from]], *to = &g->nodes[nodes[call->to]];
-        g->edges[g->n_edges++] = (struct edge){.from = nodes[call->from],
-                                               .to = nodes[call->to],
-                                               .next_out = from->first_out,
-                                               .next_in = to->first_in,
-                                               .weight = call->weight,
-                                               .weight_div = c->divs ? c->divs[list[i]] : 0,
-                                               .residual = call->residual,
-                                               .inlined = call->inlined};
-        from->first_out = to->first_in = (uint32_t)i;
-    }
-    free(list);
-    return 0;
-}
-
-static void calls_release(struct calls *c)
-{
-    free(c->sums);
-    free(c->table);
-    free(c->divs);
-}
-
-/* What calls weigh at most. */
-static int weigh_calls(struct calls halves[2], bool two, struct err *err)
-{
-    const struct graph *g = halves[0].g;
-    size_t n = (size_t)1 << SUMS_BITS;
-    for (int i = 0; i < (two ? 2 : 1); i++) {
-        halves[i].least = (uint64_t)g->options.least;
-        halves[i].sums = calloc(n, sizeof *halves[i].sums);
-        if (!halves[i].sums)
-            return err_nomem(err);
-    }
-    if (halves_run(add_weights, &halves[0], two ? &halves[1] : NULL, g->profile->n_samples, err) < 0)
-        return -1;
-    for (size_t i = 0; two && i < n; i++) {
-        uint64_t sum = halves[0].sums[i] + halves[1].sums[i];
-        halves[0].sums[i] = halves[1].sums[i] = sum < halves[1].sums[i] ? UINT64_MAX : sum;
+        if (!matters(g, call))
+            continue;
+        g->edges[g->n_edges] = (struct edge){.from = nodes[call->from],
+                                             .to = nodes[call->to],
+                                             .next_out = from->first_out,
+                                             .next_in = to->first_in,
+                                             .weight = call->weight,
+                                             .weight_div = c->divs ? c->divs[i] : 0,
+                                             .residual = call->residual,
+                                             .inlined = call->inlined};
+        from->first_out = to->first_in = (uint32_t)g->n_edges++;
     }
     return 0;
 }
 
-/* Into empty tables of at most so many calls. */
-static int gather_calls(struct calls halves[2], bool two, uint32_t most, struct err *err)
+static int connect_kept(struct graph *g, uint32_t *numbers, uint32_t *nodes, struct err *err)
 {
-    for (int i = 0; i < (two ? 2 : 1); i++) {
-        halves[i].most = most;
-        if (reserve(&halves[i], err) < 0)
-            return -1;
-    }
-    return halves_run(add_samples, &halves[0], two ? &halves[1] : NULL, halves[0].g->profile->n_samples, err);
-}
-
-static int count_calls(struct calls halves[2], struct err *err)
-{
-    const struct graph *g = halves[0].g;
-    const struct calls empty = halves[0];
-    bool two = halves_pay(g->profile->n_samples, g->options.threads);
-    bool choosy = g->options.least > 0 && g->profile->n_stack >= SUMS_PAY;
-    int rc = gather_calls(halves, two, choosy ? NEAR : UINT32_MAX, err);
-    if (halves[0].over || halves[1].over) {
-        for (int i = 0; i < 2; i++) {
-            calls_release(&halves[i]);
-            halves[i] = empty;
-        }
-        rc = weigh_calls(halves, two, err) == 0 ? gather_calls(halves, two, UINT32_MAX, err) : -1;
-    }
-    if (rc == 0 && two) {
-        halves[0].most = UINT32_MAX;
-        rc = add_calls(&halves[0], &halves[1], err);
-    }
+    struct walk walk;
+    struct calls halves[2] = {
+        {.g = g, .walk = &walk, .n_wanted = number_kept(g, numbers, nodes), .seed = finder_random()}};
+    halves[1] = halves[0];
+    int rc = walk_init(&walk, g, numbers, err);
+    if (rc == 0)
+        rc = count_calls(halves, err);
+    if (rc == 0)
+        rc = take_edges(g, &halves[0], nodes, err);
+    for (int i = 0; i < 2; i++)
+        calls_release(&halves[i]);
+    walk_release(&walk);
     return rc;
 }
 
 int graph_connect(struct graph *g, struct err *err)
 {
-    struct numbering k;
-    bool *wanted = NULL;
     if (g->options.tree) {
         graph_prune_tree(g);
         return 0;
     }
-    int rc = number_kept(g, &k, err);
-    if (rc == 0 && g->options.only_inlined) {
-        wanted = find_inlined(g, k.kept, k.n);
-        rc = wanted ? 0 : err_nomem(err);
-    }
-    struct calls halves[2] = {
-        {.g = g, .kept = k.kept, .only = k.only, .wanted = wanted, .seed = finder_random()}};
-    halves[1] = halves[0];
-    if (rc == 0)
-        rc = count_calls(halves, err);
-    if (rc == 0)
-        rc = take_edges(g, &halves[0], k.nodes, err);
-    for (int i = 0; i < 2; i++)
-        calls_release(&halves[i]);
-    numbering_release(&k);
-    free(wanted);
+    uint32_t *numbers = malloc((g->n_nodes + 1) * sizeof *numbers);
+    uint32_t *nodes = malloc((g->n_nodes + 1) * sizeof *nodes);
+    int rc = numbers && nodes ? connect_kept(g, numbers, nodes, err) : err_nomem(err);
+    free(numbers);
+    free(nodes);
     return rc;
 }
 

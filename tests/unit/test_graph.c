@@ -183,6 +183,66 @@ static void test_inlining(void **state)
     profile_free(p);
 }
 
+/* A sample counts once for a call, as it is where it stands nearest to the root. */
+static void test_inlined_once(void **state)
+{
+    (void)state;
+    struct profile *p = profile();
+    sample(p, "b a c b<a", 1, NULL, 0);
+    sample(p, "e<d c e d", 1, NULL, 0);
+    struct graph g = graph(p, &(struct graph_options){0});
+    connect_graph(&g);
+    assert_true(edge(&g, "a", "b")->weight == 1 && edge(&g, "a", "b")->inlined);
+    assert_true(edge(&g, "d", "e")->weight == 1 && !edge(&g, "d", "e")->inlined);
+    graph_release(&g);
+    profile_free(p);
+}
+
+/* What is inlined into a place that is not kept is a call from further out. */
+static void test_inlined_into_nothing(void **state)
+{
+    (void)state;
+    struct profile *p = profile();
+    sample(p, "b<gone a", 1, NULL, 0);
+    sample(p, "d gone<gone c", 1, NULL, 0);
+    struct graph g = graph(p, &(struct graph_options){0});
+    g.nodes[node(&g, "gone", 0)].kept = false;
+    connect_graph(&g);
+    assert_int_equal(g.n_edges, 2);
+    assert_true(edge(&g, "a", "b")->inlined && edge(&g, "a", "b")->residual);
+    assert_true(!edge(&g, "c", "d")->inlined && edge(&g, "c", "d")->residual);
+    graph_release(&g);
+    profile_free(p);
+}
+
+/* Stacks deeper than any piece in which they are taken. */
+static void test_deep_stacks(void **state)
+{
+    (void)state;
+    struct profile *p = profile();
+    char text[4000] = "";
+    size_t n = 0;
+    for (unsigned i = 0; i < 60; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "f%u<f%u<f%u<f%u ", 4 * i, 4 * i + 1, 4 * i + 2,
+                              4 * i + 3);
+    sample(p, text, 3, NULL, 0);
+    sample(p, text, 4, NULL, 0);
+    struct graph g = graph(p, &(struct graph_options){0});
+    connect_graph(&g);
+    assert_int_equal(g.n_edges, 239);
+    for (unsigned i = 0; i < 239; i++) {
+        char callee[20], caller[20];
+        snprintf(callee, sizeof callee, "f%u", i);
+        snprintf(caller, sizeof caller, "f%u", i + 1);
+        const struct edge *e = edge(&g, caller, callee);
+        assert_true(e && e->weight == 7 && e->inlined == (i % 4 != 3) && !e->residual);
+    }
+    assert_node(&g, "f0", 7, 7);
+    assert_node(&g, "f239", 0, 7);
+    graph_release(&g);
+    profile_free(p);
+}
+
 static void test_negative_values(void **state)
 {
     (void)state;
@@ -255,39 +315,60 @@ static void test_two_threads(void **state)
     profile_free(p);
 }
 
-/* Of many stacks with very many calls, when only heavy ones matter: those are all there, and as they are
- * among all. */
-static void test_heavy(void **state)
+/* Whether of the calls into a node that are at least so heavy none were inlined, some, or all. */
+static int inlining(const struct graph *g, size_t n, int64_t least)
+{
+    bool some = false, all = true;
+    for (uint32_t at = g->nodes[n].first_in; at != GRAPH_NONE; at = g->edges[at].next_in) {
+        if (measure_abs(g->edges[at].weight) < least)
+            continue;
+        some = some || g->edges[at].inlined;
+        all = all && g->edges[at].inlined;
+    }
+    return !some ? 0 : all ? 2 : 1;
+}
+
+static void assert_same_inlining(struct profile *p, unsigned threads, int64_t least)
+{
+    struct graph all = graph(p, &(struct graph_options){.threads = threads});
+    struct graph some =
+        graph(p, &(struct graph_options){.threads = threads, .only_inlined = true, .least = least});
+    size_t seen[3] = {0}, went = graph_keep(&all, 300);
+    assert_true(went > 0 && graph_keep(&some, 300) == went);
+    connect_graph(&all);
+    connect_graph(&some);
+    assert_true(some.n_edges > 0 && some.n_edges < all.n_edges / 2);
+    for (size_t i = 0; i < all.n_nodes; i++) {
+        int expected = inlining(&all, i, least);
+        assert_int_equal(inlining(&some, i, least), expected);
+        seen[expected]++;
+    }
+    assert_true(seen[0] > 0 && seen[1] > 0 && seen[2] > 0);
+    graph_release(&all);
+    graph_release(&some);
+}
+
+/* When edges matter only for what is inlined, some are left out, and none that heavy ones need to say it. */
+static void test_only_inlined(void **state)
 {
     (void)state;
     struct profile *p = profile();
     for (unsigned i = 0; i < 60000; i++) {
         char text[100];
-        snprintf(text, sizeof text, "f%u f%u<f%u f%u main", i % 17, i % 1009, i % 977, i % 41);
+        unsigned a = i / 4 % 23, c = i % 41;
+        if (i % 4 == 0)
+            snprintf(text, sizeof text, "x%u<f%u f%u main", a, a % 7, c);
+        else if (i % 4 == 1)
+            snprintf(text, sizeof text, "x%u f%u f%u main", a % 11, a % 5, c);
+        else if (i % 4 == 2 && i < 20000) /* in the first half alone */
+            snprintf(text, sizeof text, "y%u<z%u f%u main", a, a, a % 13);
+        else
+            snprintf(text, sizeof text, "q%u x%u<q%u main", i % 1009, c, a % 3);
         sample(p, text, i % 3 ? (int64_t)(i % 13) : -(int64_t)(i % 7), NULL, 0);
     }
-    for (unsigned threads = 1; threads <= 2; threads++) {
-        struct graph all = graph(p, &(struct graph_options){.threads = threads});
-        struct graph some = graph(p, &(struct graph_options){.threads = threads, .least = 3000});
-        connect_graph(&all);
-        connect_graph(&some);
-        assert_true(some.n_edges > 0 && some.n_edges < all.n_edges / 2);
-        size_t at = 0, heavy = 0;
-        for (size_t i = 0; i < all.n_edges; i++) {
-            const struct edge *a = &all.edges[i];
-            if (measure_abs(a->weight) < 3000)
-                continue;
-            while (at < some.n_edges && (some.edges[at].from != a->from || some.edges[at].to != a->to))
-                at++;
-            assert_true(at < some.n_edges);
-            const struct edge *b = &some.edges[at];
-            assert_true(a->weight == b->weight && a->inlined == b->inlined && a->residual == b->residual);
-            heavy++;
-        }
-        assert_true(heavy > 10);
-        graph_release(&all);
-        graph_release(&some);
-    }
+    for (unsigned threads = 1; threads <= 2; threads++)
+        for (int64_t least = 0; least <= 1500; least += 100)
+            assert_same_inlining(p, threads, least);
     profile_free(p);
 }
 
@@ -480,10 +561,13 @@ int main(void)
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_residual_edges),
         cmocka_unit_test(test_inlining),
+        cmocka_unit_test(test_inlined_once),
+        cmocka_unit_test(test_inlined_into_nothing),
+        cmocka_unit_test(test_deep_stacks),
         cmocka_unit_test(test_negative_values),
         cmocka_unit_test(test_trees),
         cmocka_unit_test(test_two_threads),
-        cmocka_unit_test(test_heavy),
+        cmocka_unit_test(test_only_inlined),
         cmocka_unit_test(test_short_names),
         cmocka_unit_test(test_long_names_are_quick),
         cmocka_unit_test(test_colors),
