@@ -97,6 +97,22 @@ void buf_addf(struct buf *b, const char *fmt, ...)
     b->len += (size_t)n;
 }
 
+char *buf_room(struct buf *b, size_t *n)
+{
+    size_t left = b->max - b->len, wanted = *n < left ? *n : left;
+    if (!wanted || !reserve(b, wanted))
+        return NULL;
+    b->data[b->len] = '\0';
+    *n = wanted;
+    return b->data + b->len;
+}
+
+void buf_came(struct buf *b, size_t n)
+{
+    b->len += n;
+    b->data[b->len] = '\0';
+}
+
 void buf_clear(struct buf *b)
 {
     b->len = 0;

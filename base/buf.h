@@ -36,6 +36,11 @@ void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Room for at most n more bytes (and *n says how many) behind the others, for somebody else to write there;
+ * buf_came counts what was written. NULL: there is none. */
+char *buf_room(struct buf *b, size_t *n);
+void buf_came(struct buf *b, size_t n);
+
 /* Empties the buffer, forgets a failure, keeps the memory. */
 void buf_clear(struct buf *b);
 

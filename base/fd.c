@@ -11,6 +11,11 @@
 #include "base/clock.h"
 #include "base/banned.h"
 
+/* With its NUL, the least that a buffer grows by in fd_read_all. */
+#define READ_AT_ONCE 65535
+/* What is left of one is read into down to this. */
+#define READ_LEAST 4096
+
 #ifdef __linux__
 
 void fd_spawn_lock(void)
@@ -206,4 +211,24 @@ int fd_write_all(int fd, const void *p, size_t n, struct err *err)
         n -= (size_t)w;
     }
     return 0;
+}
+
+int fd_read_all(int fd, struct buf *ret)
+{
+    for (;;) {
+        char beyond;
+        size_t left = ret->cap - ret->len, room = left > READ_LEAST ? left - 1 : READ_AT_ONCE;
+        char *to = buf_room(ret, &room);
+        ssize_t n = to ? read(fd, to, room) : read(fd, &beyond, 1);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return (int)n;
+        if (to)
+            buf_came(ret, (size_t)n);
+        else
+            buf_add(ret, &beyond, 1);
+        if (ret->failed)
+            return 0;
+    }
 }

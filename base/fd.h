@@ -12,6 +12,7 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 /* A pipe: [0] to read, [1] to write. */
@@ -52,6 +53,10 @@ bool fd_cancelled(int cancel_fd);
 
 /* Writes all n bytes, waiting where needed. */
 int fd_write_all(int fd, const void *p, size_t n, struct err *err);
+
+/* Reads up to the end of it, behind what `ret` holds: -1 with errno as read(2) leaves it. Whether it all
+ * found room there is what buf_check says. */
+int fd_read_all(int fd, struct buf *ret);
 
 /* The lock spawning holds where close-on-exec is not atomic; elsewhere these do nothing. */
 void fd_spawn_lock(void);

@@ -37,25 +37,7 @@ int file_read(const char *path, struct buf *ret, struct err *err)
     int fd = file_open(path, err);
     if (fd < 0)
         return -1;
-    int rc = -1;
-    char chunk[16384];
-    for (;;) {
-        ssize_t n = read(fd, chunk, sizeof chunk);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            err_sys(err, "cannot read %s", path);
-            break;
-        }
-        if (n == 0) {
-            buf_add(ret, "", 0);
-            rc = buf_check(ret, path, err);
-            break;
-        }
-        buf_add(ret, chunk, (size_t)n);
-        if (buf_check(ret, path, err) < 0)
-            break;
-    }
+    int rc = fd_read_all(fd, ret) < 0 ? err_sys(err, "cannot read %s", path) : buf_check(ret, path, err);
     fd_close(&fd);
     return rc;
 }

@@ -68,18 +68,7 @@ static int failed(struct err *err, const char *call, const char *name)
 
 static int read_all(int fd, const char *name, struct buf *ret, struct err *err)
 {
-    char block[65536];
-    ssize_t n;
-    while ((n = read(fd, block, sizeof block)) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return failed(err, "read", name);
-        buf_add(ret, block, (size_t)n);
-        if (buf_check(ret, name, err) < 0)
-            return -1;
-    }
-    return 0;
+    return fd_read_all(fd, ret) < 0 ? failed(err, "read", name) : buf_check(ret, name, err);
 }
 
 static int read_file(const char *name, struct buf *ret, struct err *err)

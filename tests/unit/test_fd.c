@@ -169,6 +169,44 @@ static void everything_is_written(void **state)
     free(much);
 }
 
+/* A file of so many bytes, read into a buffer of at most so many: as many as had room, and whether that was
+ * all. */
+static void read_back(size_t size, size_t max, bool fits)
+{
+    struct buf all = BUF_INIT(max);
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    for (size_t i = 0; i < size; i++)
+        putc((int)('a' + i % 23), f);
+    rewind(f);
+    assert_int_equal(fd_read_all(fileno(f), &all), 0);
+    assert_true(all.failed != fits);
+    assert_true(!fits || all.len == size);
+    for (size_t i = 0; i < all.len; i++)
+        assert_int_equal(all.data[i], 'a' + i % 23);
+    assert_int_equal(strlen(buf_str(&all)), all.len);
+    fclose(f);
+    buf_release(&all);
+}
+
+static void everything_is_read(void **state)
+{
+    struct buf none = BUF_INIT(10);
+    (void)state;
+    read_back(0, 0, true);
+    read_back(0, 100, true);
+    read_back(1, 0, false);
+    read_back(100, 100, true);
+    read_back(101, 100, false);
+    read_back(65535, 1 << 20, true);
+    read_back(65536, 65536, true);
+    read_back(65537, 65536, false);
+    read_back(700001, 1 << 20, true);
+    assert_int_equal(fd_read_all(-1, &none), -1);
+    assert_int_equal(errno, EBADF);
+    buf_release(&none);
+}
+
 static void modes_change_back(void **state)
 {
     (void)state;
@@ -264,6 +302,7 @@ int main(void)
         cmocka_unit_test(waiting_can_be_cancelled),
         cmocka_unit_test(signals_do_not_end_a_wait),
         cmocka_unit_test(everything_is_written),
+        cmocka_unit_test(everything_is_read),
         cmocka_unit_test(modes_change_back),
         cmocka_unit_test(rung_until_drained),
         cmocka_unit_test(paths_of_sockets),
