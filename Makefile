@@ -45,7 +45,8 @@ PACKAGES += libdeflate
 override CPPFLAGS += -DHAVE_LIBDEFLATE
 endif
 CPPFLAGS_PACKAGES := $(shell $(pkg_config) --cflags $(PACKAGES) 2>/dev/null)
-LIBS := $(shell $(pkg_config) --libs $(PACKAGES) 2>/dev/null) -lm
+# libc comes first: the loader looks for each name in the order of this list, and most names are there.
+LIBS := -lc $(shell $(pkg_config) --libs $(PACKAGES) 2>/dev/null) -lm
 ifdef LIBSSH2
 # An old-fashioned rpath counts for the libraries' libraries too: libcurl must not bring the system's libssh2 along.
 LIBS += -Wl,--disable-new-dtags,-rpath,$(abspath $(LIBSSH2))/lib

@@ -31,12 +31,15 @@ static bool holds(struct str s, const char *part)
 /* Whether it reads like C++ that was demangled before, and not like Java or Go. */
 static bool looks_like_cpp(struct str name)
 {
-    if (holds(name, ".<") || holds(name, "])."))
-        return false;
-    for (size_t i = 0; i < name.n; i++)
-        if (name.p[i] && strchr("<>[]", name.p[i]))
-            return true;
-    return holds(name, "::");
+    bool brackets = false, colons = false;
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        brackets = brackets || c == '<' || c == '>' || c == '[' || c == ']';
+        colons = colons || c == ':';
+    }
+    if (brackets)
+        return !holds(name, ".<") && !holds(name, "]).");
+    return colons && holds(name, "::");
 }
 
 /* Without what stands in pairs of brackets, up to where they do not match. */

@@ -5,6 +5,16 @@
 #include "report/out.h"
 #include "base/banned.h"
 
+/* Not all of it at once: the block would cost a small report 16 pages that it never needs. */
+void out_init(struct out *o, report_sink_fn *sink, void *ctx, struct err *err)
+{
+    o->sink = sink;
+    o->ctx = ctx;
+    o->err = err;
+    o->n = 0;
+    o->failed = false;
+}
+
 static void flush(struct out *o)
 {
     if (!o->failed && o->n && o->sink(o->ctx, o->block, o->n, o->err) < 0)

@@ -13,6 +13,7 @@ struct out {
     char block[65536];
 };
 
+void out_init(struct out *o, report_sink_fn *sink, void *ctx, struct err *err);
 void out_add(struct out *o, const void *p, size_t n);
 void out_str(struct out *o, struct str s);
 void out_text(struct out *o, const char *s);

@@ -185,7 +185,7 @@ int report_make(struct profile *p, const struct report_settings *settings,
     struct out *out = malloc(sizeof *out);
     if (!out)
         return err_nomem(err);
-    *out = (struct out){.sink = callbacks->sink, .ctx = callbacks->ctx, .err = err};
+    out_init(out, callbacks->sink, callbacks->ctx, err);
     struct job j = {.profile = p, .settings = settings, .callbacks = callbacks, .out = out, .err = err};
     int rc = label_units_find(&j);
     if (rc == 0)

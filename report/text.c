@@ -32,9 +32,15 @@ static int write_nodes(struct job *j, const struct graph *g)
         buf_clear(&name);
         node_name(g, &n->info, &name);
         out_right(j->out, 10, str_of(flat));
-        out_format(j->out, " %s %s ", flat_share, sum_share);
+        out_text(j->out, " ");
+        out_text(j->out, flat_share);
+        out_text(j->out, " ");
+        out_text(j->out, sum_share);
+        out_text(j->out, " ");
         out_right(j->out, 10, str_of(cum));
-        out_format(j->out, " %s  ", cum_share);
+        out_text(j->out, " ");
+        out_text(j->out, cum_share);
+        out_text(j->out, "  ");
         out_add(j->out, buf_str(&name), name.len);
         out_text(j->out, inlining(g, n));
         out_text(j->out, "\n");

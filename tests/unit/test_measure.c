@@ -1,8 +1,10 @@
 /* Values with units, as google/pprof writes them. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -72,6 +74,50 @@ static void test_percentages(void **state)
     assert_percentage(1, 100000000, "1e-06%");
 }
 
+/* What printf makes of it is what it must be: numbers of all sizes, and halves between two that can be shown.
+ */
+static void as_printf_label(int64_t value)
+{
+    char text[MEASURE_TEXT], expected[MEASURE_TEXT];
+    measure_label(text, value, STR("bytes"), STR("kb"));
+    int n = snprintf(expected, sizeof expected, "%.2f", (double)value / 1024);
+    if (strcmp(expected + n - 3, ".00") == 0)
+        expected[n -= 3] = '\0';
+    if (strcmp(expected, "0") == 0 || strcmp(expected, "-0") == 0)
+        snprintf(expected, sizeof expected, "0");
+    else
+        snprintf(expected + n, sizeof expected - (size_t)n, "kB");
+    assert_string_equal(text, expected);
+}
+
+static void as_printf_percentage(int64_t value, int64_t total)
+{
+    char text[MEASURE_TEXT], expected[MEASURE_TEXT];
+    double ratio = fabs((double)value / (double)total) * 100;
+    if (ratio >= 99.95 && ratio <= 100.05)
+        return;
+    measure_percentage(text, value, total);
+    snprintf(expected, sizeof expected, ratio >= 1 ? "%5.2f%%" : "%5.2g%%", ratio);
+    assert_string_equal(text, expected);
+}
+
+static void test_numbers_are_those_of_printf(void **state)
+{
+    uint64_t random = 1;
+    (void)state;
+    for (int64_t v = -5000; v < 200000; v++) {
+        as_printf_label(v);
+        as_printf_percentage(v, 100000);
+        as_printf_percentage(v, 3 << 20);
+    }
+    for (int i = 0; i < 200000; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        int64_t value = (int64_t)random >> (i % 64);
+        as_printf_label(value);
+        as_printf_percentage(value, (int64_t)(random >> (11 + i % 50)) | 1);
+    }
+}
+
 static void test_numbers_that_run_over(void **state)
 {
     (void)state;
@@ -101,7 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_labels),      cmocka_unit_test(test_unknown_units_are_cut),
         cmocka_unit_test(test_percentages), cmocka_unit_test(test_numbers_that_run_over),
-        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_columns),     cmocka_unit_test(test_numbers_are_those_of_printf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
