@@ -19,14 +19,27 @@
 #define MAX_DEPTH 1000
 #define MAX_RUNE 0x10FFFFu
 
+/* A group that is open. */
+struct level {
+    size_t from;     /* where it begins in what was written */
+    unsigned copies; /* as an operand has it, of what is in it so far */
+};
+
+/* What could be repeated. Flags may stand between it and its repeat. */
+struct operand {
+    size_t from, to; /* in what was written, repeats included */
+    unsigned copies; /* of the most repeated thing within: counts multiply; 0: there is nothing */
+    unsigned repeats;
+};
+
 struct parser {
     struct str all;
     const char *at, *end;
     struct buf *out;
     size_t depth;
-    bool operand;       /* there is something that could be repeated */
+    struct level levels[MAX_DEPTH + 1];
+    struct operand last;
     const char *repeat; /* the repeat that stands just before; NULL: none */
-    bool nothing;       /* what was read last is no more than that: an empty \Q\E */
     struct err *err;
 };
 
@@ -39,6 +52,21 @@ static int fail(const struct parser *p, const char *what, const char *from, cons
 {
     int n = to - from > 300 ? 300 : (int)(to - from);
     return err_set(p->err, ERR_USAGE, "error parsing regexp: %s: `%.*s`", what, n, from);
+}
+
+/* What stands there is not repeated any more: what follows is something else. */
+static void settle(struct parser *p)
+{
+    struct level *level = &p->levels[p->depth];
+    level->copies = p->last.copies > level->copies ? p->last.copies : level->copies;
+    p->last = (struct operand){.copies = 0};
+}
+
+/* What was written from there on can be repeated. */
+static void operand(struct parser *p, size_t from, unsigned copies)
+{
+    settle(p);
+    p->last = (struct operand){.from = from, .to = p->out->len, .copies = copies};
 }
 
 /* ---- characters ------------------------------------------------------------------------------------------
@@ -280,6 +308,7 @@ static int class_range(struct parser *p, const char *class)
 static int read_class(struct parser *p)
 {
     const char *class = p->at++;
+    size_t from = p->out->len;
     buf_addc(p->out, '[');
     if (left(p) && *p->at == '^')
         buf_addc(p->out, *p->at++);
@@ -294,7 +323,7 @@ static int read_class(struct parser *p)
     }
     p->at++;
     buf_addc(p->out, ']');
-    p->operand = true;
+    operand(p, from, 1);
     return 0;
 }
 
@@ -303,10 +332,11 @@ static int read_class(struct parser *p)
 
 static int open_group(struct parser *p, const char *as)
 {
+    settle(p);
     if (++p->depth > MAX_DEPTH)
         return fail(p, "expression nests too deeply", p->all.p, p->end);
+    p->levels[p->depth] = (struct level){.from = p->out->len, .copies = 1};
     buf_adds(p->out, as);
-    p->operand = false;
     return 0;
 }
 
@@ -353,7 +383,6 @@ static int read_flags(struct parser *p)
             if (c == ':' && open_group(p, "") < 0)
                 return -1;
             /* Flags alone: nothing that PCRE2 would have to hear of in `(?)`. */
-            p->operand = false;
             if (c == ':' || p->at - from > 3)
                 buf_add(p->out, from, (size_t)(p->at - from));
             return 0;
@@ -376,10 +405,11 @@ static int close_group(struct parser *p)
 {
     if (p->depth == 0)
         return fail(p, "unexpected )", p->all.p, p->end);
-    p->depth--;
+    settle(p);
+    const struct level *level = &p->levels[p->depth--];
     p->at++;
     buf_addc(p->out, ')');
-    p->operand = true;
+    operand(p, level->from, level->copies);
     return 0;
 }
 
@@ -415,18 +445,51 @@ static const char *counted(const struct parser *p, long *min, long *max)
     return at < p->end && *at == '}' ? at + 1 : NULL;
 }
 
-/* A repeat that ends there, but for a `?` behind it. */
-static int read_repeat(struct parser *p, const char *end)
+static void insert(struct parser *p, size_t at, struct str text)
+{
+    struct buf *b = p->out;
+    buf_add(b, text.p, text.n);
+    if (b->failed)
+        return;
+    memmove(b->data + at + text.n, b->data + at, b->len - text.n - at);
+    memcpy(b->data + at, text.p, text.n);
+}
+
+/* Behind the operand, flags or not; one that is repeated already becomes a group, since two repeats in a row
+ * mean something else to PCRE2. */
+static int add_repeat(struct parser *p, struct str repeat, unsigned times)
+{
+    static const struct str open = {"(?:", 3}, close = {")", 1};
+    struct operand o = p->last;
+    if (o.repeats >= MAX_DEPTH - p->depth)
+        return fail(p, "expression nests too deeply", p->all.p, p->end);
+    if (o.repeats > 0) {
+        insert(p, o.to, close);
+        insert(p, o.from, open);
+        o.to += open.n + close.n;
+    }
+    insert(p, o.to, repeat);
+    o.to += repeat.n;
+    /* What is repeated no times at all counts for nothing. */
+    o.copies = times ? o.copies * times : 1;
+    o.repeats++;
+    p->last = o;
+    return 0;
+}
+
+/* A repeat that ends there, but for a `?` behind it; times: as often as a counted one says, else 1. */
+static int read_repeat(struct parser *p, const char *end, unsigned times)
 {
     const char *from = p->at;
     p->at = end + (end < p->end && *end == '?');
     if (p->repeat)
         return fail(p, "invalid nested repetition operator", p->repeat, p->at);
-    if (!p->operand)
+    if (!p->last.copies)
         return fail(p, "missing argument to repetition operator", from, p->at);
-    buf_add(p->out, from, (size_t)(p->at - from));
+    if (p->last.copies * times > MAX_REPEAT)
+        return fail(p, "invalid repeat count", from, p->at);
     p->repeat = from;
-    return 0;
+    return add_repeat(p, (struct str){from, (size_t)(p->at - from)}, times);
 }
 
 static int read_counted(struct parser *p)
@@ -434,14 +497,15 @@ static int read_counted(struct parser *p)
     long min, max;
     const char *end = counted(p, &min, &max);
     if (!end) {
+        size_t from = p->out->len;
         p->at++;
         put(p, '{');
-        p->operand = true;
+        operand(p, from, 1);
         return 0;
     }
     if (min > MAX_REPEAT || max > MAX_REPEAT || (max >= 0 && min > max))
         return fail(p, "invalid repeat count", p->at, end);
-    return read_repeat(p, end);
+    return read_repeat(p, end, (unsigned)(max >= 0 ? max : min > 0 ? min : 1));
 }
 
 /* ---- all of it -------------------------------------------------------------------------------------------
@@ -453,12 +517,12 @@ static int read_quoted(struct parser *p)
     const char *end = memmem(p->at + 2, left(p) - 2, "\\E", 2);
     const char *last = end ? end : p->end;
     uint32_t c;
-    p->nothing = last == p->at + 2;
     for (p->at += 2; p->at < last;) {
+        size_t from = p->out->len;
         if (next(p, &c) < 0)
             return -1;
         put(p, c);
-        p->operand = true;
+        operand(p, from, 1);
     }
     p->at = end ? end + 2 : p->end;
     return 0;
@@ -466,9 +530,10 @@ static int read_quoted(struct parser *p)
 
 static void assertion(struct parser *p, const char *as, size_t n)
 {
+    size_t from = p->out->len;
     buf_adds(p->out, as);
     p->at += n;
-    p->operand = true;
+    operand(p, from, 1);
 }
 
 static int read_backslash(struct parser *p)
@@ -494,6 +559,7 @@ static int read_backslash(struct parser *p)
     default:
         break;
     }
+    size_t from = p->out->len;
     int is = unicode_class(p);
     if (is == 0)
         is = perl_class(p, false);
@@ -502,12 +568,13 @@ static int read_backslash(struct parser *p)
             return -1;
         put(p, c);
     }
-    p->operand = true;
+    operand(p, from, 1);
     return is < 0 ? -1 : 0;
 }
 
 static int read_one(struct parser *p)
 {
+    size_t from = p->out->len;
     uint32_t c;
     switch (*p->at) {
     case '(':
@@ -516,7 +583,7 @@ static int read_one(struct parser *p)
         return close_group(p);
     case '|':
         buf_addc(p->out, *p->at++);
-        p->operand = false;
+        settle(p);
         return 0;
     case '^':
         assertion(p, "(?:^)", 1);
@@ -532,7 +599,7 @@ static int read_one(struct parser *p)
     case '*':
     case '+':
     case '?':
-        return read_repeat(p, p->at + 1);
+        return read_repeat(p, p->at + 1, 1);
     case '{':
         return read_counted(p);
     case '\\':
@@ -541,7 +608,7 @@ static int read_one(struct parser *p)
         if (next(p, &c) < 0)
             return -1;
         put(p, c);
-        p->operand = true;
+        operand(p, from, 1);
         return 0;
     }
 }
@@ -551,11 +618,9 @@ int regex_translate(struct str pattern, struct buf *ret, struct err *err)
     struct parser p = {.all = pattern, .at = pattern.p, .end = pattern.p + pattern.n, .out = ret, .err = err};
     while (left(&p)) {
         const char *before = p.repeat;
-        p.nothing = false;
         if (read_one(&p) < 0)
             return -1;
-        /* Go repeats the repeat behind an empty quotation; PCRE2 would take the two for one of its own. */
-        if (p.repeat == before && !p.nothing)
+        if (p.repeat == before)
             p.repeat = NULL;
     }
     if (p.depth)
