@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -209,6 +211,31 @@ int fd_write_all(int fd, const void *p, size_t n, struct err *err)
             return err_sys(err, "cannot write");
         at += w;
         n -= (size_t)w;
+    }
+    return 0;
+}
+
+/* How much of a write does not wait once there is room: of pipes and the like that is all POSIX promises. A
+ * file never waits for a reader. */
+static size_t writable_at_once(int fd)
+{
+    struct stat st;
+    bool waits = fstat(fd, &st) < 0 || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || isatty(fd);
+    return waits ? PIPE_BUF : SIZE_MAX;
+}
+
+int fd_write_or_cancel(int fd, const void *p, size_t n, int cancel_fd, struct err *err)
+{
+    const char *at = p;
+    if (cancel_fd < 0)
+        return fd_write_all(fd, p, n, err);
+    size_t most = writable_at_once(fd);
+    while (n > 0) {
+        size_t piece = n < most ? n : most;
+        if (fd_wait(fd, POLLOUT, CLOCK_NEVER, cancel_fd, err) < 0 || fd_write_all(fd, at, piece, err) < 0)
+            return -1;
+        at += piece;
+        n -= piece;
     }
     return 0;
 }

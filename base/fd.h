@@ -54,6 +54,10 @@ bool fd_cancelled(int cancel_fd);
 /* Writes all n bytes, waiting where needed. */
 int fd_write_all(int fd, const void *p, size_t n, struct err *err);
 
+/* The same, but ERR_CANCELLED once cancel_fd (or -1) is readable, also where nobody reads a pipe: what was
+ * written by then stays. The descriptor may be one that waits; it is left as it is. */
+int fd_write_or_cancel(int fd, const void *p, size_t n, int cancel_fd, struct err *err);
+
 /* Reads up to the end of it, behind what `ret` holds: -1 with errno as read(2) leaves it. Whether it all
  * found room there is what buf_check says. */
 int fd_read_all(int fd, struct buf *ret);

@@ -155,7 +155,8 @@ int manifest_save(const struct manifest *m, const struct workdir *w, struct err 
 int bundle_pack(struct workdir *w, const struct manifest *m, char **ret_path, struct err *err);
 
 /* What follows reads bundles, also encrypted ones: `by` then says by which identities (NULL: by none, which
- * is ERR_NOT_FOUND for an encrypted one). */
+ * is ERR_NOT_FOUND for an encrypted one). What ends reading by them (age_identities_cancel) ends it for
+ * bundles in plain text as well. */
 
 /* Limits on what a bundle from elsewhere may make us do. */
 #define BUNDLE_MAX_MEMBERS 200000
@@ -231,7 +232,8 @@ int bundle_verify(const char *path, const struct bundle_check *how, struct bundl
  * Extracts below `dir` (it must exist): the bundle's top directory is made anew there, ERR_EXISTS if it is
  * there already. Nothing is ever written outside of it: links, devices, absolute names, `..`, a second top
  * directory are refused. With `members` (may be empty: all) only those paths or globs. *ret_dir: the
- * directory made, a new string. `max_bytes`: the most it may write.
+ * directory made, a new string. `max_bytes`: the most it may write. ERR_CANCELLED: what was whole by then
+ * stays, and the message says where; of any other failure nothing is left.
  */
 int bundle_extract(const char *path, struct age_identities *by, const char *dir,
                    const struct strlist *members, uint64_t max_bytes, char **ret_dir, struct err *err);
@@ -260,6 +262,7 @@ struct bundle_copy {
     bool redact; /* secrets of command lines, values of labels: docs/formats.md, "Redaction" */
     const struct strlist *labels;       /* further labels whose values go, globs; may be NULL */
     const struct sshsig_signer *signer; /* NULL: it is not signed */
+    bool signature_optional;            /* goes without one if it cannot be made */
     const struct age_recipients *to;    /* NULL: it is not encrypted */
     int cancel_fd;                      /* or -1 */
 };
@@ -273,6 +276,7 @@ struct bundle_copied {
     size_t unsearched;                 /* members that nothing looked into: traces, files of unknown kind */
     struct strlist unsearchable;       /* of those: `PATH: WHY`, printable, of each that should have been */
     char fingerprint[SSH_FINGERPRINT]; /* of the key that signed; "" */
+    struct err unsigned_because;       /* ERR_NONE, or why there is no signature, which was optional */
 };
 
 /*

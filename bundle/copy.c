@@ -156,17 +156,31 @@ static int renew_readme(struct copying *c, struct err *err)
     return rc;
 }
 
-static int sign(struct copying *c, struct err *err)
+static int make_signature(struct copying *c, struct err *err)
 {
     struct sshsig s = {0};
-    if (!c->how->signer)
-        return 0;
     if (sshsig_sign(c->how->signer, BUNDLE_NAMESPACE, c->manifest.data, c->manifest.len, &c->signature, err) <
             0 ||
         sshsig_parse(c->signature, strlen(c->signature), &s, err) < 0)
         return -1;
     snprintf(c->sum.fingerprint, sizeof c->sum.fingerprint, "%s", s.fingerprint);
     sshsig_release(&s);
+    return 0;
+}
+
+static int sign(struct copying *c, struct err *err)
+{
+    struct err why = ERR_INIT;
+    if (!c->how->signer || make_signature(c, &why) == 0)
+        return 0;
+    if (!c->how->signature_optional || why.kind == ERR_CANCELLED) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    free(c->signature);
+    c->signature = NULL;
+    c->sum.unsigned_because = why;
     return 0;
 }
 

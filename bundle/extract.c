@@ -21,6 +21,7 @@ struct extraction {
     bool *met;     /* which of `wanted` matched something */
     uint64_t room; /* bytes that may still be written */
     uint64_t max_bytes;
+    size_t whole; /* files written to their ends */
 };
 
 static int make_top(struct extraction *x, struct err *err)
@@ -75,6 +76,9 @@ static int write_member(struct extraction *x, const char *path, struct err *err)
     /* Some file systems say only here that there was no room. */
     if (fd >= 0 && close(fd) < 0 && rc == 0)
         rc = err_sys(err, "cannot write %s", full);
+    if (rc < 0 && fd >= 0)
+        unlink(full);
+    x->whole += rc == 0;
     free(full);
     return rc;
 }
@@ -118,6 +122,19 @@ static int extract_all(struct extraction *x, struct err *err)
     return 0;
 }
 
+/* It did not come to its end: only whoever broke it off has use for the files before. */
+static void leave_or_remove(const struct extraction *x, struct err *why)
+{
+    bool interrupted = why->kind == ERR_CANCELLED;
+    if (interrupted && x->whole > 0)
+        err_set(why, ERR_CANCELLED, "interrupted; %s has the first %zu file%s of it", x->top, x->whole,
+                x->whole == 1 ? "" : "s");
+    else if (x->top)
+        file_remove(x->top, NULL);
+    if (interrupted && x->whole == 0)
+        err_set(why, ERR_CANCELLED, "interrupted; nothing was written");
+}
+
 int bundle_extract(const char *path, struct age_identities *by, const char *dir,
                    const struct strlist *members, uint64_t max_bytes, char **ret_dir, struct err *err)
 {
@@ -133,9 +150,11 @@ int bundle_extract(const char *path, struct age_identities *by, const char *dir,
         return err_nomem(err);
     if (reader_open(path, by, UINT64_MAX, &x.r, err) < 0)
         goto out;
-    if (extract_all(&x, err) < 0) {
-        if (x.top)
-            file_remove(x.top, NULL);
+    struct err why = ERR_INIT;
+    if (extract_all(&x, &why) < 0) {
+        leave_or_remove(&x, &why);
+        if (err)
+            *err = why;
         goto out;
     }
     *ret_dir = x.top;

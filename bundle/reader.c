@@ -93,7 +93,7 @@ int reader_open(const char *path, struct age_identities *by, uint64_t max_skip, 
     if (!r)
         return err_nomem(err);
     r->max_skip = max_skip;
-    r->cancel_fd = -1;
+    r->cancel_fd = age_identities_cancel_fd(by);
     if (gzfile_open(path, by, &r->gz, err) < 0)
         goto out;
     r->file = strdup(path);

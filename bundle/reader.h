@@ -22,7 +22,7 @@ struct reader_member {
 };
 
 /* `by` reads it where it is encrypted (NULL: nobody). `max_skip`: how many bytes of members may be passed
- * over unread in all; more is an error. */
+ * over unread in all; more is an error. What ends reading by them ends it here. */
 int reader_open(const char *path, struct age_identities *by, uint64_t max_skip, struct reader **ret,
                 struct err *err);
 void reader_free(struct reader *r);

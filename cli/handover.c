@@ -23,19 +23,6 @@ static bool is_no_signature(const struct err *err)
     return err->kind == ERR_NOT_FOUND || err->kind == ERR_TIMEOUT || err->kind == ERR_USAGE;
 }
 
-static int copy_with(struct bundle_copy *how, const struct sshsig_signer *signer, struct bundle_copied *ret,
-                     struct err *err)
-{
-    how->signer = signer;
-    if (bundle_copy(how, ret, err) == 0)
-        return 0;
-    if (err->kind == ERR_LOCAL_IO && !*err->hint)
-        err_hint(err,
-                 "the copy is made beside the bundle: make room there, or take the bundle to where there "
-                 "is some");
-    return -1;
-}
-
 /* Often all that is missing is a passphrase, and somebody to type it. */
 static int no_key(const struct handover *h, struct err *err)
 {
@@ -58,20 +45,16 @@ static int make_copy(const struct handover *h, const struct handover_run *run, s
                               .to = h->recipients,
                               .cancel_fd = signals_cancel_fd()};
     const struct sshsig_signer signer = handover_signer(h, run->prompt);
-    bool required = h->team && h->team->signature_required;
-    if (!signer.key)
-        return copy_with(&how, NULL, ret, err);
-    struct err why = ERR_INIT;
-    if (copy_with(&how, &signer, ret, &why) == 0)
-        return 0;
-    if (required || why.kind == ERR_CANCELLED) {
-        *err = why;
-        return is_no_signature(&why) ? no_key(h, err) : -1;
+    how.signer = signer.key ? &signer : NULL;
+    how.signature_optional = !h->team || !h->team->signature_required;
+    if (bundle_copy(&how, ret, err) < 0) {
+        if (err->kind == ERR_LOCAL_IO && !*err->hint)
+            err_hint(err, "the copy is made beside the bundle: make room there, or take the bundle to where "
+                          "there is some");
+        return how.signer && !how.signature_optional && is_no_signature(err) ? no_key(h, err) : -1;
     }
-    /* Whatever but the signature kept it from being made does so again, and is said then. */
-    if (copy_with(&how, NULL, ret, err) < 0)
-        return -1;
-    talk("the copy is not signed: %s", why.msg);
+    if (ret->unsigned_because.kind != ERR_NONE)
+        talk("the copy is not signed: %s", ret->unsigned_because.msg);
     return 0;
 }
 

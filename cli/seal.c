@@ -206,15 +206,6 @@ static void piece_free(unsigned char *piece)
     free(piece);
 }
 
-static int check_cancelled(const struct job *j, struct err *err)
-{
-    if (!fd_cancelled(signals_cancel_fd()))
-        return 0;
-    return err_set(err, ERR_CANCELLED,
-                   j->path ? "interrupted; nothing was written"
-                           : "interrupted; what was written is not the whole");
-}
-
 /* ---- encrypt ------------------------------------------------------------------------------------------- */
 
 static ssize_t read_piece(const struct job *j, unsigned char *piece, struct err *err)
@@ -234,6 +225,8 @@ static int encrypt(const struct job *j, const struct age_recipients *to, struct 
     ssize_t n = -1;
     unsigned char *piece = aligned_alloc(PAGE, PIECE);
     int rc = piece ? age_writer_open(j->out, to, j->o->armor, &w, err) : err_nomem(err);
+    if (rc == 0)
+        age_writer_cancel(w, signals_cancel_fd());
     while (rc == 0 && (n = read_piece(j, piece, err)) > 0)
         rc = age_writer_write(w, piece, (size_t)n, err);
     if (rc == 0)
@@ -270,8 +263,12 @@ static int copy(const struct job *j, struct age_reader *r, struct err *err)
     unsigned char *piece = aligned_alloc(PAGE, PIECE);
     int rc = piece ? 0 : err_nomem(err);
     while (rc == 0 && (n = age_reader_read(r, piece, PIECE, err)) > 0)
-        rc = check_cancelled(j, err) < 0 ? -1 : fd_write_all(j->out, piece, (size_t)n, err);
+        rc = fd_write_or_cancel(j->out, piece, (size_t)n, signals_cancel_fd(), err);
     piece_free(piece);
+    if (err->kind == ERR_CANCELLED)
+        return err_set(err, ERR_CANCELLED,
+                       j->path ? "interrupted; nothing was written"
+                               : "interrupted; what was written is not the whole");
     return n < 0 ? err_wrap(err, "%s", j->o->file) : rc;
 }
 

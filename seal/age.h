@@ -52,6 +52,9 @@ struct age_writer;
 /* Writes the header to fd, which stays the caller's. `armor`: text (PEM-like, strict). */
 int age_writer_open(int fd, const struct age_recipients *to, bool armor, struct age_writer **ret,
                     struct err *err);
+/* From now on writing ends with ERR_CANCELLED when that descriptor (-1: none) is readable, also where it
+ * waits for whoever reads a pipe. */
+void age_writer_cancel(struct age_writer *w, int cancel_fd);
 int age_writer_write(struct age_writer *w, const void *p, size_t n, struct err *err);
 /* Writes the end; without it nobody can read the file to its end. */
 int age_writer_finish(struct age_writer *w, struct err *err);
@@ -69,6 +72,8 @@ void age_identities_free(struct age_identities *i);
 /* From now on reading by them ends with ERR_CANCELLED when that descriptor (-1: none) is readable, also where
  * it waits for whoever writes into a pipe. */
 void age_identities_cancel(struct age_identities *i, int cancel_fd);
+/* That descriptor; -1 where there is none, or nobody. */
+int age_identities_cancel_fd(const struct age_identities *i);
 /* An age identity file (AGE-SECRET-KEY-1…, comments; itself encrypted with a passphrase or not, armored or
  * not) or an SSH private key. */
 int age_identities_add_file(struct age_identities *i, const char *path, struct err *err);

@@ -242,7 +242,7 @@ int age_input_read(struct age_input *in, void *p, size_t n, size_t *ret_n, struc
 
 void age_output_init(struct age_output *out, int fd, bool armor)
 {
-    *out = (struct age_output){.fd = fd, .armor = armor, .text = {.max = 1u << 20}};
+    *out = (struct age_output){.fd = fd, .cancel_fd = -1, .armor = armor, .text = {.max = 1u << 20}};
     if (armor) {
         buf_adds(&out->text, first_line);
         buf_addc(&out->text, '\n');
@@ -265,7 +265,7 @@ static void add_line(struct buf *b, const unsigned char *p, size_t n)
 static int flush(struct age_output *out, struct err *err)
 {
     if (buf_check(&out->text, "armor", err) < 0 ||
-        fd_write_all(out->fd, buf_str(&out->text), out->text.len, err) < 0)
+        fd_write_or_cancel(out->fd, buf_str(&out->text), out->text.len, out->cancel_fd, err) < 0)
         return -1;
     buf_clear(&out->text);
     return 0;
@@ -275,7 +275,7 @@ int age_output_write(struct age_output *out, const void *p, size_t n, struct err
 {
     const unsigned char *bytes = p;
     if (!out->armor)
-        return fd_write_all(out->fd, p, n, err);
+        return fd_write_or_cancel(out->fd, p, n, out->cancel_fd, err);
     while (n > 0) {
         size_t piece = sizeof out->rest - out->n_rest;
         piece = n < piece ? n : piece;

@@ -24,7 +24,8 @@ bool age_armor_begins(const char *p, size_t n);
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
 struct age_output {
-    int fd; /* the caller's */
+    int fd;        /* the caller's */
+    int cancel_fd; /* -1: none */
     bool armor;
     unsigned char rest[48]; /* not a whole line yet */
     size_t n_rest;

@@ -28,6 +28,11 @@ void age_identities_cancel(struct age_identities *i, int cancel_fd)
     i->cancel_fd = cancel_fd;
 }
 
+int age_identities_cancel_fd(const struct age_identities *i)
+{
+    return i ? i->cancel_fd : -1;
+}
+
 static void identity_free(struct age_identity *one)
 {
     if (!one)

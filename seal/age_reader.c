@@ -115,7 +115,7 @@ int age_reader_open(int fd, struct age_identities *by, struct age_reader **ret, 
 {
     unsigned char file_key[AGE_FILE_KEY];
     struct age_reader *r = NULL;
-    if (age_reader_begin(fd, by ? by->cancel_fd : -1, &r, err) < 0)
+    if (age_reader_begin(fd, age_identities_cancel_fd(by), &r, err) < 0)
         return -1;
     int rc = age_identities_unwrap(by, &r->header, file_key, err);
     if (rc == 0)

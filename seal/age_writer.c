@@ -56,6 +56,11 @@ int age_writer_open(int fd, const struct age_recipients *to, bool armor, struct 
     return rc;
 }
 
+void age_writer_cancel(struct age_writer *w, int cancel_fd)
+{
+    w->out.cancel_fd = cancel_fd;
+}
+
 static int put_chunk(struct age_writer *w, const void *p, size_t n, bool last, struct err *err)
 {
     if (age_stream_seal(w->stream, p, n, last, w->sealed, err) < 0)

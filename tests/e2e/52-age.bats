@@ -334,6 +334,32 @@ SCRIPT
     done
 }
 
+@test "a signal ends what is written into a pipe that nobody reads" {
+    head -c 1000000 /dev/urandom >plain
+    encrypt --encrypt-to "$RIG_DIR/id.pub" -o sealed plain
+    cat >"$RIG_DIR/full.py" <<'SCRIPT'
+import os, select, subprocess, sys, time
+ours, theirs = os.pipe()
+program = subprocess.Popen(sys.argv[1:], stdout=theirs, stderr=subprocess.PIPE, text=True)
+deadline = time.monotonic() + 20
+while select.select([], [theirs], [], 0)[1]:
+    assert time.monotonic() < deadline and program.poll() is None
+    time.sleep(0.01)
+program.terminate()
+_, said = program.communicate(timeout=20)
+print(said)
+sys.exit(program.returncode)
+SCRIPT
+    run --separate-stderr python3 "$RIG_DIR/full.py" "$profgrab_program" bundle decrypt -i "$RIG_DIR/id.txt" -o - sealed
+    assert_status 143
+    assert_stdout_has 'profgrab: interrupted; what was written is not the whole'
+    for armor in '' --armor; do
+        run --separate-stderr python3 "$RIG_DIR/full.py" "$profgrab_program" bundle encrypt $armor --encrypt-to "$RIG_DIR/id.pub" -o - plain
+        assert_status 143
+        assert_stdout_has 'interrupted'
+    done
+}
+
 # ---- passphrases ------------------------------------------------------------------------------------------------
 
 @test "a key with a passphrase: asked for as ssh does, when the file has its stanza, up to three times" {

@@ -240,6 +240,30 @@ ended() { # STATUS: what $copying ended with
     sha256sum -c "$BATS_TEST_TMPDIR/before"
 }
 
+@test "the first signal ends a list, and an extraction, which keeps the files that are whole" {
+    make_bundle 400000000
+    local verb rc
+    mkdir there
+    for verb in 'list' 'extract -C there'; do
+        # shellcheck disable=SC2086 # several words
+        "$profgrab_program" bundle $verb b.tar.gz >out 2>log 3>&- &
+        copying=$!
+        wait_for_work
+        kill -TERM "$copying"
+        rc=0
+        wait "$copying" || rc=$?
+        copying=
+        assert_equal "$verb: $rc" "$verb: 143"
+        grep -q '^profgrab: interrupted' log
+    done
+    assert_equal "$(<log)" 'profgrab: interrupted; there/b has the first 5 files of it'
+    [[ ! -s out ]]
+    assert_equal "$(cd there/b && find . -type f | sort)" \
+        $'./files/cmdline.txt\n./files/cpu.pb.gz\n./files/goroutines.txt\n./files/quiet.txt\n./manifest.json'
+    tar xzf b.tar.gz --exclude trace.out
+    diff -r b there/b
+}
+
 @test "the second signal names the bundle, and leaves nothing of the copy" {
     make_bundle 400000000
     ssh-keygen -q -t ed25519 -N '' -f "$BATS_TEST_TMPDIR/team"

@@ -491,6 +491,16 @@ static void refusals(void **state)
     struct sshsig_signer by = {.key = "/nowhere/k", .cancel_fd = -1};
     how = (struct bundle_copy){.bundle = bundle, .signer = &by, .redact = true, .cancel_fd = -1};
     no_copy(dir, &how, ERR_NOT_FOUND, "the key to sign with: ");
+    how.signature_optional = true;
+    copied(&how, &c);
+    assert_int_equal(c.unsigned_because.kind, ERR_NOT_FOUND);
+    assert_non_null(strstr(c.unsigned_because.msg, "the key to sign with: "));
+    assert_string_equal(c.fingerprint, "");
+    struct bundle_summary s = looked_at(c.path, NULL);
+    assert_int_equal(s.signature.state, BUNDLE_UNSIGNED);
+    bundle_summary_release(&s);
+    RUN("rm", c.path);
+    bundle_copied_release(&c);
     int fds[2];
     assert_int_equal(pipe(fds), 0);
     assert_int_equal(write(fds[1], "x", 1), 1);

@@ -169,6 +169,33 @@ static void everything_is_written(void **state)
     free(much);
 }
 
+/* Nobody reads the pipe: what has room goes, then it waits, and ends when it is to. */
+static void a_write_can_be_cancelled(void **state)
+{
+    enum { MUCH = 1 << 20 };
+    int ends[2], cancel[2];
+    struct err err = ERR_INIT;
+    char *much = calloc(1, MUCH);
+    FILE *f = tmpfile();
+    (void)state;
+    assert_true(much && f);
+    pipe_of(ends);
+    pipe_of(cancel);
+    ok(fd_write_or_cancel(ends[1], much, 10000, cancel[0], &err), &err);
+    ok(fd_write_or_cancel(fileno(f), much, MUCH, cancel[0], &err), &err);
+    assert_int_equal(lseek(fileno(f), 0, SEEK_CUR), MUCH);
+    ok(fd_write_all(cancel[1], "x", 1, &err), &err);
+    assert_int_equal(fd_write_or_cancel(ends[1], much, MUCH, cancel[0], &err), -1);
+    assert_int_equal(err.kind, ERR_CANCELLED);
+    assert_int_equal(fd_write_or_cancel(fileno(f), much, MUCH, cancel[0], NULL), -1);
+    fclose(f);
+    for (int i = 0; i < 2; i++) {
+        fd_close(&ends[i]);
+        fd_close(&cancel[i]);
+    }
+    free(much);
+}
+
 /* A file of so many bytes, read into a buffer of at most so many: as many as had room, and whether that was
  * all. */
 static void read_back(size_t size, size_t max, bool fits)
@@ -302,6 +329,7 @@ int main(void)
         cmocka_unit_test(waiting_can_be_cancelled),
         cmocka_unit_test(signals_do_not_end_a_wait),
         cmocka_unit_test(everything_is_written),
+        cmocka_unit_test(a_write_can_be_cancelled),
         cmocka_unit_test(everything_is_read),
         cmocka_unit_test(modes_change_back),
         cmocka_unit_test(rung_until_drained),
