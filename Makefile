@@ -54,8 +54,8 @@ endif
 
 sources := $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c))
 objects := $(sources:%.c=$(out)/%.o)
-# What only one of the program's two files has (cli/whole.h), and what both are made of.
-apart := $(out)/cli/main.o $(out)/cli/whole_load.o $(out)/cli/whole_library.o
+# What only one of the program's files has (cli/whole.h, cli/editor.h), and what all are made of.
+apart := $(patsubst %,$(out)/cli/%.o,main whole_load whole_library editor_load editor_library)
 common := $(filter-out $(apart),$(objects))
 unit_sources := $(wildcard tests/unit/test_*.c)
 units := $(unit_sources:%.c=$(out)/%)
@@ -82,23 +82,26 @@ all: build/profgrab pages
 build/profgrab: $(out)/profgrab
 	@ln -sfn $(variant)/profgrab $@
 
-# The two files lie as they will be installed, since one finds the other from where it is itself.
+# The files lie as they will be installed, since they find each other from where the program is.
 whole := $(out)/lib/profgrab/profgrab.so
+editor := $(out)/lib/profgrab/editor.so
 $(out)/profgrab: $(out)/bin/profgrab
 	@ln -sfn bin/profgrab $@
 
 # It has whole_get before the archive is looked into: of that there is only what reading profiles needs.
-$(out)/bin/profgrab: $(out)/cli/main.o $(out)/cli/whole_load.o $(out)/libprofgrab.a $(whole)
+$(out)/bin/profgrab: $(out)/cli/main.o $(out)/cli/whole_load.o $(out)/libprofgrab.a $(whole) $(editor)
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LIBS)
 
-$(whole): $(out)/cli/whole_library.o $(out)/libprofgrab.a
+$(whole): $(out)/cli/whole_library.o $(out)/cli/editor_load.o $(out)/libprofgrab.a
+$(editor): $(out)/cli/editor_library.o $(out)/libprofgrab.a
+$(whole) $(editor):
 	@mkdir -p $(@D)
 	$(call say,link,$@)
 	$(Q)$(CC) $(filter-out -pie,$(LDFLAGS)) -shared -o $@ $^ $(LIBS)
 
-# By this the two know each other.
+# By this they know each other.
 $(apart): private override CPPFLAGS += -DPROFGRAB_BUILD='"$(subst $(empty) ,-,$(shell cat $(common) | cksum))"'
 $(apart): $(out)/libprofgrab.a
 
@@ -280,7 +283,7 @@ bench-ssh: all $(out)/bench/delay $(out)/bench/gateway $(out)/bench/raw
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -d $(DESTDIR)$(PREFIX)/lib/profgrab
-	install -m 644 $(whole) $(DESTDIR)$(PREFIX)/lib/profgrab/profgrab.so
+	install -m 644 $(whole) $(editor) $(DESTDIR)$(PREFIX)/lib/profgrab
 	install -m 755 $(out)/bin/profgrab $(DESTDIR)$(PREFIX)/bin/profgrab
 	set -e; for page in $(pages:$(share)/%=%); do \
 	    install -d $(DESTDIR)$(PREFIX)/share/$${page%/*}; \

@@ -1,23 +1,36 @@
 /* Lines for the shell: from a terminal that edits them, or as they come. */
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/pprof_shell.h"
+#include "cli/signals.h"
 #include "base/banned.h"
 
 #define LINE_MOST ((size_t)1 << 20)
 
+static bool can_edit(void)
+{
+    const char *term = getenv("TERM");
+    return term && *term && strcasecmp(term, "dumb") != 0 && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
 int shell_input_init(struct shell_input *in, const struct profile *p, int cancel_fd, struct err *err)
 {
-    *in = (struct shell_input){.profile = p, .cancel_fd = cancel_fd, .ahead = BUF_INIT(LINE_MOST + 65536)};
-    return shell_editor_new(in, &in->editor, err);
+    *in = (struct shell_input){.profile = p,
+                               .cancel_fd = cancel_fd,
+                               .complete = shell_complete,
+                               .hold_terminal = signals_hold_terminal,
+                               .ahead = BUF_INIT(LINE_MOST + 65536)};
+    return can_edit() ? shell_editor_new(in, &in->editor, err) : 0;
 }
 
 void shell_input_release(struct shell_input *in)
 {
-    shell_editor_free(in->editor);
+    if (in->editor)
+        in->editor->free(in->editor);
     buf_release(&in->ahead);
 }
 
@@ -56,6 +69,6 @@ int shell_input_line(struct shell_input *in, const char *prompt, struct buf *lin
                      struct err *err)
 {
     buf_clear(line);
-    return in->editor ? shell_editor_line(in->editor, prompt, line, ret_end, err)
+    return in->editor ? in->editor->line(in->editor, prompt, line, ret_end, err)
                       : read_plainly(in, prompt, line, ret_end, err);
 }

@@ -1,16 +1,18 @@
 /*
- * The program is in two files. `bin/profgrab` has what shows local profiles: pprof, goroutines, merge, diff.
- * `lib/profgrab/profgrab.so` beside it has all that profgrab does. Loading what that needs (libcurl, libssh2,
- * OpenSSL, libarchive and what they bring along) takes several times as long as showing a small profile, so
- * the small file loads the other one only when it comes to something it does not have: for every other
- * command at once, else at one of the doors below.
+ * The program is in three files. `bin/profgrab` has what shows local profiles: pprof, goroutines, merge,
+ * diff. `lib/profgrab/profgrab.so` beside it has all that profgrab does. Loading what that needs (libcurl,
+ * libssh2, OpenSSL, libarchive and what they bring along) takes several times as long as showing a small
+ * profile, so the small file loads the other one only when it comes to something it does not have: for every
+ * other command at once, else at one of the doors below.
  *
  * It is the same process, so nothing that was read or printed before is lost. Each file has its own copy of
- * the code they share, and of its few static variables.
+ * the code they share, and of its few static variables. (The third, cli/editor.h, is for the shell at a
+ * terminal.)
  */
 #ifndef CLI_WHOLE_H
 #define CLI_WHOLE_H
 
+#include "cli/library.h"
 #include "cli/pprof.h"
 #include "report/report.h"
 
@@ -45,9 +47,7 @@ const struct whole *whole_get(struct err *err);
 
 /* What lib/profgrab/profgrab.so exports. */
 struct whole_library {
-    /* Made of all that both files are built from: files of two builds must not be mixed, since what they
-     * hand each other are structs. First, and a text, whatever else becomes of this struct. */
-    char build[32];
+    struct library_mark mark;
     const struct whole *(*get)(struct err *err);
 };
 extern const struct whole_library profgrab_library __attribute__((visibility("default")));

@@ -3,4 +3,4 @@
 
 #include "base/banned.h"
 
-const struct whole_library profgrab_library = {.build = PROFGRAB_BUILD, .get = whole_get};
+const struct whole_library profgrab_library = {.mark = {PROFGRAB_BUILD}, .get = whole_get};
