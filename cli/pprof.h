@@ -138,8 +138,6 @@ int pprof_new_file(const char *dir, const char *prefix, const char *suffix, char
  * server may take. */
 int pprof_url(const char *source, long seconds, long timeout, char **ret_url, long *ret_timeout_s,
               struct err *err);
-/* The URL without its password, for people: a new string, or NULL. */
-char *pprof_url_shown(const char *url);
 /* Gets a profile from there. From any thread, once fetch_global_init was called. */
 int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, struct profile **ret,
                 struct err *err);

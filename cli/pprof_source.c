@@ -122,7 +122,7 @@ static int begin(struct source *s, const struct whole **whole, struct err *err)
         return -1;
     if (!s->url)
         return 0;
-    char *shown = s->whole->pprof_url_shown(s->url);
+    char *shown = s->whole->url_shown(s->url);
     pprof_say("Fetching profile over HTTP from %s", shown ? shown : "a URL");
     free(shown);
     say_wait(s->options->seconds);
@@ -159,7 +159,7 @@ static int join_chunks(struct harvest *h, struct err *err)
 /* Which source failed, and why: a password in its URL is nobody's business. */
 static void say_failure(const struct source *s)
 {
-    char *shown = s->url && strchr(s->name, '@') ? s->whole->pprof_url_shown(s->url) : NULL;
+    char *shown = s->url && strchr(s->name, '@') ? s->whole->url_shown(s->url) : NULL;
     pprof_say("%s: %s", shown ? shown : s->name, s->err.msg);
     if (s->err.hint[0])
         pprof_say("hint: %s", s->err.hint);

@@ -28,10 +28,10 @@ struct whole {
     /* fetch/fetch.h */
     int (*fetch_global_init)(struct err *err);
     void (*fetch_global_cleanup)(void);
+    char *(*url_shown)(const char *url);
     /* cli/pprof.h */
     int (*pprof_url)(const char *source, long seconds, long timeout, char **ret_url, long *ret_timeout_s,
                      struct err *err);
-    char *(*pprof_url_shown)(const char *url);
     int (*pprof_fetch)(const struct pprof_options *o, const char *url, long timeout_s, struct profile **ret,
                        struct err *err);
     int (*pprof_post)(const struct pprof_options *o, const char *source, struct str addresses,

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "fetch/url.h"
 #include "gateway/gateway.h"
 #include "inventory/inventory.h"
 #include "proto/proto.h"

@@ -1,0 +1,147 @@
+/* URLs, as Go's pprof takes and changes them. Source: cmd/pprof of Go, adjustURL; google/pprof
+ * internal/symbolz. */
+#include "fetch/url.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* Go's handler for CPU profiles, where a URL names none. */
+#define CPU_HANDLER "/debug/pprof/profile"
+
+char *url_shown(const char *url)
+{
+    CURLU *u = curl_url();
+    char *shown = NULL, *password = NULL, *ret = NULL;
+    if (u && curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK) {
+        if (curl_url_get(u, CURLUPART_PASSWORD, &password, 0) == CURLUE_OK)
+            curl_url_set(u, CURLUPART_PASSWORD, "xxxxx", 0);
+        if (curl_url_get(u, CURLUPART_URL, &shown, 0) == CURLUE_OK)
+            ret = strdup(shown);
+    }
+    curl_free(shown);
+    curl_free(password);
+    curl_url_cleanup(u);
+    return ret;
+}
+
+/* ---- of a profile ----------------------------------------------------------------------------------------
+ */
+
+/* net/url.QueryEscape: what a value may hold. */
+static void add_escaped(struct buf *b, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     (c && strchr("-_.~%+", c));
+        if (plain)
+            buf_addc(b, (char)c);
+        else
+            buf_addf(b, "%%%02X", c);
+    }
+}
+
+/* The query with seconds in it, as the server gets it; *seconds is what it says where nothing was asked. */
+static void set_seconds(const char *query, long *seconds, struct buf *to)
+{
+    bool asked = *seconds > 0;
+    for (const char *at = query; *at;) {
+        size_t n = strcspn(at, "&"), key = strcspn(at, "=&");
+        bool is = key == 7 && memcmp(at, "seconds", 7) == 0;
+        if (is && !asked && n > 8)
+            *seconds = strtol(at + 8, NULL, 10);
+        if (n && !(is && asked)) {
+            buf_adds(to, to->len ? "&" : "");
+            add_escaped(to, at, key);
+            buf_addc(to, '=');
+            if (n > key)
+                add_escaped(to, at + key + 1, n - key - 1);
+        }
+        at += n + (at[n] == '&');
+    }
+    if (asked)
+        buf_addf(to, "%sseconds=%ld", to->len ? "&" : "", *seconds);
+}
+
+static int adjust(CURLU *u, long *seconds, char **ret, struct err *err)
+{
+    char *path = NULL, *query = NULL;
+    struct buf to = BUF_INIT(65536);
+    bool bare = curl_url_get(u, CURLUPART_PATH, &path, 0) != CURLUE_OK || strcmp(path, "/") == 0;
+    int failed = bare ? (int)curl_url_set(u, CURLUPART_PATH, CPU_HANDLER, 0) : 0;
+    if (curl_url_get(u, CURLUPART_QUERY, &query, 0) != CURLUE_OK)
+        query = NULL;
+    set_seconds(query ? query : "", seconds, &to);
+    failed |= (int)curl_url_set(u, CURLUPART_QUERY, to.len ? buf_str(&to) : NULL, 0);
+    char *url = NULL;
+    failed |= (int)curl_url_get(u, CURLUPART_URL, &url, 0);
+    if (!failed && !to.failed)
+        *ret = strdup(url);
+    curl_free(url);
+    curl_free(path);
+    curl_free(query);
+    buf_release(&to);
+    return *ret ? 0 : err_nomem(err);
+}
+
+int url_of_profile(const char *text, long *seconds, char **ret, struct err *err)
+{
+    CURLU *u = curl_url();
+    int rc = 0;
+    if (u && curl_url_set(u, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK)
+        rc = adjust(u, seconds, ret, err);
+    curl_url_cleanup(u);
+    return rc;
+}
+
+/* ---- of symbols ------------------------------------------------------------------------------------------
+ */
+
+/* The handlers of gperftools, beside which the symbols are called as Go calls them. */
+static bool is_of_pprof(const char *path)
+{
+    static const char *const ends[] = {"/pprof/heap", "/pprof/growth", "/pprof/profile", "/pprof/pmuprofile",
+                                       "/pprof/contention"};
+    size_t n = strlen(path);
+    bool is = strstr(path, "/debug/pprof/") != NULL;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        is = is || (n >= strlen(ends[i]) && strcmp(path + n - strlen(ends[i]), ends[i]) == 0);
+    return is;
+}
+
+/* The path of the symbols beside a profile's: a new string. */
+static char *symbol_path(const char *path)
+{
+    const char *name = is_of_pprof(path) ? "symbol" : "symbolz";
+    char *ret = NULL;
+    size_t n = strlen(path);
+    while (n > 0 && path[n - 1] == '/')
+        n--;
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    while (n > 0 && path[n - 1] == '/')
+        n--;
+    return asprintf(&ret, "%.*s/%s", (int)n, path, name) < 0 ? NULL : ret;
+}
+
+char *url_of_symbols(const char *source)
+{
+    CURLU *u = curl_url();
+    char *path = NULL, *beside = NULL, *url = NULL, *ret = NULL;
+    if (u && curl_url_set(u, CURLUPART_URL, source, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
+        curl_url_get(u, CURLUPART_PATH, &path, 0) == CURLUE_OK && (beside = symbol_path(path)) &&
+        curl_url_set(u, CURLUPART_PATH, beside, 0) == CURLUE_OK &&
+        curl_url_set(u, CURLUPART_QUERY, NULL, 0) == CURLUE_OK &&
+        curl_url_set(u, CURLUPART_FRAGMENT, NULL, 0) == CURLUE_OK &&
+        curl_url_get(u, CURLUPART_URL, &url, 0) == CURLUE_OK)
+        ret = strdup(url);
+    curl_free(url);
+    curl_free(path);
+    free(beside);
+    curl_url_cleanup(u);
+    return ret;
+}
