@@ -16,7 +16,7 @@
 #include "base/banned.h"
 
 /* So many calls are looked up together. */
-enum { TOGETHER = 64, FIRST_BITS = 12 };
+enum { TOGETHER = 64, FIRST_BITS = 8 };
 
 /* A call, and what is counted of it. */
 struct call {
