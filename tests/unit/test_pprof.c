@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "cli/pprof.h"
+#include "fetch/url.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -189,7 +190,7 @@ static void urls_are_made_of_what_is_said(void **state)
         assert_int_equal(timeout, cases[i].timeout);
         free(url);
     }
-    char *shown = pprof_url_shown("http://me:secret@h/x");
+    char *shown = url_shown("http://me:secret@h/x");
     assert_string_equal(shown, "http://me:xxxxx@h/x");
     free(shown);
 }
