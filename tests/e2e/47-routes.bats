@@ -86,7 +86,7 @@ for i in range(8):
     full.append(s)
 print(port, flush=True)
 time.sleep(600)'
-    rig_wait hole 10 test -s "$RIG_DIR/hole/log"
+    rig_wait hole 30 test -s "$RIG_DIR/hole/log"
     read -r hole <"$RIG_DIR/hole/log"
 }
 

@@ -21,7 +21,8 @@ import odd
 from compare import DATE, OLD
 
 DEADLINE = 60
-VIEWERS = ("gv", "eog", "evince", "kcachegrind", "firefox")
+# The first of the browsers that are looked for: one that is installed here shall not open.
+VIEWERS = ("gv", "eog", "evince", "kcachegrind", "chrome")
 
 # A line: the profile, flags, and what is typed, between `|`.
 SESSIONS = r"""

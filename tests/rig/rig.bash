@@ -165,14 +165,14 @@ rig_leaves() { # PID
 
 # rig_end NAME: ends it and its children, leaves first while their parents are there to reap them.
 rig_end() {
-    local name=$1 pid birth deadline=$((SECONDS + 10))
+    local name=$1 pid birth deadline=$((SECONDS + 30))
     [[ -e $RIG_DIR/pids/$name ]] || return 0
     read -r pid birth <"$RIG_DIR/pids/$name"
     while rig_alive "$name"; do
         # shellcheck disable=SC2046 # one word for each
         kill -KILL $(rig_leaves "$pid") 2>/dev/null || :
         # A client that comes back at once has an sshd start another child in place of each.
-        ((SECONDS < deadline - 8)) || kill -KILL "$pid" 2>/dev/null || :
+        ((SECONDS < deadline - 28)) || kill -KILL "$pid" 2>/dev/null || :
         if ((SECONDS > deadline)); then
             rig_say "$name (pid $pid) does not end"
             return 1
