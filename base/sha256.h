@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4) over pieces, as 64 lower-case hexadecimal digits. */
+/* SHA-256 (FIPS 180-4) over pieces, as bytes or as 64 lower-case hexadecimal digits. */
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 
@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 
+#define SHA256_BYTES 32
 #define SHA256_HEX 65 /* with the NUL */
 
 struct sha256;
@@ -13,7 +14,8 @@ struct sha256;
 struct sha256 *sha256_new(struct err *err);
 void sha256_free(struct sha256 *h);
 void sha256_add(struct sha256 *h, const void *p, size_t n);
-/* Ends the hash; afterwards only sha256_free. */
+/* Either ends the hash; afterwards only sha256_free. */
+int sha256_bytes(struct sha256 *h, unsigned char ret[SHA256_BYTES], struct err *err);
 int sha256_hex(struct sha256 *h, char ret[SHA256_HEX], struct err *err);
 
 #endif

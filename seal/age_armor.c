@@ -8,7 +8,6 @@
 
 #include <openssl/evp.h>
 
-#include "seal/base64.h"
 #include "base/banned.h"
 
 enum { COLUMNS = 64, LINE = COLUMNS / 4 * 3, RAW = 65536, BLANKS_MAX = 1024 };

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "seal/base64.h"
 #include "base/banned.h"
 
 enum { COLUMNS = 64 };
@@ -166,7 +165,7 @@ int age_header_finish(struct buf *header, const unsigned char file_key[AGE_FILE_
         mac_of((struct age_bytes){header->data, header->len}, file_key, mac, err) < 0)
         return -1;
     buf_addc(header, ' ');
-    base64_add(header, mac, sizeof mac);
+    base64_add(header, BASE64_RAW, mac, sizeof mac);
     buf_addc(header, '\n');
     return buf_check(header, "the header", err);
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "seal/age_stanza.h"
-#include "seal/base64.h"
 #include "base/banned.h"
 
 static const char label[] = "age-encryption.org/v1/scrypt";
@@ -35,7 +34,7 @@ int age_scrypt_wrap(const struct secret *passphrase, unsigned log_n,
         rc = age_wrap(key, file_key, body, err);
     if (rc == 0) {
         buf_adds(&arguments, "scrypt ");
-        base64_add(&arguments, salt, sizeof salt);
+        base64_add(&arguments, BASE64_RAW, salt, sizeof salt);
         buf_addf(&arguments, " %u", log_n);
         rc = buf_check(&arguments, "a stanza", err);
     }

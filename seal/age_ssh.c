@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "seal/age_stanza.h"
-#include "seal/base64.h"
 #include "base/banned.h"
 
 #define RSA_BITS_MIN 2048
@@ -106,10 +105,10 @@ static int put_arguments(struct buf *b, const char *type, const struct ssh_blob 
     if (age_ssh_tag(key, tag, err) < 0)
         return -1;
     buf_addf(b, "%s ", type);
-    base64_add(b, tag, sizeof tag);
+    base64_add(b, BASE64_RAW, tag, sizeof tag);
     if (share) {
         buf_addc(b, ' ');
-        base64_add(b, share, AGE_KEY);
+        base64_add(b, BASE64_RAW, share, AGE_KEY);
     }
     return buf_check(b, "a stanza", err);
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "seal/base64.h"
 #include "base/banned.h"
 
 enum { COLUMNS = 64, ARGUMENTS_MAX = 4 };
@@ -143,10 +142,10 @@ void age_stanza_add(struct buf *header, const char *arguments, const void *body,
     const unsigned char *bytes = body;
     buf_addf(header, "-> %s\n", arguments);
     for (size_t line = COLUMNS / 4 * 3; n >= line; bytes += line, n -= line) {
-        base64_add(header, bytes, line);
+        base64_add(header, BASE64_RAW, bytes, line);
         buf_addc(header, '\n');
     }
-    base64_add(header, bytes, n);
+    base64_add(header, BASE64_RAW, bytes, n);
     buf_addc(header, '\n');
 }
 
@@ -158,7 +157,7 @@ char *age_stanza_name(const struct age_stanza *s, char *dst, size_t cap)
         return dst;
     }
     struct buf b = BUF_INIT(16);
-    base64_add(&b, s->tag, sizeof s->tag);
+    base64_add(&b, BASE64_RAW, s->tag, sizeof s->tag);
     snprintf(dst, cap, "%s SHA256:%.5s...", s->type, buf_str(&b));
     buf_release(&b);
     return dst;

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "seal/age_stanza.h"
-#include "seal/base64.h"
 #include "base/banned.h"
 
 static const char info[] = "age-encryption.org/v1/X25519";
@@ -28,7 +27,7 @@ int age_x25519_wrap(const unsigned char point[AGE_KEY], const unsigned char file
         rc = age_wrap(key, file_key, body, err);
     if (rc == 0) {
         buf_adds(&arguments, "X25519 ");
-        base64_add(&arguments, share, sizeof share);
+        base64_add(&arguments, BASE64_RAW, share, sizeof share);
         rc = buf_check(&arguments, "a stanza", err);
     }
     if (rc == 0)

@@ -1,4 +1,6 @@
-#include "seal/base64.h"
+#include "base/base64.h"
+
+#include <stdint.h>
 
 #include "base/banned.h"
 
@@ -53,15 +55,24 @@ int base64_decode(enum base64_form form, const char *p, size_t n, void *dst, siz
     return 0;
 }
 
-void base64_add(struct buf *b, const void *p, size_t n)
+void base64_add(struct buf *b, enum base64_form form, const void *p, size_t n)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *bytes = p;
+    char piece[1024];
+    size_t filled = 0;
     for (size_t i = 0; i < n; i += 3) {
         size_t left = n - i < 3 ? n - i : 3;
         uint32_t v = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
                      (left > 2 ? bytes[i + 2] : 0);
         for (size_t k = 0; k <= left; k++)
-            buf_addc(b, letters[v >> (18 - 6 * k) & 63]);
+            piece[filled++] = letters[v >> (18 - 6 * k) & 63];
+        for (size_t k = left; form == BASE64_PADDED && k < 3; k++)
+            piece[filled++] = '=';
+        if (filled == sizeof piece || left < 3) {
+            buf_add(b, piece, filled);
+            filled = 0;
+        }
     }
+    buf_add(b, piece, filled);
 }
