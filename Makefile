@@ -53,7 +53,10 @@ LIBS += -Wl,--disable-new-dtags,-rpath,$(abspath $(LIBSSH2))/lib
 endif
 
 sources := $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c))
-objects := $(sources:%.c=$(out)/%.o)
+# The page of report.html, as a C source (tools/embed-web).
+page := $(out)/web/page_source.c
+web := $(wildcard web/*.html web/*.css web/*.js)
+objects := $(sources:%.c=$(out)/%.o) $(page:.c=.o)
 # What only one of the program's files has (cli/whole.h, cli/editor.h), and what all are made of.
 apart := $(patsubst %,$(out)/cli/%.o,main whole_load whole_library editor_load editor_library)
 common := $(filter-out $(apart),$(objects))
@@ -140,6 +143,15 @@ $(out)/%.o: %.c Makefile | libraries
 	$(call say,cc,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+$(page): tools/embed-web $(web)
+	@mkdir -p $(@D)
+	$(call say,web,$@)
+	$(Q)tools/embed-web web >$@
+
+$(page:.c=.o): $(page) Makefile
+	$(call say,cc,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
 $(out)/proto/profile.pb-c.c $(out)/proto/profile.pb-c.h &: proto/profile.proto
 	@mkdir -p $(out)/proto
 	$(call say,protoc,$@)
@@ -199,8 +211,10 @@ build/fixture/rude: $(wildcard tests/fixture/*)
 	tools/build-fixture rude
 build/fixture/gitlab: $(wildcard tests/gitlab/*)
 	tools/build-fixture gitlab
+build/fixture/ailing: $(wildcard tests/ailing/*)
+	tools/build-fixture ailing
 
-# What the commands do not do alone: one file handed over, the copy of a bundle made.
+# What the commands do not do alone: one file handed over, the copy of a bundle made, the words on files.
 $(out)/tests/%: tests/%.c $(out)/libprofgrab.a
 	@mkdir -p $(@D)
 	$(call say,cc,$@)
@@ -214,8 +228,10 @@ build/rig/softkey.so: tests/rig/softkey.c
 	    -Wl,-z,relro,-z,now,-z,noexecstack -o $@ $< $(shell pkg-config --cflags --libs libcrypto)
 
 # Each test file has its own sshd and services.
-e2e: $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/rig/softkey.so $(out)/tests/handoff $(out)/tests/copy
-	PROFGRAB=$(CURDIR)/$(out)/profgrab HANDOFF=$(CURDIR)/$(out)/tests/handoff COPY=$(CURDIR)/$(out)/tests/copy $(sanitizer_env) \
+e2e: $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/fixture/ailing build/rig/softkey.so \
+    $(out)/tests/handoff $(out)/tests/copy $(out)/tests/words
+	PROFGRAB=$(CURDIR)/$(out)/profgrab HANDOFF=$(CURDIR)/$(out)/tests/handoff COPY=$(CURDIR)/$(out)/tests/copy \
+	    WORDS=$(CURDIR)/$(out)/tests/words $(sanitizer_env) \
 	    bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
 
 # Renews the table in docs/captures.md.

@@ -97,5 +97,8 @@ int topproto_write(struct job *j);
 /* A profile as a report, gzip'ed. */
 int proto_write_profile(struct job *j, const struct profile *p);
 int list_write(struct job *j);
+/* Ours, for other people's tools. */
+int folded_write(struct job *j);
+int speedscope_write(struct job *j);
 
 #endif

@@ -71,6 +71,24 @@ size_t out_columns(struct str s)
     return columns;
 }
 
+void out_json(struct out *o, struct str s)
+{
+    out_text(o, "\"");
+    for (size_t at = 0, n; at < s.n; at += n) {
+        const unsigned char *c = (const unsigned char *)s.p + at;
+        n = character(c, s.n - at);
+        if (*c < ' ')
+            out_format(o, "\\u%04x", *c);
+        else if (n == 1 && *c >= 0x80)
+            out_text(o, "\\ufffd");
+        else if (*c == '"' || *c == '\\')
+            out_format(o, "\\%c", *c);
+        else
+            out_add(o, c, n);
+    }
+    out_text(o, "\"");
+}
+
 void out_right(struct out *o, size_t columns, struct str s)
 {
     for (size_t n = out_columns(s); n < columns; n++)

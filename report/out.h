@@ -17,6 +17,8 @@ void out_init(struct out *o, report_sink_fn *sink, void *ctx, struct err *err);
 void out_add(struct out *o, const void *p, size_t n);
 void out_str(struct out *o, struct str s);
 void out_text(struct out *o, const char *s);
+/* As JSON has strings, with quotes; bytes that are no UTF-8 become U+FFFD. */
+void out_json(struct out *o, struct str s);
 /* At the right end of so many columns, as Go's %10s: a column is a character, or a byte that is none. */
 void out_right(struct out *o, size_t columns, struct str s);
 /* How many characters of UTF-8 there are, and bytes that are none. */

@@ -20,6 +20,7 @@ static const struct format {
     [REPORT_RAW] = {raw_write, 80, true},        [REPORT_COMMENTS] = {comments_write, 80, false},
     [REPORT_DOT] = {dot_write, 80, false},       [REPORT_CALLGRIND] = {callgrind_write, 80, true},
     [REPORT_PROTO] = {proto_write, 80, true},    [REPORT_TOPPROTO] = {topproto_write, 0, false},
+    [REPORT_FOLDED] = {folded_write, 0, true},   [REPORT_SPEEDSCOPE] = {speedscope_write, 0, true},
 };
 
 void job_label(const struct job *j, char dst[MEASURE_TEXT], int64_t value)

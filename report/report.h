@@ -9,7 +9,9 @@
 
 #include "proto/proto.h"
 #include "report/goroutines.h"
+#include "report/page.h"
 #include "report/symbolize.h"
+#include "report/words.h"
 
 enum report_format {
     REPORT_TEXT,
@@ -24,6 +26,8 @@ enum report_format {
     REPORT_CALLGRIND,
     REPORT_PROTO,
     REPORT_TOPPROTO,
+    REPORT_FOLDED,     /* ours: folded stacks */
+    REPORT_SPEEDSCOPE, /* ours: speedscope's JSON */
 };
 
 enum report_granularity {

@@ -27,6 +27,7 @@
 #include "gateway/local.h"
 #include "inventory/address.h"
 #include "inventory/range.h"
+#include "report/flame.h"
 #include "report/report.h"
 #include "report/symbols.h"
 #include "seal/age_header.h"
@@ -1068,7 +1069,8 @@ static void profiles(void **state)
 static int show_profile(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
-    static const enum report_format formats[] = {REPORT_RAW, REPORT_PROTO, REPORT_TOPPROTO};
+    static const enum report_format formats[] = {REPORT_RAW, REPORT_PROTO, REPORT_TOPPROTO, REPORT_FOLDED,
+                                                 REPORT_SPEEDSCOPE};
     struct report_callbacks callbacks = {.sink = forget_bytes};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         struct report_settings settings = REPORT_SETTINGS_INIT;
@@ -1179,6 +1181,80 @@ static void goroutines(void **state)
     assert_true(walk_seed(read_goroutines, "tests/fuzz/corpus/goroutines/grouped", 0, 0) > 5);
 }
 
+/* ---- the words ----------------------------------------------------------------------------------------- */
+
+/* A profile and a dump on two hosts, so that everything is said twice. */
+static int say_words(void *ctx, struct err *err)
+{
+    static const char dump[] = "goroutine 1 [select]:\nmain.f()\n\t/a.go:1\n";
+    static const char *const names[] = {"a"};
+    struct str dumps[] = {str_of(dump)};
+    struct words w = WORDS_INIT;
+    struct goroutines *g = NULL;
+    int rc = goroutines_read(dumps, names, 1, 1 << 20, &g, err);
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        struct words_subject s = {.host = i ? "a" : "b", .service = "s", .kind = "mutex", .file = "f"};
+        rc = words_add_profile(&w, ctx, &s, err);
+        if (rc == 0)
+            rc = words_add_goroutines(&w, g, &s, err);
+    }
+    if (rc == 0)
+        rc = words_finish(&w, err);
+    words_release(&w);
+    goroutines_free(g);
+    return rc;
+}
+
+static void words(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct profile *p = profile_new(&err);
+    uint32_t name = 0, type = 0, unit = 0;
+    assert_non_null(p);
+    assert_int_equal(profile_intern(p, "main.f", 6, &name, &err), 0);
+    assert_int_equal(profile_intern(p, "delay", 5, &type, &err), 0);
+    assert_int_equal(profile_intern(p, "nanoseconds", 11, &unit, &err), 0);
+    assert_int_equal(profile_add_sample_type(p, (struct profile_value_type){type, unit}, &err), 0);
+    assert_int_equal(profile_add_function(p, &(struct profile_function){.id = 1, .name = name}, &err), 0);
+    struct profile_location l = {.id = 1, .mapping = PROFILE_NONE, .n_lines = 1};
+    assert_int_equal(profile_add_location(p, &l, &(struct profile_line){0}, &err), 0);
+    assert_int_equal(profile_add_sample(p, &(uint32_t){0}, 1, &(int64_t){5}, NULL, 0, &err), 0);
+    assert_true(alloc_walk(say_words, p, 0) > 20);
+    profile_free(p);
+}
+
+static int forget(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)ctx, (void)p, (void)n, (void)err;
+    return 0;
+}
+
+/* A page of a seed, folded on the way. */
+static int make_page(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    const struct page_entry entry = {.title = "t", .file = "f"};
+    struct profile *p = NULL;
+    struct flame *f = NULL;
+    struct page *page = NULL;
+    int rc = profile_parse(in->p, in->n, 1 << 20, &p, err);
+    if (rc == 0 && (rc = flame_new(p, 3, &f, err)) == 0)
+        rc = page_new(forget, NULL, UINT64_MAX, &page, err);
+    if (rc == 0 && (rc = page_add_profile(page, &entry, p, err)) == 0)
+        rc = page_finish(page, &(struct page_bundle){.name = "b", .manifest = STR("{}")}, err);
+    page_free(page);
+    flame_free(f);
+    profile_free(p);
+    return rc;
+}
+
+static void pages(void **state)
+{
+    (void)state;
+    assert_true(walk_seed(make_page, "tests/fuzz/corpus/page/full", 0, 0) > 20);
+}
+
 static int use_shell(void *ctx, struct err *err)
 {
     const struct pprof_options usual = {.report = REPORT_SETTINGS_INIT};
@@ -1214,6 +1290,8 @@ int main(void)
         cmocka_unit_test(reports),
         cmocka_unit_test(symbols),
         cmocka_unit_test(goroutines),
+        cmocka_unit_test(words),
+        cmocka_unit_test(pages),
         SCRATCH(signatures),
         cmocka_unit_test(relabelling),
         SCRATCH(copying),

@@ -528,6 +528,49 @@ static void test_callgrind(void **state)
     profile_free(p);
 }
 
+/* A stack that is there twice is one line; recursion and inlined calls stay; what ends a name is replaced. */
+static void test_folded(void **state)
+{
+    struct report_settings settings = REPORT_SETTINGS_INIT;
+    (void)state;
+    struct profile *p = profile();
+    sample(p, "c<b a", 6, NULL, 0);
+    sample(p, "a", 3, NULL, 0);
+    sample(p, "c<b a", 1, NULL, 0);
+    sample(p, "a a", -2, NULL, 0);
+    sample(p, "x;y\n\xff a", 5, NULL, 0);
+    settings.format = REPORT_FOLDED;
+    assert_report(p, &settings, "a 3\na;b;c 7\na;a -2\na;x:y?\xff 5\n");
+    profile_free(p);
+    p = profile();
+    settings.focus = "^b$";
+    settings.divide_by = 2;
+    sample(p, "b a", 6, NULL, 0);
+    sample(p, "a", 3, NULL, 0);
+    assert_report(p, &settings, "a;b 3\n");
+    profile_free(p);
+}
+
+static void test_speedscope(void **state)
+{
+    struct report_settings settings = REPORT_SETTINGS_INIT;
+    (void)state;
+    struct profile *p = profile();
+    sample(p, "c<b a", 6, NULL, 0);
+    sample(p, "a", 3, NULL, 0);
+    sample(p, "a a", -2, NULL, 0);
+    sample(p, "x\"\\\n\xff\xc3\xa9 a", 5, NULL, 0);
+    settings.format = REPORT_SPEEDSCOPE;
+    assert_report(p, &settings,
+                  "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"version\":\"0.0.1\","
+                  "\"exporter\":\"profgrab " PROFGRAB_VERSION "\",\"activeProfileIndex\":0,\n"
+                  "\"shared\":{\"frames\":[\n{\"name\":\"a\"},\n{\"name\":\"b\"},\n{\"name\":\"c\"},\n"
+                  "{\"name\":\"x\\\"\\\\\\u000a\\ufffd\xc3\xa9\"}]},\n"
+                  "\"profiles\":[{\"type\":\"sampled\",\"name\":\"cpu\",\"unit\":\"none\",\"startValue\":0,\n"
+                  "\"samples\":[[0],\n[0,1,2],\n[0,3]],\n\"weights\":[3,\n6,\n5],\n\"endValue\":14}]}\n");
+    profile_free(p);
+}
+
 /* Names may hold what aligns a table: the rest stays aligned, and nothing takes long. */
 static void test_hostile_tables(void **state)
 {
@@ -574,6 +617,8 @@ int main(void)
         cmocka_unit_test(test_tags),
         cmocka_unit_test(test_traces),
         cmocka_unit_test(test_callgrind),
+        cmocka_unit_test(test_folded),
+        cmocka_unit_test(test_speedscope),
         cmocka_unit_test(test_hostile_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

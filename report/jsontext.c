@@ -1,0 +1,79 @@
+#include "report/jsontext.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+
+/* The length of what must be escaped at p, of n bytes; 0: nothing. */
+static size_t marked(const char *p, size_t n)
+{
+    if (*p == '<' || *p == '>' || *p == '&')
+        return 1;
+    /* U+2028 and U+2029 */
+    return n >= 3 && memcmp(p, "\342\200", 2) == 0 && (p[2] == '\250' || p[2] == '\251') ? 3 : 0;
+}
+
+static void add_mark(struct buf *b, const char *p, size_t n)
+{
+    if (n == 1)
+        buf_addf(b, "\\u%04x", (unsigned)*p);
+    else
+        buf_adds(b, p[2] == '\250' ? "\\u2028" : "\\u2029");
+}
+
+/* `quoted`: quotes and backslashes are escaped as well. */
+static void add(struct buf *b, struct str s, bool quoted)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < s.n;) {
+        size_t mark = marked(s.p + i, s.n - i);
+        bool escaped = quoted && (s.p[i] == '"' || s.p[i] == '\\');
+        if (!mark && !escaped) {
+            i++;
+            continue;
+        }
+        buf_add(b, s.p + from, i - from);
+        if (escaped)
+            buf_addc(b, '\\');
+        else
+            add_mark(b, s.p + i, mark);
+        from = escaped ? i : i + mark;
+        i += escaped ? 1 : mark;
+    }
+    buf_add(b, s.p + from, s.n - from);
+}
+
+void jsontext_name(struct buf *b, struct str s)
+{
+    char shown[JSONTEXT_MAX_NAME];
+    text_printable(shown, sizeof shown, s.p, s.n);
+    buf_addc(b, '"');
+    add(b, str_of(shown), true);
+    buf_addc(b, '"');
+}
+
+void jsontext_json(struct buf *b, struct str s)
+{
+    add(b, s, false);
+}
+
+void jsontext_number(struct buf *b, int64_t v)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    uint64_t left = v < 0 ? -(uint64_t)v : (uint64_t)v;
+    do
+        digits[--at] = (char)('0' + left % 10);
+    while (left /= 10);
+    if (v < 0)
+        digits[--at] = '-';
+    buf_add(b, digits + at, sizeof digits - at);
+}
+
+void jsontext_text(struct buf *b, const char *key, const char *value)
+{
+    if (!value)
+        return;
+    buf_addf(b, ",\"%s\":", key);
+    jsontext_name(b, str_of(value));
+}

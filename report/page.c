@@ -1,0 +1,258 @@
+#include "report/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/jsontext.h"
+#include "report/page_data.h"
+#include "report/page_source.h"
+#include "base/banned.h"
+
+/* The list of entries and the manifest. */
+#define MAX_BUNDLE ((size_t)256 << 20)
+
+struct page {
+    page_sink_fn *sink;
+    void *ctx;
+    uint64_t max_bytes, written;
+    size_t n_drawn, n_entries;
+    struct buf entries;   /* as JSON */
+    struct strlist files; /* of those that were drawn */
+};
+
+static int put(struct page *p, const void *bytes, size_t n, struct err *err)
+{
+    p->written += n;
+    return p->sink(p->ctx, bytes, n, err);
+}
+
+static int puts_to(struct page *p, const char *text, struct err *err)
+{
+    return put(p, text, strlen(text), err);
+}
+
+/* ---- the page around its data ----------------------------------------------------------------------------
+ */
+
+/* What of the template stands in front of a place, and what behind it. */
+static struct str before(struct str template, const char *place)
+{
+    const char *at = memmem(template.p, template.n, place, strlen(place));
+    return (struct str){template.p, at ? (size_t)(at - template.p) : template.n};
+}
+
+static struct str behind(struct str template, const char *place)
+{
+    size_t n = before(template, place).n + strlen(place);
+    return n > template.n ? STR("") : (struct str){template.p + n, template.n - n};
+}
+
+static struct str between(const char *from, const char *to)
+{
+    return before(behind(page_source.template, from), to);
+}
+
+static int add_hash(struct buf *b, struct str text, struct err *err)
+{
+    unsigned char bytes[SHA256_BYTES];
+    struct sha256 *hash = sha256_new(err);
+    if (!hash)
+        return -1;
+    sha256_add(hash, text.p, text.n);
+    int rc = sha256_bytes(hash, bytes, err);
+    sha256_free(hash);
+    if (rc < 0)
+        return -1;
+    buf_adds(b, "'sha256-");
+    base64_add(b, BASE64_PADDED, bytes, sizeof bytes);
+    buf_addc(b, '\'');
+    return 0;
+}
+
+/* The policy: nothing runs but what was there when the program was built. */
+static int put_policy(struct page *p, struct err *err)
+{
+    struct buf b = BUF_INIT(4096);
+    buf_adds(&b, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src ");
+    int rc = add_hash(&b, page_source.script, err);
+    buf_adds(&b, "; style-src ");
+    if (rc == 0)
+        rc = add_hash(&b, page_source.style, err);
+    buf_adds(&b, "; img-src data:; base-uri 'none'; form-action 'none'\">");
+    if (rc == 0 && (rc = buf_check(&b, "the policy", err)) == 0)
+        rc = put(p, b.data, b.len, err);
+    buf_release(&b);
+    return rc;
+}
+
+static int put_str(struct page *p, struct str s, struct err *err)
+{
+    return put(p, s.p, s.n, err);
+}
+
+int page_new(page_sink_fn *sink, void *ctx, uint64_t max_bytes, struct page **ret, struct err *err)
+{
+    struct page *p = calloc(1, sizeof *p);
+    if (!p)
+        return err_nomem(err);
+    p->sink = sink;
+    p->ctx = ctx;
+    p->max_bytes = max_bytes;
+    buf_init(&p->entries, MAX_BUNDLE);
+    if (put_str(p, before(page_source.template, "<!--csp-->"), err) < 0 || put_policy(p, err) < 0 ||
+        put_str(p, between("<!--csp-->", "<!--style-->"), err) < 0 || puts_to(p, "<style>", err) < 0 ||
+        put_str(p, page_source.style, err) < 0 || puts_to(p, "</style>", err) < 0 ||
+        put_str(p, between("<!--style-->", "<!--data-->"), err) < 0) {
+        page_free(p);
+        return -1;
+    }
+    *ret = p;
+    return 0;
+}
+
+void page_free(struct page *p)
+{
+    if (!p)
+        return;
+    buf_release(&p->entries);
+    strlist_release(&p->files);
+    free(p);
+}
+
+/* ---- entries ---------------------------------------------------------------------------------------------
+ */
+
+/* `form`: "none" where it is not drawn. */
+static int list_entry(struct page *p, const struct page_entry *entry, const char *form, const char *why,
+                      struct err *err)
+{
+    struct buf *b = &p->entries;
+    buf_adds(b, p->n_entries++ > 0 ? ",\n{\"id\":" : "{\"id\":");
+    if (why)
+        buf_adds(b, "null");
+    else
+        buf_addf(b, "\"data-%zu\"", p->n_drawn++);
+    jsontext_text(b, "form", form);
+    jsontext_text(b, "title", entry->title);
+    jsontext_text(b, "file", entry->file);
+    jsontext_text(b, "kind", entry->kind);
+    jsontext_text(b, "host", entry->host);
+    jsontext_text(b, "service", entry->service);
+    jsontext_text(b, "why", why);
+    buf_addc(b, '}');
+    return strlist_add(&p->files, why || !entry->file ? "" : entry->file, err);
+}
+
+int page_add_nothing(struct page *p, const struct page_entry *entry, const char *why, struct err *err)
+{
+    return list_entry(p, entry, "none", why, err);
+}
+
+/* Data as an element of the page. */
+static int put_data(struct page *p, const struct buf *data, struct err *err)
+{
+    struct buf b = BUF_INIT(PAGE_MAX_ENTRY * 2);
+    void *gzip = NULL;
+    size_t n = 0;
+    if (gzip_compress(data->data, data->len, &gzip, &n, err) < 0)
+        return -1;
+    buf_addf(&b, "<script type=\"application/octet-stream\" id=\"data-%zu\">", p->n_drawn);
+    base64_add(&b, BASE64_PADDED, gzip, n);
+    buf_adds(&b, "</script>\n");
+    free(gzip);
+    int rc = buf_check(&b, "the entry", err);
+    if (rc == 0 && p->written + b.len > p->max_bytes)
+        rc = err_set(err, ERR_FAILED, "the page has no room for it");
+    if (rc == 0)
+        rc = put(p, b.data, b.len, err);
+    buf_release(&b);
+    return rc;
+}
+
+static int put_entry(struct page *p, const struct page_entry *entry, const char *form, const struct buf *data,
+                     struct err *err)
+{
+    if (buf_check(data, "what is to be drawn", err) < 0 || put_data(p, data, err) < 0)
+        return -1;
+    return list_entry(p, entry, form, NULL, err);
+}
+
+int page_add_profile(struct page *p, const struct page_entry *entry, struct profile *profile, struct err *err)
+{
+    struct buf data = BUF_INIT(PAGE_MAX_ENTRY);
+    int rc = page_data_profile(profile, &data, err);
+    if (rc == 0)
+        rc = put_entry(p, entry, "profile", &data, err);
+    buf_release(&data);
+    return rc;
+}
+
+int page_add_goroutines(struct page *p, const struct page_entry *entry, const struct goroutines *g,
+                        struct err *err)
+{
+    struct buf data = BUF_INIT(PAGE_MAX_ENTRY);
+    int rc = page_data_goroutines(g, &data, err);
+    if (rc == 0)
+        rc = put_entry(p, entry, "goroutines", &data, err);
+    buf_release(&data);
+    return rc;
+}
+
+/* ---- what stands in front --------------------------------------------------------------------------------
+ */
+
+static void add_sentence(struct buf *b, const struct page *p, const struct page_sentence *s)
+{
+    size_t entry = 0;
+    buf_adds(b, "{\"rule\":");
+    jsontext_name(b, str_of(s->rule));
+    jsontext_text(b, "text", s->text);
+    while (entry < p->files.n && (!s->file || strcmp(p->files.items[entry], s->file) != 0))
+        entry++;
+    if (entry < p->files.n)
+        buf_addf(b, ",\"data\":%zu", entry);
+    else
+        buf_adds(b, ",\"data\":null");
+    if (s->look)
+        jsontext_text(b, "look", s->look);
+    else
+        buf_adds(b, ",\"look\":null");
+    buf_addc(b, '}');
+}
+
+static void add_bundle(struct buf *b, const struct page *p, const struct page_bundle *bundle)
+{
+    buf_adds(b, "<script type=\"application/json\" id=\"bundle\">{\"version\":1");
+    jsontext_text(b, "tool", bundle->tool);
+    jsontext_text(b, "name", bundle->name);
+    jsontext_text(b, "made", bundle->made);
+    buf_adds(b, ",\n\"summary\":[");
+    for (size_t i = 0; i < bundle->n_summary; i++) {
+        if (i > 0)
+            buf_adds(b, ",\n");
+        add_sentence(b, p, &bundle->summary[i]);
+    }
+    buf_adds(b, "],\n\"data\":[");
+    buf_add(b, buf_str(&p->entries), p->entries.len);
+    buf_adds(b, "],\n\"manifest\":");
+    jsontext_json(b, bundle->manifest.n ? bundle->manifest : STR("null"));
+    buf_adds(b, "}</script>\n");
+}
+
+int page_finish(struct page *p, const struct page_bundle *bundle, struct err *err)
+{
+    struct buf b = BUF_INIT(MAX_BUNDLE * 2);
+    int rc = buf_check(&p->entries, "the list of what is drawn", err);
+    if (rc == 0) {
+        add_bundle(&b, p, bundle);
+        rc = buf_check(&b, "what the page is told of the bundle", err);
+    }
+    if (rc == 0 &&
+        (put(p, b.data, b.len, err) < 0 || put_str(p, between("<!--data-->", "<!--script-->"), err) < 0 ||
+         puts_to(p, "<script type=\"module\">", err) < 0 || put_str(p, page_source.script, err) < 0 ||
+         puts_to(p, "</script>", err) < 0 ||
+         put_str(p, behind(page_source.template, "<!--script-->"), err) < 0))
+        rc = -1;
+    buf_release(&b);
+    return rc;
+}

@@ -1,0 +1,384 @@
+/* The list of sentences: said rule by rule, put in order at the end. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/words_inside.h"
+#include "base/banned.h"
+
+/* A name that is longer is of no use to look for. */
+#define LOOK_MAX 1024
+/* Suspects leave so many places to what is always worth knowing, if there is that much of it. */
+#define FACTS 4
+/* So many other places are named where the same is found. */
+#define PLACES 3
+
+/* ---- arguments ------------------------------------------------------------------------------------------
+ */
+
+void words_percent(char dst[WORDS_ARGUMENT], double share)
+{
+    snprintf(dst, WORDS_ARGUMENT, "%.*f", share < 0.0995 ? 1 : 0, share * 100);
+}
+
+void words_name(char dst[WORDS_ARGUMENT], struct str name)
+{
+    text_printable(dst, WORDS_NAME, name.p, name.n);
+}
+
+/* "1,234,567 objects" */
+void words_count(char dst[WORDS_ARGUMENT], uint64_t n, const char *one, const char *many)
+{
+    char digits[24];
+    size_t len = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, n), at = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0)
+            dst[at++] = ',';
+        dst[at++] = digits[i];
+    }
+    snprintf(dst + at, WORDS_ARGUMENT - at, " %s", n == 1 ? one : many);
+}
+
+void words_time(char dst[WORDS_ARGUMENT], int64_t ns)
+{
+    if (ns >= 1000000)
+        text_duration(dst, WORDS_ARGUMENT, ns / 1000000);
+    else
+        snprintf(dst, WORDS_ARGUMENT, "less than 1ms");
+}
+
+void words_with_calls(char dst[WORDS_ARGUMENT], const struct tally *t, uint32_t named)
+{
+    char name[WORDS_ARGUMENT], percent[WORDS_ARGUMENT];
+    uint32_t top = tally_top_cum(t);
+    *dst = '\0';
+    if (top == TALLY_NONE || top == named)
+        return;
+    words_name(name, profile_str(t->profile, top));
+    words_percent(percent, words_share(t->of[top].cum, t->total));
+    snprintf(dst, WORDS_ARGUMENT, ", and %.160s with all that it calls %.10s %%", name, percent);
+}
+
+bool words_above(double share, uint64_t n, double percent)
+{
+    if (n == 0)
+        return false;
+    return share - 2 * sqrt(share * (1 - share) / (double)n) >= percent / 100;
+}
+
+/* ---- saying ---------------------------------------------------------------------------------------------
+ */
+
+static char *sentence(const struct words_rule *rule, const struct words_said *said)
+{
+    struct buf b = BUF_INIT(4096);
+    for (const char *p = rule->sentence; *p; p++) {
+        bool place = p[0] == '{' && p[1] >= '0' && p[1] < '0' + WORDS_ARGUMENTS && p[2] == '}';
+        if (place)
+            buf_adds(&b, said->of[p[1] - '0']);
+        else
+            buf_addc(&b, *p);
+        p += place ? 2 : 0;
+    }
+    char *text = b.failed ? NULL : buf_take(&b);
+    buf_release(&b);
+    return text;
+}
+
+static void item_release(struct words_item *i)
+{
+    free(i->text);
+    free(i->file);
+    free(i->look);
+    free(i->host);
+    free(i->service);
+    *i = (struct words_item){0};
+}
+
+/* A copy of what there is; *failed if there is no memory. */
+static char *copy_of(struct str s, bool *failed)
+{
+    char *copy = s.n > 0 ? strndup(s.p, s.n) : NULL;
+    *failed = *failed || (s.n > 0 && !copy);
+    return copy;
+}
+
+/* The name as it is, where a page can find it by that. */
+static char *look_of(struct str name, bool *failed)
+{
+    char *copy = name.n < LOOK_MAX ? copy_of(name, failed) : NULL;
+    if (copy && (strlen(copy) == name.n && text_is_visible(copy)))
+        return copy;
+    free(copy);
+    return NULL;
+}
+
+/* Of the subject's own words, which may be a host's. */
+static char *shown(const char *s, bool *failed)
+{
+    char room[LOOK_MAX];
+    return copy_of(str_of(text_printable(room, sizeof room, s ? s : "", s ? strlen(s) : 0)), failed);
+}
+
+int words_say(struct words_case *c, const struct words_rule *rule, const struct words_said *said)
+{
+    struct words *w = c->words;
+    bool failed = false;
+    if (array_reserve((void **)&w->items, &w->cap, w->n + 1, sizeof *w->items, c->err) < 0)
+        return -1;
+    struct words_item i = {.rule = rule->name,
+                           .text = sentence(rule, said),
+                           .file = shown(c->subject->file, &failed),
+                           .look = look_of(said->look, &failed),
+                           .suspect = rule->suspect,
+                           .weight = said->weight,
+                           .host = shown(c->subject->host, &failed),
+                           .service = shown(c->subject->service, &failed),
+                           .detail = said->detail};
+    if (failed || !i.text) {
+        item_release(&i);
+        return err_nomem(c->err);
+    }
+    w->items[w->n++] = i;
+    return 0;
+}
+
+static int apply_rules(struct words_case *c)
+{
+    const struct words_rule *rule;
+    for (size_t i = 0; (rule = words_rule_at(i)); i++)
+        if (rule->of == c->of && rule->apply(c, rule) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- what there is to look at ---------------------------------------------------------------------------
+ */
+
+/* Block and mutex profiles have the same types: by what was asked for, else by the file's name. */
+static enum words_of delay_of(const struct words_subject *s)
+{
+    const char *kind = s->kind && *s->kind ? s->kind : s->file;
+    return kind && strstr(kind, "mutex")   ? WORDS_OF_MUTEX
+           : kind && strstr(kind, "block") ? WORDS_OF_BLOCK
+                                           : WORDS_OF_NOTHING;
+}
+
+static enum words_of subject_of(const struct profile *p, const struct words_subject *s)
+{
+    if (tally_type(p, "inuse_space", "bytes") != TALLY_NONE)
+        return WORDS_OF_HEAP;
+    if (tally_type(p, "cpu", "nanoseconds") != TALLY_NONE)
+        return WORDS_OF_CPU;
+    return tally_type(p, "delay", "nanoseconds") != TALLY_NONE ? delay_of(s) : WORDS_OF_NOTHING;
+}
+
+/* Counts what its rules share. */
+static int open_case(struct words_case *c)
+{
+    const struct profile *p = c->profile;
+    bool cpu = c->of == WORDS_OF_CPU;
+    if (sieve_make(&c->sieve, p, c->of, c->err) < 0)
+        return -1;
+    if (c->of == WORDS_OF_HEAP)
+        return 0;
+    return tally_make(&c->all, &c->sieve, tally_type(p, cpu ? "cpu" : "delay", "nanoseconds"),
+                      tally_type(p, cpu ? "samples" : "contentions", "count"), &(struct tally_choice){0},
+                      c->err);
+}
+
+int words_add_profile(struct words *w, const struct profile *p, const struct words_subject *subject,
+                      struct err *err)
+{
+    struct words_case c = {
+        .words = w, .subject = subject, .of = subject_of(p, subject), .profile = p, .err = err};
+    if (c.of == WORDS_OF_NOTHING)
+        return 0;
+    int rc = open_case(&c);
+    if (rc == 0)
+        rc = apply_rules(&c);
+    tally_release(&c.all);
+    sieve_release(&c.sieve);
+    return rc;
+}
+
+int words_add_goroutines(struct words *w, const struct goroutines *g, const struct words_subject *subject,
+                         struct err *err)
+{
+    struct words_case c = {
+        .words = w, .subject = subject, .of = WORDS_OF_GOROUTINES, .goroutines = g, .err = err};
+    return apply_rules(&c);
+}
+
+/* ---- order ----------------------------------------------------------------------------------------------
+ */
+
+static bool same(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static bool same_service(const struct words_item *a, const struct words_item *b)
+{
+    return same(a->host, b->host) && same(a->service, b->service);
+}
+
+static size_t rank_of(const struct words_item *i)
+{
+    size_t at = 0;
+    while (words_rule_at(at) && words_rule_at(at)->name != i->rule)
+        at++;
+    return at;
+}
+
+/* The heavier first; at last by name, so that the order is always the same. */
+static int by_weight(const struct words_item *a, const struct words_item *b)
+{
+    if (a->weight != b->weight)
+        return a->weight > b->weight ? -1 : 1;
+    size_t left = rank_of(a), right = rank_of(b);
+    if (left != right)
+        return left < right ? -1 : 1;
+    int order = strcmp(a->host ? a->host : "", b->host ? b->host : "");
+    return order ? order : strcmp(a->service ? a->service : "", b->service ? b->service : "");
+}
+
+/* Suspects by weight; the rest by rule. */
+static int compare_items(const void *left, const void *right)
+{
+    const struct words_item *a = left, *b = right;
+    if (a->suspect != b->suspect)
+        return a->suspect ? -1 : 1;
+    size_t rank_a = rank_of(a), rank_b = rank_of(b);
+    if (!a->suspect && rank_a != rank_b)
+        return rank_a < rank_b ? -1 : 1;
+    return by_weight(a, b);
+}
+
+static void drop(struct words *w, size_t at)
+{
+    item_release(&w->items[at]);
+    memmove(&w->items[at], &w->items[at + 1], (w->n - at - 1) * sizeof *w->items);
+    w->n--;
+}
+
+/* Of what one rule says of one service (a dump of goroutines in two forms) one stays. Files of nowhere are
+ * each their own. */
+static void drop_doubles(struct words *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        for (size_t j = w->n; j-- > i + 1;) {
+            struct words_item *a = &w->items[i], *b = &w->items[j];
+            if (a->rule != b->rule || !same_service(a, b) || (!a->host && !same(a->file, b->file)))
+                continue;
+            if (b->detail > a->detail || (b->detail == a->detail && b->weight > a->weight)) {
+                struct words_item other = *a;
+                *a = *b;
+                *b = other;
+            }
+            drop(w, j);
+        }
+}
+
+/* "file-03 gitaly" */
+static void place_of(const struct words_item *i, struct buf *to)
+{
+    buf_addf(to, "%s%s%s", i->host ? i->host : "", i->host && i->service ? " " : "",
+             i->service ? i->service : "");
+}
+
+/* Puts `before` in front of an item's text and `behind` behind it. */
+static int extend(struct words_item *i, const char *before, const char *behind, struct err *err)
+{
+    char *text = NULL;
+    if (asprintf(&text, "%s%s%s", before, i->text, behind) < 0)
+        return err_nomem(err);
+    free(i->text);
+    i->text = text;
+    return 0;
+}
+
+/* The same of the same function elsewhere: one sentence, and where else. */
+static int fold(struct words *w, size_t at, struct err *err)
+{
+    struct buf others = BUF_INIT(4096);
+    size_t n = 0;
+    for (size_t j = at + 1; j < w->n;) {
+        const struct words_item *a = &w->items[at], *b = &w->items[j];
+        if (a->rule != b->rule || !a->look || !same(a->look, b->look) || same_service(a, b)) {
+            j++;
+            continue;
+        }
+        if (n++ < PLACES) {
+            buf_adds(&others, n == 1 ? " (likewise " : ", ");
+            place_of(b, &others);
+        }
+        drop(w, j);
+    }
+    if (n > PLACES)
+        buf_addf(&others, " and %zu more", n - PLACES);
+    buf_adds(&others, n > 0 ? ")" : "");
+    int rc = buf_check(&others, "where else it is so", err);
+    if (rc == 0 && n > 0)
+        rc = extend(&w->items[at], "", buf_str(&others), err);
+    buf_release(&others);
+    return rc;
+}
+
+/* Which of the items stays least: the lightest suspect if the rest would lose too much, else of the rest the
+ * last that is not its rule's first, else the last. */
+static size_t least(const struct words *w)
+{
+    size_t suspects = 0;
+    while (suspects < w->n && w->items[suspects].suspect)
+        suspects++;
+    for (size_t i = w->n; i-- > suspects + 1;)
+        if (w->items[i].rule == w->items[i - 1].rule)
+            return i;
+    return suspects > 0 && w->n - suspects <= FACTS ? suspects - 1 : w->n - 1;
+}
+
+/* Says of which service each is, if there are several. */
+static int name_places(struct words *w, struct err *err)
+{
+    bool several = false;
+    int rc = 0;
+    for (size_t i = 1; i < w->n; i++)
+        several = several || !same_service(&w->items[0], &w->items[i]);
+    for (size_t i = 0; several && i < w->n && rc == 0; i++) {
+        struct buf place = BUF_INIT(4096);
+        place_of(&w->items[i], &place);
+        buf_adds(&place, place.len ? ": " : "");
+        rc = buf_check(&place, "a sentence", err);
+        if (rc == 0)
+            rc = extend(&w->items[i], buf_str(&place), "", err);
+        buf_release(&place);
+    }
+    return rc;
+}
+
+int words_finish(struct words *w, struct err *err)
+{
+    int rc = 0;
+    if (w->n == 0)
+        return 0;
+    drop_doubles(w);
+    qsort(w->items, w->n, sizeof *w->items, compare_items);
+    /* Before others are named behind them. */
+    rc = name_places(w, err);
+    for (size_t i = 0; i < w->n && rc == 0; i++)
+        rc = fold(w, i, err);
+    while (w->n > WORDS_MAX)
+        drop(w, least(w));
+    return rc;
+}
+
+void words_release(struct words *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        item_release(&w->items[i]);
+    free(w->items);
+    *w = (struct words){0};
+}

@@ -1,0 +1,186 @@
+/* What the CPU was doing. */
+#include <stdio.h>
+
+#include "report/words_inside.h"
+#include "base/banned.h"
+
+/* With fewer samples nothing is said of functions. */
+#define SAMPLES 20
+/* What takes less of one core than this is nobody's problem, whatever its share. */
+#define CORES 0.02
+/* A function is named that has as much of what is told. */
+#define NAMED 0.1
+
+const char *const words_idle_workers[] = {"runtime.gcDrainMarkWorkerIdle", NULL};
+const char *const words_allocator[] = {"runtime.mallocgc*", NULL};
+
+static uint64_t samples_of(const struct words_case *c)
+{
+    return c->all.counts == TALLY_NONE ? c->profile->n_samples : (uint64_t)c->all.objects;
+}
+
+/* How many cores were busy; 0: the profile does not say. */
+static double busy(const struct words_case *c)
+{
+    return words_share(c->all.total, c->profile->duration_ns);
+}
+
+static int tally_chosen(struct words_case *c, const char *const *in, const char *const *out, struct tally *t)
+{
+    return tally_make(t, &c->sieve, c->all.type, c->all.counts, &(struct tally_choice){in, out}, c->err);
+}
+
+static double share_chosen(const struct words_case *c, const char *const *in, const char *const *out)
+{
+    return words_share(tally_sum(&c->all, &(struct tally_choice){in, out}), c->all.total);
+}
+
+/* Whether a share is worth a sentence: beyond doubt, and not of nearly nothing. */
+static bool matters(const struct words_case *c, const struct words_rule *rule, double share)
+{
+    bool tiny = c->profile->duration_ns > 0 && share * busy(c) < CORES;
+    return !tiny && samples_of(c) >= SAMPLES && words_above(share, samples_of(c), rule->percent);
+}
+
+/* ---- always ---------------------------------------------------------------------------------------------
+ */
+
+int words_cpu_idle(struct words_case *c, const struct words_rule *rule)
+{
+    struct words_said said = {.weight = 0};
+    char percent[WORDS_ARGUMENT];
+    if (samples_of(c) >= SAMPLES || c->profile->duration_ns <= 0)
+        return 0;
+    words_count(said.of[0], samples_of(c), "sample", "samples");
+    words_time(said.of[1], c->profile->duration_ns);
+    words_percent(percent, busy(c));
+    snprintf(said.of[2], sizeof said.of[2], "%s", percent);
+    return words_say(c, rule, &said);
+}
+
+/* "CPU was 45 % busy (100 % is one core): " */
+static void tell_busy(const struct words_case *c, struct words_said *said)
+{
+    char percent[WORDS_ARGUMENT];
+    words_percent(percent, busy(c));
+    said->weight = busy(c);
+    snprintf(said->of[0], sizeof said->of[0],
+             busy(c) > 0 ? "CPU was %.10s %% busy (100 %% is one core): " : "CPU: ", percent);
+}
+
+/* The function outside of the runtime with the largest flat, if that is at least the rule's share. */
+static uint32_t hot(const struct words_case *c, const struct words_rule *rule)
+{
+    uint32_t top = tally_top_flat(&c->all, WORDS_STANDARD);
+    double share = top == TALLY_NONE ? 0 : words_share(c->all.of[top].flat, c->all.total);
+    return share * 100 >= rule->percent ? top : TALLY_NONE;
+}
+
+/* {0} how busy, {1} and {2} the hottest function, {3} what covers half. */
+int words_cpu_hot(struct words_case *c, const struct words_rule *rule)
+{
+    struct words_said said = {.weight = 0};
+    uint32_t top = hot(c, rule);
+    if (samples_of(c) < SAMPLES || top == TALLY_NONE)
+        return 0;
+    tell_busy(c, &said);
+    said.look = profile_str(c->profile, top);
+    words_name(said.of[1], said.look);
+    words_percent(said.of[2], words_share(c->all.of[top].flat, c->all.total));
+    words_with_calls(said.of[3], &c->all, top);
+    return words_say(c, rule, &said);
+}
+
+/* {0} how busy, {1} and {2} what covers half, {3} how much the runtime uses itself. */
+int words_cpu_spread(struct words_case *c, const struct words_rule *rule)
+{
+    struct words_said said = {.weight = 0};
+    uint32_t top = tally_top_cum(&c->all);
+    if (samples_of(c) < SAMPLES || hot(c, rule) != TALLY_NONE || top == TALLY_NONE)
+        return 0;
+    tell_busy(c, &said);
+    said.look = profile_str(c->profile, top);
+    words_name(said.of[1], said.look);
+    words_percent(said.of[2], words_share(c->all.of[top].cum, c->all.total));
+    words_percent(said.of[3], words_share(c->all.in_runtime, c->all.total));
+    return words_say(c, rule, &said);
+}
+
+/* ---- suspects -------------------------------------------------------------------------------------------
+ */
+
+/* {1}, and the sentence's function: the program's own that most of the tally is in. */
+static void name_own(const struct tally *t, struct words_said *said)
+{
+    char name[WORDS_ARGUMENT], percent[WORDS_ARGUMENT];
+    uint32_t top = tally_top_own(t);
+    double share = top == TALLY_NONE ? 0 : words_share(t->of[top].own, t->total);
+    if (share < NAMED)
+        return;
+    said->look = profile_str(t->profile, top);
+    words_name(name, said->look);
+    words_percent(percent, share);
+    snprintf(said->of[1], sizeof said->of[1], ", %.10s %% of that in %.160s", percent, name);
+}
+
+/* The function of the list with the largest cum. */
+static struct str heaviest_listed(const struct tally *t, const char *const *list)
+{
+    const struct profile *p = t->profile;
+    uint32_t top = TALLY_NONE;
+    for (size_t i = 0; i < p->n_functions; i++) {
+        uint32_t name = p->functions[i].name;
+        if (t->of[name].cum > 0 && words_listed(profile_str(p, name), list) &&
+            (top == TALLY_NONE || t->of[name].cum > t->of[top].cum))
+            top = name;
+    }
+    return top == TALLY_NONE ? STR("") : profile_str(p, top);
+}
+
+/* {0} how much, {1} in what, {2} which of the functions that the rule looks for. */
+int words_cpu_share(struct words_case *c, const struct words_rule *rule)
+{
+    struct words_said said = {.weight = share_chosen(c, rule->in, rule->out)};
+    struct tally t = {0};
+    if (!matters(c, rule, said.weight))
+        return 0;
+    int rc = tally_chosen(c, rule->in, rule->out, &t);
+    if (rc == 0) {
+        words_percent(said.of[0], said.weight);
+        name_own(&t, &said);
+        words_name(said.of[2], heaviest_listed(&t, rule->in));
+        rc = words_say(c, rule, &said);
+    }
+    tally_release(&t);
+    return rc;
+}
+
+/* {0} how much, {1} who allocates most, {2} what of it were idle processors. Time of those is free, as the
+ * collector sees it. */
+int words_cpu_gc(struct words_case *c, const struct words_rule *rule)
+{
+    struct words_said said = {.look = STR("runtime.gcBgMarkWorker")};
+    char percent[WORDS_ARGUMENT];
+    struct tally t = {0};
+    double idle = share_chosen(c, words_idle_workers, NULL);
+    said.weight = share_chosen(c, rule->in, NULL) - idle;
+    if (!matters(c, rule, said.weight))
+        return 0;
+    int rc = tally_chosen(c, words_allocator, NULL, &t);
+    if (rc == 0) {
+        uint32_t top = tally_top_own(&t);
+        words_percent(said.of[0], said.weight);
+        words_percent(percent, idle);
+        if (idle >= 0.01)
+            snprintf(said.of[2], sizeof said.of[2], " and another %.10s %% on processors that were idle",
+                     percent);
+        if (top != TALLY_NONE) {
+            said.look = profile_str(c->profile, top);
+            words_name(percent, said.look);
+            snprintf(said.of[1], sizeof said.of[1], "; %.160s allocates most", percent);
+        }
+        rc = words_say(c, rule, &said);
+    }
+    tally_release(&t);
+    return rc;
+}

@@ -1,0 +1,226 @@
+/* Where goroutines stand: which wait for long, which grow, which wait for locks, and in which states they
+ * are. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/words_inside.h"
+#include "base/banned.h"
+
+/* So many in one stack, half of them waiting so many minutes; or so many, where waits are not known. */
+#define LEAK_COUNT 100
+#define LEAK_MINUTES 10
+#define LEAK_ALONE 10000
+/* So many at one lock. */
+#define LOCKED 10
+/* So many more in one stack, and so many for each that there was. */
+#define GROWN 100
+#define GROWN_SHARE 0.1
+/* As many states are named. */
+#define STATES 3
+
+static const char *const locks[] = {"sync.(*Mutex).Lock", "sync.(*RWMutex).Lock", "sync.(*RWMutex).RLock",
+                                    "internal/sync.(*Mutex).Lock", NULL};
+/* They wait for the network, as those of idle connections do. */
+static const char *const network[] = {"internal/poll.*", NULL};
+
+/* How many there are of something. */
+struct pile {
+    struct str name;
+    uint64_t count;
+};
+
+static int by_name(const void *left, const void *right)
+{
+    return str_compare(((const struct pile *)left)->name, ((const struct pile *)right)->name);
+}
+
+static int by_count(const void *left, const void *right)
+{
+    const struct pile *a = left, *b = right;
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    return by_name(a, b);
+}
+
+/* One for each name, the most first: how many. */
+static size_t add_up(struct pile *piles, size_t n)
+{
+    size_t kept = 0;
+    qsort(piles, n, sizeof *piles, by_name);
+    for (size_t i = 0; i < n; i++) {
+        if (kept > 0 && str_equal(piles[kept - 1].name, piles[i].name))
+            piles[kept - 1].count += piles[i].count;
+        else
+            piles[kept++] = piles[i];
+    }
+    qsort(piles, kept, sizeof *piles, by_count);
+    return kept;
+}
+
+/* Where a group stands: in the innermost function that is the program's own, else in its outermost. */
+static struct str place_of(const struct goroutines *g, const struct goroutine_group *group)
+{
+    for (size_t i = group->frame_at; i < group->frame_at + group->n_frames; i++)
+        if (words_origin_of(g->frames[i].function) == WORDS_OWN)
+            return g->frames[i].function;
+    return group->n_frames ? g->frames[group->frame_at + group->n_frames - 1].function : STR("");
+}
+
+static uint64_t total_of(const struct goroutines *g)
+{
+    return g->dumps[g->n_dumps - 1].total;
+}
+
+static double share_of(uint64_t count, uint64_t total)
+{
+    return total > 0 ? (double)count / (double)total : 0;
+}
+
+static bool has_frame(const struct goroutines *g, const struct goroutine_group *group,
+                      const char *const *list)
+{
+    for (size_t i = group->frame_at; i < group->frame_at + group->n_frames; i++)
+        if (words_listed(g->frames[i].function, list))
+            return true;
+    return false;
+}
+
+/* ---- suspects -------------------------------------------------------------------------------------------
+ */
+
+static bool is_leak(const struct goroutines *g, const struct goroutine_group *group)
+{
+    bool idle = group->n_frames > 0 && words_listed(g->frames[group->frame_at].function, network);
+    bool long_ago = group->count[1] >= LEAK_COUNT && group->wait_median >= LEAK_MINUTES;
+    return !idle && (long_ago || group->count[1] >= LEAK_ALONE);
+}
+
+/* {0} how many, {1} where, {2} in which state, {3} for how long. */
+int words_goroutines_leak(struct words_case *c, const struct words_rule *rule)
+{
+    const struct goroutines *g = c->goroutines;
+    const struct goroutine_group *most = NULL;
+    struct words_said said = {.weight = 0};
+    for (size_t i = 0; i < g->n_groups; i++)
+        if (is_leak(g, &g->groups[i]) && (!most || g->groups[i].count[1] > most->count[1]))
+            most = &g->groups[i];
+    if (!most)
+        return 0;
+    said.weight = share_of(most->count[1], total_of(g));
+    said.look = place_of(g, most);
+    said.detail = most->wait_median > 0;
+    words_count(said.of[0], most->count[1], "goroutine", "goroutines");
+    words_name(said.of[1], said.look);
+    if (most->state.n > 0) {
+        words_name(said.of[3], most->state);
+        snprintf(said.of[2], sizeof said.of[2], " (%.160s)", said.of[3]);
+    }
+    said.of[3][0] = '\0';
+    if (most->wait_median > 0)
+        snprintf(said.of[3], sizeof said.of[3], ", half of them for %" PRIu32 " minutes or longer",
+                 most->wait_median);
+    return words_say(c, rule, &said);
+}
+
+/* {0} how many more, {1} where, {2} before, {3} now. */
+int words_goroutines_grown(struct words_case *c, const struct words_rule *rule)
+{
+    const struct goroutines *g = c->goroutines;
+    const struct goroutine_group *most = g->n_dumps == 2 && g->n_groups > 0 ? &g->groups[0] : NULL;
+    struct words_said said = {.weight = 0};
+    uint64_t more = most && most->count[1] > most->count[0] ? most->count[1] - most->count[0] : 0;
+    if (more < GROWN || (double)more < GROWN_SHARE * (double)most->count[0])
+        return 0;
+    said.weight = share_of(more, total_of(g));
+    said.look = place_of(g, most);
+    words_count(said.of[0], more, "goroutine", "goroutines");
+    words_name(said.of[1], said.look);
+    snprintf(said.of[2], sizeof said.of[2], "%" PRIu64, most->count[0]);
+    snprintf(said.of[3], sizeof said.of[3], "%" PRIu64, most->count[1]);
+    return words_say(c, rule, &said);
+}
+
+/* The groups that pass a test (NULL: all) by their places or states, added up: *ret is the caller's. */
+static int piles_of(struct words_case *c, const char *const *list, bool states, struct pile **ret,
+                    size_t *ret_n)
+{
+    const struct goroutines *g = c->goroutines;
+    struct pile *piles = malloc((g->n_groups + 1) * sizeof *piles);
+    size_t n = 0;
+    if (!piles)
+        return err_nomem(c->err);
+    for (size_t i = 0; i < g->n_groups; i++)
+        if (!list || has_frame(g, &g->groups[i], list))
+            piles[n++] = (struct pile){states ? g->groups[i].state : place_of(g, &g->groups[i]),
+                                       g->groups[i].count[1]};
+    *ret_n = add_up(piles, n);
+    *ret = piles;
+    return 0;
+}
+
+/* {0} how many, {1} where. */
+int words_goroutines_locked(struct words_case *c, const struct words_rule *rule)
+{
+    struct pile *piles = NULL;
+    struct words_said said = {.weight = 0};
+    size_t n = 0;
+    if (piles_of(c, locks, false, &piles, &n) < 0)
+        return -1;
+    int rc = 0;
+    if (n > 0 && piles[0].count >= LOCKED) {
+        said.weight = share_of(piles[0].count, total_of(c->goroutines));
+        said.look = piles[0].name;
+        words_count(said.of[0], piles[0].count, "goroutine", "goroutines");
+        words_name(said.of[1], said.look);
+        rc = words_say(c, rule, &said);
+    }
+    free(piles);
+    return rc;
+}
+
+/* ---- always ---------------------------------------------------------------------------------------------
+ */
+
+/* ": 1180 chan receive, 12 select", where the form says states. */
+static int tell_states(struct words_case *c, struct words_said *said)
+{
+    char *dst = said->of[1], name[WORDS_ARGUMENT];
+    struct pile *piles = NULL;
+    size_t n = 0, at = 0, told = 0;
+    if (piles_of(c, NULL, true, &piles, &n) < 0)
+        return -1;
+    for (size_t i = 0; i < n && told < STATES && at < WORDS_NAME; i++) {
+        if (piles[i].name.n == 0 || piles[i].count == 0)
+            continue;
+        text_printable(name, 60, piles[i].name.p, piles[i].name.n);
+        at += (size_t)snprintf(dst + at, WORDS_ARGUMENT - at, "%s%" PRIu64 " %.60s", told++ ? ", " : ": ",
+                               piles[i].count, name);
+    }
+    free(piles);
+    return 0;
+}
+
+/* {0} how many, {1} in which states, {2} and {3} where most stand, {4} the longest wait. */
+int words_goroutines_states(struct words_case *c, const struct words_rule *rule)
+{
+    const struct goroutines *g = c->goroutines;
+    struct words_said said = {.weight = (double)total_of(g)};
+    struct pile *piles = NULL;
+    uint32_t longest = 0;
+    size_t n = 0;
+    if (total_of(g) == 0 || tell_states(c, &said) < 0 || piles_of(c, NULL, false, &piles, &n) < 0)
+        return total_of(g) == 0 ? 0 : -1;
+    for (size_t i = 0; i < g->n_groups; i++)
+        longest = g->groups[i].wait_max > longest ? g->groups[i].wait_max : longest;
+    words_count(said.of[0], total_of(g), "goroutine", "goroutines");
+    snprintf(said.of[2], sizeof said.of[2], "%" PRIu64, n > 0 ? piles[0].count : 0);
+    said.look = n > 0 ? piles[0].name : STR("");
+    words_name(said.of[3], said.look);
+    if (longest > 0)
+        snprintf(said.of[4], sizeof said.of[4], "; the longest has waited %" PRIu32 " minute%s", longest,
+                 longest == 1 ? "" : "s");
+    said.detail = g->dumps[g->n_dumps - 1].form == GOROUTINES_STACKS;
+    free(piles);
+    return said.look.n > 0 ? words_say(c, rule, &said) : 0;
+}

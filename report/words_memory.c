@@ -1,0 +1,76 @@
+/* What held memory and what was allocated; what goroutines waited for, in all. */
+#include <stdio.h>
+
+#include "report/words_inside.h"
+#include "base/banned.h"
+
+static int64_t at_least_one(int64_t n)
+{
+    return n > 0 ? n : 1;
+}
+
+/* {0} how much, {1} in how many objects, {2} and {3} whose most of it is, {4} who covers half. */
+static void tell_most(const struct tally *t, struct words_said *said)
+{
+    uint32_t top = tally_top_own(t);
+    text_bytes(said->of[0], sizeof said->of[0], (uint64_t)t->total);
+    words_count(said->of[1], (uint64_t)t->objects, "object", "objects");
+    said->weight = (double)t->total;
+    if (top == TALLY_NONE)
+        return;
+    said->look = profile_str(t->profile, top);
+    words_percent(said->of[2], words_share(t->of[top].own, t->total));
+    words_name(said->of[3], said->look);
+    words_with_calls(said->of[4], t, top);
+    text_bytes(said->of[5], 40, (uint64_t)(t->of[top].own / at_least_one(t->of[top].objects)));
+}
+
+static int tell_heap(struct words_case *c, const struct words_rule *rule, const char *bytes,
+                     const char *objects)
+{
+    const struct profile *p = c->profile;
+    struct words_said said = {.weight = 0};
+    struct tally t = {0};
+    size_t type = tally_type(p, bytes, "bytes");
+    if (type == TALLY_NONE)
+        return 0;
+    int rc =
+        tally_make(&t, &c->sieve, type, tally_type(p, objects, "count"), &(struct tally_choice){0}, c->err);
+    if (rc == 0 && t.total > 0) {
+        tell_most(&t, &said);
+        rc = said.look.n > 0 ? words_say(c, rule, &said) : 0;
+    }
+    tally_release(&t);
+    return rc;
+}
+
+int words_heap_in_use(struct words_case *c, const struct words_rule *rule)
+{
+    /* Of a difference over time it is a change, and no amount. */
+    return c->profile->duration_ns > 0 ? 0 : tell_heap(c, rule, "inuse_space", "inuse_objects");
+}
+
+int words_heap_allocated(struct words_case *c, const struct words_rule *rule)
+{
+    return tell_heap(c, rule, "alloc_space", "alloc_objects");
+}
+
+/* {0} how long, {1} how often, {2} and {3} where most of it, {4} within which time. */
+int words_delay(struct words_case *c, const struct words_rule *rule)
+{
+    const struct tally *t = &c->all;
+    struct words_said said = {.weight = (double)t->total};
+    char time[WORDS_ARGUMENT];
+    uint32_t top = tally_top_own(t);
+    if (t->total <= 0 || top == TALLY_NONE)
+        return 0;
+    words_time(said.of[0], t->total);
+    words_count(said.of[1], (uint64_t)t->objects, "time", "times");
+    said.look = profile_str(c->profile, top);
+    words_percent(said.of[2], words_share(t->of[top].own, t->total));
+    words_name(said.of[3], said.look);
+    words_time(time, c->profile->duration_ns);
+    if (c->profile->duration_ns > 0)
+        snprintf(said.of[4], sizeof said.of[4], " within %.40s", time);
+    return words_say(c, rule, &said);
+}

@@ -1,0 +1,62 @@
+/* Whose a function is, by its name. */
+#include <string.h>
+
+#include "report/words_inside.h"
+#include "base/banned.h"
+
+/* The first elements of the paths of Go's own packages. Modules of others have a dot in theirs, or are named
+ * by their program; these names are Go's alone by its rules for import paths. Source: go list std. */
+static const char *const standard[] = {
+    "archive", "bufio",   "bytes",    "cmp",      "compress", "container", "context", "crypto",  "database",
+    "debug",   "embed",   "encoding", "errors",   "expvar",   "flag",      "fmt",     "go",      "hash",
+    "html",    "image",   "index",    "internal", "io",       "iter",      "log",     "maps",    "math",
+    "mime",    "net",     "os",       "path",     "plugin",   "reflect",   "regexp",  "runtime", "slices",
+    "sort",    "strconv", "strings",  "structs",  "sync",     "syscall",   "testing", "text",    "time",
+    "unicode", "unique",  "unsafe",   "vendor",   "weak",     NULL};
+
+/* Not the runtime's work, though they lie below it. */
+static const char *const not_runtime[] = {"runtime/pprof.*", "runtime/trace.*", "runtime/debug.*",
+                                          "runtime/metrics.*", NULL};
+/* What the runtime is made of besides itself; the functions without a package are its assembly's. */
+static const char *const runtime[] = {"runtime.*",
+                                      "runtime/*",
+                                      "internal/runtime/*",
+                                      "internal/abi.*",
+                                      "internal/bytealg.*",
+                                      "internal/cpu.*",
+                                      "gcWriteBarrier*",
+                                      "gogo",
+                                      "memeqbody",
+                                      "cmpbody",
+                                      "indexbytebody",
+                                      "aeshashbody",
+                                      "callRet",
+                                      "_rt0_*",
+                                      NULL};
+
+bool words_listed(struct str function, const char *const *list)
+{
+    for (; *list; list++) {
+        size_t n = strlen(*list) - 1;
+        if ((*list)[n] == '*' ? function.n >= n && memcmp(function.p, *list, n) == 0
+                              : str_is(function, *list))
+            return true;
+    }
+    return false;
+}
+
+enum words_origin words_origin_of(struct str function)
+{
+    size_t n = 0;
+    /* cgo's own, in the package that calls into C. */
+    if (memmem(function.p, function.n, "._Cfunc_", 8))
+        return WORDS_STANDARD;
+    if (words_listed(function, runtime) && !words_listed(function, not_runtime))
+        return WORDS_RUNTIME;
+    while (n < function.n && function.p[n] != '/' && function.p[n] != '.')
+        n++;
+    for (size_t i = 0; standard[i]; i++)
+        if (str_is((struct str){function.p, n}, standard[i]) && n < function.n)
+            return WORDS_STANDARD;
+    return WORDS_OWN;
+}

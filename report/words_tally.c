@@ -1,0 +1,281 @@
+/*
+ * Counts by function over the samples of a profile that pass a choice. Functions of one name are one, as in
+ * every report by functions, so the counters lie by the string that is the name.
+ */
+#include <stdlib.h>
+
+#include "report/words_inside.h"
+#include "base/banned.h"
+
+/* ---- the sieve ------------------------------------------------------------------------------------------
+ */
+
+static void add_list(struct sieve *s, const char *const *list)
+{
+    for (size_t i = 0; i < s->n_lists; i++)
+        if (s->lists[i] == list)
+            return;
+    if (list && s->n_lists < SIEVE_LISTS)
+        s->lists[s->n_lists++] = list;
+}
+
+static uint64_t bit_of(const struct sieve *s, const char *const *list)
+{
+    for (size_t i = 0; i < s->n_lists; i++)
+        if (s->lists[i] == list)
+            return UINT64_C(1) << i;
+    return 0;
+}
+
+static uint64_t bits_of(const struct sieve *s, struct str name)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < s->n_lists; i++)
+        bits |= words_listed(name, s->lists[i]) ? UINT64_C(1) << i : 0;
+    return bits;
+}
+
+/* By function, then by location, then by sample. */
+static int find_bits(struct sieve *s, struct err *err)
+{
+    const struct profile *p = s->profile;
+    uint64_t *functions = calloc(p->n_functions + 1, sizeof *functions);
+    uint64_t *locations = calloc(p->n_locations + 1, sizeof *locations);
+    s->of = calloc(p->n_samples + 1, sizeof *s->of);
+    int rc = functions && locations && s->of ? 0 : err_nomem(err);
+    for (size_t i = 0; i < p->n_functions && rc == 0; i++)
+        functions[i] = bits_of(s, profile_str(p, p->functions[i].name));
+    for (size_t i = 0; i < p->n_locations && rc == 0; i++)
+        for (size_t l = p->locations[i].line_at; l < p->locations[i].line_at + p->locations[i].n_lines; l++)
+            locations[i] |= p->lines[l].function == PROFILE_NONE ? 0 : functions[p->lines[l].function];
+    for (size_t i = 0; i < p->n_samples && rc == 0; i++) {
+        struct profile_walk walk = profile_walk(p, &p->samples[i]);
+        for (uint32_t location; profile_walk_next(&walk, &location);)
+            s->of[i] |= locations[location];
+    }
+    free(functions);
+    free(locations);
+    return rc;
+}
+
+int sieve_make(struct sieve *s, const struct profile *p, enum words_of of, struct err *err)
+{
+    const struct words_rule *rule;
+    *s = (struct sieve){.profile = p, .origins = calloc(profile_n_strings(p) + 1, sizeof *s->origins)};
+    if (!s->origins)
+        return err_nomem(err);
+    for (size_t i = 0; i < p->n_functions; i++)
+        s->origins[p->functions[i].name] =
+            (unsigned char)words_origin_of(profile_str(p, p->functions[i].name));
+    for (size_t i = 0; (rule = words_rule_at(i)); i++) {
+        if (rule->of != of)
+            continue;
+        add_list(s, rule->in);
+        add_list(s, rule->out);
+    }
+    if (s->n_lists == 0)
+        return 0;
+    add_list(s, words_idle_workers);
+    add_list(s, words_allocator);
+    return find_bits(s, err);
+}
+
+void sieve_release(struct sieve *s)
+{
+    free(s->origins);
+    free(s->of);
+    *s = (struct sieve){0};
+}
+
+/* ---- counts ---------------------------------------------------------------------------------------------
+ */
+
+/* The names on a stack, from the leaf on. */
+struct names {
+    const struct profile *profile;
+    struct profile_walk walk;
+    uint32_t at, end; /* lines of the location at hand */
+};
+
+static struct names names_of(const struct profile *p, size_t sample)
+{
+    return (struct names){p, profile_walk(p, &p->samples[sample]), 0, 0};
+}
+
+static bool names_next(struct names *n, uint32_t *ret)
+{
+    const struct profile *p = n->profile;
+    uint32_t location;
+    while (n->at == n->end) {
+        if (!profile_walk_next(&n->walk, &location))
+            return false;
+        n->at = p->locations[location].line_at;
+        n->end = n->at + p->locations[location].n_lines;
+    }
+    uint32_t function = p->lines[n->at++].function;
+    *ret = function == PROFILE_NONE ? 0 : p->functions[function].name;
+    return true;
+}
+
+static bool chosen(const struct sieve *s, size_t sample, const struct tally_choice *choice)
+{
+    if (choice->in && !(s->of[sample] & bit_of(s, choice->in)))
+        return false;
+    return !choice->out || !(s->of[sample] & bit_of(s, choice->out));
+}
+
+size_t tally_type(const struct profile *p, const char *type, const char *unit)
+{
+    for (size_t i = 0; i < p->n_sample_types; i++)
+        if (str_is(profile_str(p, p->sample_types[i].type), type) &&
+            str_is(profile_str(p, p->sample_types[i].unit), unit))
+            return i;
+    return TALLY_NONE;
+}
+
+static int64_t value_of(const struct tally *t, size_t sample, size_t type)
+{
+    const struct profile *p = t->profile;
+    int64_t v = type == TALLY_NONE ? 0 : p->values[sample * p->n_sample_types + type];
+    return v > 0 ? v : 0;
+}
+
+/* What cannot be added stays at the most there is. */
+static void add(int64_t *to, int64_t v)
+{
+    if (__builtin_add_overflow(*to, v, to))
+        *to = INT64_MAX;
+}
+
+/* The innermost of the program's own; where all is Go's, the outermost that is not the runtime's. */
+static void count_sample(struct tally *t, size_t sample, int64_t value, int64_t objects)
+{
+    struct names n = names_of(t->profile, sample);
+    uint32_t own = 0;
+    bool leaf = true, found = false;
+    for (uint32_t name; names_next(&n, &name); leaf = false) {
+        struct tally_count *c = &t->of[name];
+        unsigned origin = t->sieve->origins[name];
+        if (leaf)
+            add(&c->flat, value);
+        if (leaf && origin == WORDS_RUNTIME)
+            add(&t->in_runtime, value);
+        if (c->seen != sample + 1)
+            add(&c->cum, value);
+        c->seen = sample + 1;
+        own = found || origin == WORDS_RUNTIME ? own : name;
+        found = found || origin == WORDS_OWN;
+    }
+    add(&t->of[own].own, value);
+    add(&t->of[own].objects, objects);
+}
+
+int64_t tally_sum(const struct tally *like, const struct tally_choice *choice)
+{
+    int64_t total = 0;
+    for (size_t i = 0; i < like->profile->n_samples; i++)
+        if (chosen(like->sieve, i, choice))
+            add(&total, value_of(like, i, like->type));
+    return total;
+}
+
+int tally_make(struct tally *t, const struct sieve *s, size_t type, size_t counts,
+               const struct tally_choice *choice, struct err *err)
+{
+    const struct profile *p = s->profile;
+    *t = (struct tally){.sieve = s, .profile = p, .type = type, .counts = counts};
+    t->of = calloc(profile_n_strings(p) + 1, sizeof *t->of);
+    if (!t->of)
+        return err_nomem(err);
+    for (size_t i = 0; i < p->n_samples; i++) {
+        int64_t value = value_of(t, i, type), objects = value_of(t, i, counts);
+        if ((value == 0 && objects == 0) || !chosen(s, i, choice))
+            continue;
+        add(&t->total, value);
+        add(&t->objects, objects);
+        count_sample(t, i, value, objects);
+    }
+    return 0;
+}
+
+void tally_release(struct tally *t)
+{
+    free(t->of);
+    *t = (struct tally){0};
+}
+
+/* ---- the heaviest ---------------------------------------------------------------------------------------
+ */
+
+/* Of equals the one whose name is the first, so that the same profile has the same words. */
+static bool before(const struct tally *t, uint32_t a, uint32_t b)
+{
+    return b == TALLY_NONE || str_compare(profile_str(t->profile, a), profile_str(t->profile, b)) < 0;
+}
+
+/* The name of function i, if it has one. */
+static uint32_t name_at(const struct tally *t, size_t i)
+{
+    return t->profile->functions[i].name;
+}
+
+static enum words_origin origin(const struct tally *t, uint32_t name)
+{
+    return (enum words_origin)t->sieve->origins[name];
+}
+
+uint32_t tally_top_own(const struct tally *t)
+{
+    uint32_t top = TALLY_NONE;
+    int64_t most = 0;
+    for (size_t i = 0; i < t->profile->n_functions; i++) {
+        uint32_t name = name_at(t, i);
+        int64_t v = t->of[name].own;
+        if (name == 0 || v <= 0 || v < most || (v == most && !before(t, name, top)))
+            continue;
+        top = name;
+        most = v;
+    }
+    return top;
+}
+
+uint32_t tally_top_flat(const struct tally *t, enum words_origin at_least)
+{
+    uint32_t top = TALLY_NONE;
+    int64_t most = 0;
+    for (size_t i = 0; i < t->profile->n_functions; i++) {
+        uint32_t name = name_at(t, i);
+        int64_t v = t->of[name].flat;
+        if (name == 0 || origin(t, name) < at_least || v <= 0 || v < most ||
+            (v == most && !before(t, name, top)))
+            continue;
+        top = name;
+        most = v;
+    }
+    return top;
+}
+
+/* Whether a covers what is asked for better than b. */
+static bool covers_better(const struct tally *t, uint32_t a, uint32_t b)
+{
+    int64_t half = t->total - t->total / 2, of_a = t->of[a].cum;
+    if (b == TALLY_NONE)
+        return of_a > 0;
+    int64_t of_b = t->of[b].cum;
+    if ((of_a >= half) != (of_b >= half))
+        return of_a >= half;
+    if (of_a != of_b)
+        return of_a >= half ? of_a < of_b : of_a > of_b;
+    return t->of[a].flat != t->of[b].flat ? t->of[a].flat > t->of[b].flat : before(t, a, b);
+}
+
+uint32_t tally_top_cum(const struct tally *t)
+{
+    uint32_t top = TALLY_NONE;
+    for (size_t i = 0; i < t->profile->n_functions; i++) {
+        uint32_t name = name_at(t, i);
+        if (name != 0 && origin(t, name) == WORDS_OWN && name != top && covers_better(t, name, top))
+            top = name;
+    }
+    return top;
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"sync"
+)
+
+var spent uint64
+
+// compute has no trouble: all of it is the program's own work.
+func compute() {
+	for i := uint64(0); ; i++ {
+		spent = spent*6364136223846793005 + i
+	}
+}
+
+type tree struct{ left, right *tree }
+
+func grow(depth int) *tree {
+	if depth == 0 {
+		return &tree{}
+	}
+	return &tree{grow(depth - 1), grow(depth - 1)}
+}
+
+// startForest keeps many pointers and little room for garbage: it collects all the time, and allocates faster than that
+// goes.
+func startForest() {
+	forest := make([]*tree, 32)
+	for i := range forest {
+		forest[i] = grow(14)
+	}
+	debug.SetGCPercent(5)
+	go renewForest(forest)
+}
+
+func renewForest(forest []*tree) {
+	for i := 0; ; i++ {
+		forest[i%len(forest)] = grow(14)
+	}
+}
+
+var small *[24]byte
+
+// makeSmall makes garbage without pointers: that costs the collector next to nothing, and the allocator much.
+func makeSmall() {
+	for {
+		small = new([24]byte)
+	}
+}
+
+// countByChannel adds through a channel what it could add by itself.
+func countByChannel() {
+	ones := make(chan uint64, 1)
+	for {
+		ones <- 1
+		spent += <-ones
+	}
+}
+
+var guarded struct {
+	sync.Mutex
+	n uint64
+}
+
+func startLocking() {
+	for i := 0; i < 4; i++ {
+		go countLocked()
+	}
+}
+
+// countLocked fights with others for every step.
+func countLocked() {
+	for {
+		guarded.Lock()
+		guarded.n++
+		guarded.Unlock()
+	}
+}
+
+func startWaking() {
+	there, back := make(chan bool), make(chan bool)
+	go func() {
+		runtime.LockOSThread()
+		for range there {
+			back <- true
+		}
+	}()
+	go passOn(there, back)
+}
+
+// passOn hands each piece of work, of which there is none, to another thread and waits for it.
+func passOn(there chan<- bool, back <-chan bool) {
+	runtime.LockOSThread()
+	for {
+		there <- true
+		<-back
+	}
+}
+
+func openNull() *os.File {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		panic(err)
+	}
+	return null
+}
+
+// writeBytes writes byte by byte.
+func writeBytes() {
+	null, one := openNull(), []byte{1}
+	for {
+		null.Write(one)
+	}
+}
+
+// writeBuffered makes as many system calls, but for whole buffers.
+func writeBuffered() {
+	buffer, some := bufio.NewWriterSize(openNull(), 64), make([]byte, 16)
+	for {
+		buffer.Write(some)
+	}
+}
+
+// matchAnew compiles the same expression for each line.
+func matchAnew() {
+	for {
+		if regexp.MustCompile(`^(\w+)\s*=\s*"([^"]*)"$`).MatchString(`key = "value"`) {
+			spent++
+		}
+	}
+}
+
+// encodeOften does little else than encoding.
+func encodeOften() {
+	record := map[string]interface{}{"name": "a", "values": []int{1, 2, 3}, "nested": map[string]string{"b": "c"}}
+	for {
+		line, _ := json.Marshal(record)
+		spent += uint64(len(line))
+	}
+}

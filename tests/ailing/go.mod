@@ -1,0 +1,3 @@
+module ailing
+
+go 1.19

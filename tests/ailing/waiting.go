@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+)
+
+var (
+	never = make(chan bool)
+	held  sync.Mutex
+	hoard []*bytes.Buffer
+)
+
+// startWaiting uses no CPU, but holds memory, and goroutines that wait. /more has 200 more of them.
+func startWaiting() {
+	runtime.SetBlockProfileRate(1)
+	runtime.SetMutexProfileFraction(1)
+	keepBuffers()
+	runtime.GC()
+	park(10000)
+	held.Lock()
+	for i := 0; i < 20; i++ {
+		go updateHeld()
+	}
+	var lock sync.Mutex
+	for i := 0; i < 3; i++ {
+		go holdLong(&lock)
+	}
+	http.HandleFunc("/more", func(http.ResponseWriter, *http.Request) { park(2000) })
+}
+
+func park(n int) {
+	for i := 0; i < n; i++ {
+		go waitForNobody()
+	}
+}
+
+func waitForNobody() { <-never }
+
+func updateHeld() {
+	held.Lock()
+	defer held.Unlock()
+}
+
+// holdLong sleeps with the lock that the others want.
+func holdLong(lock *sync.Mutex) {
+	for {
+		lock.Lock()
+		time.Sleep(10 * time.Millisecond)
+		lock.Unlock()
+	}
+}
+
+// keepBuffers holds what the standard library allocated for it.
+func keepBuffers() {
+	for i := 0; i < 64; i++ {
+		buffer := &bytes.Buffer{}
+		buffer.Write(make([]byte, 1<<20))
+		hoard = append(hoard, buffer)
+	}
+}

@@ -1,0 +1,92 @@
+// What stands above a profile's graph: its sample types, search, filters, and which way up.
+
+import { element } from './text.js';
+import { titleOf } from './kinds.js';
+
+let fieldsMade = 0;
+
+/** A field with a label; input(text) is called as the reader types. */
+export function makeField(label, hint, input) {
+    const id = `field-${++fieldsMade}`;
+    const field = element('input', {
+        id,
+        type: 'search',
+        placeholder: hint,
+        autocomplete: 'off',
+        autocapitalize: 'off',
+        spellcheck: 'false',
+        maxlength: '1000',
+        on: { input: () => input(field.value) },
+    });
+    return { node: element('div', { class: 'field' }, element('label', { for: id }, label), field), field };
+}
+
+/** Returns {node, update(place, type, notice), say(text), searchBox}. */
+export function makeControls(profile, entry, go, { back, reset }) {
+    const types = profile.types.map((type, i) => {
+        const [title, hint] = titleOf(entry, type.type);
+        const click = () => go({ t: i === profile.type ? '' : String(i) }, true);
+        return element('button', { type: 'button', class: 'choice', title: hint, on: { click } }, title);
+    });
+    const search = makeField(
+        'Search',
+        'name or pattern',
+        timed((text) => go({ s: text }, false), 'search'),
+    );
+    const focus = makeField('Focus', 'only stacks with…', (text) => go({ f: text }, false));
+    const ignore = makeField('Ignore', 'no stacks with…', (text) => go({ i: text }, false));
+    const button = (text, title, click) => element('button', { type: 'button', title, on: { click } }, text);
+    const turn = button('', 'the other way up', () => go({ up: turn.dataset.up === '1' ? '' : '1' }, false));
+    const notice = element('p', { class: 'notice', role: 'status' });
+    const filters = element('details', { class: 'filters' }, element('summary', {}, 'Filter'), focus.node, ignore.node);
+    const node = element(
+        'div',
+        { class: 'controls' },
+        types.length > 1
+            ? element('div', { class: 'choices', role: 'group', 'aria-label': 'Sample type' }, inOrder(types, profile.type))
+            : null,
+        search.node,
+        filters,
+        element(
+            'div',
+            { class: 'moves' },
+            turn,
+            button('Back', 'to where you were before (Backspace)', back),
+            button('Reset', 'no zoom, no search, no filter (0)', reset),
+        ),
+        notice,
+    );
+
+    function update(place, type, text) {
+        types.forEach((choice, i) => choice.setAttribute('aria-pressed', String(i === type)));
+        const fields = [
+            [search.field, place.s],
+            [focus.field, place.f],
+            [ignore.field, place.i],
+        ];
+        for (const [field, value] of fields) if (field.value !== value) field.value = value;
+        if (place.f || place.i) filters.open = true;
+        turn.dataset.up = place.up;
+        turn.textContent = place.up === '1' ? 'Root at the top' : 'Root at the bottom';
+        say(text);
+    }
+
+    function say(text) {
+        if (notice.textContent !== text) notice.textContent = text;
+    }
+
+    return { node, update, say, searchBox: search.field };
+}
+
+// Go puts what matters most last, as pprof takes it then.
+function inOrder(types, first) {
+    return first === types.length - 1 ? [...types].reverse() : types;
+}
+
+function timed(work, name) {
+    return (value) => {
+        const started = performance.now();
+        work(value);
+        performance.measure(`profgrab:${name}`, { start: started, end: performance.now() });
+    };
+}

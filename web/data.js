@@ -1,0 +1,107 @@
+// What the page was given: the bundle's description, and each profile packed until somebody looks at it.
+
+import { makeTree, ROOT, SMALLER } from './tree.js';
+import { makeTrie, descend, grown } from './merge.js';
+
+/** How many unpacked profiles are kept: each costs some megabytes, and unpacking again some milliseconds. */
+const KEPT = 2;
+
+export function readBundle() {
+    return JSON.parse(document.getElementById('bundle').textContent);
+}
+
+async function unpacked(id) {
+    const packed = atob(document.getElementById(id).textContent.trim());
+    const bytes = new Uint8Array(packed.length);
+    for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
+    const { readable, writable } = new DecompressionStream('gzip');
+    const writer = writable.getWriter();
+    // Whether the bytes are good is seen where they come out.
+    writer.write(bytes).catch(() => {});
+    writer.close().catch(() => {});
+    return new Response(readable).json();
+}
+
+/** Of each entry what profileOf or goroutinesOf makes of it, by its id; the last few stay. */
+export function makeStore(bundle) {
+    const kept = new Map();
+    return async (id) => {
+        const known = kept.get(id);
+        if (known) return known;
+        const entry = bundle.data.find((candidate) => candidate.id === id);
+        const raw = await unpacked(id);
+        const made = entry.form === 'goroutines' ? goroutinesOf(raw) : profileOf(raw);
+        kept.set(id, made);
+        if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+        return made;
+    };
+}
+
+/** A profile: its sample types, its functions by number, and the tree of its calls. */
+export function profileOf(raw) {
+    const { strings, functions } = raw;
+    const name = new Int32Array(functions.name);
+    const file = new Int32Array(functions.file);
+    const line = new Int32Array(functions.line);
+    const { depth, function: fn, self } = raw.nodes;
+    return {
+        types: raw.types,
+        type: raw.default,
+        durationNs: raw.duration_ns || 0,
+        nFunctions: name.length,
+        nameOf: namer((i) => strings[name[i]]),
+        placeOf: (i) => (i < 0 || !strings[file[i]] ? '' : strings[file[i]] + (line[i] ? `:${line[i]}` : '')),
+        tree: makeTree(
+            new Int32Array(depth),
+            new Int32Array(fn),
+            self.map((values) => new Float64Array(values)),
+        ),
+    };
+}
+
+function namer(nameOf) {
+    return (i) => {
+        if (i === ROOT) return 'all';
+        if (i === SMALLER) return 'smaller calls';
+        return nameOf(i) || '(no name)';
+    };
+}
+
+/** A dump of goroutines: its groups, and the same as a profile whose stacks begin where goroutines do. */
+export function goroutinesOf(raw) {
+    const { strings, frames, groups } = raw;
+    const numbers = new Map();
+    const firstFrame = [];
+    const functionOfFrame = frames.function.map((index, frame) => {
+        if (!numbers.has(index)) {
+            numbers.set(index, numbers.size);
+            firstFrame.push(frame);
+        }
+        return numbers.get(index);
+    });
+    const trie = makeTrie(numbers.size, ROOT);
+    for (const group of groups) {
+        let node = 0;
+        for (let i = group.frames.length - 1; i >= 0; i--) node = descend(trie, node, functionOfFrame[group.frames[i]]);
+        trie.value[node] += group.count;
+    }
+    if (raw.hidden.goroutines) trie.value[descend(trie, 0, SMALLER)] += raw.hidden.goroutines;
+    return {
+        types: [{ type: 'goroutine', unit: 'count' }],
+        type: 0,
+        durationNs: 0,
+        nFunctions: numbers.size,
+        nameOf: namer((i) => strings[frames.function[firstFrame[i]]]),
+        placeOf: (i) => (i < 0 ? '' : strings[frames.place[firstFrame[i]]]),
+        tree: grown(trie),
+        groups,
+        form: raw.form,
+        total: raw.total,
+        isCut: raw.cut,
+        hidden: raw.hidden,
+        functionOfFrame,
+        stringOf: (i) => strings[i],
+        frameName: (i) => strings[frames.function[i]],
+        framePlace: (i) => strings[frames.place[i]],
+    };
+}

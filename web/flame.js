@@ -1,0 +1,184 @@
+// A flame graph (root below) or icicle (root above) with pointer and keyboard. It draws what it is shown; whoever
+// made it decides what a click does. Only the visible part is a canvas: it stays in place while its box scrolls.
+
+import { element } from './text.js';
+import { heaviestChild, neighbour, nodeAt } from './tree.js';
+import { deepestVisible, paint, ROW } from './drawing.js';
+import { hideTip, showTip } from './tip.js';
+
+/**
+ * options: label; share: of the window's height that it may have; activate(node), select(node); tip(node): nodes for
+ * the tip; key(event, node): true if it was of use.
+ * Returns {node, show(scene), again(), select(node), focus()}.
+ */
+export function makeFlame(options) {
+    const canvas = element('canvas', {
+        tabindex: '0',
+        role: 'application',
+        'aria-roledescription': 'flame graph',
+        'aria-label': options.label,
+    });
+    const chosenMark = element('div', { class: 'mark chosen', hidden: true });
+    const hoverMark = element('div', { class: 'mark', hidden: true });
+    const space = element('div', { class: 'flame-space' }, canvas, chosenMark, hoverMark);
+    const box = element('div', { class: 'flame' }, space);
+    const context = canvas.getContext('2d', { alpha: false, willReadFrequently: true });
+    let scene = null;
+    let chosen = 0;
+    // What layout says is kept here: asking for it in the midst of changes costs more than the drawing.
+    let width = 0;
+    let height = 0;
+    let top = 0;
+    let canvasHeight = 0;
+    let hasFocus = false;
+
+    function again() {
+        if (!scene || !width) return;
+        const ratio = Math.max(1, Math.min(devicePixelRatio || 1, 3));
+        paint(context, scene, { width, height: canvasHeight, top, ratio });
+        place(chosenMark, hasFocus ? chosen : -1);
+    }
+
+    function measure() {
+        scene.rows = deepestVisible(scene, width || 1000) + 1;
+        const tallest = Math.floor((innerHeight * options.share) / ROW) * ROW;
+        height = Math.max(ROW, Math.min(scene.rows * ROW, tallest));
+        space.style.height = `${scene.rows * ROW}px`;
+        box.style.height = `${height}px`;
+        // A canvas that grows or shrinks is made anew, which takes longer than to draw on it: what is too much of it
+        // is clipped, but on paper.
+        canvasHeight = document.documentElement.dataset.paper === 'yes' ? height : Math.max(height, Math.min(canvasHeight, tallest));
+        canvas.style.height = `${canvasHeight}px`;
+    }
+
+    function scrollTo(wanted) {
+        const to = Math.max(0, Math.min(scene.rows * ROW - height, wanted));
+        if (to === top) return;
+        box.scrollTop = to;
+        top = to;
+    }
+
+    function show(next) {
+        const turned = !scene || scene.up !== next.up || scene.zoom !== next.zoom || scene.tree !== next.tree;
+        scene = next;
+        chosen = turned ? next.zoom : chosen;
+        if (!width) width = box.clientWidth;
+        measure();
+        hoverMark.hidden = true;
+        if (turned) scrollTo(yOf(scene.zoom) - (scene.up ? height - ROW * 2 : ROW));
+        else scrollTo(top);
+        again();
+    }
+
+    const yOf = (node) => (scene.up ? scene.rows - 1 - scene.tree.depth[node] : scene.tree.depth[node]) * ROW;
+
+    function edges(node) {
+        const { x, weight } = scene.figures;
+        const { tree, zoom } = scene;
+        if (node <= zoom && tree.end[node] >= tree.end[zoom]) return [0, width];
+        const scale = width / weight[zoom];
+        return [(x[node] - x[zoom]) * scale, (x[node] + weight[node] - x[zoom]) * scale];
+    }
+
+    function place(mark, node) {
+        mark.hidden = node < 0;
+        if (node < 0) return;
+        const [left, right] = edges(node);
+        mark.style.transform = `translate(${Math.round(left)}px, ${yOf(node)}px)`;
+        mark.style.width = `${Math.max(3, Math.round(right - left) - 1)}px`;
+    }
+
+    function under(event) {
+        if (!scene) return -1;
+        const bounds = box.getBoundingClientRect();
+        const row = Math.floor((event.clientY - bounds.top + top) / ROW);
+        if (row < 0 || row >= scene.rows) return -1;
+        const { x, weight } = scene.figures;
+        const at = x[scene.zoom] + ((event.clientX - bounds.left) / width) * weight[scene.zoom];
+        return nodeAt(scene.tree, scene.figures, scene.zoom, scene.up ? scene.rows - 1 - row : row, at);
+    }
+
+    function select(node) {
+        chosen = node;
+        const y = yOf(node);
+        if (y < top) scrollTo(y);
+        if (y + ROW > top + height) scrollTo(y + ROW - height);
+        again();
+        options.select(node);
+    }
+
+    function toward(key) {
+        const { tree, figures, zoom, up } = scene;
+        if (key === 'ArrowLeft') return neighbour(tree, figures, chosen, -1, zoom);
+        if (key === 'ArrowRight') return neighbour(tree, figures, chosen, 1, zoom);
+        if (key === 'Home') return 0;
+        if (key !== 'ArrowUp' && key !== 'ArrowDown') return null;
+        return (key === 'ArrowUp') === up ? onPath(chosen) : tree.parent[chosen];
+    }
+
+    // Above the zoomed frame only those that lead to it are there to go to.
+    function onPath(node) {
+        const { tree, figures, zoom } = scene;
+        if (tree.depth[node] >= tree.depth[zoom]) return heaviestChild(tree, figures, node);
+        let next = zoom;
+        while (tree.parent[next] !== node) next = tree.parent[next];
+        return next;
+    }
+
+    canvas.addEventListener('keydown', (event) => {
+        if (!scene || event.ctrlKey || event.metaKey || event.altKey) return;
+        const to = toward(event.key);
+        if (to === null && event.key !== 'Enter') {
+            if (options.key && options.key(event, chosen)) event.preventDefault();
+            return;
+        }
+        event.preventDefault();
+        if (event.key === 'Enter') options.activate(chosen);
+        else if (to >= 0) select(to);
+    });
+    canvas.addEventListener('pointermove', (event) => {
+        const node = under(event);
+        place(hoverMark, node);
+        canvas.classList.toggle('over', node >= 0);
+        if (node < 0) hideTip();
+        else showTip(event.clientX, event.clientY, ...options.tip(node));
+    });
+    canvas.addEventListener('pointerleave', () => {
+        hoverMark.hidden = true;
+        hideTip();
+    });
+    canvas.addEventListener('click', (event) => {
+        const node = under(event);
+        if (node < 0) return;
+        hideTip();
+        chosen = node;
+        options.activate(node);
+    });
+    canvas.addEventListener('focus', () => {
+        hasFocus = true;
+        if (!scene) return;
+        place(chosenMark, chosen);
+        options.select(chosen);
+    });
+    canvas.addEventListener('blur', () => {
+        hasFocus = false;
+        place(chosenMark, -1);
+    });
+    box.addEventListener(
+        'scroll',
+        () => {
+            if (box.scrollTop === top) return;
+            top = box.scrollTop;
+            again();
+        },
+        { passive: true },
+    );
+    new ResizeObserver(() => {
+        const seen = box.clientWidth;
+        if (!seen || seen === width) return;
+        width = seen;
+        if (scene) show(scene);
+    }).observe(box);
+
+    return { node: box, show, again, select, focus: () => canvas.focus({ preventScroll: true }) };
+}

@@ -1,0 +1,61 @@
+// Keys that work everywhere, and the box that lists them all.
+
+import { element } from './text.js';
+
+const KEYS_OF_GRAPH = [
+    ['←  →', 'the frame beside'],
+    ['↑  ↓', 'who called it, what it calls'],
+    ['Enter', 'zoom to the frame'],
+    ['Backspace, Esc', 'back'],
+    ['0', 'reset'],
+    ['b', 'callers and callees'],
+    ['c', 'copy the stack'],
+];
+const KEYS_OF_PAGE = [
+    ['/', 'search'],
+    ['?', 'this box'],
+];
+
+function listOf(rows) {
+    return element(
+        'dl',
+        {},
+        rows.flatMap(([key, what]) => [element('dt', {}, element('kbd', {}, key)), element('dd', {}, what)]),
+    );
+}
+
+/** searchBox(): the field that / goes to, or null. Returns {open()}. */
+export function makeHelp(searchBox) {
+    const close = element('button', { type: 'button', on: { click: () => box.close() } }, 'Close');
+    const box = element(
+        'dialog',
+        { class: 'help', 'aria-labelledby': 'help-title' },
+        element('h2', { id: 'help-title' }, 'Keys'),
+        element('p', { class: 'quiet' }, 'Everywhere'),
+        listOf(KEYS_OF_PAGE),
+        element('p', { class: 'quiet' }, 'In a graph, once it has the focus'),
+        listOf(KEYS_OF_GRAPH),
+        element(
+            'p',
+            { class: 'quiet' },
+            'A pattern is a regular expression: . * + ? | ( ) [ ] ^ $ \\d \\w \\s. Small letters match both cases.',
+        ),
+        close,
+    );
+    document.body.append(box);
+    const open = () => box.showModal();
+
+    document.addEventListener('keydown', (event) => {
+        const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+        if (typing && event.key === 'Escape') event.target.blur();
+        if (typing || event.ctrlKey || event.metaKey || event.altKey || box.open) return;
+        const field = event.key === '/' ? searchBox() : null;
+        if (event.key === '?') open();
+        else if (field) {
+            field.focus();
+            field.select();
+        } else return;
+        event.preventDefault();
+    });
+    return { open };
+}

@@ -1,0 +1,47 @@
+// What the sample types of Go's profiles are about, in a reader's words.
+
+const TYPES = {
+    'cpu/cpu': ['CPU time', 'where the processors were busy'],
+    'cpu/samples': ['CPU samples', 'how often a stack was seen running, 100 times a second'],
+    'heap/inuse_space': ['Memory in use', 'what was allocated here and is still held'],
+    'heap/inuse_objects': ['Objects in use', 'how many objects from here are still held'],
+    'heap/alloc_space': ['Memory allocated', 'all that was allocated here since the start, freed or not'],
+    'heap/alloc_objects': ['Objects allocated', 'how many objects were made here since the start, freed or not'],
+    'mutex/delay': ['Time others waited', 'for a lock, counted where it was let go'],
+    'mutex/contentions': ['Contended locks', 'how often somebody waited, counted where the lock was let go'],
+    'block/delay': ['Time blocked', 'on channels, locks and the like, where the wait was'],
+    'block/contentions': ['Times blocked', 'on channels, locks and the like, where the wait was'],
+    'goroutine/goroutine': ['Goroutines', 'where they stand'],
+    'contention/delay': ['Time waited', 'for locks, channels and the like'],
+    'contention/contentions': ['Times waited', 'for locks, channels and the like'],
+    'threadcreate/threadcreate': ['Threads made', 'where a new thread of the system was needed'],
+};
+const FAMILIES = { allocs: 'heap', goroutines: 'goroutine', profile: 'cpu' };
+
+/** [title, explanation] of a sample type of a profile, which is an entry of the bundle's data. */
+export function titleOf({ kind, form }, type) {
+    const family = form === 'goroutines' ? 'goroutine' : FAMILIES[kind] || kind;
+    const known = TYPES[`${family}/${type}`];
+    if (known) return known;
+    // What is known by its type alone; delay and contentions are both mutexes' and blocks'.
+    const key = Object.keys(TYPES).find(
+        (candidate) => candidate.endsWith(`/${type}`) && !/contentions|delay/.test(candidate),
+    );
+    return key ? TYPES[key] : [type.replaceAll('_', ' '), ''];
+}
+
+const QUESTIONS = {
+    allocs: 'Where was memory allocated?',
+    block: 'Where were goroutines blocked?',
+    contention: 'Where was there waiting for others?',
+    cpu: 'What was the CPU doing?',
+    goroutine: 'What was everyone waiting for?',
+    heap: 'What held memory?',
+    mutex: 'Which locks made others wait?',
+    threadcreate: 'Where did threads come from?',
+};
+
+/** The question that an entry answers, or null. */
+export function questionOf({ kind, form }) {
+    return QUESTIONS[form === 'goroutines' ? 'goroutine' : kind] || QUESTIONS[FAMILIES[kind]] || null;
+}

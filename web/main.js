@@ -1,0 +1,158 @@
+// The page: what it is told to show, by its URL, out of what it was given.
+
+import { element, later, stranger, visible } from './text.js';
+import { makeStore, readBundle } from './data.js';
+import { makeTheme } from './theme.js';
+import { makeHelp } from './keys.js';
+import { makeNavigation } from './navigation.js';
+import { findingsOf, makeOverview } from './overview.js';
+import { makeProfileView } from './profile.js';
+import { makeGoroutines } from './goroutines.js';
+import { questionOf } from './kinds.js';
+import { onPlace, readPlace, writePlace } from './location.js';
+import { drawThumbnails } from './thumbnails.js';
+
+performance.mark('profgrab:started');
+const bundle = readBundle();
+const open = makeStore(bundle);
+const theme = makeTheme(repaint);
+const shown = { id: null, view: null, place: null };
+const main = element('main', { id: 'main', tabindex: '-1' });
+const front = element('section', { class: 'papers', 'aria-hidden': 'true' });
+const paper = element('section', { class: 'papers', 'aria-hidden': 'true' });
+const navigation = makeNavigation(bundle);
+const help = makeHelp(() => shown.view && shown.view.searchBox);
+const papers = new Map();
+const made = { overview: null };
+
+function repaint() {
+    if (!shown.view) return;
+    shown.view.repaint();
+    // On paper the overview comes first, whatever is shown.
+    if (shown.id === 'overview') return;
+    front.replaceChildren(...(theme.onPaper() && bundle.manifest ? [overviewOnce().node] : []));
+}
+
+function overviewOnce() {
+    made.overview ||= makeOverview(bundle);
+    return made.overview;
+}
+
+// What is not seen at first comes when what is seen is there: on paper the overview and each table that was open.
+const drawRest = later(() => {
+    const { id, view } = shown;
+    if (id === 'overview') return thumbnails();
+    if (view.paper) papers.set(id, view.paper());
+    return paper.replaceChildren(...papers.values());
+}, 200);
+
+/** Where the reader wants to go: anything unknown leads to the overview, a page of one profile to that. */
+function wantedOf(place) {
+    const drawable = bundle.data.filter((entry) => entry.id);
+    if (drawable.some((entry) => entry.id === place.v)) return place.v;
+    return !place.v && !bundle.manifest && drawable.length === 1 ? drawable[0].id : 'overview';
+}
+
+async function show(place) {
+    const id = wantedOf(place);
+    shown.place = place;
+    if (id === shown.id) return shown.view.update(place);
+    shown.id = id;
+    navigation.update(id);
+    document.documentElement.dataset.view = id === 'overview' ? 'overview' : 'profile';
+    if (id === 'overview') return put({ node: null, update() {}, repaint: thumbnails, searchBox: null }, null, place);
+    const entry = bundle.data.find((candidate) => candidate.id === id);
+    try {
+        const content = await open(id);
+        if (shown.id !== id) return undefined;
+        return put(viewOf(entry, content), entry, shown.place);
+    } catch (e) {
+        if (shown.id !== id) return undefined;
+        const node = element('p', { class: 'error' }, `this cannot be drawn: ${e.message}`);
+        return put({ node, update() {}, repaint() {}, searchBox: null }, entry, place);
+    }
+}
+
+function put(view, entry, place) {
+    shown.view = view;
+    main.replaceChildren(...(entry ? [entryHead(entry), view.node].filter(Boolean) : [overviewOnce().node]));
+    document.title = `${entry ? visible(entry.title).slice(0, 100) : 'Overview'} · ${visible(bundle.name).slice(0, 100)}`;
+    scrollTo(0, 0);
+    view.update(place);
+    performance.mark('profgrab:drawn');
+    drawRest();
+}
+
+function entryHead(entry) {
+    const facts = [entry.host, entry.service, entry.file].filter(Boolean);
+    return element(
+        'header',
+        { class: 'head' },
+        element('p', { class: 'question' }, questionOf(entry) || ''),
+        element('h1', {}, stranger(entry.title)),
+        element(
+            'p',
+            { class: 'facts' },
+            facts.map((fact) => stranger(fact, 'span')),
+        ),
+        findingsOf(bundle, entry.id),
+    );
+}
+
+function viewOf(entry, content) {
+    if (entry.form !== 'goroutines') return makeProfileView(entry, content, go, theme.palette);
+    const goroutines = makeGoroutines(content, go);
+    const around = { before: goroutines.states, after: goroutines.stacks };
+    const profile = makeProfileView(entry, content, go, theme.palette, around);
+    const update = (place) => {
+        profile.update(place);
+        goroutines.update(place);
+    };
+    return { ...profile, update };
+}
+
+function go(changes, step) {
+    const place = { ...shown.place, v: shown.id, ...changes };
+    shown.place = place;
+    shown.view.update(place);
+    writePlace(place, step);
+}
+
+function thumbnails() {
+    drawThumbnails(overviewOnce().thumbnails, open, theme.palette(), () => shown.id === 'overview');
+}
+
+document.body.prepend(
+    element(
+        'a',
+        {
+            class: 'skip',
+            href: '#main',
+            on: {
+                click: (event) => {
+                    event.preventDefault();
+                    main.focus();
+                },
+            },
+        },
+        'Skip to content',
+    ),
+    element(
+        'header',
+        { class: 'bar-top' },
+        element('span', { class: 'brand' }, 'profgrab'),
+        navigation.node,
+        element(
+            'span',
+            { class: 'tools' },
+            theme.node,
+            element('button', { type: 'button', on: { click: help.open } }, 'Keys'),
+        ),
+    ),
+    front,
+    main,
+    paper,
+);
+theme.apply();
+onPlace(show);
+await show(readPlace());

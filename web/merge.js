@@ -1,0 +1,100 @@
+// Trees made from others: who calls a function and what it calls, and goroutines by their stacks.
+
+import { makeTree, SMALLER } from './tree.js';
+
+const MOST_NODES = 50000;
+const DEEPEST = 1000;
+
+/** A tree to which stacks are added one by one; equal beginnings are shared. */
+export function makeTrie(nFunctions, rootFunction) {
+    return {
+        nFunctions: nFunctions + 3,
+        fn: [rootFunction],
+        parent: [-1],
+        value: [0],
+        below: new Map(),
+    };
+}
+
+/** The node below another for a function, made where it is missing; the node itself once there are too many. */
+export function descend(trie, node, fn) {
+    const key = node * trie.nFunctions + fn + 2;
+    const known = trie.below.get(key);
+    if (known !== undefined) return known;
+    if (trie.fn.length >= MOST_NODES) return node;
+    const made = trie.fn.push(fn) - 1;
+    trie.parent.push(node);
+    trie.value.push(0);
+    trie.below.set(key, made);
+    return made;
+}
+
+/** The trie as a tree in preorder, of one type, the heaviest first. */
+export function grown(trie) {
+    const n = trie.fn.length;
+    const total = Float64Array.from(trie.value, Math.abs);
+    for (let i = n - 1; i > 0; i--) total[trie.parent[i]] += total[i];
+    const byWeight = Uint32Array.from({ length: n }, (_, i) => i).sort((a, b) => total[a] - total[b] || b - a);
+    const first = new Int32Array(n).fill(-1);
+    const next = new Int32Array(n).fill(-1);
+    for (const i of byWeight) {
+        if (i === 0) continue;
+        next[i] = first[trie.parent[i]];
+        first[trie.parent[i]] = i;
+    }
+    const depth = new Int32Array(n);
+    const fn = new Int32Array(n);
+    const self = new Float64Array(n);
+    const stack = [[0, 0]];
+    for (let at = 0; stack.length; at++) {
+        const [node, level] = stack.pop();
+        depth[at] = level;
+        fn[at] = trie.fn[node];
+        self[at] = trie.value[node];
+        const children = [];
+        for (let i = first[node]; i >= 0; i = next[i]) children.push([i, level + 1]);
+        while (children.length) stack.push(children.pop());
+    }
+    return makeTree(depth, fn, [self]);
+}
+
+/** The calls of a function that are not within another call of it. */
+function outermost(tree, fn) {
+    const found = [];
+    for (let i = 0; i < tree.n;) {
+        const hit = tree.fn[i] === fn;
+        if (hit) found.push(i);
+        i = hit ? tree.end[i] : i + 1;
+    }
+    return found;
+}
+
+/** Whoever calls the function, upwards: its root is the function, what is below a node are its callers. */
+export function callersOf(tree, figures, fn, nFunctions) {
+    const trie = makeTrie(nFunctions, fn);
+    for (const i of outermost(tree, fn)) {
+        let node = 0;
+        let steps = 0;
+        for (let up = tree.parent[i]; up > 0; up = tree.parent[up]) {
+            node = descend(trie, node, steps === DEEPEST ? SMALLER : tree.fn[up]);
+            if (steps++ === DEEPEST) break;
+        }
+        trie.value[node] += figures.total[i];
+    }
+    return grown(trie);
+}
+
+/** What the function calls. */
+export function calleesOf(tree, figures, fn, nFunctions) {
+    const trie = makeTrie(nFunctions, fn);
+    for (const start of outermost(tree, fn)) {
+        const path = [0];
+        trie.value[0] += figures.self[start];
+        for (let i = start + 1; i < tree.end[start]; i++) {
+            const level = tree.depth[i] - tree.depth[start];
+            path[level] = figures.weight[i] === 0 ? path[level - 1] : descend(trie, path[level - 1], tree.fn[i]);
+            trie.value[path[level]] += figures.self[i];
+        }
+    }
+    return grown(trie);
+}

@@ -1,0 +1,249 @@
+// The first page: what was found, what there is to look at, and what was collected from where.
+
+import { count, cut, element, plural, stranger, visible } from './text.js';
+import { lasting, measured } from './units.js';
+import { questionOf } from './kinds.js';
+import { exactly } from './search.js';
+import { linkTo } from './location.js';
+import { timelineOf } from './timeline.js';
+
+const MOST_CARDS = 30;
+/** Where a sentence is about another sample type than the one that is shown first. */
+const TYPE_OF_RULE = { 'heap-allocated': 'alloc_space' };
+
+/** Returns {node, thumbnails}: the canvases that wait for a drawing, by the entry's id. */
+export function makeOverview(bundle) {
+    const { manifest } = bundle;
+    const thumbnails = new Map();
+    const rows = manifest ? servicesOf(manifest) : [];
+    const node = element(
+        'div',
+        { class: 'overview' },
+        headOf(bundle, rows),
+        summaryOf(bundle),
+        cardsOf(bundle, thumbnails),
+        timelineOf(rows),
+        manifest ? collectedOf(bundle, rows) : null,
+    );
+    return { node, thumbnails };
+}
+
+function servicesOf(manifest) {
+    const rows = (manifest.hosts || []).flatMap((host) =>
+        (host.services || []).map((service) => ({
+            host: host.name,
+            service: service.name,
+            items: service.items || [],
+            from: service,
+        })),
+    );
+    if (manifest.files && manifest.files.length)
+        rows.push({ host: '', service: 'local files', items: manifest.files, from: {} });
+    return rows;
+}
+
+function headOf({ name, manifest, made, tool }, rows) {
+    const items = rows.flatMap((row) => row.items);
+    const good = items.filter((item) => item.status === 'ok').length;
+    const facts = [];
+    if (manifest) {
+        facts.push(manifest.complete ? 'complete' : 'not complete');
+        facts.push(`${count(good)} of ${plural(items.length, 'item')} ok`);
+        const services = rows.filter((row) => row.from.name).length;
+        if (services) facts.push(`${plural(manifest.hosts.length, 'host')}, ${plural(services, 'service')}`);
+        const took = Date.parse(manifest.finished) - Date.parse(manifest.started);
+        if (took >= 0) facts.push(`took ${lasting(took)}`);
+    }
+    const who =
+        manifest && manifest.collector
+            ? [manifest.collector.user, manifest.collector.workstation].filter(Boolean).join('@')
+            : '';
+    const when = (manifest && manifest.started) || made || '';
+    return element(
+        'header',
+        { class: 'head' },
+        element('h1', {}, stranger(name)),
+        manifest && manifest.reason ? stranger(manifest.reason, 'p', { class: 'reason' }) : null,
+        element(
+            'p',
+            { class: 'facts' },
+            when ? element('time', { datetime: when }, `${when.slice(0, 10)} ${when.slice(11, 19)} UTC`) : null,
+            facts.map((fact, i) => element('span', { class: i === 0 && !manifest.complete ? 'warn' : null }, fact)),
+            who ? element('span', {}, 'by ', stranger(who)) : null,
+            tool ? stranger(tool, 'span') : null,
+        ),
+    );
+}
+
+/** The sentences about one entry, for its own page; null if there are none. */
+export function findingsOf({ summary, data }, id) {
+    const about = (summary || []).filter((finding) => typeof finding.data === 'number' && data[finding.data].id === id);
+    if (!about.length) return null;
+    const sentences = about.map(({ rule, text, look }) => {
+        const link = look ? element('a', { href: linkTo({ v: id, t: TYPE_OF_RULE[rule], s: exactly(look) }) }, 'show it') : null;
+        return element('li', {}, stranger(text), ' ', link);
+    });
+    return element('ul', { class: 'findings' }, sentences);
+}
+
+function summaryOf({ summary, data }) {
+    if (!summary || !summary.length) return null;
+    const sentences = summary.map(({ rule, text, data: at, look }) => {
+        const entry = typeof at === 'number' ? data[at] : null;
+        const sentence = element('bdi', {}, cut(visible(text), 2000));
+        if (!entry || !entry.id) return element('li', {}, sentence);
+        const place = { v: entry.id, t: TYPE_OF_RULE[rule], s: look ? exactly(look) : '' };
+        return element('li', {}, sentence, ' ', element('a', { href: linkTo(place) }, 'look: ', stranger(entry.title)));
+    });
+    return element(
+        'section',
+        { class: 'summary', 'aria-labelledby': 'summary-title' },
+        element('h2', { id: 'summary-title' }, 'What happened'),
+        element('ul', {}, sentences),
+    );
+}
+
+function cardsOf({ data }, thumbnails) {
+    const drawable = data.filter((entry) => entry.id);
+    if (!drawable.length) return null;
+    const cards = drawable.slice(0, MOST_CARDS).map((entry) => {
+        const canvas = element('canvas', { 'aria-hidden': 'true' });
+        thumbnails.set(entry.id, canvas);
+        return element(
+            'li',
+            {},
+            element(
+                'a',
+                { class: 'card', href: linkTo({ v: entry.id }) },
+                element('span', { class: 'question' }, questionOf(entry) || stranger(entry.kind)),
+                canvas,
+                element('span', { class: 'of' }, stranger(entry.title)),
+            ),
+        );
+    });
+    const left = drawable.length - cards.length;
+    return element(
+        'section',
+        { class: 'cards', 'aria-labelledby': 'cards-title' },
+        element('h2', { id: 'cards-title' }, 'Look at'),
+        element('ul', {}, cards),
+        left > 0 && element('p', { class: 'quiet' }, `${count(left)} more: see the contents`),
+    );
+}
+
+function collectedOf({ manifest, data }, rows) {
+    const hosts = (manifest.hosts || []).map((host) =>
+        hostNode(
+            host,
+            rows.filter((row) => row.host === host.name && row.from.name),
+            data,
+        ),
+    );
+    const files = rows.filter((row) => !row.from.name);
+    const local = { name: 'Local files', hops: [] };
+    return element(
+        'section',
+        { class: 'collected', 'aria-labelledby': 'collected-title' },
+        element('h2', { id: 'collected-title' }, 'What was collected'),
+        hosts,
+        files.length ? hostNode(local, files, data) : null,
+    );
+}
+
+function hostNode(host, rows, data) {
+    const way = (host.hops || [])
+        .map((hop) => hop.address)
+        .filter(Boolean)
+        .join(' → ');
+    return element(
+        'section',
+        { class: 'host' },
+        element(
+            'div',
+            {},
+            element('h3', {}, stranger(host.name)),
+            element('p', { class: 'facts' }, stranger([host.route, way].filter(Boolean).join(': '), 'span')),
+        ),
+        element(
+            'div',
+            {},
+            host.error ? stranger(host.error, 'p', { class: 'error' }) : null,
+            rows.map((row) => serviceNode(row, data)),
+        ),
+    );
+}
+
+function serviceNode({ service, items, from }, data) {
+    const facts = [from.url, from.go_version && `Go ${from.go_version}`].filter(Boolean);
+    return element(
+        'div',
+        { class: 'service' },
+        from.name
+            ? element(
+                  'h4',
+                  {},
+                  stranger(service),
+                  ' ',
+                  facts.map((fact) => stranger(fact, 'small')),
+              )
+            : null,
+        from.error ? stranger(from.error, 'p', { class: 'error' }) : null,
+        verdictsOf(from.verdicts),
+        items.length ? itemsTable(items, data) : null,
+    );
+}
+
+function verdictsOf(verdicts) {
+    if (!verdicts || !verdicts.length) return null;
+    return element(
+        'ul',
+        { class: 'verdicts' },
+        verdicts.map((verdict) => stranger(verdict.text, 'li')),
+    );
+}
+
+function itemsTable(items, data) {
+    const heads = ['Item', 'Status', 'Size', 'What it says'];
+    return element(
+        'table',
+        { class: 'items' },
+        element(
+            'thead',
+            {},
+            element(
+                'tr',
+                {},
+                heads.map((head) => element('th', { scope: 'col' }, head)),
+            ),
+        ),
+        element(
+            'tbody',
+            {},
+            items.map((item) => itemRow(item, data)),
+        ),
+    );
+}
+
+function itemRow(item, data) {
+    const entry = data.find((candidate) => candidate.file && candidate.file === item.file);
+    const asked = item.argument ? `${item.kind}=${item.argument}` : item.kind;
+    const title = item.request || !item.file ? asked : item.file.slice(item.file.lastIndexOf('/') + 1);
+    const words = [
+        item.error ? stranger(item.error, 'p', { class: 'error' }) : null,
+        item.server_words ? stranger(item.server_words, 'q') : null,
+        verdictsOf(item.verdicts),
+        entry && entry.why ? stranger(entry.why, 'p', { class: 'quiet' }) : null,
+    ];
+    return element(
+        'tr',
+        {},
+        element(
+            'td',
+            {},
+            entry && entry.id ? element('a', { href: linkTo({ v: entry.id }) }, stranger(title)) : stranger(title),
+        ),
+        element('td', {}, element('span', { class: `status ${item.status}` }, item.status)),
+        element('td', { class: 'size' }, item.bytes === undefined ? '' : measured(item.bytes, 'bytes')),
+        element('td', {}, words),
+    );
+}

@@ -1,0 +1,272 @@
+// One profile: its flame graph or icicle, and its functions in a table; or one function with callers and callees.
+
+import { copyText, count, cut, element, later, stranger, visible } from './text.js';
+import { lasting, measured, percentage } from './units.js';
+import { byFunction, kept, pathTo, sumOf, weigh } from './tree.js';
+import { COLOUR_LESS, COLOUR_MORE, colourOf, packageOf } from './colours.js';
+import { findFunctions } from './search.js';
+import { makeFlame } from './flame.js';
+import { makeTop, nameParts, paperTable } from './top.js';
+import { makeControls } from './controls.js';
+import { makeLegend } from './legend.js';
+import { makeSandwich } from './sandwich.js';
+import { titleOf } from './kinds.js';
+import { placeNumber } from './location.js';
+
+/**
+ * entry: of the bundle's data; go(changes, step): moves within the page; theme(): the palette; more: {before, after}:
+ * nodes around the graph. Returns {node, update(place), repaint(), searchBox, paper()}.
+ */
+export function makeProfileView(entry, profile, go, theme, more = {}) {
+    const { tree } = profile;
+    const colours = new Uint8Array(profile.nFunctions).fill(255);
+    const byPackage = new Map();
+    const state = {
+        place: null,
+        figures: null,
+        functions: null,
+        marked: null,
+        type: -1,
+        filters: '',
+        search: '',
+        zooms: [],
+    };
+    const flame = makeFlame({
+        label: 'Flame graph of calls',
+        share: 0.64,
+        activate: zoomTo,
+        select: describe,
+        tip,
+        key: onKey,
+    });
+    const top = makeTop((fn) => go({ fn: String(fn), z: '' }, true));
+    const controls = makeControls(profile, entry, go, { back, reset });
+    const legend = makeLegend(profile, go);
+    const sandwich = makeSandwich(profile, { plainColour, theme, tipOf: tipText, copy, go });
+    const detail = element('div', { class: 'detail' });
+    const said = element('p', { class: 'aside', role: 'status' });
+    const functions = element('section', { class: 'functions' }, element('h2', {}, 'Functions'), top.node);
+    const graph = element('section', { class: 'graph', 'aria-label': 'Flame graph' }, flame.node, detail, legend.node, said);
+    const about = element('p', { class: 'about' });
+    const whole = element('div', { class: 'whole' }, more.before, graph, more.after, functions);
+    const drawRest = later(() => {
+        if (!node.isConnected) return;
+        if (state.tableStale && !whole.hidden) top.show(context());
+        state.tableStale = state.tableStale && whole.hidden;
+        if (state.figures.negative) legend.ofChanges(theme());
+        else legend.update(flatAndCum(), theme(), plainColour);
+    });
+    const node = element('div', { class: 'profile' }, about, controls.node, whole, sandwich.node);
+
+    function colour(fn, at) {
+        if (fn < 0) return 0;
+        if (!state.figures.negative) return packageColour(fn);
+        return state.figures.total[at] < 0 ? COLOUR_LESS : COLOUR_MORE;
+    }
+
+    function plainColour(fn) {
+        return fn < 0 ? 0 : packageColour(fn);
+    }
+
+    function packageColour(fn) {
+        if (colours[fn] !== 255) return colours[fn];
+        const path = packageOf(profile.nameOf(fn), profile.placeOf(fn));
+        if (!byPackage.has(path)) byPackage.set(path, colourOf(path));
+        colours[fn] = byPackage.get(path);
+        return colours[fn];
+    }
+
+    const unit = () => profile.types[state.type].unit;
+    const sum = () => state.sum;
+    const zoomOf = (place) => Math.max(0, placeNumber(place.z, tree.n));
+
+    function update(place) {
+        // By number or, in links of the overview, by name.
+        const named = profile.types.findIndex((candidate) => candidate.type === place.t);
+        const asked = named >= 0 ? named : placeNumber(place.t, profile.types.length);
+        const type = asked >= 0 ? asked : profile.type;
+        const filters = JSON.stringify([place.f, place.i]);
+        const refigured = type !== state.type || filters !== state.filters;
+        const searched = state.place === null || place.s !== state.search;
+        Object.assign(state, { place, type, filters, search: place.s });
+        if (refigured) refigure(place);
+        if (searched) state.found = findFunctions(profile, place.s);
+        state.marked = state.found && !state.found.error ? state.found.marked : null;
+        const fn = placeNumber(place.fn, profile.nFunctions);
+        whole.hidden = fn >= 0;
+        sandwich.node.hidden = fn < 0;
+        if (fn >= 0) sandwich.show(fn, state.figures, context());
+        else drawWhole();
+        controls.update(place, type, notice());
+        state.tableStale ||= refigured || searched;
+        if (state.tableStale) drawRest();
+        if (refigured) tellAbout();
+    }
+
+    function refigure(place) {
+        const focus = findFunctions(profile, place.f);
+        const ignore = findFunctions(profile, place.i);
+        state.filterError = (focus && focus.error) || (ignore && ignore.error);
+        const usable = (found) => (found && !found.error ? found.marked : null);
+        const keep = kept(tree, usable(focus), usable(ignore));
+        state.figures = weigh(tree, state.type, keep);
+        state.functions = null;
+        // Shares are of the whole profile, whatever is filtered; of a difference, of all that changed.
+        state.sum = (keep ? weigh(tree, state.type) : state.figures).weight[0];
+    }
+
+    function flatAndCum() {
+        state.functions ||= byFunction(tree, state.figures, profile.nFunctions);
+        return state.functions;
+    }
+
+    function drawWhole() {
+        flame.show(scene());
+        describe(zoomOf(state.place));
+    }
+
+    function tellAbout() {
+        const [title, hint] = titleOf(entry, profile.types[state.type].type);
+        const { negative, total } = state.figures;
+        const change = `${measured(Math.abs(total[0]), unit())} ${total[0] < 0 ? 'less' : 'more'}`;
+        const all = measured(sum(), unit());
+        const facts = [negative ? `${change}, of ${all} that changed` : `${all} in all`];
+        if (profile.durationNs) facts.push(`taken for ${lasting(profile.durationNs / 1e6)}`);
+        const cores =
+            !negative && unit() === 'nanoseconds' && entry.kind === 'cpu' && profile.durationNs
+                ? sum() / profile.durationNs
+                : 0;
+        if (cores) facts.push(`${cores.toFixed(cores < 0.1 ? 3 : 2)} cores busy`);
+        about.replaceChildren(
+            element('b', {}, visible(title)),
+            hint ? `: ${hint}` : '',
+            element(
+                'span',
+                { class: 'facts' },
+                facts.map((fact) => element('span', {}, fact)),
+            ),
+        );
+    }
+
+    const scene = () => ({
+        tree,
+        figures: state.figures,
+        zoom: state.figures.weight[zoomOf(state.place)] > 0 ? zoomOf(state.place) : 0,
+        up: state.place.up === '1',
+        marked: state.marked,
+        palette: theme(),
+        colourOf: colour,
+        nameOf: profile.nameOf,
+        unit: unit(),
+        whole: sum(),
+    });
+    const context = () => ({
+        figures: flatAndCum(),
+        nameOf: profile.nameOf,
+        unit: unit(),
+        whole: sum(),
+        marked: state.marked,
+        colour: (fn) => theme().css[packageColour(fn)],
+    });
+
+    function notice() {
+        if (state.filterError) return `filter: ${state.filterError}`;
+        if (!state.found) return state.figures.weight[0] > 0 ? '' : 'nothing of this type was counted';
+        if (state.found.error) return state.found.error;
+        const held = sumOf(tree, state.figures, state.found.marked);
+        return `${count(state.found.found)} function${state.found.found === 1 ? '' : 's'}, ${figure(held)}`;
+    }
+
+    const figure = (value) => `${measured(value, unit())} (${percentage(value, sum())})`;
+
+    function tipText(fn, total, self) {
+        const name = element('strong', {}, ...nameParts(profile.nameOf(fn)));
+        const place = profile.placeOf(fn);
+        return [
+            name,
+            element('span', {}, `${figure(total)}, itself ${figure(self)}`),
+            place ? stranger(place, 'small') : null,
+        ].filter(Boolean);
+    }
+
+    function tip(at) {
+        return tipText(tree.fn[at], state.figures.total[at], state.figures.self[at]);
+    }
+
+    function describe(at) {
+        const fn = tree.fn[at];
+        const { total, self } = state.figures;
+        const button = (text, click) => element('button', { type: 'button', on: { click } }, text);
+        detail.replaceChildren(
+            element('strong', {}, ...nameParts(profile.nameOf(fn))),
+            element('span', {}, figure(total[at])),
+            element('span', {}, `itself ${figure(self[at])}`),
+            stranger(profile.placeOf(fn), 'span', { class: 'path' }),
+            element(
+                'span',
+                { class: 'actions' },
+                fn >= 0 && button('Callers and callees', () => go({ fn: String(fn), z: '' }, true)),
+                at > 0 && button('Copy stack', () => copy(pathTo(tree, at).map((i) => tree.fn[i]))),
+            ),
+        );
+        const name = cut(visible(profile.nameOf(fn)), 200);
+        said.textContent = `${name}, ${figure(total[at])}, itself ${figure(self[at])}, depth ${tree.depth[at]}`;
+    }
+
+    async function copy(functions) {
+        const names = functions.filter((fn) => fn >= 0).map((fn) => profile.nameOf(fn));
+        const done = await copyText(names.reverse().join('\n'));
+        controls.say(
+            done ? 'the stack is on the clipboard, the innermost call first' : 'the browser does not let this page copy',
+        );
+    }
+
+    function zoomTo(at) {
+        const before = zoomOf(state.place);
+        if (at === before) return;
+        state.zooms.push(before);
+        const started = performance.now();
+        go({ z: at ? String(at) : '' }, true);
+        performance.measure('profgrab:zoom', { start: started, end: performance.now() });
+    }
+
+    function back() {
+        if (state.place.fn !== '') return go({ fn: '' }, true);
+        const to = state.zooms.length ? state.zooms.pop() : 0;
+        return go({ z: to ? String(to) : '' }, true);
+    }
+
+    function reset() {
+        state.zooms = [];
+        go({ z: '', s: '', f: '', i: '', fn: '' }, true);
+    }
+
+    function onKey(event, at) {
+        const fn = tree.fn[at];
+        if (event.key === 'Backspace' || event.key === 'Escape') back();
+        else if (event.key === 'b' && fn >= 0) go({ fn: String(fn), z: '' }, true);
+        else if (event.key === 'c') copy(pathTo(tree, at).map((i) => tree.fn[i]));
+        else if (event.key === '0') reset();
+        else return false;
+        return true;
+    }
+
+    function repaint() {
+        if (!state.place) return;
+        if (whole.hidden) return sandwich.repaint();
+        flame.show(scene());
+        state.tableStale = true;
+        return drawRest();
+    }
+
+    const paper = () =>
+        paperTable(
+            flatAndCum(),
+            profile,
+            unit(),
+            sum(),
+            `${entry.title}: ${titleOf(entry, profile.types[state.type].type)[0]}`,
+        );
+
+    return { node, update, repaint, back, searchBox: controls.searchBox, paper };
+}

@@ -1,0 +1,112 @@
+// One function between those who call it, above, and what it calls, below.
+
+import { element, stranger } from './text.js';
+import { measured, percentage } from './units.js';
+import { pathTo, weigh } from './tree.js';
+import { calleesOf, callersOf } from './merge.js';
+import { makeFlame } from './flame.js';
+import { nameParts } from './top.js';
+import { exactly } from './search.js';
+
+/** tools: plainColour(fn), theme(), tipOf(fn, total, self), copy(functions), go(changes, step). */
+export function makeSandwich(profile, tools) {
+    const { go } = tools;
+    const title = element('h2', {});
+    const facts = element('p', { class: 'facts' });
+    const callers = half('Callers', 'who calls it');
+    const callees = half('Callees', 'what it calls');
+    const said = element('p', { class: 'aside', role: 'status' });
+    const close = element('button', { type: 'button', on: { click: () => go({ fn: '' }, true) } }, 'Whole graph');
+    const find = element('button', { type: 'button' }, 'Search it in the graph');
+    find.addEventListener('click', () => go({ fn: '', s: exactly(profile.nameOf(shown.fn)) }, true));
+    const node = element(
+        'section',
+        { class: 'sandwich', 'aria-label': 'Callers and callees' },
+        element('div', { class: 'sandwich-head' }, title, facts, element('p', { class: 'actions' }, close, find)),
+        callers.node,
+        callees.node,
+        said,
+    );
+    const shown = { fn: -1, figures: null, context: null };
+
+    function half(name, hint) {
+        const made = { tree: null, figures: null };
+        made.flame = makeFlame({
+            label: `${name}: ${hint}`,
+            share: 0.38,
+            activate: (at) => {
+                const fn = made.tree.fn[at];
+                if (fn >= 0 && fn !== shown.fn) go({ fn: String(fn) }, true);
+            },
+            select: (at) => {
+                const { total } = made.figures;
+                said.textContent = `${profile.nameOf(made.tree.fn[at]).slice(0, 200)}, ${figure(total[at])}`;
+            },
+            tip: (at) => tools.tipOf(made.tree.fn[at], made.figures.total[at], made.figures.self[at]),
+            key: (event, at) => {
+                if (event.key === 'Backspace' || event.key === 'Escape') go({ fn: '' }, true);
+                else if (event.key === 'c') tools.copy(stackOf(made, at));
+                else return false;
+                return true;
+            },
+        });
+        made.empty = element('p', { class: 'quiet' });
+        made.node = element(
+            'section',
+            {},
+            element('h3', {}, name, ' ', element('small', {}, hint)),
+            made.flame.node,
+            made.empty,
+        );
+        return made;
+    }
+
+    const stackOf = (made, at) => {
+        const path = pathTo(made.tree, at).map((i) => made.tree.fn[i]);
+        return made === callers ? path.reverse() : path;
+    };
+    const figure = (value) => `${measured(value, shown.context.unit)} (${percentage(value, shown.context.whole)})`;
+
+    function show(fn, whole, context) {
+        const isNew = shown.fn !== fn || shown.whole !== whole;
+        Object.assign(shown, { fn, whole, context });
+        if (!isNew) return repaint();
+        title.replaceChildren(...nameParts(profile.nameOf(fn)));
+        const place = profile.placeOf(fn);
+        const { flat, cum } = context.figures;
+        facts.replaceChildren(
+            element('span', {}, `with all it calls ${figure(cum[fn])}`),
+            element('span', {}, `itself ${figure(flat[fn])}`),
+            place ? stranger(place, 'span', { class: 'path' }) : '',
+        );
+        fill(callers, callersOf(profile.tree, whole, fn, profile.nFunctions));
+        fill(callees, calleesOf(profile.tree, whole, fn, profile.nFunctions));
+        callers.empty.textContent = callers.tree.n > 1 ? '' : 'nobody: stacks begin with it';
+        callees.empty.textContent = callees.tree.n > 1 ? '' : 'nothing that was seen';
+        return repaint();
+    }
+
+    function fill(made, tree) {
+        made.tree = tree;
+        made.figures = weigh(tree, 0);
+    }
+
+    function repaint() {
+        for (const made of [callers, callees]) {
+            made.flame.show({
+                tree: made.tree,
+                figures: made.figures,
+                zoom: 0,
+                up: made === callers,
+                marked: null,
+                palette: tools.theme(),
+                colourOf: tools.plainColour,
+                nameOf: profile.nameOf,
+                unit: shown.context.unit,
+                whole: shown.context.whole,
+            });
+        }
+    }
+
+    return { node, show, repaint };
+}

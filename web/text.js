@@ -1,0 +1,70 @@
+// Text of strangers in the page: put in as text only, and what would reorder or hide is shown as an escape.
+
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+export const LONGEST_SHOWN = 300;
+
+/** The same text with every character that has no width, or that turns the direction, written out. */
+export function visible(text) {
+    return String(text).replace(HIDDEN, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+}
+
+/** At most n characters: names may have 10,000, and the end of one says more than its middle. */
+export function cut(text, n = LONGEST_SHOWN) {
+    if (text.length <= n) return text;
+    const tail = Math.floor(n / 3);
+    return text.slice(0, n - tail - 1) + '…' + text.slice(text.length - tail);
+}
+
+/** An element. Of the attributes, `on` holds listeners; children are nodes or text; null is passed over. */
+export function element(tag, attributes = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+        if (name === 'on') for (const [event, handler] of Object.entries(value)) node.addEventListener(event, handler);
+        else if (value === true) node.setAttribute(name, '');
+        else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
+    }
+    node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+    return node;
+}
+
+/** A stranger's name: isolated, cut where it is too long, with the whole of it for whoever points at it. */
+export function stranger(text, tag = 'bdi', attributes = {}) {
+    const whole = visible(text);
+    const shown = cut(whole);
+    return element(tag, { title: shown === whole ? null : whole, ...attributes }, shown);
+}
+
+/** Puts the text on the clipboard. navigator.clipboard is missing in pages of file:// in some browsers. */
+export async function copyText(text) {
+    try {
+        await navigator.clipboard.writeText(text);
+        return true;
+    } catch {
+        const area = element('textarea', { class: 'aside', 'aria-hidden': 'true' });
+        area.value = text;
+        document.body.append(area);
+        area.select();
+        const done = document.execCommand('copy');
+        area.remove();
+        return done;
+    }
+}
+
+export function plural(n, one, many = one + 's') {
+    return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+/** 12,345: groups of three whatever the reader's language, since the page is in English. */
+export function count(n) {
+    return String(Math.round(n)).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+}
+
+/** Work that is done once the page has shown what it has, and once for any number of calls until then. */
+export function later(work, ms = 30) {
+    let pending = 0;
+    return () => {
+        clearTimeout(pending);
+        pending = setTimeout(work, ms);
+    };
+}

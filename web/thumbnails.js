@@ -1,0 +1,48 @@
+// Small pictures of the profiles on the overview, drawn one at a time while nobody waits for anything.
+
+import { packageOf, colourOf } from './colours.js';
+import { weigh } from './tree.js';
+import { deepestVisible } from './drawing.js';
+
+const ROWS = 14;
+const PIXELS = 70;
+const TALLEST_ROW = 12;
+const LARGEST = 1e6;
+
+const idle = () =>
+    new Promise((resolve) =>
+        window.requestIdleCallback ? requestIdleCallback(resolve, { timeout: 2000 }) : setTimeout(resolve, 30),
+    );
+
+/** canvases: by id; open(id): the profile; wanted(): false once the reader has gone elsewhere. */
+export async function drawThumbnails(canvases, open, palette, wanted) {
+    for (const [id, canvas] of canvases) {
+        await idle();
+        if (!wanted() || !canvas.isConnected) return;
+        if (document.getElementById(id).textContent.length > LARGEST) continue;
+        const profile = await open(id).catch(() => null);
+        if (profile) drawSmall(canvas, profile, palette);
+    }
+}
+
+function drawSmall(canvas, profile, palette) {
+    const width = Math.max(1, Math.round(canvas.clientWidth * devicePixelRatio));
+    const height = Math.round(PIXELS * devicePixelRatio);
+    canvas.width = width;
+    canvas.height = height;
+    const context = canvas.getContext('2d');
+    const { tree } = profile;
+    const { x, weight } = weigh(tree, profile.type);
+    const scale = weight[0] > 0 ? width / weight[0] : 0;
+    const rows = Math.min(ROWS, deepestVisible({ tree, figures: { weight }, zoom: 0 }, width / 2));
+    const row = Math.min(height / Math.max(1, rows), TALLEST_ROW * devicePixelRatio);
+    for (let i = 1; i < tree.n;) {
+        const isSmall = weight[i] * scale < 1 || tree.depth[i] > ROWS;
+        if (!isSmall) {
+            const fn = tree.fn[i];
+            context.fillStyle = palette.css[fn < 0 ? 0 : colourOf(packageOf(profile.nameOf(fn), profile.placeOf(fn)))];
+            context.fillRect(x[i] * scale, (tree.depth[i] - 1) * row, Math.max(1, weight[i] * scale - 1), row - 1);
+        }
+        i = isSmall ? tree.end[i] : i + 1;
+    }
+}

@@ -1,0 +1,167 @@
+// The functions of a profile in a table, sorted by any column. Only the rows that are seen exist: a million
+// functions cost as much as thirty.
+
+import { count, element, stranger } from './text.js';
+import { measured, percentage } from './units.js';
+import { packageOf } from './colours.js';
+import { swatchOf } from './legend.js';
+
+const ROW_HEIGHT = 30;
+/** Browsers cut off elements that are much higher. */
+const HIGHEST = 12e6;
+const COLUMNS = [
+    { key: 'flat', title: 'Flat', hint: 'in the function itself' },
+    { key: 'flatShare', title: 'Flat %', of: 'flat' },
+    { key: 'cum', title: 'Cum', hint: 'with all it calls' },
+    { key: 'cumShare', title: 'Cum %', of: 'cum' },
+    { key: 'name', title: 'Function' },
+];
+
+/** A function's name in two voices: the path of its package quiet, what it is called clear. */
+export function nameParts(name) {
+    const path = packageOf(name);
+    if (!path || !name.startsWith(path)) return [stranger(name, 'b')];
+    const tail = path.lastIndexOf('/') + 1;
+    const shown = tail ? [stranger(name.slice(0, tail), 'span', { class: 'path' })] : [];
+    return [...shown, stranger(name.slice(tail), 'b')];
+}
+
+/** The numbers of the functions that are in the table, in its order. */
+export function ordered(figures, nameOf, sort, marked) {
+    const { flat, cum } = figures;
+    const present = [];
+    for (let i = 0; i < flat.length; i++) if ((cum[i] !== 0 || flat[i] !== 0) && (!marked || marked[i])) present.push(i);
+    const by = sort.key.startsWith('flat') ? [flat, cum] : [cum, flat];
+    const size = (values, i) => Math.abs(values[i]);
+    const direction = sort.down ? 1 : -1;
+    if (sort.key === 'name') {
+        const names = new Map(present.map((i) => [i, nameOf(i)]));
+        return present.sort((a, b) => direction * (names.get(a) < names.get(b) ? 1 : -1));
+    }
+    return present.sort((a, b) => direction * (size(by[0], b) - size(by[0], a) || size(by[1], b) - size(by[1], a) || a - b));
+}
+
+/** open(fn): the reader wants to see a function closer. Returns {node, show(content)}. */
+export function makeTop(open) {
+    const sort = { key: 'flat', down: true };
+    const heads = COLUMNS.map((column) =>
+        element(
+            'div',
+            { role: 'columnheader', class: `c-${column.key}` },
+            element('button', { type: 'button', title: column.hint, on: { click: () => sortBy(column) } }, column.title),
+        ),
+    );
+    const space = element('div', { class: 'rows-space', role: 'presentation' });
+    const rows = element('div', { class: 'rows', role: 'rowgroup', tabindex: '0', 'aria-label': 'functions' }, space);
+    const head = element('div', { role: 'row', class: 'row head', 'aria-rowindex': '1' }, heads);
+    const table = element(
+        'div',
+        { role: 'table', class: 'top', 'aria-label': 'Functions' },
+        element('div', { role: 'rowgroup' }, head),
+        rows,
+    );
+    let content = null;
+    let list = [];
+
+    function sortBy(column) {
+        const key = column.of || column.key;
+        sort.down = sort.key === key ? !sort.down : key !== 'name';
+        sort.key = key;
+        refresh();
+    }
+
+    function show(next) {
+        content = next;
+        refresh();
+    }
+
+    function refresh() {
+        list = ordered(content.figures, content.nameOf, sort, content.marked);
+        COLUMNS.forEach((column, i) => {
+            const active = (column.of || column.key) === sort.key;
+            heads[i].setAttribute('aria-sort', !active ? 'none' : sort.down ? 'descending' : 'ascending');
+        });
+        table.setAttribute('aria-rowcount', list.length + 1);
+        space.style.height = `${Math.min(HIGHEST, list.length * ROW_HEIGHT)}px`;
+        rows.classList.toggle('empty', list.length === 0);
+        rows.scrollTop = 0;
+        draw();
+    }
+
+    function draw() {
+        if (!content) return;
+        const squeeze = Math.max(1, (list.length * ROW_HEIGHT) / HIGHEST);
+        const seen = Math.ceil((rows.clientHeight || 480) / ROW_HEIGHT) + 2;
+        const first = Math.max(0, Math.min(list.length - seen + 1, Math.floor((rows.scrollTop * squeeze) / ROW_HEIGHT)));
+        const top = squeeze > 1 ? rows.scrollTop : first * ROW_HEIGHT;
+        const focused = space.contains(document.activeElement) ? document.activeElement.dataset.fn : null;
+        space.replaceChildren(
+            ...list.slice(first, first + seen).map((fn, i) => {
+                const row = rowOf(fn, first + i + 2);
+                row.style.top = `${top + i * ROW_HEIGHT}px`;
+                return row;
+            }),
+        );
+        if (focused) space.querySelector(`[data-fn="${focused}"]`)?.focus({ preventScroll: true });
+    }
+
+    function rowOf(fn, index) {
+        const { figures, unit, whole, nameOf, colour } = content;
+        const number = (key, value) => {
+            const share = whole ? Math.min(1, Math.abs(value / whole)) : 0;
+            const shareCell = element('div', { role: 'cell', class: `c-${key}Share` }, percentage(value, whole));
+            shareCell.style.setProperty('--share', share);
+            return [element('div', { role: 'cell', class: `c-${key}` }, measured(value, unit)), shareCell];
+        };
+        const name = element('button', { type: 'button', 'data-fn': fn, on: { click: () => open(fn) } });
+        name.append(...nameParts(nameOf(fn)));
+        return element(
+            'div',
+            { role: 'row', class: 'row', 'aria-rowindex': index },
+            number('flat', figures.flat[fn]),
+            number('cum', figures.cum[fn]),
+            element('div', { role: 'cell', class: 'c-name' }, swatchOf(colour(fn)), name),
+        );
+    }
+
+    rows.addEventListener('scroll', draw, { passive: true });
+    new ResizeObserver(draw).observe(rows);
+    return { node: table, show };
+}
+
+/** The first functions as a plain table, for paper. */
+export function paperTable(figures, profile, unit, whole, title) {
+    const list = ordered(figures, profile.nameOf, { key: 'flat', down: true }, null);
+    const cells = (fn) => [
+        measured(figures.flat[fn], unit),
+        percentage(figures.flat[fn], whole),
+        measured(figures.cum[fn], unit),
+        percentage(figures.cum[fn], whole),
+    ];
+    return element(
+        'table',
+        { class: 'paper' },
+        element('caption', {}, title, ` (the first 30 of ${count(list.length)} functions)`),
+        element(
+            'thead',
+            {},
+            element(
+                'tr',
+                {},
+                COLUMNS.map((column) => element('th', { scope: 'col' }, column.title)),
+            ),
+        ),
+        element(
+            'tbody',
+            {},
+            list.slice(0, 30).map((fn) =>
+                element(
+                    'tr',
+                    {},
+                    cells(fn).map((cell) => element('td', {}, cell)),
+                    element('td', {}, stranger(profile.nameOf(fn))),
+                ),
+            ),
+        ),
+    );
+}
