@@ -140,8 +140,22 @@ void manifest_free(struct manifest *m);
 int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct err *err);
 int manifest_add_service(struct manifest *m, const struct manifest_service *s, struct err *err);
 int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct err *err);
+/* The sentences that the whole begins with: each replaces what was set before. */
+struct manifest_sentence {
+    const char *rule; /* "gc-share" */
+    const char *text;
+    const char *file; /* of the item that it is from */
+    const char *look; /* a function to look at */
+};
+int manifest_set_summary(struct manifest *m, const struct manifest_sentence *sentences, size_t n,
+                         struct err *err);
+/* BUNDLE_REPORT lies in the work directory, and is to be packed. */
+#define BUNDLE_REPORT "report.html"
+int manifest_set_report(struct manifest *m, uint64_t bytes, const char *sha256, struct err *err);
 /* Ends it: `interrupted` by the user or a signal; `complete`: everything asked for is in it. */
 int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool complete, struct err *err);
+/* As JSON, into an initialised buffer. */
+int manifest_print(const struct manifest *m, struct buf *ret, struct err *err);
 /* Writes manifest.json into the work directory, replacing an earlier one. */
 int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err);
 
@@ -149,8 +163,8 @@ int manifest_save(const struct manifest *m, const struct workdir *w, struct err 
 
 /*
  * Writes README.md from the manifest and packs the work directory: manifest.json and README.md first, then
- * each file the manifest names. The work directory is removed only when the bundle is safe on disk.
- * *ret_path: the path written, a new string.
+ * report.html if there is one, then each file the manifest names. The work directory is removed only when the
+ * bundle is safe on disk. *ret_path: the path written, a new string.
  */
 int bundle_pack(struct workdir *w, const struct manifest *m, char **ret_path, struct err *err);
 
@@ -243,8 +257,19 @@ int bundle_extract(const char *path, struct age_identities *by, const char *dir,
 int bundle_member_bytes(const char *path, struct age_identities *by, const char *member, struct buf *ret,
                         struct err *err);
 
+/*
+ * The bytes of many members, in the archive's order and in one pass. `wants` says whether to read one; `take`
+ * gets it, and may take over what the buffer holds. -1 from that stops, with err as it was left.
+ */
+typedef bool bundle_wants_fn(void *ctx, const struct bundle_member *member);
+typedef int bundle_take_fn(void *ctx, const struct bundle_member *member, struct buf *bytes, struct err *err);
+int bundle_visit(const char *path, struct age_identities *by, bundle_wants_fn *wants, bundle_take_fn *take,
+                 void *ctx, struct err *err);
+
 /* manifest.json as text: the caller frees it. */
 int bundle_manifest(const char *path, struct age_identities *by, char **ret, struct err *err);
+/* README.md of such a text, into an initialised buffer. */
+int bundle_readme(const char *manifest, struct buf *ret, struct err *err);
 
 /* ---- the copy that is handed off ----------------------------------------------------------------------- */
 

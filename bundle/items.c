@@ -118,8 +118,23 @@ static int each_of_list(const json_t *items, items_item_fn *each, void *ctx, str
     return 0;
 }
 
+/* The report stands by itself, since it was not collected. */
+static int each_report(json_t *report, items_item_fn *each, void *ctx, struct err *err)
+{
+    struct items_file file;
+    if (!report)
+        return 0;
+    if (items_file(report, &file, err) < 0)
+        return -1;
+    if (strcmp(file.path, PATH_REPORT) != 0)
+        return err_set(err, ERR_FAILED, "%s is malformed: its report is not %s", PATH_MANIFEST, PATH_REPORT);
+    return each(ctx, report, &file, err) != 0 ? -1 : 0;
+}
+
 int items_each_item(const json_t *root, items_item_fn *each, void *ctx, struct err *err)
 {
+    if (each_report(json_object_get(root, "report"), each, ctx, err) < 0)
+        return -1;
     const json_t *hosts = json_object_get(root, "hosts");
     for (size_t i = 0; i < json_array_size(hosts); i++) {
         const json_t *services = json_object_get(json_array_get(hosts, i), "services");

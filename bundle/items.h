@@ -26,7 +26,7 @@ struct items_file {
 /* What the file of an item is: path checked and none of ours, size and hash well formed; else ERR_FAILED. */
 int items_file(const json_t *item, struct items_file *ret, struct err *err);
 
-/* Calls `each` for every item that has a file, as JSON, to be read or changed. */
+/* Calls `each` for every item that has a file, as JSON, to be read or changed; first for the report. */
 typedef int items_item_fn(void *ctx, json_t *item, const struct items_file *file, struct err *err);
 int items_each_item(const json_t *root, items_item_fn *each, void *ctx, struct err *err);
 

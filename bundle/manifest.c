@@ -16,6 +16,8 @@ struct manifest {
     json_t *head;  /* everything that is known from the start */
     json_t *hosts; /* lists, as the manifest shows them */
     json_t *files;
+    json_t *summary; /* NULL: none */
+    json_t *report;
     json_t *by_name; /* the same hosts by name */
     json_t *paths;   /* the files named so far, as the keys of an object */
     int64_t finished;
@@ -66,6 +68,8 @@ void manifest_free(struct manifest *m)
     json_decref(m->head);
     json_decref(m->hosts);
     json_decref(m->files);
+    json_decref(m->summary);
+    json_decref(m->report);
     json_decref(m->by_name);
     json_decref(m->paths);
     free(m);
@@ -294,6 +298,44 @@ out:
     return rc;
 }
 
+int manifest_set_summary(struct manifest *m, const struct manifest_sentence *sentences, size_t n,
+                         struct err *err)
+{
+    struct fields all = fields_new();
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        struct fields sentence = fields_new();
+        fields_put(&sentence, "rule", fields_string(sentences[i].rule));
+        fields_put(&sentence, "text", fields_string(sentences[i].text));
+        fields_text(&sentence, "file", sentences[i].file);
+        fields_text(&sentence, "look", sentences[i].look);
+        fields_append(&all, list, &sentence);
+    }
+    bool failed = all.failed || !list;
+    json_decref(fields_take(&all));
+    if (failed) {
+        json_decref(list);
+        return err_nomem(err);
+    }
+    json_decref(m->summary);
+    m->summary = list;
+    return 0;
+}
+
+int manifest_set_report(struct manifest *m, uint64_t bytes, const char *sha256, struct err *err)
+{
+    struct fields report = fields_new();
+    fields_put(&report, "file", json_string(PATH_REPORT));
+    fields_count(&report, "bytes", bytes);
+    fields_put(&report, "sha256", json_string(sha256));
+    json_t *made = fields_take(&report);
+    if (!made)
+        return err_nomem(err);
+    json_decref(m->report);
+    m->report = made;
+    return 0;
+}
+
 int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool complete, struct err *err)
 {
     if (m->finished)
@@ -312,27 +354,33 @@ json_t *manifest_json(const struct manifest *m)
     fields_time(&root, "finished", m->finished);
     fields_put(&root, "interrupted", json_boolean(m->interrupted));
     fields_put(&root, "complete", json_boolean(m->complete));
+    if (json_array_size(m->summary) > 0)
+        fields_put(&root, "summary", json_incref(m->summary));
     fields_put(&root, "hosts", json_incref(m->hosts));
     fields_put(&root, "files", json_incref(m->files));
+    if (m->report)
+        fields_put(&root, "report", json_incref(m->report));
     return fields_take(&root);
+}
+
+int manifest_print(const struct manifest *m, struct buf *ret, struct err *err)
+{
+    json_t *root = manifest_json(m);
+    int rc = root ? items_print(root, ret, err) : err_nomem(err);
+    json_decref(root);
+    return rc;
 }
 
 int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err)
 {
     int rc = -1;
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    json_t *root = manifest_json(m);
     char *path = file_join(workdir_path(w), PATH_MANIFEST);
-    if (!root || !path) {
+    if (!path)
         err_nomem(err);
-        goto out;
-    }
-    if (items_print(root, &text, err) < 0)
-        goto out;
-    rc = file_write(path, text.data, text.len, err);
-out:
+    else if (manifest_print(m, &text, err) == 0)
+        rc = file_write(path, text.data, text.len, err);
     buf_release(&text);
-    json_decref(root);
     free(path);
     return rc;
 }

@@ -1,4 +1,4 @@
-/* One member of a bundle, read into memory. */
+/* Members of a bundle, read into memory. */
 #include <string.h>
 
 #include "bundle/bundle.h"
@@ -17,17 +17,55 @@ static int find(struct reader *r, const char *member, struct err *err)
     return 0;
 }
 
+static int read_into(struct reader *r, struct buf *ret, struct err *err)
+{
+    char block[65536];
+    size_t n = 0;
+    int rc;
+    while ((rc = reader_read(r, block, sizeof block, &n, err)) == 0 && n > 0 && !ret->failed)
+        buf_add(ret, block, n);
+    return rc;
+}
+
 int bundle_member_bytes(const char *path, struct age_identities *by, const char *member, struct buf *ret,
                         struct err *err)
 {
     struct reader *r = NULL;
-    char block[65536];
-    size_t n = 0;
     if (reader_open(path, by, UINT64_MAX, &r, err) < 0)
         return -1;
     int rc = find(r, member, err);
-    while (rc == 0 && !ret->failed && (rc = reader_read(r, block, sizeof block, &n, err)) == 0 && n > 0)
-        buf_add(ret, block, n);
+    if (rc == 0)
+        rc = read_into(r, ret, err);
     reader_free(r);
     return rc == 0 ? buf_check(ret, member, err) : rc;
+}
+
+static int visit(struct reader *r, const struct reader_member *m, bundle_wants_fn *wants,
+                 bundle_take_fn *take, void *ctx, struct err *err)
+{
+    struct bundle_member member = {.path = m->path, .size = m->size, .mtime = m->mtime};
+    struct buf bytes = BUF_INIT(m->size);
+    if (!wants(ctx, &member))
+        return 0;
+    int rc = read_into(r, &bytes, err);
+    if (rc == 0)
+        rc = buf_check(&bytes, m->path, err);
+    if (rc == 0)
+        rc = take(ctx, &member, &bytes, err);
+    buf_release(&bytes);
+    return rc;
+}
+
+int bundle_visit(const char *path, struct age_identities *by, bundle_wants_fn *wants, bundle_take_fn *take,
+                 void *ctx, struct err *err)
+{
+    struct reader *r = NULL;
+    const struct reader_member *m = NULL;
+    if (reader_open(path, by, UINT64_MAX, &r, err) < 0)
+        return -1;
+    int rc;
+    while ((rc = reader_next_file(r, &m, err)) == 0 && m && (rc = visit(r, m, wants, take, ctx, err)) == 0)
+        continue;
+    reader_free(r);
+    return rc;
 }

@@ -2,11 +2,12 @@
 #ifndef BUNDLE_PATH_H
 #define BUNDLE_PATH_H
 
-#include "base/base.h"
+#include "bundle/bundle.h"
 
 #define PATH_MANIFEST "manifest.json"
 #define PATH_README "README.md"
 #define PATH_SIGNATURE "manifest.json.sig"
+#define PATH_REPORT BUNDLE_REPORT
 
 /*
  * 0 if `path` is relative, made of printable ASCII without a backslash, at most 1024 bytes and 32 components

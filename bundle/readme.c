@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bundle/bundle.h"
 #include "bundle/fields.h"
+#include "bundle/items.h"
 #include "bundle/path.h"
 #include "base/banned.h"
 
@@ -89,12 +91,27 @@ static void each_item(struct visit *v, const json_t *root, void (*visit)(struct 
 
 /* ---- the parts of the page --------------------------------------------------------------------------- */
 
+/* What the profiles show, in the words of the manifest; which file each is from, and where to look in it. */
+static void add_summary(struct buf *b, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        buf_adds(b, "- ");
+        add_text(b, text(one, "text"));
+        add_labelled(b, " (", text(one, "file"));
+        buf_adds(b, *text(one, "file") ? ")\n" : "\n");
+    }
+    buf_adds(b, json_array_size(list) ? "\n" : "");
+}
+
 static void add_head(struct buf *b, const json_t *root)
 {
     const json_t *who = json_object_get(root, "collector");
     buf_adds(b, "# ");
     add_text(b, text(root, "name"));
-    buf_adds(b, "\n\nPerformance profiles of running services, collected by profgrab");
+    buf_adds(b, "\n\n");
+    add_summary(b, json_object_get(root, "summary"));
+    buf_adds(b, "Performance profiles of running services, collected by profgrab");
     add_labelled(b, " ", text(json_object_get(root, "tool"), "version"));
     buf_adds(b, ".\n\n**Confidential.** Profiles name functions, files, hosts and builds; goroutine dumps, "
                 "traces and labels may\nshow what the service was working on. Hand them on only to those who "
@@ -332,8 +349,10 @@ static void add_commands(struct buf *b, const json_t *root)
     struct examples e = {.v.b = b};
     each_item(&e.v, root, visit_example);
     const char *name = text(root, "name");
+    buf_adds(b, "\n## Reading on\n\n");
+    if (json_object_get(root, "report"))
+        buf_adds(b, "All of it, drawn: open `" PATH_REPORT "` in a browser. It loads nothing.\n\n");
     buf_addf(b,
-             "\n## Reading on\n\n"
              "Whether every file is what was collected:\n\n"
              "    profgrab bundle verify %s.tar.gz\n\n"
              "A profile (`.pb.gz`), in a browser:\n\n"
@@ -356,4 +375,14 @@ void readme_write(const json_t *root, struct buf *ret)
         buf_adds(ret, "\n## Files\n");
     add_table(ret, files);
     add_commands(ret, root);
+}
+
+int bundle_readme(const char *manifest, struct buf *ret, struct err *err)
+{
+    json_t *root = NULL;
+    if (items_parse(manifest, strlen(manifest), &root, err) < 0)
+        return -1;
+    readme_write(root, ret);
+    json_decref(root);
+    return buf_check(ret, PATH_README, err);
 }

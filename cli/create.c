@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bundle/bundle.h"
+#include "cli/drawing.h"
 #include "cli/exit.h"
 #include "cli/record.h"
 #include "cli/signals.h"
@@ -120,6 +121,7 @@ static int create_from(struct creation *c, const struct strlist *rest, char **re
         return err_set(err, ERR_USAGE, "there is no file in %s", rest->items[0]);
     if (manifest_finish(c->manifest, clock_utc(), c->unfinished, c->damaged == 0 && !c->unfinished, err) < 0)
         return -1;
+    drawing_or_talk(c->manifest, c->work);
     return bundle_pack(c->work, c->manifest, ret_path, err);
 }
 

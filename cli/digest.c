@@ -37,6 +37,18 @@ static void add_line(struct summary *s, struct buf *line)
     buf_release(line);
 }
 
+/* What the profiles show, as the bundle itself begins. */
+static void add_words(struct summary *s, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        struct buf line = BUF_INIT(MAX_TEXT);
+        buf_addf(&line, "%s%s%s%s\n", text(one, "text"), *text(one, "file") ? " (" : "", text(one, "file"),
+                 *text(one, "file") ? ")" : "");
+        add_line(s, &line);
+    }
+}
+
 static void add_head(struct summary *s, const json_t *root)
 {
     struct buf line = BUF_INIT(MAX_TEXT);
@@ -110,6 +122,7 @@ static int summarize(const json_t *root, char **ret, struct err *err)
     size_t files = json_array_size(json_object_get(root, "files"));
     struct summary s = {.text = BUF_INIT(MAX_TEXT + sizeof CUT)};
     struct buf line = BUF_INIT(100);
+    add_words(&s, json_object_get(root, "summary"));
     add_head(&s, root);
     if (files > 0)
         buf_addf(&line, "%zu local file%s\n", files, files == 1 ? "" : "s");
@@ -138,20 +151,51 @@ static const char *reading(bool encrypted)
                        "    profgrab bundle extract FILE\n" THEN;
 }
 
+static int summarize_text(const char *manifest, char **ret, struct err *err)
+{
+    json_t *root = json_loads(manifest, 0, NULL);
+    if (!root)
+        return err_set(err, ERR_FAILED, "its manifest cannot be read");
+    int rc = summarize(root, ret, err);
+    json_decref(root);
+    return rc;
+}
+
+int digest_text(const char *manifest, char **ret, struct err *err)
+{
+    struct buf tame = BUF_INIT(2 * MAX_TEXT);
+    char *summary = NULL, shown[MAX_TEXT];
+    if (summarize_text(manifest, &summary, err) < 0)
+        return -1;
+    for (char *line = summary, *end; *line; line = end + 1) {
+        end = strchrnul(line, '\n');
+        bool last = !*end;
+        *end = '\0';
+        buf_adds(&tame,
+                 text_is_visible(line) ? line : text_printable(shown, sizeof shown, line, strlen(line)));
+        buf_addc(&tame, '\n');
+        if (last)
+            break;
+    }
+    free(summary);
+    int rc = buf_check(&tame, "the summary", err);
+    if (rc == 0)
+        *ret = buf_take(&tame);
+    buf_release(&tame);
+    return rc;
+}
+
 int digest_read(const char *bundle, bool encrypted, struct digest *ret, struct err *err)
 {
     char *manifest = NULL, *summary = NULL;
     if (bundle_manifest(bundle, NULL, &manifest, err) < 0)
         return -1;
-    json_t *root = json_loads(manifest, 0, NULL);
+    int rc = summarize_text(manifest, &summary, err);
     free(manifest);
-    if (!root)
-        return err_set(err, ERR_FAILED, "%s: its manifest cannot be read", bundle);
-    int rc = summarize(root, &summary, err);
-    json_decref(root);
-    if (rc == 0)
-        *ret = (struct digest){.summary = summary, .reading = reading(encrypted)};
-    return rc;
+    if (rc < 0)
+        return err_wrap(err, "%s", bundle);
+    *ret = (struct digest){.summary = summary, .reading = reading(encrypted)};
+    return 0;
 }
 
 void digest_release(struct digest *d)

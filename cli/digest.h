@@ -13,6 +13,8 @@ struct digest {
     const char *reading; /* lines with commands, in which FILE and KEY stand for the reader's own */
 };
 
+/* The summary alone, of a manifest's text, made fit for a terminal: a new string. */
+int digest_text(const char *manifest, char **ret, struct err *err);
 int digest_read(const char *bundle, bool encrypted, struct digest *ret, struct err *err);
 void digest_release(struct digest *d);
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/drawing.h"
 #include "cli/exit.h"
 #include "cli/handover.h"
 #include "cli/progress.h"
@@ -266,8 +267,10 @@ static int bundle(struct run *r, struct err *err)
         *err = r->record_err;
         return not_bundled(r, err);
     }
-    if (manifest_finish(r->manifest, clock_utc(), interrupted, r->missing == 0, err) < 0 ||
-        bundle_pack(r->work, r->manifest, &path, err) < 0)
+    if (manifest_finish(r->manifest, clock_utc(), interrupted, r->missing == 0, err) < 0)
+        return not_bundled(r, err);
+    drawing_or_talk(r->manifest, r->work);
+    if (bundle_pack(r->work, r->manifest, &path, err) < 0)
         return not_bundled(r, err);
     prepare_farewell("the bundle is", path, "");
     if (interrupted)

@@ -24,6 +24,7 @@ struct values {
 #define IN_REPORT(member) offsetof(struct pprof_options, report.member)
 
 static const char no_objects[] = "refused: it needs the binary's machine code, which `go tool pprof` reads";
+static const char ours[] = "ours: `go tool pprof` has none";
 static const char plain_picture[] = "through graphviz; the picture has no script for panning";
 
 static const struct pprof_flag flags[] = {
@@ -35,6 +36,8 @@ static const struct pprof_flag flags[] = {
     {"dot", BOOL, FORMAT, AT(on[PPROF_DOT]), "", "the call graph in graphviz's language", NULL},
     {"eog", BOOL, FORMAT, AT(on[PPROF_EOG]), "", "the call graph as a picture, in eog", NULL},
     {"evince", BOOL, FORMAT, AT(on[PPROF_EVINCE]), "", "the call graph as a picture, in evince", NULL},
+    {"folded", BOOL, FORMAT, AT(on[PPROF_FOLDED]), "", "folded stacks, a line each: root;caller;leaf 12",
+     ours},
     {"gif", BOOL, FORMAT, AT(on[PPROF_GIF]), "", "the call graph as a GIF", "through graphviz"},
     {"gv", BOOL, FORMAT, AT(on[PPROF_GV]), "", "the call graph as PostScript, in gv", NULL},
     {"kcachegrind", BOOL, FORMAT, AT(on[PPROF_KCACHEGRIND]), "", "the call graph, in KCachegrind", NULL},
@@ -47,6 +50,7 @@ static const struct pprof_flag flags[] = {
      "the profile itself, gzip'ed: what is left after merging and filtering", NULL},
     {"ps", BOOL, FORMAT, AT(on[PPROF_PS]), "", "the call graph as PostScript", "through graphviz"},
     {"raw", BOOL, FORMAT, AT(on[PPROF_RAW]), "", "all that is in the profile, as text", NULL},
+    {"speedscope", BOOL, FORMAT, AT(on[PPROF_SPEEDSCOPE]), "", "JSON for speedscope", ours},
     {"svg", BOOL, FORMAT, AT(on[PPROF_SVG]), "", "the call graph as an SVG", plain_picture},
     {"tags", BOOL, FORMAT, AT(on[PPROF_TAGS]), "", "the labels, and how much each value has", NULL},
     {"text", BOOL, FORMAT, AT(on[PPROF_TEXT]), "", "the heaviest places, one a line", NULL},

@@ -11,11 +11,11 @@
 #define COMMAND_MAX ((size_t)1 << 20)
 
 /* The words of a line; one may stand in front of the rest. */
-struct words {
+struct shell_words {
     struct str first, rest;
 };
 
-static struct str next(struct words *w)
+static struct str next(struct shell_words *w)
 {
     struct str word = w->first;
     w->first = (struct str){NULL, 0};
@@ -55,7 +55,7 @@ static void add_quoted(struct buf *to, struct str s)
     buf_addc(to, '"');
 }
 
-static int no_such_command(struct str name, struct words *w, struct err *err)
+static int no_such_command(struct str name, struct shell_words *w, struct err *err)
 {
     struct buf quoted = BUF_INIT(400);
     const struct pprof_flag *f = pprof_flag_find(name.p, name.n);
@@ -70,7 +70,7 @@ static int no_such_command(struct str name, struct words *w, struct err *err)
 }
 
 /* top10: digits at the end are the first argument. NULL: there is no such command. */
-static const struct pprof_flag *read_name(struct words *w, struct str *ret_name)
+static const struct pprof_flag *read_name(struct shell_words *w, struct str *ret_name)
 {
     struct str name = next(w);
     const struct pprof_flag *f = find_format(name);
@@ -114,7 +114,7 @@ static void add_expression(struct buf *to, struct str s)
     buf_add(to, s.p, s.n);
 }
 
-static int read_output(struct str word, struct words *w, struct shell_command *c, struct err *err)
+static int read_output(struct str word, struct shell_words *w, struct shell_command *c, struct err *err)
 {
     struct str name = {word.p + 1, word.n - 1};
     if (name.n == 0)
@@ -127,7 +127,7 @@ static int read_output(struct str word, struct words *w, struct shell_command *c
     return 0;
 }
 
-static int read_arguments(struct words *w, struct shell_command *c, struct err *err)
+static int read_arguments(struct shell_words *w, struct shell_command *c, struct err *err)
 {
     for (struct str word = next(w); word.n; word = next(w)) {
         if (is_count(word, &c->nodecount)) {
@@ -151,7 +151,7 @@ static int read_arguments(struct words *w, struct shell_command *c, struct err *
 
 int shell_command_parse(struct str line, struct shell_command *ret, struct err *err)
 {
-    struct words w = {.rest = line};
+    struct shell_words w = {.rest = line};
     struct str name;
     *ret = (struct shell_command){.symbol = BUF_INIT(COMMAND_MAX),
                                   .focus = BUF_INIT(COMMAND_MAX),

@@ -211,6 +211,10 @@ void fetch_global_cleanup(void);
  * cannot be read at all. If copy_fd is not -1 the bytes are written there too.
  */
 int fetch_look(const char *path, int copy_fd, struct fetch_item *ret, struct err *err);
+
+/* What kind of profile has samples of that type, "cpu" of cpu; NULL: several kinds may, or none is known.
+ */
+const char *fetch_kind_of(const char *sample_type);
 void fetch_item_release(struct fetch_item *item);
 
 #endif

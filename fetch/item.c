@@ -238,7 +238,7 @@ static enum check_format look_format(const char *path, const unsigned char *p, s
     return memchr(p, '\0', n) ? CHECK_RAW : CHECK_TEXT;
 }
 
-static void look_kind(struct fetch_item *item, enum check_format format)
+const char *fetch_kind_of(const char *sample_type)
 {
     static const struct {
         const char *type, *kind;
@@ -248,13 +248,21 @@ static void look_kind(struct fetch_item *item, enum check_format format)
                  {"goroutine", "goroutines"},
                  {"threadcreate", "threadcreate"},
                  {"contentions", "contention"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(sample_type, kinds[i].type) == 0)
+            return kinds[i].kind;
+    return NULL;
+}
+
+static void look_kind(struct fetch_item *item, enum check_format format)
+{
     const char *kind = format == CHECK_TRACE ? "trace" : format == CHECK_TEXT ? "text" : "file";
     if (format == CHECK_PPROF)
         kind = "profile";
-    for (size_t t = 0; t < item->profile.n_types; t++)
-        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-            if (strcmp(item->profile.types[t].type, kinds[i].type) == 0)
-                kind = kinds[i].kind;
+    for (size_t t = 0; t < item->profile.n_types; t++) {
+        const char *known = fetch_kind_of(item->profile.types[t].type);
+        kind = known ? known : kind;
+    }
     snprintf(item->kind, sizeof item->kind, "%s", kind);
 }
 

@@ -29,7 +29,7 @@ print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
     open_bundle
     [[ ! -e ${bundle%.tar.gz}.partial ]]
     assert_equal "$(cd "$dir" && find . -type f | LC_ALL=C sort | tr '\n' ' ')" \
-        "./README.md ./file-03/caddy/cpu.pb.gz ./file-03/caddy/goroutines.pb.gz ./file-03/caddy/goroutines.txt ./file-03/caddy/heap.pb.gz ./manifest.json "
+        "./README.md ./file-03/caddy/cpu.pb.gz ./file-03/caddy/goroutines.pb.gz ./file-03/caddy/goroutines.txt ./file-03/caddy/heap.pb.gz ./manifest.json ./report.html "
     run go tool pprof -top "$dir/file-03/caddy/heap.pb.gz"
     assert_status 0
     assert_stdout_has 'Type: inuse_space'
@@ -41,7 +41,7 @@ print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" "$dir/manifest.json"
     run_profgrab bundle verify "$bundle"
     assert_status 0
-    assert_stdout_has '4 files, all as the manifest says'
+    assert_stdout_has '5 files, all as the manifest says'
 }
 
 @test "the files are byte for byte what the server sent, and their hashes are in the manifest" {

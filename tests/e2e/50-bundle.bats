@@ -16,10 +16,10 @@ setup_file() {
     assert_stdout_has 'manifest.json'
     assert_stdout_has '/heap.pb.gz'
     run_profgrab bundle list --json "$RIG_DIR/good.tar.gz"
-    assert_equal "$(python3 -c 'import json,sys; print(len(json.load(sys.stdin)))' <<<"$output")" 5
+    assert_equal "$(python3 -c 'import json,sys; print(len(json.load(sys.stdin)))' <<<"$output")" 6
     run_profgrab bundle verify --json "$RIG_DIR/good.tar.gz"
     assert_equal "$(python3 -c 'import json,sys; m=json.load(sys.stdin); print(m["intact"], m["complete"], len(m["files"]))' <<<"$output")" \
-        'True True 3'
+        'True True 4'
 }
 
 @test "extract: all, one, and never over what is there" {
@@ -58,7 +58,7 @@ setup_file() {
 
 # repack NAME: x/good into NAME.tar.gz, the manifest first.
 repack() {
-    local files=(good/manifest.json good/README.md good/file-03)
+    local files=(good/manifest.json good/README.md good/report.html good/file-03)
     [[ ! -e x/good/extra.txt ]] || files+=(good/extra.txt)
     tar czf "$1.tar.gz" -C x "${files[@]}"
 }

@@ -114,7 +114,7 @@ allow() { # PRINCIPAL FILE.pub [OPTIONS]
     run_copy b.tar.gz
     tar xzf b-handoff.tar.gz
     ssh-keygen -q -Y sign -f key -n profgrab-bundle b/manifest.json
-    tar czf theirs.tar.gz b/manifest.json b/manifest.json.sig b/README.md b/files
+    tar czf theirs.tar.gz b/manifest.json b/manifest.json.sig b/README.md b/report.html b/files
     allow carol key.pub >allowed
     run_profgrab bundle verify --allowed-signers allowed theirs.tar.gz
     assert_status 0
@@ -246,7 +246,7 @@ allow() { # PRINCIPAL FILE.pub [OPTIONS]
     # The same files, another collector.
     tar xzf b-handoff.tar.gz
     sed -i 's/"workstation": ".*"/"workstation": "elsewhere"/' b/manifest.json
-    tar czf forged.tar.gz b/manifest.json b/manifest.json.sig b/README.md b/files
+    tar czf forged.tar.gz b/manifest.json b/manifest.json.sig b/README.md b/report.html b/files
     run_profgrab bundle verify forged.tar.gz
     assert_status 1
     assert_stdout_has 'signature  BAD'
@@ -282,7 +282,7 @@ allow() { # PRINCIPAL FILE.pub [OPTIONS]
     # Putting the reader's name there breaks it.
     age -d -i team b.tar.gz.age | tar xz
     sed -i "s|$(ssh-keygen -lf team.pub | cut -d' ' -f2)|$(ssh-keygen -lf victim.pub | cut -d' ' -f2)|" b/manifest.json
-    tar czf - b/manifest.json b/manifest.json.sig b/README.md b/files | age -R victim.pub -o forged.age
+    tar czf - b/manifest.json b/manifest.json.sig b/README.md b/report.html b/files | age -R victim.pub -o forged.age
     run_profgrab bundle verify -i victim --allowed-signers allowed forged.age
     assert_status 1
     assert_stdout_has 'signature  BAD'
@@ -325,7 +325,7 @@ SCRIPT
     tar xzf b-handoff.tar.gz
     sed -i 's/"user": ".*"/"user": "\\u001b[31mroot\\u202e"/' b/manifest.json
     printf -- '-----BEGIN SSH SIGNATURE-----\n\033[2J\n' >b/manifest.json.sig
-    tar czf hostile.tar.gz b/manifest.json b/manifest.json.sig b/README.md b/files
+    tar czf hostile.tar.gz b/manifest.json b/manifest.json.sig b/README.md b/report.html b/files
     run_profgrab bundle verify hostile.tar.gz
     assert_status 1
     assert_stdout_has 'signature  BAD'

@@ -55,7 +55,7 @@ profgrab_program=$(realpath -m "${PROFGRAB:-$rig_root/build/profgrab}")
 # $HOME, so without it the user's own would count.
 profgrab() {
     case ${1-} in
-    '' | hosts | bundle | completion | attach | pprof | goroutines | merge | diff | report | version | help | --version | --help | -h)
+    '' | hosts | bundle | completion | attach | pprof | goroutines | merge | diff | report | view | version | help | --version | --help | -h)
         "$profgrab_program" "$@"
         ;;
     grab | check | forward | resume) "$profgrab_program" "$1" --ssh-config "$SSH_CONFIG" "${@:2}" ;;

@@ -388,15 +388,18 @@ static void foreign_manifests(void **state)
 static void the_readme_of_a_foreign_manifest(void **state)
 {
     (void)state;
-    static const char foreign[] = HEAD "\"name\": \"b\\n# x\", \"reason\": \"a\\u001b[31m\\r\\n\\u202e\", "
-                                       "\"hosts\": [{\"name\": \"h\\n\\n# y\", "
-                                       "\"error\": \"e\\n- z\"}]}";
+    static const char foreign[] =
+        HEAD "\"name\": \"b\\n# x\", \"reason\": \"a\\u001b[31m\\r\\n\\u202e\", "
+             "\"hosts\": [{\"name\": \"h\\n\\n# y\", "
+             "\"error\": \"e\\n- z\"}], "
+             "\"summary\": [{\"text\": \"s\\n# <b>\", \"file\": \"f*\"}, {\"text\": 1}]}";
     struct buf text = BUF_INIT(65536);
     json_t *root = NULL;
     assert_int_equal(items_parse(foreign, sizeof foreign - 1, &root, NULL), 0);
     readme_write(root, &text);
     assert_non_null(strstr(buf_str(&text), "\n- Reason: a?\\[31m ?\n"));
     assert_non_null(strstr(buf_str(&text), "\n- h \\# y: e - z\n"));
+    assert_non_null(strstr(buf_str(&text), "\n\n- s \\# \\<b\\> (f\\*)\n- \n\nPerformance profiles"));
     for (size_t i = 0; i < text.len; i++)
         assert_true(text.data[i] == '\n' || (unsigned char)text.data[i] >= ' ');
     buf_release(&text);

@@ -1,0 +1,174 @@
+/* `profgrab report`: the page of a bundle, made anew. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bundle/bundle.h"
+#include "cli/command.h"
+#include "cli/digest.h"
+#include "cli/drawing.h"
+#include "cli/exit.h"
+#include "cli/seal.h"
+#include "cli/signals.h"
+#include "base/banned.h"
+
+struct report_options {
+    const char *output;
+    struct strlist identities;
+    const char *passphrase_file;
+    bool text, markdown;
+};
+
+static const struct option options[] = {
+    {"output", 'o', OPTION_TEXT, "FILE",
+     "where to, - for standard output (default: NAME.report.html beside the bundle)",
+     offsetof(struct report_options, output), 0},
+    {"text", 0, OPTION_FLAG, NULL,
+     "instead of the page: what the profiles show and what was collected, as lines",
+     offsetof(struct report_options, text), 0},
+    {"markdown", 0, OPTION_FLAG, NULL, "instead of the page: the same as Markdown, more of it",
+     offsetof(struct report_options, markdown), 0},
+    {"identity", 'i', OPTION_LIST, "FILE",
+     "an age identity or an SSH private key that opens an encrypted bundle",
+     offsetof(struct report_options, identities), 0},
+    {"passphrase-file", 0, OPTION_TEXT, "FILE",
+     "its first line is the passphrase of all that has one; only you may be able to read it",
+     offsetof(struct report_options, passphrase_file), 0},
+    OPTIONS_END,
+};
+
+static int to_fd(void *ctx, const void *p, size_t n, struct err *err)
+{
+    return fd_write_or_cancel(*(int *)ctx, p, n, signals_cancel_fd(), err);
+}
+
+static size_t length_without(const char *s, const char *ending)
+{
+    size_t n = strlen(s), n_ending = strlen(ending);
+    return n > n_ending && strcmp(s + n - n_ending, ending) == 0 ? n - n_ending : n;
+}
+
+/* NAME.report.html of NAME.tar.gz or NAME.tar.gz.age: a new string. */
+static char *default_output(const char *bundle)
+{
+    char *name = strndup(bundle, length_without(bundle, ".age")), *path = NULL;
+    if (name && asprintf(&path, "%.*s.report.html", (int)length_without(name, ".tar.gz"), name) < 0)
+        path = NULL;
+    free(name);
+    return path;
+}
+
+/* Under its name only once it is whole. */
+static int write_file(const char *bundle, struct age_identities *by, const char *path, struct err *err)
+{
+    struct draft *draft = NULL;
+    if (file_exists(path))
+        return err_set(err, ERR_EXISTS, "%s exists already", path);
+    if (draft_new(path, &draft, err) < 0)
+        return -1;
+    int fd = draft_fd(draft), rc = drawing_bundle(bundle, by, to_fd, &fd, err);
+    if (rc == 0 && (rc = draft_sync(draft, err)) == 0)
+        rc = draft_name(draft, path, err);
+    draft_free(draft);
+    if (rc == 0)
+        printf("%s\n", path);
+    return rc;
+}
+
+static int compose(const struct report_options *o, const char *manifest, struct buf *ret, struct err *err)
+{
+    char *text = NULL;
+    if (o->markdown)
+        return bundle_readme(manifest, ret, err);
+    if (digest_text(manifest, &text, err) < 0)
+        return -1;
+    buf_adds(ret, text);
+    free(text);
+    return buf_check(ret, "the report", err);
+}
+
+/* Into a new file, or to standard output. */
+static int write_text(const struct report_options *o, const struct buf *text, struct err *err)
+{
+    struct draft *draft = NULL;
+    if (!o->output || strcmp(o->output, "-") == 0)
+        return fd_write_or_cancel(STDOUT_FILENO, buf_str(text), text->len, signals_cancel_fd(), err);
+    if (draft_new(o->output, &draft, err) < 0)
+        return -1;
+    int rc = fd_write_all(draft_fd(draft), buf_str(text), text->len, err);
+    if (rc == 0 && (rc = draft_sync(draft, err)) == 0)
+        rc = draft_name(draft, o->output, err);
+    draft_free(draft);
+    return rc;
+}
+
+static int write_words(const struct report_options *o, const char *bundle, struct age_identities *by,
+                       struct err *err)
+{
+    struct buf text = BUF_INIT(64 << 20);
+    char *manifest = NULL;
+    int rc = drawing_manifest(bundle, by, &manifest, err);
+    if (rc == 0)
+        rc = compose(o, manifest, &text, err);
+    if (rc == 0)
+        rc = write_text(o, &text, err);
+    buf_release(&text);
+    free(manifest);
+    return rc;
+}
+
+static int write_page(const struct report_options *o, const char *bundle, struct age_identities *by,
+                      struct err *err)
+{
+    int out = STDOUT_FILENO;
+    if (o->text || o->markdown)
+        return write_words(o, bundle, by, err);
+    if (o->output && strcmp(o->output, "-") == 0)
+        return drawing_bundle(bundle, by, to_fd, &out, err);
+    char *path = o->output ? strdup(o->output) : default_output(bundle);
+    int rc = path ? write_file(bundle, by, path, err) : err_nomem(err);
+    free(path);
+    return rc;
+}
+
+static int report(const struct report_options *o, const char *bundle, struct err *err)
+{
+    struct prompt prompt;
+    struct age_identities *by = NULL;
+    if (signals_install(err) < 0 || seal_prompt(&prompt, o->passphrase_file, err) < 0)
+        return -1;
+    int rc = seal_identities(&o->identities, &prompt, &by, err);
+    if (rc == 0)
+        rc = write_page(o, bundle, by, err);
+    age_identities_free(by);
+    prompt_release(&prompt);
+    return rc;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+    struct report_options o = {0};
+    struct strlist words = {0};
+    int rc = options_parse(options, argc, argv, &o, &words, err);
+    if (rc == 0 && words.n != 1)
+        rc = err_set(err, ERR_USAGE, "report takes one bundle, not %zu", words.n);
+    if (rc == 0 && o.text && o.markdown)
+        rc = err_set(err, ERR_USAGE, "--text and --markdown cannot both be");
+    if (rc == 0)
+        rc = report(&o, words.items[0], err);
+    strlist_release(&o.identities);
+    strlist_release(&words);
+    return rc < 0 ? exit_status_of(err) : EXIT_OK;
+}
+
+const struct command command_report = {
+    .name = "report",
+    .synopsis = "[options] BUNDLE",
+    .summary = "the page that shows a bundle in a browser, made anew",
+    .details = "Every bundle has that page in it, as report.html. Made anew it also draws profiles that were "
+               "too large then.",
+    .options = options,
+    .words = WORDS_FILES,
+    .run = run,
+};

@@ -1,0 +1,143 @@
+/* `profgrab view`: the page of a bundle or of files, in a browser. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bundle/bundle.h"
+#include "cli/command.h"
+#include "cli/drawing.h"
+#include "cli/exit.h"
+#include "cli/pprof.h"
+#include "cli/seal.h"
+#include "cli/signals.h"
+#include "base/banned.h"
+
+#define ENDING ".html"
+
+struct view_options {
+    struct strlist identities;
+    const char *passphrase_file;
+    bool no_browser;
+};
+
+static const struct option options[] = {
+    {"no-browser", 0, OPTION_FLAG, NULL, "only write the page, and print its path",
+     offsetof(struct view_options, no_browser), 0},
+    {"identity", 'i', OPTION_LIST, "FILE",
+     "an age identity or an SSH private key that opens an encrypted bundle",
+     offsetof(struct view_options, identities), 0},
+    {"passphrase-file", 0, OPTION_TEXT, "FILE",
+     "its first line is the passphrase of all that has one; only you may be able to read it",
+     offsetof(struct view_options, passphrase_file), 0},
+    OPTIONS_END,
+};
+
+static int to_fd(void *ctx, const void *p, size_t n, struct err *err)
+{
+    return fd_write_or_cancel(*(int *)ctx, p, n, signals_cancel_fd(), err);
+}
+
+/* A new file that nobody else can read, where the system clears up sooner or later. */
+static int new_page(char **ret_path, struct err *err)
+{
+    const char *places[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char *path = NULL;
+        if (!places[i] || places[i][0] != '/')
+            continue;
+        if (asprintf(&path, "%s/profgrab-view-XXXXXX" ENDING, places[i]) < 0)
+            return err_nomem(err);
+        int fd = mkostemps(path, sizeof ENDING - 1, O_CLOEXEC);
+        if (fd >= 0) {
+            *ret_path = path;
+            return fd;
+        }
+        free(path);
+    }
+    return err_sys(err, "cannot make a file under XDG_RUNTIME_DIR, TMPDIR or /tmp");
+}
+
+/* One that is encrypted may hold anything, but only bundles are. */
+static bool is_bundle(const char *path)
+{
+    unsigned char first[256];
+    char *manifest = NULL;
+    int fd = file_open(path, NULL);
+    ssize_t n = fd < 0 ? -1 : read(fd, first, sizeof first);
+    fd_close(&fd);
+    bool is =
+        n > 0 && (age_is_encrypted(first, (size_t)n) || bundle_manifest(path, NULL, &manifest, NULL) == 0);
+    free(manifest);
+    return is;
+}
+
+static int write_bundle(const struct view_options *o, const char *bundle, int fd, struct err *err)
+{
+    struct prompt prompt;
+    struct age_identities *by = NULL;
+    if (seal_prompt(&prompt, o->passphrase_file, err) < 0)
+        return -1;
+    int rc = seal_identities(&o->identities, &prompt, &by, err);
+    if (rc == 0)
+        rc = drawing_bundle(bundle, by, to_fd, &fd, err);
+    age_identities_free(by);
+    prompt_release(&prompt);
+    return rc;
+}
+
+static int show(const struct view_options *o, const char *path, struct err *err)
+{
+    if (printf("%s\n", path) < 0 || fflush(stdout) != 0)
+        return err_sys(err, "cannot write to standard output");
+    if (o->no_browser || pprof_view("", path, NULL, err) == 0)
+        return 0;
+    return err_hint(err, "$BROWSER names one; or open %s yourself", path);
+}
+
+static int view(const struct view_options *o, const struct strlist *words, struct err *err)
+{
+    char *path = NULL;
+    if (signals_install(err) < 0)
+        return -1;
+    int fd = new_page(&path, err);
+    if (fd < 0)
+        return -1;
+    int rc = words->n == 1 && is_bundle(words->items[0]) ? write_bundle(o, words->items[0], fd, err)
+                                                         : drawing_files(words, to_fd, &fd, err);
+    fd_close(&fd);
+    if (rc < 0)
+        unlink(path);
+    else
+        rc = show(o, path, err);
+    free(path);
+    return rc;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+    struct view_options o = {0};
+    struct strlist words = {0};
+    int rc = options_parse(options, argc, argv, &o, &words, err);
+    if (rc == 0 && words.n == 0)
+        rc = err_set(err, ERR_USAGE, "view takes a bundle, or files");
+    if (rc == 0)
+        rc = view(&o, &words, err);
+    strlist_release(&o.identities);
+    strlist_release(&words);
+    return rc < 0 ? exit_status_of(err) : EXIT_OK;
+}
+
+const struct command command_view = {
+    .name = "view",
+    .synopsis = "[options] BUNDLE | FILE...",
+    .summary = "profiles and dumps of goroutines in a browser: what hangs together, drawn",
+    .details = "FILE is a profile or a dump of goroutines, also a member of a bundle, BUNDLE:MEMBER, or - "
+               "for standard input. The "
+               "page is one file that loads nothing, under $XDG_RUNTIME_DIR, $TMPDIR or /tmp; only you can "
+               "read it. It stays until you remove it "
+               "or the system clears that directory. The browser is $BROWSER, else one that is installed.",
+    .options = options,
+    .words = WORDS_FILES,
+    .run = run,
+};
