@@ -409,7 +409,8 @@ refuse() {
     ((EUID == 0)) || skip 'only root can mount'
     make_bundle
     mkdir small
-    mount -t tmpfs -o size=12k none small
+    # For one of it, and no other.
+    mount -t tmpfs -o "size=$(($(stat -c %s "$bundle") / 1024 + 8))k" none small
     cp "$bundle" small/b.tar.gz
     run --separate-stderr "$profgrab_program" attach small/b.tar.gz -i inventory.yaml --for gitaly
     left=$(ls small)
