@@ -133,12 +133,12 @@ static size_t expect_tree(const struct profile *p, const struct flame *f, size_t
 /* Of the default type, with all that it calls. */
 static int64_t weight(const struct flame *f, size_t node)
 {
-    int64_t sum = 0;
+    uint64_t sum = 0;
     size_t i = node;
     do
-        sum += f->self[i * f->n_types + f->default_type];
+        sum += (uint64_t)f->self[i * f->n_types + f->default_type];
     while (++i < f->n_nodes && f->depth[i] > f->depth[node]);
-    return sum;
+    return (int64_t)sum;
 }
 
 static struct flame *drawn(struct profile *p, size_t most)
