@@ -30,12 +30,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         assert(c.connect_timeout_s <= INT32_MAX);
         assert(!c.agent || strcmp(c.agent, "none") != 0 || memmem(p, n, "$", 1));
         assert(!c.proxy_jump || strcmp(c.proxy_jump, "none") != 0);
-        assert(!c.proxy_command || strcmp(c.proxy_command, "none") != 0);
+        /* ssh looks for "none" before it expands tokens: "none%k" may become a command of that name. */
+        bool tokens = memchr(p, '%', n) != NULL;
+        assert(!c.proxy_command || tokens || strcmp(c.proxy_command, "none") != 0);
         check_list(&c.identity_files);
         check_list(&c.certificate_files);
         check_list(&c.known_hosts);
         assert(c.n_user_known_hosts <= c.known_hosts.n);
-        assert(!c.control_path || strcmp(c.control_path, "none") != 0);
+        assert(!c.control_path || tokens || strcmp(c.control_path, "none") != 0);
     } else {
         assert(!c.hostname && !c.user);
         fuzz_expect_err(&err);
