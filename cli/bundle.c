@@ -127,15 +127,11 @@ typedef int reading_fn(const struct bundle_options *o, const struct strlist *res
 static int read_bundle(reading_fn *reading, const struct bundle_options *o, const struct strlist *rest,
                        struct err *err)
 {
-    struct prompt prompt;
-    struct age_identities *by = NULL;
-    if (signals_install(err) < 0 || seal_prompt(&prompt, o->passphrase_file, err) < 0)
+    struct seal_opener opener;
+    if (signals_install(err) < 0 || seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
-    int rc = seal_identities(&o->identities, &prompt, &by, err);
-    if (rc == 0)
-        rc = reading(o, rest, by, err);
-    age_identities_free(by);
-    prompt_release(&prompt);
+    int rc = reading(o, rest, opener.by, err);
+    seal_opener_release(&opener);
     return rc;
 }
 

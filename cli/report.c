@@ -63,8 +63,10 @@ static char *default_output(const char *bundle)
 static int write_file(const char *bundle, struct age_identities *by, const char *path, struct err *err)
 {
     struct draft *draft = NULL;
-    if (file_exists(path))
-        return err_set(err, ERR_EXISTS, "%s exists already", path);
+    if (file_exists(path)) {
+        err_set(err, ERR_EXISTS, "%s exists already", path);
+        return err_hint(err, "-o FILE names another");
+    }
     if (draft_new(path, &draft, err) < 0)
         return -1;
     int fd = draft_fd(draft), rc = drawing_bundle(bundle, by, to_fd, &fd, err);
@@ -134,15 +136,11 @@ static int write_page(const struct report_options *o, const char *bundle, struct
 
 static int report(const struct report_options *o, const char *bundle, struct err *err)
 {
-    struct prompt prompt;
-    struct age_identities *by = NULL;
-    if (signals_install(err) < 0 || seal_prompt(&prompt, o->passphrase_file, err) < 0)
+    struct seal_opener opener;
+    if (signals_install(err) < 0 || seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
-    int rc = seal_identities(&o->identities, &prompt, &by, err);
-    if (rc == 0)
-        rc = write_page(o, bundle, by, err);
-    age_identities_free(by);
-    prompt_release(&prompt);
+    int rc = write_page(o, bundle, opener.by, err);
+    seal_opener_release(&opener);
     return rc;
 }
 

@@ -20,7 +20,7 @@
 #define ASK_MS 120000
 #define ENDING ".age"
 
-int seal_prompt(struct prompt *ret, const char *passphrase_file, struct err *err)
+static int prompt_new(struct prompt *ret, const char *passphrase_file, struct err *err)
 {
     prompt_init(ret);
     if (!passphrase_file || prompt_use_file(ret, passphrase_file, ASK_MS, err) == 0)
@@ -29,8 +29,8 @@ int seal_prompt(struct prompt *ret, const char *passphrase_file, struct err *err
     return -1;
 }
 
-int seal_identities(const struct strlist *files, struct prompt *prompt, struct age_identities **ret,
-                    struct err *err)
+static int identities_new(const struct strlist *files, struct prompt *prompt, struct age_identities **ret,
+                          struct err *err)
 {
     struct age_identities *i = NULL;
     if (age_identities_new(prompt_ask, prompt, ASK_MS, &i, err) < 0)
@@ -43,6 +43,23 @@ int seal_identities(const struct strlist *files, struct prompt *prompt, struct a
         }
     *ret = i;
     return 0;
+}
+
+int seal_opener_init(struct seal_opener *ret, const struct strlist *files, const char *passphrase_file,
+                     struct err *err)
+{
+    if (prompt_new(&ret->prompt, passphrase_file, err) < 0)
+        return -1;
+    if (identities_new(files, &ret->prompt, &ret->by, err) == 0)
+        return 0;
+    prompt_release(&ret->prompt);
+    return -1;
+}
+
+void seal_opener_release(struct seal_opener *o)
+{
+    age_identities_free(o->by);
+    prompt_release(&o->prompt);
 }
 
 /* ---- to whom ------------------------------------------------------------------------------------------- */
@@ -61,7 +78,7 @@ static int add_passphrase(struct age_recipients *r, const char *passphrase_file,
 {
     struct prompt prompt;
     struct secret one = {.len = 0}, other = {.len = 0};
-    if (seal_prompt(&prompt, passphrase_file, err) < 0)
+    if (prompt_new(&prompt, passphrase_file, err) < 0)
         return -1;
     int rc = ask_passphrase(&prompt, "Enter passphrase: ", &one, err);
     if (rc == 0)
@@ -289,15 +306,13 @@ static int decrypt(struct job *j, struct age_identities *by, struct err *err)
 int seal_decrypt(const struct seal_options *o, struct err *err)
 {
     struct job j;
-    struct prompt prompt;
-    struct age_identities *by = NULL;
+    struct seal_opener opener;
     int rc = -1;
-    if (seal_prompt(&prompt, o->passphrase_file, err) < 0)
-        return -1;
-    if (job_begin(&j, o, false, err) == 0 && seal_identities(o->identities, &prompt, &by, err) == 0)
-        rc = decrypt(&j, by, err);
-    age_identities_free(by);
+    if (job_begin(&j, o, false, err) == 0 &&
+        seal_opener_init(&opener, o->identities, o->passphrase_file, err) == 0) {
+        rc = decrypt(&j, opener.by, err);
+        seal_opener_release(&opener);
+    }
     job_release(&j);
-    prompt_release(&prompt);
     return rc;
 }

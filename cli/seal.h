@@ -20,13 +20,17 @@ struct seal_options {
 int seal_encrypt(const struct seal_options *o, struct err *err);
 int seal_decrypt(const struct seal_options *o, struct err *err);
 
-/* The one who is asked for passphrases, to be released with prompt_release; the first line of the file, where
- * there is one (NULL: none), answers for all of them. */
-int seal_prompt(struct prompt *ret, const char *passphrase_file, struct err *err);
+/* What opens encrypted files. It must not be copied: the identities ask through the prompt in it. */
+struct seal_opener {
+    struct prompt prompt;
+    struct age_identities *by;
+};
 
-/* Those of the files; whoever has to be asked for a passphrase is asked through `prompt`, which must outlive
- * them. */
-int seal_identities(const struct strlist *files, struct prompt *prompt, struct age_identities **ret,
-                    struct err *err);
+/* The identities of the files. Where one has a passphrase, the first line of passphrase_file is it (NULL: a
+ * person is asked, until a signal ends that: signals_install comes first). On failure nothing is to be
+ * released. */
+int seal_opener_init(struct seal_opener *ret, const struct strlist *files, const char *passphrase_file,
+                     struct err *err);
+void seal_opener_release(struct seal_opener *o);
 
 #endif

@@ -74,15 +74,11 @@ static bool is_bundle(const char *path)
 
 static int write_bundle(const struct view_options *o, const char *bundle, int fd, struct err *err)
 {
-    struct prompt prompt;
-    struct age_identities *by = NULL;
-    if (seal_prompt(&prompt, o->passphrase_file, err) < 0)
+    struct seal_opener opener;
+    if (seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
-    int rc = seal_identities(&o->identities, &prompt, &by, err);
-    if (rc == 0)
-        rc = drawing_bundle(bundle, by, to_fd, &fd, err);
-    age_identities_free(by);
-    prompt_release(&prompt);
+    int rc = drawing_bundle(bundle, opener.by, to_fd, &fd, err);
+    seal_opener_release(&opener);
     return rc;
 }
 

@@ -429,7 +429,7 @@ static void goroutine_sentences(void **state)
         "main.(*pool).wait");
     assert_said(
         &w, "goroutine-states",
-        "149 goroutines: 148 chan receive, 1 running; most of them, 148, stand in main.(*pool).wait; the "
+        "149 goroutines: 148 chan receive, 1 running; most in one place: 148, in main.(*pool).wait; the "
         "longest has waited 47 minutes",
         "main.(*pool).wait");
     words_release(&w);
