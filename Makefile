@@ -167,11 +167,8 @@ $(out)/tests/unit/%: tests/unit/%.c $(out)/libprofgrab.a $(out)/proto/profile.pb
 # This one has our objects' allocations fail.
 $(out)/tests/unit/test_alloc: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup strndup asprintf __asprintf_chk)
 
-# cmocka tells each program's results as TAP; the numbers begin anew with each.
 units: $(units)
-	@failed=0; for unit in $(units); do \
-	    CMOCKA_MESSAGE_OUTPUT=TAP $(sanitizer_env) ./$$unit || { echo "# $$unit ended with $$?"; failed=1; }; \
-	done; exit $$failed
+	@$(sanitizer_env) tests/unit/run $^
 
 # ---- fuzzing -------------------------------------------------------------------------------------------
 

@@ -5,10 +5,8 @@
 
 #include "base/banned.h"
 
-int array_reserve(void **items, size_t *cap, size_t need, size_t size, struct err *err)
+int array_grow(void **items, size_t *cap, size_t need, size_t size, struct err *err)
 {
-    if (need <= *cap)
-        return 0;
     size_t grown = *cap ? *cap : 4;
     while (grown < need) {
         if (grown > SIZE_MAX / 2 / size)

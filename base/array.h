@@ -6,8 +6,14 @@
 
 #include "base/err.h"
 
+/* array_reserve, where there is not room enough. */
+int array_grow(void **items, size_t *cap, size_t need, size_t size, struct err *err);
+
 /* Makes *items hold at least `need` elements of `size` bytes; *cap is how many it holds. The array is freed
  * with free(). On failure it is untouched. */
-int array_reserve(void **items, size_t *cap, size_t need, size_t size, struct err *err);
+static inline int array_reserve(void **items, size_t *cap, size_t need, size_t size, struct err *err)
+{
+    return need <= *cap ? 0 : array_grow(items, cap, need, size, err);
+}
 
 #endif

@@ -68,16 +68,37 @@ static inline size_t wire_short_number(const unsigned char *p, uint64_t *ret)
     return ends ? (unsigned)__builtin_ctz(ends) / 8 + 1 : 0;
 }
 
+/* The same of up to eight bytes, of which eight must be readable. */
+static inline size_t wire_middle_number(const unsigned char *p, uint64_t *ret)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    v = le64toh(v);
+    uint64_t ends = ~v & UINT64_C(0x8080808080808080);
+    v &= (ends ^ (ends - 1)) & UINT64_C(0x7f7f7f7f7f7f7f7f);
+    v = (v & UINT64_C(0x007f007f007f007f)) | (v & UINT64_C(0x7f007f007f007f00)) >> 1;
+    v = (v & UINT64_C(0x00003fff00003fff)) | (v & UINT64_C(0x3fff00003fff0000)) >> 2;
+    *ret = (v & UINT64_C(0x000000000fffffff)) | (v & UINT64_C(0x0fffffff00000000)) >> 4;
+    return ends ? (unsigned)__builtin_ctzll(ends) / 8 + 1 : 0;
+}
+
 bool wire_long_field(struct wire *w, struct wire_field *ret);
 
 /* Reads the next field of w, which is not at its end. False where the bytes are none. */
 static inline bool wire_field(struct wire *w, struct wire_field *ret)
 {
     const unsigned char *p = w->p;
-    if (w->end - p < 2 || (p[0] & 0x87) != WIRE_LENGTH || p[1] >= 0x80 || p[1] > w->end - p - 2)
+    if (w->end - p >= 2 && (p[0] & 0x87) == WIRE_LENGTH && p[1] < 0x80 && p[1] <= w->end - p - 2) {
+        *ret = (struct wire_field){.number = p[0] >> 3, .type = WIRE_LENGTH, .p = p + 2, .n = p[1]};
+        w->p = p + 2 + p[1];
+        return true;
+    }
+    uint64_t value = 0;
+    size_t size = w->end - p > 8 && (p[0] & 0x87) == WIRE_NUMBER ? wire_middle_number(p + 1, &value) : 0;
+    if (size == 0)
         return wire_long_field(w, ret);
-    *ret = (struct wire_field){.number = p[0] >> 3, .type = WIRE_LENGTH, .p = p + 2, .n = p[1]};
-    w->p = p + 2 + p[1];
+    *ret = (struct wire_field){.number = p[0] >> 3, .type = WIRE_NUMBER, .value = value};
+    w->p = p + 1 + size;
     return true;
 }
 

@@ -3,6 +3,7 @@
  *
  * Source: google/pprof internal/symbolizer/symbolizer.go (Demangle).
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,15 +32,15 @@ static bool holds(struct str s, const char *part)
 /* Whether it reads like C++ that was demangled before, and not like Java or Go. */
 static bool looks_like_cpp(struct str name)
 {
-    bool brackets = false, colons = false;
-    for (size_t i = 0; i < name.n; i++) {
-        char c = name.p[i];
-        brackets = brackets || c == '<' || c == '>' || c == '[' || c == ']';
-        colons = colons || c == ':';
-    }
-    if (brackets)
+    enum { BRACKET = 1, COLON = 2 };
+    static const unsigned char kinds[UCHAR_MAX + 1] = {
+        ['<'] = BRACKET, ['>'] = BRACKET, ['['] = BRACKET, [']'] = BRACKET, [':'] = COLON};
+    unsigned met = 0;
+    for (size_t i = 0; i < name.n; i++)
+        met |= kinds[(unsigned char)name.p[i]];
+    if (met & BRACKET)
         return !holds(name, ".<") && !holds(name, "]).");
-    return colons && holds(name, "::");
+    return met & COLON && holds(name, "::");
 }
 
 /* Without what stands in pairs of brackets, up to where they do not match. */

@@ -351,7 +351,8 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
         carrier=$(pgrep -P "$pid" ssh)
         [[ -n $carrier ]] || fail "$(cat log)"
         kill -$signal "$pid"
-        [[ $signal == KILL ]] || kill -$signal "$pid"
+        # The first may have been enough by then.
+        [[ $signal == KILL ]] || kill -$signal "$pid" 2>/dev/null || :
         wait "$pid" 2>/dev/null || :
         for ((i = 0; i < 500; i++)); do
             left=$(find "$XDG_RUNTIME_DIR" -path '*/profgrab-*/*' -name '[a-z]*')
