@@ -35,9 +35,9 @@ hardening := $(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3) -fstack-protect
 hardening += $(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),-fcf-protection -fstack-clash-protection)
 
 CFLAGS ?= -O2 -g
-override CFLAGS += -std=c17 -pthread -fvisibility=hidden $(warnings) $(hardening) $(sanitizers) $(reproducible) $(EXTRA)
+override CFLAGS += -std=c17 -pthread -fvisibility=hidden -ffunction-sections -fdata-sections $(warnings) $(hardening) $(sanitizers) $(reproducible) $(EXTRA)
 override CPPFLAGS += -D_GNU_SOURCE -I. -I$(out) -DPROFGRAB_VERSION='"$(VERSION)"'
-override LDFLAGS += -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed $(sanitizers)
+override LDFLAGS += -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed,--gc-sections $(sanitizers)
 pkg_config := $(if $(LIBSSH2),PKG_CONFIG_PATH=$(abspath $(LIBSSH2))/lib/pkgconfig )pkg-config
 # Inflates whole profiles twice as fast as zlib, which does it where this is missing.
 ifeq ($(shell pkg-config --exists libdeflate && echo yes),yes)

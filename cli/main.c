@@ -18,13 +18,10 @@
  * become, and children that vanish before their exit code can be read. */
 static void settle_in(void)
 {
-    int fd;
-    /* For reading, so that what is written there is known to be lost. */
-    do
-        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0)
-        close(fd);
+    /* For reading, so that what is written there is known to be lost. The lowest that is closed is taken. */
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", O_RDONLY | O_CLOEXEC);
     signal(SIGCHLD, SIG_DFL);
     secret_protect_process();
 }

@@ -112,7 +112,7 @@ static int go_online(const struct whole **whole, struct err *err)
  * profile of 30 seconds takes 30 seconds. Without a colon it is a file, if there is none either. */
 static int begin(struct source *s, const struct whole **whole, struct err *err)
 {
-    if (source_is_here(s->name) || !strchr(s->name, ':'))
+    if (!strchr(s->name, ':') || source_is_here(s->name))
         return 0;
     if (go_online(whole, err) < 0)
         return -1;

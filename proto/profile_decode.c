@@ -20,40 +20,6 @@ bool decode_no(struct decoder *d, const char *why)
     return err_set(d->err, ERR_FAILED, "parsing profile: %s", why) == 0;
 }
 
-bool decode_number(const struct wire_field *f, uint64_t *ret)
-{
-    if (f->type != WIRE_NUMBER)
-        return false;
-    *ret = f->value;
-    return true;
-}
-
-bool decode_signed(const struct wire_field *f, int64_t *ret)
-{
-    uint64_t v = 0;
-    if (!decode_number(f, &v))
-        return false;
-    *ret = (int64_t)v;
-    return true;
-}
-
-bool decode_string_index(const struct wire_field *f, uint32_t *ret)
-{
-    uint64_t v = 0;
-    if (!decode_number(f, &v))
-        return false;
-    *ret = v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
-    return true;
-}
-
-bool decode_message(const struct wire_field *f, struct wire *ret)
-{
-    if (f->type != WIRE_LENGTH)
-        return false;
-    *ret = wire_into(f);
-    return true;
-}
-
 /* ---- the walks ------------------------------------------------------------------------------------------
  */
 
@@ -86,6 +52,8 @@ static bool make_room(struct decoder *d)
     if (n[PROFILE_LOCATION] >= PROFILE_NONE || n[PROFILE_FUNCTION] >= PROFILE_NONE ||
         n[PROFILE_MAPPING] >= PROFILE_NONE)
         return decode_no(d, "too many locations, functions or mappings");
+    /* How many there are is not counted: a third of the locations have a second one, often. */
+    size_t lines = n[PROFILE_LOCATION] + n[PROFILE_LOCATION] / 3 + 1;
     /* Room is made for as many frames as there are bytes then. */
     if (d->bytes->n < UINT32_MAX && halves_pay(d->bytes->n / LOCATION_BYTES, 0))
         d->first_half = n[PROFILE_SAMPLE] / 2;
@@ -101,6 +69,11 @@ static bool make_room(struct decoder *d)
                          sizeof *p->locations, d->err) == 0 &&
            array_reserve((void **)&d->location_mappings, &d->cap_location_mappings, n[PROFILE_LOCATION] + 1,
                          sizeof *d->location_mappings, d->err) == 0 &&
+           array_reserve((void **)&p->lines, &s->cap_lines, lines, sizeof *p->lines, d->err) == 0 &&
+           array_reserve((void **)&d->line_functions, &d->cap_line_functions, lines,
+                         sizeof *d->line_functions, d->err) == 0 &&
+           array_reserve((void **)&p->functions, &s->cap_functions, n[PROFILE_FUNCTION] + 1,
+                         sizeof *p->functions, d->err) == 0 &&
            strtab_init(&s->strings, n[PROFILE_STRING], d->err) == 0 &&
            profile_widen_frames(p, n[PROFILE_LOCATION], d->err) == 0;
 }

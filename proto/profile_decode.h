@@ -60,11 +60,34 @@ struct decoder {
 bool decode_no(struct decoder *d, const char *why);
 
 /* The value of a field that is a number. */
-bool decode_number(const struct wire_field *f, uint64_t *ret);
-bool decode_signed(const struct wire_field *f, int64_t *ret);
+static inline bool decode_number(const struct wire_field *f, uint64_t *ret)
+{
+    if (f->type == WIRE_NUMBER)
+        *ret = f->value;
+    return f->type == WIRE_NUMBER;
+}
+
+static inline bool decode_signed(const struct wire_field *f, int64_t *ret)
+{
+    if (f->type == WIRE_NUMBER)
+        *ret = (int64_t)f->value;
+    return f->type == WIRE_NUMBER;
+}
+
 /* The index of a string, the file's own as yet. What cannot be one becomes the largest. */
-bool decode_string_index(const struct wire_field *f, uint32_t *ret);
-bool decode_message(const struct wire_field *f, struct wire *ret);
+static inline bool decode_string_index(const struct wire_field *f, uint32_t *ret)
+{
+    if (f->type == WIRE_NUMBER)
+        *ret = f->value < UINT32_MAX ? (uint32_t)f->value : UINT32_MAX;
+    return f->type == WIRE_NUMBER;
+}
+
+static inline bool decode_message(const struct wire_field *f, struct wire *ret)
+{
+    if (f->type == WIRE_LENGTH)
+        *ret = wire_into(f);
+    return f->type == WIRE_LENGTH;
+}
 
 /* Turns an index of the file's strings into ours. False if there is none. */
 static inline bool decode_own(const struct decoder *d, uint32_t *index)

@@ -39,7 +39,7 @@ static inline unsigned char *profile_put_frame(const struct profile *p, unsigned
 /* Of size bytes, all 0; they cost nothing until they are written. */
 int region_map(struct region *ret, size_t size, struct err *err);
 void region_release(struct region *r);
-/* Gives back the whole pages of [from, to): they read as 0 afterwards. */
+/* Gives back the whole pages of [from, to), which nobody looks at any more, if they are many. */
 void region_forget(struct region *r, size_t from, size_t to);
 
 /* Inflates gzip, member after member, into a region of its own; what is no gzip is copied. */

@@ -7,6 +7,9 @@
 #include "proto/profile_store.h"
 #include "base/banned.h"
 
+/* Giving back less than this is not worth the call. */
+#define WORTH_FORGETTING ((size_t)256 << 10)
+
 /* The most that deflate makes of a byte. */
 #define DEFLATE_RATIO 1032
 
@@ -37,7 +40,7 @@ void region_forget(struct region *r, size_t from, size_t to)
     size_t page = page_size();
     from = (from + page - 1) / page * page;
     to = to / page * page;
-    if (from < to && to <= r->mapped)
+    if (from < to && to - from >= WORTH_FORGETTING && to <= r->mapped)
         madvise(r->p + from, to - from, MADV_DONTNEED);
 }
 

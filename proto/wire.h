@@ -46,8 +46,15 @@ bool wire_long_number(struct wire *w, uint64_t *ret);
 
 static inline bool wire_number(struct wire *w, uint64_t *ret)
 {
-    if (w->p < w->end && *w->p < 0x80) {
-        *ret = *w->p++;
+    const unsigned char *p = w->p;
+    if (w->end - p >= 1 && p[0] < 0x80) {
+        *ret = p[0];
+        w->p = p + 1;
+        return true;
+    }
+    if (w->end - p >= 2 && p[1] < 0x80) {
+        *ret = (p[0] & 0x7fU) | (unsigned)p[1] << 7;
+        w->p = p + 2;
         return true;
     }
     return wire_long_number(w, ret);
@@ -94,7 +101,11 @@ static inline bool wire_field(struct wire *w, struct wire_field *ret)
         return true;
     }
     uint64_t value = 0;
-    size_t size = w->end - p > 8 && (p[0] & 0x87) == WIRE_NUMBER ? wire_middle_number(p + 1, &value) : 0;
+    size_t size = 0;
+    if (w->end - p >= 2 && (p[0] & 0x87) == WIRE_NUMBER) {
+        value = p[1];
+        size = p[1] < 0x80 ? 1 : w->end - p > 8 ? wire_middle_number(p + 1, &value) : 0;
+    }
     if (size == 0)
         return wire_long_field(w, ret);
     *ret = (struct wire_field){.number = p[0] >> 3, .type = WIRE_NUMBER, .value = value};
