@@ -182,12 +182,13 @@ int words_goroutines_locked(struct words_case *c, const struct words_rule *rule)
 /* ---- always ---------------------------------------------------------------------------------------------
  */
 
-/* ": 1180 chan receive, 12 select", where the form says states. */
+/* ": 1180 chan receive, 12 select, 3 others", where the form says states. */
 static int tell_states(struct words_case *c, struct words_said *said)
 {
     char *dst = said->of[1], name[WORDS_ARGUMENT];
     struct pile *piles = NULL;
     size_t n = 0, at = 0, told = 0;
+    uint64_t others = total_of(c->goroutines);
     if (piles_of(c, NULL, true, &piles, &n) < 0)
         return -1;
     for (size_t i = 0; i < n && told < STATES && at < WORDS_NAME; i++) {
@@ -196,12 +197,25 @@ static int tell_states(struct words_case *c, struct words_said *said)
         text_printable(name, 60, piles[i].name.p, piles[i].name.n);
         at += (size_t)snprintf(dst + at, WORDS_ARGUMENT - at, "%s%" PRIu64 " %.60s", told++ ? ", " : ": ",
                                piles[i].count, name);
+        others -= piles[i].count < others ? piles[i].count : others;
     }
+    if (told && others)
+        snprintf(dst + at, WORDS_ARGUMENT - at, ", %" PRIu64 " other%s", others, others == 1 ? "" : "s");
     free(piles);
     return 0;
 }
 
-/* {0} how many, {1} in which states, {2} and {3} where most stand, {4} the longest wait. */
+/* "; most in one place: 1180, in main.wait", if more than one are. */
+static void tell_place(const struct pile *most, struct words_said *said)
+{
+    char name[WORDS_ARGUMENT];
+    words_name(name, most->name);
+    if (most->count > 1)
+        snprintf(said->of[2], sizeof said->of[2], "; most in one place: %" PRIu64 ", in %.160s", most->count,
+                 name);
+}
+
+/* {0} how many, {1} in which states, {2} where most stand, {3} the longest wait. */
 int words_goroutines_states(struct words_case *c, const struct words_rule *rule)
 {
     const struct goroutines *g = c->goroutines;
@@ -214,11 +228,11 @@ int words_goroutines_states(struct words_case *c, const struct words_rule *rule)
     for (size_t i = 0; i < g->n_groups; i++)
         longest = g->groups[i].wait_max > longest ? g->groups[i].wait_max : longest;
     words_count(said.of[0], total_of(g), "goroutine", "goroutines");
-    snprintf(said.of[2], sizeof said.of[2], "%" PRIu64, n > 0 ? piles[0].count : 0);
     said.look = n > 0 ? piles[0].name : STR("");
-    words_name(said.of[3], said.look);
+    if (n > 0)
+        tell_place(&piles[0], &said);
     if (longest > 0)
-        snprintf(said.of[4], sizeof said.of[4], "; the longest has waited %" PRIu32 " minute%s", longest,
+        snprintf(said.of[3], sizeof said.of[3], "; the longest has waited %" PRIu32 " minute%s", longest,
                  longest == 1 ? "" : "s");
     said.detail = g->dumps[g->n_dumps - 1].form == GOROUTINES_STACKS;
     free(piles);

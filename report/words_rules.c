@@ -243,10 +243,12 @@ static const struct words_rule rules[] = {
     {.name = "goroutine-states",
      .of = WORDS_OF_GOROUTINES,
      .apply = words_goroutines_states,
-     .sentence = "{0}{1}; most in one place: {2}, in {3}{4}",
-     .evidence = "the dump's states, and the innermost of the program's own functions of each stack",
+     .sentence = "{0}{1}{2}{3}",
+     .evidence =
+         "the dump's states, and the innermost of the program's own functions of each stack; where most "
+         "stand, if they are two or more",
      .threshold = NONE,
-     .look = "that function",
+     .look = "the function where most stand",
      .source = "runtime/pprof: the goroutine profile"},
     {.name = "heap-allocated",
      .of = WORDS_OF_HEAP,

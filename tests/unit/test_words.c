@@ -433,6 +433,9 @@ static void goroutine_sentences(void **state)
         "longest has waited 47 minutes",
         "main.(*pool).wait");
     words_release(&w);
+    w = of_dump(1, "select", LOCK);
+    assert_said(&w, "goroutine-states", "2 goroutines: 1 running, 1 select", "main.main");
+    words_release(&w);
     w = of_dump(12, "sync.RWMutex.RLock", LOCK);
     assert_said(&w, "lock-waits", "12 goroutines wait for a lock in main.update", "main.update");
     words_release(&w);
