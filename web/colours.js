@@ -63,7 +63,8 @@ export function packageOf(name, place = '') {
     const slash = plain.lastIndexOf('/');
     const dot = plain.indexOf('.', slash + 1);
     if (dot < 0) return /\/src\/(runtime|internal)\/.*\.s(:\d+)?$/.test(place) ? 'runtime' : '';
-    return plain.slice(0, dot).replaceAll('%2e', '.');
+    const path = plain.slice(0, dot);
+    return path.includes('%') ? path.replaceAll('%2e', '.') : path;
 }
 
 /** To whom a package belongs: "runtime", "standard", "native", or the module, as far as its path shows it. */

@@ -2,6 +2,7 @@
 
 import { makeTree, ROOT, SMALLER } from './tree.js';
 import { makeTrie, descend, grown } from './merge.js';
+import { packageOf } from './colours.js';
 
 /** How many unpacked profiles are kept: each costs some megabytes, and unpacking again some milliseconds. */
 const KEPT = 2;
@@ -10,10 +11,16 @@ export function readBundle() {
     return JSON.parse(document.getElementById('bundle').textContent);
 }
 
-async function unpacked(id) {
-    const packed = atob(document.getElementById(id).textContent.trim());
+function bytesOf(base64) {
+    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
+    const packed = atob(base64);
     const bytes = new Uint8Array(packed.length);
     for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
+    return bytes;
+}
+
+async function unpacked(id) {
+    const bytes = bytesOf(document.getElementById(id).textContent.trim());
     const { readable, writable } = new DecompressionStream('gzip');
     const writer = writable.getWriter();
     // Whether the bytes are good is seen where they come out.
@@ -44,13 +51,16 @@ export function profileOf(raw) {
     const file = new Int32Array(functions.file);
     const line = new Int32Array(functions.line);
     const { depth, function: fn, self } = raw.nodes;
+    const nameOf = namer((i) => strings[name[i]]);
+    const placeOf = (i) => (i < 0 || !strings[file[i]] ? '' : strings[file[i]] + (line[i] ? `:${line[i]}` : ''));
     return {
         types: raw.types,
         type: raw.default,
         durationNs: raw.duration_ns || 0,
         nFunctions: name.length,
-        nameOf: namer((i) => strings[name[i]]),
-        placeOf: (i) => (i < 0 || !strings[file[i]] ? '' : strings[file[i]] + (line[i] ? `:${line[i]}` : '')),
+        nameOf,
+        placeOf,
+        packageOf: packager(name.length, nameOf, placeOf),
         tree: makeTree(
             new Int32Array(depth),
             new Int32Array(fn),
@@ -65,6 +75,12 @@ function namer(nameOf) {
         if (i === SMALLER) return 'smaller calls';
         return nameOf(i) || '(no name)';
     };
+}
+
+// Most names have their package in them: the place, which is put together, is asked for where one has not.
+function packager(nFunctions, nameOf, placeOf) {
+    const known = new Array(nFunctions);
+    return (i) => (known[i] ??= packageOf(nameOf(i)) || packageOf(nameOf(i), placeOf(i)));
 }
 
 /** A dump of goroutines: its groups, and the same as a profile whose stacks begin where goroutines do. */
@@ -86,13 +102,16 @@ export function goroutinesOf(raw) {
         trie.value[node] += group.count;
     }
     if (raw.hidden.goroutines) trie.value[descend(trie, 0, SMALLER)] += raw.hidden.goroutines;
+    const nameOf = namer((i) => strings[frames.function[firstFrame[i]]]);
+    const placeOf = (i) => (i < 0 ? '' : strings[frames.place[firstFrame[i]]]);
     return {
         types: [{ type: 'goroutine', unit: 'count' }],
         type: 0,
         durationNs: 0,
         nFunctions: numbers.size,
-        nameOf: namer((i) => strings[frames.function[firstFrame[i]]]),
-        placeOf: (i) => (i < 0 ? '' : strings[frames.place[firstFrame[i]]]),
+        nameOf,
+        placeOf,
+        packageOf: packager(numbers.size, nameOf, placeOf),
         tree: grown(trie),
         groups,
         form: raw.form,

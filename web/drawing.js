@@ -69,10 +69,11 @@ function ancestors(scene, depths, width, lines, labels) {
 function below(scene, [top, bottom], width, lines, labels, narrowest) {
     const { tree, figures, zoom, palette } = scene;
     const { depth, end } = tree;
-    const { x, weight } = figures;
+    const { weight } = figures;
     const scale = weight[zoom] > 0 ? width / weight[zoom] : 0;
-    const x0 = x[zoom];
     const least = scale ? 0.5 / scale : Infinity;
+    // At each depth, where the next node begins.
+    const next = new Float64Array(bottom + 2);
     for (let i = zoom; i < end[zoom];) {
         const d = depth[i];
         const w = weight[i];
@@ -80,9 +81,12 @@ function below(scene, [top, bottom], width, lines, labels, narrowest) {
             i = end[i];
             continue;
         }
+        const x = next[d];
+        next[d] += w;
+        next[d + 1] = x;
         if (d >= top) {
-            const left = Math.round((x[i] - x0) * scale);
-            const right = Math.round((x[i] + w - x0) * scale);
+            const left = Math.round(x * scale);
+            const right = Math.round((x + w) * scale);
             const line = (d - top) * width;
             const gap = right - left > 3 ? 1 : 0;
             lines.fill(w < least ? palette.small : pixelOf(scene, i), line + left, line + right - gap);

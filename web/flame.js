@@ -2,7 +2,7 @@
 // made it decides what a click does. Only the visible part is a canvas: it stays in place while its box scrolls.
 
 import { element } from './text.js';
-import { heaviestChild, neighbour, nodeAt } from './tree.js';
+import { beginOf, heaviestChild, neighbour, nodeAt } from './tree.js';
 import { deepestVisible, paint, ROW } from './drawing.js';
 import { hideTip, showTip } from './tip.js';
 
@@ -73,11 +73,11 @@ export function makeFlame(options) {
     const yOf = (node) => (scene.up ? scene.rows - 1 - scene.tree.depth[node] : scene.tree.depth[node]) * ROW;
 
     function edges(node) {
-        const { x, weight } = scene.figures;
-        const { tree, zoom } = scene;
+        const { tree, figures, zoom } = scene;
         if (node <= zoom && tree.end[node] >= tree.end[zoom]) return [0, width];
-        const scale = width / weight[zoom];
-        return [(x[node] - x[zoom]) * scale, (x[node] + weight[node] - x[zoom]) * scale];
+        const scale = width / figures.weight[zoom];
+        const x = beginOf(tree, figures, zoom, node);
+        return [x * scale, (x + figures.weight[node]) * scale];
     }
 
     function place(mark, node) {
@@ -93,8 +93,7 @@ export function makeFlame(options) {
         const bounds = box.getBoundingClientRect();
         const row = Math.floor((event.clientY - bounds.top + top) / ROW);
         if (row < 0 || row >= scene.rows) return -1;
-        const { x, weight } = scene.figures;
-        const at = x[scene.zoom] + ((event.clientX - bounds.left) / width) * weight[scene.zoom];
+        const at = ((event.clientX - bounds.left) / width) * scene.figures.weight[scene.zoom];
         return nodeAt(scene.tree, scene.figures, scene.zoom, scene.up ? scene.rows - 1 - row : row, at);
     }
 

@@ -26,6 +26,27 @@ function listOf(rows) {
 
 /** searchBox(): the field that / goes to, or null. Returns {open()}. */
 export function makeHelp(searchBox) {
+    let box = null;
+    const open = () => {
+        box ||= makeBox();
+        box.showModal();
+    };
+    document.addEventListener('keydown', (event) => {
+        const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+        if (typing && event.key === 'Escape') event.target.blur();
+        if (typing || event.ctrlKey || event.metaKey || event.altKey || (box && box.open)) return;
+        const field = event.key === '/' ? searchBox() : null;
+        if (event.key === '?') open();
+        else if (field) {
+            field.focus();
+            field.select();
+        } else return;
+        event.preventDefault();
+    });
+    return { open };
+}
+
+function makeBox() {
     const close = element('button', { type: 'button', on: { click: () => box.close() } }, 'Close');
     const box = element(
         'dialog',
@@ -43,19 +64,5 @@ export function makeHelp(searchBox) {
         close,
     );
     document.body.append(box);
-    const open = () => box.showModal();
-
-    document.addEventListener('keydown', (event) => {
-        const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
-        if (typing && event.key === 'Escape') event.target.blur();
-        if (typing || event.ctrlKey || event.metaKey || event.altKey || box.open) return;
-        const field = event.key === '/' ? searchBox() : null;
-        if (event.key === '?') open();
-        else if (field) {
-            field.focus();
-            field.select();
-        } else return;
-        event.preventDefault();
-    });
-    return { open };
+    return box;
 }

@@ -2,7 +2,7 @@
 
 import { element, stranger } from './text.js';
 import { percentage } from './units.js';
-import { COLOUR_LESS, COLOUR_MORE, ownerOf, packageOf } from './colours.js';
+import { COLOUR_LESS, COLOUR_MORE, ownerOf } from './colours.js';
 
 const SHOWN = 9;
 const TITLES = { runtime: 'Go runtime', standard: 'standard library', native: 'native code' };
@@ -21,7 +21,7 @@ export function makeLegend(profile, go) {
     const owners = new Map();
 
     function ownerAt(fn) {
-        const path = packageOf(profile.nameOf(fn), profile.placeOf(fn));
+        const path = profile.packageOf(fn);
         if (!owners.has(path)) owners.set(path, ownerOf(path));
         return owners.get(path);
     }

@@ -12,6 +12,9 @@ import { questionOf } from './kinds.js';
 import { onPlace, readPlace, writePlace } from './location.js';
 import { drawThumbnails } from './thumbnails.js';
 
+/** Who waits longer for a large profile sees at least the page around it, ms. */
+const LONG_WAIT = 300;
+
 performance.mark('profgrab:started');
 const bundle = readBundle();
 const open = makeStore(bundle);
@@ -74,10 +77,12 @@ async function show(place) {
 }
 
 function put(view, entry, place) {
+    const isFirst = !shown.view;
     shown.view = view;
     main.replaceChildren(...(entry ? [entryHead(entry), view.node].filter(Boolean) : [overviewOnce().node]));
     document.title = `${entry ? visible(entry.title).slice(0, 100) : 'Overview'} · ${visible(bundle.name).slice(0, 100)}`;
-    scrollTo(0, 0);
+    if (isFirst) raise();
+    else scrollTo(0, 0);
     view.update(place);
     performance.mark('profgrab:drawn');
     drawRest();
@@ -122,37 +127,34 @@ function thumbnails() {
     drawThumbnails(overviewOnce().thumbnails, open, theme.palette(), () => shown.id === 'overview');
 }
 
-document.body.prepend(
-    element(
-        'a',
-        {
-            class: 'skip',
-            href: '#main',
-            on: {
-                click: (event) => {
-                    event.preventDefault();
-                    main.focus();
-                },
-            },
-        },
-        'Skip to content',
-    ),
-    element(
-        'header',
-        { class: 'bar-top' },
-        element('span', { class: 'brand' }, 'profgrab'),
-        navigation.node,
+/** What stands around all views, and the first of them: together, since each alone would be laid out and drawn by itself. */
+function raise() {
+    if (main.isConnected) return;
+    const skip = (event) => {
+        event.preventDefault();
+        main.focus();
+    };
+    document.body.prepend(
+        element('a', { class: 'skip', href: '#main', on: { click: skip } }, 'Skip to content'),
         element(
-            'span',
-            { class: 'tools' },
-            theme.node,
-            element('button', { type: 'button', on: { click: help.open } }, 'Keys'),
+            'header',
+            { class: 'bar-top' },
+            element('span', { class: 'brand' }, 'profgrab'),
+            navigation.node,
+            element(
+                'span',
+                { class: 'tools' },
+                theme.node,
+                element('button', { type: 'button', on: { click: help.open } }, 'Keys'),
+            ),
         ),
-    ),
-    front,
-    main,
-    paper,
-);
+        front,
+        main,
+        paper,
+    );
+}
+
 theme.apply();
 onPlace(show);
+setTimeout(raise, LONG_WAIT);
 await show(readPlace());

@@ -3,7 +3,7 @@
 import { copyText, count, cut, element, later, stranger, visible } from './text.js';
 import { lasting, measured, percentage } from './units.js';
 import { byFunction, kept, pathTo, sumOf, weigh } from './tree.js';
-import { COLOUR_LESS, COLOUR_MORE, colourOf, packageOf } from './colours.js';
+import { COLOUR_LESS, COLOUR_MORE, colourOf } from './colours.js';
 import { findFunctions } from './search.js';
 import { makeFlame } from './flame.js';
 import { makeTop, nameParts, paperTable } from './top.js';
@@ -42,7 +42,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
     const top = makeTop((fn) => go({ fn: String(fn), z: '' }, true));
     const controls = makeControls(profile, entry, go, { back, reset });
     const legend = makeLegend(profile, go);
-    const sandwich = makeSandwich(profile, { plainColour, theme, tipOf: tipText, copy, go });
+    let sandwich = null;
     const detail = element('div', { class: 'detail' });
     const said = element('p', { class: 'aside', role: 'status' });
     const functions = element('section', { class: 'functions' }, element('h2', {}, 'Functions'), top.node);
@@ -56,7 +56,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         if (state.figures.negative) legend.ofChanges(theme());
         else legend.update(flatAndCum(), theme(), plainColour);
     });
-    const node = element('div', { class: 'profile' }, about, controls.node, whole, sandwich.node);
+    const node = element('div', { class: 'profile' }, about, controls.node, whole);
 
     function colour(fn, at) {
         if (fn < 0) return 0;
@@ -70,9 +70,10 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
 
     function packageColour(fn) {
         if (colours[fn] !== 255) return colours[fn];
-        const path = packageOf(profile.nameOf(fn), profile.placeOf(fn));
-        if (!byPackage.has(path)) byPackage.set(path, colourOf(path));
-        colours[fn] = byPackage.get(path);
+        const path = profile.packageOf(fn);
+        const known = byPackage.get(path);
+        colours[fn] = known ?? colourOf(path);
+        if (known === undefined) byPackage.set(path, colours[fn]);
         return colours[fn];
     }
 
@@ -94,13 +95,21 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         state.marked = state.found && !state.found.error ? state.found.marked : null;
         const fn = placeNumber(place.fn, profile.nFunctions);
         whole.hidden = fn >= 0;
-        sandwich.node.hidden = fn < 0;
+        if (sandwich || fn >= 0) sandwichOnce().node.hidden = fn < 0;
+        controls.update(place, type, notice());
+        if (refigured) tellAbout();
+        // Drawing comes last: it asks for the width, and with it for the layout of all that was changed.
         if (fn >= 0) sandwich.show(fn, state.figures, context());
         else drawWhole();
-        controls.update(place, type, notice());
         state.tableStale ||= refigured || searched;
         if (state.tableStale) drawRest();
-        if (refigured) tellAbout();
+    }
+
+    function sandwichOnce() {
+        if (sandwich) return sandwich;
+        sandwich = makeSandwich(profile, { plainColour, theme, tipOf: tipText, copy, go });
+        node.append(sandwich.node);
+        return sandwich;
     }
 
     function refigure(place) {
@@ -121,8 +130,8 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
     }
 
     function drawWhole() {
-        flame.show(scene());
         describe(zoomOf(state.place));
+        flame.show(scene());
     }
 
     function tellAbout() {

@@ -1,6 +1,6 @@
 // Small pictures of the profiles on the overview, drawn one at a time while nobody waits for anything.
 
-import { packageOf, colourOf } from './colours.js';
+import { colourOf } from './colours.js';
 import { weigh } from './tree.js';
 import { deepestVisible } from './drawing.js';
 
@@ -32,16 +32,23 @@ function drawSmall(canvas, profile, palette) {
     canvas.height = height;
     const context = canvas.getContext('2d');
     const { tree } = profile;
-    const { x, weight } = weigh(tree, profile.type);
+    const { weight } = weigh(tree, profile.type);
     const scale = weight[0] > 0 ? width / weight[0] : 0;
     const rows = Math.min(ROWS, deepestVisible({ tree, figures: { weight }, zoom: 0 }, width / 2));
     const row = Math.min(height / Math.max(1, rows), TALLEST_ROW * devicePixelRatio);
+    // At each depth, where the next node begins.
+    const next = new Float64Array(ROWS + 2);
     for (let i = 1; i < tree.n;) {
-        const isSmall = weight[i] * scale < 1 || tree.depth[i] > ROWS;
+        const depth = tree.depth[i];
+        const isSmall = depth > ROWS || weight[i] * scale < 1;
+        if (depth <= ROWS) {
+            next[depth + 1] = next[depth];
+            next[depth] += weight[i];
+        }
         if (!isSmall) {
             const fn = tree.fn[i];
-            context.fillStyle = palette.css[fn < 0 ? 0 : colourOf(packageOf(profile.nameOf(fn), profile.placeOf(fn)))];
-            context.fillRect(x[i] * scale, (tree.depth[i] - 1) * row, Math.max(1, weight[i] * scale - 1), row - 1);
+            context.fillStyle = palette.css[fn < 0 ? 0 : colourOf(profile.packageOf(fn))];
+            context.fillRect(next[depth + 1] * scale, (depth - 1) * row, Math.max(1, weight[i] * scale - 1), row - 1);
         }
         i = isSmall ? tree.end[i] : i + 1;
     }

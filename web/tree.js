@@ -9,17 +9,18 @@ export function makeTree(depth, fn, self) {
     const n = depth.length;
     const parent = new Int32Array(n);
     const end = new Int32Array(n);
-    const last = new Int32Array(n + 1);
+    // The path to the node before, which ends where the next one leaves it.
+    const path = new Int32Array(n + 1);
+    let deepest = 0;
     parent[0] = -1;
     for (let i = 1; i < n; i++) {
-        parent[i] = last[depth[i] - 1];
-        last[depth[i]] = i;
+        const d = depth[i];
+        for (; deepest >= d; deepest--) end[path[deepest]] = i;
+        parent[i] = path[d - 1];
+        path[d] = i;
+        deepest = d;
     }
-    end[0] = n;
-    for (let i = n - 1; i > 0; i--) {
-        if (end[i] === 0) end[i] = i + 1;
-        if (end[parent[i]] < end[i]) end[parent[i]] = end[i];
-    }
+    for (; deepest >= 0; deepest--) end[path[deepest]] = n;
     return { n, depth, fn, self, parent, end };
 }
 
@@ -40,7 +41,7 @@ export function kept(tree, focus, ignore) {
 
 /**
  * What the nodes weigh in one sample type. total: with all below it; weight: the same of absolute values, as
- * widths are drawn (a difference has both signs); x: where a node begins, in units of weight.
+ * widths are drawn (a difference has both signs). Where a node begins follows from them (beginOf).
  */
 export function weigh(tree, type, keep = null) {
     const { n, parent } = tree;
@@ -54,14 +55,7 @@ export function weigh(tree, type, keep = null) {
     }
     const weight = negative ? self.map(Math.abs) : total;
     for (let i = n - 1; negative && i > 0; i--) weight[parent[i]] += weight[i];
-    const x = new Float64Array(n);
-    const next = new Float64Array(n);
-    for (let i = 1; i < n; i++) {
-        x[i] = next[parent[i]];
-        next[i] = x[i];
-        next[parent[i]] += weight[i];
-    }
-    return { self, total, weight, x, negative };
+    return { self, total, weight, negative };
 }
 
 /** Flat and cumulative values of each function; a function that calls itself counts once a stack. */
@@ -102,21 +96,30 @@ export function pathTo(tree, node) {
     return path.reverse();
 }
 
-/** The node at that depth of the zoomed part which covers a place, or -1. */
-export function nodeAt(tree, figures, zoom, depth, place) {
-    let node = zoom;
-    while (tree.depth[node] > depth) node = tree.parent[node];
-    while (tree.depth[node] < depth) {
-        const found = childAt(tree, figures, node, place);
-        if (found < 0) return -1;
-        node = found;
+/** Where a node begins, from where another begins that it is in, in units of weight. */
+export function beginOf(tree, { weight }, root, node) {
+    let x = 0;
+    let at = root;
+    while (at < node) {
+        at++;
+        for (; tree.end[at] <= node; at = tree.end[at]) x += weight[at];
     }
-    return node;
+    return x;
 }
 
-function childAt(tree, { x, weight }, node, place) {
-    for (let i = node + 1; i < tree.end[node]; i = tree.end[i]) if (place >= x[i] && place < x[i] + weight[i]) return i;
-    return -1;
+/** The node at that depth which covers a place, or -1. The place is counted from where the zoomed node begins. */
+export function nodeAt(tree, { weight }, zoom, depth, place) {
+    let node = zoom;
+    while (tree.depth[node] > depth) node = tree.parent[node];
+    let x = 0;
+    while (tree.depth[node] < depth) {
+        const end = tree.end[node];
+        let child = node + 1;
+        for (; child < end && place >= x + weight[child]; child = tree.end[child]) x += weight[child];
+        if (child === end) return -1;
+        node = child;
+    }
+    return node;
 }
 
 /** The nearest sibling or cousin with a weight at the same depth, before (-1) or behind (1), or -1. */

@@ -2,7 +2,18 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byFunction, heaviestChild, kept, makeTree, neighbour, nodeAt, pathTo, sumOf, weigh } from '../../web/tree.js';
+import {
+    beginOf,
+    byFunction,
+    heaviestChild,
+    kept,
+    makeTree,
+    neighbour,
+    nodeAt,
+    pathTo,
+    sumOf,
+    weigh,
+} from '../../web/tree.js';
 import { calleesOf, callersOf } from '../../web/merge.js';
 import { deepestVisible } from '../../web/drawing.js';
 import { ordered } from '../../web/top.js';
@@ -11,6 +22,7 @@ import { ordered } from '../../web/top.js';
 //      │       └ f2(8)
 //      └ f2(16)
 const small = () => makeTree([0, 1, 2, 3, 2, 1], [-1, 0, 1, 0, 2, 2], [[0, 1, 2, 4, 8, 16]]);
+const begins = (tree, figures) => Array.from({ length: tree.n }, (_, i) => beginOf(tree, figures, 0, i));
 
 test('parents and ends', () => {
     const tree = small();
@@ -20,10 +32,13 @@ test('parents and ends', () => {
 });
 
 test('totals and places', () => {
-    const { total, x, negative } = weigh(small(), 0);
-    assert.deepEqual([...total], [31, 15, 6, 4, 8, 16]);
-    assert.deepEqual([...x], [0, 0, 0, 0, 6, 15]);
-    assert.equal(negative, false);
+    const tree = small();
+    const figures = weigh(tree, 0);
+    assert.deepEqual([...figures.total], [31, 15, 6, 4, 8, 16]);
+    assert.deepEqual(begins(tree, figures), [0, 0, 0, 0, 6, 15]);
+    assert.equal(beginOf(tree, figures, 1, 4), 6);
+    assert.equal(beginOf(tree, figures, 5, 5), 0);
+    assert.equal(figures.negative, false);
 });
 
 test('a function that calls itself counts once', () => {
@@ -46,11 +61,12 @@ test('focus and ignore take whole stacks', () => {
 
 test('differences: widths are of absolute values', () => {
     const tree = makeTree([0, 1, 1], [-1, 0, 1], [[0, -5, 3]]);
-    const { total, weight, x, negative } = weigh(tree, 0);
+    const figures = weigh(tree, 0);
+    const { total, weight, negative } = figures;
     assert.equal(negative, true);
     assert.deepEqual([...total], [-2, -5, 3]);
     assert.deepEqual([...weight], [8, 5, 3]);
-    assert.deepEqual([...x], [0, 0, 5]);
+    assert.deepEqual(begins(tree, figures), [0, 0, 5]);
 });
 
 test('what lies under a place, beside it and below it', () => {
@@ -60,6 +76,9 @@ test('what lies under a place, beside it and below it', () => {
     assert.equal(nodeAt(tree, figures, 0, 2, 7), 4);
     assert.equal(nodeAt(tree, figures, 0, 2, 20), -1);
     assert.equal(nodeAt(tree, figures, 2, 0, 0), 0);
+    assert.equal(nodeAt(tree, figures, 1, 2, 5.9), 2);
+    assert.equal(nodeAt(tree, figures, 1, 2, 6), 4);
+    assert.equal(nodeAt(tree, figures, 1, 2, 14), -1);
     assert.equal(neighbour(tree, figures, 2, 1, 0), 4);
     assert.equal(neighbour(tree, figures, 2, -1, 0), -1);
     assert.equal(heaviestChild(tree, figures, 1), 4);
