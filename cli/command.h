@@ -11,7 +11,7 @@ enum command_words {
     WORDS_NONE,
     WORDS_KINDS,
     WORDS_HOSTS,
-    WORDS_COMMANDS,
+    WORDS_COMMANDS, /* in place of the verb, if there are any */
     WORDS_FILES,
 };
 

@@ -75,6 +75,7 @@ static const char body[] =
     "        _profgrab_complete commands \"$current\"\n"
     "    elif ((COMP_CWORD == 2)) && [[ -n $(_profgrab_verbs \"$command\") ]]; then\n"
     "        _profgrab_complete verbs \"$current\" \"$command\"\n"
+    "        [[ $(_profgrab_words \"$command\") != commands ]] || _profgrab_complete commands \"$current\"\n"
     "    else\n"
     "        _profgrab_complete \"$(_profgrab_words \"$command\")\" \"$current\"\n"
     "    fi\n"

@@ -113,7 +113,7 @@ static void put_command(FILE *out, const struct command *c)
         put_candidate(out, condition, v->name, v->help);
     snprintf(condition, sizeof condition,
              "test (__profgrab_command) = %s; and test (count (commandline -opc)) -ge %d", c->name,
-             c->verbs ? 3 : 2);
+             c->verbs && c->words != WORDS_COMMANDS ? 3 : 2);
     put_words(out, c, condition);
 }
 

@@ -93,7 +93,10 @@ static void put_verbs(FILE *out, const struct command *c)
     fprintf(out, "_profgrab_verbs_%s() {\n    local -a rows=(\n", c->name);
     for (const struct verb *v = c->verbs; v->name; v++)
         put_described(out, v->name, v->help);
-    fputs("    )\n    _describe verb rows\n}\n\n", out);
+    fputs("    )\n    _describe verb rows\n", out);
+    if (c->words == WORDS_COMMANDS)
+        fputs("    _profgrab_commands\n", out);
+    fputs("}\n\n", out);
 }
 
 /* One way of writing an option, as _arguments takes it: `(other ways)--name=[help]:argument:action`. */

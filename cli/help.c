@@ -6,6 +6,7 @@
 #include "cli/exit.h"
 #include "cli/man.h"
 #include "fetch/fetch.h"
+#include "report/report.h"
 #include "base/banned.h"
 
 /* Where the second column begins. */
@@ -60,16 +61,30 @@ static void print_kinds(void)
     print_row("/PATH", HELP_COLUMN, "anything else it serves, such as /debug/vars");
 }
 
+static bool is_place(const char *p)
+{
+    return p[0] == '{' && p[1] && p[2] == '}';
+}
+
+/* A rule's sentence, with dots for what it leaves open. */
+static void print_sentence(const char *sentence)
+{
+    printf("    says: ");
+    for (const char *p = sentence; *p; p += is_place(p) ? 3 : 1) {
+        if (!is_place(p))
+            putchar(*p);
+        else if (!is_place(p + 3))
+            fputs("...", stdout);
+    }
+    putchar('\n');
+}
+
 /* One line each of what a rule is: what it says, what it is found by, where that comes from. */
 static void print_finding(const struct fetch_rule_help *r)
 {
-    printf("\n%s\n    says: ", r->name);
-    for (const char *p = r->sentence; *p; p++) {
-        bool place = p[0] == '{' && p[1] && p[2] == '}';
-        fputs(place ? "..." : (char[]){*p, '\0'}, stdout);
-        p += place ? 2 : 0;
-    }
-    printf("\n    by:   %s\n    see:  %s\n", r->evidence, r->source);
+    printf("\n%s\n", r->name);
+    print_sentence(r->sentence);
+    printf("    by:   %s\n    see:  %s\n", r->evidence, r->source);
 }
 
 static void print_findings(void)
@@ -82,6 +97,48 @@ static void print_findings(void)
         0, 0);
     for (size_t i = 0; fetch_rule_help(i, &r) == 0; i++)
         print_finding(&r);
+}
+
+static void print_word(const struct words_rule_help *r)
+{
+    printf("\n%s (%s, %s)\n", r->name, r->of, r->suspect ? "suspect" : "fact");
+    print_sentence(r->sentence);
+    printf("    by:   %s\n    from: ", r->evidence);
+    if (r->threshold)
+        puts(r->threshold);
+    else
+        printf("%g %%\n", r->percent);
+    printf("    look: %s\n    see:  %s\n", r->look, r->source);
+}
+
+static void print_words(void)
+{
+    struct words_rule_help r;
+    columns_wrap(
+        stdout,
+        "The summary is what an expert would say of the profiles: the first sentences of README.md, of the "
+        "page and of the note on an issue, and `summary` in the manifest. Suspects are said from a "
+        "threshold on, facts always. Each has a rule.",
+        0, 0);
+    for (size_t i = 0; words_rule_help(i, &r) == 0; i++)
+        print_word(&r);
+}
+
+static const struct verb topics[] = {
+    {"findings", "", "what profiles and services show about themselves, rule by rule"},
+    {"summary", "", "what is said of profiles, rule by rule: from where on, and where to look"},
+    {NULL, NULL, NULL},
+};
+static void (*const print_topic[])(void) = {print_findings, print_words};
+
+static bool print_named_topic(const char *name)
+{
+    for (size_t i = 0; i < sizeof print_topic / sizeof *print_topic; i++)
+        if (strcmp(topics[i].name, name) == 0) {
+            print_topic[i]();
+            return true;
+        }
+    return false;
 }
 
 static void print_command(const struct command *c)
@@ -118,6 +175,8 @@ static int unknown_command(const char *name, struct err *err)
     char names[200];
     for (size_t i = 0; command_at(i); i++)
         nearest_offer(&near, command_at(i)->name);
+    for (size_t i = 0; topics[i].name; i++)
+        nearest_offer(&near, topics[i].name);
     err_set(err, ERR_USAGE, "unknown command \"%.60s\"", name);
     if (near.n)
         return err_hint(err, "did you mean %s?", nearest_text(&near, names, sizeof names));
@@ -130,10 +189,8 @@ static int run(int argc, char **argv, struct err *err)
     /* For the build: see cli/man.h. */
     if (argc == 1 && strcmp(argv[0], "--man") == 0)
         return man_fill(stdin, stdout, err) < 0 ? exit_status_of(err) : EXIT_OK;
-    if (argc == 1 && strcmp(argv[0], "findings") == 0) {
-        print_findings();
+    if (argc == 1 && print_named_topic(argv[0]))
         return EXIT_OK;
-    }
     if (argc > 0 && !c) {
         unknown_command(argv[0], err);
         return exit_status_of(err);
@@ -151,8 +208,9 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_help = {
     .name = "help",
-    .synopsis = "[COMMAND | findings]",
-    .summary = "what there is, more about one command, or what findings mean",
+    .synopsis = "[COMMAND | TOPIC]",
+    .summary = "what there is, more about one command, or about a topic",
+    .verbs = topics,
     .words = WORDS_COMMANDS,
     .run = run,
 };

@@ -131,7 +131,7 @@ static const struct pprof_flag flags[] = {
     {"tls_ca", TEXT, SOURCE, IN(tls_ca), "", "authorities to trust", NULL},
 
     {"http", TEXT, MISC, AT(http), "", "a web interface at this address",
-     "refused: `go tool pprof -http` has it"},
+     "refused: `profgrab view` draws profiles in a browser"},
     {"no_browser", BOOL, MISC, AT(no_browser), "", "no web browser for it", "refused, like -http"},
     {"tools", TEXT, MISC, IN(tools), "$PPROF_TOOLS", "where programs like addr2line are",
      "for addr2line, nm and c++filt"},
@@ -445,7 +445,7 @@ static int settle(const struct values *v, struct pprof_options *o, struct err *e
         return err_set(err, ERR_USAGE, "must have base profile to normalize by");
     if (http) {
         err_set(err, ERR_UNSUPPORTED, "there is no web interface here");
-        return err_hint(err, "`go tool pprof -http` has one; -svg -output FILE makes a picture");
+        return err_hint(err, "`profgrab view FILE...` draws profiles in a browser, without a server");
     }
     o->base = diff ? v->diff_base : base ? v->base : NULL;
     o->diff_base = diff;

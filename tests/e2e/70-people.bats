@@ -225,6 +225,7 @@ Y
     bash_offers bundle list inv -- inventory.yaml
     bash_offers bundle list --j -- --json
     bash_offers help bu -- bundle
+    bash_offers help f -- findings forward
     bash_offers completion '' -- bash zsh fish
     bash_offers --host file-03 cpu tr -- trace
     bash_offers grab -q --host fil -- file-03 file-04 file-05
@@ -317,7 +318,8 @@ RC
     tab_in zsh -i -- 'profgrab bu' 'profgrab --host lap' 'profgrab --host=lap' 'profgrab grab -H file-03,l' 'profgrab -g sto' \
         'profgrab bundle ver' 'profgrab --host x --quie' 'profgrab --host x goroutinel' 'profgrab help bu' 'profgrab -i oth' \
         'profgrab -i other.yaml --host desk' 'profgrab hosts lap' 'profgrab -i missing.yaml -g sto' 'profgrab bundle list oth' 'profgrab --via lib' \
-        'profgrab pprof -comm' 'profgrab pprof -top -output oth' 'profgrab diff -symbolize=fa' 'profgrab pprof -cum oth'
+        'profgrab pprof -comm' 'profgrab pprof -top -output oth' 'profgrab diff -symbolize=fa' 'profgrab pprof -cum oth' \
+        'profgrab help summ'
     assert_equal "$(cat lines)" 'profgrab bundle 
 profgrab --host laptop 
 profgrab --host=laptop 
@@ -336,7 +338,8 @@ profgrab --via libssh2
 profgrab pprof -comments 
 profgrab pprof -top -output other.yaml 
 profgrab diff -symbolize=fastlocal 
-profgrab pprof -cum other.yaml '
+profgrab pprof -cum other.yaml 
+profgrab help summary '
 }
 
 # fish_offers LINE CANDIDATE...: what fish offers behind it, without what it says of each.
@@ -367,6 +370,7 @@ fish_offers() {
     fish_offers 'profgrab -i oth' other.yaml
     fish_offers 'profgrab hosts lap' laptop
     fish_offers 'profgrab help bu' bundle
+    fish_offers 'profgrab help f' findings forward
     fish_offers 'profgrab -i missing.yaml -g st'
 }
 
@@ -489,6 +493,20 @@ keys_at() {
         assert_equal "$(awk 'length > 80' <<<"$output")" ''
         [[ -z $command || $output == "usage: profgrab $command"* ]] || fail_run "$command"
     done
+    local topic
+    for topic in findings summary; do
+        run_profgrab help help
+        assert_stdout_has "help $topic"
+        run_profgrab help "$topic"
+        assert_status 0
+        assert_stdout_has '    says: '
+        assert_stdout_has '    by: '
+    done
+    assert_stdout_has 'gc-share (CPU, suspect)'
+    assert_stdout_has '    from: 25 %'
+    run_profgrab help summry
+    assert_status 2
+    assert_stderr_has 'did you mean "summary"'
     run_profgrab help grb
     assert_status 2
     assert_stderr_has 'did you mean "grab"'
