@@ -1,0 +1,86 @@
+/* The words on whatever a profile or a dump holds: few, in order, of the table, and fit to be shown. */
+#include "tests/fuzz/fuzz.h"
+
+#include <math.h>
+
+#include "report/goroutines.h"
+#include "report/words.h"
+#include "report/words_inside.h"
+
+#include "base/banned.h"
+
+static bool is_rule(const char *name)
+{
+    struct words_rule_help r;
+    for (size_t i = 0; words_rule_help(i, &r) == 0; i++)
+        if (strcmp(r.name, name) == 0)
+            return true;
+    return false;
+}
+
+static void expect_item(const struct words_item *item)
+{
+    assert(is_rule(item->rule) && item->text[0] && isfinite(item->weight));
+    assert(fuzz_is_printable(item->text));
+    assert(item->file && strcmp(item->file, "a/b.pb.gz") == 0);
+    assert(!item->look || (item->look[0] && fuzz_is_printable(item->look)));
+}
+
+static void expect_words(struct words *w)
+{
+    struct err err = ERR_INIT;
+    size_t n = w->n;
+    if (words_finish(w, &err) < 0)
+        fuzz_expect_err(&err);
+    assert(w->n <= WORDS_MAX && w->n <= n && (n == 0) == (w->n == 0));
+    for (size_t i = 0; i < w->n; i++) {
+        expect_item(&w->items[i]);
+        assert(i == 0 || w->items[i - 1].suspect || !w->items[i].suspect);
+    }
+    words_release(w);
+}
+
+/* Of two hosts: what is the same of both is said once. */
+static void on_profile(const uint8_t *p, size_t n, const char *kind)
+{
+    struct words w = WORDS_INIT;
+    struct profile *profile = NULL;
+    struct err err = ERR_INIT;
+    if (profile_parse(p, n, 1 << 20, &profile, &err) < 0)
+        return;
+    for (const char *host = "ab"; *host; host++) {
+        struct words_subject s = {.host = host, .service = "s", .kind = kind, .file = "a/b.pb.gz"};
+        if (words_add_profile(&w, profile, &s, &err) < 0)
+            fuzz_expect_err(&err);
+    }
+    expect_words(&w);
+    profile_free(profile);
+}
+
+/* As one dump, and as two of one process. */
+static void on_dumps(const uint8_t *p, size_t n, size_t n_dumps)
+{
+    static const char *const names[] = {"a", "b"};
+    size_t half = n_dumps == 2 ? n / 2 : n;
+    struct str dumps[] = {{(const char *)p, half}, {(const char *)p + half, n - half}};
+    struct words_subject s = {.host = "a", .service = "s", .kind = "goroutines", .file = "a/b.pb.gz"};
+    struct words w = WORDS_INIT;
+    struct goroutines *g = NULL;
+    struct err err = ERR_INIT;
+    if (goroutines_read(dumps, names, n_dumps, 1 << 20, &g, &err) < 0)
+        return;
+    if (words_add_goroutines(&w, g, &s, &err) < 0)
+        fuzz_expect_err(&err);
+    expect_words(&w);
+    goroutines_free(g);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    static const char *const kinds[] = {NULL, "cpu", "heap", "mutex", "block"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        on_profile(p, n, kinds[i]);
+    on_dumps(p, n, 1);
+    on_dumps(p, n, 2);
+    return 0;
+}
