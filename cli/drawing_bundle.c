@@ -1,0 +1,99 @@
+/* The page of a bundle, and its summary alone. */
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "cli/drawing_inside.h"
+
+#include "base/banned.h"
+
+static struct drawing_file *find_file(struct drawing *d, const char *path)
+{
+    const json_t *number = json_object_get(d->by_path, path);
+    struct drawing_file *f = number ? &d->files[json_integer_value(number)] : NULL;
+    return f && f->how ? f : NULL;
+}
+
+static bool wants_member(void *ctx, const struct bundle_member *member)
+{
+    struct drawing *d = ctx;
+    struct drawing_file *f = find_file(d, member->path);
+    if (f && member->size > d->limits->profile) {
+        f->how = 0;
+        f->why = d->limits->too_large;
+    }
+    return f && f->how;
+}
+
+static int take_member(void *ctx, const struct bundle_member *member, struct buf *bytes, struct err *err)
+{
+    struct drawing *d = ctx;
+    struct drawing_file *f = find_file(d, member->path);
+    f->met = true;
+    return drawing_draw(d, f, bytes, err);
+}
+
+int drawing_bundle(const char *path, struct age_identities *by, page_sink_fn *sink, void *ctx,
+                   struct err *err)
+{
+    struct drawing d = {0};
+    struct page_bundle b = {0};
+    char *manifest = NULL;
+    if (bundle_manifest(path, by, &manifest, err) < 0)
+        return -1;
+    int rc = drawing_init(&d, &drawing_when_asked, str_of(manifest), sink, ctx, err);
+    if (rc == 0)
+        rc = bundle_visit(path, by, wants_member, take_member, &d, err);
+    if (rc == 0)
+        rc = drawing_add_rest(&d, err);
+    if (rc == 0)
+        rc = drawing_finish(&d, &b, err);
+    drawing_release(&d);
+    free(manifest);
+    return rc;
+}
+
+/* ---- the summary alone ------------------------------------------------------------------------------------
+ */
+
+static int to_nowhere(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)ctx, (void)p, (void)n, (void)err;
+    return 0;
+}
+
+static int put_summary(struct drawing *d, struct err *err)
+{
+    json_t *list = json_array();
+    if (json_object_set_new(d->root, "summary", list) < 0)
+        return err_nomem(err);
+    for (size_t i = 0; i < d->words.n; i++) {
+        const struct words_item *w = &d->words.items[i];
+        if (json_array_append_new(list, json_pack("{s:s, s:s, s:s*, s:s*}", "rule", w->rule, "text", w->text,
+                                                  "file", w->file, "look", w->look)) < 0)
+            return err_nomem(err);
+    }
+    return 0;
+}
+
+int drawing_manifest(const char *path, struct age_identities *by, char **ret, struct err *err)
+{
+    struct drawing d = {0};
+    char *manifest = NULL, *with = NULL;
+    if (bundle_manifest(path, by, &manifest, err) < 0)
+        return -1;
+    int rc = drawing_init(&d, &drawing_when_asked, str_of(manifest), to_nowhere, NULL, err);
+    if (rc == 0 && !d.wordless) {
+        rc = bundle_visit(path, by, wants_member, take_member, &d, err);
+        if (rc == 0)
+            rc = words_finish(&d.words, err);
+        if (rc == 0)
+            rc = put_summary(&d, err);
+    }
+    if (rc == 0 && !(with = json_dumps(d.root, JSON_PRESERVE_ORDER)))
+        rc = err_nomem(err);
+    drawing_release(&d);
+    free(manifest);
+    if (rc == 0)
+        *ret = with;
+    return rc;
+}

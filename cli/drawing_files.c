@@ -1,0 +1,56 @@
+/* The page of files that somebody names. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/drawing_inside.h"
+#include "cli/source.h"
+#include "fetch/fetch.h"
+
+#include "base/banned.h"
+
+/* What somebody's file is: both, or the one that it can be read as. */
+static int draw_named(struct drawing *d, struct drawing_file *f, struct err *err)
+{
+    struct buf bytes = BUF_INIT(0);
+    struct profile *p = NULL;
+    struct goroutines *g = NULL;
+    int rc = source_read_inflated(f->entry.file, &bytes, err);
+    struct str dump = {buf_str(&bytes), bytes.len};
+    struct err why = ERR_INIT;
+    if (rc == 0 && goroutines_read(&dump, &f->entry.file, 1, d->limits->profile, &g, &why) == 0) {
+        f->entry.kind = "goroutines";
+        rc = drawing_add_dump(d, f, g, err);
+    }
+    if (rc == 0 && (!g || g->dumps[0].form == GOROUTINES_PROFILE)) {
+        rc = profile_parse(bytes.data, bytes.len, d->limits->profile, &p, err);
+        for (size_t i = 0; rc == 0 && i < p->n_sample_types && !f->entry.kind; i++) {
+            char type[64];
+            struct str name = profile_str(p, p->sample_types[i].type);
+            f->entry.kind = fetch_kind_of(text_printable(type, sizeof type, name.p, name.n));
+        }
+        if (rc == 0)
+            rc = drawing_add_profile(d, f, p, err);
+    }
+    profile_free(p);
+    goroutines_free(g);
+    buf_release(&bytes);
+    return rc < 0 ? err_wrap(err, "%s", f->entry.file) : 0;
+}
+
+int drawing_files(const struct strlist *files, page_sink_fn *sink, void *ctx, struct err *err)
+{
+    struct drawing d;
+    char made[64], name[64];
+    snprintf(name, sizeof name, "%zu files", files->n);
+    struct page_bundle b = {.name = files->n == 1 ? file_base(files->items[0]) : name,
+                            .made = clock_format(made, sizeof made, clock_utc())};
+    int rc = drawing_init(&d, &drawing_when_asked, STR(""), sink, ctx, err);
+    for (size_t i = 0; rc == 0 && i < files->n; i++) {
+        struct drawing_file f = {.entry = {.file = files->items[i], .title = file_base(files->items[i])}};
+        rc = draw_named(&d, &f, err);
+    }
+    if (rc == 0)
+        rc = drawing_finish(&d, &b, err);
+    drawing_release(&d);
+    return rc;
+}

@@ -1,0 +1,115 @@
+/* What there is to draw, of all that a manifest names. */
+#include "cli/drawing_inside.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+const char *drawing_text(const json_t *o, const char *key)
+{
+    return json_string_value(json_object_get(o, key));
+}
+
+static bool is(const json_t *o, const char *key, const char *value)
+{
+    const char *s = drawing_text(o, key);
+    return s && strcmp(s, value) == 0;
+}
+
+static bool ends_in(const char *s, const char *end)
+{
+    size_t n = strlen(s), n_end = strlen(end);
+    return n >= n_end && strcmp(s + n - n_end, end) == 0;
+}
+
+/* Whether goroutines of the same service are there as a text, which says more than their profile. */
+static bool has_text_of_goroutines(const json_t *items)
+{
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const json_t *item = json_array_get(items, i);
+        const char *file = drawing_text(item, "file");
+        if (file && is(item, "kind", "goroutines") && is(item, "status", "ok") && ends_in(file, ".txt"))
+            return true;
+    }
+    return false;
+}
+
+static void decide(struct drawing_file *f, const json_t *item, const json_t *beside)
+{
+    bool goroutines = is(item, "kind", "goroutines"), profile = json_object_get(item, "profile") != NULL;
+    if (!is(item, "status", "ok")) {
+        f->why = is(item, "status", "damaged") ? "it did not pass its checks" : "it is not whole";
+        return;
+    }
+    if (profile)
+        f->how = DRAWN_AS_PROFILE | (goroutines && !has_text_of_goroutines(beside) ? DRAWN_AS_DUMP : 0);
+    else if (goroutines && ends_in(f->entry.file, ".txt"))
+        f->how = DRAWN_AS_DUMP;
+    else if (is(item, "kind", "text")) {
+        f->how = DRAWN_AS_DUMP;
+        f->unsure = true;
+    }
+}
+
+/* "file-03 gitaly cpu"; of a local file its path. */
+static char *title_of(const json_t *item, const char *host, const char *service)
+{
+    char *title = NULL;
+    const char *argument = drawing_text(item, "argument"), *kind = drawing_text(item, "kind");
+    if (!host)
+        return strdup(drawing_text(item, "file"));
+    if (asprintf(&title, "%s %s %s%s%s", host, service ? service : "", kind ? kind : "", argument ? "=" : "",
+                 argument ? argument : "") < 0)
+        return NULL;
+    return title;
+}
+
+static int add_file(struct drawing *d, const json_t *item, const json_t *beside, const char *host,
+                    const char *service, struct err *err)
+{
+    struct drawing_file f = {.entry = {.file = drawing_text(item, "file"),
+                                       .kind = drawing_text(item, "kind"),
+                                       .host = host,
+                                       .service = service}};
+    if (!f.entry.file || is(item, "kind", "trace"))
+        return 0;
+    decide(&f, item, beside);
+    if (!f.how && !f.why)
+        return 0;
+    if (array_reserve((void **)&d->files, &d->cap, d->n + 1, sizeof *d->files, err) < 0)
+        return -1;
+    f.entry.title = f.title = title_of(item, host, service);
+    if (!f.title || json_object_set_new(d->by_path, f.entry.file, json_integer((json_int_t)d->n)) < 0) {
+        free(f.title);
+        return err_nomem(err);
+    }
+    d->files[d->n++] = f;
+    return 0;
+}
+
+static int add_files(struct drawing *d, const json_t *items, const char *host, const char *service,
+                     struct err *err)
+{
+    for (size_t i = 0; i < json_array_size(items); i++)
+        if (add_file(d, json_array_get(items, i), items, host, service, err) < 0)
+            return -1;
+    return 0;
+}
+
+int drawing_list(struct drawing *d, struct err *err)
+{
+    const json_t *hosts = json_object_get(d->root, "hosts");
+    for (size_t i = 0; i < json_array_size(hosts); i++) {
+        const json_t *host = json_array_get(hosts, i), *services = json_object_get(host, "services");
+        for (size_t k = 0; k < json_array_size(services); k++) {
+            const json_t *service = json_array_get(services, k);
+            if (add_files(d, json_object_get(service, "items"), drawing_text(host, "name"),
+                          drawing_text(service, "name"), err) < 0)
+                return -1;
+        }
+    }
+    return add_files(d, json_object_get(d->root, "files"), NULL, NULL, err);
+}
