@@ -75,7 +75,7 @@ fuzzers := $(fuzzer_sources:%.c=$(out)/%)
 Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
-.PHONY: all program pages libraries help deps check demo units e2e captures lint bench bench-ssh bench-handoff bench-pprof clean install uninstall
+.PHONY: all program pages libraries help deps check demo units e2e captures lint bench bench-ssh bench-handoff bench-pprof bench-report clean install uninstall
 .PHONY: format fuzzers fuzz fuzz-short coverage check-long valgrind ssh-table
 .DELETE_ON_ERROR:
 
@@ -289,6 +289,10 @@ $(out)/bench/%: tests/bench/%.c $(out)/libprofgrab.a
 bench-pprof: all $(out)/bench/generate $(out)/bench/inflate
 	BENCH=$(CURDIR)/$(out)/bench tests/bench/run-pprof $(BENCH_ROWS)
 
+# BENCH_ROWS="page capture": only these; BENCH_ROUNDS=3: of each figure.
+bench-report: all $(out)/bench/generate
+	BENCH=$(CURDIR)/$(out)/bench tests/bench/run-report $(BENCH_ROWS)
+
 # BENCH_ROWS="far loopback": only these.
 bench-ssh: all $(out)/bench/delay $(out)/bench/gateway $(out)/bench/raw
 	BENCH=$(out)/bench tests/bench/run-ssh $(BENCH_ROWS)
@@ -317,6 +321,7 @@ help:
 	@echo "make bench-ssh against OpenSSH's client, over a long line too (root and /dev/net/tun for that)"
 	@echo "make bench-handoff encryption against age"
 	@echo "make bench-pprof reading profiles against go tool pprof"
+	@echo "make bench-report the page in headless Chromium, against speedscope"
 	@echo "make install   PREFIX=/usr/local DESTDIR="
 	@echo "make fuzz      every fuzz target for FUZZ_SECONDS=600; make coverage: what the tests reach"
 	@echo "also: units, e2e (E2E=tests/e2e/10-grab.bats), lint, format, clean; CC=clang, SAN=1, SAN=thread"

@@ -3,8 +3,8 @@
  * service, whatever its size: a call tree whose branches are chosen unevenly, stacks of 5 to 60 locations, a
  * few call sites for each function, every fifth location with inlined calls.
  *
- *   generate KIND SAMPLES [SEED]     KIND: cpu, heap, or labels (cpu with a trace_id on a quarter of the
- * samples)
+ *   generate KIND SAMPLES [SEED [FUNCTIONS]]     KIND: cpu, heap, or labels (cpu with a trace_id on a quarter
+ * of the samples). Without FUNCTIONS there are as many as a program has that so many samples are taken of.
  *
  * The same arguments write the same bytes. A sample takes about 100 bytes before compression.
  */
@@ -18,7 +18,7 @@
 #include "proto/wire.h"
 #include "base/banned.h"
 
-enum { MIN_DEPTH = 5, MAX_DEPTH = 60, SITES = 4, BRANCHES = 12 };
+enum { MIN_DEPTH = 5, MAX_DEPTH = 60, SITES = 4, BRANCHES = 12, MAX_FUNCTIONS = 30000 };
 
 struct maker {
     uint64_t seed;
@@ -253,20 +253,20 @@ static void add_rest(struct maker *m)
 int main(int argc, char **argv)
 {
     if (argc < 3) {
-        fputs("usage: generate cpu|heap|labels SAMPLES [SEED]\n", stderr);
+        fputs("usage: generate cpu|heap|labels SAMPLES [SEED [FUNCTIONS]]\n", stderr);
         return 2;
     }
-    uint64_t samples = strtoull(argv[2], NULL, 10);
+    uint64_t samples = strtoull(argv[2], NULL, 10), functions = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
     struct maker m = {.seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1,
-                      .functions = 200 + samples / 20,
+                      .functions = functions ? functions : 200 + samples / 20,
                       .heap = strcmp(argv[1], "heap") == 0,
                       .labels = strcmp(argv[1], "labels") == 0,
                       .out = gzdopen(1, "wb6"),
                       .message = BUF_INIT(1 << 20),
                       .part = BUF_INIT(1 << 16),
                       .inner = BUF_INIT(1 << 16)};
-    if (m.functions > 30000)
-        m.functions = 30000;
+    if (m.functions > MAX_FUNCTIONS)
+        m.functions = MAX_FUNCTIONS;
     add_header(&m);
     add_samples(&m, samples);
     add_rest(&m);
