@@ -216,55 +216,61 @@ function classesOf(code) {
     });
 }
 
+// Apart from the rest, so that what a browser learns of it for one pattern serves the next.
+function run(machine, text) {
+    const { classes } = machine;
+    let state = machine.first();
+    for (let i = 0; i < text.length && !state.matches; i++) {
+        const c = text.charCodeAt(i);
+        state = (c < ASCII && state.next[classes[c]]) || machine.step(state, c);
+    }
+    return state.matches || state.matchesAtEnd || (text === '' && machine.matchesNothing());
+}
+
 /** A test of texts: (text) => boolean. Throws an Error that says what is wrong with the pattern. */
 export function linearTest(pattern) {
     const code = [{ match: true }];
     const start = instructionsOf(parsePattern(pattern), 0, code);
     const classes = classesOf(code);
-    let states = [];
-    let known = new Map();
+    const known = new Map();
+    let begin = null;
 
     function stateOf(members) {
         const list = [...members].sort((a, b) => a - b);
         const key = list.join();
         const found = known.get(key);
-        if (found !== undefined) return found;
-        if (states.length >= MOST_STATES) {
-            states = [];
-            known = new Map();
+        if (found) return found;
+        if (known.size >= MOST_STATES) {
+            known.clear();
+            begin = null;
         }
-        const atEnd = followed(code, list, { end: true });
-        const id = states.push({
+        const made = {
             list,
             matches: members.has(0),
-            matchesAtEnd: atEnd.has(0),
-            next: new Int32Array(ASCII).fill(-1),
-        });
-        known.set(key, id - 1);
-        return id - 1;
+            matchesAtEnd: followed(code, list, { end: true }).has(0),
+            next: new Array(ASCII).fill(null),
+        };
+        known.set(key, made);
+        return made;
     }
 
     function step(state, c) {
         const starts = state.list.filter((i) => code[i].set && within(code[i].set, c)).map((i) => code[i].next);
-        return stateOf(followed(code, [...starts, start], {}));
+        const next = stateOf(followed(code, [...starts, start], {}));
+        if (c < ASCII) state.next[classes[c]] = next;
+        return next;
     }
 
-    return (text) => {
-        let state = states[stateOf(followed(code, [start], { start: true }))];
-        for (let i = 0; i < text.length && !state.matches; i++) {
-            const c = text.charCodeAt(i);
-            let id = c < ASCII ? state.next[classes[c]] : -1;
-            if (id < 0) {
-                const before = states;
-                id = step(state, c);
-                if (c < ASCII && before === states) state.next[classes[c]] = id;
-            }
-            state = states[id];
-        }
-        return state.matches || state.matchesAtEnd || (text === '' && emptyMatches());
+    function first() {
+        begin ||= stateOf(followed(code, [start], { start: true }));
+        return begin;
+    }
+
+    const machine = {
+        classes,
+        first,
+        step,
+        matchesNothing: () => followed(code, [start], { start: true, end: true }).has(0),
     };
-
-    function emptyMatches() {
-        return followed(code, [start], { start: true, end: true }).has(0);
-    }
+    return (text) => run(machine, text);
 }
