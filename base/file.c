@@ -32,12 +32,21 @@ int file_open(const char *path, struct err *err)
     return fd;
 }
 
+/* What cannot fit is not read to see that. */
+static bool is_larger(int fd, size_t max)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && st.st_size > 0 && (uintmax_t)st.st_size > max;
+}
+
 int file_read(const char *path, struct buf *ret, struct err *err)
 {
     int fd = file_open(path, err);
     if (fd < 0)
         return -1;
-    int rc = fd_read_all(fd, ret) < 0 ? err_sys(err, "cannot read %s", path) : buf_check(ret, path, err);
+    ret->failed = ret->failed || is_larger(fd, ret->max);
+    int rc = !ret->failed && fd_read_all(fd, ret) < 0 ? err_sys(err, "cannot read %s", path)
+                                                      : buf_check(ret, path, err);
     fd_close(&fd);
     return rc;
 }
