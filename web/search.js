@@ -11,7 +11,19 @@ export function exactly(name) {
     return `^${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`;
 }
 
+/** What exactly() made a pattern of; null for any other pattern. */
+function nameIn(pattern) {
+    const made = pattern.match(/^\^((?:[^\\^$.*+?()[\]{}|]|\\[\\^$.*+?()[\]{}|])*)\$$/);
+    return made && made[1].replace(/\\(.)/g, '$1');
+}
+
 function testOf(pattern) {
+    const wanted = nameIn(pattern);
+    // A long name would be too large a pattern.
+    if (wanted !== null) {
+        const isCased = /[A-Z]/.test(wanted);
+        return { test: (name) => name === wanted || (!isCased && name.toLowerCase() === wanted) };
+    }
     // Without signs of its own a pattern is a text, and looking for that is native code.
     if (!/[\\^$.*+?()[\]{}|]/.test(pattern)) return new RegExp(pattern, /[A-Z]/.test(pattern) ? '' : 'i');
     const test = linearTest(pattern);

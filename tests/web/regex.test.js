@@ -104,6 +104,8 @@ test('functions are found by text, whatever the case, and exactly', () => {
     assert.equal(found('Read'), '1010');
     for (let i = 0; i < names.length; i++) assert.equal(found(exactly(names[i]))[i], '1');
     assert.equal(found(exactly('main.Read')), '1000');
+    const long = ['f(*)'.repeat(2000), 'f(*)'.repeat(2001)];
+    assert.deepEqual([...findFunctions(profileOfNames(long), exactly(long[0])).marked], [1, 0]);
     assert.equal(findFunctions(profileOfNames(names), ''), null);
     assert.match(findFunctions(profileOfNames(names), '(').error, /not closed/);
 });
