@@ -1,7 +1,10 @@
 // What stands above a profile's graph: its sample types, search, filters, and which way up.
 
-import { element } from './text.js';
+import { cut, element, visible } from './text.js';
 import { titleOf } from './kinds.js';
+
+/** Of what a service may call its own sample type. */
+const LONGEST_TYPE = 40;
 
 let fieldsMade = 0;
 
@@ -26,7 +29,7 @@ export function makeControls(profile, entry, go, { back, reset }) {
     const types = profile.types.map((type, i) => {
         const [title, hint] = titleOf(entry, type.type);
         const click = () => go({ t: i === profile.type ? '' : String(i) }, true);
-        return element('button', { type: 'button', class: 'choice', title: hint, on: { click } }, title);
+        return element('button', { type: 'button', class: 'choice', title: hint, on: { click } }, cut(visible(title), LONGEST_TYPE));
     });
     const search = makeField(
         'Search',

@@ -58,7 +58,7 @@ function headOf({ name, manifest, made, tool }, rows) {
         manifest && manifest.collector
             ? [manifest.collector.user, manifest.collector.workstation].filter(Boolean).join('@')
             : '';
-    const when = (manifest && manifest.started) || made || '';
+    const when = visible((manifest && manifest.started) || made || '');
     return element(
         'header',
         { class: 'head' },
@@ -242,7 +242,7 @@ function itemRow(item, data) {
             {},
             entry && entry.id ? element('a', { href: linkTo({ v: entry.id }) }, stranger(title)) : stranger(title),
         ),
-        element('td', {}, element('span', { class: `status ${item.status}` }, item.status)),
+        element('td', {}, stranger(item.status, 'span', { class: `status ${visible(item.status)}` })),
         element('td', { class: 'size' }, item.bytes === undefined ? '' : measured(item.bytes, 'bytes')),
         element('td', {}, words),
     );

@@ -147,7 +147,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
                 : 0;
         if (cores) facts.push(`${cores.toFixed(cores < 0.1 ? 3 : 2)} cores busy`);
         about.replaceChildren(
-            element('b', {}, visible(title)),
+            stranger(title, 'b'),
             hint ? `: ${hint}` : '',
             element(
                 'span',
@@ -274,7 +274,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
             profile,
             unit(),
             sum(),
-            `${entry.title}: ${titleOf(entry, profile.types[state.type].type)[0]}`,
+            cut(visible(`${entry.title}: ${titleOf(entry, profile.types[state.type].type)[0]}`)),
         );
 
     return { node, update, repaint, back, searchBox: controls.searchBox, paper };

@@ -45,7 +45,7 @@ function rowNode({ host, service, items }, from, span) {
         const text = `${visible(item.kind)}: ${item.status}, after ${lasting(begun)}, took ${lasted}`;
         const bar = element(
             'li',
-            { class: `span ${item.status}`, title: text },
+            { class: `span ${visible(item.status)}`, title: text },
             hasRoom ? element('span', {}, visible(item.kind).slice(0, 40)) : null,
         );
         bar.style.left = `${(begun / span) * 100}%`;

@@ -1,5 +1,10 @@
 // Values in their units, as `go tool pprof` writes them.
 
+import { cut, visible } from './text.js';
+
+/** Of a unit that a service made up. */
+const LONGEST_UNIT = 20;
+
 const SCALES = [
     {
         other: ['B', 1],
@@ -44,7 +49,7 @@ export function measured(value, unit) {
     const known = scaleOf(unit);
     if (!known) {
         const dull = ['', 'count', 'sample', 'samples', 'unit', 'minimum', 'auto'].includes(unit.toLowerCase());
-        return dull ? grouped(value) : `${grouped(value)} ${unit}`;
+        return dull ? grouped(value) : `${grouped(value)} ${cut(visible(unit), LONGEST_UNIT)}`;
     }
     const base = value * known.factor;
     let [name, factor] = known.scale.other;

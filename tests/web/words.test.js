@@ -21,6 +21,8 @@ test('values as pprof writes them', () => {
         [-1500, 'nanoseconds', '-1.50µs'],
         [3, 'milliseconds', '3ms'],
         [1000, 'bytes', '1,000B'],
+        [3, 'w\u202e', '3 w\\u202e'],
+        [3, 'word'.repeat(9), '3 wordwordwordw…rdword'],
         [1024, 'bytes', '1kB'],
         [1536, 'bytes', '1.50kB'],
         [2 ** 30, 'bytes', '1GB'],
