@@ -19,7 +19,8 @@ export async function drawThumbnails(canvases, open, palette, wanted) {
     for (const [id, canvas] of canvases) {
         await idle();
         if (!wanted() || !canvas.isConnected) return;
-        if (document.getElementById(id).textContent.length > LARGEST) continue;
+        // One that is not there is said where it is opened.
+        if (document.getElementById(id)?.textContent.length > LARGEST) continue;
         const profile = await open(id).catch(() => null);
         if (profile) drawSmall(canvas, profile, palette);
     }
