@@ -17,6 +17,7 @@ const LONG_WAIT = 300;
 
 performance.mark('profgrab:started');
 const bundle = readBundle();
+document.querySelector('.unfinished').remove();
 const open = makeStore(bundle);
 const theme = makeTheme(repaint);
 const shown = { id: null, view: null, place: null };
@@ -71,7 +72,7 @@ async function show(place) {
         return put(viewOf(entry, content), entry, shown.place);
     } catch (e) {
         if (shown.id !== id) return undefined;
-        const node = element('p', { class: 'error' }, `this cannot be drawn: ${e.message}`);
+        const node = element('p', { class: 'error' }, `this cannot be drawn: its data is damaged or missing in this file (${visible(e.message)})`);
         return put({ node, update() {}, repaint() {}, searchBox: null }, entry, place);
     }
 }
