@@ -75,7 +75,8 @@ fuzzers := $(fuzzer_sources:%.c=$(out)/%)
 Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
-.PHONY: all program pages libraries help deps check demo units e2e captures lint bench bench-ssh bench-handoff bench-pprof bench-report clean install uninstall
+.PHONY: all program pages libraries help deps check demo units e2e browser pictures captures lint bench bench-ssh bench-handoff
+.PHONY: bench-pprof bench-report clean install uninstall
 .PHONY: format fuzzers fuzz fuzz-short coverage check-long valgrind ssh-table
 .DELETE_ON_ERROR:
 
@@ -231,6 +232,16 @@ e2e: $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/fixt
 	    WORDS=$(CURDIR)/$(out)/tests/words $(sanitizer_env) \
 	    bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
 
+# The page in a browser: BROWSER_TESTS=tests/browser/looks.test.js
+BROWSER_TESTS ?=
+browser: $(out)/profgrab build/fixture/rude
+	PROFGRAB=$(CURDIR)/$(out)/profgrab tests/browser/run $(BROWSER_TESTS)
+
+# Renews docs/pictures/.
+pictures: $(out)/profgrab build/fixture/ailing
+	tools/deps check pictures
+	PROFGRAB=$(CURDIR)/$(out)/profgrab tests/browser/pictures
+
 # Renews the table in docs/captures.md.
 captures: $(out)/profgrab build/fixture/rude
 	CAPTURES=renew PROFGRAB=$(CURDIR)/$(out)/profgrab bats --tap tests/e2e/15-captures.bats
@@ -323,8 +334,9 @@ help:
 	@echo "make bench-pprof reading profiles against go tool pprof"
 	@echo "make bench-report the page in headless Chromium, against speedscope"
 	@echo "make install   PREFIX=/usr/local DESTDIR="
+	@echo "make pictures  the pictures of report.html in docs/pictures/, made anew"
 	@echo "make fuzz      every fuzz target for FUZZ_SECONDS=600; make coverage: what the tests reach"
-	@echo "also: units, e2e (E2E=tests/e2e/10-grab.bats), lint, format, clean; CC=clang, SAN=1, SAN=thread"
+	@echo "also: units, e2e (E2E=tests/e2e/10-grab.bats), browser, lint, format, clean; CC=clang, SAN=1, SAN=thread"
 
 clean:
 	rm -rf build

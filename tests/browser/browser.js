@@ -1,0 +1,202 @@
+// A browser for the tests: Debian's Chromium without a window, of which nothing remains, at pages that must not do what a page
+// of strangers' names could do.
+
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL, fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const require = createRequire(join(root, 'build/browser/'));
+const { chromium } = require('playwright-core');
+
+export const axeSource = () => readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Where tests/browser/run has put the pages. */
+const pages = process.env.PAGES || join(root, 'build/browser/pages');
+const programs = [process.env.CHROMIUM, '/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
+
+export const WIDE = { width: 1280, height: 900 };
+export const NARROW = { width: 400, height: 800 };
+
+const TIMEOUT = 15000;
+/** Of a script that is not whole. */
+const COMPLAINT = /^policy: script-src|^Executing inline script|^SyntaxError|Content Security Policy/;
+
+let started = null;
+
+/** One for the file that asks, with a home of its own. */
+function browser() {
+    started ||= start();
+    return started;
+}
+
+async function start() {
+    const home = mkdtempSync(join(tmpdir(), 'profgrab-browser-'));
+    const launched = await chromium.launch({
+        executablePath: programs.find((program) => program && existsSync(program)),
+        env: { PATH: process.env.PATH, HOME: home, TMPDIR: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home, LC_ALL: 'C.UTF-8' },
+        // Its own sandbox wants more than a container has, and does not start for root at all.
+        chromiumSandbox: process.getuid() !== 0 && !process.env.CI,
+        args: ['--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND'],
+    });
+    return {
+        launched,
+        end: async () => {
+            await launched.close();
+            rmSync(home, { recursive: true, force: true });
+        },
+    };
+}
+
+/** Ends it, if there was need of one. */
+export const end = async () => started && (await started).end();
+
+export const pageFile = (name) => join(pages, `${name}.html`);
+export const pageText = (name) => readFileSync(pageFile(name), 'utf8');
+
+/** The bundle's description in a page. */
+export const bundleOf = (name) => JSON.parse(pageText(name).match(/id="bundle">(.*?)<\/script>/s)[1]);
+
+/** The id of what there is to look at of that kind, service and form; any will do for one that is not named. */
+export function idOf(name, kind, service, form) {
+    const wanted = Object.entries({ kind, service, form }).filter(([, value]) => value);
+    const of = bundleOf(name).data.find((entry) => entry.id && wanted.every(([key, value]) => entry[key] === value));
+    assert.ok(of, `${name} has no ${kind || form}`);
+    return of.id;
+}
+
+/** A page made out of another: change(text) returns its text. Its name, for visit. */
+export function changedPage(from, to, change) {
+    const text = pageText(from);
+    const changed = change(text);
+    assert.notEqual(changed, text);
+    writeFileSync(pageFile(to), changed);
+    return to;
+}
+
+/** The same page with another description of the bundle: change(bundle) alters it. */
+export function describedPage(from, to, change) {
+    const bundle = bundleOf(from);
+    change(bundle);
+    const escaped = JSON.stringify(bundle).replace(/[<>&\u2028\u2029]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+    return changedPage(from, to, (text) => text.replace(/(id="bundle">).*?(?=<\/script>)/s, (all, tag) => tag + escaped));
+}
+
+/** Runs in the page before its own scripts. */
+function watch() {
+    document.addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
+}
+
+/**
+ * Opens a page, waits until it is drawn, runs work(page), and holds the page to it that nothing was complained about, asked
+ * for or executed. options: hash, size, scheme, what a context takes; broken: the page has no script that could draw it, and the
+ * browser may say so.
+ */
+export async function visit(name, options, work) {
+    const { hash = '', size = WIDE, scheme = 'light', broken = false, ...rest } = options;
+    const { launched } = await browser();
+    const context = await launched.newContext({ viewport: size, colorScheme: scheme, reducedMotion: 'reduce', ...rest });
+    try {
+        await context.addInitScript(watch);
+        const url = pathToFileURL(pageFile(name)).href;
+        const problems = [];
+        await context.route('**/*', (route) => (route.request().url() === url ? route.continue() : route.abort()));
+        context.on('request', (request) => request.url().split('#')[0] === url || problems.push(`asked for ${request.url().slice(0, 200)}`));
+        context.on('console', (message) => ['error', 'warning'].includes(message.type()) && problems.push(message.text()));
+        context.on('weberror', (error) => problems.push(String(error.error())));
+        context.on('page', (opened) => opened.opener().then((by) => by && problems.push(`opened ${opened.url()}`)));
+        const page = await context.newPage();
+        page.setDefaultTimeout(TIMEOUT);
+        page.on('dialog', (dialog) => {
+            problems.push(`said ${dialog.message()}`);
+            dialog.dismiss();
+        });
+        await page.goto(url + hash);
+        if (!broken) await drawn(page);
+        await work(page);
+        assert.equal(await page.evaluate(() => window.pwned), undefined, 'a name was executed');
+        assert.deepEqual(broken ? problems.filter((problem) => !COMPLAINT.test(problem)) : problems, []);
+    } finally {
+        await context.close();
+    }
+}
+
+/** Until the page has drawn what it was to show, and what comes a moment later. */
+export async function drawn(page) {
+    await page.waitForFunction(() => performance.getEntriesByName('profgrab:drawn').length && document.querySelector('#main').childElementCount);
+    await settled(page);
+}
+
+/** Until nothing has been changed on the page for a while. */
+export function settled(page) {
+    return page.evaluate(
+        () =>
+            new Promise((resolve) => {
+                let timer = 0;
+                const again = () => {
+                    clearTimeout(timer);
+                    timer = setTimeout(() => (observer.disconnect(), resolve()), 60);
+                };
+                const observer = new MutationObserver(again);
+                observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+                again();
+            }),
+    );
+}
+
+/** The place that the fragment names. It is written a moment after the page has changed. */
+export const placeOf = (page) => Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.slice(1)));
+
+/** Until fn(arg), run in the page, is true: what it is is said if it never is. */
+export async function until(page, fn, arg) {
+    await page.waitForFunction(fn, arg).catch((error) => {
+        throw new Error(`never so: ${fn}: ${error.message.split('\n')[0]}`);
+    });
+}
+
+/** Of a canvas: the share that is not its box's ground, and the colours that cover more than one in two hundred. */
+export function inkOf(page, selector = '.graph canvas') {
+    return page.evaluate((wanted) => {
+        const canvas = document.querySelector(wanted);
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        const ground = getComputedStyle(canvas.closest('.flame, .card')).backgroundColor;
+        const counts = new Map();
+        for (let i = 0; i < data.length; i += 4) {
+            const colour = data[i + 3] ? `rgb(${data[i]}, ${data[i + 1]}, ${data[i + 2]})` : ground;
+            counts.set(colour, (counts.get(colour) || 0) + 1);
+        }
+        const all = data.length / 4;
+        const colours = [...counts].filter(([colour, n]) => n > all / 200 && colour !== ground).map(([colour]) => colour);
+        return { ink: 1 - (counts.get(ground) || 0) / all, colours };
+    }, selector);
+}
+
+/** The colour of a canvas at a place of the window. */
+export function pixelAt(page, x, y, selector = '.graph canvas') {
+    return page.evaluate(
+        ([left, top, wanted]) => {
+            const canvas = document.querySelector(wanted);
+            const box = canvas.getBoundingClientRect();
+            const ratio = canvas.width / box.width;
+            const at = [Math.round((left - box.left) * ratio), Math.round((top - box.top) * ratio)];
+            return `rgb(${[...canvas.getContext('2d').getImageData(...at, 1, 1).data.slice(0, 3)].join(', ')})`;
+        },
+        [x, y, selector],
+    );
+}
+
+/** Runs in the page: what sticks out of the window, or is wider than its box without a way to scroll. */
+export function outside() {
+    const shown = (node) => node.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true }) && !node.closest('.aside, .skip');
+    const name = (node) => `${node.tagName.toLowerCase()}.${String(node.className).slice(0, 40)}: ${node.textContent.slice(0, 60)}`;
+    const wide = [...document.querySelectorAll('body *')].filter((node) => {
+        if (!shown(node) || node.closest('.rows, .flame')) return false;
+        const box = node.getBoundingClientRect();
+        return box.width > 0 && (box.left < -0.5 || box.right > innerWidth + 0.5);
+    });
+    const scrolls = document.documentElement.scrollWidth > innerWidth ? [`the page is ${document.documentElement.scrollWidth} px wide`] : [];
+    return [...scrolls, ...wide.slice(0, 10).map(name)];
+}

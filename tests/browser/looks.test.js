@@ -1,0 +1,216 @@
+// How the page looks, whatever it shows: in light and dark, wide and narrow, on paper, to those who have no pointer or do not see.
+
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { axeSource, bundleOf, end, idOf, NARROW, outside, settled, until, visit, WIDE } from './browser.js';
+
+after(end);
+
+const idIn = (...of) => `#v=${idOf('bundle', ...of)}`;
+/** Every kind of view that there is: a page, where in it, and what is done first. No two of one profile follow each other. */
+const VIEWS = {
+    overview: ['bundle', ''],
+    cpu: ['bundle', idIn('cpu', 'rude')],
+    heap: ['bundle', idIn('heap', 'caddy')],
+    goroutines: ['bundle', idIn('goroutines', 'caddy', 'goroutines'), (page) => page.locator('.stacks summary').first().click()],
+    searched: ['bundle', `${idIn('heap', 'caddy')}&s=caddy&f=runtime&up=1`],
+    state: ['bundle', `${idIn('goroutines', 'rude', 'goroutines')}&g=sleep`],
+    callers: ['bundle', `${idIn('heap', 'caddy')}&fn=3`],
+    'cpu, nothing sampled': ['bundle', idIn('cpu', 'caddy')],
+    'a bad pattern': ['bundle', `${idIn('heap', 'caddy')}&s=(&i=x`],
+    keys: ['bundle', idIn('mutex', 'rude'), (page) => page.keyboard.press('?')],
+    contents: ['bundle', '', (page) => page.locator('nav summary').evaluate((summary) => (summary.parentNode.open = true))],
+    waits: ['view', `#v=${idOf('view', '', '', 'goroutines')}`],
+    difference: ['view', `#v=${idOf('view', '', '', 'profile')}`],
+};
+
+/** One after the other in one page, as a reader goes from one to the next. */
+function walk(name, size, work) {
+    const start = name === 'bundle' ? idIn('block', 'rude') : '';
+    return visit(name, { hash: start, size }, async (page) => {
+        for (const [view, [of, hash, first]] of Object.entries(VIEWS)) {
+            if (of !== name) continue;
+            await page.evaluate((to) => {
+                window.left = document.querySelector('main').firstElementChild;
+                location.hash = to;
+            }, hash);
+            await until(page, () => document.querySelector('main').firstElementChild !== window.left);
+            await settled(page);
+            if (first) await first(page);
+            await settled(page);
+            await work(page, `${view}, ${size.width} px`);
+            await page.keyboard.press('Escape');
+        }
+    });
+}
+
+/** Each of them, several at a time. */
+async function each(views, act) {
+    const left = [...views];
+    const next = async () => {
+        for (let view = left.shift(); view; view = left.shift()) await act(view);
+    };
+    await Promise.all([next(), next(), next()]);
+}
+
+const combinations = () => [WIDE, NARROW].flatMap((size) => Object.keys(VIEWS).map((view) => ({ view, size })));
+
+async function look({ view, size }, work) {
+    const [name, hash, first] = VIEWS[view];
+    await visit(name, { hash, size }, async (page) => {
+        if (first) await first(page);
+        await settled(page);
+        await work(page, `${view}, ${size.width} px`);
+    });
+}
+
+/** What axe-core finds, in its words. */
+async function axe(page, options) {
+    const { violations, passes, incomplete } = await page.evaluate(
+        (given) => window.axe.run(document, { resultTypes: ['violations'], preload: false, ...given }),
+        options,
+    );
+    assert.ok(passes.length + incomplete.length > 0, 'axe did not look');
+    return violations.map((rule) => `${rule.id}: ${rule.help}: ${rule.nodes.map((node) => node.target.join(' ')).join(', ')}`);
+}
+
+/** Changes the system's colours under the page. */
+async function turn(page, scheme) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await until(page, (name) => document.documentElement.dataset.theme === name, scheme);
+    await settled(page);
+}
+
+// In the dark only colours are other ones, and they do not depend on the width.
+const colours = { runOnly: ['color-contrast'] };
+
+test('every view, wide and narrow: nothing sticks out of the window, axe-core finds nothing in light nor in dark', async () => {
+    const look = (name, size) =>
+        walk(name, size, async (page, what) => {
+            assert.deepEqual(await page.evaluate(outside), [], what);
+            if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource());
+            assert.deepEqual(await axe(page, {}), [], what);
+            if (size !== WIDE) return;
+            await turn(page, 'dark');
+            assert.deepEqual(await axe(page, colours), [], `${what}, dark`);
+            await turn(page, 'light');
+        });
+    await Promise.all([WIDE, NARROW].flatMap((size) => ['bundle', 'view'].map((name) => look(name, size))));
+});
+
+/** Everything that Tab leads to, in order, with whether it can be seen that the focus is there. */
+async function tabbed(page) {
+    const stops = [];
+    for (let i = 0; i < 300; i++) {
+        await page.keyboard.press('Tab');
+        const stop = await page.evaluate(() => {
+            const node = document.activeElement;
+            if (node === document.body) return null;
+            const style = getComputedStyle(node);
+            const box = node.getBoundingClientRect();
+            // Rows of the table are made anew when it scrolls.
+            const key = node.dataset.fn ?? node;
+            const number = (window.stops ||= new Map()).get(key) ?? window.stops.size;
+            window.stops.set(key, number);
+            return {
+                number,
+                name: `${node.tagName.toLowerCase()} ${node.getAttribute('aria-label') || node.textContent.slice(0, 40)}`,
+                visible: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2 && box.width > 0 && box.height > 0,
+                inside: box.left >= 0 && box.right <= innerWidth && box.bottom > 0 && box.top < innerHeight,
+            };
+        });
+        if (!stop || stop.number < stops.length) return stops;
+        stops.push(stop);
+    }
+    return stops;
+}
+
+/** What a pointer can act on, and Tab should lead to. */
+const reachable = () =>
+    [...document.querySelectorAll('a[href], button, input, select, summary, canvas[tabindex]')]
+        .filter((node) => node.checkVisibility({ checkVisibilityCSS: true }) && !node.disabled)
+        .filter((node) => !window.stops.has(node.dataset.fn ?? node))
+        .map((node) => `${node.tagName} ${node.textContent}`);
+
+test('by Tab to everything that can be acted on, and it is seen where one is', () =>
+    each(
+        combinations().filter(({ view }) => ['overview', 'cpu', 'callers', 'waits', 'searched'].includes(view)),
+        (combination) =>
+            look(combination, async (page, what) => {
+                const stops = await tabbed(page);
+                assert.ok(stops.length > 8, what);
+                assert.deepEqual(stops.filter((stop) => !stop.visible || !stop.inside), [], what);
+                assert.deepEqual(await page.evaluate(reachable), [], what);
+            }),
+    ));
+
+test('the first Tab leads past the contents', () =>
+    visit('bundle', {}, async (page) => {
+        await page.keyboard.press('Tab');
+        assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Skip to content');
+        await page.keyboard.press('Enter');
+        assert.equal(await page.evaluate(() => document.activeElement.id), 'main');
+    }));
+
+test('the dialog keeps the focus, and gives it back', () =>
+    visit('bundle', {}, async (page) => {
+        const keys = page.getByRole('button', { name: 'Keys', exact: true });
+        await keys.focus();
+        await page.keyboard.press('Enter');
+        await page.getByRole('dialog').waitFor();
+        assert.equal(await page.evaluate(() => document.activeElement.closest('dialog') !== null), true);
+        await page.keyboard.press('Escape');
+        assert.equal(await keys.evaluate((node) => node === document.activeElement), true);
+    }));
+
+test('what a screen reader is told of the graph follows the keys', () =>
+    visit('bundle', { hash: idIn('cpu', 'rude') }, async (page) => {
+        const canvas = page.getByRole('application', { name: 'Flame graph of calls' });
+        await canvas.focus();
+        const status = page.getByRole('region', { name: 'Flame graph' }).getByRole('status');
+        assert.match(await status.textContent(), /^all, [\d.]+m?s \(100%\), itself /);
+        const before = await status.textContent();
+        await page.keyboard.press('ArrowDown');
+        await until(page, (text) => document.querySelector('.graph [role=status]').textContent !== text, before);
+    }));
+
+// ---- paper -------------------------------------------------------------------------------------------------------
+
+const PAPER = { width: 718, height: 1000 };
+
+test('on paper: the overview, the graph and a table, black on white, nothing cut, no control', () =>
+    visit('bundle', { hash: idIn('cpu', 'rude'), scheme: 'dark', size: PAPER }, async (page) => {
+        await until(page, () => document.querySelector('.paper'));
+        await page.emulateMedia({ media: 'print' });
+        await settled(page);
+        assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'light');
+        const table = page.locator('table.paper');
+        assert.match(await table.locator('caption').textContent(), /rude cpu=2s: CPU time \(the first \d+ of \d+ functions\)/);
+        assert.match(await table.locator('tbody tr').first().textContent(), /main\.burnCycles/);
+        assert.ok(await page.locator('.papers .overview').first().isVisible());
+        // What is left of them says which type it is, and what the colours mean.
+        for (const gone of ['button:not(.choice, .legend *):visible', 'input:visible', 'nav:visible']) assert.equal(await page.locator(gone).count(), 0, gone);
+        const cut = await page.evaluate(() =>
+            [...document.querySelectorAll('td, th, caption, li, p, h1, h2, h3')]
+                .filter((node) => node.checkVisibility() && !node.matches('.span, .aside, .scale *'))
+                .filter((node) => node.scrollWidth > node.clientWidth + 1 || node.getBoundingClientRect().right > innerWidth + 1)
+                .map((node) => `${node.tagName}.${node.className} ${node.textContent.slice(0, 50)}`),
+        );
+        assert.deepEqual(cut, []);
+        const flame = await page.locator('.graph canvas').boundingBox();
+        assert.ok(flame.width <= PAPER.width && flame.height > 40);
+        const pdf = await page.pdf({ preferCSSPageSize: true });
+        assert.equal(pdf.subarray(0, 5).toString(), '%PDF-');
+        const sheets = pdf.toString('latin1').match(/\/Type\s*\/Page\b/g).length;
+        assert.ok(sheets >= 2 && sheets <= 6, `${sheets} sheets`);
+    }));
+
+test('on paper the overview has everything that was collected', () =>
+    visit('bundle', { size: PAPER }, async (page) => {
+        await page.emulateMedia({ media: 'print' });
+        await settled(page);
+        const items = bundleOf('bundle').manifest.hosts.flatMap((host) => host.services.flatMap((service) => service.items || []));
+        assert.equal(await page.locator('main .items tbody tr:visible').count(), items.length);
+        assert.equal(await page.locator('main .summary li:visible').count(), bundleOf('bundle').summary.length);
+        assert.deepEqual(await page.evaluate(outside), []);
+    }));

@@ -1,0 +1,387 @@
+// What a reader does with a page of real profiles: each act, and what the page says and shows then.
+
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { bundleOf, end, idOf, inkOf, pixelAt, placeOf, settled, until, visit } from './browser.js';
+
+after(end);
+
+const CPU = `#v=${idOf('bundle', 'cpu', 'rude')}`;
+/** What the fixture is busy with, and what it holds its lock in. */
+const BUSY = 'main.burnCycles';
+const HOLDER = 'main.contend';
+
+const notice = (page) => page.locator('.notice').textContent();
+const detail = (page) => page.locator('.detail').textContent();
+const search = (page) => page.getByLabel('Search', { exact: true });
+const button = (page, name) => page.getByRole('button', { name, exact: true });
+const rows = (page) => page.locator('.rows .c-name button');
+const choice = (page, name) => page.getByRole('group', { name: 'Sample type' }).getByRole('button', { name, exact: true });
+
+/** Selects the frame of a function in the graph by the keyboard alone, and returns its box in the window. */
+async function select(page, name, most = 40) {
+    await page.locator('.graph canvas').focus();
+    for (let i = 0; i < most && !(await detail(page)).startsWith(name); i++) await page.keyboard.press('ArrowDown');
+    assert.ok((await detail(page)).startsWith(name), `${name} is not on the heaviest stack`);
+    await settled(page);
+    return page.locator('.mark.chosen').first().boundingBox();
+}
+
+const middle = (box) => [box.x + box.width / 2, box.y + box.height / 2];
+
+test('the overview: what happened, what there is to look at, when, and what is not there', () =>
+    visit('bundle', {}, async (page) => {
+        const { name, data, summary, manifest } = bundleOf('bundle');
+        const drawable = data.filter((entry) => entry.id);
+        assert.equal(await page.locator('h1').textContent(), name);
+        assert.match(await page.locator('main .head').first().textContent(), /latency since 07:30.*not complete/s);
+        assert.deepEqual(await page.locator('.summary li > bdi').allTextContents(), summary.map((finding) => finding.text));
+        assert.equal(await page.locator('.card').count(), drawable.length);
+        assert.equal(await page.locator('nav a').count(), drawable.length + 1);
+        const items = manifest.hosts.flatMap((host) => host.services.flatMap((service) => service.items || []));
+        const timed = items.filter((item) => item.started);
+        assert.ok(timed.length >= 10);
+        assert.deepEqual(
+            await page.locator('.timeline .span').evaluateAll((bars) => bars.map((bar) => bar.title.split(',')[0])),
+            timed.map((item) => `${item.kind}: ${item.status}`),
+        );
+        const cpu = page.locator('.timeline .span[title^="cpu: ok"]').first();
+        const heap = page.locator('.timeline .span[title^="heap: ok"]').first();
+        assert.ok((await cpu.boundingBox()).width > 5 * (await heap.boundingBox()).width, 'two seconds of CPU are the longest');
+        assert.match(await page.locator('.host', { hasText: 'file-04' }).textContent(), /gone.*cannot connect to localhost port 1/s);
+        await until(page, () => [...document.querySelectorAll('.card canvas')].every((canvas) => canvas.width !== 300));
+        assert.ok((await inkOf(page, '.card canvas')).colours.length > 0, 'the small pictures are empty');
+        await page.locator('.card', { hasText: 'rude cpu' }).click();
+        await until(page, () => document.querySelector('h1').textContent.endsWith('rude cpu=2s'));
+        assert.equal(await page.locator('nav [aria-current]').textContent(), 'cpu=2s');
+        assert.match(await page.title(), /rude cpu/);
+    }));
+
+test('a sentence leads to its function', () =>
+    visit('bundle', {}, async (page) => {
+        await page.locator('.summary li', { hasText: BUSY }).first().locator('a').click();
+        await page.locator('.detail').waitFor();
+        assert.match(await notice(page), /^1 function, /);
+        assert.deepEqual(await rows(page).allTextContents(), [BUSY]);
+    }));
+
+test('search: by a name, by a pattern, a bad one is said; pixels show it', () =>
+    visit('bundle', { hash: CPU }, async (page) => {
+        const lit = 'rgb(122, 44, 132)';
+        assert.ok(!(await inkOf(page)).colours.includes(lit));
+        await search(page).fill('burncycles');
+        await settled(page);
+        assert.match(await notice(page), /^1 function, [\d.]+m?s \([\d.]+%\)$/);
+        assert.deepEqual(await rows(page).allTextContents(), [BUSY]);
+        assert.ok((await inkOf(page)).colours.includes(lit), 'what is found does not stand out');
+        await search(page).fill('^runtime\\.|burn[A-Z]y+cles$');
+        await until(page, () => /^([2-9]|\d\d+) functions, /.test(document.querySelector('.notice').textContent));
+        assert.ok((await rows(page).allTextContents()).every((name) => name.startsWith('runtime.') || name === BUSY));
+        await search(page).fill('main.(');
+        await settled(page);
+        assert.match(await notice(page), /[a-z]{3,} .*[a-z]{3,}/);
+        assert.doesNotMatch(await notice(page), /function|undefined|Error/);
+        assert.ok(!(await inkOf(page)).colours.includes(lit));
+        await search(page).fill('no such name');
+        await until(page, () => document.querySelector('.notice').textContent.startsWith('0 functions'));
+        await search(page).fill('');
+        await until(page, () => document.querySelector('.notice').textContent === '' && document.querySelectorAll('.rows .row').length > 1);
+    }));
+
+test('zoom by a click, back, and reset; the tip and the detail say what is under the pointer', () =>
+    visit('bundle', { hash: CPU }, async (page) => {
+        const box = await select(page, BUSY);
+        const canvas = await page.locator('.graph canvas').boundingBox();
+        assert.ok(box.width < canvas.width * 0.98, 'there is nothing to zoom');
+        await page.mouse.move(...middle(box));
+        assert.match(await page.locator('.tip').textContent(), /^main\.burnCycles.*%.*itself.*work\.go/);
+        await page.mouse.click(...middle(box));
+        await settled(page);
+        assert.ok((await page.locator('.mark.chosen').first().boundingBox()).width > canvas.width - 4, 'it does not fill the graph');
+        assert.ok((await detail(page)).startsWith(BUSY));
+        await until(page, () => /[#&]z=\d/.test(location.hash));
+        await page.mouse.move(0, 0);
+        assert.equal(await page.locator('.tip').isVisible(), false);
+        await button(page, 'Back').click();
+        await until(page, () => !/[#&]z=/.test(location.hash));
+        assert.match(await detail(page), /^all/);
+        await page.mouse.click(...middle(box));
+        await until(page, () => /[#&]z=\d/.test(location.hash));
+        await search(page).fill('main');
+        await button(page, 'Reset').click();
+        await until(page, () => !/[#&][zs]=/.test(location.hash));
+        assert.equal(await search(page).inputValue(), '');
+        assert.match(await detail(page), /^all/);
+    }));
+
+test('the graph by keys: along the stack, zoom, back, reset, callers and callees, search, help', () =>
+    visit('bundle', { hash: CPU }, async (page) => {
+        const press = async (key) => (await page.keyboard.press(key), settled(page));
+        await select(page, BUSY);
+        const said = page.locator('.graph [role=status]');
+        assert.match(await said.textContent(), /^main\.burnCycles, .*itself.*depth \d+/);
+        await press('ArrowUp');
+        assert.doesNotMatch(await said.textContent(), /burnCycles/);
+        await press('ArrowDown');
+        assert.match(await said.textContent(), /^main\.burnCycles/);
+        await press('Enter');
+        await until(page, () => /[#&]z=\d/.test(location.hash));
+        await press('Backspace');
+        await until(page, () => !/[#&]z=/.test(location.hash));
+        await select(page, BUSY);
+        await press('Enter');
+        await press('0');
+        await until(page, () => !/[#&]z=/.test(location.hash));
+        await select(page, BUSY);
+        await press('b');
+        await page.getByRole('region', { name: 'Callers and callees' }).waitFor();
+        assert.equal(await page.locator('.sandwich h2').textContent(), BUSY);
+        await page.locator('.sandwich canvas').first().focus();
+        await press('Escape');
+        await page.locator('.graph canvas').waitFor();
+        await press('/');
+        assert.equal(await page.evaluate(() => document.activeElement.type), 'search');
+        await press('Escape');
+        await press('?');
+        await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+        await press('Escape');
+        assert.equal(await page.getByRole('dialog').count(), 0);
+    }));
+
+test('sample types: another figure in the head, the table and the graph', () =>
+    visit('bundle', { hash: CPU }, async (page) => {
+        const about = () => page.locator('.about').textContent();
+        assert.match(await about(), /^CPU time: .*[\d.]+m?s in all.*taken for 2\.?\d* s.*cores busy/);
+        await choice(page, 'CPU samples').click();
+        await until(page, () => document.querySelector('.about').textContent.startsWith('CPU samples'));
+        assert.equal(await choice(page, 'CPU samples').getAttribute('aria-pressed'), 'true');
+        assert.equal(await choice(page, 'CPU time').getAttribute('aria-pressed'), 'false');
+        assert.doesNotMatch(await about(), /cores busy/);
+        await settled(page);
+        assert.match(await page.locator('.rows .c-flat').first().textContent(), /^[\d,]+$/);
+        assert.equal(placeOf(page).t, '0');
+    }));
+
+test('focus and ignore: only those stacks, all but those', () =>
+    visit('bundle', { hash: CPU }, async (page) => {
+        const whole = await detail(page);
+        await page.getByText('Filter', { exact: true }).click();
+        await page.getByLabel('Ignore').fill('burnCycles');
+        await settled(page);
+        assert.notEqual(await detail(page), whole);
+        assert.ok(!(await rows(page).allTextContents()).includes(BUSY));
+        await page.getByLabel('Ignore').fill('');
+        await page.getByLabel('Focus').fill('burnCycles');
+        await settled(page);
+        const names = await rows(page).allTextContents();
+        assert.ok(names.includes(BUSY) && !names.some((name) => name.includes('mallocgc')), names.join());
+        await page.getByLabel('Focus').fill('[');
+        await settled(page);
+        assert.match(await notice(page), /^filter: /);
+        await page.getByLabel('Focus').fill('');
+        await until(page, (text) => document.querySelector('.detail').textContent === text, whole);
+    }));
+
+test('callers and callees of a function, and on to another one', () =>
+    visit('bundle', { hash: CPU }, async (page) => {
+        await rows(page).filter({ hasText: BUSY }).click();
+        const sandwich = page.getByRole('region', { name: 'Callers and callees' });
+        await sandwich.waitFor();
+        assert.match(await sandwich.locator('.facts').textContent(), /with all it calls .*itself .*work\.go/);
+        assert.ok((await inkOf(page, '.sandwich canvas')).ink > 0.1);
+        const callers = sandwich.locator('canvas').first();
+        await callers.focus();
+        await page.keyboard.press('ArrowUp');
+        await settled(page);
+        const caller = (await sandwich.locator('[role=status]').textContent()).split(', ')[0];
+        assert.match(caller, /^main\./);
+        await page.keyboard.press('Enter');
+        await until(page, (name) => document.querySelector('.sandwich h2').textContent === name, caller);
+        await page.goBack();
+        await until(page, (name) => document.querySelector('.sandwich h2').textContent === name, BUSY);
+        await button(page, 'Search it in the graph').click();
+        await until(page, () => document.querySelector('.notice').textContent.startsWith('1 function, '));
+    }));
+
+test('a stack is copied, the innermost call first', () =>
+    visit('bundle', { hash: CPU }, async (page) => {
+        await select(page, BUSY);
+        const depth = Number((await page.locator('.graph [role=status]').textContent()).match(/depth (\d+)/)[1]);
+        await button(page, 'Copy stack').click();
+        await until(page, () => document.querySelector('.notice').textContent.includes('on the clipboard'));
+        await page.evaluate(() => document.body.appendChild(document.createElement('textarea')).focus());
+        await page.keyboard.press('Control+V');
+        const pasted = await page.locator('textarea').last().inputValue();
+        const stack = pasted.split('\n');
+        assert.equal(stack.length, depth);
+        assert.equal(stack[0], BUSY);
+        assert.match(stack.at(-1), /^(main|runtime)\./);
+    }));
+
+test('a link to a place: it survives a reload, and goes back and forward', () =>
+    visit('bundle', { hash: CPU }, async (page) => {
+        await search(page).fill('^main');
+        await until(page, () => location.hash.includes('s='));
+        const box = await select(page, BUSY);
+        await page.mouse.click(...middle(box));
+        await until(page, () => /[#&]z=\d/.test(location.hash));
+        const before = [await notice(page), await detail(page), placeOf(page)];
+        await page.reload();
+        await page.locator('.detail').waitFor();
+        await settled(page);
+        assert.deepEqual([await notice(page), await detail(page), placeOf(page)], before);
+        await page.goBack();
+        await until(page, () => !/[#&]z=/.test(location.hash) && document.querySelector('.detail').textContent.startsWith('all'));
+        await page.goForward();
+        await until(page, (text) => document.querySelector('.detail').textContent === text, before[1]);
+    }));
+
+test('a link that is old, or made by hand, leads somewhere', async () => {
+    const places = ['#v=data-99', '#v=__proto__', `${CPU}&z=99999999&t=99&fn=-1`, `${CPU}&t=nothing&fn=1e3&g=x&up=7`, '#%', '#v=%00&s=('];
+    for (const hash of places) await visit('bundle', { hash }, async (page) => assert.ok(await page.locator('h1').isVisible(), hash));
+});
+
+test('either way up: the root is at the bottom of a flame graph, at the top of an icicle', () =>
+    visit('bundle', { hash: CPU }, async (page) => {
+        const turn = page.locator('.moves button').first();
+        const rowsAcross = async () => {
+            const box = await page.locator('.flame').first().boundingBox();
+            const across = async (y) => {
+                const xs = [0.02, 0.3, 0.6, 0.98].map((share) => box.x + box.width * share);
+                return new Set(await Promise.all(xs.map((x) => pixelAt(page, x, y)))).size === 1;
+            };
+            return { first: await across(box.y + 3), last: await across(box.y + box.height - 17) };
+        };
+        assert.equal(await turn.textContent(), 'Root at the bottom');
+        const icicle = await page.locator('.graph canvas').evaluate((canvas) => canvas.toDataURL());
+        assert.equal((await rowsAcross()).first, true);
+        await turn.click();
+        await settled(page);
+        assert.equal(await turn.textContent(), 'Root at the top');
+        assert.equal((await rowsAcross()).last, true);
+        assert.notEqual(await page.locator('.graph canvas').evaluate((canvas) => canvas.toDataURL()), icicle);
+        await until(page, () => location.hash.includes('up=1'));
+    }));
+
+test('colours are those of packages: of the legend, the table and the graph alike', () =>
+    visit('bundle', { hash: CPU }, async (page) => {
+        const colourIn = (where) => where.locator('.swatch').evaluate((swatch) => getComputedStyle(swatch).backgroundColor);
+        const legend = page.locator('.legend li');
+        const own = await colourIn(page.locator('.rows .row', { hasText: BUSY }));
+        assert.equal(await colourIn(legend.filter({ hasText: /^main/ })), own);
+        assert.notEqual(await colourIn(legend.filter({ hasText: 'Go runtime' })), own);
+        const box = await select(page, BUSY);
+        assert.equal(await pixelAt(page, box.x + 3, box.y + 2), own);
+        await legend.filter({ hasText: /^main/ }).getByRole('button').click();
+        await until(page, () => /^\d+ functions?, /.test(document.querySelector('.notice').textContent));
+        assert.ok((await rows(page).allTextContents()).every((name) => name.startsWith('main.')));
+    }));
+
+test('the table is sorted by what is asked for, and says so', () =>
+    visit('bundle', { hash: CPU }, async (page) => {
+        const head = (column) => page.locator(`[role=columnheader].c-${column}`);
+        const shares = async (column) =>
+            (await page.locator(`.rows .c-${column}Share`).allTextContents()).map((text) => parseFloat(text.replace('<', '')));
+        const falls = (values) => values.length > 5 && values.every((value, i) => i === 0 || value <= values[i - 1]);
+        assert.equal(await head('flat').getAttribute('aria-sort'), 'descending');
+        assert.ok(falls(await shares('flat')));
+        await head('cum').getByRole('button').click();
+        assert.ok(falls(await shares('cum')) && !falls(await shares('flat')));
+        assert.equal(await head('cum').getAttribute('aria-sort'), 'descending');
+        assert.equal(await head('flat').getAttribute('aria-sort'), 'none');
+        await head('cum').getByRole('button').click();
+        assert.ok(falls((await shares('cum')).reverse()));
+        assert.equal(await head('cum').getAttribute('aria-sort'), 'ascending');
+        await head('name').getByRole('button').click();
+        const names = await rows(page).allTextContents();
+        assert.deepEqual(names, [...names].sort());
+        const n = Number(await page.locator('.top').getAttribute('aria-rowcount'));
+        await page.locator('.rows').focus();
+        await page.keyboard.press('End');
+        await until(page, (last) => [...document.querySelectorAll('.rows .row')].at(-1).ariaRowIndex === String(last), n);
+    }));
+
+test('goroutines: by state and by stack, with frames and who started them', () =>
+    visit('bundle', { hash: `#v=${idOf('bundle', 'goroutines', 'rude', 'goroutines')}` }, async (page) => {
+        assert.match(await page.locator('main .head').first().textContent(), /What was everyone waiting for\?/);
+        const state = page.locator('.state', { hasText: 'select (no cases)' });
+        assert.equal(await state.locator('b').textContent(), '50');
+        const all = await page.locator('.stacks > li').count();
+        await state.click();
+        await settled(page);
+        assert.equal(await state.getAttribute('aria-pressed'), 'true');
+        assert.match(await page.locator('.goroutines [role=status]').textContent(), /^50 goroutines in 1 stack/);
+        const stack = page.locator('.stacks > li');
+        assert.equal(await stack.count(), 1);
+        assert.match(await stack.locator('summary').textContent(), /^50.*main\.parkedWorker/);
+        await stack.locator('summary').click();
+        await stack.locator('.frames li').first().waitFor();
+        assert.match(await stack.textContent(), /main\.parkedWorker.*work\.go:\d+.*started by main\./s);
+        await state.click();
+        await until(page, (n) => document.querySelectorAll('.stacks > li').length === n, all);
+        assert.ok((await inkOf(page)).ink > 0.1);
+    }));
+
+test('waits: how long, and those first that have waited longest', () =>
+    visit('view', { hash: `#v=${idOf('view', '', '', 'goroutines')}` }, async (page) => {
+        assert.match(await page.locator('.stacks > li', { hasText: 'waitForWork' }).textContent(), /2 to 12 minutes/);
+        const first = () => page.locator('.stacks > li .where').first().textContent();
+        assert.equal(await first(), 'main.waitForWork');
+        await page.getByLabel('Order').selectOption({ label: 'Longest wait first' });
+        await settled(page);
+        assert.equal(await first(), 'main.(*Store).Put');
+        assert.match(await page.locator('.stacks > li').first().textContent(), /90 minutes/);
+    }));
+
+test('block and mutex: where goroutines waited, and which locks made them', async () => {
+    const kinds = { block: [/Where were goroutines blocked/, 'Time blocked'], mutex: [/Which locks made others wait/, 'Time others waited'] };
+    for (const [kind, [question, title]] of Object.entries(kinds))
+        await visit('bundle', { hash: `#v=${idOf('bundle', kind, 'rude')}` }, async (page) => {
+            assert.match(await page.locator('main .head').first().textContent(), question);
+            assert.ok((await page.locator('.about').textContent()).startsWith(title));
+            assert.match((await rows(page).allTextContents()).join(), /main\.contend|sync\.\(\*Mutex\)/);
+            await search(page).fill(HOLDER);
+            await until(page, () => /^1 function, .*%/.test(document.querySelector('.notice').textContent));
+        });
+});
+
+test('heap: what is in use, and what was allocated', () =>
+    visit('bundle', { hash: `#v=${idOf('bundle', 'heap', 'rude')}` }, async (page) => {
+        const about = () => page.locator('.about').textContent();
+        assert.match(await page.locator('main .head').first().textContent(), /What held memory\?/);
+        assert.match(await about(), /^Memory in use: .*MB in all/);
+        const held = await about();
+        await choice(page, 'Memory allocated').click();
+        await until(page, () => document.querySelector('.about').textContent.startsWith('Memory allocated'));
+        assert.notEqual((await about()).replace(/.*?:/, ''), held.replace(/.*?:/, ''));
+        await choice(page, 'Objects in use').click();
+        await until(page, () => document.querySelector('.about').textContent.startsWith('Objects in use'));
+        await settled(page);
+        assert.match((await rows(page).allTextContents()).join(), /main\./);
+    }));
+
+test('a difference: what is more and what is less, in colours of their own', () =>
+    visit('view', { hash: `#v=${idOf('view', '', '', 'profile')}` }, async (page) => {
+        assert.match(await page.locator('.about').textContent(), /2ms more, of 8ms that changed/);
+        assert.deepEqual(await page.locator('.legend li').allTextContents(), ['more than before', 'less than before']);
+        assert.ok((await inkOf(page)).colours.length >= 2);
+    }));
+
+test('one profile alone needs no overview', () =>
+    visit('single', {}, async (page) => {
+        assert.match(await page.locator('h1').textContent(), /cpu/);
+        assert.ok((await inkOf(page)).ink > 0.1);
+    }));
+
+test('light and dark: as the system says, until the reader says otherwise', () =>
+    visit('bundle', { hash: CPU, scheme: 'dark' }, async (page) => {
+        const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+        const dark = [await ground(), (await inkOf(page)).colours];
+        await button(page, 'Change to light').click();
+        await settled(page);
+        assert.equal(await ground(), 'rgb(247, 246, 243)');
+        assert.notDeepEqual([await ground(), (await inkOf(page)).colours], dark);
+        await button(page, 'Change to dark').click();
+        await settled(page);
+        assert.deepEqual([await ground(), (await inkOf(page)).colours], dark);
+    }));
