@@ -37,9 +37,17 @@ const hidden = () =>
         .find((found) => found)?.[0]
         .charCodeAt(0) ?? null;
 
+/** Runs in the page: whether a text that is shown goes on and on. */
+const endless = () => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT, (node) => 1 + (node.parentNode.tagName === 'SCRIPT'));
+    while (texts.nextNode()) if (texts.currentNode.length > 2100) return texts.currentNode.data.slice(0, 60);
+    return null;
+};
+
 async function whole(page, what) {
     assert.deepEqual(await page.evaluate(outside), [], what);
     assert.equal(await page.evaluate(hidden), null, `${what}: a character that cannot be seen`);
+    assert.equal(await page.evaluate(endless), null, `${what}: a text without end`);
 }
 
 test('names in profiles, wide and narrow: all that a reader can do with them, and nothing is executed', async () => {
@@ -52,7 +60,7 @@ test('names in profiles, wide and narrow: all that a reader can do with them, an
             await whole(page, what);
             const box = await page.locator('.graph canvas').boundingBox();
             for (let y = box.y + 10; y < box.y + box.height; y += 20 * step) {
-                await page.mouse.move(box.x + box.width / 3, y);
+                await page.mouse.move(box.x + 8, y);
                 await whole(page, `${what}, the tip at ${y}`);
             }
             await page.mouse.move(0, 0);
@@ -169,9 +177,12 @@ test('5,000 calls deep: to the lowest and back', () =>
         assert.ok((await inkOf(page)).ink > 0.5);
         const flame = page.locator('.flame').first();
         assert.ok((await flame.boundingBox()).height <= WIDE.height);
+        const shown = () => page.locator('.graph canvas').evaluate((canvas) => canvas.toDataURL());
+        const above = await shown();
         await flame.evaluate((node) => (node.scrollTop = 1e9));
         await settled(page);
         assert.ok((await inkOf(page)).ink > 0.05, 'nothing is drawn below');
+        assert.notEqual(await shown(), above);
         await page.getByLabel('Search', { exact: true }).fill('level0$');
         await settled(page);
         assert.match(await page.locator('.notice').textContent(), /^1 function, /);
@@ -208,7 +219,7 @@ test('a page that was cut short anywhere says so', async () => {
     };
     const look = ([where, cut]) =>
         visit(changedPage('single', `cut ${where}`, cut), { broken: true }, (page) =>
-            until(page, () => /cut short|damaged/.test(document.body.innerText)),
+            until(page, () => /cut short or damaged/.test(document.body.innerText)),
         );
     await Promise.all(Object.entries(cuts).map(look));
 });
@@ -241,5 +252,5 @@ test('a profile that is damaged, or gone, says so, and the others are there', as
 
 test('a description that is damaged says so', async () => {
     const name = changedPage('bundle', 'no description', (text) => text.replace('id="bundle">{', 'id="bundle">{{'));
-    await visit(name, { broken: true }, (page) => until(page, () => /cut short|damaged/.test(document.body.innerText)));
+    await visit(name, { broken: true }, (page) => until(page, () => /cut short or damaged/.test(document.body.innerText)));
 });

@@ -45,9 +45,9 @@ test('the overview: what happened, what there is to look at, when, and what is n
             await page.locator('.timeline .span').evaluateAll((bars) => bars.map((bar) => bar.title.split(',')[0])),
             timed.map((item) => `${item.kind}: ${item.status}`),
         );
-        const cpu = page.locator('.timeline .span[title^="cpu: ok"]').first();
-        const heap = page.locator('.timeline .span[title^="heap: ok"]').first();
-        assert.ok((await cpu.boundingBox()).width > 5 * (await heap.boundingBox()).width, 'two seconds of CPU are the longest');
+        const share = (bar) => bar.getBoundingClientRect().width / bar.parentNode.getBoundingClientRect().width;
+        assert.ok((await page.locator('.timeline .span[title^="cpu: ok"]').first().evaluate(share)) > 0.5, 'two seconds of CPU are the longest');
+        assert.ok((await page.locator('.timeline .span[title^="heap: ok"]').first().evaluate(share)) < 0.1);
         assert.match(await page.locator('.host', { hasText: 'file-04' }).textContent(), /gone.*cannot connect to localhost port 1/s);
         await until(page, () => [...document.querySelectorAll('.card canvas')].every((canvas) => canvas.width !== 300));
         assert.ok((await inkOf(page, '.card canvas')).colours.length > 0, 'the small pictures are empty');
@@ -364,7 +364,11 @@ test('a difference: what is more and what is less, in colours of their own', () 
     visit('view', { hash: `#v=${idOf('view', '', '', 'profile')}` }, async (page) => {
         assert.match(await page.locator('.about').textContent(), /2ms more, of 8ms that changed/);
         assert.deepEqual(await page.locator('.legend li').allTextContents(), ['more than before', 'less than before']);
-        assert.ok((await inkOf(page)).colours.length >= 2);
+        const swatches = await page.locator('.legend .swatch').evaluateAll((all) => all.map((swatch) => getComputedStyle(swatch).backgroundColor));
+        const box = await page.locator('.graph canvas').boundingBox();
+        const third = (share) => pixelAt(page, box.x + box.width * share, box.y + 43);
+        assert.deepEqual([await third(0.6), await third(0.95)], swatches);
+        assert.notEqual(swatches[0], swatches[1]);
     }));
 
 test('one profile alone needs no overview', () =>
@@ -376,12 +380,15 @@ test('one profile alone needs no overview', () =>
 test('light and dark: as the system says, until the reader says otherwise', () =>
     visit('bundle', { hash: CPU, scheme: 'dark' }, async (page) => {
         const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-        const dark = [await ground(), (await inkOf(page)).colours];
+        const { ink, colours } = await inkOf(page);
+        const dark = await ground();
         await button(page, 'Change to light').click();
         await settled(page);
         assert.equal(await ground(), 'rgb(247, 246, 243)');
-        assert.notDeepEqual([await ground(), (await inkOf(page)).colours], dark);
+        const light = await inkOf(page);
+        assert.notDeepEqual(light.colours, colours);
+        assert.ok(Math.abs(light.ink - ink) < 0.02, 'the graph has another ground than the page');
         await button(page, 'Change to dark').click();
         await settled(page);
-        assert.deepEqual([await ground(), (await inkOf(page)).colours], dark);
+        assert.deepEqual([await ground(), await inkOf(page)], [dark, { ink, colours }]);
     }));
