@@ -6,7 +6,7 @@
 #include "base/banned.h"
 
 const struct drawing_limits drawing_at_capture = {
-    8000000, UINT64_C(32) << 20, "inflates to more than 8 MB: `profgrab view FILE` draws it"};
+    4000000, UINT64_C(32) << 20, "inflates to more than 4 MB: `profgrab view FILE` draws it"};
 const struct drawing_limits drawing_when_asked = {256000000, UINT64_C(2) << 30,
                                                   "inflates to more than 256 MB: `profgrab pprof` shows it"};
 

@@ -13,7 +13,7 @@
 #include "base/banned.h"
 
 /* It may grow to so many times what is wanted. */
-#define GROWTH 8
+#define GROWTH 3
 /* A location stands for so many inlined calls at most: there are never more than dozens, and a file of a few
  * bytes could have a great many. */
 #define MAX_INLINED 1000

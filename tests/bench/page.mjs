@@ -12,7 +12,7 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-const { chromium } = createRequire(import.meta.url)('../../build/npm/node_modules/playwright-core');
+const { chromium } = createRequire(import.meta.url)('../../build/npm/bench/node_modules/playwright-core');
 const PATTERNS = [
     'lock',
     'Method1',

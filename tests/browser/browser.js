@@ -9,13 +9,13 @@ import { join } from 'node:path';
 import { pathToFileURL, fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const require = createRequire(join(root, 'build/browser/'));
+const require = createRequire(join(root, 'build/npm/browser/'));
 const { chromium } = require('playwright-core');
 
 export const axeSource = () => readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Where tests/browser/run has put the pages. */
-const pages = process.env.PAGES || join(root, 'build/browser/pages');
+const pages = process.env.PAGES || join(root, 'build/npm/browser/pages');
 const programs = [process.env.CHROMIUM, '/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 
 export const WIDE = { width: 1280, height: 900 };

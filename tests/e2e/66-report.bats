@@ -155,7 +155,7 @@ PY
     page b/report.html \
         'whys = {e["file"].split("/")[-1]: e.get("why") for e in bundle["data"]}' \
         'assert list(sorted(whys)) == ["cut.pb.gz", "large.pb.gz"]' \
-        'assert "inflates to more than 8 MB: `profgrab view" in whys["large.pb.gz"] and "checks" in whys["cut.pb.gz"]'
+        'assert "inflates to more than 4 MB: `profgrab view" in whys["large.pb.gz"] and "checks" in whys["cut.pb.gz"]'
     profgrab report b.tar.gz -o again.html
     page again.html 'assert [e["form"] for e in bundle["data"] if "large" in e["file"]] == ["profile"]'
 }
