@@ -30,8 +30,10 @@ function ticksOf(span) {
     );
     const ticks = [];
     for (let at = 0; step && at <= span; at += step) {
-        const tick = element('span', {}, lasting(at));
-        tick.style.left = `${(at / span) * 100}%`;
+        const text = lasting(at);
+        const tick = element('span', {}, text);
+        // The last one's words do not reach beyond the end.
+        tick.style.left = `min(${(at / span) * 100}%, 100% - ${text.length * 0.62}em)`;
         ticks.push(tick);
     }
     return ticks;

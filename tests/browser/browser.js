@@ -150,11 +150,12 @@ export function settled(page) {
 /** The place that the fragment names. It is written a moment after the page has changed. */
 export const placeOf = (page) => Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.slice(1)));
 
-/** Until fn(arg), run in the page, is true: what it is is said if it never is. */
+/** Until fn(arg), run in the page, is true, and what follows from it has been done: what it is is said if it never is. */
 export async function until(page, fn, arg) {
     await page.waitForFunction(fn, arg).catch((error) => {
         throw new Error(`never so: ${fn}: ${error.message.split('\n')[0]}`);
     });
+    await settled(page);
 }
 
 /** Of a canvas: the share that is not its box's ground, and the colours that cover more than one in two hundred. */
