@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/measure.h"
 #include "report/words_inside.h"
 #include "base/banned.h"
 
@@ -26,6 +27,14 @@ void words_percent(char dst[WORDS_ARGUMENT], double share)
 void words_name(char dst[WORDS_ARGUMENT], struct str name)
 {
     text_printable(dst, WORDS_NAME, name.p, name.n);
+}
+
+/* As pprof and the page have it, whom the reader will hold it against. */
+void words_bytes(char dst[WORDS_ARGUMENT], int64_t n)
+{
+    char text[MEASURE_TEXT];
+    measure_label(text, n, STR("bytes"), STR("auto"));
+    snprintf(dst, WORDS_ARGUMENT, "%s", text);
 }
 
 /* "1,234,567 objects" */

@@ -205,14 +205,14 @@ static int tell_states(struct words_case *c, struct words_said *said)
     return 0;
 }
 
-/* "; most in one place: 1180, in main.wait", if more than one are. */
+/* "; most in one place: 1,180 of them in main.wait", if more than one are. */
 static void tell_place(const struct pile *most, struct words_said *said)
 {
-    char name[WORDS_ARGUMENT];
+    char name[WORDS_ARGUMENT], count[WORDS_ARGUMENT];
     words_name(name, most->name);
+    words_count(count, most->count, "of them", "of them");
     if (most->count > 1)
-        snprintf(said->of[2], sizeof said->of[2], "; most in one place: %" PRIu64 ", in %.160s", most->count,
-                 name);
+        snprintf(said->of[2], sizeof said->of[2], "; most in one place: %.40s in %.160s", count, name);
 }
 
 /* {0} how many, {1} in which states, {2} where most stand, {3} the longest wait. */

@@ -144,6 +144,7 @@ int words_say(struct words_case *c, const struct words_rule *rule, const struct 
  * something, a time. */
 void words_percent(char dst[WORDS_ARGUMENT], double share);
 void words_name(char dst[WORDS_ARGUMENT], struct str name);
+void words_bytes(char dst[WORDS_ARGUMENT], int64_t n);
 void words_count(char dst[WORDS_ARGUMENT], uint64_t n, const char *one, const char *many);
 void words_time(char dst[WORDS_ARGUMENT], int64_t ns);
 /* Of a tally: ", and main.handle with all that it calls 80 %", unless that is the function already named. */

@@ -13,7 +13,7 @@ static int64_t at_least_one(int64_t n)
 static void tell_most(const struct tally *t, struct words_said *said)
 {
     uint32_t top = tally_top_own(t);
-    text_bytes(said->of[0], sizeof said->of[0], (uint64_t)t->total);
+    words_bytes(said->of[0], t->total);
     words_count(said->of[1], (uint64_t)t->objects, "object", "objects");
     said->weight = (double)t->total;
     if (top == TALLY_NONE)
@@ -22,7 +22,7 @@ static void tell_most(const struct tally *t, struct words_said *said)
     words_percent(said->of[2], words_share(t->of[top].own, t->total));
     words_name(said->of[3], said->look);
     words_with_calls(said->of[4], t, top);
-    text_bytes(said->of[5], 40, (uint64_t)(t->of[top].own / at_least_one(t->of[top].objects)));
+    words_bytes(said->of[5], t->of[top].own / at_least_one(t->of[top].objects));
 }
 
 static int tell_heap(struct words_case *c, const struct words_rule *rule, const char *bytes,

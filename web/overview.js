@@ -90,7 +90,7 @@ function summaryOf({ summary, data }) {
     if (!summary || !summary.length) return null;
     const sentences = summary.map(({ rule, text, data: at, look }) => {
         const entry = typeof at === 'number' ? data[at] : null;
-        const sentence = element('bdi', {}, cut(visible(text), 2000));
+        const sentence = element('bdi', {}, cut(visible(text), 2000).replaceAll(' %', '\u00a0%'));
         if (!entry || !entry.id) return element('li', {}, sentence);
         const place = { v: entry.id, t: TYPE_OF_RULE[rule], s: look ? exactly(look) : '' };
         return element('li', {}, sentence, ' ', element('a', { href: linkTo(place) }, 'look: ', stranger(entry.title)));

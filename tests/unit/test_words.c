@@ -306,10 +306,10 @@ static void heap(void **state)
     add_sample(p, "main.keep main.main", (const int64_t[]){10, 250000, 10, 250000});
     struct words w = words_of(p, &one);
     assert_int_equal(w.n, 2);
-    assert_said(&w, "heap-in-use", "1.0 MB of heap in use (110 objects): main.load allocated 75 % of it",
+    assert_said(&w, "heap-in-use", "976.56kB of heap in use (110 objects): main.load allocated 75 % of it",
                 "main.load");
     assert_said(&w, "heap-allocated",
-                "27.2 MB allocated in all (1,235,577 objects): main.small 88 % of it, 19 B at a time",
+                "25.99MB allocated in all (1,235,577 objects): main.small 88 % of it, 19B at a time",
                 "main.small");
     words_release(&w);
     p = heap_profile();
@@ -427,11 +427,11 @@ static void goroutine_sentences(void **state)
         "148 goroutines stand in main.(*pool).wait (chan receive), half of them for 47 minutes or longer: a "
         "leak, or a pool with nothing to do",
         "main.(*pool).wait");
-    assert_said(
-        &w, "goroutine-states",
-        "149 goroutines: 148 chan receive, 1 running; most in one place: 148, in main.(*pool).wait; the "
-        "longest has waited 47 minutes",
-        "main.(*pool).wait");
+    assert_said(&w, "goroutine-states",
+                "149 goroutines: 148 chan receive, 1 running; most in one place: 148 of them in "
+                "main.(*pool).wait; the "
+                "longest has waited 47 minutes",
+                "main.(*pool).wait");
     words_release(&w);
     w = of_dump(1, "select", LOCK);
     assert_said(&w, "goroutine-states", "2 goroutines: 1 running, 1 select", "main.main");
