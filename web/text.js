@@ -2,11 +2,15 @@
 
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
+/** Marks upon one letter cannot be broken into lines, and reach into the lines beside: no language heaps more than four. */
+const HEAPED = /(\p{M}{4})\p{M}+/gu;
+
 export const LONGEST_SHOWN = 300;
 
-/** The same text with every character that has no width, or that turns the direction, written out. */
+/** The same text with every character that has no width, or that turns the direction, written out, and no heaps of marks. */
 export function visible(text) {
-    return String(text).replace(HIDDEN, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+    const written = String(text).replace(HIDDEN, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+    return written.replace(HEAPED, '$1…');
 }
 
 /** At most n characters: names may have 10,000, and the end of one says more than its middle. */

@@ -103,6 +103,7 @@ test('names can be read on every colour', () => {
 test('what turns or hides text is written out', () => {
     assert.equal(visible('a\u202eb\u0000\u2066\u200b\u2028'), 'a\\u202eb\\u0000\\u2066\\u200b\\u2028');
     assert.equal(visible('é 名前'), 'é 名前');
+    assert.equal(visible('a' + '\u0316\u0489'.repeat(9) + 'b'), 'a\u0316\u0489\u0316\u0489…b');
     assert.equal(cut('x'.repeat(10000), 100).length, 100);
     assert.equal(cut('short'), 'short');
 });
