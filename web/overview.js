@@ -75,13 +75,18 @@ function headOf({ name, manifest, made, tool }, rows) {
     );
 }
 
+/** A figure and its sign stay on one line. */
+function unbroken(sentence) {
+    return sentence.replaceAll(' %', '\u00a0%');
+}
+
 /** The sentences about one entry, for its own page; null if there are none. */
 export function findingsOf({ summary, data }, id) {
     const about = (summary || []).filter((finding) => typeof finding.data === 'number' && data[finding.data].id === id);
     if (!about.length) return null;
     const sentences = about.map(({ rule, text, look }) => {
         const link = look ? element('a', { href: linkTo({ v: id, t: TYPE_OF_RULE[rule], s: exactly(look) }) }, 'show it') : null;
-        return element('li', {}, stranger(text), ' ', link);
+        return element('li', {}, stranger(unbroken(text)), ' ', link);
     });
     return element('ul', { class: 'findings' }, sentences);
 }
@@ -90,7 +95,7 @@ function summaryOf({ summary, data }) {
     if (!summary || !summary.length) return null;
     const sentences = summary.map(({ rule, text, data: at, look }) => {
         const entry = typeof at === 'number' ? data[at] : null;
-        const sentence = element('bdi', {}, cut(visible(text), 2000).replaceAll(' %', '\u00a0%'));
+        const sentence = element('bdi', {}, cut(visible(unbroken(text)), 2000));
         if (!entry || !entry.id) return element('li', {}, sentence);
         const place = { v: entry.id, t: TYPE_OF_RULE[rule], s: look ? exactly(look) : '' };
         return element('li', {}, sentence, ' ', element('a', { href: linkTo(place) }, 'look: ', stranger(entry.title)));
