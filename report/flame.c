@@ -1,150 +1,64 @@
 /*
- * The tree grows sample by sample. A profile can have far more ways through the program than anybody wants to
- * see, so that it is folded whenever it has grown to several times what is wanted, and once more at the end.
+ * The tree grows stack by stack, those next to each other that begin alike: what a stack does not share with
+ * the one before it is new. A profile can have far more ways through the program than anybody wants to see,
+ * so the tree is folded whenever it has grown to several times what is wanted, and once more at the end.
  */
 #include "report/flame.h"
 
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/flame_stacks.h"
 #include "report/flame_tree.h"
 #include "report/report.h"
 #include "base/banned.h"
 
 /* It may grow to so many times what is wanted. */
 #define GROWTH 3
-/* A location stands for so many inlined calls at most: there are never more than dozens, and a file of a few
- * bytes could have a great many. */
-#define MAX_INLINED 1000
 
 struct drawing {
     struct profile *p;
     struct flame *f;
-    size_t cap_functions;
-    struct finder by_name; /* f->functions */
-    uint32_t *of_function; /* by the profile's functions: ours */
-    uint32_t *of_location; /* by its locations that have no lines: ours */
+    struct flame_stacks stacks;
     struct flame_tree tree;
     size_t most;
-    /* The stack before: its outermost locations, and the node that each led to. */
+    /* The stack before: its calls, the outermost first, and the node that each led to. */
     uint32_t path[FLAME_MAX_DEPTH], nodes[FLAME_MAX_DEPTH];
     size_t n_path;
 };
 
-/* ---- functions -------------------------------------------------------------------------------------------
- */
-
-struct named {
-    const struct flame *f;
-    uint32_t name, file;
-};
-
-static bool is_named(const void *ctx, uint32_t number)
-{
-    const struct named *w = ctx;
-    return w->f->functions[number].name == w->name && w->f->functions[number].file == w->file;
-}
-
-static int find_function(struct drawing *d, struct flame_function function, uint32_t *ret, struct err *err)
-{
-    struct flame *f = d->f;
-    uint64_t hash = finder_mix(finder_seed(&d->by_name), (uint64_t)function.name << 32 | function.file);
-    uint32_t at = finder_find(&d->by_name, hash, is_named, &(struct named){f, function.name, function.file});
-    if (at == FINDER_NONE) {
-        at = (uint32_t)f->n_functions;
-        if (array_reserve((void **)&f->functions, &d->cap_functions, at + 1, sizeof *f->functions, err) < 0 ||
-            finder_add(&d->by_name, hash, err) < 0)
-            return -1;
-        f->functions[f->n_functions++] = function;
-    }
-    *ret = at;
-    return 0;
-}
-
-static int find_functions(struct drawing *d, struct err *err)
-{
-    for (size_t i = 0; i < d->p->n_functions; i++) {
-        const struct profile_function *known = &d->p->functions[i];
-        struct flame_function function = {known->name ? known->name : known->system_name, known->filename,
-                                          known->start_line};
-        if (find_function(d, function, &d->of_function[i], err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* What a location without lines is called: after the file that it lies in. */
-static int find_places(struct drawing *d, struct err *err)
-{
-    for (size_t i = 0; i < d->p->n_locations; i++) {
-        const struct profile_location *location = &d->p->locations[i];
-        struct flame_function function = {0};
-        char name[300] = "<unknown>";
-        if (location->n_lines > 0)
-            continue;
-        if (location->mapping != PROFILE_NONE) {
-            char file[256];
-            struct str path = profile_str(d->p, d->p->mappings[location->mapping].file);
-            text_printable(file, sizeof file, path.p, path.n);
-            if (*file_base(file))
-                snprintf(name, sizeof name, "[%s]", file_base(file));
-        }
-        if (profile_intern(d->p, name, strlen(name), &function.name, err) < 0 ||
-            find_function(d, function, &d->of_location[i], err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* ---- growing ---------------------------------------------------------------------------------------------
  */
 
-/* A call below *node; what is too deep is folded there. */
-static int step(struct drawing *d, uint32_t *node, uint32_t function, struct err *err)
+/* The path goes on elsewhere from the depth on. */
+static int leave(struct drawing *d, size_t depth, struct err *err)
 {
-    const struct flame_node *at = &d->tree.nodes[*node];
-    if (at->function == FLAME_SMALLER)
-        return 0;
-    if (at->depth + 1 >= FLAME_MAX_DEPTH)
-        function = FLAME_SMALLER;
-    return flame_tree_step(&d->tree, *node, function, node, err);
-}
-
-/* The calls of a location, the outermost first. */
-static int step_location(struct drawing *d, uint32_t location, uint32_t *node, struct err *err)
-{
-    const struct profile_location *l = &d->p->locations[location];
-    if (l->n_lines == 0)
-        return step(d, node, d->of_location[location], err);
-    uint32_t n = l->n_lines < MAX_INLINED ? l->n_lines : MAX_INLINED;
-    for (uint32_t i = n; i-- > 0;) {
-        uint32_t function = d->p->lines[l->line_at + i].function;
-        if (function != PROFILE_NONE && step(d, node, d->of_function[function], err) < 0)
+    while (d->n_path > depth)
+        if (flame_tree_leave(&d->tree, d->nodes[--d->n_path], err) < 0)
             return -1;
-    }
     return 0;
 }
 
-/* Goes from the outermost call of a stack to the leaf, over what it has in common with the one before. */
+/* Goes from the outermost call of a stack to the leaf: to the node where that ends, or is folded. */
 static int walk(struct drawing *d, const struct profile_sample *s, uint32_t *ret, struct err *err)
 {
-    uint32_t node = 0;
+    struct flame_calls calls = flame_calls_of(&d->stacks, s);
+    uint32_t node = 0, function = 0;
     bool follows = true;
-    for (size_t i = 0; i < s->depth; i++) {
-        uint32_t location = profile_frame(d->p, s, s->depth - 1 - i);
-        follows = follows && i < d->n_path && d->path[i] == location;
-        if (follows) {
-            node = d->nodes[i];
-            continue;
+    for (size_t i = 0; d->tree.nodes[node].function != FLAME_SMALLER && flame_calls_next(&calls, &function);
+         i++) {
+        /* What is too deep is folded. */
+        if (i + 1 >= FLAME_MAX_DEPTH)
+            function = FLAME_SMALLER;
+        follows = follows && i < d->n_path && d->path[i] == function;
+        if (!follows) {
+            if (leave(d, i, err) < 0 || flame_tree_grow(&d->tree, node, function, &d->nodes[i], err) < 0)
+                return -1;
+            d->path[i] = function;
+            d->n_path = i + 1;
         }
-        if (step_location(d, location, &node, err) < 0)
-            return -1;
-        if (i >= FLAME_MAX_DEPTH || d->tree.nodes[node].function == FLAME_SMALLER)
-            break;
-        d->path[i] = location;
-        d->nodes[i] = node;
-        d->n_path = i + 1;
+        node = d->nodes[i];
     }
     *ret = node;
     return 0;
@@ -153,11 +67,8 @@ static int walk(struct drawing *d, const struct profile_sample *s, uint32_t *ret
 static int add_sample(struct drawing *d, size_t i, struct err *err)
 {
     uint32_t node = 0;
-    if (d->tree.n > d->most * GROWTH) {
-        d->n_path = 0;
-        if (flame_tree_fold(&d->tree, d->most, err) < 0)
-            return -1;
-    }
+    if (d->tree.n > d->most * GROWTH && flame_tree_fold(&d->tree, d->most, d->nodes, d->n_path, err) < 0)
+        return -1;
     if (walk(d, &d->p->samples[i], &node, err) < 0)
         return -1;
     flame_tree_add(&d->tree, node, d->p->values + i * d->p->n_sample_types);
@@ -252,60 +163,67 @@ static int lay_out(struct drawing *d, struct err *err)
     return rc;
 }
 
-/* Leaves out the functions that no node has, the others in the order in which they are met. */
-static int keep_functions(struct flame *f, struct err *err)
+/* The functions that nodes have, in the order in which they are met. */
+static int keep_functions(const struct drawing *d, struct err *err)
 {
-    struct flame_function *kept = calloc(f->n_functions + 1, sizeof *kept);
-    uint32_t *number = malloc((f->n_functions + 1) * sizeof *number);
-    uint32_t n = 0;
-    if (!kept || !number) {
-        free(kept);
+    struct flame *f = d->f;
+    size_t n = d->stacks.n_functions;
+    uint32_t *number = malloc((n + 1) * sizeof *number);
+    f->functions = calloc(n + 1, sizeof *f->functions);
+    if (!number || !f->functions) {
         free(number);
         return err_nomem(err);
     }
-    memset(number, 0xff, (f->n_functions + 1) * sizeof *number);
+    memset(number, 0xff, (n + 1) * sizeof *number);
     for (size_t i = 0; i < f->n_nodes; i++) {
         uint32_t function = f->function[i];
         if (function >= FLAME_SMALLER)
             continue;
         if (number[function] == UINT32_MAX) {
-            kept[n] = f->functions[function];
-            number[function] = n++;
+            number[function] = (uint32_t)f->n_functions;
+            f->functions[f->n_functions++] = d->stacks.functions[function];
         }
         f->function[i] = number[function];
     }
     free(number);
-    free(f->functions);
-    f->functions = kept;
-    f->n_functions = n;
     return 0;
 }
 
 /* ---- all of it -------------------------------------------------------------------------------------------
  */
 
+/* What a value of each type weighs: its share of what all samples have of it. */
+static void find_scale(const struct profile *p, size_t n_types, double *ret)
+{
+    for (size_t type = 0; type < n_types; type++) {
+        double all = 0;
+        for (size_t i = 0; i < p->n_samples; i++)
+            all += fabs((double)p->values[i * p->n_sample_types + type]);
+        ret[type] = all > 0 ? 1 / all : 0;
+    }
+}
+
 static int draw(struct drawing *d, struct err *err)
 {
     struct flame *f = d->f;
     struct profile *p = d->p;
+    double scale[FLAME_MAX_TYPES] = {0};
     if (report_prune(p, err) < 0 || report_sample_index(p, NULL, &f->default_type, err) < 0)
         return -1;
     f->n_types = p->n_sample_types < FLAME_MAX_TYPES ? p->n_sample_types : FLAME_MAX_TYPES;
     if (f->default_type >= f->n_types)
         f->default_type = 0;
-    d->of_function = calloc(p->n_functions + 1, sizeof *d->of_function);
-    d->of_location = calloc(p->n_locations + 1, sizeof *d->of_location);
-    if (!d->of_function || !d->of_location)
-        return err_nomem(err);
-    if (find_functions(d, err) < 0 || find_places(d, err) < 0 ||
-        flame_tree_init(&d->tree, f->n_types, err) < 0)
+    find_scale(p, f->n_types, scale);
+    if (flame_stacks_init(&d->stacks, p, err) < 0 || flame_tree_init(&d->tree, f->n_types, scale, err) < 0)
         return -1;
     for (size_t i = 0; i < p->n_samples; i++)
-        if (add_sample(d, i, err) < 0)
+        if (add_sample(d, d->stacks.order[i], err) < 0)
             return -1;
-    if (d->tree.n > d->most && flame_tree_fold(&d->tree, d->most, err) < 0)
+    if (leave(d, 0, err) < 0)
         return -1;
-    return lay_out(d, err) < 0 ? -1 : keep_functions(f, err);
+    if (d->tree.n > d->most && flame_tree_fold(&d->tree, d->most, NULL, 0, err) < 0)
+        return -1;
+    return lay_out(d, err) < 0 ? -1 : keep_functions(d, err);
 }
 
 int flame_new(struct profile *p, size_t max_nodes, struct flame **ret, struct err *err)
@@ -320,10 +238,8 @@ int flame_new(struct profile *p, size_t max_nodes, struct flame **ret, struct er
         d->f = f;
         d->most = max_nodes;
         rc = draw(d, err);
-        finder_release(&d->by_name);
+        flame_stacks_release(&d->stacks);
         flame_tree_release(&d->tree);
-        free(d->of_function);
-        free(d->of_location);
     }
     free(d);
     if (rc < 0)

@@ -40,8 +40,8 @@ struct flame {
 /*
  * Draws up the tree of a profile, which is pruned on the way (report_prune), and may get further strings. It
  * has at most max_nodes nodes (at least 3): the lightest, by their shares of all sample types, are folded
- * into a node FLAME_SMALLER of their caller. Memory grows with that number, not with the profile's; time with
- * the frames in the profile's stacks.
+ * into a node FLAME_SMALLER of their caller. Memory grows with that number, and by 4 bytes for each of the
+ * profile's samples and lines; time with the frames in its stacks.
  */
 int flame_new(struct profile *p, size_t max_nodes, struct flame **ret, struct err *err);
 void flame_free(struct flame *f);

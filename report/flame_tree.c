@@ -1,39 +1,29 @@
 #include "report/flame_tree.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/flame.h"
 #include "base/banned.h"
-
-struct wanted {
-    const struct flame_tree *t;
-    uint32_t caller, function;
-};
-
-static bool is_wanted(const void *ctx, uint32_t number)
-{
-    const struct wanted *w = ctx;
-    /* The root is in no finder: its things are the nodes behind it. */
-    const struct flame_node *node = &w->t->nodes[number + 1];
-    return node->caller == w->caller && node->function == w->function;
-}
 
 static int add_node(struct flame_tree *t, struct flame_node node, struct err *err)
 {
     if (array_reserve((void **)&t->nodes, &t->cap_nodes, t->n + 1, sizeof *t->nodes, err) < 0 ||
+        array_reserve((void **)&t->weights, &t->cap_weights, t->n + 1, sizeof *t->weights, err) < 0 ||
         array_reserve((void **)&t->values, &t->cap_values, (t->n + 1) * t->n_types, sizeof *t->values, err) <
             0)
         return -1;
     t->nodes[t->n] = node;
+    t->weights[t->n] = 0;
     memset(t->values + t->n * t->n_types, 0, t->n_types * sizeof *t->values);
     t->n++;
     return 0;
 }
 
-int flame_tree_init(struct flame_tree *t, size_t n_types, struct err *err)
+int flame_tree_init(struct flame_tree *t, size_t n_types, const double *scale, struct err *err)
 {
-    *t = (struct flame_tree){.n_types = n_types};
+    *t = (struct flame_tree){.n_types = n_types, .cutoff = -1};
+    memcpy(t->scale, scale, n_types * sizeof *scale);
     return add_node(t, (struct flame_node){.function = FLAME_ROOT}, err);
 }
 
@@ -41,34 +31,64 @@ void flame_tree_release(struct flame_tree *t)
 {
     free(t->nodes);
     free(t->values);
-    finder_release(&t->by_key);
+    free(t->weights);
     *t = (struct flame_tree){0};
 }
 
-int flame_tree_step(struct flame_tree *t, uint32_t caller, uint32_t function, uint32_t *ret, struct err *err)
+int flame_tree_grow(struct flame_tree *t, uint32_t caller, uint32_t function, uint32_t *ret, struct err *err)
 {
-    uint64_t hash = finder_mix(finder_seed(&t->by_key), (uint64_t)caller << 32 | function);
-    uint32_t at = finder_find(&t->by_key, hash, is_wanted, &(struct wanted){t, caller, function});
-    if (at != FINDER_NONE) {
-        *ret = at + 1;
+    bool folded = function == FLAME_SMALLER;
+    uint32_t known = folded ? t->nodes[caller].smaller : 0;
+    *ret = known ? known : (uint32_t)t->n;
+    if (known)
         return 0;
-    }
-    struct flame_node node = {caller, function, t->nodes[caller].depth + 1};
-    if (add_node(t, node, err) < 0)
+    if (add_node(t, (struct flame_node){caller, function, t->nodes[caller].depth + 1, 0}, err) < 0)
         return -1;
-    if (finder_add(&t->by_key, hash, err) < 0) {
-        t->n--;
-        return -1;
-    }
-    *ret = (uint32_t)t->n - 1;
+    if (folded)
+        t->nodes[caller].smaller = *ret;
     return 0;
 }
 
-void flame_tree_add(struct flame_tree *t, uint32_t node, const int64_t *values)
+static void add_values(struct flame_tree *t, uint32_t node, const int64_t *values)
 {
     int64_t *own = t->values + node * t->n_types;
     for (size_t i = 0; i < t->n_types; i++)
         own[i] = (int64_t)((uint64_t)own[i] + (uint64_t)values[i]);
+}
+
+void flame_tree_add(struct flame_tree *t, uint32_t node, const int64_t *values)
+{
+    double weight = 0;
+    for (size_t i = 0; i < t->n_types; i++)
+        weight += fabs((double)values[i]) * t->scale[i];
+    add_values(t, node, values);
+    t->weights[node] += weight;
+    /* This one is never left. */
+    if (t->nodes[node].function == FLAME_SMALLER)
+        t->weights[t->nodes[node].caller] += weight;
+}
+
+int flame_tree_leave(struct flame_tree *t, uint32_t node, struct err *err)
+{
+    const struct flame_node left = t->nodes[node];
+    size_t n = left.smaller ? 2 : 1;
+    double weight = t->weights[node];
+    int64_t values[2 * FLAME_MAX_TYPES];
+    uint32_t smaller = 0;
+    if (left.function == FLAME_SMALLER || node == 0)
+        return 0;
+    t->weights[left.caller] += weight;
+    /* What is folded must be the end of all: itself, and what is folded below it. */
+    if (weight > t->cutoff || t->n != node + n)
+        return 0;
+    memcpy(values, t->values + node * t->n_types, n * t->n_types * sizeof *values);
+    t->n = node;
+    if (flame_tree_grow(t, left.caller, FLAME_SMALLER, &smaller, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        add_values(t, smaller, values + i * t->n_types);
+    t->weights[smaller] += weight;
+    return 0;
 }
 
 /* ---- folding ---------------------------------------------------------------------------------------------
@@ -88,25 +108,15 @@ static int by_weight(const void *a, const void *b)
     return x->node < y->node ? -1 : 1;
 }
 
-static double magnitude(int64_t v)
-{
-    return v < 0 ? -(double)v : (double)v;
-}
-
-/* What each node weighs with all that it calls: its shares of what all samples have of each type. */
-static void weigh(const struct flame_tree *t, struct weighed *ret)
+/* In the order of what they weigh, the root first and those of the path behind it. */
+static void weigh(const struct flame_tree *t, const uint32_t *path, size_t n_path, struct weighed *ret)
 {
     for (size_t i = 0; i < t->n; i++)
-        ret[i] = (struct weighed){.node = (uint32_t)i};
-    for (size_t type = 0; type < t->n_types; type++) {
-        double all = 0;
-        for (size_t i = 0; i < t->n; i++)
-            all += magnitude(t->values[i * t->n_types + type]);
-        for (size_t i = 0; all > 0 && i < t->n; i++)
-            ret[i].weight += magnitude(t->values[i * t->n_types + type]) / all;
-    }
-    for (size_t i = t->n; i-- > 1;)
-        ret[t->nodes[i].caller].weight += ret[i].weight;
+        ret[i] = (struct weighed){t->weights[i], (uint32_t)i};
+    ret[0].weight = HUGE_VAL;
+    for (size_t i = 0; i < n_path; i++)
+        ret[path[i]].weight = HUGE_VAL;
+    qsort(ret, t->n, sizeof *ret, by_weight);
 }
 
 /* How many of the heaviest can stay, when each caller of one that goes needs a node for what is folded.
@@ -137,21 +147,37 @@ static int move(const struct flame_tree *t, uint32_t *rank, size_t staying, stru
                 struct err *err)
 {
     rank[0] = 0;
-    flame_tree_add(to, 0, t->values);
+    add_values(to, 0, t->values);
+    to->weights[0] = t->weights[0];
     for (size_t i = 1; i < t->n; i++) {
         const struct flame_node *node = &t->nodes[i];
         bool stays = rank[i] < staying;
         uint32_t caller = rank[node->caller];
-        if (to->nodes[caller].function == FLAME_SMALLER)
+        if (to->nodes[caller].function == FLAME_SMALLER) {
             rank[i] = caller;
-        else if (flame_tree_step(to, caller, stays ? node->function : FLAME_SMALLER, &rank[i], err) < 0)
-            return -1;
-        flame_tree_add(to, rank[i], t->values + i * t->n_types);
+        } else {
+            if (flame_tree_grow(to, caller, stays ? node->function : FLAME_SMALLER, &rank[i], err) < 0)
+                return -1;
+            to->weights[rank[i]] += t->weights[i];
+        }
+        add_values(to, rank[i], t->values + i * t->n_types);
     }
     return 0;
 }
 
-int flame_tree_fold(struct flame_tree *t, size_t most, struct err *err)
+/* What the nodes' order says of each: its rank, and the rank of the lightest that it calls. */
+static void rank_nodes(const struct flame_tree *t, const struct weighed *order, uint32_t *rank,
+                       uint32_t *lightest)
+{
+    for (size_t i = 0; i < t->n; i++)
+        rank[order[i].node] = (uint32_t)i;
+    for (size_t i = 1; i < t->n; i++) {
+        uint32_t caller = t->nodes[i].caller;
+        lightest[caller] = rank[i] > lightest[caller] ? rank[i] : lightest[caller];
+    }
+}
+
+int flame_tree_fold(struct flame_tree *t, size_t most, uint32_t *path, size_t n_path, struct err *err)
 {
     struct flame_tree to = {0};
     struct weighed *order = calloc(t->n, sizeof *order);
@@ -162,16 +188,14 @@ int flame_tree_fold(struct flame_tree *t, size_t most, struct err *err)
         err_nomem(err);
         goto out;
     }
-    weigh(t, order);
-    qsort(order, t->n, sizeof *order, by_weight);
-    for (size_t i = 0; i < t->n; i++)
-        rank[order[i].node] = (uint32_t)i;
-    for (size_t i = 1; i < t->n; i++) {
-        uint32_t caller = t->nodes[i].caller;
-        lightest[caller] = rank[i] > lightest[caller] ? rank[i] : lightest[caller];
-    }
+    weigh(t, path, n_path, order);
+    rank_nodes(t, order, rank, lightest);
     size_t staying = count_staying(t, order, lightest, most, change);
-    if (flame_tree_init(&to, t->n_types, err) == 0 && move(t, rank, staying, &to, err) == 0) {
+    if (flame_tree_init(&to, t->n_types, t->scale, err) == 0 && move(t, rank, staying, &to, err) == 0) {
+        if (staying < t->n && order[staying].weight < HUGE_VAL)
+            to.cutoff = order[staying].weight;
+        for (size_t i = 0; i < n_path; i++)
+            path[i] = rank[path[i]];
         flame_tree_release(t);
         *t = to;
         to = (struct flame_tree){0};
