@@ -105,7 +105,7 @@ int profile_widen_frames(struct profile *p, size_t n_locations, struct err *err)
         return -1;
     const struct profile_sample all = {0};
     unsigned char *to = wider.stack;
-    for (size_t i = 0; i < p->n_stack; i++)
+    for (size_t i = 0; to && i < p->n_stack; i++)
         to = profile_put_frame(&wider, to, profile_frame(p, &all, i));
     free(p->stack);
     p->stack = wider.stack;
