@@ -34,7 +34,8 @@ static int draw_named(struct drawing *d, struct drawing_file *f, struct err *err
     profile_free(p);
     goroutines_free(g);
     buf_release(&bytes);
-    return rc < 0 ? err_wrap(err, "%s", f->entry.file) : 0;
+    /* What is not there was named. */
+    return rc < 0 && err->kind != ERR_NOT_FOUND ? err_wrap(err, "%s", f->entry.file) : rc;
 }
 
 int drawing_files(const struct strlist *files, page_sink_fn *sink, void *ctx, struct err *err)

@@ -149,8 +149,10 @@ static int run(int argc, char **argv, struct err *err)
     struct report_options o = {0};
     struct strlist words = {0};
     int rc = options_parse(options, argc, argv, &o, &words, err);
-    if (rc == 0 && words.n != 1)
-        rc = err_set(err, ERR_USAGE, "report takes one bundle, not %zu", words.n);
+    if (rc == 0 && words.n != 1) {
+        err_set(err, ERR_USAGE, "report takes one bundle, not %zu", words.n);
+        rc = err_hint(err, "`profgrab view FILE...` draws single files");
+    }
     if (rc == 0 && o.text && o.markdown)
         rc = err_set(err, ERR_USAGE, "--text and --markdown cannot both be");
     if (rc == 0)

@@ -115,8 +115,10 @@ static int run(int argc, char **argv, struct err *err)
     struct view_options o = {0};
     struct strlist words = {0};
     int rc = options_parse(options, argc, argv, &o, &words, err);
-    if (rc == 0 && words.n == 0)
-        rc = err_set(err, ERR_USAGE, "view takes a bundle, or files");
+    if (rc == 0 && words.n == 0) {
+        err_set(err, ERR_USAGE, "view takes a bundle, or files");
+        rc = err_hint(err, "profgrab view BUNDLE, or profgrab view cpu.pb.gz heap.pb.gz...");
+    }
     if (rc == 0)
         rc = view(&o, &words, err);
     strlist_release(&o.identities);

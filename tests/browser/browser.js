@@ -35,13 +35,15 @@ function browser() {
 
 async function start() {
     const home = mkdtempSync(join(tmpdir(), 'profgrab-browser-'));
-    const launched = await chromium.launch({
-        executablePath: programs.find((program) => program && existsSync(program)),
-        env: { PATH: process.env.PATH, HOME: home, TMPDIR: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home, LC_ALL: 'C.UTF-8' },
-        // Its own sandbox wants more than a container has, and does not start for root at all.
-        chromiumSandbox: process.getuid() !== 0 && !process.env.CI,
-        args: ['--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND'],
-    });
+    const launch = (chromiumSandbox) =>
+        chromium.launch({
+            executablePath: programs.find((program) => program && existsSync(program)),
+            env: { PATH: process.env.PATH, HOME: home, TMPDIR: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home, LC_ALL: 'C.UTF-8' },
+            chromiumSandbox,
+            args: ['--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND'],
+        });
+    // Its own sandbox does not start for root, and wants more than many a container has.
+    const launched = await (process.getuid() === 0 ? launch(false) : launch(true).catch(() => launch(false)));
     return {
         launched,
         end: async () => {
