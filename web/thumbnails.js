@@ -3,6 +3,7 @@
 import { colourOf } from './colours.js';
 import { weigh } from './tree.js';
 import { deepestVisible } from './drawing.js';
+import { element } from './text.js';
 
 const ROWS = 14;
 const PIXELS = 70;
@@ -27,14 +28,15 @@ export async function drawThumbnails(canvases, open, palette, wanted) {
 }
 
 function drawSmall(canvas, profile, palette) {
+    const { tree } = profile;
+    const { weight } = weigh(tree, profile.type);
+    if (!weight[0]) return canvas.replaceWith(element('span', { class: 'nothing' }, 'nothing was recorded'));
     const width = Math.max(1, Math.round(canvas.clientWidth * devicePixelRatio));
     const height = Math.round(PIXELS * devicePixelRatio);
     canvas.width = width;
     canvas.height = height;
     const context = canvas.getContext('2d');
-    const { tree } = profile;
-    const { weight } = weigh(tree, profile.type);
-    const scale = weight[0] > 0 ? width / weight[0] : 0;
+    const scale = width / weight[0];
     const rows = Math.min(ROWS, deepestVisible({ tree, figures: { weight }, zoom: 0 }, width / 2));
     const row = Math.min(height / Math.max(1, rows), TALLEST_ROW * devicePixelRatio);
     // At each depth, where the next node begins.

@@ -54,6 +54,10 @@ test('the overview: what happened, what there is to look at, when, and what is n
         assert.match(await page.locator('.host', { hasText: 'file-04' }).textContent(), /gone.*cannot connect to localhost port 1/s);
         await until(page, () => [...document.querySelectorAll('.card canvas')].every((canvas) => canvas.width !== 300));
         assert.ok((await inkOf(page, '.card canvas')).colours.length > 0, 'the small pictures are empty');
+        // What was on and had nothing to say is one as well, now and then.
+        const empty = await page.locator('.card', { has: page.locator('.nothing') }).locator('.of').allTextContents();
+        assert.ok(empty.includes('file-03 caddy block') && empty.includes('file-03 caddy mutex'), empty.join());
+        assert.ok(!empty.includes('file-03 rude cpu=2s') && !empty.includes('file-03 rude mutex'), empty.join());
         await page.locator('.card', { hasText: 'rude cpu' }).click();
         await until(page, () => document.querySelector('h1').textContent.endsWith('rude cpu=2s'));
         assert.equal(await page.locator('nav [aria-current]').textContent(), 'cpu=2s');
@@ -64,6 +68,7 @@ test('a sentence leads to its function', () =>
     visit('bundle', {}, async (page) => {
         await page.locator('.summary li', { hasText: BUSY }).first().locator('a').click();
         await page.locator('.detail').waitFor();
+        await settled(page);
         assert.match(await notice(page), /^1 function, /);
         assert.deepEqual(await rows(page).allTextContents(), [BUSY]);
     }));
