@@ -4,13 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/capture.h"
 #include "cli/command.h"
-#include "cli/drawing.h"
 #include "cli/exit.h"
 #include "cli/handover.h"
-#include "cli/progress.h"
 #include "cli/record.h"
-#include "cli/result.h"
 #include "cli/signals.h"
 #include "cli/talk.h"
 #include "cli/target.h"
@@ -52,110 +50,6 @@ static const struct option options[] = {
      offsetof(struct grab_options, json), 0},
     OPTIONS_END,
 };
-
-/* One run: what the observer writes to. */
-struct run {
-    struct progress progress;
-    struct prompt *prompt;
-    struct result *result;
-    struct workdir *work;
-    struct manifest *manifest;
-    int64_t saved; /* clock_now() of the last manifest_save */
-    bool unsaved;  /* something was recorded since */
-    size_t kept;   /* files in the work directory */
-    size_t missing;
-    size_t unusable;       /* what failed for a usage error: an unknown kind */
-    struct err record_err; /* the first failure to record */
-};
-
-/* ---- observer ------------------------------------------------------------------------------------------ */
-
-static void recorded(struct run *r, int rc, const struct err *why)
-{
-    if (rc < 0 && r->record_err.kind == ERR_NONE)
-        r->record_err = *why;
-    r->unsaved = true;
-}
-
-/* The manifest in the work directory lets a killed run be made sense of. It is saved once a second where many
- * items come, and before whatever takes long. That it could not be saved matters only at the end. */
-static void save_now_and_then(struct run *r, bool before_long)
-{
-    if (!r->unsaved || (!before_long && clock_now() - r->saved < 1000))
-        return;
-    manifest_save(r->manifest, r->work, NULL);
-    r->saved = clock_now();
-    r->unsaved = false;
-}
-
-static void on_opening(void *ctx, const struct host *host)
-{
-    struct run *r = ctx;
-    progress_opening(&r->progress, host);
-}
-
-static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
-{
-    struct run *r = ctx;
-    struct err err = ERR_INIT;
-    progress_host(&r->progress, host, gw, failure);
-    recorded(r, record_host(r->manifest, host, gw, failure, &err), &err);
-    if (failure) {
-        recorded(r, result_add_failure(r->result, host, NULL, failure, &err), &err);
-        r->missing++;
-        r->unusable += failure->kind == ERR_USAGE;
-    }
-}
-
-static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
-{
-    struct run *r = ctx;
-    struct err err = ERR_INIT;
-    progress_service(&r->progress, target, s);
-    recorded(r, record_service(r->manifest, target, s, &err), &err);
-    if (s->failure) {
-        recorded(r, result_add_failure(r->result, target->host, target->service, s->failure, &err), &err);
-        r->missing++;
-        r->unusable += s->failure->kind == ERR_USAGE;
-    }
-}
-
-static void on_item(void *ctx, const struct target *target, const struct fetch_item *item)
-{
-    struct run *r = ctx;
-    struct err err = ERR_INIT;
-    progress_item(&r->progress, target, item);
-    recorded(r, record_item(r->manifest, target, item, &err), &err);
-    recorded(r, result_add_item(r->result, target, item, &err), &err);
-    r->kept += item->file[0] != '\0';
-    r->missing += item->status != FETCH_OK;
-}
-
-static void on_progress(void *ctx, const struct target *target, const struct fetch_progress *now)
-{
-    struct run *r = ctx;
-    /* Before it is said that something long begins: whoever sees that may end us. */
-    save_now_and_then(r, now->elapsed_ms == 0 && now->timed_ms > 0);
-    progress_under_way(&r->progress, target, now);
-}
-
-static void on_step(void *ctx, const struct host *host, const struct service *service,
-                    const struct fetch_step *step)
-{
-    struct run *r = ctx;
-    progress_step(&r->progress, host, service, step);
-}
-
-/* Not the observer's: from any thread. */
-static void on_question(void *ctx)
-{
-    progress_pause(ctx);
-}
-
-static void on_answer(void *ctx)
-{
-    progress_resume(ctx);
-}
 
 /* ---- before anything is opened ------------------------------------------------------------------------- */
 
@@ -224,113 +118,23 @@ static void name_subject(const struct grab_options *o, const struct targets *tar
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-static int nothing_collected(struct run *r, struct err *err)
+static int capture(const struct grab_options *o, struct capture *c, struct err *err)
 {
-    file_remove(workdir_path(r->work), NULL);
-    if (signals_received()) {
-        err_set(err, ERR_CANCELLED, "interrupted; nothing was collected, so there is no bundle");
+    char subject[300];
+    int64_t started = clock_utc();
+    name_subject(o, c->fetch.targets, subject, sizeof subject);
+    if (workdir_new(o->output, subject, started, &c->work, err) < 0)
         return exit_status_of(err);
+    int code;
+    if (record_new(workdir_name(c->work), o->reason, started, &c->manifest, err) < 0) {
+        file_remove(workdir_path(c->work), NULL);
+        code = exit_status_of(err);
+    } else {
+        code = capture_run(c, err);
     }
-    /* The reasons were told one by one as they came. */
-    if (r->unusable > 0)
-        return EXIT_USAGE;
-    talk("nothing was collected, so there is no bundle");
-    return EXIT_NOTHING;
-}
-
-/* The work directory stays: it is all that was collected. */
-static int not_bundled(const struct run *r, struct err *err)
-{
-    err_wrap(err, "the bundle could not be written");
-    err_hint(err, "everything collected is in %s: make room, then `profgrab bundle create -o OUT.tar.gz %s`",
-             workdir_path(r->work), workdir_path(r->work));
-    return signals_received() ? EXIT_SIGNAL + signals_received() : EXIT_NOTHING;
-}
-
-/* What the second Ctrl-C says. */
-static void prepare_farewell(const char *what, const char *path, const char *next)
-{
-    char line[1000];
-    snprintf(line, sizeof line, "\nprofgrab: left at once; %s %s%s\n", what, path, next);
-    signals_farewell(line);
-}
-
-static int bundle(struct run *r, struct err *err)
-{
-    char *path = NULL;
-    bool interrupted = signals_received() != 0;
-    progress_end(&r->progress);
-    if (r->kept == 0)
-        return nothing_collected(r, err);
-    /* What the manifest does not name would not be packed: better no bundle than one without it. */
-    if (r->record_err.kind != ERR_NONE) {
-        *err = r->record_err;
-        return not_bundled(r, err);
-    }
-    if (manifest_finish(r->manifest, clock_utc(), interrupted, r->missing == 0, err) < 0)
-        return not_bundled(r, err);
-    drawing_or_talk(r->manifest, r->work);
-    if (bundle_pack(r->work, r->manifest, &path, err) < 0)
-        return not_bundled(r, err);
-    prepare_farewell("the bundle is", path, "");
-    if (interrupted)
-        talk("interrupted: the bundle holds what was collected until then");
-    if (r->missing > 0)
-        talk("not complete: %zu missing, see above; %zu files collected", r->missing, r->kept);
-    r->result->complete = r->missing == 0 && !interrupted;
-    r->result->bundle = path;
-    bool told = r->result->wanted || (printf("%s\n", path) > 0 && fflush(stdout) == 0);
-    if (!told)
-        talk("the bundle is %s", path);
-    if (interrupted)
-        return EXIT_SIGNAL + signals_received();
-    return r->missing > 0 || !told ? EXIT_PARTIAL : EXIT_OK;
-}
-
-static int collect(struct run *r, const struct grab_options *o, const struct targets *targets,
-                   const struct strlist *kinds, struct err *err)
-{
-    struct ssh_settings ssh;
-    struct fetch_observer observer = {.ctx = r,
-                                      .opening = on_opening,
-                                      .host = on_host,
-                                      .service = on_service,
-                                      .item = on_item,
-                                      .progress = on_progress,
-                                      .step = on_step};
-    r->prompt->pause = on_question;
-    r->prompt->resume = on_answer;
-    r->prompt->ctx = &r->progress;
-    struct fetch_grab grab = target_grab(&o->target, targets, &ssh, r->prompt);
-    grab.kinds = kinds;
-    grab.directory = workdir_path(r->work);
-    grab.max_bytes = o->max_bytes;
-    grab.concurrent = o->concurrent;
-    grab.observer = &observer;
-    int rc = target_run(&grab, err);
-    r->prompt->pause = r->prompt->resume = NULL;
-    return rc;
-}
-
-/* The exit code of a run whose bundle is there, and is to be handed over. */
-static int hand_over(struct run *r, const struct grab_options *o, const struct handover *h, int code)
-{
-    struct handover_result *handed = &r->result->handed;
-    if (signals_received()) {
-        err_set(&handed->why, ERR_CANCELLED, "it was not handed over, since you interrupted");
-        talk("%s", handed->why.msg);
-        handover_say_repeat(h, o->target.inventory, r->result->bundle, handed);
-        return code;
-    }
-    const struct handover_run run = {
-        .bundle = r->result->bundle, .prompt = r->prompt, .quiet = o->quiet, .silent = r->result->wanted};
-    int ended = handover_command(h, &run, o->target.inventory, handed);
-    if (ended == EXIT_USAGE) {
-        /* What was collected is in the bundle, whatever became of it after that. */
-        handover_say_repeat(h, o->target.inventory, r->result->bundle, handed);
-        return EXIT_HANDOFF;
-    }
-    return ended != EXIT_OK ? ended : code;
+    manifest_free(c->manifest);
+    workdir_free(c->work);
+    return code;
 }
 
 static int run_targets(const struct grab_options *o, const struct targets *targets,
@@ -338,33 +142,20 @@ static int run_targets(const struct grab_options *o, const struct targets *targe
                        struct err *err)
 {
     struct prompt prompt;
-    struct run r = {.result = result, .prompt = &prompt};
-    char subject[300];
-    int64_t started = clock_utc();
-    int code;
-    name_subject(o, targets, subject, sizeof subject);
+    struct ssh_settings ssh;
     if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
         return exit_status_of(err);
-    if (workdir_new(o->output, subject, started, &r.work, err) < 0) {
-        prompt_release(&prompt);
-        return exit_status_of(err);
-    }
-    progress_init(&r.progress,
-                  &(struct progress_options){.quiet = o->quiet, .verbose = o->verbose, .out = stderr});
-    prepare_farewell("what was collected is in", workdir_path(r.work),
-                     "\nhint: `profgrab bundle create` makes a bundle of that directory");
-    if (record_new(workdir_name(r.work), o->reason, started, &r.manifest, err) < 0 ||
-        collect(&r, o, targets, kinds, err) < 0) {
-        file_remove(workdir_path(r.work), NULL);
-        code = exit_status_of(err);
-    } else {
-        code = bundle(&r, err);
-        if (h && result->bundle)
-            code = hand_over(&r, o, h, code);
-    }
-    progress_end(&r.progress);
-    manifest_free(r.manifest);
-    workdir_free(r.work);
+    struct capture c = {.fetch = target_grab(&o->target, targets, &ssh, &prompt),
+                        .prompt = &prompt,
+                        .result = result,
+                        .handover = h,
+                        .inventory = o->target.inventory,
+                        .quiet = o->quiet,
+                        .verbose = o->verbose};
+    c.fetch.kinds = kinds;
+    c.fetch.max_bytes = o->max_bytes;
+    c.fetch.concurrent = o->concurrent;
+    int code = capture(o, &c, err);
     prompt_release(&prompt);
     return code;
 }
