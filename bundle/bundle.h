@@ -66,6 +66,7 @@ struct manifest_host {
     const char *name;
     const char *address;
     const char *route; /* "direct" or "ssh" */
+    bool against;      /* a healthy one, to compare the others with */
     const struct manifest_hop *hops;
     size_t n_hops;
     const char *error; /* why nothing could be fetched from it */
@@ -112,6 +113,7 @@ struct manifest_item {
     const char *service; /* NULL in a bundle of local files, as is host */
     const char *kind;
     const char *argument; /* of KIND=ARGUMENT */
+    unsigned pair;        /* 1 and 2: of two so that what happened in between is known; else 0 */
     const char *request;  /* "GET /debug/pprof/heap" */
     enum manifest_status status;
     const char *error;        /* why it is not OK */

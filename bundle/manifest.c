@@ -135,6 +135,8 @@ int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct 
     fields_put(&r, "name", fields_string(h->name));
     fields_text(&r, "address", h->address);
     fields_text(&r, "route", h->route);
+    if (h->against)
+        fields_put(&r, "against", json_true());
     put_hops(&r, h->hops, h->n_hops);
     fields_text(&r, "error", h->error);
     fields_put(&r, "services", json_array());
@@ -240,6 +242,8 @@ static json_t *item_json(const struct manifest_item *i)
     struct fields r = fields_new();
     fields_put(&r, "kind", fields_string(i->kind));
     fields_text(&r, "argument", i->argument);
+    if (i->pair)
+        fields_number(&r, "pair", i->pair);
     fields_text(&r, "request", i->request);
     fields_put(&r, "status", json_string(statuses[i->status]));
     fields_text(&r, "error", i->error);

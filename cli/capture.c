@@ -52,12 +52,20 @@ static void on_opening(void *ctx, const struct host *host)
     progress_opening(&r->progress, host);
 }
 
+static bool is_against(const struct capture *c, const struct host *host)
+{
+    for (size_t i = 0; c->against && i < c->against->n; i++)
+        if (c->against->items[i].host == host)
+            return true;
+    return false;
+}
+
 static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
 {
     struct run *r = ctx;
     struct err err = ERR_INIT;
     progress_host(&r->progress, host, gw, failure);
-    recorded(r, record_host(r->manifest, host, gw, failure, &err), &err);
+    recorded(r, record_host(r->manifest, host, is_against(r->capture, host), gw, failure, &err), &err);
     if (failure) {
         recorded(r, result_add_failure(r->result, host, NULL, failure, &err), &err);
         r->missing++;

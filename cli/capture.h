@@ -12,8 +12,9 @@
 #include "fetch/fetch.h"
 
 struct capture {
-    struct fetch_grab fetch; /* all of it but the directory and the observer */
-    struct workdir *work;    /* they are the caller's; both are used up */
+    struct fetch_grab fetch;       /* all of it but the directory and the observer */
+    const struct targets *against; /* of those fetched from, healthy hosts'; may be NULL */
+    struct workdir *work;          /* they are the caller's; both are used up */
     struct manifest *manifest;
     struct prompt *prompt;
     struct result *result;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/against.h"
 #include "cli/capture.h"
 #include "cli/command.h"
 #include "cli/exit.h"
@@ -19,6 +20,8 @@ struct grab_options {
     struct handover_options handover;
     const char *output;
     const char *reason;
+    struct strlist against;
+    int64_t pair_ms;
     uint64_t max_bytes;
     bool concurrent;
     bool yes;
@@ -35,6 +38,12 @@ static const struct option options[] = {
      offsetof(struct grab_options, output), 0},
     {"reason", 0, OPTION_TEXT, "TEXT", "why you collect; goes into the manifest",
      offsetof(struct grab_options, reason), 0},
+    {"against", 0, OPTION_LIST, "HOST|GROUP[,...]",
+     "the same from healthy hosts at the same time: the report shows what the others do more",
+     offsetof(struct grab_options, against), 0},
+    {"pair", 0, OPTION_DURATION, "DURATION",
+     "heap, allocs, goroutines, block and mutex twice, so far apart: the report shows what grew",
+     offsetof(struct grab_options, pair_ms), 0},
     {"max-bytes", 0, OPTION_BYTES, "SIZE",
      "the most that is taken of one item (default 512MiB; trace 2GiB, cmdline and symbol 4MiB)",
      offsetof(struct grab_options, max_bytes), 0},
@@ -49,6 +58,19 @@ static const struct option options[] = {
     {"json", 0, OPTION_FLAG, NULL, "say on stdout what came of it as JSON, instead of the bundle's path",
      offsetof(struct grab_options, json), 0},
     OPTIONS_END,
+};
+
+/* One call of the command. */
+struct grab {
+    struct grab_options options;
+    struct strlist words, kinds;
+    struct inventory *inventory;
+    struct targets targets; /* the healthy hosts' among them */
+    struct targets against; /* only those */
+    char subject[300];      /* what the bundle is named after */
+    bool handed;            /* the bundle is to be handed over */
+    struct handover handover;
+    struct result result;
 };
 
 /* ---- before anything is opened ------------------------------------------------------------------------- */
@@ -67,23 +89,38 @@ static int check_duration(const struct strlist *kinds, bool yes, struct err *err
 }
 
 /* Words of the user, or of each service where there are none. */
-static int check_kinds(const struct strlist *kinds, const struct targets *targets, bool yes, struct err *err)
+static int check_kinds(const struct grab *g, struct err *err)
 {
-    if (kinds->n > 0)
-        return check_duration(kinds, yes, err);
-    for (size_t i = 0; i < targets->n; i++)
-        if (check_duration(&targets->items[i].service->kinds, yes, err) < 0)
-            return err_wrap(err, "kinds of the service \"%s\"", targets->items[i].service->name);
+    bool yes = g->options.yes;
+    if (g->kinds.n > 0)
+        return check_duration(&g->kinds, yes, err);
+    for (size_t i = 0; i < g->targets.n; i++)
+        if (check_duration(&g->targets.items[i].service->kinds, yes, err) < 0)
+            return err_wrap(err, "kinds of the service \"%s\"", g->targets.items[i].service->name);
     return 0;
 }
 
+/* One service of which two snapshots can be taken is enough. */
+static int check_pair(const struct grab *g, struct err *err)
+{
+    if (g->options.pair_ms == 0)
+        return 0;
+    if (g->kinds.n > 0)
+        return fetch_check_pair(&g->kinds, err);
+    for (size_t i = 0; i < g->targets.n; i++)
+        if (fetch_check_pair(&g->targets.items[i].service->kinds, err) == 0)
+            return 0;
+    return -1;
+}
+
 /* Kinds may be given as words or between commas; a raw path may hold commas of its own. */
-static int split_kinds(const struct strlist *words, struct strlist *kinds, struct err *err)
+static int split_kinds(struct grab *g, struct err *err)
 {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < words->n; i++)
-        rc = words->items[i][0] == '/' ? strlist_add(kinds, words->items[i], err)
-                                       : strlist_split(kinds, words->items[i], err);
+    for (size_t i = 0; rc == 0 && i < g->words.n; i++) {
+        const char *word = g->words.items[i];
+        rc = word[0] == '/' ? strlist_add(&g->kinds, word, err) : strlist_split(&g->kinds, word, err);
+    }
     return rc;
 }
 
@@ -102,31 +139,60 @@ static int no_host(const struct strlist *words, struct err *err)
                     "says more");
 }
 
-/* What the bundle is named after: the host, the group, or how many hosts. */
-static void name_subject(const struct grab_options *o, const struct targets *targets, char *dst, size_t cap)
+/* The host, the group, or how many hosts. */
+static void name_subject(struct grab *g)
 {
+    const struct targets *t = &g->targets;
+    const struct selection *sel = &g->options.target.selection;
     size_t hosts = 0;
-    for (size_t i = 0; i < targets->n; i++)
-        hosts += i == 0 || targets->items[i].host != targets->items[i - 1].host;
+    for (size_t i = 0; i < t->n; i++)
+        hosts += i == 0 || t->items[i].host != t->items[i - 1].host;
     if (hosts == 1)
-        snprintf(dst, cap, "%s", targets->items[0].host->name);
-    else if (o->target.selection.groups.n == 1 && o->target.selection.hosts.n == 0)
-        snprintf(dst, cap, "%s", o->target.selection.groups.items[0]);
+        snprintf(g->subject, sizeof g->subject, "%s", t->items[0].host->name);
+    else if (sel->groups.n == 1 && sel->hosts.n == 0)
+        snprintf(g->subject, sizeof g->subject, "%s", sel->groups.items[0]);
     else
-        snprintf(dst, cap, "%zu-hosts", hosts);
+        snprintf(g->subject, sizeof g->subject, "%zu-hosts", hosts);
+}
+
+static int check_options(struct grab *g, struct err *err)
+{
+    const struct grab_options *o = &g->options;
+    if (handover_wanted(&o->handover, &g->handed, err) < 0)
+        return -1;
+    g->result.wanted = o->json;
+    g->result.handing = g->handed;
+    if (o->target.selection.hosts.n == 0 && o->target.selection.groups.n == 0)
+        return no_host(&g->words, err);
+    if (o->quiet && o->verbose)
+        return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
+    return 0;
+}
+
+/* Everything that can be known without opening anything. */
+static int prepare(struct grab *g, struct err *err)
+{
+    struct grab_options *o = &g->options;
+    if (split_kinds(g, err) < 0 || target_resolve(&o->target, &g->inventory, &g->targets, err) < 0)
+        return -1;
+    name_subject(g);
+    if (o->against.n > 0 &&
+        against_resolve(g->inventory, &o->against, &o->target.selection, &g->targets, &g->against, err) < 0)
+        return -1;
+    if (check_kinds(g, err) < 0 || check_pair(g, err) < 0)
+        return -1;
+    return g->handed ? handover_prepare(&o->handover, g->inventory, &g->handover, err) : 0;
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-static int capture(const struct grab_options *o, struct capture *c, struct err *err)
+static int capture(const struct grab *g, struct capture *c, struct err *err)
 {
-    char subject[300];
     int64_t started = clock_utc();
-    name_subject(o, c->fetch.targets, subject, sizeof subject);
-    if (workdir_new(o->output, subject, started, &c->work, err) < 0)
+    if (workdir_new(g->options.output, g->subject, started, &c->work, err) < 0)
         return exit_status_of(err);
     int code;
-    if (record_new(workdir_name(c->work), o->reason, started, &c->manifest, err) < 0) {
+    if (record_new(workdir_name(c->work), g->options.reason, started, &c->manifest, err) < 0) {
         file_remove(workdir_path(c->work), NULL);
         code = exit_status_of(err);
     } else {
@@ -137,25 +203,33 @@ static int capture(const struct grab_options *o, struct capture *c, struct err *
     return code;
 }
 
-static int run_targets(const struct grab_options *o, const struct targets *targets,
-                       const struct strlist *kinds, const struct handover *h, struct result *result,
-                       struct err *err)
+/* What a run of fetch is told beside how to get there. */
+static void set_fetch(const struct grab *g, struct fetch_grab *fetch)
 {
+    const struct grab_options *o = &g->options;
+    fetch->kinds = &g->kinds;
+    fetch->max_bytes = o->max_bytes;
+    fetch->concurrent = o->concurrent;
+    fetch->pair_ms = o->pair_ms;
+}
+
+static int run_targets(struct grab *g, struct err *err)
+{
+    const struct grab_options *o = &g->options;
     struct prompt prompt;
     struct ssh_settings ssh;
     if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
         return exit_status_of(err);
-    struct capture c = {.fetch = target_grab(&o->target, targets, &ssh, &prompt),
+    struct capture c = {.fetch = target_grab(&o->target, &g->targets, &ssh, &prompt),
+                        .against = &g->against,
                         .prompt = &prompt,
-                        .result = result,
-                        .handover = h,
+                        .result = &g->result,
+                        .handover = g->handed ? &g->handover : NULL,
                         .inventory = o->target.inventory,
                         .quiet = o->quiet,
                         .verbose = o->verbose};
-    c.fetch.kinds = kinds;
-    c.fetch.max_bytes = o->max_bytes;
-    c.fetch.concurrent = o->concurrent;
-    int code = capture(o, &c, err);
+    set_fetch(g, &c.fetch);
+    int code = capture(g, &c, err);
     prompt_release(&prompt);
     return code;
 }
@@ -171,45 +245,28 @@ static int print_result(struct result *result, int code, const struct err *failu
     return code == EXIT_OK ? EXIT_PARTIAL : code;
 }
 
+static void release(struct grab *g)
+{
+    result_release(&g->result);
+    handover_release(&g->handover);
+    targets_release(&g->targets);
+    targets_release(&g->against);
+    inventory_free(g->inventory);
+    strlist_release(&g->words);
+    strlist_release(&g->kinds);
+    strlist_release(&g->options.against);
+    target_options_release(&g->options.target);
+    handover_options_release(&g->options.handover);
+}
+
 static int run(int argc, char **argv, struct err *err)
 {
-    struct grab_options o = {.target = TARGET_OPTIONS_INIT};
-    struct strlist words = {0}, kinds = {0};
-    struct targets targets = {0};
-    struct inventory *inventory = NULL;
-    struct result result = {0};
-    struct handover h = {0};
-    bool handed = false;
+    struct grab g = {.options = {.target = TARGET_OPTIONS_INIT}};
     int code = EXIT_USAGE;
-    if (options_parse(options, argc, argv, &o, &words, err) < 0 ||
-        handover_wanted(&o.handover, &handed, err) < 0)
-        goto out;
-    result.wanted = o.json;
-    result.handing = handed;
-    if (o.target.selection.hosts.n == 0 && o.target.selection.groups.n == 0) {
-        no_host(&words, err);
-        goto out;
-    }
-    if (o.quiet && o.verbose) {
-        err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
-        goto out;
-    }
-    if (split_kinds(&words, &kinds, err) < 0 || target_resolve(&o.target, &inventory, &targets, err) < 0 ||
-        check_kinds(&kinds, &targets, o.yes, err) < 0 ||
-        (handed && handover_prepare(&o.handover, inventory, &h, err) < 0))
-        code = exit_status_of(err);
-    else
-        code = run_targets(&o, &targets, &kinds, handed ? &h : NULL, &result, err);
-out:
-    code = print_result(&result, code, err);
-    result_release(&result);
-    handover_release(&h);
-    targets_release(&targets);
-    inventory_free(inventory);
-    strlist_release(&words);
-    strlist_release(&kinds);
-    target_options_release(&o.target);
-    handover_options_release(&o.handover);
+    if (options_parse(options, argc, argv, &g.options, &g.words, err) == 0 && check_options(&g, err) == 0)
+        code = prepare(&g, err) < 0 ? exit_status_of(err) : run_targets(&g, err);
+    code = print_result(&g.result, code, err);
+    release(&g);
     return code;
 }
 

@@ -24,7 +24,7 @@ struct progress_line {
     int64_t since;                 /* clock_now() when it began */
     int64_t timed_ms;
     uint64_t bytes;
-    bool waiting;
+    const char *waiting; /* for what; NULL: it does not */
     size_t index, n_items;
 };
 
@@ -128,7 +128,7 @@ static void describe_item(const struct progress_line *l, bool with_rest, struct 
     int64_t elapsed = (clock_now() - l->since) / 1000 * 1000;
     buf_addf(b, ": %s", l->kind);
     if (l->waiting)
-        buf_adds(b, " waiting: another profile is being taken");
+        buf_addf(b, " waiting: %s", l->waiting);
     else if (l->timed_ms || elapsed)
         buf_addf(b, " %s", text_duration(text, sizeof text, elapsed));
     if (l->timed_ms && !l->waiting)
@@ -321,7 +321,8 @@ void progress_item(struct progress *p, const struct target *target, const struct
     pthread_mutex_lock(&p->mutex);
     end(p, target->host, target->service, item->kind);
     name_target(target, where, sizeof where);
-    snprintf(full, sizeof full, "%s: %s%s%s", where, item->kind, *item->argument ? "=" : "", item->argument);
+    snprintf(full, sizeof full, "%s: %s%s%s%s", where, item->kind, *item->argument ? "=" : "", item->argument,
+             item->pair == 2 ? ", later" : "");
     if (item->status != FETCH_OK)
         tell_error(p, full, &item->err);
     else if (!p->options.quiet)
@@ -344,7 +345,7 @@ static void tell_beginning(struct progress *p, const struct target *target, cons
     if (p->live)
         return;
     if (now->waiting && (!before || !before->waiting))
-        talk_to(plain(p), "%s: %s: waiting: another profile is being taken", where, now->kind);
+        talk_to(plain(p), "%s: %s: waiting: %s", where, now->kind, now->waiting);
     /* Of the rest a log wants to know only what takes time by design. */
     if (!now->waiting && now->timed_ms > 0 && (!before || before->waiting))
         talk_to(plain(p), "%s: %s: taking %s", where, now->kind,

@@ -40,13 +40,14 @@ int record_new(const char *name, const char *reason, int64_t started, struct man
     return manifest_new(&info, ret, err);
 }
 
-int record_host(struct manifest *m, const struct host *host, const struct gateway *gw,
+int record_host(struct manifest *m, const struct host *host, bool against, const struct gateway *gw,
                 const struct err *failure, struct err *err)
 {
     struct manifest_hop hops[HOPS_MAX];
     struct manifest_host h = {.name = host->name,
                               .address = host->address,
                               .route = host->direct ? "direct" : "ssh",
+                              .against = against,
                               .hops = hops,
                               .error = failure ? failure->msg : NULL};
     const struct gateway_hop *hop;
@@ -132,6 +133,7 @@ int record_item(struct manifest *m, const struct target *target, const struct fe
                                    .service = target ? target->service->name : NULL,
                                    .kind = item->kind,
                                    .argument = known(item->argument),
+                                   .pair = item->pair,
                                    .request = known(item->request),
                                    .status = status_of(item->status),
                                    .error = item->status == FETCH_OK ? NULL : item->err.msg,

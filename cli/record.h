@@ -14,7 +14,8 @@ void record_collector(struct record_collector *ret);
 
 /* A manifest with who collects where filled in. */
 int record_new(const char *name, const char *reason, int64_t started, struct manifest **ret, struct err *err);
-int record_host(struct manifest *m, const struct host *host, const struct gateway *gw,
+/* `against`: a healthy one, for comparison. */
+int record_host(struct manifest *m, const struct host *host, bool against, const struct gateway *gw,
                 const struct err *failure, struct err *err);
 int record_service(struct manifest *m, const struct target *target, const struct fetch_service *s,
                    struct err *err);

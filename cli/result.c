@@ -70,8 +70,9 @@ int result_add_item(struct result *r, const struct target *target, const struct 
         return 0;
     json_t *object = json_object();
     int rc = put_target(object, target->host, target->service) | put(object, "kind", item->kind) |
-             put(object, "argument", item->argument) | put(object, "status", status_name(item->status)) |
-             put(object, "file", item->file);
+             put(object, "argument", item->argument) |
+             (item->pair ? json_object_set_new(object, "pair", json_integer(item->pair)) : 0) |
+             put(object, "status", status_name(item->status)) | put(object, "file", item->file);
     if (item->file[0])
         rc |= json_object_set_new(object, "bytes", json_integer((json_int_t)item->bytes));
     if (item->status != FETCH_OK)

@@ -33,6 +33,9 @@ int fetch_kind_help(size_t i, struct fetch_kind_help *ret);
 int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, struct err *err);
 /* What takes longer should be asked for twice. */
 #define FETCH_LONG_MS (5 * 60 * INT64_C(1000))
+/* Whether any of the words is for a snapshot of which two tell what happened in between: heap, allocs,
+ * goroutines, block, mutex. ERR_USAGE says which can. */
+int fetch_check_pair(const struct strlist *words, struct err *err);
 
 /* ---- what happened ------------------------------------------------------------------------------------- */
 
@@ -78,6 +81,7 @@ struct fetch_item {
     int64_t started; /* UTC milliseconds */
     int64_t duration_ms;
     uint64_t bytes;
+    unsigned pair; /* 1 and 2: the first and the later one of a pair; else 0 */
     char sha256[SHA256_HEX];
     bool has_profile;
     struct profile_summary profile;
@@ -132,10 +136,10 @@ struct fetch_progress {
     const char *kind;
     uint64_t bytes;
     int64_t elapsed_ms;
-    int64_t timed_ms; /* how long the server takes by design */
-    const char *cost; /* what it costs the process, to be said before; NULL: nothing worth a word */
-    bool waiting;     /* for somebody else's profile to end */
-    size_t index;     /* of n_items */
+    int64_t timed_ms;    /* how long the server takes by design */
+    const char *cost;    /* what it costs the process, to be said before; NULL: nothing worth a word */
+    const char *waiting; /* for what; NULL: it does not wait */
+    size_t index;        /* of n_items */
     size_t n_items;
 };
 
@@ -172,6 +176,7 @@ struct fetch_grab {
     int64_t ask_ms;                 /* as gateway_options has it */
     uint64_t max_bytes;             /* of one body; 0: as its kind says */
     bool concurrent;                /* the timed profiles of a process at the same time */
+    int64_t pair_ms;                /* what can be (fetch_check_pair) is taken twice, so far apart; 0: once */
     bool look;                      /* fetch nothing: open, dial, read the index, look for exposure */
     int cancel_fd;                  /* readable: stop fetching; -1 for none */
     const struct fetch_observer *observer; /* every member set */

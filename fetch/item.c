@@ -96,6 +96,7 @@ static void describe(struct fetch_item *item, const struct plan_item *plan)
     snprintf(item->kind, sizeof item->kind, "%s", plan->kind);
     snprintf(item->argument, sizeof item->argument, "%s", plan->argument);
     snprintf(item->request, sizeof item->request, "GET %s", plan->target);
+    item->pair = plan->pair;
 }
 
 void item_skip(const struct plan_item *plan, const struct err *why, struct fetch_item *ret)

@@ -37,6 +37,7 @@ struct kind {
     unsigned seconds;  /* when none are given; 0 for kinds that take no time */
     bool standard;     /* part of `all` even where there is no index */
     bool only_by_name; /* costs or reveals more: never part of `all` */
+    bool pairs;        /* two of it tell what happened in between */
     unsigned max_mb;   /* MiB its body may have: far more than a real one, so that none goes on for ever */
     const char *cost;  /* what it costs the process, said before it is taken; NULL: not worth a word */
     const char *help;

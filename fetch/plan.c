@@ -194,6 +194,7 @@ static int add_kind(struct plan *p, const struct service *service, const struct 
         suffix = "-delta";
         item.rank = RANK_DELTA;
     }
+    item.pairs = w->kind->pairs && w->form != FORM_DELTA && item.format == CHECK_PPROF;
     endpoint(item.target, sizeof item.target, service, w->kind->endpoint);
     size_t n = strlen(item.target);
     snprintf(item.target + n, sizeof item.target - n, "%s", query);
@@ -331,6 +332,33 @@ int plan_make(const struct service *service, const struct wanted_list *wanted, c
     }
     sort_by_rank(&p);
     *ret = p;
+    return 0;
+}
+
+/* `heap.pb.gz` becomes `heap.later.pb.gz`; no other name has two dots before its ending. */
+static void name_later(struct plan_item *item)
+{
+    const char *end = ending(item);
+    size_t stem = strlen(item->file) - strlen(end);
+    snprintf(item->file + stem, sizeof item->file - stem, ".later%s", end);
+}
+
+int plan_pairs(struct plan *p, struct err *err)
+{
+    size_t n = p->n;
+    if (array_reserve((void **)&p->items, &p->cap, 2 * n, sizeof *p->items, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        if (!p->items[i].pairs)
+            continue;
+        struct plan_item *first = &p->items[i], *later = &p->items[p->n];
+        first->pair = 1;
+        first->other = p->n++;
+        *later = *first;
+        later->pair = 2;
+        later->other = i;
+        name_later(later);
+    }
     return 0;
 }
 

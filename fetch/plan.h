@@ -22,6 +22,10 @@ struct plan_item {
     int64_t timed_ms;
     uint64_t max_bytes; /* of its body */
     const char *cost;   /* what it costs the process, to be said before; NULL: nothing worth a word */
+    bool pairs;         /* may be taken twice */
+    unsigned pair;      /* 1 and 2: of a pair; else 0 */
+    size_t other;       /* of a pair: where the other one is */
+    int64_t began;      /* clock_now() when it was asked for; 0: not yet */
 };
 
 struct plan {
@@ -40,6 +44,8 @@ struct plan {
  */
 int plan_make(const struct service *service, const struct wanted_list *wanted, const struct index_page *index,
               struct plan *ret, struct err *err);
+/* Plans a later one of each that may be taken twice, behind all others. */
+int plan_pairs(struct plan *p, struct err *err);
 void plan_release(struct plan *p);
 
 #endif

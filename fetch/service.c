@@ -92,6 +92,8 @@ static int make_plan(struct visit *v, struct err *err)
         return -1;
     int rc = plan_make(service, &wanted, v->has_index ? &v->index : NULL, &v->plan, err);
     wanted_release(&wanted);
+    if (rc == 0 && v->grab->pair_ms > 0)
+        rc = plan_pairs(&v->plan, err);
     if (v->has_index)
         return rc;
     /* A page that could not be read may well have named the kind: that is no slip of the user's. */

@@ -27,7 +27,7 @@ struct worker {
     struct transfer *transfer;
     size_t at; /* of the plan */
     const char *beside;
-    bool waiting;
+    const char *waiting; /* for what; NULL: it does not */
 };
 
 static const struct plan_item *planned(const struct worker *w)
@@ -78,11 +78,11 @@ static bool wait_for_turn(struct worker *w, int64_t began)
         pause = RETRY_MIN_MS;
     if (pause > RETRY_MAX_MS)
         pause = RETRY_MAX_MS;
-    w->waiting = true;
+    w->waiting = "another profile is being taken";
     tell_progress(w, 0, now - began);
     struct err err = ERR_INIT;
     fd_wait(-1, 0, clock_deadline(clock_jitter(pause)), w->visit->grab->cancel_fd, &err);
-    w->waiting = false;
+    w->waiting = NULL;
     return err.kind == ERR_TIMEOUT;
 }
 
@@ -162,6 +162,22 @@ static void fetch_surely(struct worker *w, struct fetch_item *ret)
     settle(w->visit, &first, &again, ret);
 }
 
+/* ---- the later one of a pair --------------------------------------------------------------------------- */
+
+/* Until it is as long ago as was asked for that the first one was. Cancelling ends it; then it is not fetched
+ * (may_go_on). */
+static void wait_for_pair(struct worker *w)
+{
+    const struct visit *v = w->visit;
+    int64_t began = v->plan.items[planned(w)->other].began, due = began + v->grab->pair_ms;
+    if (began == 0 || clock_now() >= due)
+        return;
+    w->waiting = "the second of the pair comes later";
+    tell_progress(w, 0, clock_now() - began);
+    w->waiting = NULL;
+    fd_wait(-1, 0, due, v->grab->cancel_fd, NULL);
+}
+
 /* ---- one after the other ------------------------------------------------------------------------------- */
 
 /* Whether to go on; otherwise err says why not. */
@@ -191,7 +207,10 @@ static void fetch_one(struct worker *w)
     struct visit *v = w->visit;
     struct fetch_item item;
     struct err stop = ERR_INIT;
+    if (planned(w)->pair == 2)
+        wait_for_pair(w);
     if (may_go_on(v, &stop)) {
+        v->plan.items[w->at].began = clock_now();
         tell_progress(w, 0, 0);
         fetch_surely(w, &item);
         note(v, &item);
@@ -226,24 +245,24 @@ static void *run_side(void *ctx)
     return NULL;
 }
 
-static void name_others(const struct plan *plan, size_t first, size_t own, char *dst, size_t cap)
+static void name_others(const struct visit *v, size_t first, size_t end, size_t own, char *dst, size_t cap)
 {
     struct buf names = BUF_INIT(cap - 1);
-    for (size_t i = first; i < plan->n; i++)
+    for (size_t i = first; i < end; i++)
         if (i != own)
-            buf_addf(&names, "%s%.40s", names.len ? ", " : "", plan->items[i].kind);
+            buf_addf(&names, "%s%.40s", names.len ? ", " : "", v->plan.items[i].kind);
     snprintf(dst, cap, "%s", buf_str(&names));
     buf_release(&names);
 }
 
-static void fetch_side_by_side(struct visit *v, size_t first)
+static void fetch_side_by_side(struct visit *v, size_t first, size_t end)
 {
-    size_t n = v->plan.n - first;
+    size_t n = end - first;
     struct side *sides = calloc(n + 1, sizeof *sides);
     for (size_t i = 0; sides && i < n; i++) {
         struct side *s = &sides[i];
         s->worker = (struct worker){.visit = v, .at = first + i, .beside = s->beside};
-        name_others(&v->plan, first, first + i, s->beside, sizeof s->beside);
+        name_others(v, first, end, first + i, s->beside, sizeof s->beside);
         s->started = thread_start(&s->thread, run_side, s, NULL) == 0;
     }
     /* What found no thread is taken after the others. */
@@ -256,11 +275,22 @@ static void fetch_side_by_side(struct visit *v, size_t first)
     free(sides);
 }
 
+/* Those from `i` on that may be taken side by side end before this one. */
+static size_t end_of_timed(const struct visit *v, size_t i)
+{
+    while (v->grab->concurrent && i < v->plan.n && v->plan.items[i].timed_ms > 0)
+        i++;
+    return i;
+}
+
 void visit_fetch(struct visit *v)
 {
-    size_t i = 0;
-    for (; i < v->plan.n && !(v->grab->concurrent && v->plan.items[i].timed_ms > 0); i++)
-        fetch_one(&(struct worker){.visit = v, .transfer = v->transfer, .at = i});
-    if (i < v->plan.n)
-        fetch_side_by_side(v, i);
+    for (size_t i = 0; i < v->plan.n;) {
+        size_t end = end_of_timed(v, i);
+        if (end > i + 1)
+            fetch_side_by_side(v, i, end);
+        else
+            fetch_one(&(struct worker){.visit = v, .transfer = v->transfer, .at = i});
+        i = end > i + 1 ? end : i + 1;
+    }
 }

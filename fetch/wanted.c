@@ -247,6 +247,34 @@ bool wanted_shrinks(const struct wanted_list *l)
     return false;
 }
 
+bool wanted_pairs(const struct wanted *w)
+{
+    return w->kind && w->kind->pairs && w->form != FORM_TEXT && w->form != FORM_GROUPED &&
+           w->form != FORM_DELTA;
+}
+
+int fetch_check_pair(const struct strlist *words, struct err *err)
+{
+    struct wanted_list l = {0};
+    struct buf names = BUF_INIT(200);
+    if (wanted_parse(words, &l, err) < 0)
+        return -1;
+    bool any = l.all;
+    for (size_t i = 0; i < l.n && !any; i++)
+        any = wanted_pairs(&l.items[i]);
+    wanted_release(&l);
+    if (any)
+        return 0;
+    err_set(err, ERR_USAGE, "there is nothing to take twice among the kinds");
+    const struct kind *k;
+    for (size_t i = 0; (k = kind_at(i)); i++)
+        if (k->pairs)
+            buf_addf(&names, "%s%s", names.len ? ", " : "", k->name);
+    err_hint(err, "--pair takes two of each of %s: ask for one of them", buf_str(&names));
+    buf_release(&names);
+    return -1;
+}
+
 int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, struct err *err)
 {
     struct wanted_list l = {0};

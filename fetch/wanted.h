@@ -41,6 +41,9 @@ struct wanted_list {
 int wanted_parse(const struct strlist *words, struct wanted_list *ret, struct err *err);
 void wanted_release(struct wanted_list *l);
 
+/* Whether the snapshot can be one of a pair. */
+bool wanted_pairs(const struct wanted *w);
+
 /* Whether text or a trace is among it, which shrink to a fraction when they are compressed; profiles are
  * compressed by themselves. */
 bool wanted_shrinks(const struct wanted_list *l);

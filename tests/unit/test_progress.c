@@ -260,7 +260,7 @@ static void waiting(void **state)
 {
     (void)state;
     struct show s;
-    struct fetch_progress now = {.kind = "cpu", .timed_ms = 30000, .waiting = true, .n_items = 2};
+    struct fetch_progress now = {.kind = "cpu", .timed_ms = 30000, .waiting = "another profile is being taken", .n_items = 2};
     show_init(&s, 24, 80, false, false);
     struct target t = target(&s, 0);
     progress_under_way(&s.progress, &t, &now);
@@ -271,7 +271,7 @@ static void waiting(void **state)
     show_init(&s, 0, 0, false, false);
     t = target(&s, 0);
     for (int i = 0; i < 4; i++) {
-        now.waiting = i < 2;
+        now.waiting = i < 2 ? "another profile is being taken" : NULL;
         progress_under_way(&s.progress, &t, &now);
     }
     said(&s, "profgrab: file-00: gitaly: cpu: waiting: another profile is being taken\n"
