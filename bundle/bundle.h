@@ -82,6 +82,12 @@ struct manifest_offer {
     int64_t count; /* -1: not known */
 };
 
+struct manifest_planned {
+    const char *kind;
+    const char *argument;
+    unsigned pair; /* as an item has it */
+};
+
 struct manifest_service {
     const char *host; /* a name given to manifest_add_host before */
     const char *name;
@@ -89,8 +95,12 @@ struct manifest_service {
     const struct manifest_offer *offers; /* of the index page */
     size_t n_offers;
     bool has_clock_skew;
-    int64_t clock_skew_ms; /* the target's clock minus ours */
-    const char *error;     /* why nothing could be planned */
+    int64_t clock_skew_ms;                  /* the target's clock minus ours */
+    const struct manifest_planned *planned; /* in the order in which they are fetched */
+    size_t n_planned;
+    uint64_t estimate_bytes; /* what all of it was expected to be */
+    int64_t profiled_ms;     /* how long the process profiles itself for it */
+    const char *error;       /* why nothing could be planned */
     const struct manifest_verdict *verdicts;
     size_t n_verdicts;
 };

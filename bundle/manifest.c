@@ -178,6 +178,26 @@ static void put_offers(struct fields *service, const struct manifest_offer *offe
     fields_put(service, "offers", list);
 }
 
+static void put_planned(struct fields *service, const struct manifest_service *s)
+{
+    if (!s->n_planned)
+        return;
+    json_t *list = json_array();
+    for (size_t i = 0; i < s->n_planned; i++) {
+        struct fields item = fields_new();
+        fields_put(&item, "kind", fields_string(s->planned[i].kind));
+        fields_text(&item, "argument", s->planned[i].argument);
+        if (s->planned[i].pair)
+            fields_number(&item, "pair", s->planned[i].pair);
+        fields_append(service, list, &item);
+    }
+    fields_put(service, "planned", list);
+    struct fields estimate = fields_new();
+    fields_count(&estimate, "bytes", s->estimate_bytes);
+    fields_number(&estimate, "profiled_ms", s->profiled_ms);
+    fields_nest(service, "estimate", &estimate);
+}
+
 int manifest_add_service(struct manifest *m, const struct manifest_service *s, struct err *err)
 {
     json_t *host = NULL, *known = NULL;
@@ -193,6 +213,7 @@ int manifest_add_service(struct manifest *m, const struct manifest_service *s, s
     put_offers(&r, s->offers, s->n_offers);
     if (s->has_clock_skew)
         fields_number(&r, "clock_skew_ms", s->clock_skew_ms);
+    put_planned(&r, s);
     fields_text(&r, "error", s->error);
     put_verdicts(&r, s->verdicts, s->n_verdicts);
     fields_put(&r, "items", json_array());

@@ -72,6 +72,21 @@ static struct manifest_verdict *verdicts_of(const struct verdicts *l)
     return verdicts;
 }
 
+/* The same of what is planned; adds up what it is expected to cost. */
+static struct manifest_planned *planned_of(const struct fetch_service *s, struct manifest_service *record)
+{
+    struct manifest_planned *planned = calloc(s->n_items + 1, sizeof *planned);
+    for (size_t i = 0; planned && i < s->n_items; i++) {
+        const struct fetch_planned *item = &s->planned[i];
+        planned[i] = (struct manifest_planned){item->kind, known(item->argument), item->pair};
+        record->estimate_bytes += item->bytes;
+        record->profiled_ms += item->timed_ms;
+    }
+    record->planned = planned;
+    record->n_planned = s->n_items;
+    return planned;
+}
+
 int record_service(struct manifest *m, const struct target *target, const struct fetch_service *s,
                    struct err *err)
 {
@@ -81,12 +96,6 @@ int record_service(struct manifest *m, const struct target *target, const struct
     struct manifest_offer *offers = calloc(s->n_offers + 1, sizeof *offers);
     struct manifest_verdict *verdicts = verdicts_of(s->verdicts);
     int rc = -1;
-    if (!offers || !verdicts) {
-        err_nomem(err);
-        goto out;
-    }
-    for (size_t i = 0; i < s->n_offers; i++)
-        offers[i] = (struct manifest_offer){.name = s->offers[i].name, .count = s->offers[i].count};
     struct manifest_service record = {.host = target->host->name,
                                       .name = service->name,
                                       .url = url,
@@ -97,8 +106,14 @@ int record_service(struct manifest *m, const struct target *target, const struct
                                       .error = s->failure ? s->failure->msg : NULL,
                                       .verdicts = verdicts,
                                       .n_verdicts = s->verdicts->n};
-    rc = manifest_add_service(m, &record, err);
-out:
+    struct manifest_planned *planned = planned_of(s, &record);
+    for (size_t i = 0; offers && i < s->n_offers; i++)
+        offers[i] = (struct manifest_offer){.name = s->offers[i].name, .count = s->offers[i].count};
+    if (offers && verdicts && planned)
+        rc = manifest_add_service(m, &record, err);
+    else
+        err_nomem(err);
+    free(planned);
     free(verdicts);
     free(offers);
     return rc;

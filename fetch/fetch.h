@@ -94,11 +94,21 @@ struct fetch_offer {
     int64_t count; /* -1: not known */
 };
 
+/* An item that is about to be fetched, and what it is expected to cost (fetch/estimate.h). */
+struct fetch_planned {
+    const char *kind;
+    const char *argument; /* empty for none */
+    unsigned pair;        /* as struct fetch_item has it */
+    uint64_t bytes;       /* about so many come */
+    int64_t timed_ms;     /* how long the process profiles itself for it; 0: a snapshot */
+};
+
 /* A service whose items are about to be fetched, or whose index could not be read. */
 struct fetch_service {
     const struct fetch_offer *offers;
     size_t n_offers;
-    size_t n_items; /* planned */
+    const struct fetch_planned *planned; /* in the order in which they are fetched */
+    size_t n_items;
     bool has_clock_skew;
     int64_t clock_skew_ms;     /* the target's clock minus ours, good to about a second */
     const struct err *failure; /* NULL, or why nothing is fetched from it */
@@ -178,6 +188,7 @@ struct fetch_grab {
     bool concurrent;                /* the timed profiles of a process at the same time */
     int64_t pair_ms;                /* what can be (fetch_check_pair) is taken twice, so far apart; 0: once */
     bool look;                      /* fetch nothing: open, dial, read the index, look for exposure */
+    bool plan;                      /* fetch nothing: open, read the index, tell what would be fetched */
     int cancel_fd;                  /* readable: stop fetching; -1 for none */
     const struct fetch_observer *observer; /* every member set */
     const char *askpass;                   /* as gateway_options has it */

@@ -26,6 +26,14 @@ enum {
     ARG_FORM = 1 << 5,     /* `text` (debug=2), `grouped` (debug=1), `proto` */
 };
 
+/* About how large a body is, as pprof profiles of Go services measure: for fetch/estimate.h. */
+struct kind_size {
+    unsigned base;    /* bytes: of one without a record */
+    unsigned record;  /* bytes for each record that the index counts, */
+    unsigned records; /* up to so many: beyond, they share their stacks; 0: all */
+    unsigned second;  /* bytes for each second it takes by design */
+};
+
 struct kind {
     const char *name;
     const char *alias;    /* another name people use, or NULL */
@@ -38,8 +46,9 @@ struct kind {
     bool standard;     /* part of `all` even where there is no index */
     bool only_by_name; /* costs or reveals more: never part of `all` */
     bool pairs;        /* two of it tell what happened in between */
-    unsigned max_mb;   /* MiB its body may have: far more than a real one, so that none goes on for ever */
-    const char *cost;  /* what it costs the process, said before it is taken; NULL: not worth a word */
+    struct kind_size size;
+    unsigned max_mb;  /* MiB its body may have: far more than a real one, so that none goes on for ever */
+    const char *cost; /* what it costs the process, said before it is taken; NULL: not worth a word */
     const char *help;
 };
 /* For a profile of the index or a raw path. */

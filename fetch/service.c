@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fetch/estimate.h"
 #include "fetch/verdict.h"
 #include "fetch/visit.h"
 #include "base/banned.h"
@@ -108,12 +109,29 @@ static int make_plan(struct visit *v, struct err *err)
 
 /* ---- the visit ----------------------------------------------------------------------------------------- */
 
+/* A new array; NULL if there is no memory. */
+static struct fetch_planned *planned(const struct visit *v)
+{
+    struct fetch_planned *all = calloc(v->plan.n + 1, sizeof *all);
+    for (size_t i = 0; all && i < v->plan.n; i++) {
+        const struct plan_item *item = &v->plan.items[i];
+        all[i] = (struct fetch_planned){.kind = item->kind,
+                                        .argument = item->argument,
+                                        .pair = item->pair,
+                                        .bytes = estimate_bytes(item, v->has_index ? &v->index : NULL),
+                                        .timed_ms = item->timed_ms};
+    }
+    return all;
+}
+
 static void tell_service(struct visit *v, const struct err *failure)
 {
     struct fetch_offer *offers = calloc(v->index.n + 1, sizeof *offers);
+    struct fetch_planned *items = planned(v);
     struct fetch_service report = {.offers = offers,
                                    .n_offers = offers ? v->index.n : 0,
-                                   .n_items = v->plan.n,
+                                   .planned = items,
+                                   .n_items = items ? v->plan.n : 0,
                                    .has_clock_skew = v->has_clock_skew,
                                    .clock_skew_ms = v->clock_skew_ms,
                                    .failure = failure,
@@ -122,6 +140,7 @@ static void tell_service(struct visit *v, const struct err *failure)
         offers[i] = (struct fetch_offer){v->index.items[i].name, v->index.items[i].count};
     verdicts_move(&v->verdicts, &v->plan.verdicts);
     observe_service(v->observe, v->target, &report);
+    free(items);
     free(offers);
 }
 
@@ -161,7 +180,7 @@ static int prepare(struct visit *v, struct err *err)
         return look(v, err);
     if (make_plan(v, err) < 0)
         return -1;
-    return file_mkdirs(v->grab->directory, v->directory, err);
+    return v->grab->plan ? 0 : file_mkdirs(v->grab->directory, v->directory, err);
 }
 
 void service_run(const struct fetch_grab *grab, struct observe *observe, const struct target *target,
@@ -172,7 +191,7 @@ void service_run(const struct fetch_grab *grab, struct observe *observe, const s
     pthread_mutex_init(&v.mutex, NULL);
     int rc = prepare(&v, &failure);
     tell_service(&v, rc < 0 ? &failure : NULL);
-    if (rc == 0 && !grab->look)
+    if (rc == 0 && !grab->look && !grab->plan)
         visit_fetch(&v);
     transfer_free(v.transfer);
     index_release(&v.index);

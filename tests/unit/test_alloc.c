@@ -673,6 +673,7 @@ static int fill_manifest(struct manifest *m, struct err *err)
         .name = "h", .address = "a", .route = "ssh", .hops = &hop, .n_hops = 1, .error = "e"};
     static const struct manifest_offer offer = {"heap", 3};
     static const struct manifest_verdict verdict = {"rule", "text"};
+    static const struct manifest_planned planned = {"heap", "gc", 1};
     static const struct manifest_service service = {.host = "h",
                                                     .name = "s",
                                                     .url = "http://x",
@@ -680,6 +681,8 @@ static int fill_manifest(struct manifest *m, struct err *err)
                                                     .n_offers = 1,
                                                     .has_clock_skew = true,
                                                     .clock_skew_ms = 1,
+                                                    .planned = &planned,
+                                                    .n_planned = 1,
                                                     .error = "e",
                                                     .verdicts = &verdict,
                                                     .n_verdicts = 1};

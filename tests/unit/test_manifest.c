@@ -61,6 +61,8 @@ static void add_services(struct manifest *m)
     static const struct manifest_offer offers[] = {{"heap", 12}, {"custom", -1}, {"none", 0}};
     static const struct manifest_verdict verdicts[] = {{"reconnected", "two processes answered"},
                                                        {"clock-skew", "the clock is 1 s ahead"}};
+    static const struct manifest_planned planned[] = {
+        {"cpu", "30s", 0}, {"heap", NULL, 1}, {"heap", NULL, 2}};
     static const struct manifest_service services[] = {
         {.host = "file-03",
          .name = "gitaly",
@@ -69,6 +71,10 @@ static void add_services(struct manifest *m)
          .n_offers = 3,
          .has_clock_skew = true,
          .clock_skew_ms = -1000,
+         .planned = planned,
+         .n_planned = 3,
+         .estimate_bytes = 70000,
+         .profiled_ms = 30000,
          .verdicts = verdicts,
          .n_verdicts = 2},
         {.host = "file-03", .name = "sidecar", .error = "HTTP 404"},

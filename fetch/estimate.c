@@ -1,0 +1,49 @@
+#include "fetch/estimate.h"
+
+#include <string.h>
+
+#include "fetch/kind.h"
+#include "base/banned.h"
+
+/* Text is not compressed: a goroutine of a full dump, and a stack of a grouped one. */
+#define TEXT_GOROUTINE 700
+#define TEXT_STACK 500
+#define TEXT_STACKS 500
+
+/* A profile of the program's own. */
+static const struct kind_size other = {.base = 500, .record = 150};
+
+static struct kind_size size_of_text(const struct plan_item *item)
+{
+    if (strstr(item->target, "debug=2"))
+        return (struct kind_size){.record = TEXT_GOROUTINE};
+    return (struct kind_size){.base = TEXT_STACK, .record = TEXT_STACK, .records = TEXT_STACKS};
+}
+
+static struct kind_size size_of(const struct plan_item *item, const struct kind *kind)
+{
+    if (item->format == CHECK_TEXT && strstr(item->target, "debug="))
+        return size_of_text(item);
+    return kind ? kind->size : other;
+}
+
+static uint64_t records_of(const struct plan_item *item, const struct kind *kind,
+                           const struct index_page *index)
+{
+    const struct index_entry *entry = index ? index_find(index, kind ? kind->endpoint : item->kind) : NULL;
+    return entry && entry->count > 0 ? (uint64_t)entry->count : 0;
+}
+
+uint64_t estimate_bytes(const struct plan_item *item, const struct index_page *index)
+{
+    const struct kind *kind = kind_find(item->kind);
+    struct kind_size size = size_of(item, kind);
+    uint64_t records = records_of(item, kind, index);
+    if (size.records > 0 && records > size.records)
+        records = size.records;
+    /* Counts are the service's word: no product of one is formed that is more than the item may have. */
+    if (size.record > 0 && records > item->max_bytes / size.record)
+        return item->max_bytes;
+    uint64_t bytes = size.base + records * size.record + (uint64_t)item->timed_ms * size.second / 1000;
+    return bytes < item->max_bytes ? bytes : item->max_bytes;
+}
