@@ -242,15 +242,21 @@ static int defined_twice(const struct schema *s, const struct tree_node *section
                          const char *name, struct err *err)
 {
     const struct tree_node *first = key;
+    const struct host *other = names_get(&s->inv->host_names, name);
     for (const struct tree_node *v = section->first; v && first == key; v = v->next) {
         struct strlist names = {0};
         if (range_expand(v->key->text, INVENTORY_MAX_HOSTS, &names, err) < 0)
             return -1;
-        if (strlist_has(&names, name))
+        if (strlist_has(&names, other->name))
             first = v->key;
         strlist_release(&names);
         if (v->key == key)
             break;
+    }
+    if (strcmp(name, other->name) != 0) {
+        tree_err(s->tree, key, err, "host \"%s\" differs only by case from \"%s\" at %s:%zu:%zu", name,
+                 other->name, file_base(tree_name(s->tree)), first->line, first->column);
+        return err_hint(err, "case does not count in host names, as in DNS");
     }
     return tree_err(s->tree, key, err, "host \"%s\" is defined twice, first at %s:%zu:%zu", name,
                     file_base(tree_name(s->tree)), first->line, first->column);

@@ -190,12 +190,20 @@ struct targets {
     struct target *items; /* grouped by host, each pair once */
     size_t n;
     size_t cap;
+    size_t n_hosts;
+    size_t sampled_of; /* how many hosts there were before a sample was taken of them; 0: none was */
 };
 
 struct selection {
     struct strlist
         hosts; /* names, globs (`file-*`), ranges (`file-[04-06]`), or [user@]address outside the inventory */
     struct strlist groups;
+    /* Which of those; without any, of all hosts of the inventory. Each is NAME=VALUE: a host must have all
+     * the names, each with one of its values. */
+    struct strlist labels;
+    struct strlist exclude;  /* names, globs, ranges, groups: not those */
+    unsigned sample;         /* so many of them, at random, in their order; 0: all */
+    unsigned max_hosts;      /* more are refused; 0: any number */
     struct strlist services; /* empty: all of the host's */
     /* A service of its own on every selected host, not of the inventory: a port makes `port-N`, a socket at
      * /run/app/debug.sock `unix-debug.sock`, with `-2`, `-3`, ... behind where such a name is taken. */
@@ -210,7 +218,9 @@ struct selection {
  * a host that is not in the inventory is taken as an address for ssh when `port`, `unix_path` or `services`
  * says what to fetch there (its name is then the address without `user@`). Hosts and services made on the way
  * belong to the inventory. With no service at all on a selected host, or two hosts of one name: ERR_USAGE. So
- * are a port together with a socket, `path` or `https` without either, and what cannot be such a path.
+ * are a port together with a socket, `path` or `https` without either, and what cannot be such a path; a
+ * label that no host has, an exclusion that matches no host of the inventory or the selection, one that
+ * leaves nothing, and more than `max_hosts`. Host names are found without regard to case.
  */
 int inventory_select(struct inventory *inv, const struct selection *sel, struct targets *ret,
                      struct err *err);
@@ -218,7 +228,28 @@ int inventory_select(struct inventory *inv, const struct selection *sel, struct 
  * but no host has, and a glob that matches nothing, are ERR_USAGE. `*ret` is freed with free(). */
 int inventory_match(const struct inventory *inv, const char *pattern, const struct host ***ret, size_t *ret_n,
                     struct err *err);
+/* Of those hosts only what the selection's labels and exclusions leave, in place and in order; errors as
+ * inventory_select has them. */
+int inventory_narrow(const struct inventory *inv, const struct selection *sel, const struct host **hosts,
+                     size_t *n, struct err *err);
 void targets_release(struct targets *t);
+void selection_release(struct selection *sel);
+
+/* Hosts of several names that are one machine, as far as the inventory tells: address, port, jump hosts and
+ * ssh's configuration are the same, and so is where a service of theirs listens. So one process is asked
+ * twice. */
+struct twins {
+    const struct host **hosts; /* two or more, in the targets' order */
+    size_t n;
+    size_t cap;
+};
+struct twins_list {
+    struct twins *items;
+    size_t n;
+    size_t cap;
+};
+int targets_twins(const struct targets *t, struct twins_list *ret, struct err *err);
+void twins_release(struct twins_list *l);
 
 /* What ssh does with a host that no file of known hosts names. One whose key changed is always refused. */
 enum host_key_policy {

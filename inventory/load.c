@@ -82,12 +82,20 @@ static int read_all(const struct schema *s, struct err *err)
     return 0;
 }
 
+static struct inventory *new_inventory(void)
+{
+    struct inventory *inv = calloc(1, sizeof *inv);
+    if (inv)
+        inv->host_names.fold = true;
+    return inv;
+}
+
 int inventory_parse(const char *name, const void *p, size_t n, struct inventory **ret, struct err *err)
 {
     int rc = -1;
     struct tree *tree = NULL;
     char *dir = file_dir(name);
-    struct inventory *inv = calloc(1, sizeof *inv);
+    struct inventory *inv = new_inventory();
     if (!inv || !dir || !(inv->path = strdup(name))) {
         err_nomem(err);
         goto out;
@@ -145,7 +153,7 @@ static int read_file(int fd, const char *path, struct buf *into, struct err *err
 int inventory_load(const char *path, struct inventory **ret, struct err *err)
 {
     if (!path) {
-        struct inventory *empty = calloc(1, sizeof *empty);
+        struct inventory *empty = new_inventory();
         if (!empty)
             return err_nomem(err);
         *ret = empty;

@@ -21,6 +21,19 @@ int match_expand(const char *pattern, struct strlist *ret, struct err *err)
     return range_expand(pattern, match_is_glob(pattern) ? MAX_GLOBS : INVENTORY_MAX_HOSTS, ret, err);
 }
 
+static int match_glob(const struct inventory *inv, const char *glob, int how, struct hostset *into,
+                      bool *ret_found, struct err *err)
+{
+    for (size_t i = 0; i < inv->hosts.n; i++) {
+        if (fnmatch(glob, inv->hosts.items[i]->name, FNM_NOESCAPE | how) != 0)
+            continue;
+        *ret_found = true;
+        if (hostset_add(into, inv->hosts.items[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int match_name(const struct inventory *inv, const char *name, struct hostset *into, bool *ret_found,
                struct err *err)
 {
@@ -30,13 +43,9 @@ int match_name(const struct inventory *inv, const char *name, struct hostset *in
         *ret_found = true;
         return hostset_add(into, host, err);
     }
-    for (size_t i = 0; match_is_glob(name) && i < inv->hosts.n; i++) {
-        if (fnmatch(name, inv->hosts.items[i]->name, FNM_NOESCAPE) != 0)
-            continue;
-        found = true;
-        if (hostset_add(into, inv->hosts.items[i], err) < 0)
+    for (int how = 0; match_is_glob(name) && !found && how < 2; how++)
+        if (match_glob(inv, name, how ? FNM_CASEFOLD : 0, into, &found, err) < 0)
             return -1;
-    }
     *ret_found = found;
     return 0;
 }

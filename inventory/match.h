@@ -11,7 +11,8 @@ bool match_is_glob(const char *name);
 /* Expands the ranges of a pattern: what it yields are names and globs. `ret` must be empty. */
 int match_expand(const char *pattern, struct strlist *ret, struct err *err);
 
-/* Adds the host of that name, or all that the glob matches. *ret_found: whether there was any. */
+/* Adds the host of that name, or all that the glob matches. *ret_found: whether there was any. Case does not
+ * count in a name, and in a glob only where some match with it. */
 int match_name(const struct inventory *inv, const char *name, struct hostset *into, bool *ret_found,
                struct err *err);
 

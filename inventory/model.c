@@ -72,10 +72,12 @@ void group_free(struct group *g)
 
 int hostset_add(struct hostset *set, const struct host *host, struct err *err)
 {
+    set->seen.fold = true;
     const struct host *other = names_get(&set->seen, host->name);
     if (other == host)
         return 0;
-    /* Its name is where its profiles go, so it must be the only one of that name. */
+    /* Its name is where its profiles go, so it must be the only one of that name; some file systems do not
+     * tell case apart either. */
     if (other)
         return err_set(err, ERR_USAGE, "\"%s\" and \"%s\" would both be named \"%s\"", other->address,
                        host->address, host->name);

@@ -22,7 +22,7 @@ struct hostset {
     const struct host **items;
     size_t n;
     size_t cap;
-    struct names seen;
+    struct names seen; /* without regard to case */
 };
 
 struct group {
@@ -59,7 +59,7 @@ struct inventory {
     struct teams teams;
     struct self self;
     struct names service_names; /* to struct service; those of the file only */
-    struct names host_names;    /* to struct host; those of the file only */
+    struct names host_names;    /* to struct host; those of the file only; without regard to case */
     struct names group_names;   /* to struct group */
     struct names tracker_names; /* to struct tracker */
     struct names team_names;    /* to struct team */

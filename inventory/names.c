@@ -6,20 +6,39 @@
 
 #include "base/banned.h"
 
+static unsigned char folded(char c)
+{
+    return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+bool names_fold_equal(const char *a, const char *b)
+{
+    while (*a && folded(*a) == folded(*b)) {
+        a++;
+        b++;
+    }
+    return folded(*a) == folded(*b);
+}
+
 /* FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/). */
-static size_t hash(const char *s)
+static size_t hash(const struct names *t, const char *s)
 {
     uint64_t h = UINT64_C(14695981039346656037);
     for (; *s; s++)
-        h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
+        h = (h ^ (t->fold ? folded(*s) : (unsigned char)*s)) * UINT64_C(1099511628211);
     return (size_t)(h ^ h >> 32);
+}
+
+static bool same(const struct names *t, const char *a, const char *b)
+{
+    return t->fold ? names_fold_equal(a, b) : strcmp(a, b) == 0;
 }
 
 /* The slot that holds the name, or the free one where it belongs. At least one slot is free. */
 static size_t *slot_of(const struct names *t, const char *name)
 {
-    size_t i = hash(name) & (t->n_slots - 1);
-    while (t->slots[i] && strcmp(t->entries[t->slots[i] - 1].name, name) != 0)
+    size_t i = hash(t, name) & (t->n_slots - 1);
+    while (t->slots[i] && !same(t, t->entries[t->slots[i] - 1].name, name))
         i = (i + 1) & (t->n_slots - 1);
     return &t->slots[i];
 }

@@ -5,6 +5,7 @@
 #ifndef INVENTORY_NAMES_H
 #define INVENTORY_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/base.h"
@@ -20,6 +21,7 @@ struct names {
     size_t cap;
     size_t *slots;  /* by hash: the entry's index plus one, 0 where free */
     size_t n_slots; /* a power of two, or 0 */
+    bool fold;      /* set before the first is added: names that differ only by case are one, as in DNS */
 };
 
 /* Adds a name that is not there yet; the value must not be NULL. */
@@ -27,6 +29,9 @@ int names_add(struct names *t, const char *name, const void *value, struct err *
 
 /* The value behind a name, NULL if it is not there. */
 const void *names_get(const struct names *t, const char *name);
+
+/* Whether two names are one where case does not count: ASCII's letters, whatever the locale. */
+bool names_fold_equal(const char *a, const char *b);
 
 /* Offers every name to `near`, in the order they were added. */
 void names_offer(const struct names *t, struct nearest *near);

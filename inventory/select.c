@@ -10,6 +10,7 @@
 
 #include "inventory/address.h"
 #include "inventory/match.h"
+#include "inventory/narrow.h"
 #include "inventory/oneoff.h"
 #include "inventory/schema.h"
 #include "base/banned.h"
@@ -165,20 +166,32 @@ static int choose_services(struct inventory *inv, const struct selection *sel, s
     return service ? choose(ret, service, err) : 0;
 }
 
+static int no_labels(const struct inventory *inv, struct err *err)
+{
+    err_set(err, ERR_USAGE, inv->path ? "the inventory has no hosts" : "no inventory: no host has labels");
+    return err_hint(err, "%s", HOW_TO_MAKE);
+}
+
 static int choose_hosts(struct inventory *inv, const struct selection *sel, struct hostset *ret,
                         struct err *err)
 {
     bool outside = sel->port || sel->unix_path || sel->services.n;
+    bool named = sel->hosts.n || sel->groups.n;
     for (size_t i = 0; i < sel->hosts.n; i++)
         if (add_pattern(inv, sel->hosts.items[i], outside, ret, err) < 0)
             return -1;
     for (size_t i = 0; i < sel->groups.n; i++)
         if (add_group(inv, sel->groups.items[i], ret, err) < 0)
             return -1;
+    for (size_t i = 0; !named && sel->labels.n && i < inv->hosts.n; i++)
+        if (hostset_add(ret, inv->hosts.items[i], err) < 0)
+            return -1;
+    if (!named && sel->labels.n && !inv->hosts.n)
+        return no_labels(inv, err);
     if (ret->n)
         return 0;
     err_set(err, ERR_USAGE, "no host is named");
-    return err_hint(err, "--host NAME or --group NAME; profgrab hosts lists them");
+    return err_hint(err, "--host NAME, --group NAME or --label NAME=VALUE; profgrab hosts lists them");
 }
 
 static int add_targets(struct targets *t, const struct host *host, const struct chosen *chosen,
@@ -203,8 +216,10 @@ int inventory_select(struct inventory *inv, const struct selection *sel, struct 
     struct hostset hosts = {0};
     struct chosen chosen = {0};
     struct targets targets = {0};
-    if (choose_services(inv, sel, &chosen, err) < 0 || choose_hosts(inv, sel, &hosts, err) < 0)
+    if (choose_services(inv, sel, &chosen, err) < 0 || choose_hosts(inv, sel, &hosts, err) < 0 ||
+        narrow_all(inv, sel, &hosts, &targets.sampled_of, err) < 0)
         goto out;
+    targets.n_hosts = hosts.n;
     for (size_t i = 0; i < hosts.n; i++)
         if (add_targets(&targets, hosts.items[i], &chosen, err) < 0)
             goto out;
@@ -222,4 +237,13 @@ void targets_release(struct targets *t)
 {
     free(t->items);
     *t = (struct targets){0};
+}
+
+void selection_release(struct selection *sel)
+{
+    strlist_release(&sel->hosts);
+    strlist_release(&sel->groups);
+    strlist_release(&sel->labels);
+    strlist_release(&sel->exclude);
+    strlist_release(&sel->services);
 }

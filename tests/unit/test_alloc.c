@@ -192,6 +192,18 @@ static struct inventory *fresh_inventory(void)
     return inv;
 }
 
+static int find_twins(const struct targets *targets, struct err *err)
+{
+    struct twins_list twins;
+    alloc_mark(&twins, sizeof twins);
+    if (targets_twins(targets, &twins, err) < 0) {
+        alloc_untouched(&twins, sizeof twins);
+        return -1;
+    }
+    twins_release(&twins);
+    return 0;
+}
+
 static int make_selection(void *ctx, struct err *err)
 {
     const struct selection *sel = ctx;
@@ -202,7 +214,8 @@ static int make_selection(void *ctx, struct err *err)
     if (rc < 0) {
         alloc_untouched(&targets, sizeof targets);
     } else {
-        assert_int_equal(targets.n, 16);
+        assert_int_equal(targets.n, 12);
+        rc = find_twins(&targets, err);
         targets_release(&targets);
     }
     inventory_free(inv);
@@ -217,10 +230,9 @@ static void selections(void **state)
                      0);
     assert_int_equal(strlist_split(&sel.groups, "storage", NULL), 0);
     assert_int_equal(strlist_split(&sel.services, "gitaly", NULL), 0);
+    assert_int_equal(strlist_split(&sel.exclude, "plain,b.example", NULL), 0);
     assert_true(alloc_walk(make_selection, &sel, 0) > 20);
-    strlist_release(&sel.hosts);
-    strlist_release(&sel.groups);
-    strlist_release(&sel.services);
+    selection_release(&sel);
 }
 
 static int match_hosts(void *ctx, struct err *err)

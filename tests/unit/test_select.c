@@ -56,9 +56,7 @@ static int run(struct inventory *inv, const struct asked *asked, struct targets 
     if (asked->services)
         assert_int_equal(strlist_split(&sel.services, asked->services, NULL), 0);
     int rc = inventory_select(inv, &sel, ret, err);
-    strlist_release(&sel.hosts);
-    strlist_release(&sel.groups);
-    strlist_release(&sel.services);
+    selection_release(&sel);
     return rc;
 }
 
@@ -359,7 +357,7 @@ static void unknown_names(void **state)
     refuses(inv, HOSTS("bare"), "host \"bare\" has no services",
             "--service NAME or --port N says what to fetch there");
     refuses(inv, (struct asked){.port = 80}, "no host is named",
-            "--host NAME or --group NAME; profgrab hosts lists them");
+            "--host NAME, --group NAME or --label NAME=VALUE; profgrab hosts lists them");
     inventory_free(inv);
 }
 

@@ -1,0 +1,264 @@
+/*
+ * Hosts are left out in place, in this order: labels, exclusions, sample. What does nothing, such as a label
+ * that no host has, is a slip and refused: whoever leaves hosts out relies on it.
+ */
+#include "inventory/narrow.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inventory/match.h"
+#include "inventory/schema.h"
+#include "base/banned.h"
+
+/* ---- labels -------------------------------------------------------------------------------------------- */
+
+/* One of selection.labels: its name is what stands before the first `=`. */
+struct wanted_label {
+    const char *text;
+    size_t n_name;
+    const char *value;
+};
+
+static struct wanted_label label_of(const char *text)
+{
+    size_t n = strcspn(text, "=");
+    return (struct wanted_label){text, n, text[n] ? text + n + 1 : ""};
+}
+
+static bool is_named(const struct label *label, const struct wanted_label *w)
+{
+    return strlen(label->name) == w->n_name && memcmp(label->name, w->text, w->n_name) == 0;
+}
+
+/* Whether one of the labels asked for under that name has that value. */
+static bool is_wanted(const struct strlist *asked, const struct label *label)
+{
+    for (size_t i = 0; i < asked->n; i++) {
+        const struct wanted_label w = label_of(asked->items[i]);
+        if (is_named(label, &w) && strcmp(label->value, w.value) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_all(const struct host *host, const struct strlist *asked)
+{
+    for (size_t i = 0; i < asked->n; i++) {
+        const struct wanted_label w = label_of(asked->items[i]);
+        bool has = false;
+        for (size_t j = 0; j < host->n_labels && !has; j++)
+            has = is_named(&host->labels[j], &w) && is_wanted(asked, &host->labels[j]);
+        if (!has)
+            return false;
+    }
+    return true;
+}
+
+/* The names of all labels, or the values of the one that is named, each once. */
+static int gather(const struct inventory *inv, const struct wanted_label *values_of, struct names *into,
+                  struct err *err)
+{
+    for (size_t i = 0; i < inv->hosts.n; i++)
+        for (size_t j = 0; j < inv->hosts.items[i]->n_labels; j++) {
+            const struct label *label = &inv->hosts.items[i]->labels[j];
+            const char *text = values_of ? label->value : label->name;
+            if ((values_of && !is_named(label, values_of)) || names_get(into, text))
+                continue;
+            if (names_add(into, text, label, err) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+/* No host has it: says whether it is the name or the value, and which there are. */
+static int no_such_label(const struct inventory *inv, const struct wanted_label *w, struct err *err)
+{
+    char shown[120];
+    struct names values = {0}, names = {0};
+    if (gather(inv, w, &values, err) < 0 || gather(inv, NULL, &names, err) < 0)
+        goto out;
+    const char *part = values.n ? w->value : w->text;
+    text_printable(shown, sizeof shown, part, values.n ? strlen(part) : w->n_name);
+    if (values.n)
+        err_set(err, ERR_USAGE, "no host has the label %.*s with the value \"%s\"", (int)w->n_name, w->text,
+                shown);
+    else
+        err_set(err, ERR_USAGE, "no host has a label \"%s\"", shown);
+    schema_hint_nearest(values.n ? &values : &names, shown, "`profgrab hosts` shows the labels", err);
+out:
+    names_release(&values);
+    names_release(&names);
+    return -1;
+}
+
+static int check_label(const struct inventory *inv, const char *text, struct err *err)
+{
+    const struct wanted_label w = label_of(text);
+    char shown[120];
+    if (!w.n_name || !*w.value)
+        return err_set(err, ERR_USAGE, "a label to select by is NAME=VALUE, not \"%s\"",
+                       text_printable(shown, sizeof shown, text, strlen(text)));
+    for (size_t i = 0; i < inv->hosts.n; i++)
+        for (size_t j = 0; j < inv->hosts.items[i]->n_labels; j++) {
+            const struct label *label = &inv->hosts.items[i]->labels[j];
+            if (is_named(label, &w) && strcmp(label->value, w.value) == 0)
+                return 0;
+        }
+    return no_such_label(inv, &w, err);
+}
+
+static int keep_labelled(const struct inventory *inv, const struct strlist *labels, const struct host **hosts,
+                         size_t *n, struct err *err)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < labels->n; i++)
+        if (check_label(inv, labels->items[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < *n; i++)
+        if (has_all(hosts[i], labels))
+            hosts[kept++] = hosts[i];
+    if (*n > 0 && kept == 0) {
+        err_set(err, ERR_USAGE, "none of the %zu hosts has the labels asked for", *n);
+        return err_hint(err, "several names must all be there, several values of one name are alternatives");
+    }
+    *n = kept;
+    return 0;
+}
+
+/* ---- exclusions ---------------------------------------------------------------------------------------- */
+
+struct exclusion {
+    const struct inventory *inv;
+    const struct host **hosts; /* the selection */
+    size_t n;
+    struct names names; /* of the hosts that go */
+};
+
+static int exclude_host(struct exclusion *x, const struct host *host, struct err *err)
+{
+    return names_get(&x->names, host->name) ? 0 : names_add(&x->names, host->name, host, err);
+}
+
+/* Hosts outside the inventory are known by their address, too. */
+static bool is_meant(const struct host *host, const char *name)
+{
+    if (match_is_glob(name))
+        return fnmatch(name, host->name, FNM_NOESCAPE | FNM_CASEFOLD) == 0;
+    return names_fold_equal(host->name, name) || strcmp(host->address, name) == 0;
+}
+
+static int unknown_exclusion(const struct exclusion *x, const char *name, struct err *err)
+{
+    char text[400], shown[120];
+    struct nearest near = NEAREST_INIT(name);
+    names_offer(&x->inv->host_names, &near);
+    names_offer(&x->inv->group_names, &near);
+    for (size_t i = 0; i < x->n; i++)
+        if (!names_get(&x->inv->host_names, x->hosts[i]->name))
+            nearest_offer(&near, x->hosts[i]->name);
+    err_set(err, ERR_USAGE, "nothing to exclude: no host %s \"%s\"",
+            match_is_glob(name) ? "matches" : "or group is named",
+            text_printable(shown, sizeof shown, name, strlen(name)));
+    return near.n ? err_hint(err, "did you mean %s?", nearest_text(&near, text, sizeof text)) : -1;
+}
+
+static int exclude_name(struct exclusion *x, const char *name, struct err *err)
+{
+    struct hostset found = {0};
+    bool any = false;
+    int rc = match_name(x->inv, name, &found, &any, err);
+    for (size_t i = 0; rc == 0 && i < found.n; i++)
+        rc = exclude_host(x, found.items[i], err);
+    for (size_t i = 0; rc == 0 && i < x->n && (!any || match_is_glob(name)); i++)
+        if (is_meant(x->hosts[i], name)) {
+            any = true;
+            rc = exclude_host(x, x->hosts[i], err);
+        }
+    hostset_release(&found);
+    return rc == 0 && !any ? unknown_exclusion(x, name, err) : rc;
+}
+
+static int exclude_pattern(struct exclusion *x, const char *pattern, struct err *err)
+{
+    const struct group *group = names_get(&x->inv->group_names, pattern);
+    struct strlist names = {0};
+    if (group && !group->members.n)
+        return err_set(err, ERR_USAGE, "nothing to exclude: group \"%s\" has no hosts", pattern);
+    int rc = group ? 0 : match_expand(pattern, &names, err);
+    for (size_t i = 0; rc == 0 && group && i < group->members.n; i++)
+        rc = exclude_host(x, group->members.items[i], err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++)
+        rc = exclude_name(x, names.items[i], err);
+    strlist_release(&names);
+    return rc;
+}
+
+static int leave_out(const struct inventory *inv, const struct strlist *patterns, const struct host **hosts,
+                     size_t *n, struct err *err)
+{
+    struct exclusion x = {.inv = inv, .hosts = hosts, .n = *n, .names = {.fold = true}};
+    size_t kept = 0;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < patterns->n; i++)
+        rc = exclude_pattern(&x, patterns->items[i], err);
+    for (size_t i = 0; rc == 0 && i < *n; i++)
+        if (!names_get(&x.names, hosts[i]->name))
+            hosts[kept++] = hosts[i];
+    names_release(&x.names);
+    if (rc < 0)
+        return -1;
+    if (*n > 0 && kept == 0)
+        return err_set(err, ERR_USAGE, "no host is left: what is excluded is all that is selected");
+    *n = kept;
+    return 0;
+}
+
+/* ---- sample and limit ---------------------------------------------------------------------------------- */
+
+/* Goes through the hosts once and takes each with the probability that is left for it, so that every choice
+ * of so many is as likely as any other, in order (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm
+ * S). 64 random bits make the remainder's bias too small to matter. */
+static void take_sample(const struct host **hosts, size_t *n, size_t wanted)
+{
+    size_t taken = 0;
+    for (size_t i = 0; taken < wanted; i++)
+        if (finder_random() % (*n - i) < wanted - taken)
+            hosts[taken++] = hosts[i];
+    *n = taken;
+}
+
+static int too_many(size_t n, unsigned most, struct err *err)
+{
+    err_set(err, ERR_USAGE, "%zu hosts are selected, more than --max-hosts %u", n, most);
+    return err_hint(err, "--sample %u takes some at random, --exclude and --label leave some out", most);
+}
+
+/* ---- all ----------------------------------------------------------------------------------------------- */
+
+int inventory_narrow(const struct inventory *inv, const struct selection *sel, const struct host **hosts,
+                     size_t *n, struct err *err)
+{
+    if (sel->labels.n && keep_labelled(inv, &sel->labels, hosts, n, err) < 0)
+        return -1;
+    return sel->exclude.n ? leave_out(inv, &sel->exclude, hosts, n, err) : 0;
+}
+
+int narrow_all(const struct inventory *inv, const struct selection *sel, struct hostset *hosts,
+               size_t *ret_sampled_of, struct err *err)
+{
+    size_t n = hosts->n, of = 0;
+    if (inventory_narrow(inv, sel, hosts->items, &n, err) < 0)
+        return -1;
+    if (sel->sample && sel->sample < n) {
+        of = n;
+        take_sample(hosts->items, &n, sel->sample);
+    }
+    if (sel->max_hosts && n > sel->max_hosts)
+        return too_many(n, sel->max_hosts, err);
+    hosts->n = n;
+    *ret_sampled_of = of;
+    return 0;
+}

@@ -1,0 +1,101 @@
+/*
+ * Each target has a text that says where its process is: the way to the host and where the service listens.
+ * Whoever has one that another host had before is that host's twin.
+ */
+#include <stdlib.h>
+
+#include "inventory/address.h"
+#include "inventory/inventory.h"
+#include "inventory/names.h"
+#include "base/banned.h"
+
+struct search {
+    struct strlist texts;
+    struct names processes; /* by those texts, to the first host that had it */
+    struct names firsts;    /* by the name of such a host, to its number in `found` + 1 */
+    struct twins_list found;
+};
+
+/* Who logs in does not matter, nor what pprof's path is. */
+static int describe(const struct target *t, struct buf *ret, struct err *err)
+{
+    const struct host *h = t->host;
+    const struct service *s = t->service;
+    struct address a = {0};
+    if (address_parse(h->address, &a, err) < 0)
+        return -1;
+    buf_addf(ret, "%d %s %u %s %s ", h->direct, a.host, a.port ? a.port : h->ssh.port,
+             h->ssh.jump ? h->ssh.jump : "", h->ssh.config ? h->ssh.config : "");
+    if (s->unix_path)
+        buf_adds(ret, s->unix_path);
+    else
+        buf_addf(ret, "%s %u", s->host, s->port);
+    address_release(&a);
+    return buf_check(ret, "a target", err);
+}
+
+static int new_entry(struct search *s, const struct host *first, size_t *ret, struct err *err)
+{
+    struct twins_list *l = &s->found;
+    if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0)
+        return -1;
+    struct twins *entry = &l->items[l->n++];
+    *entry = (struct twins){0};
+    if (array_reserve((void **)&entry->hosts, &entry->cap, 2, sizeof *entry->hosts, err) < 0)
+        return -1;
+    entry->hosts[entry->n++] = first;
+    *ret = l->n;
+    return names_add(&s->firsts, first->name, (const void *)(uintptr_t)l->n, err);
+}
+
+static int add_twin(struct search *s, const struct host *first, const struct host *host, struct err *err)
+{
+    size_t number = (size_t)(uintptr_t)names_get(&s->firsts, first->name);
+    if (!number && new_entry(s, first, &number, err) < 0)
+        return -1;
+    struct twins *entry = &s->found.items[number - 1];
+    /* Targets are grouped by host. */
+    if (entry->hosts[entry->n - 1] == host)
+        return 0;
+    if (array_reserve((void **)&entry->hosts, &entry->cap, entry->n + 1, sizeof *entry->hosts, err) < 0)
+        return -1;
+    entry->hosts[entry->n++] = host;
+    return 0;
+}
+
+static int look_at(struct search *s, const struct target *t, struct err *err)
+{
+    struct buf b = BUF_INIT(4096);
+    int rc = describe(t, &b, err);
+    const struct host *first = rc == 0 ? names_get(&s->processes, buf_str(&b)) : NULL;
+    if (first && first != t->host)
+        rc = add_twin(s, first, t->host, err);
+    else if (rc == 0 && !first && (rc = strlist_add(&s->texts, buf_str(&b), err)) == 0)
+        rc = names_add(&s->processes, s->texts.items[s->texts.n - 1], t->host, err);
+    buf_release(&b);
+    return rc;
+}
+
+int targets_twins(const struct targets *t, struct twins_list *ret, struct err *err)
+{
+    struct search s = {.processes = {.fold = true}};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < t->n; i++)
+        rc = look_at(&s, &t->items[i], err);
+    if (rc == 0)
+        *ret = s.found;
+    else
+        twins_release(&s.found);
+    strlist_release(&s.texts);
+    names_release(&s.processes);
+    names_release(&s.firsts);
+    return rc;
+}
+
+void twins_release(struct twins_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->items[i].hosts);
+    free(l->items);
+    *l = (struct twins_list){0};
+}

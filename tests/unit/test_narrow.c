@@ -1,0 +1,310 @@
+/* Labels, exclusions, samples, limits, and names that are one machine. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "inventory/inventory.h"
+#include "base/banned.h"
+
+static const char file[] =
+    "version: 1\n"
+    "services:\n"
+    "  gitaly: { port: 9236 }\n"
+    "  backend: { port: 6060 }\n"
+    "hosts:\n"
+    "  file-[01-04]: { services: [gitaly], labels: { env: gprd, shard: 1 }, address: '{name}.example' }\n"
+    "  file-[05-06]: { services: [gitaly], labels: { env: gstg, shard: 2 }, address: '{name}.example' }\n"
+    "  Web-1: { services: [backend], labels: { env: gprd } }\n"
+    "  bare: { services: [] }\n"
+    "groups:\n"
+    "  canary: [file-01, web-1]\n"
+    "  storage: ['file-*']\n"
+    "  nobody: []\n";
+
+static struct inventory *parse(const char *text)
+{
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    if (inventory_parse("inv.yaml", text, strlen(text), &inv, &err) < 0)
+        fail_msg("%s", err.msg);
+    return inv;
+}
+
+/* Lists separated by blanks; NULL for none. */
+struct asked {
+    const char *hosts, *groups, *labels, *exclude;
+    unsigned sample, max_hosts, port;
+};
+
+static void add_words(struct strlist *l, const char *words)
+{
+    for (size_t n; words && *words; words += n + strspn(words + n, " ")) {
+        n = strcspn(words, " ");
+        assert_int_equal(strlist_addn(l, words, n, NULL), 0);
+    }
+}
+
+static int run(struct inventory *inv, const struct asked *asked, struct targets *ret, struct err *err)
+{
+    struct selection sel = {.sample = asked->sample, .max_hosts = asked->max_hosts, .port = asked->port};
+    add_words(&sel.hosts, asked->hosts);
+    add_words(&sel.groups, asked->groups);
+    add_words(&sel.labels, asked->labels);
+    add_words(&sel.exclude, asked->exclude);
+    int rc = inventory_select(inv, &sel, ret, err);
+    selection_release(&sel);
+    return rc;
+}
+
+/* Selects and compares the hosts. */
+static void selects(struct asked asked, const char *expected)
+{
+    struct inventory *inv = parse(file);
+    struct targets t = {0};
+    struct err err = ERR_INIT;
+    struct buf joined = BUF_INIT(4096);
+    if (run(inv, &asked, &t, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (size_t i = 0; i < t.n; i++)
+        buf_addf(&joined, "%s%s", i ? " " : "", t.items[i].host->name);
+    assert_string_equal(buf_str(&joined), expected);
+    assert_int_equal(t.n_hosts, t.n);
+    buf_release(&joined);
+    targets_release(&t);
+    inventory_free(inv);
+}
+
+static void refuses(struct asked asked, const char *message, const char *hint)
+{
+    struct inventory *inv = parse(file);
+    struct targets t = {0};
+    struct err err = ERR_INIT;
+    assert_int_equal(run(inv, &asked, &t, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_string_equal(err.msg, message);
+    assert_string_equal(err.hint, hint);
+    assert_null(t.items);
+    inventory_free(inv);
+}
+
+static void labels_choose(void **state)
+{
+    (void)state;
+    selects((struct asked){.labels = "env=gstg"}, "file-05 file-06");
+    selects((struct asked){.labels = "env=gprd shard=1"}, "file-01 file-02 file-03 file-04");
+    selects((struct asked){.labels = "env=gprd"}, "file-01 file-02 file-03 file-04 Web-1");
+    selects((struct asked){.labels = "env=gprd env=gstg shard=2"}, "file-05 file-06");
+    selects((struct asked){.labels = "shard=1 shard=2", .hosts = "file-06 file-01 web-1"}, "file-06 file-01");
+    selects((struct asked){.labels = "env=gprd", .groups = "canary"}, "file-01 Web-1");
+}
+
+static void labels_that_are_none(void **state)
+{
+    (void)state;
+    refuses((struct asked){.labels = "profiling"}, "a label to select by is NAME=VALUE, not \"profiling\"",
+            "");
+    refuses((struct asked){.labels = "env="}, "a label to select by is NAME=VALUE, not \"env=\"", "");
+    refuses((struct asked){.labels = "=gprd"}, "a label to select by is NAME=VALUE, not \"=gprd\"", "");
+    refuses((struct asked){.labels = "evn=gprd"}, "no host has a label \"evn\"", "did you mean \"env\"?");
+    refuses((struct asked){.labels = "ENV=gprd", .hosts = "file-*"}, "no host has a label \"ENV\"",
+            "did you mean \"env\"?");
+    refuses((struct asked){.labels = "region=eu"}, "no host has a label \"region\"",
+            "`profgrab hosts` shows the labels");
+    refuses((struct asked){.labels = "env=gprod"}, "no host has the label env with the value \"gprod\"",
+            "did you mean \"gprd\"?");
+    refuses((struct asked){.labels = "env=gstg", .hosts = "file-01 file-02"},
+            "none of the 2 hosts has the labels asked for",
+            "several names must all be there, several values of one name are alternatives");
+    refuses((struct asked){.labels = "env=gstg shard=1"}, "none of the 8 hosts has the labels asked for",
+            "several names must all be there, several values of one name are alternatives");
+    struct inventory *none = NULL;
+    struct targets t = {0};
+    struct err err = ERR_INIT;
+    assert_int_equal(inventory_load(NULL, &none, NULL), 0);
+    assert_int_equal(run(none, &(struct asked){.labels = "env=gprd"}, &t, &err), -1);
+    assert_string_equal(err.msg, "no inventory: no host has labels");
+    inventory_free(none);
+}
+
+static void exclusions_leave_out(void **state)
+{
+    (void)state;
+    selects((struct asked){.groups = "storage", .exclude = "file-02"},
+            "file-01 file-03 file-04 file-05 file-06");
+    selects((struct asked){.groups = "storage", .exclude = "file-[02-05]"}, "file-01 file-06");
+    selects((struct asked){.groups = "storage", .exclude = "*-0[1-4]*"}, "file-05 file-06");
+    selects((struct asked){.groups = "storage", .exclude = "canary file-06"},
+            "file-02 file-03 file-04 file-05");
+    selects((struct asked){.hosts = "file-01", .exclude = "WEB-1"}, "file-01");
+    selects((struct asked){.labels = "env=gprd", .exclude = "storage"}, "Web-1");
+    /* Hosts outside the inventory by name, address or glob. */
+    selects(
+        (struct asked){.hosts = "ops@a.example b.example c.example", .port = 80, .exclude = "a.example c*"},
+        "b.example");
+    selects((struct asked){.hosts = "ops@a.example b.example", .port = 80, .exclude = "ops@a.example"},
+            "b.example");
+}
+
+static void exclusions_that_are_none(void **state)
+{
+    (void)state;
+    refuses((struct asked){.groups = "storage", .exclude = "fiel-03"},
+            "nothing to exclude: no host or group is named \"fiel-03\"",
+            "did you mean \"file-03\", \"file-01\" or \"file-02\"?");
+    refuses((struct asked){.groups = "storage", .exclude = "cannary"},
+            "nothing to exclude: no host or group is named \"cannary\"", "did you mean \"canary\"?");
+    refuses((struct asked){.groups = "storage", .exclude = "file-[06-07]"},
+            "nothing to exclude: no host or group is named \"file-07\"",
+            "did you mean \"file-01\", \"file-02\" or \"file-03\"?");
+    refuses((struct asked){.groups = "storage", .exclude = "db*"},
+            "nothing to exclude: no host matches \"db*\"", "");
+    refuses((struct asked){.groups = "storage", .exclude = "nobody"},
+            "nothing to exclude: group \"nobody\" has no hosts", "");
+    refuses((struct asked){.groups = "storage", .exclude = "file-[3-1]"},
+            "bad range in \"file-[3-1]\": it counts down", "");
+    refuses((struct asked){.groups = "canary", .exclude = "file-* Web-1"},
+            "no host is left: what is excluded is all that is selected", "");
+    refuses((struct asked){.hosts = "a.example", .port = 80, .exclude = "b.example"},
+            "nothing to exclude: no host or group is named \"b.example\"", "did you mean \"a.example\"?");
+}
+
+static void case_does_not_count(void **state)
+{
+    (void)state;
+    selects((struct asked){.hosts = "web-1 FILE-02 Web-1"}, "Web-1 file-02");
+    selects((struct asked){.hosts = "WEB-*"}, "Web-1");
+    selects((struct asked){.hosts = "FILE-[02-03]"}, "file-02 file-03");
+    selects((struct asked){.hosts = "WEB-1", .port = 80}, "Web-1");
+}
+
+static void a_limit_refuses(void **state)
+{
+    (void)state;
+    selects((struct asked){.groups = "storage", .max_hosts = 6},
+            "file-01 file-02 file-03 file-04 file-05 file-06");
+    refuses((struct asked){.groups = "storage", .max_hosts = 5},
+            "6 hosts are selected, more than --max-hosts 5",
+            "--sample 5 takes some at random, --exclude and --label leave some out");
+    selects((struct asked){.groups = "storage", .max_hosts = 1, .exclude = "file-[02-06]"}, "file-01");
+}
+
+/* Which hosts a sample of three has, as bits; in order, each once. */
+static unsigned sample_once(struct inventory *inv)
+{
+    struct targets t = {0};
+    unsigned taken = 0;
+    int last = -1;
+    assert_int_equal(run(inv, &(struct asked){.groups = "storage", .sample = 3, .max_hosts = 3}, &t, NULL),
+                     0);
+    assert_int_equal(t.n_hosts, 3);
+    assert_int_equal(t.sampled_of, 6);
+    for (size_t i = 0; i < t.n; i++) {
+        int number = t.items[i].host->name[6] - '0';
+        assert_true(number > last);
+        taken |= 1u << number;
+        last = number;
+    }
+    targets_release(&t);
+    return taken;
+}
+
+/* That one of the six is never taken, or that all samples are one, would happen once in 2 to the 100th. */
+static void a_sample_is_random(void **state)
+{
+    (void)state;
+    struct inventory *inv = parse(file);
+    unsigned ever = 0, always = ~0u;
+    for (int i = 0; i < 120; i++) {
+        unsigned taken = sample_once(inv);
+        ever |= taken;
+        always &= taken;
+    }
+    assert_int_equal(ever, 0x7e);
+    assert_int_equal(always, 0);
+    struct targets t = {0};
+    assert_int_equal(run(inv, &(struct asked){.groups = "storage", .sample = 7}, &t, NULL), 0);
+    assert_int_equal(t.n_hosts, 6);
+    assert_int_equal(t.sampled_of, 0);
+    targets_release(&t);
+    inventory_free(inv);
+}
+
+static void one_case_only(void **state)
+{
+    (void)state;
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    const char text[] = "version: 1\nhosts:\n  web-[1-2]: { services: [] }\n  Web-2: { services: [] }\n";
+    assert_int_equal(inventory_parse("inv.yaml", text, sizeof text - 1, &inv, &err), -1);
+    assert_string_equal(err.msg,
+                        "inv.yaml:4:3: host \"Web-2\" differs only by case from \"web-2\" at inv.yaml:3:3");
+    assert_string_equal(err.hint, "case does not count in host names, as in DNS");
+}
+
+/* The twins of all hosts, written as a=b=c, separated by blanks. */
+static void has_twins(const char *hosts, const char *expected)
+{
+    struct buf text = BUF_INIT(4096), joined = BUF_INIT(4096);
+    struct targets t = {0};
+    struct twins_list l = {0};
+    struct err err = ERR_INIT;
+    buf_addf(&text,
+             "version: 1\nservices: { s: { port: 1 }, t: { port: 2 }, s2: { port: 1, path: /x },\n"
+             "  u: { unix: /run/u } }\nhosts:\n%s",
+             hosts);
+    struct inventory *inv = parse(buf_str(&text));
+    assert_int_equal(run(inv, &(struct asked){.hosts = "*"}, &t, NULL), 0);
+    if (targets_twins(&t, &l, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (size_t i = 0; i < l.n; i++)
+        for (size_t j = 0; j < l.items[i].n; j++)
+            buf_addf(&joined, "%s%s", j ? "=" : i ? " " : "", l.items[i].hosts[j]->name);
+    assert_string_equal(buf_str(&joined), expected);
+    twins_release(&l);
+    targets_release(&t);
+    inventory_free(inv);
+    buf_release(&text);
+    buf_release(&joined);
+}
+
+static void two_hosts_of_one_address(void **state)
+{
+    (void)state;
+    has_twins("  a: { services: [s] }\n  b: { services: [s] }\n", "");
+    has_twins("  a: { address: x, services: [s] }\n  b: { address: X, services: [s] }\n", "a=b");
+    has_twins("  a: { address: x, services: [s] }\n  b: { address: u@x, services: [s2, t] }\n", "a=b");
+    has_twins("  a: { address: x, services: [s, t] }\n  b: { address: x, services: [s, t] }\n", "a=b");
+    has_twins("  a: { address: x, services: [s] }\n  b: { address: x, services: [t, u] }\n", "");
+    has_twins("  a: { address: x, services: [u] }\n  b: { address: x, services: [u] }\n", "a=b");
+    has_twins("  a: { address: x, services: [s, s2] }\n", "");
+    has_twins("  'f-[1-4]': { address: x, services: [s] }\n  g: { address: y, services: [s] }\n"
+              "  h: { address: y, services: [s] }\n",
+              "f-1=f-2=f-3=f-4 g=h");
+    has_twins("  a: { address: x, services: [s] }\n  b: { address: x, services: [s], ssh: { port: 2222 } }\n",
+              "");
+    has_twins("  a: { address: x, services: [s] }\n  b: { address: x, services: [s], ssh: { jump: j } }\n",
+              "");
+    has_twins("  a: { address: x, services: [s] }\n  b: { address: x, services: [s], connect: direct }\n",
+              "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(labels_choose),
+        cmocka_unit_test(labels_that_are_none),
+        cmocka_unit_test(exclusions_leave_out),
+        cmocka_unit_test(exclusions_that_are_none),
+        cmocka_unit_test(case_does_not_count),
+        cmocka_unit_test(a_limit_refuses),
+        cmocka_unit_test(a_sample_is_random),
+        cmocka_unit_test(one_case_only),
+        cmocka_unit_test(two_hosts_of_one_address),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
