@@ -62,6 +62,11 @@ struct manifest_hop {
     const char *authentication; /* how: "agent ssh-ed25519 SHA256:…", "key ~/.ssh/id_ed25519" */
 };
 
+struct manifest_verdict {
+    const char *rule; /* "cpu-share" */
+    const char *text;
+};
+
 struct manifest_host {
     const char *name;
     const char *address;
@@ -70,11 +75,8 @@ struct manifest_host {
     const struct manifest_hop *hops;
     size_t n_hops;
     const char *error; /* why nothing could be fetched from it */
-};
-
-struct manifest_verdict {
-    const char *rule; /* "cpu-share" */
-    const char *text;
+    const struct manifest_verdict *verdicts;
+    size_t n_verdicts;
 };
 
 struct manifest_offer {

@@ -124,6 +124,20 @@ static void put_hops(struct fields *host, const struct manifest_hop *hops, size_
     fields_put(host, "hops", list);
 }
 
+static void put_verdicts(struct fields *r, const struct manifest_verdict *verdicts, size_t n)
+{
+    if (!n)
+        return;
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        struct fields verdict = fields_new();
+        fields_put(&verdict, "rule", fields_string(verdicts[i].rule));
+        fields_put(&verdict, "text", fields_string(verdicts[i].text));
+        fields_append(r, list, &verdict);
+    }
+    fields_put(r, "verdicts", list);
+}
+
 int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct err *err)
 {
     json_t *known = NULL;
@@ -139,6 +153,7 @@ int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct 
         fields_put(&r, "against", json_true());
     put_hops(&r, h->hops, h->n_hops);
     fields_text(&r, "error", h->error);
+    put_verdicts(&r, h->verdicts, h->n_verdicts);
     fields_put(&r, "services", json_array());
     json_t *host = fields_take(&r);
     const char *name = json_string_value(json_object_get(host, "name"));
@@ -147,20 +162,6 @@ int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct 
         rc = err_nomem(err);
     json_decref(host);
     return rc;
-}
-
-static void put_verdicts(struct fields *r, const struct manifest_verdict *verdicts, size_t n)
-{
-    if (!n)
-        return;
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) {
-        struct fields verdict = fields_new();
-        fields_put(&verdict, "rule", fields_string(verdicts[i].rule));
-        fields_put(&verdict, "text", fields_string(verdicts[i].text));
-        fields_append(r, list, &verdict);
-    }
-    fields_put(r, "verdicts", list);
 }
 
 static void put_offers(struct fields *service, const struct manifest_offer *offers, size_t n)

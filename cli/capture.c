@@ -9,6 +9,7 @@
 #include "cli/signals.h"
 #include "cli/talk.h"
 #include "cli/target.h"
+#include "cli/twin_hosts.h"
 #include "base/banned.h"
 
 /* One run: what the observer writes to. */
@@ -18,6 +19,7 @@ struct run {
     struct workdir *work;
     struct manifest *manifest;
     struct progress progress;
+    struct twins_list twins;
     int64_t saved; /* clock_now() of the last manifest_save */
     bool unsaved;  /* something was recorded since */
     size_t kept;   /* files in the work directory */
@@ -50,6 +52,7 @@ static void on_opening(void *ctx, const struct host *host)
 {
     struct run *r = ctx;
     progress_opening(&r->progress, host);
+    outcomes_opening(&r->result->outcomes, host);
 }
 
 static bool is_against(const struct capture *c, const struct host *host)
@@ -64,8 +67,17 @@ static void on_host(void *ctx, const struct host *host, const struct gateway *gw
 {
     struct run *r = ctx;
     struct err err = ERR_INIT;
+    struct verdicts verdicts = {0};
     progress_host(&r->progress, host, gw, failure);
-    recorded(r, record_host(r->manifest, host, is_against(r->capture, host), gw, failure, &err), &err);
+    outcomes_host(&r->result->outcomes, host, failure);
+    recorded(r, twin_hosts_verdict(&r->twins, host, &verdicts, &err), &err);
+    const struct record_host record = {.host = host,
+                                       .gw = gw,
+                                       .failure = failure,
+                                       .against = is_against(r->capture, host),
+                                       .verdicts = &verdicts};
+    recorded(r, record_host(r->manifest, &record, &err), &err);
+    verdicts_release(&verdicts);
     if (failure) {
         recorded(r, result_add_failure(r->result, host, NULL, failure, &err), &err);
         r->missing++;
@@ -78,6 +90,7 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
     struct run *r = ctx;
     struct err err = ERR_INIT;
     progress_service(&r->progress, target, s);
+    outcomes_service(&r->result->outcomes, target, s);
     recorded(r, record_service(r->manifest, target, s, &err), &err);
     if (s->failure) {
         recorded(r, result_add_failure(r->result, target->host, target->service, s->failure, &err), &err);
@@ -91,6 +104,7 @@ static void on_item(void *ctx, const struct target *target, const struct fetch_i
     struct run *r = ctx;
     struct err err = ERR_INIT;
     progress_item(&r->progress, target, item);
+    outcomes_item(&r->result->outcomes, target, item);
     recorded(r, record_item(r->manifest, target, item, &err), &err);
     recorded(r, result_add_item(r->result, target, item, &err), &err);
     r->kept += item->file[0] != '\0';
@@ -161,6 +175,8 @@ static int bundle(struct run *r, struct err *err)
     char *path = NULL;
     bool interrupted = signals_received() != 0;
     progress_end(&r->progress);
+    if (r->capture->fetch.targets->n > 1 && !r->capture->quiet && !r->result->wanted)
+        outcomes_print(&r->result->outcomes, r->capture->verbose, stderr);
     if (r->kept == 0)
         return nothing_collected(r, err);
     /* What the manifest does not name would not be packed: better no bundle than one without it. */
@@ -240,7 +256,8 @@ int capture_run(struct capture *c, struct err *err)
                   &(struct progress_options){.quiet = c->quiet, .verbose = c->verbose, .out = stderr});
     prepare_farewell("what was collected is in", workdir_path(r.work),
                      "\nhint: `profgrab bundle create` makes a bundle of that directory");
-    if (collect(&r, err) < 0) {
+    if (targets_twins(c->fetch.targets, &r.twins, err) < 0 ||
+        outcomes_new(&r.result->outcomes, c->fetch.targets, err) < 0 || collect(&r, err) < 0) {
         file_remove(workdir_path(r.work), NULL);
         code = exit_status_of(err);
     } else {
@@ -249,5 +266,6 @@ int capture_run(struct capture *c, struct err *err)
             code = hand_over(&r, code);
     }
     progress_end(&r.progress);
+    twins_release(&r.twins);
     return code;
 }

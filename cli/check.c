@@ -24,7 +24,7 @@ struct check_options {
 
 static const struct option options[] = {
     TARGET_OPTION_ROWS(struct check_options, target),
-    TARGET_PARALLEL_ROW(struct check_options, target),
+    TARGET_MANY_ROWS(struct check_options, target),
     {"json", 0, OPTION_FLAG, NULL, "as JSON", offsetof(struct check_options, json), 0},
     OPTIONS_END,
 };
@@ -352,6 +352,7 @@ static int examine(const struct check_options *o, const struct targets *targets,
     int code = EXIT_NOTHING;
     if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
         return exit_status_of(err);
+    target_say(targets);
     if (make_reports(&d, targets, err) < 0)
         goto out;
     struct fetch_grab grab = target_grab(&o->target, targets, &ssh, &prompt);

@@ -7,6 +7,7 @@
 #include "cli/against.h"
 #include "cli/capture.h"
 #include "cli/command.h"
+#include "cli/confirm.h"
 #include "cli/exit.h"
 #include "cli/handover.h"
 #include "cli/record.h"
@@ -33,7 +34,7 @@ struct grab_options {
 static const struct option options[] = {
     TARGET_OPTION_ROWS(struct grab_options, target),
     HANDOVER_OPTION_ROWS(struct grab_options, handover),
-    TARGET_PARALLEL_ROW(struct grab_options, target),
+    TARGET_MANY_ROWS(struct grab_options, target),
     {"output", 'o', OPTION_TEXT, "PATH", "a directory for the bundle, or its name ending in .tar.gz",
      offsetof(struct grab_options, output), 0},
     {"reason", 0, OPTION_TEXT, "TEXT", "why you collect; goes into the manifest",
@@ -50,7 +51,8 @@ static const struct option options[] = {
     {"concurrent", 0, OPTION_FLAG, NULL,
      "take a process's cpu, trace and deltas at the same time (they then show each other's work)",
      offsetof(struct grab_options, concurrent), 0},
-    {"yes", 'y', OPTION_FLAG, NULL, "go on where a question would be asked (profiles over 5 minutes)",
+    {"yes", 'y', OPTION_FLAG, NULL,
+     "go on where a question would be asked (profiles over 5 minutes, or of more than 10 targets)",
      offsetof(struct grab_options, yes), 0},
     {"quiet", 'q', OPTION_FLAG, NULL, "say nothing but errors", offsetof(struct grab_options, quiet), 0},
     {"verbose", 'v', OPTION_FLAG, NULL, "say every step on the way, and notes on what was fetched",
@@ -144,9 +146,7 @@ static void name_subject(struct grab *g)
 {
     const struct targets *t = &g->targets;
     const struct selection *sel = &g->options.target.selection;
-    size_t hosts = 0;
-    for (size_t i = 0; i < t->n; i++)
-        hosts += i == 0 || t->items[i].host != t->items[i - 1].host;
+    size_t hosts = targets_hosts(t);
     if (hosts == 1)
         snprintf(g->subject, sizeof g->subject, "%s", t->items[0].host->name);
     else if (sel->groups.n == 1 && sel->hosts.n == 0)
@@ -155,14 +155,28 @@ static void name_subject(struct grab *g)
         snprintf(g->subject, sizeof g->subject, "%zu-hosts", hosts);
 }
 
+/* A new issue's labels have no value: once the option was called as the hosts' is. */
+static int check_labels(const struct strlist *labels, struct err *err)
+{
+    for (size_t i = 0; i < labels->n; i++) {
+        if (strchr(labels->items[i], '='))
+            continue;
+        err_set(err, ERR_USAGE, "--label chooses hosts, by NAME=VALUE: \"%.60s\" has no \"=\"",
+                labels->items[i]);
+        return err_hint(err, "a label of the new issue is --issue-label %.60s", labels->items[i]);
+    }
+    return 0;
+}
+
 static int check_options(struct grab *g, struct err *err)
 {
     const struct grab_options *o = &g->options;
-    if (handover_wanted(&o->handover, &g->handed, err) < 0)
+    if (check_labels(&o->target.selection.labels, err) < 0 ||
+        handover_wanted(&o->handover, &g->handed, err) < 0)
         return -1;
     g->result.wanted = o->json;
     g->result.handing = g->handed;
-    if (o->target.selection.hosts.n == 0 && o->target.selection.groups.n == 0)
+    if (!target_is_given(&o->target))
         return no_host(&g->words, err);
     if (o->quiet && o->verbose)
         return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
@@ -220,6 +234,14 @@ static int run_targets(struct grab *g, struct err *err)
     struct ssh_settings ssh;
     if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
         return exit_status_of(err);
+    if (!o->quiet)
+        target_say(&g->targets);
+    const struct confirm confirm = {
+        .targets = &g->targets, .kinds = &g->kinds, .yes = o->yes, .wait_ms = o->target.ask_timeout_ms};
+    if (confirm_many(&confirm, &prompt, err) < 0) {
+        prompt_release(&prompt);
+        return exit_status_of(err);
+    }
     struct capture c = {.fetch = target_grab(&o->target, &g->targets, &ssh, &prompt),
                         .against = &g->against,
                         .prompt = &prompt,

@@ -218,7 +218,7 @@ void handover_say_repeat(const struct handover *h, const char *inventory, const 
     for (size_t i = 0; i < o->encrypt_to.n; i++)
         add_option(&line, "encrypt-to", o->encrypt_to.items[i]);
     for (size_t i = 0; i < o->labels.n; i++)
-        add_option(&line, "label", o->labels.items[i]);
+        add_option(&line, "issue-label", o->labels.items[i]);
     for (size_t i = 0; i < o->assignees.n; i++)
         add_option(&line, "assignee", o->assignees.items[i]);
     for (size_t i = 0; i < o->redact_labels.n; i++)

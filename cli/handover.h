@@ -51,7 +51,7 @@ struct handover_options {
          "of a new issue; it is there before it is certain that nobody else reads it",                       \
          offsetof(type, member.title),                                                                       \
          0},                                                                                                 \
-        {"label",                                                                                            \
+        {"issue-label",                                                                                      \
          0,                                                                                                  \
          OPTION_LIST,                                                                                        \
          "NAME[,...]",                                                                                       \

@@ -21,7 +21,7 @@ static const char *first_detail(const struct handover_options *o)
     } details[] = {
         {"encrypt-to", o->encrypt_to.n > 0},
         {"title", o->title != NULL},
-        {"label", o->labels.n > 0},
+        {"issue-label", o->labels.n > 0},
         {"assignee", o->assignees.n > 0},
         {"redact-label", o->redact_labels.n > 0},
         {"plaintext-i-know", o->plaintext_i_know},
@@ -119,7 +119,7 @@ static int no_issue(const struct handover *h, struct err *err)
 {
     const struct handover_options *o = h->options;
     const char *stray = o->title              ? "title"
-                        : o->labels.n         ? "label"
+                        : o->labels.n         ? "issue-label"
                         : o->assignees.n      ? "assignee"
                         : o->plaintext_i_know ? "plaintext-i-know"
                                               : NULL;

@@ -83,6 +83,19 @@ static int apply(struct parser *p, const struct option *o, const char *value, st
     return set(p, o, value, err);
 }
 
+/* The options whose last word that is: `--issue-label or --redact-label` for label. Returns dst. */
+static char *longer_names(const struct option *table, const char *name, char *dst, size_t cap)
+{
+    size_t n = strlen(name), len = 0;
+    dst[0] = '\0';
+    for (const struct option *o = table; n > 0 && o->name && len < cap; o++) {
+        size_t all = strlen(o->name);
+        if (all > n + 1 && o->name[all - n - 1] == '-' && strcmp(o->name + all - n, name) == 0)
+            len += (size_t)snprintf(dst + len, cap - len, "%s--%s", len ? " or " : "", o->name);
+    }
+    return dst;
+}
+
 static int unknown(const struct parser *p, const char *word, struct err *err)
 {
     char name[80];
@@ -91,8 +104,11 @@ static int unknown(const struct parser *p, const char *word, struct err *err)
     for (const struct option *o = p->table; o->name; o++)
         nearest_offer(&near, o->name);
     err_set(err, ERR_USAGE, "unknown option \"%.80s\"", word);
+    char longer[200];
     if (near.n > 0)
         return err_hint(err, "did you mean --%s? the options are listed by --help", near.best[0].name);
+    if (*longer_names(p->table, name, longer, sizeof longer))
+        return err_hint(err, "did you mean %s? the options are listed by --help", longer);
     return err_hint(err, "the options are listed by --help");
 }
 

@@ -74,6 +74,14 @@ static int open_terminal(void)
     return tty;
 }
 
+bool prompt_has_terminal(const struct prompt *p)
+{
+    int tty = p->batch || !isatty(STDERR_FILENO) ? -1 : open_terminal();
+    bool there = tty >= 0;
+    fd_close(&tty);
+    return there;
+}
+
 /* One line, without its end. Nothing at all, by Ctrl-D, is an empty one. */
 static int read_line(int tty, int64_t deadline, struct secret *ret, struct err *err)
 {

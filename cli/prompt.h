@@ -35,6 +35,10 @@ void prompt_release(struct prompt *p);
  * string must live as long. As secret_read_line. */
 int prompt_use_file(struct prompt *p, const char *file, int64_t wait_ms, struct err *err);
 
+/* Whether somebody sits in front of it who can be asked anything: there is a terminal, what is said goes
+ * there, and it is not --batch. */
+bool prompt_has_terminal(const struct prompt *p);
+
 /* For gateway_options.ask; `ctx` is the struct prompt. */
 int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct err *err);
 

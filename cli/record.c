@@ -40,18 +40,29 @@ int record_new(const char *name, const char *reason, int64_t started, struct man
     return manifest_new(&info, ret, err);
 }
 
-int record_host(struct manifest *m, const struct host *host, bool against, const struct gateway *gw,
-                const struct err *failure, struct err *err)
+/* A new array; NULL if there is no memory. */
+static struct manifest_verdict *verdicts_of(const struct verdicts *l)
+{
+    struct manifest_verdict *verdicts = calloc(l->n + 1, sizeof *verdicts);
+    for (size_t i = 0; verdicts && i < l->n; i++)
+        verdicts[i] = (struct manifest_verdict){l->items[i].rule, l->items[i].text};
+    return verdicts;
+}
+
+int record_host(struct manifest *m, const struct record_host *what, struct err *err)
 {
     struct manifest_hop hops[HOPS_MAX];
-    struct manifest_host h = {.name = host->name,
-                              .address = host->address,
-                              .route = host->direct ? "direct" : "ssh",
-                              .against = against,
+    struct manifest_verdict *verdicts = verdicts_of(what->verdicts);
+    struct manifest_host h = {.name = what->host->name,
+                              .address = what->host->address,
+                              .route = what->host->direct ? "direct" : "ssh",
+                              .against = what->against,
                               .hops = hops,
-                              .error = failure ? failure->msg : NULL};
+                              .error = what->failure ? what->failure->msg : NULL,
+                              .verdicts = verdicts,
+                              .n_verdicts = what->verdicts->n};
     const struct gateway_hop *hop;
-    while (gw && h.n_hops < HOPS_MAX && (hop = gateway_hop(gw, h.n_hops)))
+    while (what->gw && h.n_hops < HOPS_MAX && (hop = gateway_hop(what->gw, h.n_hops)))
         hops[h.n_hops++] = (struct manifest_hop){.address = hop->address,
                                                  .port = hop->port,
                                                  .user = hop->user,
@@ -60,16 +71,9 @@ int record_host(struct manifest *m, const struct host *host, bool against, const
                                                  .host_key = hop->host_key,
                                                  .host_key_new = hop->host_key_new,
                                                  .authentication = hop->authentication};
-    return manifest_add_host(m, &h, err);
-}
-
-/* A new array; NULL if there is no memory. */
-static struct manifest_verdict *verdicts_of(const struct verdicts *l)
-{
-    struct manifest_verdict *verdicts = calloc(l->n + 1, sizeof *verdicts);
-    for (size_t i = 0; verdicts && i < l->n; i++)
-        verdicts[i] = (struct manifest_verdict){l->items[i].rule, l->items[i].text};
-    return verdicts;
+    int rc = verdicts ? manifest_add_host(m, &h, err) : err_nomem(err);
+    free(verdicts);
+    return rc;
 }
 
 /* The same of what is planned; adds up what it is expected to cost. */

@@ -15,8 +15,15 @@ void record_collector(struct record_collector *ret);
 /* A manifest with who collects where filled in. */
 int record_new(const char *name, const char *reason, int64_t started, struct manifest **ret, struct err *err);
 /* `against`: a healthy one, for comparison. */
-int record_host(struct manifest *m, const struct host *host, bool against, const struct gateway *gw,
-                const struct err *failure, struct err *err);
+/* A host that was opened (`gw`) or not (`failure`). */
+struct record_host {
+    const struct host *host;
+    const struct gateway *gw;
+    const struct err *failure;
+    bool against; /* a healthy one, to compare the others with */
+    const struct verdicts *verdicts;
+};
+int record_host(struct manifest *m, const struct record_host *what, struct err *err);
 int record_service(struct manifest *m, const struct target *target, const struct fetch_service *s,
                    struct err *err);
 /* `target` is NULL for a local file. */

@@ -121,11 +121,41 @@ static int put_handoff(json_t *object, const struct result *r)
     return json_object_set_new(object, "handoff", handoff) | rc;
 }
 
+static json_t *target_json(const struct outcome *t)
+{
+    json_t *object = json_object();
+    int rc = put_target(object, t->target->host, t->target->service);
+    if (t->planned)
+        rc |= json_object_set_new(object, "asked", json_integer((json_int_t)t->asked));
+    rc |= json_object_set_new(object, "got", json_integer((json_int_t)t->got)) |
+          json_object_set_new(object, "bytes", json_integer((json_int_t)t->bytes));
+    if (t->began)
+        rc |= json_object_set_new(object, "duration_ms", json_integer(outcome_took(t)));
+    rc |= put(object, "error", t->why);
+    if (rc == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* NULL: no memory. */
+static json_t *targets_json(const struct outcomes *t)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; t->items && i < t->targets->n; i++)
+        if (json_array_append_new(list, target_json(&t->items[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
 int result_print(const struct result *r, int exit_code, const struct err *failure, FILE *out, struct err *err)
 {
-    json_t *object = json_pack("{s:s?, s:i, s:b, s:b, s:o, s:o}", "bundle", r->bundle, "exit_code", exit_code,
-                               "complete", r->complete, "interrupted", r->interrupted, "failures",
-                               list_of(r->failures), "items", list_of(r->items));
+    json_t *object =
+        json_pack("{s:s?, s:i, s:b, s:b, s:o, s:o, s:o}", "bundle", r->bundle, "exit_code", exit_code,
+                  "complete", r->complete, "interrupted", r->interrupted, "targets",
+                  targets_json(&r->outcomes), "failures", list_of(r->failures), "items", list_of(r->items));
     if (!object || put_handoff(object, r) != 0 ||
         (failure->kind != ERR_NONE && put_failure(object, failure) != 0)) {
         json_decref(object);
@@ -143,5 +173,6 @@ void result_release(struct result *r)
     json_decref(r->items);
     free(r->bundle);
     handover_result_release(&r->handed);
+    outcomes_release(&r->outcomes);
     *r = (struct result){0};
 }

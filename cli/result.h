@@ -5,11 +5,12 @@
 #include <stdio.h>
 
 #include "cli/handover.h"
+#include "cli/outcomes.h"
 #include "fetch/fetch.h"
 
 struct json_t;
 
-/* Zero-initialised; nothing is kept unless it is wanted. */
+/* Zero-initialised; no items and failures are kept unless it is wanted. */
 struct result {
     bool wanted;
     char *bundle;  /* its path, owned; NULL: there is none */
@@ -18,6 +19,7 @@ struct result {
     bool handing; /* with --for or --to: */
     struct handover_result handed;
     struct json_t *failures, *items;
+    struct outcomes outcomes; /* of the targets, which must live as long; kept in any case */
 };
 
 /* A host, or a service (else NULL), from which nothing could be fetched. */

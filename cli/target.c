@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "cli/signals.h"
+#include "cli/talk.h"
+#include "cli/twin_hosts.h"
 #include "base/banned.h"
 
 static int read_scheme(struct target_options *o, struct err *err)
@@ -29,12 +31,17 @@ static int read_compress(struct target_options *o, struct err *err)
                        : 0;
 }
 
+bool target_is_given(const struct target_options *o)
+{
+    return o->selection.hosts.n > 0 || o->selection.groups.n > 0 || o->selection.labels.n > 0;
+}
+
 int target_alone(const struct target_options *o, const struct strlist *words, const char *command,
                  struct err *err)
 {
     if (words->n > 0)
         return err_set(err, ERR_USAGE, "%s takes no kind: \"%.60s\"", command, words->items[0]);
-    if (o->selection.hosts.n > 0 || o->selection.groups.n > 0)
+    if (target_is_given(o))
         return 0;
     err_set(err, ERR_USAGE, "no host given");
     return err_hint(err, "profgrab %s --host NAME; `profgrab hosts` lists the inventory", command);
@@ -54,11 +61,20 @@ int target_resolve(struct target_options *o, struct inventory **ret_inventory, s
     return rc < 0 ? -1 : inventory_select(*ret_inventory, &o->selection, ret, err);
 }
 
+void target_say(const struct targets *targets)
+{
+    struct twins_list twins = {0};
+    if (targets->sampled_of > 0)
+        talk("a sample: %zu of %zu hosts", targets_hosts(targets), targets->sampled_of);
+    if (targets_twins(targets, &twins, NULL) < 0)
+        return;
+    twin_hosts_say(&twins);
+    twins_release(&twins);
+}
+
 void target_options_release(struct target_options *o)
 {
-    strlist_release(&o->selection.hosts);
-    strlist_release(&o->selection.groups);
-    strlist_release(&o->selection.services);
+    selection_release(&o->selection);
 }
 
 int target_prompt(const struct target_options *o, struct prompt *ret, struct err *err)

@@ -29,9 +29,9 @@ struct target_options {
         .parallel = FETCH_PARALLEL, .timeout_ms = FETCH_TIMEOUT_MS                                           \
     }
 
-/* The rows of a command's table of options; its struct has them as `member`. */
+/* The rows of a command's table of options; its struct has them as `member`. Which hosts and services: */
 // NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot stand in parentheses
-#define TARGET_OPTION_ROWS(type, member)                                                                     \
+#define TARGET_SELECTION_ROWS(type, member)                                                                  \
     {"host",                                                                                                 \
      'H',                                                                                                    \
      OPTION_LIST,                                                                                            \
@@ -45,6 +45,20 @@ struct target_options {
          "NAME[,...]",                                                                                       \
          "groups of the inventory",                                                                          \
          offsetof(type, member.selection.groups),                                                            \
+         0},                                                                                                 \
+        {"label",                                                                                            \
+         0,                                                                                                  \
+         OPTION_LIST,                                                                                        \
+         "NAME=VALUE[,...]",                                                                                 \
+         "only hosts with that label; without --host and --group, of all hosts",                             \
+         offsetof(type, member.selection.labels),                                                            \
+         0},                                                                                                 \
+        {"exclude",                                                                                          \
+         0,                                                                                                  \
+         OPTION_LIST,                                                                                        \
+         "NAME[,...]",                                                                                       \
+         "not these hosts, patterns or groups",                                                              \
+         offsetof(type, member.selection.exclude),                                                           \
          0},                                                                                                 \
         {"service",                                                                                          \
          's',                                                                                                \
@@ -74,20 +88,20 @@ struct target_options {
          "where pprof lives there (default /debug/pprof); with --port or --unix",                            \
          offsetof(type, member.selection.path),                                                              \
          0},                                                                                                 \
-        {"scheme",                                                                                           \
-         0,                                                                                                  \
-         OPTION_TEXT,                                                                                        \
-         "SCHEME",                                                                                           \
-         "http (the default) or https; with --port or --unix",                                               \
-         offsetof(type, member.scheme),                                                                      \
-         0},                                                                                                 \
-        {"inventory",                                                                                        \
-         'i',                                                                                                \
-         OPTION_TEXT,                                                                                        \
-         "FILE",                                                                                             \
-         "the inventory (default: $PROFGRAB_INVENTORY, then your own, then /etc/profgrab)",                  \
-         offsetof(type, member.inventory),                                                                   \
-         0},                                                                                                 \
+    {                                                                                                        \
+        "scheme", 0, OPTION_TEXT, "SCHEME", "http (the default) or https; with --port or --unix",            \
+            offsetof(type, member.scheme), 0                                                                 \
+    }
+
+/* And how to get there: */
+#define TARGET_WAY_ROWS(type, member)                                                                        \
+    {"inventory",                                                                                            \
+     'i',                                                                                                    \
+     OPTION_TEXT,                                                                                            \
+     "FILE",                                                                                                 \
+     "the inventory (default: $PROFGRAB_INVENTORY, then your own, then /etc/profgrab)",                      \
+     offsetof(type, member.inventory),                                                                       \
+     0},                                                                                                     \
         {"ssh-config",                                                                                       \
          'F',                                                                                                \
          OPTION_TEXT,                                                                                        \
@@ -151,13 +165,34 @@ struct target_options {
             offsetof(type, member.timeout_ms), 0                                                             \
     }
 
+#define TARGET_OPTION_ROWS(type, member) TARGET_SELECTION_ROWS(type, member), TARGET_WAY_ROWS(type, member)
+
 /* For those that take many hosts. */
 #define TARGET_PARALLEL_ROW(type, member)                                                                    \
     {                                                                                                        \
         "parallel", 0, OPTION_NUMBER, "N", "hosts at a time (default 16)", offsetof(type, member.parallel),  \
             1000                                                                                             \
     }
+#define TARGET_MANY_ROWS(type, member)                                                                       \
+    {"sample",                                                                                               \
+     0,                                                                                                      \
+     OPTION_NUMBER,                                                                                          \
+     "N",                                                                                                    \
+     "only so many of the selected hosts, taken at random",                                                  \
+     offsetof(type, member.selection.sample),                                                                \
+     INVENTORY_MAX_HOSTS},                                                                                   \
+        {"max-hosts",                                                                                        \
+         0,                                                                                                  \
+         OPTION_NUMBER,                                                                                      \
+         "N",                                                                                                \
+         "refuse to open more hosts than that",                                                              \
+         offsetof(type, member.selection.max_hosts),                                                         \
+         INVENTORY_MAX_HOSTS},                                                                               \
+        TARGET_PARALLEL_ROW(type, member)
 // NOLINTEND(bugprone-macro-parentheses)
+
+/* Whether any host is named, or chosen by a label. */
+bool target_is_given(const struct target_options *o);
 
 /* For a command that takes hosts, and no words beside its options: ERR_USAGE where there is a word, or no
  * host. */
@@ -167,6 +202,10 @@ int target_alone(const struct target_options *o, const struct strlist *words, co
 /* Loads the inventory and resolves the selection. The caller releases both, also on failure. */
 int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,
                    struct err *err);
+/* Says what a person should know of a selection before it is opened: what the sample was taken of, and which
+ * hosts are one machine. */
+void target_say(const struct targets *targets);
+
 void target_options_release(struct target_options *o);
 
 /* prompt_init as the options have it; a file of passphrases is read, which may wait for its writer. */

@@ -33,6 +33,9 @@ int fetch_kind_help(size_t i, struct fetch_kind_help *ret);
 int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, struct err *err);
 /* What takes longer should be asked for twice. */
 #define FETCH_LONG_MS (5 * 60 * INT64_C(1000))
+/* Adds those of the words, as "cpu=30s", that slow a process down while they are taken, or stop it: cpu,
+ * traces, deltas and whatever else takes a time by design, and the full text of goroutines; each once. */
+int fetch_costly(const struct strlist *words, struct strlist *into, struct err *err);
 /* Whether any of the words is for a snapshot of which two tell what happened in between: heap, allocs,
  * goroutines, block, mutex. ERR_USAGE says which can. */
 int fetch_check_pair(const struct strlist *words, struct err *err);
@@ -57,6 +60,12 @@ struct verdicts {
     size_t n;
     size_t cap;
 };
+
+/* Adds the sentence of the rule of that name; `first` and `second` stand for its {0} and {1}, NULL where it
+ * has none. */
+int verdicts_add(struct verdicts *l, const char *rule, const char *first, const char *second,
+                 struct err *err);
+void verdicts_release(struct verdicts *l);
 
 /* A row of the table of rules, for help and documentation; -1 behind the last. */
 struct fetch_rule_help {

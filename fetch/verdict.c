@@ -270,6 +270,9 @@ static const struct rule rules[] = {
      "no count on the index page", "runtime.Stack stops the process while it writes"},
     {"clock-skew", false, NULL, "its clock is {0} {1} this workstation's",
      "the Date header of the index page, 5 s or more from the workstation's clock", "HTTP: Date"},
+    {"same-address", false, NULL,
+     "this host and {0} have one address, {1}: a service of both is one process, seen twice",
+     "address, port and jump hosts of several names, and where their services listen", "the inventory"},
     {"tls-unchecked", false, NULL, "its TLS certificate was not checked", "insecure: true in the inventory",
      "the inventory"},
 };

@@ -27,12 +27,7 @@ void verdict_build(struct fetch_item *item, char build_id[128]);
 /* Adds what there is to say of a clock `skew_ms` ahead of ours. */
 void verdict_skew(struct verdicts *l, int64_t skew_ms);
 
-/* Adds the sentence of the rule of that name; `first` and `second` stand for its {0} and {1}, NULL where it
- * has none. */
-int verdicts_add(struct verdicts *l, const char *rule, const char *first, const char *second,
-                 struct err *err);
 /* Moves all of `from` behind those in `l`. */
 void verdicts_move(struct verdicts *l, struct verdicts *from);
-void verdicts_release(struct verdicts *l);
 
 #endif

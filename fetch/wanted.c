@@ -287,3 +287,30 @@ int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, stru
     *ret_longest_ms = longest;
     return 0;
 }
+
+static bool is_costly(const struct wanted *w)
+{
+    bool stops = w->form == FORM_TEXT && w->kind && w->kind->arguments & ARG_FORM;
+    return w->timed_ms > 0 || stops;
+}
+
+int fetch_costly(const struct strlist *words, struct strlist *into, struct err *err)
+{
+    struct wanted_list l = {0};
+    int rc = wanted_parse(words, &l, err);
+    for (size_t i = 0; rc == 0 && i < l.n; i++) {
+        const struct wanted *w = &l.items[i];
+        char text[320], argument[32];
+        if (!is_costly(w))
+            continue;
+        text_duration(argument, sizeof argument, w->timed_ms);
+        snprintf(text, sizeof text, "%s%s%s", w->name, w->name[0] == '/' ? "" : "=",
+                 w->name[0] == '/' ? ""
+                 : *w->argument    ? w->argument
+                                   : argument);
+        if (!strlist_has(into, text))
+            rc = strlist_add(into, text, err);
+    }
+    wanted_release(&l);
+    return rc;
+}

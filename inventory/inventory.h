@@ -190,7 +190,6 @@ struct targets {
     struct target *items; /* grouped by host, each pair once */
     size_t n;
     size_t cap;
-    size_t n_hosts;
     size_t sampled_of; /* how many hosts there were before a sample was taken of them; 0: none was */
 };
 
@@ -233,6 +232,7 @@ int inventory_match(const struct inventory *inv, const char *pattern, const stru
 int inventory_narrow(const struct inventory *inv, const struct selection *sel, const struct host **hosts,
                      size_t *n, struct err *err);
 void targets_release(struct targets *t);
+size_t targets_hosts(const struct targets *t);
 void selection_release(struct selection *sel);
 
 /* Hosts of several names that are one machine, as far as the inventory tells: address, port, jump hosts and

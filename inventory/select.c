@@ -219,7 +219,6 @@ int inventory_select(struct inventory *inv, const struct selection *sel, struct 
     if (choose_services(inv, sel, &chosen, err) < 0 || choose_hosts(inv, sel, &hosts, err) < 0 ||
         narrow_all(inv, sel, &hosts, &targets.sampled_of, err) < 0)
         goto out;
-    targets.n_hosts = hosts.n;
     for (size_t i = 0; i < hosts.n; i++)
         if (add_targets(&targets, hosts.items[i], &chosen, err) < 0)
             goto out;
@@ -237,6 +236,14 @@ void targets_release(struct targets *t)
 {
     free(t->items);
     *t = (struct targets){0};
+}
+
+size_t targets_hosts(const struct targets *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->n; i++)
+        n += i == 0 || t->items[i].host != t->items[i - 1].host;
+    return n;
 }
 
 void selection_release(struct selection *sel)

@@ -1,0 +1,85 @@
+#include "cli/rows.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/columns.h"
+#include "cli/screen.h"
+#include "base/banned.h"
+
+#define COLUMNS_MAX 8
+#define GAP 2
+
+void rows_add(struct rows *t, const char *const *cells)
+{
+    for (size_t i = 0; t->columns[i] && !t->failed; i++)
+        t->failed = strlist_add(&t->cells, cells[i], NULL) < 0;
+}
+
+size_t rows_width(FILE *out)
+{
+    struct screen screen;
+    size_t lines = 0, columns = 0;
+    if (!isatty(fileno(out)))
+        return 0;
+    screen_init(&screen, out, 0, 0);
+    screen_room(&screen, &lines, &columns);
+    screen_release(&screen);
+    return columns;
+}
+
+/* The text in at most so many columns, dots where something is missing. */
+static void add_cut(struct buf *b, const char *text, size_t columns)
+{
+    static const char dots[] = "...";
+    if (columns_of(text) <= columns) {
+        buf_adds(b, text);
+        return;
+    }
+    size_t room = columns > sizeof dots ? columns - (sizeof dots - 1) : 0;
+    buf_add(b, text, columns_fit(text, room));
+    buf_add(b, dots, columns < sizeof dots - 1 ? columns : sizeof dots - 1);
+}
+
+static void add_cell(struct buf *b, const char *text, size_t width, bool right, bool last)
+{
+    size_t taken = columns_of(text);
+    size_t blanks = taken < width ? width - taken : 0;
+    buf_addf(b, "%*s", right ? (int)blanks : 0, "");
+    add_cut(b, text, width);
+    if (!last)
+        buf_addf(b, "%*s", (int)(right ? 0 : blanks) + GAP, "");
+}
+
+static void print_row(const struct rows *t, size_t first, const size_t *widths, size_t width, FILE *out)
+{
+    struct buf line = BUF_INIT(1u << 16), cut = BUF_INIT(1u << 16);
+    size_t n = strlen(t->columns);
+    while (n > 1 && !*t->cells.items[first + n - 1])
+        n--;
+    for (size_t i = 0; i < n; i++)
+        add_cell(&line, t->cells.items[first + i], widths[i], t->columns[i] == 'r', i + 1 == n);
+    add_cut(&cut, buf_str(&line), width ? width : SIZE_MAX);
+    fprintf(out, "%s\n", buf_str(&cut));
+    buf_release(&line);
+    buf_release(&cut);
+}
+
+void rows_print(const struct rows *t, size_t width, FILE *out)
+{
+    size_t n = strlen(t->columns), widths[COLUMNS_MAX] = {0};
+    for (size_t i = 0; i < t->cells.n - t->cells.n % n; i++) {
+        size_t taken = columns_of(t->cells.items[i]);
+        if (taken > widths[i % n])
+            widths[i % n] = taken;
+    }
+    if (width && widths[0] > width / 2)
+        widths[0] = width / 2;
+    for (size_t first = 0; first + n <= t->cells.n; first += n)
+        print_row(t, first, widths, width, out);
+}
+
+void rows_release(struct rows *t)
+{
+    strlist_release(&t->cells);
+}

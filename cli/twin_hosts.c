@@ -1,0 +1,59 @@
+#include "cli/twin_hosts.h"
+
+#include <stdio.h>
+
+#include "cli/talk.h"
+#include "base/banned.h"
+
+#define LINES_MAX 5
+
+static void say(const struct twins *t)
+{
+    const struct host *const *h = t->hosts;
+    struct err line = ERR_INIT;
+    char others[40] = "";
+    if (t->n > 3)
+        snprintf(others, sizeof others, " and %zu more", t->n - 2);
+    err_set(&line, ERR_NONE,
+            "%.100s%s%.100s%s%.100s%s have one address, %.100s: one process is asked %zu times", h[0]->name,
+            t->n == 2 ? " and " : ", ", h[1]->name, t->n == 3 ? " and " : "", t->n == 3 ? h[2]->name : "",
+            others, h[0]->address, t->n);
+    if (t->n > 2)
+        err_hint(&line, "where they are a range of hosts, its address wants {name} in it");
+    talk_error(stderr, &line);
+}
+
+void twin_hosts_say(const struct twins_list *l)
+{
+    for (size_t i = 0; i < l->n && i < LINES_MAX; i++)
+        say(&l->items[i]);
+    if (l->n > LINES_MAX)
+        talk("and %zu more addresses have several hosts", l->n - LINES_MAX);
+}
+
+/* Its place among them; -1: it is none of them. */
+static int find(const struct twins *t, const struct host *host)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->hosts[i] == host)
+            return (int)i;
+    return -1;
+}
+
+int twin_hosts_verdict(const struct twins_list *l, const struct host *host, struct verdicts *ret,
+                       struct err *err)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const struct twins *t = &l->items[i];
+        char others[300];
+        int at = find(t, host);
+        if (at < 0)
+            continue;
+        int n = snprintf(others, sizeof others, "%.100s", t->hosts[at == 0]->name);
+        if (t->n > 2)
+            snprintf(others + n, sizeof others - (size_t)n, " and %zu more", t->n - 2);
+        if (verdicts_add(ret, "same-address", others, host->address, err) < 0)
+            return -1;
+    }
+    return 0;
+}
