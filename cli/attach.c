@@ -23,6 +23,8 @@ struct attach_options {
 
 static const struct option options[] = {
     HANDOVER_OPTION_ROWS(struct attach_options, handover),
+    {"dry-run", 0, OPTION_FLAG, NULL, "make the copy, show each request that would hand it over, send none",
+     offsetof(struct attach_options, handover.dry_run), 0},
     {"inventory", 'i', OPTION_TEXT, "FILE",
      "the inventory (default: $PROFGRAB_INVENTORY, then your own, then /etc/profgrab)",
      offsetof(struct attach_options, inventory), 0},

@@ -8,6 +8,7 @@
 #include "cli/capture.h"
 #include "cli/command.h"
 #include "cli/confirm.h"
+#include "cli/dry_run.h"
 #include "cli/exit.h"
 #include "cli/handover.h"
 #include "cli/record.h"
@@ -25,6 +26,7 @@ struct grab_options {
     int64_t pair_ms;
     uint64_t max_bytes;
     bool concurrent;
+    bool dry_run;
     bool yes;
     bool quiet;
     bool verbose;
@@ -51,6 +53,9 @@ static const struct option options[] = {
     {"concurrent", 0, OPTION_FLAG, NULL,
      "take a process's cpu, trace and deltas at the same time (they then show each other's work)",
      offsetof(struct grab_options, concurrent), 0},
+    {"dry-run", 0, OPTION_FLAG, NULL,
+     "open the hosts and say what would be fetched, how long it takes and how much it is; fetch nothing",
+     offsetof(struct grab_options, dry_run), 0},
     {"yes", 'y', OPTION_FLAG, NULL,
      "go on where a question would be asked (profiles over 5 minutes, or of more than 10 targets)",
      offsetof(struct grab_options, yes), 0},
@@ -227,6 +232,37 @@ static void set_fetch(const struct grab *g, struct fetch_grab *fetch)
     fetch->pair_ms = o->pair_ms;
 }
 
+static int look_only(struct grab *g, const struct fetch_grab *fetch, struct prompt *prompt, struct err *err)
+{
+    const struct grab_options *o = &g->options;
+    const struct dry_run how = {.fetch = *fetch,
+                                .prompt = prompt,
+                                .handover = g->handed ? &g->handover : NULL,
+                                .json = o->json,
+                                .quiet = o->quiet,
+                                .verbose = o->verbose};
+    /* It has a result of its own. */
+    g->result.wanted = false;
+    return dry_run(&how, err);
+}
+
+static int ask_and_capture(struct grab *g, const struct fetch_grab *fetch, struct prompt *prompt,
+                           struct err *err)
+{
+    const struct grab_options *o = &g->options;
+    const struct confirm confirm = {
+        .targets = &g->targets, .kinds = &g->kinds, .yes = o->yes, .wait_ms = o->target.ask_timeout_ms};
+    struct capture c = {.fetch = *fetch,
+                        .against = &g->against,
+                        .prompt = prompt,
+                        .result = &g->result,
+                        .handover = g->handed ? &g->handover : NULL,
+                        .inventory = o->target.inventory,
+                        .quiet = o->quiet,
+                        .verbose = o->verbose};
+    return confirm_many(&confirm, prompt, err) < 0 ? exit_status_of(err) : capture(g, &c, err);
+}
+
 static int run_targets(struct grab *g, struct err *err)
 {
     const struct grab_options *o = &g->options;
@@ -234,24 +270,11 @@ static int run_targets(struct grab *g, struct err *err)
     struct ssh_settings ssh;
     if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
         return exit_status_of(err);
+    struct fetch_grab fetch = target_grab(&o->target, &g->targets, &ssh, &prompt);
+    set_fetch(g, &fetch);
     if (!o->quiet)
         target_say(&g->targets);
-    const struct confirm confirm = {
-        .targets = &g->targets, .kinds = &g->kinds, .yes = o->yes, .wait_ms = o->target.ask_timeout_ms};
-    if (confirm_many(&confirm, &prompt, err) < 0) {
-        prompt_release(&prompt);
-        return exit_status_of(err);
-    }
-    struct capture c = {.fetch = target_grab(&o->target, &g->targets, &ssh, &prompt),
-                        .against = &g->against,
-                        .prompt = &prompt,
-                        .result = &g->result,
-                        .handover = g->handed ? &g->handover : NULL,
-                        .inventory = o->target.inventory,
-                        .quiet = o->quiet,
-                        .verbose = o->verbose};
-    set_fetch(g, &c.fetch);
-    int code = capture(g, &c, err);
+    int code = o->dry_run ? look_only(g, &fetch, &prompt, err) : ask_and_capture(g, &fetch, &prompt, err);
     prompt_release(&prompt);
     return code;
 }

@@ -17,7 +17,7 @@ struct handover_options {
     struct strlist assignees;
     struct strlist redact_labels;
     bool plaintext_i_know;
-    bool dry_run;
+    bool dry_run; /* attach alone has an option for it: the copy is made, no request is sent */
 };
 
 /* The rows of a command's table of options; its struct has them as `member`. */
@@ -72,17 +72,10 @@ struct handover_options {
          "take out the values of profile labels of that name too (user, email, token, ... go anyway)",       \
          offsetof(type, member.redact_labels),                                                               \
          0},                                                                                                 \
-        {"plaintext-i-know",                                                                                 \
-         0,                                                                                                  \
-         OPTION_FLAG,                                                                                        \
-         NULL,                                                                                               \
-         "hand over in plain text even where others than the team can read it",                              \
-         offsetof(type, member.plaintext_i_know),                                                            \
-         0},                                                                                                 \
     {                                                                                                        \
-        "dry-run", 0, OPTION_FLAG, NULL,                                                                     \
-            "make the copy, show each request that would hand it over, send none",                           \
-            offsetof(type, member.dry_run), 0                                                                \
+        "plaintext-i-know", 0, OPTION_FLAG, NULL,                                                            \
+            "hand over in plain text even where others than the team can read it",                           \
+            offsetof(type, member.plaintext_i_know), 0                                                       \
     }
 // NOLINTEND(bugprone-macro-parentheses)
 

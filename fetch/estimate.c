@@ -27,18 +27,19 @@ static struct kind_size size_of(const struct plan_item *item, const struct kind 
     return kind ? kind->size : other;
 }
 
-static uint64_t records_of(const struct plan_item *item, const struct kind *kind,
-                           const struct index_page *index)
+int64_t estimate_records(const struct plan_item *item, const struct index_page *index)
 {
+    const struct kind *kind = kind_find(item->kind);
     const struct index_entry *entry = index ? index_find(index, kind ? kind->endpoint : item->kind) : NULL;
-    return entry && entry->count > 0 ? (uint64_t)entry->count : 0;
+    return entry ? entry->count : -1;
 }
 
 uint64_t estimate_bytes(const struct plan_item *item, const struct index_page *index)
 {
     const struct kind *kind = kind_find(item->kind);
     struct kind_size size = size_of(item, kind);
-    uint64_t records = records_of(item, kind, index);
+    int64_t counted = estimate_records(item, index);
+    uint64_t records = counted > 0 ? (uint64_t)counted : 0;
     if (size.records > 0 && records > size.records)
         records = size.records;
     /* Counts are the service's word: no product of one is formed that is more than the item may have. */

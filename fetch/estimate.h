@@ -16,4 +16,7 @@
  * none: then the least that such a body has. */
 uint64_t estimate_bytes(const struct plan_item *item, const struct index_page *index);
 
+/* How many records the index counts of its profile; -1 where it does not. */
+int64_t estimate_records(const struct plan_item *item, const struct index_page *index);
+
 #endif

@@ -110,6 +110,7 @@ struct fetch_planned {
     unsigned pair;        /* as struct fetch_item has it */
     uint64_t bytes;       /* about so many come */
     int64_t timed_ms;     /* how long the process profiles itself for it; 0: a snapshot */
+    int64_t count;        /* records, as the index page has it; -1: not known */
 };
 
 /* A service whose items are about to be fetched, or whose index could not be read. */

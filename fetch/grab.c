@@ -35,18 +35,10 @@ struct side {
     bool started;
 };
 
-static bool same_destination(const struct target *a, const struct target *b)
-{
-    const struct service *x = a->service, *y = b->service;
-    if (x->unix_path || y->unix_path)
-        return x->unix_path && y->unix_path && strcmp(x->unix_path, y->unix_path) == 0;
-    return x->port == y->port && strcmp(x->host, y->host) == 0;
-}
-
 static bool is_first(const struct target *targets, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (same_destination(&targets[k], &targets[i]))
+        if (service_is_beside(targets[k].service, targets[i].service))
             return false;
     return true;
 }
@@ -56,7 +48,7 @@ static void *run_side(void *ctx)
     struct side *s = ctx;
     for (size_t i = s->first; i < s->n; i++) {
         const struct target *t = &s->targets[i];
-        if (same_destination(t, &s->targets[s->first]))
+        if (service_is_beside(t->service, s->targets[s->first].service))
             service_run(s->run->grab, &s->run->observe, t, s->gw,
                         credentials_find(&s->run->credentials, t->service));
     }

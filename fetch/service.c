@@ -115,11 +115,13 @@ static struct fetch_planned *planned(const struct visit *v)
     struct fetch_planned *all = calloc(v->plan.n + 1, sizeof *all);
     for (size_t i = 0; all && i < v->plan.n; i++) {
         const struct plan_item *item = &v->plan.items[i];
+        const struct index_page *index = v->has_index ? &v->index : NULL;
         all[i] = (struct fetch_planned){.kind = item->kind,
                                         .argument = item->argument,
                                         .pair = item->pair,
-                                        .bytes = estimate_bytes(item, v->has_index ? &v->index : NULL),
-                                        .timed_ms = item->timed_ms};
+                                        .bytes = estimate_bytes(item, index),
+                                        .timed_ms = item->timed_ms,
+                                        .count = estimate_records(item, index)};
     }
     return all;
 }

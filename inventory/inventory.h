@@ -235,6 +235,9 @@ void targets_release(struct targets *t);
 size_t targets_hosts(const struct targets *t);
 void selection_release(struct selection *sel);
 
+/* Whether both listen at one place of their host, so are one process. */
+bool service_is_beside(const struct service *a, const struct service *b);
+
 /* Hosts of several names that are one machine, as far as the inventory tells: address, port, jump hosts and
  * ssh's configuration are the same, and so is where a service of theirs listens. So one process is asked
  * twice. */

@@ -254,3 +254,10 @@ void selection_release(struct selection *sel)
     strlist_release(&sel->exclude);
     strlist_release(&sel->services);
 }
+
+bool service_is_beside(const struct service *a, const struct service *b)
+{
+    if (a->unix_path || b->unix_path)
+        return a->unix_path && b->unix_path && strcmp(a->unix_path, b->unix_path) == 0;
+    return a->port == b->port && strcmp(a->host, b->host) == 0;
+}

@@ -1,0 +1,406 @@
+#include "cli/dry_run.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/exit.h"
+#include "cli/progress.h"
+#include "cli/rows.h"
+#include "cli/signals.h"
+#include "cli/talk.h"
+#include "cli/target.h"
+#include "base/banned.h"
+
+/* What is known of one target. */
+struct estimate {
+    const struct target *target;
+    bool planned;
+    int64_t began, opened_ms; /* clock_now(); how long it took to come as far as the plan */
+    char route[400];
+    json_t *items; /* of the plan, as the JSON has them */
+    size_t n, left_out;
+    uint64_t bytes;
+    int64_t profiled_ms; /* how long the process profiles itself */
+    int64_t takes_ms;    /* from the first request to the last */
+    struct err failure;  /* why nothing would come; ERR_NONE */
+};
+
+struct dry {
+    const struct dry_run *how;
+    struct progress progress;
+    struct estimate *targets;
+    size_t n, n_hosts;
+    bool starved; /* there was no memory for all of it */
+};
+
+/* What all of it comes to. */
+struct total {
+    size_t targets, hosts, items, left_out, failures, unusable;
+    uint64_t bytes, most_bytes; /* of all processes, and of one */
+    int64_t takes_ms, most_profiled_ms;
+};
+
+/* ---- the observer -------------------------------------------------------------------------------------- */
+
+static void on_opening(void *ctx, const struct host *host)
+{
+    struct dry *d = ctx;
+    progress_opening(&d->progress, host);
+    for (size_t i = 0; i < d->n; i++)
+        if (d->targets[i].target->host == host)
+            d->targets[i].began = clock_now();
+}
+
+/* direct, ssh, or ssh through BASTION */
+static void describe_route(const struct host *host, const struct gateway *gw, char *dst, size_t cap)
+{
+    struct buf b = BUF_INIT(8192);
+    const struct gateway_hop *hop;
+    buf_adds(&b, host->direct ? "direct" : "ssh");
+    for (size_t i = 0; gw && (hop = gateway_hop(gw, i)) && gateway_hop(gw, i + 1); i++)
+        buf_addf(&b, "%s%s", i ? ", " : " through ", hop->address);
+    snprintf(dst, cap, "%s", buf_str(&b));
+    buf_release(&b);
+}
+
+static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
+{
+    struct dry *d = ctx;
+    progress_host(&d->progress, host, gw, failure);
+    for (size_t i = 0; i < d->n; i++) {
+        struct estimate *e = &d->targets[i];
+        if (e->target->host != host)
+            continue;
+        describe_route(host, gw, e->route, sizeof e->route);
+        if (failure)
+            e->failure = *failure;
+    }
+}
+
+static json_t *item_json(const struct fetch_planned *p)
+{
+    json_t *o = json_pack("{s:s, s:I, s:I}", "kind", p->kind, "bytes", (json_int_t)p->bytes, "timed_ms",
+                          (json_int_t)p->timed_ms);
+    if (*p->argument)
+        json_object_set_new(o, "argument", json_string(p->argument));
+    if (p->pair)
+        json_object_set_new(o, "pair", json_integer(p->pair));
+    if (p->count >= 0)
+        json_object_set_new(o, "count", json_integer(p->count));
+    return o;
+}
+
+static void add_planned(struct dry *d, struct estimate *e, const struct fetch_planned *p)
+{
+    bool concurrent = d->how->fetch.concurrent;
+    d->starved |= json_array_append_new(e->items, item_json(p)) != 0;
+    e->n++;
+    e->bytes += p->bytes;
+    e->profiled_ms += p->timed_ms;
+    if (p->timed_ms > e->takes_ms || !concurrent)
+        e->takes_ms = concurrent ? p->timed_ms : e->takes_ms + p->timed_ms;
+}
+
+static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
+{
+    struct dry *d = ctx;
+    struct estimate *e = &d->targets[target - d->how->fetch.targets->items];
+    bool pairs = false;
+    progress_service(&d->progress, target, s);
+    e->opened_ms = e->began ? clock_now() - e->began : 0;
+    e->planned = !s->failure;
+    if (s->failure)
+        e->failure = *s->failure;
+    for (size_t i = 0; i < s->n_items; i++) {
+        add_planned(d, e, &s->planned[i]);
+        pairs = pairs || s->planned[i].pair;
+    }
+    if (pairs && e->takes_ms < d->how->fetch.pair_ms)
+        e->takes_ms = d->how->fetch.pair_ms;
+}
+
+static void on_item(void *ctx, const struct target *target, const struct fetch_item *item)
+{
+    (void)ctx;
+    (void)target;
+    (void)item;
+}
+
+static void on_progress(void *ctx, const struct target *target, const struct fetch_progress *now)
+{
+    (void)ctx;
+    (void)target;
+    (void)now;
+}
+
+static void on_step(void *ctx, const struct host *host, const struct service *service,
+                    const struct fetch_step *step)
+{
+    struct dry *d = ctx;
+    progress_step(&d->progress, host, service, step);
+}
+
+static void on_question(void *ctx)
+{
+    progress_pause(ctx);
+}
+
+static void on_answer(void *ctx)
+{
+    progress_resume(ctx);
+}
+
+/* ---- what it comes to ---------------------------------------------------------------------------------- */
+
+/* The services at one place are one process: they are asked one after the other, others beside them. Adds up
+ * those of the process whose first target that is; nothing if it is not the first. */
+static void add_process(const struct estimate *host, size_t n, size_t first, struct total *t,
+                        int64_t *ret_takes)
+{
+    uint64_t bytes = 0;
+    int64_t takes = 0, profiled = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!service_is_beside(host[i].target->service, host[first].target->service))
+            continue;
+        if (i < first)
+            return;
+        bytes += host[i].bytes;
+        takes += host[i].takes_ms;
+        profiled += host[i].profiled_ms;
+    }
+    t->bytes += bytes;
+    t->most_bytes = bytes > t->most_bytes ? bytes : t->most_bytes;
+    t->most_profiled_ms = profiled > t->most_profiled_ms ? profiled : t->most_profiled_ms;
+    *ret_takes = takes > *ret_takes ? takes : *ret_takes;
+}
+
+static int64_t add_host(const struct estimate *host, size_t n, struct total *t)
+{
+    int64_t takes = 0, opened = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct estimate *e = &host[i];
+        t->items += e->n;
+        t->left_out += e->left_out;
+        t->failures += !e->planned;
+        t->unusable += !e->planned && e->failure.kind == ERR_USAGE;
+        opened = e->opened_ms > opened ? e->opened_ms : opened;
+        add_process(host, n, i, t, &takes);
+    }
+    t->hosts++;
+    return takes + opened;
+}
+
+/* The hosts in turn, each where a thread is free first. */
+static int add_up(const struct dry *d, struct total *t, struct err *err)
+{
+    size_t lanes = d->how->fetch.parallel < d->n_hosts ? d->how->fetch.parallel : d->n_hosts;
+    int64_t *until = calloc(lanes + 1, sizeof *until);
+    if (!until)
+        return err_nomem(err);
+    *t = (struct total){.targets = d->n};
+    for (size_t i = 0, n; i < d->n; i += n) {
+        size_t free_lane = 0;
+        for (n = 1; i + n < d->n && d->targets[i + n].target->host == d->targets[i].target->host;)
+            n++;
+        for (size_t lane = 1; lane < lanes; lane++)
+            free_lane = until[lane] < until[free_lane] ? lane : free_lane;
+        until[free_lane] += add_host(&d->targets[i], n, t);
+        t->takes_ms = until[free_lane] > t->takes_ms ? until[free_lane] : t->takes_ms;
+    }
+    free(until);
+    return 0;
+}
+
+static int code_of(const struct total *t)
+{
+    if (signals_received())
+        return EXIT_SIGNAL + signals_received();
+    if (t->items == 0)
+        return t->unusable > 0 ? EXIT_USAGE : EXIT_NOTHING;
+    return t->failures + t->left_out > 0 ? EXIT_PARTIAL : EXIT_OK;
+}
+
+/* ---- telling ------------------------------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *item, const char *key)
+{
+    const char *s = json_string_value(json_object_get(item, key));
+    return s ? s : "";
+}
+
+/* heap (1234), goroutines (87), cpu=30s */
+static void describe_items(const struct estimate *e, struct buf *b)
+{
+    char timed[32];
+    for (size_t i = 0; i < json_array_size(e->items); i++) {
+        const json_t *item = json_array_get(e->items, i), *count = json_object_get(item, "count");
+        int64_t ms = json_integer_value(json_object_get(item, "timed_ms"));
+        const char *argument = text_of(item, "argument");
+        text_duration(timed, sizeof timed, ms);
+        buf_addf(b, "%s%s", i ? ", " : "", text_of(item, "kind"));
+        if (*argument || (ms > 0 && text_of(item, "kind")[0] != '/'))
+            buf_addf(b, "=%s", *argument ? argument : timed);
+        if (json_integer_value(json_object_get(item, "pair")) == 2)
+            buf_adds(b, " later");
+        else if (json_integer_value(count) > 0)
+            buf_addf(b, " (%lld)", (long long)json_integer_value(count));
+    }
+}
+
+static void add_row(struct rows *rows, const struct estimate *e)
+{
+    char takes[32] = "-", bytes[32] = "-";
+    struct buf items = BUF_INIT(1u << 16);
+    if (e->planned) {
+        text_duration(takes, sizeof takes, (e->opened_ms + e->takes_ms + 50) / 100 * 100);
+        text_bytes(bytes, sizeof bytes, e->bytes);
+        describe_items(e, &items);
+    } else {
+        buf_addf(&items, "failed: %s", e->failure.kind == ERR_NONE ? "not asked" : e->failure.msg);
+    }
+    rows_add(rows, (const char *const[]){e->target->host->name, e->target->service->name, e->route, takes,
+                                         bytes, buf_str(&items)});
+    buf_release(&items);
+}
+
+static void print_total(const struct dry *d, const struct total *t)
+{
+    char takes[32], bytes[32], most[32], profiled[32];
+    text_bytes(bytes, sizeof bytes, t->bytes);
+    text_duration(takes, sizeof takes, (t->takes_ms + 50) / 100 * 100);
+    printf("\n%zu item%s of %zu target%s on %zu host%s: about %s in about %s, %u host%s at a time\n",
+           t->items, t->items == 1 ? "" : "s", t->targets, t->targets == 1 ? "" : "s", t->hosts,
+           t->hosts == 1 ? "" : "s", bytes, takes, d->how->fetch.parallel,
+           d->how->fetch.parallel == 1 ? "" : "s");
+    if (t->most_profiled_ms > 0)
+        printf("each process: profiled for at most %s, asked for at most about %s\n",
+               text_duration(profiled, sizeof profiled, t->most_profiled_ms),
+               text_bytes(most, sizeof most, t->most_bytes));
+    else
+        printf("each process: asked for at most about %s, and not profiled over any time\n",
+               text_bytes(most, sizeof most, t->most_bytes));
+    if (t->failures > 0)
+        printf("%zu of %zu targets would bring nothing\n", t->failures, t->targets);
+}
+
+static void print_table(const struct dry *d, const struct total *t)
+{
+    struct rows rows = {.columns = "lllrrl"};
+    rows_add(&rows, (const char *const[]){"HOST", "SERVICE", "ROUTE", "TIME", "BYTES", "ITEMS (RECORDS)"});
+    for (size_t i = 0; i < d->n; i++)
+        add_row(&rows, &d->targets[i]);
+    rows_print(&rows, rows_width(stdout), stdout);
+    rows_release(&rows);
+    print_total(d, t);
+}
+
+static json_t *target_json(const struct estimate *e)
+{
+    json_t *o = json_pack("{s:s, s:s, s:O}", "host", e->target->host->name, "service",
+                          e->target->service->name, "items", e->items);
+    if (*e->route)
+        json_object_set_new(o, "route", json_string(e->route));
+    if (e->planned) {
+        json_object_set_new(o, "bytes", json_integer((json_int_t)e->bytes));
+        json_object_set_new(o, "profiled_ms", json_integer(e->profiled_ms));
+        json_object_set_new(o, "duration_ms", json_integer(e->opened_ms + e->takes_ms));
+    } else if (e->failure.kind != ERR_NONE) {
+        char printable[sizeof e->failure.msg * 3];
+        text_printable(printable, sizeof printable, e->failure.msg, strlen(e->failure.msg));
+        json_object_set_new(o, "error", json_string(printable));
+    }
+    return o;
+}
+
+static int print_json(const struct dry *d, const struct total *t, int code, struct err *err)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < d->n; i++)
+        json_array_append_new(list, target_json(&d->targets[i]));
+    json_t *o =
+        json_pack("{s:b, s:i, s:o, s:I, s:I, s:I, s:I}", "dry_run", 1, "exit_code", code, "targets", list,
+                  "bytes", (json_int_t)t->bytes, "duration_ms", (json_int_t)t->takes_ms, "most_bytes",
+                  (json_int_t)t->most_bytes, "most_profiled_ms", (json_int_t)t->most_profiled_ms);
+    int rc = o && json_array_size(list) == d->n && json_dumpf(o, stdout, JSON_INDENT(2)) == 0 &&
+                     putchar('\n') != EOF
+                 ? 0
+                 : -1;
+    json_decref(o);
+    return rc < 0 ? err_nomem(err) : 0;
+}
+
+/* Everything that can be known of it was looked at before. */
+static void say_handover(const struct handover *h)
+{
+    char to[60];
+    size_t n = h->recipients ? age_recipients_count(h->recipients) : 0;
+    snprintf(to, sizeof to, "encrypted to %zu recipient%s", n, n == 1 ? "" : "s");
+    talk("the bundle would go to %s%s%s%s%s%s%s, %s", h->team ? "team " : "", h->team ? h->team->name : "",
+         h->team && h->tracker ? ": " : "", h->tracker ? h->tracker->name : "", h->tracker ? ":" : "",
+         h->project ? h->project : "", h->issue ? " (an issue that exists)" : "", n ? to : "in plain text");
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------- */
+
+static int look(struct dry *d, struct err *err)
+{
+    struct prompt *prompt = d->how->prompt;
+    struct fetch_grab grab = d->how->fetch;
+    const struct fetch_observer observer = {.ctx = d,
+                                            .opening = on_opening,
+                                            .host = on_host,
+                                            .service = on_service,
+                                            .item = on_item,
+                                            .progress = on_progress,
+                                            .step = on_step};
+    progress_init(&d->progress, &(struct progress_options){
+                                    .quiet = d->how->quiet, .verbose = d->how->verbose, .out = stderr});
+    prompt->pause = on_question;
+    prompt->resume = on_answer;
+    prompt->ctx = &d->progress;
+    grab.plan = true;
+    grab.observer = &observer;
+    int rc = target_run(&grab, err);
+    prompt->pause = prompt->resume = NULL;
+    progress_end(&d->progress);
+    return rc;
+}
+
+static int tell(const struct dry *d, struct err *err)
+{
+    struct total total = {0};
+    if (d->starved || add_up(d, &total, err) < 0) {
+        err_nomem(err);
+        return EXIT_NOTHING;
+    }
+    int code = code_of(&total);
+    if (!d->how->json)
+        print_table(d, &total);
+    else if (print_json(d, &total, code, err) < 0)
+        return exit_status_of(err);
+    if (d->how->handover && !d->how->quiet)
+        say_handover(d->how->handover);
+    return code;
+}
+
+int dry_run(const struct dry_run *how, struct err *err)
+{
+    const struct targets *targets = how->fetch.targets;
+    struct dry d = {.how = how, .n = targets->n, .n_hosts = targets_hosts(targets)};
+    int code = EXIT_NOTHING;
+    if (!(d.targets = calloc(d.n + 1, sizeof *d.targets))) {
+        err_nomem(err);
+        return code;
+    }
+    for (size_t i = 0; i < d.n; i++) {
+        d.targets[i] = (struct estimate){.target = &targets->items[i], .items = json_array()};
+        d.starved |= !d.targets[i].items;
+    }
+    code = look(&d, err) < 0 ? exit_status_of(err) : tell(&d, err);
+    for (size_t i = 0; i < d.n; i++)
+        json_decref(d.targets[i].items);
+    free(d.targets);
+    return code;
+}
