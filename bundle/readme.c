@@ -104,6 +104,39 @@ static void add_summary(struct buf *b, const json_t *list)
     buf_adds(b, json_array_size(list) ? "\n" : "");
 }
 
+/* Whether everything asked of that service came. */
+static bool is_whole(const json_t *service)
+{
+    const json_t *items = json_object_get(service, "items");
+    for (size_t i = 0; i < json_array_size(items); i++)
+        if (strcmp(text(json_array_get(items, i), "status"), "ok") != 0)
+            return false;
+    return !*text(service, "error");
+}
+
+static bool is_whole_host(const json_t *host)
+{
+    const json_t *services = json_object_get(host, "services");
+    for (size_t i = 0; i < json_array_size(services); i++)
+        if (!is_whole(json_array_get(services, i)))
+            return false;
+    return !*text(host, "error");
+}
+
+/* Where there are many hosts, the first question is how many of them are affected. */
+static void add_not_complete(struct buf *b, const json_t *root)
+{
+    const json_t *hosts = json_object_get(root, "hosts");
+    bool interrupted = json_is_true(json_object_get(root, "interrupted"));
+    size_t n = json_array_size(hosts), whole = 0;
+    for (size_t i = 0; i < n; i++)
+        whole += is_whole_host(json_array_get(hosts, i));
+    buf_addf(b, "- **Not complete**%s: ", interrupted ? ", since it was interrupted" : "");
+    if (n > 1 && !interrupted)
+        buf_addf(b, "of %zu hosts %zu lack%s something, ", n, n - whole, n - whole == 1 ? "s" : "");
+    buf_adds(b, "see \"What is missing\" below\n");
+}
+
 static void add_head(struct buf *b, const json_t *root)
 {
     const json_t *who = json_object_get(root, "collector");
@@ -127,8 +160,7 @@ static void add_head(struct buf *b, const json_t *root)
     if (json_is_true(json_object_get(root, "complete")))
         buf_adds(b, "- Complete: everything asked for is here\n");
     else
-        buf_addf(b, "- **Not complete**%s: see \"What is missing\" below\n",
-                 json_is_true(json_object_get(root, "interrupted")) ? ", since it was interrupted" : "");
+        add_not_complete(b, root);
 }
 
 static void add_list(struct buf *b, const char *label, const json_t *list)
@@ -243,13 +275,23 @@ static void add_route(struct buf *b, const json_t *host)
     buf_adds(b, *text(host, "address") || *text(host, "route") ? ".\n" : "");
 }
 
+static void add_list_of_verdicts(struct buf *b, const json_t *of)
+{
+    add_verdicts(b, json_object_get(of, "verdicts"), "\n- ", "\n- ");
+    buf_adds(b, json_object_get(of, "verdicts") ? "\n" : "");
+}
+
 static void add_host(struct buf *b, const json_t *host)
 {
     const json_t *services = json_object_get(host, "services");
+    /* One that could not be opened has its line under "What is missing". */
+    if (*text(host, "error") && json_array_size(services) == 0)
+        return;
     buf_adds(b, "\n## ");
     add_text(b, text(host, "name"));
     buf_adds(b, "\n");
     add_route(b, host);
+    add_list_of_verdicts(b, host);
     for (size_t i = 0; i < json_array_size(services); i++) {
         const json_t *service = json_array_get(services, i);
         buf_adds(b, "\n### ");
@@ -259,8 +301,7 @@ static void add_host(struct buf *b, const json_t *host)
         buf_adds(b, *text(service, "url") ? "\n" : "");
         add_labelled(b, "\nBuilt with Go ", text(service, "go_version"));
         buf_adds(b, *text(service, "go_version") ? ".\n" : "");
-        add_verdicts(b, json_object_get(service, "verdicts"), "\n- ", "\n- ");
-        buf_adds(b, json_object_get(service, "verdicts") ? "\n" : "");
+        add_list_of_verdicts(b, service);
         add_table(b, json_object_get(service, "items"));
     }
 }

@@ -16,6 +16,7 @@ enum completion_value {
     VALUE_GROUPS,
     VALUE_SERVICES,
     VALUE_TEAMS,
+    VALUE_LABELS,
 };
 enum completion_value completion_value(const struct option *o);
 

@@ -6,17 +6,23 @@
 
 #include "cli/command.h"
 #include "cli/exit.h"
+#include "cli/target.h"
 #include "inventory/inventory.h"
 #include "base/banned.h"
 
 struct hosts_options {
     const char *inventory;
     bool json;
-    bool names, groups, services, teams;
+    bool names, groups, services, teams, labels;
+    struct selection narrow; /* only labels and exclude */
 };
 
 static const struct option options[] = {
     {"inventory", 'i', OPTION_TEXT, "FILE", "the inventory", offsetof(struct hosts_options, inventory), 0},
+    {"label", 0, OPTION_LIST, "NAME=VALUE[,...]", "only hosts with that label",
+     offsetof(struct hosts_options, narrow.labels), 0},
+    {"exclude", 0, OPTION_LIST, "NAME[,...]", "not these hosts, patterns or groups",
+     offsetof(struct hosts_options, narrow.exclude), 0},
     {"json", 0, OPTION_FLAG, NULL, "as JSON", offsetof(struct hosts_options, json), 0},
     {"names", 0, OPTION_FLAG, NULL, "only the hosts' names, one a line",
      offsetof(struct hosts_options, names), 0},
@@ -26,6 +32,8 @@ static const struct option options[] = {
      offsetof(struct hosts_options, services), 0},
     {"teams", 0, OPTION_FLAG, NULL, "the names of all teams instead", offsetof(struct hosts_options, teams),
      0},
+    {"labels", 0, OPTION_FLAG, NULL, "all labels instead, as NAME=VALUE",
+     offsetof(struct hosts_options, labels), 0},
     OPTIONS_END,
 };
 
@@ -112,6 +120,34 @@ static void print_names(const char *(*name)(const struct inventory *inv, size_t 
         printf("%s\n", name(inventory, i));
 }
 
+static int print_labels(const struct inventory *inventory, struct err *err)
+{
+    struct strlist labels = {0};
+    int rc = inventory_labels(inventory, &labels, err);
+    for (size_t i = 0; rc == 0 && i < labels.n; i++)
+        printf("%s\n", labels.items[i]);
+    strlist_release(&labels);
+    return rc;
+}
+
+/* As they are about to be asked: which of them are one machine. */
+static int say_twins(const struct host *const *hosts, size_t n, struct err *err)
+{
+    struct targets targets = {0};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        for (size_t j = 0; rc == 0 && j < hosts[i]->n_services; j++) {
+            rc = array_reserve((void **)&targets.items, &targets.cap, targets.n + 1, sizeof *targets.items,
+                               err);
+            if (rc == 0)
+                targets.items[targets.n++] = (struct target){hosts[i], hosts[i]->services[j]};
+        }
+    if (rc == 0)
+        target_say(&targets);
+    targets_release(&targets);
+    return rc;
+}
+
 static int print_hosts(const struct hosts_options *o, const struct host *const *hosts, size_t n,
                        struct err *err)
 {
@@ -119,18 +155,16 @@ static int print_hosts(const struct hosts_options *o, const struct host *const *
         return print_json(hosts, n, err);
     for (size_t i = 0; o->names && i < n; i++)
         printf("%s\n", hosts[i]->name);
-    if (!o->names)
-        print_table(hosts, n);
-    return 0;
+    if (o->names)
+        return 0;
+    print_table(hosts, n);
+    return say_twins(hosts, n, err);
 }
 
-static int list(const struct hosts_options *o, const char *pattern, struct err *err)
+static int load(const char *option, struct inventory **ret, struct err *err)
 {
-    struct inventory *inventory = NULL;
-    const struct host **hosts = NULL;
-    size_t n = 0;
     char *path = NULL;
-    int rc = inventory_find(o->inventory, &path, err);
+    int rc = inventory_find(option, &path, err);
     if (rc == 0 && !path) {
         err_set(err, ERR_USAGE, "no inventory");
         rc = err_hint(
@@ -138,18 +172,53 @@ static int list(const struct hosts_options *o, const char *pattern, struct err *
             "write one to ~/.config/profgrab/inventory.yaml (docs/inventory.md), or name it with -i FILE");
     }
     if (rc == 0)
-        rc = inventory_load(path, &inventory, err);
+        rc = inventory_load(path, ret, err);
+    free(path);
+    return rc;
+}
+
+static int list_hosts(const struct hosts_options *o, const struct inventory *inventory, const char *pattern,
+                      struct err *err)
+{
+    const struct host **hosts = NULL;
+    size_t n = 0;
+    int rc = inventory_match(inventory, pattern, &hosts, &n, err);
+    if (rc == 0 && (rc = inventory_narrow(inventory, &o->narrow, hosts, &n, err)) == 0)
+        rc = print_hosts(o, (const struct host *const *)hosts, n, err);
+    free(hosts);
+    return rc;
+}
+
+static int list(const struct hosts_options *o, const char *pattern, struct err *err)
+{
+    struct inventory *inventory = NULL;
+    int rc = load(o->inventory, &inventory, err);
     if (rc == 0 && (o->groups || o->services || o->teams))
         print_names(o->groups     ? inventory_group_name
                     : o->services ? inventory_service_name
                                   : inventory_team_name,
                     inventory);
-    else if (rc == 0 && (rc = inventory_match(inventory, pattern, &hosts, &n, err)) == 0)
-        rc = print_hosts(o, (const struct host *const *)hosts, n, err);
-    free(hosts);
-    free(path);
+    else if (rc == 0 && o->labels)
+        rc = print_labels(inventory, err);
+    else if (rc == 0)
+        rc = list_hosts(o, inventory, pattern, err);
     inventory_free(inventory);
     return rc;
+}
+
+/* What lists all of something takes neither another list nor a choice. */
+static int check(const struct hosts_options *o, size_t n_words, struct err *err)
+{
+    bool all = o->groups || o->services || o->teams || o->labels;
+    if (n_words > 1)
+        return err_set(err, ERR_USAGE, "hosts takes one pattern, not %zu", n_words);
+    if (o->json + o->names + o->groups + o->services + o->teams + o->labels > 1)
+        return err_set(err, ERR_USAGE,
+                       "only one of --json, --names, --groups, --services, --teams and --labels at a time");
+    if (all && (n_words > 0 || o->narrow.labels.n > 0 || o->narrow.exclude.n > 0))
+        return err_set(err, ERR_USAGE,
+                       "--groups, --services, --teams and --labels list all of them, and choose nothing");
+    return 0;
 }
 
 static int run(int argc, char **argv, struct err *err)
@@ -157,16 +226,12 @@ static int run(int argc, char **argv, struct err *err)
     struct hosts_options o = {0};
     struct strlist rest = {0};
     int rc = options_parse(options, argc, argv, &o, &rest, err);
-    if (rc == 0 && rest.n > 1)
-        rc = err_set(err, ERR_USAGE, "hosts takes one pattern, not %zu", rest.n);
-    if (rc == 0 && o.json + o.names + o.groups + o.services + o.teams > 1)
-        rc = err_set(err, ERR_USAGE,
-                     "only one of --json, --names, --groups, --services and --teams at a time");
-    if (rc == 0 && rest.n > 0 && (o.groups || o.services || o.teams))
-        rc = err_set(err, ERR_USAGE, "--groups, --services and --teams list all of them, without a pattern");
+    if (rc == 0)
+        rc = check(&o, rest.n, err);
     if (rc == 0)
         rc = list(&o, rest.n ? rest.items[0] : NULL, err);
     strlist_release(&rest);
+    selection_release(&o.narrow);
     return rc < 0 ? exit_status_of(err) : EXIT_OK;
 }
 

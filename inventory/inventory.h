@@ -169,6 +169,8 @@ const struct host *const *inventory_hosts(const struct inventory *inv, size_t *r
 const char *inventory_group_name(const struct inventory *inv, size_t i);
 const char *inventory_service_name(const struct inventory *inv, size_t i);
 const char *inventory_team_name(const struct inventory *inv, size_t i);
+/* Adds all labels of its hosts, as NAME=VALUE, each once. */
+int inventory_labels(const struct inventory *inv, struct strlist *ret, struct err *err);
 /* ERR_USAGE with the nearest names when there is none of that name. */
 int inventory_team(const struct inventory *inv, const char *name, const struct team **ret, struct err *err);
 int inventory_tracker(const struct inventory *inv, const char *name, const struct tracker **ret,

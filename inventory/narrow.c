@@ -73,6 +73,28 @@ static int gather(const struct inventory *inv, const struct wanted_label *values
     return 0;
 }
 
+static int add_once(struct strlist *l, struct names *seen, const struct label *label, struct err *err)
+{
+    struct buf text = BUF_INIT(1u << 16);
+    int rc = 0;
+    buf_addf(&text, "%s=%s", label->name, label->value);
+    if (!names_get(seen, buf_str(&text)) && (rc = strlist_add(l, buf_str(&text), err)) == 0)
+        rc = names_add(seen, l->items[l->n - 1], label, err);
+    buf_release(&text);
+    return rc;
+}
+
+int inventory_labels(const struct inventory *inv, struct strlist *ret, struct err *err)
+{
+    struct names seen = {0};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < inv->hosts.n; i++)
+        for (size_t j = 0; rc == 0 && j < inv->hosts.items[i]->n_labels; j++)
+            rc = add_once(ret, &seen, &inv->hosts.items[i]->labels[j], err);
+    names_release(&seen);
+    return rc;
+}
+
 /* No host has it: says whether it is the name or the value, and which there are. */
 static int no_such_label(const struct inventory *inv, const struct wanted_label *w, struct err *err)
 {

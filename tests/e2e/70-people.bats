@@ -203,7 +203,7 @@ prepare_completion() { # SHELL
     cat >"$PROFGRAB_INVENTORY" <<'Y'
 version: 1
 services: { gitaly: { port: 1 }, caddy: { port: 2 } }
-hosts: { "file-[03-05]": { services: [gitaly] }, laptop: { services: [caddy] } }
+hosts: { "file-[03-05]": { services: [gitaly], labels: { env: gprd, shard: 3 } }, laptop: { services: [caddy] } }
 groups: { storage: ["file-*"], everything: [storage, laptop] }
 teams: { gitaly: { recipients: [ keys ] }, sre: { recipients: [ keys ] } }
 Y
@@ -234,6 +234,10 @@ Y
     bash_offers --host = -- file-03 file-04 file-05 laptop
     bash_offers -g st -- storage
     bash_offers -s '' -- gitaly caddy
+    bash_offers --group everything --exclude la -- laptop
+    bash_offers --label '' -- env=gprd shard=3
+    bash_offers --label env=gprd,sh -- env=gprd,shard=3
+    bash_offers --issue-label '' --
     bash_offers --for '' -- gitaly sre
     bash_offers attach inv -- inventory.yaml
     bash_offers attach --for s -- sre
@@ -319,7 +323,7 @@ RC
         'profgrab bundle ver' 'profgrab --host x --quie' 'profgrab --host x goroutinel' 'profgrab help bu' 'profgrab -i oth' \
         'profgrab -i other.yaml --host desk' 'profgrab hosts lap' 'profgrab -i missing.yaml -g sto' 'profgrab bundle list oth' 'profgrab --via lib' \
         'profgrab pprof -comm' 'profgrab pprof -top -output oth' 'profgrab diff -symbolize=fa' 'profgrab pprof -cum oth' \
-        'profgrab help summ'
+        'profgrab help summ' 'profgrab -g all --exclude lap' 'profgrab --label en'
     assert_equal "$(cat lines)" 'profgrab bundle 
 profgrab --host laptop 
 profgrab --host=laptop 
@@ -339,7 +343,9 @@ profgrab pprof -comments
 profgrab pprof -top -output other.yaml 
 profgrab diff -symbolize=fastlocal 
 profgrab pprof -cum other.yaml 
-profgrab help summary '
+profgrab help summary 
+profgrab -g all --exclude laptop 
+profgrab --label env=gprd '
 }
 
 # fish_offers LINE CANDIDATE...: what fish offers behind it, without what it says of each.
@@ -365,6 +371,8 @@ fish_offers() {
     fish_offers 'profgrab --host=lap' --host=laptop
     fish_offers 'profgrab -H file-03,l' file-03,laptop
     fish_offers 'profgrab -g st' storage
+    fish_offers 'profgrab --exclude lap' laptop
+    fish_offers 'profgrab --label en' env=gprd
     fish_offers 'profgrab --via ' auto libssh2 openssh
     fish_offers 'profgrab -i other.yaml --host desk' desktop
     fish_offers 'profgrab -i oth' other.yaml
