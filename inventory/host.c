@@ -223,7 +223,7 @@ static int check_address(const struct schema *s, const struct entry *e, struct e
 
 static int finish(const struct schema *s, struct entry *e, const struct tree_node *key, struct err *err)
 {
-    if (!e->services) {
+    if (!e->services && !s->inv->may_find) {
         tree_err(s->tree, key, err, "host \"%s\" has no services", e->host->name);
         return err_hint(err, "add \"services: [NAME]\"");
     }

@@ -32,13 +32,18 @@ struct service_auth {
     struct secret_ref secret; /* the password or the token; SECRET_NONE: nothing is sent */
 };
 
+struct source;
+
 /* A service that offers profiles: where it listens, as the far host sees it. */
 struct service {
     char *name;
-    char *host;      /* destination as the far host sees it; "localhost" by default */
-    unsigned port;   /* 1 to 65535; 0 with a Unix socket */
-    char *unix_path; /* a Unix socket on the far side instead of host and port; NULL: none */
-    bool https;      /* scheme: https */
+    char *family; /* the name it has in common with others that were found on its host; NULL: its own */
+    const struct source *source; /* who says that it is there (discovery.h); NULL: the inventory itself */
+    char *host;                  /* destination as the far host sees it; "localhost" by default */
+    bool host_named;             /* the inventory says so, it is not the default */
+    unsigned port;               /* 1 to 65535; 0 with a Unix socket */
+    char *unix_path;             /* a Unix socket on the far side instead of host and port; NULL: none */
+    bool https;                  /* scheme: https */
     struct service_tls tls;
     struct service_auth auth;
     char *path;           /* where pprof lives, begins with a slash, ends without, so "" for the root;
@@ -332,5 +337,7 @@ struct route {
 int route_resolve(const struct host *host, const struct ssh_settings *override,
                   const struct proc_limits *limits, struct route *ret, struct err *err);
 void route_release(struct route *r);
+
+#include "inventory/discovery.h"
 
 #endif

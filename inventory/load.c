@@ -10,6 +10,7 @@
 #include "inventory/host.h"
 #include "inventory/schema.h"
 #include "inventory/service.h"
+#include "inventory/source.h"
 #include "inventory/team.h"
 #include "inventory/tracker.h"
 #include "base/banned.h"
@@ -24,6 +25,7 @@ struct sections {
     const struct tree_node *trackers;
     const struct tree_node *teams;
     const struct tree_node *self;
+    const struct tree_node *discovery;
 };
 
 static int read_version(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
@@ -49,10 +51,12 @@ SECTION(groups)
 SECTION(trackers)
 SECTION(teams)
 SECTION(self)
+SECTION(discovery)
 
 static const struct schema_key keys[] = {
-    {"version", read_version},   {"services", read_services}, {"hosts", read_hosts}, {"groups", read_groups},
-    {"trackers", read_trackers}, {"teams", read_teams},       {"self", read_self},   {NULL, NULL},
+    {"version", read_version}, {"services", read_services},   {"hosts", read_hosts},
+    {"groups", read_groups},   {"trackers", read_trackers},   {"teams", read_teams},
+    {"self", read_self},       {"discovery", read_discovery}, {NULL, NULL},
 };
 
 static int read_all(const struct schema *s, struct err *err)
@@ -65,6 +69,7 @@ static int read_all(const struct schema *s, struct err *err)
     }
     if (schema_settings(s, root, keys, &found, err) < 0)
         return -1;
+    s->inv->may_find = found.discovery != NULL;
     if (!found.version) {
         tree_err(s->tree, root, err, "\"version\" is missing");
         return err_hint(err, "begin with \"version: 1\"");
@@ -75,6 +80,7 @@ static int read_all(const struct schema *s, struct err *err)
     } order[] = {
         {found.services, service_read_all}, {found.hosts, host_read_all}, {found.groups, group_read_all},
         {found.trackers, tracker_read_all}, {found.teams, team_read_all}, {found.self, self_read},
+        {found.discovery, source_read_all},
     };
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if (order[i].section && order[i].read(s, order[i].section, err) < 0)
@@ -178,14 +184,16 @@ void inventory_free(struct inventory *inv)
 {
     if (!inv)
         return;
-    struct services *services[] = {&inv->services, &inv->made_services};
+    struct services *services[] = {&inv->services, &inv->made_services, &inv->found_services};
     struct hosts *hosts[] = {&inv->hosts, &inv->made_hosts};
-    for (int l = 0; l < 2; l++) {
+    for (int l = 0; l < 3; l++) {
         for (size_t i = 0; i < services[l]->n; i++)
             service_free(services[l]->items[i]);
+        free(services[l]->items);
+    }
+    for (int l = 0; l < 2; l++) {
         for (size_t i = 0; i < hosts[l]->n; i++)
             host_free(hosts[l]->items[i]);
-        free(services[l]->items);
         free(hosts[l]->items);
     }
     for (size_t i = 0; i < inv->groups.n; i++)
@@ -198,6 +206,14 @@ void inventory_free(struct inventory *inv)
         team_free(inv->teams.items[i]);
     free(inv->teams.items);
     self_release(&inv->self);
+    for (size_t i = 0; i < inv->sources.n; i++)
+        source_free(inv->sources.items[i]);
+    free(inv->sources.items);
+    free(inv->candidates.items);
+    strlist_release(&inv->address_texts);
+    strlist_release(&inv->failures);
+    names_release(&inv->found_names);
+    names_release(&inv->addresses);
     names_release(&inv->service_names);
     names_release(&inv->host_names);
     names_release(&inv->group_names);

@@ -30,6 +30,7 @@ void service_free(struct service *s)
     if (!s)
         return;
     free(s->name);
+    free(s->family);
     free(s->host);
     free(s->unix_path);
     free(s->tls.ca);

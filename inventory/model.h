@@ -2,6 +2,7 @@
 #ifndef INVENTORY_MODEL_H
 #define INVENTORY_MODEL_H
 
+#include "inventory/discovery.h"
 #include "inventory/inventory.h"
 #include "inventory/names.h"
 
@@ -50,6 +51,25 @@ struct teams {
     size_t cap;
 };
 
+struct sources {
+    struct source **items;
+    size_t n;
+    size_t cap;
+};
+
+/* A service that was found on a host, before its name is settled. */
+struct candidate {
+    struct host *host;
+    struct service *service;
+    size_t said; /* the how manyth */
+};
+
+struct candidates {
+    struct candidate *items;
+    size_t n;
+    size_t cap;
+};
+
 struct inventory {
     char *path; /* NULL: there is no file */
     struct services services;
@@ -67,6 +87,15 @@ struct inventory {
     struct services made_services; /* by oneoff_service: port-N, unix-NAME */
     struct hosts made_hosts;       /* by inventory_select: outside the inventory */
     struct names made_addresses;   /* address to struct host of made_hosts */
+
+    bool may_find; /* there is a section `discovery` */
+    struct sources sources;
+    struct services found_services; /* by inventory_discover */
+    struct candidates candidates;   /* until inventory_discovered */
+    struct names found_names;       /* to one such service on some host; families too */
+    struct names addresses;         /* to struct host, in the form that is compared: found_canonical */
+    struct strlist address_texts;   /* those addresses */
+    struct strlist failures;        /* of sources: what may be missing, and why */
 };
 
 /* Appending takes the object over, on failure too. */

@@ -21,8 +21,13 @@
     "$XDG_CONFIG_HOME/profgrab/inventory.yaml (~/.config without that variable)"
 
 /* The services that were asked for. */
+struct chosen_service {
+    const char *name; /* of one, or the family of several that were found */
+    const struct service
+        *service; /* for hosts that have none of that name; NULL: it was only found on some */
+};
 struct chosen {
-    const struct service **items;
+    struct chosen_service *items;
     size_t n;
     size_t cap;
 };
@@ -139,31 +144,46 @@ static int add_group(const struct inventory *inv, const char *name, struct hosts
     return match_group(group, into, err);
 }
 
-static int choose(struct chosen *chosen, const struct service *service, struct err *err)
+static int choose(struct chosen *chosen, const char *name, const struct service *service, struct err *err)
 {
     for (size_t i = 0; i < chosen->n; i++)
-        if (strcmp(chosen->items[i]->name, service->name) == 0)
+        if (strcmp(chosen->items[i].name, name) == 0)
             return 0;
     if (array_reserve((void **)&chosen->items, &chosen->cap, chosen->n + 1, sizeof *chosen->items, err) < 0)
         return -1;
-    chosen->items[chosen->n++] = service;
+    chosen->items[chosen->n++] = (struct chosen_service){name, service};
     return 0;
+}
+
+/* A source that failed may be why something is missing. */
+static int blame_sources(const struct inventory *inv, struct err *err)
+{
+    if (inv->failures.n == 0)
+        return -1;
+    return err_hint(err, "it may be one that was to be found: %.300s", inv->failures.items[0]);
+}
+
+static int unknown_service(const struct inventory *inv, const char *name, struct err *err)
+{
+    unknown(inv, "service", &inv->service_names, name, err);
+    return blame_sources(inv, err);
 }
 
 static int choose_services(struct inventory *inv, const struct selection *sel, struct chosen *ret,
                            struct err *err)
 {
     for (size_t i = 0; i < sel->services.n; i++) {
-        const struct service *service = names_get(&inv->service_names, sel->services.items[i]);
-        if (!service)
-            return unknown(inv, "service", &inv->service_names, sel->services.items[i], err);
-        if (choose(ret, service, err) < 0)
+        const char *name = sel->services.items[i];
+        const struct service *service = names_get(&inv->service_names, name);
+        if (!service && !names_get(&inv->found_names, name))
+            return unknown_service(inv, name, err);
+        if (choose(ret, name, service, err) < 0)
             return -1;
     }
     const struct service *service = NULL;
     if (oneoff_service(inv, sel, &service, err) < 0)
         return -1;
-    return service ? choose(ret, service, err) : 0;
+    return service ? choose(ret, service->name, service, err) : 0;
 }
 
 static int no_labels(const struct inventory *inv, struct err *err)
@@ -194,19 +214,62 @@ static int choose_hosts(struct inventory *inv, const struct selection *sel, stru
     return err_hint(err, "--host NAME, --group NAME or --label NAME=VALUE; profgrab hosts lists them");
 }
 
-static int add_targets(struct targets *t, const struct host *host, const struct chosen *chosen,
-                       struct err *err)
+static int add_target(struct targets *t, const struct host *host, const struct service *service,
+                      struct err *err)
 {
-    size_t n = chosen->n ? chosen->n : host->n_services;
-    if (n == 0) {
-        err_set(err, ERR_USAGE, "host \"%s\" has no services", host->name);
-        return err_hint(err, "--service NAME or --port N says what to fetch there");
-    }
-    if (array_reserve((void **)&t->items, &t->cap, t->n + n, sizeof *t->items, err) < 0)
+    for (size_t i = t->n; i > 0 && t->items[i - 1].host == host; i--)
+        if (t->items[i - 1].service == service)
+            return 0;
+    if (array_reserve((void **)&t->items, &t->cap, t->n + 1, sizeof *t->items, err) < 0)
         return -1;
-    for (size_t i = 0; i < n; i++)
-        t->items[t->n++] =
-            (struct target){.host = host, .service = chosen->n ? chosen->items[i] : host->services[i]};
+    t->items[t->n++] = (struct target){.host = host, .service = service};
+    return 0;
+}
+
+static bool is_called(const struct service *s, const char *name)
+{
+    return strcmp(s->name, name) == 0 || (s->family && strcmp(s->family, name) == 0);
+}
+
+/* The host's own of that name first: what was found there listens where the inventory cannot know. */
+static int add_chosen(struct targets *t, const struct host *host, const struct chosen_service *c,
+                      struct err *err)
+{
+    bool own = false;
+    for (size_t i = 0; i < host->n_services; i++) {
+        if (!is_called(host->services[i], c->name))
+            continue;
+        own = true;
+        if (add_target(t, host, host->services[i], err) < 0)
+            return -1;
+    }
+    if (own)
+        return 0;
+    if (c->service)
+        return add_target(t, host, c->service, err);
+    err_set(err, ERR_USAGE, "host \"%s\" has no service \"%s\": it was only found on others", host->name,
+            c->name);
+    return err_hint(err, "--exclude %s leaves it out; `profgrab hosts` shows where it was found", host->name);
+}
+
+static int no_services(const struct inventory *inv, const struct host *host, struct err *err)
+{
+    err_set(err, ERR_USAGE, "host \"%s\" has no services", host->name);
+    err_hint(err, "--service NAME or --port N says what to fetch there");
+    return blame_sources(inv, err);
+}
+
+static int add_targets(const struct inventory *inv, struct targets *t, const struct host *host,
+                       const struct chosen *chosen, struct err *err)
+{
+    if (!chosen->n && !host->n_services)
+        return no_services(inv, host, err);
+    for (size_t i = 0; i < chosen->n; i++)
+        if (add_chosen(t, host, &chosen->items[i], err) < 0)
+            return blame_sources(inv, err);
+    for (size_t i = 0; !chosen->n && i < host->n_services; i++)
+        if (add_target(t, host, host->services[i], err) < 0)
+            return -1;
     return 0;
 }
 
@@ -220,7 +283,7 @@ int inventory_select(struct inventory *inv, const struct selection *sel, struct 
         narrow_all(inv, sel, &hosts, &targets.sampled_of, err) < 0)
         goto out;
     for (size_t i = 0; i < hosts.n; i++)
-        if (add_targets(&targets, hosts.items[i], &chosen, err) < 0)
+        if (add_targets(inv, &targets, hosts.items[i], &chosen, err) < 0)
             goto out;
     *ret = targets;
     targets = (struct targets){0};

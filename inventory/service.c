@@ -71,6 +71,7 @@ static int read_host(const struct schema *s, const struct tree_node *value, void
 {
     struct entry *e = into;
     e->host = value;
+    e->service->host_named = true;
     return schema_chars(s, value, "._-:", "a host's name or IP address", &e->service->host, err);
 }
 
@@ -179,6 +180,48 @@ struct service *service_new(const char *name, unsigned port)
         return service;
     service_free(service);
     return NULL;
+}
+
+/* Copies a text that may be missing in place of what is there. */
+static int copy_text(char **to, const char *from, struct err *err)
+{
+    char *copy = from ? strdup(from) : NULL;
+    if (from && !copy)
+        return err_nomem(err);
+    free(*to);
+    *to = copy;
+    return 0;
+}
+
+int service_copy(struct service *to, const struct service *from, struct err *err)
+{
+    to->https = from->https;
+    to->host_named = from->host_named;
+    to->tls.insecure = from->tls.insecure;
+    to->auth.secret.source = from->auth.secret.source;
+    const struct {
+        char **to;
+        const char *from;
+    } texts[] = {
+        {&to->host, from->host},
+        {&to->path, from->path},
+        {&to->unix_path, from->unix_path},
+        {&to->tls.ca, from->tls.ca},
+        {&to->tls.cert, from->tls.cert},
+        {&to->tls.key, from->tls.key},
+        {&to->tls.server_name, from->tls.server_name},
+        {&to->auth.user, from->auth.user},
+        {&to->auth.secret.where, from->auth.secret.where},
+        {&to->host_header, from->host_header},
+        {&to->hint, from->hint},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (copy_text(texts[i].to, texts[i].from, err) < 0)
+            return -1;
+    for (size_t i = 0; i < from->kinds.n; i++)
+        if (strlist_add(&to->kinds, from->kinds.items[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 /* What no key can say alone. */

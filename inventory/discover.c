@@ -1,0 +1,334 @@
+/*
+ * From targets to services. Each source adds candidates, which are sorted once all were heard: by host and
+ * name, then by port and address, so that names do not depend on the order in which anybody said something.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inventory/address.h"
+#include "inventory/discovery.h"
+#include "inventory/found.h"
+#include "inventory/service.h"
+#include "inventory/source.h"
+#include "base/banned.h"
+
+#define MAX_FAILURES 20
+#define MAX_NAME 200 /* of what becomes part of a path */
+
+/* ---- whose a target is --------------------------------------------------------------------------------- */
+
+/* The host part of an inventory's host's address, in the form that is compared. */
+static int canonical_of(const struct host *host, char ret[static FOUND_ADDRESS_MAX])
+{
+    struct address a = {0};
+    if (address_parse(host->address, &a, NULL) < 0)
+        return -1;
+    int rc = found_canonical(a.host, ret);
+    address_release(&a);
+    return rc;
+}
+
+/* Made when it is first needed. Of two hosts with one address the first has its targets. */
+static int index_addresses(struct inventory *inv, struct err *err)
+{
+    char address[FOUND_ADDRESS_MAX];
+    if (inv->addresses.n > 0)
+        return 0;
+    for (size_t i = 0; i < inv->hosts.n; i++) {
+        if (canonical_of(inv->hosts.items[i], address) < 0 || names_get(&inv->addresses, address))
+            continue;
+        if (strlist_add(&inv->address_texts, address, err) < 0 ||
+            names_add(&inv->addresses, inv->address_texts.items[inv->address_texts.n - 1],
+                      inv->hosts.items[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static const struct host *matched_host(const struct inventory *inv, const struct source *s,
+                                       const struct found_target *t)
+{
+    char address[FOUND_ADDRESS_MAX + 16], name[256];
+    bool v6 = strchr(t->address, ':') != NULL;
+    snprintf(address, sizeof address, "%s%s%s:%u", v6 ? "[" : "", t->address, v6 ? "]" : "", t->port);
+    return s->matcher && source_match(s, address, name, sizeof name) ? names_get(&inv->host_names, name)
+                                                                     : NULL;
+}
+
+/* Sets the target's host, if it belongs to one. */
+static void find_host(const struct inventory *inv, const struct source *s, struct found_target *t,
+                      struct discovered *count)
+{
+    bool loopback = address_is_loopback(t->address);
+    t->host = matched_host(inv, s, t);
+    if (!t->host)
+        t->host = loopback ? s->host : names_get(&inv->addresses, t->address);
+    if (t->host)
+        count->placed++;
+    else if (loopback)
+        count->loopback++;
+    else
+        count->strange++;
+}
+
+/* ---- services ------------------------------------------------------------------------------------------ */
+
+/* The service's name: that of the template, else the job made fit for one, else the source's. */
+static void base_name(const struct source *s, const struct found_job *job, char ret[static MAX_NAME])
+{
+    const char *name = s->service ? s->service->name : job->name;
+    while (*name && !isalnum((unsigned char)*name))
+        name++;
+    snprintf(ret, MAX_NAME, "%s", name);
+    for (char *p = ret; *p; p++)
+        if (!isalnum((unsigned char)*p) && !strchr("._-", *p))
+            *p = '-';
+    if (!*ret)
+        snprintf(ret, MAX_NAME, "%s", s->name);
+}
+
+static const struct service *by_hand(const struct host *host, const char *name)
+{
+    for (size_t i = 0; i < host->n_services; i++)
+        if (!host->services[i]->source && strcmp(host->services[i]->name, name) == 0)
+            return host->services[i];
+    return NULL;
+}
+
+/* Whether the address where a secret would go is one that the inventory knows: the host's own, or its
+ * loopback. Whatever else a pattern found there, only the source says. */
+static bool may_have_secret(const struct inventory *inv, const struct source *s, const struct found_target *t)
+{
+    return !s->service || s->service->auth.secret.source == SECRET_NONE || s->service->host_named ||
+           address_is_loopback(t->address) || names_get(&inv->addresses, t->address) == t->host;
+}
+
+static int fill_in(struct service *service, const struct source *s, const struct found_job *job,
+                   const struct found_target *t, struct err *err)
+{
+    if (s->service && service_copy(service, s->service, err) < 0)
+        return -1;
+    service->source = s;
+    service->port = t->port;
+    if (!s->service || !s->service->host_named) {
+        free(service->host);
+        if (!(service->host = strdup(t->address)))
+            return err_nomem(err);
+    }
+    if (s->service)
+        return 0;
+    service->https = t->https;
+    if (job->path) {
+        free(service->path);
+        if (!(service->path = strdup(job->path)))
+            return err_nomem(err);
+    }
+    for (size_t i = 0; i < job->kinds.n; i++)
+        if (strlist_add(&service->kinds, job->kinds.items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+static int make_service(struct inventory *inv, const struct source *s, const char *name,
+                        const struct found_job *job, struct found_target *t, struct err *err)
+{
+    struct candidates *l = &inv->candidates;
+    struct service *service = service_new(name, t->port);
+    if (!service)
+        return err_nomem(err);
+    if (fill_in(service, s, job, t, err) < 0) {
+        service_free(service);
+        return -1;
+    }
+    if (services_add(&inv->found_services, service, err) < 0 ||
+        array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0)
+        return -1;
+    /* The inventory's hosts are its own, so it may change them. */
+    l->items[l->n] = (struct candidate){(struct host *)(uintptr_t)t->host, service, l->n};
+    l->n++;
+    t->service = service;
+    return 0;
+}
+
+static bool is_meant(const struct source *s, const struct found_job *job)
+{
+    return s->jobs.n == 0 || strlist_has(&s->jobs, job->name);
+}
+
+static int all_on_loopback(const struct inventory *inv, const struct source *s, const struct found *f,
+                           struct err *err)
+{
+    const struct found_target *t = f->targets;
+    while (!is_meant(s, &f->jobs[t->job]))
+        t++;
+    err_set(err, ERR_USAGE,
+            "its targets are on loopback (%s port %u, job \"%s\"), and it does not say of which host",
+            t->address, t->port, f->jobs[t->job].name);
+    return err_hint(err, "add `host: NAME`%s: the host of the inventory on which they listen",
+                    inv->path ? " to its entry under `discovery`" : "");
+}
+
+/* A target that is meant. */
+static int take_target(struct inventory *inv, const struct source *s, const struct found_job *job,
+                       struct found_target *t, struct discovered *count, struct err *err)
+{
+    char name[MAX_NAME];
+    count->n++;
+    find_host(inv, s, t, count);
+    if (!t->host)
+        return 0;
+    base_name(s, job, name);
+    t->service = by_hand(t->host, name);
+    if (t->service)
+        count->by_hand++;
+    else if (!may_have_secret(inv, s, t))
+        count->withheld++;
+    else
+        return make_service(inv, s, name, job, t, err);
+    return 0;
+}
+
+int inventory_discover(struct inventory *inv, const struct source *s, struct found *f, struct discovered *ret,
+                       struct err *err)
+{
+    struct discovered count = {0};
+    if (index_addresses(inv, err) < 0)
+        return -1;
+    for (size_t i = 0; i < inv->sources.n; i++)
+        if (inv->sources.items[i] == s)
+            inv->sources.items[i]->at = f->at;
+    for (size_t i = 0; i < f->n; i++) {
+        struct found_target *t = &f->targets[i];
+        t->meant = is_meant(s, &f->jobs[t->job]);
+        if (t->meant && take_target(inv, s, &f->jobs[t->job], t, &count, err) < 0)
+            return -1;
+    }
+    *ret = count;
+    return count.loopback > 0 && count.loopback == count.n ? all_on_loopback(inv, s, f, err) : 0;
+}
+
+/* ---- names --------------------------------------------------------------------------------------------- */
+
+static int compare(const void *x, const void *y)
+{
+    const struct candidate *a = x, *b = y;
+    if (a->host != b->host)
+        return (uintptr_t)a->host < (uintptr_t)b->host ? -1 : 1;
+    int order = strcmp(a->service->name, b->service->name);
+    if (order == 0 && a->service->port != b->service->port)
+        order = a->service->port < b->service->port ? -1 : 1;
+    if (order == 0)
+        order = strcmp(a->service->host, b->service->host);
+    if (order == 0)
+        order = a->said < b->said ? -1 : 1;
+    return order;
+}
+
+static bool same_name(const struct candidate *a, const struct candidate *b)
+{
+    return a->host == b->host && strcmp(a->service->name, b->service->name) == 0;
+}
+
+static bool same_place(const struct candidate *a, const struct candidate *b)
+{
+    return a->service->port == b->service->port && strcmp(a->service->host, b->service->host) == 0;
+}
+
+/* Leaves one of those that say the same, the first that was said. How many are left. */
+static size_t without_repeated(struct candidate *items, size_t n)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++)
+        if (left == 0 || !same_place(&items[left - 1], &items[i]))
+            items[left++] = items[i];
+    return left;
+}
+
+static bool has_name(const struct host *host, const char *name)
+{
+    for (size_t i = 0; i < host->n_services; i++)
+        if (strcmp(host->services[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* NAME-PORT, and where two addresses have that port NAME-PORT-2: it goes by the port, so that it stays the
+ * same when others come and go. */
+static int name_by_port(const struct candidate *c, struct err *err)
+{
+    char name[MAX_NAME + 40];
+    struct service *s = c->service;
+    snprintf(name, sizeof name, "%s-%u", s->name, s->port);
+    for (unsigned i = 2; has_name(c->host, name); i++)
+        snprintf(name, sizeof name, "%s-%u-%u", s->name, s->port, i);
+    char *copy = strdup(name);
+    if (!copy)
+        return err_nomem(err);
+    s->family = s->name;
+    s->name = copy;
+    return 0;
+}
+
+static int attach(struct inventory *inv, const struct candidate *c, struct err *err)
+{
+    struct host *host = c->host;
+    size_t cap = host->n_services;
+    if (array_reserve((void **)&host->services, &cap, host->n_services + 1, sizeof(struct service *), err) <
+        0)
+        return -1;
+    host->services[host->n_services++] = c->service;
+    const char *names[] = {c->service->name, c->service->family};
+    for (int i = 0; i < 2; i++)
+        if (names[i] && !names_get(&inv->found_names, names[i]) &&
+            names_add(&inv->found_names, names[i], c->service, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Those of one name on one host. */
+static int settle(struct inventory *inv, struct candidate *items, size_t n, struct err *err)
+{
+    n = without_repeated(items, n);
+    for (size_t i = 0; i < n; i++)
+        if ((n > 1 && name_by_port(&items[i], err) < 0) || attach(inv, &items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+int inventory_discovered(struct inventory *inv, struct err *err)
+{
+    struct candidates *l = &inv->candidates;
+    if (l->n > 0)
+        qsort(l->items, l->n, sizeof *l->items, compare);
+    for (size_t from = 0, to; from < l->n; from = to) {
+        for (to = from + 1; to < l->n && same_name(&l->items[from], &l->items[to]); to++)
+            ;
+        if (settle(inv, &l->items[from], to - from, err) < 0)
+            return -1;
+    }
+    free(l->items);
+    *l = (struct candidates){0};
+    return 0;
+}
+
+const char *inventory_found_name(const struct inventory *inv, size_t i)
+{
+    for (size_t k = 0; k < inv->found_names.n; k++) {
+        const char *name = inv->found_names.entries[k].name;
+        if (!names_get(&inv->service_names, name) && i-- == 0)
+            return name;
+    }
+    return NULL;
+}
+
+int inventory_source_failed(struct inventory *inv, const struct source *source, const char *why,
+                            struct err *err)
+{
+    char text[400];
+    if (inv->failures.n == MAX_FAILURES)
+        return 0;
+    snprintf(text, sizeof text, "%s: %s", source->name, why);
+    return strlist_add(&inv->failures, text, err);
+}

@@ -1,0 +1,133 @@
+#include "inventory/found.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inventory/service.h"
+#include "base/banned.h"
+
+#define MAX_NOTES 20
+#define MAX_JOB 200
+
+void found_release(struct found *f)
+{
+    for (size_t i = 0; i < f->n_jobs; i++) {
+        free(f->jobs[i].name);
+        free(f->jobs[i].path);
+        strlist_release(&f->jobs[i].kinds);
+    }
+    for (size_t i = 0; i < f->n; i++)
+        free(f->targets[i].address);
+    free(f->jobs);
+    free(f->targets);
+    strlist_release(&f->notes);
+    *f = (struct found){0};
+}
+
+int found_note(struct found *f, struct err *err, const char *fmt, ...)
+{
+    char raw[500], shown[500];
+    va_list ap;
+    if (f->notes.n > MAX_NOTES)
+        return 0;
+    if (f->notes.n == MAX_NOTES)
+        return strlist_add(&f->notes, "and more of the like", err);
+    va_start(ap, fmt);
+    vsnprintf(raw, sizeof raw, fmt, ap);
+    va_end(ap);
+    return strlist_add(&f->notes, text_printable(shown, sizeof shown, raw, strlen(raw)), err);
+}
+
+int found_add_job(struct found *f, const char *name, size_t *ret, struct err *err)
+{
+    char shown[MAX_JOB];
+    if (array_reserve((void **)&f->jobs, &f->cap_jobs, f->n_jobs + 1, sizeof *f->jobs, err) < 0)
+        return -1;
+    char *copy = strdup(text_printable(shown, sizeof shown, name, strlen(name)));
+    if (!copy)
+        return err_nomem(err);
+    *ret = f->n_jobs;
+    f->jobs[f->n_jobs++] = (struct found_job){.name = copy};
+    return 0;
+}
+
+int found_set_path(struct found_job *job, const char *path, struct err *err)
+{
+    struct service s = {0};
+    if (service_set_path(&s, path, err) < 0)
+        return -1;
+    free(job->path);
+    job->path = s.path;
+    return 0;
+}
+
+int found_canonical(const char *host, char ret[static FOUND_ADDRESS_MAX])
+{
+    unsigned char ip[sizeof(struct in6_addr)];
+    size_t n = strlen(host);
+    for (int i = 0; i < 2; i++) {
+        int family = i ? AF_INET6 : AF_INET;
+        if (inet_pton(family, host, ip) == 1)
+            return inet_ntop(family, ip, ret, FOUND_ADDRESS_MAX) ? 0 : -1;
+    }
+    n -= n > 1 && host[n - 1] == '.';
+    if (n >= FOUND_ADDRESS_MAX)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        ret[i] = (char)tolower((unsigned char)host[i]);
+    ret[n] = '\0';
+    return text_is_name(ret) ? 0 : -1;
+}
+
+/* Splits HOST, HOST:PORT, [V6] and [V6]:PORT; *port stays where there is none. */
+static int split(const char *text, size_t n, char host[static FOUND_ADDRESS_MAX], unsigned *port)
+{
+    char copy[FOUND_ADDRESS_MAX + 16];
+    uint64_t number = 0;
+    if (n >= sizeof copy)
+        return -1;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    char *name = copy, *behind = strrchr(copy, ':');
+    if (*copy == '[') {
+        char *close = strchr(copy, ']');
+        if (!close || (close[1] && close[1] != ':'))
+            return -1;
+        behind = close[1] ? close + 1 : NULL;
+        *close = '\0';
+        name = copy + 1;
+    }
+    if (behind) {
+        *behind = '\0';
+        if (text_to_uint(behind + 1, 65535, &number) < 0 || number == 0)
+            return -1;
+        *port = (unsigned)number;
+    }
+    return found_canonical(name, host);
+}
+
+int found_add(struct found *f, size_t job, const char *address, bool https, struct err *err)
+{
+    char host[FOUND_ADDRESS_MAX];
+    const char *at = address;
+    if (strncmp(at, "http://", 7) == 0 || strncmp(at, "https://", 8) == 0) {
+        https = at[4] == 's';
+        at += https ? 8 : 7;
+    }
+    unsigned port = https ? 443 : 80;
+    if (split(at, strcspn(at, "/?#"), host, &port) < 0)
+        return found_note(f, err, "job \"%.60s\": \"%.100s\" is no address", f->jobs[job].name, address);
+    if (f->n == SOURCE_MAX_TARGETS)
+        return err_set(err, ERR_FAILED, "it has more than %d targets", SOURCE_MAX_TARGETS);
+    if (array_reserve((void **)&f->targets, &f->cap, f->n + 1, sizeof *f->targets, err) < 0)
+        return -1;
+    char *copy = strdup(host);
+    if (!copy)
+        return err_nomem(err);
+    f->targets[f->n++] = (struct found_target){.job = job, .address = copy, .port = port, .https = https};
+    return 0;
+}

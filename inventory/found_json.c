@@ -1,0 +1,231 @@
+/*
+ * The answers of Prometheus' API and of http_sd, in pieces (json_cut.h). In both the labels may stand behind
+ * what they belong to: what is known of an element is kept until its end.
+ *
+ * Source: Prometheus, docs/querying/api.md (targets), docs/http_sd.md.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inventory/found.h"
+#include "inventory/json_cut.h"
+#include "inventory/names.h"
+#include "base/banned.h"
+
+struct found_reader {
+    struct found *into;
+    struct json_cut *cut;
+    bool whole; /* the list of targets ended */
+    /* Of the element that is read: */
+    char *job, *pool, *scheme;
+    struct strlist addresses;
+    struct names jobs; /* name to index plus one */
+    char **names;      /* those names */
+    size_t n_names, cap_names;
+};
+
+enum { PROM_STATUS, PROM_ERROR, PROM_LIST, PROM_TARGET, PROM_POOL, PROM_URL, PROM_JOB };
+static const char *const prometheus_paths[] = {
+    [PROM_STATUS] = "status",
+    [PROM_ERROR] = "error",
+    [PROM_LIST] = "data.activeTargets",
+    [PROM_TARGET] = "data.activeTargets[]",
+    [PROM_POOL] = "data.activeTargets[].scrapePool",
+    [PROM_URL] = "data.activeTargets[].scrapeUrl",
+    [PROM_JOB] = "data.activeTargets[].labels.job",
+    NULL,
+};
+
+enum { SD_LIST, SD_GROUP, SD_TARGETS, SD_TARGET, SD_JOB, SD_SCHEME };
+static const char *const sd_paths[] = {
+    [SD_LIST] = "",
+    [SD_GROUP] = "[]",
+    [SD_TARGETS] = "[].targets",
+    [SD_TARGET] = "[].targets[]",
+    [SD_JOB] = "[].labels.job",
+    [SD_SCHEME] = "[].labels.__scheme__",
+    NULL,
+};
+
+static int set(char **text, const char *to, struct err *err)
+{
+    char *copy = strdup(to);
+    if (!copy)
+        return err_nomem(err);
+    free(*text);
+    *text = copy;
+    return 0;
+}
+
+/* The job of that name, which is made where there is none. */
+static int job_of(struct found_reader *r, const char *name, size_t *ret, struct err *err)
+{
+    uintptr_t known = (uintptr_t)names_get(&r->jobs, name);
+    if (known) {
+        *ret = known - 1;
+        return 0;
+    }
+    if (array_reserve((void **)&r->names, &r->cap_names, r->n_names + 1, sizeof *r->names, err) < 0)
+        return -1;
+    char *copy = strdup(name);
+    if (!copy)
+        return err_nomem(err);
+    r->names[r->n_names++] = copy;
+    if (found_add_job(r->into, name, ret, err) < 0)
+        return -1;
+    return names_add(&r->jobs, copy, (const void *)(uintptr_t)(*ret + 1), err);
+}
+
+/* The element has ended: its addresses become targets. */
+static int end_element(struct found_reader *r, struct err *err)
+{
+    size_t job = 0;
+    const char *name = r->job ? r->job : r->pool ? r->pool : "";
+    bool https = r->scheme && strcmp(r->scheme, "https") == 0;
+    int rc = r->addresses.n ? job_of(r, name, &job, err) : 0;
+    for (size_t i = 0; rc == 0 && i < r->addresses.n; i++)
+        rc = found_add(r->into, job, r->addresses.items[i], https, err);
+    strlist_release(&r->addresses);
+    free(r->job);
+    free(r->pool);
+    free(r->scheme);
+    r->job = r->pool = r->scheme = NULL;
+    return rc;
+}
+
+static int wrong(const char *what, const char *must, struct err *err)
+{
+    return err_set(err, ERR_FAILED, "%s in it is not %s", what, must);
+}
+
+static int tell_prometheus(void *ctx, size_t which, enum json_cut_kind kind, const char *text,
+                           struct err *err)
+{
+    struct found_reader *r = ctx;
+    char shown[200];
+    if (which == PROM_LIST) {
+        r->whole = kind == JSON_CUT_LIST;
+        return r->whole ? 0 : wrong("activeTargets", "a list", err);
+    }
+    if (which == PROM_TARGET)
+        return kind == JSON_CUT_MAP ? end_element(r, err) : wrong("a target", "a mapping", err);
+    if (kind != JSON_CUT_TEXT)
+        return wrong(prometheus_paths[which], "text", err);
+    switch (which) {
+    case PROM_STATUS:
+        return strcmp(text, "error") == 0 || strcmp(text, "success") == 0
+                   ? 0
+                   : wrong("status", "that of a Prometheus", err);
+    case PROM_ERROR:
+        return err_set(err, ERR_FAILED, "it says: %s",
+                       text_printable(shown, sizeof shown, text, strlen(text)));
+    case PROM_POOL:
+        return set(&r->pool, text, err);
+    case PROM_JOB:
+        return set(&r->job, text, err);
+    default:
+        return strlist_add(&r->addresses, text, err);
+    }
+}
+
+static int tell_sd(void *ctx, size_t which, enum json_cut_kind kind, const char *text, struct err *err)
+{
+    struct found_reader *r = ctx;
+    switch (which) {
+    case SD_LIST:
+        r->whole = kind == JSON_CUT_LIST;
+        return r->whole ? 0 : wrong("what is", "a list of groups of targets", err);
+    case SD_GROUP:
+        return kind == JSON_CUT_MAP ? end_element(r, err) : wrong("a group of targets", "a mapping", err);
+    case SD_TARGETS:
+        return kind == JSON_CUT_LIST ? 0 : wrong("targets", "a list", err);
+    default:
+        break;
+    }
+    if (kind != JSON_CUT_TEXT)
+        return wrong(which == SD_TARGET ? "a target" : "a label", "text", err);
+    if (which == SD_TARGET)
+        return strlist_add(&r->addresses, text, err);
+    return set(which == SD_JOB ? &r->job : &r->scheme, text, err);
+}
+
+int found_reader_new(enum source_kind kind, struct found *into, struct found_reader **ret, struct err *err)
+{
+    bool prometheus = kind == SOURCE_PROMETHEUS;
+    struct found_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return err_nomem(err);
+    r->into = into;
+    if (json_cut_new(prometheus ? prometheus_paths : sd_paths, prometheus ? tell_prometheus : tell_sd, r,
+                     &r->cut, err) < 0) {
+        free(r);
+        return -1;
+    }
+    *ret = r;
+    return 0;
+}
+
+int found_reader_feed(struct found_reader *r, const void *p, size_t n, struct err *err)
+{
+    return json_cut_feed(r->cut, p, n, err);
+}
+
+int found_reader_end(struct found_reader *r, struct err *err)
+{
+    if (json_cut_end(r->cut, err) < 0)
+        return -1;
+    return r->whole ? 0 : err_set(err, ERR_FAILED, "there is no list of targets in it");
+}
+
+void found_reader_free(struct found_reader *r)
+{
+    if (!r)
+        return;
+    json_cut_free(r->cut);
+    strlist_release(&r->addresses);
+    free(r->job);
+    free(r->pool);
+    free(r->scheme);
+    names_release(&r->jobs);
+    for (size_t i = 0; i < r->n_names; i++)
+        free(r->names[i]);
+    free(r->names);
+    free(r);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------- */
+
+/* Printable already, so only these two have a meaning in a string. */
+static void add_quoted(struct buf *to, const char *text)
+{
+    buf_addc(to, '"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            buf_addc(to, '\\');
+        buf_addc(to, *text);
+    }
+    buf_addc(to, '"');
+}
+
+/* A group for each run of targets of one job and one scheme. */
+int found_write(const struct found *f, struct buf *to, struct err *err)
+{
+    buf_addc(to, '[');
+    for (size_t i = 0; i < f->n; i++) {
+        const struct found_target *t = &f->targets[i];
+        bool v6 = strchr(t->address, ':') != NULL;
+        bool first = i == 0 || t[-1].job != t->job || t[-1].https != t->https;
+        bool last = i + 1 == f->n || t[1].job != t->job || t[1].https != t->https;
+        if (first)
+            buf_addf(to, "%s{\"targets\":[", i ? ",\n" : "");
+        buf_addf(to, "%s\"%s%s%s:%u\"", first ? "" : ",", v6 ? "[" : "", t->address, v6 ? "]" : "", t->port);
+        if (!last)
+            continue;
+        buf_adds(to, "],\"labels\":{\"job\":");
+        add_quoted(to, f->jobs[t->job].name);
+        buf_addf(to, ",\"__scheme__\":\"%s\"}}", t->https ? "https" : "http");
+    }
+    buf_adds(to, "]\n");
+    return buf_check(to, "the answer", err);
+}

@@ -1,0 +1,142 @@
+#include "inventory/found_parca.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inventory/service.h"
+#include "base/banned.h"
+
+#define DIRECTORY "/debug/pprof"
+#define MAX_PROFILES 32
+
+/* One profile of pprof_config, or of Parca's own. */
+struct profile {
+    const char *name;
+    const char *path;
+    bool enabled;
+};
+
+struct profiles {
+    struct profile items[MAX_PROFILES];
+    size_t n;
+};
+
+static const struct profile parcas[] = {
+    {"memory", DIRECTORY "/allocs", true},       {"block", DIRECTORY "/block", true},
+    {"goroutine", DIRECTORY "/goroutine", true}, {"mutex", DIRECTORY "/mutex", true},
+    {"process_cpu", DIRECTORY "/profile", true},
+};
+
+/* Our words where they are not the handlers'. */
+static const char *kind_of(const char *handler)
+{
+    return strcmp(handler, "profile") == 0     ? "cpu"
+           : strcmp(handler, "goroutine") == 0 ? "goroutines"
+                                               : handler;
+}
+
+static struct profile *profile_of(struct profiles *l, const char *name)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (strcmp(l->items[i].name, name) == 0)
+            return &l->items[i];
+    if (l->n == MAX_PROFILES)
+        return NULL;
+    l->items[l->n] = (struct profile){.name = name};
+    return &l->items[l->n++];
+}
+
+static int read_profile(const struct tree *tree, const struct tree_node *value, struct profiles *into,
+                        struct err *err)
+{
+    struct profile *p = profile_of(into, value->key->text);
+    struct service checked = {0};
+    if (!p)
+        return tree_err(tree, value, err, "more than %d profiles", MAX_PROFILES);
+    for (const struct tree_node *v = value->kind == TREE_MAP ? value->first : NULL; v; v = v->next) {
+        if (strcmp(v->key->text, "enabled") == 0) {
+            p->enabled = v->kind == TREE_SCALAR && strcmp(v->text, "true") == 0;
+            if (!p->enabled && (v->kind != TREE_SCALAR || strcmp(v->text, "false") != 0))
+                return tree_err(tree, v, err, "enabled must be true or false");
+        } else if (strcmp(v->key->text, "path") == 0) {
+            if (v->kind != TREE_SCALAR || service_set_path(&checked, v->text, err) < 0)
+                return tree_err(tree, v, err, "path must be a URL's path that begins with \"/\"");
+            free(checked.path);
+            p->path = v->text;
+        }
+    }
+    return 0;
+}
+
+/* The directory of all enabled profiles, if it is one for all; else pprof's. */
+static struct str directory_of(const struct profiles *l)
+{
+    struct str dir = {0};
+    for (size_t i = 0; i < l->n; i++) {
+        const char *slash = l->items[i].enabled && l->items[i].path ? strrchr(l->items[i].path, '/') : NULL;
+        struct str own = {l->items[i].path, slash ? (size_t)(slash - l->items[i].path) : 0};
+        if (slash && dir.p && !str_equal(dir, own))
+            return STR(DIRECTORY);
+        if (slash)
+            dir = own;
+    }
+    return dir.p ? dir : STR(DIRECTORY);
+}
+
+static int add_kind(const struct profile *p, struct str dir, const char *prefix, struct found_job *job,
+                    struct err *err)
+{
+    const char *rest = p->path + dir.n + 1;
+    if (strlen(p->path) > dir.n && strncmp(p->path, dir.p, dir.n) == 0 && p->path[dir.n] == '/' &&
+        text_is_name(rest))
+        return strlist_add(&job->kinds, kind_of(rest), err);
+    char *whole = NULL;
+    if (asprintf(&whole, "%s%s", prefix, p->path) < 0)
+        return err_nomem(err);
+    int rc = strlist_add(&job->kinds, whole, err);
+    free(whole);
+    return rc;
+}
+
+static int add_kinds(const struct profiles *l, struct str dir, const char *prefix, struct found *f,
+                     struct found_job *job, struct err *err)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const struct profile *p = &l->items[i];
+        if (!p->enabled)
+            continue;
+        if (!p->path) {
+            if (found_note(f, err, "job \"%s\": profile \"%.60s\" has no path", job->name, p->name) < 0)
+                return -1;
+        } else if (add_kind(p, dir, prefix, job, err) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int found_parca(const struct tree *tree, const struct tree_node *config, struct found *f,
+                struct found_job *job, struct err *err)
+{
+    struct profiles l = {.n = sizeof parcas / sizeof *parcas};
+    const struct tree_node *own = NULL, *at = config;
+    const char *prefix = "";
+    char path[600];
+    memcpy(l.items, parcas, sizeof parcas);
+    for (const struct tree_node *v = config->kind == TREE_MAP ? config->first : NULL; v; v = v->next)
+        if (strcmp(v->key->text, "path_prefix") == 0 && v->kind == TREE_SCALAR) {
+            prefix = v->text;
+            at = v;
+        } else if (strcmp(v->key->text, "pprof_config") == 0 && v->kind == TREE_MAP) {
+            own = v;
+        }
+    for (const struct tree_node *v = own ? own->first : NULL; v; v = v->next)
+        if (read_profile(tree, v, &l, err) < 0)
+            return -1;
+    struct str dir = directory_of(&l);
+    snprintf(path, sizeof path, "%.280s%.*s", prefix, (int)(dir.n < 280 ? dir.n : 280), dir.p);
+    if (found_set_path(job, path, err) < 0)
+        return tree_err_wrap(tree, at, err);
+    return own ? add_kinds(&l, dir, prefix, f, job, err) : 0;
+}

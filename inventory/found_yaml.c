@@ -1,0 +1,332 @@
+/*
+ * Files of Prometheus and Parca: groups of targets (file_sd), and configurations with `scrape_configs`.
+ *
+ * They are other people's: keys that mean nothing here are left alone. What would add targets, or change
+ * them, and is not understood is not passed over in silence; it becomes a note.
+ *
+ * Source: Prometheus, docs/configuration/configuration.md; Parca, pkg/config/config.go.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inventory/found.h"
+#include "inventory/found_parca.h"
+#include "inventory/tree.h"
+#include "base/banned.h"
+
+#define MAX_FILES 1000
+
+/* A file while it is read. */
+struct reading {
+    const struct tree *tree;
+    const char *dir;
+    enum source_kind kind;
+    struct found *into;
+};
+
+/* One of scrape_configs. */
+struct config {
+    const struct tree_node *node;
+    size_t job;
+    bool https;
+};
+
+static const struct tree_node *child(const struct tree_node *map, const char *key)
+{
+    for (const struct tree_node *v = map->kind == TREE_MAP ? map->first : NULL; v; v = v->next)
+        if (strcmp(v->key->text, key) == 0)
+            return v;
+    return NULL;
+}
+
+/* The text under that key; *ret is NULL if there is none. */
+static int text_at(const struct reading *r, const struct tree_node *map, const char *key, const char **ret,
+                   struct err *err)
+{
+    const struct tree_node *v = child(map, key);
+    if (v && v->kind != TREE_SCALAR)
+        return tree_err(r->tree, v, err, "%s must be text", key);
+    *ret = v && *v->text ? v->text : NULL;
+    return 0;
+}
+
+static int list_at(const struct reading *r, const struct tree_node *map, const char *key,
+                   const struct tree_node **ret, struct err *err)
+{
+    const struct tree_node *v = child(map, key);
+    /* `targets:` with nothing behind it is an empty list. */
+    if (v && v->kind == TREE_SCALAR && !*v->text)
+        v = NULL;
+    if (v && v->kind != TREE_LIST)
+        return tree_err(r->tree, v, err, "%s must be a list", key);
+    *ret = v ? v->first : NULL;
+    return 0;
+}
+
+/* ---- groups of targets --------------------------------------------------------------------------------- */
+
+/* The job that a group's labels name, with what the file says of the one it stands in. */
+static int group_job(struct found *f, const char *name, size_t in, size_t *ret, struct err *err)
+{
+    for (size_t i = f->n_jobs; i-- > 0;)
+        if (strcmp(f->jobs[i].name, name) == 0) {
+            *ret = i;
+            return 0;
+        }
+    if (found_add_job(f, name, ret, err) < 0)
+        return -1;
+    if (in == *ret || !f->jobs[in].path)
+        return 0;
+    struct found_job *job = &f->jobs[*ret];
+    if (!(job->path = strdup(f->jobs[in].path)))
+        return err_nomem(err);
+    for (size_t i = 0; i < f->jobs[in].kinds.n; i++)
+        if (strlist_add(&job->kinds, f->jobs[in].kinds.items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* A list of `{targets: [...], labels: {...}}`. `in` is NULL outside of any configuration. */
+static int read_group(const struct reading *r, const struct tree_node *group, const struct config *in,
+                      struct err *err)
+{
+    const struct tree_node *targets = NULL, *labels = child(group, "labels");
+    const char *name = NULL, *scheme = NULL;
+    size_t job = in ? in->job : 0;
+    if (group->kind != TREE_MAP)
+        return tree_err(r->tree, group, err, "a group of targets must be a mapping with \"targets\"");
+    if (list_at(r, group, "targets", &targets, err) < 0)
+        return -1;
+    if (labels &&
+        (text_at(r, labels, "job", &name, err) < 0 || text_at(r, labels, "__scheme__", &scheme, err) < 0))
+        return -1;
+    if (targets && (name || !in) && group_job(r->into, name ? name : "", job, &job, err) < 0)
+        return -1;
+    bool https = scheme ? strcmp(scheme, "https") == 0 : in && in->https;
+    for (const struct tree_node *v = targets; v; v = v->next) {
+        if (v->kind != TREE_SCALAR)
+            return tree_err(r->tree, v, err, "a target must be HOST:PORT");
+        if (found_add(r->into, job, v->text, https, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_json(const char *name, const void *p, size_t n, struct found *into, struct err *err)
+{
+    struct found_reader *reader = NULL;
+    int rc = found_reader_new(SOURCE_HTTP_SD, into, &reader, err);
+    if (rc == 0)
+        rc = found_reader_feed(reader, p, n, err);
+    if (rc == 0)
+        rc = found_reader_end(reader, err);
+    found_reader_free(reader);
+    return rc < 0 ? err_wrap(err, "%s", name) : 0;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+static int read_groups(const char *name, const void *p, size_t n, const struct config *in, struct found *into,
+                       struct err *err)
+{
+    struct tree *tree = NULL;
+    /* By its name, as Prometheus tells them apart; within a configuration its job is the groups'. */
+    if (ends_with(name, ".json") && !in)
+        return read_json(name, p, n, into, err);
+    if (tree_parse(name, p, n, &tree, err) < 0)
+        return -1;
+    struct reading r = {.tree = tree, .into = into};
+    const struct tree_node *root = tree_root(tree);
+    int rc =
+        root->kind == TREE_LIST ? 0 : tree_err(tree, root, err, "this must be a list of groups of targets");
+    for (const struct tree_node *v = rc == 0 ? root->first : NULL; rc == 0 && v; v = v->next)
+        rc = read_group(&r, v, in, err);
+    tree_free(tree);
+    return rc;
+}
+
+int found_parse_groups(const char *name, const void *p, size_t n, struct found *into, struct err *err)
+{
+    return read_groups(name, p, n, NULL, into, err);
+}
+
+/* ---- files --------------------------------------------------------------------------------------------- */
+
+static int read_whole(const char *path, struct buf *ret, struct err *err)
+{
+    int rc = file_read(path, ret, err);
+    if (rc < 0 && err && err->kind == ERR_NOT_FOUND)
+        err->kind = ERR_FAILED;
+    return rc;
+}
+
+static int read_groups_file(const char *path, const struct config *in, struct found *into, struct err *err)
+{
+    struct buf text = BUF_INIT(SOURCE_MAX_BYTES);
+    int rc = read_whole(path, &text, err);
+    if (rc == 0)
+        rc = read_groups(path, buf_str(&text), text.len, in, into, err);
+    buf_release(&text);
+    return rc;
+}
+
+/* All files that the glob means, in the order of their names. */
+static int read_globbed(const char *pattern, const struct config *in, struct found *into, struct err *err)
+{
+    glob_t files = {0};
+    int rc = glob(pattern, 0, NULL, &files);
+    if (rc == GLOB_NOMATCH)
+        rc = err_set(err, ERR_FAILED, "there is no file %s", pattern);
+    else if (rc != 0)
+        rc = err_set(err, ERR_FAILED, "cannot look for %s", pattern);
+    else if (files.gl_pathc > MAX_FILES)
+        rc = err_set(err, ERR_FAILED, "%s means more than %d files", pattern, MAX_FILES);
+    for (size_t i = 0; rc == 0 && i < files.gl_pathc; i++)
+        rc = read_groups_file(files.gl_pathv[i], in, into, err);
+    globfree(&files);
+    return rc;
+}
+
+/* The files of a configuration may not be there yet, or be the server's own business: then it is a note. */
+static int read_file_sd(const struct reading *r, const struct config *c, struct err *err)
+{
+    const struct tree_node *sd = NULL, *files = NULL;
+    if (list_at(r, c->node, "file_sd_configs", &sd, err) < 0)
+        return -1;
+    for (; sd; sd = sd->next) {
+        if (list_at(r, sd, "files", &files, err) < 0)
+            return -1;
+        for (const struct tree_node *v = files; v; v = v->next) {
+            struct err why = ERR_INIT;
+            char *path = v->kind == TREE_SCALAR && r->dir ? file_join(r->dir, v->text) : NULL;
+            if (!path)
+                return tree_err(r->tree, v, err, "a file must be a path");
+            int rc = read_globbed(path, c, r->into, &why);
+            free(path);
+            if (rc < 0 && found_note(r->into, err, "job \"%s\": %s: its targets are missing",
+                                     r->into->jobs[c->job].name, why.msg) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- scrape_configs ------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *key;
+    const char *means;
+} not_understood[] = {
+    {"relabel_configs", "not applied: what they drop is listed, what they rename is not"},
+    {"params", "not sent"},
+    {"basic_auth", "not taken over: name a service of the inventory with `auth:`"},
+    {"authorization", "not taken over: name a service of the inventory with `auth:`"},
+    {"oauth2", "not taken over: name a service of the inventory with `auth:`"},
+    {"bearer_token", "not taken over: name a service of the inventory with `auth:`"},
+    {"bearer_token_file", "not taken over: name a service of the inventory with `auth:`"},
+    {"tls_config", "not taken over: name a service of the inventory with `tls:`"},
+    {"proxy_url", "not taken over"},
+};
+
+/* What says more of the targets than is understood here. Secrets may stand there: nothing is quoted. */
+static int note_others(const struct reading *r, const struct config *c, struct err *err)
+{
+    const char *job = r->into->jobs[c->job].name;
+    for (const struct tree_node *v = c->node->first; v; v = v->next) {
+        const char *key = v->key->text;
+        if (ends_with(key, "_sd_configs") && strcmp(key, "file_sd_configs") != 0 &&
+            found_note(r->into, err, "job \"%s\": %.60s are not understood: their targets are missing", job,
+                       key) < 0)
+            return -1;
+        for (size_t i = 0; i < sizeof not_understood / sizeof *not_understood; i++)
+            if (strcmp(key, not_understood[i].key) == 0 &&
+                found_note(r->into, err, "job \"%s\": %s: %s", job, key, not_understood[i].means) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+static int read_config(const struct reading *r, const struct tree_node *node, struct err *err)
+{
+    const char *name = NULL, *scheme = NULL;
+    struct config c = {.node = node};
+    const struct tree_node *groups = NULL, *profiling = child(node, "profiling_config");
+    if (node->kind != TREE_MAP)
+        return tree_err(r->tree, node, err, "one of scrape_configs must be a mapping");
+    if (text_at(r, node, "job_name", &name, err) < 0 || text_at(r, node, "scheme", &scheme, err) < 0 ||
+        list_at(r, node, "static_configs", &groups, err) < 0)
+        return -1;
+    if (!name)
+        return tree_err(r->tree, node, err, "\"job_name\" is missing");
+    c.https = scheme && strcmp(scheme, "https") == 0;
+    if (found_add_job(r->into, name, &c.job, err) < 0)
+        return -1;
+    if (profiling && r->kind == SOURCE_PARCA &&
+        found_parca(r->tree, profiling, r->into, &r->into->jobs[c.job], err) < 0)
+        return -1;
+    for (; groups; groups = groups->next)
+        if (read_group(r, groups, &c, err) < 0)
+            return -1;
+    return read_file_sd(r, &c, err) < 0 ? -1 : note_others(r, &c, err);
+}
+
+static int read_configs(const struct reading *r, struct err *err)
+{
+    const struct tree_node *root = tree_root(r->tree), *configs = NULL;
+    if (root->kind != TREE_MAP)
+        return tree_err(r->tree, root, err, "this must be a mapping with \"scrape_configs\"");
+    if (list_at(r, root, "scrape_configs", &configs, err) < 0)
+        return -1;
+    if (!configs && found_note(r->into, err, "it has no scrape_configs") < 0)
+        return -1;
+    for (; configs; configs = configs->next)
+        if (read_config(r, configs, err) < 0)
+            return -1;
+    if (child(root, "scrape_config_files"))
+        return found_note(r->into, err,
+                          "scrape_config_files are not read: name them as sources of their own");
+    return 0;
+}
+
+int found_parse_configs(const char *name, const char *dir, enum source_kind kind, const void *p, size_t n,
+                        struct found *into, struct err *err)
+{
+    struct tree *tree = NULL;
+    if (tree_parse(name, p, n, &tree, err) < 0)
+        return -1;
+    int rc = read_configs(&(struct reading){.tree = tree, .dir = dir, .kind = kind, .into = into}, err);
+    tree_free(tree);
+    return rc;
+}
+
+static int read_configs_file(const struct source *source, struct found *into, struct err *err)
+{
+    struct buf text = BUF_INIT(2 * TREE_MAX_BYTES);
+    char *dir = file_dir(source->place);
+    int rc = dir ? read_whole(source->place, &text, err) : err_nomem(err);
+    if (rc == 0)
+        rc = found_parse_configs(source->place, dir, source->kind, buf_str(&text), text.len, into, err);
+    free(dir);
+    buf_release(&text);
+    return rc;
+}
+
+int found_read(const struct source *source, struct found *ret, struct err *err)
+{
+    struct found f = {.at = clock_utc()};
+    int rc = source->kind == SOURCE_FILE_SD ? read_globbed(source->place, NULL, &f, err)
+                                            : read_configs_file(source, &f, err);
+    if (rc < 0)
+        found_release(&f);
+    else
+        *ret = f;
+    return rc;
+}

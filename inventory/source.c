@@ -1,0 +1,469 @@
+#include "inventory/source.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inventory/discovery.h"
+#include "inventory/found.h"
+#include "inventory/service.h"
+#include "inventory/service_auth.h"
+#include "inventory/service_tls.h"
+#include "base/banned.h"
+
+#define URL_MAX 1000
+/* What may stand in a URL's path and query (RFC 3986), but no fragment. */
+#define URL_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-~%!$&'()*+,;=:@?[]"
+#define MATCH_LIMIT 100000
+
+static const struct {
+    const char *name;
+    bool url;
+} kinds[] = {
+    [SOURCE_PROMETHEUS] = {"prometheus", true},
+    [SOURCE_HTTP_SD] = {"http_sd", true},
+    [SOURCE_FILE_SD] = {"file_sd", false},
+    [SOURCE_PARCA] = {"parca", false},
+    [SOURCE_SCRAPE_CONFIGS] = {"scrape_configs", false},
+};
+#define N_KINDS (sizeof kinds / sizeof *kinds)
+
+/* A source while it is read. */
+struct entry {
+    struct source *source;
+    const struct tree_node *place; /* the key that says the kind */
+    const struct tree_node *through;
+    const struct tree_node *tls;
+    const struct tree_node *auth;
+};
+
+const char *source_kind_name(enum source_kind kind)
+{
+    return kinds[kind].name;
+}
+
+void source_free(struct source *s)
+{
+    if (!s)
+        return;
+    free(s->name);
+    free(s->place);
+    service_free(s->ask);
+    strlist_release(&s->jobs);
+    free(s->match);
+    pcre2_code_free(s->matcher);
+    free(s);
+}
+
+/* ---- places -------------------------------------------------------------------------------------------- */
+
+/* The paths of a Prometheus' own pages, which people copy. */
+static size_t without_page(const char *path, size_t n)
+{
+    static const char *const pages[] = {"/api/v1/targets", "/targets", "/graph", "/classic/targets"};
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        size_t m = strlen(pages[i]);
+        if (n >= m && memcmp(path + n - m, pages[i], m) == 0)
+            return n - m;
+    }
+    return n;
+}
+
+/* What is asked for: of a Prometheus its API below the path, else the path as it is. */
+static char *request_of(enum source_kind kind, const char *path)
+{
+    char *ret = NULL;
+    size_t n = strlen(path);
+    if (kind != SOURCE_PROMETHEUS)
+        return asprintf(&ret, "%s%s", *path == '/' ? "" : "/", path) < 0 ? NULL : ret;
+    n = strcspn(path, "?");
+    while (n > 0 && path[n - 1] == '/')
+        n--;
+    n = without_page(path, n);
+    return asprintf(&ret, "%.*s/api/v1/targets?state=active", (int)n, path) < 0 ? NULL : ret;
+}
+
+static int no_url(struct err *err)
+{
+    err_set(err, ERR_USAGE, "it must be http://HOST[:PORT][/PATH] or https://...");
+    return err_hint(err, "who asks goes under `auth:`, never into the URL");
+}
+
+/* How the URL is asked. A secret may go there, so nothing is left to how somebody else reads a URL. */
+static int read_url(struct source *s, const char *url, struct err *err)
+{
+    struct found parts = {0};
+    size_t job = 0, n = strlen(url);
+    bool https = strncmp(url, "https://", 8) == 0;
+    if ((!https && strncmp(url, "http://", 7) != 0) || n > URL_MAX || strspn(url, URL_CHARS) < n)
+        return no_url(err);
+    const char *host = url + (https ? 8 : 7), *path = host + strcspn(host, "/?");
+    int rc = found_add_job(&parts, "", &job, err);
+    if (rc == 0)
+        rc = found_add(&parts, job, url, https, err);
+    if (rc == 0 && (parts.n == 0 || memchr(host, '@', (size_t)(path - host))))
+        rc = no_url(err);
+    if (rc == 0 && !s->ask && !(s->ask = service_new(s->name ? s->name : kinds[s->kind].name, 0)))
+        rc = err_nomem(err);
+    if (rc == 0) {
+        free(s->ask->host);
+        free(s->ask->path);
+        s->ask->host = strdup(parts.targets[0].address);
+        s->ask->path = request_of(s->kind, path);
+        s->ask->port = parts.targets[0].port;
+        s->ask->https = https;
+        rc = s->ask->host && s->ask->path ? 0 : err_nomem(err);
+    }
+    found_release(&parts);
+    return rc;
+}
+
+static int read_place(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct entry *e = into;
+    size_t kind = 0;
+    if (e->place) {
+        tree_err(s->tree, value->key, err, "\"%s\" and \"%s\" are two sources", e->place->key->text,
+                 value->key->text);
+        return err_hint(err, "make an entry of its own of each");
+    }
+    e->place = value;
+    while (strcmp(kinds[kind].name, value->key->text) != 0)
+        kind++;
+    e->source->kind = (enum source_kind)kind;
+    if (!kinds[kind].url)
+        return schema_path(s, value, &e->source->place, err);
+    if (schema_text(s, value, &e->source->place, err) < 0)
+        return -1;
+    return read_url(e->source, e->source->place, err) < 0 ? tree_err_wrap(s->tree, value, err) : 0;
+}
+
+/* ---- keys ---------------------------------------------------------------------------------------------- */
+
+static int read_name(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    if (schema_text(s, value, &((struct entry *)into)->source->name, err) < 0)
+        return -1;
+    return schema_name(s, value, "source", err);
+}
+
+static int read_job(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct strlist *jobs = &((struct entry *)into)->source->jobs;
+    bool list = value->kind == TREE_LIST;
+    for (const struct tree_node *v = list ? value->first : value; v; v = list ? v->next : NULL) {
+        char *job = NULL;
+        if (schema_text(s, v, &job, err) < 0)
+            return -1;
+        int rc = strlist_add(jobs, job, err);
+        free(job);
+        if (rc < 0)
+            return -1;
+    }
+    return jobs->n ? 0 : tree_err(s->tree, value, err, "job must be the name of a job, or a list of such");
+}
+
+static int unknown(const struct schema *s, const struct tree_node *value, const char *what,
+                   const struct names *known, struct err *err)
+{
+    tree_err(s->tree, value, err, "unknown %s \"%.60s\"", what, value->text);
+    schema_hint_nearest(known, value->text, NULL, err);
+    return -1;
+}
+
+static int read_service(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct source *source = ((struct entry *)into)->source;
+    if (value->kind != TREE_SCALAR)
+        return tree_err(s->tree, value, err, "service must be the name of a service");
+    source->service = names_get(&s->inv->service_names, value->text);
+    if (!source->service)
+        return unknown(s, value, "service", &s->inv->service_names, err);
+    if (!source->service->unix_path)
+        return 0;
+    tree_err(s->tree, value, err, "service \"%s\" listens on a Unix socket", source->service->name);
+    return err_hint(err, "what is found are ports: name a service with \"port\"");
+}
+
+static int read_host_name(const struct schema *s, const struct tree_node *value, const struct host **ret,
+                          struct err *err)
+{
+    if (value->kind != TREE_SCALAR)
+        return tree_err(s->tree, value, err, "%s must be the name of a host", value->key->text);
+    *ret = names_get(&s->inv->host_names, value->text);
+    return *ret ? 0 : unknown(s, value, "host", &s->inv->host_names, err);
+}
+
+static int read_host(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    return read_host_name(s, value, &((struct entry *)into)->source->host, err);
+}
+
+static int read_through(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct entry *e = into;
+    e->through = value;
+    return read_host_name(s, value, &e->source->through, err);
+}
+
+static int read_match(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct source *source = ((struct entry *)into)->source;
+    int code = 0;
+    PCRE2_SIZE at = 0;
+    PCRE2_UCHAR words[200];
+    if (schema_text(s, value, &source->match, err) < 0)
+        return -1;
+    source->matcher = pcre2_compile((PCRE2_SPTR)source->match, PCRE2_ZERO_TERMINATED,
+                                    PCRE2_UTF | PCRE2_DOLLAR_ENDONLY, &code, &at, NULL);
+    if (source->matcher)
+        return 0;
+    pcre2_get_error_message(code, words, sizeof words);
+    return tree_err(s->tree, value, err, "match is no regular expression: %s, at character %zu",
+                    (const char *)words, at + 1);
+}
+
+/* Settings of how a URL is asked may stand in front of it. */
+static int need_ask(struct source *s, struct err *err)
+{
+    if (!s->ask)
+        s->ask = service_new("", 0);
+    return s->ask ? 0 : err_nomem(err);
+}
+
+static int read_tls(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct entry *e = into;
+    e->tls = value;
+    return need_ask(e->source, err) < 0 ? -1 : service_tls_read(s, value, &e->source->ask->tls, err);
+}
+
+static int read_auth(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    struct entry *e = into;
+    e->auth = value;
+    return need_ask(e->source, err) < 0 ? -1 : service_auth_read(s, value, &e->source->ask->auth, err);
+}
+
+static int read_max_age(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+{
+    char *text = NULL;
+    if (schema_text(s, value, &text, err) < 0)
+        return -1;
+    int rc = text_to_duration(text, &((struct entry *)into)->source->max_age_ms, err);
+    free(text);
+    if (rc == 0)
+        return 0;
+    if (err)
+        err->kind = ERR_USAGE;
+    return tree_err_wrap(s->tree, value, err);
+}
+
+static const struct schema_key keys[] = {
+    {"prometheus", read_place},  {"http_sd", read_place},        {"file_sd", read_place},
+    {"parca", read_place},       {"scrape_configs", read_place}, {"name", read_name},
+    {"job", read_job},           {"service", read_service},      {"host", read_host},
+    {"match", read_match},       {"through", read_through},      {"tls", read_tls},
+    {"auth", read_auth},         {"max_age", read_max_age},      {"bearer", schema_no_secret},
+    {"token", schema_no_secret}, {"password", schema_no_secret}, {NULL, NULL},
+};
+
+/* What no key can say alone. */
+static int check(const struct schema *s, const struct entry *e, const struct tree_node *at, struct err *err)
+{
+    if (!e->place) {
+        tree_err(s->tree, at, err, "an entry does not say where to look");
+        return err_hint(err, "add one of prometheus, http_sd, file_sd, parca and scrape_configs");
+    }
+    const struct tree_node *of_url[] = {e->through, e->tls, e->auth};
+    for (size_t i = 0; i < 3; i++)
+        if (of_url[i] && !kinds[e->source->kind].url)
+            return tree_err(s->tree, of_url[i]->key, err, "\"%s\" has no meaning with \"%s\"",
+                            of_url[i]->key->text, e->place->key->text);
+    if (!e->tls || e->source->ask->https)
+        return 0;
+    tree_err(s->tree, e->tls->key, err, "\"tls\" has no meaning without https://");
+    return -1;
+}
+
+/* ---- the section --------------------------------------------------------------------------------------- */
+
+static struct source *source_named(const struct inventory *inv, const char *name)
+{
+    for (size_t i = 0; i < inv->sources.n; i++)
+        if (inv->sources.items[i]->name && strcmp(inv->sources.items[i]->name, name) == 0)
+            return inv->sources.items[i];
+    return NULL;
+}
+
+static int give_name(const struct inventory *inv, struct source *s, struct err *err)
+{
+    char name[64];
+    if (s->name)
+        return 0;
+    snprintf(name, sizeof name, "%s", kinds[s->kind].name);
+    for (unsigned i = 2; source_named(inv, name); i++)
+        snprintf(name, sizeof name, "%s-%u", kinds[s->kind].name, i);
+    s->name = strdup(name);
+    return s->name ? 0 : err_nomem(err);
+}
+
+/* Takes the source over, on failure too. */
+static int add_source(struct inventory *inv, struct source *s, struct err *err)
+{
+    struct sources *l = &inv->sources;
+    if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof(struct source *), err) < 0) {
+        source_free(s);
+        return -1;
+    }
+    l->items[l->n++] = s;
+    return 0;
+}
+
+/* What it is asked for its secret as, in messages. */
+static int name_ask(struct source *s, struct err *err)
+{
+    if (!s->ask)
+        return 0;
+    free(s->ask->name);
+    s->ask->name = strdup(s->name);
+    return s->ask->name ? 0 : err_nomem(err);
+}
+
+static int read_one(const struct schema *s, const struct tree_node *value, struct err *err)
+{
+    if (value->kind != TREE_MAP)
+        return tree_err(s->tree, value, err, "an entry must be a mapping, as in { prometheus: URL }");
+    struct entry e = {.source = calloc(1, sizeof *e.source)};
+    if (!e.source)
+        return err_nomem(err);
+    e.source->max_age_ms = SOURCE_MAX_AGE_MS;
+    if (schema_settings(s, value, keys, &e, err) < 0 || check(s, &e, value, err) < 0) {
+        source_free(e.source);
+        return -1;
+    }
+    if (e.source->name && source_named(s->inv, e.source->name)) {
+        tree_err(s->tree, value, err, "source \"%s\" is there twice", e.source->name);
+        source_free(e.source);
+        return -1;
+    }
+    return add_source(s->inv, e.source, err);
+}
+
+int source_read_all(const struct schema *s, const struct tree_node *section, struct err *err)
+{
+    if (schema_list(s, section, "sources", err) < 0)
+        return -1;
+    for (const struct tree_node *v = section->first; v; v = v->next)
+        if (read_one(s, v, err) < 0)
+            return -1;
+    for (size_t i = 0; i < s->inv->sources.n; i++)
+        if (give_name(s->inv, s->inv->sources.items[i], err) < 0 ||
+            name_ask(s->inv->sources.items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+const struct source *const *inventory_sources(const struct inventory *inv, size_t *ret_n)
+{
+    *ret_n = inv->sources.n;
+    return (const struct source *const *)inv->sources.items;
+}
+
+/* ---- KIND:PLACE ---------------------------------------------------------------------------------------- */
+
+static int unknown_source(const struct inventory *inv, const char *text, struct err *err)
+{
+    char shown[120], near_text[300];
+    struct nearest near = NEAREST_INIT(text);
+    for (size_t i = 0; i < inv->sources.n; i++)
+        nearest_offer(&near, inv->sources.items[i]->name);
+    err_set(err, ERR_USAGE, "unknown source \"%s\"", text_printable(shown, sizeof shown, text, strlen(text)));
+    if (near.n)
+        return err_hint(err, "did you mean %s?", nearest_text(&near, near_text, sizeof near_text));
+    return err_hint(err, "a source is the name of an entry under \"discovery\", or KIND:PLACE, as in "
+                         "prometheus:http://localhost:9090 or parca:parca.yaml");
+}
+
+static int set_file(struct source *s, const char *place, struct err *err)
+{
+    char dir[4096];
+    if (!getcwd(dir, sizeof dir))
+        return err_sys(err, "cannot tell the working directory");
+    char *expanded = file_expand_home(place);
+    s->place = expanded ? file_join(dir, expanded) : NULL;
+    free(expanded);
+    return s->place ? 0 : err_nomem(err);
+}
+
+static int make_source(struct inventory *inv, size_t kind, const char *place, const struct source **ret,
+                       struct err *err)
+{
+    struct source *s = calloc(1, sizeof *s);
+    if (!s)
+        return err_nomem(err);
+    s->kind = (enum source_kind)kind;
+    s->max_age_ms = SOURCE_MAX_AGE_MS;
+    int rc = give_name(inv, s, err);
+    if (rc == 0 && kinds[kind].url) {
+        s->place = strdup(place);
+        rc = s->place ? read_url(s, place, err) : err_nomem(err);
+    } else if (rc == 0) {
+        rc = set_file(s, place, err);
+    }
+    if (rc < 0) {
+        source_free(s);
+        return err_wrap(err, "%s", kinds[kind].name);
+    }
+    if (add_source(inv, s, err) < 0)
+        return -1;
+    *ret = s;
+    return 0;
+}
+
+int inventory_source(struct inventory *inv, const char *text, const struct source **ret, struct err *err)
+{
+    const struct source *named = source_named(inv, text);
+    const char *colon = strchr(text, ':');
+    size_t kind = 0;
+    if (named) {
+        *ret = named;
+        return 0;
+    }
+    while (colon && kind < N_KINDS && !str_is((struct str){text, (size_t)(colon - text)}, kinds[kind].name))
+        kind++;
+    if (!colon || kind == N_KINDS || !colon[1] || !text_is_visible(text))
+        return unknown_source(inv, text, err);
+    for (size_t i = 0; i < inv->sources.n; i++) {
+        const struct source *s = inv->sources.items[i];
+        if (s->kind == (enum source_kind)kind && strcmp(s->place, colon + 1) == 0) {
+            *ret = s;
+            return 0;
+        }
+    }
+    return make_source(inv, kind, colon + 1, ret, err);
+}
+
+/* ---- match --------------------------------------------------------------------------------------------- */
+
+bool source_match(const struct source *s, const char *address, char *ret, size_t cap)
+{
+    pcre2_match_data *found = pcre2_match_data_create_from_pattern(s->matcher, NULL);
+    pcre2_match_context *limits = pcre2_match_context_create(NULL);
+    bool is = false;
+    if (found && limits) {
+        pcre2_set_match_limit(limits, MATCH_LIMIT);
+        int n = pcre2_match(s->matcher, (PCRE2_SPTR)address, PCRE2_ZERO_TERMINATED, 0, 0, found, limits);
+        const PCRE2_SIZE *at = pcre2_get_ovector_pointer(found);
+        const PCRE2_SIZE *group = n > 1 ? at + 2 : at;
+        is = n > 0 && group[0] != PCRE2_UNSET && group[1] >= group[0] && group[1] - group[0] < cap;
+        if (is)
+            snprintf(ret, cap, "%.*s", (int)(group[1] - group[0]), address + group[0]);
+    }
+    pcre2_match_data_free(found);
+    pcre2_match_context_free(limits);
+    return is;
+}
