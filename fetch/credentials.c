@@ -70,10 +70,18 @@ void credentials_release(struct credentials *c)
     }
 }
 
+/* Services that were found by one template share its secret: it is asked for once, whatever that costs. */
+static bool same_secret(const struct service *a, const struct service *b)
+{
+    const struct secret_ref *x = &a->auth.secret, *y = &b->auth.secret;
+    return a == b || (a->source && a->source == b->source && x->source == y->source && x->where && y->where &&
+                      strcmp(x->where, y->where) == 0);
+}
+
 const struct secret *credentials_find(const struct credentials *c, const struct service *service)
 {
     for (const struct credential *i = c->first; i; i = i->next)
-        if (i->service == service)
+        if (same_secret(i->service, service))
             return &i->secret;
     return NULL;
 }
