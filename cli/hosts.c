@@ -1,4 +1,4 @@
-/* `profgrab hosts`: what the inventory resolves to. Opens nothing, asks nobody. */
+/* `profgrab hosts`: what the inventory resolves to. Opens no host; asks the sources of services. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,23 +6,35 @@
 
 #include "cli/command.h"
 #include "cli/exit.h"
+#include "cli/hosts_from.h"
 #include "cli/target.h"
-#include "inventory/inventory.h"
 #include "base/banned.h"
 
 struct hosts_options {
-    const char *inventory;
+    struct target_options target;
+    const char *from;
     bool json;
     bool names, groups, services, teams, labels;
-    struct selection narrow; /* only labels and exclude */
 };
 
 static const struct option options[] = {
-    {"inventory", 'i', OPTION_TEXT, "FILE", "the inventory", offsetof(struct hosts_options, inventory), 0},
+    {"inventory", 'i', OPTION_TEXT, "FILE", "the inventory", offsetof(struct hosts_options, target.inventory),
+     0},
     {"label", 0, OPTION_LIST, "NAME=VALUE[,...]", "only hosts with that label",
-     offsetof(struct hosts_options, narrow.labels), 0},
+     offsetof(struct hosts_options, target.selection.labels), 0},
     {"exclude", 0, OPTION_LIST, "NAME[,...]", "not these hosts, patterns or groups",
-     offsetof(struct hosts_options, narrow.exclude), 0},
+     offsetof(struct hosts_options, target.selection.exclude), 0},
+    {"from", 0, OPTION_TEXT, "SOURCE",
+     "what that source of services says instead: its name in the inventory, or KIND:PLACE",
+     offsetof(struct hosts_options, from), 0},
+    {"refresh", 0, OPTION_FLAG, NULL, "ask the sources of services anew, whatever was kept",
+     offsetof(struct hosts_options, target.refresh), 0},
+    {"ssh-config", 'F', OPTION_TEXT, "FILE", "configuration for ssh instead of your own, to reach a source",
+     offsetof(struct hosts_options, target.ssh_config), 0},
+    {"batch", 0, OPTION_FLAG, NULL, "ask nobody for a passphrase or password: what needs one fails",
+     offsetof(struct hosts_options, target.batch), 0},
+    {"timeout", 't', OPTION_DURATION, "DURATION", "how long a source's silence is borne (default 30s)",
+     offsetof(struct hosts_options, target.timeout_ms), 0},
     {"json", 0, OPTION_FLAG, NULL, "as JSON", offsetof(struct hosts_options, json), 0},
     {"names", 0, OPTION_FLAG, NULL, "only the hosts' names, one a line",
      offsetof(struct hosts_options, names), 0},
@@ -49,6 +61,8 @@ static json_t *service_json(const struct service *s)
     }
     json_object_set_new(service, "scheme", json_string(s->https ? "https" : "http"));
     json_object_set_new(service, "path", json_string(s->path));
+    if (s->source)
+        json_object_set_new(service, "source", hosts_source_json(s->source));
     return service;
 }
 
@@ -74,6 +88,18 @@ static int print_json(const struct host *const *hosts, size_t n, struct err *err
     return rc < 0 ? err_nomem(err) : 0;
 }
 
+/* Who says so; of what was asked for, how long ago. */
+static void add_source(struct buf *to, const struct source *s)
+{
+    char age[32];
+    if (!s)
+        return;
+    buf_addf(to, " (%s", s->name);
+    if (s->ask)
+        buf_addf(to, ", %s", discovery_age(age, sizeof age, s->at));
+    buf_addc(to, ')');
+}
+
 static void join_services(const struct host *h, struct buf *ret)
 {
     buf_clear(ret);
@@ -84,13 +110,14 @@ static void join_services(const struct host *h, struct buf *ret)
             buf_adds(ret, s->unix_path);
         else
             buf_addf(ret, "%u", s->port);
+        add_source(ret, s->source);
     }
 }
 
 static void print_table(const struct host *const *hosts, size_t n)
 {
     size_t widths[3] = {4, 7, 8};
-    struct buf services = BUF_INIT(4096);
+    struct buf services = BUF_INIT(65536);
     for (int printing = 0; printing < 2; printing++) {
         if (printing)
             printf("%-*s  %-*s  %-6s  %-*s  LABELS\n", (int)widths[0], "HOST", (int)widths[1], "ADDRESS",
@@ -161,61 +188,77 @@ static int print_hosts(const struct hosts_options *o, const struct host *const *
     return say_twins(hosts, n, err);
 }
 
-static int load(const char *option, struct inventory **ret, struct err *err)
+static int no_inventory(struct err *err)
+{
+    err_set(err, ERR_USAGE, "no inventory");
+    return err_hint(
+        err, "write one to ~/.config/profgrab/inventory.yaml (docs/inventory.md), or name it with -i FILE");
+}
+
+/* Completions ask for names, again and again: they get what is there. */
+static enum discovery_when when_of(const struct hosts_options *o)
+{
+    if (o->names || o->groups || o->services || o->teams || o->labels)
+        return DISCOVERY_KEPT;
+    return o->target.refresh ? DISCOVERY_REFRESH : DISCOVERY_AS_NEEDED;
+}
+
+static int list_hosts(const struct hosts_options *o, struct inventory *inventory, const char *pattern,
+                      struct err *err)
+{
+    const struct host **hosts = NULL;
+    size_t n = 0;
+    int rc = inventory_match(inventory, pattern, &hosts, &n, err);
+    if (rc == 0 && (rc = inventory_narrow(inventory, &o->target.selection, hosts, &n, err)) == 0)
+        rc = print_hosts(o, (const struct host *const *)hosts, n, err);
+    free(hosts);
+    return rc;
+}
+
+static int list(const struct hosts_options *o, struct inventory *inventory, const char *pattern,
+                size_t *ret_failed, struct err *err)
+{
+    if (o->groups || o->teams) {
+        print_names(o->groups ? inventory_group_name : inventory_team_name, inventory);
+        return 0;
+    }
+    if (o->labels)
+        return print_labels(inventory, err);
+    if (!o->names && discovery_apply(inventory, &o->target, when_of(o), true, ret_failed, err) < 0)
+        return -1;
+    if (!o->services)
+        return list_hosts(o, inventory, pattern, err);
+    print_names(inventory_service_name, inventory);
+    print_names(inventory_found_name, inventory);
+    return 0;
+}
+
+static int load(const struct hosts_options *o, struct inventory **ret, struct err *err)
 {
     char *path = NULL;
-    int rc = inventory_find(option, &path, err);
-    if (rc == 0 && !path) {
-        err_set(err, ERR_USAGE, "no inventory");
-        rc = err_hint(
-            err,
-            "write one to ~/.config/profgrab/inventory.yaml (docs/inventory.md), or name it with -i FILE");
-    }
+    int rc = inventory_find(o->target.inventory, &path, err);
+    if (rc == 0 && !path && !o->from)
+        rc = no_inventory(err);
     if (rc == 0)
         rc = inventory_load(path, ret, err);
     free(path);
     return rc;
 }
 
-static int list_hosts(const struct hosts_options *o, const struct inventory *inventory, const char *pattern,
-                      struct err *err)
-{
-    const struct host **hosts = NULL;
-    size_t n = 0;
-    int rc = inventory_match(inventory, pattern, &hosts, &n, err);
-    if (rc == 0 && (rc = inventory_narrow(inventory, &o->narrow, hosts, &n, err)) == 0)
-        rc = print_hosts(o, (const struct host *const *)hosts, n, err);
-    free(hosts);
-    return rc;
-}
-
-static int list(const struct hosts_options *o, const char *pattern, struct err *err)
-{
-    struct inventory *inventory = NULL;
-    int rc = load(o->inventory, &inventory, err);
-    if (rc == 0 && (o->groups || o->services || o->teams))
-        print_names(o->groups     ? inventory_group_name
-                    : o->services ? inventory_service_name
-                                  : inventory_team_name,
-                    inventory);
-    else if (rc == 0 && o->labels)
-        rc = print_labels(inventory, err);
-    else if (rc == 0)
-        rc = list_hosts(o, inventory, pattern, err);
-    inventory_free(inventory);
-    return rc;
-}
-
 /* What lists all of something takes neither another list nor a choice. */
-static int check(const struct hosts_options *o, size_t n_words, struct err *err)
+static int check(const struct hosts_options *o, const struct strlist *rest, struct err *err)
 {
     bool all = o->groups || o->services || o->teams || o->labels;
-    if (n_words > 1)
-        return err_set(err, ERR_USAGE, "hosts takes one pattern, not %zu", n_words);
+    bool chosen = rest->n > 0 || o->target.selection.labels.n > 0 || o->target.selection.exclude.n > 0;
+    if (rest->n > 1)
+        return err_set(err, ERR_USAGE, "hosts takes one pattern, not %zu", rest->n);
     if (o->json + o->names + o->groups + o->services + o->teams + o->labels > 1)
         return err_set(err, ERR_USAGE,
                        "only one of --json, --names, --groups, --services, --teams and --labels at a time");
-    if (all && (n_words > 0 || o->narrow.labels.n > 0 || o->narrow.exclude.n > 0))
+    if (o->from && (chosen || o->names || all))
+        return err_set(err, ERR_USAGE,
+                       "--from lists what one source says, and chooses nothing: as a table or --json");
+    if (all && chosen)
         return err_set(err, ERR_USAGE,
                        "--groups, --services, --teams and --labels list all of them, and choose nothing");
     return 0;
@@ -223,23 +266,35 @@ static int check(const struct hosts_options *o, size_t n_words, struct err *err)
 
 static int run(int argc, char **argv, struct err *err)
 {
-    struct hosts_options o = {0};
+    struct hosts_options o = {.target = TARGET_OPTIONS_INIT};
     struct strlist rest = {0};
+    struct inventory *inventory = NULL;
+    size_t failed = 0;
     int rc = options_parse(options, argc, argv, &o, &rest, err);
     if (rc == 0)
-        rc = check(&o, rest.n, err);
+        rc = check(&o, &rest, err);
     if (rc == 0)
-        rc = list(&o, rest.n ? rest.items[0] : NULL, err);
+        rc = load(&o, &inventory, err);
+    if (rc == 0 && o.from)
+        rc = hosts_from(inventory, o.from, &o.target, when_of(&o), o.json, err);
+    else if (rc == 0)
+        rc = list(&o, inventory, rest.n ? rest.items[0] : NULL, &failed, err);
+    inventory_free(inventory);
     strlist_release(&rest);
-    selection_release(&o.narrow);
-    return rc < 0 ? exit_status_of(err) : EXIT_OK;
+    target_options_release(&o.target);
+    return rc < 0 ? exit_status_of(err) : failed && !o.services ? EXIT_PARTIAL : EXIT_OK;
 }
 
 const struct command command_hosts = {
     .name = "hosts",
     .synopsis = "[PATTERN]",
-    .summary = "what the inventory resolves to; opens nothing",
-    .details = "PATTERN is a host's name, a glob (file-*), a range (file-[04-06]) or a group's name.",
+    .summary = "what the inventory resolves to; opens no host",
+    .details =
+        "PATTERN is a host's name, a glob (file-*), a range (file-[04-06]) or a group's name.\n"
+        "Sources of services (`discovery` in the inventory) are asked where what they said is not kept "
+        "or too old; exit code 3: one of them failed.\n"
+        "SOURCE is the name of one, or KIND:PLACE: prometheus:URL, http_sd:URL, file_sd:FILE, "
+        "parca:FILE or scrape_configs:FILE; that needs no inventory.",
     .options = options,
     .words = WORDS_HOSTS,
     .run = run,

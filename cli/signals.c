@@ -124,6 +124,8 @@ void signals_hold_terminal(const struct signals_terminal *t)
 int signals_install(struct err *err)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    if (state.pipe[0] >= 0)
+        return 0;
     if (fd_pipe(state.pipe, err) < 0)
         return -1;
     struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};

@@ -9,7 +9,7 @@
 
 #include "base/base.h"
 
-/* Installs the handlers; SIGPIPE is ignored from then on. */
+/* Installs the handlers, unless they are; SIGPIPE is ignored from then on. */
 int signals_install(struct err *err);
 
 /* Readable once a signal came; -1 before signals_install. Never read from it. */

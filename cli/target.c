@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/discovery.h"
 #include "cli/signals.h"
 #include "cli/talk.h"
 #include "cli/twin_hosts.h"
@@ -58,6 +59,9 @@ int target_resolve(struct target_options *o, struct inventory **ret_inventory, s
     if (rc == 0)
         rc = inventory_load(path, ret_inventory, err);
     free(path);
+    if (rc == 0)
+        rc = discovery_apply(*ret_inventory, o, o->refresh ? DISCOVERY_REFRESH : DISCOVERY_AS_NEEDED, false,
+                             NULL, err);
     return rc < 0 ? -1 : inventory_select(*ret_inventory, &o->selection, ret, err);
 }
 

@@ -23,6 +23,7 @@ struct target_options {
     enum ssh_via ssh_via;       /* what `via` means, from target_resolve; and so on */
     enum ssh_compress ssh_compress;
     bool batch;
+    bool refresh; /* the inventory's sources of services are asked anew */
 };
 #define TARGET_OPTIONS_INIT                                                                                  \
     {                                                                                                        \
@@ -102,6 +103,13 @@ struct target_options {
      "the inventory (default: $PROFGRAB_INVENTORY, then your own, then /etc/profgrab)",                      \
      offsetof(type, member.inventory),                                                                       \
      0},                                                                                                     \
+        {"refresh",                                                                                          \
+         0,                                                                                                  \
+         OPTION_FLAG,                                                                                        \
+         NULL,                                                                                               \
+         "ask the inventory's sources of services anew, whatever was kept",                                  \
+         offsetof(type, member.refresh),                                                                     \
+         0},                                                                                                 \
         {"ssh-config",                                                                                       \
          'F',                                                                                                \
          OPTION_TEXT,                                                                                        \

@@ -1,0 +1,113 @@
+#include "cli/hosts_from.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/columns.h"
+#include "base/banned.h"
+
+#define COLUMNS 5
+
+json_t *hosts_source_json(const struct source *s)
+{
+    char at[40];
+    json_t *source =
+        json_pack("{s:s, s:s, s:s}", "name", s->name, "kind", source_kind_name(s->kind), "place", s->place);
+    if (s->at)
+        json_object_set_new(source, "at", json_string(clock_format(at, sizeof at, s->at)));
+    return source;
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text ? json_string(text) : json_null();
+}
+
+static json_t *target_json(const struct found *f, const struct found_target *t)
+{
+    const struct found_job *job = &f->jobs[t->job];
+    return json_pack("{s:o, s:o, s:s, s:i, s:s, s:s, s:s}", "host",
+                     text_or_null(t->host ? t->host->name : NULL), "service",
+                     text_or_null(t->service ? t->service->name : NULL), "address", t->address, "port",
+                     (int)t->port, "scheme", t->https ? "https" : "http", "path",
+                     t->service  ? t->service->path
+                     : job->path ? job->path
+                                 : "/debug/pprof",
+                     "job", job->name);
+}
+
+static int print_json(const struct source *s, const struct found *f, struct err *err)
+{
+    json_t *targets = json_array(), *notes = json_array();
+    size_t n = 0;
+    for (size_t i = 0; i < f->n; i++)
+        n += f->targets[i].meant && json_array_append_new(targets, target_json(f, &f->targets[i])) == 0;
+    for (size_t i = 0; i < f->notes.n; i++)
+        json_array_append_new(notes, json_string(f->notes.items[i]));
+    bool whole = json_array_size(targets) == n;
+    json_t *all =
+        json_pack("{s:o, s:o, s:o}", "source", hosts_source_json(s), "targets", targets, "notes", notes);
+    int rc = all && whole && json_dumpf(all, stdout, JSON_INDENT(2)) == 0 ? 0 : -1;
+    json_decref(all);
+    putchar('\n');
+    return rc < 0 ? err_nomem(err) : 0;
+}
+
+/* The columns of a row; the port's digits go into `port`. */
+static void row_of(const struct found *f, const struct found_target *t, char port[static 8],
+                   const char *row[static COLUMNS])
+{
+    snprintf(port, 8, "%u", t->port);
+    row[0] = t->host ? t->host->name : "-";
+    row[1] = t->service ? t->service->name : "-";
+    row[2] = t->address;
+    row[3] = port;
+    row[4] = f->jobs[t->job].name;
+}
+
+static void print_row(const char *const row[static COLUMNS], const size_t widths[static COLUMNS])
+{
+    for (size_t c = 0; c + 1 < COLUMNS; c++)
+        printf("%s%*s", row[c], (int)(widths[c] + 2 - columns_of(row[c])), "");
+    printf("%s\n", row[COLUMNS - 1]);
+}
+
+static void print_table(const struct found *f)
+{
+    static const char *const head[COLUMNS] = {"HOST", "SERVICE", "ADDRESS", "PORT", "JOB"};
+    size_t widths[COLUMNS];
+    char port[8];
+    const char *row[COLUMNS];
+    for (size_t c = 0; c < COLUMNS; c++)
+        widths[c] = strlen(head[c]);
+    for (int printing = 0; printing < 2; printing++) {
+        if (printing)
+            print_row(head, widths);
+        for (size_t i = 0; i < f->n; i++) {
+            if (!f->targets[i].meant)
+                continue;
+            row_of(f, &f->targets[i], port, row);
+            for (size_t c = 0; !printing && c < COLUMNS; c++)
+                widths[c] = columns_of(row[c]) > widths[c] ? columns_of(row[c]) : widths[c];
+            if (printing)
+                print_row(row, widths);
+        }
+    }
+}
+
+int hosts_from(struct inventory *inv, const char *source, const struct target_options *o,
+               enum discovery_when when, bool json, struct err *err)
+{
+    const struct source *s = NULL;
+    struct found f = {0};
+    int rc = inventory_source(inv, source, &s, err);
+    if (rc == 0)
+        rc = discovery_list(inv, s, o, when, &f, err);
+    if (rc == 0 && json)
+        rc = print_json(s, &f, err);
+    else if (rc == 0)
+        print_table(&f);
+    found_release(&f);
+    return rc;
+}
