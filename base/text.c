@@ -92,8 +92,8 @@ bool text_is_visible(const char *s)
     const unsigned char *p = (const unsigned char *)s;
     size_t n = strlen(s);
     while (n > 0) {
-        uint32_t c = 0;
-        size_t step = utf8_decode(p, n, &c);
+        uint32_t c = *p;
+        size_t step = c >= 0x20 && c < 0x7f ? 1 : utf8_decode(p, n, &c);
         if (step == 0 || c < 0x20 || is_hidden(c))
             return false;
         p += step;

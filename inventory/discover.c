@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inventory/address.h"
 #include "inventory/discovery.h"
 #include "inventory/found.h"
 #include "inventory/service.h"
@@ -19,15 +18,11 @@
 
 /* ---- whose a target is --------------------------------------------------------------------------------- */
 
-/* The host part of an inventory's host's address, in the form that is compared. */
+/* The host part of an inventory's host's address, [user@]host, in the form that is compared. */
 static int canonical_of(const struct host *host, char ret[static FOUND_ADDRESS_MAX])
 {
-    struct address a = {0};
-    if (address_parse(host->address, &a, NULL) < 0)
-        return -1;
-    int rc = found_canonical(a.host, ret);
-    address_release(&a);
-    return rc;
+    const char *at = strrchr(host->address, '@');
+    return found_canonical(at ? at + 1 : host->address, ret);
 }
 
 /* Made when it is first needed. Of two hosts with one address the first has its targets. */
@@ -214,9 +209,9 @@ int inventory_discover(struct inventory *inv, const struct source *s, struct fou
 static int compare(const void *x, const void *y)
 {
     const struct candidate *a = x, *b = y;
-    if (a->host != b->host)
-        return (uintptr_t)a->host < (uintptr_t)b->host ? -1 : 1;
-    int order = strcmp(a->service->name, b->service->name);
+    int order = a->host == b->host ? 0 : strcmp(a->host->name, b->host->name);
+    if (order == 0)
+        order = strcmp(a->service->name, b->service->name);
     if (order == 0 && a->service->port != b->service->port)
         order = a->service->port < b->service->port ? -1 : 1;
     if (order == 0)

@@ -60,8 +60,10 @@ static int read_profile(const struct tree *tree, const struct tree_node *value, 
             if (!p->enabled && (v->kind != TREE_SCALAR || strcmp(v->text, "false") != 0))
                 return tree_err(tree, v, err, "enabled must be true or false");
         } else if (strcmp(v->key->text, "path") == 0) {
-            if (v->kind != TREE_SCALAR || service_set_path(&checked, v->text, err) < 0)
-                return tree_err(tree, v, err, "path must be a URL's path that begins with \"/\"");
+            if (v->kind != TREE_SCALAR)
+                return tree_err(tree, v, err, "path must be text");
+            if (service_set_path(&checked, v->text, err) < 0)
+                return tree_err_wrap(tree, v, err);
             free(checked.path);
             p->path = v->text;
         }

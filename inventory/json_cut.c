@@ -13,6 +13,7 @@
 
 #define MAX_DEPTH 64
 #define MAX_TEXT ((size_t)64 << 10)
+#define MAX_PATHS 16
 
 enum state {
     AT_VALUE,     /* a value must come */
@@ -34,11 +35,14 @@ struct level {
 
 struct json_cut {
     const char *const *paths;
+    size_t lengths[MAX_PATHS];
+    size_t n_paths;
     json_cut_fn *tell;
     void *ctx;
     enum state state;
     bool key;   /* the string is a key */
     bool taken; /* the string or word is wanted: it stands in `text` */
+    int which;  /* of a value: which path is its own; -1: none */
     struct buf text;
     struct buf path;
     struct level levels[MAX_DEPTH];
@@ -54,6 +58,8 @@ int json_cut_new(const char *const *paths, json_cut_fn *tell, void *ctx, struct 
     if (!c)
         return err_nomem(err);
     c->paths = paths;
+    for (; c->n_paths < MAX_PATHS && paths[c->n_paths]; c->n_paths++)
+        c->lengths[c->n_paths] = strlen(paths[c->n_paths]);
     c->tell = tell;
     c->ctx = ctx;
     buf_init(&c->text, MAX_TEXT);
@@ -78,18 +84,17 @@ static int wanted(const struct json_cut *c)
 {
     if (c->passed_over)
         return -1;
-    for (int i = 0; c->paths[i]; i++)
-        if (strcmp(c->paths[i], buf_str(&c->path)) == 0)
-            return i;
+    for (size_t i = 0; i < c->n_paths; i++)
+        if (c->lengths[i] == c->path.len && memcmp(c->paths[i], buf_str(&c->path), c->path.len) == 0)
+            return (int)i;
     return -1;
 }
 
 /* Whether anything is wanted inside of what is here. */
 static bool leads_on(const struct json_cut *c)
 {
-    const char *here = buf_str(&c->path);
-    for (size_t i = 0; c->paths[i]; i++)
-        if (strlen(c->paths[i]) > c->path.len && strncmp(c->paths[i], here, c->path.len) == 0)
+    for (size_t i = 0; i < c->n_paths; i++)
+        if (c->lengths[i] > c->path.len && memcmp(c->paths[i], buf_str(&c->path), c->path.len) == 0)
             return true;
     return false;
 }
@@ -169,8 +174,7 @@ static int end_string(struct json_cut *c, struct err *err)
     if (c->key)
         return take_key(c, err);
     c->state = c->depth ? AT_NEXT : AT_END;
-    int which = wanted(c);
-    return which < 0 ? 0 : c->tell(c->ctx, (size_t)which, JSON_CUT_TEXT, buf_str(&c->text), err);
+    return c->which < 0 ? 0 : c->tell(c->ctx, (size_t)c->which, JSON_CUT_TEXT, buf_str(&c->text), err);
 }
 
 static bool is_word(const char *s)
@@ -194,7 +198,8 @@ static void begin_string(struct json_cut *c, bool key)
 {
     c->state = IN_STRING;
     c->key = key;
-    c->taken = key ? !c->passed_over : wanted(c) >= 0;
+    c->which = key ? -1 : wanted(c);
+    c->taken = key ? !c->passed_over : c->which >= 0;
     buf_clear(&c->text);
 }
 
@@ -293,6 +298,9 @@ static int take(struct json_cut *c, const char *p, size_t n, size_t *i, struct e
     if (c->state == IN_WORD) {
         if (b == ',' || b == ']' || b == '}' || is_blank(b))
             return end_word(c, err);
+        if (!((b >= 'a' && b <= 'z') || (b >= '0' && b <= '9') || b == '.' || b == '-' || b == '+' ||
+              b == 'E'))
+            return 1;
         buf_addc(&c->text, b);
     } else if (c->state == IN_ESCAPE) {
         if (c->taken)

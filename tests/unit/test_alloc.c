@@ -26,6 +26,7 @@
 #include "gateway/knownhosts.h"
 #include "gateway/local.h"
 #include "inventory/address.h"
+#include "inventory/discovery.h"
 #include "inventory/range.h"
 #include "report/flame.h"
 #include "report/report.h"
@@ -252,6 +253,92 @@ static void matches(void **state)
     (void)state;
     char pattern[] = "file-*";
     assert_true(alloc_walk(match_hosts, pattern, 0) > 3);
+}
+
+static int read_found(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct found f = {0};
+    struct found_reader *r = NULL;
+    int rc = found_reader_new(SOURCE_PROMETHEUS, &f, &r, err);
+    if (rc == 0)
+        rc = found_reader_feed(r, in->p, in->n, err);
+    if (rc == 0)
+        rc = found_reader_end(r, err);
+    found_reader_free(r);
+    found_release(&f);
+    return rc;
+}
+
+static int read_found_configs(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct found f = {0};
+    int rc = found_parse_configs("parca.yaml", NULL, SOURCE_PARCA, in->p, in->n, &f, err);
+    found_release(&f);
+    return rc;
+}
+
+static int read_found_groups(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct found f = {0};
+    int rc = found_parse_groups("sd.yml", in->p, in->n, &f, err);
+    found_release(&f);
+    return rc;
+}
+
+/* From the section to services with names. */
+static int discover(void *ctx, struct err *err)
+{
+    static const char text[] =
+        "version: 1\n"
+        "services:\n"
+        "  a: { port: 1, scheme: https, tls: { ca: x }, auth: { user: u, password_env: P }, kinds: [heap], "
+        "hint: h, host_header: y }\n"
+        "hosts:\n  h: { address: H.example }\n  i: { services: [] }\n"
+        "discovery:\n"
+        "  - { prometheus: 'https://p/', name: n, job: [a, c], service: a, through: i, host: i, match: "
+        "'^(h)z', "
+        "tls: { ca: c }, auth: { bearer_file: t }, max_age: 1h }\n"
+        "  - { parca: p.yaml }\n";
+    const struct input *in = ctx;
+    struct inventory *inv = NULL;
+    const struct source *s = NULL;
+    struct discovered d = {0};
+    struct found f = {0};
+    struct buf b = BUF_INIT(65536);
+    int rc = inventory_parse("inv.yaml", text, sizeof text - 1, &inv, err);
+    if (rc == 0)
+        rc = inventory_source(inv, "n", &s, err);
+    if (rc == 0)
+        rc = found_parse_groups("sd.yml", in->p, in->n, &f, err);
+    if (rc == 0)
+        rc = found_write(&f, &b, err);
+    if (rc == 0)
+        rc = inventory_discover(inv, s, &f, &d, err);
+    if (rc == 0)
+        rc = inventory_discovered(inv, err);
+    if (rc == 0)
+        rc = inventory_source(inv, "http_sd:http://x/", &s, err);
+    if (rc == 0)
+        assert_int_equal(d.placed, 3);
+    buf_release(&b);
+    found_release(&f);
+    inventory_free(inv);
+    return rc;
+}
+
+static void discoveries(void **state)
+{
+    (void)state;
+    static const char groups[] =
+        "- targets: ['h.example:1', 'h.example:2', 'hz:3', 'q:4']\n  labels: {job: a}\n";
+    struct input in = {groups, sizeof groups - 1};
+    assert_true(walk_seed(read_found, CORPUS "discovery/prometheus", 1, 1) > 10);
+    assert_true(walk_seed(read_found_configs, CORPUS "discovery/parca", 1, 0) > 10);
+    assert_true(walk_seed(read_found_groups, CORPUS "discovery/file-sd", 1, 0) > 5);
+    assert_true(alloc_walk(discover, &in, 2) > 50);
 }
 
 static int read_ssh_config(void *ctx, struct err *err)
@@ -1318,6 +1405,7 @@ int main(void)
         cmocka_unit_test(addresses),
         cmocka_unit_test(selections),
         cmocka_unit_test(matches),
+        cmocka_unit_test(discoveries),
         cmocka_unit_test(ssh_configs),
         cmocka_unit_test(resolving),
         cmocka_unit_test(ssh_data),

@@ -1,0 +1,81 @@
+/* What sources of services say. The first byte chooses the form; JSON comes in pieces whose length it says
+ * too. */
+#include "tests/fuzz/fuzz.h"
+
+#include "inventory/discovery.h"
+#include "base/banned.h"
+
+static void check_found(const struct found *f)
+{
+    for (size_t i = 0; i < f->n_jobs; i++) {
+        const struct found_job *job = &f->jobs[i];
+        assert(fuzz_is_printable(job->name));
+        assert(!job->path || !*job->path || (job->path[0] == '/' && !strpbrk(job->path, " ?#\r\n")));
+        for (size_t k = 0; k < job->kinds.n; k++)
+            assert(job->kinds.items[k][0] && fuzz_is_quiet(job->kinds.items[k], false));
+    }
+    for (size_t i = 0; i < f->n; i++) {
+        const struct found_target *t = &f->targets[i];
+        assert(t->job < f->n_jobs && t->port >= 1 && t->port <= 65535);
+        assert(text_is_name(t->address) || strchr(t->address, ':'));
+        assert(fuzz_is_printable(t->address) && !strpbrk(t->address, " /@%"));
+    }
+    for (size_t i = 0; i < f->notes.n; i++)
+        assert(fuzz_is_printable(f->notes.items[i]));
+}
+
+static int read_pieces(enum source_kind kind, size_t piece, const uint8_t *p, size_t n, struct found *f,
+                       struct err *err)
+{
+    struct found_reader *r = NULL;
+    assert(found_reader_new(kind, f, &r, err) == 0);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i += piece)
+        rc = found_reader_feed(r, p + i, n - i < piece ? n - i : piece, err);
+    if (rc == 0)
+        rc = found_reader_end(r, err);
+    found_reader_free(r);
+    return rc;
+}
+
+/* What was accepted can be written, and is the same when it is read again. */
+static void check_written(const struct found *f)
+{
+    struct found again = {0};
+    struct err err = ERR_INIT;
+    struct buf b = BUF_INIT(SOURCE_MAX_BYTES);
+    assert(found_write(f, &b, &err) == 0);
+    assert(read_pieces(SOURCE_HTTP_SD, 4096, (const uint8_t *)b.data, b.len, &again, &err) == 0);
+    assert(again.n == f->n);
+    for (size_t i = 0; i < f->n; i++) {
+        const struct found_target *x = &f->targets[i], *y = &again.targets[i];
+        assert(strcmp(x->address, y->address) == 0 && x->port == y->port && x->https == y->https);
+        assert(strcmp(f->jobs[x->job].name, again.jobs[y->job].name) == 0);
+    }
+    buf_release(&b);
+    found_release(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    struct found f = {0};
+    struct err err = ERR_INIT;
+    if (n == 0)
+        return 0;
+    unsigned form = p[0] % 5;
+    size_t piece = 1 + (size_t)p[0] / 5;
+    p++;
+    n--;
+    int rc = form == 0   ? read_pieces(SOURCE_PROMETHEUS, piece, p, n, &f, &err)
+             : form == 1 ? read_pieces(SOURCE_HTTP_SD, piece, p, n, &f, &err)
+             : form == 2 ? found_parse_groups("sd.yml", p, n, &f, &err)
+             : form == 3 ? found_parse_configs("parca.yaml", NULL, SOURCE_PARCA, p, n, &f, &err)
+                         : found_parse_configs("p.yml", NULL, SOURCE_SCRAPE_CONFIGS, p, n, &f, &err);
+    check_found(&f);
+    if (rc < 0)
+        fuzz_expect_err(&err);
+    else
+        check_written(&f);
+    found_release(&f);
+    return 0;
+}

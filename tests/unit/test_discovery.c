@@ -1,0 +1,744 @@
+/* Sources of services: what they say, and what becomes of it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fetch/discovery.h"
+#include "inventory/discovery.h"
+#include "inventory/json_cut.h"
+#include "tests/unit/spoil.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* ---- what they say ------------------------------------------------------------------------------------- */
+
+static int read_in_pieces(enum source_kind kind, size_t piece, const char *p, size_t n, struct found *f,
+                          struct err *err)
+{
+    struct found_reader *r = NULL;
+    assert_int_equal(found_reader_new(kind, f, &r, err), 0);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i += piece)
+        rc = found_reader_feed(r, p + i, n - i < piece ? n - i : piece, err);
+    if (rc == 0)
+        rc = found_reader_end(r, err);
+    found_reader_free(r);
+    return rc;
+}
+
+/* `job host port scheme;` of each target, and the notes. */
+static void assert_found(const struct found *f, const char *expected)
+{
+    struct buf b = BUF_INIT(65536);
+    for (size_t i = 0; i < f->n; i++)
+        buf_addf(&b, "%s %s %u%s; ", f->jobs[f->targets[i].job].name, f->targets[i].address,
+                 f->targets[i].port, f->targets[i].https ? " https" : "");
+    for (size_t i = 0; i < f->notes.n; i++)
+        buf_addf(&b, "(%s)", f->notes.items[i]);
+    assert_string_equal(buf_str(&b), expected);
+    buf_release(&b);
+}
+
+/* Whatever the pieces, the same. */
+static void says(enum source_kind kind, const char *text, const char *expected)
+{
+    static const size_t pieces[] = {1, 2, 7, 100000};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        struct found f = {0};
+        struct err err = ERR_INIT;
+        ok(read_in_pieces(kind, pieces[i], text, strlen(text), &f, &err), &err);
+        assert_found(&f, expected);
+        found_release(&f);
+    }
+}
+
+static void fails(enum source_kind kind, const char *text, const char *message)
+{
+    for (size_t piece = 1; piece < 100000; piece *= 300) {
+        struct found f = {0};
+        struct err err = ERR_INIT;
+        refused(read_in_pieces(kind, piece, text, strlen(text), &f, &err), &err, ERR_FAILED, message);
+        found_release(&f);
+    }
+}
+
+#define TARGET(job, url)                                                                                     \
+    "{\"discoveredLabels\":{\"scrapeUrl\":\"http://not.this:1/\",\"job\":\"nor\"},\"labels\":{\"instance\":" \
+    "\"i\",\"job\":\"" job "\"},\"scrapePool\":\"pool\",\"scrapeUrl\":\"" url "\",\"lastError\":\"\\\"}]\"," \
+    "\"health\":\"up\"}"
+#define PROMETHEUS(targets)                                                                                  \
+    "{\"status\": \"success\", \"data\": {\"activeTargets\": [" targets "], \"droppedTargets\": "            \
+    "[{\"discoveredLabels\": {}}]}}\n"
+
+static void prometheus(void **state)
+{
+    (void)state;
+    says(SOURCE_PROMETHEUS, PROMETHEUS(""), "");
+    says(SOURCE_PROMETHEUS,
+         PROMETHEUS(TARGET("gitaly", "http://File-03.example.:9236/metrics?a=b") ", " TARGET(
+             "tls", "https://[2001:DB8::7]:443/") "," TARGET("gitaly", "https://10.0.0.1/metrics")),
+         "gitaly file-03.example 9236; tls 2001:db8::7 443 https; gitaly 10.0.0.1 443 https; ");
+    says(SOURCE_PROMETHEUS, PROMETHEUS("{\"scrapePool\":\"p\",\"labels\":{},\"scrapeUrl\":\"http://h:1/\"}"),
+         "p h 1; ");
+    says(SOURCE_PROMETHEUS, PROMETHEUS(TARGET("a\\u001b[31mb\\n", "http://h h:1/")),
+         "(job \"a?[31mb\": \"http://h h:1/\" is no address)");
+}
+
+static void prometheus_that_is_none(void **state)
+{
+    (void)state;
+    fails(SOURCE_PROMETHEUS, "<!DOCTYPE html>", "it is a page of HTML or XML, not JSON");
+    fails(SOURCE_PROMETHEUS, "", "it is empty");
+    fails(SOURCE_PROMETHEUS, "{}", "there is no list of targets in it");
+    fails(SOURCE_PROMETHEUS, "[]", "there is no list of targets in it");
+    fails(SOURCE_PROMETHEUS, "{\"data\":{\"activeTargets\":{}}}", "activeTargets in it is not a list");
+    fails(SOURCE_PROMETHEUS, PROMETHEUS("1"), "a target in it is not a mapping");
+    fails(SOURCE_PROMETHEUS, PROMETHEUS("{\"scrapeUrl\":5}"),
+          "data.activeTargets[].scrapeUrl in it is not text");
+    fails(SOURCE_PROMETHEUS, "{\"status\":\"error\",\"error\":\"too\\u001b many\"}", "it says: too? many");
+    fails(SOURCE_PROMETHEUS, "{\"status\":\"success\",\"data\":{\"activeTar",
+          "it ends in the middle, after 38 bytes");
+    fails(SOURCE_PROMETHEUS, "{\"a\":tru\"e}", "it is not JSON, at byte 9");
+    fails(SOURCE_PROMETHEUS, "{} x", "it is not JSON, at byte 4");
+}
+
+/* Nothing grows with what is passed over, and there is an end to depth. */
+static void deep_and_long(void **state)
+{
+    (void)state;
+    char deep[200];
+    memset(deep, '[', sizeof deep);
+    struct found f = {0};
+    struct err err = ERR_INIT;
+    refused(read_in_pieces(SOURCE_HTTP_SD, 7, deep, sizeof deep, &f, &err), &err, ERR_FAILED,
+            "it is nested deeper than 64 levels");
+    struct buf b = BUF_INIT(1 << 20);
+    buf_adds(&b, "[{\"x\":\"");
+    for (int i = 0; i < 100000; i++)
+        buf_addc(&b, 'a');
+    buf_adds(&b, "\",\"targets\":[\"h:1\"]}]");
+    ok(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &f, &err), &err);
+    assert_int_equal(f.n, 1);
+    buf_clear(&b);
+    buf_adds(&b, "[{\"targets\":[\"");
+    for (int i = 0; i < 100000; i++)
+        buf_addc(&b, 'a');
+    refused(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &f, &err), &err, ERR_FAILED,
+            "it ends in the middle, after 100014 bytes");
+    buf_adds(&b, "\"]}]");
+    refused(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &f, &err), &err, ERR_FAILED,
+            "a string in it is larger than 65536 bytes");
+    buf_release(&b);
+    found_release(&f);
+}
+
+static void http_sd(void **state)
+{
+    (void)state;
+    says(SOURCE_HTTP_SD, "[]", "");
+    says(SOURCE_HTTP_SD,
+         "[{\"labels\":{\"job\":\"a\",\"__scheme__\":\"https\"},\"targets\":[\"h:1\",\"[::1]:2\"]},"
+         "{\"targets\":[\"h\"]}]",
+         "a h 1 https; a ::1 2 https;  h 80; ");
+    fails(SOURCE_HTTP_SD, "{}", "what is in it is not a list of groups of targets");
+    fails(SOURCE_HTTP_SD, "[{\"targets\":\"h:1\"}]", "targets in it is not a list");
+    fails(SOURCE_HTTP_SD, "[{\"targets\":[1]}]", "a target in it is not text");
+    fails(SOURCE_HTTP_SD, "[1]", "a group of targets in it is not a mapping");
+}
+
+static void written_and_read_again(void **state)
+{
+    (void)state;
+    struct found f = {0}, again = {0};
+    struct err err = ERR_INIT;
+    struct buf b = BUF_INIT(65536);
+    const char *text = PROMETHEUS(TARGET("a\\\"b\\\\", "http://x:1/") "," TARGET(
+        "a\\\"b\\\\", "http://y:2/") "," TARGET("c", "https://[::1]:3/"));
+    ok(read_in_pieces(SOURCE_PROMETHEUS, 10, text, strlen(text), &f, &err), &err);
+    ok(found_write(&f, &b, &err), &err);
+    ok(read_in_pieces(SOURCE_HTTP_SD, 10, b.data, b.len, &again, &err), &err);
+    assert_found(&again, "a\"b\\ x 1; a\"b\\ y 2; c ::1 3 https; ");
+    buf_release(&b);
+    found_release(&f);
+    found_release(&again);
+}
+
+/* Whatever happens to it, it is refused or understood; and nothing is read behind its end. */
+static void take_spoiled(void *ctx, const struct spoiled *s)
+{
+    enum source_kind kind = *(enum source_kind *)ctx;
+    struct found f = {0};
+    struct err err = ERR_INIT;
+    int rc = kind == SOURCE_PARCA     ? found_parse_configs("x", NULL, kind, s->p, s->n, &f, &err)
+             : kind == SOURCE_FILE_SD ? found_parse_groups("x", s->p, s->n, &f, &err)
+                                      : read_in_pieces(kind, 3, s->p, s->n, &f, &err);
+    assert_true(rc == 0 || (err.kind != ERR_NONE && *err.msg));
+    bool json = kind == SOURCE_PROMETHEUS || kind == SOURCE_HTTP_SD;
+    assert_true(rc < 0 || !json || !s->cut);
+    found_release(&f);
+}
+
+static void spoiled(void **state)
+{
+    (void)state;
+    static const struct {
+        enum source_kind kind;
+        const char *text;
+    } seeds[] = {
+        {SOURCE_PROMETHEUS, "{\"status\":\"success\",\"data\":{\"activeTargets\":[{\"labels\":{\"job\":"
+                            "\"a\\u00e9\"},\"scrapeUrl\":"
+                            "\"http://h:1/\"}]}}"},
+        {SOURCE_HTTP_SD, "[{\"targets\":[\"h:1\",\"[::1]:2\"],\"labels\":{\"job\":\"a\"},\"x\":[1,true]}]"},
+        {SOURCE_FILE_SD, "- targets: ['h:1', '[::1]:2']\n  labels: {job: a}\n"},
+        {SOURCE_PARCA, "scrape_configs:\n- job_name: a\n  static_configs: [{targets: ['h:1']}]\n"
+                       "  profiling_config: {path_prefix: /x, pprof_config: {memory: {enabled: false}}}\n"},
+    };
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        enum source_kind kind = seeds[i].kind;
+        spoil(seeds[i].text, strlen(seeds[i].text), take_spoiled, &kind);
+    }
+}
+
+/* ---- files --------------------------------------------------------------------------------------------- */
+
+/* As Parca's documentation shows one, with three jobs. */
+static const char parca_yaml[] = "object_storage:\n"
+                                 "  bucket:\n"
+                                 "    type: \"FILESYSTEM\"\n"
+                                 "    config:\n"
+                                 "      directory: \"./data\"\n"
+                                 "scrape_configs:\n"
+                                 "  - job_name: \"api\"\n"
+                                 "    scrape_interval: \"3s\"\n"
+                                 "    static_configs:\n"
+                                 "      - targets: ['127.0.0.1:6060']\n"
+                                 "  - job_name: \"worker\"\n"
+                                 "    scrape_interval: \"3s\"\n"
+                                 "    static_configs:\n"
+                                 "      - targets: ['127.0.0.1:6061']\n"
+                                 "    profiling_config:\n"
+                                 "      path_prefix: /internal\n"
+                                 "      pprof_config:\n"
+                                 "        memory: { enabled: false }\n"
+                                 "        fgprof: { enabled: true, path: /debug/pprof/fgprof, delta: true }\n"
+                                 "        odd: { enabled: true, path: /elsewhere/odd }\n"
+                                 "  - job_name: \"db\"\n"
+                                 "    scheme: https\n"
+                                 "    static_configs:\n"
+                                 "      - targets: ['127.0.0.1:6062']\n"
+                                 "        labels: { job: database }\n";
+
+static void parca(void **state)
+{
+    (void)state;
+    struct found f = {0};
+    struct err err = ERR_INIT;
+    ok(found_parse_configs("parca.yaml", ".", SOURCE_PARCA, parca_yaml, sizeof parca_yaml - 1, &f, &err),
+       &err);
+    assert_found(&f, "api 127.0.0.1 6060; worker 127.0.0.1 6061; database 127.0.0.1 6062 https; ");
+    assert_null(f.jobs[0].path);
+    assert_int_equal(f.jobs[0].kinds.n, 0);
+    const struct found_job *worker = &f.jobs[1];
+    static const char *const kinds[] = {"block", "goroutines", "mutex",
+                                        "cpu",   "fgprof",     "/internal/elsewhere/odd"};
+    assert_string_equal(worker->path, "/internal/debug/pprof");
+    assert_int_equal(worker->kinds.n, 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_string_equal(worker->kinds.items[i], kinds[i]);
+    found_release(&f);
+}
+
+static void parca_elsewhere(void **state)
+{
+    (void)state;
+    static const char text[] = "scrape_configs:\n"
+                               "- job_name: a\n"
+                               "  static_configs: [{targets: ['h:1']}]\n"
+                               "  profiling_config:\n"
+                               "    pprof_config:\n"
+                               "      memory: {path: /p/heap}\n      block: {path: /p/block}\n      "
+                               "goroutine: {path: /p/goroutine}\n"
+                               "      mutex: {enabled: false}\n      process_cpu: {path: /p/profile}\n";
+    struct found f = {0};
+    struct err err = ERR_INIT;
+    ok(found_parse_configs("x", ".", SOURCE_PARCA, text, sizeof text - 1, &f, &err), &err);
+    assert_string_equal(f.jobs[0].path, "/p");
+    assert_int_equal(f.jobs[0].kinds.n, 4);
+    assert_string_equal(f.jobs[0].kinds.items[0], "heap");
+    assert_string_equal(f.jobs[0].kinds.items[3], "cpu");
+    found_release(&f);
+}
+
+static void configs(void **state)
+{
+    static const char text[] = "global: {scrape_interval: 15s}\n"
+                               "scrape_configs:\n"
+                               "- job_name: a\n"
+                               "  file_sd_configs: [{files: ['sd-*.json', missing.yml]}]\n"
+                               "- job_name: k\n"
+                               "  kubernetes_sd_configs: [{role: pod}]\n"
+                               "  relabel_configs: [{action: drop}]\n"
+                               "  basic_auth: {username: u, password: hunter2}\n"
+                               "  params: {x: [y]}\n";
+    static const char groups[] = "[{\"targets\": [\"h:1\", \"h:2\"], \"labels\": {\"x\": \"y\"}}]";
+    struct found f = {0};
+    struct err err = ERR_INIT;
+    char *sd = scratch_file(*state, "sd-1.json", groups, sizeof groups - 1);
+    ok(found_parse_configs("p.yml", *state, SOURCE_SCRAPE_CONFIGS, text, sizeof text - 1, &f, &err), &err);
+    assert_int_equal(f.n, 2);
+    assert_string_equal(f.jobs[f.targets[1].job].name, "a");
+    assert_int_equal(f.notes.n, 5);
+    contains(f.notes.items[0], "missing.yml: its targets are missing");
+    contains(f.notes.items[1],
+             "job \"k\": kubernetes_sd_configs are not understood: their targets are missing");
+    contains(f.notes.items[2], "relabel_configs");
+    contains(f.notes.items[3], "basic_auth: not taken over");
+    contains(f.notes.items[4], "params: not sent");
+    for (size_t i = 0; i < f.notes.n; i++)
+        assert_null(strstr(f.notes.items[i], "hunter2"));
+    found_release(&f);
+    free(sd);
+}
+
+static void refuses_config(const char *text, const char *message)
+{
+    struct found f = {0};
+    struct err err = ERR_INIT;
+    refused(found_parse_configs("c.yml", NULL, SOURCE_PARCA, text, strlen(text), &f, &err), &err, ERR_USAGE,
+            message);
+    found_release(&f);
+}
+
+static void bad_configs(void **state)
+{
+    (void)state;
+    refuses_config("[]", "c.yml:1:1: this must be a mapping with \"scrape_configs\"");
+    refuses_config("scrape_configs: {}", "c.yml:1:17: scrape_configs must be a list");
+    refuses_config("scrape_configs: [{scheme: http}]", "c.yml:1:18: \"job_name\" is missing");
+    refuses_config("scrape_configs: [{job_name: a, static_configs: [{targets: [[]]}]}]",
+                   "c.yml:1:60: a target must be HOST:PORT");
+    refuses_config("scrape_configs: [{job_name: a, static_configs: [x]}]",
+                   "c.yml:1:49: a group of targets must be a mapping with \"targets\"");
+    refuses_config("scrape_configs: [{job_name: a, profiling_config: {path_prefix: '/a b'}}]",
+                   "c.yml:1:64: path must be a URL's path");
+    refuses_config("a: &x 1\n", "c.yml:1:4: anchors and aliases are not allowed");
+}
+
+/* ---- what becomes of it -------------------------------------------------------------------------------- */
+
+#define HEAD                                                                                                 \
+    "version: 1\n"                                                                                           \
+    "services:\n"                                                                                            \
+    "  gitaly: { port: 9236, kinds: [heap], path: /p, hint: h }\n"                                           \
+    "  secret: { port: 1, auth: { bearer_env: T } }\n"                                                       \
+    "  pinned: { port: 1, host: localhost, auth: { bearer_env: T } }\n"                                      \
+    "  socket: { unix: /s }\n"                                                                               \
+    "hosts:\n"                                                                                               \
+    "  file-03: { address: ops@File-03.example }\n"                                                          \
+    "  file-04: { address: 10.0.0.4, services: [gitaly] }\n"                                                 \
+    "  six: { address: '2001:db8:0::7' }\n"                                                                  \
+    "discovery:\n"
+
+static struct inventory *inventory_of(const char *entries)
+{
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    char *text = text_of(HEAD "%s", entries);
+    ok(inventory_parse("inv.yaml", text, strlen(text), &inv, &err), &err);
+    free(text);
+    return inv;
+}
+
+/* Has the inventory's source number i say these groups. */
+static int hear(struct inventory *inv, size_t i, const char *groups, struct discovered *ret, struct err *err)
+{
+    size_t n = 0;
+    struct found f = {0};
+    const struct source *const *sources = inventory_sources(inv, &n);
+    assert_true(i < n);
+    ok(read_in_pieces(SOURCE_HTTP_SD, 100, groups, strlen(groups), &f, err), err);
+    int rc = inventory_discover(inv, sources[i], &f, ret, err);
+    found_release(&f);
+    return rc;
+}
+
+/* `host/service destination:port path;` */
+static void assert_services(const struct inventory *inv, const char *expected)
+{
+    size_t n = 0;
+    struct buf b = BUF_INIT(65536);
+    const struct host *const *hosts = inventory_hosts(inv, &n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < hosts[i]->n_services; k++) {
+            const struct service *s = hosts[i]->services[k];
+            buf_addf(&b, "%s/%s %s:%u %s; ", hosts[i]->name, s->name, s->host, s->port, s->path);
+        }
+    assert_string_equal(buf_str(&b), expected);
+    buf_release(&b);
+}
+
+static void becomes(const char *entry, const char *groups, struct discovered expected, const char *services)
+{
+    struct inventory *inv = inventory_of(entry);
+    struct discovered d = {0};
+    struct err err = ERR_INIT;
+    ok(hear(inv, 0, groups, &d, &err), &err);
+    ok(inventory_discovered(inv, &err), &err);
+    assert_services(inv, services);
+    assert_int_equal(d.n, expected.n);
+    assert_int_equal(d.placed, expected.placed);
+    assert_int_equal(d.by_hand, expected.by_hand);
+    assert_int_equal(d.loopback, expected.loopback);
+    assert_int_equal(d.strange, expected.strange);
+    assert_int_equal(d.withheld, expected.withheld);
+    inventory_free(inv);
+}
+
+#define ANY "  - http_sd: http://x.example/\n"
+#define BY_HAND "file-04/gitaly localhost:9236 /p; "
+
+static void placed(void **state)
+{
+    (void)state;
+    becomes(ANY,
+            "[{\"targets\":[\"FILE-03.example.:1\",\"[2001:db8::0:7]:2\",\"other:3\"],\"labels\":{\"job\":"
+            "\"a/b c\"}}]",
+            (struct discovered){.n = 3, .placed = 2, .strange = 1},
+            "file-03/a-b-c file-03.example:1 /debug/pprof; " BY_HAND
+            "six/a-b-c 2001:db8::7:2 /debug/pprof; ");
+    /* Without a job it is called after the source; what the inventory says by hand stays. */
+    becomes("  - { http_sd: 'http://x/', name: found }\n", "[{\"targets\":[\"file-03.example:1\"]}]",
+            (struct discovered){.n = 1, .placed = 1},
+            "file-03/found file-03.example:1 /debug/pprof; " BY_HAND);
+    becomes("  - { http_sd: 'http://x/', service: gitaly }\n",
+            "[{\"targets\":[\"file-03.example:1\",\"10.0.0.4:2\"],\"labels\":{\"job\":\"j\"}}]",
+            (struct discovered){.n = 2, .placed = 2, .by_hand = 1},
+            "file-03/gitaly file-03.example:1 /p; " BY_HAND);
+    becomes("  - { http_sd: 'http://x/', job: [b, c] }\n",
+            "[{\"targets\":[\"file-03.example:1\"],\"labels\":{\"job\":\"a\"}},"
+            "{\"targets\":[\"file-03.example:2\"],\"labels\":{\"job\":\"b\"}}]",
+            (struct discovered){.n = 1, .placed = 1}, "file-03/b file-03.example:2 /debug/pprof; " BY_HAND);
+}
+
+static void matched(void **state)
+{
+    (void)state;
+    becomes("  - { http_sd: 'http://x/', match: '^(file-[0-9]+)-stor' }\n",
+            "[{\"targets\":[\"file-03-stor.long.example:1\",\"file-99-stor:1\",\"10.0.0.4:5\"],\"labels\":{"
+            "\"job\":\"a\"}}]",
+            (struct discovered){.n = 3, .placed = 2, .strange = 1},
+            "file-03/a file-03-stor.long.example:1 /debug/pprof; " BY_HAND
+            "file-04/a 10.0.0.4:5 /debug/pprof; ");
+    becomes("  - { http_sd: 'http://x/', match: 'six' }\n",
+            "[{\"targets\":[\"a.six.b:1\"],\"labels\":{\"job\":\"a\"}}]",
+            (struct discovered){.n = 1, .placed = 1}, BY_HAND "six/a a.six.b:1 /debug/pprof; ");
+}
+
+/* A secret goes where the inventory says: to a host's own address, or to a destination it names. */
+static void secrets(void **state)
+{
+    (void)state;
+    const char *groups =
+        "[{\"targets\":[\"file-03.evil.example:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]";
+    becomes("  - { http_sd: 'http://x/', service: secret, match: '^(file-[0-9]+)' }\n", groups,
+            (struct discovered){.n = 2, .placed = 2, .withheld = 1},
+            "file-03/secret file-03.example:2 /debug/pprof; " BY_HAND);
+    becomes("  - { http_sd: 'http://x/', service: pinned, match: '^(file-[0-9]+)' }\n", groups,
+            (struct discovered){.n = 2, .placed = 2},
+            "file-03/pinned-1 localhost:1 /debug/pprof; file-03/pinned-2 localhost:2 /debug/pprof; " BY_HAND);
+}
+
+static void loopback(void **state)
+{
+    (void)state;
+    const char *groups =
+        "[{\"targets\":[\"127.0.0.1:6060\",\"[::1]:6061\",\"localhost:6062\"],\"labels\":{\"job\":\"a\"}}]";
+    becomes("  - { http_sd: 'http://x/', host: six }\n", groups, (struct discovered){.n = 3, .placed = 3},
+            BY_HAND "six/a-6060 127.0.0.1:6060 /debug/pprof; six/a-6061 ::1:6061 /debug/pprof; "
+                    "six/a-6062 localhost:6062 /debug/pprof; ");
+    becomes(ANY, "[{\"targets\":[\"127.0.0.1:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]",
+            (struct discovered){.n = 2, .placed = 1, .loopback = 1},
+            "file-03/a file-03.example:2 /debug/pprof; " BY_HAND);
+    struct inventory *inv = inventory_of(ANY);
+    struct discovered d = {0};
+    struct err err = ERR_INIT;
+    refused(
+        hear(inv, 0, groups, &d, &err), &err, ERR_USAGE,
+        "its targets are on loopback (127.0.0.1 port 6060, job \"a\"), and it does not say of which host");
+    contains(err.hint, "add `host: NAME`");
+    inventory_free(inv);
+}
+
+/* Names do not depend on who was heard first, or in which order. */
+static void several(void **state)
+{
+    (void)state;
+    const char *orders[] = {
+        "[{\"targets\":[\"file-03.example:9\",\"file-03.example:10\",\"file-03.example:9\"],\"labels\":{"
+        "\"job\":\"a\"}}]",
+        "[{\"targets\":[\"file-03.example:10\",\"file-03.example:9\"],\"labels\":{\"job\":\"a\"}}]"};
+    for (int i = 0; i < 2; i++)
+        becomes(ANY, orders[i], (struct discovered){.n = i ? 2 : 3, .placed = i ? 2 : 3},
+                "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
+                "/debug/pprof; " BY_HAND);
+}
+
+static void selects(struct inventory *inv, const char *hosts, const char *services, const char *expected)
+{
+    struct selection sel = {0};
+    struct targets t = {0};
+    struct err err = ERR_INIT;
+    struct buf b = BUF_INIT(4096);
+    ok(strlist_split(&sel.hosts, hosts, &err), &err);
+    if (services)
+        ok(strlist_split(&sel.services, services, &err), &err);
+    int rc = inventory_select(inv, &sel, &t, &err);
+    for (size_t i = 0; i < t.n; i++)
+        buf_addf(&b, "%s/%s:%u ", t.items[i].host->name, t.items[i].service->name, t.items[i].service->port);
+    if (rc < 0)
+        buf_addf(&b, "%s | %s", err.msg, err.hint);
+    assert_string_equal(buf_str(&b), expected);
+    buf_release(&b);
+    targets_release(&t);
+    strlist_release(&sel.hosts);
+    strlist_release(&sel.services);
+}
+
+static void selected(void **state)
+{
+    (void)state;
+    struct inventory *inv = inventory_of("  - { http_sd: 'http://x/', service: gitaly }\n" ANY);
+    struct discovered d = {0};
+    struct err err = ERR_INIT;
+    ok(hear(inv, 0, "[{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"]}]", &d, &err), &err);
+    ok(hear(inv, 1, "[{\"targets\":[\"10.0.0.4:7\"],\"labels\":{\"job\":\"web\"}}]", &d, &err), &err);
+    ok(inventory_discovered(inv, &err), &err);
+    selects(inv, "file-03", NULL, "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
+    selects(inv, "file-03", "gitaly", "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
+    selects(inv, "file-03", "gitaly-2,gitaly", "file-03/gitaly-2:2 file-03/gitaly-1:1 ");
+    selects(inv, "file-04", NULL, "file-04/gitaly:9236 file-04/web:7 ");
+    selects(inv, "six", "gitaly", "six/gitaly:9236 ");
+    selects(inv, "six", "web",
+            "host \"six\" has no service \"web\": it was only found on others | --exclude six leaves it out; "
+            "`profgrab hosts` shows where it was found");
+    assert_string_equal(inventory_found_name(inv, 0), "gitaly-1");
+    assert_string_equal(inventory_found_name(inv, 1), "gitaly-2");
+    assert_string_equal(inventory_found_name(inv, 2), "web");
+    assert_null(inventory_found_name(inv, 3));
+    size_t n = 0;
+    ok(inventory_source_failed(inv, inventory_sources(inv, &n)[0], "no answer", &err), &err);
+    selects(inv, "six", NULL,
+            "host \"six\" has no services | it may be one that was to be found: http_sd: no answer");
+    selects(inv, "file-04", "wob",
+            "unknown service \"wob\" | it may be one that was to be found: http_sd: no answer");
+    inventory_free(inv);
+}
+
+/* ---- the section --------------------------------------------------------------------------------------- */
+
+static void refuses_entry(const char *entry, const char *message, const char *hint)
+{
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    char *text = text_of(HEAD "  - %s\n", entry);
+    refused(inventory_parse("inv.yaml", text, strlen(text), &inv, &err), &err, ERR_USAGE, message);
+    contains(err.hint, hint);
+    free(text);
+}
+
+static void bad_entries(void **state)
+{
+    (void)state;
+#define AT "inv.yaml:12:"
+    refuses_entry("x", AT "5: an entry must be a mapping, as in { prometheus: URL }", "");
+    refuses_entry("{ job: a }", AT "5: an entry does not say where to look", "prometheus, http_sd");
+    refuses_entry("{ promethus: 'http://x/' }", AT "7: unknown key \"promethus\"", "\"prometheus\"");
+    refuses_entry("{ parca: a, file_sd: b }", AT "17: \"parca\" and \"file_sd\" are two sources", "");
+    refuses_entry("{ prometheus: 'ftp://x/' }", AT "19: it must be http://HOST[:PORT][/PATH] or https://...",
+                  "");
+    refuses_entry("{ prometheus: 'http://u:p@x/' }",
+                  AT "19: it must be http://HOST[:PORT][/PATH] or https://...", "`auth:`");
+    refuses_entry("{ prometheus: 'http://x/', service: gitali }", AT "41: unknown service \"gitali\"",
+                  "gitaly");
+    refuses_entry("{ prometheus: 'http://x/', service: socket }",
+                  AT "41: service \"socket\" listens on a Unix socket", "port");
+    refuses_entry("{ prometheus: 'http://x/', host: file-3 }", AT "38: unknown host \"file-3\"", "file-03");
+    refuses_entry("{ prometheus: 'http://x/', through: nobody }", AT "41: unknown host \"nobody\"", "");
+    refuses_entry("{ parca: x, through: six }", AT "17: \"through\" has no meaning with \"parca\"", "");
+    refuses_entry("{ prometheus: 'http://x/', tls: { insecure: true } }",
+                  AT "32: \"tls\" has no meaning without https://", "");
+    refuses_entry("{ prometheus: 'http://x/', token: abc }", AT "32: \"token\" would hold the secret itself",
+                  "");
+    refuses_entry("{ prometheus: 'http://x/', match: '(' }",
+                  AT "39: match is no regular expression: missing closing parenthesis, at character 2", "");
+    refuses_entry("{ prometheus: 'http://x/', max_age: soon }",
+                  AT "41: \"soon\" is not a duration: write 30s, 2m, 1m30s or a number of seconds", "");
+    refuses_entry("{ prometheus: 'http://x/', job: [] }",
+                  AT "37: job must be the name of a job, or a list of such", "");
+    refuses_entry("{ parca: x, name: a }\n  - { parca: y, name: a }",
+                  "inv.yaml:13:5: source \"a\" is there twice", "");
+}
+
+static void asked_at(struct inventory *inv, const char *text, const char *host, unsigned port,
+                     const char *path)
+{
+    const struct source *s = NULL;
+    struct err err = ERR_INIT;
+    ok(inventory_source(inv, text, &s, &err), &err);
+    assert_string_equal(s->ask->host, host);
+    assert_int_equal(s->ask->port, port);
+    assert_string_equal(s->ask->path, path);
+}
+
+static void sources(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    struct inventory *inv =
+        inventory_of("  - prometheus: https://p.example/prom/\n  - prometheus: http://p:9090\n"
+                     "  - { prometheus: 'http://q', name: q, max_age: 1h }\n");
+    const struct source *const *all = inventory_sources(inv, &n);
+    assert_int_equal(n, 3);
+    assert_string_equal(all[0]->name, "prometheus");
+    assert_string_equal(all[1]->name, "prometheus-2");
+    assert_int_equal(all[2]->max_age_ms, 3600000);
+    asked_at(inv, "prometheus", "p.example", 443, "/prom/api/v1/targets?state=active");
+    asked_at(inv, "prometheus:http://p:9090", "p", 9090, "/api/v1/targets?state=active");
+    asked_at(inv, "q", "q", 80, "/api/v1/targets?state=active");
+    inventory_sources(inv, &n);
+    assert_int_equal(n, 3);
+    /* What people copy from their browser. */
+    asked_at(inv, "prometheus:http://[::1]:9090/targets?search=", "::1", 9090,
+             "/api/v1/targets?state=active");
+    asked_at(inv, "http_sd:http://x/sd?env=a", "x", 80, "/sd?env=a");
+    asked_at(inv, "http_sd:http://x", "x", 80, "/");
+    const struct source *s = NULL;
+    struct err err = ERR_INIT;
+    refused(inventory_source(inv, "promethus", &s, &err), &err, ERR_USAGE, "unknown source \"promethus\"");
+    contains(err.hint, "prometheus");
+    refused(inventory_source(inv, "http_sd:x", &s, &err), &err, ERR_USAGE,
+            "http_sd: it must be http://HOST[:PORT][/PATH] or https://...");
+    inventory_free(inv);
+}
+
+/* ---- kept answers -------------------------------------------------------------------------------------- */
+
+static const struct source *kept_source(struct inventory *inv)
+{
+    size_t n = 0;
+    return inventory_sources(inv, &n)[0];
+}
+
+static void keep_one(const struct source *s)
+{
+    const char *text = "[{\"targets\":[\"h:1\"],\"labels\":{\"job\":\"a\"}}]";
+    struct found f = {.at = 1700000000000};
+    struct err err = ERR_INIT;
+    ok(read_in_pieces(SOURCE_HTTP_SD, 100, text, strlen(text), &f, &err), &err);
+    ok(discovery_keep(s, &f, &err), &err);
+    found_release(&f);
+}
+
+/* The one file there; a new string. */
+static char *kept_file(const char *dir)
+{
+    char *below = file_join(dir, "cache/profgrab"), *ret = NULL;
+    DIR *d = opendir(below);
+    assert_non_null(d);
+    for (const struct dirent *e; (e = readdir(d));)
+        if (*e->d_name != '.') {
+            assert_null(ret);
+            ret = file_join(below, e->d_name);
+        }
+    closedir(d);
+    free(below);
+    assert_non_null(ret);
+    return ret;
+}
+
+static void not_used(const struct source *s, const char *why)
+{
+    struct found f = {0};
+    struct err err = ERR_INIT;
+    assert_int_equal(discovery_kept(s, &f, &err), -1);
+    contains(err.msg, why);
+    assert_null(f.targets);
+}
+
+static void kept(void **state)
+{
+    char *cache = file_join(*state, "cache");
+    setenv("XDG_CACHE_HOME", cache, 1);
+    struct inventory *inv = inventory_of(ANY),
+                     *other = inventory_of("  - { http_sd: 'http://x.example/', auth: { "
+                                           "bearer_env: T } }\n");
+    const struct source *s = kept_source(inv);
+    struct found f = {0};
+    struct err err = ERR_INIT;
+    not_used(s, "nothing is kept");
+    keep_one(s);
+    ok(discovery_kept(s, &f, &err), &err);
+    assert_found(&f, "a h 1; ");
+    assert_true(f.at == 1700000000000);
+    found_release(&f);
+    /* Who asks makes a difference. */
+    not_used(kept_source(other), "nothing is kept");
+    char *path = kept_file(*state), *dir = file_dir(path);
+    assert_int_equal(scratch_mode(path), 0600);
+    assert_int_equal(scratch_mode(dir), 0700);
+    assert_int_equal(chmod(path, 0620), 0);
+    not_used(s, "is not yours alone: not used");
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(chmod(dir, 0770), 0);
+    not_used(s, "is not yours alone: not used");
+    assert_int_equal(chmod(dir, 0700), 0);
+    struct buf b = scratch_read(path);
+    for (size_t i = 0; i < b.len; i++) {
+        b.data[i] ^= 1;
+        ok(file_remove(path, &err), &err);
+        char *again = scratch_file(dir, file_base(path), b.data, b.len);
+        not_used(s, "damaged: not used");
+        b.data[i] ^= 1;
+        free(again);
+    }
+    buf_release(&b);
+    free(path);
+    free(dir);
+    free(cache);
+    inventory_free(inv);
+    inventory_free(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prometheus),
+        cmocka_unit_test(prometheus_that_is_none),
+        cmocka_unit_test(deep_and_long),
+        cmocka_unit_test(http_sd),
+        cmocka_unit_test(written_and_read_again),
+        cmocka_unit_test(spoiled),
+        cmocka_unit_test(parca),
+        cmocka_unit_test(parca_elsewhere),
+        SCRATCH(configs),
+        cmocka_unit_test(bad_configs),
+        cmocka_unit_test(placed),
+        cmocka_unit_test(matched),
+        cmocka_unit_test(secrets),
+        cmocka_unit_test(loopback),
+        cmocka_unit_test(several),
+        cmocka_unit_test(selected),
+        cmocka_unit_test(bad_entries),
+        cmocka_unit_test(sources),
+        SCRATCH(kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
