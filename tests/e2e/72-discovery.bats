@@ -1,0 +1,267 @@
+#!/usr/bin/env bats
+# Services that others know of: a real Prometheus, files of Prometheus and Parca, sources that answer what they should not.
+
+load helper
+
+setup_file() {
+    e2e_setup_file
+    rig_fetch prometheus
+    mkdir "$RIG_DIR/prom"
+    cat >"$RIG_DIR/prom/prometheus.yml" <<Y
+global: { scrape_interval: 24h }
+scrape_configs:
+  - job_name: node
+    static_configs: [ { targets: ["127.0.0.1:$RIG_PORT_node_exporter"] } ]
+  - job_name: storage
+    static_configs: [ { targets: ["file-03:9236", "FILE-04:9236", "elsewhere:1"] } ]
+  - job_name: by-file
+    file_sd_configs: [ { files: ["sd.json"] } ]
+Y
+    printf '[{"targets":["localhost:%s"],"labels":{"job":"rude"}}]' "$RIG_PORT_rude" >"$RIG_DIR/prom/sd.json"
+    prometheus_at() {
+        rig_spawn "$1" "$rig_packages/usr/bin/prometheus" --config.file="$RIG_DIR/prom/prometheus.yml" \
+            --storage.tsdb.path="$RIG_DIR/prom/tsdb" --web.listen-address="127.0.0.1:$2"
+    }
+    rig_on_port prometheus prometheus_at 'rig_answers PORT /-/ready'
+    rig_wait prometheus 20 knows_all
+    source_at() { rig_spawn "$1" "$rig_root/tests/rig/source.py" "$2" "$RIG_PORT_prometheus" "$RIG_DIR/secret"; }
+    rig_on_port source source_at 'rig_answers PORT /html'
+}
+
+knows_all() { curl -s "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep -q '"job":"rude"'; }
+
+setup() {
+    e2e_setup
+    PROMETHEUS=http://127.0.0.1:$RIG_PORT_prometheus SOURCE=http://127.0.0.1:$RIG_PORT_source
+}
+
+# with_sources ENTRY...: an inventory with these entries under `discovery`, which $PROFGRAB_INVENTORY names.
+with_sources() {
+    export PROFGRAB_INVENTORY=$PWD/inventory.yaml
+    cat >inventory.yaml <<'Y'
+version: 1
+services:
+  gitaly: { port: 1, kinds: [heap] }
+  byhand: { port: 2 }
+hosts:
+  file-03: { labels: { env: test } }
+  file-04: { services: [gitaly] }
+  laptop: { connect: direct, address: 127.0.0.1, services: [byhand] }
+discovery:
+Y
+    printf '  - %s\n' "$@" >>inventory.yaml
+    chmod 600 inventory.yaml
+}
+
+# In the words of `hosts --json`: host/service destination:port of each that was found.
+found() {
+    profgrab hosts --json "$@" 2>/dev/null | python3 -c '
+import json, sys
+for h in json.load(sys.stdin):
+    for s in h["services"]:
+        if "source" in s:
+            print("%s/%s %s:%s" % (h["name"], s["name"], s["host"], s["port"]), end="; ")'
+}
+
+@test "what a real Prometheus scrapes, with and without an inventory" {
+    run_profgrab hosts --from "prometheus:$PROMETHEUS/targets"
+    assert_status 0
+    assert_equal "${lines[0]}" 'HOST  SERVICE  ADDRESS    PORT   JOB'
+    assert_equal "${#lines[@]}" 6
+    assert_stdout_has "-     -        localhost  $RIG_PORT_rude  rude"
+    with_sources "{ prometheus: \"$PROMETHEUS\", host: file-03 }"
+    assert_equal "$(found)" "file-03/node 127.0.0.1:$RIG_PORT_node_exporter; file-03/rude localhost:$RIG_PORT_rude; file-03/storage file-03:9236; file-04/storage file-04:9236; "
+    run_profgrab hosts
+    assert_status 0
+    assert_stdout_has "node:$RIG_PORT_node_exporter (prometheus, "
+    assert_stdout_has 'gitaly:1,storage:9236 (prometheus'
+    assert_stderr_has '1 of 5 targets belong to no host of the inventory; `profgrab hosts --from prometheus` shows them'
+    run_profgrab hosts --from prometheus --json
+    assert_equal "$(jq -r '.source.kind, (.targets | length), (.targets[] | select(.host == null) | .address)' <<<"$output" | tr '\n' ' ')" \
+        'prometheus 5 elsewhere '
+}
+
+@test "a job, a template, what stands by hand" {
+    with_sources "{ prometheus: \"$PROMETHEUS\", job: storage, service: gitaly }"
+    assert_equal "$(found)" 'file-03/gitaly file-03:9236; '
+    run_profgrab hosts --from prometheus
+    assert_equal "${#lines[@]}" 4
+}
+
+@test "a grab of a discovered port, through SSH from end to end" {
+    with_sources "{ prometheus: \"$PROMETHEUS\", job: [node, rude], host: file-03, through: file-03 }"
+    run_profgrab --host file-03 --service node,rude heap -o out.tar.gz
+    assert_status 0
+    tar tzf out.tar.gz | grep -q 'file-03/node/heap.pb.gz'
+    tar tzf out.tar.gz | grep -q 'file-03/rude/heap.pb.gz'
+    run_profgrab check --host file-03 --service node
+    assert_status 0
+}
+
+@test "kept, and asked again when it is old or --refresh says so" {
+    with_sources "{ prometheus: \"$SOURCE/token\", job: storage, auth: { bearer_env: TOKEN } }"
+    export TOKEN=$SECRET
+    assert_equal "$(found)" 'file-03/storage file-03:9236; file-04/storage file-04:9236; '
+    kept=("$HOME"/.cache/profgrab/*)
+    assert_equal "${#kept[@]}" 1
+    assert_mode "${kept[0]}" 600
+    assert_mode "$HOME/.cache/profgrab" 700
+    ! grep -rqF "$SECRET" "$HOME/.cache" || fail 'the secret was kept'
+    # It needs no answer now; with --refresh it does, and what was kept takes its place.
+    TOKEN=wrong run_profgrab hosts
+    assert_status 0
+    refute_stderr_has 'ago is used'
+    TOKEN=wrong run_profgrab hosts --refresh
+    assert_status 0
+    assert_stdout_has 'storage:9236 (prometheus'
+    assert_stderr_has 's ago is used, since it cannot be asked: HTTP 401'
+    refute_stderr_has wrong
+    # Old: an hour by the file's own word is more than the 5 minutes it may be.
+    python3 - "${kept[0]}" <<'PY'
+import hashlib, sys
+head, body = open(sys.argv[1], "rb").read().split(b"\n", 1)
+at = str(int(head.split()[3]) - 3600_000).encode()
+with open(sys.argv[1], "wb") as f:
+    f.write(b"profgrab discovery 1 " + at + b" " + hashlib.sha256(at + b"\0" + body).hexdigest().encode() + b"\n" + body)
+PY
+    TOKEN=wrong run_profgrab hosts
+    assert_stderr_has 'what it said 1h ago is used'
+    assert_stdout_has 'storage:9236 (prometheus, 1h)'
+    run_profgrab hosts
+    refute_stderr_has 'ago is used'
+    [[ $output == *'(prometheus, '[0-9]s\)* ]] || fail_run 'not asked again'
+    # What others could have written, and what is damaged, is not used.
+    chmod 666 "${kept[0]}"
+    TOKEN=wrong run_profgrab hosts
+    assert_status 3
+    assert_stderr_has 'is not yours alone: not used'
+    chmod 600 "${kept[0]}"
+    sed -i 's/9236/9237/' "${kept[0]}"
+    TOKEN=wrong run_profgrab hosts
+    assert_status 3
+    assert_stderr_has 'is damaged: not used'
+    refute_stdout_has 9237
+}
+
+@test "a source that fails costs only what it alone knows of" {
+    with_sources "{ prometheus: \"$SOURCE/denied\" }"
+    run_profgrab hosts
+    assert_status 3
+    assert_stdout_has 'byhand:2'
+    assert_stderr_has 'prometheus: HTTP 401: no'
+    assert_stderr_has 'hint: it wants to know who asks: set `auth:` in its entry under `discovery`'
+    run_profgrab --host laptop --port "$RIG_PORT_node_exporter" heap -o out.tar.gz
+    assert_status 0
+    assert_stderr_has 'prometheus: what only it knows of is missing'
+    run_profgrab --host file-03 heap
+    assert_status 2
+    assert_stderr_has 'host "file-03" has no services'
+    assert_stderr_has 'it may be one that was to be found: prometheus: HTTP 401'
+    # Names for completions ask nobody.
+    run_profgrab hosts --services
+    assert_status 0
+    assert_stderr ''
+}
+
+@test "answers that are none" {
+    local what words
+    while IFS='|' read -r what words; do
+        run_profgrab hosts --from "prometheus:$SOURCE/$what"
+        assert_status 1
+        [[ $stderr == *"profgrab: prometheus: "*"$words"* ]] || fail_run "$what: $words"
+        assert_printable "$stderr"
+    done <<'W'
+html|it is a page of HTML or XML, not JSON
+half|it ends in the middle, after
+denied|HTTP 401: no
+closed|HTTP 403: no
+missing|a prometheus behind a path has that in its URL
+redirect|it redirects to https://login.example/, which is not this service: not followed
+wrong|activeTargets in it is not a list
+W
+    run_profgrab hosts --from "http_sd:$SOURCE/large"
+    assert_status 1
+    assert_stderr_has 'http_sd: a string in it is larger than 65536 bytes'
+    run_profgrab hosts --from "http_sd:$SOURCE/many"
+    assert_status 1
+    assert_stderr_has 'its answer is larger than 64 MiB'
+    run_profgrab hosts --from "http_sd:http://127.0.0.1:$(rig_free_port)/"
+    assert_status 1
+    assert_stderr_has 'http_sd: '
+    [[ ! -e $HOME/.cache/profgrab ]] || fail "$(ls "$HOME/.cache/profgrab")"
+}
+
+@test "a hostile source" {
+    with_sources "{ prometheus: \"$SOURCE/hostile\" }"
+    run_profgrab hosts
+    assert_status 0
+    assert_printable "$output$stderr"
+    assert_equal "$(found)" 'file-03/31mup file-03:1; file-03/a-b file-03:3; file-03/etc file-03:2; '
+    assert_stderr_has 'is no address'
+}
+
+@test "Parca's own example, with and without a host" {
+    cat >parca.yaml <<'Y'
+object_storage:
+  bucket:
+    type: "FILESYSTEM"
+    config:
+      directory: "./data"
+scrape_configs:
+  - job_name: "one"
+    scrape_interval: "3s"
+    static_configs: [ { targets: ['127.0.0.1:6060'] } ]
+  - job_name: "two"
+    scrape_interval: "3s"
+    static_configs: [ { targets: ['127.0.0.1:6061'] } ]
+  - job_name: "three"
+    scrape_interval: "3s"
+    static_configs: [ { targets: ['127.0.0.1:6062'] } ]
+Y
+    with_sources '{ parca: parca.yaml, host: file-03 }'
+    assert_equal "$(found)" 'file-03/one 127.0.0.1:6060; file-03/three 127.0.0.1:6062; file-03/two 127.0.0.1:6061; '
+    run_profgrab hosts --from parca:parca.yaml
+    assert_status 0
+    assert_equal "${lines[1]}" '-     -        127.0.0.1  6060  one'
+    with_sources '{ parca: parca.yaml }'
+    run_profgrab hosts
+    assert_status 3
+    assert_stderr_has 'parca: its targets are on loopback (127.0.0.1 port 6060, job "one"), and it does not say of which host'
+    assert_stderr_has 'hint: add `host: NAME` to its entry under `discovery`'
+    run_profgrab --host file-03 heap
+    assert_status 2
+    rm parca.yaml
+    run_profgrab hosts
+    assert_status 3
+    assert_stderr_has 'parca.yaml'
+    printf 'scrape_configs: [\n' >parca.yaml
+    run_profgrab hosts --from parca:parca.yaml
+    assert_status 2
+    assert_stderr_has 'parca.yaml:2:1'
+}
+
+@test "Prometheus' own files, and file_sd as YAML" {
+    run_profgrab hosts --from "scrape_configs:$RIG_DIR/prom/prometheus.yml"
+    assert_status 0
+    assert_equal "${#lines[@]}" 6
+    printf -- '- targets: ["file-03:7"]\n  labels: { job: yaml }\n' >a.yml
+    printf '[{"targets":["file-04:8"],"labels":{"job":"json"}}]' >b.json
+    mkdir sd && mv a.yml b.json sd
+    with_sources '{ file_sd: "sd/*" }'
+    assert_equal "$(found)" 'file-03/yaml file-03:7; file-04/json file-04:8; '
+    run_profgrab hosts --from 'file_sd:nothing-*'
+    assert_status 1
+    assert_stderr_has 'there is no file'
+}
+
+@test "a source whose host cannot be opened" {
+    with_sources "{ prometheus: \"$PROMETHEUS\", through: laptop }" "{ prometheus: \"$PROMETHEUS\", name: far, through: file-04, host: file-03 }"
+    run_profgrab hosts -F "$SSH_CONFIG" --batch
+    assert_status 0
+    assert_stdout_has '(far, '
+    printf 'Host *\n  Port 1\n  HostName 127.0.0.1\n' >broken
+    run_profgrab hosts -F "$PWD/broken" --batch --refresh
+    assert_status 0
+    assert_stderr_has 'far: what it said'
+    assert_stderr_has 'file-04'
+}

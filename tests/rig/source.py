@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""A source of services that answers as it should not: source.py PORT UPSTREAM_PORT SECRET_FILE
+
+    /token/...    what the Prometheus on UPSTREAM_PORT answers, to whoever knows the secret
+    /html         a login page, with 200      /half      the first half of a good answer
+    /large        50 MB in one text           /many      65 MiB of targets
+    /redirect     to another machine          /denied    401      /closed    403      /missing   404
+    /wrong        JSON, but no list           /hostile   names and addresses that nobody should have
+"""
+import http.server
+import json
+import sys
+import urllib.request
+
+PORT, UPSTREAM = int(sys.argv[1]), int(sys.argv[2])
+with open(sys.argv[3]) as file:
+    SECRET = file.read().strip()
+
+
+def target(address, job):
+    return {"scrapeUrl": f"http://{address}/metrics", "scrapePool": job, "labels": {"job": job}}
+
+
+def targets(*items):
+    return json.dumps({"status": "success", "data": {"activeTargets": list(items)}}).encode()
+
+
+class Source(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def say(self, status, body, kind="application/json", **headers):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        try:
+            self.wfile.write(body)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+
+    def token(self):
+        if self.headers.get("Authorization") != f"Bearer {SECRET}":
+            return self.say(401, f"who is {self.headers.get('Authorization')}?".encode(), "text/plain")
+        path = self.path.removeprefix("/token")
+        with urllib.request.urlopen(f"http://127.0.0.1:{UPSTREAM}{path}") as answer:
+            return self.say(200, answer.read())
+
+    def do_GET(self):
+        what = self.path.split("/")[1].split("?")[0]
+        good = targets(target("file-03:1", "a"), target("file-04:2", "a"))
+        if what == "token":
+            self.token()
+        elif what == "html":
+            self.say(200, b"<!DOCTYPE html><title>Log in</title>", "text/html")
+        elif what == "half":
+            self.say(200, good[: len(good) // 2])
+        elif what == "large":
+            self.say(200, b'[{"targets":["' + b"a" * 50_000_000 + b'"]}]')
+        elif what == "many":
+            self.say(200, b'[{"targets":["h:1"' + b" " * (65 << 20) + b"]}]")
+        elif what == "redirect":
+            self.say(302, b"", Location="https://login.example/")
+        elif what in ("denied", "closed", "missing"):
+            self.say({"denied": 401, "closed": 403, "missing": 404}[what], b"no", "text/plain")
+        elif what == "wrong":
+            self.say(200, b'{"status":"success","data":{"activeTargets":{"a":1}}}')
+        elif what == "hostile":
+            self.say(200, targets(target("file-03:1", "../../\x1b[31mup"), target("file-03:2", "/etc"),
+                                  target("file-03:3", "a\u202eb"), target("file-03 -oProxyCommand=x:4", "a"),
+                                  target("file-03:99999", "a"), target("..:5", "a")))
+        else:
+            self.say(404, b"nothing")
+
+    def log_message(self, *args):
+        pass
+
+
+http.server.ThreadingHTTPServer(("127.0.0.1", PORT), Source).serve_forever()
