@@ -50,9 +50,10 @@ bash_offers() {
     # Each drawing ends with it, and each plain line comes after it once.
     local drawings=${output//[^$'\e']/}
     ((${#drawings} < 150)) || fail "${#drawings} control sequences in about 3 seconds"
-    # Only plain lines are left, each whole.
+    # Only plain lines are left, each whole, and the table.
     local line
     for line in "${screen[@]}"; do
+        [[ $line != TARGET* ]] || break
         [[ $line == 'profgrab: file-0'* ]] || fail "left: $line" "${screen[@]}"
     done
     assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'heap: .* in ')" 2
@@ -69,7 +70,7 @@ bash_offers() {
     on_screen 10 40 -- -q -i inv.yaml --host 'm-*'
     assert_status 0
     assert_equal "$output" ''
-    on_screen 10 40 -- -i inv.yaml --host 'm-*' mutex=2s
+    on_screen 10 40 -- --yes -i inv.yaml --host 'm-*' mutex=2s
     assert_status 0
     assert_stdout_has '... and 5 more targets'
     assert_stdout_has ': rude: mutex 1s of 2s, 1/1'
@@ -82,7 +83,7 @@ bash_offers() {
     write_inventory
     on_screen 24 100 --ctrl-c 'cpu [1-9]s of 30s' -- --host file-03 heap cpu
     assert_status 130
-    assert_equal "$(printf '%s\n' "${screen[@]}" | grep -v '^profgrab: ' | grep -v '^hint: ')" ''
+    assert_equal "$(printf '%s\n' "${screen[@]}" | grep -v '^profgrab: ' | grep -v '^hint: ' | sed '/^TARGET/,$d')" ''
     assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'stopping; once more')" 1
     assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'heap: .* in ')" 2
 }
