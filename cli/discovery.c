@@ -6,7 +6,7 @@
 
 #include "cli/signals.h"
 #include "cli/talk.h"
-#include "fetch/discovery.h"
+#include "fetch/fetch.h"
 #include "base/banned.h"
 
 /* The sources of one run. */

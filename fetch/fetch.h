@@ -243,4 +243,8 @@ int fetch_look(const char *path, int copy_fd, struct fetch_item *ret, struct err
 const char *fetch_kind_of(const char *sample_type);
 void fetch_item_release(struct fetch_item *item);
 
+/* ---- discovery ----------------------------------------------------------------------------------------- */
+
+#include "fetch/discovery.h"
+
 #endif

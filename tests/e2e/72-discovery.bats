@@ -18,14 +18,18 @@ scrape_configs:
     file_sd_configs: [ { files: ["sd.json"] } ]
 Y
     printf '[{"targets":["localhost:%s"],"labels":{"job":"rude"}}]' "$RIG_PORT_rude" >"$RIG_DIR/prom/sd.json"
-    prometheus_at() {
-        rig_spawn "$1" "$rig_packages/usr/bin/prometheus" --config.file="$RIG_DIR/prom/prometheus.yml" \
-            --storage.tsdb.path="$RIG_DIR/prom/tsdb" --web.listen-address="127.0.0.1:$2"
-    }
     rig_on_port prometheus prometheus_at 'rig_answers PORT /-/ready'
     rig_wait prometheus 20 knows_all
-    source_at() { rig_spawn "$1" "$rig_root/tests/rig/source.py" "$2" "$RIG_PORT_prometheus" "$RIG_DIR/secret"; }
     rig_on_port source source_at 'rig_answers PORT /html'
+}
+
+prometheus_at() { # NAME PORT
+    rig_spawn "$1" "$rig_packages/usr/bin/prometheus" --config.file="$RIG_DIR/prom/prometheus.yml" \
+        --storage.tsdb.path="$RIG_DIR/prom/tsdb" --web.listen-address="127.0.0.1:$2"
+}
+
+source_at() { # NAME PORT
+    rig_spawn "$1" "$rig_root/tests/rig/source.py" "$2" "$RIG_PORT_prometheus" "$RIG_DIR/secret"
 }
 
 knows_all() { curl -s "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep -q '"job":"rude"'; }
@@ -55,7 +59,7 @@ Y
 
 # In the words of `hosts --json`: host/service destination:port of each that was found.
 found() {
-    profgrab hosts --json "$@" 2>/dev/null | python3 -c '
+    profgrab hosts --json 2>/dev/null | python3 -c '
 import json, sys
 for h in json.load(sys.stdin):
     for s in h["services"]:
