@@ -1,0 +1,154 @@
+/*
+ * Each round has a pipe that becomes readable for good when it is released, so that its waiters can watch it
+ * beside the descriptor that cancels. Nobody keeps the time but they: whoever finds it over releases the
+ * round.
+ */
+#include "fetch/barrier.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+/* For all to wake up and be on time: for any number, and for each. */
+#define WAKE_UP_MS 20
+#define WAKE_UP_EACH_US 500
+
+struct round {
+    int bell[2];
+    size_t expected; /* seats that arrived or still may */
+    size_t arrived;
+    size_t late;
+    int64_t over; /* when it is waited for no longer */
+    int64_t lead_ms;
+    bool released;
+    int64_t at;
+};
+
+struct barrier {
+    pthread_mutex_t mutex; /* of all below */
+    size_t seats;          /* that have not left */
+    int64_t patience_ms;
+    int cancel_fd;
+    struct round *rounds;
+    size_t n, cap;
+};
+
+int barrier_new(size_t seats, int64_t patience_ms, int cancel_fd, struct barrier **ret, struct err *err)
+{
+    struct barrier *b = calloc(1, sizeof *b);
+    if (!b)
+        return err_nomem(err);
+    *b = (struct barrier){.seats = seats, .patience_ms = patience_ms, .cancel_fd = cancel_fd};
+    pthread_mutex_init(&b->mutex, NULL);
+    *ret = b;
+    return 0;
+}
+
+void barrier_free(struct barrier *b)
+{
+    if (!b)
+        return;
+    for (size_t i = 0; i < b->n; i++) {
+        fd_close(&b->rounds[i].bell[0]);
+        fd_close(&b->rounds[i].bell[1]);
+    }
+    free(b->rounds);
+    pthread_mutex_destroy(&b->mutex);
+    free(b);
+}
+
+static void release(struct round *r)
+{
+    if (r->released)
+        return;
+    r->released = true;
+    r->at = clock_now() + WAKE_UP_MS + (int64_t)r->arrived * WAKE_UP_EACH_US / 1000 + r->lead_ms;
+    fd_ring(r->bell[1]);
+}
+
+/* The next round of a seat; the first to come begins it. NULL: it cannot. */
+static struct round *round_of(struct barrier *b, size_t number, struct err *err)
+{
+    if (number < b->n)
+        return &b->rounds[number];
+    struct round fresh = {.expected = b->seats, .over = clock_deadline(b->patience_ms)};
+    if (array_reserve((void **)&b->rounds, &b->cap, b->n + 1, sizeof *b->rounds, err) < 0 ||
+        fd_pipe_nonblocking(fresh.bell, err) < 0)
+        return NULL;
+    b->rounds[b->n] = fresh;
+    return &b->rounds[b->n++];
+}
+
+/* Counts who arrives, and says in *ret_bell and *ret_over what is to be waited for; -1 in the bell: nothing.
+ */
+static int enter(struct barrier_seat *seat, int64_t lead_ms, int *ret_bell, int64_t *ret_over,
+                 struct err *err)
+{
+    struct round *r = round_of(seat->barrier, seat->passed, err);
+    if (!r)
+        return -1;
+    seat->passed++;
+    *ret_bell = r->released ? -1 : r->bell[0];
+    *ret_over = r->over;
+    r->arrived++;
+    r->late += r->released;
+    if (!r->released && r->lead_ms < lead_ms)
+        r->lead_ms = lead_ms;
+    if (r->arrived == r->expected)
+        release(r);
+    return 0;
+}
+
+int barrier_arrive(struct barrier_seat *seat, int64_t lead_ms, int64_t *ret_at, bool *ret_late,
+                   struct err *err)
+{
+    struct barrier *b = seat->barrier;
+    struct err why = ERR_INIT;
+    int bell = -1;
+    int64_t over = 0;
+    pthread_mutex_lock(&b->mutex);
+    int rc = enter(seat, lead_ms, &bell, &over, err);
+    pthread_mutex_unlock(&b->mutex);
+    if (rc < 0)
+        return -1;
+    if (bell >= 0 && fd_wait(bell, POLLIN, over, b->cancel_fd, &why) < 0 && why.kind != ERR_TIMEOUT) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    pthread_mutex_lock(&b->mutex);
+    struct round *r = &b->rounds[seat->passed - 1];
+    release(r);
+    *ret_at = r->at;
+    pthread_mutex_unlock(&b->mutex);
+    *ret_late = bell < 0;
+    return 0;
+}
+
+void barrier_leave(struct barrier_seat *seat)
+{
+    struct barrier *b = seat->barrier;
+    if (!b || seat->left)
+        return;
+    seat->left = true;
+    pthread_mutex_lock(&b->mutex);
+    b->seats--;
+    for (size_t i = seat->passed; i < b->n; i++) {
+        struct round *r = &b->rounds[i];
+        if (--r->expected == r->arrived)
+            release(r);
+    }
+    pthread_mutex_unlock(&b->mutex);
+}
+
+struct barrier_round barrier_round(struct barrier *b, unsigned round)
+{
+    struct barrier_round ret = {0};
+    pthread_mutex_lock(&b->mutex);
+    if (round < b->n)
+        ret = (struct barrier_round){b->rounds[round].arrived, b->rounds[round].late, b->rounds[round].at};
+    pthread_mutex_unlock(&b->mutex);
+    return ret;
+}

@@ -1,0 +1,50 @@
+/*
+ * A barrier for those who are to begin something at one instant, again and again: round after round.
+ *
+ * Whoever takes part goes through the rounds in order and leaves at the end, or when it fails. A round is
+ * released when all who still take part have arrived, or when the first of them has waited for as long as the
+ * barrier allows: who comes after that is late. Every wait ends at that time, and when cancel_fd becomes
+ * readable. May be used by any number of threads.
+ */
+#ifndef FETCH_BARRIER_H
+#define FETCH_BARRIER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+struct barrier;
+
+/* One that takes part; zeroed but for the barrier. Of one thread at a time. */
+struct barrier_seat {
+    struct barrier *barrier;
+    unsigned passed; /* rounds it arrived at */
+    bool left;
+};
+
+/* For so many seats. `patience_ms`: how long the first of a round waits; cancel_fd may be -1. */
+int barrier_new(size_t seats, int64_t patience_ms, int cancel_fd, struct barrier **ret, struct err *err);
+void barrier_free(struct barrier *b);
+
+/*
+ * Arrives at the next round and waits until it is released. *ret_at: the common instant (clock_now), which is
+ * a little ahead: by at least `lead_ms` of each who arrived. *ret_late: it was over already, and the instant
+ * has passed or is about to. -1: ERR_CANCELLED, or there are no descriptors for another round.
+ */
+int barrier_arrive(struct barrier_seat *seat, int64_t lead_ms, int64_t *ret_at, bool *ret_late,
+                   struct err *err);
+
+/* Nobody waits for this one any longer. A second time is fine. */
+void barrier_leave(struct barrier_seat *seat);
+
+/* How a round went; what was never begun is all 0. */
+struct barrier_round {
+    size_t arrived; /* in all */
+    size_t late;    /* of these */
+    int64_t at;
+};
+struct barrier_round barrier_round(struct barrier *b, unsigned round);
+
+#endif

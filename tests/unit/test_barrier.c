@@ -1,0 +1,201 @@
+/* The barrier: everybody begins at one instant, nobody waits for who is gone, or for longer than was said. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "fetch/barrier.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+#define MANY 20
+/* Far longer than any test may take. */
+#define LONG_MS 20000
+
+struct guest {
+    struct barrier_seat seat;
+    pthread_t thread;
+    int64_t after_ms; /* it comes so late */
+    unsigned rounds;
+    int64_t at[3];
+    bool late[3];
+    int rc;
+    enum err_kind kind;
+};
+
+static struct barrier *barrier_of(size_t seats, int64_t patience_ms, int cancel_fd)
+{
+    struct barrier *b = NULL;
+    struct err err = ERR_INIT;
+    ok(barrier_new(seats, patience_ms, cancel_fd, &b, &err), &err);
+    return b;
+}
+
+static void *come(void *ctx)
+{
+    struct guest *g = ctx;
+    struct err err = ERR_INIT;
+    fd_wait(-1, 0, clock_deadline(g->after_ms), -1, NULL);
+    for (unsigned i = 0; g->rc == 0 && i < g->rounds; i++)
+        g->rc = barrier_arrive(&g->seat, 0, &g->at[i], &g->late[i], &err);
+    g->kind = err.kind;
+    barrier_leave(&g->seat);
+    return NULL;
+}
+
+static void start(struct guest *g, struct barrier *b, unsigned rounds, int64_t after_ms)
+{
+    struct err err = ERR_INIT;
+    *g = (struct guest){.seat.barrier = b, .rounds = rounds, .after_ms = after_ms};
+    ok(thread_start(&g->thread, come, g, &err), &err);
+}
+
+static void join_all(struct guest *guests, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        pthread_join(guests[i].thread, NULL);
+}
+
+static void all_begin_at_one_instant(void **state)
+{
+    (void)state;
+    struct guest guests[MANY];
+    struct barrier *b = barrier_of(MANY, LONG_MS, -1);
+    int64_t began = clock_now();
+    for (size_t i = 0; i < MANY; i++)
+        start(&guests[i], b, 3, (int64_t)i);
+    join_all(guests, MANY);
+    assert_true(clock_now() - began < LONG_MS);
+    for (unsigned round = 0; round < 3; round++) {
+        struct barrier_round r = barrier_round(b, round);
+        assert_int_equal(r.arrived, MANY);
+        assert_int_equal(r.late, 0);
+        assert_true(r.at >= began);
+        for (size_t i = 0; i < MANY; i++) {
+            assert_int_equal(guests[i].rc, 0);
+            assert_false(guests[i].late[round]);
+            assert_int_equal(guests[i].at[round], r.at);
+        }
+    }
+    assert_true(guests[0].at[0] <= guests[0].at[1] && guests[0].at[1] <= guests[0].at[2]);
+    assert_int_equal(barrier_round(b, 3).arrived, 0);
+    barrier_free(b);
+}
+
+static void the_instant_is_ahead_of_the_longest_way(void **state)
+{
+    (void)state;
+    struct barrier *b = barrier_of(1, LONG_MS, -1);
+    struct barrier_seat seat = {.barrier = b};
+    struct err err = ERR_INIT;
+    int64_t at = 0, now = clock_now();
+    bool late = true;
+    ok(barrier_arrive(&seat, 5000, &at, &late, &err), &err);
+    assert_false(late);
+    assert_in_range(at - now, 5000, 15000);
+    barrier_free(b);
+}
+
+static void nobody_waits_for_who_left(void **state)
+{
+    (void)state;
+    struct guest guests[3];
+    struct barrier *b = barrier_of(3, LONG_MS, -1);
+    int64_t began = clock_now();
+    start(&guests[0], b, 2, 0);
+    start(&guests[1], b, 1, 0);
+    start(&guests[2], b, 0, 50);
+    join_all(guests, 3);
+    assert_true(clock_now() - began < LONG_MS);
+    assert_int_equal(barrier_round(b, 0).arrived, 2);
+    assert_int_equal(barrier_round(b, 1).arrived, 1);
+    assert_false(guests[0].late[0] || guests[0].late[1]);
+    barrier_leave(&guests[0].seat);
+    barrier_free(b);
+}
+
+static void who_comes_too_late_is_late(void **state)
+{
+    (void)state;
+    struct guest guests[2];
+    struct barrier *b = barrier_of(2, 100, -1);
+    start(&guests[0], b, 1, 0);
+    pthread_join(guests[0].thread, NULL);
+    assert_false(guests[0].late[0]);
+    start(&guests[1], b, 2, 0);
+    pthread_join(guests[1].thread, NULL);
+    assert_int_equal(guests[1].rc, 0);
+    assert_true(guests[1].late[0]);
+    assert_int_equal(guests[1].at[0], guests[0].at[0]);
+    /* In the next round it is on time. */
+    assert_false(guests[1].late[1]);
+    struct barrier_round r = barrier_round(b, 0);
+    assert_int_equal(r.arrived, 2);
+    assert_int_equal(r.late, 1);
+    barrier_free(b);
+}
+
+static void the_patience_begins_with_the_first(void **state)
+{
+    (void)state;
+    struct guest guest;
+    struct barrier *b = barrier_of(2, 300, -1);
+    fd_wait(-1, 0, clock_deadline(400), -1, NULL);
+    int64_t began = clock_now();
+    start(&guest, b, 1, 0);
+    pthread_join(guest.thread, NULL);
+    assert_true(guest.at[0] - began >= 300);
+    barrier_free(b);
+}
+
+static void cancelling_ends_the_wait(void **state)
+{
+    (void)state;
+    int fds[2];
+    struct guest guests[2];
+    struct err err = ERR_INIT;
+    ok(fd_pipe(fds, &err), &err);
+    struct barrier *b = barrier_of(3, LONG_MS, fds[0]);
+    int64_t began = clock_now();
+    start(&guests[0], b, 1, 0);
+    start(&guests[1], b, 1, 0);
+    assert_int_equal(write(fds[1], "x", 1), 1);
+    join_all(guests, 2);
+    assert_true(clock_now() - began < LONG_MS);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(guests[i].rc, -1);
+        assert_int_equal(guests[i].kind, ERR_CANCELLED);
+    }
+    barrier_free(b);
+    fd_close(&fds[0]);
+    fd_close(&fds[1]);
+}
+
+static void without_anybody(void **state)
+{
+    (void)state;
+    struct barrier_seat none = {0};
+    barrier_leave(&none);
+    struct barrier *b = barrier_of(0, LONG_MS, -1);
+    assert_int_equal(barrier_round(b, 0).at, 0);
+    barrier_free(b);
+    barrier_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_begin_at_one_instant),
+        cmocka_unit_test(the_instant_is_ahead_of_the_longest_way),
+        cmocka_unit_test(nobody_waits_for_who_left),
+        cmocka_unit_test(who_comes_too_late_is_late),
+        cmocka_unit_test(the_patience_begins_with_the_first),
+        cmocka_unit_test(cancelling_ends_the_wait),
+        cmocka_unit_test(without_anybody),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
