@@ -112,6 +112,7 @@ enum manifest_status {
     MANIFEST_DAMAGED,     /* it came, but did not pass its checks: kept for a look, under NAME.damaged */
     MANIFEST_FAILED,      /* nothing usable came */
     MANIFEST_INTERRUPTED, /* cancelled before or while it was fetched */
+    MANIFEST_LEFT_OUT,    /* the budget did not allow it */
 };
 
 struct manifest_sample_type {
@@ -126,6 +127,9 @@ struct manifest_item {
     const char *kind;
     const char *argument; /* of KIND=ARGUMENT */
     unsigned pair;        /* 1 and 2: of two so that what happened in between is known; else 0 */
+    bool late;            /* it began behind those that were to begin at the same instant */
+    bool has_sync_skew;
+    int64_t sync_skew_ms; /* how much later than that instant it began, by its target's clock */
     const char *request;  /* "GET /debug/pprof/heap" */
     enum manifest_status status;
     const char *error;        /* why it is not OK */
@@ -155,6 +159,20 @@ int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct 
 int manifest_add_service(struct manifest *m, const struct manifest_service *s, struct err *err);
 int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct err *err);
 /* The sentences that the whole begins with: each replaces what was set before. */
+/* What was asked of a run as a whole, and what it came to; 0 where nothing was. */
+struct manifest_run {
+    int64_t deadline_ms;
+    bool deadline_reached; /* something was given up for it */
+    uint64_t budget_bytes; /* of one process */
+    int64_t budget_ms;     /* for which it profiles itself */
+    unsigned retries;
+    int64_t sync_at; /* when the timed profiles were released; 0: they were not in step */
+    size_t sync_targets, sync_late;
+    bool has_sync_skew;
+    int64_t sync_p50_ms, sync_p95_ms, sync_max_ms;
+};
+int manifest_set_run(struct manifest *m, const struct manifest_run *run, struct err *err);
+
 struct manifest_sentence {
     const char *rule; /* "gc-share" */
     const char *text;

@@ -16,6 +16,7 @@ struct manifest {
     json_t *head;  /* everything that is known from the start */
     json_t *hosts; /* lists, as the manifest shows them */
     json_t *files;
+    json_t *run;     /* its keys; NULL: none */
     json_t *summary; /* NULL: none */
     json_t *report;
     json_t *by_name; /* the same hosts by name */
@@ -68,6 +69,7 @@ void manifest_free(struct manifest *m)
     json_decref(m->head);
     json_decref(m->hosts);
     json_decref(m->files);
+    json_decref(m->run);
     json_decref(m->summary);
     json_decref(m->report);
     json_decref(m->by_name);
@@ -260,12 +262,17 @@ static json_t *item_json(const struct manifest_item *i)
     static const char *const statuses[] = {[MANIFEST_OK] = "ok",
                                            [MANIFEST_DAMAGED] = "damaged",
                                            [MANIFEST_FAILED] = "failed",
-                                           [MANIFEST_INTERRUPTED] = "interrupted"};
+                                           [MANIFEST_INTERRUPTED] = "interrupted",
+                                           [MANIFEST_LEFT_OUT] = "left-out"};
     struct fields r = fields_new();
     fields_put(&r, "kind", fields_string(i->kind));
     fields_text(&r, "argument", i->argument);
     if (i->pair)
         fields_number(&r, "pair", i->pair);
+    if (i->late)
+        fields_put(&r, "late", json_true());
+    if (i->has_sync_skew)
+        fields_number(&r, "sync_skew_ms", i->sync_skew_ms);
     fields_text(&r, "request", i->request);
     fields_put(&r, "status", json_string(statuses[i->status]));
     fields_text(&r, "error", i->error);
@@ -324,6 +331,53 @@ out:
     return rc;
 }
 
+static void put_sync(struct fields *keys, const struct manifest_run *run)
+{
+    struct fields sync = fields_new();
+    fields_time(&sync, "at", run->sync_at);
+    fields_count(&sync, "targets", run->sync_targets);
+    fields_count(&sync, "late", run->sync_late);
+    if (run->has_sync_skew) {
+        struct fields skew = fields_new();
+        fields_number(&skew, "p50", run->sync_p50_ms);
+        fields_number(&skew, "p95", run->sync_p95_ms);
+        fields_number(&skew, "max", run->sync_max_ms);
+        fields_nest(&sync, "skew_ms", &skew);
+    }
+    fields_nest(keys, "sync", &sync);
+}
+
+static void put_budget(struct fields *keys, const struct manifest_run *run)
+{
+    struct fields budget = fields_new();
+    if (run->budget_bytes > 0)
+        fields_count(&budget, "bytes", run->budget_bytes);
+    if (run->budget_ms > 0)
+        fields_number(&budget, "profiled_ms", run->budget_ms);
+    fields_nest(keys, "budget", &budget);
+}
+
+int manifest_set_run(struct manifest *m, const struct manifest_run *run, struct err *err)
+{
+    struct fields keys = fields_new();
+    if (run->retries > 0)
+        fields_number(&keys, "retries", run->retries);
+    if (run->deadline_ms > 0) {
+        fields_number(&keys, "deadline_ms", run->deadline_ms);
+        fields_put(&keys, "deadline_reached", json_boolean(run->deadline_reached));
+    }
+    if (run->budget_bytes > 0 || run->budget_ms > 0)
+        put_budget(&keys, run);
+    if (run->sync_at > 0)
+        put_sync(&keys, run);
+    json_t *made = fields_take(&keys);
+    if (!made)
+        return err_nomem(err);
+    json_decref(m->run);
+    m->run = made;
+    return 0;
+}
+
 int manifest_set_summary(struct manifest *m, const struct manifest_sentence *sentences, size_t n,
                          struct err *err)
 {
@@ -380,6 +434,9 @@ json_t *manifest_json(const struct manifest *m)
     fields_time(&root, "finished", m->finished);
     fields_put(&root, "interrupted", json_boolean(m->interrupted));
     fields_put(&root, "complete", json_boolean(m->complete));
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach(m->run, key, value) fields_put(&root, key, json_incref(value));
     if (json_array_size(m->summary) > 0)
         fields_put(&root, "summary", json_incref(m->summary));
     fields_put(&root, "hosts", json_incref(m->hosts));

@@ -20,6 +20,8 @@ struct run {
     struct manifest *manifest;
     struct progress progress;
     struct twins_list twins;
+    struct fetch_outcome outcome;
+    bool said_cost;
     int64_t saved; /* clock_now() of the last manifest_save */
     bool unsaved;  /* something was recorded since */
     size_t kept;   /* files in the work directory */
@@ -85,12 +87,36 @@ static void on_host(void *ctx, const struct host *host, const struct gateway *gw
     }
 }
 
+/* What each process is about to be asked for, by the first whose index page was read. Of one alone that is
+ * said as it comes, unless it is not to be much. */
+static void say_cost(struct run *r, const struct target *target, const struct fetch_service *s)
+{
+    const struct fetch_grab *fetch = &r->capture->fetch;
+    char line[700], bytes[32], timed[32];
+    uint64_t sum = 0;
+    int64_t timed_ms = 0;
+    for (size_t i = 0; i < s->n_items; i++) {
+        sum += s->planned[i].left_out ? 0 : s->planned[i].bytes;
+        timed_ms += s->planned[i].left_out ? 0 : s->planned[i].timed_ms;
+    }
+    bool worth_it =
+        fetch->budget_bytes > 0 || fetch->budget_ms > 0 || (fetch->targets->n > 1 && timed_ms > 0);
+    if (r->said_cost || s->n_items == 0 || !worth_it)
+        return;
+    snprintf(line, sizeof line, "each process: %s of profiling and about %s, as %s: %s is estimated",
+             text_duration(timed, sizeof timed, timed_ms), text_bytes(bytes, sizeof bytes, sum),
+             target->host->name, target->service->name);
+    progress_say(&r->progress, line);
+    r->said_cost = true;
+}
+
 static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
 {
     struct run *r = ctx;
     struct err err = ERR_INIT;
     progress_service(&r->progress, target, s);
     outcomes_service(&r->result->outcomes, target, s);
+    say_cost(r, target, s);
     recorded(r, record_service(r->manifest, target, s, &err), &err);
     if (s->failure) {
         recorded(r, result_add_failure(r->result, target->host, target->service, s->failure, &err), &err);
@@ -186,6 +212,9 @@ static int bundle(struct run *r, struct err *err)
     }
     if (manifest_finish(r->manifest, clock_utc(), interrupted, r->missing == 0, err) < 0)
         return not_bundled(r, err);
+    r->outcome.out_of_time = r->outcome.out_of_time && r->missing > 0;
+    if (record_run(r->manifest, &r->capture->fetch, &r->outcome, err) < 0)
+        return not_bundled(r, err);
     drawing_or_talk(r->manifest, r->work);
     if (bundle_pack(r->work, r->manifest, &path, err) < 0)
         return not_bundled(r, err);
@@ -220,6 +249,7 @@ static int collect(struct run *r, struct err *err)
     prompt->ctx = &r->progress;
     grab.directory = workdir_path(r->work);
     grab.observer = &observer;
+    grab.outcome = &r->outcome;
     int rc = target_run(&grab, err);
     prompt->pause = prompt->resume = NULL;
     return rc;

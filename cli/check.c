@@ -376,7 +376,7 @@ out:
 
 static int run(int argc, char **argv, struct err *err)
 {
-    struct check_options o = {.target = {.parallel = FETCH_PARALLEL, .timeout_ms = CHECK_TIMEOUT_MS}};
+    struct check_options o = {.target = {.timeout_ms = CHECK_TIMEOUT_MS}};
     struct strlist rest = {0};
     struct targets targets = {0};
     struct inventory *inventory = NULL;

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/confirm.h"
 #include "cli/dry_run.h"
+#include "cli/engine.h"
 #include "cli/exit.h"
 #include "cli/handover.h"
 #include "cli/record.h"
@@ -20,6 +21,7 @@
 struct grab_options {
     struct target_options target;
     struct handover_options handover;
+    struct engine_options engine;
     const char *output;
     const char *reason;
     struct strlist against;
@@ -47,6 +49,7 @@ static const struct option options[] = {
     {"pair", 0, OPTION_DURATION, "DURATION",
      "heap, allocs, goroutines, block and mutex twice, so far apart: the report shows what grew",
      offsetof(struct grab_options, pair_ms), 0},
+    ENGINE_OPTION_ROWS(struct grab_options, engine),
     {"max-bytes", 0, OPTION_BYTES, "SIZE",
      "the most that is taken of one item (default 512MiB; trace 2GiB, cmdline and symbol 4MiB)",
      offsetof(struct grab_options, max_bytes), 0},
@@ -175,7 +178,9 @@ static int check_labels(const struct strlist *labels, struct err *err)
 
 static int check_options(struct grab *g, struct err *err)
 {
-    const struct grab_options *o = &g->options;
+    struct grab_options *o = &g->options;
+    /* What is to be compared is taken at one time. */
+    o->engine.sync |= o->against.n > 0;
     if (check_labels(&o->target.selection.labels, err) < 0 ||
         handover_wanted(&o->handover, &g->handed, err) < 0)
         return -1;
@@ -185,7 +190,7 @@ static int check_options(struct grab *g, struct err *err)
         return no_host(&g->words, err);
     if (o->quiet && o->verbose)
         return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
-    return 0;
+    return engine_check(&o->engine, err);
 }
 
 /* Everything that can be known without opening anything. */
@@ -198,7 +203,8 @@ static int prepare(struct grab *g, struct err *err)
     if (o->against.n > 0 &&
         against_resolve(g->inventory, &o->against, &o->target.selection, &g->targets, &g->against, err) < 0)
         return -1;
-    if (check_kinds(g, err) < 0 || check_pair(g, err) < 0)
+    if (engine_check_parallel(&o->engine, o->target.parallel, &g->targets, err) < 0 ||
+        check_kinds(g, err) < 0 || check_pair(g, err) < 0)
         return -1;
     return g->handed ? handover_prepare(&o->handover, g->inventory, &g->handover, err) : 0;
 }
@@ -230,6 +236,7 @@ static void set_fetch(const struct grab *g, struct fetch_grab *fetch)
     fetch->max_bytes = o->max_bytes;
     fetch->concurrent = o->concurrent;
     fetch->pair_ms = o->pair_ms;
+    engine_set(&o->engine, fetch);
 }
 
 static int look_only(struct grab *g, const struct fetch_grab *fetch, struct prompt *prompt, struct err *err)
@@ -300,6 +307,7 @@ static void release(struct grab *g)
     strlist_release(&g->words);
     strlist_release(&g->kinds);
     strlist_release(&g->options.against);
+    engine_release(&g->options.engine);
     target_options_release(&g->options.target);
     handover_options_release(&g->options.handover);
 }

@@ -268,6 +268,14 @@ static void tell_verdicts(struct progress *p, const char *where, const struct ve
             talk_to(plain(p), "%s: %s", where, verdicts->items[i].text);
 }
 
+void progress_say(struct progress *p, const char *line)
+{
+    pthread_mutex_lock(&p->mutex);
+    if (!p->options.quiet)
+        talk_to(plain(p), "%s", line);
+    pthread_mutex_unlock(&p->mutex);
+}
+
 void progress_opening(struct progress *p, const struct host *host)
 {
     pthread_mutex_lock(&p->mutex);
@@ -344,7 +352,7 @@ static void tell_beginning(struct progress *p, const struct target *target, cons
         talk_to(plain(p), "%s: %s: %s", where, now->kind, now->cost);
     if (p->live)
         return;
-    if (now->waiting && (!before || !before->waiting))
+    if (now->waiting && !now->usual && (!before || !before->waiting))
         talk_to(plain(p), "%s: %s: waiting: %s", where, now->kind, now->waiting);
     /* Of the rest a log wants to know only what takes time by design. */
     if (!now->waiting && now->timed_ms > 0 && (!before || before->waiting))

@@ -49,6 +49,9 @@ void progress_under_way(struct progress *p, const struct target *target, const s
 void progress_step(struct progress *p, const struct host *host, const struct service *service,
                    const struct fetch_step *step);
 
+/* A plain line, unless nothing is to be said. */
+void progress_say(struct progress *p, const char *line);
+
 /* Wipes the live lines and says nothing until progress_resume, which says it all: while somebody is asked
  * something on the terminal. */
 void progress_pause(struct progress *p);

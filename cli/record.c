@@ -83,8 +83,8 @@ static struct manifest_planned *planned_of(const struct fetch_service *s, struct
     for (size_t i = 0; planned && i < s->n_items; i++) {
         const struct fetch_planned *item = &s->planned[i];
         planned[i] = (struct manifest_planned){item->kind, known(item->argument), item->pair};
-        record->estimate_bytes += item->bytes;
-        record->profiled_ms += item->timed_ms;
+        record->estimate_bytes += item->left_out ? 0 : item->bytes;
+        record->profiled_ms += item->left_out ? 0 : item->timed_ms;
     }
     record->planned = planned;
     record->n_planned = s->n_items;
@@ -132,10 +132,30 @@ static enum manifest_status status_of(enum fetch_status status)
         return MANIFEST_DAMAGED;
     case FETCH_INTERRUPTED:
         return MANIFEST_INTERRUPTED;
+    case FETCH_LEFT_OUT:
+        return MANIFEST_LEFT_OUT;
     case FETCH_FAILED:
         break;
     }
     return MANIFEST_FAILED;
+}
+
+int record_run(struct manifest *m, const struct fetch_grab *grab, const struct fetch_outcome *o,
+               struct err *err)
+{
+    struct manifest_run run = {.deadline_ms = grab->deadline_ms,
+                               .deadline_reached = o->out_of_time,
+                               .budget_bytes = grab->budget_bytes,
+                               .budget_ms = grab->budget_ms,
+                               .retries = grab->retries,
+                               .sync_at = o->sync_at,
+                               .sync_targets = o->sync_targets,
+                               .sync_late = o->sync_late,
+                               .has_sync_skew = o->sync_known > 0,
+                               .sync_p50_ms = o->sync_p50_ms,
+                               .sync_p95_ms = o->sync_p95_ms,
+                               .sync_max_ms = o->sync_max_ms};
+    return manifest_set_run(m, &run, err);
 }
 
 int record_item(struct manifest *m, const struct target *target, const struct fetch_item *item,
@@ -153,6 +173,9 @@ int record_item(struct manifest *m, const struct target *target, const struct fe
                                    .kind = item->kind,
                                    .argument = known(item->argument),
                                    .pair = item->pair,
+                                   .late = item->late,
+                                   .has_sync_skew = item->has_sync_skew,
+                                   .sync_skew_ms = item->sync_skew_ms,
                                    .request = known(item->request),
                                    .status = status_of(item->status),
                                    .error = item->status == FETCH_OK ? NULL : item->err.msg,

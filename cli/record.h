@@ -26,6 +26,9 @@ struct record_host {
 int record_host(struct manifest *m, const struct record_host *what, struct err *err);
 int record_service(struct manifest *m, const struct target *target, const struct fetch_service *s,
                    struct err *err);
+/* What was asked of the run as a whole, and what it came to. */
+int record_run(struct manifest *m, const struct fetch_grab *grab, const struct fetch_outcome *o,
+               struct err *err);
 /* `target` is NULL for a local file. */
 int record_item(struct manifest *m, const struct target *target, const struct fetch_item *item,
                 struct err *err);

@@ -57,6 +57,8 @@ static const char *status_name(enum fetch_status status)
         return "damaged";
     case FETCH_INTERRUPTED:
         return "interrupted";
+    case FETCH_LEFT_OUT:
+        return "left-out";
     case FETCH_FAILED:
         break;
     }

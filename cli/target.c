@@ -101,7 +101,7 @@ struct fetch_grab target_grab(const struct target_options *o, const struct targe
                                  .accept_new = o->accept_new};
     return (struct fetch_grab){.targets = targets,
                                .ssh = ssh,
-                               .parallel = o->parallel,
+                               .parallel = o->parallel ? o->parallel : FETCH_PARALLEL,
                                .timeout_ms = o->timeout_ms,
                                .connect_timeout_ms = o->connect_timeout_ms,
                                .cancel_fd = signals_cancel_fd(),

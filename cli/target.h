@@ -16,7 +16,7 @@ struct target_options {
     const char *compress;
     const char *passphrase_file;
     bool accept_new;
-    unsigned parallel;
+    unsigned parallel; /* 0: not given */
     int64_t timeout_ms;
     int64_t connect_timeout_ms; /* 0: not given */
     int64_t ask_timeout_ms;     /* 0: not given */
@@ -27,7 +27,7 @@ struct target_options {
 };
 #define TARGET_OPTIONS_INIT                                                                                  \
     {                                                                                                        \
-        .parallel = FETCH_PARALLEL, .timeout_ms = FETCH_TIMEOUT_MS                                           \
+        .timeout_ms = FETCH_TIMEOUT_MS                                                                       \
     }
 
 /* The rows of a command's table of options; its struct has them as `member`. Which hosts and services: */

@@ -250,6 +250,7 @@ static int transfer_error(struct exchange *x, CURLcode code, struct err *err)
         return hint_write_timeout(x, err);
     case CURLE_PARTIAL_FILE:
     case CURLE_RECV_ERROR:
+        x->response->cut_off = true;
         err_set(err, ERR_FAILED, "the answer was cut off after %llu bytes", bytes);
         return hint_write_timeout(x, err);
     case CURLE_OUT_OF_MEMORY: /* what libcurl also says to a header of more than 100 kB */
@@ -281,6 +282,8 @@ static void finish_response(struct exchange *x)
     r->duration_ms = clock_now() - x->start;
     r->reconnected = connects > 0 && t->connected && !t->broken_off;
     t->connected = t->connected || connects > 0;
+    if (r->first_ms >= 0 && (t->round_trip_ms < 0 || r->first_ms < t->round_trip_ms))
+        t->round_trip_ms = r->first_ms;
     if (type)
         text_printable(r->content_type, sizeof r->content_type, type, strlen(type));
     /* Also before it is cut to fit: half a secret is one too. */

@@ -17,8 +17,9 @@ struct transfer {
     const struct service *service;
     struct transfer_options options;
     char curl_words[CURL_ERROR_SIZE];
-    bool connected;  /* a connection was opened before */
-    bool broken_off; /* the last one was closed by us */
+    bool connected;        /* a connection was opened before */
+    bool broken_off;       /* the last one was closed by us */
+    int64_t round_trip_ms; /* the least time any answer took to begin; -1: none has */
 };
 
 /* Sets the callbacks. CURLE_OK, or the first failure. */

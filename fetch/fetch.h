@@ -47,6 +47,7 @@ enum fetch_status {
     FETCH_DAMAGED,     /* it came, but a check failed: kept under NAME.damaged */
     FETCH_FAILED,      /* nothing usable came */
     FETCH_INTERRUPTED, /* cancelled before or while it was fetched */
+    FETCH_LEFT_OUT,    /* the budget did not allow it: it was not asked for */
 };
 
 /* A plain sentence on what a service or an item shows about itself. */
@@ -91,6 +92,12 @@ struct fetch_item {
     int64_t duration_ms;
     uint64_t bytes;
     unsigned pair; /* 1 and 2: the first and the later one of a pair; else 0 */
+    bool passing;  /* why it failed may be over when it is asked for again */
+    bool late;     /* with `sync`: it began behind the others */
+    bool has_sync_skew;
+    int64_t
+        sync_skew_ms; /* how much later than the common instant it began, by its target's clock; where that
+                         is known to be 2 s or more off, without that, and then good to about a second */
     char sha256[SHA256_HEX];
     bool has_profile;
     struct profile_summary profile;
@@ -111,6 +118,7 @@ struct fetch_planned {
     uint64_t bytes;       /* about so many come */
     int64_t timed_ms;     /* how long the process profiles itself for it; 0: a snapshot */
     int64_t count;        /* records, as the index page has it; -1: not known */
+    const char *left_out; /* why it is not fetched: the budget; NULL: it is */
 };
 
 /* A service whose items are about to be fetched, or whose index could not be read. */
@@ -138,6 +146,7 @@ enum fetch_step_kind {
     FETCH_STEP_INDEX,    /* its index page */
     FETCH_STEP_EXPOSURE, /* whether it answers on other addresses than asked; only when looking */
     FETCH_STEP_REQUEST,  /* any other request */
+    FETCH_STEP_RETRY,    /* something failed, and is tried again: worth a line */
 };
 /* "handshake", for people and programs. */
 const char *fetch_step_name(enum fetch_step_kind kind);
@@ -159,6 +168,7 @@ struct fetch_progress {
     int64_t timed_ms;    /* how long the server takes by design */
     const char *cost;    /* what it costs the process, to be said before; NULL: nothing worth a word */
     const char *waiting; /* for what; NULL: it does not wait */
+    bool usual;          /* that it waits is as it should be: not worth a line of its own */
     size_t index;        /* of n_items */
     size_t n_items;
 };
@@ -181,6 +191,17 @@ struct fetch_observer {
                  const struct fetch_step *step);
 };
 
+/* What a whole run came to, beyond what its observer was told. */
+struct fetch_outcome {
+    bool out_of_time; /* deadline_ms was over before everything was fetched */
+    /* With `sync`: the timed profiles that began together. */
+    int64_t sync_at;     /* when they were released, in UTC; 0: none ever were */
+    size_t sync_targets; /* processes that took part */
+    size_t sync_late;    /* of these */
+    size_t sync_known;   /* of how many profiles sync_skew_ms is known and was measured by a good clock */
+    int64_t sync_p50_ms, sync_p95_ms, sync_max_ms; /* of its size */
+};
+
 /* ---- the grab ------------------------------------------------------------------------------------------ */
 
 struct fetch_grab {
@@ -197,6 +218,14 @@ struct fetch_grab {
     uint64_t max_bytes;             /* of one body; 0: as its kind says */
     bool concurrent;                /* the timed profiles of a process at the same time */
     int64_t pair_ms;                /* what can be (fetch_check_pair) is taken twice, so far apart; 0: once */
+    unsigned retries;               /* of what failed for a reason that may pass: so often */
+    int64_t deadline_ms;            /* for the whole run: what has not come by then is given up; 0: none */
+    uint64_t budget_bytes;          /* that are taken from one process; 0: no bound; and so on */
+    int64_t budget_ms;              /* for which one process profiles itself */
+    bool sync;                      /* the timed profiles of all processes begin at one instant; every host is
+                                       opened at once, whatever `parallel` says */
+    int64_t sync_deadline_ms;       /* how long the first that is ready waits for the others */
+    struct fetch_outcome *outcome;  /* filled in by fetch_run; may be NULL */
     bool look;                      /* fetch nothing: open, dial, read the index, look for exposure */
     bool plan;                      /* fetch nothing: open, read the index, tell what would be fetched */
     int cancel_fd;                  /* readable: stop fetching; -1 for none */
@@ -210,6 +239,7 @@ struct fetch_grab {
 #define FETCH_TIMEOUT_MS 30000
 #define FETCH_CONNECT_TIMEOUT_MS GATEWAY_STEP_TIMEOUT_MS
 #define FETCH_PARALLEL 16
+#define FETCH_SYNC_DEADLINE_MS 30000
 
 /* Fetches everything it can. -1 only if it could not even start; what failed at a host, service or item goes
  * to the observer. */

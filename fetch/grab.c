@@ -7,18 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fetch/budget.h"
 #include "fetch/credentials.h"
+#include "fetch/deadline.h"
 #include "fetch/fetch.h"
 #include "fetch/observe.h"
+#include "fetch/retry.h"
 #include "fetch/service.h"
+#include "fetch/sync.h"
 #include "fetch/wanted.h"
 #include "base/banned.h"
 
 struct run {
     const struct fetch_grab *grab;
     struct gateway_pool *pool;
+    struct deadline deadline;
     struct observe observe;
     struct credentials credentials;
+    struct sync sync;
     pthread_mutex_t mutex; /* of next */
     size_t next;           /* the first target no thread has taken */
 };
@@ -32,6 +38,7 @@ struct side {
     size_t n;
     size_t first; /* the first of this destination; the others are behind it */
     struct gateway *gw;
+    const struct retry *opening;
     bool started;
 };
 
@@ -43,21 +50,37 @@ static bool is_first(const struct target *targets, size_t i)
     return true;
 }
 
+/* Who is behind the first service of a process does not begin when the others do: it takes no part. */
 static void *run_side(void *ctx)
 {
     struct side *s = ctx;
+    struct run *run = s->run;
+    struct budget budget;
+    struct barrier_seat seat = {.barrier = run->sync.barrier};
+    struct service_surroundings around = {.grab = run->grab,
+                                          .observe = &run->observe,
+                                          .gw = s->gw,
+                                          .opening = s->opening,
+                                          .sync = &run->sync,
+                                          .seat = seat.barrier ? &seat : NULL,
+                                          .budget = &budget};
+    budget_init(&budget, run->grab);
     for (size_t i = s->first; i < s->n; i++) {
         const struct target *t = &s->targets[i];
-        if (service_is_beside(t->service, s->targets[s->first].service))
-            service_run(s->run->grab, &s->run->observe, t, s->gw,
-                        credentials_find(&s->run->credentials, t->service));
+        if (!service_is_beside(t->service, s->targets[s->first].service))
+            continue;
+        service_run(&around, t, credentials_find(&run->credentials, t->service));
+        barrier_leave(&seat);
+        around.seat = NULL;
     }
+    budget_release(&budget);
     return NULL;
 }
 
-static void run_services(struct run *run, const struct target *targets, size_t n, struct gateway *gw)
+static void run_services(struct run *run, const struct target *targets, size_t n, struct gateway *gw,
+                         const struct retry *opening)
 {
-    struct side whole = {.run = run, .targets = targets, .n = n, .gw = gw};
+    struct side whole = {.run = run, .targets = targets, .n = n, .gw = gw, .opening = opening};
     struct side *sides = calloc(n, sizeof *sides);
     for (size_t i = 1; sides && i < n; i++) {
         sides[i] = whole;
@@ -178,20 +201,62 @@ static int open_host(struct run *run, const struct host *host, bool shrinks_on_t
     return gateway_open(&route, &options, ret, err);
 }
 
+/* Until it is open, or there are no more attempts. */
+static void open_surely(struct run *run, const struct target *targets, size_t n, struct retry *retry,
+                        struct gateway **ret, struct err *err)
+{
+    bool shrinks_on_the_way = shrinks(run->grab, targets, n);
+    while (open_host(run, targets[0].host, shrinks_on_the_way, ret, err) < 0)
+        if (!retry_passes(err, 0) || !retry_again(retry, err))
+            return;
+}
+
+/* Nobody need wait for the processes of a host that could not be opened. */
+static void leave_all(struct run *run, const struct target *targets, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct barrier_seat seat = {.barrier = run->sync.barrier};
+        if (is_first(targets, i))
+            barrier_leave(&seat);
+    }
+}
+
 static void run_host(struct run *run, const struct target *targets, size_t n)
 {
     struct gateway *gw = NULL;
     struct err failure = ERR_INIT;
     const struct host *host = targets[0].host;
+    struct retry opening = {
+        .grab = run->grab, .observe = &run->observe, .target = targets, .whole_host = true};
     observe_opening(&run->observe, host);
     if (fd_cancelled(run->grab->cancel_fd))
         err_set(&failure, ERR_CANCELLED, "interrupted before it was opened");
     else
-        open_host(run, host, shrinks(run->grab, targets, n), &gw, &failure);
+        open_surely(run, targets, n, &opening, &gw, &failure);
     observe_host(&run->observe, host, gw, gw ? NULL : &failure);
     if (gw)
-        run_services(run, targets, n, gw);
+        run_services(run, targets, n, gw, &opening);
+    else
+        leave_all(run, targets, n);
     gateway_close(gw);
+}
+
+/* How many of the targets from `from` on are the same host's. */
+static size_t count_host(const struct targets *all, size_t from)
+{
+    size_t n = 0;
+    while (from + n < all->n && all->items[from + n].host == all->items[from].host)
+        n++;
+    return n;
+}
+
+static size_t count_processes(const struct targets *all)
+{
+    size_t count = 0;
+    for (size_t from = 0, n; (n = count_host(all, from)) > 0; from += n)
+        for (size_t i = 0; i < n; i++)
+            count += is_first(&all->items[from], i);
+    return count;
 }
 
 /* The next host's targets; 0 when there is none left. */
@@ -199,13 +264,11 @@ static size_t take_host(struct run *run, const struct target **ret)
 {
     const struct targets *all = run->grab->targets;
     pthread_mutex_lock(&run->mutex);
-    size_t from = run->next, to = from;
-    while (to < all->n && all->items[to].host == all->items[from].host)
-        to++;
-    run->next = to;
+    size_t from = run->next, n = count_host(all, from);
+    run->next += n;
     pthread_mutex_unlock(&run->mutex);
     *ret = &all->items[from];
-    return to - from;
+    return n;
 }
 
 static void *run_hosts(void *ctx)
@@ -217,42 +280,66 @@ static void *run_hosts(void *ctx)
     return NULL;
 }
 
-/* As many threads as allowed and needed. Fewer do the same work; none at all cannot. */
+/* As many threads as allowed and needed. Fewer do the same work, and where there are none this one does it.
+ */
 static int run_all(struct run *run, struct err *err)
 {
     const struct fetch_grab *grab = run->grab;
-    size_t most = grab->parallel < grab->targets->n ? grab->parallel : grab->targets->n, n = 0;
-    struct err why = ERR_INIT;
+    size_t most = grab->targets->n, n = 0;
+    if (!grab->sync && grab->parallel < most)
+        most = grab->parallel;
     pthread_t *threads = calloc(most + 1, sizeof *threads);
     if (!threads)
         return err_nomem(err);
-    while (n < most && thread_start(&threads[n], run_hosts, run, &why) == 0)
+    while (n < most && thread_start(&threads[n], run_hosts, run, NULL) == 0)
         n++;
+    if (n == 0)
+        run_hosts(run);
     for (size_t i = 0; i < n; i++)
         pthread_join(threads[i], NULL);
     free(threads);
-    if (n > 0 || most == 0)
-        return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return 0;
+}
+
+static void sum_up(struct run *run, struct fetch_outcome *ret)
+{
+    *ret = (struct fetch_outcome){.out_of_time = deadline_is_over(&run->deadline)};
+    sync_sum_up(&run->sync, ret);
+}
+
+/* With the secrets read and the deadline running. */
+static int run_in_time(struct run *run, struct err *err)
+{
+    if (sync_init(&run->sync, run->grab, count_processes(run->grab->targets), err) < 0)
+        return -1;
+    pthread_mutex_init(&run->mutex, NULL);
+    observe_init(&run->observe, run->grab->observer, &run->deadline);
+    int rc = gateway_pool_new(&run->pool, err);
+    if (rc == 0)
+        rc = run_all(run, err);
+    gateway_pool_free(run->pool);
+    if (run->grab->outcome)
+        sum_up(run, run->grab->outcome);
+    observe_release(&run->observe);
+    pthread_mutex_destroy(&run->mutex);
+    sync_release(&run->sync);
+    return rc;
 }
 
 int fetch_run(const struct fetch_grab *grab, struct err *err)
 {
-    struct run run = {.grab = grab};
-    struct proc_limits limits = {.timeout_ms = grab->timeout_ms, .cancel_fd = grab->cancel_fd};
-    if (credentials_load(grab->targets, &limits, &run.credentials, err) < 0)
+    struct fetch_grab within;
+    struct run run = {.grab = &within};
+    if (deadline_init(&run.deadline, grab, &within, err) < 0)
         return -1;
-    pthread_mutex_init(&run.mutex, NULL);
-    observe_init(&run.observe, grab->observer);
-    int rc = gateway_pool_new(&run.pool, err);
+    struct proc_limits limits = {.timeout_ms = grab->timeout_ms, .cancel_fd = within.cancel_fd};
+    int rc = credentials_load(grab->targets, &limits, &run.credentials, err);
     if (rc == 0)
-        rc = run_all(&run, err);
-    gateway_pool_free(run.pool);
-    observe_release(&run.observe);
-    pthread_mutex_destroy(&run.mutex);
+        rc = run_in_time(&run, err);
     credentials_release(&run.credentials);
+    if (rc < 0 && err)
+        deadline_explain(&run.deadline, err);
+    deadline_release(&run.deadline);
     return rc;
 }
 
@@ -260,7 +347,7 @@ int fetch_open(const struct fetch_grab *grab, const struct host *host, struct ga
                struct gateway **ret, struct err *err)
 {
     struct run run = {.grab = grab, .pool = pool};
-    observe_init(&run.observe, grab->observer);
+    observe_init(&run.observe, grab->observer, NULL);
     observe_opening(&run.observe, host);
     int rc = open_host(&run, host, false, ret, err);
     observe_host(&run.observe, host, rc == 0 ? *ret : NULL, rc == 0 ? NULL : err);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fetch/retry.h"
 #include "fetch/verdict.h"
 #include "base/banned.h"
 
@@ -18,7 +19,8 @@ struct sink {
     int fd;
     const char *path;
     uint64_t size;
-    uint64_t max; /* 0: whatever comes */
+    uint64_t max;          /* 0: whatever comes */
+    struct budget *budget; /* NULL: none */
     struct sha256 *hash;
     struct check *check;
 };
@@ -37,6 +39,8 @@ static int take(void *ctx, const void *p, size_t n, struct err *err)
     struct sink *s = ctx;
     if (s->max > 0 && n > s->max - s->size)
         return too_large(s, err);
+    if (s->budget && budget_take(s->budget, n, err) < 0)
+        return -1;
     s->size += n;
     if (s->fd >= 0 && fd_write_all(s->fd, p, n, err) < 0)
         return err_wrap(err, "%s", s->path);
@@ -104,6 +108,14 @@ void item_skip(const struct plan_item *plan, const struct err *why, struct fetch
     *ret = (struct fetch_item){.status = why->kind == ERR_CANCELLED ? FETCH_INTERRUPTED : FETCH_FAILED};
     describe(ret, plan);
     ret->err = *why;
+    ret->passing = retry_passes(why, 0);
+}
+
+void item_leave_out(const struct plan_item *plan, const char *why, struct fetch_item *ret)
+{
+    *ret = (struct fetch_item){.status = FETCH_LEFT_OUT};
+    describe(ret, plan);
+    err_set(&ret->err, ERR_FAILED, "%s", why);
 }
 
 static void note_response(struct fetch_item *item, const struct transfer_response *r)
@@ -166,6 +178,7 @@ static int open_part(const struct plan_item *plan, const struct item_context *co
         return err_nomem(&ret->err);
     sink->path = part;
     sink->max = context->max_bytes ? context->max_bytes : plan->max_bytes;
+    sink->budget = context->budget;
     sink->fd = file_create(part, &ret->err);
     return sink->fd < 0 ? -1 : sink_open(sink, plan->format, &ret->err);
 }
@@ -185,8 +198,10 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     describe(ret, plan);
     if (open_part(plan, context, &sink, ret) < 0)
         goto out;
+    context->ready(context->progress_ctx);
     int fetched = transfer_get(t, &request, &response, &ret->err);
     note_response(ret, &response);
+    ret->passing = fetched < 0 && (response.cut_off || retry_passes(&ret->err, response.status));
     judge(fetched, &sink, ret);
     /* An error page may repeat what it was sent: that must not go into a bundle. */
     bool told = ret->bytes > 0 && transfer_told(t, sink.fd);

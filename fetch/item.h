@@ -3,6 +3,7 @@
 #define FETCH_ITEM_H
 
 #include "base/base.h"
+#include "fetch/budget.h"
 #include "fetch/fetch.h"
 #include "fetch/plan.h"
 #include "fetch/transfer.h"
@@ -11,10 +12,12 @@ struct item_context {
     const char *work;      /* the work directory */
     const char *directory; /* HOST/SERVICE below it; it exists */
     uint64_t max_bytes;    /* of a body; 0: as its kind says */
+    struct budget *budget; /* of the process */
     int64_t waited_ms;     /* for somebody else's profile to end */
     const char *beside;    /* the kinds taken at the same time; NULL for none */
     void *progress_ctx;
     void (*progress)(void *progress_ctx, uint64_t bytes, int64_t elapsed_ms);
+    void (*ready)(void *progress_ctx); /* called when there is nothing left to do but ask for it */
 };
 
 /* Fetches it. `ret` says in every case what came of it and is released by the caller. */
@@ -23,5 +26,8 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
 
 /* An item that is not fetched at all, because of `why`. */
 void item_skip(const struct plan_item *plan, const struct err *why, struct fetch_item *ret);
+
+/* The same where the budget is why. */
+void item_leave_out(const struct plan_item *plan, const char *why, struct fetch_item *ret);
 
 #endif

@@ -2,15 +2,26 @@
 
 #include "base/banned.h"
 
-void observe_init(struct observe *o, const struct fetch_observer *observer)
+void observe_init(struct observe *o, const struct fetch_observer *observer, struct deadline *deadline)
 {
     o->observer = observer;
+    o->deadline = deadline;
     pthread_mutex_init(&o->mutex, NULL);
 }
 
 void observe_release(struct observe *o)
 {
     pthread_mutex_destroy(&o->mutex);
+}
+
+/* A copy that names the deadline, where that is what happened; NULL for NULL. */
+static const struct err *explained(struct observe *o, const struct err *failure, struct err *copy)
+{
+    if (!failure)
+        return NULL;
+    *copy = *failure;
+    deadline_explain(o->deadline, copy);
+    return copy;
 }
 
 void observe_opening(struct observe *o, const struct host *host)
@@ -23,6 +34,8 @@ void observe_opening(struct observe *o, const struct host *host)
 void observe_host(struct observe *o, const struct host *host, const struct gateway *gw,
                   const struct err *failure)
 {
+    struct err why;
+    failure = explained(o, failure, &why);
     pthread_mutex_lock(&o->mutex);
     o->observer->host(o->observer->ctx, host, gw, failure);
     pthread_mutex_unlock(&o->mutex);
@@ -30,13 +43,19 @@ void observe_host(struct observe *o, const struct host *host, const struct gatew
 
 void observe_service(struct observe *o, const struct target *target, const struct fetch_service *s)
 {
+    struct err why;
+    struct fetch_service told = *s;
+    told.failure = explained(o, s->failure, &why);
     pthread_mutex_lock(&o->mutex);
-    o->observer->service(o->observer->ctx, target, s);
+    o->observer->service(o->observer->ctx, target, &told);
     pthread_mutex_unlock(&o->mutex);
 }
 
-void observe_item(struct observe *o, const struct target *target, const struct fetch_item *item)
+void observe_item(struct observe *o, const struct target *target, struct fetch_item *item)
 {
+    deadline_explain(o->deadline, &item->err);
+    if (item->status == FETCH_INTERRUPTED && item->err.kind != ERR_CANCELLED)
+        item->status = item->file[0] ? FETCH_DAMAGED : FETCH_FAILED;
     pthread_mutex_lock(&o->mutex);
     o->observer->item(o->observer->ctx, target, item);
     pthread_mutex_unlock(&o->mutex);
@@ -52,8 +71,11 @@ void observe_progress(struct observe *o, const struct target *target, const stru
 void observe_step(struct observe *o, const struct host *host, const struct service *service,
                   const struct fetch_step *step)
 {
+    struct err why;
+    struct fetch_step told = *step;
+    told.failure = explained(o, step->failure, &why);
     pthread_mutex_lock(&o->mutex);
-    o->observer->step(o->observer->ctx, host, service, step);
+    o->observer->step(o->observer->ctx, host, service, &told);
     pthread_mutex_unlock(&o->mutex);
 }
 
@@ -69,6 +91,7 @@ const char *fetch_step_name(enum fetch_step_kind kind)
                                         [FETCH_STEP_DIAL] = "dial",
                                         [FETCH_STEP_INDEX] = "index",
                                         [FETCH_STEP_EXPOSURE] = "exposure",
-                                        [FETCH_STEP_REQUEST] = "request"};
+                                        [FETCH_STEP_REQUEST] = "request",
+                                        [FETCH_STEP_RETRY] = "retry"};
     return names[kind];
 }

@@ -1,23 +1,27 @@
-/* The observer behind a lock: several threads tell it, one at a time. */
+/* The observer behind a lock: several threads tell it, one at a time. It hears of the run's deadline by its
+ * name, and not as of an interruption. */
 #ifndef FETCH_OBSERVE_H
 #define FETCH_OBSERVE_H
 
 #include <pthread.h>
 
+#include "fetch/deadline.h"
 #include "fetch/fetch.h"
 
 struct observe {
     const struct fetch_observer *observer;
+    struct deadline *deadline; /* NULL: there is none */
     pthread_mutex_t mutex;
 };
 
-void observe_init(struct observe *o, const struct fetch_observer *observer);
+void observe_init(struct observe *o, const struct fetch_observer *observer, struct deadline *deadline);
 void observe_release(struct observe *o);
 void observe_opening(struct observe *o, const struct host *host);
 void observe_host(struct observe *o, const struct host *host, const struct gateway *gw,
                   const struct err *failure);
 void observe_service(struct observe *o, const struct target *target, const struct fetch_service *s);
-void observe_item(struct observe *o, const struct target *target, const struct fetch_item *item);
+/* The item is told, and then is, what it is to the observer. */
+void observe_item(struct observe *o, const struct target *target, struct fetch_item *item);
 void observe_step(struct observe *o, const struct host *host, const struct service *service,
                   const struct fetch_step *step);
 void observe_progress(struct observe *o, const struct target *target, const struct fetch_progress *p);

@@ -26,6 +26,7 @@ struct plan_item {
     unsigned pair;      /* 1 and 2: of a pair; else 0 */
     size_t other;       /* of a pair: where the other one is */
     int64_t began;      /* clock_now() when it was asked for; 0: not yet */
+    char left_out[160]; /* why it is not to be fetched (fetch/budget.h); empty: it is */
 };
 
 struct plan {

@@ -43,7 +43,6 @@ static void note_skew(struct visit *v, const struct transfer_response *response)
     /* The header has whole seconds: its middle is the best guess. */
     v->has_clock_skew = true;
     v->clock_skew_ms = response->date + 500 - response->date_at;
-    verdict_skew(&v->verdicts, v->clock_skew_ms);
 }
 
 static void tell_index(struct visit *v, const struct transfer_response *response, const struct err *failure)
@@ -78,10 +77,47 @@ static int read_index(struct visit *v, struct err *err)
     note_skew(v, &response);
     tell_index(v, &response, v->has_index ? NULL : &why);
     v->no_index = why;
+    v->index_status = response.status;
     if (v->has_index || (response.status != 0 && why.kind != ERR_CANCELLED))
         return 0;
     *err = why;
     return -1;
+}
+
+static int reach_once(struct visit *v, struct err *err)
+{
+    if (v->grab->look && dial(v, err) < 0)
+        return -1;
+    if (!v->transfer && visit_connect(v, &v->transfer, err) < 0)
+        return -1;
+    return read_index(v, err);
+}
+
+/* Until it answers, or there are no more attempts. A page that the service is in no state to show is asked
+ * for again as well. */
+static int reach(struct visit *v, struct err *err)
+{
+    struct retry retry = {.grab = v->grab, .observe = v->observe, .target = v->target};
+    struct err why = ERR_INIT;
+    int rc;
+    for (;;) {
+        rc = reach_once(v, &why);
+        if (rc == 0 && v->has_index)
+            break;
+        struct err *failure = rc < 0 ? &why : &v->no_index;
+        if (!retry_passes(failure, v->index_status) || !retry_again(&retry, failure))
+            break;
+        if (v->transfer)
+            transfer_expect_new_connection(v->transfer);
+    }
+    if (rc < 0) {
+        *err = why;
+        return -1;
+    }
+    retry_note(&retry, "its index page came", &v->verdicts);
+    if (v->has_clock_skew)
+        verdict_skew(&v->verdicts, v->clock_skew_ms);
+    return 0;
 }
 
 static int make_plan(struct visit *v, struct err *err)
@@ -95,6 +131,8 @@ static int make_plan(struct visit *v, struct err *err)
     wanted_release(&wanted);
     if (rc == 0 && v->grab->pair_ms > 0)
         rc = plan_pairs(&v->plan, err);
+    if (rc == 0)
+        budget_apply(v->budget, &v->plan, v->has_index ? &v->index : NULL);
     if (v->has_index)
         return rc;
     /* A page that could not be read may well have named the kind: that is no slip of the user's. */
@@ -121,7 +159,8 @@ static struct fetch_planned *planned(const struct visit *v)
                                         .pair = item->pair,
                                         .bytes = estimate_bytes(item, index),
                                         .timed_ms = item->timed_ms,
-                                        .count = estimate_records(item, index)};
+                                        .count = estimate_records(item, index),
+                                        .left_out = item->left_out[0] ? item->left_out : NULL};
     }
     return all;
 }
@@ -173,8 +212,7 @@ static int prepare(struct visit *v, struct err *err)
     if (service->https && service->tls.insecure &&
         verdicts_add(&v->verdicts, "tls-unchecked", NULL, NULL, err) < 0)
         return -1;
-    if ((v->grab->look && dial(v, err) < 0) || visit_connect(v, &v->transfer, err) < 0 ||
-        read_index(v, err) < 0) {
+    if (reach(v, err) < 0) {
         add_hint(service, err);
         return -1;
     }
@@ -185,12 +223,21 @@ static int prepare(struct visit *v, struct err *err)
     return v->grab->plan ? 0 : file_mkdirs(v->grab->directory, v->directory, err);
 }
 
-void service_run(const struct fetch_grab *grab, struct observe *observe, const struct target *target,
-                 struct gateway *gw, const struct secret *secret)
+void service_run(const struct service_surroundings *around, const struct target *target,
+                 const struct secret *secret)
 {
-    struct visit v = {.grab = grab, .observe = observe, .target = target, .gw = gw, .secret = secret};
+    const struct fetch_grab *grab = around->grab;
+    struct visit v = {.grab = grab,
+                      .observe = around->observe,
+                      .target = target,
+                      .gw = around->gw,
+                      .secret = secret,
+                      .sync = around->sync,
+                      .seat = around->seat,
+                      .budget = around->budget};
     struct err failure = ERR_INIT;
     pthread_mutex_init(&v.mutex, NULL);
+    retry_note(around->opening, "the host could be opened", &v.verdicts);
     int rc = prepare(&v, &failure);
     tell_service(&v, rc < 0 ? &failure : NULL);
     if (rc == 0 && !grab->look && !grab->plan)

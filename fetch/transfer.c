@@ -52,6 +52,7 @@ int transfer_new(struct gateway_listener *listener, const struct service *servic
     t->listener = listener;
     t->service = service;
     t->options = *options;
+    t->round_trip_ms = -1;
     t->easy = curl_easy_init();
     t->multi = curl_multi_init();
     int rc = t->easy && t->multi && set_options(t) == CURLE_OK
@@ -120,6 +121,11 @@ int transfer_get(struct transfer *t, const struct transfer_request *request, str
     if (rc < 0 && err)
         *err = why;
     return rc;
+}
+
+int64_t transfer_round_trip(const struct transfer *t)
+{
+    return t->round_trip_ms;
 }
 
 void transfer_expect_new_connection(struct transfer *t)

@@ -52,6 +52,7 @@ struct transfer_response {
     int64_t duration_ms;
     int64_t date;     /* the Date header as UTC milliseconds; 0 without one */
     int64_t date_at;  /* our clock when it came */
+    bool cut_off;     /* the answer ended in the middle */
     bool reconnected; /* a new connection was opened for it, though nobody here had closed the one before */
 };
 
@@ -62,6 +63,10 @@ struct transfer_response {
  */
 int transfer_get(struct transfer *t, const struct transfer_request *request, struct transfer_response *ret,
                  struct err *err);
+
+/* The least time it took until an answer began: about a round trip, once something small was asked for. -1:
+ * there was no answer yet. */
+int64_t transfer_round_trip(const struct transfer *t);
 
 /* Its connection was lost with the session, which is known: a new one is nothing to be told as reconnected.
  */

@@ -8,10 +8,12 @@
 
 #include <pthread.h>
 
+#include "fetch/budget.h"
 #include "fetch/fetch.h"
 #include "fetch/index.h"
 #include "fetch/observe.h"
 #include "fetch/plan.h"
+#include "fetch/sync.h"
 #include "fetch/transfer.h"
 
 struct visit {
@@ -20,10 +22,14 @@ struct visit {
     const struct target *target;
     struct gateway *gw;
     const struct secret *secret; /* NULL: the service wants none */
+    struct sync *sync;
+    struct barrier_seat *seat; /* NULL: it waits for nobody */
+    struct budget *budget;
     struct transfer *transfer;
     struct index_page index;
     bool has_index;
     struct err no_index; /* why there is none */
+    int index_status;    /* of HTTP; 0: there was no answer */
     struct verdicts verdicts;
     int64_t clock_skew_ms;
     bool has_clock_skew;

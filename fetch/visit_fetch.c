@@ -10,12 +10,15 @@
 
 #include "fetch/holder.h"
 #include "fetch/item.h"
+#include "fetch/retry.h"
 #include "fetch/verdict.h"
 #include "fetch/visit.h"
 #include "base/banned.h"
 
 #define RETRY_MIN_MS 100
 #define RETRY_MAX_MS 2000
+
+#define SAMPLES_OF_THE_WAY 3
 
 /* Over the length of a profile: whoever began theirs, of the same length, in the same moment is done by then.
  */
@@ -28,6 +31,10 @@ struct worker {
     size_t at; /* of the plan */
     const char *beside;
     const char *waiting; /* for what; NULL: it does not */
+    bool meeting;        /* it waits for the other targets */
+    struct sync_start start;
+    int64_t way_ms;    /* of a request */
+    bool session_gone; /* it was lost, and another could not be opened */
 };
 
 static const struct plan_item *planned(const struct worker *w)
@@ -45,9 +52,18 @@ static void tell_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
                                .timed_ms = item->timed_ms,
                                .cost = item->cost,
                                .waiting = w->waiting,
+                               .usual = w->meeting,
                                .index = w->at,
                                .n_items = w->visit->plan.n};
     observe_progress(w->visit->observe, w->visit->target, &p);
+}
+
+/* Until it is time to send what is to begin in step with others. */
+static void wait_for_start(void *ctx)
+{
+    const struct worker *w = ctx;
+    if (w->start.at > 0)
+        fd_wait(-1, 0, w->start.at - w->way_ms, w->visit->grab->cancel_fd, NULL);
 }
 
 /* ---- a profiler that is in use ------------------------------------------------------------------------- */
@@ -92,9 +108,11 @@ static void fetch_patiently(struct worker *w, struct fetch_item *item)
     struct item_context context = {.work = v->grab->directory,
                                    .directory = v->directory,
                                    .max_bytes = v->grab->max_bytes,
+                                   .budget = v->budget,
                                    .beside = w->beside,
                                    .progress_ctx = w,
-                                   .progress = tell_progress};
+                                   .progress = tell_progress,
+                                   .ready = wait_for_start};
     int64_t began = clock_now();
     for (;;) {
         item_fetch(w->transfer, planned(w), &context, item);
@@ -115,51 +133,148 @@ static void fetch_patiently(struct worker *w, struct fetch_item *item)
 
 /* ---- a session that is lost ---------------------------------------------------------------------------- */
 
-/* Opens another session. If that fails there will be none for the next item either. */
 static int renew(struct worker *w, struct fetch_item *item)
 {
-    struct visit *v = w->visit;
     struct err why = ERR_INIT;
-    if (gateway_renew(v->gw, &why) == 0)
+    int rc = gateway_renew(w->visit->gw, &why);
+    w->session_gone = rc < 0 && why.kind != ERR_CANCELLED;
+    if (rc == 0) {
+        transfer_expect_new_connection(w->transfer);
         return 0;
-    pthread_mutex_lock(&v->mutex);
-    if (v->stop.kind == ERR_NONE && why.kind != ERR_CANCELLED)
-        err_set(&v->stop, ERR_LOST, "not fetched: the SSH session was lost, and another could not be opened");
-    pthread_mutex_unlock(&v->mutex);
+    }
     size_t n = strlen(item->err.msg);
     snprintf(item->err.msg + n, sizeof item->err.msg - n, "; another could not be opened: %s", why.msg);
     return -1;
 }
 
-/* What the first attempt left is given up only for something that took its place. */
-static void settle(const struct visit *v, struct fetch_item *first, struct fetch_item *again,
-                   struct fetch_item *ret)
+/* Gives an item's file another ending, unless there is no memory for it. */
+static void rename_kept(const struct visit *v, struct fetch_item *item, const char *from, const char *to)
 {
-    bool kept = again->file[0] || !first->file[0];
-    struct fetch_item *left = kept ? first : again;
-    *ret = kept ? *again : *first;
-    if (again->file[0])
-        verdicts_add(&ret->verdicts, "renewed", NULL, NULL, NULL);
-    if (kept && first->file[0] && strcmp(first->file, again->file) != 0) {
-        char *path = file_join(v->grab->directory, first->file);
-        if (path)
-            file_remove(path, NULL);
-        free(path);
-    }
-    fetch_item_release(left);
+    char *old = NULL, *new = NULL, file[sizeof item->file];
+    size_t n = strlen(item->file), end = strlen(from);
+    if (n < end || strcmp(item->file + n - end, from) != 0)
+        return;
+    snprintf(file, sizeof file, "%.*s%s", (int)(n - end), item->file, to);
+    old = file_join(v->grab->directory, item->file);
+    new = file_join(v->grab->directory, file);
+    if (old && new &&file_rename_new(old, new, NULL) == 0)
+        snprintf(item->file, sizeof item->file, "%s", file);
+    free(old);
+    free(new);
 }
 
-static void fetch_surely(struct worker *w, struct fetch_item *ret)
+static void remove_kept(const struct visit *v, const struct fetch_item *item)
 {
-    struct fetch_item first, again;
-    fetch_patiently(w, &first);
-    if (first.err.kind != ERR_LOST || fd_cancelled(w->visit->grab->cancel_fd) || renew(w, &first) < 0) {
-        *ret = first;
-        return;
-    }
-    transfer_expect_new_connection(w->transfer);
+    char *path = item->file[0] ? file_join(v->grab->directory, item->file) : NULL;
+    if (path)
+        file_remove(path, NULL);
+    free(path);
+}
+
+/* Once more. What the attempt before left is given up only for something that takes its place, and is out of
+ * its way meanwhile. */
+static void fetch_again(struct worker *w, struct fetch_item *item)
+{
+    const struct visit *v = w->visit;
+    struct fetch_item again;
+    rename_kept(v, item, ".damaged", ".before");
     fetch_patiently(w, &again);
-    settle(w->visit, &first, &again, ret);
+    if (again.file[0] || !item->file[0]) {
+        remove_kept(v, item);
+        fetch_item_release(item);
+        *item = again;
+    } else {
+        rename_kept(v, item, ".before", ".damaged");
+        item->passing = again.passing;
+        fetch_item_release(&again);
+    }
+}
+
+/* A session that is lost is opened again, once. */
+static void fetch_surely(struct worker *w, struct fetch_item *item)
+{
+    if (item->err.kind != ERR_LOST || fd_cancelled(w->visit->grab->cancel_fd) || renew(w, item) < 0)
+        return;
+    fetch_again(w, item);
+    if (item->file[0])
+        verdicts_add(&item->verdicts, "renewed", NULL, NULL, NULL);
+}
+
+static void fetch_in_the_end(struct worker *w, struct fetch_item *ret)
+{
+    struct visit *v = w->visit;
+    struct retry retry = {
+        .grab = v->grab, .observe = v->observe, .target = v->target, .what = planned(w)->kind};
+    fetch_patiently(w, ret);
+    fetch_surely(w, ret);
+    while (ret->status != FETCH_OK && ret->passing && retry_again(&retry, &ret->err)) {
+        fetch_again(w, ret);
+        fetch_surely(w, ret);
+    }
+    if (ret->file[0])
+        retry_note(&retry, "it came", &ret->verdicts);
+    if (ret->err.kind != ERR_LOST || !w->session_gone)
+        return;
+    /* There will be none for the next item either. */
+    pthread_mutex_lock(&v->mutex);
+    if (v->stop.kind == ERR_NONE)
+        err_set(&v->stop, ERR_LOST, "not fetched: the SSH session was lost, and another could not be opened");
+    pthread_mutex_unlock(&v->mutex);
+}
+
+/* ---- in step with others ------------------------------------------------------------------------------- */
+
+static int take_nothing(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)ctx;
+    (void)p;
+    (void)n;
+    (void)err;
+    return 0;
+}
+
+/* How long a request is on its way: half of the least that something small took, since anything may keep one
+ * of them waiting. */
+static int64_t way_ms(struct worker *w)
+{
+    const struct visit *v = w->visit;
+    char target[512];
+    struct transfer_response response;
+    struct transfer_request request = {
+        .target = target, .body = take_nothing, .limit_ms = VISIT_PAGE_LIMIT(v->grab)};
+    snprintf(target, sizeof target, "%s/", v->target->service->path);
+    for (int i = 0; i < SAMPLES_OF_THE_WAY; i++)
+        if (transfer_get(w->transfer, &request, &response, NULL) < 0 && response.status == 0)
+            break;
+    int64_t round_trip = transfer_round_trip(w->transfer);
+    return round_trip > 0 ? round_trip / 2 : 0;
+}
+
+/* Waits for the others. Who cannot begins at once. */
+static void meet(struct worker *w)
+{
+    const struct visit *v = w->visit;
+    struct sync_start start = {0};
+    w->way_ms = way_ms(w);
+    w->waiting = "the others are not ready yet";
+    w->meeting = true;
+    tell_progress(w, 0, 0);
+    int rc = barrier_arrive(v->seat, w->way_ms, &start.at, &start.late, NULL);
+    w->waiting = NULL;
+    w->meeting = false;
+    if (rc < 0)
+        return;
+    start.utc = clock_utc() - clock_now() + start.at;
+    w->start = start;
+    /* Now, and not when every moment counts. */
+    tell_progress(w, 0, 0);
+}
+
+/* Whether something from item i on is to begin when the others' does. */
+static bool meets(const struct visit *v, size_t i)
+{
+    const struct plan_item *item = &v->plan.items[i];
+    return v->seat && item->timed_ms > 0 && !item->left_out[0];
 }
 
 /* ---- the later one of a pair --------------------------------------------------------------------------- */
@@ -202,21 +317,35 @@ static void note(struct visit *v, struct fetch_item *item)
     pthread_mutex_unlock(&v->mutex);
 }
 
+static void fetch_now(struct worker *w, struct fetch_item *item)
+{
+    struct visit *v = w->visit;
+    v->plan.items[w->at].began = clock_now();
+    if (w->start.at == 0 || w->beside)
+        tell_progress(w, 0, 0);
+    fetch_in_the_end(w, item);
+    sync_note(v->sync, &w->start, planned(w), v->has_clock_skew ? v->clock_skew_ms : 0, item);
+    note(v, item);
+}
+
 static void fetch_one(struct worker *w)
 {
     struct visit *v = w->visit;
     struct fetch_item item;
     struct err stop = ERR_INIT;
+    const char *left_out = planned(w)->left_out;
     if (planned(w)->pair == 2)
         wait_for_pair(w);
-    if (may_go_on(v, &stop)) {
-        v->plan.items[w->at].began = clock_now();
-        tell_progress(w, 0, 0);
-        fetch_surely(w, &item);
-        note(v, &item);
-    } else {
+    if (w->start.at == 0 && meets(v, w->at))
+        meet(w);
+    if (*left_out)
+        item_leave_out(planned(w), left_out, &item);
+    else if (!may_go_on(v, &stop))
         item_skip(planned(w), &stop, &item);
-    }
+    else if (budget_check(v->budget, &stop) < 0)
+        item_leave_out(planned(w), stop.msg, &item);
+    else
+        fetch_now(w, &item);
     observe_item(v->observe, v->target, &item);
     fetch_item_release(&item);
 }
@@ -235,6 +364,10 @@ static void *run_side(void *ctx)
     struct side *s = ctx;
     struct err err = ERR_INIT;
     struct fetch_item item;
+    if (planned(&s->worker)->left_out[0]) {
+        fetch_one(&s->worker);
+        return NULL;
+    }
     if (visit_connect(s->worker.visit, &s->worker.transfer, &err) == 0) {
         fetch_one(&s->worker);
         transfer_free(s->worker.transfer);
@@ -259,9 +392,13 @@ static void fetch_side_by_side(struct visit *v, size_t first, size_t end)
 {
     size_t n = end - first;
     struct side *sides = calloc(n + 1, sizeof *sides);
+    struct worker before = {.visit = v, .transfer = v->transfer, .at = first};
+    if (meets(v, first))
+        meet(&before);
     for (size_t i = 0; sides && i < n; i++) {
         struct side *s = &sides[i];
-        s->worker = (struct worker){.visit = v, .at = first + i, .beside = s->beside};
+        s->worker = (struct worker){
+            .visit = v, .at = first + i, .beside = s->beside, .start = before.start, .way_ms = before.way_ms};
         name_others(v, first, end, first + i, s->beside, sizeof s->beside);
         s->started = thread_start(&s->thread, run_side, s, NULL) == 0;
     }
@@ -271,7 +408,11 @@ static void fetch_side_by_side(struct visit *v, size_t first, size_t end)
             pthread_join(sides[i].thread, NULL);
     for (size_t i = 0; i < n; i++)
         if (!sides || !sides[i].started)
-            fetch_one(&(struct worker){.visit = v, .transfer = v->transfer, .at = first + i});
+            fetch_one(&(struct worker){.visit = v,
+                                       .transfer = v->transfer,
+                                       .at = first + i,
+                                       .start = before.start,
+                                       .way_ms = before.way_ms});
     free(sides);
 }
 
@@ -283,9 +424,19 @@ static size_t end_of_timed(const struct visit *v, size_t i)
     return i;
 }
 
+/* Nobody need wait for us once there is nothing more to begin together. */
+static void leave_in_time(struct visit *v, size_t i)
+{
+    while (i < v->plan.n && !meets(v, i))
+        i++;
+    if (v->seat && i == v->plan.n)
+        barrier_leave(v->seat);
+}
+
 void visit_fetch(struct visit *v)
 {
     for (size_t i = 0; i < v->plan.n;) {
+        leave_in_time(v, i);
         size_t end = end_of_timed(v, i);
         if (end > i + 1)
             fetch_side_by_side(v, i, end);

@@ -1,0 +1,66 @@
+/* How a capture goes about it, for the commands that fetch: in step or not, how often, how long, how much. */
+#ifndef CLI_ENGINE_H
+#define CLI_ENGINE_H
+
+#include "cli/options.h"
+#include "fetch/fetch.h"
+
+struct engine_options {
+    bool sync;
+    int64_t sync_deadline_ms; /* 0: not given */
+    unsigned retries;
+    int64_t deadline_ms; /* 0: not given */
+    struct strlist budget;
+    uint64_t budget_bytes; /* what `budget` means, from engine_check; and so on */
+    int64_t budget_ms;
+};
+
+/* The rows of a command's table of options; its struct has them as `member`. */
+// NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot stand in parentheses
+#define ENGINE_OPTION_ROWS(type, member)                                                                     \
+    {"sync",                                                                                                 \
+     0,                                                                                                      \
+     OPTION_FLAG,                                                                                            \
+     NULL,                                                                                                   \
+     "begin the timed profiles of all targets at one instant; opens all hosts at once",                      \
+     offsetof(type, member.sync),                                                                            \
+     0},                                                                                                     \
+        {"sync-deadline",                                                                                    \
+         0,                                                                                                  \
+         OPTION_DURATION,                                                                                    \
+         "DURATION",                                                                                         \
+         "how long the first that is ready waits for the others (default 30s); who comes later is marked",   \
+         offsetof(type, member.sync_deadline_ms),                                                            \
+         0},                                                                                                 \
+        {"retries",                                                                                          \
+         0,                                                                                                  \
+         OPTION_NUMBER,                                                                                      \
+         "N",                                                                                                \
+         "try up to N times more what failed for a reason that may pass (default: not)",                     \
+         offsetof(type, member.retries),                                                                     \
+         100},                                                                                               \
+        {"deadline",                                                                                         \
+         0,                                                                                                  \
+         OPTION_DURATION,                                                                                    \
+         "DURATION",                                                                                         \
+         "for the whole run: what has come by then is bundled, the rest given up",                           \
+         offsetof(type, member.deadline_ms),                                                                 \
+         0},                                                                                                 \
+    {                                                                                                        \
+        "budget", 0, OPTION_LIST, "bytes=SIZE,seconds=N",                                                    \
+            "the most that is taken from one process, and for how long it profiles itself; what does not "   \
+            "fit is left out",                                                                               \
+            offsetof(type, member.budget), 0                                                                 \
+    }
+// NOLINTEND(bugprone-macro-parentheses)
+
+/* Once they are read. ERR_USAGE. */
+int engine_check(struct engine_options *o, struct err *err);
+void engine_set(const struct engine_options *o, struct fetch_grab *fetch);
+void engine_release(struct engine_options *o);
+
+/* --sync opens all hosts of the targets at once: ERR_USAGE if `parallel` (0: not given) allows fewer. */
+int engine_check_parallel(const struct engine_options *o, unsigned parallel, const struct targets *targets,
+                          struct err *err);
+
+#endif

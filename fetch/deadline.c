@@ -1,0 +1,86 @@
+#include "fetch/deadline.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+static void *watch(void *ctx)
+{
+    struct deadline *d = ctx;
+    struct err why = ERR_INIT;
+    int rc = fd_wait(d->grab->cancel_fd, POLLIN, d->at, d->stop[0], &why);
+    if (rc < 0 && why.kind == ERR_CANCELLED) /* the run is at its end */
+        return NULL;
+    atomic_store(&d->over, rc < 0);
+    fd_ring(d->bell[1]);
+    return NULL;
+}
+
+/* A question must not outlast the run. */
+static int ask(void *ctx, const struct question *q, struct secret *ret, struct err *err)
+{
+    struct deadline *d = ctx;
+    struct question within = *q;
+    within.deadline = clock_least(q->deadline, d->at);
+    int rc = d->grab->ask(d->grab->ask_ctx, &within, ret, err);
+    if (rc < 0 && err && err->kind == ERR_TIMEOUT && clock_now() >= d->at)
+        err_set(err, ERR_CANCELLED, "interrupted while a person was asked");
+    return rc;
+}
+
+static void close_both(int fds[2])
+{
+    fd_close(&fds[0]);
+    fd_close(&fds[1]);
+}
+
+int deadline_init(struct deadline *d, const struct fetch_grab *grab, struct fetch_grab *ret, struct err *err)
+{
+    *d = (struct deadline){.grab = grab, .at = CLOCK_NEVER, .bell = {-1, -1}, .stop = {-1, -1}};
+    *ret = *grab;
+    if (grab->deadline_ms == 0)
+        return 0;
+    d->at = clock_deadline(grab->deadline_ms);
+    if (fd_pipe_nonblocking(d->bell, err) < 0 || fd_pipe(d->stop, err) < 0 ||
+        thread_start(&d->thread, watch, d, err) < 0) {
+        close_both(d->bell);
+        close_both(d->stop);
+        return -1;
+    }
+    ret->cancel_fd = d->bell[0];
+    if (grab->ask) {
+        ret->ask = ask;
+        ret->ask_ctx = d;
+    }
+    return 0;
+}
+
+void deadline_release(struct deadline *d)
+{
+    if (d->at == CLOCK_NEVER)
+        return;
+    fd_close(&d->stop[1]);
+    pthread_join(d->thread, NULL);
+    close_both(d->stop);
+    close_both(d->bell);
+}
+
+bool deadline_is_over(struct deadline *d)
+{
+    return atomic_load(&d->over);
+}
+
+void deadline_explain(struct deadline *d, struct err *err)
+{
+    static const char word[] = "interrupted";
+    char own[sizeof err->msg], after[32];
+    if (err->kind != ERR_CANCELLED || !d || !deadline_is_over(d))
+        return;
+    snprintf(own, sizeof own, "%s", err->msg);
+    char *at = strstr(own, word);
+    int before = at ? (int)(at - own) : 0;
+    err_set(err, ERR_TIMEOUT, "%.*sthe run's deadline of %s was over%s", before, own,
+            text_duration(after, sizeof after, d->grab->deadline_ms), at ? at + sizeof word - 1 : "");
+}

@@ -1,0 +1,74 @@
+#include "fetch/retry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "fetch/verdict.h"
+#include "base/banned.h"
+
+/* The first pause, and where doubling it ends. */
+#define PAUSE_MS 1000
+#define PAUSE_MOST_MS 30000
+
+bool retry_passes(const struct err *why, int http_status)
+{
+    switch (why->kind) {
+    case ERR_TIMEOUT:
+    case ERR_LOST:
+    case ERR_BUSY:
+        return true;
+    case ERR_FAILED:
+        return http_status == 0 || (http_status >= 500 && http_status != 501);
+    default:
+        return false;
+    }
+}
+
+static int64_t pause_of(unsigned attempts)
+{
+    int64_t pause = PAUSE_MS;
+    for (unsigned i = 0; i < attempts && pause < PAUSE_MOST_MS; i++)
+        pause *= 2;
+    return clock_jitter(clock_least(pause, PAUSE_MOST_MS));
+}
+
+static void tell(const struct retry *r, const struct err *why, int64_t pause)
+{
+    char text[32];
+    struct fetch_step step = {.kind = FETCH_STEP_RETRY, .news = true};
+    snprintf(step.detail, sizeof step.detail, "%.60s%sagain in %s: %.300s", r->what ? r->what : "",
+             r->what ? ": " : "", text_duration(text, sizeof text, pause), why->msg);
+    observe_step(r->observe, r->target->host, r->whole_host ? NULL : r->target->service, &step);
+}
+
+static bool give_up(const struct retry *r, struct err *why)
+{
+    size_t n = strlen(why->msg);
+    if (r->attempts > 0)
+        snprintf(why->msg + n, sizeof why->msg - n, "; so it was %u times", r->attempts + 1);
+    return false;
+}
+
+bool retry_again(struct retry *r, struct err *why)
+{
+    struct err over = ERR_INIT;
+    if (r->attempts >= r->grab->retries || fd_cancelled(r->grab->cancel_fd))
+        return give_up(r, why);
+    if (r->attempts == 0)
+        snprintf(r->before, sizeof r->before, "%.*s", (int)sizeof r->before - 1, why->msg);
+    int64_t pause = pause_of(r->attempts);
+    tell(r, why, pause);
+    fd_wait(-1, 0, clock_deadline(pause), r->grab->cancel_fd, &over);
+    if (over.kind != ERR_TIMEOUT)
+        return give_up(r, why);
+    r->attempts++;
+    return true;
+}
+
+void retry_note(const struct retry *r, const char *what, struct verdicts *l)
+{
+    char text[160];
+    snprintf(text, sizeof text, "%.80s at attempt %u", what, r->attempts + 1);
+    if (r->attempts > 0)
+        verdicts_add(l, "retried", text, r->before, NULL);
+}

@@ -1,0 +1,91 @@
+#include "fetch/sync.h"
+
+#include <stdlib.h>
+
+#include "fetch/verdict.h"
+#include "base/banned.h"
+
+/* From here on the Date header, good to about a second, says more of a clock than nothing. */
+#define CLOCK_OFF_MS 2000
+
+int sync_init(struct sync *s, const struct fetch_grab *grab, size_t processes, struct err *err)
+{
+    *s = (struct sync){0};
+    if (grab->sync && barrier_new(processes, grab->sync_deadline_ms, grab->cancel_fd, &s->barrier, err) < 0)
+        return -1;
+    pthread_mutex_init(&s->mutex, NULL);
+    return 0;
+}
+
+void sync_release(struct sync *s)
+{
+    barrier_free(s->barrier);
+    free(s->sizes);
+    pthread_mutex_destroy(&s->mutex);
+}
+
+/* When the profile began, in UTC nanoseconds; 0: it does not say. A delta is dated by its end.
+ * Source: runtime/pprof (newProfileBuilder) and net/http/pprof (serveDeltaProfile). */
+static int64_t began_ns(const struct plan_item *plan, const struct profile_summary *p)
+{
+    bool at_end = plan->rank == RANK_DELTA;
+    if (p->time_ns <= 0 || p->duration_ns < 0 || p->duration_ns >= p->time_ns)
+        return 0;
+    return p->time_ns - (at_end ? p->duration_ns : 0);
+}
+
+static void measure(struct sync *s, const struct sync_start *start, int64_t began, int64_t clock_skew_ms,
+                    struct fetch_item *item)
+{
+    bool off = clock_skew_ms >= CLOCK_OFF_MS || clock_skew_ms <= -CLOCK_OFF_MS;
+    item->has_sync_skew = true;
+    item->sync_skew_ms = began / 1000000 - start->utc - (off ? clock_skew_ms : 0);
+    if (off || item->late)
+        return;
+    pthread_mutex_lock(&s->mutex);
+    if (array_reserve((void **)&s->sizes, &s->cap, s->n + 1, sizeof *s->sizes, NULL) == 0)
+        s->sizes[s->n++] = item->sync_skew_ms < 0 ? -item->sync_skew_ms : item->sync_skew_ms;
+    pthread_mutex_unlock(&s->mutex);
+}
+
+void sync_note(struct sync *s, const struct sync_start *start, const struct plan_item *plan,
+               int64_t clock_skew_ms, struct fetch_item *item)
+{
+    if (start->at == 0)
+        return;
+    item->late = start->late;
+    if (item->late && item->file[0])
+        verdicts_add(&item->verdicts, "sync-late", NULL, NULL, NULL);
+    int64_t began = item->has_profile ? began_ns(plan, &item->profile) : 0;
+    if (began > 0)
+        measure(s, start, began, clock_skew_ms, item);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* By nearest rank. */
+static int64_t percentile(const struct sync *s, unsigned percent)
+{
+    return s->sizes[(s->n * percent + 99) / 100 - 1];
+}
+
+void sync_sum_up(struct sync *s, struct fetch_outcome *ret)
+{
+    if (!s->barrier)
+        return;
+    struct barrier_round first = barrier_round(s->barrier, 0);
+    ret->sync_at = first.at > 0 ? clock_utc() - clock_now() + first.at : 0;
+    ret->sync_targets = first.arrived;
+    ret->sync_late = first.late;
+    ret->sync_known = s->n;
+    if (s->n == 0)
+        return;
+    qsort(s->sizes, s->n, sizeof *s->sizes, by_size);
+    ret->sync_p50_ms = percentile(s, 50);
+    ret->sync_p95_ms = percentile(s, 95);
+    ret->sync_max_ms = percentile(s, 100);
+}

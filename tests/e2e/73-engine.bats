@@ -1,0 +1,310 @@
+#!/usr/bin/env bats
+# How a capture of several hosts goes about it: in step, again, no longer than was said, and no more than was allowed.
+
+load helper
+
+setup_file() {
+    # shellcheck disable=SC2119 # its arguments are lines for sshd, none here
+    rig_start
+    local i
+    for i in 1 2 3 4; do
+        rig_fixture "p$i" -raw
+    done
+    export SSH_CONFIG=$RIG_SSH_CONFIG
+}
+
+# write_fleet [HOST SERVICE...]: an inventory of file-01 to file-04, a process of the fixture each, and one host more:
+#   gone       nobody listens where its sshd should be       mute  its sshd accepts and says nothing
+write_fleet() {
+    local i port
+    export PROFGRAB_INVENTORY=$PWD/inventory.yaml
+    {
+        echo 'version: 1'
+        echo 'services:'
+        for i in 1 2 3 4; do
+            port=RIG_PORT_p$i
+            echo "  p$i: { port: ${!port} }"
+        done
+        for i; do
+            echo "  ${i//[=.]/-}: { port: $RIG_PORT_p1, path: \"/$i/debug/pprof\" }"
+        done
+        echo 'hosts:'
+        for i in 1 2 3 4; do
+            echo "  file-0$i: { services: [p$i] }"
+        done
+        echo '  gone: { services: [p1] }'
+        echo '  mute: { services: [p1] }'
+        for i; do
+            echo "  file-${i//[=.]/-}: { services: [${i//[=.]/-}] }"
+        done
+    } >inventory.yaml
+    chmod 600 inventory.yaml
+    grep -q '^Host gone$' "$SSH_CONFIG" || rig_alias gone sshd 'Port 1'
+    grep -q '^Host mute$' "$SSH_CONFIG" || rig_alias mute sshd "Port $RIG_PORT_p1_silent"
+}
+
+# look EXPRESSION...: over the manifest `m` of the bundle of the last run, its items `items` as (host, service, item).
+look() {
+    tar xzOf "$output" --occurrence=1 --wildcards '*/manifest.json' >manifest.json
+    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" manifest.json
+    python3 - "$@" <<'PY'
+import json, sys
+m = json.load(open("manifest.json"))
+items = [(h, s, i) for h in m["hosts"] for s in h["services"] for i in s["items"]]
+for expression in sys.argv[1:]:
+    if not eval(expression):
+        sys.exit("not so: %s\n%s" % (expression, json.dumps(m, indent=1)))
+PY
+}
+
+ran_within() { # SECONDS: since $began
+    local took=$((SECONDS - began))
+    ((took <= $1)) || fail_run "it took $took s"
+}
+
+# ---- in step --------------------------------------------------------------------------------------------------
+
+@test "--sync: the timed profiles of all hosts begin at one instant, and how far they missed it is known" {
+    write_fleet
+    run_profgrab --host 'file-0*' --sync heap cpu=1s trace=0.5
+    assert_status 0
+    refute_stderr_has 'not ready'
+    look 'm["sync"]["targets"] == 4 and m["sync"]["late"] == 0 and m["sync"]["skew_ms"]["max"] < 500' \
+        'sorted(m["sync"]) == ["at", "late", "skew_ms", "targets"]' \
+        'all(abs(i["sync_skew_ms"]) < 500 for h, s, i in items if i["kind"] == "cpu")'
+    # A trace does not say when it began, and a snapshot is taken before.
+    look 'all("sync_skew_ms" not in i for h, s, i in items if i["kind"] != "cpu")' \
+        'all(i["started"] < m["sync"]["at"] for h, s, i in items if i["kind"] == "heap")'
+}
+
+@test "--sync: a dead host holds nobody up, and one that is slow begins late and is marked" {
+    write_fleet slow=3
+    began=$SECONDS
+    run_profgrab --host 'file-0[1-2],file-slow-3,gone' --sync --sync-deadline 1s cpu=1s
+    assert_status 3
+    ran_within 20
+    assert_stderr_has 'gone: '
+    assert_stderr_has 'file-slow-3: slow-3: cpu=1s: it began behind the others'
+    look 'm["sync"]["targets"] == 3 and m["sync"]["late"] == 1' \
+        '[h["name"] for h, s, i in items if i.get("late")] == ["file-slow-3"]' \
+        'all(i["status"] == "ok" for h, s, i in items)' \
+        '[i["sync_skew_ms"] > 1000 for h, s, i in items if i.get("late")] == [True]' \
+        'm["sync"]["skew_ms"]["max"] < 500'
+}
+
+@test "--sync: hosts without a timed profile are waited for by nobody" {
+    write_fleet
+    began=$SECONDS
+    run_profgrab --host 'file-0*' --sync heap
+    assert_status 0
+    ran_within 15
+    look '"sync" not in m'
+}
+
+@test "--sync: all services of a process but the first begin when they can" {
+    write_fleet custom=1 custom=2
+    sed -i 's/^  file-04:.*/  file-04: { services: [p1, custom-1, custom-2] }/' inventory.yaml
+    began=$SECONDS
+    run_profgrab --host file-02,file-04 --sync cpu=1s
+    assert_status 0
+    ran_within 20
+    look 'm["sync"]["targets"] == 2 and m["sync"]["late"] == 0' \
+        'sorted(s["name"] for h, s, i in items if "sync_skew_ms" in i) == ["p1", "p2"]'
+}
+
+@test "--sync --concurrent: those of one process begin together with the others'" {
+    write_fleet
+    run_profgrab --host 'file-0[1-2]' --sync --concurrent cpu=1s mutex=1s
+    assert_status 0
+    look 'len([1 for h, s, i in items if abs(i["sync_skew_ms"]) < 700]) == 4'
+}
+
+@test "Ctrl-C while some wait for the others: what came is bundled" {
+    write_fleet
+    with_pty --deadline 30 --stdout path --ctrl-c 'cpu waiting: the others are not ready yet' -- \
+        "$profgrab_program" --ssh-config "$SSH_CONFIG" --connect-timeout 20s --host file-01,mute --sync heap cpu=1s
+    assert_status 130
+    output=$(cat path)
+    look 'm["interrupted"] and [i["status"] for h, s, i in items] == ["ok", "interrupted"]'
+}
+
+@test "--sync with too little --parallel, or a --sync-deadline without it, is a slip" {
+    write_fleet
+    run_profgrab --host 'file-0*' --sync --parallel 2 cpu=1s
+    assert_status 2
+    assert_stderr_has 'all 4 hosts are opened at once, and --parallel 2 allows fewer'
+    run_profgrab --host file-01 --sync-deadline 2s cpu=1s
+    assert_status 2
+    assert_stderr_has '--sync-deadline means nothing without --sync'
+}
+
+# ---- again ----------------------------------------------------------------------------------------------------
+
+@test "--retries: what fails twice and then works is no failure" {
+    write_fleet flaky=2-a cutting=1-a waking=2-a
+    run_profgrab --host 'file-flaky-2-a,file-cutting-1-a,file-waking-2-a' --retries 2 heap
+    assert_status 0
+    assert_stderr_has 'file-flaky-2-a: flaky-2-a: retry: heap: again in '
+    assert_stderr_has 'HTTP 503: try again later'
+    look 'm["retries"] == 2 and all(i["status"] == "ok" for h, s, i in items)' \
+        '["it came at attempt 3 only; before that: HTTP 503: try again later" in [v["text"] for v in i["verdicts"]] for h, s, i in items if s["name"] == "flaky-2-a"] == [True]' \
+        '[[v["rule"] for v in s["verdicts"]] for h, s, i in items if s["name"] == "waking-2-a"] == [["retried"]]' \
+        'all("verdicts" not in s for h, s, i in items if s["name"] != "waking-2-a")'
+    # Nothing of the first half is left.
+    look '[i["file"] for h, s, i in items if s["name"] == "cutting-1-a"] == ["file-cutting-1-a/cutting-1-a/heap.pb.gz"]'
+    [[ $(tar tzf "$output") != *damaged* && $(tar tzf "$output") != *before* ]]
+}
+
+@test "--retries: after the last attempt it has failed, and what came is kept" {
+    write_fleet flaky=9-b cutting=9-b
+    run_profgrab --host file-flaky-9-b,file-cutting-9-b --retries 1 heap
+    assert_status 3
+    assert_stderr_has 'heap: HTTP 503: try again later; so it was 2 times'
+    look '[(i["status"], i.get("file")) for h, s, i in items if s["name"] == "cutting-9-b"] == [("damaged", "file-cutting-9-b/cutting-9-b/heap.pb.gz.damaged")]'
+    [[ $(tar tzf "$output") != *before* ]]
+}
+
+@test "without --retries the first failure counts" {
+    write_fleet flaky=1-c
+    run_profgrab --host file-flaky-1-c heap
+    assert_status 1
+    refute_stderr_has 'again in'
+}
+
+@test "--retries: a host that refuses is opened again; who says no is not asked twice" {
+    write_fleet missing=heap
+    rig_alias barred sshd "User nobody-$BATS_TEST_NUMBER"
+    printf '  barred: { services: [p1] }\n' >>inventory.yaml
+    run_profgrab --host gone,file-missing-heap,file-01 --retries 1 heap
+    assert_status 3
+    assert_stderr_has 'gone: retry: again in '
+    assert_stderr_has '; so it was 2 times'
+    refute_stderr_has 'missing-heap: retry'
+    assert_stderr_has 'HTTP 404'
+    run_profgrab --batch --host barred --retries 3 heap
+    assert_status 1
+    refute_stderr_has 'again in'
+}
+
+# ---- no longer ------------------------------------------------------------------------------------------------
+
+@test "--deadline: what is under way is given up, what came is bundled, and nobody is said to have interrupted" {
+    write_fleet
+    began=$SECONDS
+    run_profgrab --host 'file-0[1-2],mute' --deadline 4s --connect-timeout 30s heap cpu=60s
+    assert_status 3
+    ran_within 15
+    refute_stderr_has interrupted
+    assert_stderr_has "mute: "
+    assert_stderr_has "the run's deadline of 4s was over"
+    look 'not m["interrupted"] and not m["complete"] and m["deadline_ms"] == 4000 and m["deadline_reached"]' \
+        '[(i["kind"], i["status"]) for h, s, i in items] == 2 * [("heap", "ok"), ("cpu", "failed")]' \
+        '["deadline of 4s" in h["error"] for h in m["hosts"] if h["name"] == "mute"] == [True]'
+    run_profgrab bundle verify "$output"
+    assert_status 0
+}
+
+@test "--deadline: half an item is kept as damaged, and what was not begun is told" {
+    write_fleet drip=60
+    run_profgrab --host file-drip-60 --deadline 3s heap allocs
+    assert_status 3
+    look '[i["status"] for h, s, i in items] == ["damaged", "failed"]' \
+        '"was over before it was fetched" in items[1][2]["error"]'
+    refute_stderr_has interrupted
+}
+
+@test "--deadline: with nothing collected there is no bundle, and 1" {
+    write_fleet silent
+    run_profgrab --host mute,file-silent --deadline 2s heap
+    assert_status 1
+    refute_stderr_has interrupted
+    assert_equal "$(ls)" inventory.yaml
+}
+
+@test "--deadline bounds the wait for others, the pause before another attempt, and a question" {
+    write_fleet flaky=9-d
+    began=$SECONDS
+    run_profgrab --host file-01,mute --sync --sync-deadline 60s --connect-timeout 60s --deadline 3s heap cpu=1s
+    assert_status 3
+    look '[(i["kind"], i["status"]) for h, s, i in items] == [("heap", "ok"), ("cpu", "failed")]'
+    run_profgrab --host file-flaky-9-d --retries 20 --deadline 3s heap
+    assert_status 1
+    ran_within 25
+}
+
+@test "--deadline bounds a question" {
+    write_fleet
+    ssh-keygen -q -t ed25519 -N 'a passphrase' -f key
+    grep -q '^Host locked$' "$SSH_CONFIG" || {
+        printf 'Host locked\n    HostName 127.0.0.1\n    Port %s\n    User %s\n' "$RIG_PORT_sshd" "$RIG_USER"
+        printf '    IdentityFile %s\n    IdentitiesOnly yes\n    IdentityAgent none\n' "$PWD/key"
+        printf '    UserKnownHostsFile %s\n    HostKeyAlias file-01\n' "$RIG_KNOWN_HOSTS"
+    } >>"$SSH_CONFIG"
+    sed -i 's/^  mute: .*/&\n  locked: { services: [p1] }/' inventory.yaml
+    printf '#!/bin/sh\ntouch asked\nexec sleep 60\n' >ask && chmod 700 ask
+    began=$SECONDS
+    SSH_ASKPASS=$PWD/ask SSH_ASKPASS_REQUIRE=force run_profgrab --host locked --deadline 5s heap
+    assert_status 1
+    ran_within 20
+    refute_stderr_has interrupted
+}
+
+@test "--deadline that is not needed changes nothing" {
+    write_fleet
+    run_profgrab --host file-01 --deadline 2m heap
+    assert_status 0
+    look 'm["complete"] and m["deadline_ms"] == 120000 and not m["deadline_reached"]'
+}
+
+# ---- no more --------------------------------------------------------------------------------------------------
+
+@test "--budget seconds: what does not fit is left out, by name and reason" {
+    write_fleet
+    run_profgrab --host file-01 --budget seconds=3 heap cpu=2s trace=2s
+    assert_status 3
+    assert_stderr_has "trace=2s: left out: 2s of profiling, and the budget's 3s leave 1s"
+    look '[i["status"] for h, s, i in items] == ["ok", "ok", "left-out"]' \
+        'm["budget"] == {"profiled_ms": 3000} and not m["complete"]' \
+        'items[0][1]["estimate"]["profiled_ms"] == 2000' \
+        '[p["kind"] for p in items[0][1]["planned"]] == ["heap", "cpu", "trace"]'
+}
+
+@test "--budget: services of one process share it" {
+    write_fleet custom=1
+    sed -i 's/^  file-04:.*/  file-04: { services: [p1, custom-1] }/' inventory.yaml
+    run_profgrab --host file-04 --budget seconds=3 cpu=2s
+    assert_status 3
+    look 'sorted((s["name"], i["status"]) for h, s, i in items) == [("custom-1", "left-out"), ("p1", "ok")]'
+}
+
+@test "--budget bytes: estimates leave out, what is larger is cut, and what comes after is left out" {
+    write_fleet big=5
+    run_profgrab --host file-01 --budget bytes=1MB heap trace=2s
+    assert_status 3
+    assert_stderr_has "trace=2s: left out: about 2.0 MB, and the budget's 1.0 MB leave "
+    look '[i["status"] for h, s, i in items] == ["ok", "left-out"]'
+    run_profgrab --host file-big-5 --budget bytes=100kB heap allocs
+    assert_status 3
+    assert_stderr_has 'its body is larger than what the budget of 100.0 kB left for it'
+    assert_stderr_has '--budget bytes=SIZE takes more'
+    assert_stderr_has 'allocs: left out: what came before took all of the budget'
+    look '[i["status"] for h, s, i in items] == ["damaged", "left-out"] and items[0][2]["bytes"] <= 100000'
+}
+
+@test "--budget: what it means is checked before anything is opened" {
+    write_fleet
+    local wrong
+    for wrong in bytes seconds=0 seconds=x bytes=0 bytes=much time=3 ''; do
+        run_profgrab --host gone --budget "$wrong" heap
+        assert_status 2
+        assert_stderr_has '--budget'
+    done
+}
+
+@test "what a capture of several costs each process is said once, before it begins" {
+    write_fleet
+    run_profgrab --host 'file-0[1-3]' cpu=1s heap
+    assert_status 0
+    assert_equal "$(grep -c 'each process: ' <<<"$stderr")" 1
+    assert_stderr_has '1s of profiling'
+}

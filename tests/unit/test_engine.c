@@ -1,0 +1,362 @@
+/* Budgets, what is tried again, the run's deadline, and how far profiles missed the common instant. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "fetch/budget.h"
+#include "fetch/deadline.h"
+#include "fetch/retry.h"
+#include "fetch/sync.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* ---- budgets ------------------------------------------------------------------------------------------- */
+
+static char usual_path[] = "/debug/pprof";
+static const struct service usual = {.path = usual_path};
+
+static struct plan plan_of(const char *words)
+{
+    struct strlist l = {0};
+    struct wanted_list wanted;
+    struct plan p;
+    struct err err = ERR_INIT;
+    ok(strlist_split(&l, words, &err), &err);
+    ok(wanted_parse(&l, &wanted, &err), &err);
+    ok(plan_make(&usual, &wanted, NULL, &p, &err), &err);
+    wanted_release(&wanted);
+    strlist_release(&l);
+    return p;
+}
+
+/* What of the plan for these words is left out, each by its reason on a line. */
+static void leaves_out(struct budget *b, const char *words, const char *expected)
+{
+    struct plan p = plan_of(words);
+    struct buf out = BUF_INIT(4096);
+    budget_apply(b, &p, NULL);
+    for (size_t i = 0; i < p.n; i++)
+        if (p.items[i].left_out[0])
+            buf_addf(&out, "%s: %s\n", p.items[i].kind, p.items[i].left_out);
+    assert_string_equal(buf_str(&out), expected);
+    buf_release(&out);
+    plan_release(&p);
+}
+
+static void time_is_spent_in_the_plans_order(void **state)
+{
+    (void)state;
+    struct fetch_grab grab = {.budget_ms = 12000};
+    struct budget b;
+    budget_init(&b, &grab);
+    leaves_out(&b, "cpu=10,trace=5,mutex=1,heap",
+               "trace: left out: 5s of profiling, and the budget's 12s leave 1s\n");
+    /* What the process was asked for already counts, also for its other services. */
+    leaves_out(&b, "cpu=2,trace=1,heap", "cpu: left out: 2s of profiling, and the budget's 12s leave 1s\n");
+    leaves_out(&b, "trace=0.5", "trace: left out: 500ms of profiling, and the budget's 12s leave 0s\n");
+    budget_release(&b);
+}
+
+static void bytes_are_estimated_beforehand(void **state)
+{
+    (void)state;
+    struct fetch_grab grab = {.budget_bytes = 3000000};
+    struct budget b;
+    struct err err = ERR_INIT;
+    budget_init(&b, &grab);
+    leaves_out(&b, "heap,cpu=1,trace=5",
+               "trace: left out: about 5.0 MB, and the budget's 3.0 MB leave 3.0 MB\n");
+    ok(budget_take(&b, 2500000, &err), &err);
+    /* Not what was expected counts then, but what came. */
+    leaves_out(&b, "heap,trace=1", "trace: left out: about 1.0 MB, and the budget's 3.0 MB leave 499.5 kB\n");
+    budget_release(&b);
+}
+
+static void bytes_are_counted_as_they_come(void **state)
+{
+    (void)state;
+    struct fetch_grab grab = {.budget_bytes = 1000};
+    struct budget b;
+    struct err err = ERR_INIT;
+    budget_init(&b, &grab);
+    ok(budget_take(&b, 999, &err), &err);
+    ok(budget_check(&b, &err), &err);
+    ok(budget_take(&b, 1, &err), &err);
+    refused(budget_check(&b, &err), &err, ERR_FAILED,
+            "left out: what came before took all of the budget's 1.0 kB");
+    refused(budget_take(&b, 1, &err), &err, ERR_FAILED,
+            "its body is larger than what the budget of 1.0 kB left for it: the rest was left");
+    budget_release(&b);
+}
+
+/* Who went beyond it leaves nothing for the next. */
+static void what_is_cut_uses_all_of_it(void **state)
+{
+    (void)state;
+    struct fetch_grab grab = {.budget_bytes = 1000};
+    struct budget b;
+    struct err err = ERR_INIT;
+    budget_init(&b, &grab);
+    assert_int_equal(budget_take(&b, UINT64_MAX, &err), -1);
+    assert_int_equal(budget_check(&b, &err), -1);
+    budget_release(&b);
+}
+
+static void no_budget_is_no_bound(void **state)
+{
+    (void)state;
+    struct fetch_grab grab = {0};
+    struct budget b;
+    struct err err = ERR_INIT;
+    budget_init(&b, &grab);
+    leaves_out(&b, "heap,cpu=1h,trace=1h", "");
+    ok(budget_take(&b, UINT64_MAX, &err), &err);
+    ok(budget_take(&b, UINT64_MAX, &err), &err);
+    ok(budget_check(&b, &err), &err);
+    budget_release(&b);
+}
+
+/* ---- what passes --------------------------------------------------------------------------------------- */
+
+static bool passes(enum err_kind kind, int http_status)
+{
+    struct err err = {.kind = kind};
+    return retry_passes(&err, http_status);
+}
+
+static void what_passes(void **state)
+{
+    (void)state;
+    assert_true(passes(ERR_TIMEOUT, 0));
+    assert_true(passes(ERR_TIMEOUT, 200));
+    assert_true(passes(ERR_LOST, 0));
+    assert_true(passes(ERR_BUSY, 500));
+    assert_true(passes(ERR_FAILED, 0)); /* connection refused */
+    assert_true(passes(ERR_FAILED, 500));
+    assert_true(passes(ERR_FAILED, 503));
+    assert_true(passes(ERR_FAILED, 504));
+}
+
+static void what_does_not_pass(void **state)
+{
+    (void)state;
+    static const enum err_kind never[] = {ERR_NONE,      ERR_USAGE,       ERR_CANCELLED,
+                                          ERR_NOT_FOUND, ERR_EXISTS,      ERR_LOCAL_IO,
+                                          ERR_DENIED,    ERR_UNSUPPORTED, ERR_HOST_KEY};
+    static const int statuses[] = {200, 302, 400, 401, 403, 404, 405, 429, 501};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+        assert_false(passes(never[i], 0));
+        assert_false(passes(never[i], 503));
+    }
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+        assert_false(passes(ERR_FAILED, statuses[i]));
+}
+
+/* ---- the run's deadline -------------------------------------------------------------------------------- */
+
+static struct err explained(struct deadline *d, enum err_kind kind, const char *msg)
+{
+    struct err err = ERR_INIT;
+    err_set(&err, kind, "%s", msg);
+    deadline_explain(d, &err);
+    return err;
+}
+
+static void a_deadline_is_no_interruption(void **state)
+{
+    (void)state;
+    struct fetch_grab grab = {.cancel_fd = -1, .deadline_ms = 50}, within;
+    struct deadline d;
+    struct err err = ERR_INIT;
+    ok(deadline_init(&d, &grab, &within, &err), &err);
+    assert_int_equal(fd_wait(within.cancel_fd, 1, clock_deadline(20000), -1, &err), 0);
+    assert_true(deadline_is_over(&d));
+    err = explained(&d, ERR_CANCELLED, "cannot connect: interrupted before it was opened");
+    assert_string_equal(err.msg, "cannot connect: the run's deadline of 50ms was over before it was opened");
+    assert_int_equal(err.kind, ERR_TIMEOUT);
+    err = explained(&d, ERR_CANCELLED, "the gateway was closed");
+    assert_string_equal(err.msg, "the run's deadline of 50ms was over");
+    err = explained(&d, ERR_FAILED, "interrupted");
+    assert_string_equal(err.msg, "interrupted");
+    deadline_release(&d);
+}
+
+static void an_interruption_is_no_deadline(void **state)
+{
+    (void)state;
+    int fds[2];
+    struct err err = ERR_INIT;
+    ok(fd_pipe(fds, &err), &err);
+    struct fetch_grab grab = {.cancel_fd = fds[0], .deadline_ms = 60000}, within;
+    struct deadline d;
+    ok(deadline_init(&d, &grab, &within, &err), &err);
+    assert_false(fd_cancelled(within.cancel_fd));
+    assert_int_equal(write(fds[1], "x", 1), 1);
+    assert_int_equal(fd_wait(within.cancel_fd, 1, clock_deadline(20000), -1, &err), 0);
+    assert_false(deadline_is_over(&d));
+    err = explained(&d, ERR_CANCELLED, "interrupted");
+    assert_string_equal(err.msg, "interrupted");
+    deadline_release(&d);
+    fd_close(&fds[0]);
+    fd_close(&fds[1]);
+}
+
+static void without_a_deadline_nothing_changes(void **state)
+{
+    (void)state;
+    struct fetch_grab grab = {.cancel_fd = 7}, within;
+    struct deadline d;
+    struct err err = ERR_INIT;
+    ok(deadline_init(&d, &grab, &within, &err), &err);
+    assert_int_equal(within.cancel_fd, 7);
+    assert_false(deadline_is_over(&d));
+    deadline_release(&d);
+    err = explained(NULL, ERR_CANCELLED, "interrupted");
+    assert_int_equal(err.kind, ERR_CANCELLED);
+}
+
+static int answers_late(void *ctx, const struct question *q, struct secret *ret, struct err *err)
+{
+    (void)ret;
+    *(int64_t *)ctx = q->deadline;
+    fd_wait(-1, 0, q->deadline, -1, NULL);
+    return err_set(err, ERR_TIMEOUT, "nobody answered");
+}
+
+static void a_question_ends_with_the_run(void **state)
+{
+    (void)state;
+    int64_t asked_until = 0;
+    struct fetch_grab grab = {
+        .cancel_fd = -1, .deadline_ms = 50, .ask = answers_late, .ask_ctx = &asked_until};
+    struct fetch_grab within;
+    struct deadline d;
+    struct err err = ERR_INIT;
+    struct question q = {.kind = ASK_HIDDEN, .deadline = clock_deadline(60000)};
+    ok(deadline_init(&d, &grab, &within, &err), &err);
+    assert_int_equal(within.ask(within.ask_ctx, &q, NULL, &err), -1);
+    assert_true(asked_until < q.deadline);
+    assert_int_equal(err.kind, ERR_CANCELLED);
+    deadline_release(&d);
+}
+
+/* ---- in step ------------------------------------------------------------------------------------------- */
+
+static const int64_t instant = INT64_C(1760000000000);
+
+/* An item that says it began so much later than the instant. */
+static struct fetch_item began(struct sync *s, enum kind_rank rank, int64_t later_ms, int64_t clock_skew_ms)
+{
+    struct sync_start start = {.at = 1, .utc = instant};
+    struct plan_item plan = {.rank = rank};
+    struct fetch_item item = {.has_profile = true, .profile.duration_ns = INT64_C(5000000000)};
+    item.profile.time_ns = (instant + later_ms) * 1000000;
+    sync_note(s, &start, &plan, clock_skew_ms, &item);
+    return item;
+}
+
+static struct sync sync_of_one(void)
+{
+    struct fetch_grab grab = {.sync = true, .sync_deadline_ms = 1000, .cancel_fd = -1};
+    struct sync s;
+    struct err err = ERR_INIT;
+    ok(sync_init(&s, &grab, 1, &err), &err);
+    return s;
+}
+
+static void skew_is_what_the_profile_says(void **state)
+{
+    (void)state;
+    struct sync s = sync_of_one();
+    assert_int_equal(began(&s, RANK_CPU, 7, 0).sync_skew_ms, 7);
+    assert_int_equal(began(&s, RANK_CPU, -7, 900).sync_skew_ms, -7);
+    /* A delta is dated by its end. */
+    assert_int_equal(began(&s, RANK_DELTA, 5003, 0).sync_skew_ms, 3);
+    /* Seconds are the clock's. */
+    assert_int_equal(began(&s, RANK_CPU, 60120, 60000).sync_skew_ms, 120);
+    assert_int_equal(s.n, 3);
+    sync_release(&s);
+}
+
+static void percentiles_of_the_skew(void **state)
+{
+    (void)state;
+    struct sync s = sync_of_one();
+    struct fetch_outcome o = {0};
+    for (int i = 1; i <= 20; i++)
+        began(&s, RANK_CPU, i % 2 ? i : -i, 0);
+    sync_sum_up(&s, &o);
+    assert_int_equal(o.sync_known, 20);
+    assert_int_equal(o.sync_p50_ms, 10);
+    assert_int_equal(o.sync_p95_ms, 19);
+    assert_int_equal(o.sync_max_ms, 20);
+    sync_release(&s);
+}
+
+static void what_says_nothing_has_no_skew(void **state)
+{
+    (void)state;
+    struct sync s = sync_of_one();
+    struct sync_start start = {.at = 1, .utc = instant}, none = {0};
+    struct plan_item plan = {.rank = RANK_TRACE};
+    struct fetch_item item = {.has_profile = false};
+    struct fetch_outcome o = {0};
+    sync_note(&s, &start, &plan, 0, &item);
+    assert_false(item.has_sync_skew);
+    item = (struct fetch_item){.has_profile = true, .profile.time_ns = instant * 1000000};
+    sync_note(&s, &none, &plan, 0, &item);
+    assert_false(item.has_sync_skew);
+    item.profile.time_ns = -1;
+    sync_note(&s, &start, &plan, 0, &item);
+    item.profile = (struct profile_summary){.time_ns = 5, .duration_ns = INT64_MAX};
+    sync_note(&s, &start, &plan, 0, &item);
+    assert_false(item.has_sync_skew);
+    sync_sum_up(&s, &o);
+    assert_int_equal(o.sync_known, 0);
+    sync_release(&s);
+}
+
+static void who_is_late_is_told_and_does_not_count(void **state)
+{
+    (void)state;
+    struct sync s = sync_of_one();
+    struct sync_start start = {.at = 1, .utc = instant, .late = true};
+    struct plan_item plan = {.rank = RANK_CPU};
+    struct fetch_item item = {.has_profile = true, .file = "x"};
+    item.profile.time_ns = (instant + 4000) * 1000000;
+    sync_note(&s, &start, &plan, 0, &item);
+    assert_true(item.late);
+    assert_int_equal(item.sync_skew_ms, 4000);
+    assert_int_equal(item.verdicts.n, 1);
+    assert_string_equal(item.verdicts.items[0].rule, "sync-late");
+    assert_int_equal(s.n, 0);
+    fetch_item_release(&item);
+    sync_release(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_is_spent_in_the_plans_order),
+        cmocka_unit_test(bytes_are_estimated_beforehand),
+        cmocka_unit_test(bytes_are_counted_as_they_come),
+        cmocka_unit_test(what_is_cut_uses_all_of_it),
+        cmocka_unit_test(no_budget_is_no_bound),
+        cmocka_unit_test(what_passes),
+        cmocka_unit_test(what_does_not_pass),
+        cmocka_unit_test(a_deadline_is_no_interruption),
+        cmocka_unit_test(an_interruption_is_no_deadline),
+        cmocka_unit_test(without_a_deadline_nothing_changes),
+        cmocka_unit_test(a_question_ends_with_the_run),
+        cmocka_unit_test(skew_is_what_the_profile_says),
+        cmocka_unit_test(percentiles_of_the_skew),
+        cmocka_unit_test(what_says_nothing_has_no_skew),
+        cmocka_unit_test(who_is_late_is_told_and_does_not_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
