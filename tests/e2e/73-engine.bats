@@ -234,11 +234,11 @@ ran_within() { # SECONDS: since $began
 
 @test "--deadline bounds a question" {
     write_fleet
-    ssh-keygen -q -t ed25519 -N 'a passphrase' -f key
+    cp "$RIG_KEY" key && ssh-keygen -q -p -N 'a passphrase' -f key
     grep -q '^Host locked$' "$SSH_CONFIG" || {
         printf 'Host locked\n    HostName 127.0.0.1\n    Port %s\n    User %s\n' "$RIG_PORT_sshd" "$RIG_USER"
         printf '    IdentityFile %s\n    IdentitiesOnly yes\n    IdentityAgent none\n' "$PWD/key"
-        printf '    UserKnownHostsFile %s\n    HostKeyAlias file-01\n' "$RIG_KNOWN_HOSTS"
+        printf '    UserKnownHostsFile %s\n' "$RIG_KNOWN_HOSTS"
     } >>"$SSH_CONFIG"
     sed -i 's/^  mute: .*/&\n  locked: { services: [p1] }/' inventory.yaml
     printf '#!/bin/sh\ntouch asked\nexec sleep 60\n' >ask && chmod 700 ask
@@ -246,6 +246,8 @@ ran_within() { # SECONDS: since $began
     SSH_ASKPASS=$PWD/ask SSH_ASKPASS_REQUIRE=force run_profgrab --host locked --deadline 5s heap
     assert_status 1
     ran_within 20
+    [[ -e asked ]] || fail_run 'nobody was asked'
+    assert_stderr_has "the run's deadline of 5s was over"
     refute_stderr_has interrupted
 }
 
