@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fetch/credentials.h"
+#include "fetch/endpoint.h"
 #include "fetch/transfer.h"
 #include "base/banned.h"
 
@@ -92,6 +93,15 @@ static int ask_from(const struct source *s, const struct host *from, const struc
     return rc;
 }
 
+/* What it was told in secret is neither shown nor kept. */
+static void mask(struct found *f, const struct service *ask, const struct secret *secret)
+{
+    for (size_t i = 0; i < f->n_jobs; i++)
+        endpoint_redact(f->jobs[i].name, ask, secret);
+    for (size_t i = 0; i < f->notes.n; i++)
+        endpoint_redact(f->notes.items[i], ask, secret);
+}
+
 int discovery_ask(const struct source *s, const struct fetch_grab *grab, struct found *ret, struct err *err)
 {
     struct proc_limits limits = {.timeout_ms = grab->timeout_ms, .cancel_fd = grab->cancel_fd};
@@ -103,6 +113,8 @@ int discovery_ask(const struct source *s, const struct fetch_grab *grab, struct 
     int rc = credentials_load(&(struct targets){.items = &target, .n = 1}, &limits, &credentials, err);
     if (rc == 0)
         rc = ask_from(s, from, credentials_find(&credentials, s->ask), grab, &f, err);
+    if (rc == 0)
+        mask(&f, s->ask, credentials_find(&credentials, s->ask));
     credentials_release(&credentials);
     if (rc < 0)
         found_release(&f);

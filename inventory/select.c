@@ -165,7 +165,13 @@ static int blame_sources(const struct inventory *inv, struct err *err)
 
 static int unknown_service(const struct inventory *inv, const char *name, struct err *err)
 {
+    char text[400];
+    struct nearest near = NEAREST_INIT(name);
     unknown(inv, "service", &inv->service_names, name, err);
+    names_offer(&inv->service_names, &near);
+    names_offer(&inv->found_names, &near);
+    if (inv->found_names.n > 0 && near.n)
+        err_hint(err, "did you mean %s?", nearest_text(&near, text, sizeof text));
     return blame_sources(inv, err);
 }
 

@@ -76,10 +76,9 @@ static size_t without_page(const char *path, size_t n)
 static char *request_of(enum source_kind kind, const char *path)
 {
     char *ret = NULL;
-    size_t n = strlen(path);
+    size_t n = strcspn(path, "?");
     if (kind != SOURCE_PROMETHEUS)
         return asprintf(&ret, "%s%s", *path == '/' ? "" : "/", path) < 0 ? NULL : ret;
-    n = strcspn(path, "?");
     while (n > 0 && path[n - 1] == '/')
         n--;
     n = without_page(path, n);

@@ -533,6 +533,7 @@ static void selected(void **state)
     assert_string_equal(inventory_found_name(inv, 1), "gitaly-2");
     assert_string_equal(inventory_found_name(inv, 2), "web");
     assert_null(inventory_found_name(inv, 3));
+    selects(inv, "file-04", "wob", "unknown service \"wob\" | did you mean \"web\"?");
     size_t n = 0;
     ok(inventory_source_failed(inv, inventory_sources(inv, &n)[0], "no answer", &err), &err);
     selects(inv, "six", NULL,
