@@ -35,10 +35,23 @@ static bool same(const struct names *t, const char *a, const char *b)
 }
 
 /* The slot that holds the name, or the free one where it belongs. At least one slot is free. */
-static size_t *slot_of(const struct names *t, const char *name)
+static size_t *slot_of(const struct names *t, const char *name, size_t h)
 {
-    size_t i = hash(t, name) & (t->n_slots - 1);
-    while (t->slots[i] && !same(t, t->entries[t->slots[i] - 1].name, name))
+    size_t i = h & (t->n_slots - 1);
+    while (t->slots[i]) {
+        const struct names_entry *e = &t->entries[t->slots[i] - 1];
+        if (e->hash == h && same(t, e->name, name))
+            break;
+        i = (i + 1) & (t->n_slots - 1);
+    }
+    return &t->slots[i];
+}
+
+/* A free one for a name that is not there. */
+static size_t *free_slot(const struct names *t, size_t h)
+{
+    size_t i = h & (t->n_slots - 1);
+    while (t->slots[i])
         i = (i + 1) & (t->n_slots - 1);
     return &t->slots[i];
 }
@@ -53,7 +66,7 @@ static int grow(struct names *t, struct err *err)
     t->slots = slots;
     t->n_slots = n;
     for (size_t i = 0; i < t->n; i++)
-        *slot_of(t, t->entries[i].name) = i + 1;
+        *free_slot(t, t->entries[i].hash) = i + 1;
     return 0;
 }
 
@@ -63,14 +76,15 @@ int names_add(struct names *t, const char *name, const void *value, struct err *
         return -1;
     if ((t->n + 1) * 4 > t->n_slots * 3 && grow(t, err) < 0)
         return -1;
-    *slot_of(t, name) = t->n + 1;
-    t->entries[t->n++] = (struct names_entry){.name = name, .value = value};
+    size_t h = hash(t, name);
+    *free_slot(t, h) = t->n + 1;
+    t->entries[t->n++] = (struct names_entry){.name = name, .value = value, .hash = h};
     return 0;
 }
 
 const void *names_get(const struct names *t, const char *name)
 {
-    size_t at = t->n_slots ? *slot_of(t, name) : 0;
+    size_t at = t->n_slots ? *slot_of(t, name, hash(t, name)) : 0;
     return at ? t->entries[at - 1].value : NULL;
 }
 

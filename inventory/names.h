@@ -13,6 +13,7 @@
 struct names_entry {
     const char *name;
     const void *value;
+    size_t hash;
 };
 
 struct names {
