@@ -260,6 +260,33 @@ static void the_help_is_complete(void **state)
     assert_null(kind_of_endpoint("cpu"));
 }
 
+static void costs(const char *words, const char *expected)
+{
+    struct strlist list = {0}, costly = {0};
+    struct err err = ERR_INIT;
+    struct buf joined = BUF_INIT(1000);
+    assert_int_equal(strlist_split(&list, words, NULL), 0);
+    ok(fetch_costly(&list, &costly, &err), &err);
+    for (size_t i = 0; i < costly.n; i++)
+        buf_addf(&joined, "%s%s", i ? " " : "", costly.items[i]);
+    assert_string_equal(buf_str(&joined), expected);
+    buf_release(&joined);
+    strlist_release(&list);
+    strlist_release(&costly);
+}
+
+static void what_slows_a_process_down(void **state)
+{
+    (void)state;
+    costs("heap=gc,goroutines,mutex,allocs,/debug/vars", "");
+    costs("default", "cpu=30s");
+    costs("incident", "cpu=30s trace=5s");
+    costs("all", "cpu=30s");
+    costs("profile=7,heap,mutex=3s,goroutines=text,goroutines=grouped", "cpu=7 mutex=3s goroutines=text");
+    costs("mutex=text,fgprof,/x/debug/pprof/profile?seconds=2",
+          "fgprof=30s /x/debug/pprof/profile?seconds=2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +300,7 @@ int main(void)
         cmocka_unit_test(hostile_words),
         cmocka_unit_test(how_long_it_takes),
         cmocka_unit_test(what_is_worth_compressing),
+        cmocka_unit_test(what_slows_a_process_down),
         cmocka_unit_test(the_help_is_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
