@@ -238,11 +238,16 @@ static void wait_for_work(struct hub *h)
         wire_fill(&h->session->wire);
 }
 
-/* What the server asks (a keepalive, new keys) is answered when libssh2 reads; without links nobody reads. */
-static void listen_idle(struct hub *h)
+/* What the server asks (a keepalive, new keys) is answered when libssh2 reads; without links nobody reads.
+ * True when that took the turn to open, and gave it back: a link may have come meanwhile, and waits for it.
+ */
+static bool listen_idle(struct hub *h)
 {
-    if (h->session && h->fate.kind == ERR_NONE && (!h->links || h->session->opening == &h->session->ear))
-        session_listen(h->session);
+    bool mine = h->session && h->session->opening == &h->session->ear;
+    if (!h->session || h->fate.kind != ERR_NONE || (h->links && !mine))
+        return false;
+    session_listen(h->session);
+    return mine && !h->session->opening && h->links;
 }
 
 static void *run(void *ctx)
@@ -253,7 +258,7 @@ static void *run(void *ctx)
         bool busy = true;
         for (int i = 0; busy && i < ROUNDS_MAX; i++)
             busy = advance_links(h);
-        listen_idle(h);
+        busy = listen_idle(h) || busy;
         check_carrier(h);
         hub_check_turn(h);
         hub_note_idle(h, is_idle(h));

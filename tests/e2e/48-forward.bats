@@ -470,3 +470,18 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     assert_status 130
     [[ ! -e sock ]]
 }
+
+# sshd names its other host keys after the login. To hear that, the hub asks for a channel of its own, whose answer is 0.4 s
+# away here; nothing else comes until its next keepalive, 10 s later.
+@test "a connection that comes while the hub listens to what the server says by itself is carried at once" {
+    rig_sshd asking asking-01 'LogLevel DEBUG1'
+    rig_fixture line -ssh "127.0.0.1:$RIG_PORT_asking"
+    rig_alias far-01 line_farline 'HostKeyAlias asking'
+    echo "asking $(cut -d' ' -f1,2 "$RIG_DIR/asking/host_key.pub")" >>"$RIG_KNOWN_HOSTS"
+    forward --host far-01 --port "$RIG_PORT_rude" --listen 0
+    until_true grep -q 'server_input_channel_open: ctype session' "$RIG_DIR/asking/log"
+    curl -sS --max-time 5 -o body "${url}cmdline" || fail "$(cat log)"
+    forward_end
+    rig_end line
+    rig_end asking
+}
