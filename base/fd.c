@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -114,6 +115,33 @@ int fd_accept(int listener)
 }
 
 #endif
+
+/* What this process was started with, written once, before there are threads; 0: it is still so. */
+static struct rlimit inherited;
+
+size_t fd_make_room(size_t wanted)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+        return wanted;
+    struct rlimit raised = limit;
+    raised.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (setrlimit(RLIMIT_NOFILE, &raised) < 0)
+        return limit.rlim_cur;
+    if (inherited.rlim_max == 0)
+        inherited = limit;
+    return raised.rlim_cur;
+}
+
+void fd_give_back_room(pid_t child)
+{
+#ifdef __linux__
+    if (inherited.rlim_max != 0)
+        prlimit(child, RLIMIT_NOFILE, &inherited, NULL);
+#else
+    (void)child;
+#endif
+}
 
 int fd_set_nonblocking(int fd, bool on, struct err *err)
 {

@@ -37,6 +37,14 @@ int fd_unix_address(const char *path, struct sockaddr_un *ret, struct err *err);
 /* Accepts a connection; -1 with errno as accept(2) leaves it. */
 int fd_accept(int listener);
 
+/*
+ * Lets this process have `wanted` descriptors open, or as many as the system's hard limit allows: the soft
+ * one, which most systems set to 1024, is raised. Before any thread starts. Returns how many there may be
+ * then. Children get the limit that was, where the system can do that (Linux); proc.c's affair.
+ */
+size_t fd_make_room(size_t wanted);
+void fd_give_back_room(pid_t child);
+
 int fd_set_nonblocking(int fd, bool on, struct err *err);
 
 /* Closes *fd if it is open and sets it to -1. Keeps errno. */

@@ -107,6 +107,9 @@ static int start(const char *const argv[], char **environment, pid_t group, cons
             err->kind = ERR_NOT_FOUND;
         return -1;
     }
+    /* It can see what is ours until then, a moment after it has begun: no limit can be given to a spawned
+     * child on its way. */
+    fd_give_back_room(pid);
     *ret = pid;
     return 0;
 }

@@ -112,13 +112,26 @@ struct fetch_grab target_grab(const struct target_options *o, const struct targe
                                .ask_keys_only = o->batch};
 }
 
-int target_run(const struct fetch_grab *grab, struct err *err)
+/* A limit that nobody but root can raise is no reason to lose hosts. */
+static unsigned affordable(const struct fetch_grab *grab)
 {
+    size_t wanted = fetch_descriptors(grab), got = fd_make_room(wanted);
+    unsigned parallel = got < wanted ? fetch_affordable(grab, got) : grab->parallel;
+    if (parallel < grab->parallel)
+        talk("hosts at a time: only %u, since no more than %zu files may be open here (`ulimit -Hn`)",
+             parallel, got);
+    return parallel;
+}
+
+int target_run(const struct fetch_grab *asked, struct err *err)
+{
+    struct fetch_grab grab = *asked;
+    grab.parallel = affordable(asked);
     if (gateway_global_init(err) < 0)
         return -1;
     int rc = fetch_global_init(err);
     if (rc == 0) {
-        rc = fetch_run(grab, err);
+        rc = fetch_run(&grab, err);
         fetch_global_cleanup();
     }
     gateway_global_cleanup();

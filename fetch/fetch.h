@@ -241,6 +241,11 @@ struct fetch_grab {
 #define FETCH_PARALLEL 16
 #define FETCH_SYNC_DEADLINE_MS 30000
 
+/* How many descriptors such a run has open at most, about; and how many hosts at a time, at least 1 and at
+ * most `parallel`, so many descriptors are enough for. */
+size_t fetch_descriptors(const struct fetch_grab *grab);
+unsigned fetch_affordable(const struct fetch_grab *grab, size_t descriptors);
+
 /* Fetches everything it can. -1 only if it could not even start; what failed at a host, service or item goes
  * to the observer. */
 int fetch_run(const struct fetch_grab *grab, struct err *err);

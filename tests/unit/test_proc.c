@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -395,6 +396,35 @@ static void a_copy_leaves_us_alone(void **state)
     fd_close(&cancel[1]);
 }
 
+static int make_more_room_than_there_is(void *ctx)
+{
+    struct rlimit limit = {.rlim_cur = 100, .rlim_max = 200};
+    (void)ctx;
+    return setrlimit(RLIMIT_NOFILE, &limit) < 0 || fd_make_room(300) != 200;
+}
+
+/* They are for us alone: a child has what we were started with, if only a moment after it has begun. */
+static void more_descriptors(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct rlimit before, limit, now;
+    int code = -1;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 100;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(fd_make_room(90), 90);
+    assert_int_equal(fd_make_room(120), 120);
+    assert_int_equal(fd_make_room(130), 130);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
+    assert_int_equal(now.rlim_cur, 130);
+    says("until [ `ulimit -Sn` = 100 ]; do :; done; echo ours", 0, "ours\n", "");
+    setrlimit(RLIMIT_NOFILE, &before);
+    ok(proc_run_copy(make_more_room_than_there_is, NULL, -1, &code, &err), &err);
+    assert_int_equal(code, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +444,7 @@ int main(void)
         cmocka_unit_test(it_is_seen_to_have_ended),
         cmocka_unit_test(in_the_group_of_another),
         cmocka_unit_test(a_copy_leaves_us_alone),
+        cmocka_unit_test(more_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
