@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# A run over a hundred targets: those that are broken cost nothing but themselves.
+load helper
+
+# How many times slower than usual the program runs.
+SLOW=1
+! is_sanitized || SLOW=4
+
+setup_file() {
+    # shellcheck disable=SC2119 # its arguments are lines for sshd, none here
+    rig_start
+    rig_service node_exporter
+    rig_service rude -raw
+    rig_fixture bad -ssh "127.0.0.1:$RIG_PORT_sshd"
+    # shellcheck disable=SC2155 # it always finds one
+    export SSH_CONFIG=$RIG_SSH_CONFIG RIG_PORT_nobody=$(rig_free_port)
+    cp "$RIG_SSH_CONFIG" "$RIG_DIR/config"
+    ssh-keygen -q -t ed25519 -N '' -f "$RIG_DIR/client/other"
+    echo "[127.0.0.1]:$RIG_PORT_sshd $(<"$RIG_DIR/client/other.pub")" >"$RIG_DIR/client/other_hosts"
+}
+
+# Names of ten hosts. What is wrong is in ssh's configuration with the first five of them, and with the service of the others.
+BROKEN=(refused changed denied mute closing gone page locked silent cut)
+
+# With `mended` the first three are as they should be.
+ssh_config() { # broken|mended
+    local -A sshd=([refused]=nobody [changed]=sshd [denied]=sshd [mute]=bad_silent [closing]=bad_closing)
+    local -A line=([changed]="UserKnownHostsFile \"$RIG_DIR/client/other_hosts\"" [denied]='User stranger')
+    [[ $1 == broken ]] || sshd[refused]=sshd line=()
+    cp "$RIG_DIR/config" "$RIG_SSH_CONFIG"
+    for name in "${!sshd[@]}"; do
+        rig_alias "$name" "${sshd[$name]}" ${line[$name]+"${line[$name]}"}
+    done
+    rig_alias '*' sshd
+}
+
+# With `mended` the first two of the services are as they should be.
+inventory() { # broken|mended
+    local -A port=([gone]=$RIG_PORT_nobody [silent]=$RIG_PORT_rude_silent)
+    local -A prefix=([page]=/login [locked]=/basic [cut]=/cutgzip)
+    [[ $1 == broken ]] || unset 'port[gone]' 'prefix[page]'
+    {
+        echo 'version: 1'
+        echo 'services:'
+        echo "  node: { port: $RIG_PORT_node_exporter }"
+        for name in gone page locked silent cut; do
+            echo "  $name: { port: ${port[$name]-$RIG_PORT_rude}, path: ${prefix[$name]-}/debug/pprof }"
+        done
+        echo 'hosts:'
+        echo '  host-[01-90]: { services: [node] }'
+        for name in refused changed denied mute closing; do echo "  $name: { services: [node] }"; done
+        for name in gone page locked silent cut; do echo "  $name: { services: [$name] }"; done
+        echo 'groups:'
+        echo '  fleet: [ "*" ]'
+    } >inventory.yaml
+    chmod 600 inventory.yaml
+    export PROFGRAB_INVENTORY=$PWD/inventory.yaml
+}
+
+# good_of BUNDLE: how many of its targets have all that was asked for.
+good_of() {
+    tar xzOf "$1" --wildcards '*/manifest.json' |
+        jq '[.hosts[].services[]? | select((.items | length) == 3 and all(.items[]; .status == "ok"))] | length'
+}
+
+# The slowest deadline of a broken one.
+DEADLINE=$((5 * SLOW))
+fleet=(--group fleet --parallel 100 --timeout "${DEADLINE}s" --connect-timeout "${DEADLINE}s" -q)
+
+# The reasons of these, in the words of whoever knows, and of nobody else.
+assert_reasons() { # NAME...
+    local -A why=(
+        [refused]="127.0.0.1 port $RIG_PORT_nobody: cannot connect: Connection refused"
+        [changed]="127.0.0.1 port $RIG_PORT_sshd: HOST KEY HAS CHANGED: it offered ssh-ed25519 SHA256:"
+        [denied]="127.0.0.1 port $RIG_PORT_sshd: permission denied for user stranger: the server refused key $RIG_KEY"
+        [mute]="127.0.0.1 port $RIG_PORT_bad_silent: it accepts the connection but says nothing (waited ${DEADLINE}s for an SSH banner)"
+        [closing]="127.0.0.1 port $RIG_PORT_bad_closing: tried "
+        [gone]="gone: the far host cannot connect to localhost port $RIG_PORT_nobody"
+        [page]='page: heap: this is an HTML page titled "Sign in", not a profile'
+        [locked]='locked: heap: HTTP 401: who are you?'
+        [silent]="silent: no answer: it accepts the connection but said nothing for ${DEADLINE}s"
+        [cut]='cut: heap: cut off inside gzip data after '
+    )
+    local name others
+    others=$(grep -v '^hint: ' <<<"$stderr")
+    for name in "$@"; do
+        assert_stderr_has "profgrab: $name: ${why[$name]}"
+        others=$(grep -v "^profgrab: $name: " <<<"$others")
+    done
+    [[ $others =~ ^'profgrab: not complete: '[^$'\n']*$ ]] || fail_run "others: $others"
+}
+
+@test "a hundred targets, ten of them broken in ten ways: ninety good ones, ten reasons, exit code 3" {
+    local began=$SECONDS
+    ssh_config broken
+    inventory broken
+    run_profgrab "${fleet[@]}" heap goroutines
+    took=$((SECONDS - began))
+    assert_status 3
+    assert_equal "$(good_of "$output")" 90
+    assert_reasons "${BROKEN[@]}"
+    ((took <= DEADLINE + 20 * SLOW)) || fail "it took $took s"
+    "$profgrab_program" bundle verify "$output"
+}
+
+@test "fewer descriptors than hosts need: the limit is raised, and where it cannot be, fewer are opened at a time" {
+    ssh_config broken
+    inventory broken
+    ulimit -Sn 100
+    run_profgrab -q --host 'host-[01-20]' --parallel 20 heap
+    assert_status 0
+    assert_stderr ''
+    ulimit -n 150
+    run_profgrab -q --host 'host-[01-20]' --parallel 20 heap
+    assert_status 0
+    assert_stderr 'profgrab: hosts at a time: only 3, since no more than 150 files may be open here (`ulimit -Hn`)'
+}
