@@ -76,7 +76,7 @@ Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
 .PHONY: all program pages libraries help deps check demo units e2e browser pictures captures lint bench bench-ssh bench-handoff
-.PHONY: bench-pprof bench-report clean install uninstall
+.PHONY: bench-pprof bench-report bench-fleet clean install uninstall
 .PHONY: format fuzzers fuzz fuzz-short coverage check-long valgrind ssh-table
 .DELETE_ON_ERROR:
 
@@ -304,6 +304,10 @@ bench-pprof: all $(out)/bench/generate $(out)/bench/inflate
 bench-report: all $(out)/bench/generate
 	BENCH=$(CURDIR)/$(out)/bench tests/bench/run-report $(BENCH_ROWS)
 
+# BENCH_ROWS="one memory": only these; BENCH_TARGETS=20 BENCH_ROUNDS=1: a first look.
+bench-fleet: all
+	tests/bench/run-fleet $(BENCH_ROWS)
+
 # BENCH_ROWS="far loopback": only these.
 bench-ssh: all $(out)/bench/delay $(out)/bench/gateway $(out)/bench/raw
 	BENCH=$(out)/bench tests/bench/run-ssh $(BENCH_ROWS)
@@ -330,6 +334,7 @@ help:
 	@echo "make deps      install what is missing for both"
 	@echo "make bench     measure against the runbook (needs what make check needs)"
 	@echo "make bench-ssh against OpenSSH's client, over a long line too (root and /dev/net/tun for that)"
+	@echo "make bench-fleet many hosts at once, against ssh, curl and tar for each"
 	@echo "make bench-handoff encryption against age"
 	@echo "make bench-pprof reading profiles against go tool pprof"
 	@echo "make bench-report the page in headless Chromium, against speedscope"
