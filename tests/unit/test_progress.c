@@ -260,7 +260,8 @@ static void waiting(void **state)
 {
     (void)state;
     struct show s;
-    struct fetch_progress now = {.kind = "cpu", .timed_ms = 30000, .waiting = "another profile is being taken", .n_items = 2};
+    struct fetch_progress now = {
+        .kind = "cpu", .timed_ms = 30000, .waiting = "another profile is being taken", .n_items = 2};
     show_init(&s, 24, 80, false, false);
     struct target t = target(&s, 0);
     progress_under_way(&s.progress, &t, &now);
