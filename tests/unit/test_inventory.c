@@ -263,7 +263,7 @@ static void top_is_checked(void **state)
     refuses("version: 2\n", "inv.yaml:1:10: version must be 1", "");
     refuses("version: \"1\"\n", "inv.yaml:1:10: version must be 1", "");
     refuses("version: 1\nzzzzzz: {}\n", "inv.yaml:2:1: unknown key \"zzzzzz\"",
-            "the keys here are version, services, hosts, groups, trackers, teams, self");
+            "the keys here are version, services, hosts, groups, trackers, teams, self, discovery");
     refuses("version: 1\nhost: {}\n", "inv.yaml:2:1: unknown key \"host\"", "did you mean \"hosts\"?");
     refuses("version: 1\nhosts:\n", "inv.yaml:2:7: hosts must be a mapping of hosts", "");
     refuses("version: 1\nservices: []\n", "inv.yaml:2:11: services must be a mapping of services", "");
