@@ -89,6 +89,8 @@ static json_t *item_json(const struct fetch_planned *p)
         json_object_set_new(o, "pair", json_integer(p->pair));
     if (p->count >= 0)
         json_object_set_new(o, "count", json_integer(p->count));
+    if (p->left_out)
+        json_object_set_new(o, "left_out", json_string(p->left_out));
     return o;
 }
 
@@ -96,6 +98,10 @@ static void add_planned(struct dry *d, struct estimate *e, const struct fetch_pl
 {
     bool concurrent = d->how->fetch.concurrent;
     d->starved |= json_array_append_new(e->items, item_json(p)) != 0;
+    if (p->left_out) {
+        e->left_out++;
+        return;
+    }
     e->n++;
     e->bytes += p->bytes;
     e->profiled_ms += p->timed_ms;
@@ -192,10 +198,17 @@ static int64_t add_host(const struct estimate *host, size_t n, struct total *t)
     return takes + opened;
 }
 
+/* How many hosts are open at a time. */
+static size_t lanes_of(const struct dry *d)
+{
+    const struct fetch_grab *grab = &d->how->fetch;
+    return grab->sync || grab->parallel > d->n_hosts ? d->n_hosts : grab->parallel;
+}
+
 /* The hosts in turn, each where a thread is free first. */
 static int add_up(const struct dry *d, struct total *t, struct err *err)
 {
-    size_t lanes = d->how->fetch.parallel < d->n_hosts ? d->how->fetch.parallel : d->n_hosts;
+    size_t lanes = lanes_of(d);
     int64_t *until = calloc(lanes + 1, sizeof *until);
     if (!until)
         return err_nomem(err);
@@ -246,6 +259,8 @@ static void describe_items(const struct estimate *e, struct buf *b)
             buf_adds(b, " later");
         else if (json_integer_value(count) > 0)
             buf_addf(b, " (%lld)", (long long)json_integer_value(count));
+        if (json_object_get(item, "left_out"))
+            buf_adds(b, " left out");
     }
 }
 
@@ -270,10 +285,9 @@ static void print_total(const struct dry *d, const struct total *t)
     char takes[32], bytes[32], most[32], profiled[32];
     text_bytes(bytes, sizeof bytes, t->bytes);
     text_duration(takes, sizeof takes, (t->takes_ms + 50) / 100 * 100);
-    printf("\n%zu item%s of %zu target%s on %zu host%s: about %s in about %s, %u host%s at a time\n",
+    printf("\n%zu item%s of %zu target%s on %zu host%s: about %s in about %s, %zu host%s at a time\n",
            t->items, t->items == 1 ? "" : "s", t->targets, t->targets == 1 ? "" : "s", t->hosts,
-           t->hosts == 1 ? "" : "s", bytes, takes, d->how->fetch.parallel,
-           d->how->fetch.parallel == 1 ? "" : "s");
+           t->hosts == 1 ? "" : "s", bytes, takes, lanes_of(d), lanes_of(d) == 1 ? "" : "s");
     if (t->most_profiled_ms > 0)
         printf("each process: profiled for at most %s, asked for at most about %s\n",
                text_duration(profiled, sizeof profiled, t->most_profiled_ms),
@@ -281,6 +295,8 @@ static void print_total(const struct dry *d, const struct total *t)
     else
         printf("each process: asked for at most about %s, and not profiled over any time\n",
                text_bytes(most, sizeof most, t->most_bytes));
+    if (t->left_out > 0)
+        printf("%zu item%s would be left out by the budget\n", t->left_out, t->left_out == 1 ? "" : "s");
     if (t->failures > 0)
         printf("%zu of %zu targets would bring nothing\n", t->failures, t->targets);
 }

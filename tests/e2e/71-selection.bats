@@ -208,6 +208,18 @@ P
     assert_equal "$(json '50000 <= o["duration_ms"] < 53000, [i["pair"] for i in o["targets"][0]["items"] if "pair" in i]')" '(True, [1, 2])'
 }
 
+@test "--dry-run: what a budget would leave out" {
+    fleet 02
+    run_profgrab --dry-run --json --host m-01 --budget seconds=5 heap cpu=4s trace=4s
+    assert_status 3
+    is_json estimate
+    assert_equal "$(json '[(i["kind"], "left_out" in i) for i in o["targets"][0]["items"]], o["most_profiled_ms"]')" \
+        "([('heap', False), ('cpu', False), ('trace', True)], 4000)"
+    run_profgrab --dry-run --host m-01 --budget seconds=5 heap cpu=4s trace=4s
+    assert_stdout_has 'trace=4s left out'
+    assert_stdout_has '1 item would be left out by the budget'
+}
+
 # ---- the question -----------------------------------------------------------------------------------------------
 
 @test "more than 10 targets with cpu, trace, a delta or text: not without a yes" {
