@@ -198,17 +198,10 @@ static int64_t add_host(const struct estimate *host, size_t n, struct total *t)
     return takes + opened;
 }
 
-/* How many hosts are open at a time. */
-static size_t lanes_of(const struct dry *d)
-{
-    const struct fetch_grab *grab = &d->how->fetch;
-    return grab->sync || grab->parallel > d->n_hosts ? d->n_hosts : grab->parallel;
-}
-
 /* The hosts in turn, each where a thread is free first. */
 static int add_up(const struct dry *d, struct total *t, struct err *err)
 {
-    size_t lanes = lanes_of(d);
+    size_t lanes = fetch_at_once(&d->how->fetch);
     int64_t *until = calloc(lanes + 1, sizeof *until);
     if (!until)
         return err_nomem(err);
@@ -287,7 +280,8 @@ static void print_total(const struct dry *d, const struct total *t)
     text_duration(takes, sizeof takes, (t->takes_ms + 50) / 100 * 100);
     printf("\n%zu item%s of %zu target%s on %zu host%s: about %s in about %s, %zu host%s at a time\n",
            t->items, t->items == 1 ? "" : "s", t->targets, t->targets == 1 ? "" : "s", t->hosts,
-           t->hosts == 1 ? "" : "s", bytes, takes, lanes_of(d), lanes_of(d) == 1 ? "" : "s");
+           t->hosts == 1 ? "" : "s", bytes, takes, fetch_at_once(&d->how->fetch),
+           fetch_at_once(&d->how->fetch) == 1 ? "" : "s");
     if (t->most_profiled_ms > 0)
         printf("each process: profiled for at most %s, asked for at most about %s\n",
                text_duration(profiled, sizeof profiled, t->most_profiled_ms),

@@ -112,21 +112,31 @@ struct fetch_grab target_grab(const struct target_options *o, const struct targe
                                .ask_keys_only = o->batch};
 }
 
-/* A limit that nobody but root can raise is no reason to lose hosts. */
-static unsigned affordable(const struct fetch_grab *grab)
+/* A limit that nobody but root can raise is no reason to lose hosts, where they need not be open at once. */
+static int make_room(struct fetch_grab *grab, struct err *err)
 {
     size_t wanted = fetch_descriptors(grab), got = fd_make_room(wanted);
-    unsigned parallel = got < wanted ? fetch_affordable(grab, got) : grab->parallel;
+    if (got >= wanted)
+        return 0;
+    if (grab->sync) {
+        err_set(err, ERR_USAGE,
+                "%zu hosts at once take %zu open files, and no more than %zu may be open here",
+                fetch_at_once(grab), wanted, got);
+        return err_hint(err, "`ulimit -Hn` is to be more, or --sample fewer hosts");
+    }
+    unsigned parallel = fetch_affordable(grab, got);
     if (parallel < grab->parallel)
         talk("hosts at a time: only %u, since no more than %zu files may be open here (`ulimit -Hn`)",
              parallel, got);
-    return parallel;
+    grab->parallel = parallel;
+    return 0;
 }
 
 int target_run(const struct fetch_grab *asked, struct err *err)
 {
     struct fetch_grab grab = *asked;
-    grab.parallel = affordable(asked);
+    if (make_room(&grab, err) < 0)
+        return -1;
     if (gateway_global_init(err) < 0)
         return -1;
     int rc = fetch_global_init(err);

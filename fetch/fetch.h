@@ -241,8 +241,10 @@ struct fetch_grab {
 #define FETCH_PARALLEL 16
 #define FETCH_SYNC_DEADLINE_MS 30000
 
-/* How many descriptors such a run has open at most, about; and how many hosts at a time, at least 1 and at
- * most `parallel`, so many descriptors are enough for. */
+/* How many hosts such a run has open at a time: `parallel`, with `sync` all; not more than there are. */
+size_t fetch_at_once(const struct fetch_grab *grab);
+/* How many descriptors that takes, about; and how many hosts at a time, at least 1 and at most `parallel`, so
+ * many descriptors are enough for. */
 size_t fetch_descriptors(const struct fetch_grab *grab);
 unsigned fetch_affordable(const struct fetch_grab *grab, size_t descriptors);
 

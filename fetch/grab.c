@@ -284,10 +284,7 @@ static void *run_hosts(void *ctx)
  */
 static int run_all(struct run *run, struct err *err)
 {
-    const struct fetch_grab *grab = run->grab;
-    size_t most = grab->targets->n, n = 0;
-    if (!grab->sync && grab->parallel < most)
-        most = grab->parallel;
+    size_t most = fetch_at_once(run->grab), n = 0;
     pthread_t *threads = calloc(most + 1, sizeof *threads);
     if (!threads)
         return err_nomem(err);
