@@ -209,6 +209,16 @@ int profile_common_types(struct profile *const *profiles, size_t n, struct err *
 void profile_scale(struct profile *p, const double *ratios);
 /* Scales p so that each sample type's sum is that of the base. */
 int profile_normalize(struct profile *p, const struct profile *base, struct err *err);
+/*
+ * Makes room for what others have measured beside it: `times` times as many sample types, the same ones again
+ * and again. The profile's own values stand in the `at`th of those places, 0 in the rest. So profiles can be
+ * merged and still be told apart.
+ */
+int profile_widen(struct profile *p, size_t at, size_t times, struct err *err);
+/* Leaves the first n sample types. */
+void profile_narrow(struct profile *p, size_t n);
+/* Takes all labels off the samples. */
+void profile_drop_labels(struct profile *p);
 /* Gives every sample this label, in the place of those of the same key. */
 int profile_set_label(struct profile *p, const char *key, const char *value, struct err *err);
 

@@ -134,6 +134,34 @@ int profile_common_types(struct profile *const *profiles, size_t n, struct err *
     return rc;
 }
 
+int profile_widen(struct profile *p, size_t at, size_t times, struct err *err)
+{
+    size_t n = p->n_sample_types, wide = n * times, cap = 0;
+    int64_t *values = NULL;
+    if (array_reserve((void **)&values, &cap, p->n_samples * wide + 1, sizeof *values, err) < 0)
+        return -1;
+    memset(values, 0, p->n_samples * wide * sizeof *values);
+    for (size_t s = 0; s < p->n_samples; s++)
+        memcpy(values + s * wide + at * n, p->values + s * n, n * sizeof *values);
+    for (size_t i = n; i < wide; i++)
+        if (profile_add_sample_type(p, p->sample_types[i - n], err) < 0) {
+            p->n_sample_types = n;
+            free(values);
+            return -1;
+        }
+    free(p->values);
+    p->values = values;
+    p->store->cap_values = cap;
+    return 0;
+}
+
+void profile_narrow(struct profile *p, size_t n)
+{
+    for (size_t s = 0; s < p->n_samples; s++)
+        memmove(p->values + s * n, p->values + s * p->n_sample_types, n * sizeof *p->values);
+    p->n_sample_types = n;
+}
+
 /* ---- values ---------------------------------------------------------------------------------------------
  */
 
@@ -212,6 +240,12 @@ static uint32_t set_label(struct profile_label *to, const struct profile_label *
             to[kept++] = from[i];
     to[kept++] = *text;
     return kept;
+}
+
+void profile_drop_labels(struct profile *p)
+{
+    for (size_t i = 0; i < p->n_samples; i++)
+        p->samples[i].n_labels = 0;
 }
 
 int profile_set_label(struct profile *p, const char *key, const char *value, struct err *err)
