@@ -19,7 +19,10 @@ int drawing_init(struct drawing *d, const struct drawing_limits *limits, struct 
     if (manifest.n > 0 && !(d->root = json_loadb(manifest.p, manifest.n, 0, NULL)))
         return err_set(err, ERR_FAILED, "manifest.json is malformed");
     d->wordless = json_array_size(json_object_get(d->root, "summary")) > 0;
-    return drawing_list(d, err) < 0 ? -1 : page_new(sink, ctx, limits->page, &d->page, err);
+    if (drawing_list(d, err) < 0 || drawing_compare_plan(d, err) < 0)
+        return -1;
+    uint64_t kept = drawing_compares(d) ? limits->page / DRAWING_KEPT : 0;
+    return page_new(sink, ctx, limits->page - kept, &d->page, err);
 }
 
 void drawing_release(struct drawing *d)
@@ -27,6 +30,7 @@ void drawing_release(struct drawing *d)
     for (size_t i = 0; i < d->n; i++)
         free(d->files[i].title);
     free(d->files);
+    drawing_compare_release(d);
     json_decref(d->by_path);
     json_decref(d->root);
     words_release(&d->words);
@@ -82,9 +86,11 @@ static struct words_subject subject_of(const struct drawing_file *f)
 int drawing_add_profile(struct drawing *d, const struct drawing_file *f, struct profile *p, struct err *err)
 {
     struct words_subject subject = subject_of(f);
-    if (!d->wordless && words_add_profile(&d->words, p, &subject, err) < 0)
+    if (!d->wordless && !f->later && words_add_profile(&d->words, p, &subject, err) < 0)
         return -1;
-    return page_add_profile(d->page, &f->entry, p, err);
+    if (drawing_compare_look(d, f, p, err) < 0 || page_add_profile(d->page, &f->entry, p, err) < 0)
+        return -1;
+    return drawing_compare_take(d, f, p, err);
 }
 
 static int draw_profile(struct drawing *d, const struct drawing_file *f, const struct buf *bytes,
@@ -103,7 +109,7 @@ int drawing_add_dump(struct drawing *d, const struct drawing_file *f, const stru
                      struct err *err)
 {
     struct words_subject subject = subject_of(f);
-    if (!d->wordless && words_add_goroutines(&d->words, g, &subject, err) < 0)
+    if (!d->wordless && !f->later && words_add_goroutines(&d->words, g, &subject, err) < 0)
         return -1;
     return page_add_goroutines(d->page, &f->entry, g, err);
 }
@@ -125,7 +131,9 @@ int drawing_draw(struct drawing *d, const struct drawing_file *f, const struct b
 {
     if ((f->how & DRAWN_AS_PROFILE) && draw_profile(d, f, bytes, err) < 0)
         return -1;
-    return (f->how & DRAWN_AS_DUMP) ? draw_dump(d, f, bytes, err) : 0;
+    if ((f->how & DRAWN_AS_DUMP) && draw_dump(d, f, bytes, err) < 0)
+        return -1;
+    return drawing_compare_keep(d, f, bytes, err);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------
@@ -142,9 +150,14 @@ static int list_sentences(struct drawing *d, struct page_sentence **ret, size_t 
     for (size_t i = 0; i < n; i++) {
         const json_t *one = d->wordless ? json_array_get(list, i) : NULL;
         const struct words_item *item = one ? NULL : &d->words.items[i];
-        sentences[i] = one ? (struct page_sentence){drawing_text(one, "rule"), drawing_text(one, "text"),
-                                                    drawing_text(one, "file"), drawing_text(one, "look")}
-                           : (struct page_sentence){item->rule, item->text, item->file, item->look};
+        sentences[i] =
+            one ? (struct page_sentence){.rule = drawing_text(one, "rule"),
+                                         .text = drawing_text(one, "text"),
+                                         .file = drawing_text(one, "file"),
+                                         .look = drawing_text(one, "look")}
+                : (struct page_sentence){
+                      .rule = item->rule, .text = item->text, .file = item->file, .look = item->look};
+        sentences[i].from = words_source_of(sentences[i].rule);
     }
     *ret = sentences;
     *ret_n = n;
@@ -164,11 +177,15 @@ static int print_manifest(struct drawing *d, char **ret, struct err *err)
 int drawing_finish(struct drawing *d, struct page_bundle *b, struct err *err)
 {
     struct page_sentence *sentences = NULL;
+    struct page_group *groups = NULL;
     char *manifest = NULL;
     int rc = d->wordless ? 0 : words_finish(&d->words, err);
     if (rc == 0)
         rc = list_sentences(d, &sentences, &b->n_summary, err);
+    if (rc == 0)
+        rc = drawing_compare_groups(d, &groups, &b->n_groups, err);
     b->summary = sentences;
+    b->groups = groups;
     b->tool = "profgrab " PROFGRAB_VERSION;
     /* The texts of the sentences may be those of the manifest's list, which goes. */
     json_t *kept = json_incref(json_object_get(d->root, "summary"));
@@ -181,6 +198,7 @@ int drawing_finish(struct drawing *d, struct page_bundle *b, struct err *err)
         rc = page_finish(d->page, b, err);
     json_decref(kept);
     free(sentences);
+    free(groups);
     free(manifest);
     return rc;
 }

@@ -44,6 +44,8 @@ int drawing_bundle(const char *path, struct age_identities *by, page_sink_fn *si
     if (rc == 0)
         rc = bundle_visit(path, by, wants_member, take_member, &d, err);
     if (rc == 0)
+        rc = drawing_compare_finish(&d, err);
+    if (rc == 0)
         rc = drawing_add_rest(&d, err);
     if (rc == 0)
         rc = drawing_finish(&d, &b, err);
@@ -84,6 +86,8 @@ int drawing_manifest(const char *path, struct age_identities *by, char **ret, st
     int rc = drawing_init(&d, &drawing_when_asked, str_of(manifest), to_nowhere, NULL, err);
     if (rc == 0 && !d.wordless) {
         rc = bundle_visit(path, by, wants_member, take_member, &d, err);
+        if (rc == 0)
+            rc = drawing_compare_finish(&d, err);
         if (rc == 0)
             rc = words_finish(&d.words, err);
         if (rc == 0)

@@ -51,7 +51,9 @@ static int draw_directory(struct drawing *d, const char *dir, struct err *err)
         if (d->files[i].how && draw_from(d, &d->files[i], dir, err) < 0)
             return -1;
     }
-    return drawing_add_rest(d, err) < 0 ? -1 : drawing_finish(d, &b, err);
+    if (drawing_compare_finish(d, err) < 0 || drawing_add_rest(d, err) < 0)
+        return -1;
+    return drawing_finish(d, &b, err);
 }
 
 static int set_summary(struct manifest *m, const struct words *words, struct err *err)

@@ -2,7 +2,7 @@
  * A drawing from the inside. Which files there are to draw is told by the manifest (drawing_list.c); each is
  * drawn on the page and looked at for the summary, one after the other, and the end is written (drawing.c).
  * Where the bytes are from is the matter of those who have them: drawing_capture.c, drawing_bundle.c,
- * drawing_files.c.
+ * drawing_files.c. Several together are drawing_compare.c's.
  */
 #ifndef CLI_DRAWING_INSIDE_H
 #define CLI_DRAWING_INSIDE_H
@@ -18,6 +18,9 @@ struct drawing_limits {
     const char *too_large;
 };
 extern const struct drawing_limits drawing_at_capture, drawing_when_asked;
+/* One part in so many of the page's room is kept for what compares sick hosts with healthy ones, which comes
+ * last. */
+#define DRAWING_KEPT 8
 
 /* How a file is drawn. */
 enum { DRAWN_AS_PROFILE = 1, DRAWN_AS_DUMP = 2 };
@@ -30,6 +33,13 @@ struct drawing_file {
     const char *why; /* not */
     bool unsure;     /* it may be none of what is drawn: then it is passed over */
     bool met;
+
+    /* With what it is compared (drawing_compare.c). */
+    const char *argument;
+    bool against;                  /* of a healthy host */
+    int pair;                      /* 1 or 2: of two snapshots */
+    bool later;                    /* the second of two that are both there */
+    size_t sides, process, member; /* numbers from 1 on; 0: none. `member` is its place in a group of hosts */
 };
 
 struct drawing {
@@ -41,6 +51,7 @@ struct drawing {
     json_t *by_path; /* their numbers */
     struct words words;
     bool wordless; /* there is a summary already */
+    struct comparing *comparing;
 };
 
 /* Lists what the manifest names, and begins the page. An empty manifest: there is none. drawing_release is
@@ -68,5 +79,28 @@ int drawing_add_dump(struct drawing *d, const struct drawing_file *f, const stru
 int drawing_add_rest(struct drawing *d, struct err *err);
 /* The sentences and the rest of the page. `b` has what there is without a manifest. */
 int drawing_finish(struct drawing *d, struct page_bundle *b, struct err *err);
+
+/* ---- what is compared (drawing_compare.c, drawing_pairs.c) ------------------------------------------------
+ */
+
+/* Finds in the list of files what belongs together: hosts that are sick and healthy, snapshots of one
+ * process, hosts of one service. */
+int drawing_compare_plan(struct drawing *d, struct err *err);
+bool drawing_compares(const struct drawing *d);
+void drawing_compare_release(struct drawing *d);
+
+/* A profile as it was read, for the figures of its host. */
+int drawing_compare_look(struct drawing *d, const struct drawing_file *f, const struct profile *p,
+                         struct err *err);
+/* The same when nobody needs it any more, for its side. */
+int drawing_compare_take(struct drawing *d, const struct drawing_file *f, struct profile *p, struct err *err);
+/* A file's bytes, for the growth between two. What is complete by that is drawn. */
+int drawing_compare_keep(struct drawing *d, const struct drawing_file *f, const struct buf *bytes,
+                         struct err *err);
+/* Draws all else, and says it. */
+int drawing_compare_finish(struct drawing *d, struct err *err);
+
+/* The groups of hosts, for the page: *ret, freed by the caller. */
+int drawing_compare_groups(const struct drawing *d, struct page_group **ret, size_t *ret_n, struct err *err);
 
 #endif

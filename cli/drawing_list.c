@@ -61,19 +61,22 @@ static char *title_of(const json_t *item, const char *host, const char *service)
     const char *argument = drawing_text(item, "argument"), *kind = drawing_text(item, "kind");
     if (!host)
         return strdup(drawing_text(item, "file"));
-    if (asprintf(&title, "%s %s %s%s%s", host, service ? service : "", kind ? kind : "", argument ? "=" : "",
-                 argument ? argument : "") < 0)
+    bool later = json_integer_value(json_object_get(item, "pair")) == 2;
+    if (asprintf(&title, "%s %s %s%s%s%s", host, service ? service : "", kind ? kind : "",
+                 argument ? "=" : "", argument ? argument : "", later ? ", later" : "") < 0)
         return NULL;
     return title;
 }
 
-static int add_file(struct drawing *d, const json_t *item, const json_t *beside, const char *host,
-                    const char *service, struct err *err)
+static int add_file(struct drawing *d, const json_t *item, const json_t *beside,
+                    const struct drawing_file *of, struct err *err)
 {
-    struct drawing_file f = {.entry = {.file = drawing_text(item, "file"),
-                                       .kind = drawing_text(item, "kind"),
-                                       .host = host,
-                                       .service = service}};
+    const char *host = of->entry.host, *service = of->entry.service;
+    struct drawing_file f = *of;
+    f.entry.file = drawing_text(item, "file");
+    f.entry.kind = drawing_text(item, "kind");
+    f.argument = drawing_text(item, "argument");
+    f.pair = (int)json_integer_value(json_object_get(item, "pair"));
     if (!f.entry.file || is(item, "kind", "trace"))
         return 0;
     decide(&f, item, beside);
@@ -90,11 +93,11 @@ static int add_file(struct drawing *d, const json_t *item, const json_t *beside,
     return 0;
 }
 
-static int add_files(struct drawing *d, const json_t *items, const char *host, const char *service,
-                     struct err *err)
+/* `of`: what they have in common. */
+static int add_files(struct drawing *d, const json_t *items, const struct drawing_file *of, struct err *err)
 {
     for (size_t i = 0; i < json_array_size(items); i++)
-        if (add_file(d, json_array_get(items, i), items, host, service, err) < 0)
+        if (add_file(d, json_array_get(items, i), items, of, err) < 0)
             return -1;
     return 0;
 }
@@ -106,10 +109,12 @@ int drawing_list(struct drawing *d, struct err *err)
         const json_t *host = json_array_get(hosts, i), *services = json_object_get(host, "services");
         for (size_t k = 0; k < json_array_size(services); k++) {
             const json_t *service = json_array_get(services, k);
-            if (add_files(d, json_object_get(service, "items"), drawing_text(host, "name"),
-                          drawing_text(service, "name"), err) < 0)
+            struct drawing_file of = {
+                .entry = {.host = drawing_text(host, "name"), .service = drawing_text(service, "name")},
+                .against = json_is_true(json_object_get(host, "against"))};
+            if (add_files(d, json_object_get(service, "items"), &of, err) < 0)
                 return -1;
         }
     }
-    return add_files(d, json_object_get(d->root, "files"), NULL, NULL, err);
+    return add_files(d, json_object_get(d->root, "files"), &(struct drawing_file){0}, err);
 }

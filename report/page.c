@@ -18,6 +18,8 @@ struct page {
     size_t n_drawn, n_entries;
     struct buf entries;   /* as JSON */
     struct strlist files; /* of those that were drawn */
+    unsigned char *from;  /* beside them: enum words_source */
+    size_t cap_from;
 };
 
 static int put(struct page *p, const void *bytes, size_t n, struct err *err)
@@ -116,7 +118,13 @@ void page_free(struct page *p)
         return;
     buf_release(&p->entries);
     strlist_release(&p->files);
+    free(p->from);
     free(p);
+}
+
+void page_allow(struct page *p, uint64_t more_bytes)
+{
+    p->max_bytes += more_bytes;
 }
 
 /* ---- entries ---------------------------------------------------------------------------------------------
@@ -126,6 +134,8 @@ void page_free(struct page *p)
 static int list_entry(struct page *p, const struct page_entry *entry, const char *form, const char *why,
                       struct err *err)
 {
+    static const char *const from[] = {
+        [WORDS_FROM_ONE] = NULL, [WORDS_FROM_SIDES] = "sides", [WORDS_FROM_GROWTH] = "growth"};
     struct buf *b = &p->entries;
     buf_adds(b, p->n_entries++ > 0 ? ",\n{\"id\":" : "{\"id\":");
     if (why)
@@ -134,12 +144,19 @@ static int list_entry(struct page *p, const struct page_entry *entry, const char
         buf_addf(b, "\"data-%zu\"", p->n_drawn++);
     jsontext_text(b, "form", form);
     jsontext_text(b, "title", entry->title);
-    jsontext_text(b, "file", entry->file);
+    if (entry->from == WORDS_FROM_ONE)
+        jsontext_text(b, "file", entry->file);
     jsontext_text(b, "kind", entry->kind);
     jsontext_text(b, "host", entry->host);
     jsontext_text(b, "service", entry->service);
+    jsontext_text(b, "from", from[entry->from]);
+    jsontext_text(b, "here", entry->here);
+    jsontext_text(b, "there", entry->there);
     jsontext_text(b, "why", why);
     buf_addc(b, '}');
+    if (array_reserve((void **)&p->from, &p->cap_from, p->files.n + 1, sizeof *p->from, err) < 0)
+        return -1;
+    p->from[p->files.n] = (unsigned char)entry->from;
     return strlist_add(&p->files, why || !entry->file ? "" : entry->file, err);
 }
 
@@ -198,8 +215,23 @@ int page_add_goroutines(struct page *p, const struct page_entry *entry, const st
     return rc;
 }
 
+int page_add_sides(struct page *p, const struct page_entry *entry, const struct sides *s, struct err *err)
+{
+    struct buf data = BUF_INIT(PAGE_MAX_ENTRY);
+    int rc = page_data_sides(s, &data, err);
+    if (rc == 0)
+        rc = put_entry(p, entry, "sides", &data, err);
+    buf_release(&data);
+    return rc;
+}
+
 /* ---- what stands in front --------------------------------------------------------------------------------
  */
+
+static bool is_about(const struct page *p, size_t entry, const struct page_sentence *s)
+{
+    return s->file && p->from[entry] == s->from && strcmp(p->files.items[entry], s->file) == 0;
+}
 
 static void add_sentence(struct buf *b, const struct page *p, const struct page_sentence *s)
 {
@@ -207,7 +239,7 @@ static void add_sentence(struct buf *b, const struct page *p, const struct page_
     buf_adds(b, "{\"rule\":");
     jsontext_name(b, str_of(s->rule));
     jsontext_text(b, "text", s->text);
-    while (entry < p->files.n && (!s->file || strcmp(p->files.items[entry], s->file) != 0))
+    while (entry < p->files.n && !is_about(p, entry, s))
         entry++;
     if (entry < p->files.n)
         buf_addf(b, ",\"data\":%zu", entry);
@@ -232,7 +264,12 @@ static void add_bundle(struct buf *b, const struct page *p, const struct page_bu
             buf_adds(b, ",\n");
         add_sentence(b, p, &bundle->summary[i]);
     }
-    buf_adds(b, "],\n\"data\":[");
+    buf_addc(b, ']');
+    for (size_t i = 0; i < bundle->n_groups; i++) {
+        buf_adds(b, i == 0 ? ",\n\"groups\":[" : ",\n");
+        page_data_group(&bundle->groups[i], b);
+    }
+    buf_adds(b, bundle->n_groups > 0 ? "],\n\"data\":[" : ",\n\"data\":[");
     buf_add(b, buf_str(&p->entries), p->entries.len);
     buf_adds(b, "],\n\"manifest\":");
     jsontext_json(b, bundle->manifest.n ? bundle->manifest : STR("null"));

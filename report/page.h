@@ -13,6 +13,9 @@
 
 #include "proto/proto.h"
 #include "report/goroutines.h"
+#include "report/peers.h"
+#include "report/sides.h"
+#include "report/words.h"
 
 /* The most nodes of a profile's call tree, and groups of goroutines. */
 #define PAGE_MAX_NODES 50000
@@ -27,13 +30,22 @@ struct page_entry {
     const char *file;  /* of the bundle, or as somebody named it */
     const char *kind;
     const char *host, *service;
+    enum words_source from;
+    const char *here, *there; /* of two sides: who they are */
 };
 
 /* A sentence of the summary. */
 struct page_sentence {
     const char *rule, *text;
     const char *file; /* of the entry that it is from */
+    enum words_source from;
     const char *look; /* a function to look at */
+};
+
+/* Hosts of one service, side by side; they have been compared. */
+struct page_group {
+    const char *service;
+    const struct peers *hosts;
 };
 
 /* What stands in front. */
@@ -44,6 +56,8 @@ struct page_bundle {
     struct str manifest; /* JSON; empty: there is none */
     const struct page_sentence *summary;
     size_t n_summary;
+    const struct page_group *groups;
+    size_t n_groups;
 };
 
 /* Takes the page's bytes, in order; -1 ends it with err as it was left. */
@@ -53,6 +67,8 @@ struct page;
 /* Writes the beginning. `max_bytes`: entries that would make it larger are refused. */
 int page_new(page_sink_fn *sink, void *ctx, uint64_t max_bytes, struct page **ret, struct err *err);
 void page_free(struct page *p);
+/* Entries that follow may make it so many bytes larger. */
+void page_allow(struct page *p, uint64_t more_bytes);
 
 /*
  * Add an entry. ERR_FAILED: it cannot be drawn, or there is no room for it, and nothing of it was written:
@@ -63,6 +79,8 @@ int page_add_profile(struct page *p, const struct page_entry *entry, struct prof
                      struct err *err);
 int page_add_goroutines(struct page *p, const struct page_entry *entry, const struct goroutines *g,
                         struct err *err);
+/* Two sides, as one picture of what differs. */
+int page_add_sides(struct page *p, const struct page_entry *entry, const struct sides *s, struct err *err);
 /* An entry that is not drawn, and why. */
 int page_add_nothing(struct page *p, const struct page_entry *entry, const char *why, struct err *err);
 

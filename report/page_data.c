@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "report/flame.h"
 #include "report/jsontext.h"
 #include "base/banned.h"
 
@@ -78,22 +77,21 @@ static void add_numbers(struct buf *b, const char *key, const uint32_t *numbers,
 /* ---- profiles --------------------------------------------------------------------------------------------
  */
 
-static void add_types(struct buf *b, const struct profile *p, const struct flame *f)
+void page_data_types(struct buf *b, const struct profile *p, size_t n_types, size_t default_type)
 {
     buf_adds(b, "{\"types\":[");
-    for (size_t i = 0; i < f->n_types; i++) {
+    for (size_t i = 0; i < n_types; i++) {
         buf_adds(b, i > 0 ? ",{\"type\":" : "{\"type\":");
         jsontext_name(b, profile_str(p, p->sample_types[i].type));
         buf_adds(b, ",\"unit\":");
         jsontext_name(b, profile_str(p, p->sample_types[i].unit));
         buf_addc(b, '}');
     }
-    buf_addf(b, "],\"default\":%zu,\"duration_ns\":%lld,\"period\":%lld,\"time_ns\":%lld", f->default_type,
-             (long long)p->duration_ns, (long long)p->period, (long long)p->time_ns);
+    buf_addf(b, "],\"default\":%zu", default_type);
 }
 
 /* The functions, and the texts that they have. */
-static int add_functions(struct buf *b, const struct profile *p, const struct flame *f, struct err *err)
+int page_data_functions(struct buf *b, const struct profile *p, const struct flame *f, struct err *err)
 {
     struct texts texts;
     uint32_t *names = calloc(f->n_functions + 1, sizeof *names);
@@ -120,7 +118,7 @@ static int add_functions(struct buf *b, const struct profile *p, const struct fl
     return rc;
 }
 
-static void add_nodes(struct buf *b, const struct flame *f)
+void page_data_nodes(struct buf *b, const struct flame *f)
 {
     add_numbers(b, ",\"nodes\":{\"depth\"", f->depth, f->n_nodes);
     buf_adds(b, ",\"function\":[");
@@ -129,14 +127,19 @@ static void add_nodes(struct buf *b, const struct flame *f)
                       f->function[i] == FLAME_ROOT      ? -1
                       : f->function[i] == FLAME_SMALLER ? -2
                                                         : (int64_t)f->function[i]);
-    buf_adds(b, "],\"self\":[");
-    for (size_t type = 0; type < f->n_types; type++) {
-        buf_adds(b, type > 0 ? ",[" : "[");
+    buf_addc(b, ']');
+}
+
+void page_data_self(struct buf *b, const char *key, const struct flame *f, size_t from, size_t to)
+{
+    buf_addf(b, ",\"%s\":[", key);
+    for (size_t type = from; type < to; type++) {
+        buf_adds(b, type > from ? ",[" : "[");
         for (size_t i = 0; i < f->n_nodes; i++)
             jsontext_item(b, i, f->self[i * f->n_types + type]);
         buf_addc(b, ']');
     }
-    buf_adds(b, "]}}");
+    buf_addc(b, ']');
 }
 
 int page_data_profile(struct profile *profile, struct buf *ret, struct err *err)
@@ -144,10 +147,15 @@ int page_data_profile(struct profile *profile, struct buf *ret, struct err *err)
     struct flame *f = NULL;
     if (flame_new(profile, PAGE_MAX_NODES, &f, err) < 0)
         return -1;
-    add_types(ret, profile, f);
-    int rc = add_functions(ret, profile, f, err);
-    if (rc == 0)
-        add_nodes(ret, f);
+    page_data_types(ret, profile, f->n_types, f->default_type);
+    buf_addf(ret, ",\"duration_ns\":%lld,\"period\":%lld,\"time_ns\":%lld", (long long)profile->duration_ns,
+             (long long)profile->period, (long long)profile->time_ns);
+    int rc = page_data_functions(ret, profile, f, err);
+    if (rc == 0) {
+        page_data_nodes(ret, f);
+        page_data_self(ret, "self", f, 0, f->n_types);
+        buf_adds(ret, "}}");
+    }
     flame_free(f);
     return rc;
 }

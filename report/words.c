@@ -145,6 +145,7 @@ int words_say(struct words_case *c, const struct words_rule *rule, const struct 
                            .weight = said->weight,
                            .host = shown(c->subject->host, &failed),
                            .service = shown(c->subject->service, &failed),
+                           .names_host = said->names_host,
                            .detail = said->detail};
     if (failed || !i.text) {
         item_release(&i);
@@ -221,6 +222,57 @@ int words_add_goroutines(struct words *w, const struct goroutines *g, const stru
     return apply_rules(&c);
 }
 
+static int compare(struct words *w, struct words_case c, enum words_of of,
+                   const struct words_subject *subject, const struct profile *p, struct err *err)
+{
+    c.words = w;
+    c.of = of;
+    c.subject = subject;
+    c.profile = p;
+    c.err = err;
+    int rc = p ? sieve_make(&c.sieve, p, WORDS_OF_NOTHING, err) : 0;
+    if (rc == 0)
+        rc = apply_rules(&c);
+    sieve_release(&c.sieve);
+    return rc;
+}
+
+int words_add_sides(struct words *w, const struct sides *s, const struct words_subject *subject,
+                    struct err *err)
+{
+    if (!sides_are_two(s))
+        return 0;
+    return compare(w, (struct words_case){.sides = s}, WORDS_OF_SIDES, subject, s->all, err);
+}
+
+int words_add_growth(struct words *w, const struct growth *g, const struct words_subject *subject,
+                     struct err *err)
+{
+    return compare(w, (struct words_case){.growth = g}, WORDS_OF_GROWTH, subject, g->both, err);
+}
+
+int words_add_restart(struct words *w, const char *why, const struct words_subject *subject, struct err *err)
+{
+    return compare(w, (struct words_case){.restarted = why}, WORDS_OF_RESTART, subject, NULL, err);
+}
+
+int words_add_peers(struct words *w, const struct peers *h, const struct words_subject *subject,
+                    struct err *err)
+{
+    return compare(w, (struct words_case){.hosts = h}, WORDS_OF_PEERS, subject, NULL, err);
+}
+
+enum words_source words_source_of(const char *name)
+{
+    const struct words_rule *rule;
+    for (size_t i = 0; name && (rule = words_rule_at(i)); i++)
+        if (strcmp(rule->name, name) == 0)
+            return rule->of == WORDS_OF_SIDES                                             ? WORDS_FROM_SIDES
+                   : rule->of == WORDS_OF_GROWTH || rule->apply == words_goroutines_grown ? WORDS_FROM_GROWTH
+                                                                                          : WORDS_FROM_ONE;
+    return WORDS_FROM_ONE;
+}
+
 /* ---- order ----------------------------------------------------------------------------------------------
  */
 
@@ -292,10 +344,10 @@ static void drop_doubles(struct words *w)
 }
 
 /* "file-03 gitaly" */
-static void place_of(const struct words_item *i, struct buf *to)
+static void place_of(const struct words_item *i, bool with_host, struct buf *to)
 {
-    buf_addf(to, "%s%s%s", i->host ? i->host : "", i->host && i->service ? " " : "",
-             i->service ? i->service : "");
+    const char *host = i->host && with_host ? i->host : "";
+    buf_addf(to, "%s%s%s", host, *host && i->service ? " " : "", i->service ? i->service : "");
 }
 
 /* Puts `before` in front of an item's text and `behind` behind it. */
@@ -322,7 +374,7 @@ static int fold(struct words *w, size_t at, struct err *err)
         }
         if (n++ < PLACES) {
             buf_adds(&others, n == 1 ? " (likewise " : ", ");
-            place_of(b, &others);
+            place_of(b, true, &others);
         }
         drop(w, j);
     }
@@ -358,7 +410,7 @@ static int name_places(struct words *w, struct err *err)
         several = several || !same_service(&w->items[0], &w->items[i]);
     for (size_t i = 0; several && i < w->n && rc == 0; i++) {
         struct buf place = BUF_INIT(4096);
-        place_of(&w->items[i], &place);
+        place_of(&w->items[i], !w->items[i].names_host, &place);
         buf_adds(&place, place.len ? ": " : "");
         rc = buf_check(&place, "a sentence", err);
         if (rc == 0)

@@ -15,12 +15,17 @@
 
 #include "proto/proto.h"
 #include "report/goroutines.h"
+#include "report/growth.h"
+#include "report/peers.h"
+#include "report/sides.h"
 
 /* What a profile or a dump is of. NULL and "" are the same: not known. */
 struct words_subject {
     const char *host, *service;
     const char *kind; /* "mutex": what the request was for; tells block from mutex, which look alike */
     const char *file; /* the bundle's member, or a path */
+    const char *here, *there; /* of two sides: who they are, "file-03, file-04" */
+    int64_t between_ns;       /* of two dumps: the time between them; 0: not known */
 };
 
 /* One sentence. What is not known is NULL. */
@@ -34,7 +39,8 @@ struct words_item {
     double weight;
 
     char *host, *service;
-    int detail; /* of two that say the same of one service the more detailed one stays */
+    bool names_host; /* the text does */
+    int detail;      /* of two that say the same of one service the more detailed one stays */
 };
 
 /* A growing list. */
@@ -59,6 +65,23 @@ int words_add_profile(struct words *w, const struct profile *p, const struct wor
 /* Adds what they find in a dump of goroutines, or in two of the same process, the older one first. */
 int words_add_goroutines(struct words *w, const struct goroutines *g, const struct words_subject *subject,
                          struct err *err);
+
+/* Adds what one side does and the other does not; nothing if there is only one. */
+int words_add_sides(struct words *w, const struct sides *s, const struct words_subject *subject,
+                    struct err *err);
+/* Adds what has grown in a process, and what it did meanwhile; or that it was restarted, and why that is
+ * known. */
+int words_add_growth(struct words *w, const struct growth *g, const struct words_subject *subject,
+                     struct err *err);
+int words_add_restart(struct words *w, const char *why, const struct words_subject *subject, struct err *err);
+/* Adds which hosts of a group differ from it; they have been compared. */
+int words_add_peers(struct words *w, const struct peers *h, const struct words_subject *subject,
+                    struct err *err);
+
+/* What a figure or a picture is from: one file, two sides of several, or two snapshots. */
+enum words_source { WORDS_FROM_ONE, WORDS_FROM_SIDES, WORDS_FROM_GROWTH };
+/* Of a rule's figure. */
+enum words_source words_source_of(const char *rule);
 
 /*
  * Puts the list in order: suspects before the rest, the heaviest first; of the rest CPU, memory, waiting. At

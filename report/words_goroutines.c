@@ -123,7 +123,19 @@ int words_goroutines_leak(struct words_case *c, const struct words_rule *rule)
     return words_say(c, rule, &said);
 }
 
-/* {0} how many more, {1} where, {2} before, {3} now. */
+/* "; 12,000 an hour at that rate" */
+static void tell_rate(const struct words_case *c, uint64_t more, char dst[WORDS_ARGUMENT])
+{
+    char hour[WORDS_ARGUMENT];
+    double rate = words_per_hour((double)more, c->subject->between_ns);
+    *dst = '\0';
+    if (rate < 1 || rate >= 1e18)
+        return;
+    words_count(hour, (uint64_t)rate, "more", "more");
+    snprintf(dst, WORDS_ARGUMENT, "; %.40s an hour at that rate", hour);
+}
+
+/* {0} how many more, {1} where, {2} before, {3} now, {4} an hour. */
 int words_goroutines_grown(struct words_case *c, const struct words_rule *rule)
 {
     const struct goroutines *g = c->goroutines;
@@ -138,6 +150,7 @@ int words_goroutines_grown(struct words_case *c, const struct words_rule *rule)
     words_name(said.of[1], said.look);
     snprintf(said.of[2], sizeof said.of[2], "%" PRIu64, most->count[0]);
     snprintf(said.of[3], sizeof said.of[3], "%" PRIu64, most->count[1]);
+    tell_rate(c, more, said.of[4]);
     return words_say(c, rule, &said);
 }
 

@@ -11,6 +11,10 @@ enum words_of {
     WORDS_OF_BLOCK,
     WORDS_OF_MUTEX,
     WORDS_OF_GOROUTINES,
+    WORDS_OF_SIDES,
+    WORDS_OF_GROWTH,
+    WORDS_OF_RESTART,
+    WORDS_OF_PEERS,
     WORDS_OF_NOTHING, /* no rule knows it */
 };
 
@@ -94,7 +98,7 @@ uint32_t tally_top_cum(const struct tally *t);
 /* ---- cases and sentences (words.c) -----------------------------------------------------------------------
  */
 
-/* What the rules are held against. Of profile and goroutines one is NULL. */
+/* What the rules are held against. What it is not of is NULL. */
 struct words_case {
     struct words *words;
     const struct words_subject *subject;
@@ -103,6 +107,11 @@ struct words_case {
     struct sieve sieve;
     struct tally all; /* every sample: of CPU time, or of delays; of heaps nothing */
     const struct goroutines *goroutines;
+    /* One of these, of what is compared. */
+    const struct sides *sides;
+    const struct growth *growth;
+    const struct peers *hosts;
+    const char *restarted; /* why that is known */
     struct err *err;
 };
 
@@ -135,6 +144,7 @@ struct words_said {
     char of[WORDS_ARGUMENTS][WORDS_ARGUMENT];
     double weight;
     struct str look; /* empty: no function */
+    bool names_host; /* the sentence does */
     int detail;
 };
 
@@ -155,6 +165,8 @@ static inline double words_share(int64_t part, int64_t whole)
 {
     return whole > 0 ? (double)part / (double)whole : 0;
 }
+/* What it would be in an hour, of so much within a time; 0 where that is not known. */
+double words_per_hour(double grown, int64_t within_ns);
 /* Whether a share of n samples is at least a percentage when two standard errors are taken off it. */
 bool words_above(double share, uint64_t n, double percent);
 
@@ -166,6 +178,11 @@ const struct words_rule *words_rule_at(size_t i);
 
 words_rule_fn words_cpu_hot, words_cpu_spread, words_cpu_idle, words_cpu_share, words_cpu_gc;
 words_rule_fn words_heap_in_use, words_heap_allocated, words_delay;
+words_rule_fn words_sides_cpu, words_sides_alike, words_sides_heap, words_sides_allocated,
+    words_sides_goroutines, words_sides_waits;
+words_rule_fn words_growth_heap, words_growth_held, words_growth_allocated, words_growth_waited,
+    words_restarted;
+words_rule_fn words_host_differs, words_host_exceeds;
 words_rule_fn words_goroutines_leak, words_goroutines_grown, words_goroutines_locked, words_goroutines_states;
 
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "report/goroutines.h"
+#include "report/page_data.h"
 #include "report/words.h"
 #include "report/words_inside.h"
 
@@ -57,6 +58,79 @@ static void on_profile(const uint8_t *p, size_t n, const char *kind)
     profile_free(profile);
 }
 
+static struct profile *parsed(const uint8_t *p, size_t n)
+{
+    struct profile *profile = NULL;
+    struct err err = ERR_INIT;
+    return profile_parse(p, n, 1 << 20, &profile, &err) == 0 ? profile : NULL;
+}
+
+/* The same on both sides, so that the types match. */
+static void on_sides(const uint8_t *p, size_t n, struct words *w, const struct words_subject *subject)
+{
+    struct sides s = {0};
+    struct buf b = BUF_INIT(PAGE_MAX_ENTRY);
+    struct err err = ERR_INIT;
+    for (int side = SIDE_HERE; side <= SIDE_THERE; side++) {
+        struct profile *profile = parsed(p, n);
+        if (profile && sides_add(&s, (enum side)side, profile, &err) < 0)
+            fuzz_expect_err(&err);
+        profile_free(profile);
+    }
+    if (words_add_sides(w, &s, subject, &err) < 0)
+        fuzz_expect_err(&err);
+    if (sides_are_two(&s) && page_data_sides(&s, &b, &err) == 0)
+        assert(b.data[0] == '{' && !memchr(b.data, '<', b.len) && !memmem(b.data, b.len, "nan", 3));
+    buf_release(&b);
+    sides_release(&s);
+}
+
+static void on_growth(const uint8_t *p, size_t n, struct words *w, const struct words_subject *subject)
+{
+    struct growth g = {0};
+    struct err err = ERR_INIT;
+    struct profile *before = parsed(p, n), *now = parsed(p, n);
+    for (size_t i = 0; now && i < now->n_samples * now->n_sample_types; i += 2)
+        now->values[i] = (int64_t)((uint64_t)now->values[i] * 3);
+    if (before && now && growth_make(&g, before, now, &err) == 0) {
+        growth_restarted(&g);
+        if (words_add_growth(w, &g, subject, &err) < 0)
+            fuzz_expect_err(&err);
+        growth_subtract(&g);
+        assert(g.both->n_sample_types == g.n_types);
+    }
+    growth_release(&g);
+    profile_free(before);
+    profile_free(now);
+}
+
+static void on_peers(const uint8_t *p, size_t n, struct words *w, const struct words_subject *subject)
+{
+    struct peers h = {0};
+    struct err err = ERR_INIT;
+    struct profile *profile = parsed(p, n);
+    for (const char *hosts = "a\0b\0c\0"; profile && *hosts; hosts += 2)
+        if (peers_add(&h, hosts, false, "a/b.pb.gz", profile, &err) < 0)
+            fuzz_expect_err(&err);
+    if (peers_compare(&h, &err) < 0 || words_add_peers(w, &h, subject, &err) < 0)
+        fuzz_expect_err(&err);
+    for (size_t i = 0; i < h.n; i++)
+        assert(!h.rows[i].differs.outlier);
+    peers_release(&h);
+    profile_free(profile);
+}
+
+static void on_several(const uint8_t *p, size_t n)
+{
+    struct words w = WORDS_INIT;
+    struct words_subject s = {
+        .host = "a", .service = "s", .kind = "heap", .file = "a/b.pb.gz", .here = "a", .there = "b"};
+    on_sides(p, n, &w, &s);
+    on_growth(p, n, &w, &s);
+    on_peers(p, n, &w, &s);
+    expect_words(&w);
+}
+
 /* As one dump, and as two of one process. */
 static void on_dumps(const uint8_t *p, size_t n, size_t n_dumps)
 {
@@ -80,6 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     static const char *const kinds[] = {NULL, "cpu", "heap", "mutex", "block"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         on_profile(p, n, kinds[i]);
+    on_several(p, n);
     on_dumps(p, n, 1);
     on_dumps(p, n, 2);
     return 0;

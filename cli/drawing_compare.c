@@ -1,0 +1,307 @@
+/* Several profiles together: sick hosts against healthy ones, and all that run the same service. */
+#include "cli/drawing_compare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* So many hosts of a side are named. */
+#define NAMED 3
+
+int comparing_number(struct comparing *c, char kind, const char *a, const char *b, const char *more,
+                     size_t next, size_t *ret, bool *ret_new, struct err *err)
+{
+    struct buf key = BUF_INIT(1 << 16);
+    buf_addf(&key, "%c\x1f%s\x1f%s\x1f%s", kind, a ? a : "", b ? b : "", more ? more : "");
+    int rc = buf_check(&key, "a name", err);
+    const json_t *known = rc == 0 ? json_object_get(c->numbers, buf_str(&key)) : NULL;
+    *ret_new = !known;
+    *ret = known ? (size_t)json_integer_value(known) : next;
+    if (rc == 0 && !known &&
+        json_object_set_new(c->numbers, buf_str(&key), json_integer((json_int_t)next)) < 0)
+        rc = err_nomem(err);
+    buf_release(&key);
+    return rc;
+}
+
+/* ---- what belongs together -------------------------------------------------------------------------------
+ */
+
+static bool is_comparable(const struct drawing_file *f)
+{
+    return (f->how & DRAWN_AS_PROFILE) && f->entry.host && f->entry.service && f->entry.kind && f->pair != 2;
+}
+
+static int plan_sides(struct comparing *c, struct drawing_file *f, struct err *err)
+{
+    bool new = false;
+    if (comparing_number(c, 's', f->entry.service, f->entry.kind, f->argument, c->n_sides + 1, &f->sides,
+                         &new, err) < 0)
+        return -1;
+    if (new) {
+        if (array_reserve((void **)&c->sides, &c->cap_sides, c->n_sides + 1, sizeof *c->sides, err) < 0)
+            return -1;
+        c->sides[c->n_sides++] = (struct compared_sides){.first = NULL};
+    }
+    struct compared_sides *s = &c->sides[f->sides - 1];
+    s->first = s->first || f->against ? s->first : f;
+    return strlist_add(&s->hosts[f->against ? SIDE_THERE : SIDE_HERE], f->entry.host, err);
+}
+
+static int plan_group(struct comparing *c, struct drawing_file *f, struct err *err)
+{
+    bool new = false;
+    if (comparing_number(c, 'g', f->entry.service, NULL, NULL, c->n_groups + 1, &f->member, &new, err) < 0)
+        return -1;
+    if (new) {
+        struct compared_group g = {.service = f->entry.service, .planned = json_object()};
+        if (!g.planned)
+            return err_nomem(err);
+        if (array_reserve((void **)&c->groups, &c->cap_groups, c->n_groups + 1, sizeof *c->groups, err) < 0) {
+            json_decref(g.planned);
+            return -1;
+        }
+        c->groups[c->n_groups++] = g;
+    }
+    int rc = json_object_set_new(c->groups[f->member - 1].planned, f->entry.host, json_true());
+    return rc < 0 ? err_nomem(err) : 0;
+}
+
+static bool has_both(const struct compared_sides *s)
+{
+    return s->hosts[SIDE_HERE].n > 0 && s->hosts[SIDE_THERE].n > 0;
+}
+
+/* Sides and groups that turned out to be none. */
+static void forget_alone(struct comparing *c, struct drawing_file *f)
+{
+    if (f->sides > 0 && !has_both(&c->sides[f->sides - 1]))
+        f->sides = 0;
+    if (f->member > 0 && json_object_size(c->groups[f->member - 1].planned) < PEERS_LEAST)
+        f->member = 0;
+}
+
+int drawing_compare_plan(struct drawing *d, struct err *err)
+{
+    struct comparing *c = d->comparing = calloc(1, sizeof *c);
+    if (!c || !(c->numbers = json_object()))
+        return err_nomem(err);
+    for (size_t i = 0; i < d->n; i++) {
+        struct drawing_file *f = &d->files[i];
+        if (is_comparable(f) && (plan_sides(c, f, err) < 0 || plan_group(c, f, err) < 0))
+            return -1;
+        if (f->pair && compared_process_plan(d, f, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < d->n; i++)
+        forget_alone(c, &d->files[i]);
+    return 0;
+}
+
+bool drawing_compares(const struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->files[i].sides || d->files[i].process || d->files[i].member)
+            return true;
+    return false;
+}
+
+void drawing_compare_release(struct drawing *d)
+{
+    struct comparing *c = d->comparing;
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->n_sides; i++) {
+        sides_release(&c->sides[i].sides);
+        for (int side = SIDE_HERE; side <= SIDE_THERE; side++) {
+            strlist_release(&c->sides[i].hosts[side]);
+            free(c->sides[i].names[side]);
+        }
+    }
+    for (size_t i = 0; i < c->n_processes; i++)
+        compared_process_release(&c->processes[i]);
+    for (size_t i = 0; i < c->n_groups; i++) {
+        peers_release(&c->groups[i].hosts);
+        json_decref(c->groups[i].planned);
+    }
+    free(c->sides);
+    free(c->processes);
+    free(c->groups);
+    json_decref(c->numbers);
+    free(c);
+    d->comparing = NULL;
+}
+
+/* ---- while they are read ---------------------------------------------------------------------------------
+ */
+
+int drawing_compare_look(struct drawing *d, const struct drawing_file *f, const struct profile *p,
+                         struct err *err)
+{
+    if (f->member == 0)
+        return 0;
+    return peers_add(&d->comparing->groups[f->member - 1].hosts, f->entry.host, f->against, f->entry.file, p,
+                     err);
+}
+
+int compared_group_rate(struct drawing *d, const struct drawing_file *f, double bytes, struct err *err)
+{
+    if (f->member == 0)
+        return 0;
+    return peers_add_rate(&d->comparing->groups[f->member - 1].hosts, f->entry.host, f->against, bytes, err);
+}
+
+/* One with other sample types, of another version perhaps, is left out. */
+int drawing_compare_take(struct drawing *d, const struct drawing_file *f, struct profile *p, struct err *err)
+{
+    struct err why = ERR_INIT;
+    enum side side = f->against ? SIDE_THERE : SIDE_HERE;
+    if (f->sides == 0)
+        return 0;
+    struct sides *s = &d->comparing->sides[f->sides - 1].sides;
+    if (sides_add(s, side, p, &why) == 0)
+        return 0;
+    if (why.kind == ERR_FAILED) {
+        s->of[side].left_out++;
+        return 0;
+    }
+    *err = why;
+    return -1;
+}
+
+int drawing_compare_keep(struct drawing *d, const struct drawing_file *f, const struct buf *bytes,
+                         struct err *err)
+{
+    if (f->process == 0)
+        return 0;
+    struct compared_process *process = &d->comparing->processes[f->process - 1];
+    for (size_t i = 0; i < process->n; i++)
+        if (process->pairs[i].of[f->pair - 1] == f)
+            buf_add(&process->pairs[i].bytes[f->pair - 1], bytes->data, bytes->len);
+    return --process->missing > 0 ? 0 : compared_process_draw(d, process, err);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------------
+ */
+
+static int by_name(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* "file-03, file-04, file-05 and 12 more", whatever the order in which they were done. */
+static int name_side(struct compared_sides *s, enum side side, struct err *err)
+{
+    struct strlist *hosts = &s->hosts[side];
+    struct buf names = BUF_INIT(1 << 16);
+    qsort(hosts->items, hosts->n, sizeof *hosts->items, by_name);
+    for (size_t i = 0; i < hosts->n && i < NAMED; i++)
+        buf_addf(&names, "%s%s", i > 0 ? ", " : "", hosts->items[i]);
+    if (hosts->n > NAMED)
+        buf_addf(&names, " and %zu more", hosts->n - NAMED);
+    int rc = buf_check(&names, "names of hosts", err);
+    if (rc == 0 && !(s->names[side] = buf_take(&names)))
+        rc = err_nomem(err);
+    buf_release(&names);
+    return rc;
+}
+
+static int draw_sides(struct drawing *d, const struct compared_sides *s, const struct page_entry *entry,
+                      struct err *err)
+{
+    struct words_subject subject = {.host = s->first->entry.host,
+                                    .service = entry->service,
+                                    .kind = entry->kind,
+                                    .file = entry->file,
+                                    .here = entry->here,
+                                    .there = entry->there};
+    struct err why = ERR_INIT;
+    if (!sides_are_two(&s->sides))
+        return page_add_nothing(d->page, entry, "one of the two sides has none that could be read", err);
+    if (!d->wordless && words_add_sides(&d->words, &s->sides, &subject, err) < 0)
+        return -1;
+    if (page_add_sides(d->page, entry, &s->sides, &why) == 0)
+        return 0;
+    if (why.kind == ERR_FAILED)
+        return page_add_nothing(d->page, entry, why.msg, err);
+    *err = why;
+    return -1;
+}
+
+static int finish_sides(struct drawing *d, struct compared_sides *s, struct err *err)
+{
+    const struct drawing_file *f = s->first;
+    if (!has_both(s))
+        return 0;
+    if (name_side(s, SIDE_HERE, err) < 0 || name_side(s, SIDE_THERE, err) < 0)
+        return -1;
+    struct page_entry entry = {.file = f->entry.file,
+                               .kind = f->entry.kind,
+                               .service = f->entry.service,
+                               .from = WORDS_FROM_SIDES,
+                               .here = s->names[SIDE_HERE],
+                               .there = s->names[SIDE_THERE]};
+    char *title = NULL;
+    if (asprintf(&title, "%s %s%s%s: %s against %s", entry.service, entry.kind, f->argument ? "=" : "",
+                 f->argument ? f->argument : "", entry.here, entry.there) < 0)
+        return err_nomem(err);
+    entry.title = title;
+    int rc = draw_sides(d, s, &entry, err);
+    free(title);
+    /* The next one has its memory. */
+    sides_release(&s->sides);
+    return rc;
+}
+
+/* Of those the sides say who differs. */
+static bool has_healthy(const struct compared_group *g)
+{
+    for (size_t i = 0; i < g->hosts.n; i++)
+        if (g->hosts.rows[i].against)
+            return true;
+    return false;
+}
+
+static int finish_group(struct drawing *d, struct compared_group *g, struct err *err)
+{
+    struct words_subject subject = {.service = g->service};
+    if (g->hosts.n < PEERS_LEAST)
+        return 0;
+    if (peers_compare(&g->hosts, err) < 0)
+        return -1;
+    return d->wordless || has_healthy(g) ? 0 : words_add_peers(&d->words, &g->hosts, &subject, err);
+}
+
+int drawing_compare_finish(struct drawing *d, struct err *err)
+{
+    struct comparing *c = d->comparing;
+    if (drawing_compares(d))
+        page_allow(d->page, d->limits->page / DRAWING_KEPT);
+    for (size_t i = 0; i < c->n_sides; i++)
+        if (finish_sides(d, &c->sides[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < c->n_processes; i++)
+        if (compared_process_draw(d, &c->processes[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < c->n_groups; i++)
+        if (finish_group(d, &c->groups[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+int drawing_compare_groups(const struct drawing *d, struct page_group **ret, size_t *ret_n, struct err *err)
+{
+    const struct comparing *c = d->comparing;
+    struct page_group *groups = calloc(c->n_groups + 1, sizeof *groups);
+    size_t n = 0;
+    if (!groups)
+        return err_nomem(err);
+    for (size_t i = 0; i < c->n_groups; i++)
+        if (c->groups[i].hosts.n >= PEERS_LEAST)
+            groups[n++] = (struct page_group){c->groups[i].service, &c->groups[i].hosts};
+    *ret = groups;
+    *ret_n = n;
+    return 0;
+}

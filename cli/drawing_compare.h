@@ -1,0 +1,62 @@
+/* What drawing_compare.c and drawing_pairs.c share: what belongs together, while it is read. */
+#ifndef CLI_DRAWING_COMPARE_H
+#define CLI_DRAWING_COMPARE_H
+
+#include "cli/drawing_inside.h"
+
+/* Sick and healthy hosts, of one service and kind. */
+struct compared_sides {
+    const struct drawing_file *first; /* of the sick */
+    struct sides sides;
+    struct strlist hosts[2]; /* whose there are */
+    char *names[2];
+};
+
+/* One kind's two snapshots. */
+struct compared_pair {
+    const struct drawing_file *of[2];
+    struct buf bytes[2]; /* as they were collected, so that little is held */
+    struct growth growth;
+    bool usable; /* both could be read */
+};
+
+/* A process of which there are two snapshots: compared when all of them are there, since one kind may tell
+ * that it was restarted. */
+struct compared_process {
+    struct compared_pair *pairs;
+    size_t n, cap;
+    size_t missing; /* files still to come */
+    bool drawn;
+};
+
+/* Hosts of one service. */
+struct compared_group {
+    const char *service;
+    json_t *planned; /* the hosts' names, as keys */
+    struct peers hosts;
+};
+
+struct comparing {
+    struct compared_sides *sides;
+    struct compared_process *processes;
+    struct compared_group *groups;
+    size_t n_sides, cap_sides, n_processes, cap_processes, n_groups, cap_groups;
+    json_t *numbers; /* of those, from 1 on, by what they have in common */
+};
+
+/* The number that stands for words of this kind; a new one is `next`. *ret_new says so. */
+int comparing_number(struct comparing *c, char kind, const char *a, const char *b, const char *more,
+                     size_t next, size_t *ret, bool *ret_new, struct err *err);
+
+/* ---- drawing_pairs.c -------------------------------------------------------------------------------------
+ */
+
+int compared_process_plan(struct drawing *d, struct drawing_file *f, struct err *err);
+/* Draws what is there of it, once. */
+int compared_process_draw(struct drawing *d, struct compared_process *p, struct err *err);
+void compared_process_release(struct compared_process *p);
+
+/* What a process of this host allocates in a second. */
+int compared_group_rate(struct drawing *d, const struct drawing_file *f, double bytes, struct err *err);
+
+#endif

@@ -1,0 +1,233 @@
+/* Two snapshots of one process: what has grown. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/drawing_compare.h"
+
+#include "base/banned.h"
+
+/* Of one snapshot as it was collected. */
+#define MAX_BYTES ((size_t)64 << 20)
+
+/* ---- what belongs together -------------------------------------------------------------------------------
+ */
+
+static bool is_same_kind(const struct drawing_file *a, const struct drawing_file *b)
+{
+    return strcmp(a->entry.kind, b->entry.kind) == 0 &&
+           strcmp(a->argument ? a->argument : "", b->argument ? b->argument : "") == 0;
+}
+
+/* The pair that waits for this one; NULL: there is none. */
+static struct compared_pair *partner(struct compared_process *p, const struct drawing_file *f)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (!p->pairs[i].of[1] && p->pairs[i].of[0] && is_same_kind(p->pairs[i].of[0], f))
+            return &p->pairs[i];
+    return NULL;
+}
+
+static int add_first(struct compared_process *p, const struct drawing_file *f, struct err *err)
+{
+    if (array_reserve((void **)&p->pairs, &p->cap, p->n + 1, sizeof *p->pairs, err) < 0)
+        return -1;
+    p->pairs[p->n++] =
+        (struct compared_pair){.of = {f, NULL}, .bytes = {BUF_INIT(MAX_BYTES), BUF_INIT(MAX_BYTES)}};
+    return 0;
+}
+
+/* The first snapshots stand in front of the second ones. One that is alone is not compared. */
+int compared_process_plan(struct drawing *d, struct drawing_file *f, struct err *err)
+{
+    struct comparing *c = d->comparing;
+    bool new = false, profile = (f->how & DRAWN_AS_PROFILE) && f->entry.kind;
+    if (f->pair < 1 || f->pair > 2 || !f->how || !f->entry.host || !f->entry.service)
+        return 0;
+    if (comparing_number(c, 'p', f->entry.host, f->entry.service, NULL, c->n_processes + 1, &f->process, &new,
+                         err) < 0 ||
+        (new &&array_reserve((void **)&c->processes, &c->cap_processes, c->n_processes + 1,
+                             sizeof *c->processes, err) < 0))
+        return -1;
+    if (new)
+        c->processes[c->n_processes++] = (struct compared_process){.n = 0};
+    struct compared_process *p = &c->processes[f->process - 1];
+    p->missing++;
+    /* Text that comes twice is said once. */
+    f->later = f->pair == 2 && !profile;
+    if (!profile)
+        return 0;
+    if (f->pair == 1)
+        return add_first(p, f, err);
+    struct compared_pair *pair = partner(p, f);
+    f->later = pair != NULL;
+    if (pair)
+        pair->of[1] = f;
+    return 0;
+}
+
+void compared_process_release(struct compared_process *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        buf_release(&p->pairs[i].bytes[0]);
+        buf_release(&p->pairs[i].bytes[1]);
+        growth_release(&p->pairs[i].growth);
+    }
+    free(p->pairs);
+    *p = (struct compared_process){.drawn = true};
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------
+ */
+
+static bool is_whole(const struct compared_pair *p)
+{
+    return p->of[1] && p->bytes[0].len > 0 && p->bytes[1].len > 0 && !p->bytes[0].failed &&
+           !p->bytes[1].failed;
+}
+
+/* What cannot be read was said where it is drawn alone. */
+static int read_pair(const struct drawing *d, struct compared_pair *pair, struct err *err)
+{
+    struct profile *both[2] = {NULL, NULL};
+    struct err why = ERR_INIT;
+    int rc = 0;
+    for (size_t i = 0; i < 2 && rc == 0; i++)
+        rc = profile_parse(pair->bytes[i].data, pair->bytes[i].len, d->limits->profile, &both[i], &why);
+    if (rc == 0)
+        rc = growth_make(&pair->growth, both[0], both[1], &why);
+    profile_free(both[0]);
+    profile_free(both[1]);
+    pair->usable = rc == 0;
+    if (rc == 0 || why.kind == ERR_FAILED)
+        return 0;
+    *err = why;
+    return -1;
+}
+
+/* ---- drawing ---------------------------------------------------------------------------------------------
+ */
+
+static struct words_subject subject_of(const struct compared_pair *pair)
+{
+    const struct page_entry *e = &pair->of[1]->entry;
+    return (struct words_subject){.host = e->host,
+                                  .service = e->service,
+                                  .kind = e->kind,
+                                  .file = e->file,
+                                  .between_ns = pair->growth.between_ns};
+}
+
+/* Goroutines are no counter: what is said of two dumps is said of these. */
+static int say_goroutines(struct drawing *d, const struct compared_pair *pair, struct err *err)
+{
+    struct str dumps[2];
+    const char *names[2];
+    struct words_subject subject = subject_of(pair);
+    struct goroutines *g = NULL;
+    struct err why = ERR_INIT;
+    for (size_t i = 0; i < 2; i++) {
+        dumps[i] = (struct str){buf_str(&pair->bytes[i]), pair->bytes[i].len};
+        names[i] = pair->of[i]->entry.file;
+    }
+    int rc = goroutines_read(dumps, names, 2, d->limits->profile, &g, &why);
+    if (rc == 0)
+        rc = words_add_goroutines(&d->words, g, &subject, &why);
+    goroutines_free(g);
+    if (rc < 0 && why.kind != ERR_FAILED)
+        *err = why;
+    return rc < 0 && why.kind != ERR_FAILED ? -1 : 0;
+}
+
+static int say(struct drawing *d, const struct compared_pair *pair, struct err *err)
+{
+    struct words_subject subject = subject_of(pair);
+    if (d->wordless)
+        return 0;
+    if (strcmp(pair->of[1]->entry.kind, "goroutines") == 0)
+        return say_goroutines(d, pair, err);
+    return words_add_growth(&d->words, &pair->growth, &subject, err);
+}
+
+/* What a second's allocations are, of what was allocated in between. */
+static int tell_rate(struct drawing *d, const struct compared_pair *pair, struct err *err)
+{
+    const struct growth *g = &pair->growth;
+    const struct profile *p = g->both;
+    double bytes = 0;
+    bool known = false;
+    for (size_t type = 0; type < p->n_sample_types && g->between_ns > 0; type++) {
+        if (!str_is(profile_str(p, p->sample_types[type].type), "alloc_space"))
+            continue;
+        known = true;
+        for (size_t i = 0; i < p->n_samples; i++)
+            bytes += (double)p->values[i * p->n_sample_types + type];
+    }
+    return known ? compared_group_rate(d, pair->of[0], bytes * 1e9 / (double)g->between_ns, err) : 0;
+}
+
+static int draw_grown(struct drawing *d, struct compared_pair *pair, const struct page_entry *entry,
+                      struct err *err)
+{
+    struct err why = ERR_INIT;
+    if (say(d, pair, err) < 0)
+        return -1;
+    growth_subtract(&pair->growth);
+    if (tell_rate(d, pair, err) < 0)
+        return -1;
+    if (page_add_profile(d->page, entry, pair->growth.both, &why) == 0)
+        return 0;
+    if (why.kind == ERR_FAILED)
+        return page_add_nothing(d->page, entry, why.msg, err);
+    *err = why;
+    return -1;
+}
+
+/* `restarted`: why it is known that these are two processes; NULL: they are one. */
+static int draw_pair(struct drawing *d, struct compared_pair *pair, const char *restarted, struct err *err)
+{
+    struct page_entry entry = pair->of[1]->entry;
+    char *title = NULL, *why = NULL;
+    int rc = -1;
+    entry.from = WORDS_FROM_GROWTH;
+    if (asprintf(&title, "%s: growth", pair->of[0]->title) < 0 ||
+        asprintf(&why, "the process was restarted in between: %s", restarted ? restarted : "") < 0) {
+        err_nomem(err);
+    } else {
+        entry.title = title;
+        rc = restarted ? page_add_nothing(d->page, &entry, why, err) : draw_grown(d, pair, &entry, err);
+    }
+    free(title);
+    free(why);
+    return rc;
+}
+
+/* Said once, of the kind that shows it. */
+static int find_restart(struct drawing *d, struct compared_process *p, const char **ret, struct err *err)
+{
+    *ret = NULL;
+    for (size_t i = 0; i < p->n && !*ret; i++) {
+        if (!p->pairs[i].usable || !(*ret = growth_restarted(&p->pairs[i].growth)))
+            continue;
+        struct words_subject subject = subject_of(&p->pairs[i]);
+        if (!d->wordless && words_add_restart(&d->words, *ret, &subject, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int compared_process_draw(struct drawing *d, struct compared_process *p, struct err *err)
+{
+    const char *restarted = NULL;
+    int rc = 0;
+    if (p->drawn)
+        return 0;
+    for (size_t i = 0; i < p->n && rc == 0; i++)
+        rc = is_whole(&p->pairs[i]) ? read_pair(d, &p->pairs[i], err) : 0;
+    if (rc == 0)
+        rc = find_restart(d, p, &restarted, err);
+    for (size_t i = 0; i < p->n && rc == 0; i++)
+        rc = p->pairs[i].usable ? draw_pair(d, &p->pairs[i], restarted, err) : 0;
+    compared_process_release(p);
+    return rc;
+}

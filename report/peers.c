@@ -1,0 +1,220 @@
+/* What is kept of each host. How they are compared is peers_compare.c's. */
+#include "report/peers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/words_inside.h"
+#include "base/banned.h"
+
+/* Go's sampling of the heap, where the profile does not say it. */
+#define HEAP_RATE 524288
+/* Names beyond so many are not told apart: their shares are nothing. */
+#define MAX_NAMES 20000
+
+/* Where loops without calls are stopped: how many samples that takes says nothing of the program. */
+static const char *const passed_over[] = {"runtime.asyncPreempt*", NULL};
+
+/* ---- names and rows --------------------------------------------------------------------------------------
+ */
+
+struct wanted {
+    const struct peers *h;
+    const char *name;
+};
+
+static bool is_wanted(const void *ctx, uint32_t number)
+{
+    const struct wanted *w = ctx;
+    return strcmp(w->h->names.items[number], w->name) == 0;
+}
+
+/* *ret: FINDER_NONE if there are too many already. */
+static int name_number(struct peers *h, struct str name, uint32_t *ret, struct err *err)
+{
+    char shown[1024];
+    text_printable(shown, sizeof shown, name.p, name.n);
+    uint64_t hash = finder_mix_str(finder_seed(&h->by_name), str_of(shown));
+    *ret = finder_find(&h->by_name, hash, is_wanted, &(struct wanted){h, shown});
+    if (*ret != FINDER_NONE || h->names.n >= MAX_NAMES)
+        return 0;
+    *ret = (uint32_t)h->names.n;
+    return finder_add(&h->by_name, hash, err) < 0 ? -1 : strlist_add(&h->names, shown, err);
+}
+
+static int row_of(struct peers *h, const char *host, bool against, struct peer **ret, struct err *err)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (strcmp(h->rows[i].host, host) == 0) {
+            *ret = &h->rows[i];
+            return 0;
+        }
+    if (array_reserve((void **)&h->rows, &h->cap, h->n + 1, sizeof *h->rows, err) < 0)
+        return -1;
+    struct peer row = {.host = strdup(host), .against = against};
+    if (!row.host)
+        return err_nomem(err);
+    h->rows[h->n] = row;
+    *ret = &h->rows[h->n++];
+    return 0;
+}
+
+void peers_release(struct peers *h)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        free(h->rows[i].host);
+        for (size_t of = 0; of < PEERS_OF; of++) {
+            free(h->rows[i].of[of].file);
+            free(h->rows[i].of[of].shares);
+        }
+    }
+    free(h->rows);
+    strlist_release(&h->names);
+    finder_release(&h->by_name);
+    *h = (struct peers){0};
+}
+
+/* ---- shares ----------------------------------------------------------------------------------------------
+ */
+
+static int heavier_first(const void *left, const void *right)
+{
+    const struct peer_share *a = left, *b = right;
+    return a->share != b->share ? (a->share > b->share ? -1 : 1) : (a->name > b->name) - (a->name < b->name);
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const struct peer_share *a = left, *b = right;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+/* What of a tally is a function's: all that passes through it, or what is its own. */
+static int64_t part_of(const struct tally *t, enum peers_of of, uint32_t name)
+{
+    return of == PEERS_CPU ? t->of[name].cum : t->of[name].own;
+}
+
+/* The heaviest functions of a tally, by the profile's own strings. *ret: freed by the caller. */
+static int heaviest(const struct tally *t, enum peers_of of, struct peer_share **ret, size_t *ret_n,
+                    struct err *err)
+{
+    const struct profile *p = t->profile;
+    struct peer_share *list = malloc((p->n_functions + 1) * sizeof *list);
+    size_t n = 0, kept = 0;
+    if (!list)
+        return err_nomem(err);
+    for (size_t i = 0; i < p->n_functions; i++) {
+        uint32_t name = p->functions[i].name;
+        if (name != 0 && part_of(t, of, name) > 0 && !words_listed(profile_str(p, name), passed_over))
+            list[n++] = (struct peer_share){name, words_share(part_of(t, of, name), t->total)};
+    }
+    /* Functions of one name are one. */
+    qsort(list, n, sizeof *list, by_number);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || list[kept - 1].name != list[i].name)
+            list[kept++] = list[i];
+    qsort(list, kept, sizeof *list, heavier_first);
+    *ret = list;
+    *ret_n = kept < PEERS_MAX_SHARES ? kept : PEERS_MAX_SHARES;
+    return 0;
+}
+
+/* The same by the group's names. */
+static int keep_shares(struct peers *h, const struct tally *t, enum peers_of of, struct peer_figure *f,
+                       struct err *err)
+{
+    struct peer_share *list = NULL;
+    size_t n = 0, kept = 0;
+    if (heaviest(t, of, &list, &n, err) < 0)
+        return -1;
+    f->shares = calloc(n + 1, sizeof *f->shares);
+    int rc = f->shares ? 0 : err_nomem(err);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        uint32_t name = 0;
+        rc = name_number(h, profile_str(t->profile, list[i].name), &name, err);
+        if (rc == 0 && name != FINDER_NONE)
+            f->shares[kept++] = (struct peer_share){name, list[i].share};
+    }
+    free(list);
+    f->n_shares = kept;
+    if (rc == 0)
+        qsort(f->shares, kept, sizeof *f->shares, by_number);
+    return rc;
+}
+
+/* ---- profiles --------------------------------------------------------------------------------------------
+ */
+
+/* What a profile is of, and the column that tells it; TALLY_NONE: nothing that is compared. */
+static size_t column_of(const struct profile *p, enum peers_of *ret)
+{
+    static const struct {
+        enum peers_of of;
+        const char *type, *unit;
+    } columns[] = {{PEERS_CPU, "cpu", "nanoseconds"},
+                   {PEERS_HEAP, "inuse_space", "bytes"},
+                   {PEERS_GOROUTINES, "goroutine", "count"}};
+    size_t found = TALLY_NONE;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns && found == TALLY_NONE; i++) {
+        found = tally_type(p, columns[i].type, columns[i].unit);
+        *ret = columns[i].of;
+    }
+    return found;
+}
+
+static void put_value(struct peer_figure *f, enum peers_of of, const struct tally *t)
+{
+    const struct profile *p = t->profile;
+    double total = (double)t->total, rate = p->period > 0 ? (double)p->period : HEAP_RATE;
+    f->value = of == PEERS_CPU ? words_share(t->total, p->duration_ns) : total;
+    f->samples = of == PEERS_HEAP ? total / rate : total;
+    if (of == PEERS_CPU)
+        f->samples = t->counts == TALLY_NONE ? (double)p->n_samples : (double)t->objects;
+    f->known = true;
+}
+
+static int add_tally(struct peers *h, struct peer_figure *f, enum peers_of of, const struct profile *p,
+                     size_t column, struct err *err)
+{
+    struct sieve sieve = {0};
+    struct tally t = {0};
+    int rc = sieve_make(&sieve, p, WORDS_OF_NOTHING, err);
+    if (rc == 0)
+        rc =
+            tally_make(&t, &sieve, column, tally_type(p, "samples", "count"), &(struct tally_choice){0}, err);
+    if (rc == 0)
+        rc = keep_shares(h, &t, of, f, err);
+    if (rc == 0)
+        put_value(f, of, &t);
+    tally_release(&t);
+    sieve_release(&sieve);
+    return rc;
+}
+
+int peers_add(struct peers *h, const char *host, bool against, const char *file, const struct profile *p,
+              struct err *err)
+{
+    struct peer *row = NULL;
+    enum peers_of of = PEERS_CPU;
+    size_t column = column_of(p, &of);
+    if (column == TALLY_NONE || row_of(h, host, against, &row, err) < 0)
+        return column == TALLY_NONE ? 0 : -1;
+    struct peer_figure *f = &row->of[of];
+    if (f->known)
+        return 0;
+    free(f->file);
+    free(f->shares);
+    *f = (struct peer_figure){.file = strdup(file)};
+    return f->file ? add_tally(h, f, of, p, column, err) : err_nomem(err);
+}
+
+int peers_add_rate(struct peers *h, const char *host, bool against, double bytes, struct err *err)
+{
+    struct peer *row = NULL;
+    if (row_of(h, host, against, &row, err) < 0)
+        return -1;
+    row->of[PEERS_ALLOCATED].known = true;
+    row->of[PEERS_ALLOCATED].value = bytes;
+    return 0;
+}

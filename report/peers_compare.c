@@ -1,0 +1,210 @@
+/*
+ * Who differs from the group: medians of the values and of each function's share, how far hosts usually are
+ * from them, and how far off a share may be by chance.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/peers.h"
+#include "report/words_inside.h"
+#include "base/banned.h"
+
+/* The median absolute deviation, as the standard deviation it stands for. */
+#define DEVIATION 1.4826
+/* A share differs by so much, after two standard errors, and by so many deviations. */
+#define SHARE 0.1
+#define DEVIATIONS 4
+/* A value is so many times the median, or so many times less. */
+#define TIMES 2
+/* Fewer samples have no shares. */
+#define SAMPLES 20
+/* Of functions that differ about as much the innermost is told: those that differ by so much of the most. */
+#define NEARLY 0.8
+
+/* Differences of values that nobody would look at: cores, bytes, goroutines, bytes a second. */
+static const double floors[PEERS_OF] = {0.1, 10e6, 100, 1e6};
+
+/* What the group has of one function, or of a value. */
+struct middle {
+    double median, deviation;
+};
+
+static int by_value(const void *left, const void *right)
+{
+    const double *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static double median_of(double *values, size_t n)
+{
+    qsort(values, n, sizeof *values, by_value);
+    return n == 0 ? 0 : n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/* The values are gone then. */
+static struct middle middle_of(double *values, size_t n)
+{
+    struct middle m = {.median = median_of(values, n)};
+    for (size_t i = 0; i < n; i++)
+        values[i] = fabs(values[i] - m.median);
+    m.deviation = DEVIATION * median_of(values, n);
+    return m;
+}
+
+/* ---- values ----------------------------------------------------------------------------------------------
+ */
+
+static bool exceeds(const struct peer *row, enum peers_of of, struct middle m)
+{
+    double value = row->of[of].value, by = fabs(value - m.median);
+    bool times = value >= TIMES * m.median || value * TIMES <= m.median;
+    /* Of a CPU profile the value is known as well as its samples were counted. */
+    double chance = of == PEERS_CPU && row->of[of].samples > 0 ? value / sqrt(row->of[of].samples) : 0;
+    return times && by >= floors[of] && by >= DEVIATIONS * hypot(m.deviation, chance);
+}
+
+static void compare_values(struct peers *h, enum peers_of of, double *room)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < h->n; i++)
+        if (h->rows[i].of[of].known)
+            room[n++] = h->rows[i].of[of].value;
+    struct middle m = middle_of(room, n);
+    h->known[of] = n;
+    h->median[of] = m.median;
+    for (size_t i = 0; i < h->n && n >= PEERS_LEAST; i++)
+        h->rows[i].of[of].exceeds = h->rows[i].of[of].known && exceeds(&h->rows[i], of, m);
+}
+
+/* ---- shares ----------------------------------------------------------------------------------------------
+ */
+
+static bool has_shares(const struct peer_figure *f)
+{
+    return f->known && f->samples >= SAMPLES;
+}
+
+static double share_of(const struct peer_figure *f, uint32_t name)
+{
+    const struct peer_share *found = NULL;
+    size_t from = 0, to = f->n_shares;
+    while (from < to && !found) {
+        size_t at = from + (to - from) / 2;
+        if (f->shares[at].name == name)
+            found = &f->shares[at];
+        else if (f->shares[at].name < name)
+            from = at + 1;
+        else
+            to = at;
+    }
+    return found ? found->share : 0;
+}
+
+/* One standard error of a share; of none seen too, since one more sample could have shown it. */
+static double error_of(double share, double samples)
+{
+    double p = (share * samples + 1) / (samples + 2);
+    return sqrt(p * (1 - p) / samples);
+}
+
+/* What the group has of each function: *ret, freed by the caller. */
+static int find_middles(const struct peers *h, enum peers_of of, double *room, struct middle **ret,
+                        struct err *err)
+{
+    struct middle *middles = calloc(h->names.n + 1, sizeof *middles);
+    if (!middles)
+        return err_nomem(err);
+    for (uint32_t name = 0; name < h->names.n; name++) {
+        size_t n = 0;
+        for (size_t i = 0; i < h->n; i++)
+            if (has_shares(&h->rows[i].of[of]))
+                room[n++] = share_of(&h->rows[i].of[of], name);
+        middles[name] = middle_of(room, n);
+    }
+    *ret = middles;
+    return 0;
+}
+
+/* Whether a is told rather than b: the program's own and the libraries' before the runtime's, then what
+ * covers less. */
+static bool tells_more(const struct peers *h, const struct peer_difference *a,
+                       const struct peer_difference *b)
+{
+    bool runtime_a = words_origin_of(str_of(h->names.items[a->name])) == WORDS_RUNTIME;
+    bool runtime_b = words_origin_of(str_of(h->names.items[b->name])) == WORDS_RUNTIME;
+    if (runtime_a != runtime_b)
+        return !runtime_a;
+    double of_a = fmax(a->share, a->median), of_b = fmax(b->share, b->median);
+    return of_a != of_b ? of_a < of_b : strcmp(h->names.items[a->name], h->names.items[b->name]) < 0;
+}
+
+/* Of all functions the one in which a host differs. */
+static struct peer_difference find_difference(const struct peers *h, const struct peer_figure *f,
+                                              enum peers_of of, const struct middle *middles)
+{
+    struct peer_difference best = {.known = false};
+    double most = 0;
+    for (uint32_t name = 0; name < h->names.n; name++)
+        most = fmax(most, fabs(share_of(f, name) - middles[name].median));
+    for (uint32_t name = 0; name < h->names.n && most > 0; name++) {
+        struct peer_difference d = {true, of, name, share_of(f, name), middles[name].median, false};
+        if (fabs(d.share - d.median) >= NEARLY * most && (!best.known || tells_more(h, &d, &best)))
+            best = d;
+    }
+    return best;
+}
+
+static bool is_outlier(const struct peer_difference *d, const struct peer_figure *f, struct middle m,
+                       size_t n)
+{
+    double by = fabs(d->share - d->median), error = error_of(d->share, f->samples);
+    double of_median = 1.2533 * error_of(d->median, f->samples) / sqrt((double)n);
+    return by - 2 * hypot(error, of_median) >= SHARE && by >= DEVIATIONS * hypot(m.deviation, error);
+}
+
+/* An outlier before others, then whoever differs most. */
+static bool differs_more(const struct peer_difference *a, const struct peer_difference *b)
+{
+    if (!b->known || a->outlier != b->outlier)
+        return !b->known || a->outlier;
+    return fabs(a->share - a->median) > fabs(b->share - b->median);
+}
+
+static int compare_shares(struct peers *h, enum peers_of of, double *room, struct err *err)
+{
+    struct middle *middles = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < h->n; i++)
+        n += has_shares(&h->rows[i].of[of]);
+    if (n < PEERS_LEAST)
+        return 0;
+    if (find_middles(h, of, room, &middles, err) < 0)
+        return -1;
+    for (size_t i = 0; i < h->n; i++) {
+        const struct peer_figure *f = &h->rows[i].of[of];
+        if (!has_shares(f))
+            continue;
+        struct peer_difference d = find_difference(h, f, of, middles);
+        if (!d.known)
+            continue;
+        d.outlier = is_outlier(&d, f, middles[d.name], n);
+        if (differs_more(&d, &h->rows[i].differs))
+            h->rows[i].differs = d;
+    }
+    free(middles);
+    return 0;
+}
+
+int peers_compare(struct peers *h, struct err *err)
+{
+    double *room = calloc(h->n + 1, sizeof *room);
+    int rc = room ? 0 : err_nomem(err);
+    for (size_t of = 0; of < PEERS_OF && rc == 0; of++) {
+        compare_values(h, (enum peers_of)of, room);
+        if (of != PEERS_ALLOCATED)
+            rc = compare_shares(h, (enum peers_of)of, room, err);
+    }
+    free(room);
+    return rc;
+}

@@ -1,0 +1,227 @@
+/* What has grown in a process between two snapshots, and what it did meanwhile. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/words_inside.h"
+#include "base/banned.h"
+
+/* Go's sampling of the heap, where the profile does not say it. */
+#define HEAP_RATE 524288
+/* Growth is one function's if it has so much of it. */
+#define CONCENTRATED 0.5
+/* Less is nobody's leak, bytes. */
+#define LEAST 1e6
+/* What was more before all suspects of a single snapshot. */
+#define FIRST 1.0
+
+/* A sample type before and now. */
+struct twice {
+    struct tally of[2];
+    bool found;
+};
+
+static int twice_make(struct twice *t, struct words_case *c, const char *type, const char *unit,
+                      const char *counts)
+{
+    const struct growth *g = c->growth;
+    size_t at = tally_type(g->both, type, unit), counts_at = tally_type(g->both, counts, "count");
+    *t = (struct twice){.found = at < g->n_types};
+    for (size_t when = GROWTH_BEFORE; when <= GROWTH_NOW && t->found; when++) {
+        size_t beside = counts_at < g->n_types ? when * g->n_types + counts_at : TALLY_NONE;
+        if (tally_make(&t->of[when], &c->sieve, when * g->n_types + at, beside, &(struct tally_choice){0},
+                       c->err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void twice_release(struct twice *t)
+{
+    tally_release(&t->of[GROWTH_BEFORE]);
+    tally_release(&t->of[GROWTH_NOW]);
+}
+
+static int64_t grown(const struct twice *t, uint32_t name)
+{
+    return t->of[GROWTH_NOW].of[name].own - t->of[GROWTH_BEFORE].of[name].own;
+}
+
+static int64_t grown_objects(const struct twice *t, uint32_t name)
+{
+    int64_t by = t->of[GROWTH_NOW].of[name].objects - t->of[GROWTH_BEFORE].of[name].objects;
+    return by > 0 ? by : 0;
+}
+
+static int64_t grown_in_all(const struct twice *t)
+{
+    return t->of[GROWTH_NOW].total - t->of[GROWTH_BEFORE].total;
+}
+
+/* The function whose own has grown most; TALLY_NONE: none has. */
+static uint32_t most_grown(const struct twice *t)
+{
+    const struct profile *p = t->of[GROWTH_NOW].profile;
+    uint32_t top = TALLY_NONE;
+    for (size_t i = 0; i < p->n_functions; i++) {
+        uint32_t name = p->functions[i].name;
+        int64_t by = name ? grown(t, name) : 0, most = top == TALLY_NONE ? 0 : grown(t, top);
+        if (by > most || (by == most && by > 0 && top != TALLY_NONE && top != name &&
+                          str_compare(profile_str(p, name), profile_str(p, top)) < 0))
+            top = name;
+    }
+    return top;
+}
+
+double words_per_hour(double by, int64_t within_ns)
+{
+    return within_ns > 0 ? by * 3600e9 / (double)within_ns : 0;
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------
+ */
+
+/* What sampling may have made of it: as if all that changed were samples of the usual size. */
+static double chance(const struct twice *t)
+{
+    const struct profile *p = t->of[GROWTH_NOW].profile;
+    double changed = 0, rate = p->period > 0 ? (double)p->period : HEAP_RATE;
+    for (size_t i = 0; i < p->n_samples; i++) {
+        const int64_t *values = p->values + i * p->n_sample_types;
+        changed += fabs((double)values[t->of[GROWTH_NOW].type] - (double)values[t->of[GROWTH_BEFORE].type]);
+    }
+    return sqrt(changed * rate);
+}
+
+/* Whether one function's memory has grown: by much of what there was, and by most of what has grown. */
+static bool is_leak(const struct twice *t, uint32_t top, double percent)
+{
+    double by = top == TALLY_NONE ? 0 : (double)grown(t, top), surely = by - 2 * chance(t);
+    double before = (double)t->of[GROWTH_BEFORE].total;
+    return surely >= LEAST && surely >= before * percent / 100 &&
+           by >= CONCENTRATED * (double)grown_in_all(t);
+}
+
+/* ", 1.20GB an hour at that rate" */
+static void tell_rate(const struct words_case *c, double by, char dst[WORDS_ARGUMENT])
+{
+    char hour[WORDS_ARGUMENT];
+    double rate = words_per_hour(by, c->growth->between_ns);
+    *dst = '\0';
+    if (rate <= 0 || rate >= 9e18)
+        return;
+    words_bytes(hour, (int64_t)rate);
+    snprintf(dst, WORDS_ARGUMENT, ", %.40s an hour at that rate", hour);
+}
+
+/* "within 1m0s" */
+static void tell_within(const struct words_case *c, char dst[WORDS_ARGUMENT])
+{
+    char time[WORDS_ARGUMENT];
+    words_time(time, c->growth->between_ns);
+    snprintf(dst, WORDS_ARGUMENT, c->growth->between_ns > 0 ? "within %.40s" : "between the two", time);
+}
+
+/* {0} whose, {1} by how much, {2} of how many objects, {3} within which time, {4} an hour, {5} of how much.
+ */
+int words_growth_heap(struct words_case *c, const struct words_rule *rule)
+{
+    struct words_said said = {.weight = 0};
+    char before[WORDS_ARGUMENT], now[WORDS_ARGUMENT];
+    struct twice t;
+    int rc = twice_make(&t, c, "inuse_space", "bytes", "inuse_objects");
+    uint32_t top = rc == 0 && t.found ? most_grown(&t) : TALLY_NONE;
+    if (top != TALLY_NONE && is_leak(&t, top, rule->percent)) {
+        int64_t by = grown(&t, top);
+        said.weight = FIRST + words_share(by, t.of[GROWTH_NOW].total);
+        said.look = profile_str(c->profile, top);
+        words_name(said.of[0], said.look);
+        words_bytes(said.of[1], by);
+        words_count(said.of[2], (uint64_t)grown_objects(&t, top), "object", "objects");
+        tell_within(c, said.of[3]);
+        tell_rate(c, (double)by, said.of[4]);
+        words_bytes(before, t.of[GROWTH_BEFORE].total);
+        words_bytes(now, t.of[GROWTH_NOW].total);
+        snprintf(said.of[5], sizeof said.of[5], "%.40s, then %.40s", before, now);
+        rc = words_say(c, rule, &said);
+    }
+    twice_release(&t);
+    return rc;
+}
+
+/* {0} and {1} before and now, {2} within which time, {3} whose has grown most. */
+int words_growth_held(struct words_case *c, const struct words_rule *rule)
+{
+    struct words_said said = {.weight = 0};
+    char name[WORDS_ARGUMENT], by[WORDS_ARGUMENT];
+    struct twice t;
+    int rc = twice_make(&t, c, "inuse_space", "bytes", "inuse_objects");
+    uint32_t top = rc == 0 && t.found ? most_grown(&t) : TALLY_NONE;
+    if (rc == 0 && t.found && (t.of[GROWTH_BEFORE].total > 0 || t.of[GROWTH_NOW].total > 0) &&
+        !(top != TALLY_NONE && is_leak(&t, top, rule->percent))) {
+        said.weight = fabs((double)grown_in_all(&t));
+        words_bytes(said.of[0], t.of[GROWTH_BEFORE].total);
+        words_bytes(said.of[1], t.of[GROWTH_NOW].total);
+        tell_within(c, said.of[2]);
+        if (top != TALLY_NONE) {
+            said.look = profile_str(c->profile, top);
+            words_name(name, said.look);
+            words_bytes(by, grown(&t, top));
+            snprintf(said.of[3], sizeof said.of[3], "; most more in %.160s, %.40s", name, by);
+        }
+        rc = words_say(c, rule, &said);
+    }
+    twice_release(&t);
+    return rc;
+}
+
+/* ---- counters --------------------------------------------------------------------------------------------
+ */
+
+/* {0} how much, {1} within which time, {2} in a second, {3} and {4} where most of it. */
+static int tell_counted(struct words_case *c, const struct words_rule *rule, struct twice *t,
+                        void (*amount)(char dst[WORDS_ARGUMENT], int64_t n))
+{
+    struct words_said said = {.weight = (double)grown_in_all(t)};
+    uint32_t top = most_grown(t);
+    char second[WORDS_ARGUMENT];
+    if (grown_in_all(t) <= 0 || top == TALLY_NONE)
+        return 0;
+    amount(said.of[0], grown_in_all(t));
+    tell_within(c, said.of[1]);
+    amount(second, (int64_t)(words_per_hour((double)grown_in_all(t), c->growth->between_ns) / 3600));
+    if (c->growth->between_ns > 0)
+        snprintf(said.of[2], sizeof said.of[2], ", %.40s a second", second);
+    said.look = profile_str(c->profile, top);
+    words_percent(said.of[3], fmin(1, words_share(grown(t, top), grown_in_all(t))));
+    words_name(said.of[4], said.look);
+    return words_say(c, rule, &said);
+}
+
+int words_growth_allocated(struct words_case *c, const struct words_rule *rule)
+{
+    struct twice t;
+    int rc = twice_make(&t, c, "alloc_space", "bytes", "alloc_objects");
+    if (rc == 0 && t.found)
+        rc = tell_counted(c, rule, &t, words_bytes);
+    twice_release(&t);
+    return rc;
+}
+
+int words_growth_waited(struct words_case *c, const struct words_rule *rule)
+{
+    struct twice t;
+    int rc = twice_make(&t, c, "delay", "nanoseconds", "contentions");
+    if (rc == 0 && t.found)
+        rc = tell_counted(c, rule, &t, words_time);
+    twice_release(&t);
+    return rc;
+}
+
+/* {0} why that is known. */
+int words_restarted(struct words_case *c, const struct words_rule *rule)
+{
+    struct words_said said = {.weight = FIRST};
+    snprintf(said.of[0], sizeof said.of[0], "%s", c->restarted);
+    return words_say(c, rule, &said);
+}

@@ -1,0 +1,131 @@
+/* Which hosts differ from those that run the same. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/words_inside.h"
+#include "base/banned.h"
+
+/* As many are named; the page has them all. */
+#define NAMED 2
+/* What was more before all suspects of one host. */
+#define FIRST 1.0
+
+static const char *const shares[] = {"of its CPU time", "of its heap in use", "of its goroutines", ""};
+static const char *const values[] = {"its CPU is busy with", "it holds", "it has", "it allocates"};
+
+/* The outlier that differs most of those who differ less than `below`. */
+static const struct peer *next_outlier(const struct peers *h, const struct peer *after, double below)
+{
+    const struct peer *best = NULL;
+    double most = -1;
+    for (const struct peer *row = h->rows; row < h->rows + h->n; row++) {
+        double by = fabs(row->differs.share - row->differs.median);
+        bool left = by < below || (by == below && row > after);
+        if (row->differs.outlier && left && by > most) {
+            best = row;
+            most = by;
+        }
+    }
+    return best;
+}
+
+static void tell_host(const struct peers *h, const struct peer *row, struct words_said *said)
+{
+    words_name(said->of[0], str_of(row->host));
+    words_count(said->of[1], h->n - 1, "other host", "other hosts");
+}
+
+/* {0} who, {1} of how many, {2} in what, {3} how much of {4}, {5} of the others. */
+static int say_differs(struct words_case *c, const struct words_rule *rule, const struct peer *row)
+{
+    const struct peer_difference *d = &row->differs;
+    struct words_said said = {.look = str_of(c->hosts->names.items[d->name]), .names_host = true};
+    struct words_subject subject = *c->subject;
+    struct words_case of_host = *c;
+    said.weight = FIRST + fabs(d->share - d->median);
+    subject.host = row->host;
+    subject.file = row->of[d->of].file;
+    of_host.subject = &subject;
+    tell_host(c->hosts, row, &said);
+    words_name(said.of[2], said.look);
+    words_percent(said.of[3], d->share);
+    snprintf(said.of[4], sizeof said.of[4], "%s", shares[d->of]);
+    words_percent(said.of[5], d->median);
+    return words_say(&of_host, rule, &said);
+}
+
+int words_host_differs(struct words_case *c, const struct words_rule *rule)
+{
+    const struct peer *row = NULL;
+    double below = HUGE_VAL;
+    for (int i = 0; i < NAMED && (row = next_outlier(c->hosts, row, below)); i++) {
+        below = fabs(row->differs.share - row->differs.median);
+        if (say_differs(c, rule, row) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* "1.20GB", "3.9 cores" */
+static void tell_value(char dst[WORDS_ARGUMENT], enum peers_of of, double value)
+{
+    char text[WORDS_ARGUMENT];
+    int64_t whole = value < 9e18 ? (int64_t)value : INT64_MAX;
+    switch (of) {
+    case PEERS_CPU:
+        snprintf(dst, WORDS_ARGUMENT, "%.2g cores", value);
+        break;
+    case PEERS_HEAP:
+        words_bytes(text, whole);
+        snprintf(dst, WORDS_ARGUMENT, "%.60s of heap in use", text);
+        break;
+    case PEERS_GOROUTINES:
+        words_count(dst, (uint64_t)whole, "goroutine", "goroutines");
+        break;
+    case PEERS_ALLOCATED:
+        words_bytes(text, whole);
+        snprintf(dst, WORDS_ARGUMENT, "%.60s a second", text);
+        break;
+    }
+}
+
+/* How many times, whichever way. */
+static double times_of(const struct peers *h, const struct peer *row, enum peers_of of)
+{
+    double value = fmax(row->of[of].value, 1e-9), median = fmax(h->median[of], 1e-9);
+    return fmin(fmax(value / median, median / value), 1e9);
+}
+
+/* {0} who, {1} of how many, {2} what it does, {3} how much, {4} the others. */
+static int say_exceeds(struct words_case *c, const struct words_rule *rule, const struct peer *row,
+                       enum peers_of of)
+{
+    struct words_said said = {.weight = FIRST + 1 - 1 / times_of(c->hosts, row, of), .names_host = true};
+    struct words_subject subject = *c->subject;
+    struct words_case of_host = *c;
+    subject.host = row->host;
+    subject.file = row->of[of].file;
+    of_host.subject = &subject;
+    tell_host(c->hosts, row, &said);
+    snprintf(said.of[2], sizeof said.of[2], "%s", values[of]);
+    tell_value(said.of[3], of, row->of[of].value);
+    tell_value(said.of[4], of, c->hosts->median[of]);
+    return words_say(&of_host, rule, &said);
+}
+
+int words_host_exceeds(struct words_case *c, const struct words_rule *rule)
+{
+    const struct peers *h = c->hosts;
+    /* Of each kind the one who is furthest from the rest. */
+    for (size_t of = 0; of < PEERS_OF; of++) {
+        const struct peer *most = NULL;
+        for (const struct peer *row = h->rows; row < h->rows + h->n; row++)
+            if (row->of[of].exceeds &&
+                (!most || times_of(h, row, (enum peers_of)of) > times_of(h, most, (enum peers_of)of)))
+                most = row;
+        if (most && say_exceeds(c, rule, most, (enum peers_of)of) < 0)
+            return -1;
+    }
+    return 0;
+}

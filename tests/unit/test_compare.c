@@ -1,0 +1,557 @@
+/* Profiles held against each other: two sides, two snapshots, hosts of one service. Figures worked out by
+ * hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "report/page_data.h"
+#include "report/words_inside.h"
+#include "tests/unit/profile_make.h"
+#include "tests/unit/unit.h"
+
+#include "base/banned.h"
+
+#define SECOND INT64_C(1000000000)
+#define MB INT64_C(1048576)
+
+/* ---- profiles -------------------------------------------------------------------------------------------
+ */
+
+static uint32_t intern(struct profile *p, const char *s)
+{
+    struct err err = ERR_INIT;
+    uint32_t ret = 0;
+    ok(profile_intern(p, s, strlen(s), &ret, &err), &err);
+    return ret;
+}
+
+static struct profile *profile_of(const char *const *types)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = profile_new(&err);
+    assert_non_null(p);
+    for (; types[0]; types += 2)
+        ok(profile_add_sample_type(p, (struct profile_value_type){intern(p, types[0]), intern(p, types[1])},
+                                   &err),
+           &err);
+    return p;
+}
+
+/* "leaf caller root"; the same name is always the same location. */
+static void sample(struct profile *p, const char *stack, const int64_t *values, const char *label)
+{
+    struct err err = ERR_INIT;
+    uint32_t locations[16];
+    size_t depth = 0;
+    char *copy = strdup(stack), *rest = NULL;
+    for (char *at = strtok_r(copy, " ", &rest); at; at = strtok_r(NULL, " ", &rest)) {
+        uint32_t name = intern(p, at), found = UINT32_MAX;
+        for (uint32_t i = 0; i < p->n_functions; i++)
+            found = p->functions[i].name == name ? i : found;
+        if (found == UINT32_MAX) {
+            struct profile_function f = {.id = p->n_functions + 1, .name = name};
+            struct profile_line line = {.function = (uint32_t)p->n_functions};
+            struct profile_location l = {.id = p->n_locations + 1, .mapping = PROFILE_NONE, .n_lines = 1};
+            found = (uint32_t)p->n_functions;
+            ok(profile_add_function(p, &f, &err), &err);
+            ok(profile_add_location(p, &l, &line, &err), &err);
+        }
+        locations[depth++] = found;
+    }
+    struct profile_label of = {.key = intern(p, "user"), .str = intern(p, label ? label : "x")};
+    ok(profile_add_sample(p, locations, depth, values, &of, label ? 1 : 0, &err), &err);
+    free(copy);
+}
+
+static struct profile *cpu_profile(void)
+{
+    struct profile *p = profile_of((const char *const[]){"samples", "count", "cpu", "nanoseconds", NULL});
+    p->duration_ns = 10 * SECOND;
+    return p;
+}
+
+/* Ten milliseconds each. */
+static void cpu(struct profile *p, const char *stack, int64_t samples)
+{
+    sample(p, stack, (const int64_t[]){samples, samples * 10000000}, "carol");
+}
+
+/* That many samples of main.hot below main.main, the rest of a hundred in main.cold. */
+static struct profile *hot_profile(int64_t hot, int64_t of)
+{
+    struct profile *p = cpu_profile();
+    cpu(p, "main.hot main.main", hot);
+    cpu(p, "main.cold main.main", of - hot);
+    return p;
+}
+
+static struct profile *heap_profile(int64_t time_ns)
+{
+    struct profile *p =
+        profile_of((const char *const[]){"alloc_objects", "count", "alloc_space", "bytes", "inuse_objects",
+                                         "count", "inuse_space", "bytes", NULL});
+    p->period = 524288;
+    p->time_ns = time_ns;
+    return p;
+}
+
+/* Allocated and in use, in objects of one megabyte. */
+static void heap(struct profile *p, const char *stack, int64_t allocated, int64_t used)
+{
+    sample(p, stack, (const int64_t[]){allocated, allocated * MB, used, used * MB}, NULL);
+}
+
+static int64_t sum_of(const struct profile *p, size_t type)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < p->n_samples; i++)
+        sum += p->values[i * p->n_sample_types + type];
+    return sum;
+}
+
+static const struct words_item *said(const struct words *w, const char *rule)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (strcmp(w->items[i].rule, rule) == 0)
+            return &w->items[i];
+    return NULL;
+}
+
+static void assert_said(const struct words *w, const char *rule, const char *text, const char *look)
+{
+    const struct words_item *i = said(w, rule);
+    if (!i)
+        fail_msg("nothing of %s", rule);
+    assert_string_equal(i->text, text);
+    assert_string_equal(i->look ? i->look : "", look);
+}
+
+/* ---- two sides ------------------------------------------------------------------------------------------
+ */
+
+/* Takes the profile. */
+static void add(struct sides *s, enum side side, struct profile *p)
+{
+    struct err err = ERR_INIT;
+    ok(sides_add(s, side, p, &err), &err);
+    profile_free(p);
+}
+
+static struct words words_of_sides(const struct sides *s, const char *kind)
+{
+    struct words w = WORDS_INIT;
+    struct err err = ERR_INIT;
+    struct words_subject subject = {.host = "file-03",
+                                    .service = "gitaly",
+                                    .kind = kind,
+                                    .file = "f",
+                                    .here = "file-03",
+                                    .there = "file-07"};
+    ok(words_add_sides(&w, s, &subject, &err), &err);
+    return w;
+}
+
+static void sides_of_cpu(void **state)
+{
+    struct sides s = {0};
+    (void)state;
+    add(&s, SIDE_HERE, hot_profile(410, 1000));
+    add(&s, SIDE_THERE, hot_profile(30, 1000));
+    assert_int_equal(s.n_types, 2);
+    assert_int_equal(sides_basis_of(&s, 1), SIDES_SHARE);
+    /* Labels are gone: samples of the same stack are one. */
+    assert_int_equal(s.all->n_samples, 2);
+    assert_int_equal(sum_of(s.all, sides_column(&s, 0, SIDE_HERE)), 1000);
+    assert_int_equal(sum_of(s.all, sides_column(&s, 0, SIDE_THERE)), 1000);
+    assert_true(sides_scale(&s, 0, SIDE_HERE) == 0.001);
+    struct words w = words_of_sides(&s, "cpu");
+    assert_said(&w, "against-cpu",
+                "file-03 spends 41 % of the CPU time in main.hot, file-07 3.0 %; CPU was 100 % and 100 % "
+                "busy (100 % is "
+                "one core)",
+                "main.hot");
+    assert_null(said(&w, "against-alike"));
+    words_release(&w);
+    sides_release(&s);
+}
+
+/* 41 % of 50 samples and 25 % of 50 may be the same; of 2,000 they are not. */
+static void sides_by_chance(void **state)
+{
+    (void)state;
+    for (int64_t n = 50; n <= 2000; n *= 40) {
+        struct sides s = {0};
+        add(&s, SIDE_HERE, hot_profile(n * 41 / 100, n));
+        add(&s, SIDE_THERE, hot_profile(n * 25 / 100, n));
+        struct words w = words_of_sides(&s, "cpu");
+        assert_int_equal(said(&w, "against-cpu") != NULL, n == 2000);
+        assert_int_equal(said(&w, "against-alike") != NULL, n == 50);
+        words_release(&w);
+        sides_release(&s);
+    }
+}
+
+/* Three healthy processes are one, of which each counts. */
+static void sides_of_several(void **state)
+{
+    struct sides s = {0};
+    struct profile *p = heap_profile(1);
+    (void)state;
+    heap(p, "main.keep main.main", 2000, 1000);
+    add(&s, SIDE_HERE, p);
+    for (int i = 0; i < 3; i++) {
+        p = heap_profile(1);
+        heap(p, "main.keep main.main", 2000, 100);
+        heap(p, "main.other main.main", 10, 5);
+        add(&s, SIDE_THERE, p);
+    }
+    assert_int_equal(s.of[SIDE_THERE].processes, 3);
+    assert_int_equal(sides_basis_of(&s, 3), SIDES_PROCESS);
+    assert_int_equal(sides_basis_of(&s, 1), SIDES_SHARE);
+    assert_int_equal(sum_of(s.all, sides_column(&s, 2, SIDE_THERE)), 315);
+    struct words w = words_of_sides(&s, "heap");
+    assert_said(&w, "against-heap",
+                "file-03 holds 1000MB of memory from main.keep, file-07 100MB (of 1000MB and 105MB in use)",
+                "main.keep");
+    words_release(&w);
+    sides_release(&s);
+}
+
+static void sides_that_do_not_match(void **state)
+{
+    struct sides s = {0};
+    struct err err = ERR_INIT;
+    struct profile *p = heap_profile(1);
+    (void)state;
+    add(&s, SIDE_HERE, hot_profile(5, 10));
+    heap(p, "main.keep", 1, 1);
+    assert_int_equal(sides_add(&s, SIDE_THERE, p, &err), -1);
+    assert_int_equal(err.kind, ERR_FAILED);
+    profile_free(p);
+    assert_false(sides_are_two(&s));
+    struct words w = words_of_sides(&s, "cpu");
+    assert_int_equal(w.n, 0);
+    words_release(&w);
+    sides_release(&s);
+}
+
+static json_t *parsed(struct buf *b)
+{
+    json_t *root = json_loadb(buf_str(b), b->len, 0, NULL);
+    assert_non_null(root);
+    buf_release(b);
+    return root;
+}
+
+/* Values of both stand at the same nodes, and no label's does. */
+static void sides_on_the_page(void **state)
+{
+    struct sides s = {0};
+    struct err err = ERR_INIT;
+    struct buf b = BUF_INIT(1 << 20);
+    long long sum = 0;
+    (void)state;
+    add(&s, SIDE_HERE, hot_profile(40, 100));
+    add(&s, SIDE_THERE, hot_profile(0, 300));
+    ok(page_data_sides(&s, &b, &err), &err);
+    assert_null(strstr(buf_str(&b), "carol"));
+    json_t *root = parsed(&b), *nodes = json_object_get(root, "nodes");
+    const json_t *there = json_array_get(json_object_get(nodes, "there"), 0);
+    assert_int_equal(json_array_size(json_object_get(root, "types")), 2);
+    assert_int_equal(json_array_size(there), json_array_size(json_object_get(nodes, "depth")));
+    for (size_t i = 0; i < json_array_size(there); i++)
+        sum += json_integer_value(json_array_get(there, i));
+    assert_int_equal(sum, 300);
+    json_decref(root);
+    sides_release(&s);
+}
+
+/* ---- two snapshots --------------------------------------------------------------------------------------
+ */
+
+static struct growth growth_between(struct profile *before, struct profile *now)
+{
+    struct growth g;
+    struct err err = ERR_INIT;
+    ok(growth_make(&g, before, now, &err), &err);
+    profile_free(before);
+    profile_free(now);
+    return g;
+}
+
+static struct words words_of_growth(const struct growth *g)
+{
+    struct words w = WORDS_INIT;
+    struct err err = ERR_INIT;
+    struct words_subject subject = {.host = "file-03", .service = "gitaly", .kind = "heap", .file = "f"};
+    ok(words_add_growth(&w, g, &subject, &err), &err);
+    return w;
+}
+
+/* Allocations are what came in between, memory in use may shrink. */
+static void growth_of_a_heap(void **state)
+{
+    struct profile *before = heap_profile(SECOND), *now = heap_profile(61 * SECOND);
+    (void)state;
+    heap(before, "main.leak main.main", 100, 100);
+    heap(before, "main.cache main.main", 80, 50);
+    heap(now, "main.leak main.main", 400, 400);
+    heap(now, "main.cache main.main", 90, 40);
+    struct growth g = growth_between(before, now);
+    assert_int_equal(g.between_ns, 60 * SECOND);
+    assert_null(growth_restarted(&g));
+    struct words w = words_of_growth(&g);
+    assert_said(&w, "heap-growth",
+                "memory from main.leak has grown by 300MB (300 objects) within 1m, 17.58GB an hour at that "
+                "rate: a leak, "
+                "or what is still filling; heap in use was 150MB, then 440MB",
+                "main.leak");
+    assert_said(&w, "allocated-between", "310MB allocated within 1m, 5.17MB a second: main.leak 97 % of it",
+                "main.leak");
+    assert_null(said(&w, "heap-between"));
+    words_release(&w);
+    growth_subtract(&g);
+    assert_int_equal(g.both->n_sample_types, 4);
+    assert_int_equal(g.both->duration_ns, 60 * SECOND);
+    assert_int_equal(sum_of(g.both, 1), 310 * MB);
+    assert_int_equal(sum_of(g.both, 3), 290 * MB);
+    growth_release(&g);
+}
+
+/* What has grown no more than by chance, and what has grown everywhere, is no leak. */
+static void growth_of_nobody(void **state)
+{
+    struct profile *before = heap_profile(SECOND), *now = heap_profile(61 * SECOND);
+    (void)state;
+    heap(before, "main.a main.main", 100, 100);
+    heap(now, "main.a main.main", 101, 101);
+    struct growth g = growth_between(before, now);
+    struct words w = words_of_growth(&g);
+    assert_null(said(&w, "heap-growth"));
+    assert_said(&w, "heap-between",
+                "heap in use went from 100MB to 101MB within 1m; most more in main.a, 1MB", "main.a");
+    words_release(&w);
+    growth_release(&g);
+
+    before = heap_profile(SECOND);
+    now = heap_profile(61 * SECOND);
+    for (int i = 0; i < 5; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "main.f%d", i);
+        heap(before, name, 100, 100);
+        heap(now, name, 200, 200);
+    }
+    g = growth_between(before, now);
+    w = words_of_growth(&g);
+    assert_null(said(&w, "heap-growth"));
+    words_release(&w);
+    growth_release(&g);
+}
+
+/* Smaller counters, in all or of many stacks; a little less by rounding is none. */
+static void restarts(void **state)
+{
+    static const struct {
+        int64_t a, b;
+        bool restarted;
+    } cases[] = {{100, 100, false}, {50, 20, true}, {300, 0, true}, {99, 100, false}, {98, 110, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct profile *before = heap_profile(SECOND), *now = heap_profile(2 * SECOND);
+        heap(before, "main.a", 100, 10);
+        heap(before, "main.b", 100, 10);
+        heap(now, "main.a", cases[i].a, 10);
+        heap(now, "main.b", cases[i].b, 10);
+        struct growth g = growth_between(before, now);
+        assert_int_equal(growth_restarted(&g) != NULL, cases[i].restarted);
+        growth_subtract(&g);
+        for (size_t k = 0; k < g.both->n_samples; k++)
+            assert_true(g.both->values[k * 4 + 1] >= 0);
+        growth_release(&g);
+    }
+}
+
+static void set_build(struct profile *p, const char *id)
+{
+    struct err err = ERR_INIT;
+    struct profile_mapping m = {.id = 1, .limit = 4096, .file = intern(p, "/app"), .build_id = intern(p, id)};
+    ok(profile_add_mapping(p, &m, &err), &err);
+}
+
+static void another_build(void **state)
+{
+    struct profile *before = heap_profile(SECOND), *now = heap_profile(2 * SECOND);
+    (void)state;
+    heap(before, "main.a", 1, 1);
+    heap(now, "main.a", 100, 1);
+    set_build(before, "one");
+    set_build(now, "two");
+    struct growth g = growth_between(before, now);
+    assert_string_equal(growth_restarted(&g), "the second is of another build");
+    growth_release(&g);
+}
+
+/* Numbers of a hostile profile. */
+static void growth_at_the_limits(void **state)
+{
+    struct profile *before = heap_profile(SECOND), *now = heap_profile(2 * SECOND);
+    (void)state;
+    sample(before, "main.a", (const int64_t[]){INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX}, NULL);
+    sample(now, "main.a", (const int64_t[]){INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN}, NULL);
+    struct growth g = growth_between(before, now);
+    struct words w = words_of_growth(&g);
+    words_release(&w);
+    growth_subtract(&g);
+    assert_true(g.both->values[0] == INT64_MAX && g.both->values[3] == INT64_MIN);
+    growth_release(&g);
+}
+
+/* ---- hosts ----------------------------------------------------------------------------------------------
+ */
+
+static void add_host(struct peers *h, const char *name, struct profile *p)
+{
+    struct err err = ERR_INIT;
+    ok(peers_add(h, name, false, "file", p, &err), &err);
+    profile_free(p);
+}
+
+static size_t outliers(const struct peers *h)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < h->n; i++)
+        n += h->rows[i].differs.outlier;
+    return n;
+}
+
+static struct words words_of_peers(struct peers *h)
+{
+    struct words w = WORDS_INIT;
+    struct err err = ERR_INIT;
+    ok(peers_compare(h, &err), &err);
+    ok(words_add_peers(&w, h, &(struct words_subject){.service = "gitaly"}, &err), &err);
+    return w;
+}
+
+static void one_of_five_differs(void **state)
+{
+    static const char *const names[] = {"file-01", "file-02", "file-03", "file-04", "file-05"};
+    static const int64_t hot[] = {30, 28, 410, 33, 25};
+    struct peers h = {0};
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        add_host(&h, names[i], hot_profile(hot[i], 1000));
+    struct words w = words_of_peers(&h);
+    assert_int_equal(outliers(&h), 1);
+    assert_true(h.rows[2].differs.outlier && h.rows[2].differs.of == PEERS_CPU);
+    assert_true(h.rows[2].differs.share == 0.41 && h.rows[2].differs.median == 0.03);
+    assert_true(h.median[PEERS_CPU] == 1);
+    assert_said(
+        &w, "host-differs",
+        "file-03 differs from 4 other hosts: 41 % of its CPU time is in main.hot, 3.0 % at the median",
+        "main.hot");
+    words_release(&w);
+    peers_release(&h);
+}
+
+/* Whatever chance makes of hosts that all do the same: of few samples and of many, of three hosts and of
+ * thirty. */
+static void none_differs(void **state)
+{
+    uint64_t seed = 7;
+    (void)state;
+    for (size_t round = 0; round < 200; round++) {
+        struct peers h = {0};
+        size_t n_hosts = 3 + round % 28, n_samples = 30 + (round * 37) % 900;
+        for (size_t i = 0; i < n_hosts; i++) {
+            char name[16];
+            int64_t hot = 0;
+            for (size_t k = 0; k < n_samples; k++)
+                hot += made_below(&seed, 100) < 40;
+            snprintf(name, sizeof name, "host%zu", i);
+            add_host(&h, name, hot_profile(hot, (int64_t)n_samples));
+        }
+        struct words w = words_of_peers(&h);
+        assert_int_equal(outliers(&h), 0);
+        words_release(&w);
+        peers_release(&h);
+    }
+}
+
+/* A group whose hosts are all different has no outlier, and two hosts are no group. */
+static void no_group(void **state)
+{
+    static const int64_t spread[] = {100, 300, 500, 700, 900};
+    struct peers h = {0};
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "host%zu", i);
+        add_host(&h, name, hot_profile(spread[i], 1000));
+    }
+    struct words w = words_of_peers(&h);
+    assert_int_equal(outliers(&h), 0);
+    words_release(&w);
+    peers_release(&h);
+    add_host(&h, "a", hot_profile(10, 1000));
+    add_host(&h, "b", hot_profile(990, 1000));
+    w = words_of_peers(&h);
+    assert_int_equal(outliers(&h), 0);
+    assert_int_equal(w.n, 0);
+    words_release(&w);
+    peers_release(&h);
+}
+
+/* The same work in another amount: memory. */
+static void one_exceeds(void **state)
+{
+    struct peers h = {0};
+    struct buf b = BUF_INIT(1 << 20);
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        char name[16];
+        struct profile *p = heap_profile(1);
+        snprintf(name, sizeof name, "host%zu", i);
+        heap(p, "main.keep main.main", 5000, i == 3 ? 4000 : 100 + (int64_t)i);
+        add_host(&h, name, p);
+    }
+    struct words w = words_of_peers(&h);
+    assert_said(&w, "host-exceeds",
+                "host3 differs from 3 other hosts: it holds 3.91GB of heap in use, 101.50MB of heap in use "
+                "at the median",
+                "");
+    page_data_group(&(struct page_group){"gitaly", &h}, &b);
+    json_t *root = parsed(&b);
+    const json_t *row = json_array_get(json_object_get(root, "hosts"), 3);
+    assert_true(json_is_true(json_object_get(json_object_get(row, "heap"), "exceeds")));
+    json_decref(root);
+    words_release(&w);
+    peers_release(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sides_of_cpu),
+        cmocka_unit_test(sides_by_chance),
+        cmocka_unit_test(sides_of_several),
+        cmocka_unit_test(sides_that_do_not_match),
+        cmocka_unit_test(sides_on_the_page),
+        cmocka_unit_test(growth_of_a_heap),
+        cmocka_unit_test(growth_of_nobody),
+        cmocka_unit_test(restarts),
+        cmocka_unit_test(another_build),
+        cmocka_unit_test(growth_at_the_limits),
+        cmocka_unit_test(one_of_five_differs),
+        cmocka_unit_test(none_differs),
+        cmocka_unit_test(no_group),
+        cmocka_unit_test(one_exceeds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
