@@ -1,9 +1,9 @@
 // Ailing is a program that has one trouble, by its argument, and serves net/http/pprof so that it shows.
 //
-//	ailing TROUBLE
+//	ailing TROUBLE [ADDRESS]
 //
-// It prints "listening 127.0.0.1:PORT" once it answers. What a trouble is to show in profiles is what
-// tests/e2e/67-words.bats expects of it.
+// It prints "listening 127.0.0.1:PORT" once it answers, or at the address. What a trouble is to show in profiles is what
+// tests/e2e/67-words.bats and 69-compare.bats expect of it.
 package main
 
 import (
@@ -30,14 +30,20 @@ var troubles = map[string]func(){
 	"regexp":     func() { go matchAnew() },
 	"json":       func() { go encodeOften() },
 	"waiting":    startWaiting,
+	"leaking":    startLeaking,
+	"full":       startFull,
 }
 
 func main() {
-	if len(os.Args) != 2 || troubles[os.Args[1]] == nil {
-		log.Fatal("usage: ailing TROUBLE")
+	address := "127.0.0.1:0"
+	if len(os.Args) == 3 {
+		address = os.Args[2]
+	}
+	if len(os.Args) < 2 || len(os.Args) > 3 || troubles[os.Args[1]] == nil {
+		log.Fatal("usage: ailing TROUBLE [ADDRESS]")
 	}
 	runtime.GOMAXPROCS(2)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -62,3 +62,29 @@ func keepBuffers() {
 		hoard = append(hoard, buffer)
 	}
 }
+
+// startLeaking leaves behind some memory and some goroutines all the time, for a minute or two.
+func startLeaking() {
+	keepBuffers()
+	go func() {
+		for i := 0; i < 2000; i++ {
+			forgetBuffers()
+			park(10)
+			time.Sleep(50 * time.Millisecond)
+			if i%10 == 0 {
+				runtime.GC()
+			}
+		}
+	}()
+}
+
+func forgetBuffers() {
+	hoard = append(hoard, bytes.NewBuffer(make([]byte, 1<<20)))
+}
+
+// startFull has no trouble but that it holds memory and works a little.
+func startFull() {
+	keepBuffers()
+	runtime.GC()
+	go compute()
+}
