@@ -234,7 +234,7 @@ e2e: $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/fixt
 
 # The page in a browser: BROWSER_TESTS=tests/browser/looks.test.js
 BROWSER_TESTS ?=
-browser: $(out)/profgrab build/fixture/rude
+browser: $(out)/profgrab build/fixture/rude build/fixture/ailing
 	PROFGRAB=$(CURDIR)/$(out)/profgrab tests/browser/run $(BROWSER_TESTS)
 
 # Renews docs/pictures/.

@@ -31,6 +31,10 @@ const HUES = {
         lit: [122, 44, 132],
         more: [240, 164, 132],
         less: [158, 194, 228],
+        muchMore: [230, 132, 88],
+        someMore: [246, 200, 176],
+        muchLess: [112, 164, 214],
+        someLess: [192, 214, 236],
     },
     dark: {
         runtime: [66, 70, 77],
@@ -49,9 +53,13 @@ const HUES = {
         lit: [236, 190, 250],
         more: [146, 74, 42],
         less: [45, 84, 127],
+        muchMore: [152, 72, 34],
+        someMore: [104, 66, 48],
+        muchLess: [38, 98, 160],
+        someLess: [42, 68, 98],
     },
 };
-const CLASSES = ['runtime', 'standard', 'native', 'more', 'less'];
+const CLASSES = ['runtime', 'standard', 'native', 'more', 'less', 'muchMore', 'someMore', 'muchLess', 'someLess'];
 
 /**
  * The Go package of a function, as its symbol has it, with what the linker escapes undone. Assembly of the runtime
@@ -95,6 +103,10 @@ export function colourOf(path) {
 /** Of differences: more than before stands out. */
 export const COLOUR_MORE = CLASSES.indexOf('more') * SHADES + 1;
 export const COLOUR_LESS = CLASSES.indexOf('less') * SHADES + 1;
+/** Of two sides: how much more stands out as well. */
+export const SIDE_COLOURS = Object.fromEntries(
+    ['muchMore', 'someMore', 'muchLess', 'someLess', 'runtime'].map((name) => [name, CLASSES.indexOf(name) * SHADES + 1]),
+);
 
 function shaded(rgb, shade, dark) {
     const by = (shade - 1) * (dark ? 0.1 : 0.055);

@@ -3,6 +3,7 @@
 import { makeTree, ROOT, SMALLER } from './tree.js';
 import { makeTrie, descend, grown } from './merge.js';
 import { packageOf } from './colours.js';
+import { sidesOf, unitOf } from './sides.js';
 
 /** How many unpacked profiles are kept: each costs some megabytes, and unpacking again some milliseconds. */
 const KEPT = 2;
@@ -37,7 +38,7 @@ export function makeStore(bundle) {
         if (known) return known;
         const entry = bundle.data.find((candidate) => candidate.id === id);
         const raw = await unpacked(id);
-        const made = entry.form === 'goroutines' ? goroutinesOf(raw) : profileOf(raw);
+        const made = entry.form === 'goroutines' ? goroutinesOf(raw) : entry.form === 'sides' ? comparisonOf(raw) : profileOf(raw);
         kept.set(id, made);
         if (kept.size > KEPT) kept.delete(kept.keys().next().value);
         return made;
@@ -67,6 +68,14 @@ export function profileOf(raw) {
             self.map((values) => new Float64Array(values)),
         ),
     };
+}
+
+/** Two sides: a profile whose tree has the values of here, and both trees beside. */
+export function comparisonOf(raw) {
+    const profile = profileOf({ ...raw, duration_ns: 0, nodes: { ...raw.nodes, self: raw.nodes.here } });
+    const sides = sidesOf(raw, profile.tree);
+    const types = raw.types.map(({ type, unit }, i) => ({ type, unit: unitOf(unit, raw.basis[i]) }));
+    return { ...profile, types, tree: sides.here, sides };
 }
 
 function namer(nameOf) {

@@ -25,7 +25,7 @@ export function deepestVisible({ tree, figures, zoom }, width) {
 }
 
 /**
- * scene: {tree, figures, zoom, up, rows, marked, palette, colourOf, nameOf, unit, whole}. view: {width, height, top,
+ * scene: {tree, figures, zoom, up, rows, marked, palette, colourOf, nameOf, unit, whole, textOf(node) or null}. view: {width, height, top,
  * ratio}: of the canvas and how far it is scrolled, in CSS pixels, and device pixels in one of them.
  */
 export function paint(context, scene, view) {
@@ -129,7 +129,8 @@ function write(context, scene, labels, yOf, ratio) {
         if (room - used < 110) continue;
         context.globalAlpha *= 0.62;
         const total = figures.total[node];
-        context.fillText(`${measured(total, scene.unit)} · ${percentage(total, scene.whole)}`, left + used + 10, y);
+        const text = scene.textOf ? scene.textOf(node) : `${measured(total, scene.unit)} · ${percentage(total, scene.whole)}`;
+        context.fillText(text, left + used + 10, y);
     }
     context.globalAlpha = 1;
 }

@@ -18,8 +18,18 @@ const TYPES = {
 };
 const FAMILIES = { allocs: 'heap', goroutines: 'goroutine', profile: 'cpu' };
 
+/** The same of what happened between two snapshots. */
+const GROWTH = {
+    inuse_space: ['Growth of memory in use', 'what is held more than before, or less'],
+    inuse_objects: ['Growth of objects in use', 'how many are held more than before, or fewer'],
+    alloc_space: ['Memory allocated in between', 'freed or not'],
+    alloc_objects: ['Objects allocated in between', 'freed or not'],
+    goroutine: ['Growth of goroutines', 'where more stand than before, or fewer'],
+};
+
 /** [title, explanation] of a sample type of a profile, which is an entry of the bundle's data. */
-export function titleOf({ kind, form }, type) {
+export function titleOf({ kind, form, from }, type) {
+    if (from === 'growth' && GROWTH[type]) return GROWTH[type];
     const family = form === 'goroutines' ? 'goroutine' : FAMILIES[kind] || kind;
     const known = TYPES[`${family}/${type}`];
     if (known) return known;
@@ -41,7 +51,25 @@ const QUESTIONS = {
     threadcreate: 'Where did threads come from?',
 };
 
+const DIFFERS = {
+    allocs: 'Where memory is allocated',
+    block: 'Where goroutines are blocked',
+    cpu: 'What the CPU does',
+    goroutines: 'Where goroutines stand',
+    heap: 'What holds memory',
+    mutex: 'Which locks make others wait',
+};
+const GROWING = new Set(['heap', 'goroutines']);
+
 /** The question that an entry answers, or null. */
-export function questionOf({ kind, form }) {
+export function questionOf({ kind, form, from }) {
+    if (from === 'sides') return `What differs? ${DIFFERS[kind] || ''}`.trim();
+    if (from === 'growth') return GROWING.has(kind) ? 'What has grown?' : 'What happened in between?';
     return QUESTIONS[form === 'goroutines' ? 'goroutine' : kind] || QUESTIONS[FAMILIES[kind]] || null;
+}
+
+/** Entries in the order in which a reader wants them: what differs, what has grown, the rest as it was collected. */
+export function comparedFirst(data) {
+    const of = (...froms) => data.filter(({ from }) => froms.includes(from));
+    return [...of('sides'), ...of('growth'), ...of(undefined)];
 }

@@ -15,7 +15,7 @@ export function swatchOf(colour) {
     return swatch;
 }
 
-/** Returns {node, update(figures by function, palette, colourOf), ofChanges(palette)}. */
+/** Returns {node, update(figures by function, palette, colourOf), ofChanges(palette), put(rows)}. */
 export function makeLegend(profile, go) {
     const node = element('ul', { class: 'legend', 'aria-label': 'Colours' });
     const owners = new Map();
@@ -61,5 +61,5 @@ export function makeLegend(profile, go) {
         node.replaceChildren(...rows.map(([colour, text]) => element('li', {}, swatchOf(palette.css[colour]), text)));
     }
 
-    return { node, update, ofChanges };
+    return { node, update, ofChanges, put: (rows) => node.replaceChildren(...rows) };
 }

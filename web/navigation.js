@@ -12,7 +12,9 @@ export function makeNavigation(bundle) {
         return element('li', {}, node);
     };
     const groups = new Map();
-    for (const entry of bundle.data) {
+    // What differs between hosts is of none of them, and comes first.
+    const compared = bundle.data.filter(({ from }) => from === 'sides');
+    for (const entry of [...compared, ...bundle.data.filter(({ from }) => from !== 'sides')]) {
         const key = JSON.stringify([entry.host || '', entry.service || '']);
         if (!groups.has(key)) groups.set(key, []);
         groups.get(key).push(entry);

@@ -2,14 +2,15 @@
 
 import { count, cut, element, plural, stranger, visible } from './text.js';
 import { lasting, measured } from './units.js';
-import { questionOf } from './kinds.js';
+import { comparedFirst, questionOf } from './kinds.js';
 import { exactly } from './search.js';
 import { linkTo } from './location.js';
 import { timelineOf } from './timeline.js';
+import { hostsOf } from './hosts.js';
 
 const MOST_CARDS = 30;
 /** Where a sentence is about another sample type than the one that is shown first. */
-const TYPE_OF_RULE = { 'heap-allocated': 'alloc_space' };
+const TYPE_OF_RULE = { 'heap-allocated': 'alloc_space', 'against-allocated': 'alloc_space', 'allocated-between': 'alloc_space' };
 
 /** Returns {node, thumbnails}: the canvases that wait for a drawing, by the entry's id. */
 export function makeOverview(bundle) {
@@ -21,6 +22,7 @@ export function makeOverview(bundle) {
         { class: 'overview' },
         headOf(bundle, rows),
         summaryOf(bundle),
+        hostsOf(bundle),
         cardsOf(bundle, thumbnails),
         timelineOf(rows),
         manifest ? collectedOf(bundle, rows) : null,
@@ -109,7 +111,7 @@ function summaryOf({ summary, data }) {
 }
 
 function cardsOf({ data }, thumbnails) {
-    const drawable = data.filter((entry) => entry.id);
+    const drawable = comparedFirst(data).filter((entry) => entry.id);
     if (!drawable.length) return null;
     const cards = drawable.slice(0, MOST_CARDS).map((entry) => {
         const canvas = element('canvas', { 'aria-hidden': 'true' });

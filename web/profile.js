@@ -10,6 +10,7 @@ import { makeTop, nameParts, paperTable } from './top.js';
 import { makeControls } from './controls.js';
 import { makeLegend } from './legend.js';
 import { makeSandwich } from './sandwich.js';
+import { sideColour, sideColumns, sideFacts, sideLegend, sidesByFunction, sideTexts, signed, weighSides } from './sides.js';
 import { titleOf } from './kinds.js';
 import { placeNumber } from './location.js';
 
@@ -18,7 +19,7 @@ import { placeNumber } from './location.js';
  * nodes around the graph. Returns {node, update(place), repaint(), searchBox, paper()}.
  */
 export function makeProfileView(entry, profile, go, theme, more = {}) {
-    const { tree } = profile;
+    const { tree, sides } = profile;
     const colours = new Uint8Array(profile.nFunctions).fill(255);
     const byPackage = new Map();
     const state = {
@@ -39,7 +40,8 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         tip,
         key: onKey,
     });
-    const top = makeTop((fn) => go({ fn: String(fn), z: '' }, true));
+    const columns = sides ? [sideColumns(entry), 'cum'] : [];
+    const top = makeTop((fn) => go({ fn: String(fn), z: '' }, true), ...columns);
     const controls = makeControls(profile, entry, go, { back, reset });
     const legend = makeLegend(profile, go);
     let sandwich = null;
@@ -53,13 +55,15 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         if (!node.isConnected) return;
         if (state.tableStale && !whole.hidden) top.show(context());
         state.tableStale = state.tableStale && whole.hidden;
-        if (state.figures.negative) legend.ofChanges(theme());
+        if (sides) legend.put(sideLegend(entry, theme()));
+        else if (state.figures.negative) legend.ofChanges(theme());
         else legend.update(flatAndCum(), theme(), plainColour);
     });
     const node = element('div', { class: 'profile' }, about, controls.node, whole);
 
     function colour(fn, at) {
         if (fn < 0) return 0;
+        if (sides) return sideColour(state.figures, at);
         if (!state.figures.negative) return packageColour(fn);
         return state.figures.total[at] < 0 ? COLOUR_LESS : COLOUR_MORE;
     }
@@ -118,14 +122,15 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         state.filterError = (focus && focus.error) || (ignore && ignore.error);
         const usable = (found) => (found && !found.error ? found.marked : null);
         const keep = kept(tree, usable(focus), usable(ignore));
-        state.figures = weigh(tree, state.type, keep);
+        const weighed = (only) => (sides ? weighSides(sides, state.type, only) : weigh(tree, state.type, only));
+        state.figures = weighed(keep);
         state.functions = null;
         // Shares are of the whole profile, whatever is filtered; of a difference, of all that changed.
-        state.sum = (keep ? weigh(tree, state.type) : state.figures).weight[0];
+        state.sum = (keep ? weighed(null) : state.figures).weight[0];
     }
 
     function flatAndCum() {
-        state.functions ||= byFunction(tree, state.figures, profile.nFunctions);
+        state.functions ||= (sides ? sidesByFunction : byFunction)(tree, state.figures, profile.nFunctions);
         return state.functions;
     }
 
@@ -136,16 +141,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
 
     function tellAbout() {
         const [title, hint] = titleOf(entry, profile.types[state.type].type);
-        const { negative, total } = state.figures;
-        const change = `${measured(Math.abs(total[0]), unit())} ${total[0] < 0 ? 'less' : 'more'}`;
-        const all = measured(sum(), unit());
-        const facts = [negative ? `${change}, of ${all} that changed` : `${all} in all`];
-        if (profile.durationNs) facts.push(`taken for ${lasting(profile.durationNs / 1e6)}`);
-        const cores =
-            !negative && unit() === 'nanoseconds' && entry.kind === 'cpu' && profile.durationNs
-                ? sum() / profile.durationNs
-                : 0;
-        if (cores) facts.push(`${cores.toFixed(cores < 0.1 ? 3 : 2)} cores busy`);
+        const facts = sides ? sideFacts(entry, sides, state.type, unit(), state.figures) : factsOf();
         about.replaceChildren(
             stranger(title, 'b'),
             hint ? `: ${hint}` : '',
@@ -155,6 +151,23 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
                 facts.map((fact) => element('span', {}, fact)),
             ),
         );
+    }
+
+    function factsOf() {
+        const { negative, total } = state.figures;
+        const change = `${measured(Math.abs(total[0]), unit())} ${total[0] < 0 ? 'less' : 'more'}`;
+        const all = measured(sum(), unit());
+        const facts = [negative ? `${change}, of ${all} that changed` : `${all} in all`];
+        const took = lasting(profile.durationNs / 1e6);
+        if (profile.durationNs) facts.push(entry.from === 'growth' ? `between two snapshots ${took} apart` : `taken for ${took}`);
+        if (entry.from === 'growth' && profile.durationNs)
+            facts.push(`${negative ? signed(total[0] / (profile.durationNs / 1e9), unit()) : measured(sum() / (profile.durationNs / 1e9), unit())} a second`);
+        const cores =
+            !negative && unit() === 'nanoseconds' && entry.kind === 'cpu' && profile.durationNs
+                ? sum() / profile.durationNs
+                : 0;
+        if (cores) facts.push(`${cores.toFixed(cores < 0.1 ? 3 : 2)} cores busy`);
+        return facts;
     }
 
     const scene = () => ({
@@ -168,6 +181,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         nameOf: profile.nameOf,
         unit: unit(),
         whole: sum(),
+        textOf: sides ? (at) => signed(state.figures.total[at], unit()) : null,
     });
     const context = () => ({
         figures: flatAndCum(),
@@ -186,30 +200,36 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         return `${count(state.found.found)} function${state.found.found === 1 ? '' : 's'}, ${figure(held)}`;
     }
 
-    const figure = (value) => `${measured(value, unit())} (${percentage(value, sum())})`;
+    const figure = (value) => (sides ? signed(value, unit()) : `${measured(value, unit())} (${percentage(value, sum())})`);
 
-    function tipText(fn, total, self) {
+    /** What is said of a node, in pieces. */
+    function textsAt(at) {
+        const { total, self, here, there } = state.figures;
+        if (sides) return sideTexts(entry, unit(), here.total[at], there.total[at]);
+        return [figure(total[at]), `itself ${figure(self[at])}`];
+    }
+
+    function tipNodes(fn, texts) {
         const name = element('strong', {}, ...nameParts(profile.nameOf(fn)));
         const place = profile.placeOf(fn);
-        return [
-            name,
-            element('span', {}, `${figure(total)}, itself ${figure(self)}`),
-            place ? stranger(place, 'small') : null,
-        ].filter(Boolean);
+        return [name, ...texts.map((text) => element('span', {}, text)), place ? stranger(place, 'small') : null].filter(Boolean);
+    }
+
+    function tipText(fn, total, self) {
+        return tipNodes(fn, [`${figure(total)}, itself ${figure(self)}`]);
     }
 
     function tip(at) {
-        return tipText(tree.fn[at], state.figures.total[at], state.figures.self[at]);
+        return tipNodes(tree.fn[at], sides ? textsAt(at) : [textsAt(at).join(', ')]);
     }
 
     function describe(at) {
         const fn = tree.fn[at];
-        const { total, self } = state.figures;
+        const texts = textsAt(at);
         const button = (text, click) => element('button', { type: 'button', on: { click } }, text);
         detail.replaceChildren(
             element('strong', {}, ...nameParts(profile.nameOf(fn))),
-            element('span', {}, figure(total[at])),
-            element('span', {}, `itself ${figure(self[at])}`),
+            ...texts.map((text) => element('span', {}, text)),
             stranger(profile.placeOf(fn), 'span', { class: 'path' }),
             element(
                 'span',
@@ -219,7 +239,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
             ),
         );
         const name = cut(visible(profile.nameOf(fn)), 200);
-        said.textContent = `${name}, ${figure(total[at])}, itself ${figure(self[at])}, depth ${tree.depth[at]}`;
+        said.textContent = `${name}, ${texts.join(', ')}, depth ${tree.depth[at]}`;
     }
 
     async function copy(functions) {
@@ -275,6 +295,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
             unit(),
             sum(),
             cut(visible(`${entry.title}: ${titleOf(entry, profile.types[state.type].type)[0]}`)),
+            ...columns,
         );
 
     return { node, update, repaint, back, searchBox: controls.searchBox, paper };

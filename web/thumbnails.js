@@ -2,6 +2,7 @@
 
 import { colourOf } from './colours.js';
 import { weigh } from './tree.js';
+import { sideColour, weighSides } from './sides.js';
 import { deepestVisible } from './drawing.js';
 import { element } from './text.js';
 
@@ -28,8 +29,9 @@ export async function drawThumbnails(canvases, open, palette, wanted) {
 }
 
 function drawSmall(canvas, profile, palette) {
-    const { tree } = profile;
-    const { weight } = weigh(tree, profile.type);
+    const { tree, sides } = profile;
+    const figures = sides ? weighSides(sides, profile.type) : weigh(tree, profile.type);
+    const { weight } = figures;
     if (!weight[0]) return canvas.replaceWith(element('span', { class: 'nothing' }, 'nothing was recorded'));
     const width = Math.max(1, Math.round(canvas.clientWidth * devicePixelRatio));
     const height = Math.round(PIXELS * devicePixelRatio);
@@ -50,7 +52,7 @@ function drawSmall(canvas, profile, palette) {
         }
         if (!isSmall) {
             const fn = tree.fn[i];
-            context.fillStyle = palette.css[fn < 0 ? 0 : colourOf(profile.packageOf(fn))];
+            context.fillStyle = palette.css[fn < 0 ? 0 : sides ? sideColour(figures, i) : colourOf(profile.packageOf(fn))];
             context.fillRect(next[depth + 1] * scale, (depth - 1) * row, Math.max(1, weight[i] * scale - 1), row - 1);
         }
         i = isSmall ? tree.end[i] : i + 1;

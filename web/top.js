@@ -10,12 +10,16 @@ const ROW_HEIGHT = 30;
 /** Browsers cut off elements that are much higher. */
 const HIGHEST = 12e6;
 const COLUMNS = [
-    { key: 'flat', title: 'Flat', hint: 'in the function itself' },
-    { key: 'flatShare', title: 'Flat %', of: 'flat' },
-    { key: 'cum', title: 'Cum', hint: 'with all it calls' },
-    { key: 'cumShare', title: 'Cum %', of: 'cum' },
-    { key: 'name', title: 'Function' },
+    { key: 'flat', at: 'flat', title: 'Flat', hint: 'in the function itself', of: 'flat', text: measured },
+    { key: 'flatShare', at: 'flatShare', title: 'Flat %', of: 'flat', text: share, bar: true },
+    { key: 'cum', at: 'cum', title: 'Cum', hint: 'with all it calls', of: 'cum', text: measured },
+    { key: 'cumShare', at: 'cumShare', title: 'Cum %', of: 'cum', text: share, bar: true },
+    { key: 'name', at: 'name', title: 'Function' },
 ];
+
+function share(value, unit, whole) {
+    return percentage(value, whole);
+}
 
 /** A function's name in two voices: the path of its package quiet, what it is called clear. */
 export function nameParts(name) {
@@ -29,9 +33,10 @@ export function nameParts(name) {
 /** The numbers of the functions that are in the table, in its order. */
 export function ordered(figures, nameOf, sort, marked) {
     const { flat, cum } = figures;
+    const own = figures[sort.key] || cum;
     const present = [];
     for (let i = 0; i < flat.length; i++) if ((cum[i] !== 0 || flat[i] !== 0) && (!marked || marked[i])) present.push(i);
-    const by = sort.key.startsWith('flat') ? [flat, cum] : [cum, flat];
+    const by = [own, own === flat ? cum : flat];
     const size = (values, i) => Math.abs(values[i]);
     const direction = sort.down ? 1 : -1;
     if (sort.key === 'name') {
@@ -41,13 +46,16 @@ export function ordered(figures, nameOf, sort, marked) {
     return present.sort((a, b) => direction * (size(by[0], b) - size(by[0], a) || size(by[1], b) - size(by[1], a) || a - b));
 }
 
-/** open(fn): the reader wants to see a function closer. Returns {node, show(content)}. */
-export function makeTop(open) {
-    const sort = { key: 'flat', down: true };
-    const heads = COLUMNS.map((column) =>
+/**
+ * open(fn): the reader wants to see a function closer. columns: {key, at: the place it has, title, hint, of: which figures,
+ * text(value, unit, whole), bar: whether the share is drawn}. Returns {node, show(content)}.
+ */
+export function makeTop(open, columns = COLUMNS, first = 'flat') {
+    const sort = { key: first, down: true };
+    const heads = columns.map((column) =>
         element(
             'div',
-            { role: 'columnheader', class: `c-${column.key}` },
+            { role: 'columnheader', class: `c-${column.at}` },
             element('button', { type: 'button', title: column.hint, on: { click: () => sortBy(column) } }, column.title),
         ),
     );
@@ -56,7 +64,7 @@ export function makeTop(open) {
     const head = element('div', { role: 'row', class: 'row head', 'aria-rowindex': '1' }, heads);
     const table = element(
         'div',
-        { role: 'table', class: 'top', 'aria-label': 'Functions' },
+        { role: 'table', class: columns === COLUMNS ? 'top' : 'top signed', 'aria-label': 'Functions' },
         element('div', { role: 'rowgroup' }, head),
         rows,
     );
@@ -77,7 +85,7 @@ export function makeTop(open) {
 
     function refresh() {
         list = ordered(content.figures, content.nameOf, sort, content.marked);
-        COLUMNS.forEach((column, i) => {
+        columns.forEach((column, i) => {
             const active = (column.of || column.key) === sort.key;
             heads[i].setAttribute('aria-sort', !active ? 'none' : sort.down ? 'descending' : 'ascending');
         });
@@ -107,19 +115,18 @@ export function makeTop(open) {
 
     function rowOf(fn, index) {
         const { figures, unit, whole, nameOf, colour } = content;
-        const number = (key, value) => {
-            const share = whole ? Math.min(1, Math.abs(value / whole)) : 0;
-            const shareCell = element('div', { role: 'cell', class: `c-${key}Share` }, percentage(value, whole));
-            shareCell.style.setProperty('--share', share);
-            return [element('div', { role: 'cell', class: `c-${key}` }, measured(value, unit)), shareCell];
+        const number = ({ at, of, text, bar }) => {
+            const value = figures[of][fn];
+            const cell = element('div', { role: 'cell', class: `c-${at}` }, text(value, unit, whole));
+            if (bar) cell.style.setProperty('--share', whole ? Math.min(1, Math.abs(value / whole)) : 0);
+            return cell;
         };
         const name = element('button', { type: 'button', 'data-fn': fn, on: { click: () => open(fn) } });
         name.append(...nameParts(nameOf(fn)));
         return element(
             'div',
             { role: 'row', class: 'row', 'aria-rowindex': index },
-            number('flat', figures.flat[fn]),
-            number('cum', figures.cum[fn]),
+            columns.filter(({ of }) => of).map(number),
             element('div', { role: 'cell', class: 'c-name' }, swatchOf(colour(fn)), name),
         );
     }
@@ -130,14 +137,9 @@ export function makeTop(open) {
 }
 
 /** The first functions as a plain table, for paper. */
-export function paperTable(figures, profile, unit, whole, title) {
-    const list = ordered(figures, profile.nameOf, { key: 'flat', down: true }, null);
-    const cells = (fn) => [
-        measured(figures.flat[fn], unit),
-        percentage(figures.flat[fn], whole),
-        measured(figures.cum[fn], unit),
-        percentage(figures.cum[fn], whole),
-    ];
+export function paperTable(figures, profile, unit, whole, title, columns = COLUMNS, first = 'flat') {
+    const list = ordered(figures, profile.nameOf, { key: first, down: true }, null);
+    const cells = (fn) => columns.filter(({ of }) => of).map(({ of, text }) => text(figures[of][fn], unit, whole));
     return element(
         'table',
         { class: 'paper' },
@@ -148,7 +150,7 @@ export function paperTable(figures, profile, unit, whole, title) {
             element(
                 'tr',
                 {},
-                COLUMNS.map((column) => element('th', { scope: 'col' }, column.title)),
+                columns.map((column) => element('th', { scope: 'col' }, column.title)),
             ),
         ),
         element(

@@ -46,6 +46,8 @@ function grouped(value) {
 
 /** 1500000000 nanoseconds: "1.50s". Counts have no unit, and thousands are set apart. */
 export function measured(value, unit) {
+    if (unit === 'share') return percentage(value, 1);
+    if (unit.endsWith('/s')) return `${measured(value, unit.slice(0, -2))}/s`;
     const known = scaleOf(unit);
     if (!known) {
         const dull = ['', 'count', 'sample', 'samples', 'unit', 'minimum', 'auto'].includes(unit.toLowerCase());

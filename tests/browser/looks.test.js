@@ -6,6 +6,9 @@ import { axeSource, bundleOf, end, idOf, NARROW, outside, settled, until, visit,
 
 after(end);
 
+const comparedOf = (from, kind) => bundleOf('compared').data.find((entry) => entry.id && entry.from === from && entry.kind === kind).id;
+const sidesOf = (kind) => comparedOf('sides', kind);
+const growthOf = (kind) => comparedOf('growth', kind);
 const idIn = (...of) => `#v=${idOf('bundle', ...of)}`;
 /** Every kind of view that there is: a page, where in it, and what is done first. No two of one profile follow each other. */
 const VIEWS = {
@@ -20,13 +23,17 @@ const VIEWS = {
     'a bad pattern': ['bundle', `${idIn('heap', 'caddy')}&s=(&i=x`],
     keys: ['bundle', idIn('mutex', 'rude'), (page) => page.keyboard.press('?')],
     contents: ['bundle', '', (page) => page.locator('nav summary').evaluate((summary) => (summary.parentNode.open = true))],
+    compared: ['compared', ''],
+    sides: ['compared', `#v=${sidesOf('cpu')}`],
+    'sides of memory': ['compared', `#v=${sidesOf('heap')}&fn=1`],
+    growth: ['compared', `#v=${growthOf('heap')}`],
     waits: ['view', `#v=${idOf('view', '', '', 'goroutines')}`],
     difference: ['view', `#v=${idOf('view', '', '', 'profile')}`],
 };
 
 /** One after the other in one page, as a reader goes from one to the next. */
 function walk(name, size, work) {
-    const start = name === 'bundle' ? idIn('block', 'rude') : '';
+    const start = { bundle: idIn('block', 'rude'), compared: `#v=${sidesOf('goroutines')}` }[name] || '';
     return visit(name, { hash: start, size }, async (page) => {
         for (const [view, [of, hash, first]] of Object.entries(VIEWS)) {
             if (of !== name) continue;
@@ -95,7 +102,7 @@ test('every view, wide and narrow: nothing sticks out of the window, axe-core fi
             assert.deepEqual(await axe(page, colours), [], `${what}, dark`);
             await turn(page, 'light');
         });
-    await Promise.all([WIDE, NARROW].flatMap((size) => ['bundle', 'view'].map((name) => look(name, size))));
+    await Promise.all([WIDE, NARROW].flatMap((size) => ['bundle', 'view', 'compared'].map((name) => look(name, size))));
 });
 
 /** Everything that Tab leads to, in order, with whether it can be seen that the focus is there. */

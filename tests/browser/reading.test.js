@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { bundleOf, end, idOf, inkOf, pixelAt, placeOf, settled, until, visit } from './browser.js';
+import { bundleOf, describedPage, end, idOf, inkOf, pixelAt, placeOf, settled, until, visit } from './browser.js';
 
 after(end);
 
@@ -399,4 +399,59 @@ test('light and dark: as the system says, until the reader says otherwise', () =
         await button(page, 'Change to dark').click();
         await settled(page);
         assert.deepEqual([await ground(), await inkOf(page)], [dark, { ink, colours }]);
+    }));
+
+// ---- several profiles together -----------------------------------------------------------------------------------
+
+const comparedId = (from, kind) => bundleOf('compared').data.find((entry) => entry.from === from && entry.kind === kind).id;
+
+test('two sides: who spends what, in colours of their own, in a table of differences', () =>
+    visit('compared', { hash: `#v=${comparedId('sides', 'cpu')}` }, async (page) => {
+        const { colours } = await inkOf(page);
+        assert.ok(colours.includes('rgb(230, 132, 88)') && colours.includes('rgb(112, 164, 214)'), colours.join('; '));
+        assert.match(await page.locator('.about').textContent(), /shares of all that each side has/);
+        assert.match(await page.locator('.legend').textContent(), /much more in app-01.*about the same.*much more in app-02, app-03/);
+        await until(page, () => document.querySelector('.rows .row'));
+        const rows = await page.locator('.rows .row').allTextContents();
+        assert.ok(rows.some((row) => /\+9\d\.\d+%main\.encodeOften$|\+100%main\.encodeOften$/.test(row)), rows.slice(0, 5).join('; '));
+        assert.ok(rows.some((row) => /−(9\d\.\d+|100)%main\.compute$/.test(row)), rows.slice(0, 5).join('; '));
+        const canvas = page.getByRole('application', { name: 'Flame graph of calls' });
+        await canvas.focus();
+        await page.keyboard.press('ArrowDown');
+        await until(page, () => /app-01: .*app-02, app-03: .*difference [+−]/.test(document.querySelector('.graph [role=status]').textContent));
+    }));
+
+test('what has grown between two snapshots says so, and within which time', () =>
+    visit('compared', { hash: `#v=${comparedId('growth', 'heap')}` }, async (page) => {
+        assert.equal(await page.locator('.question').first().textContent(), 'What has grown?');
+        await page.getByRole('button', { name: 'Memory allocated in between' }).click();
+        await until(page, () => /a second/.test(document.querySelector('.about').textContent));
+        assert.match(await page.locator('.about').textContent(), /between two snapshots [\d.]+ m?s apart/);
+    }));
+
+test('hosts side by side: the outlier first and marked, and on to where it differs', () =>
+    visit('compared', {}, async (page) => {
+        const rows = page.locator('.hosts tbody tr');
+        assert.equal(await rows.count(), 3);
+        assert.match(await rows.first().textContent(), /^app-01differs/);
+        assert.match(await rows.first().getAttribute('class'), /outlier/);
+        await rows.first().locator('td').last().locator('a').click();
+        await until(page, () => document.querySelector('.graph canvas'));
+        assert.match(placeOf(page).s, /^\^encoding\/json/);
+    }));
+
+/** The table of so many hosts, made of the first. */
+function crowd(bundle) {
+    const [host] = bundle.groups[0].hosts;
+    bundle.groups[0].hosts = Array.from({ length: 120 }, (_, i) => ({ ...host, host: `app-${i}` }));
+}
+
+test('a hundred hosts and more: some at first, all when asked', () =>
+    visit(describedPage('compared', 'crowd', crowd), {}, async (page) => {
+        const rows = page.locator('.hosts tbody tr');
+        assert.equal(await rows.count(), 50);
+        await page.getByRole('button', { name: 'Show 50 more hosts' }).click();
+        await page.getByRole('button', { name: 'Show 20 more hosts' }).click();
+        assert.equal(await rows.count(), 120);
+        assert.equal(await page.locator('.hosts button:visible').count(), 0);
     }));

@@ -1,0 +1,123 @@
+// Two sides of one kind: what the sick processes show and the healthy ones, in one tree. A frame is as wide as both are on
+// average; its colour says who has more of it.
+
+import { cut, element, visible } from './text.js';
+import { lasting, measured } from './units.js';
+import { swatchOf } from './legend.js';
+import { byFunction, weigh } from './tree.js';
+import { SIDE_COLOURS } from './colours.js';
+
+/** Of what both have together, the part by which they differ: less is the same to the eye, more is much. */
+const SAME = 0.1;
+const MUCH = 0.5;
+/** A share below is none: what is left of adding up. */
+const NOTHING = 5e-6;
+const LONGEST_SIDE = 60;
+
+const BASES = {
+    share: 'shares of all that each side has of it',
+    second: 'of a process in a second',
+    process: 'of a process',
+};
+
+/** What values of a type are, once they were made comparable. */
+export function unitOf(unit, basis) {
+    if (basis === 'share') return 'share';
+    return basis === 'second' ? `${unit}/s` : unit;
+}
+
+/** The sides of an entry's data: trees of the same nodes, with the values of one side each. */
+export function sidesOf(raw, tree) {
+    const [here, there] = raw.scale.map((scales, side) => ({
+        ...tree,
+        self: raw.nodes[side ? 'there' : 'here'].map((values, type) => Float64Array.from(values, (v) => v * scales[type])),
+    }));
+    return { here, there, basis: raw.basis, of: raw.sides };
+}
+
+/** As weigh() has it: what here has more than there; widths are the mean of both. With both sides' own figures beside. */
+export function weighSides({ here, there }, type, keep = null) {
+    const [a, b] = [here, there].map((tree) => weigh(tree, type, keep));
+    const less = (x, y) => x.map((value, i) => value - y[i]);
+    const mean = (x, y) => x.map((value, i) => (value + y[i]) / 2);
+    return {
+        self: less(a.self, b.self),
+        total: less(a.total, b.total),
+        weight: mean(a.weight, b.weight),
+        negative: true,
+        here: a,
+        there: b,
+    };
+}
+
+/** Of each function the differences, and what either side has with all that it calls. */
+export function sidesByFunction(tree, figures, nFunctions) {
+    const here = byFunction(tree, figures.here, nFunctions);
+    const there = byFunction(tree, figures.there, nFunctions);
+    const less = (x, y) => x.map((value, i) => value - y[i]);
+    return { flat: less(here.flat, there.flat), cum: less(here.cum, there.cum), here: here.cum, there: there.cum };
+}
+
+/** The number of the colour of a node. */
+export function sideColour({ here, there }, at) {
+    const [a, b] = [here.total[at], there.total[at]];
+    const by = a + b > 0 ? (a - b) / (a + b) : 0;
+    if (Math.abs(by) < SAME) return SIDE_COLOURS.runtime;
+    if (by > 0) return by < MUCH ? SIDE_COLOURS.someMore : SIDE_COLOURS.muchMore;
+    return by > -MUCH ? SIDE_COLOURS.someLess : SIDE_COLOURS.muchLess;
+}
+
+/** A difference with its sign. */
+export function signed(value, unit) {
+    const text = measured(unit === 'share' && Math.abs(value) < NOTHING ? 0 : Math.abs(value), unit);
+    return /^0(%|\/|$)/.test(text) ? text : `${value < 0 ? '−' : '+'}${text}`;
+}
+
+const sideName = (entry, side) => cut(visible(entry[side] || side), LONGEST_SIDE);
+
+/** Rows for whoever points at something: what either side has of it. */
+export function sideTexts(entry, unit, here, there) {
+    return [
+        `${sideName(entry, 'here')}: ${measured(here, unit)}`,
+        `${sideName(entry, 'there')}: ${measured(there, unit)}`,
+        `difference ${signed(here - there, unit)}`,
+    ];
+}
+
+/** What is said above the graph. */
+export function sideFacts(entry, { basis, of }, type, unit, figures) {
+    const facts = [BASES[basis[type]]];
+    if (basis[type] !== 'share') facts.push(...sideTexts(entry, unit, figures.here.total[0], figures.there.total[0]));
+    for (const [i, side] of ['here', 'there'].entries()) {
+        const { processes, left_out: left, duration_ns: duration } = of[i];
+        const took = duration ? `, taken for ${lasting(duration / 1e6 / processes)}` : '';
+        const some = left ? `, ${left} left out` : '';
+        facts.push(`${sideName(entry, side)}: ${processes === 1 ? 'one process' : `${processes} processes`}${some}${took}`);
+    }
+    return facts;
+}
+
+/** The rows of the legend. */
+export function sideLegend(entry, palette) {
+    const rows = [
+        [SIDE_COLOURS.muchMore, 'much more in ', 'here'],
+        [SIDE_COLOURS.someMore, 'more in ', 'here'],
+        [SIDE_COLOURS.runtime, 'about the same', null],
+        [SIDE_COLOURS.someLess, 'more in ', 'there'],
+        [SIDE_COLOURS.muchLess, 'much more in ', 'there'],
+    ];
+    return rows.map(([colour, text, side]) =>
+        element('li', {}, swatchOf(palette.css[colour]), element('bdi', {}, text + (side ? sideName(entry, side) : ''))),
+    );
+}
+
+/** The columns of the table of functions. */
+export function sideColumns(entry) {
+    return [
+        { key: 'there', at: 'flat', title: 'There', hint: `${sideName(entry, 'there')}, with all it calls`, of: 'there', text: measured },
+        { key: 'here', at: 'flatShare', title: 'Here', hint: `${sideName(entry, 'here')}, with all it calls`, of: 'here', text: measured },
+        { key: 'flat', at: 'cum', title: 'Itself', hint: 'the difference in the function itself', of: 'flat', text: signed },
+        { key: 'cum', at: 'cumShare', title: 'More', hint: 'the difference, with all it calls', of: 'cum', text: signed, bar: true },
+        { key: 'name', at: 'name', title: 'Function' },
+    ];
+}
