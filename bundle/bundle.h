@@ -31,6 +31,23 @@ struct workdir;
  */
 int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct workdir **ret,
                 struct err *err);
+/*
+ * The same for another try at a bundle that there is: without `output` beside it, with a directory there,
+ * under the first free name: its own, or `-2`, `-3`, ... behind that. `name` counts for a file that is not
+ * called NAME.tar.gz.
+ */
+int workdir_beside(const char *bundle, const char *name, const char *output, struct workdir **ret,
+                   struct err *err);
+
+/*
+ * A work directory that an earlier run left. ERR_FAILED for what is none: it is not called NAME.partial, is
+ * somebody else's, others can write it, it has no manifest. *ret_manifest: that one's text, into an
+ * initialised buffer.
+ *
+ * While there is a handle on a work directory nobody else gets one (ERR_BUSY), in this process or another.
+ */
+int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifest, struct err *err);
+
 /* Frees the handle; what lies on disk stays. */
 void workdir_free(struct workdir *w);
 const char *workdir_path(const struct workdir *w);   /* of NAME.partial */
@@ -158,6 +175,76 @@ void manifest_free(struct manifest *m);
 int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct err *err);
 int manifest_add_service(struct manifest *m, const struct manifest_service *s, struct err *err);
 int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct err *err);
+/*
+ * What was asked for, so that it can be asked for again: names, kinds, and where services outside the
+ * inventory listen. Never where a configuration, an inventory or a key is: what comes with a bundle must not
+ * decide how a host is reached.
+ */
+struct manifest_target {
+    const char *host, *service;
+    const char *address; /* of a host outside the inventory, as ssh takes it; NULL: the inventory has it */
+};
+struct manifest_asked {
+    struct strlist kinds; /* the words, split; empty: each service's own */
+    struct manifest_target *targets;
+    size_t n_targets; /* grouped by host */
+    unsigned port;    /* of the service of no inventory; 0: none. As struct selection has them */
+    const char *unix_path;
+    const char *path;
+    bool https;
+    struct strlist against;         /* names of the healthy hosts */
+    int64_t pair_ms;                /* 0: no pairs */
+    size_t sample_of, sample_taken; /* how many hosts there were to choose from, and how many were taken; 0:
+                                       all were */
+};
+int manifest_set_asked(struct manifest *m, const struct manifest_asked *asked, struct err *err);
+/* ERR_NOT_FOUND, with the reason, if the manifest does not say. The lists are the caller's to release, all
+ * strings belong to the manifest. */
+int manifest_get_asked(const struct manifest *m, struct manifest_asked *ret, struct err *err);
+void manifest_asked_release(struct manifest_asked *a);
+
+/*
+ * Reads a manifest back, to go on with what it describes: strictly, since it may come from anywhere. It is of
+ * our version, each key of docs/formats.md has its type, hosts and services have names that a path can have,
+ * none twice, files stay below the directory, text is fit to be shown; else ERR_FAILED says where. A copy
+ * that was handed off is refused. How the capture ended, its summary and its report are not taken over.
+ *
+ * What is added to it takes the place of what it has of the same host, service, or kind, argument and pair.
+ */
+int manifest_load(const char *text, size_t n, struct manifest **ret, struct err *err);
+
+/* The bundle's name that it has. */
+const char *manifest_name(const struct manifest *m);
+
+/* Says who goes on with it, as what: of `now` the name, the version, the collector and the time count. */
+int manifest_resume(struct manifest *m, const struct manifest_info *now, struct err *err);
+
+/*
+ * Holds a loaded manifest against the files of its work directory. A file that is not the one that was
+ * collected is called NAME.damaged then (of two, the larger one stays), and its item damaged; an item whose
+ * file is not there failed. `changed` is called for each, with what became of it. ERR_CANCELLED by cancel_fd
+ * (or -1).
+ */
+typedef void manifest_changed_fn(void *ctx, const char *path, const char *what);
+int manifest_compare(struct manifest *m, const struct workdir *w, int cancel_fd, manifest_changed_fn *changed,
+                     void *ctx, struct err *err);
+
+struct manifest_wanted {
+    const char *host, *service, *kind;
+    const char *argument; /* NULL or "": none */
+    unsigned pair;
+};
+/* Whether that item is there, and good. */
+bool manifest_has(const struct manifest *m, const struct manifest_wanted *item);
+/* Whether all that was planned for the service is there, and good. false also where nobody knows. */
+bool manifest_has_all(const struct manifest *m, const char *host, const char *service);
+/* What was planned for the service, and is neither good nor has a file that is damaged: a new array, which
+ * the caller frees, its strings the manifest's until something is added to it. */
+int manifest_unrecorded(const struct manifest *m, const char *host, const char *service,
+                        struct manifest_planned **ret, size_t *ret_n, struct err *err);
+/* How many files it names. */
+size_t manifest_n_files(const struct manifest *m);
+
 /* The sentences that the whole begins with: each replaces what was set before. */
 /* What was asked of a run as a whole, and what it came to; 0 where nothing was. */
 struct manifest_run {
@@ -283,6 +370,14 @@ int bundle_verify(const char *path, const struct bundle_check *how, struct bundl
  */
 int bundle_extract(const char *path, struct age_identities *by, const char *dir,
                    const struct strlist *members, uint64_t max_bytes, char **ret_dir, struct err *err);
+
+/*
+ * Puts the files that its manifest names, and nothing else, into a new work directory, with their times. Of a
+ * damaged archive what can be read: *ret_damage then says what is wrong with it, else it stays untouched.
+ * Whether they are what the manifest says is manifest_compare's to tell. ERR_CANCELLED by cancel_fd (or -1).
+ */
+int bundle_restore(const char *path, const struct manifest *m, const struct workdir *w, int cancel_fd,
+                   struct err *ret_damage, struct err *err);
 
 /* The bytes of one member, by its path as bundle_list has it, into an initialised buffer. ERR_NOT_FOUND if
  * there is none of that name. */

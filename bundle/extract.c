@@ -2,7 +2,7 @@
  * The top directory is made anew, and nobody else may write into it (0700): below it there can be no link to
  * follow, so plain paths are safe once reader.h has checked them.
  */
-#include "bundle/bundle.h"
+#include "bundle/manifest.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -13,13 +13,17 @@
 #include "bundle/reader.h"
 #include "base/banned.h"
 
+/* What a bundle from elsewhere may fill the disk with. */
+#define RESTORE_MAX (UINT64_C(64) << 30)
+
 struct extraction {
     struct reader *r;
     const char *dir;
     char *top; /* the directory made; NULL until then */
     const struct strlist *wanted;
-    bool *met;     /* which of `wanted` matched something */
-    uint64_t room; /* bytes that may still be written */
+    bool *met;           /* which of `wanted` matched something */
+    const json_t *paths; /* a restoration: the files to be had, with their times */
+    uint64_t room;       /* bytes that may still be written */
     uint64_t max_bytes;
     size_t whole; /* files written to their ends */
 };
@@ -40,7 +44,7 @@ static int make_top(struct extraction *x, struct err *err)
 /* Whether a member is asked for: itself, a glob it matches, or a directory above it. */
 static bool is_wanted(struct extraction *x, const char *path)
 {
-    bool wanted = !x->wanted || x->wanted->n == 0;
+    bool wanted = x->paths ? json_object_get(x->paths, path) != NULL : !x->wanted || x->wanted->n == 0;
     for (size_t i = 0; x->wanted && i < x->wanted->n; i++)
         if (fnmatch(x->wanted->items[i], path, FNM_LEADING_DIR) == 0)
             wanted = x->met[i] = true;
@@ -66,13 +70,23 @@ static int copy_member(struct extraction *x, const char *full, int fd, struct er
     }
 }
 
-static int write_member(struct extraction *x, const char *path, struct err *err)
+/* A time that cannot be set is no reason to go without the file. */
+static void set_time(int fd, int64_t mtime)
 {
-    char *full = file_join(x->top, path);
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)mtime}};
+    futimens(fd, times);
+}
+
+static int write_member(struct extraction *x, const struct reader_member *m, struct err *err)
+{
+    char *full = file_join(x->top, m->path);
+    int64_t mtime = m->mtime;
     if (!full)
         return err_nomem(err);
     int fd = file_create(full, err);
     int rc = fd < 0 ? -1 : copy_member(x, full, fd, err);
+    if (rc == 0 && x->paths)
+        set_time(fd, mtime);
     /* Some file systems say only here that there was no room. */
     if (fd >= 0 && close(fd) < 0 && rc == 0)
         rc = err_sys(err, "cannot write %s", full);
@@ -87,7 +101,7 @@ static int extract_member(struct extraction *x, const struct reader_member *m, s
 {
     if (!x->top && make_top(x, err) < 0)
         return -1;
-    if (!*m->path || (m->is_dir && x->wanted && x->wanted->n > 0) || !is_wanted(x, m->path))
+    if (!*m->path || (m->is_dir && (x->paths || (x->wanted && x->wanted->n > 0))) || !is_wanted(x, m->path))
         return 0;
     if (m->is_dir)
         return file_mkdirs(x->top, m->path, err);
@@ -102,7 +116,7 @@ static int extract_member(struct extraction *x, const struct reader_member *m, s
         if (rc < 0)
             return -1;
     }
-    return write_member(x, m->path, err);
+    return write_member(x, m, err);
 }
 
 static int extract_all(struct extraction *x, struct err *err)
@@ -163,6 +177,28 @@ int bundle_extract(const char *path, struct age_identities *by, const char *dir,
 out:
     reader_free(x.r);
     free(x.met);
+    free(x.top);
+    return rc;
+}
+
+int bundle_restore(const char *path, const struct manifest *m, const struct workdir *w, int cancel_fd,
+                   struct err *ret_damage, struct err *err)
+{
+    struct extraction x = {.paths = m->paths, .room = RESTORE_MAX, .max_bytes = RESTORE_MAX};
+    struct err why = ERR_INIT;
+    if (reader_open(path, NULL, UINT64_MAX, &x.r, err) < 0)
+        return -1;
+    reader_cancel_by(x.r, cancel_fd);
+    x.top = strdup(workdir_path(w));
+    int rc = x.top ? extract_all(&x, &why) : err_nomem(&why);
+    /* Of a damaged archive what came before is as good as the manifest says. */
+    if (rc < 0 && x.top && why.kind == ERR_FAILED && x.room > 0) {
+        *ret_damage = why;
+        rc = 0;
+    } else if (rc < 0 && err) {
+        *err = why;
+    }
+    reader_free(x.r);
     free(x.top);
     return rc;
 }

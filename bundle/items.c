@@ -33,9 +33,11 @@ static int check_format(const json_t *root, struct err *err)
     if (!format || strcmp(format, "profgrab-bundle") != 0)
         return err_set(err, ERR_FAILED, "%s is not a profgrab bundle's", PATH_MANIFEST);
     const json_t *version = json_object_get(root, "version");
-    if (!json_is_integer(version) || json_integer_value(version) != 1)
-        return err_set(err, ERR_FAILED, "%s is of a version this program does not know: it knows version 1",
-                       PATH_MANIFEST);
+    if (!json_is_integer(version))
+        return err_set(err, ERR_FAILED, "%s does not say of which version it is", PATH_MANIFEST);
+    if (json_integer_value(version) != 1)
+        return err_set(err, ERR_FAILED, "%s is of version %lld, and this program knows version 1",
+                       PATH_MANIFEST, (long long)json_integer_value(version));
     if (!is_list(root, "hosts") || !is_list(root, "files"))
         return err_set(err, ERR_FAILED, "%s is malformed: \"hosts\" or \"files\" is not a list",
                        PATH_MANIFEST);

@@ -1,6 +1,7 @@
 /*
  * The records are turned into JSON as they come; only what ends the capture is added when the whole is put
- * together, so that its keys come in the documented order.
+ * together, so that its keys come in the documented order. Of a manifest that was loaded (manifest_load.c) a
+ * record takes the place of the one before.
  */
 #include "bundle/manifest.h"
 
@@ -11,19 +12,6 @@
 #include "bundle/path.h"
 #include "bundle/fields.h"
 #include "base/banned.h"
-
-struct manifest {
-    json_t *head;  /* everything that is known from the start */
-    json_t *hosts; /* lists, as the manifest shows them */
-    json_t *files;
-    json_t *run;     /* its keys; NULL: none */
-    json_t *summary; /* NULL: none */
-    json_t *report;
-    json_t *by_name; /* the same hosts by name */
-    json_t *paths;   /* the files named so far, as the keys of an object */
-    int64_t finished;
-    bool interrupted, complete;
-};
 
 static json_t *head_json(const struct manifest_info *info)
 {
@@ -77,8 +65,7 @@ void manifest_free(struct manifest *m)
     free(m);
 }
 
-/* The host of that name, or NULL. Names are compared as the manifest shows them. */
-static int find_host(const struct manifest *m, const char *name, json_t **ret, struct err *err)
+int manifest_find_host(const struct manifest *m, const char *name, json_t **ret, struct err *err)
 {
     json_t *key = fields_string(name);
     if (!key)
@@ -88,7 +75,7 @@ static int find_host(const struct manifest *m, const char *name, json_t **ret, s
     return 0;
 }
 
-static int find_service(const json_t *host, const char *name, json_t **ret, struct err *err)
+int manifest_find_service(const json_t *host, const char *name, json_t **ret, struct err *err)
 {
     json_t *services = json_object_get(host, "services");
     json_t *key = fields_string(name), *found = NULL;
@@ -126,6 +113,27 @@ static void put_hops(struct fields *host, const struct manifest_hop *hops, size_
     fields_put(host, "hops", list);
 }
 
+/* Where `old` is in the list; its length if it is not there. */
+static size_t index_of(const json_t *list, const json_t *old)
+{
+    size_t i = 0;
+    while (i < json_array_size(list) && json_array_get(list, i) != old)
+        i++;
+    return i;
+}
+
+/* Puts it in the place of `old`, or behind the others if that is NULL. Takes it over. */
+static int place(json_t *list, const json_t *old, json_t *made)
+{
+    return old ? json_array_set_new(list, index_of(list, old), made) : json_array_append_new(list, made);
+}
+
+/* The services stay: each is recorded by itself. */
+static json_t *services_of(const json_t *known)
+{
+    return known ? json_incref(json_object_get(known, "services")) : json_array();
+}
+
 static void put_verdicts(struct fields *r, const struct manifest_verdict *verdicts, size_t n)
 {
     if (!n)
@@ -143,9 +151,9 @@ static void put_verdicts(struct fields *r, const struct manifest_verdict *verdic
 int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct err *err)
 {
     json_t *known = NULL;
-    if (find_host(m, h->name, &known, err) < 0)
+    if (manifest_find_host(m, h->name, &known, err) < 0)
         return -1;
-    if (known)
+    if (known && !m->resumed)
         return err_set(err, ERR_FAILED, "the manifest has the host %s already", h->name);
     struct fields r = fields_new();
     fields_put(&r, "name", fields_string(h->name));
@@ -156,11 +164,11 @@ int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct 
     put_hops(&r, h->hops, h->n_hops);
     fields_text(&r, "error", h->error);
     put_verdicts(&r, h->verdicts, h->n_verdicts);
-    fields_put(&r, "services", json_array());
+    fields_put(&r, "services", services_of(known));
     json_t *host = fields_take(&r);
     const char *name = json_string_value(json_object_get(host, "name"));
     int rc = 0;
-    if (!name || json_object_set(m->by_name, name, host) < 0 || json_array_append(m->hosts, host) < 0)
+    if (!name || json_object_set(m->by_name, name, host) < 0 || place(m->hosts, known, json_incref(host)) < 0)
         rc = err_nomem(err);
     json_decref(host);
     return rc;
@@ -179,6 +187,30 @@ static void put_offers(struct fields *service, const struct manifest_offer *offe
         fields_append(service, list, &offer);
     }
     fields_put(service, "offers", list);
+}
+
+static bool has_member(const json_t *list, const json_t *item)
+{
+    bool found = false;
+    for (size_t i = 0; i < json_array_size(list) && !found; i++)
+        found = manifest_same_item(json_array_get(list, i), item);
+    return found;
+}
+
+/* What is kept of a service that is planned anew: not what neither came nor is planned any more. */
+static json_t *items_of(const json_t *known, const json_t *planned)
+{
+    json_t *kept = json_array(), *items = json_object_get(known, "items");
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < json_array_size(items); i++) {
+        json_t *item = json_array_get(items, i);
+        if (!planned || json_object_get(item, "file") || has_member(planned, item))
+            rc = json_array_append(kept, item);
+    }
+    if (rc == 0)
+        return kept;
+    json_decref(kept);
+    return NULL;
 }
 
 static void put_planned(struct fields *service, const struct manifest_service *s)
@@ -204,11 +236,12 @@ static void put_planned(struct fields *service, const struct manifest_service *s
 int manifest_add_service(struct manifest *m, const struct manifest_service *s, struct err *err)
 {
     json_t *host = NULL, *known = NULL;
-    if (find_host(m, s->host, &host, err) < 0 || find_service(host, s->name, &known, err) < 0)
+    if (manifest_find_host(m, s->host, &host, err) < 0 ||
+        manifest_find_service(host, s->name, &known, err) < 0)
         return -1;
     if (!host)
         return err_set(err, ERR_FAILED, "the manifest has no host %s", s->host);
-    if (known)
+    if (known && !m->resumed)
         return err_set(err, ERR_FAILED, "the manifest has the service %s of %s already", s->name, s->host);
     struct fields r = fields_new();
     fields_put(&r, "name", fields_string(s->name));
@@ -216,11 +249,12 @@ int manifest_add_service(struct manifest *m, const struct manifest_service *s, s
     put_offers(&r, s->offers, s->n_offers);
     if (s->has_clock_skew)
         fields_number(&r, "clock_skew_ms", s->clock_skew_ms);
+    fields_text(&r, "go_version", json_string_value(json_object_get(known, "go_version")));
     put_planned(&r, s);
     fields_text(&r, "error", s->error);
     put_verdicts(&r, s->verdicts, s->n_verdicts);
-    fields_put(&r, "items", json_array());
-    if (json_array_append_new(json_object_get(host, "services"), fields_take(&r)) < 0)
+    fields_put(&r, "items", items_of(known, json_object_get(r.o, "planned")));
+    if (place(json_object_get(host, "services"), known, fields_take(&r)) < 0)
         return err_nomem(err);
     return 0;
 }
@@ -229,8 +263,8 @@ int manifest_add_service(struct manifest *m, const struct manifest_service *s, s
 static int find_owner(const struct manifest *m, const struct manifest_item *i, json_t **ret, struct err *err)
 {
     json_t *host = NULL, *service = NULL;
-    if ((i->host && find_host(m, i->host, &host, err) < 0) ||
-        (i->service && find_service(host, i->service, &service, err) < 0))
+    if ((i->host && manifest_find_host(m, i->host, &host, err) < 0) ||
+        (i->service && manifest_find_service(host, i->service, &service, err) < 0))
         return -1;
     if (!service && (i->host || i->service))
         return err_set(err, ERR_FAILED, "the manifest has no service %s of %s",
@@ -303,25 +337,66 @@ static int note_go_version(json_t *service, const char *version, struct err *err
     return json_object_set_new(service, "go_version", fields_string(version)) < 0 ? err_nomem(err) : 0;
 }
 
+/* Of two items, or of an item and a plan's entry. */
+static bool same_text(const json_t *a, const json_t *b, const char *key)
+{
+    const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
+    return x == y || json_equal(x, y);
+}
+
+bool manifest_same_item(const json_t *a, const json_t *b)
+{
+    return same_text(a, b, "kind") && same_text(a, b, "argument") && same_text(a, b, "pair");
+}
+
+/* The record that a loaded manifest has of that item; NULL: none. */
+static json_t *find_known(const struct manifest *m, const json_t *list, const json_t *item)
+{
+    for (size_t i = 0; m->resumed && i < json_array_size(list); i++) {
+        json_t *known = json_array_get(list, i);
+        if (manifest_same_item(known, item))
+            return known;
+    }
+    return NULL;
+}
+
+static int check_file(const struct manifest *m, const json_t *known, const char *path, const json_t *item,
+                      struct err *err)
+{
+    struct items_file file;
+    const char *before = json_string_value(json_object_get(known, "file"));
+    if (json_object_get(m->paths, path) && (!before || strcmp(before, path) != 0))
+        return err_set(err, ERR_FAILED, "the manifest has the file %s already", path);
+    return items_file(item, &file, err);
+}
+
+/* Has `paths` know the new record's file, and no more the one before. */
+static int note_path(struct manifest *m, const json_t *known, const char *path, struct err *err)
+{
+    const char *before = json_string_value(json_object_get(known, "file"));
+    if (path && json_object_set_new(m->paths, path, json_true()) < 0)
+        return err_nomem(err);
+    if (before && (!path || strcmp(before, path) != 0))
+        json_object_del(m->paths, before);
+    return 0;
+}
+
 int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct err *err)
 {
     json_t *service = NULL;
     if (find_owner(m, i, &service, err) < 0)
         return -1;
     json_t *list = service ? json_object_get(service, "items") : m->files;
-    if (i->file && json_object_get(m->paths, i->file))
-        return err_set(err, ERR_FAILED, "the manifest has the file %s already", i->file);
-    if (i->go_version && service && note_go_version(service, i->go_version, err) < 0)
-        return -1;
     json_t *item = item_json(i);
     if (!item)
         return err_nomem(err);
-    struct items_file file;
+    const json_t *known = find_known(m, list, item);
     int rc = -1;
-    if (i->file && items_file(item, &file, err) < 0)
+    if ((i->file && check_file(m, known, i->file, item, err) < 0) ||
+        (i->go_version && service && note_go_version(service, i->go_version, err) < 0) ||
+        note_path(m, known, i->file, err) < 0)
         goto out;
-    if ((i->file && json_object_set_new(m->paths, i->file, json_true()) < 0) ||
-        json_array_append(list, item) < 0) {
+    if (place(list, known, json_incref(item)) < 0) {
         err_nomem(err);
         goto out;
     }

@@ -6,6 +6,28 @@
 
 #include "bundle/bundle.h"
 
+struct manifest {
+    json_t *head;  /* everything that is known from the start */
+    json_t *hosts; /* lists, as the manifest shows them */
+    json_t *files;
+    json_t *run;     /* its keys; NULL: none */
+    json_t *summary; /* NULL: none */
+    json_t *report;
+    json_t *by_name; /* the same hosts by name */
+    json_t *paths;   /* the files named so far, as the keys of an object */
+    int64_t finished;
+    bool interrupted, complete;
+    bool resumed; /* it was loaded: what is added takes the place of what is there */
+};
+
+/* The host of that name, the service of that name on it: NULL if there is none. Names are compared as the
+ * manifest shows them. -1: no memory. */
+int manifest_find_host(const struct manifest *m, const char *name, json_t **ret, struct err *err);
+int manifest_find_service(const json_t *host, const char *name, json_t **ret, struct err *err);
+
+/* Whether two items, or an item and an entry of a plan, are of one kind, argument and pair. */
+bool manifest_same_item(const json_t *a, const json_t *b);
+
 /* The whole manifest as JSON, its keys in the order of docs/formats.md. NULL if there is no memory. The
  * caller owns a reference, and does not change what it refers to. */
 json_t *manifest_json(const struct manifest *m);

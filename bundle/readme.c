@@ -104,6 +104,19 @@ static void add_summary(struct buf *b, const json_t *list)
     buf_adds(b, json_array_size(list) ? "\n" : "");
 }
 
+/* Who fetched later what was missing at first. */
+static void add_resumed(struct buf *b, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *run = json_array_get(list, i);
+        buf_adds(b, "- Resumed");
+        add_labelled(b, " at ", text(run, "time"));
+        add_labelled(b, " by ", text(run, "user"));
+        add_labelled(b, " on ", text(run, "workstation"));
+        buf_adds(b, "\n");
+    }
+}
+
 /* Whether everything asked of that service came. */
 static bool is_whole(const json_t *service)
 {
@@ -155,6 +168,7 @@ static void add_head(struct buf *b, const json_t *root)
     add_labelled(b, "- From ", text(root, "started"));
     add_labelled(b, " to ", text(root, "finished"));
     buf_adds(b, *text(root, "started") ? " (UTC)\n" : "");
+    add_resumed(b, json_object_get(root, "resumed"));
     add_labelled(b, "- Reason: ", text(root, "reason"));
     buf_adds(b, *text(root, "reason") ? "\n" : "");
     if (json_is_true(json_object_get(root, "complete")))

@@ -1,19 +1,25 @@
 /*
  * Making NAME.partial is the lock of the name NAME: whoever holds it is the only one to make NAME.tar.gz, so
- * the bundle is looked for after the directory was made, not before.
+ * the bundle is looked for after the directory was made, not before. Whose run works in it now is known by a
+ * lock on the directory itself, which ends with its process, however that ends.
  */
 #include "bundle/workdir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "bundle/path.h"
 
 #include "base/banned.h"
 
 #define SUFFIX ".tar.gz"
+#define PARTIAL ".partial"
 
 /* A name must leave room for what is put behind it: file systems allow 255 bytes. */
 enum { MAX_NAME = 200, MAX_TRIES = 1000 };
@@ -23,6 +29,7 @@ struct workdir {
     char *name;
     char *bundle;
     bool chosen;
+    int lock; /* the directory, open */
 };
 
 /* Where a work directory is to be. */
@@ -76,16 +83,53 @@ static int default_place(const char *output, const char *subject, int64_t utc_ms
     return 0;
 }
 
+static bool ends_in(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), length = strlen(suffix);
+    return n > length && strcmp(s + n - length, suffix) == 0;
+}
+
+static int no_place(const char *output, struct err *err)
+{
+    return err_set(err, ERR_USAGE, "output %s must be an existing directory or end in " SUFFIX, output);
+}
+
 static int find_place(const char *output, const char *subject, int64_t utc_ms, struct place *p,
                       struct err *err)
 {
-    size_t n = output ? strlen(output) : 0;
-    size_t suffix = strlen(SUFFIX);
-    if (output && n >= suffix && strcmp(output + n - suffix, SUFFIX) == 0)
+    if (output && (ends_in(output, SUFFIX) || strcmp(output, SUFFIX) == 0))
         return chosen_place(output, p, err);
     if (!output || is_directory(output))
         return default_place(output, subject, utc_ms, p, err);
-    return err_set(err, ERR_USAGE, "output %s must be an existing directory or end in " SUFFIX, output);
+    return no_place(output, err);
+}
+
+/* What a bundle is called, without the number behind a default name. */
+static char *name_of(const char *bundle)
+{
+    const char *base = file_base(bundle);
+    size_t n = strlen(base) - strlen(SUFFIX), end = n;
+    while (end > 0 && base[end - 1] >= '0' && base[end - 1] <= '9')
+        end--;
+    if (end < n && end > 1 && base[end - 1] == '-' && base[end - 2] == 'Z')
+        n = end - 1;
+    return strndup(base, n);
+}
+
+static int place_beside(const char *bundle, const char *name, const char *output, struct place *p,
+                        struct err *err)
+{
+    bool beside = !output && file_base(bundle) != bundle;
+    if (output && !is_directory(output))
+        return no_place(output, err);
+    p->dir = output ? strdup(output) : beside ? file_dir(bundle) : NULL;
+    p->name = ends_in(bundle, SUFFIX) ? name_of(bundle) : strdup(name);
+    if (!p->name || ((output || beside) && !p->dir))
+        return err_nomem(err);
+    if (text_is_name(p->name) && strlen(p->name) <= MAX_NAME)
+        return 0;
+    err_set(err, ERR_USAGE, "another bundle cannot be called like %s", bundle);
+    return err_hint(err, "-o NAME" SUFFIX " says what it is to be called");
 }
 
 static int check_dir(const char *dir, struct err *err)
@@ -104,10 +148,11 @@ static struct workdir *handle(const char *dir, const char *name)
     struct workdir *w = calloc(1, sizeof *w);
     if (!w)
         return NULL;
+    w->lock = -1;
     char *bundle = NULL, *path = NULL;
     if (asprintf(&bundle, "%s" SUFFIX, name) < 0)
         bundle = NULL;
-    if (asprintf(&path, "%s.partial", name) < 0)
+    if (asprintf(&path, "%s" PARTIAL, name) < 0)
         path = NULL;
     w->name = strdup(name);
     w->bundle = bundle ? file_join(dir, bundle) : NULL;
@@ -118,6 +163,18 @@ static struct workdir *handle(const char *dir, const char *name)
         return w;
     workdir_free(w);
     return NULL;
+}
+
+/* File systems that lock no directories go without. */
+static int lock(struct workdir *w, struct err *err)
+{
+    w->lock = open(w->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (w->lock < 0)
+        return err_sys(err, "cannot open the work directory %s", w->path);
+    if (flock(w->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return 0;
+    err_set(err, ERR_BUSY, "%s is in use: the run of profgrab that works in it has not ended", w->path);
+    return err_hint(err, "wait for it, or end it");
 }
 
 /* Takes the name, or says ERR_EXISTS. */
@@ -131,10 +188,12 @@ static int take(const struct place *p, const char *name, struct workdir **ret, s
     if (file_mkdir(w->path, &why) == 0 && file_exists(w->bundle)) {
         rmdir(w->path);
         err_set(&why, ERR_EXISTS, "%s exists already, and nothing is overwritten", w->bundle);
-    } else if (why.kind == ERR_EXISTS)
+    } else if (why.kind == ERR_EXISTS) {
         err_set(&why, ERR_EXISTS, "%s exists already: that capture still runs, or has not been finished",
                 w->path);
-    if (why.kind == ERR_NONE) {
+        err_hint(&why, "`profgrab resume %s` finishes it", w->path);
+    }
+    if (why.kind == ERR_NONE && lock(w, &why) == 0) {
         *ret = w;
         return 0;
     }
@@ -181,6 +240,110 @@ out:
     return rc;
 }
 
+int workdir_beside(const char *bundle, const char *name, const char *output, struct workdir **ret,
+                   struct err *err)
+{
+    struct place p = {0};
+    int rc = output && ends_in(output, SUFFIX) ? chosen_place(output, &p, err)
+                                               : place_beside(bundle, name, output, &p, err);
+    if (rc == 0 && (rc = check_dir(p.dir ? p.dir : ".", err)) == 0)
+        rc = take_free(&p, ret, err);
+    place_release(&p);
+    return rc;
+}
+
+/* ---- one that there is --------------------------------------------------------------------------------- */
+
+static int is_none(const char *path, const char *why, struct err *err)
+{
+    err_set(err, ERR_FAILED, "%s is no work directory of profgrab: %s", path, why);
+    return err_hint(err, "resume takes the NAME" PARTIAL " that a run has left, or a bundle");
+}
+
+/* What lies in it decides which hosts are opened: it must be nobody else's. */
+static int check_owner(const struct workdir *w, struct err *err)
+{
+    struct stat st;
+    if (fstat(w->lock, &st) < 0)
+        return err_sys(err, "cannot look at %s", w->path);
+    if (st.st_uid != geteuid())
+        return is_none(w->path, "it belongs to somebody else", err);
+    if (st.st_mode & (S_IWGRP | S_IWOTH))
+        return is_none(w->path, "others can write into it", err);
+    return 0;
+}
+
+static int read_manifest(const struct workdir *w, struct buf *ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+    char *path = file_join(w->path, PATH_MANIFEST);
+    if (!path)
+        return err_nomem(err);
+    int rc = file_read(path, ret, &why);
+    free(path);
+    if (rc == 0)
+        return 0;
+    if (why.kind == ERR_NOT_FOUND && file_exists(w->bundle)) {
+        err_set(&why, ERR_FAILED, "%s has no " PATH_MANIFEST, w->path);
+        err_hint(&why, "its run came to its end: the bundle is %s", w->bundle);
+    } else if (why.kind == ERR_NOT_FOUND) {
+        err_set(&why, ERR_FAILED, "%s has no " PATH_MANIFEST ": its run ended before anything was recorded",
+                w->path);
+        err_hint(&why, "remove it, and collect anew");
+    }
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* DIR and NAME of a path that ends in .partial, or in slashes behind that. */
+static int partial_place(const char *path, struct place *p, struct err *err)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    char *trimmed = strndup(path, n);
+    if (!trimmed)
+        return err_nomem(err);
+    int rc = -1;
+    const char *base = file_base(trimmed);
+    if (!ends_in(base, PARTIAL)) {
+        is_none(path, "it is not called NAME" PARTIAL, err);
+        goto out;
+    }
+    p->name = strndup(base, strlen(base) - strlen(PARTIAL));
+    p->dir = base != trimmed ? file_dir(trimmed) : NULL;
+    if (!p->name || (base != trimmed && !p->dir))
+        err_nomem(err);
+    else
+        rc = text_is_name(p->name) ? 0 : is_none(path, "its name is none of ours", err);
+out:
+    free(trimmed);
+    return rc;
+}
+
+int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifest, struct err *err)
+{
+    struct place p = {0};
+    struct workdir *w = NULL;
+    int rc = -1;
+    if (partial_place(path, &p, err) < 0)
+        goto out;
+    if (!(w = handle(p.dir, p.name))) {
+        err_nomem(err);
+        goto out;
+    }
+    if (lock(w, err) < 0 || check_owner(w, err) < 0 || read_manifest(w, ret_manifest, err) < 0)
+        goto out;
+    *ret = w;
+    w = NULL;
+    rc = 0;
+out:
+    place_release(&p);
+    workdir_free(w);
+    return rc;
+}
+
 void workdir_free(struct workdir *w)
 {
     if (!w)
@@ -188,6 +351,7 @@ void workdir_free(struct workdir *w)
     free(w->path);
     free(w->name);
     free(w->bundle);
+    fd_close(&w->lock);
     free(w);
 }
 

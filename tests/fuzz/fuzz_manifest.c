@@ -29,8 +29,32 @@ static void check_readme(const json_t *root)
     buf_release(&text);
 }
 
+/* One that is gone on with: what it asks for are names, and it can be written again. */
+static void check_load(const uint8_t *p, size_t n)
+{
+    struct manifest *m = NULL, *again = NULL;
+    struct manifest_asked asked = {0};
+    struct buf text = BUF_INIT(64 << 20);
+    struct err err = ERR_INIT;
+    if (manifest_load((const char *)p, n, &m, &err) < 0) {
+        fuzz_expect_err(&err);
+        return;
+    }
+    if (manifest_get_asked(m, &asked, &err) == 0)
+        for (size_t i = 0; i < asked.n_targets; i++)
+            assert(!strchr(asked.targets[i].host, '/') && !strchr(asked.targets[i].service, '/'));
+    assert(manifest_print(m, &text, NULL) == 0);
+    assert(manifest_load(buf_str(&text), text.len, &again, NULL) == 0);
+    assert(manifest_n_files(m) == manifest_n_files(again));
+    manifest_asked_release(&asked);
+    manifest_free(m);
+    manifest_free(again);
+    buf_release(&text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
+    check_load(p, n);
     json_t *root = NULL;
     struct err err = ERR_INIT;
     if (items_parse((const char *)p, n, &root, &err) == 0) {

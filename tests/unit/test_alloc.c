@@ -837,6 +837,37 @@ static void manifests(void **state)
     assert_true(alloc_walk(build_manifest, NULL, 0) > 150);
 }
 
+/* Reads it, what was asked for too, and has another run go on with it. */
+static int load_manifest(void *ctx, struct err *err)
+{
+    static const struct manifest_info now = {.name = "b-2", .version = "1", .user = "u", .started = WHEN};
+    const struct input *in = ctx;
+    struct manifest *m = NULL;
+    struct manifest_asked asked = {0};
+    /* Its parser has other words for having no memory. */
+    alloc.json_works = true;
+    int rc = manifest_load(in->p, in->n, &m, err);
+    alloc.json_works = false;
+    if (rc < 0)
+        return -1;
+    rc = manifest_get_asked(m, &asked, err);
+    if (rc == 0)
+        rc = manifest_set_asked(m, &asked, err);
+    if (rc == 0)
+        rc = manifest_resume(m, &now, err);
+    if (rc == 0)
+        rc = fill_manifest(m, err);
+    manifest_asked_release(&asked);
+    manifest_free(m);
+    return rc;
+}
+
+static void loaded_manifests(void **state)
+{
+    (void)state;
+    assert_true(walk_seed(load_manifest, CORPUS "manifest/asked", 0, 0) > 150);
+}
+
 /* Packs a capture made for it, which stays when that fails. */
 static int pack(void *ctx, struct err *err)
 {
@@ -1415,6 +1446,7 @@ int main(void)
         cmocka_unit_test(indexes),
         cmocka_unit_test(plans),
         cmocka_unit_test(manifests),
+        cmocka_unit_test(loaded_manifests),
         SCRATCH(packing),
         SCRATCH(reading),
         SCRATCH(workdirs),

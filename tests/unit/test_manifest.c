@@ -365,7 +365,7 @@ static void foreign_manifests(void **state)
         {"[]", "manifest.json is not a profgrab bundle's", 0},
         {"{\"format\": \"x\"}", "manifest.json is not a profgrab bundle's", 0},
         {"{\"format\": \"profgrab-bundle\", \"version\": 2}",
-         "manifest.json is of a version this program does not know: it knows version 1", 0},
+         "manifest.json is of version 2, and this program knows version 1", 0},
         {HEAD "\"hosts\": {}}", "manifest.json is malformed: \"hosts\" or \"files\" is not a list", 0},
         {HEAD "\"version\": 1}",
          "manifest.json is malformed: line 1: duplicate object key near '\"version\"'", 0},
@@ -452,6 +452,299 @@ static void cut_and_flipped_everywhere(void **state)
     buf_release(&text);
 }
 
+/* ---- read back, to go on with it --------------------------------------------------------------------------
+ */
+
+static int reload(const char *text, size_t n, struct manifest **ret, struct err *err)
+{
+    struct manifest *m = NULL;
+    int rc = manifest_load(text, n, &m, err);
+    assert_true(rc == 0 ? m != NULL : m == NULL);
+    *ret = m;
+    return rc;
+}
+
+static void ask(struct manifest *m)
+{
+    static char heap[] = "heap", cpu[] = "cpu=5s", healthy[] = "file-05";
+    static char *words[] = {heap, cpu}, *names[] = {healthy};
+    static struct manifest_target targets[] = {
+        {"file-03", "gitaly", NULL}, {"file-03", "port-9", NULL}, {"10.0.0.9", "port-9", "root@10.0.0.9"}};
+    struct manifest_asked asked = {.kinds = {words, 2, 2},
+                                   .targets = targets,
+                                   .n_targets = 3,
+                                   .port = 9,
+                                   .path = "",
+                                   .https = true,
+                                   .against = {names, 1, 1},
+                                   .pair_ms = 60000,
+                                   .sample_of = 143,
+                                   .sample_taken = 5};
+    struct err err = ERR_INIT;
+    must(manifest_set_asked(m, &asked, &err), &err);
+}
+
+static struct manifest *reloaded(const struct manifest *m)
+{
+    struct buf text = BUF_INIT(1 << 20);
+    struct manifest *again = NULL;
+    struct err err = ERR_INIT;
+    must(manifest_print(m, &text, &err), &err);
+    must(reload(buf_str(&text), text.len, &again, &err), &err);
+    buf_release(&text);
+    return again;
+}
+
+/* Nothing of it is lost but how it ended. */
+static void loaded_is_what_was_saved(void **state)
+{
+    (void)state;
+    struct manifest *m = full_manifest();
+    ask(m);
+    struct manifest *again = reloaded(m);
+    json_t *before = manifest_json(m), *after = manifest_json(again);
+    static const char *const ends[] = {"finished", "interrupted", "complete"};
+    for (size_t i = 0; i < 3; i++) {
+        json_object_del(before, ends[i]);
+        json_object_del(after, ends[i]);
+    }
+    assert_true(json_equal(before, after));
+    assert_int_equal(manifest_n_files(again), 4);
+    assert_string_equal(manifest_name(again), info.name);
+    json_decref(before);
+    json_decref(after);
+    manifest_free(again);
+    manifest_free(m);
+}
+
+static void what_was_asked_for(void **state)
+{
+    (void)state;
+    struct manifest *m = full_manifest();
+    struct manifest_asked a = {0};
+    struct err err = ERR_INIT;
+    assert_int_equal(manifest_get_asked(m, &a, &err), -1);
+    assert_int_equal(err.kind, ERR_NOT_FOUND);
+    ask(m);
+    struct manifest *again = reloaded(m);
+    must(manifest_get_asked(again, &a, &err), &err);
+    assert_int_equal(a.kinds.n, 2);
+    assert_string_equal(a.kinds.items[1], "cpu=5s");
+    assert_int_equal(a.n_targets, 3);
+    assert_string_equal(a.targets[2].host, "10.0.0.9");
+    assert_string_equal(a.targets[2].address, "root@10.0.0.9");
+    assert_null(a.targets[0].address);
+    assert_int_equal(a.port, 9);
+    assert_null(a.unix_path);
+    assert_string_equal(a.path, "");
+    assert_true(a.https);
+    assert_true(strlist_has(&a.against, "file-05"));
+    assert_int_equal(a.pair_ms, 60000);
+    assert_int_equal(a.sample_of, 143);
+    assert_int_equal(a.sample_taken, 5);
+    manifest_asked_release(&a);
+    manifest_free(again);
+    manifest_free(m);
+}
+
+/* A host that was down, a service planned anew, an item that came: in the place of what is known of them. */
+static void what_is_added_takes_its_place(void **state)
+{
+    (void)state;
+    static const struct manifest_planned planned[] = {{"cpu", "30s", 0}, {"heap", NULL, 0}};
+    struct manifest_service service = {
+        .host = "file-03", .name = "gitaly", .planned = planned, .n_planned = 2};
+    struct manifest_item heap = {.host = "file-03",
+                                 .service = "gitaly",
+                                 .kind = "heap",
+                                 .file = "file-03/gitaly/heap.pb.gz",
+                                 .sha256 = SHA_B};
+    struct manifest_wanted cpu = {"file-03", "gitaly", "cpu", "30s", 0},
+                           bare = {"file-03", "gitaly", "cpu", "", 0};
+    struct manifest *m = full_manifest(), *again = reloaded(m);
+    struct err err = ERR_INIT;
+    assert_true(manifest_has(again, &cpu));
+    assert_false(manifest_has(again, &bare));
+    assert_false(manifest_has_all(again, "file-03", "gitaly"));
+    must(manifest_add_host(again, &(struct manifest_host){.name = "file-04"}, &err), &err);
+    must(manifest_add_service(again, &service, &err), &err);
+    assert_false(manifest_has_all(again, "file-03", "gitaly"));
+    /* Of what is not planned any more the files stay, and what never came goes. */
+    json_t *host = NULL, *found = NULL;
+    must(manifest_find_host(again, "file-03", &host, &err), &err);
+    must(manifest_find_service(host, "gitaly", &found, &err), &err);
+    assert_int_equal(json_array_size(json_object_get(found, "items")), 3);
+    must(manifest_add_item(again, &heap, &err), &err);
+    must(manifest_add_item(again, &heap, &err), &err);
+    assert_int_equal(json_array_size(json_object_get(found, "items")), 3);
+    assert_int_equal(manifest_n_files(again), 4);
+    assert_true(manifest_has_all(again, "file-03", "gitaly"));
+    must(manifest_find_host(again, "file-04", &host, &err), &err);
+    assert_null(json_object_get(host, "error"));
+    heap.kind = "allocs";
+    refuse_item(again, &heap, "the manifest has the file file-03/gitaly/heap.pb.gz already");
+    manifest_free(again);
+    manifest_free(m);
+}
+
+#define HOST(inside)                                                                                         \
+    HEAD "\"name\": \"b\", \"tool\": {}, \"collector\": {}, \"files\": [], \"hosts\": [" inside "]}"
+#define SERVICE(inside) HOST("{\"name\": \"h\", \"services\": [" inside "]}")
+#define LOADED_ITEM(inside) SERVICE("{\"name\": \"s\", \"items\": [" inside "]}")
+
+static void what_is_not_loaded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *msg;
+    } cases[] = {
+        {"{\"format\": \"profgrab-bundle\", \"version\": 2}",
+         "manifest.json is of version 2, and this program knows version 1"},
+        {"{\"format\": \"profgrab-bundle\", \"version\": \"1\"}",
+         "manifest.json does not say of which version it is"},
+        {HEAD "\"name\": \"b\"}", "manifest.json is malformed: tool is missing"},
+        {HEAD "\"name\": \"../b\", \"tool\": {}}", "manifest.json is malformed: name is no name"},
+        {HEAD "\"handoff\": {}}",
+         "it is a copy that was handed off, not all of which need be as it was collected"},
+        {HOST("1"), "manifest.json is malformed: hosts[0] is not an object"},
+        {HOST("{\"name\": \"a/b\", \"services\": []}"),
+         "manifest.json is malformed: hosts[0].name is no name"},
+        {HOST("{\"name\": \"h\", \"services\": []}, {\"name\": \"h\", \"services\": []}"),
+         "manifest.json has the host h twice"},
+        {SERVICE("{\"name\": \"..\", \"items\": []}"),
+         "manifest.json is malformed: hosts[0].services[0].name is no name"},
+        {SERVICE("{\"name\": \"s\", \"items\": []}, {\"name\": \"s\", \"items\": []}"),
+         "manifest.json has the service s of h twice"},
+        {LOADED_ITEM("{\"kind\": \"heap\", \"status\": \"fine\"}"),
+         "manifest.json is malformed: hosts[0].services[0].items[0].status is a word that this program does "
+         "not "
+         "know"},
+        {LOADED_ITEM("{\"kind\": \"heap\", \"status\": \"ok\", \"pair\": 3}"),
+         "manifest.json is malformed: hosts[0].services[0].items[0].pair is out of range"},
+        {LOADED_ITEM("{\"kind\": \"a\\u001bb\", \"status\": \"ok\"}"),
+         "manifest.json is malformed: hosts[0].services[0].items[0].kind has characters that cannot be "
+         "shown"},
+        {LOADED_ITEM(
+             "{\"kind\": \"heap\", \"status\": \"ok\", \"file\": \"../x\", \"bytes\": 1, \"sha256\": \"" SHA_A
+             "\"}"),
+         "manifest.json: the path \"../x\" is not safe: it has a component \"..\""},
+        {LOADED_ITEM("{\"kind\": \"heap\", \"status\": \"ok\", \"verdicts\": {}}"),
+         "manifest.json is malformed: hosts[0].services[0].items[0].verdicts is not a list"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct manifest *m = NULL;
+        struct err err = ERR_INIT;
+        assert_int_equal(reload(cases[i].text, strlen(cases[i].text), &m, &err), -1);
+        assert_string_equal(err.msg, cases[i].msg);
+    }
+}
+
+static void load_spoiled(void *ctx, const struct spoiled *s)
+{
+    struct manifest *m = NULL;
+    struct err err = ERR_INIT;
+    int rc = reload(s->p, s->n, &m, &err);
+    if (s->cut && s->n + 1 < *(const size_t *)ctx)
+        assert_int_equal(rc, -1);
+    assert_true(rc == 0 || err.msg[0]);
+    manifest_free(m);
+}
+
+static void loaded_cut_and_flipped_everywhere(void **state)
+{
+    (void)state;
+    struct manifest *m = full_manifest();
+    struct buf text = BUF_INIT(1 << 20);
+    ask(m);
+    assert_int_equal(manifest_print(m, &text, NULL), 0);
+    spoil(text.data, text.len, load_spoiled, &text.len);
+    buf_release(&text);
+    manifest_free(m);
+}
+
+/* ---- held against the files
+ * -------------------------------------------------------------------------------- */
+
+static void note_changed(void *ctx, const char *path, const char *what)
+{
+    struct buf *b = ctx;
+    buf_addf(b, "%s %s\n", path, what);
+}
+
+static void add_stored(struct manifest *m, const struct workdir *w, const char *kind, const char *bytes,
+                       bool damaged)
+{
+    char file[64], hex[SHA256_HEX];
+    struct err err = ERR_INIT;
+    snprintf(file, sizeof file, "%s.bin%s", kind, damaged ? ".damaged" : "");
+    struct sha256 *hash = sha256_new(&err);
+    sha256_add(hash, bytes, strlen(bytes));
+    must(sha256_hex(hash, hex, &err), &err);
+    sha256_free(hash);
+    must(manifest_add_item(m,
+                           &(struct manifest_item){.kind = kind,
+                                                   .file = file,
+                                                   .bytes = strlen(bytes),
+                                                   .sha256 = hex,
+                                                   .status = damaged ? MANIFEST_DAMAGED : MANIFEST_OK},
+                           &err),
+         &err);
+    free(scratch_file(workdir_path(w), file, bytes, strlen(bytes)));
+}
+
+static const char *field_of(const json_t *root, size_t i, const char *key)
+{
+    return json_string_value(json_object_get(json_array_get(json_object_get(root, "files"), i), key));
+}
+
+static void files_that_changed(void **state)
+{
+    struct workdir *w = NULL;
+    struct manifest *m = new_manifest();
+    struct buf said = BUF_INIT(4096);
+    struct err err = ERR_INIT;
+    must(workdir_new(*state, "x", WHEN, &w, &err), &err);
+    const char *dir = workdir_path(w);
+    static const char *const kinds[] = {"good", "changed", "gone", "larger", "half"};
+    for (size_t i = 0; i < 5; i++)
+        add_stored(m, w, kinds[i], "as it was", i == 4);
+    free(scratch_file(dir, "changed.bin", "other", 5));
+    free(scratch_file(dir, "larger.bin", "small", 5));
+    free(scratch_file(dir, "larger.bin.damaged", "larger one", 10));
+    free(scratch_file(dir, "half.bin.damaged", "ha", 2));
+    char *gone = file_join(dir, "gone.bin");
+    must(file_remove(gone, &err), &err);
+    free(gone);
+    struct manifest *again = reloaded(m);
+    must(manifest_compare(again, w, -1, note_changed, &said, &err), &err);
+    assert_string_equal(buf_str(&said), "changed.bin is not the file that was collected\n"
+                                        "gone.bin is missing\n"
+                                        "larger.bin is not the file that was collected\n"
+                                        "half.bin.damaged is not the file that was collected\n");
+    json_t *root = manifest_json(again);
+    assert_string_equal(field_of(root, 0, "status"), "ok");
+    assert_string_equal(field_of(root, 1, "file"), "changed.bin.damaged");
+    assert_string_equal(field_of(root, 1, "status"), "damaged");
+    assert_string_equal(field_of(root, 2, "status"), "failed");
+    assert_null(field_of(root, 2, "file"));
+    assert_string_equal(field_of(root, 3, "file"), "larger.bin.damaged");
+    char *larger = file_join(dir, "larger.bin.damaged");
+    struct buf kept = scratch_read(larger);
+    free(larger);
+    assert_string_equal(buf_str(&kept), "larger one");
+    buf_release(&kept);
+    /* What it says now is so: a second look changes nothing. */
+    buf_clear(&said);
+    must(manifest_compare(again, w, -1, note_changed, &said, &err), &err);
+    assert_string_equal(buf_str(&said), "");
+    assert_int_equal(manifest_n_files(again), 4);
+    json_decref(root);
+    buf_release(&said);
+    manifest_free(again);
+    manifest_free(m);
+    workdir_free(w);
+}
+
 #define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 
 int main(void)
@@ -467,6 +760,12 @@ int main(void)
         cmocka_unit_test(the_readme_of_a_foreign_manifest),
         cmocka_unit_test(too_many_values),
         cmocka_unit_test(cut_and_flipped_everywhere),
+        cmocka_unit_test(loaded_is_what_was_saved),
+        cmocka_unit_test(what_was_asked_for),
+        cmocka_unit_test(what_is_added_takes_its_place),
+        cmocka_unit_test(what_is_not_loaded),
+        cmocka_unit_test(loaded_cut_and_flipped_everywhere),
+        SCRATCH(files_that_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

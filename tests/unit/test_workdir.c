@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -216,6 +217,123 @@ static void names_are_locked_between_processes(void **state)
     assert_int_equal(scratch_count(dir), CHILDREN);
 }
 
+/* ---- one that an earlier run left
+ * --------------------------------------------------------------------------- */
+
+static int reopen(const char *path, struct workdir **ret, struct err *err)
+{
+    struct buf text = BUF_INIT(1000);
+    int rc = workdir_open(path, ret, &text, err);
+    if (rc == 0)
+        assert_string_equal(buf_str(&text), "{}");
+    buf_release(&text);
+    return rc;
+}
+
+static void it_is_locked_while_it_is_used(void **state)
+{
+    struct workdir *w = make(*state), *again = NULL;
+    struct err err = ERR_INIT;
+    char *path = strdup(workdir_path(w));
+    free(scratch_file(path, "manifest.json", "{}", 2));
+    assert_int_equal(reopen(path, &again, &err), -1);
+    assert_int_equal(err.kind, ERR_BUSY);
+    workdir_free(w);
+    char *slashes = format("%s//", path);
+    assert_int_equal(reopen(slashes, &again, &err), 0);
+    assert_string_equal(workdir_path(again), path);
+    assert_string_equal(workdir_name(again), "profgrab-file-03-2026-11-21T07-48-00Z");
+    workdir_free(again);
+    free(slashes);
+    free(path);
+}
+
+/* However it ends. */
+static void the_lock_ends_with_its_process(void **state)
+{
+    struct workdir *w = make(*state), *again = NULL;
+    char *path = strdup(workdir_path(w));
+    free(scratch_file(path, "manifest.json", "{}", 2));
+    workdir_free(w);
+    int pipes[2];
+    assert_int_equal(pipe(pipes), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(reopen(path, &again, NULL) < 0 || write(pipes[1], "x", 1) != 1 || pause());
+    }
+    char one;
+    assert_int_equal(read(pipes[0], &one, 1), 1);
+    struct err err = ERR_INIT;
+    assert_int_equal(reopen(path, &again, &err), -1);
+    assert_int_equal(err.kind, ERR_BUSY);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(reopen(path, &again, &err), 0);
+    workdir_free(again);
+    close(pipes[0]);
+    close(pipes[1]);
+    free(path);
+}
+
+static void refuse_open(const char *path, const char *why)
+{
+    struct workdir *w = NULL;
+    struct err err = ERR_INIT;
+    assert_int_equal(reopen(path, &w, &err), -1);
+    assert_null(w);
+    assert_non_null(strstr(err.msg, why));
+}
+
+static void what_is_no_work_directory(void **state)
+{
+    const char *dir = *state;
+    refuse_open(dir, "is no work directory of profgrab: it is not called NAME.partial");
+    char *path = file_join(dir, "x.partial"), *odd = file_join(dir, "-x.partial"),
+         *link = file_join(dir, "y.partial");
+    refuse_open(path, "No such file or directory");
+    assert_int_equal(file_mkdir(path, NULL), 0);
+    refuse_open(path, "has no manifest.json: its run ended before anything was recorded");
+    assert_int_equal(symlink(path, link), 0);
+    refuse_open(link, "cannot open the work directory");
+    assert_int_equal(chmod(path, 0770), 0);
+    refuse_open(path, "is no work directory of profgrab: others can write into it");
+    refuse_open(odd, "its name is none of ours");
+    free(path);
+    free(odd);
+    free(link);
+}
+
+static void beside(const char *bundle, const char *output, const char *want)
+{
+    struct workdir *w = NULL;
+    struct err err = ERR_INIT;
+    if (workdir_beside(bundle, "inner", output, &w, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_string_equal(workdir_bundle(w), want);
+    assert_int_equal(file_remove(workdir_path(w), NULL), 0);
+    workdir_free(w);
+}
+
+static void another_one_beside_a_bundle(void **state)
+{
+    const char *dir = *state;
+    char *a = scratch_file(dir, "a.tar.gz", "x", 1), *a2 = file_join(dir, "a-2.tar.gz");
+    beside(a, NULL, a2);
+    char *z = scratch_file(dir, "p-08-00Z-2.tar.gz", "x", 1),
+         *z1 = scratch_file(dir, "p-08-00Z.tar.gz", "x", 1);
+    char *z3 = file_join(dir, "p-08-00Z-3.tar.gz");
+    beside(z, NULL, z3);
+    char *odd = scratch_file(dir, "odd.tgz", "x", 1), *inner = file_join(dir, "inner.tar.gz");
+    beside(odd, NULL, inner);
+    beside(a, a2, a2);
+    char *below = file_join(dir, "below"), *there = file_join(dir, "below/a.tar.gz");
+    assert_int_equal(file_mkdir(below, NULL), 0);
+    beside(a, below, there);
+    char *all[] = {a, a2, z, z1, z3, odd, inner, below, there};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+}
+
 #define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 
 int main(void)
@@ -230,6 +348,10 @@ int main(void)
         SCRATCH(an_unwritable_directory_is_named),
         SCRATCH(the_umask_does_not_matter),
         SCRATCH(names_are_locked_between_processes),
+        SCRATCH(it_is_locked_while_it_is_used),
+        SCRATCH(the_lock_ends_with_its_process),
+        SCRATCH(what_is_no_work_directory),
+        SCRATCH(another_one_beside_a_bundle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

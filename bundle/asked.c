@@ -1,0 +1,132 @@
+/* What was asked for, as the manifest has it under `asked`. */
+#include "bundle/manifest.h"
+
+#include <stdlib.h>
+
+#include "bundle/fields.h"
+#include "base/banned.h"
+
+/* ---- written ------------------------------------------------------------------------------------------- */
+
+static void put_texts(struct fields *r, const char *key, const struct strlist *texts)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < texts->n; i++)
+        if (json_array_append_new(list, fields_string(texts->items[i])) < 0)
+            r->failed = true;
+    fields_put(r, key, list);
+}
+
+static void put_targets(struct fields *r, const struct manifest_asked *asked)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < asked->n_targets; i++) {
+        struct fields target = fields_new();
+        fields_put(&target, "host", fields_string(asked->targets[i].host));
+        fields_put(&target, "service", fields_string(asked->targets[i].service));
+        fields_text(&target, "address", asked->targets[i].address);
+        fields_append(r, list, &target);
+    }
+    fields_put(r, "targets", list);
+}
+
+static void put_sample(struct fields *r, const struct manifest_asked *asked)
+{
+    struct fields sample = fields_new();
+    fields_count(&sample, "of", asked->sample_of);
+    fields_count(&sample, "taken", asked->sample_taken);
+    fields_nest(r, "sample", &sample);
+}
+
+int manifest_set_asked(struct manifest *m, const struct manifest_asked *asked, struct err *err)
+{
+    struct fields r = fields_new();
+    put_texts(&r, "kinds", &asked->kinds);
+    put_targets(&r, asked);
+    if (asked->port)
+        fields_number(&r, "port", asked->port);
+    fields_text(&r, "unix", asked->unix_path);
+    /* "" is the root: known, and not the default. */
+    if (asked->path)
+        fields_put(&r, "path", fields_string(asked->path));
+    if (asked->https)
+        fields_put(&r, "https", json_true());
+    if (asked->against.n)
+        put_texts(&r, "against", &asked->against);
+    if (asked->pair_ms)
+        fields_number(&r, "pair_ms", asked->pair_ms);
+    if (asked->sample_of)
+        put_sample(&r, asked);
+    json_t *made = fields_take(&r);
+    return !made || json_object_set_new(m->head, "asked", made) < 0 ? err_nomem(err) : 0;
+}
+
+/* ---- read ---------------------------------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *o, const char *key)
+{
+    return json_string_value(json_object_get(o, key));
+}
+
+static int read_texts(const json_t *list, struct strlist *ret, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < json_array_size(list); i++)
+        rc = strlist_add(ret, json_string_value(json_array_get(list, i)), err);
+    return rc;
+}
+
+static int read_targets(const json_t *list, struct manifest_asked *ret, struct err *err)
+{
+    size_t n = json_array_size(list);
+    ret->targets = calloc(n + 1, sizeof *ret->targets);
+    if (!ret->targets)
+        return err_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *one = json_array_get(list, i);
+        ret->targets[ret->n_targets++] = (struct manifest_target){.host = text_of(one, "host"),
+                                                                  .service = text_of(one, "service"),
+                                                                  .address = text_of(one, "address")};
+    }
+    return 0;
+}
+
+static int unknown(const struct manifest *m, struct err *err)
+{
+    if (json_array_size(m->files) > 0)
+        return err_set(err, ERR_NOT_FOUND, "it is made of local files: nothing was asked of any host");
+    err_set(err, ERR_NOT_FOUND, "it does not say what was asked for, so nobody knows what is missing");
+    return err_hint(err, "it may come from an older profgrab: collect anew");
+}
+
+int manifest_get_asked(const struct manifest *m, struct manifest_asked *ret, struct err *err)
+{
+    const json_t *o = json_object_get(m->head, "asked"), *sample = json_object_get(o, "sample");
+    if (!o)
+        return unknown(m, err);
+    struct manifest_asked a = {
+        .port = (unsigned)json_integer_value(json_object_get(o, "port")),
+        .unix_path = text_of(o, "unix"),
+        .path = text_of(o, "path"),
+        .https = json_is_true(json_object_get(o, "https")),
+        .pair_ms = json_integer_value(json_object_get(o, "pair_ms")),
+        .sample_of = (size_t)json_integer_value(json_object_get(sample, "of")),
+        .sample_taken = (size_t)json_integer_value(json_object_get(sample, "taken")),
+    };
+    if (read_texts(json_object_get(o, "kinds"), &a.kinds, err) < 0 ||
+        read_texts(json_object_get(o, "against"), &a.against, err) < 0 ||
+        read_targets(json_object_get(o, "targets"), &a, err) < 0) {
+        manifest_asked_release(&a);
+        return -1;
+    }
+    *ret = a;
+    return 0;
+}
+
+void manifest_asked_release(struct manifest_asked *a)
+{
+    strlist_release(&a->kinds);
+    strlist_release(&a->against);
+    free(a->targets);
+    *a = (struct manifest_asked){0};
+}
