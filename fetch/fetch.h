@@ -230,7 +230,12 @@ struct fetch_grab {
     bool plan;                      /* fetch nothing: open, read the index, tell what would be fetched */
     int cancel_fd;                  /* readable: stop fetching; -1 for none */
     const struct fetch_observer *observer; /* every member set */
-    const char *askpass;                   /* as gateway_options has it */
+    /* A run that goes on in the work directory of an earlier one: whether that has the item, whole and good,
+     * so that it is left alone. Called as the observer is, with its ctx. Of what else lies in the place of an
+     * item, a whole file is taken as it is, and a damaged one is given up only for something better: whole,
+     * or of two damaged ones the larger. NULL: the directory is new. */
+    bool (*have)(void *ctx, const struct target *target, const struct fetch_planned *item);
+    const char *askpass; /* as gateway_options has it */
     /* As gateway_options has it; not called under the observer. */
     ask_fn *ask;
     void *ask_ctx;
@@ -258,6 +263,15 @@ int fetch_run(const struct fetch_grab *grab, struct err *err);
  */
 int fetch_open(const struct fetch_grab *grab, const struct host *host, struct gateway_pool *pool,
                struct gateway **ret, struct err *err);
+
+/*
+ * What an earlier run that was killed left of an item in its work directory, beside what it has written down:
+ * a whole file, or the larger part of one as NAME.damaged. Nothing is opened. ERR_NOT_FOUND: there is
+ * nothing; nor is half a body taken of a service that wants a secret, which it may repeat. The caller
+ * releases *ret.
+ */
+int fetch_find_left(const char *directory, const struct target *target, const struct fetch_planned *item,
+                    struct fetch_item *ret, struct err *err);
 
 /* Where a service is, as its host sees it: its URL, or with a Unix socket `unix:PATH` and the URL's path. */
 char *fetch_service_url(const struct service *service, char *dst, size_t cap);

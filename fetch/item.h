@@ -24,6 +24,19 @@ struct item_context {
 void item_fetch(struct transfer *t, const struct plan_item *plan, const struct item_context *context,
                 struct fetch_item *ret);
 
+/*
+ * Takes for it a file that an earlier run left under the item's own name, `name` below the directory, which
+ * it got when it was whole: looked at as a body is. -1 if it does not pass; `ret` is released in either case.
+ */
+int item_adopt(const struct plan_item *plan, const struct item_context *context, const char *name,
+               struct fetch_item *ret);
+
+/* What a file is that was damaged and stays so: its size and hash go to `ret`. -1 if it cannot be read. */
+int item_look_again(const struct item_context *context, struct fetch_item *ret, struct err *err);
+
+/* The endings that a raw path's file may have, by what the server says it is; NULL behind the last. */
+const char *item_ending(size_t i);
+
 /* An item that is not fetched at all, because of `why`. */
 void item_skip(const struct plan_item *plan, const struct err *why, struct fetch_item *ret);
 

@@ -95,3 +95,12 @@ const char *fetch_step_name(enum fetch_step_kind kind)
                                         [FETCH_STEP_RETRY] = "retry"};
     return names[kind];
 }
+
+bool observe_have(struct observe *o, const struct fetch_grab *grab, const struct target *target,
+                  const struct fetch_planned *item)
+{
+    pthread_mutex_lock(&o->mutex);
+    bool have = grab->have && grab->have(o->observer->ctx, target, item);
+    pthread_mutex_unlock(&o->mutex);
+    return have;
+}

@@ -24,6 +24,9 @@ void observe_service(struct observe *o, const struct target *target, const struc
 void observe_item(struct observe *o, const struct target *target, struct fetch_item *item);
 void observe_step(struct observe *o, const struct host *host, const struct service *service,
                   const struct fetch_step *step);
+/* What fetch_grab's `have` says, called like the observer. */
+bool observe_have(struct observe *o, const struct fetch_grab *grab, const struct target *target,
+                  const struct fetch_planned *item);
 void observe_progress(struct observe *o, const struct target *target, const struct fetch_progress *p);
 
 #endif

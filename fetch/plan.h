@@ -21,6 +21,7 @@ struct plan_item {
     enum check_format format;
     int64_t timed_ms;
     uint64_t max_bytes; /* of its body */
+    bool had;           /* an earlier run has it: it is left alone */
     const char *cost;   /* what it costs the process, to be said before; NULL: nothing worth a word */
     bool pairs;         /* may be taken twice */
     unsigned pair;      /* 1 and 2: of a pair; else 0 */

@@ -185,6 +185,17 @@ static void tell_service(struct visit *v, const struct err *failure)
     free(offers);
 }
 
+/* What an earlier run has is not fetched again. */
+static void mark_had(struct visit *v)
+{
+    for (size_t i = 0; v->grab->have && i < v->plan.n; i++) {
+        struct plan_item *item = &v->plan.items[i];
+        item->had = observe_have(
+            v->observe, v->grab, v->target,
+            &(struct fetch_planned){.kind = item->kind, .argument = item->argument, .pair = item->pair});
+    }
+}
+
 static int look(struct visit *v, struct err *err)
 {
     if (!v->has_index) {
@@ -240,8 +251,10 @@ void service_run(const struct service_surroundings *around, const struct target 
     retry_note(around->opening, "the host could be opened", &v.verdicts);
     int rc = prepare(&v, &failure);
     tell_service(&v, rc < 0 ? &failure : NULL);
-    if (rc == 0 && !grab->look && !grab->plan)
+    if (rc == 0 && !grab->look && !grab->plan) {
+        mark_had(&v);
         visit_fetch(&v);
+    }
     transfer_free(v.transfer);
     index_release(&v.index);
     plan_release(&v.plan);

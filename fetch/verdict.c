@@ -251,6 +251,10 @@ static const struct rule rules[] = {
      "not in it",
      "the SSH session ended, or was kept waiting, while the item or the index page was fetched",
      "the gateway"},
+    {"adopted", false, NULL,
+     "it was taken by a run that was killed before it had written that down: when it was taken, and how long "
+     "that took, is not known",
+     "a whole file in the place of an item, in a work directory that is resumed", "profgrab resume"},
     {"retried", false, NULL, "{0} only; before that: {1}", "--retries, and an attempt that failed before",
      "the attempts of this run"},
     {"sync-late", false, NULL, "it began behind the others: its host was not ready when they were released",

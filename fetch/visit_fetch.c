@@ -10,6 +10,7 @@
 
 #include "fetch/holder.h"
 #include "fetch/item.h"
+#include "fetch/leftover.h"
 #include "fetch/retry.h"
 #include "fetch/verdict.h"
 #include "fetch/visit.h"
@@ -334,6 +335,15 @@ static void fetch_one(struct worker *w)
     struct fetch_item item;
     struct err stop = ERR_INIT;
     const char *left_out = planned(w)->left_out;
+    struct item_context place = {.work = v->grab->directory, .directory = v->directory};
+    if (planned(w)->had)
+        return;
+    if (v->grab->have && leftover_take(planned(w), &place, w->transfer, &item)) {
+        note(v, &item);
+        observe_item(v->observe, v->target, &item);
+        fetch_item_release(&item);
+        return;
+    }
     if (planned(w)->pair == 2)
         wait_for_pair(w);
     if (w->start.at == 0 && meets(v, w->at))
@@ -346,6 +356,8 @@ static void fetch_one(struct worker *w)
         item_leave_out(planned(w), stop.msg, &item);
     else
         fetch_now(w, &item);
+    if (v->grab->have)
+        leftover_settle(planned(w), &place, &item);
     observe_item(v->observe, v->target, &item);
     fetch_item_release(&item);
 }
@@ -364,6 +376,8 @@ static void *run_side(void *ctx)
     struct side *s = ctx;
     struct err err = ERR_INIT;
     struct fetch_item item;
+    if (planned(&s->worker)->had)
+        return NULL;
     if (planned(&s->worker)->left_out[0]) {
         fetch_one(&s->worker);
         return NULL;
@@ -382,7 +396,7 @@ static void name_others(const struct visit *v, size_t first, size_t end, size_t 
 {
     struct buf names = BUF_INIT(cap - 1);
     for (size_t i = first; i < end; i++)
-        if (i != own)
+        if (i != own && !v->plan.items[i].had)
             buf_addf(&names, "%s%.40s", names.len ? ", " : "", v->plan.items[i].kind);
     snprintf(dst, cap, "%s", buf_str(&names));
     buf_release(&names);
