@@ -6,6 +6,7 @@
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/record.h"
+#include "cli/shell.h"
 #include "cli/signals.h"
 #include "cli/talk.h"
 #include "cli/target.h"
@@ -22,9 +23,10 @@ struct run {
     struct twins_list twins;
     struct fetch_outcome outcome;
     bool said_cost;
-    int64_t saved; /* clock_now() of the last manifest_save */
-    bool unsaved;  /* something was recorded since */
-    size_t kept;   /* files in the work directory */
+    int64_t saved;     /* clock_now() of the last manifest_save */
+    int64_t save_took; /* how long that took */
+    bool unsaved;      /* something was recorded since */
+    size_t kept;       /* files that this run has added */
     size_t missing;
     size_t unusable;       /* what failed for a usage error: an unknown kind */
     struct err record_err; /* the first failure to record */
@@ -39,15 +41,23 @@ static void recorded(struct run *r, int rc, const struct err *why)
     r->unsaved = true;
 }
 
-/* The manifest in the work directory lets a killed run be made sense of. It is saved once a second where many
- * items come, and before whatever takes long. That it could not be saved matters only at the end. */
-static void save_now_and_then(struct run *r, bool before_long)
+/* Whoever resumes a killed run knows only what was saved. That it could not be saved matters only at the end.
+ */
+static void save(struct run *r)
 {
-    if (!r->unsaved || (!before_long && clock_now() - r->saved < 1000))
-        return;
+    int64_t began = clock_now();
     manifest_save(r->manifest, r->work, NULL);
     r->saved = clock_now();
+    r->save_took = r->saved - began;
     r->unsaved = false;
+}
+
+/* At most a tenth of the time goes into it, however large the manifest; and it is done before whatever takes
+ * long. */
+static void save_now_and_then(struct run *r, bool before_long)
+{
+    if (r->unsaved && (before_long || clock_now() - r->saved >= 9 * r->save_took))
+        save(r);
 }
 
 static void on_opening(void *ctx, const struct host *host)
@@ -135,6 +145,7 @@ static void on_item(void *ctx, const struct target *target, const struct fetch_i
     recorded(r, result_add_item(r->result, target, item, &err), &err);
     r->kept += item->file[0] != '\0';
     r->missing += item->status != FETCH_OK;
+    save_now_and_then(r, false);
 }
 
 static void on_progress(void *ctx, const struct target *target, const struct fetch_progress *now)
@@ -165,9 +176,31 @@ static void on_answer(void *ctx)
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
+/* `profgrab resume`, with what makes it find the same. */
+static void resume_line(const struct capture *c, const char *path, struct buf *ret)
+{
+    buf_adds(ret, "profgrab resume ");
+    if (c->inventory) {
+        buf_adds(ret, "-i ");
+        shell_add_word(ret, c->inventory);
+        buf_addc(ret, ' ');
+    }
+    shell_add_word(ret, path);
+}
+
+/* Where it was to add to a bundle, that one is as good; what an earlier run collected stays. */
+static void leave_work(struct run *r)
+{
+    const struct capture *c = r->capture;
+    if (c->bundle || !c->resumed)
+        file_remove(workdir_path(r->work), NULL);
+    if (c->resumed)
+        talk("%s stays as it was", c->bundle ? c->bundle : workdir_path(r->work));
+}
+
 static int nothing_collected(struct run *r, struct err *err)
 {
-    file_remove(workdir_path(r->work), NULL);
+    leave_work(r);
     if (signals_received()) {
         err_set(err, ERR_CANCELLED, "interrupted; nothing was collected, so there is no bundle");
         return exit_status_of(err);
@@ -180,11 +213,15 @@ static int nothing_collected(struct run *r, struct err *err)
 }
 
 /* The work directory stays: it is all that was collected. */
-static int not_bundled(const struct run *r, struct err *err)
+static int not_bundled(struct run *r, struct err *err)
 {
     err_wrap(err, "the bundle could not be written");
-    err_hint(err, "everything collected is in %s: make room, then `profgrab bundle create -o OUT.tar.gz %s`",
-             workdir_path(r->work), workdir_path(r->work));
+    struct buf line = BUF_INIT(400);
+    resume_line(r->capture, workdir_path(r->work), &line);
+    save(r);
+    err_hint(err, "everything collected is in %s: make room, then `%s`", workdir_path(r->work),
+             buf_str(&line));
+    buf_release(&line);
     return signals_received() ? EXIT_SIGNAL + signals_received() : EXIT_NOTHING;
 }
 
@@ -196,6 +233,36 @@ static void prepare_farewell(const char *what, const char *path, const char *nex
     signals_farewell(line);
 }
 
+static void say_missing(const struct run *r, const char *bundle)
+{
+    struct err said = ERR_INIT;
+    struct buf line = BUF_INIT(400);
+    resume_line(r->capture, bundle, &line);
+    err_set(&said, ERR_FAILED, "not complete: %zu missing, see above; %zu files collected", r->missing,
+            manifest_n_files(r->manifest));
+    err_hint(&said, "`%s` fetches what is missing", buf_str(&line));
+    talk_error(stderr, &said);
+    buf_release(&line);
+}
+
+/* Whether there is anything to make a bundle of that is not in one. */
+static bool anything(const struct run *r)
+{
+    if (r->kept > 0)
+        return true;
+    return r->capture->resumed && !r->capture->bundle && manifest_n_files(r->manifest) > 0;
+}
+
+static void prepare_first_farewell(const struct run *r)
+{
+    struct buf next = BUF_INIT(800);
+    buf_adds(&next, "\nhint: `");
+    resume_line(r->capture, workdir_path(r->work), &next);
+    buf_adds(&next, "` fetches the rest");
+    prepare_farewell("what was collected is in", workdir_path(r->work), buf_str(&next));
+    buf_release(&next);
+}
+
 static int bundle(struct run *r, struct err *err)
 {
     char *path = NULL;
@@ -203,7 +270,7 @@ static int bundle(struct run *r, struct err *err)
     progress_end(&r->progress);
     if (r->capture->fetch.targets->n > 1 && !r->capture->quiet && !r->result->wanted)
         outcomes_print(&r->result->outcomes, r->capture->verbose, stderr);
-    if (r->kept == 0)
+    if (!anything(r))
         return nothing_collected(r, err);
     /* What the manifest does not name would not be packed: better no bundle than one without it. */
     if (r->record_err.kind != ERR_NONE) {
@@ -222,7 +289,7 @@ static int bundle(struct run *r, struct err *err)
     if (interrupted)
         talk("interrupted: the bundle holds what was collected until then");
     if (r->missing > 0)
-        talk("not complete: %zu missing, see above; %zu files collected", r->missing, r->kept);
+        say_missing(r, path);
     r->result->complete = r->missing == 0 && !interrupted;
     r->result->bundle = path;
     bool told = r->result->wanted || (printf("%s\n", path) > 0 && fflush(stdout) == 0);
@@ -231,6 +298,16 @@ static int bundle(struct run *r, struct err *err)
     if (interrupted)
         return EXIT_SIGNAL + signals_received();
     return r->missing > 0 || !told ? EXIT_PARTIAL : EXIT_OK;
+}
+
+static bool on_have(void *ctx, const struct target *target, const struct fetch_planned *item)
+{
+    const struct run *r = ctx;
+    return manifest_has(r->manifest, &(struct manifest_wanted){.host = target->host->name,
+                                                               .service = target->service->name,
+                                                               .kind = item->kind,
+                                                               .argument = item->argument,
+                                                               .pair = item->pair});
 }
 
 static int collect(struct run *r, struct err *err)
@@ -249,6 +326,7 @@ static int collect(struct run *r, struct err *err)
     prompt->ctx = &r->progress;
     grab.directory = workdir_path(r->work);
     grab.observer = &observer;
+    grab.have = r->capture->resumed ? on_have : NULL;
     grab.outcome = &r->outcome;
     int rc = target_run(&grab, err);
     prompt->pause = prompt->resume = NULL;
@@ -284,11 +362,11 @@ int capture_run(struct capture *c, struct err *err)
     int code;
     progress_init(&r.progress,
                   &(struct progress_options){.quiet = c->quiet, .verbose = c->verbose, .out = stderr});
-    prepare_farewell("what was collected is in", workdir_path(r.work),
-                     "\nhint: `profgrab bundle create` makes a bundle of that directory");
+    prepare_first_farewell(&r);
+    save(&r);
     if (targets_twins(c->fetch.targets, &r.twins, err) < 0 ||
         outcomes_new(&r.result->outcomes, c->fetch.targets, err) < 0 || collect(&r, err) < 0) {
-        file_remove(workdir_path(r.work), NULL);
+        leave_work(&r);
         code = exit_status_of(err);
     } else {
         code = bundle(&r, err);
@@ -298,4 +376,39 @@ int capture_run(struct capture *c, struct err *err)
     progress_end(&r.progress);
     twins_release(&r.twins);
     return code;
+}
+
+/* ---- before and behind it ------------------------------------------------------------------------------ */
+
+static int check_duration(const struct strlist *kinds, bool yes, struct err *err)
+{
+    int64_t longest = 0;
+    char text[32];
+    if (fetch_check_kinds(kinds, &longest, err) < 0)
+        return -1;
+    if (longest <= FETCH_LONG_MS || yes)
+        return 0;
+    err_set(err, ERR_USAGE, "a profile of %s is longer than 5 minutes",
+            text_duration(text, sizeof text, longest));
+    return err_hint(err, "add --yes if you mean it");
+}
+
+int capture_check_kinds(const struct strlist *kinds, const struct targets *targets, bool yes, struct err *err)
+{
+    if (kinds->n > 0)
+        return check_duration(kinds, yes, err);
+    for (size_t i = 0; i < targets->n; i++)
+        if (check_duration(&targets->items[i].service->kinds, yes, err) < 0)
+            return err_wrap(err, "kinds of the service \"%s\"", targets->items[i].service->name);
+    return 0;
+}
+
+int capture_end(struct result *result, int code, const struct err *failure)
+{
+    result->interrupted = signals_received() != 0;
+    if (!result->wanted || result_print(result, code, failure, stdout, NULL) == 0)
+        return code;
+    if (result->bundle)
+        talk("the bundle is %s", result->bundle);
+    return code == EXIT_OK ? EXIT_PARTIAL : code;
 }

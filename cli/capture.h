@@ -19,7 +19,9 @@ struct capture {
     struct prompt *prompt;
     struct result *result;
     const struct handover *handover; /* NULL: the bundle stays here */
-    const char *inventory;           /* the option, for the line that repeats a hand-over; may be NULL */
+    const char *inventory;           /* the option, for lines that are to be repeated; may be NULL */
+    bool resumed; /* the work directory holds what earlier runs collected: it stays unless it is bundled */
+    const char *bundle; /* it holds what this bundle does, which is as good unless more comes; NULL: no */
     bool quiet, verbose;
 };
 
@@ -29,5 +31,14 @@ struct capture {
  * directory stays where there is no bundle although something was collected.
  */
 int capture_run(struct capture *c, struct err *err);
+
+/* Checks the words for kinds, or where there are none those of each service; a profile of more than 5 minutes
+ * must be meant (`yes`). ERR_USAGE. */
+int capture_check_kinds(const struct strlist *kinds, const struct targets *targets, bool yes,
+                        struct err *err);
+
+/* The last thing said: the result, if it is wanted; a bundle whose path was not told is named on stderr.
+ * Returns the exit code. */
+int capture_end(struct result *result, int code, const struct err *failure);
 
 #endif

@@ -5,9 +5,10 @@
 #include "base/banned.h"
 
 static const struct command *const commands[] = {
-    &command_grab,   &command_check, &command_forward,    &command_hosts,   &command_bundle,
-    &command_attach, &command_pprof, &command_goroutines, &command_diff,    &command_merge,
-    &command_report, &command_view,  &command_completion, &command_version, &command_help};
+    &command_grab,       &command_resume,     &command_check,   &command_forward,
+    &command_hosts,      &command_bundle,     &command_attach,  &command_pprof,
+    &command_goroutines, &command_diff,       &command_merge,   &command_report,
+    &command_view,       &command_completion, &command_version, &command_help};
 
 const struct command *command_at(size_t i)
 {

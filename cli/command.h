@@ -40,8 +40,8 @@ struct command {
 };
 
 extern const struct command command_grab, command_check, command_forward, command_hosts, command_bundle,
-    command_attach, command_pprof, command_goroutines, command_diff, command_merge, command_report,
-    command_view, command_completion, command_version, command_help;
+    command_attach, command_resume, command_pprof, command_goroutines, command_diff, command_merge,
+    command_report, command_view, command_completion, command_version, command_help;
 
 /* Row i of the table, NULL behind the last. */
 const struct command *command_at(size_t i);

@@ -85,31 +85,6 @@ struct grab {
 
 /* ---- before anything is opened ------------------------------------------------------------------------- */
 
-static int check_duration(const struct strlist *kinds, bool yes, struct err *err)
-{
-    int64_t longest = 0;
-    char text[32];
-    if (fetch_check_kinds(kinds, &longest, err) < 0)
-        return -1;
-    if (longest <= FETCH_LONG_MS || yes)
-        return 0;
-    err_set(err, ERR_USAGE, "a profile of %s is longer than 5 minutes",
-            text_duration(text, sizeof text, longest));
-    return err_hint(err, "add --yes if you mean it");
-}
-
-/* Words of the user, or of each service where there are none. */
-static int check_kinds(const struct grab *g, struct err *err)
-{
-    bool yes = g->options.yes;
-    if (g->kinds.n > 0)
-        return check_duration(&g->kinds, yes, err);
-    for (size_t i = 0; i < g->targets.n; i++)
-        if (check_duration(&g->targets.items[i].service->kinds, yes, err) < 0)
-            return err_wrap(err, "kinds of the service \"%s\"", g->targets.items[i].service->name);
-    return 0;
-}
-
 /* One service of which two snapshots can be taken is enough. */
 static int check_pair(const struct grab *g, struct err *err)
 {
@@ -204,7 +179,7 @@ static int prepare(struct grab *g, struct err *err)
         against_resolve(g->inventory, &o->against, &o->target.selection, &g->targets, &g->against, err) < 0)
         return -1;
     if (engine_check_parallel(&o->engine, o->target.parallel, &g->targets, err) < 0 ||
-        check_kinds(g, err) < 0 || check_pair(g, err) < 0)
+        capture_check_kinds(&g->kinds, &g->targets, o->yes, err) < 0 || check_pair(g, err) < 0)
         return -1;
     return g->handed ? handover_prepare(&o->handover, g->inventory, &g->handover, err) : 0;
 }
@@ -217,7 +192,8 @@ static int capture(const struct grab *g, struct capture *c, struct err *err)
     if (workdir_new(g->options.output, g->subject, started, &c->work, err) < 0)
         return exit_status_of(err);
     int code;
-    if (record_new(workdir_name(c->work), g->options.reason, started, &c->manifest, err) < 0) {
+    if (record_new(workdir_name(c->work), g->options.reason, started, &c->manifest, err) < 0 ||
+        record_asked(c->manifest, &g->options.target.selection, &c->fetch, c->against, err) < 0) {
         file_remove(workdir_path(c->work), NULL);
         code = exit_status_of(err);
     } else {
@@ -286,17 +262,6 @@ static int run_targets(struct grab *g, struct err *err)
     return code;
 }
 
-/* The last thing said: a bundle whose path was not told is named on stderr. */
-static int print_result(struct result *result, int code, const struct err *failure)
-{
-    result->interrupted = signals_received() != 0;
-    if (!result->wanted || result_print(result, code, failure, stdout, NULL) == 0)
-        return code;
-    if (result->bundle)
-        talk("the bundle is %s", result->bundle);
-    return code == EXIT_OK ? EXIT_PARTIAL : code;
-}
-
 static void release(struct grab *g)
 {
     result_release(&g->result);
@@ -318,7 +283,7 @@ static int run(int argc, char **argv, struct err *err)
     int code = EXIT_USAGE;
     if (options_parse(options, argc, argv, &g.options, &g.words, err) == 0 && check_options(&g, err) == 0)
         code = prepare(&g, err) < 0 ? exit_status_of(err) : run_targets(&g, err);
-    code = print_result(&g.result, code, err);
+    code = capture_end(&g.result, code, err);
     release(&g);
     return code;
 }

@@ -40,6 +40,56 @@ int record_new(const char *name, const char *reason, int64_t started, struct man
     return manifest_new(&info, ret, err);
 }
 
+int record_resumed(struct manifest *m, const char *name, struct err *err)
+{
+    struct record_collector who;
+    record_collector(&who);
+    struct manifest_info info = {.name = name,
+                                 .version = PROFGRAB_VERSION,
+                                 .user = known(who.user),
+                                 .workstation = known(who.workstation),
+                                 .started = clock_utc()};
+    return manifest_resume(m, &info, err);
+}
+
+static int name_against(const struct targets *against, struct strlist *ret, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && against && i < against->n; i++)
+        if (i == 0 || against->items[i].host != against->items[i - 1].host)
+            rc = strlist_add(ret, against->items[i].host->name, err);
+    return rc;
+}
+
+int record_asked(struct manifest *m, const struct selection *selection, const struct fetch_grab *grab,
+                 const struct targets *against, struct err *err)
+{
+    const struct targets *targets = grab->targets;
+    struct manifest_asked asked = {.kinds = *grab->kinds,
+                                   .n_targets = targets->n,
+                                   .port = selection->port,
+                                   .unix_path = selection->unix_path,
+                                   .path = selection->path,
+                                   .https = selection->https,
+                                   .pair_ms = grab->pair_ms,
+                                   .sample_of = targets->sampled_of,
+                                   .sample_taken = targets->sampled_of ? targets_hosts(targets) : 0};
+    asked.targets = calloc(targets->n + 1, sizeof *asked.targets);
+    int rc = -1;
+    for (size_t i = 0; asked.targets && i < targets->n; i++) {
+        const struct host *host = targets->items[i].host;
+        asked.targets[i] = (struct manifest_target){host->name, targets->items[i].service->name,
+                                                    host->outside ? host->address : NULL};
+    }
+    if (!asked.targets)
+        err_nomem(err);
+    else if (name_against(against, &asked.against, err) == 0)
+        rc = manifest_set_asked(m, &asked, err);
+    strlist_release(&asked.against);
+    free(asked.targets);
+    return rc;
+}
+
 /* A new array; NULL if there is no memory. */
 static struct manifest_verdict *verdicts_of(const struct verdicts *l)
 {

@@ -14,6 +14,12 @@ void record_collector(struct record_collector *ret);
 
 /* A manifest with who collects where filled in. */
 int record_new(const char *name, const char *reason, int64_t started, struct manifest **ret, struct err *err);
+/* Another run goes on with it, under that name. */
+int record_resumed(struct manifest *m, const char *name, struct err *err);
+/* What was asked for: the selection's own services, and of the run of fetch its targets (those of healthy
+ * hosts, which may be NULL, among them), kinds and pairs. */
+int record_asked(struct manifest *m, const struct selection *selection, const struct fetch_grab *grab,
+                 const struct targets *against, struct err *err);
 /* `against`: a healthy one, for comparison. */
 /* A host that was opened (`gw`) or not (`failure`). */
 struct record_host {

@@ -48,8 +48,7 @@ int target_alone(const struct target_options *o, const struct strlist *words, co
     return err_hint(err, "profgrab %s --host NAME; `profgrab hosts` lists the inventory", command);
 }
 
-int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,
-                   struct err *err)
+int target_load(struct target_options *o, struct inventory **ret_inventory, struct err *err)
 {
     char *path = NULL;
     if (read_scheme(o, err) < 0 || read_compress(o, err) < 0 ||
@@ -62,7 +61,15 @@ int target_resolve(struct target_options *o, struct inventory **ret_inventory, s
     if (rc == 0)
         rc = discovery_apply(*ret_inventory, o, o->refresh ? DISCOVERY_REFRESH : DISCOVERY_AS_NEEDED, false,
                              NULL, err);
-    return rc < 0 ? -1 : inventory_select(*ret_inventory, &o->selection, ret, err);
+    return rc;
+}
+
+int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,
+                   struct err *err)
+{
+    if (target_load(o, ret_inventory, err) < 0)
+        return -1;
+    return inventory_select(*ret_inventory, &o->selection, ret, err);
 }
 
 void target_say(const struct targets *targets)

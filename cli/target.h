@@ -216,6 +216,9 @@ void target_say(const struct targets *targets);
 
 void target_options_release(struct target_options *o);
 
+/* The first half of it: the options' words are read, and the inventory loaded. */
+int target_load(struct target_options *o, struct inventory **ret_inventory, struct err *err);
+
 /* prompt_init as the options have it; a file of passphrases is read, which may wait for its writer. */
 int target_prompt(const struct target_options *o, struct prompt *ret, struct err *err);
 

@@ -95,6 +95,7 @@ struct host {
     char *name;    /* shown, and used in paths */
     char *address; /* given to `ssh -G`, or connected to by a direct route */
     bool direct;   /* connect: direct; no SSH at all */
+    bool outside;  /* it is not the inventory's: its address was named instead */
     struct ssh_settings ssh;
     const struct service **services;
     size_t n_services;

@@ -69,6 +69,7 @@ static int add_made_host(struct inventory *inv, const struct address *a, struct 
         host_free(host);
         return err_nomem(err);
     }
+    host->outside = true;
     if (hosts_add(&inv->made_hosts, host, err) < 0 ||
         names_add(&inv->made_addresses, host->address, host, err) < 0)
         return -1;

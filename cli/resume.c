@@ -1,0 +1,469 @@
+/*
+ * `profgrab resume`: what a run that was killed or went wrong has not collected. Of the manifest, which may
+ * come from anywhere, only names, kinds and places on the far side count, each looked at as the command
+ * line's are; how a host is reached, the user's own inventory and configuration say.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/capture.h"
+#include "cli/command.h"
+#include "cli/confirm.h"
+#include "cli/exit.h"
+#include "cli/record.h"
+#include "cli/signals.h"
+#include "cli/talk.h"
+#include "cli/target.h"
+#include "base/banned.h"
+
+struct resume_options {
+    struct target_options target;
+    struct handover_options handover;
+    const char *output;
+    uint64_t max_bytes;
+    bool concurrent;
+    bool yes;
+    bool quiet;
+    bool verbose;
+    bool json;
+};
+
+static const struct option options[] = {
+    TARGET_WAY_ROWS(struct resume_options, target),
+    HANDOVER_OPTION_ROWS(struct resume_options, handover),
+    TARGET_PARALLEL_ROW(struct resume_options, target),
+    {"output", 'o', OPTION_TEXT, "PATH",
+     "of a bundle: a directory for the new one, or its name ending in .tar.gz (default: beside the old one)",
+     offsetof(struct resume_options, output), 0},
+    {"max-bytes", 0, OPTION_BYTES, "SIZE",
+     "the most that is taken of one item (default 512MiB; trace 2GiB, cmdline and symbol 4MiB)",
+     offsetof(struct resume_options, max_bytes), 0},
+    {"concurrent", 0, OPTION_FLAG, NULL,
+     "take a process's cpu, trace and deltas at the same time (they then show each other's work)",
+     offsetof(struct resume_options, concurrent), 0},
+    {"yes", 'y', OPTION_FLAG, NULL,
+     "go on where a question would be asked (profiles over 5 minutes, or of more than 10 targets)",
+     offsetof(struct resume_options, yes), 0},
+    {"quiet", 'q', OPTION_FLAG, NULL, "say nothing but errors", offsetof(struct resume_options, quiet), 0},
+    {"verbose", 'v', OPTION_FLAG, NULL, "say every step on the way, and notes on what was fetched",
+     offsetof(struct resume_options, verbose), 0},
+    {"json", 0, OPTION_FLAG, NULL, "say on stdout what came of it as JSON, instead of the bundle's path",
+     offsetof(struct resume_options, json), 0},
+    OPTIONS_END,
+};
+
+/* One call of the command. */
+struct resume {
+    struct resume_options options;
+    struct strlist words;
+    const char *path;
+    bool is_bundle;
+    struct workdir *work;
+    struct manifest *manifest;
+    struct manifest_asked asked;
+    size_t changed;    /* files that are not what the manifest says */
+    struct err damage; /* of the archive; ERR_NONE */
+    struct inventory *inventory;
+    struct targets targets; /* those of which something is missing */
+    struct targets against; /* the healthy hosts' among them */
+    bool handed;
+    struct handover handover;
+    struct result result;
+    bool begun; /* what is in the work directory is the run's business */
+};
+
+/* ---- what there is ------------------------------------------------------------------------------------- */
+
+static int check_options(struct resume *r, struct err *err)
+{
+    const struct resume_options *o = &r->options;
+    struct stat st;
+    if (handover_wanted(&o->handover, &r->handed, err) < 0)
+        return -1;
+    r->result.wanted = o->json;
+    r->result.handing = r->handed;
+    if (o->quiet && o->verbose)
+        return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
+    if (r->words.n != 1) {
+        err_set(err, ERR_USAGE, "resume takes one work directory or bundle");
+        return err_hint(err, "profgrab resume NAME.partial, or NAME.tar.gz");
+    }
+    r->path = r->words.items[0];
+    r->is_bundle = stat(r->path, &st) < 0 || !S_ISDIR(st.st_mode);
+    if (r->is_bundle || !o->output)
+        return 0;
+    err_set(err, ERR_USAGE, "--output is for a bundle: that of a work directory comes beside it");
+    return -1;
+}
+
+static int load(struct resume *r, const char *text, size_t n, struct err *err)
+{
+    if (manifest_load(text, n, &r->manifest, err) < 0 || manifest_get_asked(r->manifest, &r->asked, err) < 0)
+        return err_wrap(err, "%s", r->path);
+    return 0;
+}
+
+static int open_directory(struct resume *r, struct err *err)
+{
+    struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
+    int rc = workdir_open(r->path, &r->work, &text, err);
+    if (rc == 0)
+        rc = load(r, buf_str(&text), text.len, err);
+    buf_release(&text);
+    return rc;
+}
+
+static int read_bundle(struct resume *r, struct err *err)
+{
+    char *text = NULL;
+    struct err why = ERR_INIT;
+    if (bundle_manifest(r->path, NULL, &text, &why) < 0) {
+        if (why.kind == ERR_NOT_FOUND && file_exists(r->path))
+            err_hint(&why, "decrypt it first: profgrab bundle decrypt -i IDENTITY %s", r->path);
+        if (err)
+            *err = why;
+        return -1;
+    }
+    int rc = load(r, text, strlen(text), err);
+    free(text);
+    return rc;
+}
+
+/* Its files go into a work directory of their own: the bundle stays as it is. */
+static int open_bundle(struct resume *r, struct err *err)
+{
+    if (read_bundle(r, err) < 0 ||
+        workdir_beside(r->path, manifest_name(r->manifest), r->options.output, &r->work, err) < 0)
+        return -1;
+    if (bundle_restore(r->path, r->manifest, r->work, signals_cancel_fd(), &r->damage, err) < 0)
+        return -1;
+    if (r->damage.kind != ERR_NONE)
+        talk("%s: what came before is taken, as far as it is whole", r->damage.msg);
+    return 0;
+}
+
+static void on_changed(void *ctx, const char *path, const char *what)
+{
+    struct resume *r = ctx;
+    r->changed++;
+    talk("%s %s: it is to be fetched again", path, what);
+}
+
+static int open_it(struct resume *r, struct err *err)
+{
+    if ((r->is_bundle ? open_bundle(r, err) : open_directory(r, err)) < 0)
+        return -1;
+    if (manifest_compare(r->manifest, r->work, signals_cancel_fd(), on_changed, r, err) < 0)
+        return -1;
+    return r->changed ? manifest_save(r->manifest, r->work, err) : 0;
+}
+
+/* ---- what is missing ------------------------------------------------------------------------------------
+ */
+
+static bool has_service(const struct inventory *inv, const char *name)
+{
+    const char *known;
+    for (size_t i = 0; (known = inventory_service_name(inv, i)); i++)
+        if (strcmp(known, name) == 0)
+            return true;
+    return false;
+}
+
+/* A service of the inventory by its name, another one by where it listens. */
+static int select_service(const struct resume *r, const char *service, struct selection *sel, struct err *err)
+{
+    const struct manifest_asked *a = &r->asked;
+    if (has_service(r->inventory, service) || (!a->port && !a->unix_path))
+        return strlist_add(&sel->services, service, err);
+    sel->port = a->port;
+    sel->unix_path = a->unix_path;
+    sel->path = a->path;
+    sel->https = a->https;
+    return 0;
+}
+
+/* A name that the inventory does not have is none; only an address may be one. */
+static int check_host(const struct resume *r, const struct manifest_target *t, struct err *err)
+{
+    const struct host **hosts = NULL;
+    size_t n = 0;
+    if (t->address)
+        return 0;
+    if (!text_is_name(t->host))
+        return err_set(err, ERR_FAILED, "%s is no name of a host", t->host);
+    int rc = inventory_match(r->inventory, t->host, &hosts, &n, err);
+    free(hosts);
+    return rc;
+}
+
+/* It must come to what it is called: a pattern, or a name that means something else here, does not. */
+static int add_selected(struct resume *r, const struct manifest_target *t, const struct targets *found,
+                        struct err *err)
+{
+    const struct target *one = found->items;
+    struct targets *all = &r->targets;
+    if (found->n != 1 || strcmp(one->host->name, t->host) != 0 || strcmp(one->service->name, t->service) != 0)
+        return err_set(err, ERR_FAILED, "%s: %s: it means something else here", t->host, t->service);
+    for (size_t i = all->n; i > 0 && all->items[i - 1].host == one->host; i--)
+        if (all->items[i - 1].service == one->service)
+            return err_set(err, ERR_FAILED, "%s: %s is asked for twice", t->host, t->service);
+    if (array_reserve((void **)&all->items, &all->cap, all->n + 1, sizeof *all->items, err) < 0)
+        return -1;
+    all->items[all->n++] = *one;
+    return 0;
+}
+
+static int add_target(struct resume *r, const struct manifest_target *t, struct err *err)
+{
+    struct selection sel = {0};
+    struct targets found = {0};
+    int rc = -1;
+    if (check_host(r, t, err) == 0 && strlist_add(&sel.hosts, t->address ? t->address : t->host, err) == 0 &&
+        select_service(r, t->service, &sel, err) == 0 &&
+        inventory_select(r->inventory, &sel, &found, err) == 0)
+        rc = add_selected(r, t, &found, err);
+    targets_release(&found);
+    strlist_release(&sel.hosts);
+    strlist_release(&sel.services);
+    return rc;
+}
+
+static int note_against(struct resume *r, struct err *err)
+{
+    struct targets *against = &r->against;
+    for (size_t i = 0; i < r->targets.n; i++) {
+        if (!strlist_has(&r->asked.against, r->targets.items[i].host->name))
+            continue;
+        if (array_reserve((void **)&against->items, &against->cap, against->n + 1, sizeof *against->items,
+                          err) < 0)
+            return -1;
+        against->items[against->n++] = r->targets.items[i];
+    }
+    return 0;
+}
+
+static bool is_missing(const struct resume *r, const struct manifest_target *t)
+{
+    return !manifest_has_all(r->manifest, t->host, t->service);
+}
+
+static size_t count_missing(const struct resume *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->asked.n_targets; i++)
+        n += is_missing(r, &r->asked.targets[i]);
+    return n;
+}
+
+static int choose_targets(struct resume *r, struct err *err)
+{
+    for (size_t i = 0; i < r->asked.n_targets; i++)
+        if (is_missing(r, &r->asked.targets[i]) && add_target(r, &r->asked.targets[i], err) < 0)
+            return err_wrap(err, "%s", r->path);
+    return 0;
+}
+
+/* What lies in the work directory and was not written down any more is: before anything is opened, since a
+ * host may be gone by now. */
+static int take_left(struct resume *r, const struct target *t, struct err *err)
+{
+    struct manifest_planned *planned = NULL;
+    size_t n = 0;
+    int rc = manifest_unrecorded(r->manifest, t->host->name, t->service->name, &planned, &n, err);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        struct fetch_planned wanted = {.kind = planned[i].kind,
+                                       .argument = planned[i].argument ? planned[i].argument : "",
+                                       .pair = planned[i].pair};
+        struct fetch_item item;
+        if (fetch_find_left(workdir_path(r->work), t, &wanted, &item, NULL) < 0)
+            continue;
+        rc = record_item(r->manifest, t, &item, err);
+        fetch_item_release(&item);
+    }
+    free(planned);
+    return rc;
+}
+
+static int take_all_left(struct resume *r, struct err *err)
+{
+    struct targets *t = &r->targets;
+    size_t n = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        if (take_left(r, &t->items[i], err) < 0)
+            return -1;
+        if (!manifest_has_all(r->manifest, t->items[i].host->name, t->items[i].service->name))
+            t->items[n++] = t->items[i];
+    }
+    t->n = n;
+    return 0;
+}
+
+/* Whoever wrote the manifest must not have hosts opened that nobody here has heard of. */
+static void say_targets(const struct resume *r)
+{
+    enum { SHOWN = 12 };
+    const struct targets *t = &r->targets;
+    struct buf names = BUF_INIT(SHOWN * 300);
+    size_t hosts = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        const struct host *host = t->items[i].host;
+        if (i > 0 && host == t->items[i - 1].host)
+            continue;
+        if (hosts++ < SHOWN)
+            buf_addf(&names, "%s%s%s", hosts > 1 ? ", " : "", host->outside ? host->address : host->name,
+                     host->outside ? " (not of the inventory)" : "");
+    }
+    if (hosts > SHOWN)
+        buf_addf(&names, " and %zu more", hosts - SHOWN);
+    if (hosts > 0 && !r->options.quiet)
+        talk("%zu of %zu services are not complete; opening %s", t->n, r->asked.n_targets, buf_str(&names));
+    buf_release(&names);
+}
+
+/* Everything that can be known without opening anything. */
+static int prepare(struct resume *r, struct err *err)
+{
+    struct resume_options *o = &r->options;
+    if ((count_missing(r) > 0 || r->handed) && target_load(&o->target, &r->inventory, err) < 0)
+        return -1;
+    if (choose_targets(r, err) < 0 || take_all_left(r, err) < 0 || note_against(r, err) < 0 ||
+        (r->targets.n > 0 && capture_check_kinds(&r->asked.kinds, &r->targets, o->yes, err) < 0))
+        return -1;
+    return r->handed ? handover_prepare(&o->handover, r->inventory, &r->handover, err) : 0;
+}
+
+/* ---- the run --------------------------------------------------------------------------------------------
+ */
+
+static int run_targets(struct resume *r, struct err *err)
+{
+    const struct resume_options *o = &r->options;
+    struct prompt prompt;
+    struct ssh_settings ssh;
+    if (target_prompt(&o->target, &prompt, err) < 0)
+        return exit_status_of(err);
+    struct capture c = {.fetch = target_grab(&o->target, &r->targets, &ssh, &prompt),
+                        .against = &r->against,
+                        .work = r->work,
+                        .manifest = r->manifest,
+                        .prompt = &prompt,
+                        .result = &r->result,
+                        .handover = r->handed ? &r->handover : NULL,
+                        .inventory = o->target.inventory,
+                        .resumed = true,
+                        .bundle = r->is_bundle && r->damage.kind == ERR_NONE ? r->path : NULL,
+                        .quiet = o->quiet,
+                        .verbose = o->verbose};
+    c.fetch.kinds = &r->asked.kinds;
+    c.fetch.max_bytes = o->max_bytes;
+    c.fetch.concurrent = o->concurrent;
+    c.fetch.pair_ms = r->asked.pair_ms;
+    const struct confirm sure = {.targets = &r->targets,
+                                 .kinds = &r->asked.kinds,
+                                 .yes = o->yes,
+                                 .wait_ms =
+                                     o->target.ask_timeout_ms ? o->target.ask_timeout_ms : GATEWAY_ASK_MS};
+    say_targets(r);
+    int code;
+    if (confirm_many(&sure, &prompt, err) < 0) {
+        code = exit_status_of(err);
+    } else {
+        r->begun = true;
+        code = capture_run(&c, err);
+    }
+    prompt_release(&prompt);
+    return code;
+}
+
+/* The bundle as it is has all. */
+static int nothing_missing(struct resume *r, struct err *err)
+{
+    r->result.complete = true;
+    r->result.bundle = strdup(r->path);
+    if (!r->result.bundle) {
+        err_nomem(err);
+        return EXIT_NOTHING;
+    }
+    if (!r->options.quiet)
+        talk("nothing is missing in %s", r->path);
+    bool told = r->result.wanted || (printf("%s\n", r->path) > 0 && fflush(stdout) == 0);
+    return told ? EXIT_OK : EXIT_PARTIAL;
+}
+
+/* A report of what was there before would be in the way of the one that comes. */
+static int begin(struct resume *r, struct err *err)
+{
+    char *report = file_join(workdir_path(r->work), BUNDLE_REPORT);
+    int rc = report ? file_remove(report, err) : err_nomem(err);
+    free(report);
+    return rc < 0 ? -1 : record_resumed(r->manifest, workdir_name(r->work), err);
+}
+
+static int go_on(struct resume *r, struct err *err)
+{
+    if (open_it(r, err) < 0)
+        return exit_status_of(err);
+    if (r->is_bundle && r->damage.kind == ERR_NONE && count_missing(r) == 0)
+        return nothing_missing(r, err);
+    if (prepare(r, err) < 0 || begin(r, err) < 0)
+        return exit_status_of(err);
+    return run_targets(r, err);
+}
+
+/* What was taken out of a bundle is in that as well. */
+static int resume(struct resume *r, struct err *err)
+{
+    if (signals_install(err) < 0)
+        return exit_status_of(err);
+    int code = go_on(r, err);
+    if (r->is_bundle && r->work && !r->begun)
+        file_remove(workdir_path(r->work), NULL);
+    return code;
+}
+
+static void release(struct resume *r)
+{
+    manifest_asked_release(&r->asked);
+    manifest_free(r->manifest);
+    workdir_free(r->work);
+    result_release(&r->result);
+    handover_release(&r->handover);
+    targets_release(&r->targets);
+    targets_release(&r->against);
+    inventory_free(r->inventory);
+    strlist_release(&r->words);
+    target_options_release(&r->options.target);
+    handover_options_release(&r->options.handover);
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+    struct resume r = {.options = {.target = TARGET_OPTIONS_INIT}};
+    int code = EXIT_USAGE;
+    if (options_parse(options, argc, argv, &r.options, &r.words, err) == 0 && check_options(&r, err) == 0)
+        code = resume(&r, err);
+    code = capture_end(&r.result, code, err);
+    release(&r);
+    return code;
+}
+
+const struct command command_resume = {
+    .name = "resume",
+    .synopsis = "DIR|BUNDLE [options]",
+    .summary = "fetch what is missing in a work directory, or in a bundle",
+    .details =
+        "DIR is the NAME.partial that a killed or failed run has left: the bundle comes of it. Of a BUNDLE\n"
+        "a new one is made beside it, and it stays as it was. What is there and good is neither fetched\n"
+        "again nor touched; what is damaged goes only for something better. Hosts that have nothing missing\n"
+        "are not opened.\n"
+        "\n"
+        "What was asked for is what the manifest says; how hosts are reached, your inventory and ssh's\n"
+        "configuration say. The bundle's path is printed on stdout. Exit codes are those of grab; 0 also\n"
+        "where nothing was missing.",
+    .options = options,
+    .words = WORDS_FILES,
+    .run = run,
+};
