@@ -319,10 +319,12 @@ inventory() {
     assert_stderr_has 'the bundle could not be written'
     local partial
     partial=$(echo profgrab-*.partial)
-    assert_stderr_has "bundle create"
+    assert_stderr_has "make room, then \`profgrab resume $partial\`"
     [[ -s $partial/file-05/big-6/heap.pb.gz && -s $partial/manifest.json ]] || fail_run "$(find . -type f)"
     assert_equal "$(find . -name '*.tar.gz*')" ''
-    run_profgrab bundle create -o rescued.tar.gz "$partial"
-    assert_status 3
-    "$profgrab_program" bundle list rescued.tar.gz | grep -q 'big-6/heap.pb.gz$'
+    # Nothing is missing: no host is opened, and no inventory read.
+    run_profgrab resume -i nowhere.yaml "$partial"
+    assert_status 0
+    [[ ! -e $partial ]]
+    "$profgrab_program" bundle verify "$output" | grep -q 'big-6/allocs.pb.gz$'
 }

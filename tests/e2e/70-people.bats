@@ -218,7 +218,7 @@ Y
 
 @test "completion in bash: commands, options, kinds, names of the inventory, files" {
     prepare_completion bash
-    bash_offers '' -- grab check forward hosts bundle attach pprof goroutines diff merge report view completion version help
+    bash_offers '' -- grab resume check forward hosts bundle attach pprof goroutines diff merge report view completion version help
     bash_offers --ho -- --host
     bash_offers bundle '' -- list verify extract create encrypt decrypt
     bash_offers bundle encrypt --encrypt-to inv -- inventory.yaml
@@ -358,7 +358,7 @@ fish_offers() {
     command -v fish >/dev/null || skip 'there is no fish'
     prepare_completion fish
     fish --no-config -n script
-    fish_offers 'profgrab ' attach bundle check completion diff forward goroutines grab help hosts merge pprof report version view
+    fish_offers 'profgrab ' attach bundle check completion diff forward goroutines grab help hosts merge pprof report resume version view
     fish_offers 'profgrab --ho' --host
     fish_offers 'profgrab bundle ' create decrypt encrypt extract list verify
     fish_offers 'profgrab bundle encrypt --encrypt-to inv' inventory.yaml

@@ -1,0 +1,535 @@
+#!/usr/bin/env bats
+# Runs that were killed, or that some hosts had spoilt, gone on with: what is good stays as it is, and is not asked for again.
+
+load helper
+
+setup_file() {
+    # shellcheck disable=SC2119 # its arguments are lines for sshd, none here
+    rig_start
+    rig_sshd second 'db-*'
+    export MOODS=$RIG_DIR/moods
+    mkdir "$MOODS" "$MOODS/2"
+    rig_fixture rude -moods "$MOODS"
+    rig_fixture other -moods "$MOODS/2"
+    export SSH_CONFIG=$RIG_SSH_CONFIG
+}
+
+setup() {
+    e2e_setup
+    find "$MOODS" -type f -delete
+    cat >inventory.yaml <<YAML
+version: 1
+services:
+  app: { port: $RIG_PORT_rude, path: /moody/debug/pprof }
+  side: { port: $RIG_PORT_other, path: /moody/debug/pprof }
+hosts:
+  web-01: { services: [app, side] }
+  web-02: { services: [app] }
+  db-01: { services: [side] }
+YAML
+    chmod 600 inventory.yaml
+    export PROFGRAB_INVENTORY=$PWD/inventory.yaml
+}
+
+# mood PROFILE WORD: what the service app does from now on when it is asked for that profile; without a word it is polite.
+mood() {
+    rm -f "$MOODS/$1"
+    [[ -z ${2-} ]] || echo "$2" >"$MOODS/$1"
+}
+
+# How often app was asked for that since forget_asked.
+asked() {
+    grep -c "$1" "$MOODS/asked" || :
+}
+forget_asked() { rm -f "$MOODS/asked" "$MOODS/2/asked"; }
+
+# start ARG...: profgrab in the background, $pid; its output in path and log.
+start() {
+    if [[ $1 == resume ]]; then set -- "$1" --ssh-config "$SSH_CONFIG" "${@:2}"; else set -- --ssh-config "$SSH_CONFIG" "$@"; fi
+    "$profgrab_program" "$@" >path 2>log 3>&- &
+    pid=$!
+}
+
+# kill_when COMMAND...: kills it with SIGKILL once the command succeeds.
+kill_when() {
+    local i
+    for ((i = 0; i < 500; i++)); do
+        ! "$@" 2>/dev/null || break
+        kill -0 "$pid" 2>/dev/null || fail "it ended by itself: $(cat log)"
+        sleep 0.02
+    done
+    ((i < 500)) || fail "never: $*" "$(cat log)"
+    kill -KILL "$pid"
+    wait "$pid" || :
+}
+
+# Whether the first is on its way, and the second is written down.
+amid() { # PROFILE PROFILE
+    compgen -G "profgrab-*.partial/web-02/app/$1.*.part" >/dev/null &&
+        grep -q "\"file\": \"web-02/app/$2" profgrab-*.partial/manifest.json
+}
+
+# Waits like kill_when, and leaves it running.
+wait_until() {
+    local i
+    for ((i = 0; i < 500; i++)); do
+        ! "$@" 2>/dev/null || return 0
+        sleep 0.02
+    done
+    fail "never: $*" "$(cat log)"
+}
+
+# Whether such a file is there, and not empty.
+there() { # GLOB
+    [[ -s $(compgen -G "$1") ]]
+}
+
+# Whether app was asked for that profile so many times, each of which it keeps waiting.
+reached() { # PROFILE TIMES
+    (($(grep -c "/pprof/${1#pprof}\(?\|$\)" "$MOODS/asked") >= $2))
+}
+
+# The good files of a work directory or an extracted bundle, as its manifest has them: PATH HASH.
+good_of() { # DIR
+    python3 - "$1" <<'PY'
+import json, sys
+for host in json.load(open(sys.argv[1] + "/manifest.json"))["hosts"]:
+    for service in host["services"]:
+        for item in service["items"]:
+            if item["status"] == "ok":
+                print(item["file"], item["sha256"])
+PY
+}
+
+# Takes the record of an item out of a manifest, as if it had not been saved before the kill.
+forget() { # DIR KIND
+    python3 - "$@" <<'PY'
+import json, sys
+path = sys.argv[1] + "/manifest.json"
+m = json.load(open(path))
+for host in m["hosts"]:
+    for service in host["services"]:
+        service["items"] = [i for i in service["items"] if i["kind"] != sys.argv[2]]
+json.dump(m, open(path, "w"))
+PY
+}
+
+extract() { # BUNDLE: prints the directory
+    rm -rf out
+    mkdir out
+    "$profgrab_program" bundle extract -C out "$1"
+}
+
+# Makes a bundle of an extracted one, whatever is in it.
+repack() { # DIR BUNDLE
+    python3 - "$@" <<'PY'
+import os, sys, tarfile
+top, out = sys.argv[1:]
+files = [os.path.join(d, f) for d, _, fs in os.walk(top) for f in fs]
+with tarfile.open(out, "w:gz", format=tarfile.USTAR_FORMAT) as tar:
+    for f in sorted(files, key=lambda f: (not f.endswith("/manifest.json"), f)):
+        tar.add(f)
+PY
+}
+
+# Every file below a directory with its time and its hash.
+state_of() { # DIR
+    (cd "$1" && find . -type f -name '*.pb.gz' -printf '%p %T@\n' -exec sha256sum {} \; | sort)
+}
+
+# The bundle verifies, is complete, and its manifest is what the format says.
+assert_complete() { # BUNDLE: its files are in $dir then
+    "$profgrab_program" bundle verify "$1" >verified
+    ! grep 'not everything' verified
+    dir=$(extract "$1")
+    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" "$dir/manifest.json"
+    grep -q '"complete": true' "$dir/manifest.json"
+}
+
+@test "kill -9 amid the second item: the first stays, only the rest is asked for" {
+    mood allocs stall
+    start --host web-02 heap allocs goroutines
+    kill_when amid allocs heap
+    local work before
+    work=$(echo profgrab-*.partial)
+    before=$(state_of "$work/web-02/app" | grep heap)
+    mood allocs
+    forget_asked
+    run_profgrab resume "$work"
+    assert_status 0
+    assert_stderr_has '1 of 1 services are not complete; opening web-02'
+    assert_equal "$(asked /pprof/heap)" 0
+    assert_equal "$(asked /pprof/allocs)" 1
+    [[ ! -e $work ]]
+    assert_complete "$output"
+    assert_equal "$(cd "$dir" && sha256sum web-02/app/heap.pb.gz)" "$(grep -o '[0-9a-f]* .*' <<<"$before" | tail -1 | sed 's| \./| web-02/app/|')"
+    grep -q '"resumed"' "$dir/manifest.json"
+    [[ ! -e $dir/web-02/app/allocs.pb.gz.damaged && ! -e $dir/web-02/app/allocs.pb.gz.earlier ]]
+}
+
+@test "kill -9 at every step of a run over three hosts: resume has all, and asks for nothing that was written down" {
+    local step profile work before whole
+    # What app does, and at which profile; silent at the index page comes before anything of it is planned.
+    for step in pprof:silent heap:stall heap:silent allocs:silent goroutine:stall; do
+        profile=${step%:*}
+        mood "$profile" "${step#*:}"
+        forget_asked
+        start --host web-01,web-02,db-01 heap allocs goroutines
+        kill_when reached "$profile" 2
+        work=$(compgen -G 'profgrab-*.partial')
+        before=$(good_of "$work")
+        whole=$(find "$work" -name '*.gz' -printf '%P\n')
+        mood "$profile"
+        forget_asked
+        run_profgrab resume -q "$work"
+        assert_status 0
+        # What was good is there as it was, and app was asked for nothing again that had come, written down or not.
+        assert_equal "$(comm -13 <(good_of "$(extract "$output")" | sort) <(sort <<<"$before"))" ''
+        for profile in heap allocs; do
+            assert_equal "$(asked "/pprof/$profile")" "$((2 - $(grep -c "app/$profile" <<<"$whole" || :)))"
+        done
+        assert_complete "$output"
+        rm -rf profgrab-*
+    done
+}
+
+@test "killed before anything was written down: the work directory says what was asked for" {
+    mood pprof silent
+    start --host web-02 heap
+    kill_when compgen -G 'profgrab-*.partial/manifest.json'
+    mood pprof
+    run_profgrab resume profgrab-*.partial
+    assert_status 0
+    assert_complete "$output"
+}
+
+@test "a whole file that was not written down is taken as it is, and said to be; also where its host is gone" {
+    mood allocs stall
+    start --host web-02 heap allocs
+    kill_when amid allocs heap
+    local work
+    work=$(echo profgrab-*.partial)
+    forget "$work" heap
+    touch -d '2020-01-02 03:04:05' "$work/web-02/app/heap.pb.gz"
+    mood allocs
+    forget_asked
+    local hash
+    hash=$(sha256sum <"$work/web-02/app/heap.pb.gz")
+    rig_alias gone sshd 'Port 1'
+    sed 's/web-02:/web-02: { address: gone, services: [app] }\n  was:/' inventory.yaml >gone.yaml
+    chmod 600 gone.yaml
+    run_profgrab resume -i gone.yaml "$work"
+    assert_status 3
+    assert_stderr_has "hint: \`profgrab resume -i gone.yaml $output\` fetches what is missing"
+    dir=$(extract "$output")
+    assert_equal "$(sha256sum <"$dir/web-02/app/heap.pb.gz")" "$hash"
+    grep -q '"rule": "adopted"' "$dir/manifest.json"
+    # Half of allocs is there too.
+    [[ -s $dir/web-02/app/allocs.pb.gz.damaged ]]
+    run_profgrab resume "$output"
+    assert_status 0
+    assert_equal "$(asked /pprof/heap)" 0
+    assert_complete "$output"
+    assert_equal "$(sha256sum <"$dir/web-02/app/heap.pb.gz")" "$hash"
+    assert_equal "$(tar -tvzf "$output" --full-time --utc | awk '/heap.pb.gz$/ { print $4, $5 }')" '2020-01-02 03:04:05'
+    [[ ! -e $dir/web-02/app/allocs.pb.gz.damaged ]]
+}
+
+@test "half a body is kept when what comes now is less, and goes when that is whole" {
+    mood heap stall
+    start --host web-02 heap allocs
+    kill_when there "profgrab-*.partial/web-02/app/heap.pb.gz.part"
+    local work size
+    work=$(echo profgrab-*.partial)
+    size=$(stat -c %s "$work/web-02/app/heap.pb.gz.part")
+    mood heap notfound
+    run_profgrab resume "$work"
+    assert_status 3
+    assert_stderr_has 'what an earlier run has got of it is kept'
+    local bundle=$output
+    dir=$(extract "$bundle")
+    assert_equal "$(stat -c %s "$dir/web-02/app/heap.pb.gz.damaged")" "$size"
+    run_profgrab bundle verify "$bundle"
+    assert_status 0
+    mood heap
+    run_profgrab resume "$bundle"
+    assert_status 0
+    assert_complete "$output"
+    [[ -s $dir/web-02/app/heap.pb.gz && ! -e $dir/web-02/app/heap.pb.gz.damaged ]]
+}
+
+@test "a bundle with a host that was down, resumed when it is up: only that host is opened" {
+    local port=$RIG_PORT_second
+    rig_end second
+    run_profgrab --host web-02,db-01 heap allocs
+    assert_status 3
+    assert_stderr_has 'hint: `profgrab resume '
+    local first=$output sum
+    sum=$(sha256sum <"$first")
+    # Still down: nothing new, and no new bundle.
+    run_profgrab resume "$first"
+    assert_status 1
+    assert_stderr_has "$first stays as it was"
+    assert_equal "$(echo profgrab-*)" "$first"
+    rig_sshd_at second "$port"
+    rig_wait second 20 rig_connects "$port"
+    forget_asked
+    run_profgrab resume -v "$first"
+    assert_status 0
+    assert_stderr_has '1 of 2 services are not complete; opening db-01'
+    refute_stderr_has 'web-02:'
+    assert_equal "$output" "${first%.tar.gz}-2.tar.gz"
+    assert_equal "$(cat "$MOODS/asked" 2>/dev/null)" ''
+    assert_equal "$(sha256sum <"$first")" "$sum"
+    assert_complete "$output"
+    assert_equal "$(sha256sum <"$dir/web-02/app/heap.pb.gz")" "$(sha256sum <"$(extract "$first")/web-02/app/heap.pb.gz")"
+    # Complete: no third one.
+    local second=$output
+    run_profgrab resume "$second"
+    assert_status 0
+    assert_stderr_has "nothing is missing in $second"
+    assert_equal "$output" "$second"
+    assert_equal "$(echo profgrab-*)" "$second $first"
+}
+
+@test "-o: another place and name for the new bundle; none for a work directory" {
+    mood heap notfound
+    run_profgrab --host web-02 heap allocs
+    assert_status 3
+    local first=$output
+    mood heap
+    run_profgrab resume -o mine.tar.gz "$first"
+    assert_status 0
+    assert_equal "$output" mine.tar.gz
+    assert_complete mine.tar.gz
+    mkdir there
+    run_profgrab resume -o there "$first"
+    assert_status 0
+    assert_equal "$output" "there/$first"
+    mkdir -m 700 x.partial
+    run_profgrab resume -o there x.partial
+    assert_status 2
+    assert_stderr_has '--output is for a bundle'
+}
+
+@test "a damaged file, in the work directory and in a bundle: fetched again, the rest is not" {
+    mood goroutine stall
+    start --host web-02 heap allocs goroutines
+    kill_when amid goroutines allocs
+    local work
+    work=$(echo profgrab-*.partial)
+    printf x >>"$work/web-02/app/heap.pb.gz"
+    mood goroutine
+    forget_asked
+    run_profgrab resume "$work"
+    assert_status 0
+    assert_stderr_has 'web-02/app/heap.pb.gz is not the file that was collected: it is to be fetched again'
+    assert_equal "$(asked /pprof/heap)" 1
+    assert_equal "$(asked /pprof/allocs)" 0
+    assert_complete "$output"
+    # The same of a bundle that was packed again.
+    local whole=$output top=${output%.tar.gz}
+    tar -xzf "$whole"
+    printf x >>"$top/web-02/app/allocs.pb.gz"
+    rm "$top/web-02/app/goroutines.txt"
+    repack "$top" changed.tar.gz
+    forget_asked
+    run_profgrab resume changed.tar.gz
+    assert_status 0
+    assert_stderr_has 'web-02/app/goroutines.txt is missing'
+    assert_equal "$output" changed-2.tar.gz
+    assert_equal "$(asked /pprof/heap)" 0
+    assert_equal "$(asked /pprof/allocs)" 1
+    assert_complete "$output"
+    # One that breaks off: what came before is taken.
+    head -c $(($(stat -c %s "$whole") - 3000)) "$whole" >cut.tar.gz
+    run_profgrab resume cut.tar.gz
+    assert_status 0
+    assert_stderr_has 'what came before is taken'
+    assert_complete "$output"
+}
+
+@test "what is damaged and cannot be had again stays, as damaged" {
+    run_profgrab --host web-02 heap allocs
+    assert_status 0
+    local top=${output%.tar.gz}
+    tar -xzf "$output"
+    printf x >>"$top/web-02/app/heap.pb.gz"
+    repack "$top" changed.tar.gz
+    mood heap notfound
+    mood allocs notfound
+    run_profgrab resume changed.tar.gz
+    # What the server says now is worth less than what there is.
+    assert_status 3
+    dir=$(extract "$output")
+    grep -q '"file": "web-02/app/heap.pb.gz.damaged"' "$dir/manifest.json"
+    [[ -s $dir/web-02/app/heap.pb.gz.damaged && -s $dir/web-02/app/allocs.pb.gz ]]
+}
+
+@test "two runs in one directory: the second says so, and the first comes to its end" {
+    mood heap stall
+    start --host web-02 --timeout 3s heap allocs
+    wait_until there "profgrab-*.partial/web-02/app/heap.pb.gz.part"
+    run_profgrab resume profgrab-*.partial
+    assert_status 1
+    assert_stderr_has 'is in use: the run of profgrab that works in it has not ended'
+    status=0
+    wait "$pid" || status=$?
+    assert_status 3
+    run_profgrab bundle verify "$(cat path)"
+    assert_status 0
+}
+
+@test "Ctrl-C during a resume: the work directory or the bundle stays whole, and can be resumed again" {
+    mood allocs stall
+    start --host web-02 heap allocs goroutines
+    kill_when amid allocs heap
+    local work
+    work=$(echo profgrab-*.partial)
+    forget_asked
+    start resume "$work"
+    wait_until reached allocs 1
+    # A background job of a shell ignores SIGINT: SIGTERM does the same.
+    kill -TERM "$pid"
+    status=0
+    wait "$pid" || status=$?
+    assert_status 143
+    local bundle
+    bundle=$(cat path)
+    [[ -n $bundle ]] || fail "$(cat log)"
+    run_profgrab bundle verify "$bundle"
+    assert_status 0
+    [[ ! -e $work ]]
+    # Killed amid the resume of a bundle: the work directory goes on, and so does the bundle.
+    start resume "$bundle"
+    kill_when compgen -G "profgrab-*.partial/web-02/app/allocs.*.part"
+    mood allocs
+    cp "$bundle" again.tar.gz
+    run_profgrab resume profgrab-*.partial
+    assert_status 0
+    assert_complete "$output"
+    run_profgrab resume again.tar.gz
+    assert_status 0
+    assert_complete "$output"
+}
+
+@test "what is no work directory, and what cannot be resumed, says why" {
+    mkdir -m 700 plain empty.partial ours.partial
+    run_profgrab resume plain
+    assert_status 1
+    assert_stderr_has 'plain is no work directory of profgrab: it is not called NAME.partial'
+    run_profgrab resume empty.partial/
+    assert_status 1
+    assert_stderr_has 'empty.partial has no manifest.json: its run ended before anything was recorded'
+    assert_stderr_has 'hint: remove it, and collect anew'
+    run_profgrab resume nothing.partial
+    assert_status 1
+    assert_stderr_has 'nothing.partial'
+    chmod 720 ours.partial
+    echo '{}' >ours.partial/manifest.json
+    run_profgrab resume ours.partial
+    assert_status 1
+    assert_stderr_has 'others can write into it'
+    chmod 700 ours.partial
+    run_profgrab resume ours.partial
+    assert_status 1
+    assert_stderr_has "ours.partial: manifest.json is not a profgrab bundle's"
+    echo '{"format": "profgrab-bundle", "version": 7}' >ours.partial/manifest.json
+    run_profgrab resume ours.partial
+    assert_status 1
+    assert_stderr_has 'ours.partial: manifest.json is of version 7, and this program knows version 1'
+    run_profgrab resume
+    assert_status 2
+    assert_stderr_has 'resume takes one work directory or bundle'
+    # Bundles of local files, copies, encrypted ones.
+    run_profgrab --host web-02 heap
+    local bundle=$output
+    tar -xzf "$bundle"
+    run_profgrab bundle create -o local.tar.gz "${bundle%.tar.gz}/web-02/app/heap.pb.gz"
+    run_profgrab resume local.tar.gz
+    assert_status 1
+    assert_stderr_has 'it is made of local files'
+    ssh-keygen -q -t ed25519 -N '' -f key
+    "$profgrab_program" bundle encrypt --encrypt-to key.pub "$bundle"
+    run_profgrab resume "$bundle.age"
+    assert_status 1
+    assert_stderr_has "hint: decrypt it first: profgrab bundle decrypt -i IDENTITY $bundle.age"
+    assert_equal "$(compgen -G 'profgrab-*.partial' || :)" ''
+}
+
+@test "a hostile manifest decides nothing: hosts that nobody knows, patterns, options of ssh, services that mean something else" {
+    mood heap notfound
+    run_profgrab --host web-02 heap allocs
+    local top=${output%.tar.gz}
+    tar -xzf "$output"
+    cp "$top/manifest.json" true.json
+    forge() { # PYTHON
+        python3 -c 'import json, sys
+m = json.load(open("true.json")); t = m["asked"]["targets"]
+exec(sys.argv[1])
+json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
+        repack "$top" forged.tar.gz
+        forget_asked
+        run_profgrab resume forged.tar.gz
+        assert_equal "$(cat "$MOODS/asked" 2>/dev/null)" ''
+        assert_equal "$(compgen -G '*.partial' || :)" ''
+        assert_printable "$stderr"
+    }
+    forge 't[0]["host"] = "evil.example"'
+    assert_status 2
+    assert_stderr_has 'unknown host "evil.example"'
+    forge 't[0]["host"] = "web-*"'
+    assert_status 1
+    assert_stderr_has 'web-* is no name of a host'
+    forge 't[0]["host"] = "../../etc"'
+    assert_status 1
+    assert_stderr_has 'asked.targets[0].host is no name'
+    forge 't[0]["address"] = "-oProxyCommand=touch${IFS}pwned"; m["asked"]["port"] = 1'
+    assert_status 2
+    forge 't[0]["address"] = "web-01"'
+    assert_status 1
+    assert_stderr_has 'it means something else here'
+    forge 't[0]["service"] = "app\n"'
+    assert_status 1
+    forge 't.append({"host": "web-02", "service": "app"})'
+    assert_status 1
+    assert_stderr_has 'is asked for twice'
+    forge 'm["asked"]["kinds"] = ["cpu=1h"]'
+    assert_status 2
+    assert_stderr_has 'longer than 5 minutes'
+    forge 'm["asked"]["kinds"] = 7'
+    assert_status 1
+    assert_stderr_has 'asked.kinds is not a list'
+    forge 'm["hosts"][0]["services"][0]["items"][1]["file"] = "../../x"'
+    assert_status 1
+    assert_stderr_has 'is not safe'
+    [[ ! -e pwned ]]
+}
+
+@test "services and hosts of no inventory are found again, and named before they are opened" {
+    mood heap stall
+    start --host file-09 --port "$RIG_PORT_rude" --path /moody/debug/pprof heap allocs
+    kill_when there "profgrab-*.partial/file-09/port-$RIG_PORT_rude/heap.pb.gz.part"
+    mood heap
+    run_profgrab resume profgrab-*.partial
+    assert_status 0
+    assert_stderr_has 'opening file-09 (not of the inventory)'
+    assert_complete "$output"
+}
+
+@test "--json says what came of it" {
+    mood heap notfound
+    run_profgrab --host web-02 heap allocs
+    mood heap
+    run_profgrab resume --json "$output"
+    assert_status 0
+    python3 - "$output" <<'PY'
+import json, sys
+got = json.loads(sys.argv[1])
+assert got["complete"] and got["exit_code"] == 0 and got["bundle"].endswith("-2.tar.gz"), got
+assert [i["kind"] for i in got["items"]] == ["heap"], got
+PY
+    run_profgrab resume --json "$(python3 -c 'import json,sys; print(json.loads(sys.argv[1])["bundle"])' "$output")"
+    assert_status 0
+    assert_stdout_has '"complete": true'
+}
