@@ -65,7 +65,7 @@ good_of() {
 
 # The slowest deadline of a broken one.
 DEADLINE=$((8 * SLOW))
-fleet=(--group fleet --parallel 50 --timeout "${DEADLINE}s" --connect-timeout "${DEADLINE}s" -q)
+way=(--parallel 50 --timeout "${DEADLINE}s" --connect-timeout "${DEADLINE}s" -q)
 
 # The reasons of these, in the words of whoever knows, and of nobody else.
 assert_reasons() { # NAME...
@@ -90,17 +90,27 @@ assert_reasons() { # NAME...
     [[ $others =~ ^'profgrab: not complete: '[^$'\n']*$ ]] || fail_run "others: $others"
 }
 
-@test "a hundred targets, ten of them broken in ten ways: ninety good ones, ten reasons, exit code 3" {
+@test "a hundred targets, ten of them broken in ten ways: ninety good ones, ten reasons, exit code 3; resumed with five mended: ninety-five" {
     local began=$SECONDS
     ssh_config broken
     inventory broken
-    run_profgrab "${fleet[@]}" heap goroutines
+    run_profgrab --group fleet "${way[@]}" heap goroutines
     took=$((SECONDS - began))
     assert_status 3
     [[ $(good_of "$output") == 90 ]] || fail_run "$(good_of "$output") good ones"
     assert_reasons "${BROKEN[@]}"
     ((took <= DEADLINE + 20 * SLOW)) || fail "it took $took s"
     "$profgrab_program" bundle verify "$output"
+    local bundle=$output sum
+    sum=$(sha256sum "$bundle")
+    ssh_config mended
+    inventory mended
+    run_profgrab resume "$bundle" "${way[@]}"
+    assert_status 3
+    [[ $(good_of "$output") == 95 ]] || fail_run "$(good_of "$output") good ones"
+    assert_reasons mute closing locked silent cut
+    "$profgrab_program" bundle verify "$output"
+    assert_equal "$(sha256sum "$bundle")" "$sum"
 }
 
 @test "fewer descriptors than hosts need: the limit is raised, and where it cannot be, fewer are opened at a time" {
