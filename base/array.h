@@ -13,7 +13,12 @@ int array_grow(void **items, size_t *cap, size_t need, size_t size, struct err *
  * with free(). On failure it is untouched. */
 static inline int array_reserve(void **items, size_t *cap, size_t need, size_t size, struct err *err)
 {
-    return need <= *cap ? 0 : array_grow(items, cap, need, size, err);
+    int rc = need <= *cap ? 0 : array_grow(items, cap, need, size, err);
+#ifdef __clang_analyzer__
+    /* It does not see that room for something is somewhere. */
+    __builtin_assume(rc < 0 || need == 0 || *items);
+#endif
+    return rc;
 }
 
 #endif

@@ -10,19 +10,20 @@
 /* So many hosts of a side are named. */
 #define NAMED 3
 
-int comparing_number(struct comparing *c, char kind, const char *a, const char *b, const char *more,
-                     size_t next, size_t *ret, bool *ret_new, struct err *err)
+int comparing_number(struct comparing *c, const struct comparing_key *key, size_t next, size_t *ret,
+                     struct err *err)
 {
-    struct buf key = BUF_INIT(1 << 16);
-    buf_addf(&key, "%c\x1f%s\x1f%s\x1f%s", kind, a ? a : "", b ? b : "", more ? more : "");
-    int rc = buf_check(&key, "a name", err);
-    const json_t *known = rc == 0 ? json_object_get(c->numbers, buf_str(&key)) : NULL;
-    *ret_new = !known;
+    struct buf text = BUF_INIT(1 << 16);
+    buf_addc(&text, key->of);
+    for (size_t i = 0; i < sizeof key->words / sizeof *key->words; i++)
+        buf_addf(&text, "\x1f%s", key->words[i] ? key->words[i] : "");
+    int rc = buf_check(&text, "a name", err);
+    const json_t *known = rc == 0 ? json_object_get(c->numbers, buf_str(&text)) : NULL;
     *ret = known ? (size_t)json_integer_value(known) : next;
     if (rc == 0 && !known &&
-        json_object_set_new(c->numbers, buf_str(&key), json_integer((json_int_t)next)) < 0)
+        json_object_set_new(c->numbers, buf_str(&text), json_integer((json_int_t)next)) < 0)
         rc = err_nomem(err);
-    buf_release(&key);
+    buf_release(&text);
     return rc;
 }
 
@@ -36,15 +37,13 @@ static bool is_comparable(const struct drawing_file *f)
 
 static int plan_sides(struct comparing *c, struct drawing_file *f, struct err *err)
 {
-    bool new = false;
-    if (comparing_number(c, 's', f->entry.service, f->entry.kind, f->argument, c->n_sides + 1, &f->sides,
-                         &new, err) < 0)
+    const struct comparing_key key = {'s', {f->entry.service, f->entry.kind, f->argument}};
+    size_t next = c->n_sides + 1;
+    if (array_reserve((void **)&c->sides, &c->cap_sides, next, sizeof *c->sides, err) < 0 ||
+        comparing_number(c, &key, next, &f->sides, err) < 0)
         return -1;
-    if (new) {
-        if (array_reserve((void **)&c->sides, &c->cap_sides, c->n_sides + 1, sizeof *c->sides, err) < 0)
-            return -1;
+    if (f->sides == next)
         c->sides[c->n_sides++] = (struct compared_sides){.first = NULL};
-    }
     struct compared_sides *s = &c->sides[f->sides - 1];
     s->first = s->first || f->against ? s->first : f;
     return strlist_add(&s->hosts[f->against ? SIDE_THERE : SIDE_HERE], f->entry.host, err);
@@ -52,21 +51,16 @@ static int plan_sides(struct comparing *c, struct drawing_file *f, struct err *e
 
 static int plan_group(struct comparing *c, struct drawing_file *f, struct err *err)
 {
-    bool new = false;
-    if (comparing_number(c, 'g', f->entry.service, NULL, NULL, c->n_groups + 1, &f->member, &new, err) < 0)
+    const struct comparing_key key = {'g', {f->entry.service}};
+    size_t next = c->n_groups + 1;
+    if (array_reserve((void **)&c->groups, &c->cap_groups, next, sizeof *c->groups, err) < 0 ||
+        comparing_number(c, &key, next, &f->member, err) < 0)
         return -1;
-    if (new) {
-        struct compared_group g = {.service = f->entry.service, .planned = json_object()};
-        if (!g.planned)
-            return err_nomem(err);
-        if (array_reserve((void **)&c->groups, &c->cap_groups, c->n_groups + 1, sizeof *c->groups, err) < 0) {
-            json_decref(g.planned);
-            return -1;
-        }
-        c->groups[c->n_groups++] = g;
-    }
-    int rc = json_object_set_new(c->groups[f->member - 1].planned, f->entry.host, json_true());
-    return rc < 0 ? err_nomem(err) : 0;
+    if (f->member == next)
+        c->groups[c->n_groups++] =
+            (struct compared_group){.service = f->entry.service, .planned = json_object()};
+    json_t *planned = c->groups[f->member - 1].planned;
+    return !planned || json_object_set_new(planned, f->entry.host, json_true()) < 0 ? err_nomem(err) : 0;
 }
 
 static bool has_both(const struct compared_sides *s)
@@ -95,7 +89,8 @@ int drawing_compare_plan(struct drawing *d, struct err *err)
         if (f->pair && compared_process_plan(d, f, err) < 0)
             return -1;
     }
-    for (size_t i = 0; i < d->n; i++)
+    /* Whoever has sides has a group. */
+    for (size_t i = 0; c->sides && c->groups && i < d->n; i++)
         forget_alone(c, &d->files[i]);
     return 0;
 }

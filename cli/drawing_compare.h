@@ -44,9 +44,15 @@ struct comparing {
     json_t *numbers; /* of those, from 1 on, by what they have in common */
 };
 
-/* The number that stands for words of this kind; a new one is `next`. *ret_new says so. */
-int comparing_number(struct comparing *c, char kind, const char *a, const char *b, const char *more,
-                     size_t next, size_t *ret, bool *ret_new, struct err *err);
+/* What something has in common with others; NULL is the same as "". */
+struct comparing_key {
+    char of; /* 's' sides, 'g' groups, 'p' processes */
+    const char *words[3];
+};
+
+/* The number that stands for them; a new one is `next`. */
+int comparing_number(struct comparing *c, const struct comparing_key *key, size_t next, size_t *ret,
+                     struct err *err);
 
 /* ---- drawing_pairs.c -------------------------------------------------------------------------------------
  */

@@ -41,15 +41,15 @@ static int add_first(struct compared_process *p, const struct drawing_file *f, s
 int compared_process_plan(struct drawing *d, struct drawing_file *f, struct err *err)
 {
     struct comparing *c = d->comparing;
-    bool new = false, profile = (f->how & DRAWN_AS_PROFILE) && f->entry.kind;
+    bool profile = (f->how & DRAWN_AS_PROFILE) && f->entry.kind;
     if (f->pair < 1 || f->pair > 2 || !f->how || !f->entry.host || !f->entry.service)
         return 0;
-    if (comparing_number(c, 'p', f->entry.host, f->entry.service, NULL, c->n_processes + 1, &f->process, &new,
-                         err) < 0 ||
-        (new &&array_reserve((void **)&c->processes, &c->cap_processes, c->n_processes + 1,
-                             sizeof *c->processes, err) < 0))
+    const struct comparing_key key = {'p', {f->entry.host, f->entry.service}};
+    size_t next = c->n_processes + 1;
+    if (array_reserve((void **)&c->processes, &c->cap_processes, next, sizeof *c->processes, err) < 0 ||
+        comparing_number(c, &key, next, &f->process, err) < 0)
         return -1;
-    if (new)
+    if (f->process == next)
         c->processes[c->n_processes++] = (struct compared_process){.n = 0};
     struct compared_process *p = &c->processes[f->process - 1];
     p->missing++;

@@ -136,11 +136,10 @@ int profile_common_types(struct profile *const *profiles, size_t n, struct err *
 
 int profile_widen(struct profile *p, size_t at, size_t times, struct err *err)
 {
-    size_t n = p->n_sample_types, wide = n * times, cap = 0;
-    int64_t *values = NULL;
-    if (array_reserve((void **)&values, &cap, p->n_samples * wide + 1, sizeof *values, err) < 0)
-        return -1;
-    memset(values, 0, p->n_samples * wide * sizeof *values);
+    size_t n = p->n_sample_types, wide = n * times, cap = p->n_samples * wide + 1;
+    int64_t *values = calloc(cap, sizeof *values);
+    if (!values)
+        return err_nomem(err);
     for (size_t s = 0; s < p->n_samples; s++)
         memcpy(values + s * wide + at * n, p->values + s * n, n * sizeof *values);
     for (size_t i = n; i < wide; i++)

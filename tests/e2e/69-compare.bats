@@ -108,7 +108,7 @@ PY
 
 @test "what the sick host does more is said: on the page, in README.md, with report --text and --markdown" {
     local said='file-04 spends [0-9]* % of the CPU time in encoding/json\.[^ ]*, file-01, file-02, file-03 [0-9.]* %'
-    tr -d '\\' <"$RIG_DIR/against/README.md" | grep -q -- "^- app: $said"
+    tr -d "\\\\" <"$RIG_DIR/against/README.md" | grep -q -- "^- app: $said"
     run_profgrab report --text "$RIG_DIR/against.tar.gz"
     assert_status 0
     grep -q "^app: $said" <<<"$output"
@@ -256,8 +256,8 @@ for n in range(100):
     remake "$RIG_DIR/pair" alone 'hosts[0]["services"][0]["items"][:] = [i for i in hosts[0]["services"][0]["items"] if i.get("pair") != 2]'
     profgrab report -o alone.html alone.tar.gz
     page alone.html 'assert not any(e.get("from") for e in bundle["data"])'
-    head -c 300 "$RIG_DIR/pair/file-05/app/heap.later.pb.gz" >cut
-    remake "$RIG_DIR/pair" broken 'files["file-05/app/heap.later.pb.gz"] = os.path.abspath("cut")'
+    head -c 300 "$RIG_DIR/pair/file-05/app/heap.later.pb.gz" >short.pb.gz
+    remake "$RIG_DIR/pair" broken 'files["file-05/app/heap.later.pb.gz"] = os.path.abspath("short.pb.gz")'
     profgrab report -o broken.html broken.tar.gz
     page broken.html 'assert [e["title"] for e in bundle["data"] if e.get("from")] == ["file-05 app goroutines: growth"]' \
         'assert any(e["form"] == "none" and e["file"].endswith("heap.later.pb.gz") for e in bundle["data"])'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Runs that were killed, or that some hosts had spoilt, gone on with: what is good stays as it is, and is not asked for again.
 
+# shellcheck disable=SC2030,SC2031 # what one test sets is its own
 load helper
 
 setup_file() {

@@ -96,7 +96,6 @@ PY
 }
 
 @test "services of one host that die at each step: the others beside them are fetched" {
-    local line name
     {
         echo 'version: 1'
         echo 'services:'
