@@ -114,30 +114,59 @@ static void join_services(const struct host *h, struct buf *ret)
     }
 }
 
-static void print_table(const struct host *const *hosts, size_t n)
+/* Many thousand rows: printf would take longer than all that comes before. */
+static void print_cell(const char *text, size_t width)
+{
+    static const char blanks[] = "                                        ";
+    size_t n = strlen(text);
+    fwrite(text, 1, n, stdout);
+    for (size_t left = n < width ? width - n : 0, some; left > 0; left -= some) {
+        some = left < sizeof blanks - 1 ? left : sizeof blanks - 1;
+        fwrite(blanks, 1, some, stdout);
+    }
+}
+
+static void print_row(const struct host *h, const char *services, const size_t *widths)
+{
+    print_cell(h->name, widths[0] + 2);
+    print_cell(h->address, widths[1] + 2);
+    print_cell(h->direct ? "direct" : "ssh", 6 + 2);
+    print_cell(services, widths[2] + 1);
+    for (size_t l = 0; l < h->n_labels; l++) {
+        putchar(' ');
+        fputs(h->labels[l].name, stdout);
+        putchar('=');
+        fputs(h->labels[l].value, stdout);
+    }
+    putchar('\n');
+}
+
+static void widen(size_t *width, size_t n)
+{
+    *width = n > *width ? n : *width;
+}
+
+static int print_table(const struct host *const *hosts, size_t n, struct err *err)
 {
     size_t widths[3] = {4, 7, 8};
     struct buf services = BUF_INIT(65536);
-    for (int printing = 0; printing < 2; printing++) {
-        if (printing)
-            printf("%-*s  %-*s  %-6s  %-*s  LABELS\n", (int)widths[0], "HOST", (int)widths[1], "ADDRESS",
-                   "ROUTE", (int)widths[2], "SERVICES");
-        for (size_t i = 0; i < n; i++) {
-            const struct host *h = hosts[i];
-            join_services(h, &services);
-            size_t lengths[3] = {strlen(h->name), strlen(h->address), services.len};
-            for (int c = 0; c < 3; c++)
-                widths[c] = lengths[c] > widths[c] ? lengths[c] : widths[c];
-            if (!printing)
-                continue;
-            printf("%-*s  %-*s  %-6s  %-*s ", (int)widths[0], h->name, (int)widths[1], h->address,
-                   h->direct ? "direct" : "ssh", (int)widths[2], buf_str(&services));
-            for (size_t l = 0; l < h->n_labels; l++)
-                printf(" %s=%s", h->labels[l].name, h->labels[l].value);
-            putchar('\n');
-        }
+    struct strlist joined = {0};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        join_services(hosts[i], &services);
+        rc = strlist_addn(&joined, buf_str(&services), services.len, err);
+        widen(&widths[0], strlen(hosts[i]->name));
+        widen(&widths[1], strlen(hosts[i]->address));
+        widen(&widths[2], services.len);
     }
+    if (rc == 0)
+        printf("%-*s  %-*s  %-6s  %-*s  LABELS\n", (int)widths[0], "HOST", (int)widths[1], "ADDRESS", "ROUTE",
+               (int)widths[2], "SERVICES");
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        print_row(hosts[i], joined.items[i], widths);
+    strlist_release(&joined);
     buf_release(&services);
+    return rc;
 }
 
 static void print_names(const char *(*name)(const struct inventory *inv, size_t i),
@@ -184,7 +213,8 @@ static int print_hosts(const struct hosts_options *o, const struct host *const *
         printf("%s\n", hosts[i]->name);
     if (o->names)
         return 0;
-    print_table(hosts, n);
+    if (print_table(hosts, n, err) < 0)
+        return -1;
     return say_twins(hosts, n, err);
 }
 

@@ -15,6 +15,9 @@
 #define WAKE_UP_MS 20
 #define WAKE_UP_EACH_US 500
 
+/* Between one request and the next; less where they are many. */
+#define APART_US 400
+
 struct round {
     int bell[2];
     size_t expected; /* seats that arrived or still may */
@@ -92,7 +95,7 @@ static int enter(struct barrier_seat *seat, int64_t lead_ms, int *ret_bell, int6
     seat->passed++;
     *ret_bell = r->released ? -1 : r->bell[0];
     *ret_over = r->over;
-    r->arrived++;
+    seat->order = r->arrived++;
     r->late += r->released;
     if (!r->released && r->lead_ms < lead_ms)
         r->lead_ms = lead_ms;
@@ -125,6 +128,16 @@ int barrier_arrive(struct barrier_seat *seat, int64_t lead_ms, int64_t *ret_at, 
     pthread_mutex_unlock(&b->mutex);
     *ret_late = bell < 0;
     return 0;
+}
+
+int64_t barrier_turn_ms(const struct barrier_seat *seat)
+{
+    struct barrier *b = seat->barrier;
+    pthread_mutex_lock(&b->mutex);
+    int64_t arrived = (int64_t)b->rounds[seat->passed - 1].arrived;
+    pthread_mutex_unlock(&b->mutex);
+    int64_t apart_us = clock_least(APART_US, BARRIER_WINDOW_MS * INT64_C(1000) / arrived);
+    return ((int64_t)seat->order - arrived * 2 / 3) * apart_us / 1000;
 }
 
 void barrier_leave(struct barrier_seat *seat)

@@ -22,6 +22,7 @@ struct barrier_seat {
     struct barrier *barrier;
     unsigned passed; /* rounds it arrived at */
     bool left;
+    size_t order; /* of those who arrived in time at its last round, from 0 on */
 };
 
 /* For so many seats. `patience_ms`: how long the first of a round waits; cancel_fd may be -1. */
@@ -35,6 +36,15 @@ void barrier_free(struct barrier *b);
  */
 int barrier_arrive(struct barrier_seat *seat, int64_t lead_ms, int64_t *ret_at, bool *ret_late,
                    struct err *err);
+
+/*
+ * By how much a seat begins before (less than 0) or after the instant of its last round, at which it has
+ * arrived in time. All at one moment would stand in each other's way, here and where targets share a machine,
+ * and begin late on the whole: so they go in the order in which they arrived, within BARRIER_WINDOW_MS, two
+ * thirds of them before the instant.
+ */
+#define BARRIER_WINDOW_MS 20
+int64_t barrier_turn_ms(const struct barrier_seat *seat);
 
 /* Nobody waits for this one any longer. A second time is fine. */
 void barrier_leave(struct barrier_seat *seat);

@@ -267,6 +267,7 @@ static void meet(struct worker *w)
         return;
     start.utc = clock_utc() - clock_now() + start.at;
     w->start = start;
+    w->way_ms -= start.late ? 0 : barrier_turn_ms(v->seat);
     /* Now, and not when every moment counts. */
     tell_progress(w, 0, 0);
 }

@@ -73,10 +73,15 @@ def start_server():
     return pid, port, size
 
 
-def write_inventory(path, port):
+HOST = 'address: "{name}-stor-gprd.c.example-production.internal", labels: {{ env: gprd }}'
+
+
+def write_inventory(path, port, one_by_one):
     lines = ["version: 1", "services:", "  gitaly: { port: 1, kinds: [cpu, heap, goroutines] }", "hosts:"]
-    lines += [f"  file-{i:05d}: {{ address: file-{i:05d}-stor-gprd.c.example-production.internal, labels: {{ env: gprd }} }}"
-              for i in range(TARGETS)]
+    if one_by_one:
+        lines += [f"  file-{i:05d}: {{ {HOST.format(name=f'file-{i:05d}')} }}" for i in range(TARGETS)]
+    else:
+        lines.append(f"  file-[00000-{TARGETS - 1:05d}]: {{ {HOST.format(name='{name}')} }}")
     lines += ["discovery:", f'  - {{ prometheus: "http://127.0.0.1:{port}", service: gitaly }}']
     path.write_text("\n".join(lines) + "\n")
     path.chmod(0o600)
@@ -94,12 +99,12 @@ def run(inventory, *options):
     return elapsed, usage.ru_maxrss, (usage.ru_utime + usage.ru_stime) * 1000
 
 
-def measure(port, rounds):
+def measure(port, rounds, one_by_one):
     runs = {"fetched": [], "kept": []}
     with tempfile.TemporaryDirectory() as directory:
         os.environ["XDG_CACHE_HOME"] = directory
         inventory = pathlib.Path(directory) / "inventory.yaml"
-        write_inventory(inventory, port)
+        write_inventory(inventory, port, one_by_one)
         for _ in range(rounds):
             runs["fetched"].append(run(inventory, "--refresh"))
             runs["kept"].append(run(inventory))
@@ -110,14 +115,15 @@ def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 11
     pid, port, size = start_server()
     try:
-        runs = measure(port, rounds)
+        runs = {how: measure(port, rounds, how == "one by one") for how in ("a range", "one by one")}
     finally:
         os.kill(pid, signal.SIGTERM)
         os.waitpid(pid, 0)
     print(f"discovery: {TARGETS} targets in {size / 1e6:.1f} MB, {TARGETS} hosts; floor: 300 ms, 60 MB")
-    for what, values in runs.items():
-        wall, memory, cpu = (statistics.median(v[i] for v in values) for i in range(3))
-        print(f"discovery {what}: {wall:.0f} ms (processor {cpu:.0f} ms), {memory / 1000:.1f} MB")
+    for how, kinds in runs.items():
+        for what, values in kinds.items():
+            wall, memory, cpu = (statistics.median(v[i] for v in values) for i in range(3))
+            print(f"discovery {what}, hosts as {how}: {wall:.0f} ms (processor {cpu:.0f} ms), {memory / 1000:.1f} MB")
 
 
 if __name__ == "__main__":

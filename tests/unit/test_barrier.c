@@ -175,6 +175,28 @@ static void cancelling_ends_the_wait(void **state)
     fd_close(&fds[1]);
 }
 
+/* Alone at the instant; many around it, within the window. */
+static void they_take_turns(void **state)
+{
+    struct guest guests[MANY];
+    (void)state;
+    for (size_t n = 1; n <= MANY; n += MANY - 1) {
+        int64_t first = 0, last = 0;
+        struct barrier *b = barrier_of(n, LONG_MS, -1);
+        for (size_t i = 0; i < n; i++)
+            start(&guests[i], b, 1, 0);
+        join_all(guests, n);
+        for (size_t i = 0; i < n; i++) {
+            int64_t turn = barrier_turn_ms(&guests[i].seat);
+            first = turn < first ? turn : first;
+            last = turn > last ? turn : last;
+        }
+        assert_true(last - first < BARRIER_WINDOW_MS);
+        assert_int_equal(first < 0 && last > 0, n > 1);
+        barrier_free(b);
+    }
+}
+
 static void without_anybody(void **state)
 {
     (void)state;
@@ -195,6 +217,7 @@ int main(void)
         cmocka_unit_test(who_comes_too_late_is_late),
         cmocka_unit_test(the_patience_begins_with_the_first),
         cmocka_unit_test(cancelling_ends_the_wait),
+        cmocka_unit_test(they_take_turns),
         cmocka_unit_test(without_anybody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
