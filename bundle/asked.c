@@ -61,6 +61,47 @@ int manifest_set_asked(struct manifest *m, const struct manifest_asked *asked, s
     return !made || json_object_set_new(m->head, "asked", made) < 0 ? err_nomem(err) : 0;
 }
 
+/* ---- the order ------------------------------------------------------------------------------------------
+ */
+
+/* Moves `value` behind the last of those that are in order; `at`: how many these are. */
+static int move(json_t *list, json_t *value, size_t *at)
+{
+    size_t i = *at;
+    while (i < json_array_size(list) && json_array_get(list, i) != value)
+        i++;
+    if (i == json_array_size(list))
+        return 0;
+    json_incref(value);
+    int rc = json_array_remove(list, i) | json_array_insert_new(list, (*at)++, value);
+    return rc < 0 ? -1 : 0;
+}
+
+int manifest_order(struct manifest *m, struct err *err)
+{
+    json_t *target, *last = NULL;
+    size_t i, hosts = 0, services = 0;
+    json_array_foreach(json_object_get(json_object_get(m->head, "asked"), "targets"), i, target)
+    {
+        json_t *host = NULL, *service = NULL;
+        if (manifest_find_host(m, json_string_value(json_object_get(target, "host")), &host, err) < 0)
+            return -1;
+        if (!host)
+            continue;
+        if (host != last)
+            services = 0;
+        if (host != last && move(m->hosts, host, &hosts) < 0)
+            return err_nomem(err);
+        last = host;
+        if (manifest_find_service(host, json_string_value(json_object_get(target, "service")), &service,
+                                  err) < 0)
+            return -1;
+        if (service && move(json_object_get(host, "services"), service, &services) < 0)
+            return err_nomem(err);
+    }
+    return 0;
+}
+
 /* ---- read ---------------------------------------------------------------------------------------------- */
 
 static const char *text_of(const json_t *o, const char *key)

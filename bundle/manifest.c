@@ -498,7 +498,7 @@ int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool
     m->finished = finished;
     m->interrupted = interrupted;
     m->complete = complete;
-    return 0;
+    return manifest_order(m, err);
 }
 
 json_t *manifest_json(const struct manifest *m)

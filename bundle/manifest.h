@@ -25,6 +25,10 @@ struct manifest {
 int manifest_find_host(const struct manifest *m, const char *name, json_t **ret, struct err *err);
 int manifest_find_service(const json_t *host, const char *name, json_t **ret, struct err *err);
 
+/* Puts hosts, and the services of each, in the order in which they were asked for; what was not stands behind
+ * them. */
+int manifest_order(struct manifest *m, struct err *err);
+
 /* Whether two items, or an item and an entry of a plan, are of one kind, argument and pair. */
 bool manifest_same_item(const json_t *a, const json_t *b);
 

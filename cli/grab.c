@@ -168,6 +168,17 @@ static int check_options(struct grab *g, struct err *err)
     return engine_check(&o->engine, err);
 }
 
+/* The selection was counted without the healthy hosts. */
+static int check_number(const struct grab *g, struct err *err)
+{
+    unsigned most = g->options.target.selection.max_hosts;
+    size_t hosts = targets_hosts(&g->targets);
+    if (most == 0 || hosts <= most)
+        return 0;
+    return err_set(err, ERR_USAGE, "with those of --against %zu hosts are selected, more than --max-hosts %u",
+                   hosts, most);
+}
+
 /* Everything that can be known without opening anything. */
 static int prepare(struct grab *g, struct err *err)
 {
@@ -178,7 +189,8 @@ static int prepare(struct grab *g, struct err *err)
     if (o->against.n > 0 &&
         against_resolve(g->inventory, &o->against, &o->target.selection, &g->targets, &g->against, err) < 0)
         return -1;
-    if (engine_check_parallel(&o->engine, o->target.parallel, &g->targets, err) < 0 ||
+    if (check_number(g, err) < 0 ||
+        engine_check_parallel(&o->engine, o->target.parallel, &g->targets, err) < 0 ||
         capture_check_kinds(&g->kinds, &g->targets, o->yes, err) < 0 || check_pair(g, err) < 0)
         return -1;
     return g->handed ? handover_prepare(&o->handover, g->inventory, &g->handover, err) : 0;

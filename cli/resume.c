@@ -11,6 +11,7 @@
 #include "cli/capture.h"
 #include "cli/command.h"
 #include "cli/confirm.h"
+#include "cli/engine.h"
 #include "cli/exit.h"
 #include "cli/record.h"
 #include "cli/signals.h"
@@ -21,6 +22,7 @@
 struct resume_options {
     struct target_options target;
     struct handover_options handover;
+    struct engine_options engine;
     const char *output;
     uint64_t max_bytes;
     bool concurrent;
@@ -34,6 +36,7 @@ static const struct option options[] = {
     TARGET_WAY_ROWS(struct resume_options, target),
     HANDOVER_OPTION_ROWS(struct resume_options, handover),
     TARGET_PARALLEL_ROW(struct resume_options, target),
+    ENGINE_OPTION_ROWS(struct resume_options, engine),
     {"output", 'o', OPTION_TEXT, "PATH",
      "of a bundle: a directory for the new one, or its name ending in .tar.gz (default: beside the old one)",
      offsetof(struct resume_options, output), 0},
@@ -78,9 +81,9 @@ struct resume {
 
 static int check_options(struct resume *r, struct err *err)
 {
-    const struct resume_options *o = &r->options;
+    struct resume_options *o = &r->options;
     struct stat st;
-    if (handover_wanted(&o->handover, &r->handed, err) < 0)
+    if (handover_wanted(&o->handover, &r->handed, err) < 0 || engine_check(&o->engine, err) < 0)
         return -1;
     r->result.wanted = o->json;
     r->result.handing = r->handed;
@@ -332,6 +335,10 @@ static int prepare(struct resume *r, struct err *err)
     if (choose_targets(r, err) < 0 || take_all_left(r, err) < 0 || note_against(r, err) < 0 ||
         (r->targets.n > 0 && capture_check_kinds(&r->asked.kinds, &r->targets, o->yes, err) < 0))
         return -1;
+    /* What is to be compared is taken at one time. */
+    o->engine.sync |= r->against.n > 0;
+    if (engine_check_parallel(&o->engine, o->target.parallel, &r->targets, err) < 0)
+        return -1;
     return r->handed ? handover_prepare(&o->handover, r->inventory, &r->handover, err) : 0;
 }
 
@@ -361,6 +368,7 @@ static int run_targets(struct resume *r, struct err *err)
     c.fetch.max_bytes = o->max_bytes;
     c.fetch.concurrent = o->concurrent;
     c.fetch.pair_ms = r->asked.pair_ms;
+    engine_set(&o->engine, &c.fetch);
     const struct confirm sure = {.targets = &r->targets,
                                  .kinds = &r->asked.kinds,
                                  .yes = o->yes,
@@ -437,6 +445,7 @@ static void release(struct resume *r)
     strlist_release(&r->words);
     target_options_release(&r->options.target);
     handover_options_release(&r->options.handover);
+    engine_release(&r->options.engine);
 }
 
 static int run(int argc, char **argv, struct err *err)

@@ -96,7 +96,7 @@ PY
     run_profgrab --host file-03 --service node --against nodes heap
     assert_status 0
     open_bundle
-    assert_equal "$(manifest 'sorted((h["name"], "against" in h) for h in m["hosts"])')" \
+    assert_equal "$(manifest '[(h["name"], "against" in h) for h in m["hosts"]]')" \
         "[('file-03', False), ('file-07', True), ('web-01', True)]"
 }
 

@@ -747,6 +747,47 @@ static void files_that_changed(void **state)
 
 #define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 
+/* Hosts and services come as they are ready, and stand as they were asked for; others behind them. */
+static void in_the_order_asked_for(void **state)
+{
+    static const char *const came[][2] = {{"c", "x"}, {"extra", "x"}, {"a", "y"},
+                                          {"a", "z"}, {"a", "x"},     {"b", "x"}};
+    struct manifest_target targets[] = {{.host = "b", .service = "x"},
+                                        {.host = "a", .service = "x"},
+                                        {.host = "a", .service = "y"},
+                                        {.host = "gone", .service = "x"},
+                                        {.host = "c", .service = "x"}};
+    const struct manifest_asked asked = {.targets = targets, .n_targets = 5};
+    struct manifest *m = new_manifest();
+    struct err err = ERR_INIT;
+    (void)state;
+    must(manifest_set_asked(m, &asked, &err), &err);
+    for (size_t i = 0; i < sizeof came / sizeof *came; i++) {
+        if (i == 0 || strcmp(came[i][0], came[i - 1][0]) != 0)
+            must(manifest_add_host(m, &(struct manifest_host){.name = came[i][0], .route = "ssh"}, &err),
+                 &err);
+        must(
+            manifest_add_service(m, &(struct manifest_service){.host = came[i][0], .name = came[i][1]}, &err),
+            &err);
+    }
+    must(manifest_finish(m, WHEN, false, true, &err), &err);
+    struct buf text = BUF_INIT(1 << 20), order = BUF_INIT(1000);
+    must(manifest_print(m, &text, &err), &err);
+    json_t *root = json_loadb(text.data, text.len, 0, NULL), *host, *service;
+    size_t i, j;
+    json_array_foreach(json_object_get(root, "hosts"), i, host)
+    {
+        buf_addf(&order, " %s:", json_string_value(json_object_get(host, "name")));
+        json_array_foreach(json_object_get(host, "services"), j, service)
+            buf_adds(&order, json_string_value(json_object_get(service, "name")));
+    }
+    assert_string_equal(buf_str(&order), " b:x a:xyz c:x extra:x");
+    json_decref(root);
+    buf_release(&order);
+    buf_release(&text);
+    manifest_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -765,6 +806,7 @@ int main(void)
         cmocka_unit_test(what_is_added_takes_its_place),
         cmocka_unit_test(what_is_not_loaded),
         cmocka_unit_test(loaded_cut_and_flipped_everywhere),
+        cmocka_unit_test(in_the_order_asked_for),
         SCRATCH(files_that_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
