@@ -15,6 +15,7 @@
  * at is atomic; these are free of locks, so that a handler may use them. */
 static struct {
     int pipe[2];
+    pid_t owner; /* of the pipe: a child that was forked makes one of its own */
     atomic_int first;
     atomic_int live_lines;
     char farewell[2][1024]; /* one is being said, the other may be changed */
@@ -124,10 +125,11 @@ void signals_hold_terminal(const struct signals_terminal *t)
 int signals_install(struct err *err)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    if (state.pipe[0] >= 0)
+    if (state.pipe[0] >= 0 && state.owner == getpid())
         return 0;
     if (fd_pipe(state.pipe, err) < 0)
         return -1;
+    state.owner = getpid();
     struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigfillset(&act.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
