@@ -74,7 +74,8 @@ int found_canonical(const char *host, char ret[static FOUND_ADDRESS_MAX])
         if (inet_pton(family, host, ip) == 1)
             return inet_ntop(family, ip, ret, FOUND_ADDRESS_MAX) ? 0 : -1;
     }
-    n -= n > 1 && host[n - 1] == '.';
+    while (n > 1 && host[n - 1] == '.')
+        n--;
     if (n >= FOUND_ADDRESS_MAX)
         return -1;
     for (size_t i = 0; i < n; i++)

@@ -19,7 +19,8 @@ static const struct peer *next_outlier(const struct peers *h, const struct peer 
 {
     const struct peer *best = NULL;
     double most = -1;
-    for (const struct peer *row = h->rows; row < h->rows + h->n; row++) {
+    for (size_t i = 0; i < h->n; i++) {
+        const struct peer *row = &h->rows[i];
         double by = fabs(row->differs.share - row->differs.median);
         bool left = by < below || (by == below && row > after);
         if (row->differs.outlier && left && by > most) {
@@ -120,10 +121,12 @@ int words_host_exceeds(struct words_case *c, const struct words_rule *rule)
     /* Of each kind the one who is furthest from the rest. */
     for (size_t of = 0; of < PEERS_OF; of++) {
         const struct peer *most = NULL;
-        for (const struct peer *row = h->rows; row < h->rows + h->n; row++)
+        for (size_t i = 0; i < h->n; i++) {
+            const struct peer *row = &h->rows[i];
             if (row->of[of].exceeds &&
                 (!most || times_of(h, row, (enum peers_of)of) > times_of(h, most, (enum peers_of)of)))
                 most = row;
+        }
         if (most && say_exceeds(c, rule, most, (enum peers_of)of) < 0)
             return -1;
     }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """make bench-fleet, the row of discovery: `profgrab hosts` over a Prometheus that says 20,000 targets, with an inventory of 20,000 hosts.
 
-    discovery.py [ROUNDS]        prints time (median) and memory, the answer fetched and kept; $PROFGRAB is the program
+    discovery.py [ROUNDS [static]]   prints time (median) and memory, the answer fetched and kept; $PROFGRAB is the program
 
-The answer is made as /api/v1/targets gives it, with the labels that a discovery by Consul leaves. The server is a process of its own,
+The answer is made as /api/v1/targets gives it, with the labels that a discovery by Consul leaves, or with those of static_configs. The server is a process of its own,
 on loopback, and writes what it made before.
 """
 import http.server
@@ -20,19 +20,21 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("PROFGRAB", str(ROOT / "build" / "profgrab"))
 TARGETS = 20_000
+STATIC = sys.argv[2:] == ["static"]
 
 
 def target(number):
     name, ip = f"file-{number:05d}-stor-gprd", f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
     address = f"{name}.c.example-production.internal:9236"
-    return {
-        "discoveredLabels": {
-            "__address__": address, "__meta_consul_address": ip, "__meta_consul_dc": "production",
+    consul = {} if STATIC else {
+            "__meta_consul_address": ip, "__meta_consul_dc": "production",
             "__meta_consul_health": "passing", "__meta_consul_node": name, "__meta_consul_service": "gitaly",
             "__meta_consul_service_address": "", "__meta_consul_service_id": f"gitaly-{number:05d}",
             "__meta_consul_service_metadata_external_source": "chef", "__meta_consul_service_port": "9236",
-            "__meta_consul_tagged_address_lan": ip, "__meta_consul_tags": ",gitaly,production,",
-            "__metrics_path__": "/metrics", "__scheme__": "http", "__scrape_interval__": "15s", "__scrape_timeout__": "10s",
+            "__meta_consul_tagged_address_lan": ip, "__meta_consul_tags": ",gitaly,production,"}
+    return {
+        "discoveredLabels": {
+            "__address__": address, **consul, "__metrics_path__": "/metrics", "__scheme__": "http", "__scrape_interval__": "15s", "__scrape_timeout__": "10s",
             "job": "gitaly"},
         "labels": {"environment": "gprd", "fqdn": address.split(":")[0], "instance": address, "job": "gitaly",
                    "shard": "default", "stage": "main", "tier": "stor", "type": "gitaly"},

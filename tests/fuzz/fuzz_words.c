@@ -65,6 +65,22 @@ static struct profile *parsed(const uint8_t *p, size_t n)
     return profile_parse(p, n, 1 << 20, &profile, &err) == 0 ? profile : NULL;
 }
 
+/* Outside of its strings JSON has no nan and no inf; units may be nanoseconds. */
+static bool has_real_numbers(const struct buf *b)
+{
+    bool in_string = false;
+    for (size_t i = 0; i < b->len; i++) {
+        char c = b->data[i];
+        if (c == '"')
+            in_string = !in_string;
+        else if (c == '\\' && in_string)
+            i++;
+        else if (!in_string && (c == 'i' || (c == 'n' && b->data[i + 1] == 'a')))
+            return false;
+    }
+    return true;
+}
+
 /* The same on both sides, so that the types match. */
 static void on_sides(const uint8_t *p, size_t n, struct words *w, const struct words_subject *subject)
 {
@@ -80,7 +96,7 @@ static void on_sides(const uint8_t *p, size_t n, struct words *w, const struct w
     if (words_add_sides(w, &s, subject, &err) < 0)
         fuzz_expect_err(&err);
     if (sides_are_two(&s) && page_data_sides(&s, &b, &err) == 0)
-        assert(b.data[0] == '{' && !memchr(b.data, '<', b.len) && !memmem(b.data, b.len, "nan", 3));
+        assert(b.data[0] == '{' && !memchr(b.data, '<', b.len) && has_real_numbers(&b));
     buf_release(&b);
     sides_release(&s);
 }
