@@ -79,22 +79,25 @@ void buf_addc(struct buf *b, char c)
     buf_add(b, &c, 1);
 }
 
+/* Mostly there is room already: it is written at once, and a second time only where it did not fit. */
 void buf_addf(struct buf *b, const char *fmt, ...)
 {
+    size_t room = b->failed ? 0 : b->cap - b->len;
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    int n = vsnprintf(room ? b->data + b->len : NULL, room, fmt, ap);
     va_end(ap);
-    if (n < 0) {
-        b->failed = true;
-        return;
+    if (n >= 0 && (size_t)n >= room && reserve(b, (size_t)n)) {
+        va_start(ap, fmt);
+        vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
+        va_end(ap);
     }
-    if (!reserve(b, (size_t)n))
-        return;
-    va_start(ap, fmt);
-    vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
-    va_end(ap);
-    b->len += (size_t)n;
+    if (n < 0)
+        b->failed = true;
+    if (!b->failed)
+        b->len += (size_t)n;
+    else if (b->data)
+        b->data[b->len] = '\0';
 }
 
 char *buf_room(struct buf *b, size_t *n)

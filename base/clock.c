@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/banned.h"
@@ -62,6 +63,22 @@ char *clock_format_millis(char *dst, size_t cap, int64_t utc_ms)
     strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &tm);
     snprintf(dst, cap, "%s.%03dZ", seconds, (int)(utc_ms % 1000));
     return dst;
+}
+
+int clock_parse(const char *text, int64_t *ret_utc_ms)
+{
+    struct tm tm = {0};
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    int millis = 0, length = 0;
+    if (rest && *rest == '.') {
+        if (sscanf(rest, ".%3d%n", &millis, &length) != 1 || length != 4 || millis < 0)
+            return -1;
+        rest += length;
+    }
+    if (!rest || strcmp(rest, "Z") != 0)
+        return -1;
+    *ret_utc_ms = (int64_t)timegm(&tm) * 1000 + millis;
+    return 0;
 }
 
 char *clock_format_file(char *dst, size_t cap, int64_t utc_ms)

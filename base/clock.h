@@ -25,6 +25,9 @@ int64_t clock_utc(void);
 char *clock_format(char *dst, size_t cap, int64_t utc_ms);
 char *clock_format_millis(char *dst, size_t cap, int64_t utc_ms);
 
+/* Reads either of these. -1 if it is none; *ret is then untouched. */
+int clock_parse(const char *text, int64_t *ret_utc_ms);
+
 /* `2026-11-21T07-48-00Z`: the same without colons, for file names. */
 char *clock_format_file(char *dst, size_t cap, int64_t utc_ms);
 

@@ -55,7 +55,7 @@ char *text_printable(char *dst, size_t cap, const char *src, size_t n)
 {
     const unsigned char *p = (const unsigned char *)src;
     const unsigned char *end = p + n;
-    size_t len = 0;
+    size_t len = 0, mark = 0; /* as much as leaves room for the dots */
     bool blank = false;
     while (p < end) {
         if (is_blank(*p)) {
@@ -67,7 +67,8 @@ char *text_printable(char *dst, size_t cap, const char *src, size_t n)
         size_t step = utf8_decode(p, (size_t)(end - p), &c);
         bool shown = step > 0 && c >= 0x20 && !is_hidden(c);
         size_t need = (blank ? 1 : 0) + (shown ? step : 1);
-        if (len + need + 4 > cap) {
+        if (len + need + 1 > cap) {
+            len = mark;
             for (int i = 0; i < 3 && len + 1 < cap; i++)
                 dst[len++] = '.';
             break;
@@ -80,6 +81,7 @@ char *text_printable(char *dst, size_t cap, const char *src, size_t n)
         else
             dst[len] = '?';
         len += shown ? step : 1;
+        mark = len + 4 <= cap ? len : mark;
         p += step ? step : 1;
     }
     if (cap)

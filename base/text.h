@@ -12,8 +12,8 @@
  * Copies n bytes of remote text into dst (cap bytes, always terminated), on one line and fit for a terminal,
  * a page or an issue: control characters and bytes that are not UTF-8 become `?`, runs of white space one
  * blank, blanks at the ends go, and the Unicode characters that reorder or hide text (bidirectional controls,
- * zero-width, line and paragraph separators) become `?` too. Text too long ends in `...`.
- * Returns dst.
+ * zero-width, line and paragraph separators) become `?` too. Text too long ends in `...`; what came of it
+ * stays as it is when it is made fit again, with the same room. Returns dst.
  */
 char *text_printable(char *dst, size_t cap, const char *src, size_t n);
 

@@ -234,8 +234,9 @@ struct manifest_wanted {
     const char *argument; /* NULL or "": none */
     unsigned pair;
 };
-/* Whether that item is there, and good. */
-bool manifest_has(const struct manifest *m, const struct manifest_wanted *item);
+/* Whether that item is there, and good; *ret_started (NULL: nobody asks) is when it was taken, in UTC
+ * milliseconds, 0 where that is not known. */
+bool manifest_has(const struct manifest *m, const struct manifest_wanted *item, int64_t *ret_started);
 /* Whether all that was planned for the service is there, and good. false also where nobody knows. */
 bool manifest_has_all(const struct manifest *m, const char *host, const char *service);
 /* What was planned for the service, and is neither good nor has a file that is damaged: a new array, which

@@ -198,18 +198,26 @@ static const json_t *service_of(const struct manifest *m, const char *host, cons
     return json_object_get(h, "error") ? NULL : s;
 }
 
-static bool has_good(const json_t *service, const json_t *like)
+/* NULL: there is none. */
+static const json_t *find_good(const json_t *service, const json_t *like)
 {
     const json_t *items = json_object_get(service, "items");
-    bool found = false;
-    for (size_t i = 0; i < json_array_size(items) && !found; i++) {
+    for (size_t i = 0; i < json_array_size(items); i++) {
         const json_t *item = json_array_get(items, i);
-        found = is_good(item) && manifest_same_item(item, like);
+        if (is_good(item) && manifest_same_item(item, like))
+            return item;
     }
-    return found;
+    return NULL;
 }
 
-bool manifest_has(const struct manifest *m, const struct manifest_wanted *w)
+static int64_t started_of(const json_t *item)
+{
+    const char *text = json_string_value(json_object_get(item, "started"));
+    int64_t started = 0;
+    return text && clock_parse(text, &started) == 0 && started > 0 ? started : 0;
+}
+
+bool manifest_has(const struct manifest *m, const struct manifest_wanted *w, int64_t *ret_started)
 {
     struct fields f = fields_new();
     fields_put(&f, "kind", fields_string(w->kind));
@@ -217,13 +225,13 @@ bool manifest_has(const struct manifest *m, const struct manifest_wanted *w)
     if (w->pair)
         fields_number(&f, "pair", w->pair);
     json_t *like = fields_take(&f), *h = NULL, *s = NULL;
-    bool found = false;
     if (like && manifest_find_host(m, w->host, &h, NULL) == 0)
         manifest_find_service(h, w->service, &s, NULL);
-    if (like)
-        found = has_good(s, like);
+    const json_t *found = like ? find_good(s, like) : NULL;
     json_decref(like);
-    return found;
+    if (ret_started)
+        *ret_started = started_of(found);
+    return found != NULL;
 }
 
 bool manifest_has_all(const struct manifest *m, const char *host, const char *service)
@@ -232,7 +240,7 @@ bool manifest_has_all(const struct manifest *m, const char *host, const char *se
     bool all = planned && !json_object_get(s, "error");
     for (size_t i = 0; all && i < json_array_size(planned); i++) {
         const json_t *one = json_array_get(planned, i);
-        all = has_good(s, one);
+        all = find_good(s, one) != NULL;
     }
     return all;
 }

@@ -163,17 +163,6 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
     progress_step(&r->progress, host, service, step);
 }
 
-/* Not the observer's: from any thread. */
-static void on_question(void *ctx)
-{
-    progress_pause(ctx);
-}
-
-static void on_answer(void *ctx)
-{
-    progress_resume(ctx);
-}
-
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
 /* `profgrab resume`, with what makes it find the same. */
@@ -300,19 +289,21 @@ static int bundle(struct run *r, struct err *err)
     return r->missing > 0 || !told ? EXIT_PARTIAL : EXIT_OK;
 }
 
-static bool on_have(void *ctx, const struct target *target, const struct fetch_planned *item)
+static bool on_have(void *ctx, const struct target *target, const struct fetch_planned *item,
+                    int64_t *ret_started)
 {
     const struct run *r = ctx;
-    return manifest_has(r->manifest, &(struct manifest_wanted){.host = target->host->name,
-                                                               .service = target->service->name,
-                                                               .kind = item->kind,
-                                                               .argument = item->argument,
-                                                               .pair = item->pair});
+    return manifest_has(r->manifest,
+                        &(struct manifest_wanted){.host = target->host->name,
+                                                  .service = target->service->name,
+                                                  .kind = item->kind,
+                                                  .argument = item->argument,
+                                                  .pair = item->pair},
+                        ret_started);
 }
 
 static int collect(struct run *r, struct err *err)
 {
-    struct prompt *prompt = r->capture->prompt;
     struct fetch_grab grab = r->capture->fetch;
     struct fetch_observer observer = {.ctx = r,
                                       .opening = on_opening,
@@ -321,16 +312,11 @@ static int collect(struct run *r, struct err *err)
                                       .item = on_item,
                                       .progress = on_progress,
                                       .step = on_step};
-    prompt->pause = on_question;
-    prompt->resume = on_answer;
-    prompt->ctx = &r->progress;
     grab.directory = workdir_path(r->work);
     grab.observer = &observer;
     grab.have = r->capture->resumed ? on_have : NULL;
     grab.outcome = &r->outcome;
-    int rc = target_run(&grab, err);
-    prompt->pause = prompt->resume = NULL;
-    return rc;
+    return target_run(&grab, err);
 }
 
 /* The exit code of a run whose bundle is there, and is to be handed over. */
@@ -361,7 +347,8 @@ int capture_run(struct capture *c, struct err *err)
     struct run r = {.capture = c, .result = c->result, .work = c->work, .manifest = c->manifest};
     int code;
     progress_init(&r.progress,
-                  &(struct progress_options){.quiet = c->quiet, .verbose = c->verbose, .out = stderr});
+                  &(struct progress_options){
+                      .quiet = c->quiet, .verbose = c->verbose, .out = stderr, .prompt = c->prompt});
     prepare_first_farewell(&r);
     save(&r);
     if (targets_twins(c->fetch.targets, &r.twins, err) < 0 ||

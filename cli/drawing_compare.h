@@ -14,7 +14,8 @@ struct compared_sides {
 
 /* One kind's two snapshots. */
 struct compared_pair {
-    const struct drawing_file *of[2];
+    const struct drawing_file *of[2]; /* in the order in which they were taken, once they are read */
+    const char *title;
     struct buf bytes[2]; /* as they were collected, so that little is held */
     struct growth growth;
     bool usable; /* both could be read */

@@ -32,8 +32,8 @@ static int add_first(struct compared_process *p, const struct drawing_file *f, s
 {
     if (array_reserve((void **)&p->pairs, &p->cap, p->n + 1, sizeof *p->pairs, err) < 0)
         return -1;
-    p->pairs[p->n++] =
-        (struct compared_pair){.of = {f, NULL}, .bytes = {BUF_INIT(MAX_BYTES), BUF_INIT(MAX_BYTES)}};
+    p->pairs[p->n++] = (struct compared_pair){
+        .of = {f, NULL}, .title = f->title, .bytes = {BUF_INIT(MAX_BYTES), BUF_INIT(MAX_BYTES)}};
     return 0;
 }
 
@@ -86,6 +86,21 @@ static bool is_whole(const struct compared_pair *p)
            !p->bytes[1].failed;
 }
 
+/* The first of a pair that failed, and was fetched when a run went on, is the later one. */
+static void put_in_order(struct compared_pair *pair, struct profile *both[static 2])
+{
+    if (both[1]->time_ns <= 0 || both[0]->time_ns <= both[1]->time_ns)
+        return;
+    struct compared_pair old = *pair;
+    struct profile *first = both[1];
+    for (size_t i = 0; i < 2; i++) {
+        pair->of[i] = old.of[1 - i];
+        pair->bytes[i] = old.bytes[1 - i];
+    }
+    both[1] = both[0];
+    both[0] = first;
+}
+
 /* What cannot be read was said where it is drawn alone. */
 static int read_pair(const struct drawing *d, struct compared_pair *pair, struct err *err)
 {
@@ -94,8 +109,10 @@ static int read_pair(const struct drawing *d, struct compared_pair *pair, struct
     int rc = 0;
     for (size_t i = 0; i < 2 && rc == 0; i++)
         rc = profile_parse(pair->bytes[i].data, pair->bytes[i].len, d->limits->profile, &both[i], &why);
-    if (rc == 0)
+    if (rc == 0) {
+        put_in_order(pair, both);
         rc = growth_make(&pair->growth, both[0], both[1], &why);
+    }
     profile_free(both[0]);
     profile_free(both[1]);
     pair->usable = rc == 0;
@@ -190,7 +207,7 @@ static int draw_pair(struct drawing *d, struct compared_pair *pair, const char *
     char *title = NULL, *why = NULL;
     int rc = -1;
     entry.from = WORDS_FROM_GROWTH;
-    if (asprintf(&title, "%s: growth", pair->of[0]->title) < 0 ||
+    if (asprintf(&title, "%s: growth", pair->title) < 0 ||
         asprintf(&why, "the process was restarted in between: %s", restarted ? restarted : "") < 0) {
         err_nomem(err);
     } else {

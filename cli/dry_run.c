@@ -148,16 +148,6 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
     progress_step(&d->progress, host, service, step);
 }
 
-static void on_question(void *ctx)
-{
-    progress_pause(ctx);
-}
-
-static void on_answer(void *ctx)
-{
-    progress_resume(ctx);
-}
-
 /* ---- what it comes to ---------------------------------------------------------------------------------- */
 
 /* The services at one place are one process: they are asked one after the other, others beside them. Adds up
@@ -356,7 +346,6 @@ static void say_handover(const struct handover *h)
 
 static int look(struct dry *d, struct err *err)
 {
-    struct prompt *prompt = d->how->prompt;
     struct fetch_grab grab = d->how->fetch;
     const struct fetch_observer observer = {.ctx = d,
                                             .opening = on_opening,
@@ -365,15 +354,13 @@ static int look(struct dry *d, struct err *err)
                                             .item = on_item,
                                             .progress = on_progress,
                                             .step = on_step};
-    progress_init(&d->progress, &(struct progress_options){
-                                    .quiet = d->how->quiet, .verbose = d->how->verbose, .out = stderr});
-    prompt->pause = on_question;
-    prompt->resume = on_answer;
-    prompt->ctx = &d->progress;
+    progress_init(&d->progress, &(struct progress_options){.quiet = d->how->quiet,
+                                                           .verbose = d->how->verbose,
+                                                           .out = stderr,
+                                                           .prompt = d->how->prompt});
     grab.plan = true;
     grab.observer = &observer;
     int rc = target_run(&grab, err);
-    prompt->pause = prompt->resume = NULL;
     progress_end(&d->progress);
     return rc;
 }

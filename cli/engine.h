@@ -34,7 +34,7 @@ struct engine_options {
          0},                                                                                                 \
         {"retries",                                                                                          \
          0,                                                                                                  \
-         OPTION_NUMBER,                                                                                      \
+         OPTION_COUNT,                                                                                       \
          "N",                                                                                                \
          "try up to N times more what failed for a reason that may pass (default: not)",                     \
          offsetof(type, member.retries),                                                                     \

@@ -131,16 +131,6 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
     progress_step(ctx, host, service, step);
 }
 
-static void on_question(void *ctx)
-{
-    progress_pause(ctx);
-}
-
-static void on_answer(void *ctx)
-{
-    progress_resume(ctx);
-}
-
 static int open_host(struct run *r, const struct targets *targets, struct gateway_pool *pool,
                      struct gateway **ret, struct err *err)
 {
@@ -150,16 +140,12 @@ static int open_host(struct run *r, const struct targets *targets, struct gatewa
         .ctx = &progress, .opening = on_opening, .host = on_host, .step = on_step};
     struct fetch_grab grab = target_grab(&r->command->target, targets, &ssh, &r->prompt);
     grab.observer = &observer;
-    progress_init(&progress, &(struct progress_options){
-                                 .quiet = r->command->quiet, .verbose = r->command->verbose, .out = stderr});
-    r->prompt.pause = on_question;
-    r->prompt.resume = on_answer;
-    r->prompt.ctx = &progress;
+    progress_init(&progress, &(struct progress_options){.quiet = r->command->quiet,
+                                                        .verbose = r->command->verbose,
+                                                        .out = stderr,
+                                                        .prompt = &r->prompt});
     int rc = fetch_open(&grab, r->talk.host, pool, ret, err);
     progress_end(&progress);
-    /* What a later session asks disturbs nobody. */
-    r->prompt.pause = r->prompt.resume = NULL;
-    r->prompt.ctx = NULL;
     return rc;
 }
 

@@ -88,33 +88,48 @@ static int print_json(const struct host *const *hosts, size_t n, struct err *err
     return rc < 0 ? err_nomem(err) : 0;
 }
 
+/* Many thousand rows: what is the same in most of them is written once. */
+struct row {
+    struct buf services;
+    const struct source *source; /* that of which `said` is */
+    struct buf said;
+};
+
 /* Who says so; of what was asked for, how long ago. */
-static void add_source(struct buf *to, const struct source *s)
+static void add_source(struct row *row, const struct source *s)
 {
     char age[32];
-    if (!s)
-        return;
-    buf_addf(to, " (%s", s->name);
-    if (s->ask)
-        buf_addf(to, ", %s", discovery_age(age, sizeof age, s->at));
-    buf_addc(to, ')');
+    if (s != row->source) {
+        row->source = s;
+        buf_clear(&row->said);
+        buf_addf(&row->said, " (%s", s->name);
+        if (s->ask)
+            buf_addf(&row->said, ", %s", discovery_age(age, sizeof age, s->at));
+        buf_addc(&row->said, ')');
+    }
+    buf_adds(&row->services, buf_str(&row->said));
 }
 
-static void join_services(const struct host *h, struct buf *ret)
+static void join_services(struct row *row, const struct host *h)
 {
-    buf_clear(ret);
+    struct buf *to = &row->services;
+    buf_clear(to);
     for (size_t i = 0; i < h->n_services; i++) {
         const struct service *s = h->services[i];
-        buf_addf(ret, "%s%s:", i ? "," : "", s->name);
-        if (s->unix_path)
-            buf_adds(ret, s->unix_path);
-        else
-            buf_addf(ret, "%u", s->port);
-        add_source(ret, s->source);
+        buf_adds(to, i ? "," : "");
+        buf_adds(to, s->name);
+        if (s->unix_path) {
+            buf_addc(to, ':');
+            buf_adds(to, s->unix_path);
+        } else {
+            buf_addf(to, ":%u", s->port);
+        }
+        if (s->source)
+            add_source(row, s->source);
     }
 }
 
-/* Many thousand rows: printf would take longer than all that comes before. */
+/* printf would take longer than all that comes before. */
 static void print_cell(const char *text, size_t width)
 {
     static const char blanks[] = "                                        ";
@@ -149,15 +164,15 @@ static void widen(size_t *width, size_t n)
 static int print_table(const struct host *const *hosts, size_t n, struct err *err)
 {
     size_t widths[3] = {4, 7, 8};
-    struct buf services = BUF_INIT(65536);
+    struct row row = {.services = BUF_INIT(65536), .said = BUF_INIT(4096)};
     struct strlist joined = {0};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        join_services(hosts[i], &services);
-        rc = strlist_addn(&joined, buf_str(&services), services.len, err);
+        join_services(&row, hosts[i]);
+        rc = strlist_addn(&joined, buf_str(&row.services), row.services.len, err);
         widen(&widths[0], strlen(hosts[i]->name));
         widen(&widths[1], strlen(hosts[i]->address));
-        widen(&widths[2], services.len);
+        widen(&widths[2], row.services.len);
     }
     if (rc == 0)
         printf("%-*s  %-*s  %-6s  %-*s  LABELS\n", (int)widths[0], "HOST", (int)widths[1], "ADDRESS", "ROUTE",
@@ -165,7 +180,8 @@ static int print_table(const struct host *const *hosts, size_t n, struct err *er
     for (size_t i = 0; rc == 0 && i < n; i++)
         print_row(hosts[i], joined.items[i], widths);
     strlist_release(&joined);
-    buf_release(&services);
+    buf_release(&row.services);
+    buf_release(&row.said);
     return rc;
 }
 

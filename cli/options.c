@@ -16,9 +16,10 @@ struct parser {
 static int set_number(const struct option *o, const char *value, void *place, struct err *err)
 {
     uint64_t number = 0;
-    if (text_to_uint(value, o->most, &number) < 0 || number == 0)
-        return err_set(err, ERR_USAGE, "--%s wants a number from 1 to %u, not \"%s\"", o->name, o->most,
-                       value);
+    unsigned least = o->type == OPTION_NUMBER;
+    if (text_to_uint(value, o->most, &number) < 0 || number < least)
+        return err_set(err, ERR_USAGE, "--%s wants a number from %u to %u, not \"%s\"", o->name, least,
+                       o->most, value);
     *(unsigned *)place = (unsigned)number;
     return 0;
 }
@@ -61,6 +62,7 @@ static int set(const struct parser *p, const struct option *o, const char *value
     case OPTION_LIST:
         return strlist_split(place, value, err) < 0 ? err_wrap(err, "--%s", o->name) : 0;
     case OPTION_NUMBER:
+    case OPTION_COUNT:
         return set_number(o, value, place, err);
     case OPTION_DURATION:
         return set_duration(o, value, place, err);

@@ -15,6 +15,7 @@ enum option_type {
     OPTION_ONE,      /* the same, but a second one is an error: either could be meant */
     OPTION_LIST,     /* struct strlist, pieces between commas, repeatable */
     OPTION_NUMBER,   /* unsigned, at least 1, at most `most` */
+    OPTION_COUNT,    /* the same, but 0 has a meaning too */
     OPTION_DURATION, /* int64_t milliseconds, more than 0 */
     OPTION_BYTES,    /* uint64_t, more than 0 */
 };

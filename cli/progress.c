@@ -46,6 +46,36 @@ static bool start_ticking(struct progress *p)
     return p->ticking;
 }
 
+/* From any thread. */
+static void on_question(void *ctx)
+{
+    progress_pause(ctx);
+}
+
+static void on_answer(void *ctx)
+{
+    progress_resume(ctx);
+}
+
+static void attend(struct progress *p, struct prompt *prompt)
+{
+    if (!prompt)
+        return;
+    prompt->pause = on_question;
+    prompt->resume = on_answer;
+    prompt->ctx = p;
+}
+
+static void let_go(struct progress *p)
+{
+    struct prompt *prompt = p->options.prompt;
+    if (prompt) {
+        prompt->pause = prompt->resume = NULL;
+        prompt->ctx = NULL;
+    }
+    p->options.prompt = NULL;
+}
+
 void progress_init(struct progress *p, const struct progress_options *options)
 {
     *p = (struct progress){.options = *options, .stop = {-1, -1}};
@@ -53,10 +83,12 @@ void progress_init(struct progress *p, const struct progress_options *options)
     screen_init(&p->screen, options->out, options->rows, options->columns);
     if (!options->quiet)
         p->live = options->rows ? true : screen_is_live(options->out) && start_ticking(p);
+    attend(p, options->prompt);
 }
 
 void progress_end(struct progress *p)
 {
+    let_go(p);
     if (p->ticking) {
         fd_close(&p->stop[1]);
         pthread_join(p->ticker, NULL);

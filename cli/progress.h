@@ -8,6 +8,7 @@
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
+#include "cli/prompt.h"
 #include "cli/screen.h"
 #include "fetch/fetch.h"
 
@@ -15,6 +16,8 @@ struct progress_options {
     bool quiet;   /* nothing but errors */
     bool verbose; /* steps and notes too */
     FILE *out;
+    struct prompt
+        *prompt; /* until progress_end: while it asks, nothing is drawn or said. NULL: nobody is asked */
     /* Not 0: `out` is taken for a terminal of that size, and only progress_draw draws. */
     unsigned rows, columns;
 };
@@ -36,7 +39,7 @@ struct progress {
 };
 
 void progress_init(struct progress *p, const struct progress_options *options);
-/* Wipes the live lines for good and releases what is held. A second time is fine. */
+/* Wipes the live lines for good, lets go of the prompt and releases what is held. A second time is fine. */
 void progress_end(struct progress *p);
 
 void progress_opening(struct progress *p, const struct host *host);

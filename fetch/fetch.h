@@ -231,10 +231,12 @@ struct fetch_grab {
     int cancel_fd;                  /* readable: stop fetching; -1 for none */
     const struct fetch_observer *observer; /* every member set */
     /* A run that goes on in the work directory of an earlier one: whether that has the item, whole and good,
-     * so that it is left alone. Called as the observer is, with its ctx. Of what else lies in the place of an
-     * item, a whole file is taken as it is, and a damaged one is given up only for something better: whole,
-     * or of two damaged ones the larger. NULL: the directory is new. */
-    bool (*have)(void *ctx, const struct target *target, const struct fetch_planned *item);
+     * so that it is left alone; *ret_started is when it was taken, in UTC milliseconds, or 0. Called as the
+     * observer is, with its ctx. Of what else lies in the place of an item, a whole file is taken as it is,
+     * and a damaged one is given up only for something better: whole, or of two damaged ones the larger.
+     * NULL: the directory is new. */
+    bool (*have)(void *ctx, const struct target *target, const struct fetch_planned *item,
+                 int64_t *ret_started);
     const char *askpass; /* as gateway_options has it */
     /* As gateway_options has it; not called under the observer. */
     ask_fn *ask;

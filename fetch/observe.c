@@ -97,10 +97,10 @@ const char *fetch_step_name(enum fetch_step_kind kind)
 }
 
 bool observe_have(struct observe *o, const struct fetch_grab *grab, const struct target *target,
-                  const struct fetch_planned *item)
+                  const struct fetch_planned *item, int64_t *ret_started)
 {
     pthread_mutex_lock(&o->mutex);
-    bool have = grab->have && grab->have(o->observer->ctx, target, item);
+    bool have = grab->have && grab->have(o->observer->ctx, target, item, ret_started);
     pthread_mutex_unlock(&o->mutex);
     return have;
 }

@@ -26,7 +26,7 @@ void observe_step(struct observe *o, const struct host *host, const struct servi
                   const struct fetch_step *step);
 /* What fetch_grab's `have` says, called like the observer. */
 bool observe_have(struct observe *o, const struct fetch_grab *grab, const struct target *target,
-                  const struct fetch_planned *item);
+                  const struct fetch_planned *item, int64_t *ret_started);
 void observe_progress(struct observe *o, const struct target *target, const struct fetch_progress *p);
 
 #endif

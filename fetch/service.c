@@ -185,14 +185,19 @@ static void tell_service(struct visit *v, const struct err *failure)
     free(offers);
 }
 
-/* What an earlier run has is not fetched again. */
+/* What an earlier run has is not fetched again. When it was taken counts for the second of a pair; where
+ * that is not known, that one comes later rather than too soon. */
 static void mark_had(struct visit *v)
 {
     for (size_t i = 0; v->grab->have && i < v->plan.n; i++) {
         struct plan_item *item = &v->plan.items[i];
+        int64_t started = 0, now = clock_utc();
         item->had = observe_have(
             v->observe, v->grab, v->target,
-            &(struct fetch_planned){.kind = item->kind, .argument = item->argument, .pair = item->pair});
+            &(struct fetch_planned){.kind = item->kind, .argument = item->argument, .pair = item->pair},
+            &started);
+        if (item->had)
+            item->began = clock_now() - (started > 0 && started < now ? now - started : 0);
     }
 }
 

@@ -340,6 +340,7 @@ static void fetch_one(struct worker *w)
     if (planned(w)->had)
         return;
     if (v->grab->have && leftover_take(planned(w), &place, w->transfer, &item)) {
+        v->plan.items[w->at].began = clock_now(); /* it is not known; as in mark_had */
         note(v, &item);
         observe_item(v->observe, v->target, &item);
         fetch_item_release(&item);

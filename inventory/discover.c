@@ -46,10 +46,11 @@ static const struct host *matched_host(const struct inventory *inv, const struct
                                        const struct found_target *t)
 {
     char address[FOUND_ADDRESS_MAX + 16], name[256];
+    if (!s->matcher)
+        return NULL;
     bool v6 = strchr(t->address, ':') != NULL;
     snprintf(address, sizeof address, "%s%s%s:%u", v6 ? "[" : "", t->address, v6 ? "]" : "", t->port);
-    return s->matcher && source_match(s, address, name, sizeof name) ? names_get(&inv->host_names, name)
-                                                                     : NULL;
+    return source_match(s, address, name, sizeof name) ? names_get(&inv->host_names, name) : NULL;
 }
 
 /* Sets the target's host, if it belongs to one. */
@@ -76,11 +77,11 @@ static void base_name(const struct source *s, const struct found_job *job, char 
     const char *name = s->service ? s->service->name : job->name;
     while (*name && !isalnum((unsigned char)*name))
         name++;
-    snprintf(ret, MAX_NAME, "%s", name);
-    for (char *p = ret; *p; p++)
-        if (!isalnum((unsigned char)*p) && !strchr("._-", *p))
-            *p = '-';
-    if (!*ret)
+    size_t n = 0;
+    for (; n < MAX_NAME - 1 && name[n]; n++)
+        ret[n] = (char)(isalnum((unsigned char)name[n]) || strchr("._-", name[n]) ? name[n] : '-');
+    ret[n] = '\0';
+    if (!n)
         snprintf(ret, MAX_NAME, "%s", s->name);
 }
 

@@ -218,8 +218,11 @@ int found_write(const struct found *f, struct buf *to, struct err *err)
         bool first = i == 0 || t[-1].job != t->job || t[-1].https != t->https;
         bool last = i + 1 == f->n || t[1].job != t->job || t[1].https != t->https;
         if (first)
-            buf_addf(to, "%s{\"targets\":[", i ? ",\n" : "");
-        buf_addf(to, "%s\"%s%s%s:%u\"", first ? "" : ",", v6 ? "[" : "", t->address, v6 ? "]" : "", t->port);
+            buf_adds(to, i ? ",\n{\"targets\":[" : "{\"targets\":[");
+        buf_adds(to, first ? "\"" : ",\"");
+        buf_adds(to, v6 ? "[" : "");
+        buf_adds(to, t->address);
+        buf_addf(to, "%s:%u\"", v6 ? "]" : "", t->port);
         if (!last)
             continue;
         buf_adds(to, "],\"labels\":{\"job\":");

@@ -1,11 +1,12 @@
 /*
- * A machine that takes one byte after the other. The path of the value that is read stands in one string,
- * which grows at each container and shrinks behind it. Below a container in which nothing is wanted
- * (`passed_over`) there is no path: there it only counts brackets and looks for the ends of strings.
+ * A machine that takes one byte after the other, and goes along the wanted paths as it reads: they are a tree
+ * of keys, and it knows where in that tree it is. In a container in which nothing is wanted it only counts
+ * brackets and looks for the ends of strings (PASSING).
  */
 #include "inventory/json_cut.h"
 
 #include <jansson.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 
 #define MAX_DEPTH 64
 #define MAX_TEXT ((size_t)64 << 10)
-#define MAX_PATHS 16
+#define MAX_NODES 32
 
 enum state {
     AT_VALUE,     /* a value must come */
@@ -25,31 +26,78 @@ enum state {
     IN_STRING,    /* behind its quote */
     IN_ESCAPE,    /* behind a backslash */
     IN_WORD,      /* a number, true, false, null */
+    PASSING,      /* between strings, where nothing is wanted */
     AT_END,       /* behind the root */
+};
+
+/* A place on a wanted path: the root, a key, or the elements of a list. */
+struct node {
+    const char *key; /* `length` bytes; "[]" for elements */
+    size_t length;
+    int which; /* the path that ends here; -1: none */
+    const struct node *parent;
 };
 
 struct level {
     bool map;
-    size_t path; /* how long the path is in it */
+    const struct node *node; /* NULL: it is on no path */
 };
 
 struct json_cut {
-    const char *const *paths;
-    size_t lengths[MAX_PATHS];
-    size_t n_paths;
+    struct node nodes[MAX_NODES]; /* the first is the root */
+    size_t n_nodes;
     json_cut_fn *tell;
     void *ctx;
     enum state state;
-    bool key;   /* the string is a key */
-    bool taken; /* the string or word is wanted: it stands in `text` */
-    int which;  /* of a value: which path is its own; -1: none */
+    const struct node *node; /* of the value that comes or is read; NULL: it is on no path */
+    bool key;                /* the string is a key */
+    bool taken;              /* the string is wanted: it stands in `text` */
     struct buf text;
-    struct buf path;
     struct level levels[MAX_DEPTH];
     size_t depth;
-    size_t passed_over; /* the depth at which nothing was wanted any more; 0: it still is */
-    uint64_t at;        /* bytes before the piece */
+    size_t passed; /* the depth of the container that is passed over; 0: none is */
+    uint64_t at;   /* bytes before the piece */
 };
+
+/* ---- paths --------------------------------------------------------------------------------------------- */
+
+/* What the key leads to; NULL: nothing wanted. There are few. */
+static struct node *below(struct json_cut *c, const struct node *parent, const char *key, size_t n)
+{
+    for (size_t i = 1; i < c->n_nodes; i++) {
+        struct node *node = &c->nodes[i];
+        if (node->parent == parent && node->length == n && memcmp(node->key, key, n) == 0)
+            return node;
+    }
+    return NULL;
+}
+
+static bool leads_on(const struct json_cut *c, const struct node *node, bool map)
+{
+    for (size_t i = 1; node && i < c->n_nodes; i++)
+        if (c->nodes[i].parent == node && (*c->nodes[i].key != '[') == map)
+            return true;
+    return false;
+}
+
+static int add_path(struct json_cut *c, const char *path, int which, struct err *err)
+{
+    struct node *node = &c->nodes[0];
+    for (size_t n; *path; path += n) {
+        path += *path == '.';
+        n = *path == '[' ? 2 : strcspn(path, ".[");
+        struct node *next = below(c, node, path, n);
+        if (!next) {
+            if (c->n_nodes == MAX_NODES)
+                return err_set(err, ERR_FAILED, "more is wanted than %d keys", MAX_NODES - 1);
+            next = &c->nodes[c->n_nodes++];
+            *next = (struct node){.key = path, .length = n, .which = -1, .parent = node};
+        }
+        node = next;
+    }
+    node->which = which;
+    return 0;
+}
 
 int json_cut_new(const char *const *paths, json_cut_fn *tell, void *ctx, struct json_cut **ret,
                  struct err *err)
@@ -57,13 +105,17 @@ int json_cut_new(const char *const *paths, json_cut_fn *tell, void *ctx, struct 
     struct json_cut *c = calloc(1, sizeof *c);
     if (!c)
         return err_nomem(err);
-    c->paths = paths;
-    for (; c->n_paths < MAX_PATHS && paths[c->n_paths]; c->n_paths++)
-        c->lengths[c->n_paths] = strlen(paths[c->n_paths]);
+    c->nodes[0].which = -1;
+    c->n_nodes = 1;
+    c->node = &c->nodes[0];
     c->tell = tell;
     c->ctx = ctx;
     buf_init(&c->text, MAX_TEXT);
-    buf_init(&c->path, MAX_TEXT);
+    for (int i = 0; paths[i]; i++)
+        if (add_path(c, paths[i], i, err) < 0) {
+            json_cut_free(c);
+            return -1;
+        }
     *ret = c;
     return 0;
 }
@@ -73,65 +125,47 @@ void json_cut_free(struct json_cut *c)
     if (!c)
         return;
     buf_release(&c->text);
-    buf_release(&c->path);
     free(c);
 }
 
-/* ---- paths --------------------------------------------------------------------------------------------- */
-
-/* Which path is the one where we are; -1: none. */
-static int wanted(const struct json_cut *c)
+static int tell(struct json_cut *c, enum json_cut_kind kind, const char *text, struct err *err)
 {
-    if (c->passed_over)
-        return -1;
-    for (size_t i = 0; i < c->n_paths; i++)
-        if (c->lengths[i] == c->path.len && memcmp(c->paths[i], buf_str(&c->path), c->path.len) == 0)
-            return (int)i;
-    return -1;
+    return c->node && c->node->which >= 0 ? c->tell(c->ctx, (size_t)c->node->which, kind, text, err) : 0;
 }
 
-/* Whether anything is wanted inside of what is here. */
-static bool leads_on(const struct json_cut *c)
-{
-    for (size_t i = 0; i < c->n_paths; i++)
-        if (c->lengths[i] > c->path.len && memcmp(c->paths[i], buf_str(&c->path), c->path.len) == 0)
-            return true;
-    return false;
-}
-
-static void shorten(struct json_cut *c, size_t n)
-{
-    c->path.len = n;
-    if (c->path.data)
-        c->path.data[n] = '\0';
-}
+/* ---- containers ---------------------------------------------------------------------------------------- */
 
 static int open_level(struct json_cut *c, bool map, struct err *err)
 {
     if (c->depth == MAX_DEPTH)
         return err_set(err, ERR_FAILED, "it is nested deeper than %d levels", MAX_DEPTH);
-    c->levels[c->depth++] = (struct level){.map = map, .path = c->path.len};
-    c->state = map ? AT_FIRST_KEY : AT_FIRST;
-    if (c->passed_over)
+    c->levels[c->depth++] = (struct level){.map = map, .node = c->passed ? NULL : c->node};
+    if (c->passed)
         return 0;
-    if (!leads_on(c))
-        c->passed_over = c->depth;
-    else if (!map)
-        buf_adds(&c->path, "[]");
-    return buf_check(&c->path, "a key", err);
+    if (!leads_on(c, c->node, map)) {
+        c->passed = c->depth;
+        c->state = PASSING;
+        return 0;
+    }
+    c->state = map ? AT_FIRST_KEY : AT_FIRST;
+    if (!map)
+        c->node = below(c, c->node, "[]", 2);
+    return 0;
 }
 
-static int close_level(struct json_cut *c, struct err *err)
+/* 1: another bracket opened it. */
+static int close_level(struct json_cut *c, bool map, struct err *err)
 {
-    const struct level *l = &c->levels[--c->depth];
-    if (c->passed_over > c->depth)
-        c->passed_over = 0;
-    c->state = c->depth ? AT_NEXT : AT_END;
-    if (c->passed_over)
+    const struct level *l = &c->levels[c->depth - 1];
+    if (l->map != map)
+        return 1;
+    c->depth--;
+    if (c->passed && c->passed <= c->depth)
         return 0;
-    shorten(c, l->path);
-    int which = wanted(c);
-    return which < 0 ? 0 : c->tell(c->ctx, (size_t)which, l->map ? JSON_CUT_MAP : JSON_CUT_LIST, NULL, err);
+    c->passed = 0;
+    c->state = c->depth ? AT_NEXT : AT_END;
+    c->node = l->node;
+    return tell(c, map ? JSON_CUT_MAP : JSON_CUT_LIST, NULL, err);
 }
 
 /* ---- strings and words --------------------------------------------------------------------------------- */
@@ -153,28 +187,23 @@ static int unescape(struct json_cut *c, struct err *err)
     return buf_check(&c->text, "a string in it", err);
 }
 
-/* The path leads through the key from here on. */
-static int take_key(struct json_cut *c, struct err *err)
-{
-    c->state = AT_COLON;
-    if (!c->taken)
-        return 0;
-    shorten(c, c->levels[c->depth - 1].path);
-    buf_adds(&c->path, c->path.len ? "." : "");
-    buf_adds(&c->path, buf_str(&c->text));
-    return buf_check(&c->path, "a key", err);
-}
-
 static int end_string(struct json_cut *c, struct err *err)
 {
+    if (c->passed) {
+        c->state = PASSING;
+        return 0;
+    }
     if (c->taken && buf_check(&c->text, "a string in it", err) < 0)
         return -1;
     if (c->taken && memchr(buf_str(&c->text), '\\', c->text.len) && unescape(c, err) < 0)
         return -1;
-    if (c->key)
-        return take_key(c, err);
+    if (c->key) {
+        c->node = below(c, c->levels[c->depth - 1].node, buf_str(&c->text), c->text.len);
+        c->state = AT_COLON;
+        return 0;
+    }
     c->state = c->depth ? AT_NEXT : AT_END;
-    return c->which < 0 ? 0 : c->tell(c->ctx, (size_t)c->which, JSON_CUT_TEXT, buf_str(&c->text), err);
+    return tell(c, JSON_CUT_TEXT, buf_str(&c->text), err);
 }
 
 static bool is_word(const char *s)
@@ -190,23 +219,37 @@ static int end_word(struct json_cut *c, struct err *err)
         return -1;
     if (!is_word(buf_str(&c->text)))
         return 1;
-    int which = wanted(c);
-    return which < 0 ? 0 : c->tell(c->ctx, (size_t)which, JSON_CUT_OTHER, buf_str(&c->text), err);
+    return tell(c, JSON_CUT_OTHER, buf_str(&c->text), err);
 }
 
 static void begin_string(struct json_cut *c, bool key)
 {
     c->state = IN_STRING;
     c->key = key;
-    c->which = key ? -1 : wanted(c);
-    c->taken = key ? !c->passed_over : c->which >= 0;
+    c->taken = !c->passed && (key || (c->node && c->node->which >= 0));
     buf_clear(&c->text);
+}
+
+/* Whether one of eight bytes is a quote, a backslash or a control character: of the bytes that a mask leaves
+ * zero, and only of them, subtracting one borrows (Mycroft 1987). */
+static bool ends_or_escapes(uint64_t eight)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+    uint64_t quote = eight ^ ones * '"', backslash = eight ^ ones * '\\';
+    return (((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) |
+            ((eight - ones * 0x20) & ~eight)) &
+           tops;
 }
 
 /* As much of the string as the piece has; how many bytes that was. */
 static size_t in_string(struct json_cut *c, const char *p, size_t n)
 {
     size_t i = 0;
+    for (uint64_t eight; n - i >= sizeof eight; i += sizeof eight) {
+        memcpy(&eight, p + i, sizeof eight);
+        if (ends_or_escapes(eight))
+            break;
+    }
     while (i < n && p[i] != '"' && p[i] != '\\' && (unsigned char)p[i] >= 0x20)
         i++;
     if (c->taken)
@@ -219,6 +262,12 @@ static size_t in_string(struct json_cut *c, const char *p, size_t n)
 static bool is_blank(char b)
 {
     return b == ' ' || b == '\n' || b == '\r' || b == '\t';
+}
+
+/* What numbers, true, false and null are made of. */
+static bool is_of_word(char b)
+{
+    return (b >= 'a' && b <= 'z') || (b >= '0' && b <= '9') || b == '.' || b == '-' || b == '+' || b == 'E';
 }
 
 /* 1: no value begins so. */
@@ -240,12 +289,41 @@ static int begin_value(struct json_cut *c, char b, struct err *err)
 
 static int behind_value(struct json_cut *c, char b, struct err *err)
 {
-    bool map = c->levels[c->depth - 1].map;
-    if (b == (map ? '}' : ']'))
-        return close_level(c, err);
+    const struct level *l = &c->levels[c->depth - 1];
+    if (b == '}' || b == ']')
+        return close_level(c, b == '}', err);
     if (b != ',')
         return 1;
-    c->state = map ? AT_KEY : AT_VALUE;
+    c->state = l->map ? AT_KEY : AT_VALUE;
+    if (!l->map)
+        c->node = below(c, l->node, "[]", 2);
+    return 0;
+}
+
+/* From p[*i] on, as far as nothing is wanted. 1: p[*i] cannot stand there. */
+static int pass(struct json_cut *c, const char *p, size_t n, size_t *i, struct err *err)
+{
+    for (; *i < n; (*i)++) {
+        char b = p[*i];
+        int rc = 0;
+        if (b == '"') {
+            begin_string(c, false);
+            (*i)++;
+            return 0;
+        }
+        if (b == '{' || b == '[')
+            rc = open_level(c, b == '{', err);
+        else if (b == '}' || b == ']')
+            rc = close_level(c, b == '}', err);
+        else if (!is_of_word(b) && b != ',' && b != ':' && !is_blank(b))
+            return 1;
+        if (rc != 0)
+            return rc;
+        if (!c->passed) {
+            (*i)++;
+            return 0;
+        }
+    }
     return 0;
 }
 
@@ -257,13 +335,13 @@ static int step(struct json_cut *c, char b, struct err *err)
     switch (c->state) {
     case AT_FIRST:
         if (b == ']')
-            return close_level(c, err);
+            return close_level(c, false, err);
         return begin_value(c, b, err);
     case AT_VALUE:
         return begin_value(c, b, err);
     case AT_FIRST_KEY:
         if (b == '}')
-            return close_level(c, err);
+            return close_level(c, true, err);
         /* fallthrough */
     case AT_KEY:
         if (b != '"')
@@ -278,6 +356,7 @@ static int step(struct json_cut *c, char b, struct err *err)
     case IN_STRING:
     case IN_ESCAPE:
     case IN_WORD:
+    case PASSING:
     case AT_END:
         break;
     }
@@ -295,11 +374,12 @@ static int no_json(const struct json_cut *c, size_t i, char b, struct err *err)
 static int take(struct json_cut *c, const char *p, size_t n, size_t *i, struct err *err)
 {
     char b = p[*i];
+    if (c->state == PASSING)
+        return pass(c, p, n, i, err);
     if (c->state == IN_WORD) {
         if (b == ',' || b == ']' || b == '}' || is_blank(b))
             return end_word(c, err);
-        if (!((b >= 'a' && b <= 'z') || (b >= '0' && b <= '9') || b == '.' || b == '-' || b == '+' ||
-              b == 'E'))
+        if (!is_of_word(b))
             return 1;
         buf_addc(&c->text, b);
     } else if (c->state == IN_ESCAPE) {

@@ -10,6 +10,7 @@
 #include "base/banned.h"
 
 struct search {
+    struct buf text; /* of the target that is looked at */
     struct strlist texts;
     struct names processes; /* by those texts, to the first host that had it */
     struct names firsts;    /* by the name of such a host, to its number in `found` + 1 */
@@ -24,12 +25,13 @@ static int describe(const struct target *t, struct buf *ret, struct err *err)
     struct address a = {0};
     if (address_parse(h->address, &a, err) < 0)
         return -1;
-    buf_addf(ret, "%d %s %u %s %s ", h->direct, a.host, a.port ? a.port : h->ssh.port,
-             h->ssh.jump ? h->ssh.jump : "", h->ssh.config ? h->ssh.config : "");
-    if (s->unix_path)
-        buf_adds(ret, s->unix_path);
-    else
-        buf_addf(ret, "%s %u", s->host, s->port);
+    buf_clear(ret);
+    buf_addf(ret, "%d %u %u\n", h->direct, a.port ? a.port : h->ssh.port, s->unix_path ? 0 : s->port);
+    const char *const parts[] = {a.host, h->ssh.jump, h->ssh.config, s->unix_path ? s->unix_path : s->host};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        buf_adds(ret, parts[i] ? parts[i] : "");
+        buf_addc(ret, '\n');
+    }
     address_release(&a);
     return buf_check(ret, "a target", err);
 }
@@ -65,20 +67,18 @@ static int add_twin(struct search *s, const struct host *first, const struct hos
 
 static int look_at(struct search *s, const struct target *t, struct err *err)
 {
-    struct buf b = BUF_INIT(4096);
-    int rc = describe(t, &b, err);
-    const struct host *first = rc == 0 ? names_get(&s->processes, buf_str(&b)) : NULL;
+    int rc = describe(t, &s->text, err);
+    const struct host *first = rc == 0 ? names_get(&s->processes, buf_str(&s->text)) : NULL;
     if (first && first != t->host)
         rc = add_twin(s, first, t->host, err);
-    else if (rc == 0 && !first && (rc = strlist_add(&s->texts, buf_str(&b), err)) == 0)
+    else if (rc == 0 && !first && (rc = strlist_addn(&s->texts, s->text.data, s->text.len, err)) == 0)
         rc = names_add(&s->processes, s->texts.items[s->texts.n - 1], t->host, err);
-    buf_release(&b);
     return rc;
 }
 
 int targets_twins(const struct targets *t, struct twins_list *ret, struct err *err)
 {
-    struct search s = {.processes = {.fold = true}};
+    struct search s = {.text = BUF_INIT(4096), .processes = {.fold = true}};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < t->n; i++)
         rc = look_at(&s, &t->items[i], err);
@@ -86,6 +86,7 @@ int targets_twins(const struct targets *t, struct twins_list *ret, struct err *e
         *ret = s.found;
     else
         twins_release(&s.found);
+    buf_release(&s.text);
     strlist_release(&s.texts);
     names_release(&s.processes);
     names_release(&s.firsts);

@@ -563,8 +563,10 @@ static void what_is_added_takes_its_place(void **state)
                            bare = {"file-03", "gitaly", "cpu", "", 0};
     struct manifest *m = full_manifest(), *again = reloaded(m);
     struct err err = ERR_INIT;
-    assert_true(manifest_has(again, &cpu));
-    assert_false(manifest_has(again, &bare));
+    int64_t started = 0;
+    assert_true(manifest_has(again, &cpu, &started));
+    assert_true(started == WHEN + 7);
+    assert_false(manifest_has(again, &bare, NULL));
     assert_false(manifest_has_all(again, "file-03", "gitaly"));
     must(manifest_add_host(again, &(struct manifest_host){.name = "file-04"}, &err), &err);
     must(manifest_add_service(again, &service, &err), &err);

@@ -13,7 +13,7 @@ struct options {
     bool quiet, json;
     const char *output;
     struct strlist hosts;
-    unsigned port;
+    unsigned port, retries;
     int64_t timeout;
 };
 
@@ -24,6 +24,7 @@ static const struct option table[] = {
     {"host", 'H', OPTION_LIST, "NAME,...", "h", offsetof(struct options, hosts), 0},
     {"port", 'p', OPTION_NUMBER, "N", "h", offsetof(struct options, port), 65535},
     {"timeout", 0, OPTION_DURATION, "TIME", "h", offsetof(struct options, timeout), 0},
+    {"retries", 0, OPTION_COUNT, "N", "h", offsetof(struct options, retries), 3},
     OPTIONS_END,
 };
 
@@ -41,7 +42,7 @@ static int parse(const char *line, struct options *o, struct strlist *rest, stru
             *p++ = '\0';
         argv[argc++] = strcmp(word, "''") == 0 ? word + 2 : word;
     }
-    *o = (struct options){.port = 7};
+    *o = (struct options){.port = 7, .retries = 9};
     return options_parse(table, argc, argv, o, rest, err);
 }
 
@@ -57,6 +58,8 @@ static void means(const char *line, const char *wanted)
              o.output ? o.output : "-", o.port, (long long)o.timeout);
     for (size_t i = 0; i < o.hosts.n; i++)
         buf_addf(&b, "%s%s", i ? "," : "", o.hosts.items[i]);
+    if (o.retries != 9)
+        buf_addf(&b, " r=%u", o.retries);
     buf_adds(&b, " |");
     for (size_t i = 0; i < rest.n; i++)
         buf_addf(&b, " %s", rest.items[i]);
@@ -88,6 +91,8 @@ static void every_type(void **state)
     means("--output x --port 80 --timeout 1m30s --host a,b", "o=x p=80 t=90000 H=a,b |");
     means("--output=x --port=80 --timeout=5 --host=a,b", "o=x p=80 t=5000 H=a,b |");
     means("--port 65535", "o=- p=65535 t=0 H= |");
+    means("--retries 0", "o=- p=7 t=0 H= r=0 |");
+    means("--retries 3", "o=- p=7 t=0 H= r=3 |");
 }
 
 static void letters(void **state)
@@ -135,6 +140,7 @@ static void slips(void **state)
     wrong("--output", "--output wants FILE behind it", "");
     wrong("-o", "--output wants FILE behind it", "");
     wrong("-qo", "--output wants FILE behind it", "");
+    wrong("--retries 4", "--retries wants a number from 0 to 3, not \"4\"", "");
     wrong("--host a,,b", "--host: empty entry in the list \"a,,b\"", "");
     wrong("--host=", "--host: empty entry in the list \"\"", "");
 }

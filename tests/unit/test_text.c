@@ -88,6 +88,8 @@ static void long_text_ends_in_dots(void **state)
     char dst[64], again[64];
     text_printable(dst, 12, "0123456789abcdef", 16);
     assert_string_equal(dst, "01234567...");
+    text_printable(dst, 12, "0123456789a", 11);
+    assert_string_equal(dst, "0123456789a");
     for (size_t cap = 0; cap < sizeof dst; cap++) {
         memset(dst, 'X', sizeof dst);
         text_printable(dst, cap, src, strlen(src));
@@ -99,6 +101,8 @@ static void long_text_ends_in_dots(void **state)
         assert_int_equal(dst[cap], 'X');
         text_printable(again, sizeof again, dst, strlen(dst));
         assert_null(strchr(again, '?'));
+        text_printable(again, cap, dst, strlen(dst));
+        assert_string_equal(again, dst);
     }
 }
 
@@ -302,6 +306,29 @@ static void moments_are_written(void **state)
     assert_true(strlen(dst) < sizeof dst);
 }
 
+static void moments_are_read(void **state)
+{
+    (void)state;
+    static const char *const none[] = {
+        "",
+        "2026-11-21",
+        "2026-11-21T07:48:00",
+        "2026-11-21T07:48:00.5Z",
+        "2026-11-21T07:48:00.-05Z",
+        "2026-11-21T07:48:00.0050Z",
+        "2026-11-21T07:48:00Zx",
+        "2026-13-21T07:48:00Z",
+    };
+    int64_t when = 7;
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_int_equal(clock_parse(none[i], &when), -1);
+    assert_int_equal(when, 7);
+    assert_int_equal(clock_parse("2026-11-21T07:48:00Z", &when), 0);
+    assert_true(when == INT64_C(1795247280000));
+    assert_int_equal(clock_parse("2026-11-21T07:48:00.005Z", &when), 0);
+    assert_true(when == INT64_C(1795247280005));
+}
+
 static void pauses_differ(void **state)
 {
     (void)state;
@@ -429,6 +456,7 @@ int main(void)
         cmocka_unit_test(nearest_names),
         cmocka_unit_test(nearest_keeps_the_best_three),
         cmocka_unit_test(moments_are_written),
+        cmocka_unit_test(moments_are_read),
         cmocka_unit_test(pauses_differ),
         cmocka_unit_test(deadlines),
     };
