@@ -106,8 +106,9 @@ static void say_cost(struct run *r, const struct target *target, const struct fe
     uint64_t sum = 0;
     int64_t timed_ms = 0;
     for (size_t i = 0; i < s->n_items; i++) {
-        sum += s->planned[i].left_out ? 0 : s->planned[i].bytes;
-        timed_ms += s->planned[i].left_out ? 0 : s->planned[i].timed_ms;
+        bool comes = !s->planned[i].left_out && !s->planned[i].had;
+        sum += comes ? s->planned[i].bytes : 0;
+        timed_ms += comes ? s->planned[i].timed_ms : 0;
     }
     bool worth_it =
         fetch->budget_bytes > 0 || fetch->budget_ms > 0 || (fetch->targets->n > 1 && timed_ms > 0);

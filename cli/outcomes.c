@@ -63,7 +63,9 @@ void outcomes_service(struct outcomes *t, const struct target *target, const str
     struct outcome *one = find(t, target);
     one->ended = clock_now();
     one->planned = !s->failure;
-    one->asked = s->n_items;
+    one->asked = 0;
+    for (size_t i = 0; i < s->n_items; i++)
+        one->asked += !s->planned[i].had;
     if (s->failure)
         failed(one, "", s->failure);
 }

@@ -12,7 +12,7 @@
 struct outcome {
     const struct target *target;
     bool planned; /* how much is asked for is known */
-    size_t asked; /* items */
+    size_t asked; /* items that were still to come */
     size_t got;   /* of those, whole */
     size_t failures;
     uint64_t bytes;

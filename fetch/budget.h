@@ -23,7 +23,8 @@ struct budget {
 void budget_init(struct budget *b, const struct fetch_grab *grab);
 void budget_release(struct budget *b);
 
-/* Leaves out of the plan, in its order, what does not fit in what is left. */
+/* Leaves out of the plan, in its order, what does not fit in what is left. What is there already costs
+ * nothing. */
 void budget_apply(struct budget *b, struct plan *plan, const struct index_page *index);
 
 /* Counts bytes that came: -1 with err if there are more than the budget has. */

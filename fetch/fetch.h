@@ -110,7 +110,8 @@ struct fetch_offer {
     int64_t count; /* -1: not known */
 };
 
-/* An item that is about to be fetched, and what it is expected to cost (fetch/estimate.h). */
+/* An item that is about to be fetched unless it is there, and what it is expected to cost (fetch/estimate.h).
+ */
 struct fetch_planned {
     const char *kind;
     const char *argument; /* empty for none */
@@ -118,6 +119,7 @@ struct fetch_planned {
     uint64_t bytes;       /* about so many come */
     int64_t timed_ms;     /* how long the process profiles itself for it; 0: a snapshot */
     int64_t count;        /* records, as the index page has it; -1: not known */
+    bool had;             /* an earlier run has it (fetch_grab.have): it is left alone */
     const char *left_out; /* why it is not fetched: the budget; NULL: it is */
 };
 

@@ -120,6 +120,22 @@ static int reach(struct visit *v, struct err *err)
     return 0;
 }
 
+/* What an earlier run has is not fetched again. When it was taken counts for the second of a pair; where
+ * that is not known, that one comes later rather than too soon. */
+static void mark_had(struct visit *v)
+{
+    for (size_t i = 0; v->grab->have && i < v->plan.n; i++) {
+        struct plan_item *item = &v->plan.items[i];
+        int64_t started = 0, now = clock_utc();
+        item->had = observe_have(
+            v->observe, v->grab, v->target,
+            &(struct fetch_planned){.kind = item->kind, .argument = item->argument, .pair = item->pair},
+            &started);
+        if (item->had)
+            item->began = clock_now() - (started > 0 && started < now ? now - started : 0);
+    }
+}
+
 static int make_plan(struct visit *v, struct err *err)
 {
     const struct service *service = v->target->service;
@@ -131,6 +147,8 @@ static int make_plan(struct visit *v, struct err *err)
     wanted_release(&wanted);
     if (rc == 0 && v->grab->pair_ms > 0)
         rc = plan_pairs(&v->plan, err);
+    if (rc == 0)
+        mark_had(v);
     if (rc == 0)
         budget_apply(v->budget, &v->plan, v->has_index ? &v->index : NULL);
     if (v->has_index)
@@ -160,6 +178,7 @@ static struct fetch_planned *planned(const struct visit *v)
                                         .bytes = estimate_bytes(item, index),
                                         .timed_ms = item->timed_ms,
                                         .count = estimate_records(item, index),
+                                        .had = item->had,
                                         .left_out = item->left_out[0] ? item->left_out : NULL};
     }
     return all;
@@ -183,22 +202,6 @@ static void tell_service(struct visit *v, const struct err *failure)
     observe_service(v->observe, v->target, &report);
     free(items);
     free(offers);
-}
-
-/* What an earlier run has is not fetched again. When it was taken counts for the second of a pair; where
- * that is not known, that one comes later rather than too soon. */
-static void mark_had(struct visit *v)
-{
-    for (size_t i = 0; v->grab->have && i < v->plan.n; i++) {
-        struct plan_item *item = &v->plan.items[i];
-        int64_t started = 0, now = clock_utc();
-        item->had = observe_have(
-            v->observe, v->grab, v->target,
-            &(struct fetch_planned){.kind = item->kind, .argument = item->argument, .pair = item->pair},
-            &started);
-        if (item->had)
-            item->began = clock_now() - (started > 0 && started < now ? now - started : 0);
-    }
 }
 
 static int look(struct visit *v, struct err *err)
@@ -256,10 +259,8 @@ void service_run(const struct service_surroundings *around, const struct target 
     retry_note(around->opening, "the host could be opened", &v.verdicts);
     int rc = prepare(&v, &failure);
     tell_service(&v, rc < 0 ? &failure : NULL);
-    if (rc == 0 && !grab->look && !grab->plan) {
-        mark_had(&v);
+    if (rc == 0 && !grab->look && !grab->plan)
         visit_fetch(&v);
-    }
     transfer_free(v.transfer);
     index_release(&v.index);
     plan_release(&v.plan);
