@@ -13,10 +13,16 @@ static bool has_host(const struct targets *t, const struct host *host)
     return false;
 }
 
+/* Of those that were found each host has its own, and where one has several they are told apart by port. */
+static const char *family_of(const struct service *s)
+{
+    return s->family ? s->family : s->name;
+}
+
 static bool has_service(const struct targets *t, const struct service *service)
 {
     for (size_t i = 0; i < t->n; i++)
-        if (t->items[i].service == service)
+        if (strcmp(family_of(t->items[i].service), family_of(service)) == 0)
             return true;
     return false;
 }
@@ -58,6 +64,33 @@ static int append(struct targets *t, const struct target *target, struct err *er
     return 0;
 }
 
+/* Whoever is not to be opened is not opened as a healthy one either. */
+static int leave_out(const struct inventory *inventory, const struct strlist *exclude, struct targets *t,
+                     struct err *err)
+{
+    const struct host **hosts = calloc(t->n + 1, sizeof *hosts);
+    size_t n = 0, kept = 0;
+    if (!hosts)
+        return err_nomem(err);
+    for (size_t i = 0; i < t->n; i++)
+        if (n == 0 || hosts[n - 1] != t->items[i].host)
+            hosts[n++] = t->items[i].host;
+    int rc = inventory_leave_out(inventory, exclude, hosts, &n, err);
+    /* Both are in the same order. */
+    for (size_t i = 0, at = 0; rc == 0 && i < t->n;) {
+        const struct host *host = t->items[i].host;
+        bool stays = at < n && hosts[at] == host;
+        at += stays;
+        for (; i < t->n && t->items[i].host == host; i++)
+            if (stays)
+                t->items[kept++] = t->items[i];
+    }
+    if (rc == 0)
+        t->n = kept;
+    free(hosts);
+    return rc;
+}
+
 /* Keeps what can be compared. */
 static int sift(const struct targets *found, const struct targets *sick, struct targets *ret, struct err *err)
 {
@@ -75,7 +108,7 @@ static int sift(const struct targets *found, const struct targets *sick, struct 
     }
     if (ret->n > 0)
         return 0;
-    err_set(err, ERR_USAGE, "no host is left to compare with: all are selected already");
+    err_set(err, ERR_USAGE, "no host is left to compare with: all are selected already, or excluded");
     return err_hint(err, "a host is sick (--host) or healthy (--against), not both");
 }
 
@@ -85,6 +118,8 @@ int against_resolve(struct inventory *inventory, const struct strlist *words,
 {
     struct targets found = {0}, healthy = {0};
     int rc = select_healthy(inventory, words, selection, &found, err);
+    if (rc == 0)
+        rc = leave_out(inventory, &selection->exclude, &found, err);
     if (rc == 0)
         rc = sift(&found, all, &healthy, err);
     for (size_t i = 0; rc == 0 && i < healthy.n; i++)

@@ -7,6 +7,7 @@
 #include "bundle/bundle.h"
 #include "cli/command.h"
 #include "cli/create.h"
+#include "cli/document.h"
 #include "cli/exit.h"
 #include "cli/seal.h"
 #include "cli/signals.h"
@@ -60,14 +61,6 @@ static const struct option options[] = {
     OPTIONS_END,
 };
 
-static int print_document(json_t *document, struct err *err)
-{
-    int rc = document && json_dumpf(document, stdout, JSON_INDENT(2)) == 0 ? 0 : -1;
-    json_decref(document);
-    putchar('\n');
-    return rc < 0 ? err_nomem(err) : 0;
-}
-
 /* ---- list ---------------------------------------------------------------------------------------------- */
 
 static int list_line(void *ctx, const struct bundle_member *member, struct err *err)
@@ -89,7 +82,7 @@ static int list(const struct bundle_options *o, const struct strlist *rest, stru
     json_t *rows = o->json ? json_array() : NULL;
     int rc = bundle_list(rest->items[0], by, list_line, rows, err);
     if (rc == 0 && o->json)
-        return print_document(rows, err);
+        return document_print(rows, stdout, err);
     json_decref(rows);
     return rc;
 }

@@ -13,6 +13,9 @@
 #include "cli/twin_hosts.h"
 #include "base/banned.h"
 
+/* Of a line that is to be repeated: what a hint has room for, with words around it. */
+#define LINE_MAX_BYTES 220
+
 /* One run: what the observer writes to. */
 struct run {
     const struct capture *capture;
@@ -52,11 +55,10 @@ static void save(struct run *r)
     r->unsaved = false;
 }
 
-/* At most a tenth of the time goes into it, however large the manifest; and it is done before whatever takes
- * long. */
+/* At most a tenth of the time goes into it, however large the manifest; before what takes long, half. */
 static void save_now_and_then(struct run *r, bool before_long)
 {
-    if (r->unsaved && (before_long || clock_now() - r->saved >= 9 * r->save_took))
+    if (r->unsaved && clock_now() - r->saved >= (before_long ? 1 : 9) * r->save_took)
         save(r);
 }
 
@@ -166,16 +168,25 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-/* `profgrab resume`, with what makes it find the same. */
-static void resume_line(const struct capture *c, const char *path, struct buf *ret)
+/* `profgrab resume`, with what makes it find the same. Nobody can repeat half a line: where it does not fit,
+ * it is only the command. */
+static const char *resume_line(const struct capture *c, const char *path, struct buf *ret)
 {
+    const struct {
+        const char *option, *value;
+    } way[] = {{"-i", c->way->inventory}, {"-F", c->way->ssh_config}, {"--via", c->way->via}};
     buf_adds(ret, "profgrab resume ");
-    if (c->inventory) {
-        buf_adds(ret, "-i ");
-        shell_add_word(ret, c->inventory);
+    for (size_t i = 0; i < sizeof way / sizeof *way; i++) {
+        if (!way[i].value)
+            continue;
+        buf_addf(ret, "%s ", way[i].option);
+        shell_add_word(ret, way[i].value);
         buf_addc(ret, ' ');
     }
+    if (c->way->accept_new)
+        buf_adds(ret, "--accept-new ");
     shell_add_word(ret, path);
+    return ret->failed ? "profgrab resume" : buf_str(ret);
 }
 
 /* Where it was to add to a bundle, that one is as good; what an earlier run collected stays. */
@@ -206,11 +217,10 @@ static int nothing_collected(struct run *r, struct err *err)
 static int not_bundled(struct run *r, struct err *err)
 {
     err_wrap(err, "the bundle could not be written");
-    struct buf line = BUF_INIT(400);
-    resume_line(r->capture, workdir_path(r->work), &line);
+    struct buf line = BUF_INIT(LINE_MAX_BYTES);
     save(r);
     err_hint(err, "everything collected is in %s: make room, then `%s`", workdir_path(r->work),
-             buf_str(&line));
+             resume_line(r->capture, workdir_path(r->work), &line));
     buf_release(&line);
     return signals_received() ? EXIT_SIGNAL + signals_received() : EXIT_NOTHING;
 }
@@ -219,18 +229,17 @@ static int not_bundled(struct run *r, struct err *err)
 static void prepare_farewell(const char *what, const char *path, const char *next)
 {
     char line[1000];
-    snprintf(line, sizeof line, "\nprofgrab: left at once; %s %s%s\n", what, path, next);
+    snprintf(line, sizeof line, "\nprofgrab: left at once; %s %.600s%s\n", what, path, next);
     signals_farewell(line);
 }
 
 static void say_missing(const struct run *r, const char *bundle)
 {
     struct err said = ERR_INIT;
-    struct buf line = BUF_INIT(400);
-    resume_line(r->capture, bundle, &line);
+    struct buf line = BUF_INIT(LINE_MAX_BYTES);
     err_set(&said, ERR_FAILED, "not complete: %zu missing, see above; %zu files collected", r->missing,
             manifest_n_files(r->manifest));
-    err_hint(&said, "`%s` fetches what is missing", buf_str(&line));
+    err_hint(&said, "`%s` fetches what is missing", resume_line(r->capture, bundle, &line));
     talk_error(stderr, &said);
     buf_release(&line);
 }
@@ -245,12 +254,12 @@ static bool anything(const struct run *r)
 
 static void prepare_first_farewell(const struct run *r)
 {
-    struct buf next = BUF_INIT(800);
-    buf_adds(&next, "\nhint: `");
-    resume_line(r->capture, workdir_path(r->work), &next);
-    buf_adds(&next, "` fetches the rest");
-    prepare_farewell("what was collected is in", workdir_path(r->work), buf_str(&next));
-    buf_release(&next);
+    struct buf line = BUF_INIT(LINE_MAX_BYTES);
+    char next[LINE_MAX_BYTES + 60];
+    snprintf(next, sizeof next, "\nhint: `%s` fetches the rest",
+             resume_line(r->capture, workdir_path(r->work), &line));
+    prepare_farewell("what was collected is in", workdir_path(r->work), next);
+    buf_release(&line);
 }
 
 static int bundle(struct run *r, struct err *err)
@@ -320,24 +329,22 @@ static int collect(struct run *r, struct err *err)
     return target_run(&grab, err);
 }
 
-/* The exit code of a run whose bundle is there, and is to be handed over. */
-static int hand_over(struct run *r, int code)
+int capture_hand_over(const struct capture *c, int code)
 {
-    const struct capture *c = r->capture;
-    const char *bundle = r->result->bundle;
-    struct handover_result *handed = &r->result->handed;
+    const char *bundle = c->result->bundle;
+    struct handover_result *handed = &c->result->handed;
     if (signals_received()) {
         err_set(&handed->why, ERR_CANCELLED, "it was not handed over, since you interrupted");
         talk("%s", handed->why.msg);
-        handover_say_repeat(c->handover, c->inventory, bundle, handed);
+        handover_say_repeat(c->handover, c->way->inventory, bundle, handed);
         return code;
     }
     const struct handover_run run = {
-        .bundle = bundle, .prompt = c->prompt, .quiet = c->quiet, .silent = r->result->wanted};
-    int ended = handover_command(c->handover, &run, c->inventory, handed);
+        .bundle = bundle, .prompt = c->prompt, .quiet = c->quiet, .silent = c->result->wanted};
+    int ended = handover_command(c->handover, &run, c->way->inventory, handed);
     if (ended == EXIT_USAGE) {
         /* What was collected is in the bundle, whatever became of it after that. */
-        handover_say_repeat(c->handover, c->inventory, bundle, handed);
+        handover_say_repeat(c->handover, c->way->inventory, bundle, handed);
         return EXIT_HANDOFF;
     }
     return ended != EXIT_OK ? ended : code;
@@ -345,7 +352,8 @@ static int hand_over(struct run *r, int code)
 
 int capture_run(struct capture *c, struct err *err)
 {
-    struct run r = {.capture = c, .result = c->result, .work = c->work, .manifest = c->manifest};
+    struct run r = {
+        .capture = c, .result = c->result, .work = c->work, .manifest = c->manifest, .missing = c->missing};
     int code;
     progress_init(&r.progress,
                   &(struct progress_options){
@@ -359,7 +367,7 @@ int capture_run(struct capture *c, struct err *err)
     } else {
         code = bundle(&r, err);
         if (c->handover && r.result->bundle)
-            code = hand_over(&r, code);
+            code = capture_hand_over(c, code);
     }
     progress_end(&r.progress);
     twins_release(&r.twins);

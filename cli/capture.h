@@ -9,6 +9,7 @@
 #include "cli/handover.h"
 #include "cli/prompt.h"
 #include "cli/result.h"
+#include "cli/target.h"
 #include "fetch/fetch.h"
 
 struct capture {
@@ -18,8 +19,9 @@ struct capture {
     struct manifest *manifest;
     struct prompt *prompt;
     struct result *result;
-    const struct handover *handover; /* NULL: the bundle stays here */
-    const char *inventory;           /* the option, for lines that are to be repeated; may be NULL */
+    const struct handover *handover;  /* NULL: the bundle stays here */
+    const struct target_options *way; /* for lines that are to be repeated */
+    size_t missing;                   /* what is known to be missing before anything is opened */
     bool resumed; /* the work directory holds what earlier runs collected: it stays unless it is bundled */
     const char *bundle; /* it holds what this bundle does, which is as good unless more comes; NULL: no */
     bool quiet, verbose;
@@ -31,6 +33,10 @@ struct capture {
  * directory stays where there is no bundle although something was collected.
  */
 int capture_run(struct capture *c, struct err *err);
+
+/* Hands over the bundle that the result names, as capture_run does at its end: the exit code, which is `code`
+ * where all went well. */
+int capture_hand_over(const struct capture *c, int code);
 
 /* Checks the words for kinds, or where there are none those of each service; a profile of more than 5 minutes
  * must be meant (`yes`). ERR_USAGE. */

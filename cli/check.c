@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/exit.h"
 #include "cli/next.h"
 #include "cli/signals.h"
@@ -306,10 +307,7 @@ static int print_json(const struct doctor *d, struct err *err)
         else
             json_array_append_new(list, host = o);
     }
-    int rc = list && json_dumpf(list, stdout, JSON_INDENT(2)) == 0 ? 0 : -1;
-    putchar('\n');
-    json_decref(list);
-    return rc < 0 ? err_nomem(err) : 0;
+    return document_print(list, stdout, err);
 }
 
 static void doctor_release(struct doctor *d)
@@ -336,7 +334,7 @@ static bool conclude(struct doctor *d)
     return bad;
 }
 
-static int examine(const struct check_options *o, const struct targets *targets, struct err *err)
+static int examine(struct check_options *o, const struct targets *targets, struct err *err)
 {
     struct doctor d = {.options = o};
     struct ssh_settings ssh;
@@ -348,14 +346,14 @@ static int examine(const struct check_options *o, const struct targets *targets,
                                       .item = on_item,
                                       .progress = on_progress,
                                       .step = on_step};
-    struct prompt prompt;
+    struct prompt *prompt = NULL;
     int code = EXIT_NOTHING;
     if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
         return exit_status_of(err);
     target_say(targets);
     if (make_reports(&d, targets, err) < 0)
         goto out;
-    struct fetch_grab grab = target_grab(&o->target, targets, &ssh, &prompt);
+    struct fetch_grab grab = target_grab(&o->target, targets, &ssh, prompt);
     grab.kinds = &no_kinds;
     grab.observer = &observer;
     grab.look = true;
@@ -369,7 +367,6 @@ static int examine(const struct check_options *o, const struct targets *targets,
         goto out;
     code = signals_received() ? EXIT_SIGNAL + signals_received() : bad ? EXIT_NOTHING : EXIT_OK;
 out:
-    prompt_release(&prompt);
     doctor_release(&d);
     return code;
 }

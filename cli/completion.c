@@ -26,11 +26,13 @@ enum completion_value completion_value(const struct option *o)
         const char *option, *argument; /* NULL: any */
         enum completion_value value;
     } rows[] = {
-        {"host", NULL, VALUE_HOSTS},      {"group", NULL, VALUE_GROUPS},     {"exclude", NULL, VALUE_HOSTS},
-        {"label", NULL, VALUE_LABELS},    {"service", NULL, VALUE_SERVICES}, {"for", NULL, VALUE_TEAMS},
-        {"path", NULL, VALUE_ANY},        {"unix", NULL, VALUE_ANY}, /* of the far host */
-        {NULL, "FILE", VALUE_FILE},       {NULL, "PATH", VALUE_FILE},        {NULL, "DIR", VALUE_FILE},
-        {"encrypt-to", NULL, VALUE_FILE},
+        {"host", NULL, VALUE_HOSTS},    {"group", NULL, VALUE_GROUPS},
+        {"exclude", NULL, VALUE_HOSTS}, {"against", NULL, VALUE_HOSTS},
+        {"label", NULL, VALUE_LABELS},  {"service", NULL, VALUE_SERVICES},
+        {"for", NULL, VALUE_TEAMS},     {"path", NULL, VALUE_ANY},
+        {"unix", NULL, VALUE_ANY}, /* of the far host */
+        {NULL, "FILE", VALUE_FILE},     {NULL, "PATH", VALUE_FILE},
+        {NULL, "DIR", VALUE_FILE},      {"encrypt-to", NULL, VALUE_FILE},
     };
     if (!o->argument)
         return VALUE_NONE;

@@ -13,7 +13,7 @@ struct confirm {
     const struct targets *targets;
     const struct strlist *kinds; /* empty: each service's own */
     bool yes;                    /* go on without a question */
-    int64_t wait_ms;             /* for the answer */
+    int64_t wait_ms;             /* for the answer; 0: as for any question */
 };
 
 /*

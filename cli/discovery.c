@@ -12,7 +12,7 @@
 /* The sources of one run. */
 struct hearing {
     struct inventory *inventory;
-    const struct target_options *target;
+    struct target_options *target;
     enum discovery_when when;
     bool tell;
     bool ready; /* the libraries are set up */
@@ -74,30 +74,18 @@ static void clean_up(struct hearing *h)
     gateway_global_cleanup();
 }
 
-/* A pipe with passphrases can be read once, and that is for the hosts themselves. */
-static bool is_pipe(const char *path)
-{
-    struct stat st;
-    return path && stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-}
-
+/* Who is asked over no SSH session wants no passphrase. */
 static int ask(struct hearing *h, const struct source *s, struct found *ret, struct err *err)
 {
-    struct target_options o = *h->target;
     struct ssh_settings ssh;
-    struct prompt prompt;
+    struct prompt *prompt = NULL;
     struct fetch_observer observer = {.opening = on_opening, .host = on_host, .step = on_step};
-    if (!s->through || is_pipe(o.passphrase_file)) {
-        o.passphrase_file = NULL;
-        o.batch = true;
-    }
-    if (set_up(h, err) < 0 || target_prompt(&o, &prompt, err) < 0)
+    if (set_up(h, err) < 0 || target_prompt(h->target, &prompt, err) < 0)
         return -1;
-    struct fetch_grab grab = target_grab(&o, NULL, &ssh, &prompt);
+    struct fetch_grab grab = target_grab(h->target, NULL, &ssh, prompt);
     grab.observer = &observer;
-    int rc = discovery_ask(s, &grab, ret, err);
-    prompt_release(&prompt);
-    return rc;
+    grab.ask = s->through ? grab.ask : NULL;
+    return discovery_ask(s, &grab, ret, err);
 }
 
 /* Asks, and keeps what came. Where nothing comes, what was kept before is better than nothing. */
@@ -195,8 +183,8 @@ static void tell_failure(const struct source *s, const struct err *why)
     talk("%s: what only it knows of is missing", s->name);
 }
 
-int discovery_apply(struct inventory *inv, const struct target_options *o, enum discovery_when when,
-                    bool tell, size_t *ret_failed, struct err *err)
+int discovery_apply(struct inventory *inv, struct target_options *o, enum discovery_when when, bool tell,
+                    size_t *ret_failed, struct err *err)
 {
     struct hearing h = {.inventory = inv, .target = o, .when = when, .tell = tell};
     size_t n = 0, failed = 0;
@@ -224,7 +212,7 @@ int discovery_apply(struct inventory *inv, const struct target_options *o, enum 
     return rc;
 }
 
-int discovery_list(struct inventory *inv, const struct source *source, const struct target_options *o,
+int discovery_list(struct inventory *inv, const struct source *source, struct target_options *o,
                    enum discovery_when when, struct found *ret, struct err *err)
 {
     struct hearing h = {.inventory = inv, .target = o, .when = when, .tell = true};

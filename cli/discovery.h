@@ -19,11 +19,11 @@ enum discovery_when {
  *
  * `tell`: also what belongs to nobody, and what was not understood.
  */
-int discovery_apply(struct inventory *inv, const struct target_options *o, enum discovery_when when,
-                    bool tell, size_t *ret_failed, struct err *err);
+int discovery_apply(struct inventory *inv, struct target_options *o, enum discovery_when when, bool tell,
+                    size_t *ret_failed, struct err *err);
 
 /* The same for one source, whose targets are handed out. The caller releases them. */
-int discovery_list(struct inventory *inv, const struct source *source, const struct target_options *o,
+int discovery_list(struct inventory *inv, const struct source *source, struct target_options *o,
                    enum discovery_when when, struct found *ret, struct err *err);
 
 /* How old an answer is, for people: "12s", "5m", "3h", "4d". */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/document.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/rows.h"
@@ -323,12 +324,10 @@ static int print_json(const struct dry *d, const struct total *t, int code, stru
         json_pack("{s:b, s:i, s:o, s:I, s:I, s:I, s:I}", "dry_run", 1, "exit_code", code, "targets", list,
                   "bytes", (json_int_t)t->bytes, "duration_ms", (json_int_t)t->takes_ms, "most_bytes",
                   (json_int_t)t->most_bytes, "most_profiled_ms", (json_int_t)t->most_profiled_ms);
-    int rc = o && json_array_size(list) == d->n && json_dumpf(o, stdout, JSON_INDENT(2)) == 0 &&
-                     putchar('\n') != EOF
-                 ? 0
-                 : -1;
+    if (o && json_array_size(list) == d->n)
+        return document_print(o, stdout, err);
     json_decref(o);
-    return rc < 0 ? err_nomem(err) : 0;
+    return err_nomem(err);
 }
 
 /* Everything that can be known of it was looked at before. */

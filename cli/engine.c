@@ -31,17 +31,15 @@ int engine_check(struct engine_options *o, struct err *err)
         else
             rc = err_set(err, ERR_USAGE, "--budget is bytes=SIZE, seconds=N or both, not \"%.60s\"", piece);
     }
-    if (rc == 0 && o->sync_deadline_ms > 0 && !o->sync)
-        rc = err_set(err, ERR_USAGE, "--sync-deadline means nothing without --sync");
     return rc;
 }
 
-int engine_check_parallel(const struct engine_options *o, unsigned parallel, const struct targets *targets,
-                          struct err *err)
+int engine_check_sync(const struct engine_options *o, unsigned parallel, const struct targets *targets,
+                      struct err *err)
 {
-    size_t hosts = 0;
-    for (size_t i = 0; i < targets->n; i++)
-        hosts += i == 0 || targets->items[i].host != targets->items[i - 1].host;
+    size_t hosts = targets_hosts(targets);
+    if (o->sync_deadline_ms > 0 && !o->sync)
+        return err_set(err, ERR_USAGE, "--sync-deadline means nothing without --sync");
     if (!o->sync || parallel == 0 || parallel >= hosts)
         return 0;
     err_set(err, ERR_USAGE, "all %zu hosts are opened at once, and --parallel %u allows fewer", hosts,

@@ -59,8 +59,9 @@ int engine_check(struct engine_options *o, struct err *err);
 void engine_set(const struct engine_options *o, struct fetch_grab *fetch);
 void engine_release(struct engine_options *o);
 
-/* --sync opens all hosts of the targets at once: ERR_USAGE if `parallel` (0: not given) allows fewer. */
-int engine_check_parallel(const struct engine_options *o, unsigned parallel, const struct targets *targets,
-                          struct err *err);
+/* Once it is known whether to begin in step, and with whom. --sync opens all hosts of the targets at once:
+ * ERR_USAGE if `parallel` (0: not given) allows fewer. */
+int engine_check_sync(const struct engine_options *o, unsigned parallel, const struct targets *targets,
+                      struct err *err);
 
 #endif

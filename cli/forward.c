@@ -35,10 +35,10 @@ static const struct option options[] = {
 };
 
 struct run {
-    const struct forward_command *command;
+    struct forward_command *command;
     struct forward_talk talk;
     bool stood; /* it was said where it listens */
-    struct prompt prompt;
+    struct prompt *prompt;
 };
 
 /* ---- where to listen ----------------------------------------------------------------------------------- */
@@ -138,12 +138,12 @@ static int open_host(struct run *r, const struct targets *targets, struct gatewa
     struct ssh_settings ssh;
     struct fetch_observer observer = {
         .ctx = &progress, .opening = on_opening, .host = on_host, .step = on_step};
-    struct fetch_grab grab = target_grab(&r->command->target, targets, &ssh, &r->prompt);
+    struct fetch_grab grab = target_grab(&r->command->target, targets, &ssh, r->prompt);
     grab.observer = &observer;
     progress_init(&progress, &(struct progress_options){.quiet = r->command->quiet,
                                                         .verbose = r->command->verbose,
                                                         .out = stderr,
-                                                        .prompt = &r->prompt});
+                                                        .prompt = r->prompt});
     int rc = fetch_open(&grab, r->talk.host, pool, ret, err);
     progress_end(&progress);
     return rc;
@@ -178,10 +178,8 @@ static int open_and_carry(struct run *r, const struct targets *targets, struct e
     if (target_prompt(&r->command->target, &r->prompt, err) < 0)
         return -1;
     int rc = gateway_global_init(err);
-    if (rc < 0) {
-        prompt_release(&r->prompt);
+    if (rc < 0)
         return -1;
-    }
     if (gateway_pool_new(&pool, err) < 0 || open_host(r, targets, pool, &gw, err) < 0) {
         /* There is but one host here, so fewer at a time is no advice. */
         if (err->kind == ERR_BUSY)
@@ -196,12 +194,11 @@ static int open_and_carry(struct run *r, const struct targets *targets, struct e
         rc = carry(r, gw, err);
     }
     gateway_pool_free(pool);
-    prompt_release(&r->prompt);
     gateway_global_cleanup();
     return rc;
 }
 
-static int run_targets(const struct forward_command *c, const struct targets *targets, struct err *err)
+static int run_targets(struct forward_command *c, const struct targets *targets, struct err *err)
 {
     struct run r = {
         .command = c,

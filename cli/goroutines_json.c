@@ -2,6 +2,7 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include "cli/document.h"
 
 #include "base/banned.h"
 
@@ -72,8 +73,8 @@ int goroutines_json(const struct goroutines *g, char *const *names, struct err *
         json_array_append_new(groups, group_json(g, &g->groups[i]));
     bool whole = groups && json_array_size(groups) == g->n_groups;
     json_t *all = json_pack("{s:o, s:o}", "dumps", dumps_json(g, names), "groups", groups);
-    int rc = all && whole && json_dumpf(all, stdout, JSON_INDENT(2)) == 0 ? 0 : -1;
+    if (whole)
+        return document_print(all, stdout, err);
     json_decref(all);
-    putchar('\n');
-    return rc < 0 ? err_nomem(err) : 0;
+    return err_nomem(err);
 }

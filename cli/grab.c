@@ -189,8 +189,7 @@ static int prepare(struct grab *g, struct err *err)
     if (o->against.n > 0 &&
         against_resolve(g->inventory, &o->against, &o->target.selection, &g->targets, &g->against, err) < 0)
         return -1;
-    if (check_number(g, err) < 0 ||
-        engine_check_parallel(&o->engine, o->target.parallel, &g->targets, err) < 0 ||
+    if (check_number(g, err) < 0 || engine_check_sync(&o->engine, o->target.parallel, &g->targets, err) < 0 ||
         capture_check_kinds(&g->kinds, &g->targets, o->yes, err) < 0 || check_pair(g, err) < 0)
         return -1;
     return g->handed ? handover_prepare(&o->handover, g->inventory, &g->handover, err) : 0;
@@ -252,7 +251,7 @@ static int ask_and_capture(struct grab *g, const struct fetch_grab *fetch, struc
                         .prompt = prompt,
                         .result = &g->result,
                         .handover = g->handed ? &g->handover : NULL,
-                        .inventory = o->target.inventory,
+                        .way = &o->target,
                         .quiet = o->quiet,
                         .verbose = o->verbose};
     return confirm_many(&confirm, prompt, err) < 0 ? exit_status_of(err) : capture(g, &c, err);
@@ -260,18 +259,16 @@ static int ask_and_capture(struct grab *g, const struct fetch_grab *fetch, struc
 
 static int run_targets(struct grab *g, struct err *err)
 {
-    const struct grab_options *o = &g->options;
-    struct prompt prompt;
+    struct grab_options *o = &g->options;
+    struct prompt *prompt = NULL;
     struct ssh_settings ssh;
     if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
         return exit_status_of(err);
-    struct fetch_grab fetch = target_grab(&o->target, &g->targets, &ssh, &prompt);
+    struct fetch_grab fetch = target_grab(&o->target, &g->targets, &ssh, prompt);
     set_fetch(g, &fetch);
     if (!o->quiet)
         target_say(&g->targets);
-    int code = o->dry_run ? look_only(g, &fetch, &prompt, err) : ask_and_capture(g, &fetch, &prompt, err);
-    prompt_release(&prompt);
-    return code;
+    return o->dry_run ? look_only(g, &fetch, prompt, err) : ask_and_capture(g, &fetch, prompt, err);
 }
 
 static void release(struct grab *g)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/exit.h"
 #include "cli/hosts_from.h"
 #include "cli/target.h"
@@ -82,10 +83,10 @@ static int print_json(const struct host *const *hosts, size_t n, struct err *err
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++)
         json_array_append_new(list, host_json(hosts[i]));
-    int rc = list && json_array_size(list) == n && json_dumpf(list, stdout, JSON_INDENT(2)) == 0 ? 0 : -1;
+    if (list && json_array_size(list) == n)
+        return document_print(list, stdout, err);
     json_decref(list);
-    putchar('\n');
-    return rc < 0 ? err_nomem(err) : 0;
+    return err_nomem(err);
 }
 
 /* Many thousand rows: what is the same in most of them is written once. */
@@ -261,8 +262,8 @@ static int list_hosts(const struct hosts_options *o, struct inventory *inventory
     return rc;
 }
 
-static int list(const struct hosts_options *o, struct inventory *inventory, const char *pattern,
-                size_t *ret_failed, struct err *err)
+static int list(struct hosts_options *o, struct inventory *inventory, const char *pattern, size_t *ret_failed,
+                struct err *err)
 {
     if (o->groups || o->teams) {
         print_names(o->groups ? inventory_group_name : inventory_team_name, inventory);

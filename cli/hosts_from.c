@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/columns.h"
+#include "cli/document.h"
 #include "base/banned.h"
 
 #define COLUMNS 5
@@ -40,18 +41,18 @@ static json_t *target_json(const struct found *f, const struct found_target *t)
 static int print_json(const struct source *s, const struct found *f, struct err *err)
 {
     json_t *targets = json_array(), *notes = json_array();
-    size_t n = 0;
+    bool whole = true;
     for (size_t i = 0; i < f->n; i++)
-        n += f->targets[i].meant && json_array_append_new(targets, target_json(f, &f->targets[i])) == 0;
+        if (f->targets[i].meant)
+            whole &= json_array_append_new(targets, target_json(f, &f->targets[i])) == 0;
     for (size_t i = 0; i < f->notes.n; i++)
         json_array_append_new(notes, json_string(f->notes.items[i]));
-    bool whole = json_array_size(targets) == n;
     json_t *all =
         json_pack("{s:o, s:o, s:o}", "source", hosts_source_json(s), "targets", targets, "notes", notes);
-    int rc = all && whole && json_dumpf(all, stdout, JSON_INDENT(2)) == 0 ? 0 : -1;
+    if (whole)
+        return document_print(all, stdout, err);
     json_decref(all);
-    putchar('\n');
-    return rc < 0 ? err_nomem(err) : 0;
+    return err_nomem(err);
 }
 
 /* The columns of a row; the port's digits go into `port`. */
@@ -96,8 +97,8 @@ static void print_table(const struct found *f)
     }
 }
 
-int hosts_from(struct inventory *inv, const char *source, const struct target_options *o,
-               enum discovery_when when, bool json, struct err *err)
+int hosts_from(struct inventory *inv, const char *source, struct target_options *o, enum discovery_when when,
+               bool json, struct err *err)
 {
     const struct source *s = NULL;
     struct found f = {0};

@@ -7,8 +7,8 @@
 #include "cli/discovery.h"
 
 /* Prints the targets of a source, a name of the inventory or KIND:PLACE, as a table or as JSON. */
-int hosts_from(struct inventory *inv, const char *source, const struct target_options *o,
-               enum discovery_when when, bool json, struct err *err);
+int hosts_from(struct inventory *inv, const char *source, struct target_options *o, enum discovery_when when,
+               bool json, struct err *err);
 
 /* A source, as JSON has it: name, kind, place, and when it said what it said. */
 json_t *hosts_source_json(const struct source *s);

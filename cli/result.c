@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cli/document.h"
 
 #include "base/banned.h"
 
@@ -163,10 +164,7 @@ int result_print(const struct result *r, int exit_code, const struct err *failur
         json_decref(object);
         return err_nomem(err);
     }
-    int rc =
-        json_dumpf(object, out, JSON_INDENT(2)) == 0 && fputc('\n', out) != EOF && fflush(out) == 0 ? 0 : -1;
-    json_decref(object);
-    return rc < 0 ? err_sys(err, "cannot write to standard output") : 0;
+    return document_print(object, out, err);
 }
 
 void result_release(struct result *r)

@@ -74,7 +74,8 @@ struct resume {
     bool handed;
     struct handover handover;
     struct result result;
-    bool begun; /* what is in the work directory is the run's business */
+    bool begun;     /* what is in the work directory is the run's business */
+    size_t unknown; /* services that cannot be found here, and so not fetched */
 };
 
 /* ---- what there is ------------------------------------------------------------------------------------- */
@@ -261,12 +262,30 @@ static size_t count_missing(const struct resume *r)
     return n;
 }
 
+/* A host that the inventory has no more, or a service that nobody finds any more, is no reason to leave the
+ * others alone: it is as it was. */
 static int choose_targets(struct resume *r, struct err *err)
 {
-    for (size_t i = 0; i < r->asked.n_targets; i++)
-        if (is_missing(r, &r->asked.targets[i]) && add_target(r, &r->asked.targets[i], err) < 0)
-            return err_wrap(err, "%s", r->path);
-    return 0;
+    struct err first = ERR_INIT;
+    for (size_t i = 0; i < r->asked.n_targets; i++) {
+        const struct manifest_target *t = &r->asked.targets[i];
+        struct err why = ERR_INIT;
+        if (!is_missing(r, t) || add_target(r, t, &why) == 0)
+            continue;
+        if (why.kind != ERR_USAGE && why.kind != ERR_FAILED) {
+            *err = why;
+            return -1;
+        }
+        r->unknown++;
+        if (first.kind == ERR_NONE)
+            first = why;
+        err_wrap(&why, "%s: %s: not fetched", t->host, t->service);
+        talk_error(stderr, &why);
+    }
+    if (r->unknown == 0 || r->targets.n > 0 || !r->is_bundle)
+        return 0;
+    *err = first;
+    return err_wrap(err, "%s", r->path);
 }
 
 /* What lies in the work directory and was not written down any more is: before anything is opened, since a
@@ -304,40 +323,69 @@ static int take_all_left(struct resume *r, struct err *err)
     return 0;
 }
 
-/* Whoever wrote the manifest must not have hosts opened that nobody here has heard of. */
+static void add_host(struct buf *to, const char *name, const char *note)
+{
+    buf_addf(to, "%s%s%s", to->len ? ", " : "", name, note);
+}
+
+/* Where, of what the manifest alone says. */
+static void add_place(const struct manifest_asked *a, struct buf *to)
+{
+    if (a->port)
+        buf_addf(to, ", port %u", a->port);
+    if (a->unix_path)
+        buf_addf(to, ", socket %s", a->unix_path);
+    if (a->path)
+        buf_addf(to, ", path %s", a->path);
+    for (size_t i = 0; i < a->kinds.n; i++)
+        if (a->kinds.items[i][0] == '/')
+            buf_addf(to, ", GET %s", a->kinds.items[i]);
+}
+
+/* Whoever wrote the manifest may be anybody: each host outside the inventory is named, and each place on it,
+ * by whoever is quiet, too. */
 static void say_targets(const struct resume *r)
 {
-    enum { SHOWN = 12 };
+    enum { SHOWN = 12, LONGEST = 400 };
     const struct targets *t = &r->targets;
-    struct buf names = BUF_INIT(SHOWN * 300);
-    size_t hosts = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        const struct host *host = t->items[i].host;
-        if (i > 0 && host == t->items[i - 1].host)
-            continue;
-        if (hosts++ < SHOWN)
-            buf_addf(&names, "%s%s%s", hosts > 1 ? ", " : "", host->outside ? host->address : host->name,
-                     host->outside ? " (not of the inventory)" : "");
-    }
-    if (hosts > SHOWN)
-        buf_addf(&names, " and %zu more", hosts - SHOWN);
-    if (hosts > 0 && !r->options.quiet)
-        talk("%zu of %zu services are not complete; opening %s", t->n, r->asked.n_targets, buf_str(&names));
+    struct buf names = BUF_INIT((t->n + SHOWN + r->asked.kinds.n) * LONGEST), place = BUF_INIT(names.max);
+    size_t shown = 0, hosts = 0;
+    bool outside = false;
+    for (size_t pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < t->n; i++) {
+            const struct host *host = t->items[i].host;
+            if ((i > 0 && host == t->items[i - 1].host) || host->outside == (pass == 1))
+                continue;
+            outside |= host->outside;
+            hosts++;
+            if (host->outside)
+                add_host(&names, host->address, " (not of the inventory)");
+            else if (shown++ < SHOWN)
+                add_host(&names, host->name, "");
+        }
+    if (shown > SHOWN)
+        buf_addf(&names, " and %zu more", shown - SHOWN);
+    add_place(&r->asked, &place);
+    if (hosts > 0 && (!r->options.quiet || outside || place.len > 0))
+        talk("%zu of %zu services are not complete; opening %s%s", t->n, r->asked.n_targets, buf_str(&names),
+             buf_str(&place));
     buf_release(&names);
+    buf_release(&place);
 }
 
 /* Everything that can be known without opening anything. */
 static int prepare(struct resume *r, struct err *err)
 {
     struct resume_options *o = &r->options;
-    if ((count_missing(r) > 0 || r->handed) && target_load(&o->target, &r->inventory, err) < 0)
+    bool find = count_missing(r) > 0;
+    if ((find || r->handed) && target_load(&o->target, find, &r->inventory, err) < 0)
         return -1;
     if (choose_targets(r, err) < 0 || take_all_left(r, err) < 0 || note_against(r, err) < 0 ||
         (r->targets.n > 0 && capture_check_kinds(&r->asked.kinds, &r->targets, o->yes, err) < 0))
         return -1;
     /* What is to be compared is taken at one time. */
     o->engine.sync |= r->against.n > 0;
-    if (engine_check_parallel(&o->engine, o->target.parallel, &r->targets, err) < 0)
+    if (engine_check_sync(&o->engine, o->target.parallel, &r->targets, err) < 0)
         return -1;
     return r->handed ? handover_prepare(&o->handover, r->inventory, &r->handover, err) : 0;
 }
@@ -347,19 +395,20 @@ static int prepare(struct resume *r, struct err *err)
 
 static int run_targets(struct resume *r, struct err *err)
 {
-    const struct resume_options *o = &r->options;
-    struct prompt prompt;
+    struct resume_options *o = &r->options;
+    struct prompt *prompt = NULL;
     struct ssh_settings ssh;
     if (target_prompt(&o->target, &prompt, err) < 0)
         return exit_status_of(err);
-    struct capture c = {.fetch = target_grab(&o->target, &r->targets, &ssh, &prompt),
+    struct capture c = {.fetch = target_grab(&o->target, &r->targets, &ssh, prompt),
                         .against = &r->against,
                         .work = r->work,
                         .manifest = r->manifest,
-                        .prompt = &prompt,
+                        .prompt = prompt,
                         .result = &r->result,
                         .handover = r->handed ? &r->handover : NULL,
-                        .inventory = o->target.inventory,
+                        .way = &o->target,
+                        .missing = r->unknown,
                         .resumed = true,
                         .bundle = r->is_bundle && r->damage.kind == ERR_NONE ? r->path : NULL,
                         .quiet = o->quiet,
@@ -369,21 +418,29 @@ static int run_targets(struct resume *r, struct err *err)
     c.fetch.concurrent = o->concurrent;
     c.fetch.pair_ms = r->asked.pair_ms;
     engine_set(&o->engine, &c.fetch);
-    const struct confirm sure = {.targets = &r->targets,
-                                 .kinds = &r->asked.kinds,
-                                 .yes = o->yes,
-                                 .wait_ms =
-                                     o->target.ask_timeout_ms ? o->target.ask_timeout_ms : GATEWAY_ASK_MS};
+    const struct confirm sure = {
+        .targets = &r->targets, .kinds = &r->asked.kinds, .yes = o->yes, .wait_ms = o->target.ask_timeout_ms};
     say_targets(r);
-    int code;
-    if (confirm_many(&sure, &prompt, err) < 0) {
-        code = exit_status_of(err);
-    } else {
-        r->begun = true;
-        code = capture_run(&c, err);
-    }
-    prompt_release(&prompt);
-    return code;
+    if (confirm_many(&sure, prompt, err) < 0)
+        return exit_status_of(err);
+    r->begun = true;
+    return capture_run(&c, err);
+}
+
+/* Of the bundle as it is; what it takes is only looked for now. */
+static int hand_over(struct resume *r, int code, struct err *err)
+{
+    struct resume_options *o = &r->options;
+    struct capture c = {.result = &r->result,
+                        .handover = &r->handover,
+                        .way = &o->target,
+                        .quiet = o->quiet,
+                        .verbose = o->verbose};
+    if (target_load(&o->target, false, &r->inventory, err) < 0 ||
+        handover_prepare(&o->handover, r->inventory, &r->handover, err) < 0 ||
+        target_prompt(&o->target, &c.prompt, err) < 0)
+        return exit_status_of(err);
+    return capture_hand_over(&c, code);
 }
 
 /* The bundle as it is has all. */
@@ -398,7 +455,7 @@ static int nothing_missing(struct resume *r, struct err *err)
     if (!r->options.quiet)
         talk("nothing is missing in %s", r->path);
     bool told = r->result.wanted || (printf("%s\n", r->path) > 0 && fflush(stdout) == 0);
-    return told ? EXIT_OK : EXIT_PARTIAL;
+    return r->handed ? hand_over(r, told ? EXIT_OK : EXIT_PARTIAL, err) : told ? EXIT_OK : EXIT_PARTIAL;
 }
 
 /* A report of what was there before would be in the way of the one that comes. */

@@ -48,7 +48,7 @@ int target_alone(const struct target_options *o, const struct strlist *words, co
     return err_hint(err, "profgrab %s --host NAME; `profgrab hosts` lists the inventory", command);
 }
 
-int target_load(struct target_options *o, struct inventory **ret_inventory, struct err *err)
+int target_load(struct target_options *o, bool find, struct inventory **ret_inventory, struct err *err)
 {
     char *path = NULL;
     if (read_scheme(o, err) < 0 || read_compress(o, err) < 0 ||
@@ -58,7 +58,7 @@ int target_load(struct target_options *o, struct inventory **ret_inventory, stru
     if (rc == 0)
         rc = inventory_load(path, ret_inventory, err);
     free(path);
-    if (rc == 0)
+    if (rc == 0 && find)
         rc = discovery_apply(*ret_inventory, o, o->refresh ? DISCOVERY_REFRESH : DISCOVERY_AS_NEEDED, false,
                              NULL, err);
     return rc;
@@ -67,7 +67,9 @@ int target_load(struct target_options *o, struct inventory **ret_inventory, stru
 int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,
                    struct err *err)
 {
-    if (target_load(o, ret_inventory, err) < 0)
+    /* Nobody needs to say where a service is that the user points at. */
+    bool find = !o->selection.port && !o->selection.unix_path;
+    if (target_load(o, find, ret_inventory, err) < 0)
         return -1;
     return inventory_select(*ret_inventory, &o->selection, ret, err);
 }
@@ -86,17 +88,23 @@ void target_say(const struct targets *targets)
 void target_options_release(struct target_options *o)
 {
     selection_release(&o->selection);
+    if (o->has_prompt)
+        prompt_release(&o->prompt);
+    o->has_prompt = false;
 }
 
-int target_prompt(const struct target_options *o, struct prompt *ret, struct err *err)
+int target_prompt(struct target_options *o, struct prompt **ret, struct err *err)
 {
     int64_t wait_ms = o->ask_timeout_ms ? o->ask_timeout_ms : GATEWAY_ASK_MS;
-    prompt_init(ret);
-    ret->batch = o->batch;
-    if (!o->passphrase_file || prompt_use_file(ret, o->passphrase_file, wait_ms, err) == 0)
+    *ret = &o->prompt;
+    if (o->has_prompt)
         return 0;
-    prompt_release(ret);
-    return -1;
+    prompt_init(&o->prompt);
+    o->prompt.batch = o->batch;
+    o->has_prompt = !o->passphrase_file || prompt_use_file(&o->prompt, o->passphrase_file, wait_ms, err) == 0;
+    if (!o->has_prompt)
+        prompt_release(&o->prompt);
+    return o->has_prompt ? 0 : -1;
 }
 
 struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,

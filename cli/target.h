@@ -23,7 +23,9 @@ struct target_options {
     enum ssh_via ssh_via;       /* what `via` means, from target_resolve; and so on */
     enum ssh_compress ssh_compress;
     bool batch;
-    bool refresh; /* the inventory's sources of services are asked anew */
+    bool refresh;         /* the inventory's sources of services are asked anew */
+    struct prompt prompt; /* from target_prompt */
+    bool has_prompt;
 };
 #define TARGET_OPTIONS_INIT                                                                                  \
     {                                                                                                        \
@@ -216,11 +218,13 @@ void target_say(const struct targets *targets);
 
 void target_options_release(struct target_options *o);
 
-/* The first half of it: the options' words are read, and the inventory loaded. */
-int target_load(struct target_options *o, struct inventory **ret_inventory, struct err *err);
+/* The first half of it: the options' words are read, and the inventory loaded. `find`: its sources say which
+ * services there are. */
+int target_load(struct target_options *o, bool find, struct inventory **ret_inventory, struct err *err);
 
-/* prompt_init as the options have it; a file of passphrases is read, which may wait for its writer. */
-int target_prompt(const struct target_options *o, struct prompt *ret, struct err *err);
+/* Who asks the person, as the options have it: one for the whole run, so that nobody is asked twice. It
+ * belongs to the options. The first call reads the file of passphrases, which may wait for its writer. */
+int target_prompt(struct target_options *o, struct prompt **ret, struct err *err);
 
 /* What a run of fetch takes from them, once they are resolved; the rest is the caller's. `ssh` and `prompt`
  * must live as long. */

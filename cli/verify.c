@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "cli/document.h"
 #include "cli/signals.h"
 #include "base/banned.h"
 
@@ -138,13 +139,6 @@ static int judge(const struct verify_options *o, const struct bundle_summary *s,
     return err_set(err, ERR_FAILED, "%s: the signature does not count: %s", o->file, s->signature.why);
 }
 
-static int print_json(json_t *document, struct err *err)
-{
-    int rc = document && json_dumpf(document, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF ? 0 : -1;
-    json_decref(document);
-    return rc < 0 ? err_nomem(err) : 0;
-}
-
 int verify_bundle(const struct verify_options *o, struct age_identities *by, struct err *err)
 {
     struct bundle_summary s = {0};
@@ -158,7 +152,7 @@ int verify_bundle(const struct verify_options *o, struct age_identities *by, str
         json_decref(rows);
         return -1;
     }
-    int rc = rows ? print_json(summary_json(o, &s, rows), err) : 0;
+    int rc = rows ? document_print(summary_json(o, &s, rows), stdout, err) : 0;
     if (!rows)
         print_summary(o, &s);
     if (rc == 0)

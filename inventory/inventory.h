@@ -239,6 +239,10 @@ int inventory_match(const struct inventory *inv, const char *pattern, const stru
  * inventory_select has them. */
 int inventory_narrow(const struct inventory *inv, const struct selection *sel, const struct host **hosts,
                      size_t *n, struct err *err);
+/* Leaves out, in place and in order, those that a selection's exclusions mean which was made before: here
+ * they may mean none of them, or all. */
+int inventory_leave_out(const struct inventory *inv, const struct strlist *exclude, const struct host **hosts,
+                        size_t *n, struct err *err);
 void targets_release(struct targets *t);
 size_t targets_hosts(const struct targets *t);
 void selection_release(struct selection *sel);

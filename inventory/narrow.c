@@ -156,6 +156,7 @@ struct exclusion {
     const struct inventory *inv;
     const struct host **hosts; /* the selection */
     size_t n;
+    bool known;         /* each pattern has matched something elsewhere */
     struct names names; /* of the hosts that go */
 };
 
@@ -200,7 +201,7 @@ static int exclude_name(struct exclusion *x, const char *name, struct err *err)
             rc = exclude_host(x, x->hosts[i], err);
         }
     hostset_release(&found);
-    return rc == 0 && !any ? unknown_exclusion(x, name, err) : rc;
+    return rc == 0 && !any && !x->known ? unknown_exclusion(x, name, err) : rc;
 }
 
 static int exclude_pattern(struct exclusion *x, const char *pattern, struct err *err)
@@ -218,10 +219,10 @@ static int exclude_pattern(struct exclusion *x, const char *pattern, struct err 
     return rc;
 }
 
-static int leave_out(const struct inventory *inv, const struct strlist *patterns, const struct host **hosts,
-                     size_t *n, struct err *err)
+static int leave_out(const struct inventory *inv, const struct strlist *patterns, bool known,
+                     const struct host **hosts, size_t *n, struct err *err)
 {
-    struct exclusion x = {.inv = inv, .hosts = hosts, .n = *n, .names = {.fold = true}};
+    struct exclusion x = {.inv = inv, .hosts = hosts, .n = *n, .known = known, .names = {.fold = true}};
     size_t kept = 0;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < patterns->n; i++)
@@ -230,12 +231,9 @@ static int leave_out(const struct inventory *inv, const struct strlist *patterns
         if (!names_get(&x.names, hosts[i]->name))
             hosts[kept++] = hosts[i];
     names_release(&x.names);
-    if (rc < 0)
-        return -1;
-    if (*n > 0 && kept == 0)
-        return err_set(err, ERR_USAGE, "no host is left: what is excluded is all that is selected");
-    *n = kept;
-    return 0;
+    if (rc == 0)
+        *n = kept;
+    return rc;
 }
 
 /* ---- sample and limit ---------------------------------------------------------------------------------- */
@@ -265,7 +263,18 @@ int inventory_narrow(const struct inventory *inv, const struct selection *sel, c
 {
     if (sel->labels.n && keep_labelled(inv, &sel->labels, hosts, n, err) < 0)
         return -1;
-    return sel->exclude.n ? leave_out(inv, &sel->exclude, hosts, n, err) : 0;
+    size_t before = *n;
+    if (sel->exclude.n && leave_out(inv, &sel->exclude, false, hosts, n, err) < 0)
+        return -1;
+    if (before > 0 && *n == 0)
+        return err_set(err, ERR_USAGE, "no host is left: what is excluded is all that is selected");
+    return 0;
+}
+
+int inventory_leave_out(const struct inventory *inv, const struct strlist *exclude, const struct host **hosts,
+                        size_t *n, struct err *err)
+{
+    return leave_out(inv, exclude, true, hosts, n, err);
 }
 
 int narrow_all(const struct inventory *inv, const struct selection *sel, struct hostset *hosts,

@@ -319,7 +319,7 @@ inventory() {
     assert_stderr_has 'the bundle could not be written'
     local partial
     partial=$(echo profgrab-*.partial)
-    assert_stderr_has "make room, then \`profgrab resume $partial\`"
+    assert_stderr_has "make room, then \`profgrab resume -F $SSH_CONFIG $partial\`"
     [[ -s $partial/file-05/big-6/heap.pb.gz && -s $partial/manifest.json ]] || fail_run "$(find . -type f)"
     assert_equal "$(find . -name '*.tar.gz*')" ''
     # Nothing is missing: no host is opened, and no inventory read.

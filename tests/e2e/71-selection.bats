@@ -242,6 +242,12 @@ P
     assert_status 0
     run_profgrab --dry-run --group all cpu=1s
     assert_status 0
+    # And when it is fetched later.
+    run_profgrab -q --yes --group all --budget seconds=0.5 heap cpu=1s
+    assert_status 3
+    run_profgrab resume "$output"
+    assert_status 2
+    assert_stderr_has 'cpu=1s on 12 targets, 12 hosts (m-01 ... m-12): that many are not profiled without a yes'
 }
 
 @test "the question on a terminal: y goes on, anything else opens nothing" {

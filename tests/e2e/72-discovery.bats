@@ -157,9 +157,12 @@ PY
     assert_stdout_has 'byhand:2'
     assert_stderr_has 'prometheus: HTTP 401: no'
     assert_stderr_has 'hint: it wants to know who asks: set `auth:` in its entry under `discovery`'
+    run_profgrab --host laptop heap
+    assert_stderr_has 'prometheus: what only it knows of is missing'
+    # Who says where the service is needs nobody else to say so.
     run_profgrab --host laptop --port "$RIG_PORT_node_exporter" heap -o out.tar.gz
     assert_status 0
-    assert_stderr_has 'prometheus: what only it knows of is missing'
+    refute_stderr_has prometheus
     run_profgrab --host file-03 heap
     assert_status 2
     assert_stderr_has 'host "file-03" has no services'

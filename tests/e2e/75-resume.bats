@@ -141,7 +141,7 @@ state_of() { # DIR
 # The bundle verifies, is complete, and its manifest is what the format says.
 assert_complete() { # BUNDLE: its files are in $dir then
     "$profgrab_program" bundle verify "$1" >verified
-    ! grep 'not everything' verified
+    ! grep 'not everything' verified || fail "it is not complete"
     dir=$(extract "$1")
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" "$dir/manifest.json"
     grep -q '"complete": true' "$dir/manifest.json"
@@ -221,7 +221,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     chmod 600 gone.yaml
     run_profgrab resume -i gone.yaml "$work"
     assert_status 3
-    assert_stderr_has "hint: \`profgrab resume -i gone.yaml $output\` fetches what is missing"
+    assert_stderr_has "hint: \`profgrab resume -i gone.yaml -F $SSH_CONFIG $output\` fetches what is missing"
     dir=$(extract "$output")
     assert_equal "$(sha256sum <"$dir/web-02/app/heap.pb.gz")" "$hash"
     grep -q '"rule": "adopted"' "$dir/manifest.json"
@@ -264,8 +264,8 @@ assert_complete() { # BUNDLE: its files are in $dir then
     rig_end second
     run_profgrab --host web-02,db-01 heap allocs
     assert_status 3
-    assert_stderr_has 'hint: `profgrab resume '
-    local first=$output sum
+    local first=$output sum hint
+    hint=$(sed -n 's/^hint: `profgrab \(resume .*\)` fetches what is missing$/\1/p' <<<"$stderr")
     sum=$(sha256sum <"$first")
     # Still down: nothing new, and no new bundle.
     run_profgrab resume "$first"
@@ -275,7 +275,8 @@ assert_complete() { # BUNDLE: its files are in $dir then
     rig_sshd_at second "$port"
     rig_wait second 20 rig_connects "$port"
     forget_asked
-    run_profgrab resume -v "$first"
+    # As it was printed, word by word: it finds the same hosts.
+    run --separate-stderr bash -c "\"\$0\" ${hint:?} -v" "$profgrab_program"
     assert_status 0
     assert_stderr_has '1 of 2 services are not complete; opening db-01'
     refute_stderr_has 'web-02:'
@@ -512,10 +513,83 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     start --host file-09 --port "$RIG_PORT_rude" --path /moody/debug/pprof heap allocs
     kill_when there "profgrab-*.partial/file-09/port-$RIG_PORT_rude/heap.pb.gz.part"
     mood heap
-    run_profgrab resume profgrab-*.partial
+    # It is said even to whoever wants to hear nothing.
+    run_profgrab resume -q profgrab-*.partial
     assert_status 0
-    assert_stderr_has 'opening file-09 (not of the inventory)'
+    assert_stderr_has "opening file-09 (not of the inventory), port $RIG_PORT_rude, path /moody/debug/pprof"
     assert_complete "$output"
+}
+
+@test "a host that the inventory has no more keeps nobody else from being fetched" {
+    mood heap notfound
+    run_profgrab --host web-02,db-01,web-01 --service app,side heap allocs
+    assert_status 3
+    local first=$output
+    sed 's/web-01:/file-01:/' inventory.yaml >renamed.yaml
+    chmod 600 renamed.yaml
+    mood heap
+    run_profgrab resume -i renamed.yaml "$first"
+    assert_status 3
+    assert_stderr_has 'web-01: app: not fetched: unknown host "web-01"'
+    assert_stderr_has 'not complete: 1 missing'
+    refute_stderr_has 'not finished'
+    dir=$(extract "$output")
+    [[ -s $dir/web-02/app/heap.pb.gz && -s $dir/web-01/side/heap.pb.gz && ! -e $dir/web-01/app/heap.pb.gz ]]
+    # A work directory becomes a bundle, whoever is gone.
+    sed -i 's/web-02:/file-02:/' renamed.yaml
+    mood allocs stall
+    start --host web-02 heap allocs
+    kill_when amid allocs heap
+    mood allocs
+    run_profgrab resume -i renamed.yaml profgrab-web-02-*.partial
+    assert_status 3
+    dir=$(extract "$output")
+    [[ -s $dir/web-02/app/heap.pb.gz ]]
+    # Of a bundle nothing would come.
+    run_profgrab resume -i renamed.yaml "$output"
+    assert_status 2
+    assert_stderr_has 'unknown host "web-02"'
+}
+
+@test "two of two services were half there: the table says that they are whole now" {
+    mood heap notfound
+    run_profgrab --host web-01,web-02 --service app heap allocs
+    assert_status 3
+    mood heap
+    run_profgrab resume "$output"
+    assert_status 0
+    assert_stderr_has '2 of 2 services are not complete'
+    refute_stderr_has 'not finished'
+    grep -Eq 'web-02: app +1/1 ' <<<"$stderr" || fail_run 'one of one'
+}
+
+@test "what an earlier run has is not charged to the budget; a deadline and an instant hold for resume, too" {
+    run_profgrab --host web-02 --budget seconds=1 cpu=1s trace=0.1
+    assert_status 3
+    assert_stderr_has "left out: 100ms of profiling, and the budget's 1s leave 0s"
+    run_profgrab resume --budget seconds=1 "$output"
+    assert_status 0
+    assert_complete "$output"
+    mood heap notfound
+    run_profgrab --host web-01 --service app --against web-02 heap allocs
+    assert_status 3
+    mood heap stall
+    run_profgrab resume --deadline 1s "$output"
+    assert_status 3
+    assert_stderr_has "heap: the run's deadline of 1s was over"
+    mood heap
+    # What is compared is taken at one instant, now as then.
+    local second=$output
+    run_profgrab resume --parallel 1 "$second"
+    assert_status 2
+    assert_stderr_has 'all 2 hosts are opened at once, and --parallel 1 allows fewer'
+    run_profgrab resume --sync-deadline 5s "$second"
+    assert_status 0
+    assert_complete "$output"
+    # Whom it is for is looked at even where nothing is missing.
+    run_profgrab resume "$output" --for nobody
+    assert_status 2
+    assert_stderr_has 'no team "nobody" in the inventory'
 }
 
 @test "--json says what came of it" {

@@ -100,6 +100,32 @@ PY
         "[('file-03', False), ('file-07', True), ('web-01', True)]"
 }
 
+@test "--against with services that a source knows of, each host's own" {
+    write_hosts
+    sed -i "s/node: { port: $RIG_PORT_node_exporter }/node: { port: 1, host: 127.0.0.1 }/; s/services: \[node\]/services: []/" "$INVENTORY"
+    echo 'discovery: [ { file_sd: sd.json, service: node } ]' >>"$INVENTORY"
+    printf '[{"targets":["file-07:%s","file-09:%s"]}]' "$RIG_PORT_node_exporter" "$RIG_PORT_node_exporter" >"${INVENTORY%/*}/sd.json"
+    run_profgrab --host file-07 --against web-01 heap
+    assert_status 0
+    open_bundle
+    assert_equal "$(manifest '[(h["name"], "against" in h) for h in m["hosts"]]')" "[('file-07', False), ('web-01', True)]"
+    grep -q web-01 "$dir/report.html"
+}
+
+@test "--exclude keeps a healthy host from being opened too" {
+    write_hosts
+    run_profgrab --host file-03 --service node --against nodes --exclude file-07 heap
+    assert_status 0
+    open_bundle
+    assert_equal "$(manifest '[h["name"] for h in m["hosts"]]')" "['file-03', 'web-01']"
+    run_profgrab --host file-03 --service node --against file-07 --exclude 'file-0[7-8]' heap
+    assert_status 2
+    assert_stderr_has 'no host is left to compare with'
+    # What it means among the sick ones needs to mean nothing among the healthy ones.
+    run_profgrab --host file-03,root@file-05 --service node --against file-07 --exclude root@file-05 heap
+    assert_status 0
+}
+
 @test "--against without anything to compare with is said before anything is opened" {
     write_hosts
     run_profgrab --host file-07 --against file-08 heap
