@@ -209,7 +209,7 @@ static int nothing_collected(struct run *r, struct err *err)
     /* The reasons were told one by one as they came. */
     if (r->unusable > 0)
         return EXIT_USAGE;
-    talk("nothing was collected, so there is no bundle");
+    talk("nothing was collected, so there is no %sbundle", r->capture->bundle ? "new " : "");
     return EXIT_NOTHING;
 }
 

@@ -221,6 +221,7 @@ int discovery_list(struct inventory *inv, const struct source *source, struct ta
     int rc = take_source(&h, source, &f, &why);
     clean_up(&h);
     if (rc < 0 && f.n == 0) {
+        found_release(&f);
         *err = why;
         return err_wrap(err, "%s", source->name);
     }

@@ -32,7 +32,7 @@ struct dry {
     const struct dry_run *how;
     struct progress progress;
     struct estimate *targets;
-    size_t n, n_hosts;
+    size_t n;
     bool starved; /* there was no memory for all of it */
 };
 
@@ -384,7 +384,7 @@ static int tell(const struct dry *d, struct err *err)
 int dry_run(const struct dry_run *how, struct err *err)
 {
     const struct targets *targets = how->fetch.targets;
-    struct dry d = {.how = how, .n = targets->n, .n_hosts = targets_hosts(targets)};
+    struct dry d = {.how = how, .n = targets->n};
     int code = EXIT_NOTHING;
     if (!(d.targets = calloc(d.n + 1, sizeof *d.targets))) {
         err_nomem(err);

@@ -54,6 +54,8 @@ void engine_set(const struct engine_options *o, struct fetch_grab *fetch)
     fetch->sync_deadline_ms = o->sync_deadline_ms ? o->sync_deadline_ms : FETCH_SYNC_DEADLINE_MS;
     fetch->retries = o->retries;
     fetch->deadline_ms = o->deadline_ms;
+    fetch->max_bytes = o->max_bytes;
+    fetch->concurrent = o->concurrent;
     fetch->budget_bytes = o->budget_bytes;
     fetch->budget_ms = o->budget_ms;
 }

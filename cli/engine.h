@@ -10,6 +10,8 @@ struct engine_options {
     int64_t sync_deadline_ms; /* 0: not given */
     unsigned retries;
     int64_t deadline_ms; /* 0: not given */
+    uint64_t max_bytes;  /* 0: not given */
+    bool concurrent;
     struct strlist budget;
     uint64_t budget_bytes; /* what `budget` means, from engine_check; and so on */
     int64_t budget_ms;
@@ -45,6 +47,20 @@ struct engine_options {
          "DURATION",                                                                                         \
          "for the whole run: what has come by then is bundled, the rest given up",                           \
          offsetof(type, member.deadline_ms),                                                                 \
+         0},                                                                                                 \
+        {"max-bytes",                                                                                        \
+         0,                                                                                                  \
+         OPTION_BYTES,                                                                                       \
+         "SIZE",                                                                                             \
+         "the most that is taken of one item (default 512MiB; trace 2GiB, cmdline and symbol 4MiB)",         \
+         offsetof(type, member.max_bytes),                                                                   \
+         0},                                                                                                 \
+        {"concurrent",                                                                                       \
+         0,                                                                                                  \
+         OPTION_FLAG,                                                                                        \
+         NULL,                                                                                               \
+         "take a process's cpu, trace and deltas at the same time (they then show each other's work)",       \
+         offsetof(type, member.concurrent),                                                                  \
          0},                                                                                                 \
     {                                                                                                        \
         "budget", 0, OPTION_LIST, "bytes=SIZE,seconds=N",                                                    \

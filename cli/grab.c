@@ -26,8 +26,6 @@ struct grab_options {
     const char *reason;
     struct strlist against;
     int64_t pair_ms;
-    uint64_t max_bytes;
-    bool concurrent;
     bool dry_run;
     bool yes;
     bool quiet;
@@ -50,12 +48,6 @@ static const struct option options[] = {
      "heap, allocs, goroutines, block and mutex twice, so far apart: the report shows what grew",
      offsetof(struct grab_options, pair_ms), 0},
     ENGINE_OPTION_ROWS(struct grab_options, engine),
-    {"max-bytes", 0, OPTION_BYTES, "SIZE",
-     "the most that is taken of one item (default 512MiB; trace 2GiB, cmdline and symbol 4MiB)",
-     offsetof(struct grab_options, max_bytes), 0},
-    {"concurrent", 0, OPTION_FLAG, NULL,
-     "take a process's cpu, trace and deltas at the same time (they then show each other's work)",
-     offsetof(struct grab_options, concurrent), 0},
     {"dry-run", 0, OPTION_FLAG, NULL,
      "open the hosts and say what would be fetched, how long it takes and how much it is; fetch nothing",
      offsetof(struct grab_options, dry_run), 0},
@@ -220,8 +212,6 @@ static void set_fetch(const struct grab *g, struct fetch_grab *fetch)
 {
     const struct grab_options *o = &g->options;
     fetch->kinds = &g->kinds;
-    fetch->max_bytes = o->max_bytes;
-    fetch->concurrent = o->concurrent;
     fetch->pair_ms = o->pair_ms;
     engine_set(&o->engine, fetch);
 }

@@ -157,6 +157,9 @@ static void print_row(const struct host *h, const char *services, const size_t *
     putchar('\n');
 }
 
+/* One host with very many services does not make all rows as wide. */
+#define SERVICES_WIDTH 80
+
 static void widen(size_t *width, size_t n)
 {
     *width = n > *width ? n : *width;
@@ -165,15 +168,17 @@ static void widen(size_t *width, size_t n)
 static int print_table(const struct host *const *hosts, size_t n, struct err *err)
 {
     size_t widths[3] = {4, 7, 8};
-    struct row row = {.services = BUF_INIT(65536), .said = BUF_INIT(4096)};
+    struct row row = {.services = BUF_INIT(16u << 20), .said = BUF_INIT(4096)};
     struct strlist joined = {0};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
         join_services(&row, hosts[i]);
-        rc = strlist_addn(&joined, buf_str(&row.services), row.services.len, err);
+        rc = buf_check(&row.services, "the list of a host's services", err);
+        if (rc == 0)
+            rc = strlist_addn(&joined, buf_str(&row.services), row.services.len, err);
         widen(&widths[0], strlen(hosts[i]->name));
         widen(&widths[1], strlen(hosts[i]->address));
-        widen(&widths[2], row.services.len);
+        widen(&widths[2], row.services.len < SERVICES_WIDTH ? row.services.len : SERVICES_WIDTH);
     }
     if (rc == 0)
         printf("%-*s  %-*s  %-6s  %-*s  LABELS\n", (int)widths[0], "HOST", (int)widths[1], "ADDRESS", "ROUTE",

@@ -20,7 +20,6 @@ int record_resumed(struct manifest *m, const char *name, struct err *err);
  * hosts, which may be NULL, among them), kinds and pairs. */
 int record_asked(struct manifest *m, const struct selection *selection, const struct fetch_grab *grab,
                  const struct targets *against, struct err *err);
-/* `against`: a healthy one, for comparison. */
 /* A host that was opened (`gw`) or not (`failure`). */
 struct record_host {
     const struct host *host;

@@ -24,8 +24,6 @@ struct resume_options {
     struct handover_options handover;
     struct engine_options engine;
     const char *output;
-    uint64_t max_bytes;
-    bool concurrent;
     bool yes;
     bool quiet;
     bool verbose;
@@ -40,12 +38,6 @@ static const struct option options[] = {
     {"output", 'o', OPTION_TEXT, "PATH",
      "of a bundle: a directory for the new one, or its name ending in .tar.gz (default: beside the old one)",
      offsetof(struct resume_options, output), 0},
-    {"max-bytes", 0, OPTION_BYTES, "SIZE",
-     "the most that is taken of one item (default 512MiB; trace 2GiB, cmdline and symbol 4MiB)",
-     offsetof(struct resume_options, max_bytes), 0},
-    {"concurrent", 0, OPTION_FLAG, NULL,
-     "take a process's cpu, trace and deltas at the same time (they then show each other's work)",
-     offsetof(struct resume_options, concurrent), 0},
     {"yes", 'y', OPTION_FLAG, NULL,
      "go on where a question would be asked (profiles over 5 minutes, or of more than 10 targets)",
      offsetof(struct resume_options, yes), 0},
@@ -414,8 +406,6 @@ static int run_targets(struct resume *r, struct err *err)
                         .quiet = o->quiet,
                         .verbose = o->verbose};
     c.fetch.kinds = &r->asked.kinds;
-    c.fetch.max_bytes = o->max_bytes;
-    c.fetch.concurrent = o->concurrent;
     c.fetch.pair_ms = r->asked.pair_ms;
     engine_set(&o->engine, &c.fetch);
     const struct confirm sure = {

@@ -27,6 +27,18 @@ static int take(void *ctx, const void *p, size_t n, struct err *err)
     return found_reader_feed(r->reader, p, n, err);
 }
 
+/* What it was told in secret is neither shown nor kept. */
+struct masking {
+    const struct service *ask;
+    const struct secret *secret;
+};
+
+static void mask(void *ctx, char *text)
+{
+    const struct masking *m = ctx;
+    endpoint_redact(text, m->ask, m->secret);
+}
+
 /* What an answer other than 200 means is said of services elsewhere; of a source other keys are to be set. */
 static int hint_of(const struct source *s, const struct transfer_response *r, struct err *err)
 {
@@ -50,8 +62,11 @@ static int get(const struct source *s, struct gateway_listener *listener, const 
         .cancel_fd = grab->cancel_fd, .timeout_ms = grab->timeout_ms, .secret = secret};
     struct transfer_request request = {
         .target = s->ask->path, .limit_ms = LIMIT_MS, .ctx = &reader, .body = take};
+    struct masking masking = {s->ask, secret};
     if (found_reader_new(s->kind, into, &reader.reader, err) < 0)
         return -1;
+    if (secret)
+        found_reader_mask(reader.reader, mask, &masking);
     int rc = transfer_new(listener, s->ask, &options, &t, err);
     if (rc == 0) {
         rc = transfer_get(t, &request, &response, err);
@@ -93,15 +108,6 @@ static int ask_from(const struct source *s, const struct host *from, const struc
     return rc;
 }
 
-/* What it was told in secret is neither shown nor kept. */
-static void mask(struct found *f, const struct service *ask, const struct secret *secret)
-{
-    for (size_t i = 0; i < f->n_jobs; i++)
-        endpoint_redact(f->jobs[i].name, ask, secret);
-    for (size_t i = 0; i < f->notes.n; i++)
-        endpoint_redact(f->notes.items[i], ask, secret);
-}
-
 int discovery_ask(const struct source *s, const struct fetch_grab *grab, struct found *ret, struct err *err)
 {
     struct proc_limits limits = {.timeout_ms = grab->timeout_ms, .cancel_fd = grab->cancel_fd};
@@ -113,8 +119,6 @@ int discovery_ask(const struct source *s, const struct fetch_grab *grab, struct 
     int rc = credentials_load(&(struct targets){.items = &target, .n = 1}, &limits, &credentials, err);
     if (rc == 0)
         rc = ask_from(s, from, credentials_find(&credentials, s->ask), grab, &f, err);
-    if (rc == 0)
-        mask(&f, s->ask, credentials_find(&credentials, s->ask));
     credentials_release(&credentials);
     if (rc < 0)
         found_release(&f);

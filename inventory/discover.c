@@ -250,8 +250,8 @@ static bool has_name(const struct host *host, const char *name)
     return false;
 }
 
-/* NAME-PORT, and where two addresses have that port NAME-PORT-2: it goes by the port, so that it stays the
- * same when others come and go. */
+/* NAME-PORT, and where that is taken NAME-PORT-2: it goes by the port, so that it stays the same when others
+ * come and go. */
 static int name_by_port(const struct candidate *c, struct err *err)
 {
     char name[MAX_NAME + 40];
@@ -283,12 +283,14 @@ static int attach(struct inventory *inv, const struct candidate *c, struct err *
     return 0;
 }
 
-/* Those of one name on one host. */
+/* Those of one name on one host. Another job may have a name that one of several was given. */
 static int settle(struct inventory *inv, struct candidate *items, size_t n, struct err *err)
 {
     n = without_repeated(items, n);
     for (size_t i = 0; i < n; i++)
-        if ((n > 1 && name_by_port(&items[i], err) < 0) || attach(inv, &items[i], err) < 0)
+        if (((n > 1 || has_name(items[i].host, items[i].service->name)) &&
+             name_by_port(&items[i], err) < 0) ||
+            attach(inv, &items[i], err) < 0)
             return -1;
     return 0;
 }

@@ -79,10 +79,12 @@ struct found {
 };
 void found_release(struct found *f);
 
-/* Reads what a source with a URL says, in pieces; `place` stands in no message. ERR_FAILED for what is no
- * such answer. */
+/* Reads what a source with a URL says, in pieces. ERR_FAILED for what is no such answer. */
 struct found_reader;
 int found_reader_new(enum source_kind kind, struct found *into, struct found_reader **ret, struct err *err);
+/* From now on each text of the answer goes through `mask`, whole and before anything else is done with it:
+ * what must neither be shown nor kept is taken out in place. */
+void found_reader_mask(struct found_reader *r, void (*mask)(void *ctx, char *text), void *ctx);
 int found_reader_feed(struct found_reader *r, const void *p, size_t n, struct err *err);
 int found_reader_end(struct found_reader *r, struct err *err);
 void found_reader_free(struct found_reader *r);

@@ -13,8 +13,14 @@
 #include "inventory/names.h"
 #include "base/banned.h"
 
+#define TEXT_MAX ((size_t)64 << 10) /* json_cut.h */
+
 struct found_reader {
     struct found *into;
+    json_cut_fn *tell;
+    void (*mask)(void *ctx, char *text); /* NULL: nothing is to be masked */
+    void *mask_ctx;
+    struct buf masked;
     struct json_cut *cut;
     bool whole; /* the list of targets ended */
     /* Of the element that is read: */
@@ -99,13 +105,19 @@ static int wrong(const char *what, const char *must, struct err *err)
     return err_set(err, ERR_FAILED, "%s in it is not %s", what, must);
 }
 
+/* What Go writes of a list that was never made. */
+static bool is_null(enum json_cut_kind kind, const char *text)
+{
+    return kind == JSON_CUT_OTHER && strcmp(text, "null") == 0;
+}
+
 static int tell_prometheus(void *ctx, size_t which, enum json_cut_kind kind, const char *text,
                            struct err *err)
 {
     struct found_reader *r = ctx;
     char shown[200];
     if (which == PROM_LIST) {
-        r->whole = kind == JSON_CUT_LIST;
+        r->whole = kind == JSON_CUT_LIST || is_null(kind, text);
         return r->whole ? 0 : wrong("activeTargets", "a list", err);
     }
     if (which == PROM_TARGET)
@@ -134,12 +146,12 @@ static int tell_sd(void *ctx, size_t which, enum json_cut_kind kind, const char 
     struct found_reader *r = ctx;
     switch (which) {
     case SD_LIST:
-        r->whole = kind == JSON_CUT_LIST;
+        r->whole = kind == JSON_CUT_LIST || is_null(kind, text);
         return r->whole ? 0 : wrong("what is", "a list of groups of targets", err);
     case SD_GROUP:
         return kind == JSON_CUT_MAP ? end_element(r, err) : wrong("a group of targets", "a mapping", err);
     case SD_TARGETS:
-        return kind == JSON_CUT_LIST ? 0 : wrong("targets", "a list", err);
+        return kind == JSON_CUT_LIST || is_null(kind, text) ? 0 : wrong("targets", "a list", err);
     default:
         break;
     }
@@ -150,6 +162,20 @@ static int tell_sd(void *ctx, size_t which, enum json_cut_kind kind, const char 
     return set(which == SD_JOB ? &r->job : &r->scheme, text, err);
 }
 
+static int tell(void *ctx, size_t which, enum json_cut_kind kind, const char *text, struct err *err)
+{
+    struct found_reader *r = ctx;
+    if (!r->mask || kind != JSON_CUT_TEXT)
+        return r->tell(ctx, which, kind, text, err);
+    buf_clear(&r->masked);
+    buf_adds(&r->masked, text);
+    if (buf_check(&r->masked, "a string in it", err) < 0)
+        return -1;
+    if (r->masked.data)
+        r->mask(r->mask_ctx, r->masked.data);
+    return r->tell(ctx, which, kind, buf_str(&r->masked), err);
+}
+
 int found_reader_new(enum source_kind kind, struct found *into, struct found_reader **ret, struct err *err)
 {
     bool prometheus = kind == SOURCE_PROMETHEUS;
@@ -157,13 +183,20 @@ int found_reader_new(enum source_kind kind, struct found *into, struct found_rea
     if (!r)
         return err_nomem(err);
     r->into = into;
-    if (json_cut_new(prometheus ? prometheus_paths : sd_paths, prometheus ? tell_prometheus : tell_sd, r,
-                     &r->cut, err) < 0) {
+    r->tell = prometheus ? tell_prometheus : tell_sd;
+    buf_init(&r->masked, TEXT_MAX);
+    if (json_cut_new(prometheus ? prometheus_paths : sd_paths, tell, r, &r->cut, err) < 0) {
         free(r);
         return -1;
     }
     *ret = r;
     return 0;
+}
+
+void found_reader_mask(struct found_reader *r, void (*mask)(void *ctx, char *text), void *ctx)
+{
+    r->mask = mask;
+    r->mask_ctx = ctx;
 }
 
 int found_reader_feed(struct found_reader *r, const void *p, size_t n, struct err *err)
@@ -183,6 +216,7 @@ void found_reader_free(struct found_reader *r)
     if (!r)
         return;
     json_cut_free(r->cut);
+    buf_release(&r->masked);
     strlist_release(&r->addresses);
     free(r->job);
     free(r->pool);

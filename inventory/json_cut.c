@@ -421,9 +421,14 @@ int json_cut_feed(struct json_cut *c, const void *bytes, size_t n, struct err *e
     return 0;
 }
 
-int json_cut_end(const struct json_cut *c, struct err *err)
+int json_cut_end(struct json_cut *c, struct err *err)
 {
-    if (c->state == AT_END || (c->state == IN_WORD && c->depth == 0))
+    if (c->state == IN_WORD && c->depth == 0) {
+        int rc = end_word(c, err);
+        if (rc != 0)
+            return rc < 0 ? -1 : err_set(err, ERR_FAILED, "it is not JSON");
+    }
+    if (c->state == AT_END)
         return 0;
     if (c->at == 0)
         return err_set(err, ERR_FAILED, "it is empty");

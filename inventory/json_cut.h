@@ -36,6 +36,6 @@ void json_cut_free(struct json_cut *c);
 int json_cut_feed(struct json_cut *c, const void *p, size_t n, struct err *err);
 
 /* There are no more pieces: ERR_FAILED if the text is not whole. */
-int json_cut_end(const struct json_cut *c, struct err *err);
+int json_cut_end(struct json_cut *c, struct err *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "inventory/discovery.h"
@@ -38,6 +39,7 @@ struct entry {
     const struct tree_node *through;
     const struct tree_node *tls;
     const struct tree_node *auth;
+    const struct tree_node *max_age;
 };
 
 const char *source_kind_name(enum source_kind kind)
@@ -249,10 +251,12 @@ static int read_auth(const struct schema *s, const struct tree_node *value, void
 
 static int read_max_age(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
 {
+    struct entry *e = into;
     char *text = NULL;
+    e->max_age = value;
     if (schema_text(s, value, &text, err) < 0)
         return -1;
-    int rc = text_to_duration(text, &((struct entry *)into)->source->max_age_ms, err);
+    int rc = text_to_duration(text, &e->source->max_age_ms, err);
     free(text);
     if (rc == 0)
         return 0;
@@ -277,8 +281,8 @@ static int check(const struct schema *s, const struct entry *e, const struct tre
         tree_err(s->tree, at, err, "an entry does not say where to look");
         return err_hint(err, "add one of prometheus, http_sd, file_sd, parca and scrape_configs");
     }
-    const struct tree_node *of_url[] = {e->through, e->tls, e->auth};
-    for (size_t i = 0; i < 3; i++)
+    const struct tree_node *of_url[] = {e->through, e->tls, e->auth, e->max_age};
+    for (size_t i = 0; i < sizeof of_url / sizeof *of_url; i++)
         if (of_url[i] && !kinds[e->source->kind].url)
             return tree_err(s->tree, of_url[i]->key, err, "\"%s\" has no meaning with \"%s\"",
                             of_url[i]->key->text, e->place->key->text);
@@ -387,33 +391,50 @@ static int unknown_source(const struct inventory *inv, const char *text, struct 
                          "prometheus:http://localhost:9090 or parca:parca.yaml");
 }
 
-static int set_file(struct source *s, const char *place, struct err *err)
+/* As the inventory's own are written: a new string. */
+static int absolute(const char *path, char **ret, struct err *err)
 {
     char dir[4096];
     if (!getcwd(dir, sizeof dir))
         return err_sys(err, "cannot tell the working directory");
-    char *expanded = file_expand_home(place);
-    s->place = expanded ? file_join(dir, expanded) : NULL;
+    char *expanded = file_expand_home(path);
+    *ret = expanded ? file_join(dir, expanded) : NULL;
     free(expanded);
-    return s->place ? 0 : err_nomem(err);
+    return *ret ? 0 : err_nomem(err);
 }
 
-static int make_source(struct inventory *inv, size_t kind, const char *place, const struct source **ret,
+/* However they are written. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The entry that looks there; NULL: none does. */
+static const struct source *source_at(const struct inventory *inv, size_t kind, const char *place)
+{
+    for (size_t i = 0; i < inv->sources.n; i++) {
+        const struct source *s = inv->sources.items[i];
+        if (s->kind == (enum source_kind)kind &&
+            (strcmp(s->place, place) == 0 || (!kinds[kind].url && is_same_file(s->place, place))))
+            return s;
+    }
+    return NULL;
+}
+
+/* Takes the place over, on failure too. */
+static int make_source(struct inventory *inv, size_t kind, char *place, const struct source **ret,
                        struct err *err)
 {
     struct source *s = calloc(1, sizeof *s);
-    if (!s)
+    if (!s) {
+        free(place);
         return err_nomem(err);
+    }
     s->kind = (enum source_kind)kind;
     s->max_age_ms = SOURCE_MAX_AGE_MS;
-    int rc = give_name(inv, s, err);
-    if (rc == 0 && kinds[kind].url) {
-        s->place = strdup(place);
-        rc = s->place ? read_url(s, place, err) : err_nomem(err);
-    } else if (rc == 0) {
-        rc = set_file(s, place, err);
-    }
-    if (rc < 0) {
+    s->place = place;
+    if (give_name(inv, s, err) < 0 || (kinds[kind].url && read_url(s, place, err) < 0)) {
         source_free(s);
         return err_wrap(err, "%s", kinds[kind].name);
     }
@@ -427,6 +448,7 @@ int inventory_source(struct inventory *inv, const char *text, const struct sourc
 {
     const struct source *named = source_named(inv, text);
     const char *colon = strchr(text, ':');
+    char *place = NULL;
     size_t kind = 0;
     if (named) {
         *ret = named;
@@ -436,14 +458,15 @@ int inventory_source(struct inventory *inv, const char *text, const struct sourc
         kind++;
     if (!colon || kind == N_KINDS || !colon[1] || !text_is_visible(text))
         return unknown_source(inv, text, err);
-    for (size_t i = 0; i < inv->sources.n; i++) {
-        const struct source *s = inv->sources.items[i];
-        if (s->kind == (enum source_kind)kind && strcmp(s->place, colon + 1) == 0) {
-            *ret = s;
-            return 0;
-        }
-    }
-    return make_source(inv, kind, colon + 1, ret, err);
+    if (!kinds[kind].url && absolute(colon + 1, &place, err) < 0)
+        return -1;
+    if (kinds[kind].url && !(place = strdup(colon + 1)))
+        return err_nomem(err);
+    *ret = source_at(inv, kind, place);
+    if (!*ret)
+        return make_source(inv, kind, place, ret, err);
+    free(place);
+    return 0;
 }
 
 /* ---- match --------------------------------------------------------------------------------------------- */

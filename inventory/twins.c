@@ -2,6 +2,7 @@
  * Each target has a text that says where its process is: the way to the host and where the service listens.
  * Whoever has one that another host had before is that host's twin.
  */
+#include <ctype.h>
 #include <stdlib.h>
 
 #include "inventory/address.h"
@@ -27,6 +28,8 @@ static int describe(const struct target *t, struct buf *ret, struct err *err)
         return -1;
     buf_clear(ret);
     buf_addf(ret, "%d %u %u\n", h->direct, a.port ? a.port : h->ssh.port, s->unix_path ? 0 : s->port);
+    for (char *p = a.host; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
     const char *const parts[] = {a.host, h->ssh.jump, h->ssh.config, s->unix_path ? s->unix_path : s->host};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         buf_adds(ret, parts[i] ? parts[i] : "");
@@ -78,7 +81,7 @@ static int look_at(struct search *s, const struct target *t, struct err *err)
 
 int targets_twins(const struct targets *t, struct twins_list *ret, struct err *err)
 {
-    struct search s = {.text = BUF_INIT(4096), .processes = {.fold = true}};
+    struct search s = {.text = BUF_INIT(4096)};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < t->n; i++)
         rc = look_at(&s, &t->items[i], err);

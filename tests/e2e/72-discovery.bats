@@ -150,6 +150,15 @@ PY
     refute_stdout_has 9237
 }
 
+@test "a host with very many services does not make every row as wide" {
+    with_sources '{ file_sd: many.json, name: many }'
+    python3 -c 'import json; print(json.dumps([{"targets": ["file-03:%d" % i for i in range(1, 301)] + ["file-04:1"], "labels": {"job": "j"}}]))' >many.json
+    run_profgrab hosts
+    assert_status 0
+    assert_stdout_has 'j-300:300 (many)'
+    (($(grep '^laptop' <<<"$output" | wc -c) < 150)) || fail_run "$(grep '^laptop' <<<"$output")"
+}
+
 @test "a source that fails costs only what it alone knows of" {
     with_sources "{ prometheus: \"$SOURCE/denied\" }"
     run_profgrab hosts

@@ -88,6 +88,12 @@ static void prometheus(void **state)
          "gitaly file-03.example 9236; tls 2001:db8::7 443 https; gitaly 10.0.0.1 443 https; ");
     says(SOURCE_PROMETHEUS, PROMETHEUS("{\"scrapePool\":\"p\",\"labels\":{},\"scrapeUrl\":\"http://h:1/\"}"),
          "p h 1; ");
+    /* A key with a dot is no path, and an escaped one the same key. */
+    says(SOURCE_PROMETHEUS,
+         PROMETHEUS(
+             "{\"labels.job\":\"no\",\"labels\":{\"jo\\u0062\":\"yes\"},\"scrapeUrl\":\"http://h:1/\"}"),
+         "yes h 1; ");
+    says(SOURCE_PROMETHEUS, "{\"data\":{\"activeTargets\":null}}", "");
     says(SOURCE_PROMETHEUS, PROMETHEUS(TARGET("a\\u001b[31mb\\n", "http://h h:1/")),
          "(job \"a?[31mb\": \"http://h h:1/\" is no address)");
 }
@@ -108,6 +114,10 @@ static void prometheus_that_is_none(void **state)
           "it ends in the middle, after 38 bytes");
     fails(SOURCE_PROMETHEUS, "{\"a\":tru\"e}", "it is not JSON, at byte 9");
     fails(SOURCE_PROMETHEUS, "{} x", "it is not JSON, at byte 4");
+    fails(SOURCE_PROMETHEUS, "{\"a\":[}", "it is not JSON, at byte 7");
+    fails(SOURCE_PROMETHEUS, "{\"a\":{\"b\":[1,\"]\"}", "it is not JSON, at byte 17");
+    fails(SOURCE_PROMETHEUS, "{\"a\":[<]}", "it is not JSON, at byte 7");
+    fails(SOURCE_PROMETHEUS, "{\"a\":[\"\n\"]}", "it is not JSON, at byte 8");
 }
 
 /* Nothing grows with what is passed over, and there is an end to depth. */
@@ -148,10 +158,44 @@ static void http_sd(void **state)
          "[{\"labels\":{\"job\":\"a\",\"__scheme__\":\"https\"},\"targets\":[\"h:1\",\"[::1]:2\"]},"
          "{\"targets\":[\"h\"]}]",
          "a h 1 https; a ::1 2 https;  h 80; ");
+    says(SOURCE_HTTP_SD, "null", "");
+    says(SOURCE_HTTP_SD, "[{\"targets\":null},{\"targets\":[\"h:1\"]}]", " h 1; ");
+    fails(SOURCE_HTTP_SD, "nul", "it is not JSON");
+    fails(SOURCE_HTTP_SD, "5", "what is in it is not a list of groups of targets");
     fails(SOURCE_HTTP_SD, "{}", "what is in it is not a list of groups of targets");
     fails(SOURCE_HTTP_SD, "[{\"targets\":\"h:1\"}]", "targets in it is not a list");
     fails(SOURCE_HTTP_SD, "[{\"targets\":[1]}]", "a target in it is not text");
     fails(SOURCE_HTTP_SD, "[1]", "a group of targets in it is not a mapping");
+}
+
+static void star(void *ctx, char *text)
+{
+    for (char *p; (p = strstr(text, ctx));)
+        memset(p, '*', strlen(ctx));
+}
+
+/* However long a text is, it is masked before it is cut or refused. */
+static void masked(void **state)
+{
+    (void)state;
+    char *secret = text_of("%0500d", 7);
+    char *text = text_of("[{\"targets\":[\"h:1\",\"%s\"],\"labels\":{\"job\":\"a%s\"}}]", secret, secret);
+    struct found f = {0};
+    struct found_reader *r = NULL;
+    struct err err = ERR_INIT;
+    ok(found_reader_new(SOURCE_HTTP_SD, &f, &r, &err), &err);
+    found_reader_mask(r, star, secret);
+    ok(found_reader_feed(r, text, strlen(text), &err), &err);
+    ok(found_reader_end(r, &err), &err);
+    found_reader_free(r);
+    assert_int_equal(f.n, 1);
+    assert_memory_equal(f.jobs[0].name, "a***", 4);
+    assert_int_equal(f.notes.n, 1);
+    contains(f.notes.items[0], "\"****");
+    assert_null(strchr(f.notes.items[0], '0'));
+    found_release(&f);
+    free(text);
+    free(secret);
 }
 
 static void written_and_read_again(void **state)
@@ -489,6 +533,13 @@ static void several(void **state)
         becomes(ANY, orders[i], (struct discovered){.n = i ? 2 : 3, .placed = i ? 2 : 3},
                 "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
                 "/debug/pprof; " BY_HAND);
+    /* A job that is called what one of several came to be called. */
+    becomes(ANY,
+            "[{\"targets\":[\"file-03.example:9\",\"file-03.example:10\"],\"labels\":{\"job\":\"a\"}},"
+            "{\"targets\":[\"file-03.example:99\"],\"labels\":{\"job\":\"a-9\"}}]",
+            (struct discovered){.n = 3, .placed = 3},
+            "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
+            "/debug/pprof; file-03/a-9-99 file-03.example:99 /debug/pprof; " BY_HAND);
 }
 
 static void selects(struct inventory *inv, const char *hosts, const char *services, const char *expected)
@@ -574,6 +625,7 @@ static void bad_entries(void **state)
     refuses_entry("{ prometheus: 'http://x/', host: file-3 }", AT "38: unknown host \"file-3\"", "file-03");
     refuses_entry("{ prometheus: 'http://x/', through: nobody }", AT "41: unknown host \"nobody\"", "");
     refuses_entry("{ parca: x, through: six }", AT "17: \"through\" has no meaning with \"parca\"", "");
+    refuses_entry("{ parca: x, max_age: 1h }", AT "17: \"max_age\" has no meaning with \"parca\"", "");
     refuses_entry("{ prometheus: 'http://x/', tls: { insecure: true } }",
                   AT "32: \"tls\" has no meaning without https://", "");
     refuses_entry("{ prometheus: 'http://x/', token: abc }", AT "32: \"token\" would hold the secret itself",
@@ -603,26 +655,30 @@ static void sources(void **state)
 {
     (void)state;
     size_t n = 0;
+    const struct source *s = NULL;
+    struct err err = ERR_INIT;
     struct inventory *inv =
         inventory_of("  - prometheus: https://p.example/prom/\n  - prometheus: http://p:9090\n"
-                     "  - { prometheus: 'http://q', name: q, max_age: 1h }\n");
+                     "  - { prometheus: 'http://q', name: q, max_age: 1h }\n"
+                     "  - { parca: tests/unit/../unit/unit.h, host: six }\n");
     const struct source *const *all = inventory_sources(inv, &n);
-    assert_int_equal(n, 3);
+    assert_int_equal(n, 4);
     assert_string_equal(all[0]->name, "prometheus");
     assert_string_equal(all[1]->name, "prometheus-2");
     assert_int_equal(all[2]->max_age_ms, 3600000);
     asked_at(inv, "prometheus", "p.example", 443, "/prom/api/v1/targets?state=active");
     asked_at(inv, "prometheus:http://p:9090", "p", 9090, "/api/v1/targets?state=active");
     asked_at(inv, "q", "q", 80, "/api/v1/targets?state=active");
+    /* As it is written in the entry, whose file is meant. */
+    ok(inventory_source(inv, "parca:tests/unit/unit.h", &s, &err), &err);
+    assert_ptr_equal(s, all[3]);
     inventory_sources(inv, &n);
-    assert_int_equal(n, 3);
+    assert_int_equal(n, 4);
     /* What people copy from their browser. */
     asked_at(inv, "prometheus:http://[::1]:9090/targets?search=", "::1", 9090,
              "/api/v1/targets?state=active");
     asked_at(inv, "http_sd:http://x/sd?env=a", "x", 80, "/sd?env=a");
     asked_at(inv, "http_sd:http://x", "x", 80, "/");
-    const struct source *s = NULL;
-    struct err err = ERR_INIT;
     refused(inventory_source(inv, "promethus", &s, &err), &err, ERR_USAGE, "unknown source \"promethus\"");
     contains(err.hint, "prometheus");
     refused(inventory_source(inv, "http_sd:x", &s, &err), &err, ERR_USAGE,
@@ -721,25 +777,16 @@ static void kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prometheus),
-        cmocka_unit_test(prometheus_that_is_none),
-        cmocka_unit_test(deep_and_long),
-        cmocka_unit_test(http_sd),
-        cmocka_unit_test(written_and_read_again),
-        cmocka_unit_test(spoiled),
-        cmocka_unit_test(parca),
-        cmocka_unit_test(parca_elsewhere),
-        SCRATCH(configs),
-        cmocka_unit_test(bad_configs),
-        cmocka_unit_test(placed),
-        cmocka_unit_test(matched),
-        cmocka_unit_test(secrets),
-        cmocka_unit_test(loopback),
-        cmocka_unit_test(several),
-        cmocka_unit_test(selected),
-        cmocka_unit_test(bad_entries),
-        cmocka_unit_test(sources),
-        SCRATCH(kept),
+        cmocka_unit_test(prometheus),      cmocka_unit_test(prometheus_that_is_none),
+        cmocka_unit_test(deep_and_long),   cmocka_unit_test(http_sd),
+        cmocka_unit_test(masked),          cmocka_unit_test(written_and_read_again),
+        cmocka_unit_test(spoiled),         cmocka_unit_test(parca),
+        cmocka_unit_test(parca_elsewhere), SCRATCH(configs),
+        cmocka_unit_test(bad_configs),     cmocka_unit_test(placed),
+        cmocka_unit_test(matched),         cmocka_unit_test(secrets),
+        cmocka_unit_test(loopback),        cmocka_unit_test(several),
+        cmocka_unit_test(selected),        cmocka_unit_test(bad_entries),
+        cmocka_unit_test(sources),         SCRATCH(kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
