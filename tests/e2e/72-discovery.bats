@@ -239,7 +239,12 @@ scrape_configs:
 Y
     with_sources '{ parca: parca.yaml, host: file-03 }'
     assert_equal "$(found)" 'file-03/one 127.0.0.1:6060; file-03/three 127.0.0.1:6062; file-03/two 127.0.0.1:6061; '
-    run_profgrab hosts --from parca:parca.yaml
+    # However its path is written, it is that entry; another file is none.
+    run_profgrab hosts --from parca:../"${PWD##*/}"/parca.yaml
+    assert_status 0
+    assert_equal "${lines[1]}" 'file-03  one      127.0.0.1  6060  one'
+    cp parca.yaml other.yaml
+    run_profgrab hosts --from parca:other.yaml
     assert_status 0
     assert_equal "${lines[1]}" '-     -        127.0.0.1  6060  one'
     with_sources '{ parca: parca.yaml }'
