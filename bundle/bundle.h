@@ -91,7 +91,7 @@ struct manifest_host {
     bool against;      /* a healthy one, to compare the others with */
     const struct manifest_hop *hops;
     size_t n_hops;
-    const char *error; /* why nothing could be fetched from it */
+    const char *error; /* why nothing could be fetched from it; of a resumed one: nothing more */
     const struct manifest_verdict *verdicts;
     size_t n_verdicts;
 };
@@ -209,7 +209,8 @@ void manifest_asked_release(struct manifest_asked *a);
  * none twice, files stay below the directory, text is fit to be shown; else ERR_FAILED says where. A copy
  * that was handed off is refused. How the capture ended, its summary and its report are not taken over.
  *
- * What is added to it takes the place of what it has of the same host, service, or kind, argument and pair.
+ * What is added to it takes the place of what it has of the same host, service, or kind, argument and pair. A
+ * host or service that comes with an error keeps all else that is known of it: its files came that way.
  */
 int manifest_load(const char *text, size_t n, struct manifest **ret, struct err *err);
 
@@ -237,7 +238,8 @@ struct manifest_wanted {
 /* Whether that item is there, and good; *ret_started (NULL: nobody asks) is when it was taken, in UTC
  * milliseconds, 0 where that is not known. */
 bool manifest_has(const struct manifest *m, const struct manifest_wanted *item, int64_t *ret_started);
-/* Whether all that was planned for the service is there, and good. false also where nobody knows. */
+/* Whether all that was planned for the service is there, and good, whatever became of it or its host when it
+ * was tried last. false also where nobody knows what was planned. */
 bool manifest_has_all(const struct manifest *m, const char *host, const char *service);
 /* What was planned for the service, and is neither good nor has a file that is damaged: a new array, which
  * the caller frees, its strings the manifest's until something is added to it. */

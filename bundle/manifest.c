@@ -148,6 +148,62 @@ static void put_verdicts(struct fields *r, const struct manifest_verdict *verdic
     fields_put(r, "verdicts", list);
 }
 
+/* ---- what a failed try leaves of a record -------------------------------------------------------------- */
+
+/* The key as the record before has it, if that has it. */
+static void keep(struct fields *r, const char *key, const json_t *before)
+{
+    json_t *value = json_object_get(before, key);
+    if (value)
+        fields_put(r, key, json_incref(value));
+}
+
+/* Whether one of the first n is by that rule. */
+static bool has_rule(const json_t *list, size_t n, const json_t *rule)
+{
+    bool found = false;
+    for (size_t i = 0; i < n && !found; i++)
+        found = json_equal(json_object_get(json_array_get(list, i), "rule"), rule);
+    return found;
+}
+
+/* The verdicts of the record before by rules of which this one has none. */
+static void keep_verdicts(struct fields *r, const json_t *before)
+{
+    json_t *old = json_object_get(before, "verdicts"), *made = json_object_get(r->o, "verdicts");
+    size_t n = json_array_size(made);
+    if (!made)
+        keep(r, "verdicts", before);
+    for (size_t i = 0; made && i < json_array_size(old); i++) {
+        json_t *one = json_array_get(old, i);
+        if (!has_rule(made, n, json_object_get(one, "rule")) && json_array_append(made, one) < 0)
+            r->failed = true;
+    }
+}
+
+/* A host that was not reached now has the way by which it was before: its files came by that. What was found
+ * of the hosts of a run together is not found again where one of them is resumed alone. */
+static json_t *host_json(const struct manifest_host *h, const json_t *known)
+{
+    const json_t *before = h->error ? known : NULL;
+    struct fields r = fields_new();
+    fields_put(&r, "name", fields_string(h->name));
+    fields_text(&r, "address", h->address);
+    keep(&r, "address", before);
+    fields_text(&r, "route", h->route);
+    keep(&r, "route", before);
+    if (h->against)
+        fields_put(&r, "against", json_true());
+    keep(&r, "against", before);
+    put_hops(&r, h->hops, h->n_hops);
+    keep(&r, "hops", before);
+    fields_text(&r, "error", h->error);
+    put_verdicts(&r, h->verdicts, h->n_verdicts);
+    keep_verdicts(&r, known);
+    fields_put(&r, "services", services_of(known));
+    return fields_take(&r);
+}
+
 int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct err *err)
 {
     json_t *known = NULL;
@@ -155,17 +211,7 @@ int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct 
         return -1;
     if (known && !m->resumed)
         return err_set(err, ERR_FAILED, "the manifest has the host %s already", h->name);
-    struct fields r = fields_new();
-    fields_put(&r, "name", fields_string(h->name));
-    fields_text(&r, "address", h->address);
-    fields_text(&r, "route", h->route);
-    if (h->against)
-        fields_put(&r, "against", json_true());
-    put_hops(&r, h->hops, h->n_hops);
-    fields_text(&r, "error", h->error);
-    put_verdicts(&r, h->verdicts, h->n_verdicts);
-    fields_put(&r, "services", services_of(known));
-    json_t *host = fields_take(&r);
+    json_t *host = host_json(h, known);
     const char *name = json_string_value(json_object_get(host, "name"));
     int rc = 0;
     if (!name || json_object_set(m->by_name, name, host) < 0 || place(m->hosts, known, json_incref(host)) < 0)
@@ -233,6 +279,30 @@ static void put_planned(struct fields *service, const struct manifest_service *s
     fields_nest(service, "estimate", &estimate);
 }
 
+/* One that does not answer now is as it was planned before: that says which of its items are missing. */
+static json_t *service_json(const struct manifest_service *s, const json_t *known)
+{
+    const json_t *before = s->error ? known : NULL;
+    struct fields r = fields_new();
+    fields_put(&r, "name", fields_string(s->name));
+    fields_text(&r, "url", s->url);
+    keep(&r, "url", before);
+    put_offers(&r, s->offers, s->n_offers);
+    keep(&r, "offers", before);
+    if (s->has_clock_skew)
+        fields_number(&r, "clock_skew_ms", s->clock_skew_ms);
+    keep(&r, "clock_skew_ms", before);
+    keep(&r, "go_version", known);
+    put_planned(&r, s);
+    keep(&r, "planned", before);
+    keep(&r, "estimate", before);
+    fields_text(&r, "error", s->error);
+    put_verdicts(&r, s->verdicts, s->n_verdicts);
+    keep_verdicts(&r, before);
+    fields_put(&r, "items", items_of(known, before ? NULL : json_object_get(r.o, "planned")));
+    return fields_take(&r);
+}
+
 int manifest_add_service(struct manifest *m, const struct manifest_service *s, struct err *err)
 {
     json_t *host = NULL, *known = NULL;
@@ -243,18 +313,7 @@ int manifest_add_service(struct manifest *m, const struct manifest_service *s, s
         return err_set(err, ERR_FAILED, "the manifest has no host %s", s->host);
     if (known && !m->resumed)
         return err_set(err, ERR_FAILED, "the manifest has the service %s of %s already", s->name, s->host);
-    struct fields r = fields_new();
-    fields_put(&r, "name", fields_string(s->name));
-    fields_text(&r, "url", s->url);
-    put_offers(&r, s->offers, s->n_offers);
-    if (s->has_clock_skew)
-        fields_number(&r, "clock_skew_ms", s->clock_skew_ms);
-    fields_text(&r, "go_version", json_string_value(json_object_get(known, "go_version")));
-    put_planned(&r, s);
-    fields_text(&r, "error", s->error);
-    put_verdicts(&r, s->verdicts, s->n_verdicts);
-    fields_put(&r, "items", items_of(known, json_object_get(r.o, "planned")));
-    if (place(json_object_get(host, "services"), known, fields_take(&r)) < 0)
+    if (place(json_object_get(host, "services"), known, service_json(s, known)) < 0)
         return err_nomem(err);
     return 0;
 }
@@ -498,7 +557,7 @@ int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool
     m->finished = finished;
     m->interrupted = interrupted;
     m->complete = complete;
-    return manifest_order(m, err);
+    return manifest_forget_errors(m, err) < 0 ? -1 : manifest_order(m, err);
 }
 
 json_t *manifest_json(const struct manifest *m)

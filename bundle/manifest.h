@@ -29,6 +29,10 @@ int manifest_find_service(const json_t *host, const char *name, json_t **ret, st
  * them. */
 int manifest_order(struct manifest *m, struct err *err);
 
+/* Drops the errors of hosts and services that have all they were asked for: what they lacked when they were
+ * tried last was found in the work directory. */
+int manifest_forget_errors(struct manifest *m, struct err *err);
+
 /* Whether two items, or an item and an entry of a plan, are of one kind, argument and pair. */
 bool manifest_same_item(const json_t *a, const json_t *b);
 

@@ -195,7 +195,7 @@ static const json_t *service_of(const struct manifest *m, const char *host, cons
     json_t *h = NULL, *s = NULL;
     if (manifest_find_host(m, host, &h, NULL) < 0 || manifest_find_service(h, service, &s, NULL) < 0)
         return NULL;
-    return json_object_get(h, "error") ? NULL : s;
+    return s;
 }
 
 /* NULL: there is none. */
@@ -234,15 +234,46 @@ bool manifest_has(const struct manifest *m, const struct manifest_wanted *w, int
     return found != NULL;
 }
 
+static bool has_planned(const json_t *service)
+{
+    const json_t *planned = json_object_get(service, "planned");
+    bool all = planned != NULL;
+    for (size_t i = 0; all && i < json_array_size(planned); i++)
+        all = find_good(service, json_array_get(planned, i)) != NULL;
+    return all;
+}
+
 bool manifest_has_all(const struct manifest *m, const char *host, const char *service)
 {
-    const json_t *s = service_of(m, host, service), *planned = json_object_get(s, "planned");
-    bool all = planned && !json_object_get(s, "error");
-    for (size_t i = 0; all && i < json_array_size(planned); i++) {
-        const json_t *one = json_array_get(planned, i);
-        all = find_good(s, one) != NULL;
+    return has_planned(service_of(m, host, service));
+}
+
+static const char *text_at(const json_t *list, size_t i, const char *key)
+{
+    const char *text = json_string_value(json_object_get(json_array_get(list, i), key));
+    return text ? text : "";
+}
+
+int manifest_forget_errors(struct manifest *m, struct err *err)
+{
+    const json_t *targets = json_object_get(json_object_get(m->head, "asked"), "targets");
+    bool all = true;
+    for (size_t i = 0; i < json_array_size(targets); i++) {
+        const char *name = text_at(targets, i, "host");
+        json_t *host = json_object_get(m->by_name, name), *service = NULL;
+        if (manifest_find_service(host, text_at(targets, i, "service"), &service, err) < 0)
+            return -1;
+        if (has_planned(service))
+            json_object_del(service, "error");
+        else
+            all = false;
+        if (strcmp(name, text_at(targets, i + 1, "host")) == 0)
+            continue;
+        if (all)
+            json_object_del(host, "error");
+        all = true;
     }
-    return all;
+    return 0;
 }
 
 static bool has_file(const json_t *service, const json_t *like)

@@ -110,7 +110,8 @@ static void add_host(struct summary *s, const json_t *host)
     const json_t *list = json_object_get(host, "services");
     struct buf line = BUF_INIT(MAX_TEXT);
     if (*text(host, "error"))
-        buf_addf(&line, "%s: nothing: %s\n", text(host, "name"), text(host, "error"));
+        buf_addf(&line, "%s: %s: %s\n", text(host, "name"),
+                 json_array_size(list) ? "nothing more" : "nothing", text(host, "error"));
     add_line(s, &line);
     for (size_t i = 0; i < json_array_size(list); i++)
         add_service(s, text(host, "name"), json_array_get(list, i));

@@ -22,6 +22,7 @@ struct told {
     size_t services, verdicts; /* of one host that could be reached; verdicts of its first service */
     size_t failed;             /* hosts that could not */
     const char *reason;
+    const char *down; /* why there was no more of the one that could be reached */
 };
 
 static char *a_bundle(const char *dir, const struct told *t)
@@ -36,7 +37,7 @@ static char *a_bundle(const char *dir, const struct told *t)
                                  .workstation = "ws",
                                  .reason = t->reason,
                                  .started = WHEN};
-    struct manifest_host host = {.name = "file-03", .route = "ssh"};
+    struct manifest_host host = {.name = "file-03", .route = "ssh", .error = t->down};
     ok(workdir_new(output, "x", WHEN, &c.w, &err), &err);
     ok(manifest_new(&info, &c.m, &err), &err);
     ok(manifest_add_host(c.m, &host, &err), &err);
@@ -86,12 +87,14 @@ static bool ends_in(const char *s, const char *end)
 static void all_of_it(void **state)
 {
     char *s = summary_of(
-        state, &(struct told){.services = 50, .verdicts = 30, .failed = 2, .reason = "slow pushes"});
+        state,
+        &(struct told){.services = 50, .verdicts = 30, .failed = 2, .reason = "slow pushes", .down = "down"});
     contains(s, "Collected by carol on ws, ");
     contains(s, "Reason: slow pushes\n");
     contains(s, "s0.: verdict 29.\n");
     contains(s, "file-03, s49.: ");
     contains(s, "lost-1: nothing: connection refused");
+    contains(s, "file-03: nothing more: down\n");
     assert_null(strstr(s, "cut here"));
     free(s);
 }

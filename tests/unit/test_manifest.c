@@ -589,6 +589,171 @@ static void what_is_added_takes_its_place(void **state)
     manifest_free(m);
 }
 
+static json_t *host_of(const struct manifest *m, const char *name)
+{
+    json_t *host = NULL;
+    assert_int_equal(manifest_find_host(m, name, &host, NULL), 0);
+    assert_non_null(host);
+    return host;
+}
+
+static json_t *service_of(const struct manifest *m, const char *host, const char *name)
+{
+    json_t *service = NULL;
+    assert_int_equal(manifest_find_service(host_of(m, host), name, &service, NULL), 0);
+    assert_non_null(service);
+    return service;
+}
+
+/* `before`, with that error, is what there is now. Takes it over. */
+static void same_but_error(json_t *before, const char *error, const json_t *now)
+{
+    json_object_set_new(before, "error", json_string(error));
+    assert_true(json_equal(before, now));
+    json_decref(before);
+}
+
+/* Down, or interrupted before they were opened: how the good files came is not lost. */
+static void what_failed_again_keeps_what_it_has(void **state)
+{
+    (void)state;
+    const struct manifest_host down = {
+        .name = "file-03", .address = "moved", .route = "ssh", .error = "down"};
+    const struct manifest_service silent = {
+        .host = "file-03", .name = "gitaly", .url = "http://moved", .error = "silent"};
+    struct manifest *m = full_manifest(), *again = reloaded(m);
+    struct err err = ERR_INIT;
+    json_t *before = json_deep_copy(host_of(again, "file-03"));
+    must(manifest_add_host(again, &down, &err), &err);
+    same_but_error(before, "down", host_of(again, "file-03"));
+    before = json_deep_copy(service_of(again, "file-03", "gitaly"));
+    must(manifest_add_service(again, &silent, &err), &err);
+    same_but_error(before, "silent", service_of(again, "file-03", "gitaly"));
+    /* Of what was never reached, what is known by now. */
+    before = json_deep_copy(host_of(again, "file-04"));
+    must(manifest_add_host(
+             again, &(struct manifest_host){.name = "file-04", .address = "10.0.0.4", .error = "lost"}, &err),
+         &err);
+    json_object_set_new(before, "address", json_string("10.0.0.4"));
+    same_but_error(before, "lost", host_of(again, "file-04"));
+    /* In the order of docs/formats.md still. */
+    struct manifest *third = reloaded(again);
+    struct buf text = BUF_INIT(1 << 20);
+    must(manifest_print(third, &text, &err), &err);
+    assert_true(strstr(buf_str(&text), "\"hops\"") < strstr(buf_str(&text), "\"error\": \"down\""));
+    assert_true(strstr(buf_str(&text), "\"error\": \"down\"") < strstr(buf_str(&text), "\"services\""));
+    buf_release(&text);
+    manifest_free(third);
+    /* What is reached is as it was reached. */
+    must(manifest_add_host(again, &(struct manifest_host){.name = "file-03", .address = "moved"}, &err),
+         &err);
+    must(manifest_add_service(again, &(struct manifest_service){.host = "file-03", .name = "gitaly"}, &err),
+         &err);
+    assert_null(json_object_get(host_of(again, "file-03"), "error"));
+    assert_null(json_object_get(host_of(again, "file-03"), "hops"));
+    assert_null(json_object_get(service_of(again, "file-03", "gitaly"), "planned"));
+    manifest_free(again);
+    manifest_free(m);
+}
+
+/* A host that is resumed alone has no other beside it that it could be found to be the same as. */
+static void verdicts_of_a_host_are_kept_by_rule(void **state)
+{
+    (void)state;
+    static const struct manifest_verdict verdicts[] = {
+        {"same-address", "first"}, {"same-address", "second"}, {"other", "other"}};
+    struct manifest_host host = {.name = "h", .verdicts = verdicts, .n_verdicts = 2};
+    struct manifest *m = new_manifest();
+    struct err err = ERR_INIT;
+    must(manifest_add_host(m, &host, &err), &err);
+    struct manifest *again = reloaded(m);
+    json_t *before = json_deep_copy(host_of(again, "h"));
+    must(manifest_add_host(again, &(struct manifest_host){.name = "h"}, &err), &err);
+    assert_true(json_equal(host_of(again, "h"), before));
+    host.verdicts = verdicts + 2;
+    host.n_verdicts = 1;
+    must(manifest_add_host(again, &host, &err), &err);
+    assert_int_equal(json_array_size(json_object_get(host_of(again, "h"), "verdicts")), 3);
+    host.verdicts = verdicts + 1;
+    must(manifest_add_host(again, &host, &err), &err);
+    const json_t *now = json_object_get(host_of(again, "h"), "verdicts");
+    assert_int_equal(json_array_size(now), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(now, 0), "text")), "second");
+    json_decref(before);
+    manifest_free(again);
+    manifest_free(m);
+}
+
+/* Whether README.md has it. */
+static void says(const struct manifest *m, const char *what, bool expected)
+{
+    json_t *root = manifest_json(m);
+    struct buf text = BUF_INIT(1 << 20);
+    readme_write(root, &text);
+    assert_int_equal(strstr(buf_str(&text), what) != NULL, expected);
+    buf_release(&text);
+    json_decref(root);
+}
+
+/* Two services of a host, of which one has all. */
+static struct manifest *half_a_host(void)
+{
+    static const struct manifest_planned planned[] = {{"heap", NULL, 0}};
+    static struct manifest_target targets[] = {{"h", "has", NULL}, {"h", "lacks", NULL}};
+    const struct manifest_asked asked = {.targets = targets, .n_targets = 2};
+    struct manifest *m = new_manifest();
+    struct err err = ERR_INIT;
+    must(manifest_set_asked(m, &asked, &err), &err);
+    must(manifest_add_host(m, &(struct manifest_host){.name = "h"}, &err), &err);
+    for (size_t i = 0; i < 2; i++)
+        must(manifest_add_service(
+                 m,
+                 &(struct manifest_service){
+                     .host = "h", .name = targets[i].service, .planned = planned, .n_planned = 1},
+                 &err),
+             &err);
+    must(manifest_add_item(
+             m,
+             &(struct manifest_item){
+                 .host = "h", .service = "has", .kind = "heap", .file = "h/has/heap.pb.gz", .sha256 = SHA_A},
+             &err),
+         &err);
+    return m;
+}
+
+/* What counts is what is there, not what became of the last try. */
+static void what_has_all_has_no_error(void **state)
+{
+    (void)state;
+    const struct manifest_item heap = {
+        .host = "h", .service = "lacks", .kind = "heap", .file = "h/lacks/heap.pb.gz", .sha256 = SHA_A};
+    for (size_t whole = 0; whole < 2; whole++) {
+        struct manifest *m = half_a_host(), *again = reloaded(m);
+        struct manifest_planned *left = NULL;
+        struct err err = ERR_INIT;
+        size_t n = 0;
+        must(manifest_add_host(again, &(struct manifest_host){.name = "h", .error = "down"}, &err), &err);
+        must(manifest_add_service(
+                 again, &(struct manifest_service){.host = "h", .name = "lacks", .error = "silent"}, &err),
+             &err);
+        assert_true(manifest_has_all(again, "h", "has"));
+        assert_false(manifest_has_all(again, "h", "lacks"));
+        must(manifest_unrecorded(again, "h", "lacks", &left, &n, &err), &err);
+        assert_int_equal(n, 1);
+        free(left);
+        if (whole)
+            must(manifest_add_item(again, &heap, &err), &err);
+        assert_int_equal(manifest_has_all(again, "h", "lacks"), whole);
+        must(manifest_finish(again, WHEN, false, whole, &err), &err);
+        assert_int_equal(json_object_get(host_of(again, "h"), "error") == NULL, whole);
+        says(again, "\n### has\n", true);
+        says(again, "\n- h: down\n- h lacks: silent\n", !whole);
+        assert_int_equal(json_object_get(service_of(again, "h", "lacks"), "error") == NULL, whole);
+        manifest_free(again);
+        manifest_free(m);
+    }
+}
+
 #define HOST(inside)                                                                                         \
     HEAD "\"name\": \"b\", \"tool\": {}, \"collector\": {}, \"files\": [], \"hosts\": [" inside "]}"
 #define SERVICE(inside) HOST("{\"name\": \"h\", \"services\": [" inside "]}")
@@ -806,6 +971,9 @@ int main(void)
         cmocka_unit_test(loaded_is_what_was_saved),
         cmocka_unit_test(what_was_asked_for),
         cmocka_unit_test(what_is_added_takes_its_place),
+        cmocka_unit_test(what_failed_again_keeps_what_it_has),
+        cmocka_unit_test(verdicts_of_a_host_are_kept_by_rule),
+        cmocka_unit_test(what_has_all_has_no_error),
         cmocka_unit_test(what_is_not_loaded),
         cmocka_unit_test(loaded_cut_and_flipped_everywhere),
         cmocka_unit_test(in_the_order_asked_for),
