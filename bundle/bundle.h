@@ -207,7 +207,8 @@ void manifest_asked_release(struct manifest_asked *a);
  * Reads a manifest back, to go on with what it describes: strictly, since it may come from anywhere. It is of
  * our version, each key of docs/formats.md has its type, hosts and services have names that a path can have,
  * none twice, files stay below the directory, text is fit to be shown; else ERR_FAILED says where. A copy
- * that was handed off is refused. How the capture ended, its summary and its report are not taken over.
+ * that was handed off is refused. How the run went (but for when its profiles were released in step) and
+ * ended, its summary and its report are not taken over.
  *
  * What is added to it takes the place of what it has of the same host, service, or kind, argument and pair. A
  * host or service that comes with an error keeps all else that is known of it: its files came that way.
@@ -256,7 +257,8 @@ struct manifest_run {
     uint64_t budget_bytes; /* of one process */
     int64_t budget_ms;     /* for which it profiles itself */
     unsigned retries;
-    int64_t sync_at; /* when the timed profiles were released; 0: they were not in step */
+    int64_t sync_at; /* when the timed profiles were released; 0: they were not in step. What an earlier run
+                        has of that and the next two lines then stays */
     size_t sync_targets, sync_late;
     bool has_sync_skew;
     int64_t sync_p50_ms, sync_p95_ms, sync_max_ms;

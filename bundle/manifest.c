@@ -504,6 +504,8 @@ int manifest_set_run(struct manifest *m, const struct manifest_run *run, struct 
         put_budget(&keys, run);
     if (run->sync_at > 0)
         put_sync(&keys, run);
+    else
+        keep(&keys, "sync", m->run);
     json_t *made = fields_take(&keys);
     if (!made)
         return err_nomem(err);

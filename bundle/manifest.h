@@ -10,7 +10,7 @@ struct manifest {
     json_t *head;  /* everything that is known from the start */
     json_t *hosts; /* lists, as the manifest shows them */
     json_t *files;
-    json_t *run;     /* its keys; NULL: none */
+    json_t *run;     /* its keys, of a loaded one the earlier run's `sync`; NULL: none */
     json_t *summary; /* NULL: none */
     json_t *report;
     json_t *by_name; /* the same hosts by name */

@@ -119,6 +119,20 @@ static const struct shape asked[] = {
     {.key = "sample", .type = SHAPE_OBJECT, .inside = sample},
     SHAPES_END};
 
+static const struct shape budget[] = {
+    {.key = "bytes", .type = SHAPE_COUNT}, {.key = "profiled_ms", .type = SHAPE_COUNT}, SHAPES_END};
+
+static const struct shape skew[] = {{.key = "p50", .type = SHAPE_COUNT, .needed = true},
+                                    {.key = "p95", .type = SHAPE_COUNT, .needed = true},
+                                    {.key = "max", .type = SHAPE_COUNT, .needed = true},
+                                    SHAPES_END};
+
+static const struct shape in_step[] = {{.key = "at", .type = SHAPE_TEXT, .needed = true},
+                                       {.key = "targets", .type = SHAPE_COUNT, .needed = true},
+                                       {.key = "late", .type = SHAPE_COUNT, .needed = true},
+                                       {.key = "skew_ms", .type = SHAPE_OBJECT, .inside = skew},
+                                       SHAPES_END};
+
 static const struct shape manifest[] = {
     {.key = "name", .type = SHAPE_NAME, .needed = true},
     {.key = "tool", .type = SHAPE_OBJECT, .needed = true, .inside = who},
@@ -127,6 +141,11 @@ static const struct shape manifest[] = {
     {.key = "started", .type = SHAPE_TEXT},
     {.key = "asked", .type = SHAPE_OBJECT, .inside = asked},
     {.key = "resumed", .type = SHAPE_OBJECTS, .inside = who},
+    {.key = "retries", .type = SHAPE_COUNT},
+    {.key = "deadline_ms", .type = SHAPE_COUNT},
+    {.key = "deadline_reached", .type = SHAPE_FLAG},
+    {.key = "budget", .type = SHAPE_OBJECT, .inside = budget},
+    {.key = "sync", .type = SHAPE_OBJECT, .inside = in_step},
     {.key = "hosts", .type = SHAPE_OBJECTS, .needed = true, .inside = host},
     {.key = "files", .type = SHAPE_OBJECTS, .needed = true, .inside = item},
     SHAPES_END};
@@ -191,8 +210,9 @@ static int add_hosts(struct manifest *m, struct err *err)
 /* What the end of a capture adds is not known again until it has ended again. */
 static json_t *head_of(const json_t *root)
 {
-    static const char *const not [] = {"finished", "interrupted", "complete", "summary",
-                                       "hosts",    "files",       "report"};
+    static const char *const not [] = {
+        "finished", "interrupted", "complete", "retries", "deadline_ms", "deadline_reached",
+        "budget",   "sync",        "summary",  "hosts",   "files",       "report"};
     json_t *head = json_copy((json_t *)(uintptr_t)root);
     if (json_object_size(head) != json_object_size(root)) {
         json_decref(head);
@@ -203,18 +223,29 @@ static json_t *head_of(const json_t *root)
     return head;
 }
 
+/* What a run was asked to keep to is its own; when its profiles began is true of the files that are kept. */
+static json_t *run_of(const json_t *root)
+{
+    struct fields run = fields_new();
+    json_t *known = json_object_get(root, "sync");
+    if (known)
+        fields_put(&run, "sync", json_incref(known));
+    return fields_take(&run);
+}
+
 static struct manifest *take(const json_t *root)
 {
     struct manifest *m = calloc(1, sizeof *m);
     if (!m)
         return NULL;
     m->head = head_of(root);
+    m->run = run_of(root);
     m->hosts = json_incref(json_object_get(root, "hosts"));
     m->files = json_incref(json_object_get(root, "files"));
     m->by_name = json_object();
     m->paths = json_object();
     m->resumed = true;
-    if (m->head && m->by_name && m->paths)
+    if (m->head && m->run && m->by_name && m->paths)
         return m;
     manifest_free(m);
     return NULL;

@@ -811,6 +811,16 @@ static int fill_manifest(struct manifest *m, struct err *err)
     for (size_t i = 0; i < sizeof items / sizeof *items; i++)
         if (manifest_add_item(m, &items[i], err) < 0)
             return -1;
+    static const struct manifest_run runs[] = {{0},
+                                               {.deadline_ms = 1,
+                                                .budget_bytes = 1,
+                                                .budget_ms = 1,
+                                                .retries = 1,
+                                                .sync_at = WHEN,
+                                                .has_sync_skew = true}};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        if (manifest_set_run(m, &runs[i], err) < 0)
+            return -1;
     return manifest_finish(m, WHEN, false, true, err);
 }
 

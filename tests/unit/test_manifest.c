@@ -464,6 +464,19 @@ static int reload(const char *text, size_t n, struct manifest **ret, struct err 
     return rc;
 }
 
+static const struct manifest_run in_step = {.deadline_ms = 30000,
+                                            .deadline_reached = true,
+                                            .budget_bytes = 1000,
+                                            .budget_ms = 60000,
+                                            .retries = 3,
+                                            .sync_at = WHEN,
+                                            .sync_targets = 9,
+                                            .sync_late = 1,
+                                            .has_sync_skew = true,
+                                            .sync_p50_ms = 1,
+                                            .sync_p95_ms = 2,
+                                            .sync_max_ms = 3};
+
 static void ask(struct manifest *m)
 {
     static char heap[] = "heap", cpu[] = "cpu=5s", healthy[] = "file-05";
@@ -495,16 +508,24 @@ static struct manifest *reloaded(const struct manifest *m)
     return again;
 }
 
-/* Nothing of it is lost but how it ended. */
+/* Nothing of it is lost but how it went and ended. */
 static void loaded_is_what_was_saved(void **state)
 {
     (void)state;
     struct manifest *m = full_manifest();
+    struct err err = ERR_INIT;
     ask(m);
+    must(manifest_set_run(m, &in_step, &err), &err);
     struct manifest *again = reloaded(m);
     json_t *before = manifest_json(m), *after = manifest_json(again);
-    static const char *const ends[] = {"finished", "interrupted", "complete"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const ends[] = {"finished",    "interrupted",      "complete", "retries",
+                                       "deadline_ms", "deadline_reached", "budget"};
+    assert_null(json_object_get(after, "finished"));
+    for (size_t i = 3; i < sizeof ends / sizeof *ends; i++) {
+        assert_non_null(json_object_get(before, ends[i]));
+        assert_null(json_object_get(after, ends[i]));
+    }
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         json_object_del(before, ends[i]);
         json_object_del(after, ends[i]);
     }
@@ -514,6 +535,65 @@ static void loaded_is_what_was_saved(void **state)
     json_decref(before);
     json_decref(after);
     manifest_free(again);
+    manifest_free(m);
+}
+
+/* The keys behind `asked`, and of the run's own what they hold. */
+static char *keys_of(const struct manifest *m)
+{
+    struct buf text = BUF_INIT(1000);
+    json_t *root = manifest_json(m), *value;
+    const char *key;
+    bool behind = false;
+    json_object_foreach(root, key, value)
+    {
+        if (behind)
+            buf_addf(&text, " %s", key);
+        if (behind && json_is_integer(value))
+            buf_addf(&text, "=%d", (int)json_integer_value(value));
+        behind = behind || strcmp(key, "asked") == 0;
+    }
+    char *keys = strdup(buf_str(&text));
+    buf_release(&text);
+    json_decref(root);
+    assert_non_null(keys);
+    return keys;
+}
+
+/* A deadline that was reached is not that of whoever goes on; profiles that were in step still are. */
+static void each_run_says_how_it_went(void **state)
+{
+    (void)state;
+    static const struct {
+        struct manifest_run run;
+        const char *keys;
+        int targets; /* in step */
+    } cases[] = {
+        {{0}, " finished interrupted complete sync hosts files", 9},
+        {{.retries = 2}, " finished interrupted complete retries=2 sync hosts files", 9},
+        {{.sync_at = WHEN, .sync_targets = 1}, " finished interrupted complete sync hosts files", 1},
+    };
+    struct manifest *m = full_manifest();
+    struct err err = ERR_INIT;
+    ask(m);
+    must(manifest_set_run(m, &in_step, &err), &err);
+    char *keys = keys_of(m);
+    assert_string_equal(keys, " finished interrupted complete retries=3 deadline_ms=30000 deadline_reached "
+                              "budget sync hosts files");
+    free(keys);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct manifest *again = reloaded(m);
+        must(manifest_set_run(again, &cases[i].run, &err), &err);
+        must(manifest_finish(again, WHEN, false, true, &err), &err);
+        keys = keys_of(again);
+        assert_string_equal(keys, cases[i].keys);
+        json_t *root = manifest_json(again);
+        const json_t *targets = json_object_get(json_object_get(root, "sync"), "targets");
+        assert_int_equal(json_integer_value(targets), cases[i].targets);
+        json_decref(root);
+        free(keys);
+        manifest_free(again);
+    }
     manifest_free(m);
 }
 
@@ -756,6 +836,7 @@ static void what_has_all_has_no_error(void **state)
 
 #define HOST(inside)                                                                                         \
     HEAD "\"name\": \"b\", \"tool\": {}, \"collector\": {}, \"files\": [], \"hosts\": [" inside "]}"
+#define RUN(inside) HEAD "\"name\": \"b\", \"tool\": {}, \"collector\": {}, " inside "}"
 #define SERVICE(inside) HOST("{\"name\": \"h\", \"services\": [" inside "]}")
 #define LOADED_ITEM(inside) SERVICE("{\"name\": \"s\", \"items\": [" inside "]}")
 
@@ -773,6 +854,14 @@ static void what_is_not_loaded(void **state)
         {HEAD "\"name\": \"../b\", \"tool\": {}}", "manifest.json is malformed: name is no name"},
         {HEAD "\"handoff\": {}}",
          "it is a copy that was handed off, not all of which need be as it was collected"},
+        {RUN("\"retries\": -1"), "manifest.json is malformed: retries is out of range"},
+        {RUN("\"deadline_ms\": \"30s\""), "manifest.json is malformed: deadline_ms is not a number"},
+        {RUN("\"deadline_reached\": 1"),
+         "manifest.json is malformed: deadline_reached is neither true nor false"},
+        {RUN("\"budget\": 5"), "manifest.json is malformed: budget is not an object"},
+        {RUN("\"sync\": {\"at\": \"\", \"targets\": 1}"), "manifest.json is malformed: sync.late is missing"},
+        {RUN("\"sync\": {\"at\": \"\", \"targets\": 1, \"late\": 0, \"skew_ms\": {\"p50\": 1, \"p95\": []}}"),
+         "manifest.json is malformed: sync.skew_ms.p95 is not a number"},
         {HOST("1"), "manifest.json is malformed: hosts[0] is not an object"},
         {HOST("{\"name\": \"a/b\", \"services\": []}"),
          "manifest.json is malformed: hosts[0].name is no name"},
@@ -823,6 +912,7 @@ static void loaded_cut_and_flipped_everywhere(void **state)
     struct manifest *m = full_manifest();
     struct buf text = BUF_INIT(1 << 20);
     ask(m);
+    assert_int_equal(manifest_set_run(m, &in_step, NULL), 0);
     assert_int_equal(manifest_print(m, &text, NULL), 0);
     spoil(text.data, text.len, load_spoiled, &text.len);
     buf_release(&text);
@@ -969,6 +1059,7 @@ int main(void)
         cmocka_unit_test(too_many_values),
         cmocka_unit_test(cut_and_flipped_everywhere),
         cmocka_unit_test(loaded_is_what_was_saved),
+        cmocka_unit_test(each_run_says_how_it_went),
         cmocka_unit_test(what_was_asked_for),
         cmocka_unit_test(what_is_added_takes_its_place),
         cmocka_unit_test(what_failed_again_keeps_what_it_has),
