@@ -225,7 +225,8 @@ int manifest_resume(struct manifest *m, const struct manifest_info *now, struct 
  * Holds a loaded manifest against the files of its work directory. A file that is not the one that was
  * collected is called NAME.damaged then (of two, the larger one stays), and its item damaged; an item whose
  * file is not there failed. `changed` is called for each, with what became of it. ERR_CANCELLED by cancel_fd
- * (or -1).
+ * (or -1). After an error, such as that of a file which cannot be looked at, the manifest is not to be saved:
+ * what could not be read may be good.
  */
 typedef void manifest_changed_fn(void *ctx, const char *path, const char *what);
 int manifest_compare(struct manifest *m, const struct workdir *w, int cancel_fd, manifest_changed_fn *changed,

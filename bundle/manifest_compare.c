@@ -50,12 +50,14 @@ static int hash_file(int fd, const char *path, struct facts *ret, struct err *er
     return rc;
 }
 
-/* What is no regular file is not there. */
+/* What is no regular file is not there. What cannot be looked at now may be, and be good. */
 static int look(const char *path, struct facts *ret, struct err *err)
 {
     struct stat st;
     *ret = (struct facts){0};
-    if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+    if (lstat(path, &st) < 0)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "cannot look at %s", path);
+    if (!S_ISREG(st.st_mode))
         return 0;
     int fd = file_open(path, err);
     if (fd < 0)

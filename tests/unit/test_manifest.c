@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <unistd.h>
 
 #include "bundle/bundle.h"
 #include "bundle/items.h"
@@ -1002,6 +1003,38 @@ static void files_that_changed(void **state)
     workdir_free(w);
 }
 
+/* What a disk or a server does not show now may be as good as ever; what is not there, is not. */
+static void files_that_cannot_be_looked_at(void **state)
+{
+    static const struct {
+        const char *file, *msg; /* NULL: it is missing */
+    } cases[] = {{"nowhere/x", NULL}, {"file/x", NULL}, {"loop/x", "Too many levels of symbolic links"}};
+    struct workdir *w = NULL;
+    struct err err = ERR_INIT;
+    must(workdir_new(*state, "x", WHEN, &w, &err), &err);
+    char *loop = file_join(workdir_path(w), "loop");
+    assert_int_equal(symlink("loop", loop), 0);
+    free(scratch_file(workdir_path(w), "file", "x", 1));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct manifest_item item = {.kind = "k", .file = cases[i].file, .bytes = 1, .sha256 = SHA_A};
+        struct manifest *m = new_manifest();
+        struct buf said = BUF_INIT(4096);
+        must(manifest_add_item(m, &item, &err), &err);
+        struct manifest *again = reloaded(m);
+        int rc = manifest_compare(again, w, -1, note_changed, &said, &err);
+        assert_int_equal(rc, cases[i].msg ? -1 : 0);
+        assert_int_equal(said.len == 0, cases[i].msg != NULL);
+        assert_int_equal(manifest_n_files(again), cases[i].msg ? 1 : 0);
+        assert_int_equal(strncmp(err.msg, "cannot look at ", 15) == 0, cases[i].msg != NULL);
+        assert_true(!cases[i].msg || strstr(err.msg, cases[i].msg));
+        buf_release(&said);
+        manifest_free(again);
+        manifest_free(m);
+    }
+    free(loop);
+    workdir_free(w);
+}
+
 #define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 
 /* Hosts and services come as they are ready, and stand as they were asked for; others behind them. */
@@ -1069,6 +1102,7 @@ int main(void)
         cmocka_unit_test(loaded_cut_and_flipped_everywhere),
         cmocka_unit_test(in_the_order_asked_for),
         SCRATCH(files_that_changed),
+        SCRATCH(files_that_cannot_be_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
