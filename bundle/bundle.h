@@ -206,9 +206,9 @@ void manifest_asked_release(struct manifest_asked *a);
 /*
  * Reads a manifest back, to go on with what it describes: strictly, since it may come from anywhere. It is of
  * our version, each key of docs/formats.md has its type, hosts and services have names that a path can have,
- * none twice, files stay below the directory, text is fit to be shown; else ERR_FAILED says where. A copy
- * that was handed off is refused. How the run went (but for when its profiles were released in step) and
- * ended, its summary and its report are not taken over.
+ * none twice, files lie below HOST/SERVICE (local ones below the directory), text is fit to be shown; else
+ * ERR_FAILED says where. A copy that was handed off is refused. How the run went (but for when its profiles
+ * were released in step) and ended, its summary and its report are not taken over.
  *
  * What is added to it takes the place of what it has of the same host, service, or kind, argument and pair. A
  * host or service that comes with an error keeps all else that is known of it: its files came that way.

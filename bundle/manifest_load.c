@@ -170,21 +170,45 @@ static int add_path(void *ctx, const struct items_file *file, struct err *err)
     return json_object_set_new(paths, file->path, json_true()) < 0 ? err_nomem(err) : 0;
 }
 
-/* Its services, each once. */
+static bool is_below(const char *file, const char *outer, const char *inner)
+{
+    size_t n = strlen(outer), m = strlen(inner);
+    return strncmp(file, outer, n) == 0 && file[n] == '/' && strncmp(file + n + 1, inner, m) == 0 &&
+           file[n + 1 + m] == '/';
+}
+
+/* Where a work directory is looked through, another service's file would be taken for its own. */
+static int check_places(const json_t *of, const char *outer, const char *inner, struct err *err)
+{
+    const json_t *items = json_object_get(of, "items");
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const char *file = json_string_value(json_object_get(json_array_get(items, i), "file"));
+        if (file && !is_below(file, outer, inner))
+            return err_set(err, ERR_FAILED,
+                           PATH_MANIFEST " is malformed: %.200s is no place for a file of %.100s: %.100s",
+                           file, outer, inner);
+    }
+    return 0;
+}
+
+/* Its services, each once, with files of their own. */
 static int check_services(const json_t *one, struct err *err)
 {
     const json_t *services = json_object_get(one, "services");
+    const char *of = json_string_value(json_object_get(one, "name"));
     int rc = 0;
     json_t *seen = json_object();
     if (!seen)
         return err_nomem(err);
     for (size_t i = 0; rc == 0 && i < json_array_size(services); i++) {
-        const char *name = json_string_value(json_object_get(json_array_get(services, i), "name"));
+        const json_t *each = json_array_get(services, i);
+        const char *name = json_string_value(json_object_get(each, "name"));
         if (json_object_get(seen, name))
-            rc = err_set(err, ERR_FAILED, PATH_MANIFEST " has the service %.100s of %.100s twice", name,
-                         json_string_value(json_object_get(one, "name")));
+            rc = err_set(err, ERR_FAILED, PATH_MANIFEST " has the service %.100s of %.100s twice", name, of);
         else if (json_object_set_new(seen, name, json_true()) < 0)
             rc = err_nomem(err);
+        else
+            rc = check_places(each, of, name, err);
     }
     json_decref(seen);
     return rc;

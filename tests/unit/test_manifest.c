@@ -268,6 +268,8 @@ static void records_must_fit_together(void **state)
     refuse_item(m, &item, "the manifest has the file local/cpu.prof already");
     item.file = "../x";
     refuse_item(m, &item, "manifest.json: the path \"../x\" is not safe: it has a component \"..\"");
+    item.file = "report.html";
+    refuse_item(m, &item, "manifest.json is malformed: an item's file is report.html");
     item.file = "manifest.json";
     refuse_item(m, &item, "manifest.json is malformed: it describes manifest.json");
     item.file = "x";
@@ -841,6 +843,12 @@ static void what_has_all_has_no_error(void **state)
 #define SERVICE(inside) HOST("{\"name\": \"h\", \"services\": [" inside "]}")
 #define LOADED_ITEM(inside) SERVICE("{\"name\": \"s\", \"items\": [" inside "]}")
 
+#define LOCAL_ITEM(inside)                                                                                   \
+    HEAD "\"name\": \"b\", \"tool\": {}, \"collector\": {}, \"hosts\": [], \"files\": [" inside "]}"
+#define OK_FILE(path)                                                                                        \
+    "{\"kind\": \"heap\", \"status\": \"ok\", \"bytes\": 1, \"sha256\": \"" SHA_A "\", \"file\": \"" path    \
+    "\"}"
+
 static void what_is_not_loaded(void **state)
 {
     (void)state;
@@ -885,6 +893,12 @@ static void what_is_not_loaded(void **state)
              "{\"kind\": \"heap\", \"status\": \"ok\", \"file\": \"../x\", \"bytes\": 1, \"sha256\": \"" SHA_A
              "\"}"),
          "manifest.json: the path \"../x\" is not safe: it has a component \"..\""},
+        {LOADED_ITEM(OK_FILE("h/t/heap.pb.gz")),
+         "manifest.json is malformed: h/t/heap.pb.gz is no place for a file of h: s"},
+        {LOADED_ITEM(OK_FILE("h/s")), "manifest.json is malformed: h/s is no place for a file of h: s"},
+        {LOADED_ITEM(OK_FILE("h/s2/x")), "manifest.json is malformed: h/s2/x is no place for a file of h: s"},
+        {LOADED_ITEM(OK_FILE("g/s/x")), "manifest.json is malformed: g/s/x is no place for a file of h: s"},
+        {LOCAL_ITEM(OK_FILE("report.html")), "manifest.json is malformed: an item's file is report.html"},
         {LOADED_ITEM("{\"kind\": \"heap\", \"status\": \"ok\", \"verdicts\": {}}"),
          "manifest.json is malformed: hosts[0].services[0].items[0].verdicts is not a list"},
     };
