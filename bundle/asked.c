@@ -73,8 +73,8 @@ static int move(json_t *list, json_t *value, size_t *at)
     if (i == json_array_size(list))
         return 0;
     json_incref(value);
-    int rc = json_array_remove(list, i) | json_array_insert_new(list, (*at)++, value);
-    return rc < 0 ? -1 : 0;
+    int rc = json_array_remove(list, i);
+    return json_array_insert_new(list, (*at)++, value) < 0 ? -1 : rc;
 }
 
 int manifest_order(struct manifest *m, struct err *err)
@@ -117,9 +117,44 @@ static int read_texts(const json_t *list, struct strlist *ret, struct err *err)
     return rc;
 }
 
+/* The services of a host that were asked for, as a set; a new one where it comes first. */
+static json_t *services_asked(json_t *by_host, const char *host)
+{
+    json_t *known = json_object_get(by_host, host);
+    if (known)
+        return known;
+    known = json_object();
+    return json_object_set_new(by_host, host, known) < 0 ? NULL : known;
+}
+
+/* What follows takes them for grouped by host, and for different. */
+static int check_targets(const json_t *list, struct err *err)
+{
+    json_t *by_host = json_object(), *last = NULL;
+    int rc = by_host ? 0 : err_nomem(err);
+    for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *host = text_of(one, "host"), *service = text_of(one, "service");
+        json_t *known = json_object_get(by_host, host), *services = services_asked(by_host, host);
+        if (!services)
+            rc = err_nomem(err);
+        else if (json_object_get(services, service))
+            rc = err_set(err, ERR_FAILED, "%.100s: %.100s is asked for twice", host, service);
+        else if (known && known != last)
+            rc = err_set(err, ERR_FAILED, "%.100s is asked for again behind other hosts", host);
+        else if (json_object_set_new(services, service, json_true()) < 0)
+            rc = err_nomem(err);
+        last = services;
+    }
+    json_decref(by_host);
+    return rc;
+}
+
 static int read_targets(const json_t *list, struct manifest_asked *ret, struct err *err)
 {
     size_t n = json_array_size(list);
+    if (check_targets(list, err) < 0)
+        return -1;
     ret->targets = calloc(n + 1, sizeof *ret->targets);
     if (!ret->targets)
         return err_nomem(err);

@@ -187,7 +187,7 @@ struct manifest_target {
 struct manifest_asked {
     struct strlist kinds; /* the words, split; empty: each service's own */
     struct manifest_target *targets;
-    size_t n_targets; /* grouped by host */
+    size_t n_targets; /* grouped by host, each pair once */
     unsigned port;    /* of the service of no inventory; 0: none. As struct selection has them */
     const char *unix_path;
     const char *path;
@@ -198,8 +198,9 @@ struct manifest_asked {
                                        all were */
 };
 int manifest_set_asked(struct manifest *m, const struct manifest_asked *asked, struct err *err);
-/* ERR_NOT_FOUND, with the reason, if the manifest does not say. The lists are the caller's to release, all
- * strings belong to the manifest. */
+/* ERR_NOT_FOUND, with the reason, if the manifest does not say; ERR_FAILED if it names a target twice, or a
+ * host again behind another. The lists are the caller's to release; strings outside of `kinds` and `against`
+ * belong to the manifest. */
 int manifest_get_asked(const struct manifest *m, struct manifest_asked *ret, struct err *err);
 void manifest_asked_release(struct manifest_asked *a);
 

@@ -203,9 +203,6 @@ static int add_selected(struct resume *r, const struct manifest_target *t, const
     struct targets *all = &r->targets;
     if (found->n != 1 || strcmp(one->host->name, t->host) != 0 || strcmp(one->service->name, t->service) != 0)
         return err_set(err, ERR_FAILED, "%s: %s: it means something else here", t->host, t->service);
-    for (size_t i = all->n; i > 0 && all->items[i - 1].host == one->host; i--)
-        if (all->items[i - 1].service == one->service)
-            return err_set(err, ERR_FAILED, "%s: %s is asked for twice", t->host, t->service);
     if (array_reserve((void **)&all->items, &all->cap, all->n + 1, sizeof *all->items, err) < 0)
         return -1;
     all->items[all->n++] = *one;

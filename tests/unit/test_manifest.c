@@ -910,6 +910,38 @@ static void what_is_not_loaded(void **state)
     }
 }
 
+#define TARGET(host, service) "{\"host\": \"" host "\", \"service\": \"" service "\"}"
+#define ASKED(targets)                                                                                       \
+    HEAD "\"name\": \"b\", \"tool\": {}, \"collector\": {}, \"hosts\": [], \"files\": [], "                  \
+         "\"asked\": {\"kinds\": [], \"targets\": [" targets "]}}"
+
+static void targets_are_grouped_each_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *msg; /* NULL: fine */
+    } cases[] = {
+        {ASKED(""), NULL},
+        {ASKED(TARGET("a", "s") ", " TARGET("a", "t") ", " TARGET("b", "s")), NULL},
+        {ASKED(TARGET("a", "s") ", " TARGET("a", "s")), "a: s is asked for twice"},
+        {ASKED(TARGET("a", "s") ", " TARGET("a", "t") ", " TARGET("a", "s")), "a: s is asked for twice"},
+        {ASKED(TARGET("a", "s") ", " TARGET("b", "s") ", " TARGET("a", "s")), "a: s is asked for twice"},
+        {ASKED(TARGET("a", "s") ", " TARGET("b", "s") ", " TARGET("a", "t")),
+         "a is asked for again behind other hosts"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct manifest *m = NULL;
+        struct manifest_asked asked = {0};
+        struct err err = ERR_INIT;
+        must(reload(cases[i].text, strlen(cases[i].text), &m, &err), &err);
+        assert_int_equal(manifest_get_asked(m, &asked, &err), cases[i].msg ? -1 : 0);
+        assert_string_equal(err.msg, cases[i].msg ? cases[i].msg : "");
+        assert_int_equal(err.kind, cases[i].msg ? ERR_FAILED : ERR_NONE);
+        manifest_asked_release(&asked);
+        manifest_free(m);
+    }
+}
+
 static void load_spoiled(void *ctx, const struct spoiled *s)
 {
     struct manifest *m = NULL;
@@ -1113,6 +1145,7 @@ int main(void)
         cmocka_unit_test(verdicts_of_a_host_are_kept_by_rule),
         cmocka_unit_test(what_has_all_has_no_error),
         cmocka_unit_test(what_is_not_loaded),
+        cmocka_unit_test(targets_are_grouped_each_once),
         cmocka_unit_test(loaded_cut_and_flipped_everywhere),
         cmocka_unit_test(in_the_order_asked_for),
         SCRATCH(files_that_changed),
