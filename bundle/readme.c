@@ -236,10 +236,12 @@ static void add_handoff(struct buf *b, const json_t *handoff)
     add_redactions(b, redactions);
 }
 
+/* "cpu=30s"; of the later one of two "heap, later". */
 static void add_item_name(struct buf *b, const json_t *item)
 {
     add_text(b, text(item, "kind"));
     add_labelled(b, "=", text(item, "argument"));
+    buf_adds(b, json_integer_value(json_object_get(item, "pair")) == 2 ? ", later" : "");
 }
 
 /* One row of the table. */
@@ -320,29 +322,27 @@ static void add_host(struct buf *b, const json_t *host)
     }
 }
 
-/* A line about something that is not here. */
-static void add_missing(struct visit *v, const char *what, const char *why, const char *words)
+/* A line about something that is not here: an item, or (NULL) a service or host. */
+static void add_missing(struct visit *v, const json_t *item, const char *why)
 {
     buf_adds(v->b, "- ");
     add_text(v->b, v->host);
     add_labelled(v->b, *v->host ? " " : "", v->service);
-    buf_adds(v->b, *v->host && *what ? " " : "");
-    add_text(v->b, what);
+    if (item) {
+        buf_adds(v->b, *v->host ? " " : "");
+        add_item_name(v->b, item);
+        add_labelled(v->b, ": ", text(item, "status"));
+    }
     add_labelled(v->b, ": ", why);
-    add_labelled(v->b, "; the server's own words: ", words);
+    add_labelled(v->b, "; the server's own words: ", text(item, "server_words"));
     buf_adds(v->b, "\n");
     v->count++;
 }
 
 static void visit_missing(struct visit *v, const json_t *item)
 {
-    const char *status = text(item, "status");
-    if (strcmp(status, "ok") == 0)
-        return;
-    char what[FIELDS_MAX_TEXT];
-    snprintf(what, sizeof what, "%s%s%s: %s", text(item, "kind"), *text(item, "argument") ? "=" : "",
-             text(item, "argument"), status);
-    add_missing(v, what, text(item, "error"), text(item, "server_words"));
+    if (strcmp(text(item, "status"), "ok") != 0)
+        add_missing(v, item, text(item, "error"));
 }
 
 static void add_all_missing(struct buf *b, const json_t *root)
@@ -355,12 +355,12 @@ static void add_all_missing(struct buf *b, const json_t *root)
         v.host = text(host, "name");
         v.service = "";
         if (*text(host, "error"))
-            add_missing(&v, "", text(host, "error"), "");
+            add_missing(&v, NULL, text(host, "error"));
         for (size_t j = 0; j < json_array_size(services); j++) {
             const json_t *service = json_array_get(services, j);
             v.service = text(service, "name");
             if (*text(service, "error"))
-                add_missing(&v, "", text(service, "error"), "");
+                add_missing(&v, NULL, text(service, "error"));
         }
     }
     each_item(&v, root, visit_missing);

@@ -233,7 +233,7 @@ function itemsTable(items, data) {
 
 function itemRow(item, data) {
     const entry = data.find((candidate) => candidate.file && candidate.file === item.file);
-    const asked = item.argument ? `${item.kind}=${item.argument}` : item.kind;
+    const asked = (item.argument ? `${item.kind}=${item.argument}` : item.kind) + (item.pair === 2 ? ', later' : '');
     const title = item.request || !item.file ? asked : item.file.slice(item.file.lastIndexOf('/') + 1);
     const words = [
         item.error ? stranger(item.error, 'p', { class: 'error' }) : null,

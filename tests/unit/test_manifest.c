@@ -778,6 +778,29 @@ static void says(const struct manifest *m, const char *what, bool expected)
     json_decref(root);
 }
 
+static void the_later_one_of_a_pair_is_called_so(void **state)
+{
+    (void)state;
+    struct manifest *m = full_manifest();
+    struct manifest_item heap = {.host = "file-03",
+                                 .service = "gitaly",
+                                 .kind = "heap",
+                                 .argument = "gc",
+                                 .pair = 1,
+                                 .status = MANIFEST_FAILED,
+                                 .error = "timeout"};
+    struct err err = ERR_INIT;
+    must(manifest_add_item(m, &heap, &err), &err);
+    heap.pair = 2;
+    must(manifest_add_item(m, &heap, &err), &err);
+    says(m,
+         "\n- file-03 gitaly heap=gc: failed: timeout\n"
+         "- file-03 gitaly heap=gc, later: failed: timeout\n",
+         true);
+    says(m, "\n| heap=gc | failed |  |  |  |  |\n| heap=gc, later | failed |  |  |  |  |\n", true);
+    manifest_free(m);
+}
+
 /* Two services of a host, of which one has all. */
 static struct manifest *half_a_host(void)
 {
@@ -1144,6 +1167,7 @@ int main(void)
         cmocka_unit_test(what_failed_again_keeps_what_it_has),
         cmocka_unit_test(verdicts_of_a_host_are_kept_by_rule),
         cmocka_unit_test(what_has_all_has_no_error),
+        cmocka_unit_test(the_later_one_of_a_pair_is_called_so),
         cmocka_unit_test(what_is_not_loaded),
         cmocka_unit_test(targets_are_grouped_each_once),
         cmocka_unit_test(loaded_cut_and_flipped_everywhere),
