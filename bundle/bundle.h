@@ -41,8 +41,8 @@ int workdir_beside(const char *bundle, const char *name, const char *output, str
 
 /*
  * A work directory that an earlier run left. ERR_FAILED for what is none: it is not called NAME.partial, is
- * somebody else's, others can write it, it has no manifest. *ret_manifest: that one's text, into an
- * initialised buffer.
+ * somebody else's, others can write it, it has no manifest. ERR_LOCAL_IO where there is nothing, or what
+ * cannot be opened. *ret_manifest: that one's text, into an initialised buffer.
  *
  * While there is a handle on a work directory nobody else gets one (ERR_BUSY), in this process or another.
  */
@@ -245,14 +245,14 @@ bool manifest_has(const struct manifest *m, const struct manifest_wanted *item, 
  * was tried last. false also where nobody knows what was planned. */
 bool manifest_has_all(const struct manifest *m, const char *host, const char *service);
 /* What was planned for the service, and is neither good nor has a file that is damaged: a new array, which
- * the caller frees, its strings the manifest's until something is added to it. */
+ * the caller frees, its strings the manifest's until the service is added again. */
 int manifest_unrecorded(const struct manifest *m, const char *host, const char *service,
                         struct manifest_planned **ret, size_t *ret_n, struct err *err);
 /* How many files it names. */
 size_t manifest_n_files(const struct manifest *m);
 
-/* The sentences that the whole begins with: each replaces what was set before. */
-/* What was asked of a run as a whole, and what it came to; 0 where nothing was. */
+/* What was asked of a run as a whole, and what it came to; 0 where nothing was. It replaces
+ * what was set before. */
 struct manifest_run {
     int64_t deadline_ms;
     bool deadline_reached; /* something was given up for it */
@@ -267,6 +267,7 @@ struct manifest_run {
 };
 int manifest_set_run(struct manifest *m, const struct manifest_run *run, struct err *err);
 
+/* The sentences that the whole begins with: each call replaces what was set before. */
 struct manifest_sentence {
     const char *rule; /* "gc-share" */
     const char *text;

@@ -189,9 +189,9 @@ static int take(const struct place *p, const char *name, struct workdir **ret, s
         rmdir(w->path);
         err_set(&why, ERR_EXISTS, "%s exists already, and nothing is overwritten", w->bundle);
     } else if (why.kind == ERR_EXISTS) {
-        err_set(&why, ERR_EXISTS, "%s exists already: that capture still runs, or has not been finished",
+        err_set(&why, ERR_EXISTS, "%s exists already: the run that works in it has not ended, or was killed",
                 w->path);
-        err_hint(&why, "`profgrab resume %s` finishes it", w->path);
+        err_hint(&why, "what a killed grab has left, `profgrab resume` finishes; or choose another name");
     }
     if (why.kind == ERR_NONE && lock(w, &why) == 0) {
         *ret = w;

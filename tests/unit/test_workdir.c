@@ -107,8 +107,14 @@ static void taken_chosen_names_are_refused(void **state)
     char *other = file_join(dir, "other.tar.gz");
     workdir_free(make(other));
     char *partial = file_join(dir, "other.partial");
-    msg = format("%s exists already: that capture still runs, or has not been finished", partial);
+    msg = format("%s exists already: the run that works in it has not ended, or was killed", partial);
     refuse(other, "s", ERR_EXISTS, msg);
+    /* Which of a grab and of `bundle create` has left it is not known, and only the former is resumed. */
+    struct workdir *w = NULL;
+    struct err err = ERR_INIT;
+    assert_int_equal(workdir_new(other, "s", WHEN, &w, &err), -1);
+    assert_string_equal(err.hint,
+                        "what a killed grab has left, `profgrab resume` finishes; or choose another name");
     free(msg);
     free(partial);
     free(other);
