@@ -63,6 +63,13 @@ void fields_nest(struct fields *r, const char *key, struct fields *part)
     fields_put(r, key, fields_take(part));
 }
 
+void fields_keep(struct fields *r, const char *key, const json_t *before)
+{
+    json_t *value = json_object_get(before, key);
+    if (value)
+        fields_put(r, key, json_incref(value));
+}
+
 json_t *fields_take(struct fields *r)
 {
     json_t *o = r->o;

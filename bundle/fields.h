@@ -29,6 +29,9 @@ void fields_number(struct fields *r, const char *key, int64_t v);
 void fields_count(struct fields *r, const char *key, uint64_t v);
 void fields_time(struct fields *r, const char *key, int64_t utc_ms);
 
+/* The key as another object has it, if that has it. */
+void fields_keep(struct fields *r, const char *key, const json_t *before);
+
 /* Ends `part` and appends it to `list`, or puts it under `key`. */
 void fields_append(struct fields *r, json_t *list, struct fields *part);
 void fields_nest(struct fields *r, const char *key, struct fields *part);

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "bundle/bundle.h"
+#include "bundle/fields.h"
 
 struct manifest {
     json_t *head;  /* everything that is known from the start */
@@ -24,6 +25,11 @@ struct manifest {
  * manifest shows them. -1: no memory. */
 int manifest_find_host(const struct manifest *m, const char *name, json_t **ret, struct err *err);
 int manifest_find_service(const json_t *host, const char *name, json_t **ret, struct err *err);
+
+/* Puts it in the place of `old`, or behind the others if that is NULL. Takes it over. */
+int manifest_place(json_t *list, const json_t *old, json_t *made);
+
+void manifest_put_verdicts(struct fields *r, const struct manifest_verdict *verdicts, size_t n);
 
 /* Puts hosts, and the services of each, in the order in which they were asked for; what was not stands behind
  * them. */

@@ -1,0 +1,137 @@
+/* What of that which was asked for is there, and good. */
+#include "bundle/manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundle/fields.h"
+#include "base/banned.h"
+
+static bool is_good(const json_t *item)
+{
+    const char *status = json_string_value(json_object_get(item, "status"));
+    return status && strcmp(status, "ok") == 0 && json_object_get(item, "file");
+}
+
+static const json_t *service_of(const struct manifest *m, const char *host, const char *service)
+{
+    json_t *h = NULL, *s = NULL;
+    if (manifest_find_host(m, host, &h, NULL) < 0 || manifest_find_service(h, service, &s, NULL) < 0)
+        return NULL;
+    return s;
+}
+
+/* NULL: there is none. */
+static const json_t *find_good(const json_t *service, const json_t *like)
+{
+    const json_t *items = json_object_get(service, "items");
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const json_t *item = json_array_get(items, i);
+        if (is_good(item) && manifest_same_item(item, like))
+            return item;
+    }
+    return NULL;
+}
+
+static int64_t started_of(const json_t *item)
+{
+    const char *text = json_string_value(json_object_get(item, "started"));
+    int64_t started = 0;
+    return text && clock_parse(text, &started) == 0 && started > 0 ? started : 0;
+}
+
+bool manifest_has(const struct manifest *m, const struct manifest_wanted *w, int64_t *ret_started)
+{
+    struct fields f = fields_new();
+    fields_put(&f, "kind", fields_string(w->kind));
+    fields_text(&f, "argument", w->argument);
+    if (w->pair)
+        fields_number(&f, "pair", w->pair);
+    json_t *like = fields_take(&f), *h = NULL, *s = NULL;
+    if (like && manifest_find_host(m, w->host, &h, NULL) == 0)
+        manifest_find_service(h, w->service, &s, NULL);
+    const json_t *found = like ? find_good(s, like) : NULL;
+    json_decref(like);
+    if (ret_started)
+        *ret_started = started_of(found);
+    return found != NULL;
+}
+
+static bool has_planned(const json_t *service)
+{
+    const json_t *planned = json_object_get(service, "planned");
+    bool all = planned != NULL;
+    for (size_t i = 0; all && i < json_array_size(planned); i++)
+        all = find_good(service, json_array_get(planned, i)) != NULL;
+    return all;
+}
+
+bool manifest_has_all(const struct manifest *m, const char *host, const char *service)
+{
+    return has_planned(service_of(m, host, service));
+}
+
+static const char *text_at(const json_t *list, size_t i, const char *key)
+{
+    const char *text = json_string_value(json_object_get(json_array_get(list, i), key));
+    return text ? text : "";
+}
+
+int manifest_forget_errors(struct manifest *m, struct err *err)
+{
+    const json_t *targets = json_object_get(json_object_get(m->head, "asked"), "targets");
+    bool all = true;
+    for (size_t i = 0; i < json_array_size(targets); i++) {
+        const char *name = text_at(targets, i, "host");
+        json_t *host = json_object_get(m->by_name, name), *service = NULL;
+        if (manifest_find_service(host, text_at(targets, i, "service"), &service, err) < 0)
+            return -1;
+        if (has_planned(service))
+            json_object_del(service, "error");
+        else
+            all = false;
+        if (strcmp(name, text_at(targets, i + 1, "host")) == 0)
+            continue;
+        if (all)
+            json_object_del(host, "error");
+        all = true;
+    }
+    return 0;
+}
+
+static bool has_file(const json_t *service, const json_t *like)
+{
+    const json_t *items = json_object_get(service, "items");
+    bool found = false;
+    for (size_t i = 0; i < json_array_size(items) && !found; i++) {
+        const json_t *item = json_array_get(items, i);
+        found = json_object_get(item, "file") && manifest_same_item(item, like);
+    }
+    return found;
+}
+
+int manifest_unrecorded(const struct manifest *m, const char *host, const char *service,
+                        struct manifest_planned **ret, size_t *ret_n, struct err *err)
+{
+    const json_t *s = service_of(m, host, service), *planned = json_object_get(s, "planned");
+    struct manifest_planned *all = calloc(json_array_size(planned) + 1, sizeof *all);
+    size_t n = 0;
+    if (!all)
+        return err_nomem(err);
+    for (size_t i = 0; i < json_array_size(planned); i++) {
+        const json_t *one = json_array_get(planned, i);
+        if (!has_file(s, one))
+            all[n++] =
+                (struct manifest_planned){.kind = json_string_value(json_object_get(one, "kind")),
+                                          .argument = json_string_value(json_object_get(one, "argument")),
+                                          .pair = (unsigned)json_integer_value(json_object_get(one, "pair"))};
+    }
+    *ret = all;
+    *ret_n = n;
+    return 0;
+}
+
+size_t manifest_n_files(const struct manifest *m)
+{
+    return json_object_size(m->paths);
+}
