@@ -115,6 +115,12 @@ bool text_is_name(const char *s)
     return n <= 253;
 }
 
+bool text_ends_in(const char *s, const char *ending)
+{
+    size_t n = strlen(s), m = strlen(ending);
+    return n >= m && strcmp(s + n - m, ending) == 0;
+}
+
 int text_to_uint(const char *s, uint64_t max, uint64_t *ret)
 {
     uint64_t v = 0;

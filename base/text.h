@@ -25,6 +25,8 @@ bool text_is_visible(const char *s);
  * beginning with a letter or digit, 1 to 253 bytes, and neither `.` nor `..`. */
 bool text_is_name(const char *s);
 
+bool text_ends_in(const char *s, const char *ending);
+
 /* A decimal number without sign or blanks, at most `max`. -1 if s is none; *ret is then untouched. */
 int text_to_uint(const char *s, uint64_t max, uint64_t *ret);
 

@@ -25,12 +25,6 @@ struct sifting {
 /* ---- what is looked at ------------------------------------------------------------------------------------
  */
 
-static bool ends_in(const char *s, const char *end)
-{
-    size_t n = strlen(s), n_end = strlen(end);
-    return n >= n_end && strcmp(s + n - n_end, end) == 0;
-}
-
 /* What of a member is looked at. *ret_why: why nothing. */
 static enum redact_form form_of(const json_t *item, const char **ret_why)
 {
@@ -42,7 +36,7 @@ static enum redact_form form_of(const json_t *item, const char **ret_why)
         return REDACT_CMDLINE;
     if (json_object_get(item, "profile") && status && strcmp(status, "ok") == 0)
         return REDACT_PROFILE;
-    if (ends_in(file, ".txt"))
+    if (text_ends_in(file, ".txt"))
         return REDACT_DUMP;
     *ret_why = damaged    ? "it did not pass its checks"
                : is_trace ? "an execution trace"

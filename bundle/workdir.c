@@ -83,12 +83,6 @@ static int default_place(const char *output, const char *subject, int64_t utc_ms
     return 0;
 }
 
-static bool ends_in(const char *s, const char *suffix)
-{
-    size_t n = strlen(s), length = strlen(suffix);
-    return n > length && strcmp(s + n - length, suffix) == 0;
-}
-
 static int no_place(const char *output, struct err *err)
 {
     return err_set(err, ERR_USAGE, "output %s must be an existing directory or end in " SUFFIX, output);
@@ -97,7 +91,7 @@ static int no_place(const char *output, struct err *err)
 static int find_place(const char *output, const char *subject, int64_t utc_ms, struct place *p,
                       struct err *err)
 {
-    if (output && (ends_in(output, SUFFIX) || strcmp(output, SUFFIX) == 0))
+    if (output && text_ends_in(output, SUFFIX))
         return chosen_place(output, p, err);
     if (!output || is_directory(output))
         return default_place(output, subject, utc_ms, p, err);
@@ -123,7 +117,7 @@ static int place_beside(const char *bundle, const char *name, const char *output
     if (output && !is_directory(output))
         return no_place(output, err);
     p->dir = output ? strdup(output) : beside ? file_dir(bundle) : NULL;
-    p->name = ends_in(bundle, SUFFIX) ? name_of(bundle) : strdup(name);
+    p->name = text_ends_in(bundle, SUFFIX) ? name_of(bundle) : strdup(name);
     if (!p->name || ((output || beside) && !p->dir))
         return err_nomem(err);
     if (text_is_name(p->name) && strlen(p->name) <= MAX_NAME)
@@ -244,8 +238,8 @@ int workdir_beside(const char *bundle, const char *name, const char *output, str
                    struct err *err)
 {
     struct place p = {0};
-    int rc = output && ends_in(output, SUFFIX) ? chosen_place(output, &p, err)
-                                               : place_beside(bundle, name, output, &p, err);
+    int rc = output && text_ends_in(output, SUFFIX) ? chosen_place(output, &p, err)
+                                                    : place_beside(bundle, name, output, &p, err);
     if (rc == 0 && (rc = check_dir(p.dir ? p.dir : ".", err)) == 0)
         rc = take_free(&p, ret, err);
     place_release(&p);
@@ -307,7 +301,7 @@ static int partial_place(const char *path, struct place *p, struct err *err)
         return err_nomem(err);
     int rc = -1;
     const char *base = file_base(trimmed);
-    if (!ends_in(base, PARTIAL)) {
+    if (!text_ends_in(base, PARTIAL)) {
         is_none(path, "it is not called NAME" PARTIAL, err);
         goto out;
     }

@@ -79,9 +79,7 @@ static int add_file(struct creation *c, const char *path, const char *below, str
 /* A file, or all files below a directory. */
 static int add_below(struct creation *c, char *path, struct err *err)
 {
-    static const char partial[] = ".partial";
-    size_t length = strlen(path), ending = sizeof partial - 1;
-    c->unfinished = c->unfinished || (length > ending && strcmp(path + length - ending, partial) == 0);
+    c->unfinished = c->unfinished || text_ends_in(path, ".partial");
     char *roots[] = {path, NULL};
     FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_COMFOLLOW, NULL);
     if (!fts)

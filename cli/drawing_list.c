@@ -19,19 +19,13 @@ static bool is(const json_t *o, const char *key, const char *value)
     return s && strcmp(s, value) == 0;
 }
 
-static bool ends_in(const char *s, const char *end)
-{
-    size_t n = strlen(s), n_end = strlen(end);
-    return n >= n_end && strcmp(s + n - n_end, end) == 0;
-}
-
 /* Whether goroutines of the same service are there as a text, which says more than their profile. */
 static bool has_text_of_goroutines(const json_t *items)
 {
     for (size_t i = 0; i < json_array_size(items); i++) {
         const json_t *item = json_array_get(items, i);
         const char *file = drawing_text(item, "file");
-        if (file && is(item, "kind", "goroutines") && is(item, "status", "ok") && ends_in(file, ".txt"))
+        if (file && is(item, "kind", "goroutines") && is(item, "status", "ok") && text_ends_in(file, ".txt"))
             return true;
     }
     return false;
@@ -46,7 +40,7 @@ static void decide(struct drawing_file *f, const json_t *item, const json_t *bes
     }
     if (profile)
         f->how = DRAWN_AS_PROFILE | (goroutines && !has_text_of_goroutines(beside) ? DRAWN_AS_DUMP : 0);
-    else if (goroutines && ends_in(f->entry.file, ".txt"))
+    else if (goroutines && text_ends_in(f->entry.file, ".txt"))
         f->how = DRAWN_AS_DUMP;
     else if (is(item, "kind", "text")) {
         f->how = DRAWN_AS_DUMP;

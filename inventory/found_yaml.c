@@ -128,18 +128,12 @@ static int read_json(const char *name, const void *p, size_t n, struct found *in
     return rc < 0 ? err_wrap(err, "%s", name) : 0;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 static int read_groups(const char *name, const void *p, size_t n, const struct config *in, struct found *into,
                        struct err *err)
 {
     struct tree *tree = NULL;
     /* By its name, as Prometheus tells them apart; within a configuration its job is the groups'. */
-    if (ends_with(name, ".json") && !in)
+    if (text_ends_in(name, ".json") && !in)
         return read_json(name, p, n, into, err);
     if (tree_parse(name, p, n, &tree, err) < 0)
         return -1;
@@ -242,7 +236,7 @@ static int note_others(const struct reading *r, const struct config *c, struct e
     const char *job = r->into->jobs[c->job].name;
     for (const struct tree_node *v = c->node->first; v; v = v->next) {
         const char *key = v->key->text;
-        if (ends_with(key, "_sd_configs") && strcmp(key, "file_sd_configs") != 0 &&
+        if (text_ends_in(key, "_sd_configs") && strcmp(key, "file_sd_configs") != 0 &&
             found_note(r->into, err, "job \"%s\": %.60s are not understood: their targets are missing", job,
                        key) < 0)
             return -1;

@@ -25,12 +25,6 @@ struct signing {
 
 /* ---- which key ----------------------------------------------------------------------------------------- */
 
-static bool ends_in(const char *s, const char *end)
-{
-    size_t n = strlen(s), n_end = strlen(end);
-    return n > n_end && strcmp(s + n - n_end, end) == 0;
-}
-
 /* "ssh-ed25519 AAAA… comment" */
 static int read_text(struct signing *s, struct err *err)
 {
@@ -123,9 +117,9 @@ static int read_public(struct signing *s, struct err *err)
 
 static int find_key(struct signing *s, struct err *err)
 {
-    int rc = is_text(s->by->key)           ? read_text(s, err)
-             : ends_in(s->by->key, ".pub") ? read_public(s, err)
-                                           : read_private(s, err);
+    int rc = is_text(s->by->key)                ? read_text(s, err)
+             : text_ends_in(s->by->key, ".pub") ? read_public(s, err)
+                                                : read_private(s, err);
     if (rc < 0)
         return err_wrap(err, "the key to sign with");
     ssh_blob_type(&s->public, s->type, sizeof s->type);

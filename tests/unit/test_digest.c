@@ -79,11 +79,6 @@ static char *summary_of(void **state, const struct told *t)
     return summary;
 }
 
-static bool ends_in(const char *s, const char *end)
-{
-    return strlen(s) >= strlen(end) && strcmp(s + strlen(s) - strlen(end), end) == 0;
-}
-
 static void all_of_it(void **state)
 {
     char *s = summary_of(
@@ -106,7 +101,7 @@ static void too_much_of_one(void **state)
         char *s = summary_of(state, &rows[i]);
         assert_null(strstr(s, "s50."));
         assert_null(strstr(s, "verdict 30."));
-        assert_true(ends_in(s, "\n" CUT));
+        assert_true(text_ends_in(s, "\n" CUT));
         free(s);
     }
 }
@@ -115,7 +110,7 @@ static void too_much_of_one(void **state)
 static void too_long(void **state)
 {
     char *s = summary_of(state, &(struct told){.failed = 2000});
-    assert_true(ends_in(s, "failure\n" CUT));
+    assert_true(text_ends_in(s, "failure\n" CUT));
     assert_in_range(strlen(s), 32000, (32 << 10) + sizeof CUT);
     free(s);
 }

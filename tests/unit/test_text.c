@@ -81,6 +81,17 @@ static void what_is_no_utf8_is_not_shown(void **state)
 }
 
 /* Whatever the capacity, the result fits, ends, and holds only whole characters. */
+static void endings(void **state)
+{
+    (void)state;
+    assert_true(text_ends_in("a.tar.gz", ".tar.gz"));
+    assert_true(text_ends_in(".tar.gz", ".tar.gz"));
+    assert_true(text_ends_in("a", ""));
+    assert_false(text_ends_in("tar.gz", ".tar.gz"));
+    assert_false(text_ends_in("a.tar.gz.age", ".tar.gz"));
+    assert_false(text_ends_in("", "a"));
+}
+
 static void long_text_ends_in_dots(void **state)
 {
     (void)state;
@@ -442,6 +453,7 @@ int main(void)
         cmocka_unit_test(controls_are_not_shown),
         cmocka_unit_test(hidden_characters_are_not_shown),
         cmocka_unit_test(what_is_no_utf8_is_not_shown),
+        cmocka_unit_test(endings),
         cmocka_unit_test(long_text_ends_in_dots),
         cmocka_unit_test(every_byte_flipped_stays_printable),
         cmocka_unit_test(names),
