@@ -195,7 +195,7 @@ struct manifest_asked {
     struct strlist against;         /* names of the healthy hosts */
     int64_t pair_ms;                /* 0: no pairs */
     size_t sample_of, sample_taken; /* how many hosts there were to choose from, and how many were taken; 0:
-                                       all were */
+                                       all were. Written for people: they are not read back */
 };
 int manifest_set_asked(struct manifest *m, const struct manifest_asked *asked, struct err *err);
 /* ERR_NOT_FOUND, with the reason, if the manifest does not say; ERR_FAILED if it names a target twice, or a

@@ -41,6 +41,12 @@ int manifest_forget_errors(struct manifest *m, struct err *err);
 
 /* Whether two items, or an item and an entry of a plan, are of one kind, argument and pair. */
 bool manifest_same_item(const json_t *a, const json_t *b);
+/* The first of the list that is so, and that `fits` (NULL: any); NULL if there is none. */
+typedef bool manifest_fits_fn(const json_t *item);
+json_t *manifest_find_item(const json_t *list, const json_t *like, manifest_fits_fn *fits);
+
+/* What an item's status is called, by enum manifest_status; the last is NULL. */
+extern const char *const manifest_statuses[];
 
 /* The whole manifest as JSON, its keys in the order of docs/formats.md. NULL if there is no memory. The
  * caller owns a reference, and does not change what it refers to. */

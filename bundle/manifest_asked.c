@@ -177,7 +177,7 @@ static int unknown(const struct manifest *m, struct err *err)
 
 int manifest_get_asked(const struct manifest *m, struct manifest_asked *ret, struct err *err)
 {
-    const json_t *o = json_object_get(m->head, "asked"), *sample = json_object_get(o, "sample");
+    const json_t *o = json_object_get(m->head, "asked");
     if (!o)
         return unknown(m, err);
     struct manifest_asked a = {
@@ -186,8 +186,6 @@ int manifest_get_asked(const struct manifest *m, struct manifest_asked *ret, str
         .path = text_of(o, "path"),
         .https = json_is_true(json_object_get(o, "https")),
         .pair_ms = json_integer_value(json_object_get(o, "pair_ms")),
-        .sample_of = (size_t)json_integer_value(json_object_get(sample, "of")),
-        .sample_taken = (size_t)json_integer_value(json_object_get(sample, "taken")),
     };
     if (read_texts(json_object_get(o, "kinds"), &a.kinds, err) < 0 ||
         read_texts(json_object_get(o, "against"), &a.against, err) < 0 ||

@@ -21,16 +21,15 @@ static const json_t *service_of(const struct manifest *m, const char *host, cons
     return s;
 }
 
+static bool has_file(const json_t *item)
+{
+    return json_object_get(item, "file") != NULL;
+}
+
 /* NULL: there is none. */
 static const json_t *find_good(const json_t *service, const json_t *like)
 {
-    const json_t *items = json_object_get(service, "items");
-    for (size_t i = 0; i < json_array_size(items); i++) {
-        const json_t *item = json_array_get(items, i);
-        if (is_good(item) && manifest_same_item(item, like))
-            return item;
-    }
-    return NULL;
+    return manifest_find_item(json_object_get(service, "items"), like, is_good);
 }
 
 static int64_t started_of(const json_t *item)
@@ -99,17 +98,6 @@ int manifest_forget_errors(struct manifest *m, struct err *err)
     return 0;
 }
 
-static bool has_file(const json_t *service, const json_t *like)
-{
-    const json_t *items = json_object_get(service, "items");
-    bool found = false;
-    for (size_t i = 0; i < json_array_size(items) && !found; i++) {
-        const json_t *item = json_array_get(items, i);
-        found = json_object_get(item, "file") && manifest_same_item(item, like);
-    }
-    return found;
-}
-
 int manifest_unrecorded(const struct manifest *m, const char *host, const char *service,
                         struct manifest_planned **ret, size_t *ret_n, struct err *err)
 {
@@ -120,7 +108,7 @@ int manifest_unrecorded(const struct manifest *m, const char *host, const char *
         return err_nomem(err);
     for (size_t i = 0; i < json_array_size(planned); i++) {
         const json_t *one = json_array_get(planned, i);
-        if (!has_file(s, one))
+        if (!manifest_find_item(json_object_get(s, "items"), one, has_file))
             all[n++] =
                 (struct manifest_planned){.kind = json_string_value(json_object_get(one, "kind")),
                                           .argument = json_string_value(json_object_get(one, "argument")),

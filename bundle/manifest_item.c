@@ -7,6 +7,13 @@
 #include "bundle/items.h"
 #include "base/banned.h"
 
+const char *const manifest_statuses[] = {[MANIFEST_OK] = "ok",
+                                         [MANIFEST_DAMAGED] = "damaged",
+                                         [MANIFEST_FAILED] = "failed",
+                                         [MANIFEST_INTERRUPTED] = "interrupted",
+                                         [MANIFEST_LEFT_OUT] = "left-out",
+                                         NULL};
+
 /* The service an item belongs to; NULL for a local file. */
 static int find_owner(const struct manifest *m, const struct manifest_item *i, json_t **ret, struct err *err)
 {
@@ -41,11 +48,6 @@ static void put_profile(struct fields *item, const struct manifest_item *i)
 
 static json_t *item_json(const struct manifest_item *i)
 {
-    static const char *const statuses[] = {[MANIFEST_OK] = "ok",
-                                           [MANIFEST_DAMAGED] = "damaged",
-                                           [MANIFEST_FAILED] = "failed",
-                                           [MANIFEST_INTERRUPTED] = "interrupted",
-                                           [MANIFEST_LEFT_OUT] = "left-out"};
     struct fields r = fields_new();
     fields_put(&r, "kind", fields_string(i->kind));
     fields_text(&r, "argument", i->argument);
@@ -56,7 +58,7 @@ static json_t *item_json(const struct manifest_item *i)
     if (i->has_sync_skew)
         fields_number(&r, "sync_skew_ms", i->sync_skew_ms);
     fields_text(&r, "request", i->request);
-    fields_put(&r, "status", json_string(statuses[i->status]));
+    fields_put(&r, "status", json_string(manifest_statuses[i->status]));
     fields_text(&r, "error", i->error);
     fields_text(&r, "server_words", i->server_words);
     if (i->file) /* as it is: manifest_add_item has it checked */
@@ -97,13 +99,12 @@ bool manifest_same_item(const json_t *a, const json_t *b)
     return same_text(a, b, "kind") && same_text(a, b, "argument") && same_text(a, b, "pair");
 }
 
-/* The record that a loaded manifest has of that item; NULL: none. */
-static json_t *find_known(const struct manifest *m, const json_t *list, const json_t *item)
+json_t *manifest_find_item(const json_t *list, const json_t *like, manifest_fits_fn *fits)
 {
-    for (size_t i = 0; m->resumed && i < json_array_size(list); i++) {
-        json_t *known = json_array_get(list, i);
-        if (manifest_same_item(known, item))
-            return known;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *item = json_array_get(list, i);
+        if ((!fits || fits(item)) && manifest_same_item(item, like))
+            return item;
     }
     return NULL;
 }
@@ -138,7 +139,7 @@ int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct 
     json_t *item = item_json(i);
     if (!item)
         return err_nomem(err);
-    const json_t *known = find_known(m, list, item);
+    const json_t *known = m->resumed ? manifest_find_item(list, item, NULL) : NULL;
     int rc = -1;
     if ((i->file && check_file(m, known, i->file, item, err) < 0) ||
         (i->go_version && service && note_go_version(service, i->go_version, err) < 0) ||

@@ -48,26 +48,25 @@ static const struct shape profile[] = {
     {.key = "duration_ns", .type = SHAPE_COUNT},
     SHAPES_END};
 
-static const char *const statuses[] = {"ok", "damaged", "failed", "interrupted", "left-out", NULL};
-
 /* Names, sizes and hashes of files: items_file looks at them. */
-static const struct shape item[] = {{.key = "kind", .type = SHAPE_TEXT, .needed = true},
-                                    {.key = "argument", .type = SHAPE_TEXT},
-                                    {.key = "pair", .type = SHAPE_COUNT, .most = 2},
-                                    {.key = "request", .type = SHAPE_TEXT},
-                                    {.key = "status", .type = SHAPE_WORD, .needed = true, .words = statuses},
-                                    {.key = "error", .type = SHAPE_TEXT},
-                                    {.key = "server_words", .type = SHAPE_TEXT},
-                                    {.key = "http_status", .type = SHAPE_COUNT},
-                                    {.key = "content_type", .type = SHAPE_TEXT},
-                                    {.key = "started", .type = SHAPE_TEXT},
-                                    {.key = "duration_ms", .type = SHAPE_NUMBER},
-                                    {.key = "bytes", .type = SHAPE_COUNT},
-                                    {.key = "profile", .type = SHAPE_OBJECT, .inside = profile},
-                                    {.key = "verdicts", .type = SHAPE_OBJECTS, .inside = verdict},
-                                    {.key = "sync_skew_ms", .type = SHAPE_NUMBER},
-                                    {.key = "late", .type = SHAPE_FLAG},
-                                    SHAPES_END};
+static const struct shape item[] = {
+    {.key = "kind", .type = SHAPE_TEXT, .needed = true},
+    {.key = "argument", .type = SHAPE_TEXT},
+    {.key = "pair", .type = SHAPE_COUNT, .most = 2},
+    {.key = "request", .type = SHAPE_TEXT},
+    {.key = "status", .type = SHAPE_WORD, .needed = true, .words = manifest_statuses},
+    {.key = "error", .type = SHAPE_TEXT},
+    {.key = "server_words", .type = SHAPE_TEXT},
+    {.key = "http_status", .type = SHAPE_COUNT},
+    {.key = "content_type", .type = SHAPE_TEXT},
+    {.key = "started", .type = SHAPE_TEXT},
+    {.key = "duration_ms", .type = SHAPE_NUMBER},
+    {.key = "bytes", .type = SHAPE_COUNT},
+    {.key = "profile", .type = SHAPE_OBJECT, .inside = profile},
+    {.key = "verdicts", .type = SHAPE_OBJECTS, .inside = verdict},
+    {.key = "sync_skew_ms", .type = SHAPE_NUMBER},
+    {.key = "late", .type = SHAPE_FLAG},
+    SHAPES_END};
 
 static const struct shape service[] = {
     {.key = "name", .type = SHAPE_NAME, .needed = true},

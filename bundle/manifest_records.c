@@ -110,14 +110,6 @@ static void put_offers(struct fields *service, const struct manifest_offer *offe
     fields_put(service, "offers", list);
 }
 
-static bool has_member(const json_t *list, const json_t *item)
-{
-    bool found = false;
-    for (size_t i = 0; i < json_array_size(list) && !found; i++)
-        found = manifest_same_item(json_array_get(list, i), item);
-    return found;
-}
-
 /* What is kept of a service that is planned anew: not what neither came nor is planned any more. */
 static json_t *items_of(const json_t *known, const json_t *planned)
 {
@@ -125,7 +117,7 @@ static json_t *items_of(const json_t *known, const json_t *planned)
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < json_array_size(items); i++) {
         json_t *item = json_array_get(items, i);
-        if (!planned || json_object_get(item, "file") || has_member(planned, item))
+        if (!planned || json_object_get(item, "file") || manifest_find_item(planned, item, NULL))
             rc = json_array_append(kept, item);
     }
     if (rc == 0)

@@ -623,8 +623,9 @@ static void what_was_asked_for(void **state)
     assert_true(a.https);
     assert_true(strlist_has(&a.against, "file-05"));
     assert_int_equal(a.pair_ms, 60000);
-    assert_int_equal(a.sample_of, 143);
-    assert_int_equal(a.sample_taken, 5);
+    const json_t *sample = json_object_get(json_object_get(again->head, "asked"), "sample");
+    assert_int_equal(json_integer_value(json_object_get(sample, "of")), 143);
+    assert_int_equal(json_integer_value(json_object_get(sample, "taken")), 5);
     manifest_asked_release(&a);
     manifest_free(again);
     manifest_free(m);
