@@ -87,8 +87,7 @@ static bool is_sha256(const char *s)
     return s && strlen(s) == SHA256_HEX - 1 && strspn(s, "0123456789abcdef") == SHA256_HEX - 1;
 }
 
-/* The same of whatever the manifest describes, the report too. */
-static int described_file(const json_t *item, struct items_file *ret, struct err *err)
+int items_file(const json_t *item, struct items_file *ret, struct err *err)
 {
     const json_t *bytes = json_object_get(item, "bytes");
     struct items_file f = {.path = json_string_value(json_object_get(item, "file")),
@@ -108,15 +107,14 @@ static int described_file(const json_t *item, struct items_file *ret, struct err
     return 0;
 }
 
-int items_file(const json_t *item, struct items_file *ret, struct err *err)
+int items_own_file(const json_t *item, struct items_file *ret, struct err *err)
 {
-    struct items_file f;
-    if (described_file(item, &f, err) < 0)
+    if (items_file(item, ret, err) < 0)
         return -1;
-    if (strcmp(f.path, PATH_REPORT) == 0)
-        return err_set(err, ERR_FAILED, "%s is malformed: an item's file is %s", PATH_MANIFEST, PATH_REPORT);
-    *ret = f;
-    return 0;
+    return strcmp(ret->path, PATH_REPORT) != 0
+               ? 0
+               : err_set(err, ERR_FAILED, "%s is malformed: an item's file is %s", PATH_MANIFEST,
+                         PATH_REPORT);
 }
 
 static int each_of_list(const json_t *items, items_item_fn *each, void *ctx, struct err *err)
@@ -126,7 +124,7 @@ static int each_of_list(const json_t *items, items_item_fn *each, void *ctx, str
         struct items_file file;
         if (!json_object_get(item, "file"))
             continue;
-        if (items_file(item, &file, err) < 0 || each(ctx, item, &file, err) != 0)
+        if (items_own_file(item, &file, err) < 0 || each(ctx, item, &file, err) != 0)
             return -1;
     }
     return 0;
@@ -138,7 +136,7 @@ static int each_report(json_t *report, items_item_fn *each, void *ctx, struct er
     struct items_file file;
     if (!report)
         return 0;
-    if (described_file(report, &file, err) < 0)
+    if (items_file(report, &file, err) < 0)
         return -1;
     if (strcmp(file.path, PATH_REPORT) != 0)
         return err_set(err, ERR_FAILED, "%s is malformed: its report is not %s", PATH_MANIFEST, PATH_REPORT);

@@ -23,8 +23,11 @@ struct items_file {
     const char *sha256;
 };
 
-/* What the file of an item is: path checked and none of ours, size and hash well formed; else ERR_FAILED. */
+/* What the file of an item, or of the report, is: path checked and none of ours, size and hash well formed;
+ * else ERR_FAILED. */
 int items_file(const json_t *item, struct items_file *ret, struct err *err);
+/* The same of an item alone, whose file is not the report. */
+int items_own_file(const json_t *item, struct items_file *ret, struct err *err);
 
 /* Calls `each` for every item that has a file, as JSON, to be read or changed; first for the report. */
 typedef int items_item_fn(void *ctx, json_t *item, const struct items_file *file, struct err *err);

@@ -116,7 +116,7 @@ static int check_file(const struct manifest *m, const json_t *known, const char 
     const char *before = json_string_value(json_object_get(known, "file"));
     if (json_object_get(m->paths, path) && (!before || strcmp(before, path) != 0))
         return err_set(err, ERR_FAILED, "the manifest has the file %s already", path);
-    return items_file(item, &file, err);
+    return items_own_file(item, &file, err);
 }
 
 /* Has `paths` know the new record's file, and no more the one before. */

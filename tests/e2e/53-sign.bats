@@ -18,17 +18,16 @@ import (
 	"runtime/pprof"
 )
 
-func alice(stop chan bool) { <-stop }
+func alice(there, stop chan bool) { there <- true; <-stop }
 
 func main() {
-	stop := make(chan bool)
+	there, stop := make(chan bool), make(chan bool)
 	for _, user := range []string{"alice", "main.alice"} {
 		labels := pprof.Labels("user", user, "path", "/repository", "tenant", "acme")
-		go pprof.Do(context.Background(), labels, func(context.Context) { alice(stop) })
+		go pprof.Do(context.Background(), labels, func(context.Context) { alice(there, stop) })
 	}
-	for pprof.Lookup("goroutine").Count() < 3 {
-		runtime.Gosched()
-	}
+	<-there
+	<-there
 	for i := 0; i < 1000; i++ {
 		runtime.Gosched()
 	}
