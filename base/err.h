@@ -24,7 +24,7 @@ enum err_kind {
     ERR_BUSY,        /* somebody else holds what can be used by one at a time: wait and repeat */
     ERR_LOST,        /* the SSH session cannot be used any more: another one may do */
     ERR_UNSUPPORTED, /* the library in use cannot do it; another program may */
-    ERR_DENIED,      /* they know who asks and say no: asking again would only annoy them */
+    ERR_DENIED,      /* whoever was asked says no, and would again: asking would only annoy them */
     ERR_HOST_KEY,    /* the host did not prove who it is: never to be retried another way */
 };
 

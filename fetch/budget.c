@@ -74,6 +74,19 @@ int budget_take(struct budget *b, uint64_t n, struct err *err)
     return err_hint(err, "--budget bytes=SIZE takes more");
 }
 
+int budget_repeat(struct budget *b, int64_t timed_ms, struct err *err)
+{
+    char all[32];
+    int64_t most = b->grab->budget_ms;
+    pthread_mutex_lock(&b->mutex);
+    bool fits = most == 0 || timed_ms == 0 || timed_ms <= most - b->profiled_ms;
+    b->profiled_ms += fits ? timed_ms : 0;
+    pthread_mutex_unlock(&b->mutex);
+    return fits ? 0
+                : err_set(err, ERR_FAILED, "not tried again: the budget's %s of profiling are used up",
+                          text_duration(all, sizeof all, most));
+}
+
 int budget_check(struct budget *b, struct err *err)
 {
     char most[32];

@@ -30,6 +30,10 @@ void budget_apply(struct budget *b, struct plan *plan, const struct index_page *
 /* Counts bytes that came: -1 with err if there are more than the budget has. */
 int budget_take(struct budget *b, uint64_t n, struct err *err);
 
+/* Counts an attempt more at what profiles the process for that long, 0 for what does not: -1 with err if
+ * there is no time left for it. */
+int budget_repeat(struct budget *b, int64_t timed_ms, struct err *err);
+
 /* Whether there is anything left to take; if not, err says so. */
 int budget_check(struct budget *b, struct err *err);
 

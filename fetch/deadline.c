@@ -13,7 +13,7 @@ static void *watch(void *ctx)
     int rc = fd_wait(d->grab->cancel_fd, POLLIN, d->at, d->stop[0], &why);
     if (rc < 0 && why.kind == ERR_CANCELLED) /* the run is at its end */
         return NULL;
-    atomic_store(&d->over, rc < 0);
+    atomic_store(&d->over, rc < 0 && why.kind == ERR_TIMEOUT);
     fd_ring(d->bell[1]);
     return NULL;
 }

@@ -128,17 +128,17 @@ bool endpoint_tls_error(const struct service *service, CURLcode code, const char
     tls_words(words, shown, sizeof shown);
     switch (code) {
     case CURLE_PEER_FAILED_VERIFICATION:
-        err_set(err, ERR_FAILED, "its TLS certificate is not accepted: %s", shown);
+        err_set(err, ERR_DENIED, "its TLS certificate is not accepted: %s", shown);
         err_hint(err,
                  "in the service's `tls:`, `ca: FILE` names whom to trust and `server_name: NAME` the name "
                  "in the certificate");
         return true;
     case CURLE_SSL_CACERT_BADFILE:
-        err_set(err, ERR_FAILED, "the certificates of `ca:` cannot be read from %s",
+        err_set(err, ERR_DENIED, "the certificates of `ca:` cannot be read from %s",
                 service->tls.ca ? service->tls.ca : "the system's store");
         return true;
     case CURLE_SSL_CERTPROBLEM:
-        err_set(err, ERR_FAILED, "our certificate cannot be used: %s", shown);
+        err_set(err, ERR_DENIED, "our certificate cannot be used: %s", shown);
         err_hint(err, "`cert:` and `key:` are PEM files that belong together; the key has no passphrase");
         return true;
     case CURLE_RECV_ERROR:

@@ -35,25 +35,19 @@ static const char *ending_at(const struct plan_item *plan, size_t i)
 
 /* ---- before it is fetched ------------------------------------------------------------------------------ */
 
-/* What was half written when the run was killed, nobody has looked at. */
-static bool may_stay(const char *path, const struct transfer *t)
-{
-    int fd = file_open(path, NULL);
-    bool good = fd >= 0 && !(t && transfer_told(t, fd));
-    fd_close(&fd);
-    return good;
-}
-
-/* The larger one of it and what waits already will wait. */
+/* The larger one of it and what waits already will wait. What was half written when the run was killed,
+ * nobody has looked at: a secret in it must not stay. What cannot be looked at now lies where it is. */
 static void set_aside(const char *path, const char *waiting, const struct transfer *t)
 {
     int64_t size = size_of(path);
-    if (size < 0)
+    int fd = size > 0 ? file_open(path, NULL) : -1;
+    if (size < 0 || (size > 0 && fd < 0))
         return;
-    if (size > 0 && size > size_of(waiting) && may_stay(path, t))
+    if (size > size_of(waiting) && size > 0 && !(t && transfer_told(t, fd)))
         rename(path, waiting);
     else
         unlink(path);
+    fd_close(&fd);
 }
 
 static void make_way(const struct plan_item *plan, const struct item_context *context,
@@ -62,14 +56,14 @@ static void make_way(const struct plan_item *plan, const struct item_context *co
     char *waiting = path_of(plan, context, "", ".earlier"), *part = path_of(plan, context, "", ".part");
     const char *ending;
     for (size_t i = 0; waiting && (ending = ending_at(plan, i)); i++) {
-        char *whole = path_of(plan, context, ending, ""),
-             *damaged = path_of(plan, context, ending, ".damaged");
-        if (whole)
-            set_aside(whole, waiting, t);
-        if (damaged)
-            set_aside(damaged, waiting, t);
-        free(whole);
-        free(damaged);
+        /* NAME.before: what an attempt has left that was being repeated. */
+        static const char *const suffixes[] = {"", ".damaged", ".before"};
+        for (size_t k = 0; k < sizeof suffixes / sizeof *suffixes; k++) {
+            char *path = path_of(plan, context, ending, suffixes[k]);
+            if (path)
+                set_aside(path, waiting, t);
+            free(path);
+        }
     }
     if (waiting && part)
         set_aside(part, waiting, t);
@@ -174,14 +168,14 @@ static int find(const struct plan_item *plan, const struct item_context *context
     static const struct err killed = {.kind = ERR_FAILED, .msg = "the run that fetched it was killed"};
     if (adopt(plan, context, ret))
         return 0;
-    if (!secret) {
+    /* What an earlier run has set aside was looked at then. */
+    if (!secret)
         make_way(plan, context, NULL);
-        item_skip(plan, &killed, ret);
-        leftover_settle(plan, context, ret);
-        if (ret->file[0])
-            return 0;
-        fetch_item_release(ret);
-    }
+    item_skip(plan, &killed, ret);
+    leftover_settle(plan, context, ret);
+    if (ret->file[0])
+        return 0;
+    fetch_item_release(ret);
     return err_set(err, ERR_NOT_FOUND, "nothing is left of it");
 }
 

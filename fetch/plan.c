@@ -335,12 +335,14 @@ int plan_make(const struct service *service, const struct wanted_list *wanted, c
     return 0;
 }
 
-/* `heap.pb.gz` becomes `heap.later.pb.gz`; no other name has two dots before its ending. */
-static void name_later(struct plan_item *item)
+/* `heap.pb.gz` becomes `heap.later.pb.gz`; with a number where another profile is called so. */
+static void name_later(const struct plan *p, struct plan_item *item)
 {
     const char *end = ending(item);
     size_t stem = strlen(item->file) - strlen(end);
     snprintf(item->file + stem, sizeof item->file - stem, ".later%s", end);
+    for (unsigned i = 2; taken(p, item); i++)
+        snprintf(item->file + stem, sizeof item->file - stem, ".later-%u%s", i, end);
 }
 
 int plan_pairs(struct plan *p, struct err *err)
@@ -353,11 +355,12 @@ int plan_pairs(struct plan *p, struct err *err)
             continue;
         struct plan_item *first = &p->items[i], *later = &p->items[p->n];
         first->pair = 1;
-        first->other = p->n++;
+        first->other = p->n;
         *later = *first;
         later->pair = 2;
         later->other = i;
-        name_later(later);
+        name_later(p, later);
+        p->n++;
     }
     return 0;
 }

@@ -41,26 +41,46 @@ static void tell(const struct retry *r, const struct err *why, int64_t pause)
     observe_step(r->observe, r->target->host, r->whole_host ? NULL : r->target->service, &step);
 }
 
-static bool give_up(const struct retry *r, struct err *why)
+static void append(struct err *why, const char *more)
 {
     size_t n = strlen(why->msg);
+    snprintf(why->msg + n, sizeof why->msg - n, "; %s", more);
+}
+
+static bool give_up(const struct retry *r, struct err *why)
+{
+    char times[60];
+    snprintf(times, sizeof times, "so it was %u times", r->attempts + 1);
     if (r->attempts > 0)
-        snprintf(why->msg + n, sizeof why->msg - n, "; so it was %u times", r->attempts + 1);
+        append(why, times);
+    return false;
+}
+
+/* Why there is not another attempt that there would have been. */
+static bool end(const struct retry *r, struct err *why)
+{
+    struct err over = ERR_INIT;
+    give_up(r, why);
+    err_set(&over, ERR_CANCELLED, "then interrupted");
+    deadline_explain(r->observe->deadline, &over);
+    append(why, over.msg);
     return false;
 }
 
 bool retry_again(struct retry *r, struct err *why)
 {
     struct err over = ERR_INIT;
-    if (r->attempts >= r->grab->retries || fd_cancelled(r->grab->cancel_fd))
+    if (r->attempts >= r->grab->retries)
         return give_up(r, why);
+    if (fd_cancelled(r->grab->cancel_fd))
+        return end(r, why);
     if (r->attempts == 0)
         snprintf(r->before, sizeof r->before, "%.*s", (int)sizeof r->before - 1, why->msg);
     int64_t pause = pause_of(r->attempts);
     tell(r, why, pause);
     fd_wait(-1, 0, clock_deadline(pause), r->grab->cancel_fd, &over);
     if (over.kind != ERR_TIMEOUT)
-        return give_up(r, why);
+        return end(r, why);
     r->attempts++;
     return true;
 }

@@ -11,14 +11,28 @@
 /* The terminal, libraries, the inventory, the bundle, jump hosts. */
 #define BESIDE 100
 
-/* What one host takes: the one with most services. */
-static size_t look_at(const struct targets *targets)
+/* How many connections to a service there are at a time: one, and with `concurrent` another for each kind
+ * that may take its time. */
+static size_t connections(const struct fetch_grab *grab, const struct service *service)
 {
-    size_t services = 0, most = 0;
+    struct strlist costly = {0};
+    size_t n = 1;
+    if (grab->concurrent &&
+        fetch_costly(grab->kinds && grab->kinds->n ? grab->kinds : &service->kinds, &costly, NULL) == 0)
+        n += costly.n;
+    strlist_release(&costly);
+    return n;
+}
+
+/* What one host takes: the one with most connections. */
+static size_t look_at(const struct fetch_grab *grab)
+{
+    const struct targets *targets = grab->targets;
+    size_t here = 0, most = 0;
     for (size_t i = 0; i < targets->n; i++) {
         bool another = i == 0 || targets->items[i].host != targets->items[i - 1].host;
-        services = another ? 1 : services + 1;
-        most = services > most ? services : most;
+        here = (another ? 0 : here) + connections(grab, targets->items[i].service);
+        most = here > most ? here : most;
     }
     return EACH_HOST + most * EACH_SERVICE;
 }
@@ -31,12 +45,12 @@ size_t fetch_at_once(const struct fetch_grab *grab)
 
 size_t fetch_descriptors(const struct fetch_grab *grab)
 {
-    return BESIDE + look_at(grab->targets) * fetch_at_once(grab);
+    return BESIDE + look_at(grab) * fetch_at_once(grab);
 }
 
 unsigned fetch_affordable(const struct fetch_grab *grab, size_t descriptors)
 {
-    size_t each = look_at(grab->targets);
+    size_t each = look_at(grab);
     size_t fit = descriptors > BESIDE + each ? (descriptors - BESIDE) / each : 1;
     return fit < grab->parallel ? (unsigned)fit : grab->parallel;
 }

@@ -257,7 +257,9 @@ static const struct rule rules[] = {
      "a whole file in the place of an item, in a work directory that is resumed", "profgrab resume"},
     {"retried", false, NULL, "{0} only; before that: {1}", "--retries, and an attempt that failed before",
      "the attempts of this run"},
-    {"sync-late", false, NULL, "it began behind the others: its host was not ready when they were released",
+    {"sync-late", false, NULL,
+     "it began behind the others: its host was not ready when they were released, or it had to be asked for "
+     "again",
      "--sync, and a service that was ready only after --sync-deadline", "the start that all share"},
     {"build-changed", false, NULL,
      "the program's build id changed from {0} to {1} between two items: they come from different builds",

@@ -5,8 +5,6 @@
 #include "fetch/html.h"
 #include "base/banned.h"
 
-#define PAGE_MAX (1u << 20)
-
 static void tell_request(void *ctx, const struct transfer_request *request,
                          const struct transfer_response *response, const struct err *failure)
 {
@@ -53,7 +51,7 @@ static int take_page(void *ctx, const void *p, size_t n, struct err *err)
 int visit_index(const struct visit *v, struct transfer *t, struct index_page *ret,
                 struct transfer_response *response, struct err *err)
 {
-    struct buf page = BUF_INIT(PAGE_MAX);
+    struct buf page = BUF_INIT(VISIT_PAGE_MAX);
     char target[512], title[100];
     snprintf(target, sizeof target, "%s/", v->target->service->path);
     struct transfer_request request = {

@@ -46,6 +46,7 @@ struct destination visit_destination(const struct service *service);
 
 /* What is asked beside the profiles has no reason to take long. */
 #define VISIT_PAGE_LIMIT(grab) (4 * (grab)->timeout_ms)
+#define VISIT_PAGE_MAX (1u << 20)
 
 /* A connection of its own to the service, through a listener of its own. */
 int visit_connect(struct visit *v, struct transfer **ret, struct err *err);

@@ -20,6 +20,7 @@
 #define RETRY_MAX_MS 2000
 
 #define SAMPLES_OF_THE_WAY 3
+#define SLOW_PAGE_MS 250
 
 /* Over the length of a profile: whoever began theirs, of the same length, in the same moment is done by then.
  */
@@ -34,8 +35,11 @@ struct worker {
     const char *waiting; /* for what; NULL: it does not */
     bool meeting;        /* it waits for the other targets */
     struct sync_start start;
-    int64_t way_ms;    /* of a request */
-    bool session_gone; /* it was lost, and another could not be opened */
+    bool beside_others;     /* whoever began all of them has waited for the other targets */
+    unsigned sent;          /* how often it was asked for */
+    int64_t way_ms;         /* of a request */
+    bool session_gone;      /* it was lost, and another could not be opened */
+    struct err unreachable; /* why there is no connection to ask over; ERR_NONE: there is */
 };
 
 static const struct plan_item *planned(const struct worker *w)
@@ -62,7 +66,8 @@ static void tell_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
 /* Until it is time to send what is to begin in step with others. */
 static void wait_for_start(void *ctx)
 {
-    const struct worker *w = ctx;
+    struct worker *w = ctx;
+    w->sent++;
     if (w->start.at > 0)
         fd_wait(-1, 0, w->start.at - w->way_ms, w->visit->grab->cancel_fd, NULL);
 }
@@ -172,23 +177,31 @@ static void remove_kept(const struct visit *v, const struct fetch_item *item)
     free(path);
 }
 
-/* Once more. What the attempt before left is given up only for something that takes its place, and is out of
- * its way meanwhile. */
-static void fetch_again(struct worker *w, struct fetch_item *item)
+/* Once more, if the budget has the time. What the attempt before left is given up only for something better:
+ * a whole one, or one with no less of it. It is out of the way meanwhile. */
+static bool fetch_again(struct worker *w, struct fetch_item *item)
 {
     const struct visit *v = w->visit;
     struct fetch_item again;
+    struct err spent = ERR_INIT;
+    if (budget_repeat(v->budget, planned(w)->timed_ms, &spent) < 0) {
+        size_t n = strlen(item->err.msg);
+        snprintf(item->err.msg + n, sizeof item->err.msg - n, "; %s", spent.msg);
+        return false;
+    }
     rename_kept(v, item, ".damaged", ".before");
     fetch_patiently(w, &again);
-    if (again.file[0] || !item->file[0]) {
+    if (again.status == FETCH_OK || !item->file[0] || (again.file[0] && again.bytes >= item->bytes)) {
         remove_kept(v, item);
         fetch_item_release(item);
         *item = again;
     } else {
+        remove_kept(v, &again);
         rename_kept(v, item, ".before", ".damaged");
         item->passing = again.passing;
         fetch_item_release(&again);
     }
+    return true;
 }
 
 /* A session that is lost is opened again, once. */
@@ -196,8 +209,7 @@ static void fetch_surely(struct worker *w, struct fetch_item *item)
 {
     if (item->err.kind != ERR_LOST || fd_cancelled(w->visit->grab->cancel_fd) || renew(w, item) < 0)
         return;
-    fetch_again(w, item);
-    if (item->file[0])
+    if (fetch_again(w, item) && item->file[0])
         verdicts_add(&item->verdicts, "renewed", NULL, NULL, NULL);
 }
 
@@ -208,10 +220,8 @@ static void fetch_in_the_end(struct worker *w, struct fetch_item *ret)
         .grab = v->grab, .observe = v->observe, .target = v->target, .what = planned(w)->kind};
     fetch_patiently(w, ret);
     fetch_surely(w, ret);
-    while (ret->status != FETCH_OK && ret->passing && retry_again(&retry, &ret->err)) {
-        fetch_again(w, ret);
+    while (ret->status != FETCH_OK && ret->passing && retry_again(&retry, &ret->err) && fetch_again(w, ret))
         fetch_surely(w, ret);
-    }
     if (ret->file[0])
         retry_note(&retry, "it came", &ret->verdicts);
     if (ret->err.kind != ERR_LOST || !w->session_gone)
@@ -225,28 +235,37 @@ static void fetch_in_the_end(struct worker *w, struct fetch_item *ret)
 
 /* ---- in step with others ------------------------------------------------------------------------------- */
 
-static int take_nothing(void *ctx, const void *p, size_t n, struct err *err)
+/* No more than of the page itself. */
+static int take_a_page(void *ctx, const void *p, size_t n, struct err *err)
 {
-    (void)ctx;
+    size_t *left = ctx;
     (void)p;
-    (void)n;
-    (void)err;
+    if (n > *left)
+        return err_set(err, ERR_FAILED, "the page does not end");
+    *left -= n;
     return 0;
 }
 
 /* How long a request is on its way: half of the least that something small took, since anything may keep one
- * of them waiting. */
+ * of them waiting. A page that takes long says nothing of the way, and others wait for us. */
 static int64_t way_ms(struct worker *w)
 {
     const struct visit *v = w->visit;
     char target[512];
-    struct transfer_response response;
-    struct transfer_request request = {
-        .target = target, .body = take_nothing, .limit_ms = VISIT_PAGE_LIMIT(v->grab)};
+    int64_t took = 0;
     snprintf(target, sizeof target, "%s/", v->target->service->path);
-    for (int i = 0; i < SAMPLES_OF_THE_WAY; i++)
-        if (transfer_get(w->transfer, &request, &response, NULL) < 0 && response.status == 0)
+    for (int i = 0; i < SAMPLES_OF_THE_WAY && took < SLOW_PAGE_MS; i++) {
+        size_t left = VISIT_PAGE_MAX;
+        struct transfer_response response;
+        struct transfer_request request = {
+            .target = target, .body = take_a_page, .ctx = &left, .limit_ms = VISIT_PAGE_LIMIT(v->grab)};
+        int64_t began = clock_now();
+        /* A page that is refused tells as much. */
+        if (transfer_get(w->transfer, &request, &response, NULL) < 0 &&
+            (response.status == 0 || response.status == 200))
             break;
+        took = clock_now() - began;
+    }
     int64_t round_trip = transfer_round_trip(w->transfer);
     return round_trip > 0 ? round_trip / 2 : 0;
 }
@@ -276,13 +295,13 @@ static void meet(struct worker *w)
 static bool meets(const struct visit *v, size_t i)
 {
     const struct plan_item *item = &v->plan.items[i];
-    return v->seat && item->timed_ms > 0 && !item->left_out[0];
+    return v->seat && item->timed_ms > 0 && !item->left_out[0] && !item->had;
 }
 
 /* ---- the later one of a pair --------------------------------------------------------------------------- */
 
-/* Until it is as long ago as was asked for that the first one was. Cancelling ends it; then it is not fetched
- * (may_go_on). */
+/* Until it is as long ago as was asked for that the first one was. Cancelling ends it; whoever waited looks
+ * again whether to go on. */
 static void wait_for_pair(struct worker *w)
 {
     const struct visit *v = w->visit;
@@ -297,7 +316,7 @@ static void wait_for_pair(struct worker *w)
 
 /* ---- one after the other ------------------------------------------------------------------------------- */
 
-/* Whether to go on; otherwise err says why not. */
+/* Whether to fetch anything more; otherwise err says why not. */
 static bool may_go_on(struct visit *v, struct err *err)
 {
     pthread_mutex_lock(&v->mutex);
@@ -326,37 +345,66 @@ static void fetch_now(struct worker *w, struct fetch_item *item)
     if (w->start.at == 0 || w->beside)
         tell_progress(w, 0, 0);
     fetch_in_the_end(w, item);
+    if (!item->file[0]) /* nothing that a later one could be held against */
+        v->plan.items[w->at].began = 0;
+    /* Whoever asked a second time did so behind the others. */
+    w->start.late |= w->sent > 1;
     sync_note(v->sync, &w->start, planned(w), v->has_clock_skew ? v->clock_skew_ms : 0, item);
     note(v, item);
+}
+
+/* Whether to fetch it; otherwise `item` says why not. */
+static bool may_fetch(struct worker *w, struct fetch_item *item)
+{
+    struct visit *v = w->visit;
+    struct err stop = ERR_INIT;
+    if (planned(w)->left_out[0])
+        item_leave_out(planned(w), planned(w)->left_out, item);
+    else if (w->unreachable.kind != ERR_NONE)
+        item_skip(planned(w), &w->unreachable, item);
+    else if (!may_go_on(v, &stop))
+        item_skip(planned(w), &stop, item);
+    else if (budget_check(v->budget, &stop) < 0)
+        item_leave_out(planned(w), stop.msg, item);
+    else
+        return true;
+    return false;
+}
+
+/* What has to be waited for before it is fetched, if it is. */
+static void wait_for_others(struct worker *w)
+{
+    struct fetch_item none;
+    bool meets_them = w->start.at == 0 && !w->beside_others && meets(w->visit, w->at);
+    if (planned(w)->pair != 2 && !meets_them)
+        return;
+    if (!may_fetch(w, &none)) {
+        fetch_item_release(&none);
+        return;
+    }
+    if (planned(w)->pair == 2)
+        wait_for_pair(w);
+    if (meets_them)
+        meet(w);
 }
 
 static void fetch_one(struct worker *w)
 {
     struct visit *v = w->visit;
     struct fetch_item item;
-    struct err stop = ERR_INIT;
-    const char *left_out = planned(w)->left_out;
     struct item_context place = {.work = v->grab->directory, .directory = v->directory};
+    const struct transfer *told = w->transfer ? w->transfer : v->transfer;
     if (planned(w)->had)
         return;
-    if (v->grab->have && leftover_take(planned(w), &place, w->transfer, &item)) {
+    if (v->grab->have && leftover_take(planned(w), &place, told, &item)) {
         v->plan.items[w->at].began = clock_now(); /* it is not known; as in mark_had */
         note(v, &item);
         observe_item(v->observe, v->target, &item);
         fetch_item_release(&item);
         return;
     }
-    if (planned(w)->pair == 2)
-        wait_for_pair(w);
-    if (w->start.at == 0 && meets(v, w->at))
-        meet(w);
-    if (*left_out)
-        item_leave_out(planned(w), left_out, &item);
-    else if (!may_go_on(v, &stop))
-        item_skip(planned(w), &stop, &item);
-    else if (budget_check(v->budget, &stop) < 0)
-        item_leave_out(planned(w), stop.msg, &item);
-    else
+    wait_for_others(w);
+    if (may_fetch(w, &item))
         fetch_now(w, &item);
     if (v->grab->have)
         leftover_settle(planned(w), &place, &item);
@@ -375,22 +423,12 @@ struct side {
 
 static void *run_side(void *ctx)
 {
-    struct side *s = ctx;
-    struct err err = ERR_INIT;
-    struct fetch_item item;
-    if (planned(&s->worker)->had)
-        return NULL;
-    if (planned(&s->worker)->left_out[0]) {
-        fetch_one(&s->worker);
-        return NULL;
-    }
-    if (visit_connect(s->worker.visit, &s->worker.transfer, &err) == 0) {
-        fetch_one(&s->worker);
-        transfer_free(s->worker.transfer);
-        return NULL;
-    }
-    item_skip(planned(&s->worker), &err, &item);
-    observe_item(s->worker.visit->observe, s->worker.visit->target, &item);
+    struct worker *w = &((struct side *)ctx)->worker;
+    if (!planned(w)->had && !planned(w)->left_out[0] &&
+        visit_connect(w->visit, &w->transfer, &w->unreachable) < 0)
+        w->transfer = NULL;
+    fetch_one(w);
+    transfer_free(w->transfer);
     return NULL;
 }
 
@@ -398,7 +436,7 @@ static void name_others(const struct visit *v, size_t first, size_t end, size_t 
 {
     struct buf names = BUF_INIT(cap - 1);
     for (size_t i = first; i < end; i++)
-        if (i != own && !v->plan.items[i].had)
+        if (i != own && !v->plan.items[i].had && !v->plan.items[i].left_out[0])
             buf_addf(&names, "%s%.40s", names.len ? ", " : "", v->plan.items[i].kind);
     snprintf(dst, cap, "%s", buf_str(&names));
     buf_release(&names);
@@ -409,12 +447,19 @@ static void fetch_side_by_side(struct visit *v, size_t first, size_t end)
     size_t n = end - first;
     struct side *sides = calloc(n + 1, sizeof *sides);
     struct worker before = {.visit = v, .transfer = v->transfer, .at = first};
-    if (meets(v, first))
+    /* One of them waits for the other targets, for all. */
+    while (before.at < end && !meets(v, before.at))
+        before.at++;
+    if (before.at < end)
         meet(&before);
     for (size_t i = 0; sides && i < n; i++) {
         struct side *s = &sides[i];
-        s->worker = (struct worker){
-            .visit = v, .at = first + i, .beside = s->beside, .start = before.start, .way_ms = before.way_ms};
+        s->worker = (struct worker){.visit = v,
+                                    .at = first + i,
+                                    .beside = s->beside,
+                                    .beside_others = true,
+                                    .start = before.start,
+                                    .way_ms = before.way_ms};
         name_others(v, first, end, first + i, s->beside, sizeof s->beside);
         s->started = thread_start(&s->thread, run_side, s, NULL) == 0;
     }
@@ -427,6 +472,7 @@ static void fetch_side_by_side(struct visit *v, size_t first, size_t end)
             fetch_one(&(struct worker){.visit = v,
                                        .transfer = v->transfer,
                                        .at = first + i,
+                                       .beside_others = true,
                                        .start = before.start,
                                        .way_ms = before.way_ms});
     free(sides);

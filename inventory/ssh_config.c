@@ -212,7 +212,7 @@ static int run_ssh(const char *address, const struct ssh_settings *s, const stru
     if (rc == 0)
         return 0;
     if (why.kind == ERR_NOT_FOUND) {
-        err_set(err, ERR_FAILED, "there is no ssh in PATH");
+        err_set(err, ERR_DENIED, "there is no ssh in PATH");
         return err_hint(err, "install OpenSSH's client (Debian and Ubuntu: apt install openssh-client)");
     }
     if (why.kind == ERR_TIMEOUT) {
@@ -244,7 +244,7 @@ int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
         return -1;
     int rc = -1;
     if (out.exit_code != 0) {
-        err_set(err, ERR_FAILED, "ssh -G %s: %s", address,
+        err_set(err, ERR_DENIED, "ssh -G %s: %s", address,
                 *out.complaint ? out.complaint : "it failed and did not say why");
         err_hint(err, "ssh itself refuses this; look at its configuration (%s)", configuration(s));
         goto out;
