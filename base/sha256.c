@@ -1,11 +1,14 @@
 #include "base/sha256.h"
 
+#include <errno.h>
 #include <openssl/evp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/banned.h"
 
 struct sha256 {
@@ -61,4 +64,37 @@ int sha256_hex(struct sha256 *h, char ret[SHA256_HEX], struct err *err)
     for (size_t i = 0; i < sizeof digest; i++)
         snprintf(ret + 2 * i, 3, "%02x", digest[i]);
     return 0;
+}
+
+static int add_file(struct sha256 *h, int fd, off_t begin, int cancel_fd, uint64_t *ret_bytes,
+                    struct err *err)
+{
+    char chunk[65536];
+    off_t at = begin;
+    ssize_t n;
+    while ((n = pread(fd, chunk, sizeof chunk, at)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_sys(err, "cannot read");
+        if (fd_cancelled(cancel_fd))
+            return err_set(err, ERR_CANCELLED, "interrupted");
+        sha256_add(h, chunk, (size_t)n);
+        at += n;
+    }
+    *ret_bytes = (uint64_t)(at - begin);
+    return 0;
+}
+
+int sha256_file(int fd, off_t begin, int cancel_fd, struct sha256_file *ret, struct err *err)
+{
+    struct sha256_file found;
+    struct sha256 *h = sha256_new(err);
+    int rc = h ? add_file(h, fd, begin, cancel_fd, &found.bytes, err) : -1;
+    if (rc == 0)
+        rc = sha256_hex(h, found.hex, err);
+    if (rc == 0)
+        *ret = found;
+    sha256_free(h);
+    return rc;
 }

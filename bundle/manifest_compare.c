@@ -26,32 +26,11 @@ struct comparison {
 /* What a file is now. */
 struct facts {
     bool there;
-    uint64_t bytes;
-    char sha256[SHA256_HEX];
+    struct sha256_file is;
 };
 
-static int hash_file(int fd, const char *path, struct facts *ret, struct err *err)
-{
-    char chunk[65536];
-    struct sha256 *hash = sha256_new(err);
-    if (!hash)
-        return -1;
-    ssize_t n;
-    while ((n = read(fd, chunk, sizeof chunk)) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            break;
-        sha256_add(hash, chunk, (size_t)n);
-        ret->bytes += (uint64_t)n;
-    }
-    int rc = n < 0 ? err_sys(err, "cannot read %s", path) : sha256_hex(hash, ret->sha256, err);
-    sha256_free(hash);
-    return rc;
-}
-
 /* What is no regular file is not there. What cannot be looked at now may be, and be good. */
-static int look(const char *path, struct facts *ret, struct err *err)
+static int look(const char *path, int cancel_fd, struct facts *ret, struct err *err)
 {
     struct stat st;
     *ret = (struct facts){0};
@@ -63,14 +42,14 @@ static int look(const char *path, struct facts *ret, struct err *err)
     if (fd < 0)
         return -1;
     ret->there = true;
-    int rc = hash_file(fd, path, ret, err);
+    int rc = sha256_file(fd, 0, cancel_fd, &ret->is, err);
     fd_close(&fd);
-    return rc;
+    return rc < 0 ? err_wrap(err, "%s", path) : 0;
 }
 
 static bool is_same(const struct facts *now, const struct items_file *file)
 {
-    return now->there && now->bytes == file->bytes && strcmp(now->sha256, file->sha256) == 0;
+    return now->there && now->is.bytes == file->bytes && strcmp(now->is.hex, file->sha256) == 0;
 }
 
 /* ---- what is wrong --------------------------------------------------------------------------------------
@@ -121,8 +100,8 @@ static int record_damaged(struct comparison *c, json_t *item, const char *path, 
     json_object_del(c->m->paths, path);
     judge(item, &change, "damaged", "the file was changed after it was collected");
     fields_put(&change, "file", json_string(file));
-    fields_count(&change, "bytes", now->bytes);
-    fields_put(&change, "sha256", json_string(now->sha256));
+    fields_count(&change, "bytes", now->is.bytes);
+    fields_put(&change, "sha256", json_string(now->is.hex));
     return apply(c, item, &change, file, err);
 }
 
@@ -146,8 +125,8 @@ static int settle(struct comparison *c, json_t *item, const char *path, const ch
         rc = record_damaged(c, item, path, name, &now, err);
     else if (json_object_get(c->m->paths, name))
         err_set(err, ERR_FAILED, PATH_MANIFEST " is malformed: it describes both %s and %s", path, name);
-    else if (path_check(name, err) == 0 && set_aside(full, damaged, found->bytes, err) == 0 &&
-             look(damaged, &now, err) == 0)
+    else if (path_check(name, err) == 0 && set_aside(full, damaged, found->is.bytes, err) == 0 &&
+             look(damaged, c->cancel_fd, &now, err) == 0)
         rc = record_damaged(c, item, path, name, &now, err);
     free(damaged);
     free(name);
@@ -165,7 +144,7 @@ static int compare_item(void *ctx, json_t *item, const struct items_file *file, 
     int rc = -1;
     if (!path || !full)
         err_nomem(err);
-    else if (look(full, &now, err) == 0)
+    else if (look(full, c->cancel_fd, &now, err) == 0)
         rc = is_same(&now, file) ? 0
              : now.there         ? settle(c, item, path, full, &now, err)
                                  : record_missing(c, item, path, err);

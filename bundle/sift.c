@@ -94,30 +94,6 @@ static int save_member(struct sifting *s, const struct items_file *want, struct 
     return rc;
 }
 
-/* Size and hash of what stands in the spool from `begin` on. */
-static int measure(const struct sifting *s, off_t begin, uint64_t *ret_bytes, char ret_hex[SHA256_HEX],
-                   struct err *err)
-{
-    struct sha256 *hash = sha256_new(err);
-    char chunk[CHUNK];
-    off_t at = begin;
-    int rc = hash ? 0 : -1;
-    for (ssize_t n = 1; rc == 0 && n > 0; at += n) {
-        n = pread(s->out.spool, chunk, sizeof chunk, at);
-        if (n < 0)
-            rc = err_sys(err, "cannot read");
-        else if (fd_cancelled(s->how->cancel_fd))
-            rc = err_set(err, ERR_CANCELLED, "interrupted");
-        else
-            sha256_add(hash, chunk, (size_t)n);
-    }
-    if (rc == 0)
-        rc = sha256_hex(hash, ret_hex, err);
-    sha256_free(hash);
-    *ret_bytes = (uint64_t)(at - begin);
-    return rc;
-}
-
 /* ---- one member -------------------------------------------------------------------------------------------
  */
 
@@ -167,11 +143,11 @@ static int give_up(struct sifting *s, const char *path, const struct err *why, s
 static int replace(struct sifting *s, json_t *item, const struct items_file *file, off_t begin,
                    const struct redact_tally *tally, struct err *err)
 {
-    uint64_t bytes = 0;
-    char hex[SHA256_HEX], *path = strdup(file->path); /* the item's own may go */
-    int rc = path ? measure(s, begin, &bytes, hex, err) : err_nomem(err);
+    struct sha256_file now;
+    char *path = strdup(file->path); /* the item's own may go */
+    int rc = path ? sha256_file(s->out.spool, begin, s->how->cancel_fd, &now, err) : err_nomem(err);
     if (rc == 0)
-        rc = renew_item(item, bytes, hex, err);
+        rc = renew_item(item, now.bytes, now.hex, err);
     if (rc == 0 && json_object_set_new(s->out.replaced, path, json_integer((json_int_t)begin)) < 0)
         rc = err_nomem(err);
     if (rc == 0)

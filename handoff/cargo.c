@@ -8,8 +8,6 @@
 
 #include "base/banned.h"
 
-#define CHUNK 65536
-
 /* Binary, and with ASCII armor. */
 static bool is_age(const char *p, size_t n)
 {
@@ -22,28 +20,20 @@ static bool is_age(const char *p, size_t n)
 
 static int hash_file(struct cargo *c, bool encrypted, struct err *err)
 {
-    char chunk[CHUNK];
-    struct sha256 *hash = sha256_new(err);
-    if (!hash)
+    char begin[64];
+    struct sha256_file found;
+    ssize_t n = pread(c->fd, begin, sizeof begin, 0);
+    if (n < 0)
+        return err_sys(err, "cannot read it");
+    if (n == 0)
+        return err_set(err, ERR_USAGE, "it is empty");
+    if (encrypted && !is_age(begin, (size_t)n))
+        return err_set(err, ERR_USAGE, "it is not encrypted in the age format");
+    if (sha256_file(c->fd, 0, -1, &found, err) < 0)
         return -1;
-    int rc = 0;
-    for (ssize_t n = 1; rc == 0 && n != 0;) {
-        n = pread(c->fd, chunk, sizeof chunk, (off_t)c->size);
-        if (n < 0)
-            rc = err_sys(err, "cannot read it");
-        else if (c->size == 0 && n == 0)
-            rc = err_set(err, ERR_USAGE, "it is empty");
-        else if (c->size == 0 && encrypted && !is_age(chunk, (size_t)n))
-            rc = err_set(err, ERR_USAGE, "it is not encrypted in the age format");
-        if (rc < 0 || n == 0)
-            break;
-        sha256_add(hash, chunk, (size_t)n);
-        c->size += (uint64_t)n;
-    }
-    if (rc == 0)
-        rc = sha256_hex(hash, c->sha256, err);
-    sha256_free(hash);
-    return rc;
+    c->size = found.bytes;
+    memcpy(c->sha256, found.hex, sizeof found.hex);
+    return 0;
 }
 
 static void name_it(struct cargo *c, bool encrypted)

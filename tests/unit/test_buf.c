@@ -6,7 +6,9 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "base/banned.h"
@@ -254,6 +256,35 @@ static void hashes_are_sha256(void **state)
     sha256_free(NULL);
 }
 
+static void a_file_is_hashed_from_where_it_is_said(void **state)
+{
+    (void)state;
+    struct sha256_file found = {.bytes = 7};
+    struct err err = ERR_INIT;
+    int ends[2], directory = open(".", O_RDONLY | O_DIRECTORY);
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    assert_int_equal(fputs("xyabc", f), 1);
+    assert_int_equal(fflush(f), 0);
+    ok(sha256_file(fileno(f), 2, -1, &found, &err), &err);
+    assert_int_equal(found.bytes, 3);
+    assert_string_equal(found.hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_int_equal(ftell(f), 5);
+    ok(sha256_file(fileno(f), 5, -1, &found, &err), &err);
+    assert_int_equal(found.bytes, 0);
+    /* One end of a pipe whose other end is closed is readable. */
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(close(ends[1]), 0);
+    found.bytes = 7;
+    refused(sha256_file(fileno(f), 0, ends[0], &found, &err), &err, ERR_CANCELLED, "interrupted");
+    assert_int_equal(sha256_file(directory, 0, -1, &found, &err), -1);
+    assert_string_equal(err.msg, "cannot read: Is a directory");
+    assert_int_equal(found.bytes, 7);
+    close(ends[0]);
+    close(directory);
+    fclose(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +301,7 @@ int main(void)
         cmocka_unit_test(lists_are_split_at_commas),
         cmocka_unit_test(arrays_refuse_the_impossible),
         cmocka_unit_test(hashes_are_sha256),
+        cmocka_unit_test(a_file_is_hashed_from_where_it_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
