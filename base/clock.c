@@ -69,11 +69,14 @@ int clock_parse(const char *text, int64_t *ret_utc_ms)
 {
     struct tm tm = {0};
     const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-    int millis = 0, length = 0;
+    int millis = 0;
     if (rest && *rest == '.') {
-        if (sscanf(rest, ".%3d%n", &millis, &length) != 1 || length != 4 || millis < 0)
-            return -1;
-        rest += length;
+        for (int i = 1; i <= 3; i++) {
+            if (rest[i] < '0' || rest[i] > '9')
+                return -1;
+            millis = millis * 10 + (rest[i] - '0');
+        }
+        rest += 4;
     }
     if (!rest || strcmp(rest, "Z") != 0)
         return -1;

@@ -51,38 +51,44 @@ static bool is_blank(unsigned char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* How many bytes the character at p has that may be shown as it is; 0: a `?` takes the place of *ret_step
+ * bytes. */
+static size_t shown_at(const unsigned char *p, size_t n, size_t *ret_step)
+{
+    uint32_t c = 0;
+    size_t step = utf8_decode(p, n, &c);
+    *ret_step = step ? step : 1;
+    return c >= 0x20 && !is_hidden(c) ? step : 0;
+}
+
+static size_t add_dots(char *dst, size_t cap, size_t len)
+{
+    for (int i = 0; i < 3 && len + 1 < cap; i++)
+        dst[len++] = '.';
+    return len;
+}
+
 char *text_printable(char *dst, size_t cap, const char *src, size_t n)
 {
     const unsigned char *p = (const unsigned char *)src;
     const unsigned char *end = p + n;
     size_t len = 0, mark = 0; /* as much as leaves room for the dots */
-    bool blank = false;
-    while (p < end) {
+    for (size_t step = 1, blank = 0; p < end; p += step, step = 1) {
         if (is_blank(*p)) {
             blank = len > 0;
-            p++;
             continue;
         }
-        uint32_t c = 0;
-        size_t step = utf8_decode(p, (size_t)(end - p), &c);
-        bool shown = step > 0 && c >= 0x20 && !is_hidden(c);
-        size_t need = (blank ? 1 : 0) + (shown ? step : 1);
-        if (len + need + 1 > cap) {
-            len = mark;
-            for (int i = 0; i < 3 && len + 1 < cap; i++)
-                dst[len++] = '.';
+        size_t shown = shown_at(p, (size_t)(end - p), &step), need = shown ? shown : 1;
+        if (len + blank + need + 1 > cap) {
+            len = add_dots(dst, cap, mark);
             break;
         }
         if (blank)
             dst[len++] = ' ';
-        blank = false;
-        if (shown)
-            memcpy(dst + len, p, step);
-        else
-            dst[len] = '?';
-        len += shown ? step : 1;
+        blank = 0;
+        memcpy(dst + len, shown ? (const char *)p : "?", need);
+        len += need;
         mark = len + 4 <= cap ? len : mark;
-        p += step ? step : 1;
     }
     if (cap)
         dst[len] = '\0';

@@ -13,7 +13,7 @@ static void *watch(void *ctx)
     int rc = fd_wait(d->grab->cancel_fd, POLLIN, d->at, d->stop[0], &why);
     if (rc < 0 && why.kind == ERR_CANCELLED) /* the run is at its end */
         return NULL;
-    atomic_store(&d->over, rc < 0 && why.kind == ERR_TIMEOUT);
+    atomic_store(rc < 0 && why.kind == ERR_TIMEOUT ? &d->over : &d->cancelled, true);
     fd_ring(d->bell[1]);
     return NULL;
 }
@@ -69,7 +69,8 @@ void deadline_release(struct deadline *d)
 
 bool deadline_is_over(struct deadline *d)
 {
-    return atomic_load(&d->over);
+    /* Whoever keeps the deadline himself may be awake before the watching thread is. */
+    return atomic_load(&d->over) || (clock_now() >= d->at && !atomic_load(&d->cancelled));
 }
 
 void deadline_explain(struct deadline *d, struct err *err)

@@ -17,7 +17,7 @@ struct deadline {
     int bell[2];                   /* of what is fetched */
     int stop[2];                   /* of the watching thread */
     pthread_t thread;
-    atomic_bool over;
+    atomic_bool over, cancelled; /* by the caller, before it was over */
 };
 
 /* *ret: the grab with what the deadline makes of it; `d` must stay where it is until deadline_release. A grab
