@@ -126,13 +126,13 @@ s = socket.socket(socket.AF_UNIX); s.bind("silent"); s.listen(); print("ready", 
     assert_status 0
 }
 
-# freeze NAME WHAT: takes `heap cpu=8` through the sshd NAME, and stops WHAT (session, all) of it in the middle of cpu. Its
+# freeze NAME WHAT: takes `heap cpu=5` through the sshd NAME, and stops WHAT (session, all) of it in the middle of cpu. Its
 # words are in `log`, its path in `path`, its exit code in $status.
 freeze() {
     local i pid parent child
-    "$profgrab_program" --ssh-config "$SSH_CONFIG" --timeout 3s --host "$1-01" --port "$RIG_PORT_rude" heap cpu=8 >path 2>log 3>&- &
+    "$profgrab_program" --ssh-config "$SSH_CONFIG" --timeout 2s --host "$1-01" --port "$RIG_PORT_rude" heap cpu=5 >path 2>log 3>&- &
     pid=$!
-    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 8s' log || break; sleep 0.02; done
+    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 5s' log || break; sleep 0.02; done
     # The process that serves the session is the last of the sshd's children.
     read -r parent _ <"$RIG_DIR/pids/$1"
     child=$(rig_session "$parent")
@@ -148,7 +148,7 @@ freeze() {
     freeze frozen session
     rig_end frozen
     ((status == 0)) || fail "status $status" "$(cat log)"
-    grep -q 'cpu=8: taken again over a new SSH session' log || fail "$(cat log)"
+    grep -q 'cpu=5: taken again over a new SSH session' log || fail "$(cat log)"
     "$profgrab_program" bundle verify "$(cat path)"
 }
 
@@ -157,7 +157,7 @@ freeze() {
     freeze icy all
     rig_end icy
     ((status == 3)) || fail "status $status" "$(cat log)"
-    grep -q 'cpu=8: the SSH session is dead: nothing came for [3-6] s; another could not be opened: ' log || fail "$(cat log)"
+    grep -q 'cpu=5: the SSH session is dead: nothing came for [2-4] s; another could not be opened: ' log || fail "$(cat log)"
     "$profgrab_program" bundle verify "$(cat path)"
 }
 
@@ -181,13 +181,13 @@ freeze() {
         sleep 0.05
     done
     [[ $banner == SSH-* ]]
-    run_profgrab --host busy-01 --port "$RIG_PORT_rude" heap
+    run_profgrab --connect-timeout 3s --host busy-01 --port "$RIG_PORT_rude" heap
     assert_status 1
     assert_stderr_has 'MaxStartups'
     assert_stderr_has '--parallel 4'
     refute_stderr_has 'no SSH server'
     # forward has but one host, and no such option.
-    run_profgrab forward --host busy-01 --port "$RIG_PORT_rude" --listen 0
+    run_profgrab forward --connect-timeout 3s --host busy-01 --port "$RIG_PORT_rude" --listen 0
     exec 7>&-
     rig_end busy
     assert_status 1

@@ -46,9 +46,9 @@ print(*[h["port"] for h in json.load(open(sys.argv[1]))["hosts"][0]["hops"]])' .
     rig_sshd gate2 gate2
     rig_alias "again-01 again-02" sshd 'ProxyJump gate2'
     : >log
-    "$profgrab_program" --ssh-config "$SSH_CONFIG" --host again-01,again-02 --port "$RIG_PORT_rude" heap cpu=6 >path 2>log 3>&- &
+    "$profgrab_program" --ssh-config "$SSH_CONFIG" --host again-01,again-02 --port "$RIG_PORT_rude" heap cpu=3 >path 2>log 3>&- &
     local pid=$! parent child i
-    for ((i = 0; i < 500; i++)); do [[ $(grep -c 'taking 6s' log) != 2 ]] || break; sleep 0.02; done
+    for ((i = 0; i < 500; i++)); do [[ $(grep -c 'taking 3s' log) != 2 ]] || break; sleep 0.02; done
     read -r parent _ <"$RIG_DIR/pids/gate2"
     child=$(rig_session "$parent")
     kill -KILL "$child"
@@ -109,7 +109,7 @@ hosts:
   near-03: { services: [good] }
 EOF
     chmod 600 inventory.yaml
-    run --separate-stderr "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --timeout 6s \
+    run --separate-stderr "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --timeout 4s \
         --host hole-01,near-01,near-02,near-03 heap
     rig_end narrow
     rig_end hole
@@ -156,7 +156,7 @@ time.sleep(600)' "$2"
     rig_alias 'well-*' sshd 'ProxyJump crowd'
     holes crowd 12
     for i in {01..12}; do hosts+=,dead-$i; done
-    run_profgrab --connect-timeout 15s --parallel 14 --host "$hosts" --port "$RIG_PORT_rude" heap
+    run_profgrab --connect-timeout 6s --parallel 14 --host "$hosts" --port "$RIG_PORT_rude" heap
     rig_end holes
     rig_end crowd
     assert_status 3
@@ -177,9 +177,9 @@ time.sleep(600)' "$2"
     for ((i = 0; i < 250; i++)); do [[ ! -S live ]] || break; sleep 0.02; done
     before=$(logins round)
     : >log
-    "$profgrab_program" --ssh-config "$SSH_CONFIG" --host rounded --port "$RIG_PORT_rude" heap cpu=5 >path 2>log 3>&- &
+    "$profgrab_program" --ssh-config "$SSH_CONFIG" --host rounded --port "$RIG_PORT_rude" heap cpu=3 >path 2>log 3>&- &
     pid=$!
-    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 5s' log || break; sleep 0.02; done
+    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 3s' log || break; sleep 0.02; done
     kill -KILL "$master"
     wait "$master" || true
     status=0
