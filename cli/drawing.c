@@ -88,9 +88,16 @@ int drawing_add_profile(struct drawing *d, const struct drawing_file *f, struct 
     struct words_subject subject = subject_of(f);
     if (!d->wordless && !f->later && words_add_profile(&d->words, p, &subject, err) < 0)
         return -1;
-    if (drawing_compare_look(d, f, p, err) < 0 || page_add_profile(d->page, &f->entry, p, err) < 0)
+    if (drawing_compare_look(d, f, p, err) < 0)
         return -1;
-    return drawing_compare_take(d, f, p, err);
+    /* What the page has no room for is on its side all the same: healthy hosts come last. */
+    struct err why = ERR_INIT;
+    int drawn = page_add_profile(d->page, &f->entry, p, &why);
+    if ((drawn == 0 || why.kind == ERR_FAILED) && drawing_compare_take(d, f, p, err) < 0)
+        return -1;
+    if (drawn < 0)
+        *err = why;
+    return drawn;
 }
 
 static int draw_profile(struct drawing *d, const struct drawing_file *f, const struct buf *bytes,

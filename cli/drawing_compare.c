@@ -46,7 +46,8 @@ static int plan_sides(struct comparing *c, struct drawing_file *f, struct err *e
         c->sides[c->n_sides++] = (struct compared_sides){.first = NULL};
     struct compared_sides *s = &c->sides[f->sides - 1];
     s->first = s->first || f->against ? s->first : f;
-    return strlist_add(&s->hosts[f->against ? SIDE_THERE : SIDE_HERE], f->entry.host, err);
+    s->planned[f->against ? SIDE_THERE : SIDE_HERE]++;
+    return 0;
 }
 
 static int plan_group(struct comparing *c, struct drawing_file *f, struct err *err)
@@ -65,7 +66,7 @@ static int plan_group(struct comparing *c, struct drawing_file *f, struct err *e
 
 static bool has_both(const struct compared_sides *s)
 {
-    return s->hosts[SIDE_HERE].n > 0 && s->hosts[SIDE_THERE].n > 0;
+    return s->planned[SIDE_HERE] > 0 && s->planned[SIDE_THERE] > 0;
 }
 
 /* Sides and groups that turned out to be none. */
@@ -113,6 +114,7 @@ void drawing_compare_release(struct drawing *d)
         for (int side = SIDE_HERE; side <= SIDE_THERE; side++) {
             strlist_release(&c->sides[i].hosts[side]);
             free(c->sides[i].names[side]);
+            free(c->sides[i].told[side]);
         }
     }
     for (size_t i = 0; i < c->n_processes; i++)
@@ -148,20 +150,18 @@ int compared_group_rate(struct drawing *d, const struct drawing_file *f, double 
     return peers_add_rate(&d->comparing->groups[f->member - 1].hosts, f->entry.host, f->against, bytes, err);
 }
 
-/* One with other sample types, of another version perhaps, is left out. */
+/* One with other sample types, of another version perhaps, is left out, as is one that cannot be read. */
 int drawing_compare_take(struct drawing *d, const struct drawing_file *f, struct profile *p, struct err *err)
 {
     struct err why = ERR_INIT;
     enum side side = f->against ? SIDE_THERE : SIDE_HERE;
     if (f->sides == 0)
         return 0;
-    struct sides *s = &d->comparing->sides[f->sides - 1].sides;
-    if (sides_add(s, side, p, &why) == 0)
+    struct compared_sides *s = &d->comparing->sides[f->sides - 1];
+    if (sides_add(&s->sides, side, p, &why) == 0)
+        return strlist_add(&s->hosts[side], f->entry.host, err);
+    if (why.kind == ERR_FAILED)
         return 0;
-    if (why.kind == ERR_FAILED) {
-        s->of[side].left_out++;
-        return 0;
-    }
     *err = why;
     return -1;
 }
@@ -187,19 +187,35 @@ static int by_name(const void *left, const void *right)
 }
 
 /* "file-03, file-04, file-05 and 12 more", whatever the order in which they were done. */
+static void add_names(struct buf *names, struct strlist *hosts)
+{
+    if (hosts->n > 0)
+        qsort(hosts->items, hosts->n, sizeof *hosts->items, by_name);
+    for (size_t i = 0; i < hosts->n && i < NAMED; i++)
+        buf_addf(names, "%s%s", i > 0 ? ", " : "", hosts->items[i]);
+    if (hosts->n > NAMED)
+        buf_addf(names, " and %zu more", hosts->n - NAMED);
+    if (hosts->n == 0)
+        buf_adds(names, "nobody");
+}
+
+/* Only hosts that are in it are named; of the rest is said how many. */
 static int name_side(struct compared_sides *s, enum side side, struct err *err)
 {
-    struct strlist *hosts = &s->hosts[side];
     struct buf names = BUF_INIT(1 << 16);
-    qsort(hosts->items, hosts->n, sizeof *hosts->items, by_name);
-    for (size_t i = 0; i < hosts->n && i < NAMED; i++)
-        buf_addf(&names, "%s%s", i > 0 ? ", " : "", hosts->items[i]);
-    if (hosts->n > NAMED)
-        buf_addf(&names, " and %zu more", hosts->n - NAMED);
+    struct sides_side *of = &s->sides.of[side];
+    of->left_out = s->planned[side] - of->processes;
+    add_names(&names, &s->hosts[side]);
     int rc = buf_check(&names, "names of hosts", err);
     if (rc == 0 && !(s->names[side] = buf_take(&names)))
         rc = err_nomem(err);
     buf_release(&names);
+    if (rc == 0 &&
+        (of->left_out > 0 ? asprintf(&s->told[side], "%s (%zu left out)", s->names[side], of->left_out)
+                          : asprintf(&s->told[side], "%s", s->names[side])) < 0) {
+        s->told[side] = NULL;
+        rc = err_nomem(err);
+    }
     return rc;
 }
 
@@ -210,8 +226,8 @@ static int draw_sides(struct drawing *d, const struct compared_sides *s, const s
                                     .service = entry->service,
                                     .kind = entry->kind,
                                     .file = entry->file,
-                                    .here = entry->here,
-                                    .there = entry->there};
+                                    .here = s->told[SIDE_HERE],
+                                    .there = s->told[SIDE_THERE]};
     struct err why = ERR_INIT;
     if (!sides_are_two(&s->sides))
         return page_add_nothing(d->page, entry, "one of the two sides has none that could be read", err);
@@ -230,7 +246,8 @@ static int finish_sides(struct drawing *d, struct compared_sides *s, struct err 
     const struct drawing_file *f = s->first;
     if (!has_both(s))
         return 0;
-    if (name_side(s, SIDE_HERE, err) < 0 || name_side(s, SIDE_THERE, err) < 0)
+    if (name_side(s, SIDE_HERE, err) < 0 || name_side(s, SIDE_THERE, err) < 0 ||
+        sides_finish(&s->sides, err) < 0)
         return -1;
     struct page_entry entry = {.file = f->entry.file,
                                .kind = f->entry.kind,
@@ -240,7 +257,7 @@ static int finish_sides(struct drawing *d, struct compared_sides *s, struct err 
                                .there = s->names[SIDE_THERE]};
     char *title = NULL;
     if (asprintf(&title, "%s %s%s%s: %s against %s", entry.service, entry.kind, f->argument ? "=" : "",
-                 f->argument ? f->argument : "", entry.here, entry.there) < 0)
+                 f->argument ? f->argument : "", s->told[SIDE_HERE], s->told[SIDE_THERE]) < 0)
         return err_nomem(err);
     entry.title = title;
     int rc = draw_sides(d, s, &entry, err);

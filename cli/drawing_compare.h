@@ -8,8 +8,9 @@
 struct compared_sides {
     const struct drawing_file *first; /* of the sick */
     struct sides sides;
-    struct strlist hosts[2]; /* whose there are */
-    char *names[2];
+    size_t planned[2];
+    struct strlist hosts[2];  /* whose are in it */
+    char *names[2], *told[2]; /* who they are; the same with how many are missing */
 };
 
 /* One kind's two snapshots. */

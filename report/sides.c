@@ -5,8 +5,9 @@
 #include "report/report.h"
 #include "base/banned.h"
 
-#define MAX_SAMPLES 500000
-#define MAX_FRAMES 20000000
+/* Of a side, so that neither takes the other's room. */
+#define MAX_SAMPLES 250000
+#define MAX_FRAMES 10000000
 
 /* What is there at a moment. All else is counted from some time on. */
 static const char *const standing[] = {"inuse_objects", "inuse_space", "goroutine", "threadcreate", NULL};
@@ -30,34 +31,77 @@ static int begin(struct sides *s, struct profile *p, struct err *err)
     return 0;
 }
 
-static int add(struct sides *s, struct profile *p, struct err *err)
+/* Any of those that were added; NULL: there is none. */
+static const struct profile *one_of(const struct sides *s)
 {
-    struct profile *merged = NULL, *both[] = {s->all, p};
-    if (s->all && profile_compatible(s->all, p, err) < 0)
+    for (size_t i = 0; i < 2 * SIDES_PARTS; i++)
+        if (s->of[i / SIDES_PARTS].parts[i % SIDES_PARTS])
+            return s->of[i / SIDES_PARTS].parts[i % SIDES_PARTS];
+    return NULL;
+}
+
+/* Makes one of the first n parts, and of p unless that is NULL: it is the part `at` then. */
+static int gather(struct sides_side *of, size_t n, struct profile *p, size_t at, struct err *err)
+{
+    struct profile *some[SIDES_PARTS + 1], *merged = NULL;
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++)
+        if (of->parts[i])
+            some[found++] = of->parts[i];
+    if (p)
+        some[found++] = p;
+    if (found > 0 && profile_merge(some, found, &merged, err) < 0)
         return -1;
-    if (profile_merge(s->all ? both : &p, s->all ? 2 : 1, &merged, err) < 0)
-        return -1;
-    profile_free(s->all);
-    s->all = merged;
-    /* So that a picture of all begins with what is heavy here. */
-    s->all->default_sample_type = s->all->sample_types[s->default_type].type;
+    for (size_t i = 0; i < n; i++) {
+        profile_free(of->parts[i]);
+        of->parts[i] = NULL;
+    }
+    of->parts[at] = merged;
     return 0;
+}
+
+static bool has_room(const struct sides_side *of)
+{
+    size_t samples = 0, frames = 0;
+    for (size_t i = 0; i < SIDES_PARTS; i++) {
+        samples += of->parts[i] ? of->parts[i]->n_samples : 0;
+        frames += of->parts[i] ? of->parts[i]->n_stack : 0;
+    }
+    return samples <= MAX_SAMPLES && frames <= MAX_FRAMES;
+}
+
+/* What several parts have in common counts several times, until they are one. */
+static int make_room(struct sides_side *of, struct err *err)
+{
+    if (has_room(of))
+        return 0;
+    if (gather(of, SIDES_PARTS, NULL, SIDES_PARTS - 1, err) < 0)
+        return -1;
+    return has_room(of) ? 0 : err_set(err, ERR_FAILED, "its side has too many stacks already");
+}
+
+/* As a binary counter counts: a sample is merged anew only when what it stands in has become twice as much.
+ */
+static int add(struct sides_side *of, struct profile *p, struct err *err)
+{
+    size_t free_part = 0;
+    while (of->parts[free_part])
+        free_part++;
+    return gather(of, free_part, p, free_part, err);
 }
 
 int sides_add(struct sides *s, enum side side, struct profile *p, struct err *err)
 {
     struct sides_side *of = &s->of[side];
+    const struct profile *model = one_of(s);
     int64_t duration = p->duration_ns;
-    if (s->all && (s->all->n_samples > MAX_SAMPLES || s->all->n_stack > MAX_FRAMES)) {
-        of->left_out++;
-        return 0;
-    }
     if (p->n_sample_types > SIDES_MAX_TYPES)
         profile_narrow(p, SIDES_MAX_TYPES);
     if (p->n_sample_types == 0)
         return err_set(err, ERR_FAILED, "it has no sample types");
     profile_drop_labels(p);
-    if ((!s->all && begin(s, p, err) < 0) || profile_widen(p, side, 2, err) < 0 || add(s, p, err) < 0)
+    if ((model ? profile_compatible(model, p, err) : begin(s, p, err)) < 0 || make_room(of, err) < 0 ||
+        add(of, p, err) < 0)
         return -1;
     of->processes++;
     of->timed += duration > 0;
@@ -65,9 +109,38 @@ int sides_add(struct sides *s, enum side side, struct profile *p, struct err *er
     return 0;
 }
 
+/* One side as it stands among both: *ret, NULL if it has nothing. */
+static int whole(struct sides_side *of, enum side side, struct profile **ret, struct err *err)
+{
+    struct profile **last = &of->parts[SIDES_PARTS - 1];
+    if (gather(of, SIDES_PARTS, NULL, SIDES_PARTS - 1, err) < 0 ||
+        (*last && profile_widen(*last, side, 2, err) < 0))
+        return -1;
+    *ret = *last;
+    *last = NULL;
+    return 0;
+}
+
+int sides_finish(struct sides *s, struct err *err)
+{
+    struct profile *both[2] = {NULL, NULL};
+    int rc = -1;
+    if (whole(&s->of[SIDE_HERE], SIDE_HERE, &both[SIDE_HERE], err) == 0 &&
+        whole(&s->of[SIDE_THERE], SIDE_THERE, &both[SIDE_THERE], err) == 0)
+        rc = sides_are_two(s) ? profile_merge_all(both, 2, &s->all, err) : 0;
+    profile_free(both[SIDE_HERE]);
+    profile_free(both[SIDE_THERE]);
+    /* So that a picture of all begins with what is heavy here. */
+    if (s->all)
+        s->all->default_sample_type = s->all->sample_types[s->default_type].type;
+    return rc;
+}
+
 void sides_release(struct sides *s)
 {
     profile_free(s->all);
+    for (size_t i = 0; i < 2 * SIDES_PARTS; i++)
+        profile_free(s->of[i / SIDES_PARTS].parts[i % SIDES_PARTS]);
     *s = (struct sides){0};
 }
 
@@ -86,7 +159,8 @@ enum sides_basis sides_basis_of(const struct sides *s, size_t type)
     struct str name = profile_str(s->all, s->all->sample_types[type].type);
     if (is_one_of(name, sampled))
         return SIDES_SHARE;
-    if (is_one_of(name, standing))
+    /* Of a difference over time it is a change, and no amount. */
+    if (is_one_of(name, standing) && s->of[SIDE_HERE].timed + s->of[SIDE_THERE].timed == 0)
         return SIDES_PROCESS;
     return is_timed(&s->of[SIDE_HERE]) && is_timed(&s->of[SIDE_THERE]) ? SIDES_SECOND : SIDES_SHARE;
 }

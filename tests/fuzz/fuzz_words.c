@@ -93,9 +93,9 @@ static void on_sides(const uint8_t *p, size_t n, struct words *w, const struct w
             fuzz_expect_err(&err);
         profile_free(profile);
     }
-    if (words_add_sides(w, &s, subject, &err) < 0)
+    if (sides_finish(&s, &err) < 0 || words_add_sides(w, &s, subject, &err) < 0)
         fuzz_expect_err(&err);
-    if (sides_are_two(&s) && page_data_sides(&s, &b, &err) == 0)
+    if (s.all && page_data_sides(&s, &b, &err) == 0)
         assert(b.data[0] == '{' && !memchr(b.data, '<', b.len) && has_real_numbers(&b));
     buf_release(&b);
     sides_release(&s);

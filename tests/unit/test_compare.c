@@ -13,99 +13,13 @@
 #include "report/page_data.h"
 #include "report/words_inside.h"
 #include "tests/unit/profile_make.h"
+#include "tests/unit/profile_stacks.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
-#define SECOND INT64_C(1000000000)
-#define MB INT64_C(1048576)
-
-/* ---- profiles -------------------------------------------------------------------------------------------
+/* ---- looking ---------------------------------------------------------------------------------------------
  */
-
-static uint32_t intern(struct profile *p, const char *s)
-{
-    struct err err = ERR_INIT;
-    uint32_t ret = 0;
-    ok(profile_intern(p, s, strlen(s), &ret, &err), &err);
-    return ret;
-}
-
-static struct profile *profile_of(const char *const *types)
-{
-    struct err err = ERR_INIT;
-    struct profile *p = profile_new(&err);
-    assert_non_null(p);
-    for (; types[0]; types += 2)
-        ok(profile_add_sample_type(p, (struct profile_value_type){intern(p, types[0]), intern(p, types[1])},
-                                   &err),
-           &err);
-    return p;
-}
-
-/* "leaf caller root"; the same name is always the same location. */
-static void sample(struct profile *p, const char *stack, const int64_t *values, const char *label)
-{
-    struct err err = ERR_INIT;
-    uint32_t locations[16];
-    size_t depth = 0;
-    char *copy = strdup(stack), *rest = NULL;
-    for (char *at = strtok_r(copy, " ", &rest); at; at = strtok_r(NULL, " ", &rest)) {
-        uint32_t name = intern(p, at), found = UINT32_MAX;
-        for (uint32_t i = 0; i < p->n_functions; i++)
-            found = p->functions[i].name == name ? i : found;
-        if (found == UINT32_MAX) {
-            struct profile_function f = {.id = p->n_functions + 1, .name = name};
-            struct profile_line line = {.function = (uint32_t)p->n_functions};
-            struct profile_location l = {.id = p->n_locations + 1, .mapping = PROFILE_NONE, .n_lines = 1};
-            found = (uint32_t)p->n_functions;
-            ok(profile_add_function(p, &f, &err), &err);
-            ok(profile_add_location(p, &l, &line, &err), &err);
-        }
-        locations[depth++] = found;
-    }
-    struct profile_label of = {.key = intern(p, "user"), .str = intern(p, label ? label : "x")};
-    ok(profile_add_sample(p, locations, depth, values, &of, label ? 1 : 0, &err), &err);
-    free(copy);
-}
-
-static struct profile *cpu_profile(void)
-{
-    struct profile *p = profile_of((const char *const[]){"samples", "count", "cpu", "nanoseconds", NULL});
-    p->duration_ns = 10 * SECOND;
-    return p;
-}
-
-/* Ten milliseconds each. */
-static void cpu(struct profile *p, const char *stack, int64_t samples)
-{
-    sample(p, stack, (const int64_t[]){samples, samples * 10000000}, "carol");
-}
-
-/* That many samples of main.hot below main.main, the rest of a hundred in main.cold. */
-static struct profile *hot_profile(int64_t hot, int64_t of)
-{
-    struct profile *p = cpu_profile();
-    cpu(p, "main.hot main.main", hot);
-    cpu(p, "main.cold main.main", of - hot);
-    return p;
-}
-
-static struct profile *heap_profile(int64_t time_ns)
-{
-    struct profile *p =
-        profile_of((const char *const[]){"alloc_objects", "count", "alloc_space", "bytes", "inuse_objects",
-                                         "count", "inuse_space", "bytes", NULL});
-    p->period = 524288;
-    p->time_ns = time_ns;
-    return p;
-}
-
-/* Allocated and in use, in objects of one megabyte. */
-static void heap(struct profile *p, const char *stack, int64_t allocated, int64_t used)
-{
-    sample(p, stack, (const int64_t[]){allocated, allocated * MB, used, used * MB}, NULL);
-}
 
 static int64_t sum_of(const struct profile *p, size_t type)
 {
@@ -143,6 +57,12 @@ static void add(struct sides *s, enum side side, struct profile *p)
     profile_free(p);
 }
 
+static void finish(struct sides *s)
+{
+    struct err err = ERR_INIT;
+    ok(sides_finish(s, &err), &err);
+}
+
 static struct words words_of_sides(const struct sides *s, const char *kind)
 {
     struct words w = WORDS_INIT;
@@ -163,6 +83,7 @@ static void sides_of_cpu(void **state)
     (void)state;
     add(&s, SIDE_HERE, hot_profile(410, 1000));
     add(&s, SIDE_THERE, hot_profile(30, 1000));
+    finish(&s);
     assert_int_equal(s.n_types, 2);
     assert_int_equal(sides_basis_of(&s, 1), SIDES_SHARE);
     /* Labels are gone: samples of the same stack are one. */
@@ -189,6 +110,7 @@ static void sides_by_chance(void **state)
         struct sides s = {0};
         add(&s, SIDE_HERE, hot_profile(n * 41 / 100, n));
         add(&s, SIDE_THERE, hot_profile(n * 25 / 100, n));
+        finish(&s);
         struct words w = words_of_sides(&s, "cpu");
         assert_int_equal(said(&w, "against-cpu") != NULL, n == 2000);
         assert_int_equal(said(&w, "against-alike") != NULL, n == 50);
@@ -211,6 +133,7 @@ static void sides_of_several(void **state)
         heap(p, "main.other main.main", 10, 5);
         add(&s, SIDE_THERE, p);
     }
+    finish(&s);
     assert_int_equal(s.of[SIDE_THERE].processes, 3);
     assert_int_equal(sides_basis_of(&s, 3), SIDES_PROCESS);
     assert_int_equal(sides_basis_of(&s, 1), SIDES_SHARE);
@@ -234,10 +157,65 @@ static void sides_that_do_not_match(void **state)
     assert_int_equal(sides_add(&s, SIDE_THERE, p, &err), -1);
     assert_int_equal(err.kind, ERR_FAILED);
     profile_free(p);
+    finish(&s);
     assert_false(sides_are_two(&s));
     struct words w = words_of_sides(&s, "cpu");
     assert_int_equal(w.n, 0);
     words_release(&w);
+    sides_release(&s);
+}
+
+/* As many stacks, each another; at most 2^18. */
+static struct profile *large_profile(size_t stacks)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = cpu_profile();
+    for (uint32_t i = 0; i < 64; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "main.f%u", i);
+        cpu(p, name, 1);
+    }
+    for (uint32_t i = 0; i < stacks; i++) {
+        const uint32_t stack[] = {i % 64, i / 64 % 64, i / 4096};
+        ok(profile_add_sample(p, stack, 3, (const int64_t[]){1, 10000000}, NULL, 0, &err), &err);
+    }
+    return p;
+}
+
+/* Who was read first leaves room for the other side. */
+static void sides_are_bounded_each(void **state)
+{
+    struct sides s = {0};
+    struct err err = ERR_INIT;
+    struct profile *p = hot_profile(1, 2);
+    (void)state;
+    add(&s, SIDE_HERE, large_profile(150000));
+    /* The same once more takes no room. */
+    add(&s, SIDE_HERE, large_profile(150000));
+    add(&s, SIDE_HERE, large_profile(1 << 18));
+    assert_int_equal(sides_add(&s, SIDE_HERE, p, &err), -1);
+    assert_int_equal(err.kind, ERR_FAILED);
+    ok(sides_add(&s, SIDE_THERE, p, &err), &err);
+    finish(&s);
+    assert_int_equal(s.of[SIDE_HERE].processes, 3);
+    assert_int_equal(s.of[SIDE_THERE].processes, 1);
+    profile_free(p);
+    sides_release(&s);
+}
+
+/* However they are put together, every value is there once. */
+static void sides_of_many(void **state)
+{
+    struct sides s = {0};
+    (void)state;
+    for (int64_t i = 1; i <= 37; i++)
+        add(&s, SIDE_HERE, hot_profile(i, 100));
+    add(&s, SIDE_THERE, hot_profile(1, 100));
+    finish(&s);
+    assert_int_equal(s.of[SIDE_HERE].processes, 37);
+    assert_int_equal(s.all->n_samples, 2);
+    assert_int_equal(sum_of(s.all, sides_column(&s, 0, SIDE_HERE)), 3700);
+    assert_int_equal(sum_of(s.all, sides_column(&s, 0, SIDE_THERE)), 100);
     sides_release(&s);
 }
 
@@ -259,6 +237,7 @@ static void sides_on_the_page(void **state)
     (void)state;
     add(&s, SIDE_HERE, hot_profile(40, 100));
     add(&s, SIDE_THERE, hot_profile(0, 300));
+    finish(&s);
     ok(page_data_sides(&s, &b, &err), &err);
     assert_null(strstr(buf_str(&b), "carol"));
     json_t *root = parsed(&b), *nodes = json_object_get(root, "nodes");
@@ -542,6 +521,8 @@ int main(void)
         cmocka_unit_test(sides_by_chance),
         cmocka_unit_test(sides_of_several),
         cmocka_unit_test(sides_that_do_not_match),
+        cmocka_unit_test(sides_are_bounded_each),
+        cmocka_unit_test(sides_of_many),
         cmocka_unit_test(sides_on_the_page),
         cmocka_unit_test(growth_of_a_heap),
         cmocka_unit_test(growth_of_nobody),

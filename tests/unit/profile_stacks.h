@@ -1,0 +1,95 @@
+/* Profiles for tests: a few stacks, spelled by the names of their functions. */
+#ifndef TESTS_UNIT_PROFILE_STACKS_H
+#define TESTS_UNIT_PROFILE_STACKS_H
+
+#include "proto/proto.h"
+#include "tests/unit/unit.h"
+
+#define SECOND INT64_C(1000000000)
+#define MB INT64_C(1048576)
+
+static inline uint32_t intern(struct profile *p, const char *s)
+{
+    struct err err = ERR_INIT;
+    uint32_t ret = 0;
+    ok(profile_intern(p, s, strlen(s), &ret, &err), &err);
+    return ret;
+}
+
+static inline struct profile *profile_of(const char *const *types)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = profile_new(&err);
+    assert_non_null(p);
+    for (; types[0]; types += 2)
+        ok(profile_add_sample_type(p, (struct profile_value_type){intern(p, types[0]), intern(p, types[1])},
+                                   &err),
+           &err);
+    return p;
+}
+
+/* "leaf caller root"; the same name is always the same location. */
+static inline void sample(struct profile *p, const char *stack, const int64_t *values, const char *label)
+{
+    struct err err = ERR_INIT;
+    uint32_t locations[16];
+    size_t depth = 0;
+    char *copy = strdup(stack), *rest = NULL;
+    for (char *at = strtok_r(copy, " ", &rest); at; at = strtok_r(NULL, " ", &rest)) {
+        uint32_t name = intern(p, at), found = UINT32_MAX;
+        for (uint32_t i = 0; i < p->n_functions; i++)
+            found = p->functions[i].name == name ? i : found;
+        if (found == UINT32_MAX) {
+            struct profile_function f = {.id = p->n_functions + 1, .name = name};
+            struct profile_line line = {.function = (uint32_t)p->n_functions};
+            struct profile_location l = {.id = p->n_locations + 1, .mapping = PROFILE_NONE, .n_lines = 1};
+            found = (uint32_t)p->n_functions;
+            ok(profile_add_function(p, &f, &err), &err);
+            ok(profile_add_location(p, &l, &line, &err), &err);
+        }
+        locations[depth++] = found;
+    }
+    struct profile_label of = {.key = intern(p, "user"), .str = intern(p, label ? label : "x")};
+    ok(profile_add_sample(p, locations, depth, values, &of, label ? 1 : 0, &err), &err);
+    free(copy);
+}
+
+static inline struct profile *cpu_profile(void)
+{
+    struct profile *p = profile_of((const char *const[]){"samples", "count", "cpu", "nanoseconds", NULL});
+    p->duration_ns = 10 * SECOND;
+    return p;
+}
+
+/* Ten milliseconds each. */
+static inline void cpu(struct profile *p, const char *stack, int64_t samples)
+{
+    sample(p, stack, (const int64_t[]){samples, samples * 10000000}, "carol");
+}
+
+/* That many samples of main.hot below main.main, the rest of a hundred in main.cold. */
+static inline struct profile *hot_profile(int64_t hot, int64_t of)
+{
+    struct profile *p = cpu_profile();
+    cpu(p, "main.hot main.main", hot);
+    cpu(p, "main.cold main.main", of - hot);
+    return p;
+}
+
+static inline struct profile *heap_profile(int64_t time_ns)
+{
+    struct profile *p =
+        profile_of((const char *const[]){"alloc_objects", "count", "alloc_space", "bytes", "inuse_objects",
+                                         "count", "inuse_space", "bytes", NULL});
+    p->period = 524288;
+    p->time_ns = time_ns;
+    return p;
+}
+
+/* Allocated and in use, in objects of one megabyte. */
+static inline void heap(struct profile *p, const char *stack, int64_t allocated, int64_t used)
+{
+    sample(p, stack, (const int64_t[]){allocated, allocated * MB, used, used * MB}, NULL);
+}
+
+#endif

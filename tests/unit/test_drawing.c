@@ -1,0 +1,153 @@
+/* Which profiles of a bundle are compared, whatever the page has room for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "cli/drawing_compare.h"
+#include "tests/unit/profile_stacks.h"
+#include "tests/unit/unit.h"
+
+#include "base/banned.h"
+
+static int to_buf(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)err;
+    buf_add(ctx, p, n);
+    return 0;
+}
+
+static void begin(struct drawing *d, const struct drawing_limits *limits, const char *manifest,
+                  struct buf *page)
+{
+    struct err err = ERR_INIT;
+    ok(drawing_init(d, limits, str_of(manifest), to_buf, page, &err), &err);
+}
+
+static void end(struct drawing *d, struct page_bundle *b)
+{
+    struct err err = ERR_INIT;
+    ok(drawing_compare_finish(d, &err), &err);
+    ok(drawing_finish(d, b, &err), &err);
+}
+
+static const char *said(const struct drawing *d, const char *rule)
+{
+    for (size_t i = 0; i < d->words.n; i++)
+        if (strcmp(d->words.items[i].rule, rule) == 0)
+            return d->words.items[i].text;
+    fail_msg("nothing of %s", rule);
+    return NULL;
+}
+
+static void assert_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("not in it: %s: %s", part, text);
+}
+
+static void draw(struct drawing *d, size_t i, struct profile *p)
+{
+    struct err err = ERR_INIT;
+    struct buf bytes = BUF_INIT(1 << 20);
+    ok(profile_write(p, to_buf, &bytes, &err), &err);
+    ok(drawing_draw(d, &d->files[i], &bytes, &err), &err);
+    buf_release(&bytes);
+    profile_free(p);
+}
+
+#define CPU_OF(host, against)                                                                                \
+    "{\"name\":\"" host "\",\"against\":" against ",\"services\":[{\"name\":\"gitaly\",\"items\":[{"         \
+    "\"kind\":\"cpu\",\"status\":\"ok\",\"file\":\"" host "/cpu\",\"profile\":{}}]}]}"
+
+/* Who comes last has nothing of the page, yet is one of the healthy; who cannot be read is counted. */
+static void a_full_page_has_both_sides(void **state)
+{
+    static const char manifest[] =
+        "{\"hosts\":[" CPU_OF("sick-1", "false") "," CPU_OF("sick-2", "false") "," CPU_OF(
+            "well-1", "true") "," CPU_OF("well-2", "true") "," CPU_OF("well-3", "true") "]}";
+    static const struct drawing_limits no_room = {4000000, 8, "too large"};
+    struct drawing d;
+    struct page_bundle b = {0};
+    struct buf page = BUF_INIT(16 << 20), broken = BUF_INIT(100);
+    struct err err = ERR_INIT;
+    (void)state;
+    begin(&d, &no_room, manifest, &page);
+    draw(&d, 0, hot_profile(410, 1000));
+    draw(&d, 1, hot_profile(410, 1000));
+    draw(&d, 2, hot_profile(30, 1000));
+    buf_adds(&broken, "no profile");
+    ok(drawing_draw(&d, &d.files[3], &broken, &err), &err);
+    draw(&d, 4, hot_profile(30, 1000));
+    end(&d, &b);
+    assert_has(said(&d, "against-cpu"), "sick-1, sick-2 spend 41 % of the CPU time in main.hot, well-1, "
+                                           "well-3 (1 left out) 3.0 %");
+    assert_has(buf_str(&page), "\"gitaly cpu: sick-1, sick-2 against well-1, well-3 (1 left out)\"");
+    drawing_release(&d);
+    buf_release(&page);
+    buf_release(&broken);
+}
+
+#define HEAP_OF(pair)                                                                                        \
+    "{\"kind\":\"heap\",\"status\":\"ok\",\"pair\":" pair ",\"file\":\"" pair "\",\"profile\":{}}"
+
+/* The first of two that failed, and was fetched when the run went on, is the later one. */
+static void a_pair_is_put_in_order(void **state)
+{
+    static const char manifest[] =
+        "{\"hosts\":[{\"name\":\"file-03\",\"services\":[{\"name\":\"gitaly\",\"items\":[" HEAP_OF(
+            "1") "," HEAP_OF("2") "]}]}]}";
+    (void)state;
+    for (int64_t swapped = 0; swapped < 2; swapped++) {
+        struct drawing d;
+        struct page_bundle b = {0};
+        struct buf page = BUF_INIT(16 << 20);
+        begin(&d, &drawing_when_asked, manifest, &page);
+        for (int64_t i = 0; i < 2; i++) {
+            int64_t when = swapped ? 1 - i : i;
+            struct profile *p = heap_profile((1 + when * 60) * SECOND);
+            heap(p, "main.leak main.main", when ? 400 : 100, when ? 400 : 100);
+            draw(&d, (size_t)i, p);
+        }
+        end(&d, &b);
+        assert_has(said(&d, "heap-growth"),
+                   "memory from main.leak has grown by 300MB (300 objects) within 1m");
+        drawing_release(&d);
+        buf_release(&page);
+    }
+}
+
+/* Of a manifest that somebody else made. */
+static void text_in_two_snapshots_is_said(void **state)
+{
+    static const char manifest[] =
+        "{\"hosts\":[{\"name\":\"file-03\",\"services\":[{\"name\":\"gitaly\",\"items\":[{\"kind\":"
+        "\"goroutines\",\"status\":\"ok\",\"pair\":2,\"file\":\"g.txt\"}]}]}]}";
+    static const char dump[] = "goroutine 1 [chan receive]:\nmain.main()\n\t/src/main.go:7 +0x1d\n\n";
+    struct drawing d;
+    struct page_bundle b = {0};
+    struct buf page = BUF_INIT(16 << 20), bytes = BUF_INIT(1000);
+    struct err err = ERR_INIT;
+    (void)state;
+    begin(&d, &drawing_when_asked, manifest, &page);
+    buf_adds(&bytes, dump);
+    ok(drawing_draw(&d, &d.files[0], &bytes, &err), &err);
+    end(&d, &b);
+    said(&d, "goroutine-states");
+    drawing_release(&d);
+    buf_release(&page);
+    buf_release(&bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_full_page_has_both_sides),
+        cmocka_unit_test(a_pair_is_put_in_order),
+        cmocka_unit_test(text_in_two_snapshots_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
