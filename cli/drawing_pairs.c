@@ -42,7 +42,7 @@ int compared_process_plan(struct drawing *d, struct drawing_file *f, struct err 
 {
     struct comparing *c = d->comparing;
     bool profile = (f->how & DRAWN_AS_PROFILE) && f->entry.kind;
-    if (f->pair < 1 || f->pair > 2 || !f->how || !f->entry.host || !f->entry.service)
+    if (!profile || f->pair < 1 || f->pair > 2 || !f->entry.host || !f->entry.service)
         return 0;
     const struct comparing_key key = {'p', {f->entry.host, f->entry.service}};
     size_t next = c->n_processes + 1;
@@ -53,10 +53,6 @@ int compared_process_plan(struct drawing *d, struct drawing_file *f, struct err 
         c->processes[c->n_processes++] = (struct compared_process){.n = 0};
     struct compared_process *p = &c->processes[f->process - 1];
     p->missing++;
-    /* Text that comes twice is said once. */
-    f->later = f->pair == 2 && !profile;
-    if (!profile)
-        return 0;
     if (f->pair == 1)
         return add_first(p, f, err);
     struct compared_pair *pair = partner(p, f);
