@@ -592,6 +592,29 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     assert_stderr_has 'no team "nobody" in the inventory'
 }
 
+@test "an attempt that brings less takes nothing away, whether it is interrupted or killed" {
+    local signal
+    for signal in TERM KILL; do
+        mood heap short
+        rm -f path log
+        start --host web-02 --retries 1 heap
+        wait_until grep -q 'again in' log
+        mood heap trickle=3600
+        wait_until there 'profgrab-*.partial/web-02/app/heap.pb.gz.part'
+        kill -"$signal" "$pid"
+        wait "$pid" || :
+        output=$(cat path)
+        if [[ $signal == KILL ]]; then
+            mood heap notfound
+            run_profgrab resume profgrab-*.partial
+            assert_status 3
+        fi
+        dir=$(extract "$output")
+        (($(stat -c %s "$dir/web-02/app/heap.pb.gz.damaged") > 100)) || fail "$(ls -l "$dir/web-02/app")"
+        rm -rf out profgrab-*
+    done
+}
+
 @test "--json says what came of it" {
     mood heap notfound
     run_profgrab --host web-02 heap allocs

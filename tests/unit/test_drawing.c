@@ -84,7 +84,7 @@ static void a_full_page_has_both_sides(void **state)
     draw(&d, 4, hot_profile(30, 1000));
     end(&d, &b);
     assert_has(said(&d, "against-cpu"), "sick-1, sick-2 spend 41 % of the CPU time in main.hot, well-1, "
-                                           "well-3 (1 left out) 3.0 %");
+                                        "well-3 (1 left out) 3.0 %");
     assert_has(buf_str(&page), "\"gitaly cpu: sick-1, sick-2 against well-1, well-3 (1 left out)\"");
     drawing_release(&d);
     buf_release(&page);

@@ -62,6 +62,27 @@ static void time_is_spent_in_the_plans_order(void **state)
     budget_release(&b);
 }
 
+/* The process is profiled again by each attempt; what it has not to be asked for any more costs nothing. */
+static void time_is_spent_by_each_attempt(void **state)
+{
+    (void)state;
+    struct fetch_grab grab = {.budget_ms = 12000};
+    struct budget b;
+    struct err err = ERR_INIT;
+    struct plan p = plan_of("cpu=5,trace=5");
+    budget_init(&b, &grab);
+    p.items[0].had = true;
+    budget_apply(&b, &p, NULL);
+    assert_string_equal(p.items[1].left_out, "");
+    ok(budget_repeat(&b, 5000, &err), &err);
+    ok(budget_repeat(&b, 0, &err), &err);
+    refused(budget_repeat(&b, 5000, &err), &err, ERR_FAILED,
+            "not tried again: the budget's 12s of profiling are used up");
+    ok(budget_repeat(&b, 2000, &err), &err);
+    plan_release(&p);
+    budget_release(&b);
+}
+
 static void bytes_are_estimated_beforehand(void **state)
 {
     (void)state;
@@ -343,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_is_spent_in_the_plans_order),
+        cmocka_unit_test(time_is_spent_by_each_attempt),
         cmocka_unit_test(bytes_are_estimated_beforehand),
         cmocka_unit_test(bytes_are_counted_as_they_come),
         cmocka_unit_test(what_is_cut_uses_all_of_it),
