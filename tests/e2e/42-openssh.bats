@@ -345,6 +345,7 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
     local i pid carrier left signal
     # KILL lets nobody clean up; of two TERMs the second leaves at once.
     for signal in KILL TERM; do
+        : >log # the one before had said it
         "$profgrab_program" --ssh-config "$SSH_CONFIG" --via openssh --host far-01 --port "$RIG_PORT_rude" cpu=60s >path 2>log 3>&- &
         pid=$!
         for ((i = 0; i < 500; i++)); do ! grep -q 'taking 1m' log || break; sleep 0.02; done

@@ -25,7 +25,7 @@ DEADLINE = 60
 OLD = (1, 23)  # Go's, before which its pprof writes dates, columns and links to help in another way, or not at all
 DATE = re.compile(rb"(?:\\l|\n)(?:Time: [^\\\n]*UTC\)?|Doc: [^\\\n]*)")
 SHOWN = 10  # differences that are told in full
-REPEATS = 6  # of the oracle where there is a difference
+REPEATS = 20  # of the oracle where there is a difference: of two orders it may say one six times in a row
 
 
 def output_of(*command):
