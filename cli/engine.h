@@ -45,7 +45,7 @@ struct engine_options {
          0,                                                                                                  \
          OPTION_DURATION,                                                                                    \
          "DURATION",                                                                                         \
-         "for the whole run: what has come by then is bundled, the rest given up",                           \
+         "from opening the first host on: what has come by then is bundled, the rest given up",              \
          offsetof(type, member.deadline_ms),                                                                 \
          0},                                                                                                 \
         {"max-bytes",                                                                                        \
