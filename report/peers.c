@@ -7,8 +7,6 @@
 #include "report/words_inside.h"
 #include "base/banned.h"
 
-/* Go's sampling of the heap, where the profile does not say it. */
-#define HEAP_RATE 524288
 /* Names beyond so many are not told apart: their shares are nothing. */
 #define MAX_NAMES 20000
 
@@ -166,9 +164,9 @@ static size_t column_of(const struct profile *p, enum peers_of *ret)
 static void put_value(struct peer_figure *f, enum peers_of of, const struct tally *t)
 {
     const struct profile *p = t->profile;
-    double total = (double)t->total, rate = p->period > 0 ? (double)p->period : HEAP_RATE;
+    double total = (double)t->total;
     f->value = of == PEERS_CPU ? words_share(t->total, p->duration_ns) : total;
-    f->samples = of == PEERS_HEAP ? total / rate : total;
+    f->samples = of == PEERS_HEAP ? total / words_heap_rate(p) : total;
     if (of == PEERS_CPU)
         f->samples = t->counts == TALLY_NONE ? (double)p->n_samples : (double)t->objects;
     f->known = true;

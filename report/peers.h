@@ -63,7 +63,8 @@ struct peers {
     struct strlist names; /* of functions, printable */
     struct finder by_name;
     double median[PEERS_OF]; /* of the values */
-    size_t known[PEERS_OF];  /* how many hosts have one */
+    size_t known[PEERS_OF],
+        with_shares[PEERS_OF]; /* how many hosts have one; and samples enough for shares */
 };
 
 /* Adds what a profile of a host says; one of another kind says nothing. The second of a kind is passed over.

@@ -19,8 +19,6 @@
 #define TIMES 2
 /* Fewer samples have no shares. */
 #define SAMPLES 20
-/* Of functions that differ about as much the innermost is told: those that differ by so much of the most. */
-#define NEARLY 0.8
 
 /* Differences of values that nobody would look at: cores, bytes, goroutines, bytes a second. */
 static const double floors[PEERS_OF] = {0.1, 10e6, 100, 1e6};
@@ -101,66 +99,87 @@ static double share_of(const struct peer_figure *f, uint32_t name)
     return found ? found->share : 0;
 }
 
-/* One standard error of a share; of none seen too, since one more sample could have shown it. */
-static double error_of(double share, double samples)
+/* How many hosts each function was seen on: *ret, freed by the caller. */
+static int find_seen(const struct peers *h, enum peers_of of, size_t **ret, struct err *err)
 {
-    double p = (share * samples + 1) / (samples + 2);
-    return sqrt(p * (1 - p) / samples);
+    size_t *seen = calloc(h->names.n + 1, sizeof *seen);
+    if (!seen)
+        return err_nomem(err);
+    for (size_t i = 0; i < h->n; i++) {
+        const struct peer_figure *f = &h->rows[i].of[of];
+        for (size_t k = 0; has_shares(f) && k < f->n_shares; k++)
+            seen[f->shares[k].name]++;
+    }
+    *ret = seen;
+    return 0;
 }
 
-/* What the group has of each function: *ret, freed by the caller. */
+/* What the group has of each function: *ret, freed by the caller. What fewer than half of the hosts have has
+ * a median and a deviation of nothing. */
 static int find_middles(const struct peers *h, enum peers_of of, double *room, struct middle **ret,
                         struct err *err)
 {
+    size_t *seen = NULL;
+    if (find_seen(h, of, &seen, err) < 0)
+        return -1;
     struct middle *middles = calloc(h->names.n + 1, sizeof *middles);
-    if (!middles)
-        return err_nomem(err);
-    for (uint32_t name = 0; name < h->names.n; name++) {
+    for (uint32_t name = 0; middles && name < h->names.n; name++) {
         size_t n = 0;
+        if (seen[name] * 2 < h->with_shares[of])
+            continue;
         for (size_t i = 0; i < h->n; i++)
             if (has_shares(&h->rows[i].of[of]))
                 room[n++] = share_of(&h->rows[i].of[of], name);
         middles[name] = middle_of(room, n);
     }
+    free(seen);
     *ret = middles;
-    return 0;
+    return middles ? 0 : err_nomem(err);
 }
 
-/* Whether a is told rather than b: the program's own and the libraries' before the runtime's, then what
- * covers less. */
-static bool tells_more(const struct peers *h, const struct peer_difference *a,
-                       const struct peer_difference *b)
+static struct words_candidate candidate(const struct peers *h, const struct peer_difference *d)
 {
-    bool runtime_a = words_origin_of(str_of(h->names.items[a->name])) == WORDS_RUNTIME;
-    bool runtime_b = words_origin_of(str_of(h->names.items[b->name])) == WORDS_RUNTIME;
-    if (runtime_a != runtime_b)
-        return !runtime_a;
-    double of_a = fmax(a->share, a->median), of_b = fmax(b->share, b->median);
-    return of_a != of_b ? of_a < of_b : strcmp(h->names.items[a->name], h->names.items[b->name]) < 0;
-}
-
-/* Of all functions the one in which a host differs. */
-static struct peer_difference find_difference(const struct peers *h, const struct peer_figure *f,
-                                              enum peers_of of, const struct middle *middles)
-{
-    struct peer_difference best = {.known = false};
-    double most = 0;
-    for (uint32_t name = 0; name < h->names.n; name++)
-        most = fmax(most, fabs(share_of(f, name) - middles[name].median));
-    for (uint32_t name = 0; name < h->names.n && most > 0; name++) {
-        struct peer_difference d = {true, of, name, share_of(f, name), middles[name].median, false};
-        if (fabs(d.share - d.median) >= NEARLY * most && (!best.known || tells_more(h, &d, &best)))
-            best = d;
-    }
-    return best;
+    struct str name = str_of(h->names.items[d->name]);
+    return (struct words_candidate){words_origin_of(name) == WORDS_RUNTIME, fmax(d->share, d->median), name};
 }
 
 static bool is_outlier(const struct peer_difference *d, const struct peer_figure *f, struct middle m,
                        size_t n)
 {
-    double by = fabs(d->share - d->median), error = error_of(d->share, f->samples);
-    double of_median = 1.2533 * error_of(d->median, f->samples) / sqrt((double)n);
+    double by = fabs(d->share - d->median), error = words_error(d->share, f->samples);
+    double of_median = 1.2533 * words_error(d->median, f->samples) / sqrt((double)n);
     return by - 2 * hypot(error, of_median) >= SHARE && by >= DEVIATIONS * hypot(m.deviation, error);
+}
+
+/* How a host differs in a function. */
+static struct peer_difference difference_of(const struct peers *h, const struct peer_figure *f,
+                                            enum peers_of of, uint32_t name, struct middle m)
+{
+    struct peer_difference d = {true, of, name, share_of(f, name), m.median, false};
+    d.outlier = fabs(d.share - d.median) >= SHARE && is_outlier(&d, f, m, h->with_shares[of]);
+    return d;
+}
+
+/* Of all functions the one in which a host differs: of those that make it an outlier, if any does. */
+static struct peer_difference find_difference(const struct peers *h, const struct peer_figure *f,
+                                              enum peers_of of, const struct middle *middles)
+{
+    struct peer_difference best = {.known = false};
+    double most[2] = {0, 0};
+    for (uint32_t name = 0; name < h->names.n; name++) {
+        struct peer_difference d = difference_of(h, f, of, name, middles[name]);
+        most[d.outlier] = fmax(most[d.outlier], fabs(d.share - d.median));
+    }
+    bool outlier = most[true] > 0;
+    for (uint32_t name = 0; name < h->names.n && most[outlier] > 0; name++) {
+        struct peer_difference d = difference_of(h, f, of, name, middles[name]);
+        if (d.outlier != outlier || fabs(d.share - d.median) < WORDS_NEARLY * most[outlier])
+            continue;
+        struct words_candidate one = candidate(h, &d), other = candidate(h, &best);
+        if (!best.known || words_tells_more(&one, &other))
+            best = d;
+    }
+    return best;
 }
 
 /* An outlier before others, then whoever differs most. */
@@ -174,10 +193,9 @@ static bool differs_more(const struct peer_difference *a, const struct peer_diff
 static int compare_shares(struct peers *h, enum peers_of of, double *room, struct err *err)
 {
     struct middle *middles = NULL;
-    size_t n = 0;
     for (size_t i = 0; i < h->n; i++)
-        n += has_shares(&h->rows[i].of[of]);
-    if (n < PEERS_LEAST)
+        h->with_shares[of] += has_shares(&h->rows[i].of[of]);
+    if (h->with_shares[of] < PEERS_LEAST)
         return 0;
     if (find_middles(h, of, room, &middles, err) < 0)
         return -1;
@@ -186,10 +204,7 @@ static int compare_shares(struct peers *h, enum peers_of of, double *room, struc
         if (!has_shares(f))
             continue;
         struct peer_difference d = find_difference(h, f, of, middles);
-        if (!d.known)
-            continue;
-        d.outlier = is_outlier(&d, f, middles[d.name], n);
-        if (differs_more(&d, &h->rows[i].differs))
+        if (d.known && differs_more(&d, &h->rows[i].differs))
             h->rows[i].differs = d;
     }
     free(middles);

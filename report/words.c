@@ -13,6 +13,8 @@
 #define LOOK_MAX 1024
 /* Suspects leave so many places to what is always worth knowing, if there is that much of it. */
 #define FACTS 4
+/* Go's sampling of the heap, where the profile does not say it. */
+#define HEAP_RATE 524288
 /* So many other places are named where the same is found. */
 #define PLACES 3
 
@@ -75,6 +77,29 @@ bool words_above(double share, uint64_t n, double percent)
     if (n == 0)
         return false;
     return share - 2 * sqrt(share * (1 - share) / (double)n) >= percent / 100;
+}
+
+double words_error(double share, double n)
+{
+    double p = (share * n + 1) / (n + 2);
+    return sqrt(p * (1 - p) / n);
+}
+
+double words_heap_rate(const struct profile *p)
+{
+    return p->period > 0 ? (double)p->period : HEAP_RATE;
+}
+
+int64_t words_whole(double v)
+{
+    return v >= 0x1p63 ? INT64_MAX : v > -0x1p63 ? (int64_t)v : INT64_MIN;
+}
+
+bool words_tells_more(const struct words_candidate *a, const struct words_candidate *b)
+{
+    if (a->runtime != b->runtime)
+        return !a->runtime;
+    return a->covers != b->covers ? a->covers < b->covers : str_compare(a->name, b->name) < 0;
 }
 
 /* ---- saying ---------------------------------------------------------------------------------------------

@@ -129,9 +129,9 @@ static void tell_rate(const struct words_case *c, uint64_t more, char dst[WORDS_
     char hour[WORDS_ARGUMENT];
     double rate = words_per_hour((double)more, c->subject->between_ns);
     *dst = '\0';
-    if (rate < 1 || rate >= 1e18)
+    if (rate < 1)
         return;
-    words_count(hour, (uint64_t)rate, "more", "more");
+    words_count(hour, (uint64_t)words_whole(rate), "more", "more");
     snprintf(dst, WORDS_ARGUMENT, "; %.40s an hour at that rate", hour);
 }
 

@@ -6,8 +6,6 @@
 #include "report/words_inside.h"
 #include "base/banned.h"
 
-/* Go's sampling of the heap, where the profile does not say it. */
-#define HEAP_RATE 524288
 /* Growth is one function's if it has so much of it. */
 #define CONCENTRATED 0.5
 /* Less is nobody's leak, bytes. */
@@ -85,12 +83,12 @@ double words_per_hour(double by, int64_t within_ns)
 static double chance(const struct twice *t)
 {
     const struct profile *p = t->of[GROWTH_NOW].profile;
-    double changed = 0, rate = p->period > 0 ? (double)p->period : HEAP_RATE;
+    double changed = 0;
     for (size_t i = 0; i < p->n_samples; i++) {
         const int64_t *values = p->values + i * p->n_sample_types;
         changed += fabs((double)values[t->of[GROWTH_NOW].type] - (double)values[t->of[GROWTH_BEFORE].type]);
     }
-    return sqrt(changed * rate);
+    return sqrt(changed * words_heap_rate(p));
 }
 
 /* Whether one function's memory has grown: by much of what there was, and by most of what has grown. */
@@ -108,9 +106,9 @@ static void tell_rate(const struct words_case *c, double by, char dst[WORDS_ARGU
     char hour[WORDS_ARGUMENT];
     double rate = words_per_hour(by, c->growth->between_ns);
     *dst = '\0';
-    if (rate <= 0 || rate >= 9e18)
+    if (rate <= 0)
         return;
-    words_bytes(hour, (int64_t)rate);
+    words_bytes(hour, words_whole(rate));
     snprintf(dst, WORDS_ARGUMENT, ", %.40s an hour at that rate", hour);
 }
 
@@ -189,7 +187,7 @@ static int tell_counted(struct words_case *c, const struct words_rule *rule, str
         return 0;
     amount(said.of[0], grown_in_all(t));
     tell_within(c, said.of[1]);
-    amount(second, (int64_t)(words_per_hour((double)grown_in_all(t), c->growth->between_ns) / 3600));
+    amount(second, words_whole(words_per_hour((double)grown_in_all(t), c->growth->between_ns) / 3600));
     if (c->growth->between_ns > 0)
         snprintf(said.of[2], sizeof said.of[2], ", %.40s a second", second);
     said.look = profile_str(c->profile, top);

@@ -165,10 +165,27 @@ static inline double words_share(int64_t part, int64_t whole)
 {
     return whole > 0 ? (double)part / (double)whole : 0;
 }
+/* One standard error of a share of n samples; of none seen too, since one more sample could have shown it. */
+double words_error(double share, double n);
+/* The bytes that one sample of a heap stands for. */
+double words_heap_rate(const struct profile *p);
+/* A figure that was worked out, as the nearest to it that there is. */
+int64_t words_whole(double v);
 /* What it would be in an hour, of so much within a time; 0 where that is not known. */
 double words_per_hour(double grown, int64_t within_ns);
 /* Whether a share of n samples is at least a percentage when two standard errors are taken off it. */
 bool words_above(double share, uint64_t n, double percent);
+
+/* Of functions that differ about as much one is told: of those that differ by so much of the most. */
+#define WORDS_NEARLY 0.8
+struct words_candidate {
+    bool runtime;
+    double covers; /* a share, or a value */
+    struct str name;
+};
+/* Whether a tells more than b: the runtime's own only if nothing else differs as much; then what covers less.
+ */
+bool words_tells_more(const struct words_candidate *a, const struct words_candidate *b);
 
 /* ---- the rules -------------------------------------------------------------------------------------------
  */

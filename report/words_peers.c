@@ -31,10 +31,11 @@ static const struct peer *next_outlier(const struct peers *h, const struct peer 
     return best;
 }
 
-static void tell_host(const struct peers *h, const struct peer *row, struct words_said *said)
+/* `of`: how many have what it is held against, itself included. */
+static void tell_host(const struct peer *row, size_t of, struct words_said *said)
 {
     words_name(said->of[0], str_of(row->host));
-    words_count(said->of[1], h->n - 1, "other host", "other hosts");
+    words_count(said->of[1], of - 1, "other host", "other hosts");
 }
 
 /* {0} who, {1} of how many, {2} in what, {3} how much of {4}, {5} of the others. */
@@ -48,7 +49,7 @@ static int say_differs(struct words_case *c, const struct words_rule *rule, cons
     subject.host = row->host;
     subject.file = row->of[d->of].file;
     of_host.subject = &subject;
-    tell_host(c->hosts, row, &said);
+    tell_host(row, c->hosts->with_shares[d->of], &said);
     words_name(said.of[2], said.look);
     words_percent(said.of[3], d->share);
     snprintf(said.of[4], sizeof said.of[4], "%s", shares[d->of]);
@@ -68,14 +69,24 @@ int words_host_differs(struct words_case *c, const struct words_rule *rule)
     return 0;
 }
 
+/* "3.9 cores", "110 cores" */
+static void tell_cores(char dst[WORDS_ARGUMENT], double value)
+{
+    int decimals = value < 0.995 ? 2 : value < 9.95 ? 1 : 0;
+    if (value < 0.005)
+        snprintf(dst, WORDS_ARGUMENT, "less than 0.01 cores");
+    else
+        snprintf(dst, WORDS_ARGUMENT, "%.*f cores", decimals, value);
+}
+
 /* "1.20GB", "3.9 cores" */
 static void tell_value(char dst[WORDS_ARGUMENT], enum peers_of of, double value)
 {
     char text[WORDS_ARGUMENT];
-    int64_t whole = value < 9e18 ? (int64_t)value : INT64_MAX;
+    int64_t whole = words_whole(value);
     switch (of) {
     case PEERS_CPU:
-        snprintf(dst, WORDS_ARGUMENT, "%.2g cores", value);
+        tell_cores(dst, value);
         break;
     case PEERS_HEAP:
         words_bytes(text, whole);
@@ -108,7 +119,7 @@ static int say_exceeds(struct words_case *c, const struct words_rule *rule, cons
     subject.host = row->host;
     subject.file = row->of[of].file;
     of_host.subject = &subject;
-    tell_host(c->hosts, row, &said);
+    tell_host(row, c->hosts->known[of], &said);
     snprintf(said.of[2], sizeof said.of[2], "%s", values[of]);
     tell_value(said.of[3], of, row->of[of].value);
     tell_value(said.of[4], of, c->hosts->median[of]);

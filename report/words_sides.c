@@ -8,10 +8,6 @@
 
 /* With fewer samples nothing is said of functions. */
 #define SAMPLES 20
-/* Of functions that differ about as much the innermost is named: those that differ by so much of the most. */
-#define NEARLY 0.8
-/* Go's sampling of the heap, where the profile does not say it. */
-#define HEAP_RATE 524288
 /* So many goroutines more. */
 #define GOROUTINES 100
 /* What was more before all suspects of one host. */
@@ -21,7 +17,8 @@
 struct both {
     struct tally of[2];
     double scale[2];
-    bool found; /* there is that type, and both have some of it */
+    bool found;  /* there is that type, and both have some of it */
+    bool stands; /* the same, and it is what is there at a moment */
 };
 
 /* A function on both sides, in the type's own values. */
@@ -44,6 +41,7 @@ static int both_make(struct both *b, struct words_case *c, const char *type, con
         b->scale[side] = sides_scale(s, at, (enum side)side);
     }
     b->found = b->found && b->of[SIDE_HERE].total > 0 && b->of[SIDE_THERE].total > 0;
+    b->stands = b->found && sides_basis_of(s, at) == SIDES_PROCESS;
     return 0;
 }
 
@@ -68,33 +66,36 @@ static bool is_runtime(const struct both *b, uint32_t name)
     return b->of[SIDE_HERE].sieve->origins[name] == WORDS_RUNTIME;
 }
 
-/* Whether a tells more than b: the runtime's own only if nothing else differs as much; then what covers less.
- */
-static bool tells_more(const struct both *b, struct differing x, struct differing y)
+static struct words_candidate candidate(const struct both *b, struct differing d)
 {
-    const struct profile *p = b->of[SIDE_HERE].profile;
-    if (is_runtime(b, x.name) != is_runtime(b, y.name))
-        return !is_runtime(b, x.name);
-    if (x.here != y.here)
-        return x.here < y.here;
-    return str_compare(profile_str(p, x.name), profile_str(p, y.name)) < 0;
+    return (struct words_candidate){is_runtime(b, d.name), d.here,
+                                    profile_str(b->of[SIDE_HERE].profile, d.name)};
 }
 
-/* The function of which there is most more here: with all that it calls, or its own. No name: there is none.
+/* Whether a difference is worth saying, beyond doubt. */
+typedef bool is_said_fn(const struct words_case *c, const struct words_rule *rule, const struct both *b,
+                        struct differing d);
+
+/* The function to name, of those of which there is more here, with all that they call or their own. No name:
+ * there is none. A caller may be said where nothing of what it calls is, though that differs about as much.
  */
-static struct differing most_more(const struct both *b, bool cum)
+static struct differing most_more(const struct words_case *c, const struct words_rule *rule,
+                                  const struct both *b, bool cum, is_said_fn *is_said)
 {
     const struct profile *p = b->of[SIDE_HERE].profile;
     struct differing best = {0};
     double most = 0;
     for (size_t i = 0; i < p->n_functions; i++) {
         struct differing d = differing_of(b, p->functions[i].name, cum);
-        most = d.name ? fmax(most, d.here - d.there) : most;
+        if (d.name && is_said(c, rule, b, d))
+            most = fmax(most, d.here - d.there);
     }
     for (size_t i = 0; i < p->n_functions && most > 0; i++) {
         struct differing d = differing_of(b, p->functions[i].name, cum);
-        bool near = d.name && d.here - d.there >= (cum ? NEARLY : 1) * most;
-        if (near && (!best.name || tells_more(b, d, best)))
+        if (!d.name || d.here - d.there < (cum ? WORDS_NEARLY : 1) * most || !is_said(c, rule, b, d))
+            continue;
+        struct words_candidate one = candidate(b, d), other = candidate(b, best);
+        if (!best.name || words_tells_more(&one, &other))
             best = d;
     }
     return best;
@@ -119,18 +120,6 @@ static void tell_function(const struct words_case *c, struct words_said *said, u
     words_name(said->of[2], said->look);
 }
 
-static double error_of(double share, double n)
-{
-    double p = (share * n + 1) / (n + 2);
-    return sqrt(p * (1 - p) / n);
-}
-
-/* How far a difference of two shares is beyond two standard errors of both. */
-static double surely(struct differing d, double here, double there)
-{
-    return d.here - d.there - 2 * hypot(error_of(d.here, here), error_of(d.there, there));
-}
-
 /* A side's samples, or how often something was counted. */
 static double counted(const struct both *b, enum side side)
 {
@@ -140,6 +129,16 @@ static double counted(const struct both *b, enum side side)
 static bool is_counted(const struct both *b)
 {
     return b->found && counted(b, SIDE_HERE) >= SAMPLES && counted(b, SIDE_THERE) >= SAMPLES;
+}
+
+/* A difference of two shares, after two standard errors of both. */
+static bool is_share_said(const struct words_case *c, const struct words_rule *rule, const struct both *b,
+                          struct differing d)
+{
+    double error =
+        hypot(words_error(d.here, counted(b, SIDE_HERE)), words_error(d.there, counted(b, SIDE_THERE)));
+    (void)c;
+    return d.here - d.there - 2 * error >= rule->percent / 100;
 }
 
 /* {1} and {4}: shares. */
@@ -175,8 +174,10 @@ int words_sides_cpu(struct words_case *c, const struct words_rule *rule)
     struct words_said said = {.names_host = true};
     struct both b;
     int rc = both_make(&b, c, "cpu", "nanoseconds", "samples");
-    struct differing d = rc == 0 && is_counted(&b) ? most_more(&b, true) : (struct differing){0};
-    if (d.name && surely(d, counted(&b, SIDE_HERE), counted(&b, SIDE_THERE)) >= rule->percent / 100) {
+    struct differing d = {0};
+    if (rc == 0 && is_counted(&b))
+        d = most_more(c, rule, &b, true, is_share_said);
+    if (d.name) {
         said.weight = FIRST;
         tell_who(c, &said, "spends", "spend");
         tell_busy(c, &b, said.of[5]);
@@ -192,9 +193,7 @@ int words_sides_alike(struct words_case *c, const struct words_rule *rule)
     struct words_said said = {.names_host = true};
     struct both b;
     int rc = both_make(&b, c, "cpu", "nanoseconds", "samples");
-    struct differing d = rc == 0 && is_counted(&b) ? most_more(&b, true) : (struct differing){0};
-    if (rc == 0 && is_counted(&b) &&
-        surely(d, counted(&b, SIDE_HERE), counted(&b, SIDE_THERE)) < rule->percent / 100) {
+    if (rc == 0 && is_counted(&b) && !most_more(c, rule, &b, true, is_share_said).name) {
         words_name(said.of[0], str_of(c->subject->here));
         words_name(said.of[1], str_of(c->subject->there));
         snprintf(said.of[2], sizeof said.of[2], "%.0f", rule->percent);
@@ -208,8 +207,21 @@ int words_sides_alike(struct words_case *c, const struct words_rule *rule)
 /* What a sampled amount is off by: as if it were so many samples of that size. */
 static double heap_error(const struct words_case *c, double bytes, enum side side)
 {
-    double rate = c->profile->period > 0 ? (double)c->profile->period : HEAP_RATE;
-    return sqrt(bytes * rate / (double)c->sides->of[side].processes);
+    return sqrt(bytes * words_heap_rate(c->profile) / (double)c->sides->of[side].processes);
+}
+
+/* What a process here has in all. */
+static double whole_of(const struct both *b, enum side side)
+{
+    return (double)b->of[side].total * b->scale[side];
+}
+
+static bool is_heap_said(const struct words_case *c, const struct words_rule *rule, const struct both *b,
+                         struct differing d)
+{
+    double error = hypot(heap_error(c, d.here, SIDE_HERE), heap_error(c, d.there, SIDE_THERE));
+    return d.here - d.there - 2 * error >= whole_of(b, SIDE_HERE) * rule->percent / 100 &&
+           d.here >= 1.5 * d.there;
 }
 
 /* {0} who holds, {1} how much, {2} where, {3} who else, {4} how much, {5} of how much both. */
@@ -219,22 +231,30 @@ int words_sides_heap(struct words_case *c, const struct words_rule *rule)
     char here[WORDS_ARGUMENT], there[WORDS_ARGUMENT];
     struct both b;
     int rc = both_make(&b, c, "inuse_space", "bytes", "inuse_objects");
-    struct differing d = rc == 0 && b.found ? most_more(&b, false) : (struct differing){0};
-    double whole = d.name ? (double)b.of[SIDE_HERE].total * b.scale[SIDE_HERE] : 0;
-    double error = hypot(heap_error(c, d.here, SIDE_HERE), heap_error(c, d.there, SIDE_THERE));
-    if (d.name && d.here - d.there - 2 * error >= whole * rule->percent / 100 && d.here >= 1.5 * d.there) {
-        said.weight = FIRST + (d.here - d.there) / whole;
+    struct differing d = {0};
+    if (rc == 0 && b.stands)
+        d = most_more(c, rule, &b, false, is_heap_said);
+    if (d.name) {
+        said.weight = FIRST + (d.here - d.there) / whole_of(&b, SIDE_HERE);
         tell_who(c, &said, "holds", "hold");
         tell_function(c, &said, d.name);
-        words_bytes(said.of[1], (int64_t)d.here);
-        words_bytes(said.of[4], (int64_t)d.there);
-        words_bytes(here, (int64_t)whole);
-        words_bytes(there, (int64_t)((double)b.of[SIDE_THERE].total * b.scale[SIDE_THERE]));
+        words_bytes(said.of[1], words_whole(d.here));
+        words_bytes(said.of[4], words_whole(d.there));
+        words_bytes(here, words_whole(whole_of(&b, SIDE_HERE)));
+        words_bytes(there, words_whole(whole_of(&b, SIDE_THERE)));
         snprintf(said.of[5], sizeof said.of[5], " (of %.40s and %.40s in use)", here, there);
         rc = words_say(c, rule, &said);
     }
     both_release(&b);
     return rc;
+}
+
+static bool are_goroutines_said(const struct words_case *c, const struct words_rule *rule,
+                                const struct both *b, struct differing d)
+{
+    double more = d.here - d.there - 2 * sqrt(d.here + d.there);
+    (void)c;
+    return more >= GOROUTINES && more >= whole_of(b, SIDE_HERE) * rule->percent / 100;
 }
 
 /* {0} who has, {1} how many, {2} where, {3} who else, {4} how many. */
@@ -243,15 +263,15 @@ int words_sides_goroutines(struct words_case *c, const struct words_rule *rule)
     struct words_said said = {.names_host = true};
     struct both b;
     int rc = both_make(&b, c, "goroutine", "count", "");
-    struct differing d = rc == 0 && b.found ? most_more(&b, false) : (struct differing){0};
-    double whole = d.name ? (double)b.of[SIDE_HERE].total * b.scale[SIDE_HERE] : 0;
-    double more = d.here - d.there - 2 * sqrt(d.here + d.there);
-    if (d.name && more >= GOROUTINES && more >= whole * rule->percent / 100) {
-        said.weight = FIRST + (d.here - d.there) / whole;
+    struct differing d = {0};
+    if (rc == 0 && b.stands)
+        d = most_more(c, rule, &b, false, are_goroutines_said);
+    if (d.name) {
+        said.weight = FIRST + (d.here - d.there) / whole_of(&b, SIDE_HERE);
         tell_who(c, &said, "has", "have");
         tell_function(c, &said, d.name);
-        words_count(said.of[1], (uint64_t)d.here, "goroutine", "goroutines");
-        words_count(said.of[4], (uint64_t)d.there, "of them", "of them");
+        words_count(said.of[1], (uint64_t)words_whole(d.here), "goroutine", "goroutines");
+        words_count(said.of[4], (uint64_t)words_whole(d.there), "of them", "of them");
         rc = words_say(c, rule, &said);
     }
     both_release(&b);
@@ -268,8 +288,10 @@ static int say_counted(struct words_case *c, const struct words_rule *rule, cons
     /* Of what was counted in each second and since the start alike: where most of it goes. */
     for (int side = SIDE_HERE; side <= SIDE_THERE && rc == 0 && b.found; side++)
         b.scale[side] = 1 / (double)b.of[side].total;
-    struct differing d = rc == 0 && is_counted(&b) ? most_more(&b, false) : (struct differing){0};
-    if (d.name && surely(d, counted(&b, SIDE_HERE), counted(&b, SIDE_THERE)) >= rule->percent / 100) {
+    struct differing d = {0};
+    if (rc == 0 && is_counted(&b))
+        d = most_more(c, rule, &b, false, is_share_said);
+    if (d.name) {
         tell_who(c, &said, who, who);
         rc = say_shares(c, rule, &said, d);
     }

@@ -119,6 +119,51 @@ static void sides_by_chance(void **state)
     }
 }
 
+/* A caller that has 12 points more than elsewhere, of which its callee has 9.7. */
+static struct profile *served_profile(bool more)
+{
+    struct profile *p = cpu_profile();
+    cpu(p, "main.read main.serve main.main", more ? 297000 : 200000);
+    cpu(p, "main.serve main.main", more ? 123000 : 100000);
+    cpu(p, "main.cold main.main", more ? 580000 : 700000);
+    return p;
+}
+
+/* What is not worth saying itself does not silence its caller. */
+static void sides_of_a_caller(void **state)
+{
+    struct sides s = {0};
+    (void)state;
+    add(&s, SIDE_HERE, served_profile(true));
+    add(&s, SIDE_THERE, served_profile(false));
+    finish(&s);
+    struct words w = words_of_sides(&s, "cpu");
+    assert_non_null(said(&w, "against-cpu"));
+    assert_string_equal(said(&w, "against-cpu")->look, "main.serve");
+    assert_null(said(&w, "against-alike"));
+    words_release(&w);
+    sides_release(&s);
+}
+
+/* As large as a hostile profile says. */
+static void sides_at_the_limits(void **state)
+{
+    struct sides s = {0};
+    (void)state;
+    for (int side = SIDE_HERE; side <= SIDE_THERE; side++) {
+        struct profile *p = heap_profile(1);
+        int64_t n = side == SIDE_HERE ? INT64_MAX : 1;
+        sample(p, "main.a", (const int64_t[]){n, n, n, n}, NULL);
+        add(&s, (enum side)side, p);
+    }
+    finish(&s);
+    struct words w = words_of_sides(&s, "heap");
+    assert_non_null(said(&w, "against-heap"));
+    assert_null(strstr(said(&w, "against-heap")->text, " -"));
+    words_release(&w);
+    sides_release(&s);
+}
+
 /* Three healthy processes are one, of which each counts. */
 static void sides_of_several(void **state)
 {
@@ -391,6 +436,20 @@ static void growth_at_the_limits(void **state)
     growth_release(&g);
 }
 
+static void growth_within_no_time(void **state)
+{
+    struct profile *before = heap_profile(SECOND), *now = heap_profile(SECOND + 1);
+    (void)state;
+    sample(before, "main.a", (const int64_t[]){1, 1, 1, 1}, NULL);
+    sample(now, "main.a", (const int64_t[]){INT64_MAX, INT64_MAX, 1, 1}, NULL);
+    struct growth g = growth_between(before, now);
+    struct words w = words_of_growth(&g);
+    assert_non_null(said(&w, "allocated-between"));
+    assert_null(strchr(said(&w, "allocated-between")->text, '-'));
+    words_release(&w);
+    growth_release(&g);
+}
+
 /* ---- hosts ----------------------------------------------------------------------------------------------
  */
 
@@ -437,6 +496,47 @@ static void one_of_five_differs(void **state)
         "main.hot");
     words_release(&w);
     peers_release(&h);
+}
+
+static void a_caller_differs(void **state)
+{
+    static const char *const names[] = {"file-01", "file-02", "file-03", "file-04", "file-05"};
+    struct peers h = {0};
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        add_host(&h, names[i], served_profile(i == 2));
+    struct words w = words_of_peers(&h);
+    assert_int_equal(outliers(&h), 1);
+    assert_string_equal(said(&w, "host-differs")->look, "main.serve");
+    words_release(&w);
+    peers_release(&h);
+}
+
+/* Of hosts that have something else is not said that they have less. */
+static void cores_of_any_size(void **state)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+    static const int64_t samples[] = {110000, 1, 0, 1};
+    static const char *const says[] = {"a differs from 3 other hosts: its CPU is busy with 110 cores, less "
+                                       "than 0.01 cores at the median",
+                                       "a differs from 3 other hosts: its CPU is busy with 110 cores, 1.2 "
+                                       "cores at the median"};
+    (void)state;
+    for (int64_t round = 0; round < 2; round++) {
+        struct peers h = {0};
+        for (size_t i = 0; i < 6; i++) {
+            struct profile *p = i < 4 ? cpu_profile() : heap_profile(1);
+            if (i < 4)
+                cpu(p, "main.hot main.main", i == 0 ? samples[0] : samples[i] + round * 1200);
+            else
+                heap(p, "main.keep main.main", 10, 10);
+            add_host(&h, names[i], p);
+        }
+        struct words w = words_of_peers(&h);
+        assert_said(&w, "host-exceeds", says[round], "");
+        words_release(&w);
+        peers_release(&h);
+    }
 }
 
 /* Whatever chance makes of hosts that all do the same: of few samples and of many, of three hosts and of
@@ -519,6 +619,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sides_of_cpu),
         cmocka_unit_test(sides_by_chance),
+        cmocka_unit_test(sides_of_a_caller),
+        cmocka_unit_test(sides_at_the_limits),
         cmocka_unit_test(sides_of_several),
         cmocka_unit_test(sides_that_do_not_match),
         cmocka_unit_test(sides_are_bounded_each),
@@ -529,7 +631,10 @@ int main(void)
         cmocka_unit_test(restarts),
         cmocka_unit_test(another_build),
         cmocka_unit_test(growth_at_the_limits),
+        cmocka_unit_test(growth_within_no_time),
         cmocka_unit_test(one_of_five_differs),
+        cmocka_unit_test(a_caller_differs),
+        cmocka_unit_test(cores_of_any_size),
         cmocka_unit_test(none_differs),
         cmocka_unit_test(no_group),
         cmocka_unit_test(one_exceeds),
