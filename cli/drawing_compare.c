@@ -143,13 +143,6 @@ int drawing_compare_look(struct drawing *d, const struct drawing_file *f, const 
                      err);
 }
 
-int compared_group_rate(struct drawing *d, const struct drawing_file *f, double bytes, struct err *err)
-{
-    if (f->member == 0)
-        return 0;
-    return peers_add_rate(&d->comparing->groups[f->member - 1].hosts, f->entry.host, f->against, bytes, err);
-}
-
 /* One with other sample types, of another version perhaps, is left out, as is one that cannot be read. */
 int drawing_compare_take(struct drawing *d, const struct drawing_file *f, struct profile *p, struct err *err)
 {

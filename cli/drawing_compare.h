@@ -64,7 +64,4 @@ int compared_process_plan(struct drawing *d, struct drawing_file *f, struct err 
 int compared_process_draw(struct drawing *d, struct compared_process *p, struct err *err);
 void compared_process_release(struct compared_process *p);
 
-/* What a process of this host allocates in a second. */
-int compared_group_rate(struct drawing *d, const struct drawing_file *f, double bytes, struct err *err);
-
 #endif

@@ -89,7 +89,7 @@ int drawing_compare_plan(struct drawing *d, struct err *err);
 bool drawing_compares(const struct drawing *d);
 void drawing_compare_release(struct drawing *d);
 
-/* A profile as it was read, for the figures of its host. */
+/* A profile as it was read, or a growth, for the figures of its host. */
 int drawing_compare_look(struct drawing *d, const struct drawing_file *f, const struct profile *p,
                          struct err *err);
 /* The same when nobody needs it any more, for its side. */

@@ -162,21 +162,11 @@ static int say(struct drawing *d, const struct compared_pair *pair, struct err *
     return words_add_growth(&d->words, &pair->growth, &subject, err);
 }
 
-/* What a second's allocations are, of what was allocated in between. */
+/* What was allocated in a second, of its host; one of both is its group's. */
 static int tell_rate(struct drawing *d, const struct compared_pair *pair, struct err *err)
 {
-    const struct growth *g = &pair->growth;
-    const struct profile *p = g->both;
-    double bytes = 0;
-    bool known = false;
-    for (size_t type = 0; type < p->n_sample_types && g->between_ns > 0; type++) {
-        if (!str_is(profile_str(p, p->sample_types[type].type), "alloc_space"))
-            continue;
-        known = true;
-        for (size_t i = 0; i < p->n_samples; i++)
-            bytes += (double)p->values[i * p->n_sample_types + type];
-    }
-    return known ? compared_group_rate(d, pair->of[0], bytes * 1e9 / (double)g->between_ns, err) : 0;
+    const struct drawing_file *f = pair->of[0]->member ? pair->of[0] : pair->of[1];
+    return pair->growth.between_ns > 0 ? drawing_compare_look(d, f, pair->growth.both, err) : 0;
 }
 
 static int draw_grown(struct drawing *d, struct compared_pair *pair, const struct page_entry *entry,

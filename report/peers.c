@@ -150,12 +150,15 @@ static size_t column_of(const struct profile *p, enum peers_of *ret)
     static const struct {
         enum peers_of of;
         const char *type, *unit;
-    } columns[] = {{PEERS_CPU, "cpu", "nanoseconds"},
-                   {PEERS_HEAP, "inuse_space", "bytes"},
-                   {PEERS_GOROUTINES, "goroutine", "count"}};
+        bool timed, at_once; /* of what time, of a moment */
+    } columns[] = {{PEERS_CPU, "cpu", "nanoseconds", true, true},
+                   {PEERS_HEAP, "inuse_space", "bytes", false, true},
+                   {PEERS_GOROUTINES, "goroutine", "count", false, true},
+                   {PEERS_ALLOCATED, "alloc_space", "bytes", true, false}};
     size_t found = TALLY_NONE;
     for (size_t i = 0; i < sizeof columns / sizeof *columns && found == TALLY_NONE; i++) {
-        found = tally_type(p, columns[i].type, columns[i].unit);
+        if (p->duration_ns > 0 ? columns[i].timed : columns[i].at_once)
+            found = tally_type(p, columns[i].type, columns[i].unit);
         *ret = columns[i].of;
     }
     return found;
@@ -169,6 +172,8 @@ static void put_value(struct peer_figure *f, enum peers_of of, const struct tall
     f->samples = of == PEERS_HEAP ? total / words_heap_rate(p) : total;
     if (of == PEERS_CPU)
         f->samples = t->counts == TALLY_NONE ? (double)p->n_samples : (double)t->objects;
+    if (of == PEERS_ALLOCATED)
+        f->value = total * 1e9 / (double)p->duration_ns;
     f->known = true;
 }
 
@@ -181,7 +186,7 @@ static int add_tally(struct peers *h, struct peer_figure *f, enum peers_of of, c
     if (rc == 0)
         rc =
             tally_make(&t, &sieve, column, tally_type(p, "samples", "count"), &(struct tally_choice){0}, err);
-    if (rc == 0)
+    if (rc == 0 && of != PEERS_ALLOCATED)
         rc = keep_shares(h, &t, of, f, err);
     if (rc == 0)
         put_value(f, of, &t);
@@ -205,14 +210,4 @@ int peers_add(struct peers *h, const char *host, bool against, const char *file,
     free(f->shares);
     *f = (struct peer_figure){.file = strdup(file)};
     return f->file ? add_tally(h, f, of, p, column, err) : err_nomem(err);
-}
-
-int peers_add_rate(struct peers *h, const char *host, bool against, double bytes, struct err *err)
-{
-    struct peer *row = NULL;
-    if (row_of(h, host, against, &row, err) < 0)
-        return -1;
-    row->of[PEERS_ALLOCATED].known = true;
-    row->of[PEERS_ALLOCATED].value = bytes;
-    return 0;
 }

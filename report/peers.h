@@ -68,11 +68,9 @@ struct peers {
 };
 
 /* Adds what a profile of a host says; one of another kind says nothing. The second of a kind is passed over.
- */
+ * Of a difference over time nothing is known but what was allocated in a second of it. */
 int peers_add(struct peers *h, const char *host, bool against, const char *file, const struct profile *p,
               struct err *err);
-/* Adds what a process allocates in a second. */
-int peers_add_rate(struct peers *h, const char *host, bool against, double bytes, struct err *err);
 void peers_release(struct peers *h);
 
 /* Compares them, at the end. */

@@ -171,6 +171,7 @@ int words_say(struct words_case *c, const struct words_rule *rule, const struct 
                            .host = shown(c->subject->host, &failed),
                            .service = shown(c->subject->service, &failed),
                            .names_host = said->names_host,
+                           .part = said->part,
                            .detail = said->detail};
     if (failed || !i.text) {
         item_release(&i);
@@ -193,12 +194,22 @@ static int apply_rules(struct words_case *c)
  */
 
 /* Block and mutex profiles have the same types: by what was asked for, else by the file's name. */
-static enum words_of delay_of(const struct words_subject *s)
+enum words_of words_delay_of(const struct words_subject *s)
 {
     const char *kind = s->kind && *s->kind ? s->kind : s->file;
     return kind && strstr(kind, "mutex")   ? WORDS_OF_MUTEX
            : kind && strstr(kind, "block") ? WORDS_OF_BLOCK
                                            : WORDS_OF_NOTHING;
+}
+
+void words_tell_delay(const struct words_case *c, struct words_said *said, size_t argument)
+{
+    enum words_of of = words_delay_of(c->subject);
+    said->part = (int)of;
+    snprintf(said->of[argument], WORDS_ARGUMENT, "%s",
+             of == WORDS_OF_MUTEX   ? " (mutex profile)"
+             : of == WORDS_OF_BLOCK ? " (block profile)"
+                                    : "");
 }
 
 static enum words_of subject_of(const struct profile *p, const struct words_subject *s)
@@ -207,7 +218,7 @@ static enum words_of subject_of(const struct profile *p, const struct words_subj
         return WORDS_OF_HEAP;
     if (tally_type(p, "cpu", "nanoseconds") != TALLY_NONE)
         return WORDS_OF_CPU;
-    return tally_type(p, "delay", "nanoseconds") != TALLY_NONE ? delay_of(s) : WORDS_OF_NOTHING;
+    return tally_type(p, "delay", "nanoseconds") != TALLY_NONE ? words_delay_of(s) : WORDS_OF_NOTHING;
 }
 
 /* Counts what its rules share. */
@@ -311,6 +322,11 @@ static bool same_service(const struct words_item *a, const struct words_item *b)
     return same(a->host, b->host) && same(a->service, b->service);
 }
 
+static bool same_matter(const struct words_item *a, const struct words_item *b)
+{
+    return a->rule == b->rule && a->part == b->part;
+}
+
 static size_t rank_of(const struct words_item *i)
 {
     size_t at = 0;
@@ -357,7 +373,7 @@ static void drop_doubles(struct words *w)
     for (size_t i = 0; i < w->n; i++)
         for (size_t j = w->n; j-- > i + 1;) {
             struct words_item *a = &w->items[i], *b = &w->items[j];
-            if (a->rule != b->rule || !same_service(a, b) || (!a->host && !same(a->file, b->file)))
+            if (!same_matter(a, b) || !same_service(a, b) || (!a->host && !same(a->file, b->file)))
                 continue;
             if (b->detail > a->detail || (b->detail == a->detail && b->weight > a->weight)) {
                 struct words_item other = *a;
@@ -393,7 +409,7 @@ static int fold(struct words *w, size_t at, struct err *err)
     size_t n = 0;
     for (size_t j = at + 1; j < w->n;) {
         const struct words_item *a = &w->items[at], *b = &w->items[j];
-        if (a->rule != b->rule || !a->look || !same(a->look, b->look) || same_service(a, b)) {
+        if (!same_matter(a, b) || !a->look || !same(a->look, b->look) || same_service(a, b)) {
             j++;
             continue;
         }

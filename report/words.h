@@ -40,6 +40,7 @@ struct words_item {
 
     char *host, *service;
     bool names_host; /* the text does */
+    int part;        /* of what a rule says of several things, which: those are no doubles */
     int detail;      /* of two that say the same of one service the more detailed one stays */
 };
 

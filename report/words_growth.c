@@ -176,7 +176,8 @@ int words_growth_held(struct words_case *c, const struct words_rule *rule)
 /* ---- counters --------------------------------------------------------------------------------------------
  */
 
-/* {0} how much, {1} within which time, {2} in a second, {3} and {4} where most of it. */
+/* {0} how much, {1} within which time, {2} in a second, {3} and {4} where most of it, {5} in which profile.
+ */
 static int tell_counted(struct words_case *c, const struct words_rule *rule, struct twice *t,
                         void (*amount)(char dst[WORDS_ARGUMENT], int64_t n))
 {
@@ -193,6 +194,7 @@ static int tell_counted(struct words_case *c, const struct words_rule *rule, str
     said.look = profile_str(c->profile, top);
     words_percent(said.of[3], fmin(1, words_share(grown(t, top), grown_in_all(t))));
     words_name(said.of[4], said.look);
+    words_tell_delay(c, &said, 5);
     return words_say(c, rule, &said);
 }
 

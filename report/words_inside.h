@@ -145,10 +145,15 @@ struct words_said {
     double weight;
     struct str look; /* empty: no function */
     bool names_host; /* the sentence does */
-    int detail;
+    int part, detail;
 };
 
 int words_say(struct words_case *c, const struct words_rule *rule, const struct words_said *said);
+
+/* Block and mutex profiles have the same types: which it is, or WORDS_OF_NOTHING, which is not known. */
+enum words_of words_delay_of(const struct words_subject *s);
+/* " (mutex profile)" behind what is said of either; and tells the two apart. */
+void words_tell_delay(const struct words_case *c, struct words_said *said, size_t argument);
 
 /* Each writes an argument: a percentage without its sign, a name made printable, how many there are of
  * something, a time. */

@@ -113,7 +113,8 @@ static double times_of(const struct peers *h, const struct peer *row, enum peers
 static int say_exceeds(struct words_case *c, const struct words_rule *rule, const struct peer *row,
                        enum peers_of of)
 {
-    struct words_said said = {.weight = FIRST + 1 - 1 / times_of(c->hosts, row, of), .names_host = true};
+    struct words_said said = {
+        .weight = FIRST + 1 - 1 / times_of(c->hosts, row, of), .names_host = true, .part = (int)of};
     struct words_subject subject = *c->subject;
     struct words_case of_host = *c;
     subject.host = row->host;

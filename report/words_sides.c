@@ -278,7 +278,7 @@ int words_sides_goroutines(struct words_case *c, const struct words_rule *rule)
     return rc;
 }
 
-/* {0} who, {1} which share, {2} where, {3} who else, {4} which share there. */
+/* {0} who, {1} which share, {2} where, {3} who else, {4} which share there, {5} in which profile. */
 static int say_counted(struct words_case *c, const struct words_rule *rule, const char *type,
                        const char *unit, const char *counts, const char *who)
 {
@@ -293,6 +293,7 @@ static int say_counted(struct words_case *c, const struct words_rule *rule, cons
         d = most_more(c, rule, &b, false, is_share_said);
     if (d.name) {
         tell_who(c, &said, who, who);
+        words_tell_delay(c, &said, 5);
         rc = say_shares(c, rule, &said, d);
     }
     both_release(&b);

@@ -164,6 +164,60 @@ static void sides_at_the_limits(void **state)
     sides_release(&s);
 }
 
+static struct profile *delay_profile(int64_t locked)
+{
+    struct profile *p =
+        profile_of((const char *const[]){"contentions", "count", "delay", "nanoseconds", NULL});
+    sample(p, "main.lock main.main", (const int64_t[]){locked, locked * SECOND}, NULL);
+    sample(p, "main.other main.main", (const int64_t[]){1000 - locked, (1000 - locked) * SECOND}, NULL);
+    return p;
+}
+
+/* Both are said, each by its name. */
+static void sides_of_block_and_mutex(void **state)
+{
+    static const char *const kinds[] = {"mutex", "block"};
+    struct words all = WORDS_INIT;
+    struct err err = ERR_INIT;
+    (void)state;
+    for (int64_t i = 0; i < 2; i++) {
+        struct sides s = {0};
+        struct words_subject subject = {
+            .host = "a", .service = "s", .kind = kinds[i], .file = "f", .here = "a", .there = "b"};
+        add(&s, SIDE_HERE, delay_profile(900 - i * 10));
+        add(&s, SIDE_THERE, delay_profile(100));
+        finish(&s);
+        ok(words_add_sides(&all, &s, &subject, &err), &err);
+        sides_release(&s);
+    }
+    ok(words_finish(&all, &err), &err);
+    assert_int_equal(all.n, 2);
+    assert_string_equal(all.items[0].text,
+                        "a waited 90 % of all its waiting in main.lock, b 10 % (mutex profile)");
+    assert_string_equal(all.items[1].text,
+                        "a waited 89 % of all its waiting in main.lock, b 10 % (block profile)");
+    words_release(&all);
+}
+
+/* A difference of two heaps is no heap. */
+static void sides_of_differences(void **state)
+{
+    struct sides s = {0};
+    (void)state;
+    for (int side = SIDE_HERE; side <= SIDE_THERE; side++) {
+        struct profile *p = heap_profile(1);
+        heap(p, "main.keep main.main", 2000, side == SIDE_HERE ? 1000 : 10);
+        p->duration_ns = 30 * SECOND;
+        add(&s, (enum side)side, p);
+    }
+    finish(&s);
+    assert_int_equal(sides_basis_of(&s, 3), SIDES_SECOND);
+    struct words w = words_of_sides(&s, "heap");
+    assert_null(said(&w, "against-heap"));
+    words_release(&w);
+    sides_release(&s);
+}
+
 /* Three healthy processes are one, of which each counts. */
 static void sides_of_several(void **state)
 {
@@ -587,6 +641,53 @@ static void no_group(void **state)
     peers_release(&h);
 }
 
+/* What changed in a time is not what was held; the heap that comes later is. */
+static void heaps_and_differences(void **state)
+{
+    struct peers h = {0};
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        char name[16];
+        struct profile *p = heap_profile(1);
+        snprintf(name, sizeof name, "host%zu", i % 3);
+        heap(p, "main.keep main.main", 60, i < 3 ? 7 : 100);
+        p->duration_ns = i < 3 ? 30 * SECOND : 0;
+        add_host(&h, name, p);
+    }
+    struct words w = words_of_peers(&h);
+    assert_true(h.median[PEERS_HEAP] == (double)(100 * MB));
+    assert_true(h.median[PEERS_ALLOCATED] == (double)(2 * MB));
+    assert_int_equal(h.known[PEERS_ALLOCATED], 3);
+    words_release(&w);
+    peers_release(&h);
+}
+
+/* Of one host more than one figure may be far from the rest. */
+static void one_exceeds_twice(void **state)
+{
+    struct peers h = {0};
+    struct err err = ERR_INIT;
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        char name[16];
+        struct profile *p = heap_profile(1),
+                       *q = profile_of((const char *const[]){"goroutine", "count", NULL});
+        snprintf(name, sizeof name, "host%zu", i);
+        heap(p, "main.keep main.main", 5000, i == 3 ? 4000 : 100);
+        sample(q, "main.wait main.main", (const int64_t[]){i == 3 ? 9000 : 10}, NULL);
+        add_host(&h, name, p);
+        add_host(&h, name, q);
+    }
+    struct words w = words_of_peers(&h);
+    ok(words_finish(&w, &err), &err);
+    size_t n = 0;
+    for (size_t i = 0; i < w.n; i++)
+        n += strcmp(w.items[i].rule, "host-exceeds") == 0;
+    assert_int_equal(n, 2);
+    words_release(&w);
+    peers_release(&h);
+}
+
 /* The same work in another amount: memory. */
 static void one_exceeds(void **state)
 {
@@ -621,6 +722,8 @@ int main(void)
         cmocka_unit_test(sides_by_chance),
         cmocka_unit_test(sides_of_a_caller),
         cmocka_unit_test(sides_at_the_limits),
+        cmocka_unit_test(sides_of_block_and_mutex),
+        cmocka_unit_test(sides_of_differences),
         cmocka_unit_test(sides_of_several),
         cmocka_unit_test(sides_that_do_not_match),
         cmocka_unit_test(sides_are_bounded_each),
@@ -638,6 +741,8 @@ int main(void)
         cmocka_unit_test(none_differs),
         cmocka_unit_test(no_group),
         cmocka_unit_test(one_exceeds),
+        cmocka_unit_test(one_exceeds_twice),
+        cmocka_unit_test(heaps_and_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
