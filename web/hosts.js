@@ -21,7 +21,8 @@ export function hostsOf({ groups, data }) {
 }
 
 const distance = ({ differs }) => (differs ? Math.abs(differs.share - differs.median) : 0);
-const isOutlier = (host) => Boolean(host.differs && host.differs.outlier) || FIGURES.some(({ key }) => host[key] && host[key].exceeds);
+/** Whether a host is far from its group, in a function's share or in a figure. */
+export const isOutlier = (host) => Boolean(host.differs && host.differs.outlier) || FIGURES.some(({ key }) => host[key] && host[key].exceeds);
 
 /** Outliers first, then those that differ most. */
 export function inOrderOfDistance(hosts) {

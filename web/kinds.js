@@ -1,6 +1,8 @@
-// What the sample types of Go's profiles are about, in a reader's words.
+// What the sample types of Go's profiles are about, in a reader's words. Types and kinds are strangers' words: the tables
+// have nothing but what stands in them.
 
 const TYPES = {
+    __proto__: null,
     'cpu/cpu': ['CPU time', 'where the processors were busy'],
     'cpu/samples': ['CPU samples', 'how often a stack was seen running, 100 times a second'],
     'heap/inuse_space': ['Memory in use', 'what was allocated here and is still held'],
@@ -16,10 +18,11 @@ const TYPES = {
     'contention/contentions': ['Times waited', 'for locks, channels and the like'],
     'threadcreate/threadcreate': ['Threads made', 'where a new thread of the system was needed'],
 };
-const FAMILIES = { allocs: 'heap', goroutines: 'goroutine', profile: 'cpu' };
+const FAMILIES = { __proto__: null, allocs: 'heap', goroutines: 'goroutine', profile: 'cpu' };
 
 /** The same of what happened between two snapshots. */
 const GROWTH = {
+    __proto__: null,
     inuse_space: ['Growth of memory in use', 'what is held more than before, or less'],
     inuse_objects: ['Growth of objects in use', 'how many are held more than before, or fewer'],
     alloc_space: ['Memory allocated in between', 'freed or not'],
@@ -41,6 +44,7 @@ export function titleOf({ kind, form, from }, type) {
 }
 
 const QUESTIONS = {
+    __proto__: null,
     allocs: 'Where was memory allocated?',
     block: 'Where were goroutines blocked?',
     contention: 'Where was there waiting for others?',
@@ -52,6 +56,7 @@ const QUESTIONS = {
 };
 
 const DIFFERS = {
+    __proto__: null,
     allocs: 'Where memory is allocated',
     block: 'Where goroutines are blocked',
     cpu: 'What the CPU does',

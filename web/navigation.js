@@ -1,39 +1,76 @@
 // The list of everything there is to look at, by host and service.
 
-import { element, stranger, visible } from './text.js';
+import { count, element, stranger, visible } from './text.js';
+import { inOrderOfDistance, isOutlier } from './hosts.js';
 import { linkTo } from './location.js';
+
+/** More groups than these are folded away but for the one that is shown. */
+const FEW = 8;
+
+const keyOf = (host, service) => JSON.stringify([host || '', service || '']);
+
+/** The entries by host and service: what differs between hosts is of none of them and comes first, then hosts that differ. */
+function groupsOf({ data, groups: peers }) {
+    const groups = new Map();
+    const outliers = (peers || []).flatMap(({ service, hosts }) =>
+        inOrderOfDistance(hosts)
+            .filter(isOutlier)
+            .map(({ host }) => keyOf(host, service)),
+    );
+    const of = (key) => {
+        if (!groups.has(key)) groups.set(key, { entries: [], isOutlier: outliers.includes(key) });
+        return groups.get(key);
+    };
+    const compared = data.filter(({ from }) => from === 'sides');
+    compared.forEach((entry) => of(keyOf(entry.host, entry.service)));
+    outliers.forEach(of);
+    for (const entry of [...compared, ...data.filter(({ from }) => from !== 'sides')])
+        of(keyOf(entry.host, entry.service)).entries.push(entry);
+    return [...groups.values()].filter(({ entries }) => entries.length);
+}
+
+function groupHead({ entries: [first], isOutlier: differs }) {
+    return [
+        stranger(first.host || ''),
+        ' ',
+        stranger(first.service || '', 'b'),
+        differs ? element('span', { class: 'tag' }, 'differs') : null,
+    ];
+}
 
 /** Returns {node, update(the id that is shown)}. */
 export function makeNavigation(bundle) {
     const links = new Map();
     const link = (id, place, ...inside) => {
         const node = element('a', { href: linkTo(place) }, inside);
-        links.set(id, node);
+        links.set(id, { node, box: null });
         return element('li', {}, node);
     };
-    const groups = new Map();
-    // What differs between hosts is of none of them, and comes first.
-    const compared = bundle.data.filter(({ from }) => from === 'sides');
-    for (const entry of [...compared, ...bundle.data.filter(({ from }) => from !== 'sides')]) {
-        const key = JSON.stringify([entry.host || '', entry.service || '']);
-        if (!groups.has(key)) groups.set(key, []);
-        groups.get(key).push(entry);
-    }
-    const sections = [...groups.values()].map((entries) => [
-        element('li', { class: 'of' }, stranger(entries[0].host || ''), ' ', stranger(entries[0].service || '', 'b')),
-        entries.map((entry) =>
-            entry.id
-                ? link(entry.id, { v: entry.id }, stranger(labelOf(entry)))
-                : element(
-                      'li',
-                      { class: 'none', title: visible(entry.why || '') },
-                      stranger(labelOf(entry)),
-                      ' ',
-                      element('small', {}, 'not drawn'),
-                  ),
-        ),
-    ]);
-    const list = element('ul', {}, link('overview', { v: 'overview' }, 'Overview'), sections.flat());
+    const lineOf = (entry) =>
+        entry.id
+            ? link(entry.id, { v: entry.id }, stranger(labelOf(entry)))
+            : element(
+                  'li',
+                  { class: 'none', title: visible(entry.why || '') },
+                  stranger(labelOf(entry)),
+                  ' ',
+                  element('small', {}, 'not drawn'),
+              );
+    const groups = groupsOf(bundle);
+    const sections = groups.map((group) => {
+        const lines = group.entries.map(lineOf);
+        if (groups.length <= FEW) return [element('li', { class: 'of' }, groupHead(group)), lines];
+        const isSides = group.entries[0].from === 'sides';
+        const folded = element(
+            'details',
+            { open: isSides },
+            element('summary', {}, groupHead(group), ' ', element('small', {}, count(lines.length))),
+            element('ul', {}, lines),
+        );
+        for (const { id } of group.entries) if (id && !isSides) links.get(id).box = folded;
+        return element('li', {}, folded);
+    });
+    const list = element('ul', {}, link('overview', { v: 'overview' }, 'Overview'), sections.flat(2));
     const box = element('details', { class: 'menu' }, element('summary', {}, 'Contents'), list);
     const wide = matchMedia('(min-width: 900px)');
     const adapt = () => {
@@ -42,8 +79,15 @@ export function makeNavigation(bundle) {
     wide.addEventListener('change', adapt);
     adapt();
 
+    // What the reader has opened stays open.
+    let opened = null;
+
     function update(id) {
-        for (const [key, node] of links) {
+        const to = links.get(id)?.box || null;
+        if (opened && opened !== to) opened.open = false;
+        opened = to && (opened === to || !to.open) ? to : null;
+        if (to) to.open = true;
+        for (const [key, { node }] of links) {
             if (key === id) node.setAttribute('aria-current', 'page');
             else node.removeAttribute('aria-current');
         }

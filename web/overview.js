@@ -10,7 +10,7 @@ import { hostsOf } from './hosts.js';
 
 const MOST_CARDS = 30;
 /** Where a sentence is about another sample type than the one that is shown first. */
-const TYPE_OF_RULE = { 'heap-allocated': 'alloc_space', 'against-allocated': 'alloc_space', 'allocated-between': 'alloc_space' };
+const TYPE_OF_RULE = { __proto__: null, 'heap-allocated': 'alloc_space', 'against-allocated': 'alloc_space', 'allocated-between': 'alloc_space' };
 
 /** Returns {node, thumbnails}: the canvases that wait for a drawing, by the entry's id. */
 export function makeOverview(bundle) {

@@ -1,0 +1,18 @@
+// Sample types and kinds that nobody expects.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { questionOf, titleOf } from '../../web/kinds.js';
+
+test('a stranger’s type or kind is its own name, whatever objects have by that name', () => {
+    for (const name of ['constructor', 'toString', '__proto__', 'valueOf']) {
+        for (const from of [undefined, 'growth', 'sides']) {
+            const [title, hint] = titleOf({ kind: name, form: 'profile', from }, name);
+            assert.equal(title, name.replaceAll('_', ' '));
+            assert.equal(hint, '');
+        }
+        assert.equal(questionOf({ kind: name, form: 'profile' }), null);
+        assert.equal(questionOf({ kind: name, form: 'sides', from: 'sides' }), 'What differs?');
+    }
+    assert.equal(titleOf({ kind: 'heap', from: 'growth' }, 'inuse_space')[0], 'Growth of memory in use');
+});
