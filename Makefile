@@ -66,7 +66,7 @@ units := $(unit_sources:%.c=$(out)/%)
 # (test_bundle is not there: clang 14 loses its way over a directory that is closed after a file without a name.)
 ifeq ($(SAN),thread)
 units := $(filter $(addprefix %/test_,agent askpass barrier engine fd forward gateway gateway_steps gateway_unix graph gzip keyring \
-    knownhosts mux pool profile_halves progress proc signals wire),$(units))
+    knownhosts mux pool profile_halves progress proc signals visit wire),$(units))
 endif
 fuzzer_sources := $(wildcard tests/fuzz/fuzz_*.c)
 fuzzers := $(fuzzer_sources:%.c=$(out)/%)
@@ -164,6 +164,10 @@ $(out)/tests/unit/%: tests/unit/%.c $(out)/libprofgrab.a $(out)/proto/profile.pb
 	$(call say,cc,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/proto/profile.pb-c.c \
 	    $(out)/libprofgrab.a $(LIBS) $(shell pkg-config --libs libprotobuf-c cmocka)
+
+# This one has items, ways to a service and its pages of its own, and pauses that take no time.
+$(out)/tests/unit/test_visit: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,item_fetch visit_connect gateway_renew \
+    transfer_get transfer_told transfer_free transfer_round_trip transfer_expect_new_connection file_open clock_jitter)
 
 # This one has our objects' allocations fail.
 $(out)/tests/unit/test_alloc: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup strndup asprintf __asprintf_chk)

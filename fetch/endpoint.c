@@ -2,7 +2,6 @@
 
 #include <openssl/evp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -289,17 +288,18 @@ static bool holds(const char *p, size_t n, const char *needle)
     return length > 0 && memmem(p, n, needle, length) != NULL;
 }
 
-bool endpoint_told(int fd, const struct service *service, const struct secret *secret)
+int endpoint_told(int fd, const struct service *service, const struct secret *secret, bool *ret_told)
 {
-    char encoded[ENCODED_SIZE];
+    char encoded[ENCODED_SIZE], room[TOLD_CHUNK + ENCODED_SIZE];
     bool found = false;
     size_t kept = 0;
     ssize_t n = 1;
-    if (!secret || !secret->len)
-        return false;
-    char *room = malloc(TOLD_CHUNK + ENCODED_SIZE);
+    if (!secret || !secret->len) {
+        *ret_told = false;
+        return 0;
+    }
     encode(service, secret, encoded);
-    for (off_t at = 0; room && !found && (n = pread(fd, room + kept, TOLD_CHUNK, at)) > 0; at += n) {
+    for (off_t at = 0; !found && (n = pread(fd, room + kept, TOLD_CHUNK, at)) > 0; at += n) {
         size_t size = kept + (size_t)n;
         found = holds(room, size, secret->text) || holds(room, size, encoded);
         /* It may begin at the end of this piece. */
@@ -307,10 +307,9 @@ bool endpoint_told(int fd, const struct service *service, const struct secret *s
         memmove(room, room + size - kept, kept);
     }
     explicit_bzero(encoded, sizeof encoded);
-    if (room)
-        explicit_bzero(room, TOLD_CHUNK + ENCODED_SIZE);
-    /* What could not be looked at is not trusted. */
-    found = found || !room || n < 0;
-    free(room);
-    return found;
+    explicit_bzero(room, sizeof room);
+    if (n < 0)
+        return -1;
+    *ret_told = found;
+    return 0;
 }

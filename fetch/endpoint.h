@@ -28,8 +28,9 @@ int endpoint_redirect(const struct service *service, const struct secret *secret
 /* What libcurl's failure means where it is one of TLS: sets err and returns true. */
 bool endpoint_tls_error(const struct service *service, CURLcode code, const char *words, struct err *err);
 
-/* Whether the file at fd, from its beginning, holds the secret as it is or as it stands in a header. */
-bool endpoint_told(int fd, const struct service *service, const struct secret *secret);
+/* Whether the file at fd, from its beginning, holds the secret as it is or as it stands in a header. -1: it
+ * cannot be read. */
+int endpoint_told(int fd, const struct service *service, const struct secret *secret, bool *ret_told);
 
 /* Masks the secret, as it is and as it stands in a header, in text that a service sent. */
 void endpoint_redact(char *text, const struct service *service, const struct secret *secret);

@@ -211,7 +211,9 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     ret->passing = fetched < 0 && (response.cut_off || retry_passes(&ret->err, response.status));
     judge(fetched, &sink, ret);
     /* An error page may repeat what it was sent: that must not go into a bundle. */
-    bool told = ret->bytes > 0 && transfer_told(t, sink.fd);
+    bool told = ret->bytes > 0;
+    if (told)
+        transfer_told(t, sink.fd, &told); /* what cannot be looked at is not trusted */
     if (told) {
         ret->status = FETCH_FAILED;
         ret->sha256[0] = '\0';

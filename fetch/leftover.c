@@ -35,19 +35,27 @@ static const char *ending_at(const struct plan_item *plan, size_t i)
 
 /* ---- before it is fetched ------------------------------------------------------------------------------ */
 
-/* The larger one of it and what waits already will wait. What was half written when the run was killed,
- * nobody has looked at: a secret in it must not stay. What cannot be looked at now lies where it is. */
+/* What was half written when the run was killed, nobody has looked at. -1: nobody can now. */
+static int tells(const char *path, const struct transfer *t, bool *ret_tells)
+{
+    int fd = file_open(path, NULL);
+    int rc = fd < 0 ? -1 : t ? transfer_told(t, fd, ret_tells) : 0;
+    fd_close(&fd);
+    return rc;
+}
+
+/* The larger one of it and what waits already will wait, unless there is a secret in it. What cannot be
+ * looked at stays where it is. */
 static void set_aside(const char *path, const char *waiting, const struct transfer *t)
 {
     int64_t size = size_of(path);
-    int fd = size > 0 ? file_open(path, NULL) : -1;
-    if (size < 0 || (size > 0 && fd < 0))
+    bool secret = false;
+    if (size < 0 || (size > 0 && tells(path, t, &secret) < 0))
         return;
-    if (size > size_of(waiting) && size > 0 && !(t && transfer_told(t, fd)))
+    if (size > 0 && size > size_of(waiting) && !secret)
         rename(path, waiting);
     else
         unlink(path);
-    fd_close(&fd);
 }
 
 static void make_way(const struct plan_item *plan, const struct item_context *context,

@@ -47,40 +47,42 @@ static void append(struct err *why, const char *more)
     snprintf(why->msg + n, sizeof why->msg - n, "; %s", more);
 }
 
-static bool give_up(const struct retry *r, struct err *why)
+/* `reason`: why there is not another attempt that there would have been; NULL: there would not. */
+static bool give_up(const struct retry *r, const char *reason, struct err *why)
 {
     char times[60];
     snprintf(times, sizeof times, "so it was %u times", r->attempts + 1);
     if (r->attempts > 0)
         append(why, times);
+    if (reason)
+        append(why, reason);
     return false;
 }
 
-/* Why there is not another attempt that there would have been. */
-static bool end(const struct retry *r, struct err *why)
+static bool interrupted(const struct retry *r, struct err *why)
 {
     struct err over = ERR_INIT;
-    give_up(r, why);
     err_set(&over, ERR_CANCELLED, "then interrupted");
     deadline_explain(r->observe->deadline, &over);
-    append(why, over.msg);
-    return false;
+    return give_up(r, over.msg, why);
 }
 
 bool retry_again(struct retry *r, struct err *why)
 {
     struct err over = ERR_INIT;
     if (r->attempts >= r->grab->retries)
-        return give_up(r, why);
+        return give_up(r, NULL, why);
     if (fd_cancelled(r->grab->cancel_fd))
-        return end(r, why);
+        return interrupted(r, why);
+    if (r->budget && budget_repeat(r->budget, r->timed_ms, &over) < 0)
+        return give_up(r, over.msg, why);
     if (r->attempts == 0)
         snprintf(r->before, sizeof r->before, "%.*s", (int)sizeof r->before - 1, why->msg);
     int64_t pause = pause_of(r->attempts);
     tell(r, why, pause);
     fd_wait(-1, 0, clock_deadline(pause), r->grab->cancel_fd, &over);
     if (over.kind != ERR_TIMEOUT)
-        return end(r, why);
+        return interrupted(r, why);
     r->attempts++;
     return true;
 }

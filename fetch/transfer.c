@@ -138,7 +138,7 @@ void transfer_redact(const struct transfer *t, char *text)
     endpoint_redact(text, t->service, t->options.secret);
 }
 
-bool transfer_told(const struct transfer *t, int fd)
+int transfer_told(const struct transfer *t, int fd, bool *ret_told)
 {
-    return endpoint_told(fd, t->service, t->options.secret);
+    return endpoint_told(fd, t->service, t->options.secret, ret_told);
 }

@@ -72,8 +72,8 @@ int64_t transfer_round_trip(const struct transfer *t);
  */
 void transfer_expect_new_connection(struct transfer *t);
 
-/* Whether the file at fd, which came from the service, holds its secret. */
-bool transfer_told(const struct transfer *t, int fd);
+/* Whether the file at fd, which came from the service, holds its secret. -1: it cannot be read. */
+int transfer_told(const struct transfer *t, int fd, bool *ret_told);
 
 /* Masks the service's secret in text that came from it. */
 void transfer_redact(const struct transfer *t, char *text);

@@ -37,6 +37,7 @@ struct worker {
     struct sync_start start;
     bool beside_others;     /* whoever began all of them has waited for the other targets */
     unsigned sent;          /* how often it was asked for */
+    unsigned counts;        /* which of these times brought what there is of it */
     int64_t way_ms;         /* of a request */
     bool session_gone;      /* it was lost, and another could not be opened */
     struct err unreachable; /* why there is no connection to ask over; ERR_NONE: there is */
@@ -139,17 +140,22 @@ static void fetch_patiently(struct worker *w, struct fetch_item *item)
 
 /* ---- a session that is lost ---------------------------------------------------------------------------- */
 
+/* Also if there is no time for the item in the budget then: others need a session, too. */
 static int renew(struct worker *w, struct fetch_item *item)
 {
+    const struct visit *v = w->visit;
     struct err why = ERR_INIT;
-    int rc = gateway_renew(w->visit->gw, &why);
+    int rc = gateway_renew(v->gw, &why);
     w->session_gone = rc < 0 && why.kind != ERR_CANCELLED;
-    if (rc == 0) {
+    if (rc < 0)
+        err_wrap(&why, "another could not be opened");
+    else
         transfer_expect_new_connection(w->transfer);
+    if (rc == 0 && budget_repeat(v->budget, planned(w)->timed_ms, &why) == 0)
         return 0;
-    }
+    item->passing &= rc < 0;
     size_t n = strlen(item->err.msg);
-    snprintf(item->err.msg + n, sizeof item->err.msg - n, "; another could not be opened: %s", why.msg);
+    snprintf(item->err.msg + n, sizeof item->err.msg - n, "; %s", why.msg);
     return -1;
 }
 
@@ -177,31 +183,31 @@ static void remove_kept(const struct visit *v, const struct fetch_item *item)
     free(path);
 }
 
-/* Once more, if the budget has the time. What the attempt before left is given up only for something better:
- * a whole one, or one with no less of it. It is out of the way meanwhile. */
-static bool fetch_again(struct worker *w, struct fetch_item *item)
+/* Whether what there is of it came when it was asked for the last time. */
+static bool came_last(const struct worker *w, const struct fetch_item *item)
+{
+    return item->file[0] && w->counts == w->sent;
+}
+
+/* Once more. What the attempt before left is given up only for something better: a whole one, or one with no
+ * less of it. It is out of the way meanwhile. */
+static void fetch_again(struct worker *w, struct fetch_item *item)
 {
     const struct visit *v = w->visit;
     struct fetch_item again;
-    struct err spent = ERR_INIT;
-    if (budget_repeat(v->budget, planned(w)->timed_ms, &spent) < 0) {
-        size_t n = strlen(item->err.msg);
-        snprintf(item->err.msg + n, sizeof item->err.msg - n, "; %s", spent.msg);
-        return false;
-    }
     rename_kept(v, item, ".damaged", ".before");
     fetch_patiently(w, &again);
     if (again.status == FETCH_OK || !item->file[0] || (again.file[0] && again.bytes >= item->bytes)) {
         remove_kept(v, item);
         fetch_item_release(item);
         *item = again;
+        w->counts = w->sent;
     } else {
         remove_kept(v, &again);
         rename_kept(v, item, ".before", ".damaged");
         item->passing = again.passing;
         fetch_item_release(&again);
     }
-    return true;
 }
 
 /* A session that is lost is opened again, once. */
@@ -209,20 +215,28 @@ static void fetch_surely(struct worker *w, struct fetch_item *item)
 {
     if (item->err.kind != ERR_LOST || fd_cancelled(w->visit->grab->cancel_fd) || renew(w, item) < 0)
         return;
-    if (fetch_again(w, item) && item->file[0])
+    fetch_again(w, item);
+    if (came_last(w, item))
         verdicts_add(&item->verdicts, "renewed", NULL, NULL, NULL);
 }
 
 static void fetch_in_the_end(struct worker *w, struct fetch_item *ret)
 {
     struct visit *v = w->visit;
-    struct retry retry = {
-        .grab = v->grab, .observe = v->observe, .target = v->target, .what = planned(w)->kind};
+    struct retry retry = {.grab = v->grab,
+                          .observe = v->observe,
+                          .target = v->target,
+                          .what = planned(w)->kind,
+                          .budget = v->budget,
+                          .timed_ms = planned(w)->timed_ms};
     fetch_patiently(w, ret);
+    w->counts = w->sent;
     fetch_surely(w, ret);
-    while (ret->status != FETCH_OK && ret->passing && retry_again(&retry, &ret->err) && fetch_again(w, ret))
+    while (ret->status != FETCH_OK && ret->passing && retry_again(&retry, &ret->err)) {
+        fetch_again(w, ret);
         fetch_surely(w, ret);
-    if (ret->file[0])
+    }
+    if (came_last(w, ret))
         retry_note(&retry, "it came", &ret->verdicts);
     if (ret->err.kind != ERR_LOST || !w->session_gone)
         return;
@@ -348,7 +362,7 @@ static void fetch_now(struct worker *w, struct fetch_item *item)
     if (!item->file[0]) /* nothing that a later one could be held against */
         v->plan.items[w->at].began = 0;
     /* Whoever asked a second time did so behind the others. */
-    w->start.late |= w->sent > 1;
+    w->start.late |= w->counts > 1;
     sync_note(v->sync, &w->start, planned(w), v->has_clock_skew ? v->clock_skew_ms : 0, item);
     note(v, item);
 }

@@ -1,0 +1,702 @@
+/* What is done about items that fail, come in halves, wait for each other or have been there before: with
+ * items that do as they are told. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "fetch/item.h"
+#include "fetch/visit.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* Longer than any of these tests takes that does not wait for it. */
+#define LONG_MS 3000
+
+/* ---- what stands in for services ----------------------------------------------------------------------- */
+
+/* What an attempt at an item brings; 0 bytes: no file. */
+struct attempt {
+    enum fetch_status status;
+    size_t bytes;
+    enum err_kind kind;
+    bool cancels; /* whoever runs the program has enough of it */
+};
+
+static struct {
+    pthread_mutex_t mutex; /* of what side threads write */
+    const struct attempt *attempts;
+    size_t n_attempts;
+    unsigned fetched;   /* how often anything was asked for */
+    unsigned connects;  /* connections beside the visit's own */
+    bool unreachable;   /* there are none */
+    unsigned pages;     /* how often the index page was */
+    int64_t page_ms;    /* how long that takes */
+    bool endless;       /* it has no end */
+    int cancel[2];      /* the visit's */
+    bool cancel_waits;  /* whoever waits for something is interrupted */
+    const char *locked; /* a file that cannot be opened */
+    unsigned waits;     /* how often it was told that an item waits */
+    char items[2000];   /* what the observer was told, a line each */
+    char beside[400];   /* what each was said to be taken beside */
+    unsigned late;      /* of these */
+    struct err last;    /* of the last item */
+    char verdicts[400]; /* of its rules */
+} world;
+
+static char a_transfer, another_transfer;
+static struct transfer *const own = (void *)&a_transfer, *const others = (void *)&another_transfer;
+
+int64_t __wrap_clock_jitter(int64_t ms);
+int64_t __wrap_clock_jitter(int64_t ms)
+{
+    (void)ms;
+    return 0;
+}
+
+int __wrap_visit_connect(struct visit *v, struct transfer **ret, struct err *err);
+int __wrap_visit_connect(struct visit *v, struct transfer **ret, struct err *err)
+{
+    (void)v;
+    pthread_mutex_lock(&world.mutex);
+    world.connects++;
+    pthread_mutex_unlock(&world.mutex);
+    if (world.unreachable)
+        return err_set(err, ERR_FAILED, "connection refused");
+    *ret = others;
+    return 0;
+}
+
+int __wrap_gateway_renew(struct gateway *gw, struct err *err);
+int __wrap_gateway_renew(struct gateway *gw, struct err *err)
+{
+    (void)gw;
+    (void)err;
+    return 0;
+}
+
+void __wrap_transfer_free(struct transfer *t);
+void __wrap_transfer_free(struct transfer *t)
+{
+    (void)t;
+}
+
+int __real_file_open(const char *path, struct err *err);
+int __wrap_file_open(const char *path, struct err *err);
+int __wrap_file_open(const char *path, struct err *err)
+{
+    return world.locked && strstr(path, world.locked) ? err_set(err, ERR_LOCAL_IO, "too many open files")
+                                                      : __real_file_open(path, err);
+}
+
+/* What begins with "secret" has one; what begins with a question mark cannot be read. */
+int __wrap_transfer_told(const struct transfer *t, int fd, bool *ret_told);
+int __wrap_transfer_told(const struct transfer *t, int fd, bool *ret_told)
+{
+    char beginning[8] = "";
+    assert_non_null(t);
+    assert_int_equal(pread(fd, beginning, 6, 0), 6);
+    if (beginning[0] == '?')
+        return -1;
+    *ret_told = strcmp(beginning, "secret") == 0;
+    return 0;
+}
+
+void __wrap_transfer_expect_new_connection(struct transfer *t);
+void __wrap_transfer_expect_new_connection(struct transfer *t)
+{
+    (void)t;
+}
+
+int64_t __wrap_transfer_round_trip(const struct transfer *t);
+int64_t __wrap_transfer_round_trip(const struct transfer *t)
+{
+    (void)t;
+    return 0;
+}
+
+/* The index page, the one thing that is asked for beside items. */
+int __wrap_transfer_get(struct transfer *t, const struct transfer_request *request,
+                        struct transfer_response *ret, struct err *err);
+int __wrap_transfer_get(struct transfer *t, const struct transfer_request *request,
+                        struct transfer_response *ret, struct err *err)
+{
+    static const char piece[65536];
+    (void)t;
+    world.pages++;
+    *ret = (struct transfer_response){.status = 200};
+    fd_wait(-1, 0, clock_deadline(world.page_ms), -1, NULL);
+    for (int i = 0; i < (world.endless ? 1000 : 1); i++)
+        if (request->body(request->ctx, piece, sizeof piece, err) < 0)
+            return -1;
+    assert_false(world.endless);
+    return 0;
+}
+
+static void store(const struct plan_item *plan, const struct item_context *context, struct fetch_item *ret)
+{
+    char path[1200], *body = malloc(ret->bytes);
+    assert_non_null(body);
+    memset(body, 'x', ret->bytes);
+    snprintf(ret->file, sizeof ret->file, "%s/%s%s", context->directory, plan->file,
+             ret->status == FETCH_OK ? "" : ".damaged");
+    snprintf(path, sizeof path, "%s/%s", context->work, ret->file);
+    assert_int_equal(access(path, F_OK), -1);
+    free(scratch_file(context->work, ret->file, body, ret->bytes));
+    free(body);
+}
+
+void __wrap_item_fetch(struct transfer *t, const struct plan_item *plan, const struct item_context *context,
+                       struct fetch_item *ret);
+void __wrap_item_fetch(struct transfer *t, const struct plan_item *plan, const struct item_context *context,
+                       struct fetch_item *ret)
+{
+    static const struct attempt good = {FETCH_OK, 10, ERR_NONE, false};
+    assert_non_null(t);
+    context->ready(context->progress_ctx);
+    pthread_mutex_lock(&world.mutex);
+    const struct attempt *a = world.fetched < world.n_attempts ? &world.attempts[world.fetched] : &good;
+    world.fetched++;
+    if (context->beside)
+        snprintf(world.beside + strlen(world.beside), sizeof world.beside - strlen(world.beside), "%s|",
+                 context->beside);
+    *ret = (struct fetch_item){.status = a->status, .bytes = a->bytes, .pair = plan->pair};
+    snprintf(ret->kind, sizeof ret->kind, "%s", plan->kind);
+    ret->passing = a->status != FETCH_OK;
+    if (a->kind != ERR_NONE)
+        err_set(&ret->err, a->kind, "attempt %u failed", world.fetched);
+    if (a->bytes > 0)
+        store(plan, context, ret);
+    if (a->cancels)
+        fd_ring(world.cancel[1]);
+    pthread_mutex_unlock(&world.mutex);
+}
+
+/* ---- who is told --------------------------------------------------------------------------------------- */
+
+static void on_item(void *ctx, const struct target *target, const struct fetch_item *item)
+{
+    static const char *const words[] = {"ok", "damaged", "failed", "interrupted", "left out"};
+    (void)ctx;
+    (void)target;
+    size_t n = strlen(world.items);
+    snprintf(world.items + n, sizeof world.items - n, "%s%s: %s, %llu\n", item->kind,
+             item->pair == 2 ? " later" : "", words[item->status], (unsigned long long)item->bytes);
+    world.last = item->err;
+    world.late += item->late;
+    world.verdicts[0] = '\0';
+    for (size_t i = 0; i < item->verdicts.n; i++) {
+        n = strlen(world.verdicts);
+        snprintf(world.verdicts + n, sizeof world.verdicts - n, "%s ", item->verdicts.items[i].rule);
+    }
+}
+
+static void on_progress(void *ctx, const struct target *target, const struct fetch_progress *p)
+{
+    (void)ctx;
+    (void)target;
+    world.waits += p->waiting != NULL;
+    if (p->waiting && world.cancel_waits)
+        fd_ring(world.cancel[1]);
+}
+
+static void on_step(void *ctx, const struct host *host, const struct service *service,
+                    const struct fetch_step *step)
+{
+    (void)ctx;
+    (void)host;
+    (void)service;
+    (void)step;
+}
+
+static bool have_nothing(void *ctx, const struct target *target, const struct fetch_planned *item,
+                         int64_t *ret_started)
+{
+    (void)ctx;
+    (void)target;
+    (void)item;
+    (void)ret_started;
+    return false;
+}
+
+/* ---- a visit ------------------------------------------------------------------------------------------- */
+
+static char usual_path[] = "/debug/pprof", usual_name[] = "p1", usual_host[] = "file-01";
+static const struct host host = {.name = usual_host};
+static const struct service service = {.name = usual_name, .path = usual_path};
+static const struct target target = {&host, &service};
+static const struct fetch_observer observer = {.item = on_item, .progress = on_progress, .step = on_step};
+
+struct stage {
+    struct visit v;
+    struct fetch_grab grab;
+    struct observe observe;
+    struct sync sync;
+    struct barrier_seat seat;
+    struct budget budget;
+    struct plan_item items[6];
+};
+
+/* A visit below the directory; what is to be otherwise is changed before it begins. */
+static void begin(struct stage *s, const char *directory)
+{
+    struct err err = ERR_INIT;
+    *s = (struct stage){.grab = {.directory = directory, .cancel_fd = -1, .timeout_ms = 1000}};
+    memset(&world, 0, sizeof world);
+    pthread_mutex_init(&world.mutex, NULL);
+    ok(fd_pipe_nonblocking(world.cancel, &err), &err);
+    s->grab.cancel_fd = world.cancel[0];
+    s->grab.sync_deadline_ms = LONG_MS;
+    observe_init(&s->observe, &observer, NULL);
+    budget_init(&s->budget, &s->grab);
+    s->v = (struct visit){.grab = &s->grab,
+                          .observe = &s->observe,
+                          .target = &target,
+                          .sync = &s->sync,
+                          .budget = &s->budget,
+                          .transfer = own,
+                          .plan.items = s->items,
+                          .directory = "file-01/p1"};
+    pthread_mutex_init(&s->v.mutex, NULL);
+    ok(file_mkdirs(directory, s->v.directory, &err), &err);
+}
+
+/* In step with so many processes, of which this is one. */
+static void in_step(struct stage *s, size_t seats)
+{
+    struct err err = ERR_INIT;
+    s->grab.sync = true;
+    ok(sync_init(&s->sync, &s->grab, seats, &err), &err);
+    s->seat.barrier = s->sync.barrier;
+    s->v.seat = &s->seat;
+}
+
+static struct plan_item *plan(struct stage *s, const char *kind, int64_t timed_ms)
+{
+    struct plan_item *item = &s->items[s->v.plan.n++];
+    *item = (struct plan_item){.timed_ms = timed_ms, .format = CHECK_RAW};
+    snprintf(item->kind, sizeof item->kind, "%s", kind);
+    snprintf(item->file, sizeof item->file, "%s.bin", kind);
+    return item;
+}
+
+/* The later one. */
+static struct plan_item *plan_pair(struct stage *s, const char *kind)
+{
+    size_t i = s->v.plan.n;
+    struct plan_item *first = plan(s, kind, 0), *later = plan(s, kind, 0);
+    snprintf(later->file, sizeof later->file, "%s.later.bin", kind);
+    first->pair = 1;
+    first->other = i + 1;
+    later->pair = 2;
+    later->other = i;
+    return later;
+}
+
+static void tells(struct stage *s, const char *items)
+{
+    visit_fetch(&s->v);
+    assert_string_equal(world.items, items);
+}
+
+static void end(struct stage *s)
+{
+    pthread_mutex_destroy(&s->v.mutex);
+    budget_release(&s->budget);
+    observe_release(&s->observe);
+    if (s->grab.sync)
+        sync_release(&s->sync);
+    fd_close(&world.cancel[0]);
+    fd_close(&world.cancel[1]);
+    pthread_mutex_destroy(&world.mutex);
+}
+
+#define ATTEMPTS(...)                                                                                        \
+    do {                                                                                                     \
+        static const struct attempt all_[] = {__VA_ARGS__};                                                  \
+        world.attempts = all_;                                                                               \
+        world.n_attempts = sizeof all_ / sizeof *all_;                                                       \
+    } while (0)
+
+/* How large a file of the service is, -1: it is not there. */
+static int64_t size_of(const struct stage *s, const char *name)
+{
+    char path[1200];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s/%s", s->grab.directory, s->v.directory, name);
+    return lstat(path, &st) == 0 ? (int64_t)st.st_size : -1;
+}
+
+static void put(const struct stage *s, const char *name, const char *text)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/%s", s->v.directory, name);
+    free(scratch_file(s->grab.directory, path, text, strlen(text)));
+}
+
+/* How many files the service has. */
+static size_t files(const struct stage *s)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/%s", s->grab.directory, s->v.directory);
+    return scratch_count(path);
+}
+
+/* ---- again --------------------------------------------------------------------------------------------- */
+
+static void of_two_halves_the_larger_is_kept(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    s.grab.retries = 1;
+    plan(&s, "trace", 1000);
+    ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_DAMAGED, 10, ERR_FAILED, false});
+    tells(&s, "trace: damaged, 400\n");
+    assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
+    assert_int_equal(files(&s), 1);
+    contains(world.last.msg, "attempt 1 failed; so it was 2 times");
+    /* It did not come at the second attempt. */
+    assert_string_equal(world.verdicts, "");
+    end(&s);
+}
+
+static void the_larger_half_may_come_later(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    s.grab.retries = 2;
+    plan(&s, "trace", 1000);
+    ATTEMPTS({FETCH_DAMAGED, 10, ERR_FAILED, false}, {FETCH_FAILED, 0, ERR_TIMEOUT, false},
+             {FETCH_DAMAGED, 400, ERR_FAILED, false});
+    tells(&s, "trace: damaged, 400\n");
+    assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
+    assert_int_equal(files(&s), 1);
+    assert_string_equal(world.verdicts, "retried ");
+    end(&s);
+}
+
+static void what_is_whole_beats_a_larger_half(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    s.grab.retries = 1;
+    plan(&s, "trace", 1000);
+    ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_OK, 20, ERR_NONE, false});
+    tells(&s, "trace: ok, 20\n");
+    assert_int_equal(size_of(&s, "trace.bin"), 20);
+    assert_int_equal(files(&s), 1);
+    assert_string_equal(world.verdicts, "retried ");
+    end(&s);
+}
+
+static void over_another_session_too(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    plan(&s, "trace", 1000);
+    ATTEMPTS({FETCH_DAMAGED, 400, ERR_LOST, false}, {FETCH_INTERRUPTED, 10, ERR_CANCELLED, true});
+    tells(&s, "trace: damaged, 400\n");
+    assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
+    assert_int_equal(files(&s), 1);
+    assert_string_equal(world.verdicts, "");
+    end(&s);
+}
+
+static void each_attempt_costs_the_budget_time(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    s.grab.retries = 3;
+    s.grab.budget_ms = 70;
+    plan(&s, "heap", 0);
+    plan(&s, "cpu", 30);
+    ATTEMPTS({FETCH_FAILED, 0, ERR_FAILED, false}, {FETCH_OK, 10, ERR_NONE, false},
+             {FETCH_FAILED, 0, ERR_FAILED, false}, {FETCH_FAILED, 0, ERR_FAILED, false},
+             {FETCH_FAILED, 0, ERR_FAILED, false});
+    budget_apply(&s.budget, &s.v.plan, NULL);
+    tells(&s, "heap: ok, 10\ncpu: failed, 0\n");
+    assert_int_equal(world.fetched, 4);
+    assert_string_equal(world.last.msg,
+                        "attempt 4 failed; so it was 2 times; not tried again: the budget's 70ms of "
+                        "profiling are used up");
+    end(&s);
+}
+
+static void a_new_session_costs_it_too(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    s.grab.budget_ms = 50;
+    s.grab.retries = 1;
+    plan(&s, "cpu", 30);
+    ATTEMPTS({FETCH_FAILED, 0, ERR_LOST, false});
+    budget_apply(&s.budget, &s.v.plan, NULL);
+    tells(&s, "cpu: failed, 0\n");
+    assert_int_equal(world.fetched, 1);
+    assert_string_equal(world.last.msg,
+                        "attempt 1 failed; not tried again: the budget's 50ms of profiling are used up");
+    end(&s);
+}
+
+/* ---- in step ------------------------------------------------------------------------------------------- */
+
+static void one_of_those_side_by_side_waits_for_all(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    in_step(&s, 1);
+    s.grab.concurrent = true;
+    snprintf(plan(&s, "cpu", 10)->left_out, 100, "left out: it is too long");
+    plan(&s, "mutex", 10);
+    plan(&s, "trace", 10);
+    visit_fetch(&s.v);
+    assert_int_equal(world.fetched, 2);
+    assert_int_equal(world.connects, 2);
+    assert_int_equal(s.seat.passed, 1);
+    assert_int_equal(barrier_round(s.sync.barrier, 0).arrived, 1);
+    assert_true(strcmp(world.beside, "trace|mutex|") == 0 || strcmp(world.beside, "mutex|trace|") == 0);
+    end(&s);
+}
+
+/* Nobody else can be waited for then. */
+static void what_cannot_meet_the_others_begins_at_once(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    in_step(&s, 2);
+    s.grab.concurrent = true;
+    fd_ring(world.cancel[1]);
+    plan(&s, "mutex", 10);
+    plan(&s, "trace", 10);
+    visit_fetch(&s.v);
+    assert_int_equal(s.seat.passed, 1);
+    end(&s);
+}
+
+static void what_an_earlier_run_has_meets_nobody(void **state)
+{
+    for (int concurrent = 0; concurrent < 2; concurrent++) {
+        struct stage s;
+        begin(&s, *state);
+        in_step(&s, 2);
+        s.grab.concurrent = concurrent;
+        s.grab.have = have_nothing;
+        plan(&s, "cpu", 10)->had = true;
+        plan(&s, "trace", 10)->had = true;
+        tells(&s, "");
+        assert_int_equal(world.pages, 0);
+        assert_int_equal(s.seat.passed, 0);
+        assert_true(s.seat.left);
+        end(&s);
+    }
+}
+
+static void who_is_asked_twice_began_behind_the_others(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    in_step(&s, 1);
+    s.grab.retries = 1;
+    plan(&s, "cpu", 10);
+    plan(&s, "mutex", 10);
+    plan(&s, "trace", 10);
+    ATTEMPTS({FETCH_OK, 10, ERR_NONE, false}, {FETCH_FAILED, 0, ERR_BUSY, false},
+             {FETCH_OK, 10, ERR_NONE, false}, {FETCH_FAILED, 0, ERR_TIMEOUT, false},
+             {FETCH_OK, 10, ERR_NONE, false});
+    tells(&s, "cpu: ok, 10\nmutex: ok, 10\ntrace: ok, 10\n");
+    assert_int_equal(world.late, 2);
+    assert_string_equal(world.verdicts, "retried sync-late ");
+    end(&s);
+}
+
+static void what_counts_is_when_that_was_asked_for_which_came(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    in_step(&s, 1);
+    s.grab.retries = 1;
+    plan(&s, "trace", 10);
+    ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_DAMAGED, 10, ERR_FAILED, false});
+    tells(&s, "trace: damaged, 400\n");
+    assert_int_equal(world.late, 0);
+    end(&s);
+}
+
+static void the_way_is_measured_by_what_is_small_and_quick(void **state)
+{
+    static const struct {
+        int64_t page_ms;
+        bool endless;
+        unsigned pages;
+    } cases[] = {{0, false, 3}, {300, false, 1}, {0, true, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct stage s;
+        char directory[600];
+        snprintf(directory, sizeof directory, "%s/%zu", (char *)*state, i);
+        assert_int_equal(mkdir(directory, 0700), 0);
+        begin(&s, directory);
+        in_step(&s, 1);
+        world.page_ms = cases[i].page_ms;
+        world.endless = cases[i].endless;
+        plan(&s, "cpu", 10);
+        tells(&s, "cpu: ok, 10\n");
+        assert_int_equal(world.pages, cases[i].pages);
+        end(&s);
+    }
+}
+
+/* ---- the later one of a pair --------------------------------------------------------------------------- */
+
+static void the_later_one_waits(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    s.grab.pair_ms = 30;
+    plan_pair(&s, "heap");
+    int64_t began = clock_now();
+    tells(&s, "heap: ok, 10\nheap later: ok, 10\n");
+    assert_true(clock_now() - began >= 30);
+    assert_int_equal(world.waits, 1);
+    end(&s);
+}
+
+static void what_is_not_fetched_is_not_waited_for(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    s.grab.pair_ms = LONG_MS;
+    s.grab.budget_bytes = 1000;
+    struct err err = ERR_INIT;
+    snprintf(plan_pair(&s, "heap")->left_out, 100, "left out: it is too large");
+    plan_pair(&s, "allocs");
+    plan_pair(&s, "block");
+    /* Nothing came of the first, nor is there budget for anything from then on. */
+    ATTEMPTS({FETCH_OK, 10, ERR_NONE, false}, {FETCH_FAILED, 0, ERR_NOT_FOUND, false});
+    s.v.plan.n = 4;
+    tells(&s, "heap: ok, 10\nheap later: left out, 0\nallocs: failed, 0\nallocs later: ok, 10\n");
+    assert_int_equal(world.waits, 0);
+    ok(budget_take(&s.budget, 1000, &err), &err);
+    world.items[0] = '\0';
+    s.items[4].began = clock_now();
+    s.items[0] = s.items[5];
+    s.v.plan.n = 1;
+    tells(&s, "block later: left out, 0\n");
+    assert_int_equal(world.waits, 0);
+    end(&s);
+}
+
+static void nor_once_the_run_is_over(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    s.grab.pair_ms = LONG_MS;
+    plan_pair(&s, "heap");
+    ATTEMPTS({FETCH_OK, 10, ERR_NONE, true});
+    tells(&s, "heap: ok, 10\nheap later: interrupted, 0\n");
+    assert_int_equal(world.waits, 0);
+    end(&s);
+}
+
+static void the_wait_may_be_interrupted(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    s.grab.pair_ms = LONG_MS;
+    plan_pair(&s, "heap");
+    world.cancel_waits = true;
+    tells(&s, "heap: ok, 10\nheap later: interrupted, 0\n");
+    assert_int_equal(world.waits, 1);
+    end(&s);
+}
+
+/* ---- what an earlier run left -------------------------------------------------------------------------- */
+
+static void what_is_left_needs_no_connection(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    s.grab.have = have_nothing;
+    s.grab.concurrent = true;
+    world.unreachable = true;
+    plan(&s, "cpu", 10);
+    plan(&s, "trace", 10);
+    put(&s, "cpu.bin", "a whole one");
+    put(&s, "trace.bin.damaged", "half of one");
+    visit_fetch(&s.v);
+    contains(world.items, "cpu: ok, 11\n");
+    contains(world.items, "trace: damaged, 11\n");
+    assert_int_equal(world.fetched, 0);
+    assert_int_equal(size_of(&s, "cpu.bin"), 11);
+    assert_int_equal(size_of(&s, "trace.bin.damaged"), 11);
+    end(&s);
+}
+
+static void what_was_out_of_the_way_when_it_was_killed_is_found(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    s.grab.have = have_nothing;
+    plan(&s, "trace", 10);
+    plan(&s, "vars", 0)->name_by_type = true;
+    snprintf(s.items[1].file, sizeof s.items[1].file, "vars");
+    put(&s, "trace.bin.before", "most of one");
+    put(&s, "trace.bin.part", "a bit of");
+    put(&s, "vars.json.before", "most of it");
+    ATTEMPTS({FETCH_FAILED, 0, ERR_NOT_FOUND, false}, {FETCH_FAILED, 0, ERR_NOT_FOUND, false});
+    tells(&s, "trace: damaged, 11\nvars: damaged, 10\n");
+    assert_int_equal(size_of(&s, "trace.bin.damaged"), 11);
+    assert_int_equal(size_of(&s, "vars.bin.damaged"), 10);
+    assert_int_equal(files(&s), 2);
+    end(&s);
+}
+
+static void what_repeats_the_secret_goes_what_cannot_be_read_stays(void **state)
+{
+    struct stage s;
+    begin(&s, *state);
+    s.grab.have = have_nothing;
+    plan(&s, "cpu", 10);
+    plan(&s, "mutex", 10);
+    plan(&s, "trace", 10);
+    put(&s, "cpu.bin.part", "secret, and more");
+    put(&s, "mutex.bin.part", "? nobody knows");
+    put(&s, "trace.bin.part", "half of one");
+    world.locked = "trace.bin.part";
+    ATTEMPTS({FETCH_FAILED, 0, ERR_NOT_FOUND, false}, {FETCH_FAILED, 0, ERR_NOT_FOUND, false},
+             {FETCH_FAILED, 0, ERR_NOT_FOUND, false});
+    tells(&s, "cpu: failed, 0\nmutex: failed, 0\ntrace: failed, 0\n");
+    assert_int_equal(size_of(&s, "mutex.bin.part"), 14);
+    assert_int_equal(size_of(&s, "trace.bin.part"), 11);
+    assert_int_equal(files(&s), 2);
+    end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(of_two_halves_the_larger_is_kept),
+        SCRATCH(the_larger_half_may_come_later),
+        SCRATCH(what_is_whole_beats_a_larger_half),
+        SCRATCH(over_another_session_too),
+        SCRATCH(each_attempt_costs_the_budget_time),
+        SCRATCH(a_new_session_costs_it_too),
+        SCRATCH(one_of_those_side_by_side_waits_for_all),
+        SCRATCH(what_cannot_meet_the_others_begins_at_once),
+        SCRATCH(what_an_earlier_run_has_meets_nobody),
+        SCRATCH(who_is_asked_twice_began_behind_the_others),
+        SCRATCH(what_counts_is_when_that_was_asked_for_which_came),
+        SCRATCH(the_way_is_measured_by_what_is_small_and_quick),
+        SCRATCH(the_later_one_waits),
+        SCRATCH(what_is_not_fetched_is_not_waited_for),
+        SCRATCH(nor_once_the_run_is_over),
+        SCRATCH(the_wait_may_be_interrupted),
+        SCRATCH(what_is_left_needs_no_connection),
+        SCRATCH(what_was_out_of_the_way_when_it_was_killed_is_found),
+        SCRATCH(what_repeats_the_secret_goes_what_cannot_be_read_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
