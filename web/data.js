@@ -108,9 +108,9 @@ export function goroutinesOf(raw) {
     for (const group of groups) {
         let node = 0;
         for (let i = group.frames.length - 1; i >= 0; i--) node = descend(trie, node, functionOfFrame[group.frames[i]]);
-        trie.value[node] += group.count;
+        trie.values[0][node] += group.count;
     }
-    if (raw.hidden.goroutines) trie.value[descend(trie, 0, SMALLER)] += raw.hidden.goroutines;
+    if (raw.hidden.goroutines) trie.values[0][descend(trie, 0, SMALLER)] += raw.hidden.goroutines;
     const nameOf = namer((i) => strings[frames.function[firstFrame[i]]]);
     const placeOf = (i) => (i < 0 ? '' : strings[frames.place[firstFrame[i]]]);
     return {

@@ -5,13 +5,13 @@ import { makeTree, SMALLER } from './tree.js';
 const MOST_NODES = 50000;
 const DEEPEST = 1000;
 
-/** A tree to which stacks are added one by one; equal beginnings are shared. */
-export function makeTrie(nFunctions, rootFunction) {
+/** A tree to which stacks are added one by one; equal beginnings are shared. Its values are of one type, or of more. */
+export function makeTrie(nFunctions, rootFunction, types = 1) {
     return {
         nFunctions: nFunctions + 3,
         fn: [rootFunction],
         parent: [-1],
-        value: [0],
+        values: Array.from({ length: types }, () => [0]),
         below: new Map(),
     };
 }
@@ -24,15 +24,15 @@ export function descend(trie, node, fn) {
     if (trie.fn.length >= MOST_NODES) return node;
     const made = trie.fn.push(fn) - 1;
     trie.parent.push(node);
-    trie.value.push(0);
+    for (const values of trie.values) values.push(0);
     trie.below.set(key, made);
     return made;
 }
 
-/** The trie as a tree in preorder, of one type, the heaviest first. */
+/** The trie as a tree in preorder, the heaviest first. */
 export function grown(trie) {
     const n = trie.fn.length;
-    const total = Float64Array.from(trie.value, Math.abs);
+    const total = Float64Array.from({ length: n }, (_, i) => trie.values.reduce((sum, values) => sum + Math.abs(values[i]), 0));
     for (let i = n - 1; i > 0; i--) total[trie.parent[i]] += total[i];
     const byWeight = Uint32Array.from({ length: n }, (_, i) => i).sort((a, b) => total[a] - total[b] || b - a);
     const first = new Int32Array(n).fill(-1);
@@ -44,19 +44,22 @@ export function grown(trie) {
     }
     const depth = new Int32Array(n);
     const fn = new Int32Array(n);
-    const self = new Float64Array(n);
+    const self = trie.values.map(() => new Float64Array(n));
     const stack = [[0, 0]];
     for (let at = 0; stack.length; at++) {
         const [node, level] = stack.pop();
         depth[at] = level;
         fn[at] = trie.fn[node];
-        self[at] = trie.value[node];
+        self.forEach((values, type) => (values[at] = trie.values[type][node]));
         const children = [];
         for (let i = first[node]; i >= 0; i = next[i]) children.push([i, level + 1]);
         while (children.length) stack.push(children.pop());
     }
-    return makeTree(depth, fn, [self]);
+    return makeTree(depth, fn, self);
 }
+
+/** Of two sides (weighSides) each is a type of its own: what both do alike is no difference, and yet there. */
+const columnsOf = (figures) => (figures.here ? [figures.here, figures.there] : [figures]);
 
 /** The calls of a function that are not within another call of it. */
 function outermost(tree, fn) {
@@ -71,7 +74,8 @@ function outermost(tree, fn) {
 
 /** Whoever calls the function, upwards: its root is the function, what is below a node are its callers. */
 export function callersOf(tree, figures, fn, nFunctions) {
-    const trie = makeTrie(nFunctions, fn);
+    const columns = columnsOf(figures);
+    const trie = makeTrie(nFunctions, fn, columns.length);
     for (const i of outermost(tree, fn)) {
         let node = 0;
         let steps = 0;
@@ -79,21 +83,23 @@ export function callersOf(tree, figures, fn, nFunctions) {
             node = descend(trie, node, steps === DEEPEST ? SMALLER : tree.fn[up]);
             if (steps++ === DEEPEST) break;
         }
-        trie.value[node] += figures.total[i];
+        columns.forEach(({ total }, type) => (trie.values[type][node] += total[i]));
     }
     return grown(trie);
 }
 
 /** What the function calls. */
 export function calleesOf(tree, figures, fn, nFunctions) {
-    const trie = makeTrie(nFunctions, fn);
+    const columns = columnsOf(figures);
+    const trie = makeTrie(nFunctions, fn, columns.length);
+    const add = (node, i) => columns.forEach(({ self }, type) => (trie.values[type][node] += self[i]));
     for (const start of outermost(tree, fn)) {
         const path = [0];
-        trie.value[0] += figures.self[start];
+        add(0, start);
         for (let i = start + 1; i < tree.end[start]; i++) {
             const level = tree.depth[i] - tree.depth[start];
             path[level] = figures.weight[i] === 0 ? path[level - 1] : descend(trie, path[level - 1], tree.fn[i]);
-            trie.value[path[level]] += figures.self[i];
+            add(path[level], i);
         }
     }
     return grown(trie);

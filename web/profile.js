@@ -10,7 +10,7 @@ import { makeTop, nameParts, paperTable } from './top.js';
 import { makeControls } from './controls.js';
 import { makeLegend } from './legend.js';
 import { makeSandwich } from './sandwich.js';
-import { sideColour, sideColumns, sideFacts, sideLegend, sidesByFunction, sideTexts, signed, weighSides } from './sides.js';
+import { sideColour, sideColumns, sideFacts, sideLegend, sidesByFunction, sideTexts, signed, weighMerged, weighSides } from './sides.js';
 import { titleOf } from './kinds.js';
 import { placeNumber } from './location.js';
 
@@ -37,7 +37,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         share: 0.64,
         activate: zoomTo,
         select: describe,
-        tip,
+        tip: (at) => tip(at),
         key: onKey,
     });
     const columns = sides ? [sideColumns(entry), 'cum'] : [];
@@ -111,7 +111,9 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
 
     function sandwichOnce() {
         if (sandwich) return sandwich;
-        sandwich = makeSandwich(profile, { plainColour, theme, tipOf: tipText, copy, go });
+        const weighed = (merged) => (sides ? weighMerged(merged) : weigh(merged, 0));
+        const sandwichColour = (figures) => (sides ? (fn, at) => (fn < 0 ? 0 : sideColour(figures, at)) : plainColour);
+        sandwich = makeSandwich(profile, { weighed, colourOf: sandwichColour, textOf, textsOf, factsOf: factsOfFunction, tipOf, theme, copy, go });
         node.append(sandwich.node);
         return sandwich;
     }
@@ -181,7 +183,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         nameOf: profile.nameOf,
         unit: unit(),
         whole: sum(),
-        textOf: sides ? (at) => signed(state.figures.total[at], unit()) : null,
+        textOf: textOf(state.figures),
     });
     const context = () => ({
         figures: flatAndCum(),
@@ -202,11 +204,21 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
 
     const figure = (value) => (sides ? signed(value, unit()) : `${measured(value, unit())} (${percentage(value, sum())})`);
 
+    /** What stands in a frame, other than its value and share. */
+    const textOf = ({ total }) => (sides ? (at) => signed(total[at], unit()) : null);
+
     /** What is said of a node, in pieces. */
-    function textsAt(at) {
-        const { total, self, here, there } = state.figures;
+    function textsOf({ total, self, here, there }, at) {
         if (sides) return sideTexts(entry, unit(), here.total[at], there.total[at]);
         return [figure(total[at]), `itself ${figure(self[at])}`];
+    }
+
+    const textsAt = (at) => textsOf(state.figures, at);
+
+    /** The same of a function, with all that it calls. */
+    function factsOfFunction({ flat, cum, here, there }, fn) {
+        if (sides) return sideTexts(entry, unit(), here[fn], there[fn]);
+        return [`with all it calls ${figure(cum[fn])}`, `itself ${figure(flat[fn])}`];
     }
 
     function tipNodes(fn, texts) {
@@ -215,13 +227,8 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         return [name, ...texts.map((text) => element('span', {}, text)), place ? stranger(place, 'small') : null].filter(Boolean);
     }
 
-    function tipText(fn, total, self) {
-        return tipNodes(fn, [`${figure(total)}, itself ${figure(self)}`]);
-    }
-
-    function tip(at) {
-        return tipNodes(tree.fn[at], sides ? textsAt(at) : [textsAt(at).join(', ')]);
-    }
+    const tipOf = (fn, texts) => tipNodes(fn, sides ? texts : [texts.join(', ')]);
+    const tip = (at) => tipOf(tree.fn[at], textsAt(at));
 
     function describe(at) {
         const fn = tree.fn[at];

@@ -1,14 +1,16 @@
 // One function between those who call it, above, and what it calls, below.
 
 import { element, stranger } from './text.js';
-import { measured, percentage } from './units.js';
-import { pathTo, weigh } from './tree.js';
+import { pathTo } from './tree.js';
 import { calleesOf, callersOf } from './merge.js';
 import { makeFlame } from './flame.js';
 import { nameParts } from './top.js';
 import { exactly } from './search.js';
 
-/** tools: plainColour(fn), theme(), tipOf(fn, total, self), copy(functions), go(changes, step). */
+/**
+ * tools: weighed(a tree of callers or callees), colourOf(its figures), a function of a function and a node; textOf(figures), the
+ * same of a node, or null; textsOf(figures, node), what is said of it; factsOf(figures by function, fn), tipOf(fn, texts), theme(), copy(functions), go(changes, step).
+ */
 export function makeSandwich(profile, tools) {
     const { go } = tools;
     const title = element('h2', {});
@@ -39,10 +41,9 @@ export function makeSandwich(profile, tools) {
                 if (fn >= 0 && fn !== shown.fn) go({ fn: String(fn) }, true);
             },
             select: (at) => {
-                const { total } = made.figures;
-                said.textContent = `${profile.nameOf(made.tree.fn[at]).slice(0, 200)}, ${figure(total[at])}`;
+                said.textContent = [profile.nameOf(made.tree.fn[at]).slice(0, 200), ...tools.textsOf(made.figures, at)].join(', ');
             },
-            tip: (at) => tools.tipOf(made.tree.fn[at], made.figures.total[at], made.figures.self[at]),
+            tip: (at) => tools.tipOf(made.tree.fn[at], tools.textsOf(made.figures, at)),
             key: (event, at) => {
                 if (event.key === 'Backspace' || event.key === 'Escape') go({ fn: '' }, true);
                 else if (event.key === 'c') tools.copy(stackOf(made, at));
@@ -65,7 +66,6 @@ export function makeSandwich(profile, tools) {
         const path = pathTo(made.tree, at).map((i) => made.tree.fn[i]);
         return made === callers ? path.reverse() : path;
     };
-    const figure = (value) => `${measured(value, shown.context.unit)} (${percentage(value, shown.context.whole)})`;
 
     function show(fn, whole, context) {
         const isNew = shown.fn !== fn || shown.whole !== whole;
@@ -73,10 +73,8 @@ export function makeSandwich(profile, tools) {
         if (!isNew) return repaint();
         title.replaceChildren(...nameParts(profile.nameOf(fn)));
         const place = profile.placeOf(fn);
-        const { flat, cum } = context.figures;
         facts.replaceChildren(
-            element('span', {}, `with all it calls ${figure(cum[fn])}`),
-            element('span', {}, `itself ${figure(flat[fn])}`),
+            ...tools.factsOf(context.figures, fn).map((fact) => element('span', {}, fact)),
             place ? stranger(place, 'span', { class: 'path' }) : '',
         );
         fill(callers, callersOf(profile.tree, whole, fn, profile.nFunctions));
@@ -88,7 +86,7 @@ export function makeSandwich(profile, tools) {
 
     function fill(made, tree) {
         made.tree = tree;
-        made.figures = weigh(tree, 0);
+        made.figures = tools.weighed(tree);
     }
 
     function repaint() {
@@ -100,10 +98,11 @@ export function makeSandwich(profile, tools) {
                 up: made === callers,
                 marked: null,
                 palette: tools.theme(),
-                colourOf: tools.plainColour,
+                colourOf: tools.colourOf(made.figures),
                 nameOf: profile.nameOf,
                 unit: shown.context.unit,
                 whole: shown.context.whole,
+                textOf: tools.textOf(made.figures),
             });
         }
     }

@@ -50,6 +50,12 @@ export function weighSides({ here, there }, type, keep = null) {
     };
 }
 
+/** The same of a tree that was made of both (callersOf, calleesOf): its types are the sides. */
+export function weighMerged(tree) {
+    const [here, there] = tree.self.map((self) => ({ ...tree, self: [self] }));
+    return weighSides({ here, there }, 0);
+}
+
 /** Of each function the differences, and what either side has with all that it calls. */
 export function sidesByFunction(tree, figures, nFunctions) {
     const here = byFunction(tree, figures.here, nFunctions);

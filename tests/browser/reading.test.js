@@ -448,6 +448,51 @@ function crowd(bundle) {
     bundle.groups[0].hosts = Array.from({ length: 120 }, (_, i) => ({ ...host, host: `app-${i}` }));
 }
 
+/** A hundred hosts of which app-42 differs; its profile is there. */
+function contents(bundle) {
+    const entry = bundle.data.find(({ id, kind, from }) => id && kind === 'cpu' && !from);
+    const hosts = Array.from({ length: 100 }, (_, i) => `app-${i}`);
+    bundle.groups[0].hosts = hosts.map((name) => ({
+        host: name,
+        differs: { in: 'cpu', function: 'main.f', share: 0.4, median: 0.3, outlier: name === 'app-42' },
+    }));
+    bundle.data = [
+        ...hosts.map((name, i) => ({ ...entry, id: name === 'app-42' ? entry.id : `data-of-${i}`, host: name, title: `${name} ${entry.service} cpu` })),
+        ...bundle.data.filter(({ from }) => from === 'sides'),
+    ];
+}
+
+test('contents of a hundred hosts: folded, what is compared and who differs first, all to be reached', () =>
+    visit(describedPage('compared', 'contents', contents), {}, async (page) => {
+        const groups = page.locator('nav details details');
+        const open = page.locator('nav details details[open]');
+        assert.equal(await groups.count(), 101);
+        assert.equal(await open.count(), 1);
+        assert.equal(await open.locator('a').count(), await groups.first().locator('a').count());
+        assert.match(await groups.nth(1).locator('summary').textContent(), /^app-42 \S+differs 1$/);
+        // By key, and by its place.
+        await groups.nth(1).locator('summary').focus();
+        await page.keyboard.press('Enter');
+        await page.keyboard.press('Tab');
+        await page.keyboard.press('Enter');
+        await until(page, () => document.querySelector('.graph canvas'));
+        assert.equal(await page.locator('nav [aria-current]').textContent(), 'cpu');
+        assert.equal(await open.count(), 2);
+        assert.ok(await page.locator('nav [aria-current]').isVisible());
+        await page.evaluate(() => (location.hash = '#v=data-of-7'));
+        await until(page, () => document.querySelector('main .error'));
+        assert.equal(await page.locator('nav [aria-current]').getAttribute('href'), '#v=data-of-7');
+        assert.ok(await page.locator('nav [aria-current]').isVisible());
+        assert.equal(await open.count(), 3);
+    }));
+
+test('callers and callees of two sides have both', () =>
+    visit('compared', { hash: `#v=${comparedId('sides', 'cpu')}&fn=0` }, async (page) => {
+        await until(page, () => document.querySelector('.sandwich canvas'));
+        const facts = await page.locator('.sandwich .facts').textContent();
+        assert.match(facts, /app-01: [\d.]+%.*app-02, app-03: [\d.]+%.*difference [+−]?[\d.]+%/);
+    }));
+
 test('a hundred hosts and more: some at first, all when asked', () =>
     visit(describedPage('compared', 'crowd', crowd), {}, async (page) => {
         const rows = page.locator('.hosts tbody tr');

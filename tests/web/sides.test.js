@@ -5,8 +5,9 @@ import { test } from 'node:test';
 import { comparisonOf } from '../../web/data.js';
 import { inOrderOfDistance } from '../../web/hosts.js';
 import { comparedFirst, questionOf, titleOf } from '../../web/kinds.js';
-import { sideColour, sidesByFunction, signed, weighSides } from '../../web/sides.js';
+import { sideColour, sidesByFunction, signed, weighMerged, weighSides } from '../../web/sides.js';
 import { SIDE_COLOURS } from '../../web/colours.js';
+import { calleesOf, callersOf } from '../../web/merge.js';
 import { measured } from '../../web/units.js';
 
 // all: main.main calls hot and cold; here 100 samples, there 300.
@@ -39,6 +40,20 @@ test('values are made comparable, widths are the mean, totals the difference', (
     near(cum[1], 0.38);
     near(here[1], 0.41);
     near(there[2], 0.97);
+});
+
+test('callers and callees have both sides, also of what both do alike', () => {
+    const profile = comparisonOf(RAW);
+    const figures = weighSides(profile.sides, 0);
+    const below = weighMerged(calleesOf(profile.tree, figures, 0, profile.nFunctions));
+    near(below.here.total[0], 1);
+    near(below.total[0], 0);
+    near(below.weight[0], 1);
+    assert.equal(below.total.length, 3);
+    const above = weighMerged(callersOf(profile.tree, figures, 1, profile.nFunctions));
+    near(above.here.total[0], 0.41);
+    near(above.there.total[1], 0.03);
+    assert.equal(sideColour(above, 1), SIDE_COLOURS.muchMore);
 });
 
 test('a filter leaves its stacks on both sides', () => {
