@@ -195,7 +195,7 @@ fuzz:
 # The corpus, and a little more.
 fuzz-short:
 	$(MAKE) -s CC=clang SAN=fuzz fuzzers
-	tests/fuzz/run --fresh 3
+	tests/fuzz/run --fresh 1
 
 # ---- coverage ------------------------------------------------------------------------------------------
 
