@@ -133,8 +133,10 @@ static struct manifest_planned *planned_of(const struct fetch_service *s, struct
     for (size_t i = 0; planned && i < s->n_items; i++) {
         const struct fetch_planned *item = &s->planned[i];
         planned[i] = (struct manifest_planned){item->kind, known(item->argument), item->pair};
-        record->estimate_bytes += item->left_out ? 0 : item->bytes;
-        record->profiled_ms += item->left_out ? 0 : item->timed_ms;
+        if (item->left_out || item->had)
+            continue;
+        record->estimate_bytes += item->bytes;
+        record->profiled_ms += item->timed_ms;
     }
     record->planned = planned;
     record->n_planned = s->n_items;

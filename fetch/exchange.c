@@ -258,9 +258,10 @@ static int transfer_error(struct exchange *x, CURLcode code, struct err *err)
                        "one of its headers is too large, or this workstation is out of memory");
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
+        /* Nor will it, however often it is asked. */
         if (t->service->unix_path)
-            return err_set(err, ERR_FAILED, "what answers on %s does not speak HTTP", t->service->unix_path);
-        err_set(err, ERR_FAILED, "what answers on port %u does not speak HTTP", t->service->port);
+            return err_set(err, ERR_DENIED, "what answers on %s does not speak HTTP", t->service->unix_path);
+        err_set(err, ERR_DENIED, "what answers on port %u does not speak HTTP", t->service->port);
         return err_hint(err, "is the port right? `profgrab hosts` shows what the inventory says");
     default: {
         char shown[256];

@@ -69,8 +69,8 @@ bool ssh_log_awaits_agent(const struct ssh_log *l);
 int ssh_log_delay(const struct ssh_log *l, int64_t ms, struct err *err);
 
 /* Why ssh has ended, in plain words, without the host in front but for ERR_HOST_KEY; `where` is the host as
- * messages name it. ERR_DENIED: the server, or one on the way, let nobody in. ERR_BUSY: it closed the
- * connection before it judged anybody, as busy ones do. Returns -1. */
+ * messages name it. ERR_DENIED: the server, or one on the way, let nobody in, or agreed to no cipher.
+ * ERR_BUSY: it closed the connection before it judged anybody, as busy ones do. Returns -1. */
 int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err);
 
 /* Forgets what was complained of so far: it did not keep ssh from getting through. */

@@ -116,7 +116,7 @@ static const struct reason {
     {"Connection timed out during banner exchange", ERR_TIMEOUT, OF_EITHER,
      "it accepts the connection but says nothing", "is the port right, and is the host alive?"},
     {"connect to host ", ERR_FAILED, OF_SERVER, "cannot connect to ", NULL},
-    {"no matching ", ERR_FAILED, OF_SERVER, "no agreement on keys and ciphers: no matching ", NULL},
+    {"no matching ", ERR_DENIED, OF_SERVER, "no agreement on keys and ciphers: no matching ", NULL},
     {"open failed: administratively prohibited", ERR_FAILED, OF_JUMP,
      "a jump host does not allow forwarding to the next host",
      "sshd_config there: AllowTcpForwarding, PermitOpen, DisableForwarding; or the key's restrict and "

@@ -142,6 +142,28 @@ static void no_budget_is_no_bound(void **state)
     budget_release(&b);
 }
 
+/* Whatever is asked for again profiles the process again. */
+static void another_attempt_takes_its_time_too(void **state)
+{
+    (void)state;
+    struct fetch_grab grab = {.budget_ms = 30000}, unbounded = {0};
+    struct budget b;
+    struct err err = ERR_INIT;
+    budget_init(&b, &grab);
+    leaves_out(&b, "cpu=10", "");
+    ok(budget_repeat(&b, 10000, &err), &err);
+    ok(budget_repeat(&b, 10000, &err), &err);
+    refused(budget_repeat(&b, 1, &err), &err, ERR_FAILED,
+            "not tried again: the budget's 30s of profiling are used up");
+    ok(budget_repeat(&b, 0, &err), &err);
+    leaves_out(&b, "trace=1", "trace: left out: 1s of profiling, and the budget's 30s leave 0s\n");
+    budget_release(&b);
+    budget_init(&b, &unbounded);
+    ok(budget_repeat(&b, INT64_MAX, &err), &err);
+    ok(budget_repeat(&b, INT64_MAX, &err), &err);
+    budget_release(&b);
+}
+
 /* ---- what passes --------------------------------------------------------------------------------------- */
 
 static bool passes(enum err_kind kind, int http_status)
@@ -176,6 +198,56 @@ static void what_does_not_pass(void **state)
     }
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
         assert_false(passes(ERR_FAILED, statuses[i]));
+}
+
+static void tell_nobody(void *ctx, const struct host *host, const struct service *service,
+                        const struct fetch_step *step)
+{
+    (void)host;
+    (void)service;
+    (void)step;
+    /* The pause begins. */
+    if (ctx)
+        fd_ring(*(int *)ctx);
+}
+
+/* What is said in the end of an item that gave 503 each time. */
+static void gives_up(struct fetch_grab *grab, struct deadline *d, int *ring, unsigned attempts,
+                     const char *msg)
+{
+    struct fetch_observer observer = {.ctx = ring, .step = tell_nobody};
+    static const struct target target = {0};
+    struct observe observe;
+    struct err err = ERR_INIT;
+    observe_init(&observe, &observer, d);
+    struct retry retry = {.grab = grab, .observe = &observe, .target = &target, .attempts = attempts};
+    err_set(&err, ERR_FAILED, "HTTP 503");
+    assert_false(retry_again(&retry, &err));
+    assert_string_equal(err.msg, msg);
+    assert_int_equal(err.kind, ERR_FAILED);
+    observe_release(&observe);
+}
+
+static void why_there_is_no_other_attempt(void **state)
+{
+    (void)state;
+    int fds[2];
+    struct deadline d;
+    struct err err = ERR_INIT;
+    ok(fd_pipe_nonblocking(fds, &err), &err);
+    struct fetch_grab grab = {.cancel_fd = fds[0], .retries = 2}, within;
+    gives_up(&grab, NULL, NULL, 2, "HTTP 503; so it was 3 times");
+    gives_up(&grab, NULL, &fds[1], 1, "HTTP 503; so it was 2 times; then interrupted");
+    gives_up(&grab, NULL, NULL, 0, "HTTP 503; then interrupted");
+    /* Who had no other attempt anyway was not interrupted. */
+    gives_up(&grab, NULL, NULL, 2, "HTTP 503; so it was 3 times");
+    fd_close(&fds[0]);
+    fd_close(&fds[1]);
+    grab = (struct fetch_grab){.cancel_fd = -1, .retries = 2, .deadline_ms = 20};
+    ok(deadline_init(&d, &grab, &within, &err), &err);
+    gives_up(&within, &d, NULL, 0, "HTTP 503; then the run's deadline of 20ms was over");
+    gives_up(&within, &d, NULL, 1, "HTTP 503; so it was 2 times; then the run's deadline of 20ms was over");
+    deadline_release(&d);
 }
 
 /* ---- the run's deadline -------------------------------------------------------------------------------- */
@@ -264,6 +336,32 @@ static void a_question_ends_with_the_run(void **state)
     assert_true(asked_until < q.deadline);
     assert_int_equal(err.kind, ERR_CANCELLED);
     deadline_release(&d);
+}
+
+/* ---- how many descriptors ------------------------------------------------------------------------------ */
+
+static size_t descriptors_of(const char *words, bool concurrent)
+{
+    static const struct host host;
+    struct target items[] = {{&host, &usual}};
+    struct targets targets = {.items = items, .n = 1};
+    struct strlist kinds = {0};
+    struct err err = ERR_INIT;
+    ok(strlist_split(&kinds, words, &err), &err);
+    struct fetch_grab grab = {.targets = &targets, .kinds = &kinds, .parallel = 1, .concurrent = concurrent};
+    size_t n = fetch_descriptors(&grab);
+    assert_int_equal(fetch_affordable(&grab, n), 1);
+    strlist_release(&kinds);
+    return n;
+}
+
+static void what_is_taken_side_by_side_has_a_connection_each(void **state)
+{
+    (void)state;
+    size_t one = descriptors_of("cpu", false), each = descriptors_of("cpu", true) - one;
+    assert_true(each >= 6);
+    assert_int_equal(descriptors_of("cpu,trace,mutex=5,heap,allocs", false), one);
+    assert_int_equal(descriptors_of("cpu,trace,mutex=5,heap,allocs", true), one + 3 * each);
 }
 
 /* ---- in step ------------------------------------------------------------------------------------------- */
@@ -369,12 +467,15 @@ int main(void)
         cmocka_unit_test(bytes_are_counted_as_they_come),
         cmocka_unit_test(what_is_cut_uses_all_of_it),
         cmocka_unit_test(no_budget_is_no_bound),
+        cmocka_unit_test(another_attempt_takes_its_time_too),
         cmocka_unit_test(what_passes),
         cmocka_unit_test(what_does_not_pass),
+        cmocka_unit_test(why_there_is_no_other_attempt),
         cmocka_unit_test(a_deadline_is_no_interruption),
         cmocka_unit_test(an_interruption_is_no_deadline),
         cmocka_unit_test(without_a_deadline_nothing_changes),
         cmocka_unit_test(a_question_ends_with_the_run),
+        cmocka_unit_test(what_is_taken_side_by_side_has_a_connection_each),
         cmocka_unit_test(skew_is_what_the_profile_says),
         cmocka_unit_test(percentiles_of_the_skew),
         cmocka_unit_test(what_says_nothing_has_no_skew),

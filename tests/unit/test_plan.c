@@ -102,6 +102,25 @@ static void becomes(const char *word, const char *target, const char *file, enum
     assert_int_equal(item.timed_ms, timed_ms);
 }
 
+/* The later one of a pair does not take the name of a profile of the program's own. */
+static void the_later_one_has_a_name_of_its_own(void **state)
+{
+    (void)state;
+    struct plan p;
+    struct err err = ERR_INIT;
+    struct buf b = BUF_INIT(2000);
+    ok(plan_with(&usual, "all", "heap 1,heap.later 2,allocs 3,allocs.later 4,allocs.later-2 5", &p, &err),
+       &err);
+    ok(plan_pairs(&p, &err), &err);
+    for (size_t i = 0; i < p.n; i++)
+        if (p.items[i].pair == 2)
+            buf_addf(&b, "%s of %s\n", p.items[i].file, p.items[p.items[i].other].file);
+    assert_string_equal(buf_str(&b),
+                        "heap.later-2.pb.gz of heap.pb.gz\nallocs.later-3.pb.gz of allocs.pb.gz\n");
+    buf_release(&b);
+    plan_release(&p);
+}
+
 static void every_kind_and_form(void **state)
 {
     (void)state;
@@ -448,6 +467,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_and_form),
+        cmocka_unit_test(the_later_one_has_a_name_of_its_own),
         cmocka_unit_test(items_keep_the_users_words),
         cmocka_unit_test(the_order),
         cmocka_unit_test(sets),

@@ -166,7 +166,7 @@ static void why_it_failed(void **state)
          ERR_TIMEOUT, "it accepts the connection but says nothing"},
         {"Unable to negotiate with 127.0.0.1 port 2: no matching key exchange method found. Their offer: "
          "x\r\n",
-         ERR_FAILED,
+         ERR_DENIED,
          "no agreement on keys and ciphers: no matching key exchange method found. Their offer: x"},
         {"kex_exchange_identification: Connection closed by remote host\r\nConnection closed by h port 2\r\n",
          ERR_BUSY, "the server closed the connection before it said anything"},

@@ -462,19 +462,27 @@ static void one_of_those_side_by_side_waits_for_all(void **state)
     end(&s);
 }
 
-/* Nobody else can be waited for then. */
-static void what_cannot_meet_the_others_begins_at_once(void **state)
+/* The one that failed to wait did so for all. */
+static void who_cannot_wait_begins_at_once(void **state)
 {
     struct stage s;
+    int pipe[2];
+    struct err err = ERR_INIT;
+    ok(fd_pipe_nonblocking(pipe, &err), &err);
+    fd_ring(pipe[1]);
     begin(&s, *state);
+    s.grab.cancel_fd = pipe[0];
     in_step(&s, 2);
+    s.grab.cancel_fd = world.cancel[0];
     s.grab.concurrent = true;
-    fd_ring(world.cancel[1]);
     plan(&s, "mutex", 10);
     plan(&s, "trace", 10);
     visit_fetch(&s.v);
+    assert_int_equal(world.fetched, 2);
     assert_int_equal(s.seat.passed, 1);
     end(&s);
+    fd_close(&pipe[0]);
+    fd_close(&pipe[1]);
 }
 
 static void what_an_earlier_run_has_meets_nobody(void **state)
@@ -675,6 +683,35 @@ static void what_repeats_the_secret_goes_what_cannot_be_read_stays(void **state)
     end(&s);
 }
 
+/* Of a service that wants a secret, what was set aside was looked at; half a body was not. */
+static void what_was_looked_at_is_found_without_the_host(void **state)
+{
+    struct service secret = service;
+    struct target closed = {&host, &secret};
+    struct fetch_planned heap = {.kind = "heap", .argument = ""}, cpu = {.kind = "cpu", .argument = "30s"};
+    struct fetch_item found;
+    struct err err = ERR_INIT;
+    struct stage s;
+    begin(&s, *state);
+    secret.auth.secret.source = SECRET_ENV;
+    put(&s, "heap.pb.gz.earlier", "most of one");
+    put(&s, "cpu.pb.gz.part", "nobody looked at it");
+    ok(fetch_find_left(*state, &closed, &heap, &found, &err), &err);
+    assert_int_equal(found.status, FETCH_DAMAGED);
+    assert_int_equal(found.bytes, 11);
+    fetch_item_release(&found);
+    assert_int_equal(size_of(&s, "heap.pb.gz.damaged"), 11);
+    assert_int_equal(fetch_find_left(*state, &closed, &cpu, &found, &err), -1);
+    assert_int_equal(err.kind, ERR_NOT_FOUND);
+    assert_int_equal(size_of(&s, "cpu.pb.gz.part"), 19);
+    /* Of one that wants none, both would be. */
+    secret.auth.secret.source = SECRET_NONE;
+    ok(fetch_find_left(*state, &closed, &cpu, &found, &err), &err);
+    assert_int_equal(found.bytes, 19);
+    fetch_item_release(&found);
+    end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -685,7 +722,7 @@ int main(void)
         SCRATCH(each_attempt_costs_the_budget_time),
         SCRATCH(a_new_session_costs_it_too),
         SCRATCH(one_of_those_side_by_side_waits_for_all),
-        SCRATCH(what_cannot_meet_the_others_begins_at_once),
+        SCRATCH(who_cannot_wait_begins_at_once),
         SCRATCH(what_an_earlier_run_has_meets_nobody),
         SCRATCH(who_is_asked_twice_began_behind_the_others),
         SCRATCH(what_counts_is_when_that_was_asked_for_which_came),
@@ -697,6 +734,7 @@ int main(void)
         SCRATCH(what_is_left_needs_no_connection),
         SCRATCH(what_was_out_of_the_way_when_it_was_killed_is_found),
         SCRATCH(what_repeats_the_secret_goes_what_cannot_be_read_stays),
+        SCRATCH(what_was_looked_at_is_found_without_the_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
