@@ -16,6 +16,7 @@
 #include "fetch/holder.h"
 #include "fetch/html.h"
 #include "proto/proto.h"
+#include "tests/unit/unit.h"
 
 static struct service service_at(char *host, unsigned port, bool https)
 {
@@ -157,6 +158,43 @@ static void secrets_are_masked(void **state)
     assert_string_equal(text, "nothing");
 }
 
+/* A file that cannot be read is neither said to hold the secret nor not to. */
+static void what_was_told(void **state)
+{
+    static const char line[] = "GET / HTTP/1.1, Authorization: Bearer hunter2";
+    struct service s = service_at((char[]){"localhost"}, 6060, false);
+    struct secret secret = {.text = "hunter2", .len = 7};
+    struct err err = ERR_INIT;
+    bool told = false;
+    char *path = scratch_file(*state, "page", line, sizeof line - 1);
+    int fd = file_open(path, &err);
+    assert_true(fd >= 0);
+    assert_int_equal(endpoint_told(fd, &s, &secret, &told), 0);
+    assert_true(told);
+    assert_int_equal(endpoint_told(-1, &s, &secret, &told), -1);
+    assert_true(told);
+    assert_int_equal(endpoint_told(fd, &s, NULL, &told), 0);
+    assert_false(told);
+    fd_close(&fd);
+    free(path);
+}
+
+/* Who does not trust the other's certificate will not the next time. */
+static void tls_that_does_not_pass(void **state)
+{
+    (void)state;
+    static const CURLcode never[] = {CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
+                                     CURLE_SSL_CERTPROBLEM};
+    struct service s = service_at((char[]){"localhost"}, 6060, true);
+    struct err err = ERR_INIT;
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+        assert_true(endpoint_tls_error(&s, never[i], "no", &err));
+        assert_int_equal(err.kind, ERR_DENIED);
+    }
+    assert_true(endpoint_tls_error(&s, CURLE_SSL_CONNECT_ERROR, "no", &err));
+    assert_int_equal(err.kind, ERR_FAILED);
+}
+
 static void answers(void **state)
 {
     (void)state;
@@ -290,11 +328,17 @@ static void go_versions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(urls),        cmocka_unit_test(shown_urls),
-        cmocka_unit_test(redirects),   cmocka_unit_test(redirects_to_its_other_names),
-        cmocka_unit_test(answers),     cmocka_unit_test(secrets_are_masked),
-        cmocka_unit_test(pages),       cmocka_unit_test(holders),
+        cmocka_unit_test(urls),
+        cmocka_unit_test(shown_urls),
+        cmocka_unit_test(redirects),
+        cmocka_unit_test(redirects_to_its_other_names),
+        cmocka_unit_test(answers),
+        cmocka_unit_test(secrets_are_masked),
+        cmocka_unit_test(pages),
+        cmocka_unit_test(holders),
         cmocka_unit_test(go_versions),
+        SCRATCH(what_was_told),
+        cmocka_unit_test(tls_that_does_not_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -525,6 +525,7 @@ static void failures_of_ssh(void **state)
     assert_non_null(strstr(err.msg, "ssh -G f3: "));
     assert_non_null(strstr(err.msg, "Bad configuration option: nosuchthing"));
     assert_non_null(strstr(err.hint, p->config));
+    assert_int_equal(err.kind, ERR_DENIED);
     configure(p, "Host *\n IdentityAgent none\n");
     s.identity = (char[]){"/no/such/key"};
     assert_int_equal(ssh_config_resolve("f3", &s, &limits, &c, &err), -1);
@@ -538,6 +539,7 @@ static void failures_of_ssh(void **state)
     assert_int_equal(ssh_config_resolve("f3", &(struct ssh_settings){0}, &limits, &c, &err), -1);
     setenv("PATH", path, 1);
     assert_string_equal(err.msg, "there is no ssh in PATH");
+    assert_int_equal(err.kind, ERR_DENIED);
     assert_non_null(strstr(err.hint, "install OpenSSH's client"));
     assert_null(c.hostname);
     free(path);
