@@ -1,0 +1,77 @@
+/* In step with the other targets: how long a request is on its way is measured, then they are waited for. */
+#include <stdio.h>
+
+#include "fetch/visit_worker.h"
+#include "base/banned.h"
+
+#define SAMPLES_OF_THE_WAY 3
+#define SLOW_PAGE_MS 250
+
+/* No more than of the page itself. */
+static int take_a_page(void *ctx, const void *p, size_t n, struct err *err)
+{
+    size_t *left = ctx;
+    (void)p;
+    if (n > *left)
+        return err_set(err, ERR_FAILED, "the page does not end");
+    *left -= n;
+    return 0;
+}
+
+/* How long a request is on its way: half of the least that something small took, since anything may keep one
+ * of them waiting. A page that takes long says nothing of the way, and others wait for us. */
+static int64_t way_ms(struct worker *w)
+{
+    const struct visit *v = w->visit;
+    char target[512];
+    int64_t took = 0;
+    snprintf(target, sizeof target, "%s/", v->target->service->path);
+    for (int i = 0; i < SAMPLES_OF_THE_WAY && took < SLOW_PAGE_MS; i++) {
+        size_t left = VISIT_PAGE_MAX;
+        struct transfer_response response;
+        struct transfer_request request = {
+            .target = target, .body = take_a_page, .ctx = &left, .limit_ms = VISIT_PAGE_LIMIT(v->grab)};
+        int64_t began = clock_now();
+        /* A page that is refused tells as much. */
+        if (transfer_get(w->transfer, &request, &response, NULL) < 0 &&
+            (response.status == 0 || response.status == 200))
+            break;
+        took = clock_now() - began;
+    }
+    int64_t round_trip = transfer_round_trip(w->transfer);
+    return round_trip > 0 ? round_trip / 2 : 0;
+}
+
+void visit_meet(struct worker *w)
+{
+    const struct visit *v = w->visit;
+    struct sync_start start = {0};
+    w->way_ms = way_ms(w);
+    w->waiting = "the others are not ready yet";
+    w->meeting = true;
+    visit_tell_progress(w, 0, 0);
+    int rc = barrier_arrive(v->seat, w->way_ms, &start.at, &start.late, NULL);
+    w->waiting = NULL;
+    w->meeting = false;
+    if (rc < 0)
+        return;
+    start.utc = clock_utc() - clock_now() + start.at;
+    w->start = start;
+    w->way_ms -= start.late ? 0 : barrier_turn_ms(v->seat);
+    /* Now, and not when every moment counts. */
+    visit_tell_progress(w, 0, 0);
+}
+
+bool visit_meets(const struct visit *v, size_t i)
+{
+    const struct plan_item *item = &v->plan.items[i];
+    return v->seat && item->timed_ms > 0 && !item->left_out[0] && !item->had;
+}
+
+void visit_await_start(void *ctx)
+{
+    struct worker *w = ctx;
+    w->sent++;
+    if (w->start.at > 0)
+        fd_wait(-1, 0, w->start.at - w->way_ms, w->visit->grab->cancel_fd, NULL);
+}
