@@ -148,16 +148,16 @@ static int keep_shares(struct peers *h, const struct tally *t, enum peers_of of,
 static size_t column_of(const struct profile *p, enum peers_of *ret)
 {
     static const struct {
-        enum peers_of of;
         const char *type, *unit;
-        bool timed, at_once; /* of what time, of a moment */
-    } columns[] = {{PEERS_CPU, "cpu", "nanoseconds", true, true},
-                   {PEERS_HEAP, "inuse_space", "bytes", false, true},
-                   {PEERS_GOROUTINES, "goroutine", "count", false, true},
-                   {PEERS_ALLOCATED, "alloc_space", "bytes", true, false}};
+        enum peers_of of;
+        bool within, at_once; /* it is told by what covers a time, and by what does not */
+    } columns[] = {{"cpu", "nanoseconds", PEERS_CPU, true, true},
+                   {"inuse_space", "bytes", PEERS_HEAP, false, true},
+                   {"goroutine", "count", PEERS_GOROUTINES, false, true},
+                   {"alloc_space", "bytes", PEERS_ALLOCATED, true, false}};
     size_t found = TALLY_NONE;
     for (size_t i = 0; i < sizeof columns / sizeof *columns && found == TALLY_NONE; i++) {
-        if (p->duration_ns > 0 ? columns[i].timed : columns[i].at_once)
+        if (p->duration_ns > 0 ? columns[i].within : columns[i].at_once)
             found = tally_type(p, columns[i].type, columns[i].unit);
         *ret = columns[i].of;
     }
