@@ -48,15 +48,18 @@ static int gather(struct sides_side *of, size_t n, struct profile *p, size_t at,
     for (size_t i = 0; i < n; i++)
         if (of->parts[i])
             some[found++] = of->parts[i];
+    /* One alone is what it was made: a side that is full would be made anew for each that still comes. */
+    bool alone = found == 1 && !p;
     if (p)
         some[found++] = p;
-    if (found > 0 && profile_merge(some, found, &merged, err) < 0)
+    if (found > 0 && !alone && profile_merge(some, found, &merged, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
-        profile_free(of->parts[i]);
+        if (!alone)
+            profile_free(of->parts[i]);
         of->parts[i] = NULL;
     }
-    of->parts[at] = merged;
+    of->parts[at] = alone ? some[0] : merged;
     return 0;
 }
 

@@ -119,6 +119,49 @@ static void sides_by_chance(void **state)
     }
 }
 
+/* More stacks than a side has room for: main.f0 to main.f63, three deep. */
+static struct profile *crowded_profile(void)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = cpu_profile();
+    for (uint32_t i = 0; i < 64; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "main.f%u", (unsigned)i);
+        cpu(p, name, 1);
+    }
+    for (uint32_t i = 0; i < 64 * 64 * 64; i++) {
+        const uint32_t stack[] = {i % 64, i / 64 % 64, i / 4096};
+        ok(profile_add_sample(p, stack, 3, (const int64_t[]){1, 10000000}, NULL, 0, &err), &err);
+    }
+    return p;
+}
+
+/* A side that is full costs those that still come nothing, and the other side has its own room. */
+static void sides_that_are_full(void **state)
+{
+    struct sides s = {0};
+    (void)state;
+    add(&s, SIDE_HERE, crowded_profile());
+    const struct profile *whole = NULL;
+    for (int i = 0; i < 3; i++) {
+        struct err err = ERR_INIT;
+        struct profile *p = hot_profile(410, 1000);
+        assert_int_equal(sides_add(&s, SIDE_HERE, p, &err), -1);
+        assert_int_equal(err.kind, ERR_FAILED);
+        profile_free(p);
+        /* It is not put together anew for each. */
+        if (whole)
+            assert_ptr_equal(s.of[SIDE_HERE].parts[SIDES_PARTS - 1], whole);
+        whole = s.of[SIDE_HERE].parts[SIDES_PARTS - 1];
+        assert_non_null(whole);
+    }
+    add(&s, SIDE_THERE, hot_profile(30, 1000));
+    finish(&s);
+    assert_int_equal(s.of[SIDE_HERE].processes, 1);
+    assert_true(sides_are_two(&s));
+    sides_release(&s);
+}
+
 /* A caller that has 12 points more than elsewhere, of which its callee has 9.7. */
 static struct profile *served_profile(bool more)
 {
@@ -720,6 +763,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sides_of_cpu),
         cmocka_unit_test(sides_by_chance),
+        cmocka_unit_test(sides_that_are_full),
         cmocka_unit_test(sides_of_a_caller),
         cmocka_unit_test(sides_at_the_limits),
         cmocka_unit_test(sides_of_block_and_mutex),
