@@ -595,6 +595,24 @@ static void one_of_five_differs(void **state)
     peers_release(&h);
 }
 
+/* What more than half of the hosts do is at the median, though others do nothing of it. */
+static void most_of_them_do_it(void **state)
+{
+    static const char *const names[] = {"file-01", "file-02", "file-03", "file-04", "file-05"};
+    struct peers h = {0};
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        add_host(&h, names[i], hot_profile(i < 3 ? 300 : 0, 1000));
+    struct words w = words_of_peers(&h);
+    for (size_t i = 0; i < 5; i++) {
+        bool does = i < 3;
+        assert_int_equal(h.rows[i].differs.known, !does);
+        assert_true(does || (h.rows[i].differs.share == 0 && h.rows[i].differs.median == 0.3));
+    }
+    words_release(&w);
+    peers_release(&h);
+}
+
 static void a_caller_differs(void **state)
 {
     static const char *const names[] = {"file-01", "file-02", "file-03", "file-04", "file-05"};
@@ -780,6 +798,7 @@ int main(void)
         cmocka_unit_test(growth_at_the_limits),
         cmocka_unit_test(growth_within_no_time),
         cmocka_unit_test(one_of_five_differs),
+        cmocka_unit_test(most_of_them_do_it),
         cmocka_unit_test(a_caller_differs),
         cmocka_unit_test(cores_of_any_size),
         cmocka_unit_test(none_differs),
