@@ -235,9 +235,10 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
                                                     .waited_ms = context->waited_ms,
                                                     .beside = context->beside});
 out:
-    fd_close(&sink.fd);
-    if (sink.path && !ret->file[0])
+    /* What lay there before is not ours to remove. */
+    if (sink.fd >= 0 && !ret->file[0])
         unlink(sink.path);
+    fd_close(&sink.fd);
     sink_release(&sink);
     free((char *)(uintptr_t)sink.path);
 }

@@ -136,6 +136,17 @@ static bool came_last(const struct worker *w, const struct fetch_item *item)
     return item->file[0] && w->counts == w->sent;
 }
 
+/* That it was ended is said of what is kept in its place. */
+static void note_end(const struct visit *v, const struct fetch_item *again, struct fetch_item *item)
+{
+    struct err over = again->err;
+    size_t n = strlen(item->err.msg);
+    if (over.kind != ERR_CANCELLED)
+        return;
+    deadline_explain(v->observe->deadline, &over);
+    snprintf(item->err.msg + n, sizeof item->err.msg - n, "; then %s", over.msg);
+}
+
 /* Once more. What the attempt before left is given up only for something better: a whole one, or one with no
  * less of it. It is out of the way meanwhile. */
 static void fetch_again(struct worker *w, struct fetch_item *item)
@@ -153,6 +164,7 @@ static void fetch_again(struct worker *w, struct fetch_item *item)
         remove_kept(v, &again);
         rename_kept(v, item, ".before", ".damaged");
         item->passing = again.passing;
+        note_end(v, &again, item);
         fetch_item_release(&again);
     }
 }

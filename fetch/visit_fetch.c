@@ -185,7 +185,7 @@ static void fetch_side_by_side(struct visit *v, size_t first, size_t end)
     while (before.at < end && !visit_meets(v, before.at))
         before.at++;
     if (before.at < end)
-        visit_meet(&before);
+        wait_for_others(&before);
     for (size_t i = 0; sides && i < n; i++) {
         struct side *s = &sides[i];
         s->worker = (struct worker){.visit = v,

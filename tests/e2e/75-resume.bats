@@ -611,6 +611,7 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
         fi
         dir=$(extract "$output")
         (($(stat -c %s "$dir/web-02/app/heap.pb.gz.damaged") > 100)) || fail "$(ls -l "$dir/web-02/app")"
+        [[ $signal == KILL ]] || grep -q '; then interrupted' "$dir/manifest.json"
         rm -rf out profgrab-*
     done
 }
