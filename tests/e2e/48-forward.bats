@@ -363,6 +363,7 @@ sshd_again() { # NAME
     local lost patient
     lossy down
     forward --host down-01 --port "$RIG_PORT_rude" --listen 0
+    fetch --fail -o /dev/null "$url" # until then the process of the login may be there still
     sshd_ends down
     until_true said 'opening another session'
     lost=$(date +%s%N)
@@ -463,7 +464,7 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     assert_status 130
     [[ ! -e sock && $output == *"profgrab: silent: 127.0.0.1 port $(cat port): "*interrupted* ]] || fail_run
     : >out
-    (until_true grep -q . out && sshd_ends stuck) 3>&- 4>&- &
+    (until_true grep -q . out && fetch --fail -o /dev/null --unix-socket sock http://localhost/debug/pprof/heap && sshd_ends stuck) 3>&- 4>&- &
     with_pty --deadline 30 --stdout out --ctrl-c 'is tried again in' -- "$profgrab_program" forward \
         --ssh-config "$SSH_CONFIG" --host stuck-01 --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
     wait
