@@ -55,10 +55,11 @@ static void save(struct run *r)
     r->unsaved = false;
 }
 
-/* At most a tenth of the time goes into it, however large the manifest; before what takes long, half. */
+/* At most a tenth of the time goes into it, however large the manifest; but it is always done before
+ * something takes long. */
 static void save_now_and_then(struct run *r, bool before_long)
 {
-    if (r->unsaved && clock_now() - r->saved >= (before_long ? 1 : 9) * r->save_took)
+    if (r->unsaved && (before_long || clock_now() - r->saved >= 9 * r->save_took))
         save(r);
 }
 
