@@ -78,8 +78,10 @@ int budget_repeat(struct budget *b, int64_t timed_ms, struct err *err)
 {
     char all[32];
     int64_t most = b->grab->budget_ms;
+    if (most == 0 || timed_ms == 0)
+        return 0;
     pthread_mutex_lock(&b->mutex);
-    bool fits = most == 0 || timed_ms == 0 || timed_ms <= most - b->profiled_ms;
+    bool fits = timed_ms <= most - b->profiled_ms;
     b->profiled_ms += fits ? timed_ms : 0;
     pthread_mutex_unlock(&b->mutex);
     return fits ? 0
