@@ -231,6 +231,7 @@ ran_within() { # SECONDS: since $began
     look '[(i["kind"], i["status"]) for h, s, i in items] == [("heap", "ok"), ("cpu", "failed")]'
     run_profgrab --host file-flaky-9-d --retries 20 --deadline 2s heap
     assert_status 1
+    assert_stderr_has "then the run's deadline of 2s was over"
     ran_within 25
 }
 
