@@ -31,11 +31,21 @@ static void authority(const struct service *s, const char *host, char *dst, size
     snprintf(dst, cap, "%s%s%s%s", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port);
 }
 
-int endpoint_url(const struct service *service, const char *target, char *dst, size_t cap, struct err *err)
+/* As far as the target: `https://host:port`. */
+static void origin(const struct service *service, char *dst, size_t cap)
 {
     char where[300];
     authority(service, name_of(service), where, sizeof where);
-    int n = snprintf(dst, cap, "%s://%s%s", service->https ? "https" : "http", where, target);
+    snprintf(dst, cap, "%s://%s", service->https ? "https" : "http", where);
+}
+
+int endpoint_url(const struct service *service, const char *target, char *dst, size_t cap, struct err *err)
+{
+    char own[320];
+    const char *query = service->query ? service->query : "";
+    const char *before = !*query ? "" : strchr(target, '?') ? "&" : "?";
+    origin(service, own, sizeof own);
+    int n = snprintf(dst, cap, "%s%s%s%s", own, target, before, query);
     return n >= 0 && (size_t)n < cap ? 0 : err_set(err, ERR_FAILED, "the path %.60s... is too long", target);
 }
 
@@ -238,8 +248,7 @@ int endpoint_redirect(const struct service *service, const struct secret *secret
         err_nomem(err);
         goto out;
     }
-    if (endpoint_url(service, "/", own, sizeof own, err) < 0)
-        goto out;
+    origin(service, own, sizeof own);
     if (curl_url_set(from, CURLUPART_URL, own, 0) != CURLUE_OK ||
         curl_url_set(to, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
         err_set(err, ERR_FAILED, "it redirects to what is no URL: not followed");

@@ -17,7 +17,7 @@
 int endpoint_apply(CURL *easy, const struct service *service, const struct secret *secret,
                    struct curl_slist **ret_headers, struct err *err);
 
-/* The URL of `target`, a path with its query. */
+/* The URL of `target`, a path with its query; behind that the service's own. */
 int endpoint_url(const struct service *service, const char *target, char *dst, size_t cap, struct err *err);
 
 /* Resolves a redirect's URL: 0 and the new target if it leads to the same service, else -1 with an error

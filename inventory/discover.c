@@ -121,6 +121,8 @@ static int fill_in(struct service *service, const struct source *s, const struct
         if (!(service->path = strdup(job->path)))
             return err_nomem(err);
     }
+    if (job->query && !(service->query = strdup(job->query)))
+        return err_nomem(err);
     for (size_t i = 0; i < job->kinds.n; i++)
         if (strlist_add(&service->kinds, job->kinds.items[i], err) < 0)
             return -1;

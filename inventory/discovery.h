@@ -55,6 +55,7 @@ int inventory_source(struct inventory *inv, const char *text, const struct sourc
 struct found_job {
     char *name;           /* as the source has it; printable */
     char *path;           /* where pprof lives, as struct service has it; NULL: the default */
+    char *query;          /* as struct service has it; NULL: none */
     struct strlist kinds; /* what to fetch when no kind is named */
 };
 

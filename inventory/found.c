@@ -18,6 +18,7 @@ void found_release(struct found *f)
     for (size_t i = 0; i < f->n_jobs; i++) {
         free(f->jobs[i].name);
         free(f->jobs[i].path);
+        free(f->jobs[i].query);
         strlist_release(&f->jobs[i].kinds);
     }
     for (size_t i = 0; i < f->n; i++)

@@ -1,5 +1,6 @@
 #include "inventory/found_parca.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 #define DIRECTORY "/debug/pprof"
 #define MAX_PROFILES 32
+#define MAX_QUERY 400
 
 /* One profile of pprof_config, or of Parca's own. */
 struct profile {
@@ -141,4 +143,50 @@ int found_parca(const struct tree *tree, const struct tree_node *config, struct 
     if (found_set_path(job, path, err) < 0)
         return tree_err_wrap(tree, at, err);
     return own ? add_kinds(&l, dir, prefix, f, job, err) : 0;
+}
+
+/* ---- params -------------------------------------------------------------------------------------------- */
+
+/* Everything but unreserved characters percent-escaped (RFC 3986). */
+static void add_escaped(struct buf *to, const char *text)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < 0x80 && (isalnum(c) || strchr("-._~", c)))
+            buf_addc(to, *text);
+        else
+            buf_addf(to, "%%%02X", c);
+    }
+}
+
+static int add_param(const struct tree *tree, const struct tree_node *key, const struct tree_node *value,
+                     struct buf *to, struct err *err)
+{
+    if (value->kind != TREE_SCALAR)
+        return tree_err(tree, value, err, "a parameter must be text, or a list of such");
+    buf_adds(to, to->len ? "&" : "");
+    add_escaped(to, key->text);
+    buf_addc(to, '=');
+    add_escaped(to, value->text);
+    return 0;
+}
+
+int found_parca_params(const struct tree *tree, const struct tree_node *params, struct found_job *job,
+                       struct err *err)
+{
+    struct buf query = BUF_INIT(MAX_QUERY);
+    int rc = params->kind == TREE_MAP ? 0 : tree_err(tree, params, err, "params must be a mapping");
+    for (const struct tree_node *v = rc == 0 ? params->first : NULL; rc == 0 && v; v = v->next) {
+        if (v->kind != TREE_LIST)
+            rc = add_param(tree, v->key, v, &query, err);
+        for (const struct tree_node *one = v->kind == TREE_LIST ? v->first : NULL; rc == 0 && one;
+             one = one->next)
+            rc = add_param(tree, v->key, one, &query, err);
+    }
+    if (rc == 0 && buf_check(&query, "params", err) < 0)
+        rc = tree_err_wrap(tree, params, err);
+    if (rc == 0)
+        job->query = buf_take(&query);
+    buf_release(&query);
+    return rc;
 }

@@ -12,4 +12,8 @@
 int found_parca(const struct tree *tree, const struct tree_node *config, struct found *f,
                 struct found_job *job, struct err *err);
 
+/* Sets what `params` of a job say that its requests have beside their own. */
+int found_parca_params(const struct tree *tree, const struct tree_node *params, struct found_job *job,
+                       struct err *err);
+
 #endif

@@ -79,13 +79,15 @@ static int group_job(struct found *f, const char *name, size_t in, size_t *ret, 
         }
     if (found_add_job(f, name, ret, err) < 0)
         return -1;
-    if (in == *ret || !f->jobs[in].path)
-        return 0;
     struct found_job *job = &f->jobs[*ret];
-    if (!(job->path = strdup(f->jobs[in].path)))
+    const struct found_job *from = &f->jobs[in];
+    if (in == *ret)
+        return 0;
+    if ((from->path && !(job->path = strdup(from->path))) ||
+        (from->query && !(job->query = strdup(from->query))))
         return err_nomem(err);
-    for (size_t i = 0; i < f->jobs[in].kinds.n; i++)
-        if (strlist_add(&job->kinds, f->jobs[in].kinds.items[i], err) < 0)
+    for (size_t i = 0; i < from->kinds.n; i++)
+        if (strlist_add(&job->kinds, from->kinds.items[i], err) < 0)
             return -1;
     return 0;
 }
@@ -220,7 +222,7 @@ static const struct {
     const char *means;
 } not_understood[] = {
     {"relabel_configs", "not applied: what they drop is listed, what they rename is not"},
-    {"params", "not sent"},
+    {"params", "not sent: they are for its metrics"},
     {"basic_auth", "not taken over: name a service of the inventory with `auth:`"},
     {"authorization", "not taken over: name a service of the inventory with `auth:`"},
     {"oauth2", "not taken over: name a service of the inventory with `auth:`"},
@@ -242,6 +244,7 @@ static int note_others(const struct reading *r, const struct config *c, struct e
             return -1;
         for (size_t i = 0; i < sizeof not_understood / sizeof *not_understood; i++)
             if (strcmp(key, not_understood[i].key) == 0 &&
+                (r->kind != SOURCE_PARCA || strcmp(key, "params") != 0) &&
                 found_note(r->into, err, "job \"%s\": %s: %s", job, key, not_understood[i].means) < 0)
                 return -1;
     }
@@ -252,7 +255,8 @@ static int read_config(const struct reading *r, const struct tree_node *node, st
 {
     const char *name = NULL, *scheme = NULL;
     struct config c = {.node = node};
-    const struct tree_node *groups = NULL, *profiling = child(node, "profiling_config");
+    const struct tree_node *groups = NULL, *profiling = child(node, "profiling_config"),
+                           *params = child(node, "params");
     if (node->kind != TREE_MAP)
         return tree_err(r->tree, node, err, "one of scrape_configs must be a mapping");
     if (text_at(r, node, "job_name", &name, err) < 0 || text_at(r, node, "scheme", &scheme, err) < 0 ||
@@ -265,6 +269,9 @@ static int read_config(const struct reading *r, const struct tree_node *node, st
         return -1;
     if (profiling && r->kind == SOURCE_PARCA &&
         found_parca(r->tree, profiling, r->into, &r->into->jobs[c.job], err) < 0)
+        return -1;
+    if (params && r->kind == SOURCE_PARCA &&
+        found_parca_params(r->tree, params, &r->into->jobs[c.job], err) < 0)
         return -1;
     for (; groups; groups = groups->next)
         if (read_group(r, groups, &c, err) < 0)

@@ -48,6 +48,7 @@ struct service {
     struct service_auth auth;
     char *path;           /* where pprof lives, begins with a slash, ends without, so "" for the root;
                              "/debug/pprof" by default */
+    char *query;          /* "a=1&b=2", escaped: what every request has beside its own; NULL: nothing */
     char *host_header;    /* NULL: the destination */
     char *hint;           /* NULL, or what to tell the user when it does not answer */
     struct strlist kinds; /* what to fetch when no kind is named; may be empty */

@@ -40,6 +40,7 @@ void service_free(struct service *s)
     free(s->auth.user);
     secret_ref_release(&s->auth.secret);
     free(s->path);
+    free(s->query);
     free(s->host_header);
     free(s->hint);
     strlist_release(&s->kinds);

@@ -205,6 +205,7 @@ int service_copy(struct service *to, const struct service *from, struct err *err
     } texts[] = {
         {&to->host, from->host},
         {&to->path, from->path},
+        {&to->query, from->query},
         {&to->unix_path, from->unix_path},
         {&to->tls.ca, from->tls.ca},
         {&to->tls.cert, from->tls.cert},

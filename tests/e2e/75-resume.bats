@@ -616,6 +616,31 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     done
 }
 
+@test "a parca.yaml's parameters go with every request, also with those of a run that goes on, and into no bundle" {
+    cat >>inventory.yaml <<'Y'
+  here: { connect: direct, address: 127.0.0.1 }
+discovery: [ { parca: parca.yaml, host: here } ]
+Y
+    cat >parca.yaml <<Y
+scrape_configs:
+  - job_name: moody
+    params: { tenant: [a b], key: c4n4ry }
+    profiling_config: { path_prefix: /moody }
+    static_configs: [ { targets: ['127.0.0.1:$RIG_PORT_rude'] } ]
+Y
+    mood heap notfound
+    run_profgrab --host here heap cpu=1s
+    assert_status 3
+    mood heap
+    run_profgrab resume "$output"
+    assert_status 0
+    (($(wc -l <"$MOODS/asked") >= 5))
+    grep -q '^/debug/pprof/profile?seconds=1&tenant=a%20b&key=c4n4ry$' "$MOODS/asked"
+    run ! grep -v 'tenant=a%20b&key=c4n4ry$' "$MOODS/asked"
+    assert_complete "$(echo profgrab-*-2.tar.gz)"
+    run ! grep -r c4n4ry "$dir"
+}
+
 @test "--json says what came of it" {
     mood heap notfound
     run_profgrab --host web-02 heap allocs

@@ -276,6 +276,7 @@ static const char parca_yaml[] = "object_storage:\n"
                                  "        odd: { enabled: true, path: /elsewhere/odd }\n"
                                  "  - job_name: \"db\"\n"
                                  "    scheme: https\n"
+                                 "    params: { tenant: [a b, \"c&d\"], x: 1 }\n"
                                  "    static_configs:\n"
                                  "      - targets: ['127.0.0.1:6062']\n"
                                  "        labels: { job: database }\n";
@@ -297,6 +298,8 @@ static void parca(void **state)
     assert_int_equal(worker->kinds.n, 6);
     for (size_t i = 0; i < 6; i++)
         assert_string_equal(worker->kinds.items[i], kinds[i]);
+    assert_null(worker->query);
+    assert_string_equal(f.jobs[f.targets[2].job].query, "tenant=a%20b&tenant=c%26d&x=1");
     found_release(&f);
 }
 
@@ -345,7 +348,7 @@ static void configs(void **state)
              "job \"k\": kubernetes_sd_configs are not understood: their targets are missing");
     contains(f.notes.items[2], "relabel_configs");
     contains(f.notes.items[3], "basic_auth: not taken over");
-    contains(f.notes.items[4], "params: not sent");
+    contains(f.notes.items[4], "params: not sent: they are for its metrics");
     for (size_t i = 0; i < f.notes.n; i++)
         assert_null(strstr(f.notes.items[i], "hunter2"));
     found_release(&f);
@@ -373,6 +376,9 @@ static void bad_configs(void **state)
                    "c.yml:1:49: a group of targets must be a mapping with \"targets\"");
     refuses_config("scrape_configs: [{job_name: a, profiling_config: {path_prefix: '/a b'}}]",
                    "c.yml:1:64: path must be a URL's path");
+    refuses_config("scrape_configs: [{job_name: a, params: [x]}]", "c.yml:1:40: params must be a mapping");
+    refuses_config("scrape_configs: [{job_name: a, params: {x: {y: z}}}]",
+                   "c.yml:1:44: a parameter must be text, or a list of such");
     refuses_config("a: &x 1\n", "c.yml:1:4: anchors and aliases are not allowed");
 }
 

@@ -50,9 +50,16 @@ static void urls(void **state)
         assert_int_equal(endpoint_url(&s, "/x?a=b", url, sizeof url, NULL), 0);
         assert_string_equal(url, rows[i].url);
     }
-    char small[20];
+    char small[20], url[200];
     struct err err = ERR_INIT;
     struct service s = service_at((char[]){"localhost"}, 6060, false);
+    s.query = (char[]){"tenant=a%20b"};
+    assert_int_equal(endpoint_url(&s, "/x?a=b", url, sizeof url, NULL), 0);
+    assert_string_equal(url, "http://localhost:6060/x?a=b&tenant=a%20b");
+    assert_int_equal(endpoint_url(&s, "/x", url, sizeof url, NULL), 0);
+    assert_string_equal(url, "http://localhost:6060/x?tenant=a%20b");
+    assert_int_equal(endpoint_redirect(&s, NULL, "http://localhost:6060/y?b=c", url, sizeof url, NULL), 0);
+    assert_string_equal(url, "/y?b=c");
     assert_int_equal(endpoint_url(&s, "/long/path", small, sizeof small, &err), -1);
     assert_non_null(strstr(err.msg, "too long"));
 }
