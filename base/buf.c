@@ -79,6 +79,18 @@ void buf_addc(struct buf *b, char c)
     buf_add(b, &c, 1);
 }
 
+void buf_add_escaped(struct buf *b, const char *s)
+{
+    for (const unsigned char *p = (const unsigned char *)s; *p; p++) {
+        bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
+                     strchr("-._~", *p);
+        if (plain)
+            buf_addc(b, (char)*p);
+        else
+            buf_addf(b, "%%%02X", *p);
+    }
+}
+
 /* Mostly there is room already: it is written at once, and a second time only where it did not fit. */
 void buf_addf(struct buf *b, const char *fmt, ...)
 {

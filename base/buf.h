@@ -34,6 +34,8 @@ void buf_release(struct buf *b);
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);
+/* As a value in a URL: all but unreserved characters percent-escaped (RFC 3986). */
+void buf_add_escaped(struct buf *b, const char *s);
 void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Room for at most n more bytes (and *n says how many) behind the others, for somebody else to write there;

@@ -414,7 +414,7 @@ static int run_targets(struct resume *r, struct err *err)
     return capture_run(&c, err);
 }
 
-/* Of the bundle as it is; what it takes is only looked for now. */
+/* Of the bundle as it is: no host was looked for before that, so neither was where it goes. */
 static int hand_over(struct resume *r, int code, struct err *err)
 {
     struct resume_options *o = &r->options;

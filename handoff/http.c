@@ -117,18 +117,6 @@ void http_mask(const struct http *h, char *text)
         secret_mask(text, h->token->text);
 }
 
-void http_encode(struct buf *out, const char *text)
-{
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
-                     strchr("-._~", *p);
-        if (plain)
-            buf_addc(out, (char)*p);
-        else
-            buf_addf(out, "%%%02X", *p);
-    }
-}
-
 /* ---- redirects ----------------------------------------------------------------------------------------- */
 
 /* Whether the answer sends a GET on to an address that may be asked, which becomes the target. */

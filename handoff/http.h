@@ -91,7 +91,4 @@ void http_answer_release(struct http_answer *a);
 /* Masks the token in text that came from there. */
 void http_mask(const struct http *h, char *text);
 
-/* Adds a piece of text as it stands in a path or a query, percent-encoded (RFC 3986: all but unreserved). */
-void http_encode(struct buf *out, const char *text);
-
 #endif

@@ -29,7 +29,7 @@ static int look_project(struct job *j, struct err *err)
     char id[JOB_ID];
     json_t *o = NULL;
     buf_adds(&path, "/projects/");
-    http_encode(&path, j->request->project);
+    buf_add_escaped(&path, j->request->project);
     buf_adds(&path, ".json");
     int rc = buf_check(&path, "the project's name", err);
     if (rc == 0)

@@ -1,6 +1,5 @@
 #include "inventory/found_parca.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,27 +146,15 @@ int found_parca(const struct tree *tree, const struct tree_node *config, struct 
 
 /* ---- params -------------------------------------------------------------------------------------------- */
 
-/* Everything but unreserved characters percent-escaped (RFC 3986). */
-static void add_escaped(struct buf *to, const char *text)
-{
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c < 0x80 && (isalnum(c) || strchr("-._~", c)))
-            buf_addc(to, *text);
-        else
-            buf_addf(to, "%%%02X", c);
-    }
-}
-
 static int add_param(const struct tree *tree, const struct tree_node *key, const struct tree_node *value,
                      struct buf *to, struct err *err)
 {
     if (value->kind != TREE_SCALAR)
         return tree_err(tree, value, err, "a parameter must be text, or a list of such");
     buf_adds(to, to->len ? "&" : "");
-    add_escaped(to, key->text);
+    buf_add_escaped(to, key->text);
     buf_addc(to, '=');
-    add_escaped(to, value->text);
+    buf_add_escaped(to, value->text);
     return 0;
 }
 
