@@ -4,7 +4,7 @@
  * Every tracker drops a confidentiality flag without a word when whoever asks may not set it, and answers
  * "created". So nothing that tells anything leaves before the flag was read back, and these steps are the
  * same for all trackers (enum handoff_step). A place of which nobody says who can read it is taken for a
- * public one. docs/security.md says who can read what at which step; docs/handoff.md is the user's side.
+ * public one. docs/handoff.md says who can read what after each step.
  *
  * Nothing here prints. Everything in the outputs that a tracker said is printable, and no token is in it.
  */
