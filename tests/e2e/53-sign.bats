@@ -218,6 +218,28 @@ allow() { # PRINCIPAL FILE.pub [OPTIONS]
     [[ ! -e b-handoff-2.tar.gz ]]
 }
 
+# trusted: what the last run's JSON says of trust, and of the signature's state.
+trusted() {
+    python3 -c 'import json, sys; m = json.load(sys.stdin); print(m["trusted"], m["signature"]["state"])' <<<"$output"
+}
+
+@test "verify --json: a bundle is trusted only if an allowed signer signed it" {
+    allow ann key.pub >allowed
+    run_profgrab bundle verify --json b.tar.gz
+    assert_status 0
+    assert_equal "$(trusted)" 'False none'
+    run_profgrab bundle verify --json --allowed-signers allowed b.tar.gz
+    assert_status 1
+    assert_equal "$(trusted)" 'False none'
+    run_copy -s key b.tar.gz
+    run_profgrab bundle verify --json b-handoff.tar.gz
+    assert_status 0
+    assert_equal "$(trusted)" 'False good'
+    run_profgrab bundle verify --json --allowed-signers allowed b-handoff.tar.gz
+    assert_status 0
+    assert_equal "$(trusted)" 'True good'
+}
+
 @test "verify: unsigned, unknown, another's, forged; exit codes" {
     ssh-keygen -q -t ed25519 -N '' -f other
     allow erin other.pub >allowed
