@@ -21,7 +21,12 @@ reproducible := $(if $(filter coverage,$(SAN)),,-ffile-prefix-map='$(CURDIR)=.')
 
 comma := ,
 empty :=
-variant := $(notdir $(firstword $(CC)))$(if $(SAN),-$(SAN))$(if $(LIBSSH2),-$(notdir $(LIBSSH2)))
+# `make` and `make CC=gcc` use one folder where cc is gcc: cc is a name, not a compiler.
+compiler := $(notdir $(firstword $(CC)))
+ifeq ($(compiler),cc)
+compiler := $(if $(findstring __clang__,$(shell $(CC) -dM -E -x c /dev/null 2>/dev/null)),clang,gcc)
+endif
+variant := $(compiler)$(if $(SAN),-$(SAN))$(if $(LIBSSH2),-$(notdir $(LIBSSH2)))
 out := build/$(if $(filter fuzz,$(SAN)),fuzz,$(variant))
 
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wformat=2
@@ -279,7 +284,7 @@ check-long:
 
 demo:
 	tools/deps build
-	$(MAKE) -s -j2 CC=gcc all
+	$(MAKE) -s -j2 all
 	tools/demo
 
 lint:
@@ -316,19 +321,14 @@ bench-fleet: all
 bench-ssh: all $(out)/bench/delay $(out)/bench/gateway $(out)/bench/raw
 	BENCH=$(out)/bench tests/bench/run-ssh $(BENCH_ROWS)
 
+root := $(DESTDIR)$(PREFIX)
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin
-	install -d $(DESTDIR)$(PREFIX)/lib/profgrab
-	install -m 644 $(whole) $(editor) $(DESTDIR)$(PREFIX)/lib/profgrab
-	install -m 755 $(out)/bin/profgrab $(DESTDIR)$(PREFIX)/bin/profgrab
-	set -e; for page in $(pages:$(share)/%=%); do \
-	    install -d $(DESTDIR)$(PREFIX)/share/$${page%/*}; \
-	    install -m 644 $(share)/$$page $(DESTDIR)$(PREFIX)/share/$$page; \
-	done
+	@tools/install-files install '$(root)' 644 $(whole) lib/profgrab/$(notdir $(whole)) \
+	    644 $(editor) lib/profgrab/$(notdir $(editor)) 755 $(out)/bin/profgrab bin/profgrab \
+	    $(foreach page,$(pages),644 $(page) $(page:$(share)/%=share/%))
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/profgrab $(pages:$(share)/%=$(DESTDIR)$(PREFIX)/share/%)
-	rm -rf $(DESTDIR)$(PREFIX)/lib/profgrab
+	@tools/install-files uninstall '$(root)' bin/profgrab $(pages:$(share)/%=share/%)
 
 help:
 	@echo "make           build build/profgrab"
@@ -342,7 +342,7 @@ help:
 	@echo "make bench-handoff encryption against age"
 	@echo "make bench-pprof reading profiles against go tool pprof"
 	@echo "make bench-report the page in headless Chromium, against speedscope"
-	@echo "make install   PREFIX=/usr/local DESTDIR="
+	@echo "make install   PREFIX=/usr/local DESTDIR=; the same with uninstall removes the files and the folders it made"
 	@echo "make pictures  the pictures of report.html in docs/pictures/, made anew"
 	@echo "make fuzz      every fuzz target for FUZZ_SECONDS=600; make coverage: what the tests reach"
 	@echo "also: units, e2e (E2E=tests/e2e/10-grab.bats), browser, lint, format, clean; CC=clang, SAN=1, SAN=thread"
