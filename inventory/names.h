@@ -1,6 +1,7 @@
 /*
- * Names with something behind each: an open hash table, so that finding one of ten thousand hosts, or a
- * second one of the same name, takes no walk. It owns neither names nor values; both must outlive it.
+ * Names with a value behind each, found by hash (base/finder.h): finding one of ten thousand hosts takes no
+ * walk. The names come from inventories and from sources of services, so the hash has the finder's random
+ * seed. The table owns neither names nor values; both must outlive it.
  */
 #ifndef INVENTORY_NAMES_H
 #define INVENTORY_NAMES_H
@@ -13,16 +14,14 @@
 struct names_entry {
     const char *name;
     const void *value;
-    size_t hash;
 };
 
 struct names {
     struct names_entry *entries; /* in the order they were added */
     size_t n;
     size_t cap;
-    size_t *slots;  /* by hash: the entry's index plus one, 0 where free */
-    size_t n_slots; /* a power of two, or 0 */
-    bool fold;      /* set before the first is added: names that differ only by case are one, as in DNS */
+    struct finder by_name; /* numbers are indices of `entries` */
+    bool fold; /* set before the first is added: names that differ only by case are one, as in DNS */
 };
 
 /* Adds a name that is not there yet; the value must not be NULL. */

@@ -236,7 +236,7 @@ static int function_of(struct lookup *l, const struct frame *f, uint32_t *ret)
         profile_intern(p, f->file.p, f->file.n, &new.filename, l->err) < 0)
         return -1;
     new.system_name = new.name;
-    uint64_t hash = finder_mix(finder_mix(0, new.name), new.filename);
+    uint64_t hash = finder_mix(finder_mix(finder_seed(&l->finder), new.name), new.filename);
     uint32_t number = finder_find(&l->finder, hash, is_function, (const void *const[]){p, &new});
     if (number == FINDER_NONE) {
         number = (uint32_t)(p->n_functions - l->first);

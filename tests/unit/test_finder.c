@@ -1,12 +1,17 @@
-/* Finding among numbered things: also where somebody chose them. */
+/* Finding among numbered things, also things that an attacker chose. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "inventory/names.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -78,6 +83,93 @@ static void seeds(void **state)
     assert_true(finder_seed(&a) != finder_seed(&b));
 }
 
+/* FNV-1a, 64 bits: the table of names had this hash, which has no seed. */
+static uint64_t fnv(const char *s)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
+    return h ^ h >> 32;
+}
+
+enum { CHOSEN = 500, CHOSEN_MASK = 1023 };
+
+/* Names that all begin their search at one slot of a table without a seed. */
+static void choose_names(char names[CHOSEN][16])
+{
+    for (unsigned i = 0, n = 0; n < CHOSEN; i++) {
+        snprintf(names[n], sizeof names[n], "Host-%u", i);
+        n += (fnv(names[n]) & CHOSEN_MASK) == 0;
+    }
+}
+
+/* How many different slots the names' searches begin at. */
+static size_t count_slots(const struct names *t)
+{
+    static bool seen[CHOSEN_MASK + 1];
+    size_t n = 0;
+    memset(seen, 0, sizeof seen);
+    for (size_t i = 0; i < t->by_name.n_slots; i++) {
+        bool *one = &seen[t->by_name.slots[i].hash & CHOSEN_MASK];
+        n += t->by_name.slots[i].number && !*one;
+        *one = *one || t->by_name.slots[i].number;
+    }
+    return n;
+}
+
+static void fill_names(struct names *t, char names[CHOSEN][16])
+{
+    struct err err = ERR_INIT;
+    for (size_t i = 0; i < CHOSEN; i++) {
+        assert_null(names_get(t, names[i]));
+        ok(names_add(t, names[i], names[i], &err), &err);
+    }
+    for (size_t i = 0; i < CHOSEN; i++)
+        assert_ptr_equal(names_get(t, names[i]), names[i]);
+}
+
+/* Names chosen against one hash are spread by the next table's seed, also where case does not count. */
+static void chosen_names(void **state)
+{
+    static char names[CHOSEN][16];
+    struct names plain = {0}, folded = {.fold = true};
+    (void)state;
+    choose_names(names);
+    fill_names(&plain, names);
+    fill_names(&folded, names);
+    assert_true(count_slots(&plain) > CHOSEN / 2);
+    assert_true(count_slots(&folded) > CHOSEN / 2);
+    assert_true(plain.by_name.seed != folded.by_name.seed);
+    names[0][0] = 'h';
+    assert_ptr_equal(names_get(&folded, names[0]), names[0]);
+    assert_null(names_get(&plain, "nobody"));
+    names_release(&plain);
+    names_release(&folded);
+}
+
+/* Another process draws other seeds: what collides in one run does not in the next. */
+static void processes(void **state)
+{
+    struct err err = ERR_INIT;
+    int fds[2];
+    uint64_t theirs = 0;
+    struct finder ours = {0};
+    (void)state;
+    ok(fd_pipe(fds, &err), &err);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct finder f = {0};
+        uint64_t seed = finder_seed(&f);
+        _exit(write(fds[1], &seed, sizeof seed) == sizeof seed ? 0 : 1);
+    }
+    fd_close(&fds[1]);
+    assert_int_equal(read(fds[0], &theirs, sizeof theirs), sizeof theirs);
+    fd_close(&fds[0]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_true(theirs != 0 && theirs != finder_seed(&ours));
+}
+
 static void texts(void **state)
 {
     static const char zeros[20];
@@ -106,10 +198,8 @@ static void room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chosen),
-        cmocka_unit_test(seeds),
-        cmocka_unit_test(texts),
-        cmocka_unit_test(room),
+        cmocka_unit_test(chosen),    cmocka_unit_test(seeds), cmocka_unit_test(chosen_names),
+        cmocka_unit_test(processes), cmocka_unit_test(texts), cmocka_unit_test(room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
