@@ -117,9 +117,9 @@ static void say_cost(struct run *r, const struct target *target, const struct fe
         fetch->budget_bytes > 0 || fetch->budget_ms > 0 || (fetch->targets->n > 1 && timed_ms > 0);
     if (r->said_cost || s->n_items == 0 || !worth_it)
         return;
-    snprintf(line, sizeof line, "each process: %s of profiling and about %s, as %s: %s is estimated",
-             text_duration(timed, sizeof timed, timed_ms), text_bytes(bytes, sizeof bytes, sum),
-             target->host->name, target->service->name);
+    snprintf(line, sizeof line, "estimate for each process, from %s/%s: %s of profiling, %s",
+             target->host->name, target->service->name, text_duration(timed, sizeof timed, timed_ms),
+             text_bytes(bytes, sizeof bytes, sum));
     progress_say(&r->progress, line);
     r->said_cost = true;
 }
@@ -334,6 +334,7 @@ int capture_hand_over(const struct capture *c, int code)
 {
     const char *bundle = c->result->bundle;
     struct handover_result *handed = &c->result->handed;
+    signals_bundles(false);
     if (signals_received()) {
         err_set(&handed->why, ERR_CANCELLED, "it was not handed over, since you interrupted");
         talk("%s", handed->why.msg);
@@ -360,6 +361,7 @@ int capture_run(struct capture *c, struct err *err)
                   &(struct progress_options){
                       .quiet = c->quiet, .verbose = c->verbose, .out = stderr, .prompt = c->prompt});
     prepare_first_farewell(&r);
+    signals_bundles(true);
     save(&r);
     if (targets_twins(c->fetch.targets, &r.twins, err) < 0 ||
         outcomes_new(&r.result->outcomes, c->fetch.targets, err) < 0 || collect(&r, err) < 0) {

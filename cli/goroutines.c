@@ -208,7 +208,7 @@ static void say_cuts(const struct goroutines *g, char *const *names)
 {
     for (size_t i = 0; i < g->n_dumps; i++) {
         if (g->dumps[i].cut)
-            talk("%s: the dump is cut off: it says nothing of the goroutines behind", names[i]);
+            talk("%s: the dump ends early; goroutines after that point are missing", names[i]);
     }
 }
 

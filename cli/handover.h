@@ -48,7 +48,8 @@ struct handover_options {
          0,                                                                                                  \
          OPTION_TEXT,                                                                                        \
          "TEXT",                                                                                             \
-         "of a new issue; it is there before it is certain that nobody else reads it",                       \
+         "title of a new issue; keep secrets out: it is visible before the issue is known to be "            \
+         "confidential",                                                                                     \
          offsetof(type, member.title),                                                                       \
          0},                                                                                                 \
         {"issue-label",                                                                                      \

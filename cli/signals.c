@@ -20,9 +20,10 @@ static struct {
     atomic_int live_lines;
     char farewell[2][1024]; /* one is being said, the other may be changed */
     volatile sig_atomic_t which;
+    _Atomic(const char *) stopping; /* a whole line, static */
     _Atomic(const struct signals_terminal *) terminal;
     atomic_int handlers; /* those that may be looking at the terminal */
-} state = {.pipe = {-1, -1}};
+} state = {.pipe = {-1, -1}, .stopping = "profgrab: stopping; Ctrl-C again quits at once\n"};
 
 /* Nobody waits for a terminal that takes nothing. */
 static void say(const char *line, size_t n)
@@ -57,11 +58,11 @@ static void on_signal(int number)
         say(line, strlen(line));
         _exit(EXIT_SIGNAL + number);
     }
-    static const char first[] = "profgrab: stopping; once more leaves at once\n";
     state.first = number;
     if (isatty(STDERR_FILENO)) {
+        const char *line = state.stopping;
         clear_a_line();
-        say(first, sizeof first - 1);
+        say(line, strlen(line));
     }
     while (write(state.pipe[1], "", 1) < 0 && errno == EINTR)
         ;
@@ -157,6 +158,12 @@ int signals_received(void)
 void signals_live_lines(int n)
 {
     state.live_lines = n;
+}
+
+void signals_bundles(bool yes)
+{
+    state.stopping = yes ? "profgrab: stopping and bundling what is here; Ctrl-C again quits at once\n"
+                         : "profgrab: stopping; Ctrl-C again quits at once\n";
 }
 
 void signals_farewell(const char *line)

@@ -5,6 +5,7 @@
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 
+#include <stdbool.h>
 #include <termios.h>
 
 #include "base/base.h"
@@ -32,6 +33,10 @@ struct signals_terminal {
     const char *prompt;
 };
 void signals_hold_terminal(const struct signals_terminal *t);
+
+/* Whether the first signal makes profgrab bundle what it has collected so far: a terminal's user is told so.
+ * Not at the beginning. */
+void signals_bundles(bool yes);
 
 /* What the second signal says before it leaves, a whole line; copied. */
 void signals_farewell(const char *line);

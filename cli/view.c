@@ -129,7 +129,7 @@ static int run(int argc, char **argv, struct err *err)
 const struct command command_view = {
     .name = "view",
     .synopsis = "[options] BUNDLE | FILE...",
-    .summary = "profiles and dumps of goroutines in a browser: what hangs together, drawn",
+    .summary = "show profiles and goroutine dumps as flame graphs and tables in a browser",
     .details = "FILE is a profile or a dump of goroutines, also a member of a bundle, BUNDLE:MEMBER, or - "
                "for standard input. The "
                "page is one file that loads nothing, under $XDG_RUNTIME_DIR, $TMPDIR or /tmp; only you can "

@@ -328,9 +328,8 @@ static const struct words_rule rules[] = {
      .of = WORDS_OF_CPU,
      .apply = words_cpu_spread,
      .percent = 10,
-     .sentence = "{0}{1} used {2} % with all that it calls; {3} % of all was Go's runtime itself, and no "
-                 "other function "
-                 "has a tenth",
+     .sentence = "{0}{1} used {2} % with all that it calls; {3} % was spent in Go's runtime; no function of "
+                 "the service has more than 10 % itself; next: what {1} calls (`profgrab pprof -peek`)",
      .evidence = "the same, where no function outside of package runtime has that much",
      .threshold = "less than that",
      .look = "that function",

@@ -267,8 +267,8 @@ static int nobody(const struct search *q, struct err *err)
         return -1;
     }
     name_stanzas(q->header, &names);
-    err_set(err, ERR_NOT_FOUND, "it is encrypted to %s%s", buf_str(&names),
-            q->by->n ? ", and none of the identities is for that" : "");
+    err_set(err, ERR_NOT_FOUND, "%sit is encrypted to %s",
+            q->by->n ? "none of the keys given opens it; " : "", buf_str(&names));
     buf_release(&names);
     return err_hint(err, "give the identity that opens it: -i FILE, an age identity or an SSH private key");
 }

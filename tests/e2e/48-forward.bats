@@ -445,7 +445,7 @@ sshd_again() { # NAME
     assert_status 130
     assert_equal "$(cat out)" "$PWD/sock"
     [[ ! -e sock ]]
-    [[ $output == *'stopping; once more leaves at once'* && $output != *interrupted* ]] || fail_run
+    [[ $output == *'stopping; Ctrl-C again quits at once'* && $output != *interrupted* ]] || fail_run
 }
 
 @test "Ctrl-C while it opens, and while it tries to open again" {

@@ -86,7 +86,7 @@ the longest has waited 12 minutes, in chan receive
     run_profgrab goroutines cut.txt
     assert_status 0
     assert_stdout_has '1 goroutine in 1 stack'
-    assert_stderr_has 'cut.txt: the dump is cut off'
+    assert_stderr_has 'cut.txt: the dump ends early; goroutines after that point are missing'
     assert_printable "$output"
     echo nothing >none
     run_profgrab goroutines none

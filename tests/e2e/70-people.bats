@@ -54,7 +54,7 @@ bash_offers() {
     local line
     for line in "${screen[@]}"; do
         [[ $line != TARGET* ]] || break
-        [[ $line == 'profgrab: file-0'* || $line == 'profgrab: each process: '* ]] || fail "left: $line" "${screen[@]}"
+        [[ $line == 'profgrab: file-0'* || $line == 'profgrab: estimate for each process, from file-0'* ]] || fail "left: $line" "${screen[@]}"
     done
     assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'heap: .* in ')" 2
     assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'cpu=2s: .* in ')" 2

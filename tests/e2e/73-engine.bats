@@ -68,7 +68,7 @@ ran_within() { # SECONDS: since $began
     write_fleet
     run_profgrab --host 'file-0*' --sync heap cpu=1s trace=0.5
     assert_status 0
-    assert_equal "$(grep -c 'each process: ' <<<"$stderr")" 1
+    assert_equal "$(grep -c 'estimate for each process, from file-' <<<"$stderr")" 1
     assert_stderr_has '1.5s of profiling'
     refute_stderr_has 'not ready'
     look 'm["sync"]["targets"] == 4 and m["sync"]["late"] == 0 and m["sync"]["skew_ms"]["max"] < 500' \

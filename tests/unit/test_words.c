@@ -252,8 +252,9 @@ static void cpu_little(void **state)
     struct words w = words_of(p, &one);
     assert_int_equal(w.n, 1);
     assert_said(&w, "cpu-spread",
-                "CPU was 1.3 % busy (100 % is one core): main.f used 100 % with all that it calls; 100 % of "
-                "all was Go's runtime itself, and no other function has a tenth",
+                "CPU was 1.3 % busy (100 % is one core): main.f used 100 % with all that it calls; 100 % "
+                "was spent in Go's runtime; no function of the service has more than 10 % itself; next: what "
+                "main.f calls (`profgrab pprof -peek`)",
                 "main.f");
     words_release(&w);
     p = cpu_profile();
@@ -281,8 +282,9 @@ static void cpu_little(void **state)
     w = words_of(p, &one);
     assert_null(said(&w, "cpu-hot"));
     assert_said(&w, "cpu-spread",
-                "CPU was 100 % busy (100 % is one core): main.f used 90 % with all that it calls; 90 % of "
-                "all was Go's runtime itself, and no other function has a tenth",
+                "CPU was 100 % busy (100 % is one core): main.f used 90 % with all that it calls; 90 % "
+                "was spent in Go's runtime; no function of the service has more than 10 % itself; next: what "
+                "main.f calls (`profgrab pprof -peek`)",
                 "main.f");
     words_release(&w);
     p = cpu_profile();
