@@ -36,6 +36,18 @@ struct redact_tally {
 };
 uint64_t redact_sum(const struct redact_tally *t);
 
+/* Where redacted text goes. `taken` (may be NULL) gets each value that went. */
+typedef void redact_taken_fn(void *ctx, struct str value);
+struct redact_into {
+    struct buf *out;
+    struct redact_tally *tally;
+    redact_taken_fn *taken;
+    void *ctx;
+};
+
+/* One string or one line: what a server said, a request, a string of a manifest. */
+void redact_text(struct str text, const struct redact_into *into);
+
 /* A command line: arguments with a NUL between them (or at the end of each), into `ret`. */
 void redact_cmdline(const void *p, size_t n, struct buf *ret, struct redact_tally *tally);
 

@@ -1,0 +1,143 @@
+/* Whether a name says that its value is a secret, and whether a value looks like one. */
+#include "bundle/redact_names.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* What is long and random shows it in its first bytes. */
+enum { NAME_MAX_LENGTH = 100, RANDOM_LEAST = 16, RANDOM_MOST = 256 };
+
+/* ---- names ----------------------------------------------------------------------------------------------
+ */
+
+/* A name's words, or a word's end: "dbpassword". */
+static const struct {
+    const char *word;
+    enum redact_name says;
+} words[] = {
+    {"password", REDACT_SECRET},   {"passwords", REDACT_SECRET},   {"passwd", REDACT_SECRET},
+    {"passphrase", REDACT_SECRET}, {"pwd", REDACT_SECRET},         {"pass", REDACT_SECRET},
+    {"secret", REDACT_SECRET},     {"secrets", REDACT_SECRET},     {"token", REDACT_SECRET},
+    {"apikey", REDACT_SECRET},     {"accesskey", REDACT_SECRET},   {"privatekey", REDACT_SECRET},
+    {"secretkey", REDACT_SECRET},  {"signingkey", REDACT_SECRET},  {"encryptionkey", REDACT_SECRET},
+    {"credential", REDACT_SECRET}, {"credentials", REDACT_SECRET}, {"authorization", REDACT_SECRET},
+    {"cookie", REDACT_SECRET},     {"bearer", REDACT_SECRET},      {"key", REDACT_MAYBE},
+    {"auth", REDACT_MAYBE},        {"session", REDACT_MAYBE},      {"salt", REDACT_MAYBE},
+    {"signature", REDACT_MAYBE},   {"license", REDACT_MAYBE},      {"pw", REDACT_MAYBE},
+    {"dsn", REDACT_MAYBE},
+};
+
+/* A last word of these names where the secret is. */
+static const char *const places[] = {"file", "path", "dir", "directory"};
+
+static bool ends_in(struct str s, const char *end)
+{
+    size_t n = strlen(end);
+    return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
+}
+
+/* Short words are too often the end of another one: "bypass". */
+static bool has_word(struct str name, const char *word)
+{
+    enum { LONG = 6 };
+    if (!ends_in(name, word))
+        return false;
+    size_t before = name.n - strlen(word);
+    return before == 0 || name.p[before - 1] == '-' || strlen(word) >= LONG;
+}
+
+/* `userPassword`, `user_password`, `USER.PASSWORD`: each as `user-password`. Of a long name the end, which
+ * says what it is. */
+static size_t normalize(struct str name, char dst[NAME_MAX_LENGTH * 2])
+{
+    size_t n = 0;
+    for (size_t i = name.n > NAME_MAX_LENGTH ? name.n - NAME_MAX_LENGTH : 0; i < name.n; i++) {
+        unsigned char c = (unsigned char)name.p[i];
+        bool hump = i > 0 && isupper(c) && islower((unsigned char)name.p[i - 1]);
+        if (hump)
+            dst[n++] = '-';
+        dst[n++] = isalnum(c) ? (char)tolower(c) : '-';
+    }
+    return n;
+}
+
+/* Joins the last two words: "api-key" is "apikey". */
+static size_t join_last(const char *name, size_t n, char dst[NAME_MAX_LENGTH * 2])
+{
+    size_t dash = n;
+    while (dash > 0 && name[dash - 1] != '-')
+        dash--;
+    if (dash == 0)
+        return 0;
+    memcpy(dst, name, dash - 1);
+    memcpy(dst + dash - 1, name + dash, n - dash);
+    return n - 1;
+}
+
+static enum redact_name judge_words(struct str name)
+{
+    enum redact_name says = REDACT_HARMLESS;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (has_word(name, words[i].word) && words[i].says > says)
+            says = words[i].says;
+    return says;
+}
+
+enum redact_name redact_judge_name(struct str name)
+{
+    char normal[NAME_MAX_LENGTH * 2], joined[NAME_MAX_LENGTH * 2];
+    while (name.n > 0 && name.p[0] == '-') {
+        name.p++;
+        name.n--;
+    }
+    size_t n = normalize(name, normal), n_joined = join_last(normal, n, joined);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (has_word((struct str){normal, n}, places[i]))
+            return REDACT_HARMLESS;
+    enum redact_name says = judge_words((struct str){normal, n}),
+                     more = judge_words((struct str){joined, n_joined});
+    return more > says ? more : says;
+}
+
+/* ---- values ---------------------------------------------------------------------------------------------
+ */
+
+/* Long, without a blank, of letters and digits mixed as no person would. */
+static bool is_random(struct str v)
+{
+    size_t digits = 0, letters = 0;
+    for (size_t i = 0; i < v.n; i++) {
+        unsigned char c = (unsigned char)v.p[i];
+        if (!isalnum(c) && !strchr("+/=_-", c))
+            return false;
+        digits += isdigit(c) != 0;
+        letters += isalpha(c) != 0;
+    }
+    return v.n >= RANDOM_LEAST && digits * 8 >= v.n && letters > 0;
+}
+
+bool redact_is_port(struct str v)
+{
+    size_t digits = 0;
+    while (digits < v.n && isdigit((unsigned char)v.p[digits]))
+        digits++;
+    return digits == v.n && v.n > 0 && v.n <= 5;
+}
+
+static bool is_redacted(struct str v)
+{
+    return v.n == strlen(REDACTED) && memcmp(v.p, REDACTED, v.n) == 0;
+}
+
+bool redact_goes(enum redact_name says, struct str value)
+{
+    return value.n > 0 && !is_redacted(value) &&
+           (says == REDACT_SECRET || (says == REDACT_MAYBE && is_random(value)));
+}
+
+bool redact_is_name_byte(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
+}

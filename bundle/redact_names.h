@@ -1,0 +1,22 @@
+/* Names and values as the rules of redact.h judge them, for the files that apply these rules. */
+#ifndef BUNDLE_REDACT_NAMES_H
+#define BUNDLE_REDACT_NAMES_H
+
+#include "bundle/redact.h"
+
+/* How sure a name is. */
+enum redact_name { REDACT_HARMLESS, REDACT_MAYBE, REDACT_SECRET };
+
+/* Dashes in front of the name do not count. */
+enum redact_name redact_judge_name(struct str name);
+
+/* Whether a value goes under a name that was judged so. */
+bool redact_goes(enum redact_name says, struct str value);
+
+/* Letters, digits and `_-.`: of these names and tokens consist. */
+bool redact_is_name_byte(char c);
+
+/* One to five digits. */
+bool redact_is_port(struct str v);
+
+#endif

@@ -1,0 +1,298 @@
+/*
+ * Secrets inside one string. Each position is asked whether a value that must go begins there; what stands in
+ * front of it decides: a name and a sign, a colon behind a user's name, a boundary in front of a token.
+ * Backward steps are bounded or stop at the sign before, and forward steps are remembered or skip what they
+ * have passed, so that the time grows with the bytes.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "bundle/redact_names.h"
+#include "base/banned.h"
+
+/* MOST_BLANKS: between a name, its sign and its value. What is long and random shows it in its first
+ * RANDOM_MOST bytes. */
+enum { MOST_BLANKS = 16, RANDOM_MOST = 256 };
+
+static const char *const tokens[] = {
+    "ghp_",  "gho_",  "ghu_",  "ghs_",    "github_pat_", "glpat-",   "gldt-",
+    "glrt-", "xoxb-", "xoxp-", "xoxa-",   "sk_live_",    "rk_live_", "AKIA",
+    "ASIA",  "AIza",  "hvs.",  "dop_v1_", "npm_",        "eyJ",      "AGE-SECRET-KEY-1"};
+
+struct search {
+    struct str in;
+    size_t password_end; /* what was found of the one that was looked at last, or of the one after it */
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool is_quote(char c)
+{
+    return c == '"' || c == '\'';
+}
+
+static size_t skip_blanks_back(struct str s, size_t at)
+{
+    size_t n = 0;
+    while (at > 0 && n < MOST_BLANKS && is_blank(s.p[at - 1])) {
+        at--;
+        n++;
+    }
+    return at;
+}
+
+/* ---- tokens ---------------------------------------------------------------------------------------------
+ */
+
+/* How long the token is that begins here; 0: there is none. */
+static size_t token_length(struct search *search, size_t at)
+{
+    enum { LEAST = 16 };
+    struct str s = search->in;
+    size_t n = 0;
+    if (at > 0 && redact_is_name_byte(s.p[at - 1]))
+        return 0;
+    while (at + n < s.n && redact_is_name_byte(s.p[at + n]))
+        n++;
+    for (size_t i = 0; n >= LEAST && i < sizeof tokens / sizeof *tokens; i++)
+        if (strncmp(s.p + at, tokens[i], strlen(tokens[i])) == 0)
+            return n;
+    return 0;
+}
+
+/* ---- passwords in front of an @ -------------------------------------------------------------------------
+ */
+
+/* The last @ behind the one at `at`, before whatever ends the part of an address that an @ may stand in. */
+static size_t last_at(struct str s, size_t at)
+{
+    size_t last = at;
+    for (size_t i = at + 1; i < s.n && !isspace((unsigned char)s.p[i]) && !strchr("/\"'<>,?", s.p[i]); i++)
+        if (s.p[i] == '@')
+            last = i;
+    return last;
+}
+
+/* Whether `SCHEME://USER` ends right before the colon at `colon`. *ret_web: the scheme is one whose
+ * addresses have ports and paths more often than passwords. */
+static bool is_url_user(struct str s, size_t colon, bool *ret_web)
+{
+    static const char *const web[] = {"http", "https", "ws", "wss", "ftp"};
+    size_t user = colon;
+    while (user > 0 && (redact_is_name_byte(s.p[user - 1]) || strchr("%+~!$*=", s.p[user - 1])))
+        user--;
+    if (user == colon || user < 4 || memcmp(s.p + user - 3, "://", 3) != 0)
+        return false;
+    size_t end = user - 3, begin = end;
+    while (begin > 0 && end - begin < 32 && redact_is_name_byte(s.p[begin - 1]))
+        begin--;
+    *ret_web = false;
+    for (size_t i = 0; i < sizeof web / sizeof *web; i++)
+        *ret_web = *ret_web || str_is((struct str){s.p + begin, end - begin}, web[i]);
+    return begin < end;
+}
+
+/* The end of a password that has a slash in it, the first at `slash`; 0: it is none, as the port and the path
+ * in `https://host:8080/@x` are none. */
+static size_t end_behind_slash(struct str s, size_t at, size_t slash)
+{
+    struct str first = {s.p + at, slash - at};
+    bool web = false;
+    if (!is_url_user(s, at - 1, &web) || (web && (first.n == 0 || redact_is_port(first))))
+        return 0;
+    for (size_t i = slash; i < s.n && !isspace((unsigned char)s.p[i]) && !strchr("\"'<>,?", s.p[i]); i++) {
+        if (s.p[i] == '@')
+            return last_at(s, i);
+        if (s.p[i] == ':' && s.n - i > 2 && s.p[i + 1] == '/' && s.p[i + 2] == '/')
+            return 0;
+    }
+    return 0;
+}
+
+/* The password of `NAME:PASSWORD@` that begins here, right behind the colon; 0: none. Only in a URL it may
+ * hold a slash. */
+static size_t password_length(struct search *search, size_t at)
+{
+    struct str s = search->in;
+    if (at < 2 || s.p[at - 1] != ':' || !redact_is_name_byte(s.p[at - 2]))
+        return 0;
+    if (search->password_end < at)
+        search->password_end = at;
+    size_t end = search->password_end;
+    while (end < s.n && !isspace((unsigned char)s.p[end]) && !strchr("/@\"'", s.p[end]))
+        end++;
+    search->password_end = end;
+    if (end == s.n)
+        return 0;
+    if (s.p[end] == '/')
+        end = end_behind_slash(s, at, end);
+    else if (s.p[end] == '@' && end > at)
+        end = last_at(s, end);
+    else
+        return 0;
+    struct str found = {s.p + at, end > at ? end - at : 0};
+    return redact_goes(REDACT_SECRET, found) ? found.n : 0;
+}
+
+/* ---- values of names ------------------------------------------------------------------------------------
+ */
+
+/* What stands in front of a value. */
+struct lead {
+    struct str name;
+    char sign;        /* `=`, `:`, or a blank behind an option */
+    bool name_quoted; /* as in JSON */
+    bool apart;       /* a blank stands behind the sign */
+    bool listed;      /* the name stands behind a brace or a comma */
+    char quote;       /* that begins the value; '\0': none */
+    size_t escapes;   /* backslashes in front of it: of JSON in JSON there is one, and three, and seven */
+};
+
+/* The name that ends before `at`. */
+static bool read_name(struct str s, size_t at, struct lead *ret)
+{
+    size_t end = at;
+    if (at > 0 && is_quote(s.p[at - 1])) {
+        ret->name_quoted = true;
+        end--;
+        while (end > 0 && s.p[end - 1] == '\\')
+            end--;
+    }
+    size_t begin = end;
+    while (begin > 0 && redact_is_name_byte(s.p[begin - 1]))
+        begin--;
+    ret->name = (struct str){s.p + begin, end - begin};
+    size_t before = skip_blanks_back(s, begin);
+    ret->listed = before > 0 && strchr("{,", s.p[before - 1]);
+    return end > begin;
+}
+
+/* What stands in front of the value that begins at `at`; false: it is nobody's value. */
+static bool read_lead(struct str s, size_t at, struct lead *ret)
+{
+    struct lead l = {.sign = ' '};
+    size_t back = at;
+    if (back > 0 && is_quote(s.p[back - 1])) {
+        l.quote = s.p[--back];
+        for (; back > 0 && s.p[back - 1] == '\\'; back--)
+            l.escapes++;
+    } else if (at == s.n || is_blank(s.p[at])) {
+        return false;
+    }
+    size_t sign = skip_blanks_back(s, back);
+    l.apart = sign < back;
+    if (sign > 0 && (s.p[sign - 1] == '=' || s.p[sign - 1] == ':'))
+        l.sign = s.p[--sign];
+    else if (!l.apart)
+        return false;
+    size_t name = skip_blanks_back(s, sign);
+    if (!read_name(s, name, &l))
+        return false;
+    *ret = l;
+    if (l.sign == ' ') /* --password VALUE */
+        return l.name.p[0] == '-' && s.p[at] != '-' && !l.name_quoted;
+    return l.sign == '=' || l.name_quoted || name == sign;
+}
+
+/* How far a value reaches that is in quotes, up to `most` bytes: to the quote that ends it, or to one that
+ * ends a string around it. */
+static size_t quoted_reach(struct str s, size_t at, const struct lead *l, size_t most)
+{
+    size_t run = 0, n = 0; /* of backslashes before this byte */
+    for (; at + n < s.n && n < most; n++) {
+        size_t r = run, k = l->escapes;
+        run = s.p[at + n] == '\\' ? run + 1 : 0;
+        if (s.p[at + n] != l->quote)
+            continue;
+        for (; k > 0 && r >= k && r % 2; k /= 2)
+            r /= 2;
+        if (k > 0 || r % 2 == 0)
+            return n - (l->escapes < n ? l->escapes : n);
+    }
+    return n;
+}
+
+/* The same of a list or an object: to the bracket that ends it. */
+static size_t bracket_reach(struct str s, size_t at, size_t most)
+{
+    size_t n = 0, depth = 0;
+    do {
+        char c = s.p[at + n++];
+        depth += c == '{' || c == '[';
+        depth -= c == '}' || c == ']';
+    } while (depth > 0 && at + n < s.n && n < most);
+    return n;
+}
+
+static size_t reach_until(struct str s, size_t at, const char *stops, size_t most)
+{
+    size_t n = 0;
+    while (at + n < s.n && n < most && (!s.p[at + n] || !strchr(stops, s.p[at + n])))
+        n++;
+    return n;
+}
+
+static size_t reach(struct str s, size_t at, const struct lead *l, size_t most)
+{
+    if (l->quote)
+        return quoted_reach(s, at, l, most);
+    if (l->sign != ':')
+        return reach_until(s, at, " \t&;,\"'", most);
+    if (!l->name_quoted && l->apart) /* a header's goes to the end */
+        return s.n - at < most ? s.n - at : most;
+    if (!l->name_quoted)
+        return l->listed ? reach_until(s, at, " \t&;,\"'}])", most) : 0;
+    if (s.p[at] == '{' || s.p[at] == '[')
+        return bracket_reach(s, at, most);
+    return reach_until(s, at, " \t&;,\"'}])\\", most);
+}
+
+/* What JSON has for "not set" tells nothing. */
+static bool is_not_set(const struct lead *l, struct str v)
+{
+    return l->name_quoted && !l->quote && (str_is(v, "null") || str_is(v, "true") || str_is(v, "false"));
+}
+
+/* The value of `NAME=VALUE`, `NAME: VALUE`, `"NAME":"VALUE"` or `--NAME VALUE`; 0: none that goes. */
+static size_t value_length(struct search *search, size_t at)
+{
+    struct str s = search->in;
+    struct lead l;
+    if (at < 2 || !read_lead(s, at, &l))
+        return 0;
+    enum redact_name says = redact_judge_name(l.name);
+    if (says == REDACT_HARMLESS)
+        return 0;
+    struct str first = {s.p + at, reach(s, at, &l, RANDOM_MOST)};
+    return redact_goes(says, first) && !is_not_set(&l, first) ? reach(s, at, &l, s.n) : 0;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------
+ */
+
+void redact_text(struct str s, const struct redact_into *into)
+{
+    static size_t (*const finders[])(struct search *, size_t) = {
+        [REDACT_OPTION] = value_length, [REDACT_URL] = password_length, [REDACT_TOKEN] = token_length};
+    struct search state = {.in = s};
+    size_t plain = 0; /* from there to `at` nothing goes */
+    for (size_t at = 0; at < s.n;) {
+        size_t n = 0;
+        bool inside = at > 0 && redact_is_name_byte(s.p[at - 1]); /* nothing begins in a word */
+        for (int rule = REDACT_OPTION; !inside && n == 0 && rule <= REDACT_TOKEN; rule++)
+            if ((n = finders[rule](&state, at)) > 0)
+                into->tally->n[rule]++;
+        if (n > 0) {
+            buf_add(into->out, s.p + plain, at - plain);
+            buf_adds(into->out, REDACTED);
+            if (into->taken)
+                into->taken(into->ctx, (struct str){s.p + at, n});
+            plain = at + n;
+        }
+        at += n ? n : 1;
+    }
+    buf_add(into->out, s.p + plain, s.n - plain);
+}
