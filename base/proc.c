@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/proc_inside.h"
 #include "base/text.h"
 #include "base/banned.h"
 
@@ -246,6 +247,14 @@ static bool ended_by_our_signal(int code, int cancel_fd)
     return why.kind == ERR_CANCELLED;
 }
 
+static int start_within(const char *const argv[], const struct proc_limits *limits, const int fds[3],
+                        pid_t *ret, struct err *err)
+{
+    const struct proc_bounds bounds = {.memory = limits->memory, .cpu_ms = limits->cpu_ms};
+    return bounds.memory || bounds.cpu_ms ? proc_start_bounded(argv, &bounds, fds, ret, err)
+                                          : proc_start(argv, fds, ret, err);
+}
+
 int proc_run_on(const char *const argv[], int input, const struct proc_limits *limits,
                 struct proc_result *ret, struct err *err)
 {
@@ -254,7 +263,7 @@ int proc_run_on(const char *const argv[], int input, const struct proc_limits *l
     struct buf texts[2] = {{.max = limits->max_output, .secret = limits->secret_output}, BUF_INIT(2048)};
     pid_t pid = -1;
     if (fd_pipe(out, err) < 0 || fd_pipe(complaint, err) < 0 ||
-        proc_start(argv, (int[]){input, out[1], complaint[1]}, &pid, err) < 0)
+        start_within(argv, limits, (int[]){input, out[1], complaint[1]}, &pid, err) < 0)
         goto out;
     fd_close(&out[1]);
     fd_close(&complaint[1]);

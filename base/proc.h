@@ -19,6 +19,10 @@ struct proc_limits {
     int cancel_fd;      /* readable: the child is killed (ERR_CANCELLED); -1 for none */
     size_t max_output;  /* bytes of standard output; more is ERR_FAILED */
     bool secret_output; /* no copy of it stays in memory; proc_result_release wipes it */
+    /* For a program that reads a stranger's bytes; 0: no limit. With either of them the child also dumps no
+     * core, gets no new privileges, and ends with us. argv[0] is a path then: PATH is not looked at. */
+    uint64_t memory; /* bytes of private memory */
+    int64_t cpu_ms;  /* processor time; a child that takes more is ended by SIGXCPU */
 };
 
 struct proc_result {
@@ -78,5 +82,41 @@ int proc_end(pid_t pid);
  */
 typedef int proc_body_fn(void *ctx);
 int proc_run_copy(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err);
+
+/*
+ * Limits of a copy of this process that reads a stranger's bytes.
+ *
+ * Beside them the copy gets no new privileges (Linux), dumps no core, ends when this process ends (Linux),
+ * and has no descriptors but 0, 1, 2, cancel_fd and `kept` (Linux 5.9 and later). Under sanitizers, which map
+ * terabytes, there is no limit of memory; macOS counts the whole address space.
+ */
+#define PROC_KEPT_MAX 4
+struct proc_confines {
+    uint64_t memory;         /* bytes of private memory beyond what this process has; 0: no limit */
+    int64_t cpu_ms;          /* processor time, rounded up to whole seconds; 0: no limit */
+    int64_t wall_ms;         /* time from the start; 0: no limit */
+    int cancel_fd;           /* readable: the copy is killed at once (ERR_CANCELLED); -1 for none */
+    int kept[PROC_KEPT_MAX]; /* descriptors that the copy needs; 0 and -1: none */
+    size_t max_result;       /* bytes of `ret` below */
+};
+
+/* Fills `ret` with what the parent is to get. 0, or -1 with an error that becomes the parent's. */
+typedef int proc_confined_fn(void *ctx, struct buf *ret, struct err *err);
+
+/*
+ * Has a copy of this process, within limits, do something, and waits for it. What the copy changes in memory
+ * is gone with it; what it writes to stdio, it must flush. *ret (NULL: nothing is wanted) becomes what the
+ * copy filled in: bytes from a process that read a stranger's bytes, so the caller checks them. The caller
+ * releases *ret in any case.
+ *
+ * The copy is forked: other threads of this process do not run in it. A caller whose other threads may hold a
+ * lock of a library that `body` needs must not call this; glibc's and macOS's own locks are no concern.
+ *
+ * The error is the copy's own, made printable; ERR_TIMEOUT if it took more time than it may; ERR_FAILED if it
+ * took more memory, or ended by a signal; ERR_CANCELLED. A signal of the terminal, which reaches both, ends
+ * this process too unless it handles that signal.
+ */
+int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confines *limits, struct buf *ret,
+                      struct err *err);
 
 #endif

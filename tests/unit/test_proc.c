@@ -15,9 +15,20 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "tests/unit/unit.h"
 #include "base/banned.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNDER_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define UNDER_SANITIZER 1
+#endif
+#endif
 
 static const struct proc_limits usual = {.timeout_ms = 60000, .cancel_fd = -1, .max_output = 1u << 20};
 
@@ -425,6 +436,213 @@ static void more_descriptors(void **state)
     assert_int_equal(code, 0);
 }
 
+/* ---- copies within limits ------------------------------------------------------------------------------ */
+
+static const struct proc_confines confines = {
+    .memory = 64u << 20, .cpu_ms = 60000, .wall_ms = 60000, .cancel_fd = -1, .max_result = 1000};
+
+static int answer(void *ctx, struct buf *ret, struct err *err)
+{
+    int *n = ctx;
+    (void)err;
+    buf_addf(ret, "%d", ++*n);
+    return 0;
+}
+
+static int fail_with_words(void *ctx, struct buf *ret, struct err *err)
+{
+    (void)ctx, (void)ret;
+    err_set(err, ERR_NOT_FOUND, "there is no \033[31mred");
+    return err_hint(err, "look elsewhere");
+}
+
+static int say_too_much(void *ctx, struct buf *ret, struct err *err)
+{
+    (void)ctx, (void)err;
+    for (int i = 0; i < 2000; i++)
+        buf_addc(ret, 'a');
+    return 0;
+}
+
+static void a_confined_copy_answers(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct buf ret = BUF_INIT(0);
+    int number = 6;
+    ok(proc_run_confined(answer, &number, &confines, &ret, &err), &err);
+    assert_string_equal(buf_str(&ret), "7");
+    assert_int_equal(number, 6);
+    ok(proc_run_confined(answer, &number, &confines, NULL, &err), &err);
+    refused(proc_run_confined(fail_with_words, NULL, &confines, &ret, &err), &err, ERR_NOT_FOUND,
+            "there is no ?[31mred");
+    assert_string_equal(err.hint, "look elsewhere");
+    refused(proc_run_confined(say_too_much, NULL, &confines, &ret, &err), &err, ERR_FAILED,
+            "its result is larger than 1000 bytes");
+    assert_string_equal(buf_str(&ret), "7");
+    buf_release(&ret);
+}
+
+static int take_memory(void *ctx, struct buf *ret, struct err *err)
+{
+    struct buf all = BUF_INIT(*(size_t *)ctx);
+    char chunk[4096] = "";
+    (void)ret;
+    while (all.len < all.max && !all.failed)
+        buf_add(&all, chunk, sizeof chunk);
+    int rc = buf_check(&all, "it", err);
+    buf_release(&all);
+    return rc;
+}
+
+static int take_time(void *ctx, struct buf *ret, struct err *err)
+{
+    (void)ctx, (void)ret, (void)err;
+    for (volatile bool ever = true; ever;)
+        continue;
+    return 0;
+}
+
+static int wait_for_ever(void *ctx, struct buf *ret, struct err *err)
+{
+    (void)ctx, (void)ret, (void)err;
+    poll(NULL, 0, -1);
+    return 0;
+}
+
+/* SIGKILL cannot be survived, and no sanitizer takes it for its own. */
+static int be_killed(void *ctx, struct buf *ret, struct err *err)
+{
+    (void)ctx, (void)ret, (void)err;
+    raise(SIGKILL);
+    return 0;
+}
+
+static void a_confined_copy_has_limits(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    size_t little = 16u << 20, much = 128u << 20;
+    int cancel[2];
+    struct proc_confines c[4] = {confines, confines, confines, confines};
+    c[0].memory = 0;
+    c[1].cpu_ms = 1;
+    c[2].wall_ms = 20;
+    ok(proc_run_confined(take_memory, &little, &confines, NULL, &err), &err);
+#ifndef UNDER_SANITIZER
+    refused(proc_run_confined(take_memory, &much, &confines, NULL, &err), &err, ERR_FAILED,
+            "reading it takes more than 67.1 MB of memory");
+#endif
+    ok(proc_run_confined(take_memory, &much, &c[0], NULL, &err), &err);
+    refused(proc_run_confined(take_time, NULL, &c[1], NULL, &err), &err, ERR_TIMEOUT,
+            "reading it takes more than 1 s of processor time");
+    refused(proc_run_confined(wait_for_ever, NULL, &c[2], NULL, &err), &err, ERR_TIMEOUT,
+            "reading it takes more than 1 s");
+    refused(proc_run_confined(be_killed, NULL, &confines, NULL, &err), &err, ERR_FAILED,
+            "the process that read it was ended by signal 9");
+    ok(fd_pipe(cancel, &err), &err);
+    assert_int_equal(write(cancel[1], "", 1), 1);
+    c[3].cancel_fd = cancel[0];
+    refused(proc_run_confined(wait_for_ever, NULL, &c[3], NULL, &err), &err, ERR_CANCELLED, "interrupted");
+    fd_close(&cancel[0]);
+    fd_close(&cancel[1]);
+}
+
+static int look_around(void *ctx, struct buf *ret, struct err *err)
+{
+    const int *fds = ctx;
+    struct rlimit core;
+    (void)err;
+    getrlimit(RLIMIT_CORE, &core);
+#ifdef __linux__
+    buf_addf(ret, "privileges %d, ", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
+#endif
+    buf_addf(ret, "core %d, kept %d, other %d", (int)core.rlim_max, fcntl(fds[0], F_GETFD) >= 0,
+             fcntl(fds[1], F_GETFD) >= 0);
+    return 0;
+}
+
+#ifdef __linux__
+static void a_confined_copy_has_nothing_else(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct buf ret = BUF_INIT(0);
+    int fds[2];
+    struct proc_confines c = confines;
+    ok(fd_pipe(fds, &err), &err);
+    c.kept[0] = fds[0];
+    ok(proc_run_confined(look_around, fds, &c, &ret, &err), &err);
+    assert_string_equal(buf_str(&ret), "privileges 1, core 0, kept 1, other 0");
+    assert_int_equal(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 0);
+    assert_true(fcntl(fds[1], F_GETFD) >= 0);
+    buf_release(&ret);
+    fd_close(&fds[0]);
+    fd_close(&fds[1]);
+}
+#endif
+
+static int interrupt_oneself(void *ctx, struct buf *ret, struct err *err)
+{
+    (void)ctx, (void)ret, (void)err;
+    raise(SIGINT);
+    return 0;
+}
+
+static int run_one_that_is_interrupted(void *ctx)
+{
+    return proc_run_confined(interrupt_oneself, ctx, &confines, NULL, NULL) < 0;
+}
+
+/* A handler here has been called by the terminal already; without one, this process ends as the copy did. */
+static void what_interrupts_the_copy_interrupts_us(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct sigaction before, act = {.sa_handler = note_it};
+    int code = -1;
+    ok(proc_run_copy(run_one_that_is_interrupted, NULL, -1, &code, &err), &err);
+    assert_int_equal(code, 128 + SIGINT);
+    sigaction(SIGINT, &act, &before);
+    refused(proc_run_confined(interrupt_oneself, NULL, &confines, NULL, &err), &err, ERR_CANCELLED,
+            "interrupted");
+    sigaction(SIGINT, &before, NULL);
+}
+
+/* ---- programs within limits ---------------------------------------------------------------------------- */
+
+static int run_bounded(const char *script, const struct proc_limits *limits, struct proc_result *ret,
+                       struct err *err)
+{
+    return proc_run((const char *const[]){"/bin/sh", "-c", script, NULL}, limits, ret, err);
+}
+
+static void a_program_has_limits(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct proc_result r = {.exit_code = -1};
+    struct proc_limits limits = {
+        .timeout_ms = 60000, .cancel_fd = -1, .max_output = 1000, .memory = 256u << 20, .cpu_ms = 1000};
+    ok(run_bounded("ulimit -t; ulimit -c; echo bad >&2; exit 3", &limits, &r, &err), &err);
+    assert_string_equal(buf_str(&r.out), "1\n0\n");
+    assert_string_equal(r.complaint, "bad");
+    assert_int_equal(r.exit_code, 3);
+    proc_result_release(&r);
+    ok(run_bounded("while :; do :; done", &limits, &r, &err), &err);
+    assert_int_equal(r.exit_code, 128 + SIGXCPU);
+    proc_result_release(&r);
+#ifdef __linux__
+    ok(run_bounded("ulimit -d; grep NoNewPrivs /proc/self/status; ls /proc/self/fd | wc -l", &limits, &r,
+                   &err),
+       &err);
+    assert_string_equal(buf_str(&r.out), "262144\nNoNewPrivs:\t1\n4\n");
+    proc_result_release(&r);
+#endif
+    refused(proc_run((const char *const[]){"/nonexistent/nm", NULL}, &limits, &r, &err), &err, ERR_NOT_FOUND,
+            "cannot start /nonexistent/nm: No such file or directory");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +663,13 @@ int main(void)
         cmocka_unit_test(in_the_group_of_another),
         cmocka_unit_test(a_copy_leaves_us_alone),
         cmocka_unit_test(more_descriptors),
+        cmocka_unit_test(a_confined_copy_answers),
+        cmocka_unit_test(a_confined_copy_has_limits),
+#ifdef __linux__
+        cmocka_unit_test(a_confined_copy_has_nothing_else),
+#endif
+        cmocka_unit_test(what_interrupts_the_copy_interrupts_us),
+        cmocka_unit_test(a_program_has_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,109 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
+
+#include "base/base.h"
+#include "base/proc_inside.h"
+#include "base/banned.h"
+
+/* Address sanitizer maps terabytes, and aborts where an allocation fails. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNDER_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define UNDER_SANITIZER 1
+#endif
+#endif
+#ifndef UNDER_SANITIZER
+#define UNDER_SANITIZER 0
+#endif
+
+/* Counts the heap and private writable mappings on Linux. macOS has only the whole address space. */
+#ifdef __linux__
+#define LIMIT_OF_MEMORY RLIMIT_DATA
+#else
+#define LIMIT_OF_MEMORY RLIMIT_AS
+#endif
+/* Assumed where the system does not say how much this process has mapped. */
+#define USUALLY_IN_USE (UINT64_C(128) << 20)
+
+/* Lowers a limit; a hard limit below it stays. */
+static int lower(int what, uint64_t most, uint64_t hard)
+{
+    struct rlimit limit;
+    if (getrlimit(what, &limit) < 0)
+        return -1;
+    if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > hard)
+        limit.rlim_max = (rlim_t)hard;
+    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > most)
+        limit.rlim_cur = (rlim_t)most;
+    if (limit.rlim_cur > limit.rlim_max)
+        limit.rlim_cur = limit.rlim_max;
+    return setrlimit(what, &limit);
+}
+
+int proc_bound_self(const struct proc_bounds *bounds, pid_t parent)
+{
+    uint64_t seconds = ((uint64_t)bounds->cpu_ms + 999) / 1000;
+#ifdef __linux__
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+        return -1;
+#endif
+    if (getppid() != parent) {
+        errno = ESRCH;
+        return -1;
+    }
+    if (lower(RLIMIT_CORE, 0, 0) < 0)
+        return -1;
+    /* At the soft limit SIGXCPU says what happened; at the hard one SIGKILL comes. */
+    if (seconds > 0 && lower(RLIMIT_CPU, seconds, seconds + 1) < 0)
+        return -1;
+    if (bounds->memory == 0 || UNDER_SANITIZER)
+        return 0;
+    return lower(LIMIT_OF_MEMORY, bounds->memory, bounds->memory);
+}
+
+uint64_t proc_memory_in_use(void)
+{
+    char text[256];
+    uint64_t pages = 0;
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    fd_close(&fd);
+    if (n <= 0)
+        return USUALLY_IN_USE;
+    text[n] = '\0';
+    /* size resident shared text lib data dt */
+    if (sscanf(text, "%*u %*u %*u %*u %*u %" SCNu64, &pages) != 1)
+        return USUALLY_IN_USE;
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void proc_close_all_but(const int *kept, size_t n)
+{
+#if defined(__linux__) && defined(SYS_close_range)
+    unsigned from = 3;
+    for (;;) {
+        unsigned next = UINT_MAX;
+        for (size_t i = 0; i < n; i++)
+            if (kept[i] >= 0 && (unsigned)kept[i] >= from && (unsigned)kept[i] < next)
+                next = (unsigned)kept[i];
+        if (next > from)
+            syscall(SYS_close_range, from, next == UINT_MAX ? UINT_MAX : next - 1, 0);
+        if (next == UINT_MAX)
+            return;
+        from = next + 1;
+    }
+#else
+    (void)kept, (void)n;
+#endif
+}

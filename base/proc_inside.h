@@ -1,0 +1,32 @@
+/* What a child does to itself before it runs what it is for. Only async-signal-safe calls, but for
+ * proc_memory_in_use: another thread may have held a lock when the child was forked. */
+#ifndef BASE_PROC_INSIDE_H
+#define BASE_PROC_INSIDE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Limits that no child of the child gets rid of either. 0: none. */
+struct proc_bounds {
+    uint64_t memory; /* bytes of private memory, as RLIMIT_DATA counts it */
+    int64_t cpu_ms;  /* processor time, rounded up to whole seconds */
+};
+
+/* Sets the limits, forbids core dumps and new privileges, and has the system kill this process when its
+ * parent `parent` ends. 0, or -1 with errno. */
+int proc_bound_self(const struct proc_bounds *bounds, pid_t parent);
+
+/* Bytes of private memory that this process has mapped. */
+uint64_t proc_memory_in_use(void);
+
+/* Closes every descriptor from 3 on but those, where the system has a call for that. */
+void proc_close_all_but(const int *kept, size_t n);
+
+/* proc_start within limits. argv[0] is a path; PATH is not looked at. */
+int proc_start_bounded(const char *const argv[], const struct proc_bounds *bounds, const int fds[3],
+                       pid_t *ret, struct err *err);
+
+#endif
