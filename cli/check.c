@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/columns.h"
 #include "cli/command.h"
 #include "cli/document.h"
 #include "cli/exit.h"
 #include "cli/next.h"
+#include "cli/rows.h"
 #include "cli/signals.h"
 #include "cli/target.h"
 #include "base/banned.h"
@@ -88,13 +90,29 @@ static void begin(struct report *r)
     r->begun = true;
 }
 
+/* Beside the rest of its line where it fits; in a narrow terminal folded below it. */
+static void add_detail(struct report *r, const char *line, const char *detail)
+{
+    size_t width = rows_width(stdout), indent = r->service ? 8 : 6, n = strlen(line);
+    if (!*detail || width == 0 || columns_of(line) + 2 + columns_of(detail) <= width) {
+        buf_addf(&r->text, "%s%s%s\n", line, *detail ? "  " : "", detail);
+        return;
+    }
+    while (n > 0 && line[n - 1] == ' ')
+        n--;
+    buf_addf(&r->text, "%.*s\n%*s", (int)n, line, (int)indent, "");
+    columns_fold(&r->text, detail,
+                 &(struct columns_fold){.width = width, .column = indent, .indent = indent});
+    buf_addc(&r->text, '\n');
+}
+
 static void add_line(struct report *r, const char *name, const char *verdict, int64_t ms, const char *detail)
 {
-    char took[32];
+    char took[32], line[160];
     begin(r);
-    const char *indent = r->service ? "    " : "  ";
-    buf_addf(&r->text, "%s%-*s %-7s %7s%s%s\n", indent, r->service ? 14 : 16, name, verdict,
-             ms >= 0 ? text_duration(took, sizeof took, ms) : "", *detail ? "  " : "", detail);
+    snprintf(line, sizeof line, "%s%-*s %-7s %7s", r->service ? "    " : "  ", r->service ? 14 : 16, name,
+             verdict, ms >= 0 ? text_duration(took, sizeof took, ms) : "");
+    add_detail(r, line, detail);
 }
 
 /* ---- the observer -------------------------------------------------------------------------------------- */

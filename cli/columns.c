@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cli/rows.h"
 #include "base/banned.h"
 
 /* The character at s and its length in bytes. What is cut or malformed is one byte long. */
@@ -71,32 +72,48 @@ size_t columns_fit(const char *s, size_t columns)
 }
 
 #define PAGE_COLUMNS 80
+#define WRAPPED_MAX (1u << 20)
 
-static void new_line(FILE *out, size_t indent, size_t *column)
+size_t columns_page(FILE *out)
 {
-    fprintf(out, "\n%*s", (int)indent, "");
+    size_t columns = rows_width(out);
+    return columns > 0 && columns < PAGE_COLUMNS ? columns : PAGE_COLUMNS;
+}
+
+static void new_line(struct buf *b, size_t indent, size_t *column)
+{
+    buf_addf(b, "\n%*s", (int)indent, "");
     *column = indent;
 }
 
-void columns_wrap(FILE *out, const char *text, size_t column, size_t indent)
+void columns_fold(struct buf *b, const char *text, const struct columns_fold *how)
 {
+    size_t column = how->column;
     bool first = true;
     while (*text) {
         size_t blanks = strspn(text, " \n"), length = strcspn(text + blanks, " \n");
         size_t width = columns_of(text + blanks) - columns_of(text + blanks + length);
         if (strncmp(text, "\n\n", 2) == 0) {
-            fputc('\n', out);
-            new_line(out, indent, &column);
-        } else if (!first && column + 1 + width > PAGE_COLUMNS) {
-            new_line(out, indent, &column);
+            buf_addc(b, '\n');
+            new_line(b, how->indent, &column);
+        } else if (!first && column + 1 + width > how->width) {
+            new_line(b, how->indent, &column);
         } else if (!first) {
-            fputc(' ', out);
+            buf_addc(b, ' ');
             column++;
         }
-        fwrite(text + blanks, 1, length, out);
+        buf_add(b, text + blanks, length);
         column += width;
         text += blanks + length;
         first = false;
     }
-    fputc('\n', out);
+}
+
+void columns_wrap(FILE *out, const char *text, size_t column, size_t indent)
+{
+    struct buf b = BUF_INIT(WRAPPED_MAX);
+    columns_fold(&b, text,
+                 &(struct columns_fold){.width = columns_page(out), .column = column, .indent = indent});
+    fprintf(out, "%s\n", buf_str(&b));
+    buf_release(&b);
 }

@@ -227,7 +227,7 @@ static const char *text_of(const json_t *item, const char *key)
     return s ? s : "";
 }
 
-/* heap (1234), goroutines (87), cpu=30s */
+/* heap (1234 records), goroutines (87 records), cpu=30s */
 static void describe_items(const struct estimate *e, struct buf *b)
 {
     char timed[32];
@@ -242,7 +242,8 @@ static void describe_items(const struct estimate *e, struct buf *b)
         if (json_integer_value(json_object_get(item, "pair")) == 2)
             buf_adds(b, " later");
         else if (json_integer_value(count) > 0)
-            buf_addf(b, " (%lld)", (long long)json_integer_value(count));
+            buf_addf(b, " (%lld record%s)", (long long)json_integer_value(count),
+                     json_integer_value(count) == 1 ? "" : "s");
         if (json_object_get(item, "left_out"))
             buf_adds(b, " left out");
     }
@@ -264,24 +265,30 @@ static void add_row(struct rows *rows, const struct estimate *e)
     buf_release(&items);
 }
 
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static void print_total(const struct dry *d, const struct total *t)
 {
     char takes[32], bytes[32], most[32], profiled[32];
+    size_t at_once = fetch_at_once(&d->how->fetch);
     text_bytes(bytes, sizeof bytes, t->bytes);
     text_duration(takes, sizeof takes, (t->takes_ms + 50) / 100 * 100);
-    printf("\n%zu item%s of %zu target%s on %zu host%s: about %s in about %s, %zu host%s at a time\n",
-           t->items, t->items == 1 ? "" : "s", t->targets, t->targets == 1 ? "" : "s", t->hosts,
-           t->hosts == 1 ? "" : "s", bytes, takes, fetch_at_once(&d->how->fetch),
-           fetch_at_once(&d->how->fetch) == 1 ? "" : "s");
+    printf("\n%zu item%s of %zu target%s on %zu host%s: about %s in about %s", t->items, plural(t->items),
+           t->targets, plural(t->targets), t->hosts, plural(t->hosts), bytes, takes);
+    if (t->hosts > 1)
+        printf(", %zu host%s at a time", at_once, plural(at_once));
     if (t->most_profiled_ms > 0)
-        printf("each process: profiled for at most %s, asked for at most about %s\n",
+        printf("\nestimate for each process: up to %s of profiling and %s\n",
                text_duration(profiled, sizeof profiled, t->most_profiled_ms),
                text_bytes(most, sizeof most, t->most_bytes));
     else
-        printf("each process: asked for at most about %s, and not profiled over any time\n",
+        printf("\nestimate for each process: up to %s, and no profiling over time\n",
                text_bytes(most, sizeof most, t->most_bytes));
     if (t->left_out > 0)
-        printf("%zu item%s would be left out by the budget\n", t->left_out, t->left_out == 1 ? "" : "s");
+        printf("%zu item%s would be left out by the budget\n", t->left_out, plural(t->left_out));
     if (t->failures > 0)
         printf("%zu of %zu targets would bring nothing\n", t->failures, t->targets);
 }
@@ -289,7 +296,7 @@ static void print_total(const struct dry *d, const struct total *t)
 static void print_table(const struct dry *d, const struct total *t)
 {
     struct rows rows = {.columns = "lllrrl"};
-    rows_add(&rows, (const char *const[]){"HOST", "SERVICE", "ROUTE", "TIME", "BYTES", "ITEMS (RECORDS)"});
+    rows_add(&rows, (const char *const[]){"HOST", "SERVICE", "ROUTE", "TIME", "BYTES", "ITEMS"});
     for (size_t i = 0; i < d->n; i++)
         add_row(&rows, &d->targets[i]);
     rows_print(&rows, rows_width(stdout), stdout);

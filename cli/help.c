@@ -11,6 +11,8 @@
 
 /* Where the second column begins. */
 #define HELP_COLUMN 28
+/* ... of what is said of a rule. */
+#define TOPIC_COLUMN 10
 
 /* `left`, and beside it what it means; below it where it is too long. */
 static void print_row(const char *left, size_t column, const char *help)
@@ -66,17 +68,25 @@ static bool is_place(const char *p)
     return p[0] == '{' && p[1] && p[2] == '}';
 }
 
+/* "    says: TEXT", its further lines below the first. */
+static void print_about(const char *what, const char *text)
+{
+    printf("    %-6s", what);
+    columns_wrap(stdout, text, TOPIC_COLUMN, TOPIC_COLUMN);
+}
+
 /* A rule's sentence, with dots for what it leaves open. */
 static void print_sentence(const char *sentence)
 {
-    printf("    says: ");
+    struct buf b = BUF_INIT(4096);
     for (const char *p = sentence; *p; p += is_place(p) ? 3 : 1) {
         if (!is_place(p))
-            putchar(*p);
+            buf_addc(&b, *p);
         else if (!is_place(p + 3))
-            fputs("...", stdout);
+            buf_adds(&b, "...");
     }
-    putchar('\n');
+    print_about("says:", buf_str(&b));
+    buf_release(&b);
 }
 
 /* One line each of what a rule is: what it says, what it is found by, where that comes from. */
@@ -84,7 +94,8 @@ static void print_finding(const struct fetch_rule_help *r)
 {
     printf("\n%s\n", r->name);
     print_sentence(r->sentence);
-    printf("    by:   %s\n    see:  %s\n", r->evidence, r->source);
+    print_about("by:", r->evidence);
+    print_about("see:", r->source);
 }
 
 static void print_findings(void)
@@ -103,12 +114,12 @@ static void print_word(const struct words_rule_help *r)
 {
     printf("\n%s (%s, %s)\n", r->name, r->of, r->suspect ? "suspect" : "fact");
     print_sentence(r->sentence);
-    printf("    by:   %s\n    from: ", r->evidence);
-    if (r->threshold)
-        puts(r->threshold);
-    else
-        printf("%g %%\n", r->percent);
-    printf("    look: %s\n    see:  %s\n", r->look, r->source);
+    char percent[16];
+    snprintf(percent, sizeof percent, "%g %%", r->percent);
+    print_about("by:", r->evidence);
+    print_about("from:", r->threshold ? r->threshold : percent);
+    print_about("look:", r->look);
+    print_about("see:", r->source);
 }
 
 static void print_words(void)

@@ -155,7 +155,7 @@ static bool is_repeated(const struct outcomes *t, size_t i)
 
 void outcomes_print(const struct outcomes *t, bool all, FILE *out)
 {
-    struct rows table = {.columns = "lrrrl"};
+    struct rows table = {.columns = "lrrrl", .below = true};
     size_t whole = 0;
     for (size_t i = 0; i < t->targets->n; i++)
         whole += outcome_is_whole(&t->items[i]);

@@ -154,7 +154,8 @@ static void end(struct progress *p, const struct host *host, const struct servic
 
 /* ---- the live lines ------------------------------------------------------------------------------------ */
 
-static void describe_item(const struct progress_line *l, bool with_rest, struct buf *b)
+/* Brief: without what the reader can work out or does not need. */
+static void describe_item(const struct progress_line *l, bool brief, struct buf *b)
 {
     char text[32];
     int64_t elapsed = (clock_now() - l->since) / 1000 * 1000;
@@ -165,11 +166,12 @@ static void describe_item(const struct progress_line *l, bool with_rest, struct 
         buf_addf(b, " %s", text_duration(text, sizeof text, elapsed));
     if (l->timed_ms && !l->waiting)
         buf_addf(b, " of %s", text_duration(text, sizeof text, l->timed_ms));
-    if (with_rest && l->timed_ms > elapsed && !l->waiting)
+    if (!brief && l->timed_ms > elapsed && !l->waiting)
         buf_addf(b, ", %s left", text_duration(text, sizeof text, l->timed_ms - elapsed));
     if (l->bytes)
         buf_addf(b, ", %s", text_bytes(text, sizeof text, l->bytes));
-    buf_addf(b, ", %zu/%zu", l->index + 1, l->n_items);
+    if (!brief && l->n_items > 1)
+        buf_addf(b, ", item %zu of %zu", l->index + 1, l->n_items);
 }
 
 static void describe_host(const struct progress_line *l, struct buf *b)
@@ -191,7 +193,7 @@ static void add_name(const char *name, size_t room, struct buf *b)
     }
 }
 
-/* Where a line is too short, what can be reckoned is spared first, then the end of the name. */
+/* Where a line is too short, it is brief first, then the end of the name is cut. */
 static int add_line(const struct progress_line *l, size_t columns, struct strlist *lines)
 {
     enum { NAME_LEAST = 8 };
@@ -203,7 +205,7 @@ static int add_line(const struct progress_line *l, size_t columns, struct strlis
     for (int brief = 0; brief < 2 && (!brief || columns_of(buf_str(&name)) + taken > columns); brief++) {
         buf_clear(&doing);
         if (l->service)
-            describe_item(l, !brief, &doing);
+            describe_item(l, brief, &doing);
         else
             describe_host(l, &doing);
         taken = columns_of(buf_str(&doing));

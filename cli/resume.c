@@ -508,8 +508,10 @@ const struct command command_resume = {
     .synopsis = "DIR|BUNDLE [options]",
     .summary = "fetch what is missing in a work directory, or in a bundle",
     .details =
-        "DIR is the NAME.partial that a killed or failed run has left: resume makes the bundle of it. Given a\n"
-        "BUNDLE, it writes a new one beside it and leaves the old one alone. What is there and good is neither fetched\n"
+        "DIR is the NAME.partial that a killed or failed run has left: resume makes the bundle of it. Given "
+        "a\n"
+        "BUNDLE, it writes a new one beside it and leaves the old one alone. What is there and good is "
+        "neither fetched\n"
         "again nor touched; what is damaged goes only for something better. Hosts that have nothing missing\n"
         "are not opened.\n"
         "\n"

@@ -9,6 +9,7 @@
 
 #define COLUMNS_MAX 8
 #define GAP 2
+#define BELOW_INDENT 4
 
 void rows_add(struct rows *t, const char *const *cells)
 {
@@ -51,18 +52,41 @@ static void add_cell(struct buf *b, const char *text, size_t width, bool right, 
         buf_addf(b, "%*s", (int)(right ? 0 : blanks) + GAP, "");
 }
 
+static void print_cut(const char *text, size_t width, FILE *out)
+{
+    struct buf cut = BUF_INIT(1u << 16);
+    add_cut(&cut, text, width ? width : SIZE_MAX);
+    fprintf(out, "%s\n", buf_str(&cut));
+    buf_release(&cut);
+}
+
+/* Where the last cell begins. */
+static size_t last_at(const size_t *widths, size_t n)
+{
+    size_t at = 0;
+    for (size_t i = 0; i + 1 < n; i++)
+        at += widths[i] + GAP;
+    return at;
+}
+
 static void print_row(const struct rows *t, size_t first, const size_t *widths, size_t width, FILE *out)
 {
-    struct buf line = BUF_INIT(1u << 16), cut = BUF_INIT(1u << 16);
-    size_t n = strlen(t->columns);
-    while (n > 1 && !*t->cells.items[first + n - 1])
+    struct buf line = BUF_INIT(1u << 16);
+    size_t all = strlen(t->columns), n = all;
+    const char *last = t->cells.items[first + all - 1];
+    size_t at = last_at(widths, all);
+    bool below = t->below && width > 0 && columns_of(last) + at > width && at + ROWS_BESIDE > width;
+    while (n > 1 && (!*t->cells.items[first + n - 1] || (below && n == all)))
         n--;
     for (size_t i = 0; i < n; i++)
         add_cell(&line, t->cells.items[first + i], widths[i], t->columns[i] == 'r', i + 1 == n);
-    add_cut(&cut, buf_str(&line), width ? width : SIZE_MAX);
-    fprintf(out, "%s\n", buf_str(&cut));
+    print_cut(buf_str(&line), width, out);
+    if (below) {
+        buf_clear(&line);
+        buf_addf(&line, "%*s%s", BELOW_INDENT, "", last);
+        print_cut(buf_str(&line), width, out);
+    }
     buf_release(&line);
-    buf_release(&cut);
 }
 
 void rows_print(const struct rows *t, size_t width, FILE *out)

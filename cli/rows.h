@@ -6,10 +6,14 @@
 
 #include "base/base.h"
 
-/* Zero but for `columns`. */
+#define ROWS_BESIDE 40
+
+/* Zero but for `columns` and `below`. */
 struct rows {
     const char *columns;  /* a letter for each: `l` is aligned left, `r` right */
     struct strlist cells; /* row after row */
+    bool below;           /* a last cell that finds less than ROWS_BESIDE columns beside the others stands on
+                             a line of its own below them */
     bool failed;          /* there was no memory: what is printed lacks something */
 };
 

@@ -159,7 +159,7 @@ struct target_options {
          0,                                                                                                  \
          OPTION_DURATION,                                                                                    \
          "DURATION",                                                                                         \
-         "how long to wait for a password to be typed or a key to be touched (default 2m)",                   \
+         "how long to wait for a password to be typed or a key to be touched (default 2m)",                  \
          offsetof(type, member.ask_timeout_ms),                                                              \
          0},                                                                                                 \
         {"connect-timeout",                                                                                  \

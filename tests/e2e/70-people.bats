@@ -45,7 +45,7 @@ bash_offers() {
     write_inventory
     on_screen 24 100 -- --host file-03 heap cpu=2s
     assert_status 0
-    assert_stdout_has 'file-03: node: cpu 1s of 2s, 1s left, '
+    assert_stdout_has 'file-03: node: cpu 1s of 2s, 1s left, item 2 of 2'
     assert_stdout_has 'file-03: caddy: cpu 1s of 2s, 1s left, '
     # Each drawing ends with it, and each plain line comes after it once.
     local drawings=${output//[^$'\e']/}
@@ -73,10 +73,37 @@ bash_offers() {
     on_screen 10 40 -- --yes -i inv.yaml --host 'm-*' mutex=2s
     assert_status 0
     assert_stdout_has '... and 5 more targets'
-    assert_stdout_has ': rude: mutex 1s of 2s, 1/1'
+    assert_stdout_has ': rude: mutex 1s of 2s'
     # No live line is wider, and no drawing higher, than there is room for.
     assert_equal "$(grep -o 'm-[0-9]*: rude: mutex [^'$'\e'$'\r'']*' <<<"$output" | awk 'length > 39')" ''
     assert_equal "$(grep -oE $'\e''\[[0-9]+A' <<<"$output" | tr -dc '0-9\n' | sort -n | tail -n 1)" 7
+}
+
+# wide WIDTH ARG...: profgrab on a terminal of so many columns, stdout included; no line may be longer.
+wide() {
+    with_pty --deadline 30 -- sh -c 'stty rows 50 cols "$1"; shift; exec "$@"' - "$1" \
+        "$profgrab_program" "${@:2}"
+    # Only a single word, such as a path, may be longer than a line.
+    assert_equal "$(tr -d '\r' <<<"$output" | awk -v most="$1" 'length > most && $0 !~ /^ *[^ ]+$/')" ''
+}
+
+@test "60 columns: a table's errors, the steps of check and help fit" {
+    write_inventory
+    wide 60 check --ssh-config "$SSH_CONFIG" -i "$INVENTORY" --host file-03
+    assert_status 0
+    [[ $output =~ host\ key[^$'\n']*$'\r\n'\ +ssh-ed25519 ]] || fail_run 'the host key is not below its step'
+    local topic
+    for topic in findings summary; do
+        wide 60 help "$topic"
+        assert_status 0
+    done
+    on_screen 24 60 -- --host file-03 heap nosuchkind
+    [[ $output =~ file-03:\ node[^$'\n']*$'\r\n'\ {4}unknown\ kind\ \"nosuchkind\" ]] || fail_run 'WHAT FAILED is cut off'
+    # Without a terminal prose has 80 columns.
+    for topic in findings summary; do
+        run_profgrab help "$topic"
+        assert_equal "$(awk 'length > 80 && $0 !~ /^ *[^ ]+$/' <<<"$output")" ''
+    done
 }
 
 @test "Ctrl-C wipes the live lines; nothing of them is left" {
@@ -84,7 +111,7 @@ bash_offers() {
     on_screen 24 100 --ctrl-c 'cpu [1-9]s of 30s' -- --host file-03 heap cpu
     assert_status 130
     assert_equal "$(printf '%s\n' "${screen[@]}" | grep -v '^profgrab: ' | grep -v '^hint: ' | sed '/^TARGET/,$d')" ''
-    assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'stopping; once more')" 1
+    assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'stopping and bundling what is here; Ctrl-C again quits')" 1
     assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'heap: .* in ')" 2
 }
 

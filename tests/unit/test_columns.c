@@ -6,9 +6,11 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/columns.h"
+#include "cli/rows.h"
 #include "base/banned.h"
 
 static void counted(void **state)
@@ -63,9 +65,62 @@ static void never_more(void **state)
     }
 }
 
+static void folded(const char *text, struct columns_fold how, const char *expected)
+{
+    struct buf b = BUF_INIT(1000);
+    columns_fold(&b, text, &how);
+    assert_string_equal(buf_str(&b), expected);
+    buf_release(&b);
+}
+
+static void folds(void **state)
+{
+    (void)state;
+    folded("one two three", (struct columns_fold){.width = 7}, "one two\nthree");
+    folded("one two three", (struct columns_fold){.width = 7, .column = 3, .indent = 3},
+           "one\n   two\n   three");
+    /* A word that is too long stands alone; an empty line stays. */
+    folded("a longerthanthat b", (struct columns_fold){.width = 5}, "a\nlongerthanthat\nb");
+    folded("a\nb\n\nc", (struct columns_fold){.width = 80, .indent = 2}, "a b\n\n  c");
+    folded("", (struct columns_fold){.width = 80}, "");
+}
+
+/* A cell that has no room beside the others stands below them; one that has some is cut there. */
+static void rows_of(size_t width, bool below, const char *expected)
+{
+    struct rows rows = {.columns = "lrl", .below = below};
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    assert_non_null(out);
+    rows_add(&rows, (const char *const[]){"TARGET", "BYTES", "WHAT FAILED"});
+    rows_add(&rows, (const char *const[]){"file-03: gitaly", "1.2 kB", ""});
+    rows_add(&rows, (const char *const[]){"file-04: gitaly", "-", "heap: HTTP 404: Unknown profile"});
+    rows_print(&rows, width, out);
+    fclose(out);
+    assert_string_equal(text, expected);
+    free(text);
+    rows_release(&rows);
+}
+
+static void rows_below(void **state)
+{
+    (void)state;
+    rows_of(0, true,
+            "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
+            "file-04: gitaly       -  heap: HTTP 404: Unknown profile\n");
+    rows_of(46, true,
+            "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
+            "file-04: gitaly       -\n    heap: HTTP 404: Unknown profile\n");
+    rows_of(46, false,
+            "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
+            "file-04: gitaly       -  heap: HTTP 404: Un...\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(counted), cmocka_unit_test(cut),
-                                       cmocka_unit_test(never_more)};
+                                       cmocka_unit_test(never_more), cmocka_unit_test(folds),
+                                       cmocka_unit_test(rows_below)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,17 +114,17 @@ static void one_target(void **state)
     row_is(&s, 0, "file-03: connecting");
     at(&s, 3, "heap", 0, 0);
     draw(&s);
-    row_is(&s, 0, "file-03: gitaly: heap, 2/3");
+    row_is(&s, 0, "file-03: gitaly: heap, item 2 of 3");
     got(&s, 3, "heap");
     row_is(&s, 0, "profgrab: file-03: gitaly: heap: 1.6 kB in 4ms");
     row_is(&s, 1, "");
     at(&s, 3, "cpu", 12, 4200);
     draw(&s);
-    row_is(&s, 1, "file-03: gitaly: cpu 12s of 30s, 18s left, 4.2 kB, 2/3");
+    row_is(&s, 1, "file-03: gitaly: cpu 12s of 30s, 18s left, 4.2 kB, item 2 of 3");
     /* Longer than designed: there is nothing left to count. */
     at(&s, 3, "cpu", 31, 4200);
     draw(&s);
-    row_is(&s, 1, "file-03: gitaly: cpu 31s of 30s, 4.2 kB, 2/3");
+    row_is(&s, 1, "file-03: gitaly: cpu 31s of 30s, 4.2 kB, item 2 of 3");
     got(&s, 3, "cpu");
     progress_end(&s.progress);
     row_is(&s, 1, "profgrab: file-03: gitaly: cpu: 1.6 kB in 4ms");
@@ -141,19 +141,19 @@ static void three_targets(void **state)
     for (size_t i = 0; i < 3; i++)
         at(&s, i, "cpu", 5, 0);
     draw(&s);
-    row_is(&s, 0, "file-00: gitaly: cpu 5s of 30s, 25s left, 2/3");
-    row_is(&s, 2, "file-02: gitaly: cpu 5s of 30s, 25s left, 2/3");
+    row_is(&s, 0, "file-00: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
+    row_is(&s, 2, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
     /* A plain line comes above the block; the target in the middle keeps its place. */
     got(&s, 1, "cpu");
     draw(&s);
     row_is(&s, 0, "profgrab: file-01: gitaly: cpu: 1.6 kB in 4ms");
-    row_is(&s, 1, "file-00: gitaly: cpu 5s of 30s, 25s left, 2/3");
-    row_is(&s, 2, "file-02: gitaly: cpu 5s of 30s, 25s left, 2/3");
+    row_is(&s, 1, "file-00: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
+    row_is(&s, 2, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
     row_is(&s, 3, "");
     at(&s, 1, "trace", 2, 0);
     draw(&s);
-    row_is(&s, 2, "file-01: gitaly: trace 2s, 2/3");
-    row_is(&s, 3, "file-02: gitaly: cpu 5s of 30s, 25s left, 2/3");
+    row_is(&s, 2, "file-01: gitaly: trace 2s, item 2 of 3");
+    row_is(&s, 3, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
     /* At the end nothing of it is left. */
     progress_end(&s.progress);
     row_is(&s, 0, "profgrab: file-01: gitaly: cpu: 1.6 kB in 4ms");
@@ -195,13 +195,14 @@ static void crowd(unsigned rows, unsigned columns, const char *first, const char
 static void fifty_targets(void **state)
 {
     (void)state;
-    crowd(24, 80, "file-00: gitaly: cpu 5s of 30s, 25s left, 123.5 MB, 2/3", "... and 29 more targets");
+    crowd(24, 80, "file-00: gitaly: cpu 5s of 30s, 25s left, 123.5 MB, item 2 of 3",
+          "... and 29 more targets");
 }
 
 static void fifty_targets_on_a_small_screen(void **state)
 {
     (void)state;
-    crowd(10, 40, "file-0...: cpu 5s of 30s, 123.5 MB, 2/3", "... and 43 more targets");
+    crowd(10, 40, "file-00: gi...: cpu 5s of 30s, 123.5 MB", "... and 43 more targets");
 }
 
 static void three_targets_on_a_small_screen(void **state)
@@ -212,12 +213,12 @@ static void three_targets_on_a_small_screen(void **state)
     for (size_t i = 0; i < 3; i++)
         at(&s, i, "heap", 2, 900);
     draw(&s);
-    row_is(&s, 0, "file-00: gitaly: heap 2s, 900 B, 2/3");
+    row_is(&s, 0, "file-00: gitaly: heap 2s, 900 B");
     static char longer[] = "prometheus-node-exporter";
     s.service.name = longer;
     at(&s, 2, "heap", 2, 900);
     draw(&s);
-    row_is(&s, 2, "file-02: promet...: heap 2s, 900 B, 2/3");
+    row_is(&s, 2, "file-02: prometheus-...: heap 2s, 900 B");
     assert_int_equal(s.terminal.wraps, 0);
     show_release(&s);
 }
@@ -266,7 +267,7 @@ static void waiting(void **state)
     struct target t = target(&s, 0);
     progress_under_way(&s.progress, &t, &now);
     draw(&s);
-    row_is(&s, 0, "file-00: gitaly: cpu waiting: another profile is being taken, 1/2");
+    row_is(&s, 0, "file-00: gitaly: cpu waiting: another profile is being taken, item 1 of 2");
     show_release(&s);
     /* In a log it is said when it begins to wait, and when it goes on. */
     show_init(&s, 0, 0, false, false);
@@ -392,7 +393,7 @@ static void pauses_for_a_question(void **state)
     show_init(&s, 24, 80, false, false);
     at(&s, 0, "cpu", 3, 0);
     draw(&s);
-    row_is(&s, 0, "file-00: gitaly: cpu 3s of 30s, 27s left, 2/3");
+    row_is(&s, 0, "file-00: gitaly: cpu 3s of 30s, 27s left, item 2 of 3");
     progress_pause(&s.progress);
     row_is(&s, 0, "");
     size_t before = s.length;
@@ -403,7 +404,7 @@ static void pauses_for_a_question(void **state)
     progress_resume(&s.progress);
     row_is(&s, 0, "profgrab: file-00: gitaly: heap: 1.6 kB in 4ms");
     draw(&s);
-    row_is(&s, 1, "file-00: gitaly: cpu 3s of 30s, 27s left, 2/3");
+    row_is(&s, 1, "file-00: gitaly: cpu 3s of 30s, 27s left, item 2 of 3");
     show_release(&s);
 }
 
