@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/finder.h"
 #include "base/halves.h"
+#include "base/json.h"
 #include "base/proc.h"
 #include "base/secret.h"
 #include "base/sha256.h"

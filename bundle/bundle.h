@@ -403,6 +403,11 @@ int bundle_visit(const char *path, struct age_identities *by, bundle_wants_fn *w
 
 /* manifest.json as text: the caller frees it. */
 int bundle_manifest(const char *path, struct age_identities *by, char **ret, struct err *err);
+/* Such a text as jansson's object: of our format and version, `hosts` and `files` are lists, nothing else is
+ * promised. ERR_FAILED for what is no manifest, and for one that would take too much memory. The caller gives
+ * the reference back with json_decref. */
+struct json_t;
+int bundle_manifest_parse(const char *text, size_t n, struct json_t **ret, struct err *err);
 /* README.md of such a text, into an initialised buffer. */
 int bundle_readme(const char *manifest, struct buf *ret, struct err *err);
 

@@ -5,21 +5,9 @@
 #include "bundle/path.h"
 #include "base/banned.h"
 
-/* Counts the values of a JSON text from above: outside of strings, each stands behind one of these. */
-static size_t count_values(const char *p, size_t n)
-{
-    size_t count = 1;
-    bool in_string = false;
-    for (size_t i = 0; i < n; i++) {
-        if (in_string && p[i] == '\\')
-            i++;
-        else if (p[i] == '"')
-            in_string = !in_string;
-        else if (!in_string && (p[i] == ',' || p[i] == ':' || p[i] == '[' || p[i] == '{'))
-            count++;
-    }
-    return count;
-}
+/* Depth: a manifest of ours has ten levels. */
+static const struct json_form manifest_form = {
+    .what = PATH_MANIFEST, .max_bytes = BUNDLE_MAX_MANIFEST, .max_memory = ITEMS_MAX_MEMORY, .max_depth = 64};
 
 static bool is_list(const json_t *root, const char *key)
 {
@@ -46,24 +34,20 @@ static int check_format(const json_t *root, struct err *err)
 
 int items_parse(const char *text, size_t n, json_t **ret, struct err *err)
 {
-    if (count_values(text, n) > ITEMS_MAX_VALUES)
-        return err_set(err, ERR_FAILED, "%s has more than %d values", PATH_MANIFEST, ITEMS_MAX_VALUES);
-    json_error_t why;
-    json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
-    /* jansson says nothing when there is no memory. */
-    if (!root && !why.text[0])
-        return err_nomem(err);
-    if (!root) {
-        char shown[sizeof why.text];
-        return err_set(err, ERR_FAILED, "%s is malformed: line %d: %s", PATH_MANIFEST, why.line,
-                       text_printable(shown, sizeof shown, why.text, strlen(why.text)));
-    }
+    json_t *root = NULL;
+    if (json_parse(&manifest_form, text, n, &root, err) < 0)
+        return -1;
     if (check_format(root, err) < 0) {
         json_decref(root);
         return -1;
     }
     *ret = root;
     return 0;
+}
+
+int bundle_manifest_parse(const char *text, size_t n, json_t **ret, struct err *err)
+{
+    return items_parse(text, n, ret, err);
 }
 
 static int add_chunk(const char *p, size_t n, void *ctx)

@@ -6,8 +6,9 @@
 
 #include "bundle/bundle.h"
 
-/* The most values a foreign manifest may consist of: each costs up to 250 bytes of memory, however short. */
-#define ITEMS_MAX_VALUES 2000000
+/* The most memory that a manifest and its tree may take, as base/json.h estimates it. A manifest of 1,000
+ * targets with 8 items each takes about 90 MB. */
+#define ITEMS_MAX_MEMORY ((size_t)224 << 20)
 
 /* Parses n bytes of a manifest from anywhere. It is an object of our format and version afterwards, and its
  * lists of hosts and files are lists; below them nothing is promised. */

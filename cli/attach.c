@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bundle/bundle.h"
@@ -70,11 +71,15 @@ static int look(const char *path, struct err *err)
         return sealed_already(path, err);
     if (bundle_manifest(path, NULL, &text, err) < 0)
         return -1;
-    json_t *manifest = json_loads(text, 0, NULL);
-    bool handed = json_object_get(manifest, "handoff") != NULL;
-    json_decref(manifest);
+    json_t *manifest = NULL;
+    int rc = bundle_manifest_parse(text, strlen(text), &manifest, err);
+    if (rc < 0)
+        err_wrap(err, "%s", path);
     free(text);
-    return handed ? handed_already(path, err) : 0;
+    if (json_object_get(manifest, "handoff"))
+        rc = handed_already(path, err);
+    json_decref(manifest);
+    return rc;
 }
 
 static int prepare(const struct attach_options *o, const struct strlist *words,

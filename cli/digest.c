@@ -154,9 +154,9 @@ static const char *reading(bool encrypted)
 
 static int summarize_text(const char *manifest, char **ret, struct err *err)
 {
-    json_t *root = json_loads(manifest, 0, NULL);
-    if (!root)
-        return err_set(err, ERR_FAILED, "its manifest cannot be read");
+    json_t *root = NULL;
+    if (bundle_manifest_parse(manifest, strlen(manifest), &root, err) < 0)
+        return -1;
     int rc = summarize(root, ret, err);
     json_decref(root);
     return rc;

@@ -16,8 +16,8 @@ int drawing_init(struct drawing *d, const struct drawing_limits *limits, struct 
     *d = (struct drawing){.limits = limits, .by_path = json_object()};
     if (!d->by_path)
         return err_nomem(err);
-    if (manifest.n > 0 && !(d->root = json_loadb(manifest.p, manifest.n, 0, NULL)))
-        return err_set(err, ERR_FAILED, "manifest.json is malformed");
+    if (manifest.n > 0 && bundle_manifest_parse(manifest.p, manifest.n, &d->root, err) < 0)
+        return -1;
     d->wordless = json_array_size(json_object_get(d->root, "summary")) > 0;
     if (drawing_list(d, err) < 0 || drawing_compare_plan(d, err) < 0)
         return -1;

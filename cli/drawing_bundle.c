@@ -41,6 +41,8 @@ int drawing_bundle(const char *path, struct age_identities *by, page_sink_fn *si
     if (bundle_manifest(path, by, &manifest, err) < 0)
         return -1;
     int rc = drawing_init(&d, &drawing_when_asked, str_of(manifest), sink, ctx, err);
+    /* The text is no longer needed: it may have 64 MB, and its tree has more. */
+    free(manifest);
     if (rc == 0)
         rc = bundle_visit(path, by, wants_member, take_member, &d, err);
     if (rc == 0)
@@ -50,7 +52,6 @@ int drawing_bundle(const char *path, struct age_identities *by, page_sink_fn *si
     if (rc == 0)
         rc = drawing_finish(&d, &b, err);
     drawing_release(&d);
-    free(manifest);
     return rc;
 }
 
@@ -84,6 +85,7 @@ int drawing_manifest(const char *path, struct age_identities *by, char **ret, st
     if (bundle_manifest(path, by, &manifest, err) < 0)
         return -1;
     int rc = drawing_init(&d, &drawing_when_asked, str_of(manifest), to_nowhere, NULL, err);
+    free(manifest);
     if (rc == 0 && !d.wordless) {
         rc = bundle_visit(path, by, wants_member, take_member, &d, err);
         if (rc == 0)
@@ -96,7 +98,6 @@ int drawing_manifest(const char *path, struct age_identities *by, char **ret, st
     if (rc == 0 && !(with = json_dumps(d.root, JSON_PRESERVE_ORDER)))
         rc = err_nomem(err);
     drawing_release(&d);
-    free(manifest);
     if (rc == 0)
         *ret = with;
     return rc;

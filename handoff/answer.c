@@ -12,6 +12,18 @@
 
 #define WORDS 240
 
+/* A tracker's answer. The answers of real ones have a few hundred values. */
+#define ANSWER_MEMORY ((size_t)32 << 20)
+static const struct json_form answer_form = {
+    .what = "its answer", .max_bytes = HTTP_ANSWER_MAX, .max_memory = ANSWER_MEMORY, .max_depth = 64};
+/* What is said of a failure may be any value. */
+static const struct json_form words_form = {.what = "its answer",
+                                            .max_bytes = HTTP_ANSWER_MAX,
+                                            .max_memory = ANSWER_MEMORY,
+                                            .max_depth = 64,
+                                            .any = true,
+                                            .repeated_keys = true};
+
 /* Appends every string in it, wherever it is, with the keys that lead there: {"title": ["is blank"]} is
  * "title is blank". */
 static void gather(struct buf *out, const json_t *v, unsigned depth)
@@ -54,7 +66,8 @@ static void words_of(const struct job *j, const struct http_answer *a, char *dst
     static const char *const keys[] = {"message", "error_description", "error", "errors"};
     struct buf out = BUF_INIT(2048);
     const char *body = buf_str(&a->body);
-    json_t *root = json_loads(body, JSON_DECODE_ANY, NULL);
+    json_t *root = NULL;
+    (void)json_parse(&words_form, body, strlen(body), &root, NULL);
     for (size_t i = 0; i < sizeof keys / sizeof *keys && out.len == 0; i++)
         gather(&out, json_object_get(root, keys[i]), 0);
     if (out.len == 0 && json_is_array(root))
@@ -146,6 +159,17 @@ static int not_json(const struct job *j, const struct http_answer *a, struct err
     return err_hint(err, "is %s the tracker itself, and no login page before it?", j->request->tracker->url);
 }
 
+static int parse_answer(const struct job *j, const struct http_answer *a, json_t **ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+    const char *text = buf_str(&a->body);
+    if (json_check(&answer_form, text, a->body.len, err) < 0)
+        return -1;
+    if (json_parse(&answer_form, text, a->body.len, ret, &why) == 0)
+        return 0;
+    return why.kind == ERR_FAILED ? not_json(j, a, err) : err_nomem(err);
+}
+
 /* A refusal is sure: nothing happened. Silence, a tracker that failed on the way and an answer that nobody
  * understands are not. */
 static bool is_unsure(const struct http_request *r, const struct http_answer *a)
@@ -162,15 +186,8 @@ int job_ask(struct job *j, const struct http_request *request, int status, json_
     int rc = http_send(j->http, request, &a, err);
     if (rc == 0 && !j->options->dry_run && a.status != status)
         rc = a.status >= 200 && a.status < 300 ? not_json(j, &a, err) : status_error(j, &a, err);
-    if (rc == 0 && status != 204) {
-        json_error_t why;
-        root = json_loads(buf_str(&a.body), JSON_REJECT_DUPLICATES, &why);
-        /* Without words it was no mistake of the text's. */
-        if (!root && !*why.text)
-            rc = err_nomem(err);
-        else if (!root)
-            rc = not_json(j, &a, err);
-    }
+    if (rc == 0 && status != 204)
+        rc = parse_answer(j, &a, &root, err);
     j->unknown = rc < 0 && is_unsure(request, &a);
     if (a.file_sent > j->result->bytes_sent)
         j->result->bytes_sent = a.file_sent;

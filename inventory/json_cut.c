@@ -177,10 +177,18 @@ static int unescape(struct json_cut *c, struct err *err)
     buf_addc(&quoted, '"');
     buf_add(&quoted, buf_str(&c->text), c->text.len);
     buf_addc(&quoted, '"');
-    json_t *value = json_loadb(buf_str(&quoted), quoted.len, JSON_DECODE_ANY, NULL);
+    static const struct json_form form = {.what = "a string",
+                                          .max_bytes = MAX_TEXT + 2,
+                                          .max_memory = 8 * MAX_TEXT,
+                                          .max_depth = 1,
+                                          .any = true};
+    json_t *value = NULL;
+    struct err why = ERR_INIT;
+    int rc = json_parse(&form, buf_str(&quoted), quoted.len, &value, &why);
     buf_release(&quoted);
-    if (!value)
-        return err_set(err, ERR_FAILED, "a string in it is not JSON's");
+    if (rc < 0)
+        return why.kind == ERR_FAILED ? err_set(err, ERR_FAILED, "a string in it is not JSON's")
+                                      : err_nomem(err);
     buf_clear(&c->text);
     buf_adds(&c->text, json_string_value(value));
     json_decref(value);

@@ -13,6 +13,8 @@
 
 #include "base/banned.h"
 
+#define HEAD "{\"format\":\"profgrab-bundle\",\"version\":1,"
+
 static int to_buf(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
@@ -67,7 +69,7 @@ static void draw(struct drawing *d, size_t i, struct profile *p)
 static void a_full_page_has_both_sides(void **state)
 {
     static const char manifest[] =
-        "{\"hosts\":[" CPU_OF("sick-1", "false") "," CPU_OF("sick-2", "false") "," CPU_OF(
+        HEAD "\"hosts\":[" CPU_OF("sick-1", "false") "," CPU_OF("sick-2", "false") "," CPU_OF(
             "well-1", "true") "," CPU_OF("well-2", "true") "," CPU_OF("well-3", "true") "]}";
     static const struct drawing_limits no_room = {4000000, 8, "too large"};
     struct drawing d;
@@ -98,7 +100,7 @@ static void a_full_page_has_both_sides(void **state)
 static void a_pair_is_put_in_order(void **state)
 {
     static const char manifest[] =
-        "{\"hosts\":[{\"name\":\"file-03\",\"services\":[{\"name\":\"gitaly\",\"items\":[" HEAP_OF(
+        HEAD "\"hosts\":[{\"name\":\"file-03\",\"services\":[{\"name\":\"gitaly\",\"items\":[" HEAP_OF(
             "1") "," HEAP_OF("2") "]}]}]}";
     (void)state;
     for (int64_t swapped = 0; swapped < 2; swapped++) {
@@ -124,8 +126,8 @@ static void a_pair_is_put_in_order(void **state)
 static void text_in_two_snapshots_is_said(void **state)
 {
     static const char manifest[] =
-        "{\"hosts\":[{\"name\":\"file-03\",\"services\":[{\"name\":\"gitaly\",\"items\":[{\"kind\":"
-        "\"goroutines\",\"status\":\"ok\",\"pair\":2,\"file\":\"g.txt\"}]}]}]}";
+        HEAD "\"hosts\":[{\"name\":\"file-03\",\"services\":[{\"name\":\"gitaly\",\"items\":[{\"kind\":"
+             "\"goroutines\",\"status\":\"ok\",\"pair\":2,\"file\":\"g.txt\"}]}]}]}";
     static const char dump[] = "goroutine 1 [chan receive]:\nmain.main()\n\t/src/main.go:7 +0x1d\n\n";
     struct drawing d;
     struct page_bundle b = {0};

@@ -1,0 +1,99 @@
+#include "base/json.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/banned.h"
+
+/* Bytes that jansson 2.14 allocates for a value on a 64-bit machine, with malloc's own: a struct for each, an
+ * object's first buckets, a list's first slots, a copy of each text. A list doubles its slots as it grows, an
+ * object its buckets: a key counts as a text, and COLON_BYTES more. */
+enum {
+    OBJECT_BYTES = 240,
+    LIST_BYTES = 144,
+    TEXT_BYTES = 80,
+    WORD_BYTES = 32,
+    COLON_BYTES = 48,
+    COMMA_BYTES = 24
+};
+
+/* While a text is read jansson holds it in a buffer that doubles, and unescaped. */
+#define LONGEST_TEXT_COPIES 3
+
+static size_t string_end(const char *p, size_t n, size_t at)
+{
+    while (at < n && p[at] != '"')
+        at += p[at] == '\\' ? 2 : 1;
+    return at < n ? at : n;
+}
+
+static bool is_of_word(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-' || c == '+' || c == '.' || c == 'E';
+}
+
+struct json_measure json_measure(const char *p, size_t n)
+{
+    struct json_measure m = {.memory = n};
+    size_t depth = 0, longest = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] == '"') {
+            size_t end = string_end(p, n, i + 1);
+            m.memory += TEXT_BYTES + (end - i);
+            longest = end - i > longest ? end - i : longest;
+            i = end;
+        } else if (p[i] == '{' || p[i] == '[') {
+            m.memory += p[i] == '{' ? OBJECT_BYTES : LIST_BYTES;
+            m.depth = ++depth > m.depth ? depth : m.depth;
+        } else if ((p[i] == '}' || p[i] == ']') && depth > 0) {
+            depth--;
+        } else if (p[i] == ':') {
+            m.memory += COLON_BYTES;
+        } else if (p[i] == ',') {
+            m.memory += COMMA_BYTES;
+        } else if (is_of_word(p[i])) {
+            size_t begin = i;
+            while (i + 1 < n && is_of_word(p[i + 1]))
+                i++;
+            m.memory += WORD_BYTES;
+            longest = i + 1 - begin > longest ? i + 1 - begin : longest;
+        }
+    }
+    m.memory += LONGEST_TEXT_COPIES * longest;
+    return m;
+}
+
+int json_check(const struct json_form *form, const char *text, size_t n, struct err *err)
+{
+    char size[32];
+    if (n > form->max_bytes)
+        return err_set(err, ERR_FAILED, "%s is larger than %s", form->what,
+                       text_bytes(size, sizeof size, form->max_bytes));
+    struct json_measure m = json_measure(text, n);
+    if (m.depth > form->max_depth)
+        return err_set(err, ERR_FAILED, "%s is nested deeper than %zu levels", form->what, form->max_depth);
+    if (m.memory > form->max_memory)
+        return err_set(err, ERR_FAILED, "%s has too many values: it would take more than %s of memory",
+                       form->what, text_bytes(size, sizeof size, form->max_memory));
+    return 0;
+}
+
+int json_parse(const struct json_form *form, const char *text, size_t n, json_t **ret, struct err *err)
+{
+    if (json_check(form, text, n, err) < 0)
+        return -1;
+    size_t flags = (form->any ? JSON_DECODE_ANY : 0) | (form->repeated_keys ? 0 : JSON_REJECT_DUPLICATES);
+    json_error_t why = {.line = 0};
+    json_t *root = json_loadb(text, n, flags, &why);
+    /* jansson says nothing when there is no memory. */
+    if (!root && !why.text[0])
+        return err_nomem(err);
+    if (!root) {
+        char shown[sizeof why.text];
+        return err_set(err, ERR_FAILED, "%s is malformed: line %d: %s", form->what, why.line,
+                       text_printable(shown, sizeof shown, why.text, strlen(why.text)));
+    }
+    *ret = root;
+    return 0;
+}

@@ -1,0 +1,174 @@
+/* JSON within limits: the estimate of a tree's memory is never below what jansson takes, and what is beyond a
+ * limit is refused before a tree is built. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <malloc.h>
+
+#include "base/base.h"
+#include "tests/unit/spoil.h"
+#include "base/banned.h"
+
+#define REPEATS 20000
+
+static size_t allocated, most;
+
+/* With the eight bytes in front of each block. */
+static void *count_malloc(size_t n)
+{
+    void *p = malloc(n);
+    allocated += p ? malloc_usable_size(p) + 8 : 0;
+    most = allocated > most ? allocated : most;
+    return p;
+}
+
+static void count_free(void *p)
+{
+    allocated -= p ? malloc_usable_size(p) + 8 : 0;
+    free(p);
+}
+
+static const struct json_form roomy = {.what = "it",
+                                       .max_bytes = SIZE_MAX,
+                                       .max_memory = SIZE_MAX,
+                                       .max_depth = 100,
+                                       .any = true,
+                                       .repeated_keys = true};
+
+/* Parses while allocations are counted: the estimate holds, and a form that allows less refuses the text and
+ * allocates nothing. */
+static void holds(const char *name, const struct buf *text)
+{
+    struct json_measure m = json_measure(buf_str(text), text->len);
+    struct json_form tight = roomy;
+    json_t *root = NULL;
+    struct err err = ERR_INIT;
+    allocated = most = 0;
+    json_set_alloc_funcs(count_malloc, count_free);
+    tight.max_memory = m.memory - 1;
+    assert_int_equal(json_parse(&tight, buf_str(text), text->len, &root, &err), -1);
+    assert_non_null(strstr(err.msg, "it has too many values: it would take more than "));
+    assert_true(most == 0 && !root);
+    int rc = json_parse(&roomy, buf_str(text), text->len, &root, &err);
+    json_decref(root);
+    json_set_alloc_funcs(malloc, free);
+    if (rc < 0)
+        fail_msg("%s: %s", name, err.msg);
+    if (most + text->len > m.memory)
+        fail_msg("%s: %zu bytes were estimated, and %zu allocated", name, m.memory - text->len, most);
+}
+
+static void the_estimate_is_never_below_the_memory(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {
+        "{}",
+        "[]",
+        "0",
+        "-1.5e3",
+        "true",
+        "\"\"",
+        "\"aaaaaaaaaaaaaaaaaaaaaaaaa\"",
+        "\"\\u20ac\\n\"",
+        "{\"\":0}",
+        "[0]",
+        "[[[[[[[[0]]]]]]]]",
+        "[0,0,0,0,0,0,0,0,0]",
+        "{\"a\":0,\"b\":0,\"c\":0,\"d\":0,\"e\":0,\"f\":0,\"g\":0,\"h\":0,\"i\":0}",
+        "{\"a\":{\"b\":{\"c\":{}}}}",
+    };
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        struct buf text = BUF_INIT(16u << 20);
+        buf_adds(&text, "[");
+        for (size_t k = 0; k < REPEATS; k++)
+            buf_addf(&text, "%s%s", k ? "," : "", pieces[i]);
+        buf_adds(&text, "]");
+        holds(pieces[i], &text);
+        buf_release(&text);
+    }
+}
+
+static void the_estimate_holds_for_large_objects_and_long_texts(void **state)
+{
+    (void)state;
+    struct buf keys = BUF_INIT(16u << 20), plain = BUF_INIT(16u << 20), escaped = BUF_INIT(16u << 20);
+    buf_adds(&keys, "{");
+    for (unsigned i = 0; i < REPEATS; i++)
+        buf_addf(&keys, "%s\"%x\":0", i ? "," : "", i);
+    buf_adds(&keys, "}");
+    holds("keys", &keys);
+    buf_adds(&plain, "\"");
+    buf_adds(&escaped, "\"");
+    for (unsigned i = 0; i < REPEATS; i++) {
+        buf_adds(&plain, "abcdefghij");
+        buf_adds(&escaped, "\\u20ac");
+    }
+    buf_adds(&plain, "\"");
+    buf_adds(&escaped, "\"");
+    holds("plain", &plain);
+    holds("escaped", &escaped);
+    buf_release(&keys);
+    buf_release(&plain);
+    buf_release(&escaped);
+}
+
+static void refuses(const struct json_form *form, const char *text, const char *message)
+{
+    struct err err = ERR_INIT;
+    json_t *root = NULL;
+    assert_int_equal(json_parse(form, text, strlen(text), &root, &err), -1);
+    assert_null(root);
+    assert_int_equal(err.kind, ERR_FAILED);
+    assert_string_equal(err.msg, message);
+}
+
+static void limits(void **state)
+{
+    (void)state;
+    const struct json_form form = {.what = "it", .max_bytes = 20, .max_memory = 1000, .max_depth = 2};
+    json_t *root = NULL;
+    assert_int_equal(json_parse(&form, "[[1],{\"]\":2}]", 13, &root, NULL), 0);
+    json_decref(root);
+    refuses(&form, "[0,0,0,0,0,0,0,0,0,0]", "it is larger than 20 B");
+    refuses(&form, "[[[]]]", "it is nested deeper than 2 levels");
+    refuses(&form, "[{},{},{},{}]", "it has too many values: it would take more than 1.0 kB of memory");
+    refuses(&form, "1", "it is malformed: line 1: '[' or '{' expected near '1'");
+    refuses(&form, "{\"a\":1,\"a\":2}", "it is malformed: line 1: duplicate object key near '\"a\"'");
+    refuses(&form, "", "it is malformed: line 1: '[' or '{' expected near end of file");
+    refuses(&form, "[\"\\", "it is malformed: line 1: invalid escape near '\"\\'");
+    refuses(&(struct json_form){.what = "it"}, "[]", "it is larger than 0 B");
+}
+
+static void parse_spoiled(void *ctx, const struct spoiled *s)
+{
+    (void)ctx;
+    struct err err = ERR_INIT;
+    json_t *root = NULL;
+    if (json_parse(&roomy, (const char *)s->p, s->n, &root, &err) < 0)
+        assert_true(!root && err.msg[0]);
+    json_decref(root);
+}
+
+static void spoiled_texts(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"a\": [1, -2.5e3, true, null, \"\\u20ac\\\"\"], \"b\": {\"c\": {}}}";
+    spoil(text, sizeof text - 1, parse_spoiled, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_estimate_is_never_below_the_memory),
+        cmocka_unit_test(the_estimate_holds_for_large_objects_and_long_texts),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(spoiled_texts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
