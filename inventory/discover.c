@@ -244,55 +244,100 @@ static size_t without_repeated(struct candidate *items, size_t n)
     return left;
 }
 
-static bool has_name(const struct host *host, const char *name)
+/* The host whose services are being named: candidates come sorted by host. */
+struct naming {
+    struct inventory *inv;
+    const struct host *host;
+    size_t cap_services; /* of its array */
+    struct names taken;  /* by its services */
+    /* The last that was named by its port: another one of that name and port begins to count behind it. */
+    const char *name;
+    unsigned port;
+    unsigned number;
+};
+
+static int take_name(struct naming *n, const char *name, struct err *err)
 {
+    return names_set(&n->taken, name, n->host, err);
+}
+
+static int begin_host(struct naming *n, const struct host *host, struct err *err)
+{
+    names_release(&n->taken);
+    n->host = host;
+    n->cap_services = host->n_services;
+    n->name = NULL;
     for (size_t i = 0; i < host->n_services; i++)
-        if (strcmp(host->services[i]->name, name) == 0)
-            return true;
-    return false;
+        if (take_name(n, host->services[i]->name, err) < 0)
+            return -1;
+    return 0;
 }
 
 /* NAME-PORT, and where that is taken NAME-PORT-2: it goes by the port, so that it stays the same when others
- * come and go. */
-static int name_by_port(const struct candidate *c, struct err *err)
+ * come and go. The count goes on for the next of the same name and port, so that no taken name is tried twice
+ * for them. */
+static int name_by_port(struct naming *n, const struct candidate *c, struct err *err)
 {
     char name[MAX_NAME + 40];
     struct service *s = c->service;
-    snprintf(name, sizeof name, "%s-%u", s->name, s->port);
-    for (unsigned i = 2; has_name(c->host, name); i++)
-        snprintf(name, sizeof name, "%s-%u-%u", s->name, s->port, i);
+    bool again = n->name && n->port == s->port && strcmp(n->name, s->name) == 0;
+    unsigned number = again ? n->number + 1 : 1;
+    for (;; number++) {
+        if (number == 1)
+            snprintf(name, sizeof name, "%s-%u", s->name, s->port);
+        else
+            snprintf(name, sizeof name, "%s-%u-%u", s->name, s->port, number);
+        if (!names_get(&n->taken, name))
+            break;
+    }
     char *copy = strdup(name);
     if (!copy)
         return err_nomem(err);
+    n->name = s->name;
+    n->port = s->port;
+    n->number = number;
     s->family = s->name;
     s->name = copy;
     return 0;
 }
 
-static int attach(struct inventory *inv, const struct candidate *c, struct err *err)
+static int add_found_name(struct inventory *inv, const char *name, const struct service *s, struct err *err)
+{
+    struct named *only = &inv->found_only;
+    if (names_get(&inv->found_names, name))
+        return 0;
+    if (array_reserve((void **)&only->items, &only->cap, only->n + 1, sizeof *only->items, err) < 0 ||
+        names_add(&inv->found_names, name, s, err) < 0)
+        return -1;
+    if (!names_get(&inv->service_names, name))
+        only->items[only->n++] = name;
+    return 0;
+}
+
+static int attach(struct naming *n, const struct candidate *c, struct err *err)
 {
     struct host *host = c->host;
-    size_t cap = host->n_services;
-    if (array_reserve((void **)&host->services, &cap, host->n_services + 1, sizeof(struct service *), err) <
-        0)
+    if (array_reserve((void **)&host->services, &n->cap_services, host->n_services + 1,
+                      sizeof(struct service *), err) < 0)
         return -1;
     host->services[host->n_services++] = c->service;
     const char *names[] = {c->service->name, c->service->family};
     for (int i = 0; i < 2; i++)
-        if (names[i] && !names_get(&inv->found_names, names[i]) &&
-            names_add(&inv->found_names, names[i], c->service, err) < 0)
+        if (names[i] && add_found_name(n->inv, names[i], c->service, err) < 0)
             return -1;
-    return 0;
+    return take_name(n, c->service->name, err);
 }
 
 /* Those of one name on one host. Another job may have a name that one of several was given. */
-static int settle(struct inventory *inv, struct candidate *items, size_t n, struct err *err)
+static int settle(struct naming *naming, struct candidate *items, size_t n, struct err *err)
 {
+    if (items->host != naming->host && begin_host(naming, items->host, err) < 0)
+        return -1;
     n = without_repeated(items, n);
     for (size_t i = 0; i < n; i++)
-        if (((n > 1 || has_name(items[i].host, items[i].service->name)) &&
-             name_by_port(&items[i], err) < 0) ||
-            attach(inv, &items[i], err) < 0)
+        if (((n > 1 || names_get(&naming->taken, items[i].service->name)) &&
+             name_by_port(naming, &items[i], err) < 0) ||
+            attach(naming, &items[i], err) < 0)
             return -1;
     return 0;
 }
@@ -300,27 +345,24 @@ static int settle(struct inventory *inv, struct candidate *items, size_t n, stru
 int inventory_discovered(struct inventory *inv, struct err *err)
 {
     struct candidates *l = &inv->candidates;
+    struct naming naming = {.inv = inv};
+    int rc = 0;
     if (l->n > 0)
         qsort(l->items, l->n, sizeof *l->items, compare);
-    for (size_t from = 0, to; from < l->n; from = to) {
+    for (size_t from = 0, to; rc == 0 && from < l->n; from = to) {
         for (to = from + 1; to < l->n && same_name(&l->items[from], &l->items[to]); to++)
             ;
-        if (settle(inv, &l->items[from], to - from, err) < 0)
-            return -1;
+        rc = settle(&naming, &l->items[from], to - from, err);
     }
+    names_release(&naming.taken);
     free(l->items);
     *l = (struct candidates){0};
-    return 0;
+    return rc;
 }
 
 const char *inventory_found_name(const struct inventory *inv, size_t i)
 {
-    for (size_t k = 0; k < inv->found_names.n; k++) {
-        const char *name = inv->found_names.entries[k].name;
-        if (!names_get(&inv->service_names, name) && i-- == 0)
-            return name;
-    }
-    return NULL;
+    return i < inv->found_only.n ? inv->found_only.items[i] : NULL;
 }
 
 int inventory_source_failed(struct inventory *inv, const struct source *source, const char *why,

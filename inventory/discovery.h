@@ -73,6 +73,7 @@ struct found_target {
 struct found {
     struct found_job *jobs;
     size_t n_jobs, cap_jobs;
+    struct names *job_names; /* to the last job of that name; NULL: there is no job */
     struct found_target *targets;
     size_t n, cap;
     struct strlist notes; /* what was not understood, and so is missing; printable */

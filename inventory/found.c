@@ -3,10 +3,12 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "inventory/names.h"
 #include "inventory/service.h"
 #include "base/banned.h"
 
@@ -23,6 +25,9 @@ void found_release(struct found *f)
     }
     for (size_t i = 0; i < f->n; i++)
         free(f->targets[i].address);
+    if (f->job_names)
+        names_release(f->job_names);
+    free(f->job_names);
     free(f->jobs);
     free(f->targets);
     strlist_release(&f->notes);
@@ -48,12 +53,26 @@ int found_add_job(struct found *f, const char *name, size_t *ret, struct err *er
     char shown[MAX_JOB];
     if (array_reserve((void **)&f->jobs, &f->cap_jobs, f->n_jobs + 1, sizeof *f->jobs, err) < 0)
         return -1;
+    if (!f->job_names && !(f->job_names = calloc(1, sizeof *f->job_names)))
+        return err_nomem(err);
     char *copy = strdup(text_printable(shown, sizeof shown, name, strlen(name)));
     if (!copy)
         return err_nomem(err);
+    if (names_set(f->job_names, copy, (const void *)(uintptr_t)(f->n_jobs + 1), err) < 0) {
+        free(copy);
+        return -1;
+    }
     *ret = f->n_jobs;
     f->jobs[f->n_jobs++] = (struct found_job){.name = copy};
     return 0;
+}
+
+bool found_get_job(const struct found *f, const char *name, size_t *ret)
+{
+    uintptr_t known = f->job_names ? (uintptr_t)names_get(f->job_names, name) : 0;
+    if (known)
+        *ret = known - 1;
+    return known != 0;
 }
 
 int found_set_path(struct found_job *job, const char *path, struct err *err)

@@ -8,6 +8,9 @@
  * long. */
 int found_add_job(struct found *f, const char *name, size_t *ret, struct err *err);
 
+/* The last job that was added under that name; *ret is its index. False: there is none. */
+bool found_get_job(const struct found *f, const char *name, size_t *ret);
+
 /* Adds the target at HOST, HOST:PORT, [V6]:PORT or such behind http:// or https://, with a path behind it
  * that does not count. Without a port it is the scheme's. What is no address becomes a note. ERR_FAILED if
  * there are too many. */

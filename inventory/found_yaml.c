@@ -72,11 +72,8 @@ static int list_at(const struct reading *r, const struct tree_node *map, const c
 /* The job that a group's labels name, with what the file says of the one it stands in. */
 static int group_job(struct found *f, const char *name, size_t in, size_t *ret, struct err *err)
 {
-    for (size_t i = f->n_jobs; i-- > 0;)
-        if (strcmp(f->jobs[i].name, name) == 0) {
-            *ret = i;
-            return 0;
-        }
+    if (found_get_job(f, name, ret))
+        return 0;
     if (found_add_job(f, name, ret, err) < 0)
         return -1;
     struct found_job *job = &f->jobs[*ret];

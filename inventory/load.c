@@ -210,6 +210,7 @@ void inventory_free(struct inventory *inv)
         source_free(inv->sources.items[i]);
     free(inv->sources.items);
     free(inv->candidates.items);
+    free(inv->found_only.items);
     strlist_release(&inv->address_texts);
     strlist_release(&inv->failures);
     names_release(&inv->found_names);

@@ -70,6 +70,13 @@ struct candidates {
     size_t cap;
 };
 
+/* Names that somebody else owns. */
+struct named {
+    const char **items;
+    size_t n;
+    size_t cap;
+};
+
 struct inventory {
     char *path; /* NULL: there is no file */
     struct services services;
@@ -93,6 +100,7 @@ struct inventory {
     struct services found_services; /* by inventory_discover */
     struct candidates candidates;   /* until inventory_discovered */
     struct names found_names;       /* to one such service on some host; families too */
+    struct named found_only;        /* of those names, the ones that no service of the file has */
     struct names addresses;         /* to struct host, in the form that is compared: found_canonical */
     struct strlist address_texts;   /* those addresses */
     struct strlist failures;        /* of sources: what may be missing, and why */

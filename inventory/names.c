@@ -52,9 +52,23 @@ int names_add(struct names *t, const char *name, const void *value, struct err *
     return 0;
 }
 
+static uint32_t find(const struct names *t, const char *name)
+{
+    return finder_find(&t->by_name, hash_of(t, name), is_wanted, &(struct wanted){t, name});
+}
+
+int names_set(struct names *t, const char *name, const void *value, struct err *err)
+{
+    uint32_t at = find(t, name);
+    if (at == FINDER_NONE)
+        return names_add(t, name, value, err);
+    t->entries[at] = (struct names_entry){.name = name, .value = value};
+    return 0;
+}
+
 const void *names_get(const struct names *t, const char *name)
 {
-    uint32_t at = finder_find(&t->by_name, hash_of(t, name), is_wanted, &(struct wanted){t, name});
+    uint32_t at = find(t, name);
     return at == FINDER_NONE ? NULL : t->entries[at].value;
 }
 

@@ -27,6 +27,9 @@ struct names {
 /* Adds a name that is not there yet; the value must not be NULL. */
 int names_add(struct names *t, const char *name, const void *value, struct err *err);
 
+/* The same for a name that may be there: its value is replaced. */
+int names_set(struct names *t, const char *name, const void *value, struct err *err);
+
 /* The value behind a name, NULL if it is not there. */
 const void *names_get(const struct names *t, const char *name);
 

@@ -59,6 +59,9 @@ void goroutine_begin(struct goroutines *g, uint64_t count)
 int goroutine_add_frame(struct goroutines *g, struct goroutine_frame frame, struct err *err)
 {
     struct goroutine *c = &g->store->current;
+    if (c->n_frames == GOROUTINES_MAX_DEPTH)
+        return err_set(err, ERR_FAILED, "a goroutine of the dump has more than %d frames",
+                       GOROUTINES_MAX_DEPTH);
     if (array_reserve((void **)&c->frames, &c->cap_frames, c->n_frames + 1, sizeof *c->frames, err) < 0)
         return -1;
     c->frames[c->n_frames++] = frame;
@@ -120,6 +123,11 @@ static int add_group(struct goroutines *g, uint64_t hash, struct err *err)
 {
     struct goroutines_store *s = g->store;
     const struct goroutine *c = &s->current;
+    if (g->n_groups == GOROUTINES_MAX_GROUPS)
+        return err_set(err, ERR_FAILED, "the dump has more than %d different stacks", GOROUTINES_MAX_GROUPS);
+    if (s->n_frames + c->n_frames > GOROUTINES_MAX_FRAMES)
+        return err_set(err, ERR_FAILED, "the stacks of the dump have more than %d frames",
+                       GOROUTINES_MAX_FRAMES);
     if (array_reserve((void **)&g->groups, &s->cap_groups, g->n_groups + 1, sizeof *g->groups, err) < 0 ||
         array_reserve((void **)&g->frames, &s->cap_frames, s->n_frames + c->n_frames + 1, sizeof *g->frames,
                       err) < 0 ||

@@ -45,6 +45,12 @@ struct goroutine_label {
 /* The most different labels that a group keeps. */
 #define GOROUTINES_LABELS 16
 
+/* A dump beyond these is refused: what it would take is memory for the table alone, up to 200 MB. Go writes
+ * at most a hundred frames of a goroutine into a text and a few hundred into a profile. */
+#define GOROUTINES_MAX_GROUPS 200000
+#define GOROUTINES_MAX_FRAMES 1000000 /* of all groups */
+#define GOROUTINES_MAX_DEPTH 65536    /* frames of one goroutine */
+
 struct goroutine_group {
     struct str state; /* "chan receive"; empty where the form does not say it */
     size_t frame_at;  /* frames[frame_at] and the following, the innermost call first */
@@ -77,8 +83,8 @@ struct goroutines {
 
 /*
  * Reads one dump or two. The bytes must stay as they are for as long as the result lives. At most max_bytes
- * of a profile inflated. ERR_FAILED says which of the names is no dump of goroutines, or empty. Takes time
- * and memory in proportion to what it reads.
+ * of a profile inflated. ERR_FAILED says which of the names is no dump of goroutines, empty, or too large.
+ * Takes time and memory in proportion to what it reads.
  */
 int goroutines_read(const struct str *dumps, const char *const *names, size_t n, uint64_t max_bytes,
                     struct goroutines **ret, struct err *err);

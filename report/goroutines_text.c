@@ -79,18 +79,24 @@ static struct str trimmed(struct str s)
 
 /* ---- debug=2 ------------------------------------------------------------------------------------------- */
 
+/* Splits off what stands in front of the first comma, and the comma. */
+static struct str take_part(struct str *rest)
+{
+    const char *comma = memchr(rest->p, ',', rest->n);
+    struct str part = before(*rest, comma ? (size_t)(comma - rest->p) : rest->n);
+    skip(rest, part.n + (comma != NULL));
+    return part;
+}
+
 /* "chan receive, 12 minutes, locked to thread" */
 static void read_state(struct str text, struct goroutine *c)
 {
-    const char *comma = memchr(text.p, ',', text.n);
-    c->state = trimmed(before(text, comma ? (size_t)(comma - text.p) : text.n));
-    while (comma) {
+    c->state = trimmed(take_part(&text));
+    while (text.n > 0) {
         uint64_t minutes;
-        skip(&text, (size_t)(comma - text.p) + 1);
-        struct str word = trimmed(text);
-        if (take_number(&word, &minutes) && str_begins(word, " minute"))
+        struct str part = trimmed(take_part(&text));
+        if (take_number(&part, &minutes) && str_begins(part, " minute"))
             c->wait = minutes < UINT32_MAX ? (uint32_t)minutes : UINT32_MAX;
-        comma = memchr(text.p, ',', text.n);
     }
 }
 

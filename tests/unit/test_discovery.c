@@ -600,6 +600,25 @@ static void selected(void **state)
     inventory_free(inv);
 }
 
+/* Of one name and port on several addresses each has a number, which goes around a name that is taken. */
+static void many_of_one_name_and_port(void **state)
+{
+    (void)state;
+    struct inventory *inv = inventory_of("  - { http_sd: 'http://x/' }\n" ANY);
+    struct discovered d = {0};
+    struct err err = ERR_INIT;
+    ok(hear(inv, 0,
+            "[{\"targets\":[\"file-03.example:1\",\"file-03.example:7\"],\"labels\":{\"job\":\"web\"}},"
+            "{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"web-1\"}},"
+            "{\"targets\":[\"file-03.example:9\"],\"labels\":{\"job\":\"web-1-2\"}}]",
+            &d, &err),
+       &err);
+    ok(inventory_discovered(inv, &err), &err);
+    selects(inv, "file-03", NULL,
+            "file-03/web-1:1 file-03/web-7:7 file-03/web-1-1:1 file-03/web-1-2:2 file-03/web-1-2-9:9 ");
+    inventory_free(inv);
+}
+
 /* ---- the section --------------------------------------------------------------------------------------- */
 
 static void refuses_entry(const char *entry, const char *message, const char *hint)
@@ -783,16 +802,27 @@ static void kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prometheus),      cmocka_unit_test(prometheus_that_is_none),
-        cmocka_unit_test(deep_and_long),   cmocka_unit_test(http_sd),
-        cmocka_unit_test(masked),          cmocka_unit_test(written_and_read_again),
-        cmocka_unit_test(spoiled),         cmocka_unit_test(parca),
-        cmocka_unit_test(parca_elsewhere), SCRATCH(configs),
-        cmocka_unit_test(bad_configs),     cmocka_unit_test(placed),
-        cmocka_unit_test(matched),         cmocka_unit_test(secrets),
-        cmocka_unit_test(loopback),        cmocka_unit_test(several),
-        cmocka_unit_test(selected),        cmocka_unit_test(bad_entries),
-        cmocka_unit_test(sources),         SCRATCH(kept),
+        cmocka_unit_test(prometheus),
+        cmocka_unit_test(prometheus_that_is_none),
+        cmocka_unit_test(deep_and_long),
+        cmocka_unit_test(http_sd),
+        cmocka_unit_test(masked),
+        cmocka_unit_test(written_and_read_again),
+        cmocka_unit_test(spoiled),
+        cmocka_unit_test(parca),
+        cmocka_unit_test(parca_elsewhere),
+        SCRATCH(configs),
+        cmocka_unit_test(bad_configs),
+        cmocka_unit_test(placed),
+        cmocka_unit_test(matched),
+        cmocka_unit_test(secrets),
+        cmocka_unit_test(loopback),
+        cmocka_unit_test(several),
+        cmocka_unit_test(selected),
+        cmocka_unit_test(many_of_one_name_and_port),
+        cmocka_unit_test(bad_entries),
+        cmocka_unit_test(sources),
+        SCRATCH(kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

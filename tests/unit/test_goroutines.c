@@ -301,15 +301,78 @@ static void spoiled_ones(void **state)
     spoil(proto, sizeof proto - 1, try_spoiled, NULL);
 }
 
+/* Calls `add` n times, and reads what came of it: refused with that message. */
+static void refuses_many(const char *head, void (*add)(struct buf *to, unsigned i), unsigned n,
+                         const char *message)
+{
+    static const char *const name = "a";
+    struct buf text = BUF_INIT(64u << 20);
+    struct goroutines *g = NULL;
+    struct err err = ERR_INIT;
+    buf_adds(&text, head);
+    for (unsigned i = 0; i < n; i++)
+        add(&text, i);
+    struct str dump = {buf_str(&text), text.len};
+    assert_int_equal(goroutines_read(&dump, &name, 1, 1 << 20, &g, &err), -1);
+    assert_string_equal(err.msg, message);
+    buf_release(&text);
+}
+
+static void add_short_frame(struct buf *to, unsigned i)
+{
+    (void)i;
+    buf_adds(to, "a\n");
+}
+
+static void add_stack_of_one(struct buf *to, unsigned i)
+{
+    buf_addf(to, "goroutine 1 [x]:\n%x\n\n", i);
+}
+
+static void add_stack_of_many(struct buf *to, unsigned i)
+{
+    buf_addf(to, "goroutine 1 [%u]:\n", i);
+    for (int k = 0; k < 60000; k++)
+        buf_adds(to, "a\n");
+    buf_adds(to, "\n");
+}
+
+static void too_much(void **state)
+{
+    (void)state;
+    refuses_many("goroutine 1 [x]:\n", add_short_frame, GOROUTINES_MAX_DEPTH + 1,
+                 "a: a goroutine of the dump has more than 65536 frames");
+    refuses_many("", add_stack_of_one, GOROUTINES_MAX_GROUPS + 1,
+                 "a: the dump has more than 200000 different stacks");
+    refuses_many("", add_stack_of_many, 17, "a: the stacks of the dump have more than 1000000 frames");
+}
+
+/* What a state has behind commas is read part by part, whatever is between them. */
+static void states_of_many_parts(void **state)
+{
+    struct goroutines *g = read_one("goroutine 1 [a,, ,\t, 7 minutes ,b, 3 minutesx,]:\nmain.main()\n\n");
+    (void)state;
+    assert_str(g->groups[0].state, "a");
+    assert_int_equal(g->groups[0].wait_max, 3);
+    goroutines_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_by_one),   cmocka_unit_test(grouped),
-        cmocka_unit_test(cut_ones),     cmocka_unit_test(of_addresses_alone),
-        cmocka_unit_test(odd_ones),     cmocka_unit_test(growth),
-        cmocka_unit_test(many),         cmocka_unit_test(growth_between_forms),
-        cmocka_unit_test(profiles),     cmocka_unit_test(no_dumps),
+        cmocka_unit_test(one_by_one),
+        cmocka_unit_test(grouped),
+        cmocka_unit_test(cut_ones),
+        cmocka_unit_test(of_addresses_alone),
+        cmocka_unit_test(odd_ones),
+        cmocka_unit_test(growth),
+        cmocka_unit_test(many),
+        cmocka_unit_test(growth_between_forms),
+        cmocka_unit_test(profiles),
+        cmocka_unit_test(no_dumps),
         cmocka_unit_test(spoiled_ones),
+        cmocka_unit_test(too_much),
+        cmocka_unit_test(states_of_many_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
