@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/handover.h"
+#include "cli/inventory_file.h"
 #include "cli/signals.h"
 #include "cli/talk.h"
 #include "gateway/gateway.h"
@@ -86,7 +87,6 @@ static int prepare(const struct attach_options *o, const struct strlist *words,
                    struct inventory **ret_inventory, struct handover *ret, struct err *err)
 {
     bool wanted = false;
-    char *path = NULL;
     if (words->n != 1) {
         err_set(err, ERR_USAGE, "attach wants one bundle");
         return err_hint(err, "profgrab attach BUNDLE --for TEAM");
@@ -97,11 +97,8 @@ static int prepare(const struct attach_options *o, const struct strlist *words,
         err_set(err, ERR_USAGE, "attach: to whom?");
         return err_hint(err, "--for TEAM, a team of the inventory, or --to TRACKER:PROJECT");
     }
-    int rc = inventory_find(o->inventory, &path, err);
-    if (rc == 0)
-        rc = inventory_load(path, ret_inventory, err);
-    free(path);
-    if (rc < 0 || handover_prepare(&o->handover, *ret_inventory, ret, err) < 0)
+    if (inventory_file_load(o->inventory, ret_inventory, err) < 0 ||
+        handover_prepare(&o->handover, *ret_inventory, ret, err) < 0)
         return -1;
     return look(words->items[0], err);
 }

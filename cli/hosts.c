@@ -8,6 +8,7 @@
 #include "cli/document.h"
 #include "cli/exit.h"
 #include "cli/hosts_from.h"
+#include "cli/inventory_file.h"
 #include "cli/target.h"
 #include "base/banned.h"
 
@@ -287,14 +288,9 @@ static int list(struct hosts_options *o, struct inventory *inventory, const char
 
 static int load(const struct hosts_options *o, struct inventory **ret, struct err *err)
 {
-    char *path = NULL;
-    int rc = inventory_find(o->target.inventory, &path, err);
-    if (rc == 0 && !path && !o->from)
-        rc = no_inventory(err);
-    if (rc == 0)
-        rc = inventory_load(path, ret, err);
-    free(path);
-    return rc;
+    if (inventory_file_load(o->target.inventory, ret, err) < 0)
+        return -1;
+    return inventory_path(*ret) || o->from ? 0 : no_inventory(err);
 }
 
 /* What lists all of something takes neither another list nor a choice. */

@@ -37,9 +37,26 @@ void talk_to(FILE *out, const char *fmt, ...)
     va_end(ap);
 }
 
+/* Shows lines of a file below a hint, indented: none can be taken for a message. */
+static void show_lines(FILE *out, const char *lines)
+{
+    char line[LINE_SIZE];
+    while (*lines) {
+        size_t n = strcspn(lines, "\n"), blanks = strspn(lines, " ");
+        fprintf(out, "      %*s%s\n", (int)(blanks < n ? blanks : n), "",
+                text_printable(line, sizeof line, lines, n));
+        lines += n + (lines[n] == '\n');
+    }
+}
+
 void talk_error(FILE *out, const struct err *err)
 {
+    char first[sizeof err->hint];
+    size_t n = strcspn(err->hint, "\n");
     talk_to(out, "%s", err->msg);
-    if (err->hint[0])
-        say(out, "hint", err->hint);
+    if (n == 0)
+        return;
+    snprintf(first, sizeof first, "%.*s", (int)n, err->hint);
+    say(out, "hint", first);
+    show_lines(out, err->hint + n + (err->hint[n] == '\n'));
 }

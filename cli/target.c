@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/discovery.h"
+#include "cli/inventory_file.h"
 #include "cli/signals.h"
 #include "cli/talk.h"
 #include "cli/twin_hosts.h"
@@ -50,18 +51,13 @@ int target_alone(const struct target_options *o, const struct strlist *words, co
 
 int target_load(struct target_options *o, bool find, struct inventory **ret_inventory, struct err *err)
 {
-    char *path = NULL;
     if (read_scheme(o, err) < 0 || read_compress(o, err) < 0 ||
-        (o->via && ssh_via_parse("--via", o->via, &o->ssh_via, err) < 0))
+        (o->via && ssh_via_parse("--via", o->via, &o->ssh_via, err) < 0) ||
+        inventory_file_load(o->inventory, ret_inventory, err) < 0)
         return -1;
-    int rc = inventory_find(o->inventory, &path, err);
-    if (rc == 0)
-        rc = inventory_load(path, ret_inventory, err);
-    free(path);
-    if (rc == 0 && find)
-        rc = discovery_apply(*ret_inventory, o, o->refresh ? DISCOVERY_REFRESH : DISCOVERY_AS_NEEDED, false,
-                             NULL, err);
-    return rc;
+    return find ? discovery_apply(*ret_inventory, o, o->refresh ? DISCOVERY_REFRESH : DISCOVERY_AS_NEEDED,
+                                  false, NULL, err)
+                : 0;
 }
 
 int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,

@@ -37,6 +37,7 @@ struct source {
     const struct host *through;    /* the URL is asked from there; NULL: from here */
     char *match;                   /* a pattern that finds the host's name in a target's HOST:PORT; NULL */
     void *matcher;                 /* the same, compiled */
+    size_t line;                   /* of its entry in the inventory; 0: it has none */
     int64_t max_age_ms;            /* how old an answer may be that is kept */
     int64_t
         at; /* from inventory_discover: when it said what it said, UTC in milliseconds; 0: it was not heard */

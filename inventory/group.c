@@ -86,7 +86,7 @@ static int resolve(struct resolution *r, struct group *group, struct err *err)
     group->depth = 1;
     r->level++;
     for (const struct tree_node *v = list->first; v; v = v->next)
-        if (add_entry(r, group, v, err) < 0)
+        if (add_entry(r, group, v, err) < 0 && schema_note(r->schema, err) < 0)
             return -1;
     r->level--;
     group->resolving = false;
@@ -123,7 +123,7 @@ int group_read_all(const struct schema *s, const struct tree_node *section, stru
     if (schema_map(s, section, "groups", err) < 0)
         return -1;
     for (const struct tree_node *v = section->first; v; v = v->next)
-        if (make(&r, v, err) < 0)
+        if (!v->key->before && make(&r, v, err) < 0 && schema_note(s, err) < 0)
             goto out;
     for (size_t i = 0; i < s->inv->groups.n; i++)
         if (!s->inv->groups.items[i]->depth && resolve(&r, s->inv->groups.items[i], err) < 0)

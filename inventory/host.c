@@ -101,12 +101,26 @@ static int read_address(const struct schema *s, const struct tree_node *value, v
     return schema_text(s, value, &e->host->address, err);
 }
 
-static int add_service(const struct schema *s, const struct tree_node *value, struct host *host,
+/* An item of a list that is there further up: says where. */
+static int named_twice(const struct schema *s, const struct tree_node *list, const struct tree_node *item,
                        struct err *err)
+{
+    const struct tree_node *first = list->first;
+    while (first->kind != TREE_SCALAR || strcmp(first->text, item->text) != 0)
+        first = first->next;
+    return tree_err(s->tree, item, err, "\"%s\" is there twice, first in line %zu", item->text, first->line);
+}
+
+static int add_service(const struct schema *s, const struct tree_node *list, const struct tree_node *value,
+                       struct host *host, struct err *err)
 {
     if (value->kind != TREE_SCALAR)
         return tree_err(s->tree, value, err, "an entry must be the name of a service");
     const struct service *service = names_get(&s->inv->service_names, value->text);
+    /* A service that is defined with a mistake was noted there. */
+    if (!service &&
+        ((s->services && s->services->kind != TREE_MAP) || names_get(&s->inv->broken_services, value->text)))
+        return 0;
     if (!service) {
         tree_err(s->tree, value, err, "unknown service \"%.60s\"", value->text);
         schema_hint_nearest(&s->inv->service_names, value->text, "services are defined under \"services\"",
@@ -115,7 +129,7 @@ static int add_service(const struct schema *s, const struct tree_node *value, st
     }
     for (size_t i = 0; i < host->n_services; i++)
         if (host->services[i] == service)
-            return tree_err(s->tree, value, err, "\"%s\" is there twice", service->name);
+            return named_twice(s, list, value, err);
     host->services[host->n_services++] = service;
     return 0;
 }
@@ -133,7 +147,7 @@ static int read_services(const struct schema *s, const struct tree_node *value, 
     if (!e->host->services)
         return err_nomem(err);
     for (const struct tree_node *v = value->first; v; v = v->next)
-        if (add_service(s, v, e->host, err) < 0)
+        if (add_service(s, value, v, e->host, err) < 0 && schema_note(s, err) < 0)
             return -1;
     return 0;
 }
@@ -165,12 +179,12 @@ static int read_labels(const struct schema *s, const struct tree_node *value, vo
     if (!host->labels)
         return err_nomem(err);
     for (const struct tree_node *v = value->first; v; v = v->next)
-        if (add_label(s, v, host, err) < 0)
+        if (!v->key->before && add_label(s, v, host, err) < 0)
             return -1;
     return 0;
 }
 
-static const struct schema_key host_keys[] = {
+const struct schema_key host_keys[] = {
     {"address", read_address}, {"services", read_services}, {"ssh", read_ssh},
     {"labels", read_labels},   {"connect", read_connect},   {NULL, NULL},
 };
@@ -238,12 +252,12 @@ static int finish(const struct schema *s, struct entry *e, const struct tree_nod
 }
 
 /* A host of that name is there already: says where. */
-static int defined_twice(const struct schema *s, const struct tree_node *section, const struct tree_node *key,
-                         const char *name, struct err *err)
+static int defined_twice(const struct schema *s, const struct tree_node *key, const char *name,
+                         struct err *err)
 {
     const struct tree_node *first = key;
     const struct host *other = names_get(&s->inv->host_names, name);
-    for (const struct tree_node *v = section->first; v && first == key; v = v->next) {
+    for (const struct tree_node *v = s->hosts->first; v && first == key; v = v->next) {
         struct strlist names = {0};
         if (range_expand(v->key->text, INVENTORY_MAX_HOSTS, &names, err) < 0)
             return -1;
@@ -279,8 +293,7 @@ static int read_host(const struct schema *s, const struct tree_node *value, cons
 }
 
 /* One key of the section, which may be a range of hosts. */
-static int read_entry(const struct schema *s, const struct tree_node *section, const struct tree_node *value,
-                      struct err *err)
+static int read_entry(const struct schema *s, const struct tree_node *value, struct err *err)
 {
     int rc = -1;
     struct strlist names = {0};
@@ -300,7 +313,7 @@ static int read_entry(const struct schema *s, const struct tree_node *section, c
             goto out;
         }
         if (names_get(&s->inv->host_names, names.items[i])) {
-            defined_twice(s, section, value->key, names.items[i], err);
+            defined_twice(s, value->key, names.items[i], err);
             goto out;
         }
         if (read_host(s, value, names.items[i], err) < 0)
@@ -314,10 +327,5 @@ out:
 
 int host_read_all(const struct schema *s, const struct tree_node *section, struct err *err)
 {
-    if (schema_map(s, section, "hosts", err) < 0)
-        return -1;
-    for (const struct tree_node *v = section->first; v; v = v->next)
-        if (read_entry(s, section, v, err) < 0)
-            return -1;
-    return 0;
+    return schema_section(s, section, "hosts", read_entry, err);
 }

@@ -160,13 +160,25 @@ struct inventory;
  */
 int inventory_find(const char *option, char **ret, struct err *err);
 
+/* The mistakes of an inventory file: ERR_USAGE each, beginning with file:line:column, in the order of the
+ * file. */
+#define MISTAKES_MAX 20
+struct mistakes {
+    struct err items[MISTAKES_MAX];
+    size_t n;
+};
+
 /*
  * Reads an inventory; a NULL path makes an empty one. Refuses (ERR_USAGE) files that others than their owner,
- * who must be the user or root, can write. Every error about its content is ERR_USAGE and begins with
- * file:line:column.
+ * who must be the user or root, can write. Every error about its content is ERR_USAGE.
+ *
+ * `mistakes` (may be NULL: reading ends at the first one) gets all that were found, at most MISTAKES_MAX; err
+ * then is the only one, or says how many there are.
  */
-int inventory_load(const char *path, struct inventory **ret, struct err *err);
-/* The same over bytes; `name` stands in the messages. */
+int inventory_load(const char *path, struct mistakes *mistakes, struct inventory **ret, struct err *err);
+/* The same over bytes; `name` stands in the messages. inventory_parse ends at the first mistake. */
+int inventory_parse_all(const char *name, struct str text, struct mistakes *mistakes, struct inventory **ret,
+                        struct err *err);
 int inventory_parse(const char *name, const void *p, size_t n, struct inventory **ret, struct err *err);
 void inventory_free(struct inventory *inv);
 

@@ -59,7 +59,93 @@ static const struct schema_key keys[] = {
     {"self", read_self},       {"discovery", read_discovery}, {NULL, NULL},
 };
 
-static int read_all(const struct schema *s, struct err *err)
+/* ---- what concerns the whole file ---------------------------------------------------------------------- */
+
+static const struct tree_node *section_named(const struct tree_node *root, const char *name)
+{
+    for (const struct tree_node *v = root->first; v; v = v->next)
+        if (strcmp(v->key->text, name) == 0)
+            return v;
+    return NULL;
+}
+
+/* A setting in the column of the names that it belongs below: one mistake, whatever else that makes. Returns
+ * the key; NULL: there is none. */
+static const struct tree_node *find_misplaced(const struct schema *s, struct err *err)
+{
+    const struct {
+        const struct tree_node *section;
+        const struct schema_key *settings;
+        const char *what, *example;
+    } rows[] = {{s->services, service_keys, "service", "6060"}, {s->hosts, host_keys, "host", "..."}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct tree_node *key =
+            rows[i].section ? schema_misplaced(rows[i].section, rows[i].settings) : NULL;
+        if (!key)
+            continue;
+        tree_err(s->tree, key, err, "\"%.60s\" is a setting, but stands in the column of the %ss' names",
+                 key->text, rows[i].what);
+        err_hint(err, "indent it below the name of its %s:\n%ss:\n  NAME:\n    %.60s: %s", rows[i].what,
+                 rows[i].what, key->text, rows[i].example);
+        return key;
+    }
+    return NULL;
+}
+
+/* Notes every repeated key in or below the node. */
+static int note_repeated(const struct schema *s, const struct tree_node *node, struct err *err)
+{
+    for (const struct tree_node *v = node->first; v; v = v->next) {
+        if (v->key && v->key->before) {
+            tree_err_repeated(s->tree, v->key, err);
+            if (schema_note(s, err) < 0)
+                return -1;
+        }
+        if (note_repeated(s, v, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int no_version(const struct schema *s, struct err *err)
+{
+    tree_err(s->tree, tree_root(s->tree), err, "\"version\" is missing");
+    return err_hint(err, "begin with \"version: 1\"");
+}
+
+/* The mistakes that no section has of its own. */
+static int check_whole(const struct schema *s, struct err *err)
+{
+    if (find_misplaced(s, err))
+        return -1;
+    return note_repeated(s, tree_root(s->tree), err);
+}
+
+/* Where there are mistakes already, sections that name hosts, services or trackers are left out: each name
+ * that could not be read would be a mistake too. Hosts are read all the same, see add_service in host.c. */
+static int read_sections(const struct schema *s, const struct sections *found, struct err *err)
+{
+    const struct {
+        const struct tree_node *section;
+        int (*read)(const struct schema *s, const struct tree_node *section, struct err *err);
+        bool names_others; /* hosts or trackers, which were read before */
+    } order[] = {
+        {found->services, service_read_all, false}, {found->hosts, host_read_all, false},
+        {found->groups, group_read_all, true},      {found->trackers, tracker_read_all, false},
+        {found->teams, team_read_all, true},        {found->self, self_read, false},
+        {found->discovery, source_read_all, true},
+    };
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        bool broken = s->mistakes && s->mistakes->n > 0;
+        if (!order[i].section || (broken && order[i].names_others))
+            continue;
+        if (order[i].read(s, order[i].section, err) < 0 && schema_note(s, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_all(struct schema *s, struct err *err)
 {
     struct sections found = {0};
     const struct tree_node *root = tree_root(s->tree);
@@ -67,26 +153,56 @@ static int read_all(const struct schema *s, struct err *err)
         tree_err(s->tree, root, err, "an inventory is a mapping");
         return err_hint(err, "begin with \"version: 1\"");
     }
-    if (schema_settings(s, root, keys, &found, err) < 0)
+    s->services = section_named(root, "services");
+    s->hosts = section_named(root, "hosts");
+    if (check_whole(s, err) < 0 ||
+        (schema_settings(s, root, keys, &found, err) < 0 && schema_note(s, err) < 0))
         return -1;
     s->inv->may_find = found.discovery != NULL;
-    if (!found.version) {
-        tree_err(s->tree, root, err, "\"version\" is missing");
-        return err_hint(err, "begin with \"version: 1\"");
-    }
-    const struct {
-        const struct tree_node *section;
-        int (*read)(const struct schema *s, const struct tree_node *section, struct err *err);
-    } order[] = {
-        {found.services, service_read_all}, {found.hosts, host_read_all}, {found.groups, group_read_all},
-        {found.trackers, tracker_read_all}, {found.teams, team_read_all}, {found.self, self_read},
-        {found.discovery, source_read_all},
-    };
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-        if (order[i].section && order[i].read(s, order[i].section, err) < 0)
-            return -1;
-    return 0;
+    if (!found.version && no_version(s, err) < 0 && schema_note(s, err) < 0)
+        return -1;
+    if (read_sections(s, &found, err) < 0)
+        return -1;
+    return s->mistakes && s->mistakes->n > 0 ? -1 : 0;
 }
+
+/* ---- mistakes ------------------------------------------------------------------------------------------ */
+
+/* The line and column that a mistake begins with, behind the file's name; 0 where a long name was cut. */
+static uint64_t place_of(const struct err *mistake, const char *name)
+{
+    size_t n = strlen(name);
+    if (strncmp(mistake->msg, name, n) != 0 || mistake->msg[n] != ':')
+        return 0;
+    char *end = NULL;
+    uint64_t line = strtoul(mistake->msg + n + 1, &end, 10);
+    return *end == ':' ? line << 32 | strtoul(end + 1, NULL, 10) : 0;
+}
+
+/* In the order of the file: the sections were read in another one. */
+static void sort_mistakes(struct mistakes *m, const char *name)
+{
+    for (size_t i = 1; i < m->n; i++)
+        for (size_t j = i; j > 0 && place_of(&m->items[j], name) < place_of(&m->items[j - 1], name); j--) {
+            struct err swapped = m->items[j];
+            m->items[j] = m->items[j - 1];
+            m->items[j - 1] = swapped;
+        }
+}
+
+/* Puts into err the one mistake, or how many there are. */
+static void tell_mistakes(struct mistakes *m, const char *name, struct err *err)
+{
+    if (!m || m->n == 0 || err->kind != ERR_USAGE)
+        return;
+    sort_mistakes(m, name);
+    if (m->n == 1)
+        *err = m->items[0];
+    else
+        err_set(err, ERR_USAGE, "%s has %s%zu mistakes", name, m->n == MISTAKES_MAX ? "at least " : "", m->n);
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------ */
 
 static struct inventory *new_inventory(void)
 {
@@ -96,28 +212,43 @@ static struct inventory *new_inventory(void)
     return inv;
 }
 
-int inventory_parse(const char *name, const void *p, size_t n, struct inventory **ret, struct err *err)
+int inventory_parse_all(const char *name, struct str text, struct mistakes *mistakes, struct inventory **ret,
+                        struct err *err)
 {
     int rc = -1;
     struct tree *tree = NULL;
+    struct err why = ERR_INIT;
     char *dir = file_dir(name);
     struct inventory *inv = new_inventory();
     if (!inv || !dir || !(inv->path = strdup(name))) {
-        err_nomem(err);
+        err_nomem(&why);
         goto out;
     }
-    if (tree_parse(name, p, n, &tree, err) < 0)
+    struct schema s = {.dir = dir, .inv = inv, .mistakes = mistakes};
+    int read = tree_parse_repeats(name, text.p, text.n, &tree, &why);
+    s.tree = tree;
+    if (read == 0)
+        read = read_all(&s, &why);
+    if (read < 0) {
+        schema_note(&s, &why);
+        tell_mistakes(mistakes, name, &why);
         goto out;
-    if (read_all(&(struct schema){.tree = tree, .dir = dir, .inv = inv}, err) < 0)
-        goto out;
+    }
     *ret = inv;
     inv = NULL;
     rc = 0;
 out:
+    if (rc < 0 && err)
+        *err = why;
     tree_free(tree);
     free(dir);
     inventory_free(inv);
     return rc;
+}
+
+int inventory_parse(const char *name, const void *p, size_t n, struct inventory **ret, struct err *err)
+{
+    return inventory_parse_all(name, (struct str){p, n}, NULL, ret, err);
 }
 
 /* Whoever can write the file decides which commands ssh runs and where profiles come from. */
@@ -156,7 +287,7 @@ static int read_file(int fd, const char *path, struct buf *into, struct err *err
     return 0;
 }
 
-int inventory_load(const char *path, struct inventory **ret, struct err *err)
+int inventory_load(const char *path, struct mistakes *mistakes, struct inventory **ret, struct err *err)
 {
     if (!path) {
         struct inventory *empty = new_inventory();
@@ -174,7 +305,7 @@ int inventory_load(const char *path, struct inventory **ret, struct err *err)
         return -1;
     }
     if (check_owner(fd, path, err) == 0 && read_file(fd, path, &text, err) == 0)
-        rc = inventory_parse(path, buf_str(&text), text.len, ret, err);
+        rc = inventory_parse_all(path, (struct str){buf_str(&text), text.len}, mistakes, ret, err);
     buf_release(&text);
     fd_close(&fd);
     return rc;
@@ -216,6 +347,7 @@ void inventory_free(struct inventory *inv)
     names_release(&inv->found_names);
     names_release(&inv->addresses);
     names_release(&inv->service_names);
+    names_release(&inv->broken_services);
     names_release(&inv->host_names);
     names_release(&inv->group_names);
     names_release(&inv->tracker_names);

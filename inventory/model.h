@@ -85,11 +85,12 @@ struct inventory {
     struct trackers trackers;
     struct teams teams;
     struct self self;
-    struct names service_names; /* to struct service; those of the file only */
-    struct names host_names;    /* to struct host; those of the file only; without regard to case */
-    struct names group_names;   /* to struct group */
-    struct names tracker_names; /* to struct tracker */
-    struct names team_names;    /* to struct team */
+    struct names service_names;   /* to struct service; those of the file only */
+    struct names broken_services; /* while the file is read: services that are defined, but with a mistake */
+    struct names host_names;      /* to struct host; those of the file only; without regard to case */
+    struct names group_names;     /* to struct group */
+    struct names tracker_names;   /* to struct tracker */
+    struct names team_names;      /* to struct team */
 
     struct services made_services; /* by oneoff_service: port-N, unix-NAME */
     struct hosts made_hosts;       /* by inventory_select: outside the inventory */

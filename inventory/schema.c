@@ -54,35 +54,141 @@ static int unknown_key(const struct schema *s, const struct tree_node *key, cons
     return -1;
 }
 
+int schema_note(const struct schema *s, struct err *err)
+{
+    struct mistakes *m = s->mistakes;
+    if (!m || !err || err->kind != ERR_USAGE)
+        return -1;
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->items[i].msg, err->msg) == 0)
+            return 0;
+    if (m->n == MISTAKES_MAX)
+        return -1;
+    m->items[m->n++] = *err;
+    return 0;
+}
+
+/* Reads one setting. */
+static int read_setting(const struct schema *s, const struct tree_node *value, const struct schema_key *keys,
+                        void *into, struct err *err)
+{
+    const struct schema_key *k = keys;
+    if (value->key->before || strncmp(value->key->text, "x-", 2) == 0)
+        return 0;
+    while (k->name && strcmp(k->name, value->key->text) != 0)
+        k++;
+    return k->name ? k->read(s, value, into, err) : unknown_key(s, value->key, keys, err);
+}
+
 int schema_settings(const struct schema *s, const struct tree_node *map, const struct schema_key *keys,
                     void *into, struct err *err)
 {
+    int rc = 0;
     for (const struct tree_node *v = map->first; v; v = v->next) {
-        if (strncmp(v->key->text, "x-", 2) == 0)
+        if (read_setting(s, v, keys, into, err) == 0)
             continue;
-        const struct schema_key *k = keys;
-        while (k->name && strcmp(k->name, v->key->text) != 0)
-            k++;
-        if (!k->name)
-            return unknown_key(s, v->key, keys, err);
-        if (k->read(s, v, into, err) < 0)
+        if (schema_note(s, err) < 0)
             return -1;
+        rc = -1;
     }
+    return rc;
+}
+
+int schema_section(const struct schema *s, const struct tree_node *section, const char *what,
+                   int (*read)(const struct schema *s, const struct tree_node *value, struct err *err),
+                   struct err *err)
+{
+    if (schema_map(s, section, what, err) < 0)
+        return schema_note(s, err);
+    for (const struct tree_node *v = section->first; v; v = v->next)
+        if (!v->key->before && read(s, v, err) < 0 && schema_note(s, err) < 0)
+            return -1;
     return 0;
+}
+
+const struct tree_node *schema_misplaced(const struct tree_node *section, const struct schema_key *settings)
+{
+    for (const struct tree_node *v = section->kind == TREE_MAP ? section->first : NULL; v; v = v->next)
+        for (const struct schema_key *k = settings; v->kind != TREE_MAP && k->name; k++)
+            if (strcmp(k->name, v->key->text) == 0)
+                return v->key;
+    return NULL;
+}
+
+/* ---- mappings and lists -------------------------------------------------------------------------------- */
+
+/* The name that an item of a list was meant to define, and the node behind it: `- gitaly`, `- gitaly: {}` and
+ * `- name: gitaly`. */
+static const char *meant_name(const struct tree_node *item)
+{
+    if (!item || item->kind == TREE_LIST)
+        return NULL;
+    if (item->kind == TREE_SCALAR)
+        return *item->text ? item->text : NULL;
+    for (const struct tree_node *v = item->first; v; v = v->next)
+        if (strcmp(v->key->text, "name") == 0 && v->kind == TREE_SCALAR)
+            return v->text;
+    return item->first ? item->first->key->text : NULL;
+}
+
+/* What stands below a name of a section. */
+static const char *example_below(const char *what)
+{
+    static const struct {
+        const char *what, *line;
+    } examples[] = {{"services", "port: 6060"},
+                    {"hosts", "services: [NAME]"},
+                    {"trackers", "kind: gitlab"},
+                    {"teams", "recipients: [FILE]"}};
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+        if (strcmp(examples[i].what, what) == 0)
+            return examples[i].line;
+    return NULL;
+}
+
+#define WORD_SIZE 64
+/* A word of the file as a hint may show it. */
+static const char *word(char dst[static WORD_SIZE], const char *text)
+{
+    return text_printable(dst, WORD_SIZE, text, strlen(text));
+}
+
+/* Shows the lines that a list in place of a mapping should be, with the file's own first name. */
+static int hint_mapping(const struct tree_node *list, const char *what, struct err *err)
+{
+    char label[WORD_SIZE], first[WORD_SIZE], second[WORD_SIZE];
+    const struct tree_node *item = list->first;
+    const char *name = meant_name(item), *below = example_below(what);
+    bool has_value = item && item->kind == TREE_MAP && item->first && item->first->kind == TREE_SCALAR;
+    word(label, schema_label(list));
+    if (below || strcmp(what, "groups") == 0) {
+        word(first, name ? name : "NAME");
+        return err_hint(err, "names, without \"- \":\n%s:\n  %s:%s%s", label, first,
+                        below ? "\n    " : " [HOST, HOST]", below ? below : "");
+    }
+    word(first, has_value ? item->first->key->text : "KEY");
+    word(second, has_value ? item->first->text : "VALUE");
+    return err_hint(err, "keys, without \"- \":\n%s:\n  %s: %s", label, first, second);
 }
 
 int schema_map(const struct schema *s, const struct tree_node *value, const char *what, struct err *err)
 {
     if (value->kind == TREE_MAP)
         return 0;
-    return tree_err(s->tree, value, err, "%.60s must be a mapping of %s", schema_label(value), what);
+    tree_err(s->tree, value, err, "%.60s must be a mapping of %s%s", schema_label(value), what,
+             value->kind == TREE_LIST ? ", not a list" : "");
+    return value->kind == TREE_LIST ? hint_mapping(value, what, err) : -1;
 }
 
 int schema_list(const struct schema *s, const struct tree_node *value, const char *what, struct err *err)
 {
     if (value->kind == TREE_LIST)
         return 0;
-    return tree_err(s->tree, value, err, "%.60s must be a list of %s", schema_label(value), what);
+    tree_err(s->tree, value, err, "%.60s must be a list of %s", schema_label(value), what);
+    if (value->kind != TREE_SCALAR || is_no_text(value))
+        return -1;
+    char label[WORD_SIZE], text[WORD_SIZE];
+    return err_hint(err, "write %s: [%s]", word(label, schema_label(value)), word(text, value->text));
 }
 
 int schema_name(const struct schema *s, const struct tree_node *key, const char *what, struct err *err)

@@ -14,6 +14,9 @@ struct schema {
     const struct tree *tree;
     const char *dir; /* the file's directory, for relative paths */
     struct inventory *inv;
+    const struct tree_node *services; /* the section of that name; NULL: there is none */
+    const struct tree_node *hosts;
+    struct mistakes *mistakes; /* NULL: reading ends at the first one */
 };
 
 struct schema_key {
@@ -21,11 +24,27 @@ struct schema_key {
     int (*read)(const struct schema *s, const struct tree_node *value, void *into, struct err *err);
 };
 
-/* Reads a mapping of settings in the file's order; `keys` ends with a NULL name. */
+/* Notes the mistake in err, so that reading goes on behind it: 0. -1: reading ends, because mistakes are not
+ * collected, there are too many, or it is no mistake of the file (ERR_USAGE). err stays as it is. A mistake
+ * that was noted already is not noted again. */
+int schema_note(const struct schema *s, struct err *err);
+
+/* Reads each entry of a section, a mapping of `what`; mistakes are noted, and 0 is returned. Repeated keys,
+ * which load.c reports, are left out. */
+int schema_section(const struct schema *s, const struct tree_node *section, const char *what,
+                   int (*read)(const struct schema *s, const struct tree_node *value, struct err *err),
+                   struct err *err);
+
+/* The first key of a section whose keys are names that is a setting instead: it has one of the settings'
+ * names, and no mapping as its value. NULL: there is none. */
+const struct tree_node *schema_misplaced(const struct tree_node *section, const struct schema_key *settings);
+
+/* Reads a mapping of settings in the file's order; `keys` ends with a NULL name. Goes on behind a mistake, as
+ * schema_note has it, but returns -1 with it in err. */
 int schema_settings(const struct schema *s, const struct tree_node *map, const struct schema_key *keys,
                     void *into, struct err *err);
 
-/* Fail unless the value is a mapping or a list; `what` says of what. */
+/* Fail unless the value is a mapping or a list; `what` says of what. The hint shows how to write it. */
 int schema_map(const struct schema *s, const struct tree_node *value, const char *what, struct err *err);
 int schema_list(const struct schema *s, const struct tree_node *value, const char *what, struct err *err);
 

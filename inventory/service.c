@@ -150,7 +150,7 @@ static int read_hint(const struct schema *s, const struct tree_node *value, void
     return schema_text(s, value, &((struct entry *)into)->service->hint, err);
 }
 
-static const struct schema_key keys[] = {
+const struct schema_key service_keys[] = {
     {"port", read_port},
     {"host", read_host},
     {"unix", read_unix},
@@ -251,7 +251,7 @@ static int read_one(const struct schema *s, const struct tree_node *value, struc
     struct entry e = {.service = service_new(value->key->text, 0)};
     if (!e.service)
         return err_nomem(err);
-    if (schema_settings(s, value, keys, &e, err) < 0 || check(s, &e, value->key, err) < 0) {
+    if (schema_settings(s, value, service_keys, &e, err) < 0 || check(s, &e, value->key, err) < 0) {
         service_free(e.service);
         return -1;
     }
@@ -260,12 +260,17 @@ static int read_one(const struct schema *s, const struct tree_node *value, struc
     return names_add(&s->inv->service_names, e.service->name, e.service, err);
 }
 
+/* A host that names a service with a mistake makes no mistake of its own. */
+static int read_or_note(const struct schema *s, const struct tree_node *value, struct err *err)
+{
+    if (read_one(s, value, err) == 0)
+        return 0;
+    if (schema_note(s, err) < 0)
+        return -1;
+    return names_add(&s->inv->broken_services, value->key->text, value, err);
+}
+
 int service_read_all(const struct schema *s, const struct tree_node *section, struct err *err)
 {
-    if (schema_map(s, section, "services", err) < 0)
-        return -1;
-    for (const struct tree_node *v = section->first; v; v = v->next)
-        if (read_one(s, v, err) < 0)
-            return -1;
-    return 0;
+    return schema_section(s, section, "services", read_or_note, err);
 }

@@ -7,6 +7,9 @@
 /* Reads the section's mapping into the inventory. */
 int service_read_all(const struct schema *s, const struct tree_node *section, struct err *err);
 
+/* Its settings. */
+extern const struct schema_key service_keys[];
+
 /* A service with the defaults. NULL if there is no memory. */
 struct service *service_new(const char *name, unsigned port);
 

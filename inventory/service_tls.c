@@ -52,6 +52,11 @@ int service_tls_read(const struct schema *s, const struct tree_node *value, stru
                      struct err *err)
 {
     struct entry e = {.tls = ret};
+    if (value->kind == TREE_SCALAR) {
+        tree_err(s->tree, value, err, "tls must be a mapping of settings");
+        return err_hint(err, "TLS itself is `scheme: https`; `tls: { ca: FILE }` says how certificates are "
+                             "judged, and may be left out");
+    }
     if (schema_map(s, value, "settings", err) < 0 || schema_settings(s, value, keys, &e, err) < 0)
         return -1;
     if (ret->key && !ret->cert) {

@@ -348,8 +348,11 @@ static int read_one(const struct schema *s, const struct tree_node *value, struc
         source_free(e.source);
         return -1;
     }
-    if (e.source->name && source_named(s->inv, e.source->name)) {
-        tree_err(s->tree, value, err, "source \"%s\" is there twice", e.source->name);
+    e.source->line = value->line;
+    const struct source *first = e.source->name ? source_named(s->inv, e.source->name) : NULL;
+    if (first) {
+        tree_err(s->tree, value, err, "source \"%s\" is there twice, first in line %zu", e.source->name,
+                 first->line);
         source_free(e.source);
         return -1;
     }
@@ -361,7 +364,7 @@ int source_read_all(const struct schema *s, const struct tree_node *section, str
     if (schema_list(s, section, "sources", err) < 0)
         return -1;
     for (const struct tree_node *v = section->first; v; v = v->next)
-        if (read_one(s, v, err) < 0)
+        if (read_one(s, v, err) < 0 && schema_note(s, err) < 0)
             return -1;
     for (size_t i = 0; i < s->inv->sources.n; i++)
         if (give_name(s->inv, s->inv->sources.items[i], err) < 0 ||

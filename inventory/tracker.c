@@ -167,12 +167,7 @@ static int read_one(const struct schema *s, const struct tree_node *value, struc
 
 int tracker_read_all(const struct schema *s, const struct tree_node *section, struct err *err)
 {
-    if (schema_map(s, section, "trackers", err) < 0)
-        return -1;
-    for (const struct tree_node *v = section->first; v; v = v->next)
-        if (read_one(s, v, err) < 0)
-            return -1;
-    return 0;
+    return schema_section(s, section, "trackers", read_one, err);
 }
 
 void tracker_free(struct tracker *t)

@@ -36,6 +36,7 @@ struct level {
 
 struct builder {
     struct tree *tree;
+    bool show_lines; /* an error of syntax shows the line: other people's files may hold a secret there */
     struct level levels[TREE_MAX_DEPTH];
     size_t depth;
     size_t documents;
@@ -89,31 +90,35 @@ static bool is_large(const struct tree_node *map)
     return n > 8;
 }
 
-/* The first key that was there before, by comparing each with those in front of it; NULL if there is none. */
-static const struct tree_node *repeated_in_few(const struct tree_node *map)
+/* Marks a key as a repetition of an earlier one. */
+static void mark_repeated(const struct tree_node *key, const struct tree_node *before)
+{
+    ((struct tree_node *)(uintptr_t)key)->before = before;
+}
+
+/* Marks repeated keys by comparing each key with those in front of it. */
+static void mark_in_few(const struct tree_node *map)
 {
     for (const struct tree_node *v = map->first; v; v = v->next)
         for (const struct tree_node *before = map->first; before != v; before = before->next)
-            if (strcmp(before->key->text, v->key->text) == 0)
-                return v->key;
-    return NULL;
+            if (strcmp(before->key->text, v->key->text) == 0) {
+                mark_repeated(v->key, before->key);
+                break;
+            }
 }
 
 /* The same with a table: the section of hosts may have a hundred thousand. */
-static int repeated_in_many(const struct tree_node *map, const struct tree_node **ret, struct err *err)
+static int mark_in_many(const struct tree_node *map, struct err *err)
 {
-    int rc = -1;
+    int rc = 0;
     struct names seen = {0};
-    const struct tree_node *found = NULL;
-    for (const struct tree_node *v = map->first; v && !found; v = v->next) {
-        if (names_get(&seen, v->key->text))
-            found = v->key;
-        else if (names_add(&seen, v->key->text, v->key, err) < 0)
-            goto out;
+    for (const struct tree_node *v = map->first; rc == 0 && v; v = v->next) {
+        const struct tree_node *before = names_get(&seen, v->key->text);
+        if (before)
+            mark_repeated(v->key, before);
+        else
+            rc = names_add(&seen, v->key->text, v->key, err);
     }
-    *ret = found;
-    rc = 0;
-out:
     names_release(&seen);
     return rc;
 }
@@ -121,15 +126,14 @@ out:
 /* Ends the innermost list or mapping. */
 static int close_level(struct builder *b, struct err *err)
 {
-    const struct tree_node *done = b->levels[--b->depth].node, *twice = NULL;
+    const struct tree_node *done = b->levels[--b->depth].node;
     // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a level is only opened with its node
     if (done->kind != TREE_MAP)
         return 0;
-    if (!is_large(done))
-        twice = repeated_in_few(done);
-    else if (repeated_in_many(done, &twice, err) < 0)
-        return -1;
-    return twice ? tree_err(b->tree, twice, err, "\"%.60s\" is there twice", twice->text) : 0;
+    if (is_large(done))
+        return mark_in_many(done, err);
+    mark_in_few(done);
+    return 0;
 }
 
 /* Puts a node where the file has it: the root, the next of a list, or a mapping's next key or value. */
@@ -235,17 +239,24 @@ static int take_event(struct builder *b, const yaml_event_t *e, struct err *err)
     }
 }
 
-/* Whether that line (from 1) is indented with a tab. */
-static bool tab_indents(const char *p, size_t n, size_t line)
+/* A line of the file, from 1, without its end. */
+static struct str line_of(const char *p, size_t n, size_t line)
 {
     const char *end = p + n;
     for (; line > 1 && p < end; line--) {
         const char *newline = memchr(p, '\n', (size_t)(end - p));
         p = newline ? newline + 1 : end;
     }
-    while (p < end && *p == ' ')
-        p++;
-    return p < end && *p == '\t';
+    const char *newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
+    return (struct str){p, (size_t)((newline ? newline : end) - p)};
+}
+
+static bool tab_indents(struct str line)
+{
+    size_t i = 0;
+    while (i < line.n && line.p[i] == ' ')
+        i++;
+    return i < line.n && line.p[i] == '\t';
 }
 
 /* The reader's errors come with an offset in bytes only. */
@@ -265,19 +276,77 @@ static void place_of_byte(const char *p, size_t offset, size_t *ret_line, size_t
     *ret_column = column;
 }
 
-static int syntax_err(const struct tree *t, const yaml_parser_t *y, const char *p, size_t n, struct err *err)
+/* The usual meaning of what libyaml says, and what to do about it. */
+static const struct {
+    const char *problem; /* how libyaml's sentence begins */
+    const char *words, *hint;
+} meanings[] = {
+    {"did not find expected key", "this line does not line up with those above it",
+     "the keys of one mapping stand in one column, and so do the items of one list"},
+    {"did not find expected '-' indicator", "this line does not line up with the list above it",
+     "the items of one list stand in one column; a key that follows the list stands further left"},
+    {"mapping values are not allowed", "a second \": \" in one value, or the line above lacks its colon",
+     "a key ends with \":\"; quote a value that has \": \" in it"},
+    {"could not find expected ':'", "a key without \":\" behind it",
+     "a key ends with \":\" and a blank or the end of the line"},
+    {"block sequence entries are not allowed", "a list cannot begin here",
+     "put each \"- \" on a line of its own below the key, or write the list in brackets: [a, b]"},
+    {"did not find expected ',' or ']'", "a list in brackets lacks a comma or its \"]\"",
+     "write it as [a, b]"},
+    {"did not find expected ',' or '}'", "a mapping in braces lacks a comma or its \"}\"",
+     "write it as { key: value, key: value }"},
+    {"found unexpected end of stream", "a quote is opened and never closed", "close it with the same quote"},
+    {"found character that cannot start any token", "a value cannot begin with this character",
+     "put quotes around the value"},
+};
+
+static int reader_err(const struct tree *t, const yaml_parser_t *y, const char *p, size_t n, struct err *err)
 {
+    size_t line, column;
+    place_of_byte(p, y->problem_offset < n ? y->problem_offset : n, &line, &column);
+    err_set(err, ERR_USAGE, "%s", y->problem ? y->problem : "not YAML");
+    return err_at(t, line, column, err);
+}
+
+/* The line that libyaml could not make sense of; of an unclosed quote, and of a key without a colon, the line
+ * where it begins. */
+static yaml_mark_t place_of(const yaml_parser_t *y)
+{
+    bool begun = y->context && (strcmp(y->context, "while scanning a quoted scalar") == 0 ||
+                                strcmp(y->context, "while scanning a simple key") == 0);
+    return begun ? y->context_mark : y->problem_mark;
+}
+
+static int syntax_err(const struct builder *b, const yaml_parser_t *y, const char *p, size_t n,
+                      struct err *err)
+{
+    char shown[100];
+    const struct tree *t = b->tree;
     if (y->error == YAML_MEMORY_ERROR)
         return err_nomem(err);
-    size_t line = y->problem_mark.line + 1, column = y->problem_mark.column + 1;
     if (y->error == YAML_READER_ERROR)
-        place_of_byte(p, y->problem_offset < n ? y->problem_offset : n, &line, &column);
-    err_set(err, ERR_USAGE, "%s%s%s", y->problem ? y->problem : "not YAML", y->context ? " " : "",
-            y->context ? y->context : "");
-    err_at(t, line, column, err);
-    if (y->error != YAML_READER_ERROR && tab_indents(p, n, line))
-        err_hint(err, "indent with spaces");
-    return -1;
+        return reader_err(t, y, p, n, err);
+    const char *problem = y->problem ? y->problem : "not YAML", *hint = NULL;
+    yaml_mark_t at = place_of(y);
+    struct str line = line_of(p, n, at.line + 1);
+    size_t i = 0, known = sizeof meanings / sizeof *meanings;
+    while (i < known && strncmp(problem, meanings[i].problem, strlen(meanings[i].problem)) != 0)
+        i++;
+    if (tab_indents(line)) {
+        err_set(err, ERR_USAGE, "a tab indents this line");
+        hint = "indent with spaces";
+    } else if (i < known) {
+        err_set(err, ERR_USAGE, "%s", meanings[i].words);
+        hint = meanings[i].hint;
+    } else {
+        err_set(err, ERR_USAGE, "%s%s%s", problem, y->context ? " " : "", y->context ? y->context : "");
+    }
+    if (err && b->show_lines && line.n > 0 && !tab_indents(line)) {
+        struct err said = *err;
+        err_set(err, ERR_USAGE, "%s: \"%s\"", said.msg, text_printable(shown, sizeof shown, line.p, line.n));
+    }
+    err_at(t, at.line + 1, at.column + 1, err);
+    return hint ? err_hint(err, "%s", hint) : -1;
 }
 
 static int build(struct builder *b, yaml_parser_t *y, const void *p, size_t n, struct err *err)
@@ -285,7 +354,7 @@ static int build(struct builder *b, yaml_parser_t *y, const void *p, size_t n, s
     for (bool end = false; !end;) {
         yaml_event_t e;
         if (!yaml_parser_parse(y, &e))
-            return syntax_err(b->tree, y, p, n, err);
+            return syntax_err(b, y, p, n, err);
         int rc = take_event(b, &e, err);
         end = e.type == YAML_STREAM_END_EVENT;
         yaml_event_delete(&e);
@@ -295,11 +364,11 @@ static int build(struct builder *b, yaml_parser_t *y, const void *p, size_t n, s
     return 0;
 }
 
-int tree_parse(const char *name, const void *p, size_t n, struct tree **ret, struct err *err)
+static int parse(const char *name, struct str text, bool show_lines, struct tree **ret, struct err *err)
 {
     int rc = -1;
     struct tree_node top = {.line = 1, .column = 1};
-    struct builder b = {.tree = calloc(1, sizeof *b.tree)};
+    struct builder b = {.tree = calloc(1, sizeof *b.tree), .show_lines = show_lines};
     yaml_parser_t y;
     if (!b.tree || !(b.tree->name = strdup(name)) || !yaml_parser_initialize(&y)) {
         tree_free(b.tree);
@@ -307,12 +376,12 @@ int tree_parse(const char *name, const void *p, size_t n, struct tree **ret, str
     }
     /* Said outright, so that no byte order mark turns the file into UTF-16. */
     yaml_parser_set_encoding(&y, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&y, p, n);
-    if (n > TREE_MAX_BYTES) {
+    yaml_parser_set_input_string(&y, (const unsigned char *)text.p, text.n);
+    if (text.n > TREE_MAX_BYTES) {
         tree_err(b.tree, &top, err, "the file is larger than 8 MB");
         goto out;
     }
-    if (build(&b, &y, p, n, err) < 0)
+    if (build(&b, &y, text.p, text.n, err) < 0)
         goto out;
     if (!b.tree->root) {
         tree_err(b.tree, &top, err, "the file is empty");
@@ -325,6 +394,39 @@ out:
     yaml_parser_delete(&y);
     tree_free(b.tree);
     return rc;
+}
+
+const struct tree_node *tree_find_repeated(const struct tree_node *node)
+{
+    const struct tree_node *found = NULL;
+    for (const struct tree_node *v = node->first; v && !found; v = v->next)
+        found = v->key && v->key->before ? v->key : tree_find_repeated(v);
+    return found;
+}
+
+int tree_err_repeated(const struct tree *t, const struct tree_node *key, struct err *err)
+{
+    return tree_err(t, key, err, "\"%.60s\" is there twice, first in line %zu", key->text, key->before->line);
+}
+
+int tree_parse_repeats(const char *name, const void *p, size_t n, struct tree **ret, struct err *err)
+{
+    return parse(name, (struct str){p, n}, true, ret, err);
+}
+
+int tree_parse(const char *name, const void *p, size_t n, struct tree **ret, struct err *err)
+{
+    struct tree *t = NULL;
+    if (parse(name, (struct str){p, n}, false, &t, err) < 0)
+        return -1;
+    const struct tree_node *twice = tree_find_repeated(t->root);
+    if (twice) {
+        tree_err_repeated(t, twice, err);
+        tree_free(t);
+        return -1;
+    }
+    *ret = t;
+    return 0;
 }
 
 void tree_free(struct tree *t)

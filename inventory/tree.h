@@ -2,8 +2,9 @@
  * A YAML file as a tree whose every node knows its line and column.
  *
  * It is made from libyaml's events, and refuses what an inventory has no use for: anchors, aliases, tags,
- * more than one document, keys that are no scalars, repeated keys, NUL characters. At most 8 MB and 16
- * levels; the depth is checked at every event, since libyaml becomes slow on deep nesting.
+ * more than one document, keys that are no scalars, NUL characters. At most 8 MB and 16 levels; the depth is
+ * checked at every event, because libyaml becomes slow on deep nesting. A repeated key is marked; tree_parse
+ * refuses it.
  *
  * Every error is ERR_USAGE and begins with file:line:column, both counted from 1, columns in characters.
  */
@@ -26,14 +27,19 @@ struct tree_node {
     size_t line, column;         /* where it begins, from 1 */
     const char *text;            /* of a scalar */
     const struct tree_node *key; /* of a value in a mapping: the scalar in front of it */
-    struct tree_node *first;     /* what a list or a mapping holds, in the order of the file */
-    struct tree_node *next;      /* the next one in the same list or mapping */
+    const struct tree_node
+        *before;             /* of a key: the same key further up in its mapping; NULL: there is none */
+    struct tree_node *first; /* what a list or a mapping holds, in the order of the file */
+    struct tree_node *next;  /* the next one in the same list or mapping */
 };
 
 struct tree;
 
 /* `name` stands in the messages; it is copied, and so is whatever is needed of the bytes. */
 int tree_parse(const char *name, const void *p, size_t n, struct tree **ret, struct err *err);
+/* The same for an inventory: a repeated key is no error, the caller looks at `before` of the keys; an error
+ * of syntax shows its line, which in other people's files might hold a secret. */
+int tree_parse_repeats(const char *name, const void *p, size_t n, struct tree **ret, struct err *err);
 void tree_free(struct tree *t);
 
 const struct tree_node *tree_root(const struct tree *t);
@@ -42,6 +48,12 @@ const char *tree_name(const struct tree *t);
 /* Sets `FILE:LINE:COLUMN: message` for that node. The text is made printable. */
 int tree_err(const struct tree *t, const struct tree_node *at, struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* The error for a key whose `before` is set: names both places. */
+int tree_err_repeated(const struct tree *t, const struct tree_node *key, struct err *err);
+
+/* The first repeated key in or below the node, in the order of the file; NULL: there is none. */
+const struct tree_node *tree_find_repeated(const struct tree_node *node);
 
 /* Puts `FILE:LINE:COLUMN: ` in front of an error that is already set. */
 int tree_err_wrap(const struct tree *t, const struct tree_node *at, struct err *err);

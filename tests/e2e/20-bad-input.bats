@@ -101,6 +101,38 @@ inventory() {
     refuses 2 'inv.yaml:3:' 'port'
 }
 
+@test "several mistakes of an inventory are reported in one run, in the order of the file" {
+    inventory 'version: 1' 'hosts: { web: { services: [gitaly, nobody] } }' 'services:' '  gitaly: { prot: 80 }' '  web: { port: 0 }'
+    run_profgrab -i inv.yaml --host x heap
+    refuses 2 'inv.yaml has 3 mistakes'
+    assert_equal "$(grep -o 'inv.yaml:[0-9]*:[0-9]*: .*' <<<"$stderr")" 'inv.yaml:2:36: unknown service "nobody"
+inv.yaml:4:13: unknown key "prot"
+inv.yaml:5:16: port must be a number from 1 to 65535'
+    run_profgrab hosts -i inv.yaml
+    refuses 2 'inv.yaml:4:13' 'hint: did you mean "port"?' 'inv.yaml has 3 mistakes'
+}
+
+@test "an inventory indented wrongly: the meaning, the line, the lines it should be" {
+    inventory 'version: 1' 'hosts:' '  web:' '    services:' '     - a' '    - b'
+    run_profgrab hosts -i inv.yaml
+    refuses 2 'inv.yaml:6:5: this line does not line up with those above it: "- b"' 'hint: '
+    refute_stderr_has 'did not find'
+    inventory 'version: 1' 'services:' '  gitaly:' '  port: 9236' '  caddy:' '  port: 2019'
+    run_profgrab hosts -i inv.yaml
+    refuses 2 'inv.yaml:4:3: "port" is a setting, but stands in the column of the services'"'"' names' $'  NAME:\n          port: 6060'
+    refute_stderr_has twice
+    inventory 'version: 1' 'services:' '  - gitaly: { port: 9236 }'
+    run_profgrab hosts -i inv.yaml
+    refuses 2 'services must be a mapping of services, not a list' \
+        $'hint: names, without "- ":\n      services:\n        gitaly:\n          port: 6060'
+    inventory 'version: 1' 'services:' '  a: { port: 443, tls: true }'
+    run_profgrab hosts -i inv.yaml
+    refuses 2 'inv.yaml:3:24: tls must be a mapping of settings' '`scheme: https`'
+    inventory 'version: 1' 'services:' '  a: { port: 80 }' '  a: { port: 81 }'
+    run_profgrab hosts -i inv.yaml
+    refuses 2 'inv.yaml:4:3: "a" is there twice, first in line 3'
+}
+
 @test "100 kB of [" {
     head -c 100000 /dev/zero | tr '\0' '[' >inv.yaml
     run timeout 5 "$profgrab_program" hosts -i inv.yaml

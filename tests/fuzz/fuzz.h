@@ -42,12 +42,16 @@ static inline bool fuzz_is_printable(const char *s)
     return valid && fuzz_is_quiet(s, false);
 }
 
-/* An error as it may be shown to a person. */
-static inline void fuzz_expect_err(const struct err *err)
+/* An error as it may be shown to a person; `lines`: the hint may show lines to write. */
+static inline void fuzz_expect_err_lines(const struct err *err, bool lines)
 {
     assert(err->kind != ERR_NONE && err->msg[0]);
     assert(memchr(err->msg, '\0', sizeof err->msg) && memchr(err->hint, '\0', sizeof err->hint));
-    assert(fuzz_is_quiet(err->msg, false) && fuzz_is_quiet(err->hint, false));
+    assert(fuzz_is_quiet(err->msg, false) && fuzz_is_quiet(err->hint, lines));
+}
+static inline void fuzz_expect_err(const struct err *err)
+{
+    fuzz_expect_err_lines(err, false);
 }
 
 /* A relative path that stays below where it begins, told without path_check. */

@@ -51,13 +51,27 @@ static void check_selection(struct inventory *inv, const struct host *first)
     strlist_release(&all.hosts);
 }
 
+/* What is refused at its first mistake is refused with all of them. */
+static void check_mistakes(const uint8_t *p, size_t n)
+{
+    struct inventory *inv = NULL;
+    struct mistakes m = {.n = 0};
+    struct err err = ERR_INIT;
+    struct str text = {(const char *)p, n};
+    assert(inventory_parse_all("inv", text, &m, &inv, &err) == -1 && !inv && err.kind == ERR_USAGE);
+    assert(m.n >= 1 && m.n <= MISTAKES_MAX);
+    for (size_t i = 0; i < m.n; i++)
+        fuzz_expect_err_lines(&m.items[i], true);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
     if (inventory_parse("inv", p, n, &inv, &err) < 0) {
-        fuzz_expect_err(&err);
+        fuzz_expect_err_lines(&err, true);
         assert(!inv && err.kind == ERR_USAGE && strncmp(err.msg, "inv:", 4) == 0);
+        check_mistakes(p, n);
         return 0;
     }
     size_t n_hosts = 0;

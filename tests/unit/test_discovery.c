@@ -662,7 +662,7 @@ static void bad_entries(void **state)
     refuses_entry("{ prometheus: 'http://x/', job: [] }",
                   AT "37: job must be the name of a job, or a list of such", "");
     refuses_entry("{ parca: x, name: a }\n  - { parca: y, name: a }",
-                  "inv.yaml:13:5: source \"a\" is there twice", "");
+                  "inv.yaml:13:5: source \"a\" is there twice, first in line 12", "");
 }
 
 static void asked_at(struct inventory *inv, const char *text, const char *host, unsigned port,

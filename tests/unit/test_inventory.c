@@ -233,11 +233,9 @@ static void yaml_is_refused(void **state)
     (void)state;
     refuses("", "inv.yaml:1:1: the file is empty", "");
     refuses("# nothing\n", "inv.yaml:1:1: the file is empty", "");
-    refuses("version: 1\nhosts:\n\tweb: {}\n",
-            "inv.yaml:3:1: found character that cannot start any token while scanning for the next token",
-            "indent with spaces");
-    refuses("version: 1\nhosts: {a: b\n",
-            "inv.yaml:3:1: did not find expected ',' or '}' while parsing a flow mapping", "");
+    refuses("version: 1\nhosts:\n\tweb: {}\n", "inv.yaml:3:1: a tab indents this line", "indent with spaces");
+    refuses("version: 1\nhosts: {a: b\n", "inv.yaml:3:1: a mapping in braces lacks a comma or its \"}\"",
+            "write it as { key: value, key: value }");
     refuses("version: 1\n---\nversion: 1\n", "inv.yaml:2:1: only one document is allowed", "");
     refuses("version: &a 1\n", "inv.yaml:1:10: anchors and aliases are not allowed", "");
     refuses("hosts: &a {}\n", "inv.yaml:1:8: anchors and aliases are not allowed", "");
@@ -245,14 +243,146 @@ static void yaml_is_refused(void **state)
     refuses("version: !!int 1\n", "inv.yaml:1:10: tags are not allowed", "");
     refuses("x-a: !b []\n", "inv.yaml:1:6: tags are not allowed", "");
     refuses("[a]: 1\n", "inv.yaml:1:1: a key must be a plain word", "");
-    refuses("version: 1\nversion: 1\n", "inv.yaml:2:1: \"version\" is there twice", "");
-    refuses("x-a: { b: 1, c: 2, \"b\": 3 }\n", "inv.yaml:1:20: \"b\" is there twice", "");
+    refuses("version: 1\nversion: 1\n", "inv.yaml:2:1: \"version\" is there twice, first in line 1", "");
+    refuses("x-a: { b: 1, c: 2, \"b\": 3 }\n", "inv.yaml:1:20: \"b\" is there twice, first in line 1", "");
     refuses("x-a: { a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, c: 2 }\n",
-            "inv.yaml:1:68: \"c\" is there twice", "");
+            "inv.yaml:1:68: \"c\" is there twice, first in line 1", "");
     refuses("x-a: \"a\\0b\"\n", "inv.yaml:1:6: NUL characters are not allowed", "");
     refuses("version: 1\nx-a: \x80\n", "inv.yaml:2:6: invalid leading UTF-8 octet", "");
     refuses("version: 1\nx-\xc3\xa9: \x01\n", "inv.yaml:2:6: control characters are not allowed", "");
     refuses("[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", "inv.yaml:1:17: nested deeper than 16 levels", "");
+}
+
+#define COLUMNS_HINT "the keys of one mapping stand in one column, and so do the items of one list"
+
+/* libyaml's words are explained, and the line is shown. */
+static void syntax_is_explained(void **state)
+{
+    (void)state;
+    refuses("version: 1\nhosts:\n  a:\n    services:\n     - b\n    - c\n",
+            "inv.yaml:6:5: this line does not line up with those above it: \"- c\"", COLUMNS_HINT);
+    refuses("version: 1\nhosts:\n  a:\n    services: [b]\n   labels: { x: y }\n",
+            "inv.yaml:5:4: this line does not line up with those above it: \"labels: { x: y }\"",
+            COLUMNS_HINT);
+    refuses("version: 1\ngroups:\n  g:\n  - a\n  b: c\n  - d\n",
+            "inv.yaml:6:3: this line does not line up with those above it: \"- d\"", COLUMNS_HINT);
+    refuses("version: 1\nservices\n  a: { port: 1 }\n",
+            "inv.yaml:2:1: a key without \":\" behind it: \"services\"",
+            "a key ends with \":\" and a blank or the end of the line");
+    refuses("version: 1\nhosts: a: b\n",
+            "inv.yaml:2:9: a second \": \" in one value, or the line above lacks its colon: \"hosts: a: b\"",
+            "a key ends with \":\"; quote a value that has \": \" in it");
+    refuses("version: 1\nhosts: - a\n", "inv.yaml:2:8: a list cannot begin here: \"hosts: - a\"",
+            "put each \"- \" on a line of its own below the key, or write the list in brackets: [a, b]");
+    refuses("version: 1\nx-a: \"b\nc: d\n", "inv.yaml:2:6: a quote is opened and never closed: \"x-a: \"b\"",
+            "close it with the same quote");
+    refuses("version: 1\nx-a: [b c: d\n", "inv.yaml:3:1: a list in brackets lacks a comma or its \"]\"",
+            "write it as [a, b]");
+    refuses("version: 1\nx-a: @b\n", "inv.yaml:2:6: a value cannot begin with this character: \"x-a: @b\"",
+            "put quotes around the value");
+}
+
+/* `port:` in the column of the services' names is one mistake with one meaning. */
+static void a_setting_in_the_column_of_names(void **state)
+{
+    (void)state;
+    static const char hint[] = "indent it below the name of its service:\nservices:\n  NAME:\n    port: 6060";
+    refuses("version: 1\nservices:\n  a:\n  port: 1\n  b:\n  port: 2\n",
+            "inv.yaml:4:3: \"port\" is a setting, but stands in the column of the services' names", hint);
+    refuses("version: 1\nservices:\n  a:\n  port: 1\n",
+            "inv.yaml:4:3: \"port\" is a setting, but stands in the column of the services' names", hint);
+    refuses("version: 1\nhosts:\n  a:\n  address: b\n  services: []\n",
+            "inv.yaml:4:3: \"address\" is a setting, but stands in the column of the hosts' names",
+            "indent it below the name of its host:\nhosts:\n  NAME:\n    address: ...");
+    /* A service may be called like a setting. */
+    inventory_free(
+        parse("version: 1\nservices: { port: { port: 1 } }\nhosts: { ssh: { services: [port] } }\n"));
+}
+
+/* A list in the place of a mapping: the lines it should be, with the file's own name. */
+static void lists_in_the_place_of_mappings(void **state)
+{
+    (void)state;
+    refuses("version: 1\nservices:\n  - gitaly\n",
+            "inv.yaml:3:3: services must be a mapping of services, not a list",
+            "names, without \"- \":\nservices:\n  gitaly:\n    port: 6060");
+    refuses("version: 1\nservices:\n  - gitaly: { port: 9236 }\n",
+            "inv.yaml:3:3: services must be a mapping of services, not a list",
+            "names, without \"- \":\nservices:\n  gitaly:\n    port: 6060");
+    refuses("version: 1\nhosts:\n  - port: 1\n    name: web\n",
+            "inv.yaml:3:3: hosts must be a mapping of hosts, not a list",
+            "names, without \"- \":\nhosts:\n  web:\n    services: [NAME]");
+    refuses("version: 1\nservices:\n  gitaly:\n    - port: 9236\n",
+            "inv.yaml:4:5: gitaly must be a mapping of settings, not a list",
+            "keys, without \"- \":\ngitaly:\n  port: 9236");
+    refuses("version: 1\ngroups:\n  - storage: [a]\n",
+            "inv.yaml:3:3: groups must be a mapping of groups, not a list",
+            "names, without \"- \":\ngroups:\n  storage: [HOST, HOST]");
+}
+
+/* All mistakes of the text, a line each, must be these. */
+static void has_mistakes(const char *text, const char *expected)
+{
+    struct inventory *inv = NULL;
+    struct mistakes m = {.n = 0};
+    struct err err = ERR_INIT;
+    struct buf all = BUF_INIT(65536);
+    assert_int_equal(inventory_parse_all("inv.yaml", str_of(text), &m, &inv, &err), -1);
+    assert_null(inv);
+    assert_int_equal(err.kind, ERR_USAGE);
+    for (size_t i = 0; i < m.n; i++)
+        buf_addf(&all, "%s\n", m.items[i].msg);
+    assert_string_equal(buf_str(&all), expected);
+    if (m.n == 1)
+        assert_string_equal(err.msg, m.items[0].msg);
+    else
+        assert_non_null(strstr(err.msg, " mistakes"));
+    buf_release(&all);
+}
+
+static void several_mistakes_are_found_in_one_run(void **state)
+{
+    (void)state;
+    has_mistakes("version: 1\n"
+                 "hosts:\n"
+                 "  web: { services: [a, nobody, b], adress: x }\n"
+                 "  web: { services: [b] }\n"
+                 "services:\n"
+                 "  a: { prot: 80, scheme: ftp }\n"
+                 "  b: { port: 80 }\n"
+                 "zzzzz: 1\n",
+                 "inv.yaml:3:24: unknown service \"nobody\"\n"
+                 "inv.yaml:3:36: unknown key \"adress\"\n"
+                 "inv.yaml:4:3: \"web\" is there twice, first in line 3\n"
+                 "inv.yaml:6:8: unknown key \"prot\"\n"
+                 "inv.yaml:6:26: scheme must be \"http\" or \"https\"\n"
+                 "inv.yaml:8:1: unknown key \"zzzzz\"\n");
+    has_mistakes(
+        "services: []\nhosts: { a: { services: [x] }, b: { services: [y] } }\ngroups: { g: [nobody] }\n",
+        "inv.yaml:1:1: \"version\" is missing\n"
+        "inv.yaml:1:11: services must be a mapping of services, not a list\n");
+    has_mistakes("version: 1\nhosts: { a: { services: [] } }\ngroups: { g: [b, c], h: [d] }\n",
+                 "inv.yaml:3:15: no host or group \"b\"\n"
+                 "inv.yaml:3:18: no host or group \"c\"\n"
+                 "inv.yaml:3:26: no host or group \"d\"\n");
+    has_mistakes("version: 2\n", "inv.yaml:1:10: version must be 1\n");
+    has_mistakes("version: 1\nhosts: [a\n", "inv.yaml:3:1: a list in brackets lacks a comma or its \"]\"\n");
+}
+
+static void mistakes_are_bounded(void **state)
+{
+    (void)state;
+    struct inventory *inv = NULL;
+    struct mistakes m = {.n = 0};
+    struct err err = ERR_INIT;
+    struct buf text = BUF_INIT(65536);
+    buf_adds(&text, "version: 1\nhosts:\n");
+    for (int i = 0; i < 200; i++)
+        buf_addf(&text, "  h-%d: { services: [], zzzz: 1 }\n", i);
+    assert_int_equal(inventory_parse_all("inv.yaml", (struct str){text.data, text.len}, &m, &inv, &err), -1);
+    assert_int_equal(m.n, MISTAKES_MAX);
+    assert_string_equal(err.msg, "inv.yaml has at least 20 mistakes");
+    buf_release(&text);
 }
 
 static void top_is_checked(void **state)
@@ -266,7 +396,8 @@ static void top_is_checked(void **state)
             "the keys here are version, services, hosts, groups, trackers, teams, self, discovery");
     refuses("version: 1\nhost: {}\n", "inv.yaml:2:1: unknown key \"host\"", "did you mean \"hosts\"?");
     refuses("version: 1\nhosts:\n", "inv.yaml:2:7: hosts must be a mapping of hosts", "");
-    refuses("version: 1\nservices: []\n", "inv.yaml:2:11: services must be a mapping of services", "");
+    refuses("version: 1\nservices: []\n", "inv.yaml:2:11: services must be a mapping of services, not a list",
+            "names, without \"- \":\nservices:\n  NAME:\n    port: 6060");
     refuses("version: 1\ngroups: x\n", "inv.yaml:2:9: groups must be a mapping of groups", "");
 }
 
@@ -316,7 +447,7 @@ static void services_are_checked(void **state)
     service_refuses("{ path: /a?b }", 9, "path must be a URL's path", "");
     service_refuses("{ host_header: \"a b\" }", 16,
                     "host_header must be a host's name, with :port where needed", "");
-    service_refuses("{ kinds: cpu }", 10, "kinds must be a list of kinds of profile", "");
+    service_refuses("{ kinds: cpu }", 10, "kinds must be a list of kinds of profile", "write kinds: [cpu]");
     service_refuses("{ kinds: [cpu, ''] }", 16, "an entry must be text", "");
     service_refuses("{ kinds: [[cpu]] }", 11, "an entry must be text", "");
 }
@@ -364,6 +495,10 @@ static void long_paths_of_sockets(void **state)
     inventory_free(inv);
 }
 
+#define TLS_HINT                                                                                             \
+    "TLS itself is `scheme: https`; `tls: { ca: FILE }` says how certificates are judged, and may be left "  \
+    "out"
+
 static void tls_is_checked(void **state)
 {
     (void)state;
@@ -371,8 +506,10 @@ static void tls_is_checked(void **state)
                     "add \"scheme: https\"");
     service_refuses("{ port: 1, tls: {}, scheme: http }", 12,
                     "\"tls\" has no meaning without \"scheme: https\"", "add \"scheme: https\"");
-    service_refuses("{ tls: yes }", 8, "tls must be a mapping of settings", "");
-    service_refuses("{ tls: [] }", 8, "tls must be a mapping of settings", "");
+    service_refuses("{ tls: true }", 8, "tls must be a mapping of settings", TLS_HINT);
+    service_refuses("{ tls: }", 8, "tls must be a mapping of settings", TLS_HINT);
+    service_refuses("{ tls: [] }", 8, "tls must be a mapping of settings, not a list",
+                    "keys, without \"- \":\ntls:\n  KEY: VALUE");
     service_refuses("{ tls: { insecur: true } }", 10, "unknown key \"insecur\"",
                     "did you mean \"insecure\"?");
     service_refuses("{ tls: { zzzzzz: true } }", 10, "unknown key \"zzzzzz\"",
@@ -485,13 +622,14 @@ static void hosts_are_checked(void **state)
             "add \"services: [NAME]\"");
     host_refuses("x", 1, "web must be a mapping of settings", "");
     host_refuses("{ adress: x }", 3, "unknown key \"adress\"", "did you mean \"address\"?");
-    host_refuses("{ services: gitaly }", 13, "services must be a list of services", "");
+    host_refuses("{ services: gitaly }", 13, "services must be a list of services",
+                 "write services: [gitaly]");
     host_refuses("{ services: [gitly] }", 14, "unknown service \"gitly\"", "did you mean \"gitaly\"?");
     host_refuses("{ services: [zzz] }", 14, "unknown service \"zzz\"",
                  "services are defined under \"services\"");
     host_refuses("{ services: [~] }", 14, "unknown service \"~\"", "services are defined under \"services\"");
     host_refuses("{ services: [[gitaly]] }", 14, "an entry must be the name of a service", "");
-    host_refuses("{ services: [gitaly, gitaly] }", 22, "\"gitaly\" is there twice", "");
+    host_refuses("{ services: [gitaly, gitaly] }", 22, "\"gitaly\" is there twice, first in line 4", "");
     host_refuses("{ connect: openssh }", 12, "connect must be \"ssh\" or \"direct\"", "");
     host_refuses("{ connect: [] }", 12, "connect must be \"ssh\" or \"direct\"", "");
     host_refuses("{ services: [], connect: direct, ssh: { user: a } }", 34,
@@ -508,7 +646,8 @@ static void hosts_are_checked(void **state)
     host_refuses("{ ssh: { vai: auto } }", 10, "unknown key \"vai\"", "did you mean \"via\"?");
     host_refuses("{ ssh: { port: '22' } }", 16, "port must be a number from 1 to 65535", "");
     host_refuses("{ ssh: { identity: } }", 20, "identity must be text", "");
-    host_refuses("{ labels: [a] }", 11, "labels must be a mapping of labels", "");
+    host_refuses("{ labels: [a] }", 11, "labels must be a mapping of labels, not a list",
+                 "keys, without \"- \":\nlabels:\n  KEY: VALUE");
     host_refuses("{ labels: { a: ~ } }", 16, "a must be text", "");
     host_refuses("{ labels: { a: [] } }", 16, "a must be text", "");
     host_refuses("{ labels: { a: '' } }", 16, "a must be text", "");
@@ -547,7 +686,7 @@ static void host_names_are_checked(void **state)
     refuses("version: 1\nhosts:\n  a[1,1]: { services: [] }\n",
             "inv.yaml:3:3: host \"a1\" is defined twice, first at inv.yaml:3:3", "");
     refuses("version: 1\nhosts:\n  a: { services: [] }\n  a: { services: [] }\n",
-            "inv.yaml:4:3: \"a\" is there twice", "");
+            "inv.yaml:4:3: \"a\" is there twice, first in line 3", "");
     refuses("version: 1\nhosts:\n  a[3-1]: { services: [] }\n",
             "inv.yaml:3:3: bad range in \"a[3-1]\": it counts down", "");
     refuses("version: 1\nhosts:\n  a[1-100001]: { services: [] }\n",
@@ -574,7 +713,7 @@ static void groups_are_checked(void **state)
     refuses(TWO "  g: ['[1-1001]*']\n", "inv.yaml:5:7: \"[1-1001]*\" stands for more than 1000 names", "");
     refuses(TWO "  g: [{}]\n", "inv.yaml:5:7: an entry must be a host, a glob, a range or a group", "");
     refuses(TWO "  g: ['']\n", "inv.yaml:5:7: an entry must be a host, a glob, a range or a group", "");
-    refuses(TWO "  g: web-1\n", "inv.yaml:5:6: g must be a list of hosts and groups", "");
+    refuses(TWO "  g: web-1\n", "inv.yaml:5:6: g must be a list of hosts and groups", "write g: [web-1]");
     refuses(TWO "  g: [g]\n", "inv.yaml:5:7: group \"g\" contains itself", "");
     refuses(TWO "  g: [h]\n  h: [web-1, g]\n", "inv.yaml:6:14: group \"g\" contains itself", "");
     refuses(TWO "  web-1: [web-2]\n", "inv.yaml:5:3: \"web-1\" is a host, so no group can have that name",
@@ -718,14 +857,14 @@ static void load_checks_the_file(void **state)
     struct err err = ERR_INIT;
     char expected[600];
     char *path = write_inventory(*state, "inv.yaml");
-    assert_int_equal(inventory_load(path, &inv, &err), 0);
+    assert_int_equal(inventory_load(path, NULL, &inv, &err), 0);
     assert_string_equal(inventory_path(inv), path);
     inventory_free(inv);
     inv = NULL;
     static const mode_t modes[] = {0620, 0602, 0666};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         assert_int_equal(chmod(path, modes[i]), 0);
-        assert_int_equal(inventory_load(path, &inv, &err), -1);
+        assert_int_equal(inventory_load(path, NULL, &inv, &err), -1);
         assert_int_equal(err.kind, ERR_USAGE);
         snprintf(expected, sizeof expected, "%s can be written by others", path);
         assert_string_equal(err.msg, expected);
@@ -736,7 +875,7 @@ static void load_checks_the_file(void **state)
     /* Only root can give a file away. */
     if (geteuid() == 0) {
         assert_int_equal(chown(path, 12345, (gid_t)-1), 0);
-        assert_int_equal(inventory_load(path, &inv, &err), -1);
+        assert_int_equal(inventory_load(path, NULL, &inv, &err), -1);
         snprintf(expected, sizeof expected, "%s belongs to neither you nor root", path);
         assert_string_equal(err.msg, expected);
     }
@@ -749,12 +888,12 @@ static void load_refuses_what_is_no_file(void **state)
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
     char *missing = file_join(*state, "missing.yaml");
-    assert_int_equal(inventory_load(missing, &inv, &err), -1);
+    assert_int_equal(inventory_load(missing, NULL, &inv, &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
-    assert_int_equal(inventory_load(*state, &inv, &err), -1);
+    assert_int_equal(inventory_load(*state, NULL, &inv, &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
     assert_null(inv);
-    assert_int_equal(inventory_load(NULL, &inv, &err), 0);
+    assert_int_equal(inventory_load(NULL, NULL, &inv, &err), 0);
     assert_null(inventory_path(inv));
     size_t n = 1;
     inventory_hosts(inv, &n);
@@ -823,6 +962,11 @@ int main(void)
         cmocka_unit_test(brackets_of_an_address_go),
         cmocka_unit_test(patterns_match),
         cmocka_unit_test(yaml_is_refused),
+        cmocka_unit_test(syntax_is_explained),
+        cmocka_unit_test(a_setting_in_the_column_of_names),
+        cmocka_unit_test(lists_in_the_place_of_mappings),
+        cmocka_unit_test(several_mistakes_are_found_in_one_run),
+        cmocka_unit_test(mistakes_are_bounded),
         cmocka_unit_test(top_is_checked),
         cmocka_unit_test(services_are_checked),
         cmocka_unit_test(schemes_and_sockets_are_checked),

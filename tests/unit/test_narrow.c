@@ -125,7 +125,7 @@ static void labels_that_are_none(void **state)
     struct inventory *none = NULL;
     struct targets t = {0};
     struct err err = ERR_INIT;
-    assert_int_equal(inventory_load(NULL, &none, NULL), 0);
+    assert_int_equal(inventory_load(NULL, NULL, &none, NULL), 0);
     assert_int_equal(run(none, &(struct asked){.labels = "env=gprd"}, &t, &err), -1);
     assert_string_equal(err.msg, "no inventory: no host has labels");
     inventory_free(none);

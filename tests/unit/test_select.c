@@ -383,7 +383,7 @@ static void without_an_inventory(void **state)
     struct inventory *inv = NULL;
     const char *hint = "name a host and a port, as in profgrab --host user@host --port 6060 cpu, or write "
                        "$XDG_CONFIG_HOME/profgrab/inventory.yaml (~/.config without that variable)";
-    assert_int_equal(inventory_load(NULL, &inv, NULL), 0);
+    assert_int_equal(inventory_load(NULL, NULL, &inv, NULL), 0);
     refuses(inv, HOSTS("file-03"), "no inventory: host \"file-03\" is not known", hint);
     refuses(inv, (struct asked){.groups = "storage"}, "no inventory: group \"storage\" is not known", hint);
     refuses(inv, WITH_SERVICES("api", "web"), "no inventory: service \"api\" is not known", hint);

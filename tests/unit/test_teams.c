@@ -116,7 +116,7 @@ static void nothing_is_said_of_self(void **state)
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
     const struct team *t = NULL;
-    ok(inventory_load(NULL, &inv, &err), &err);
+    ok(inventory_load(NULL, NULL, &inv, &err), &err);
     assert_int_equal(inventory_self(inv)->recipients.n, 0);
     assert_null(inventory_self(inv)->sign_with);
     assert_int_equal(inventory_team(inv, "gitaly", &t, &err), -1);
@@ -197,7 +197,8 @@ static void teams_are_checked(void **state)
     refuses("version: 1\nteams:\n  ops: {}\n", "inv.yaml:3:3: team \"ops\" has no recipients",
             "add recipients: a list of public keys and files of them");
     team_refuses("{ recipients: [] }", 15, "recipients is empty", "");
-    team_refuses("{ recipients: keys.txt }", 15, "recipients must be a list of keys and files of keys", "");
+    team_refuses("{ recipients: keys.txt }", 15, "recipients must be a list of keys and files of keys",
+                 "write recipients: [keys.txt]");
     team_refuses(
         "{ recipients: [ AGE-SECRET-KEY-1QQ ] }", 17, "this is a secret key",
         "recipients are public keys (\"age1...\"); make a new identity with age-keygen, since whoever read "
