@@ -236,3 +236,26 @@ PY
     assert_status 0
     is_sanitized || ((lines[1] < 32000)) || fail "resident: ${lines[1]} kB"
 }
+
+# connections FILE: the peers of all connect calls in strace's output, one a line.
+connections() {
+    sed -nE -e 's/.*sin_port=htons\(([0-9]+)\), sin_addr=inet_addr\("([^"]+)"\).*/\2:\1/p' \
+        -e 's/.*sin6_port=htons\(([0-9]+)\).*inet_pton\(AF_INET6, "([^"]+)".*/[\2]:\1/p' \
+        -e 's/.*sa_family=AF_UNIX, sun_path="([^"]+)".*/\1/p' "$1" | sort -u
+}
+
+@test "a grab connects to the host's sshd and to nothing else" {
+    write_inventory
+    run strace -f -qq -e trace=connect -o calls "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 --service caddy heap
+    assert_status 0
+    local peer sshd=0
+    while read -r peer; do
+        case $peer in
+        "127.0.0.1:$RIG_PORT_sshd") sshd=1 ;;
+        # The process's own listener, and the C library's cache of users.
+        "$XDG_RUNTIME_DIR"/* | /var/run/nscd/socket) ;;
+        *) fail_run "it connected to $peer" ;;
+        esac
+    done < <(connections calls)
+    ((sshd == 1))
+}
