@@ -172,7 +172,7 @@ $(out)/tests/unit/%: tests/unit/%.c $(out)/libprofgrab.a $(out)/proto/profile.pb
 
 # This one has items, ways to a service and its pages of its own, and pauses that take no time.
 $(out)/tests/unit/test_visit: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,item_fetch visit_connect gateway_renew \
-    transfer_get transfer_told transfer_free transfer_round_trip transfer_expect_new_connection file_open clock_jitter)
+    transfer_get transfer_told transfer_free transfer_round_trip transfer_expect_new_connection beneath_open clock_jitter)
 
 # This one has our objects' allocations fail.
 $(out)/tests/unit/test_alloc: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup strndup asprintf __asprintf_chk)

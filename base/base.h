@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/ask.h"
 #include "base/base64.h"
+#include "base/beneath.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/draft.h"

@@ -1,5 +1,6 @@
 #include "base/draft.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,29 +13,71 @@
 enum { MAX_TRIES = 1000 };
 
 struct draft {
+    struct beneath directory; /* with a descriptor and a name of its own */
+    char *directory_name;
     int fd;
     char *path;      /* as it was to be called, for messages */
-    char *temporary; /* NULL: it has none, or its own */
+    char *temporary; /* its name in the directory; NULL: it has none, or its own */
 };
+
+/* The file, in the directory that d->directory is. */
+static int begin(struct draft *d, struct err *err)
+{
+    d->fd = beneath_create_nameless(&d->directory, err);
+    if (d->fd < 0 || beneath_can_name(d->fd))
+        return d->fd < 0 ? -1 : 0;
+    fd_close(&d->fd);
+    d->fd = beneath_create_temporary(&d->directory, file_base(d->path), &d->temporary, err);
+    return d->fd < 0 ? -1 : 0;
+}
+
+/* Takes over directory_fd, and the string directory_name (NULL: the working directory). */
+static int make(int directory_fd, char *directory_name, const char *path, struct draft **ret, struct err *err)
+{
+    struct draft *d = calloc(1, sizeof *d);
+    if (!d) {
+        fd_close(&directory_fd);
+        free(directory_name);
+        return err_nomem(err);
+    }
+    d->fd = -1;
+    d->directory = (struct beneath){.fd = directory_fd, .name = directory_name};
+    d->directory_name = directory_name;
+    d->path = strdup(path);
+    int rc = d->path ? begin(d, err) : err_nomem(err);
+    if (rc < 0)
+        draft_free(d);
+    else
+        *ret = d;
+    return rc;
+}
 
 int draft_new(const char *path, struct draft **ret, struct err *err)
 {
-    struct draft *d = calloc(1, sizeof *d);
-    if (!d || !(d->path = strdup(path))) {
-        free(d);
-        return err_nomem(err);
-    }
-    d->fd = file_create_nameless(path, err);
-    if (d->fd >= 0 && !file_can_be_named(d->fd)) {
-        fd_close(&d->fd);
-        d->fd = file_create_temporary(path, &d->temporary, err);
-    }
-    if (d->fd < 0) {
-        draft_free(d);
+    char *dir = file_dir(path);
+    int fd = dir ? beneath_top(dir, err) : err_nomem(err);
+    if (fd < 0) {
+        free(dir);
         return -1;
     }
-    *ret = d;
-    return 0;
+    if (file_base(path) == path) {
+        free(dir);
+        dir = NULL;
+    }
+    return make(fd, dir, path, ret, err);
+}
+
+int draft_new_in(const struct beneath *directory, const char *path, struct draft **ret, struct err *err)
+{
+    char *name = directory->name ? strdup(directory->name) : NULL;
+    if (directory->name && !name)
+        return err_nomem(err);
+    int fd = fcntl(directory->fd, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0) {
+        free(name);
+        return err_sys(err, "cannot use the directory of %s", path);
+    }
+    return make(fd, name, path, ret, err);
 }
 
 int draft_fd(const struct draft *d)
@@ -49,15 +92,16 @@ int draft_sync(struct draft *d, struct err *err)
 
 int draft_name(struct draft *d, const char *path, struct err *err)
 {
-    if (d->temporary ? file_rename_new(d->temporary, path, err) < 0
-                     : file_name_nameless(d->fd, path, err) < 0)
+    const char *name = file_base(path);
+    if (d->temporary ? beneath_rename_new(&d->directory, d->temporary, name, err) < 0
+                     : beneath_name(&d->directory, d->fd, name, err) < 0)
         return -1;
     free(d->temporary);
     d->temporary = NULL;
-    if (file_sync_parent(path, err) == 0)
+    if (beneath_sync(&d->directory, name, err) == 0)
         return 0;
-    /* Whoever made it takes it for not made, so that it must not be there. */
-    unlink(path);
+    /* The caller takes it for not made, so it must not be there. */
+    beneath_remove(&d->directory, name, NULL);
     return -1;
 }
 
@@ -88,8 +132,10 @@ void draft_free(struct draft *d)
     if (!d)
         return;
     if (d->temporary)
-        unlink(d->temporary);
+        beneath_remove(&d->directory, d->temporary, NULL);
     fd_close(&d->fd);
+    fd_close(&d->directory.fd);
+    free(d->directory_name);
     free(d->temporary);
     free(d->path);
     free(d);

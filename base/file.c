@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/banned.h"
 
@@ -76,158 +76,73 @@ int file_create(const char *path, struct err *err)
     return fd < 0 ? sys_or_exists(err, "create", path) : make_private(fd, path, err);
 }
 
-int file_create_temporary(const char *path, char **ret_name, struct err *err)
+/* The directory of a path, open: the caller frees *ret_dir and closes ret->fd. */
+static int open_parent(const char *path, struct beneath *ret, char **ret_dir, struct err *err)
 {
-    char *name = NULL;
-    if (asprintf(&name, "%s.tmp-XXXXXX", path) < 0)
-        return err_nomem(err);
-    /* O_EXCL, which mkostemp adds, follows no link. */
-    int fd = mkostemp(name, O_CLOEXEC);
-    if (fd < 0)
-        err_sys(err, "cannot create a file beside %s", path);
-    else if ((fd = make_private(fd, name, err)) < 0)
-        unlink(name);
-    if (fd < 0)
-        free(name);
-    else
-        *ret_name = name;
-    return fd;
+    char *dir = file_dir(path);
+    int fd = dir ? beneath_top(dir, err) : err_nomem(err);
+    if (fd < 0) {
+        free(dir);
+        return -1;
+    }
+    *ret = (struct beneath){.fd = fd, .name = file_base(path) == path ? NULL : dir};
+    *ret_dir = dir;
+    return 0;
 }
 
-/* Where there is no O_TMPFILE it has a name for a moment. */
 int file_create_nameless(const char *path, struct err *err)
 {
-    char *name = NULL;
-#ifdef O_TMPFILE
-    char *dir = file_dir(path);
-    if (!dir)
-        return err_nomem(err);
-    int direct = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    struct beneath parent;
+    char *dir = NULL;
+    if (open_parent(path, &parent, &dir, err) < 0)
+        return -1;
+    int fd = beneath_create_nameless(&parent, err);
+    fd_close(&parent.fd);
     free(dir);
-    if (direct >= 0)
-        return make_private(direct, path, err);
-#endif
-    int fd = file_create_temporary(path, &name, err);
-    if (fd >= 0)
-        unlink(name);
-    free(name);
     return fd;
-}
-
-static void own_link(int fd, char dst[64])
-{
-    snprintf(dst, 64, "/proc/self/fd/%d", fd);
-}
-
-/* One that had a name has lost it for good. */
-bool file_can_be_named(int fd)
-{
-#ifdef O_TMPFILE
-    char link[64];
-    int flags = fcntl(fd, F_GETFL);
-    own_link(fd, link);
-    return flags >= 0 && (flags & O_TMPFILE) == O_TMPFILE && access(link, F_OK) == 0;
-#else
-    (void)fd;
-    return false;
-#endif
-}
-
-int file_name_nameless(int fd, const char *path, struct err *err)
-{
-    char link[64];
-    if (!file_can_be_named(fd))
-        return err_set(err, ERR_UNSUPPORTED, "cannot create %s: a file without a name cannot get one here",
-                       path);
-    own_link(fd, link);
-    return linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0 ? sys_or_exists(err, "create", path)
-                                                                         : 0;
 }
 
 int file_write(const char *path, const void *p, size_t n, struct err *err)
 {
-    int rc = -1;
-    char *temporary = NULL;
-    int fd = file_create_temporary(path, &temporary, err);
-    if (fd < 0)
+    struct beneath parent;
+    char *dir = NULL;
+    if (open_parent(path, &parent, &dir, err) < 0)
         return -1;
-    if (fd_write_all(fd, p, n, err) < 0) {
-        err_wrap(err, "%s", path);
-        goto out;
-    }
-    if (fsync(fd) < 0) {
-        err_sys(err, "cannot write %s to disk", path);
-        goto out;
-    }
-    if (rename(temporary, path) < 0) {
-        err_sys(err, "cannot rename %s to %s", temporary, path);
-        goto out;
-    }
-    rc = file_sync_parent(path, err);
-out:
-    if (rc < 0)
-        unlink(temporary);
-    fd_close(&fd);
-    free(temporary);
-    return rc;
-}
-
-int file_rename_new(const char *from, const char *to, struct err *err)
-{
-    /* link(2) refuses an existing name in one step, on every POSIX system. */
-    if (link(from, to) == 0) {
-        unlink(from);
-        return 0;
-    }
-    if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK)
-        return sys_or_exists(err, "create", to);
-    /* A file system without hard links: reserve the name, then replace the reservation. */
-    int fd = file_create(to, err);
-    if (fd < 0)
-        return -1;
-    fd_close(&fd);
-    if (rename(from, to) == 0)
-        return 0;
-    err_sys(err, "cannot rename %s to %s", from, to);
-    unlink(to);
-    return -1;
-}
-
-int file_sync_parent(const char *path, struct err *err)
-{
-    char *dir = file_dir(path);
-    if (!dir)
-        return err_nomem(err);
-    int rc = 0;
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0 && fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS)
-        rc = err_sys(err, "cannot write the directory %s to disk", dir);
-    fd_close(&fd);
+    int rc = beneath_write(&parent, file_base(path), p, n, err);
+    fd_close(&parent.fd);
     free(dir);
     return rc;
 }
 
 int file_mkdir(const char *path, struct err *err)
 {
-    if (mkdir(path, 0700) < 0)
-        return sys_or_exists(err, "create the directory", path);
-    if (chmod(path, 0700) < 0)
-        return err_sys(err, "cannot set the mode of %s", path);
-    return 0;
+    struct beneath parent;
+    char *dir = NULL;
+    if (open_parent(path, &parent, &dir, err) < 0)
+        return -1;
+    int rc = beneath_mkdir(&parent, file_base(path), err);
+    fd_close(&parent.fd);
+    free(dir);
+    return rc;
 }
 
-int file_mkdirs(const char *base, const char *path, struct err *err)
+static bool is_directory(const char *path)
 {
-    char *full = file_join(base, path);
-    if (!full)
-        return err_nomem(err);
-    int rc = 0;
-    for (char *p = full + strlen(base) + 1; rc == 0; p++) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int file_mkdirs(const char *path, struct err *err)
+{
+    char *part = strdup(path);
+    int rc = part ? 0 : err_nomem(err);
+    for (char *p = part; rc == 0; p++) {
+        p += strspn(p, "/");
         p += strcspn(p, "/");
         char end = *p;
         *p = '\0';
         struct err why = ERR_INIT;
-        if (file_mkdir(full, &why) < 0 && why.kind != ERR_EXISTS) {
+        if (!is_directory(part) && file_mkdir(part, &why) < 0 && !is_directory(part)) {
             if (err)
                 *err = why;
             rc = -1;
@@ -236,27 +151,21 @@ int file_mkdirs(const char *base, const char *path, struct err *err)
         if (!end)
             break;
     }
-    free(full);
+    free(part);
     return rc;
 }
 
 int file_remove(const char *path, struct err *err)
 {
-    char *roots[] = {(char *)(uintptr_t)path, NULL};
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    if (!fts)
-        return err_sys(err, "cannot remove %s", path);
-    int rc = 0;
-    for (FTSENT *e; (errno = 0, e = fts_read(fts));) {
-        if (e->fts_info == FTS_D)
-            continue;
-        int failed = e->fts_info == FTS_DP ? rmdir(e->fts_accpath) : unlink(e->fts_accpath);
-        if (failed && errno != ENOENT && rc == 0)
-            rc = err_sys(err, "cannot remove %s", e->fts_path);
-    }
-    if (errno && rc == 0)
-        rc = err_sys(err, "cannot remove %s", path);
-    fts_close(fts);
+    struct beneath parent;
+    char *dir = NULL;
+    if (!file_exists(path) && (errno == ENOENT || errno == ENOTDIR))
+        return 0;
+    if (open_parent(path, &parent, &dir, err) < 0)
+        return -1;
+    int rc = beneath_remove(&parent, file_base(path), err);
+    fd_close(&parent.fd);
+    free(dir);
     return rc;
 }
 

@@ -1,5 +1,7 @@
 /*
- * Files that are never seen half-written, never overwrite another and are nobody else's business.
+ * Files by a path that the user or the user's configuration names: links on the way to it are followed, the
+ * last component is not where something is made, replaced or removed. Paths below a work directory, and all
+ * paths that a stranger may have chosen, are base/beneath.h's.
  *
  * Everything made here has mode 0600 (directories 0700) whatever the umask says.
  */
@@ -20,18 +22,9 @@ int file_read(const char *path, struct buf *ret, struct err *err);
 /* Makes a new file for writing and reading; ERR_EXISTS if the name is taken. Returns the descriptor or -1. */
 int file_create(const char *path, struct err *err);
 
-/* The same beside `path`, under a name that nobody can guess: `PATH.tmp-` and letters. *ret_name: a new
- * string, which the caller frees. */
-int file_create_temporary(const char *path, char **ret_name, struct err *err);
-
 /* A new file for writing and reading in the directory of `path` that has no name there: it goes with its last
  * descriptor, whatever becomes of us. Returns the descriptor or -1. */
 int file_create_nameless(const char *path, struct err *err);
-
-/* Gives such a file a name; ERR_EXISTS if that is taken. ERR_UNSUPPORTED, of every file, where the system or
- * the file system cannot do that; file_can_be_named says so beforehand. */
-int file_name_nameless(int fd, const char *path, struct err *err);
-bool file_can_be_named(int fd);
 
 /* Opens a regular file for reading; refuses everything else (pipes, devices, directories). -1 on failure. */
 int file_open(const char *path, struct err *err);
@@ -40,18 +33,11 @@ int file_open(const char *path, struct err *err);
  * is there at any time. */
 int file_write(const char *path, const void *p, size_t n, struct err *err);
 
-/* Renames; if `to` exists it is not overwritten: ERR_EXISTS. */
-int file_rename_new(const char *from, const char *to, struct err *err);
-
-/* fsync of the directory that holds `path`, so that a rename in it survives a power cut. File systems that
- * cannot do that are no error. */
-int file_sync_parent(const char *path, struct err *err);
-
 /* Makes a directory; ERR_EXISTS if the name is taken. */
 int file_mkdir(const char *path, struct err *err);
 
-/* Makes `path` and whatever is missing above it, below `base`, which exists. `path` is relative to it. */
-int file_mkdirs(const char *base, const char *path, struct err *err);
+/* Makes a directory and those missing above it; it may exist. */
+int file_mkdirs(const char *path, struct err *err);
 
 /* Removes a file or a whole directory, never following a symbolic link. Missing is fine. */
 int file_remove(const char *path, struct err *err);

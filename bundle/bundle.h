@@ -41,8 +41,9 @@ int workdir_beside(const char *bundle, const char *name, const char *output, str
 
 /*
  * A work directory that an earlier run left. ERR_FAILED for what is none: it is not called NAME.partial, is
- * somebody else's, others can write it, it has no manifest. ERR_LOCAL_IO where there is nothing, or what
- * cannot be opened. *ret_manifest: that one's text, into an initialised buffer.
+ * somebody else's, others can write it, it has no manifest, or an entry at any depth is a link, a FIFO, a
+ * device or another user's. ERR_LOCAL_IO where there is nothing, or what cannot be opened. *ret_manifest:
+ * that one's text, into an initialised buffer.
  *
  * While there is a handle on a work directory nobody else gets one (ERR_BUSY), in this process or another.
  */
@@ -50,7 +51,14 @@ int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifes
 
 /* Frees the handle; what lies on disk stays. */
 void workdir_free(struct workdir *w);
-const char *workdir_path(const struct workdir *w);   /* of NAME.partial */
+
+/* Removes it with all below it, as far as that works. */
+void workdir_remove(struct workdir *w);
+
+/* The directory, open: all that lies in it is opened, made, renamed and removed through this. It lives as
+ * long as the handle. */
+const struct beneath *workdir_files(const struct workdir *w);
+const char *workdir_path(const struct workdir *w);   /* of NAME.partial, for messages alone */
 const char *workdir_name(const struct workdir *w);   /* NAME */
 const char *workdir_bundle(const struct workdir *w); /* path of NAME.tar.gz as it would be */
 

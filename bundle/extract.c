@@ -1,6 +1,6 @@
 /*
- * The top directory is made anew, and nobody else may write into it (0700): below it there can be no link to
- * follow, so plain paths are safe once reader.h has checked them.
+ * The top directory is made anew (0700) in the directory that the user names, and stays open: files are made
+ * below its descriptor, whatever becomes of its path.
  */
 #include "bundle/manifest.h"
 
@@ -19,7 +19,9 @@
 struct extraction {
     struct reader *r;
     const char *dir;
-    char *top; /* the directory made; NULL until then */
+    struct beneath place; /* that one, open */
+    struct beneath files; /* the top directory; its fd is -1 until it is made */
+    char *top;            /* its path, for messages and the caller; NULL until then */
     const struct strlist *wanted;
     bool *met;           /* which of `wanted` matched something */
     const json_t *paths; /* a restoration: the files to be had, with their times */
@@ -33,12 +35,14 @@ static int make_top(struct extraction *x, struct err *err)
     char *top = file_join(x->dir, reader_top(x->r));
     if (!top)
         return err_nomem(err);
-    if (file_mkdir(top, err) < 0) {
+    if (beneath_mkdir(&x->place, reader_top(x->r), err) < 0) {
         free(top);
         return -1;
     }
     x->top = top;
-    return 0;
+    x->files.name = top;
+    x->files.fd = beneath_open_dir(&x->place, reader_top(x->r), err);
+    return x->files.fd < 0 ? -1 : 0;
 }
 
 /* Whether a member is asked for: itself, a glob it matches, or a directory above it. */
@@ -51,8 +55,8 @@ static bool is_wanted(struct extraction *x, const char *path)
     return wanted;
 }
 
-/* Copies the present member into the file `full`. */
-static int copy_member(struct extraction *x, const char *full, int fd, struct err *err)
+/* Copies the present member into a file. */
+static int copy_member(struct extraction *x, const char *path, int fd, struct err *err)
 {
     char chunk[32768];
     for (;;) {
@@ -66,7 +70,7 @@ static int copy_member(struct extraction *x, const char *full, int fd, struct er
                            (unsigned long long)x->max_bytes);
         x->room -= n;
         if (fd_write_all(fd, chunk, n, err) < 0)
-            return err_wrap(err, "%s", full);
+            return err_wrap(err, "%s/%s", x->top, path);
     }
 }
 
@@ -79,21 +83,22 @@ static void set_time(int fd, int64_t mtime)
 
 static int write_member(struct extraction *x, const struct reader_member *m, struct err *err)
 {
-    char *full = file_join(x->top, m->path);
+    /* The member's path goes with its bytes. */
+    char *path = strdup(m->path);
     int64_t mtime = m->mtime;
-    if (!full)
+    if (!path)
         return err_nomem(err);
-    int fd = file_create(full, err);
-    int rc = fd < 0 ? -1 : copy_member(x, full, fd, err);
+    int fd = beneath_create(&x->files, path, err);
+    int rc = fd < 0 ? -1 : copy_member(x, path, fd, err);
     if (rc == 0 && x->paths)
         set_time(fd, mtime);
     /* Some file systems say only here that there was no room. */
     if (fd >= 0 && close(fd) < 0 && rc == 0)
-        rc = err_sys(err, "cannot write %s", full);
+        rc = err_sys(err, "cannot write %s/%s", x->top, path);
     if (rc < 0 && fd >= 0)
-        unlink(full);
+        beneath_remove(&x->files, path, NULL);
     x->whole += rc == 0;
-    free(full);
+    free(path);
     return rc;
 }
 
@@ -104,14 +109,14 @@ static int extract_member(struct extraction *x, const struct reader_member *m, s
     if (!*m->path || (m->is_dir && (x->paths || (x->wanted && x->wanted->n > 0))) || !is_wanted(x, m->path))
         return 0;
     if (m->is_dir)
-        return file_mkdirs(x->top, m->path, err);
+        return beneath_mkdirs(&x->files, m->path, err);
     if (m->size > x->room)
         return err_set(err, ERR_FAILED, "the bundle unpacks to more than %llu bytes",
                        (unsigned long long)x->max_bytes);
     const char *slash = strrchr(m->path, '/');
     if (slash) {
         char *dir = strndup(m->path, (size_t)(slash - m->path));
-        int rc = dir ? file_mkdirs(x->top, dir, err) : err_nomem(err);
+        int rc = dir ? beneath_mkdirs(&x->files, dir, err) : err_nomem(err);
         free(dir);
         if (rc < 0)
             return -1;
@@ -144,7 +149,7 @@ static void leave_or_remove(const struct extraction *x, struct err *why)
         err_set(why, ERR_CANCELLED, "interrupted; %s has the first %zu file%s of it", x->top, x->whole,
                 x->whole == 1 ? "" : "s");
     else if (x->top)
-        file_remove(x->top, NULL);
+        beneath_remove(&x->place, file_base(x->top), NULL);
     if (interrupted && x->whole == 0)
         err_set(why, ERR_CANCELLED, "interrupted; nothing was written");
 }
@@ -152,16 +157,17 @@ static void leave_or_remove(const struct extraction *x, struct err *why)
 int bundle_extract(const char *path, struct age_identities *by, const char *dir,
                    const struct strlist *members, uint64_t max_bytes, char **ret_dir, struct err *err)
 {
-    struct extraction x = {.dir = dir, .wanted = members, .room = max_bytes, .max_bytes = max_bytes};
-    struct stat st;
-    if (stat(dir, &st) < 0)
-        return err_sys(err, "cannot use the directory %s", dir);
-    if (!S_ISDIR(st.st_mode))
-        return err_set(err, ERR_LOCAL_IO, "cannot use the directory %s: it is none", dir);
+    struct extraction x = {
+        .dir = dir, .wanted = members, .room = max_bytes, .max_bytes = max_bytes, .files.fd = -1};
+    x.place = (struct beneath){.fd = beneath_top(dir, err), .name = dir};
+    if (x.place.fd < 0)
+        return -1;
     int rc = -1;
     x.met = calloc(members && members->n ? members->n : 1, sizeof *x.met);
-    if (!x.met)
-        return err_nomem(err);
+    if (!x.met) {
+        err_nomem(err);
+        goto out;
+    }
     if (reader_open(path, by, UINT64_MAX, &x.r, err) < 0)
         goto out;
     struct err why = ERR_INIT;
@@ -176,6 +182,8 @@ int bundle_extract(const char *path, struct age_identities *by, const char *dir,
     rc = 0;
 out:
     reader_free(x.r);
+    fd_close(&x.files.fd);
+    fd_close(&x.place.fd);
     free(x.met);
     free(x.top);
     return rc;
@@ -189,6 +197,7 @@ int bundle_restore(const char *path, const struct manifest *m, const struct work
     if (reader_open(path, NULL, UINT64_MAX, &x.r, err) < 0)
         return -1;
     reader_cancel_by(x.r, cancel_fd);
+    x.files = *workdir_files(w);
     x.top = strdup(workdir_path(w));
     int rc = x.top ? extract_all(&x, &why) : err_nomem(&why);
     /* Of a damaged archive what came before is as good as the manifest says. */

@@ -160,12 +160,8 @@ int manifest_save(const struct manifest *m, const struct workdir *w, struct err 
 {
     int rc = -1;
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    char *path = file_join(workdir_path(w), PATH_MANIFEST);
-    if (!path)
-        err_nomem(err);
-    else if (manifest_print(m, &text, err) == 0)
-        rc = file_write(path, text.data, text.len, err);
+    if (manifest_print(m, &text, err) == 0)
+        rc = beneath_write(workdir_files(w), PATH_MANIFEST, text.data, text.len, err);
     buf_release(&text);
-    free(path);
     return rc;
 }

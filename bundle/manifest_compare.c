@@ -4,11 +4,9 @@
  */
 #include "bundle/manifest.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "bundle/fields.h"
 #include "bundle/items.h"
@@ -17,7 +15,7 @@
 
 struct comparison {
     struct manifest *m;
-    const char *dir;
+    const struct beneath *files;
     int cancel_fd;
     manifest_changed_fn *changed;
     void *ctx;
@@ -30,19 +28,25 @@ struct facts {
 };
 
 /* What is no regular file is not there. What cannot be looked at now may be, and be good. */
-static int look(const char *path, int cancel_fd, struct facts *ret, struct err *err)
+static int look(const struct comparison *c, const char *path, struct facts *ret, struct err *err)
 {
     struct stat st;
+    struct err why = ERR_INIT;
     *ret = (struct facts){0};
-    if (lstat(path, &st) < 0)
-        return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "cannot look at %s", path);
+    if (beneath_stat(c->files, path, &st, &why) < 0) {
+        if (why.kind == ERR_NOT_FOUND)
+            return 0;
+        if (err)
+            *err = why;
+        return -1;
+    }
     if (!S_ISREG(st.st_mode))
         return 0;
-    int fd = file_open(path, err);
+    int fd = beneath_open(c->files, path, err);
     if (fd < 0)
         return -1;
     ret->there = true;
-    int rc = sha256_file(fd, 0, cancel_fd, &ret->is, err);
+    int rc = sha256_file(fd, 0, c->cancel_fd, &ret->is, err);
     fd_close(&fd);
     return rc < 0 ? err_wrap(err, "%s", path) : 0;
 }
@@ -56,12 +60,14 @@ static bool is_same(const struct facts *now, const struct items_file *file)
  */
 
 /* Gives it the name of a damaged file, unless a larger one has that. */
-static int set_aside(const char *path, const char *damaged, uint64_t bytes, struct err *err)
+static int set_aside(const struct comparison *c, const char *path, const char *damaged, uint64_t bytes,
+                     struct err *err)
 {
     struct stat st;
-    if (lstat(damaged, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size >= bytes)
-        return unlink(path) == 0 ? 0 : err_sys(err, "cannot remove %s", path);
-    return rename(path, damaged) == 0 ? 0 : err_sys(err, "cannot rename %s", path);
+    if (beneath_stat(c->files, damaged, &st, NULL) == 0 && S_ISREG(st.st_mode) &&
+        (uint64_t)st.st_size >= bytes)
+        return beneath_remove(c->files, path, err);
+    return beneath_rename(c->files, path, damaged, err);
 }
 
 static void judge(json_t *item, struct fields *change, const char *status, const char *error)
@@ -113,22 +119,21 @@ static char *damaged_name(const json_t *item, const char *path)
     return asprintf(&name, "%s%s", path, good ? ".damaged" : "") < 0 ? NULL : name;
 }
 
-static int settle(struct comparison *c, json_t *item, const char *path, const char *full,
-                  const struct facts *found, struct err *err)
+static int settle(struct comparison *c, json_t *item, const char *path, const struct facts *found,
+                  struct err *err)
 {
     struct facts now = *found;
-    char *name = damaged_name(item, path), *damaged = name ? file_join(c->dir, name) : NULL;
+    char *name = damaged_name(item, path);
     int rc = -1;
-    if (!damaged)
+    if (!name)
         err_nomem(err);
     else if (strcmp(name, path) == 0)
         rc = record_damaged(c, item, path, name, &now, err);
     else if (json_object_get(c->m->paths, name))
         err_set(err, ERR_FAILED, PATH_MANIFEST " is malformed: it describes both %s and %s", path, name);
-    else if (path_check(name, err) == 0 && set_aside(full, damaged, found->is.bytes, err) == 0 &&
-             look(damaged, c->cancel_fd, &now, err) == 0)
+    else if (path_check(name, err) == 0 && set_aside(c, path, name, found->is.bytes, err) == 0 &&
+             look(c, name, &now, err) == 0)
         rc = record_damaged(c, item, path, name, &now, err);
-    free(damaged);
     free(name);
     return rc;
 }
@@ -140,23 +145,22 @@ static int compare_item(void *ctx, json_t *item, const struct items_file *file, 
     if (fd_cancelled(c->cancel_fd))
         return err_set(err, ERR_CANCELLED, "interrupted");
     /* The item's own string goes with its keys. */
-    char *path = strdup(file->path), *full = file_join(c->dir, file->path);
+    char *path = strdup(file->path);
     int rc = -1;
-    if (!path || !full)
+    if (!path)
         err_nomem(err);
-    else if (look(full, c->cancel_fd, &now, err) == 0)
+    else if (look(c, path, &now, err) == 0)
         rc = is_same(&now, file) ? 0
-             : now.there         ? settle(c, item, path, full, &now, err)
+             : now.there         ? settle(c, item, path, &now, err)
                                  : record_missing(c, item, path, err);
     free(path);
-    free(full);
     return rc;
 }
 
 int manifest_compare(struct manifest *m, const struct workdir *w, int cancel_fd, manifest_changed_fn *changed,
                      void *ctx, struct err *err)
 {
-    struct comparison c = {m, workdir_path(w), cancel_fd, changed, ctx};
+    struct comparison c = {m, workdir_files(w), cancel_fd, changed, ctx};
     json_t *root = json_pack("{s:O, s:O}", "hosts", m->hosts, "files", m->files);
     int rc = root ? items_each_item(root, compare_item, &c, err) : err_nomem(err);
     json_decref(root);

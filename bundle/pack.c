@@ -34,17 +34,10 @@ static int put_dir(struct packer *p, const char *path, struct err *err)
         return 0;
     if (strlist_add(&p->dirs, path, err) < 0)
         return -1;
-    char *full = file_join(workdir_path(p->w), path);
     struct stat st;
-    int rc;
-    if (!full)
-        rc = err_nomem(err);
-    else if (stat(full, &st) < 0)
-        rc = err_sys(err, "cannot read %s", full);
-    else
-        rc = writer_dir(p->tar, path, st.st_mtime, err);
-    free(full);
-    return rc;
+    if (beneath_stat(workdir_files(p->w), path, &st, err) < 0)
+        return -1;
+    return writer_dir(p->tar, path, st.st_mtime, err);
 }
 
 /* The directories above `path` that are not in the tarball yet. */
@@ -101,14 +94,10 @@ static int put_open_file(struct packer *p, int fd, const struct items_file *want
 /* A file of the work directory as a member. */
 static int put_file(struct packer *p, const char *path, const struct items_file *want, struct err *err)
 {
-    char *full = file_join(workdir_path(p->w), path);
-    if (!full)
-        return err_nomem(err);
     p->file = path;
-    int fd = file_open(full, err);
+    int fd = beneath_open(workdir_files(p->w), path, err);
     int rc = fd < 0 ? -1 : put_open_file(p, fd, want, err);
     fd_close(&fd);
-    free(full);
     return rc;
 }
 
@@ -166,7 +155,7 @@ static int name_bundle(const struct workdir *w, struct draft *draft, char **ret_
 static int write_bundle(const struct workdir *w, const json_t *root, char **ret_path, struct err *err)
 {
     struct draft *draft = NULL;
-    int rc = draft_new(workdir_bundle(w), &draft, err);
+    int rc = draft_new_in(workdir_place(w), workdir_bundle(w), &draft, err);
     if (rc == 0)
         rc = write_tar(w, root, draft, err);
     if (rc == 0)
@@ -180,15 +169,11 @@ static int write_bundle(const struct workdir *w, const json_t *root, char **ret_
 static int save_readme(const struct workdir *w, const json_t *root, struct err *err)
 {
     struct buf text = BUF_INIT(MAX_README);
-    char *path = file_join(workdir_path(w), PATH_README);
     int rc = -1;
     readme_write(root, &text);
-    if (!path)
-        err_nomem(err);
-    else if (buf_check(&text, PATH_README, err) == 0)
-        rc = file_write(path, text.data, text.len, err);
+    if (buf_check(&text, PATH_README, err) == 0)
+        rc = beneath_write(workdir_files(w), PATH_README, text.data, text.len, err);
     buf_release(&text);
-    free(path);
     return rc;
 }
 
@@ -204,7 +189,7 @@ int bundle_pack(struct workdir *w, const struct manifest *m, char **ret_path, st
     if (rc < 0)
         return err_hint(err, "everything collected is kept in %s", workdir_path(w));
     /* The bundle is safe: a work directory that cannot be removed is untidy, not a failure. */
-    file_remove(workdir_path(w), NULL);
+    workdir_remove(w);
     *ret_path = path;
     return 0;
 }

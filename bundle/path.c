@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_PATH = 1024, MAX_COMPONENT = 255, MAX_DEPTH = 32 };
+enum { MAX_PATH = 1024, MAX_COMPONENT = 255 };
 
 /* What is wrong with the component of n bytes at p, or NULL. */
 static const char *component_fault(const char *p, size_t n)
@@ -29,7 +29,7 @@ static const char *fault(const char *path)
         return "too many bytes";
     int depth = 0;
     for (const char *p = path;; p++) {
-        if (++depth > MAX_DEPTH)
+        if (++depth > PATH_MAX_DEPTH)
             return "too many components";
         size_t n = strcspn(p, "/");
         const char *why = component_fault(p, n);

@@ -6,7 +6,6 @@
 #include "bundle/workdir.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +23,15 @@
 /* A name must leave room for what is put behind it: file systems allow 255 bytes. */
 enum { MAX_NAME = 200, MAX_TRIES = 1000 };
 
+/* Both directories are open, and nothing is opened by a path once they are. */
 struct workdir {
-    char *path;
+    char *place_name;     /* NULL: the working directory */
+    struct beneath place; /* holds NAME.partial and NAME.tar.gz */
+    struct beneath files; /* NAME.partial, and the lock on it */
+    char *path;           /* of NAME.partial, for messages */
     char *name;
     char *bundle;
     bool chosen;
-    int lock; /* the directory, open */
 };
 
 /* Where a work directory is to be. */
@@ -126,68 +128,80 @@ static int place_beside(const char *bundle, const char *name, const char *output
     return err_hint(err, "-o NAME" SUFFIX " says what it is to be called");
 }
 
-static int check_dir(const char *dir, struct err *err)
-{
-    struct stat st;
-    if (stat(dir, &st) < 0)
-        return err_sys(err, "cannot use the directory %s", dir);
-    if (!S_ISDIR(st.st_mode))
-        return err_set(err, ERR_LOCAL_IO, "cannot use the directory %s: it is none", dir);
-    return 0;
-}
-
-/* A handle on `name` in `dir`; nothing is made on disk. */
-static struct workdir *handle(const char *dir, const char *name)
+/* A handle on `name` in `dir`, which is opened; nothing is made on disk. */
+static int handle(const char *dir, const char *name, struct workdir **ret, struct err *err)
 {
     struct workdir *w = calloc(1, sizeof *w);
     if (!w)
-        return NULL;
-    w->lock = -1;
+        return err_nomem(err);
+    w->place.fd = w->files.fd = -1;
     char *bundle = NULL, *path = NULL;
     if (asprintf(&bundle, "%s" SUFFIX, name) < 0)
         bundle = NULL;
     if (asprintf(&path, "%s" PARTIAL, name) < 0)
         path = NULL;
     w->name = strdup(name);
+    w->place_name = dir ? strdup(dir) : NULL;
     w->bundle = bundle ? file_join(dir, bundle) : NULL;
     w->path = path ? file_join(dir, path) : NULL;
     free(bundle);
     free(path);
-    if (w->name && w->bundle && w->path)
-        return w;
-    workdir_free(w);
-    return NULL;
+    int rc = w->name && w->bundle && w->path && (!dir || w->place_name) ? 0 : err_nomem(err);
+    if (rc == 0) {
+        w->place.name = w->place_name;
+        w->files.name = w->path;
+        w->place.fd = beneath_top(dir ? dir : ".", err);
+        rc = w->place.fd < 0 ? -1 : 0;
+    }
+    if (rc < 0)
+        workdir_free(w);
+    else
+        *ret = w;
+    return rc;
 }
 
-/* File systems that lock no directories go without. */
+/* Opens the directory and locks it. File systems that lock no directories go without. */
 static int lock(struct workdir *w, struct err *err)
 {
-    w->lock = open(w->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (w->lock < 0)
-        return err_sys(err, "cannot open the work directory %s", w->path);
-    if (flock(w->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    w->files.fd = beneath_open_dir(&w->place, file_base(w->path), err);
+    if (w->files.fd < 0) {
+        if (err)
+            err->kind = ERR_LOCAL_IO;
+        return -1;
+    }
+    if (flock(w->files.fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return 0;
     err_set(err, ERR_BUSY, "%s is in use: the run of profgrab that works in it has not ended", w->path);
     return err_hint(err, "wait for it, or end it");
 }
 
+/* Makes the directory, unless it or the bundle exists. */
+static int make(struct workdir *w, struct err *err)
+{
+    const char *name = file_base(w->path);
+    if (beneath_mkdir(&w->place, name, err) < 0) {
+        if (err->kind != ERR_EXISTS)
+            return -1;
+        err_set(err, ERR_EXISTS, "%s exists already: the run that works in it has not ended, or was killed",
+                w->path);
+        return err_hint(err,
+                        "what a killed grab has left, `profgrab resume` finishes; or choose another name");
+    }
+    if (!beneath_exists(&w->place, file_base(w->bundle)))
+        return lock(w, err);
+    beneath_remove(&w->place, name, NULL);
+    return err_set(err, ERR_EXISTS, "%s exists already, and nothing is overwritten", w->bundle);
+}
+
 /* Takes the name, or says ERR_EXISTS. */
 static int take(const struct place *p, const char *name, struct workdir **ret, struct err *err)
 {
-    struct workdir *w = handle(p->dir, name);
-    if (!w)
-        return err_nomem(err);
-    w->chosen = p->chosen;
+    struct workdir *w = NULL;
     struct err why = ERR_INIT;
-    if (file_mkdir(w->path, &why) == 0 && file_exists(w->bundle)) {
-        rmdir(w->path);
-        err_set(&why, ERR_EXISTS, "%s exists already, and nothing is overwritten", w->bundle);
-    } else if (why.kind == ERR_EXISTS) {
-        err_set(&why, ERR_EXISTS, "%s exists already: the run that works in it has not ended, or was killed",
-                w->path);
-        err_hint(&why, "what a killed grab has left, `profgrab resume` finishes; or choose another name");
-    }
-    if (why.kind == ERR_NONE && lock(w, &why) == 0) {
+    if (handle(p->dir, name, &w, err) < 0)
+        return -1;
+    w->chosen = p->chosen;
+    if (make(w, &why) == 0) {
         *ret = w;
         return 0;
     }
@@ -226,10 +240,8 @@ int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct 
 {
     struct place p = {0};
     int rc = -1;
-    if (find_place(output, subject, utc_ms, &p, err) < 0 || check_dir(p.dir ? p.dir : ".", err) < 0)
-        goto out;
-    rc = take_free(&p, ret, err);
-out:
+    if (find_place(output, subject, utc_ms, &p, err) == 0)
+        rc = take_free(&p, ret, err);
     place_release(&p);
     return rc;
 }
@@ -240,7 +252,7 @@ int workdir_beside(const char *bundle, const char *name, const char *output, str
     struct place p = {0};
     int rc = output && text_ends_in(output, SUFFIX) ? chosen_place(output, &p, err)
                                                     : place_beside(bundle, name, output, &p, err);
-    if (rc == 0 && (rc = check_dir(p.dir ? p.dir : ".", err)) == 0)
+    if (rc == 0)
         rc = take_free(&p, ret, err);
     place_release(&p);
     return rc;
@@ -258,8 +270,8 @@ static int is_none(const char *path, const char *why, struct err *err)
 static int check_owner(const struct workdir *w, struct err *err)
 {
     struct stat st;
-    if (fstat(w->lock, &st) < 0)
-        return err_sys(err, "cannot look at %s", w->path);
+    if (beneath_stat(&w->files, "", &st, err) < 0)
+        return -1;
     if (st.st_uid != geteuid())
         return is_none(w->path, "it belongs to somebody else", err);
     if (st.st_mode & (S_IWGRP | S_IWOTH))
@@ -270,14 +282,9 @@ static int check_owner(const struct workdir *w, struct err *err)
 static int read_manifest(const struct workdir *w, struct buf *ret, struct err *err)
 {
     struct err why = ERR_INIT;
-    char *path = file_join(w->path, PATH_MANIFEST);
-    if (!path)
-        return err_nomem(err);
-    int rc = file_read(path, ret, &why);
-    free(path);
-    if (rc == 0)
+    if (beneath_read(&w->files, PATH_MANIFEST, ret, &why) == 0)
         return 0;
-    if (why.kind == ERR_NOT_FOUND && file_exists(w->bundle)) {
+    if (why.kind == ERR_NOT_FOUND && beneath_exists(&w->place, file_base(w->bundle))) {
         err_set(&why, ERR_FAILED, "%s has no " PATH_MANIFEST, w->path);
         err_hint(&why, "its run came to its end: the bundle is %s", w->bundle);
     } else if (why.kind == ERR_NOT_FOUND) {
@@ -323,11 +330,8 @@ int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifes
     int rc = -1;
     if (partial_place(path, &p, err) < 0)
         goto out;
-    if (!(w = handle(p.dir, p.name))) {
-        err_nomem(err);
-        goto out;
-    }
-    if (lock(w, err) < 0 || check_owner(w, err) < 0 || read_manifest(w, ret_manifest, err) < 0)
+    if (handle(p.dir, p.name, &w, err) < 0 || lock(w, err) < 0 || check_owner(w, err) < 0 ||
+        workdir_inspect(w, err) < 0 || read_manifest(w, ret_manifest, err) < 0)
         goto out;
     *ret = w;
     w = NULL;
@@ -342,11 +346,33 @@ void workdir_free(struct workdir *w)
 {
     if (!w)
         return;
+    fd_close(&w->files.fd);
+    fd_close(&w->place.fd);
+    free(w->place_name);
     free(w->path);
     free(w->name);
     free(w->bundle);
-    fd_close(&w->lock);
     free(w);
+}
+
+/* Only the directory that is locked: another one of that name is not ours to remove. */
+void workdir_remove(struct workdir *w)
+{
+    struct stat ours, named;
+    const char *name = file_base(w->path);
+    if (beneath_stat(&w->files, "", &ours, NULL) == 0 && beneath_stat(&w->place, name, &named, NULL) == 0 &&
+        ours.st_dev == named.st_dev && ours.st_ino == named.st_ino)
+        beneath_remove(&w->place, name, NULL);
+}
+
+const struct beneath *workdir_files(const struct workdir *w)
+{
+    return &w->files;
+}
+
+const struct beneath *workdir_place(const struct workdir *w)
+{
+    return &w->place;
 }
 
 const char *workdir_path(const struct workdir *w)

@@ -195,7 +195,7 @@ static void leave_work(struct run *r)
 {
     const struct capture *c = r->capture;
     if (c->bundle || !c->resumed)
-        file_remove(workdir_path(r->work), NULL);
+        workdir_remove(r->work);
     if (c->resumed)
         talk("%s stays as it was", c->bundle ? c->bundle : workdir_path(r->work));
 }
@@ -323,7 +323,7 @@ static int collect(struct run *r, struct err *err)
                                       .item = on_item,
                                       .progress = on_progress,
                                       .step = on_step};
-    grab.directory = workdir_path(r->work);
+    grab.directory = workdir_files(r->work);
     grab.observer = &observer;
     grab.have = r->capture->resumed ? on_have : NULL;
     grab.outcome = &r->outcome;

@@ -45,12 +45,13 @@ static int add_copy(struct creation *c, const char *path, const char *name, stru
     int rc = -1, fd = -1;
     if (fd_cancelled(signals_cancel_fd()))
         return err_set(err, ERR_CANCELLED, "interrupted; nothing was written");
-    char *dir = file_dir(name), *copy = file_join(workdir_path(c->work), name);
-    if (!dir || !copy) {
+    const struct beneath *files = workdir_files(c->work);
+    char *dir = file_dir(name);
+    if (!dir) {
         err_nomem(err);
         goto out;
     }
-    if (file_mkdirs(workdir_path(c->work), dir, err) < 0 || (fd = file_create(copy, err)) < 0 ||
+    if (beneath_mkdirs(files, dir, err) < 0 || (fd = beneath_create(files, name, err)) < 0 ||
         fetch_look(path, fd, &item, err) < 0)
         goto out;
     snprintf(item.file, sizeof item.file, "%s", name);
@@ -64,7 +65,6 @@ out:
     fd_close(&fd);
     fetch_item_release(&item);
     free(dir);
-    free(copy);
     return rc;
 }
 
@@ -135,7 +135,7 @@ int create_bundle(const char *output, const char *reason, const struct strlist *
         rc = create_from(&c, sources, &path, err);
     /* Only copies are in there: the originals are where they were. */
     if (rc < 0)
-        file_remove(workdir_path(c.work), NULL);
+        workdir_remove(c.work);
     else
         printf("%s\n", path);
     if (rc == 0 && (c.damaged > 0 || c.unfinished))

@@ -22,12 +22,11 @@ static int to_output(void *ctx, const void *p, size_t n, struct err *err)
     return fd_write_all(o->fd, p, n, err);
 }
 
-static int draw_from(struct drawing *d, struct drawing_file *f, const char *dir, struct err *err)
+static int draw_from(struct drawing *d, struct drawing_file *f, const struct beneath *files, struct err *err)
 {
     struct buf bytes = BUF_INIT(d->limits->profile);
     struct err why = ERR_INIT;
-    char *path = file_join(dir, f->entry.file);
-    int rc = path ? file_read(path, &bytes, &why) : err_nomem(&why);
+    int rc = beneath_read(files, f->entry.file, &bytes, &why);
     f->met = true;
     if (rc == 0)
         rc = drawing_draw(d, f, &bytes, err);
@@ -36,19 +35,18 @@ static int draw_from(struct drawing *d, struct drawing_file *f, const char *dir,
     else
         rc = drawing_give_up(d, f, &bytes, &why, err);
     buf_release(&bytes);
-    free(path);
     return rc;
 }
 
 /* Ctrl-C ends it, unless that was what ended the capture. */
-static int draw_directory(struct drawing *d, const char *dir, struct err *err)
+static int draw_directory(struct drawing *d, const struct beneath *files, struct err *err)
 {
     bool interrupted = fd_cancelled(signals_cancel_fd());
     struct page_bundle b = {0};
     for (size_t i = 0; i < d->n; i++) {
         if (!interrupted && fd_cancelled(signals_cancel_fd()))
             return err_set(err, ERR_CANCELLED, "interrupted");
-        if (d->files[i].how && draw_from(d, &d->files[i], dir, err) < 0)
+        if (d->files[i].how && draw_from(d, &d->files[i], files, err) < 0)
             return -1;
     }
     if (drawing_compare_finish(d, err) < 0 || drawing_add_rest(d, err) < 0)
@@ -76,7 +74,7 @@ static int draw_into(struct manifest *m, const struct workdir *w, struct output 
         rc = drawing_init(&d, &drawing_at_capture, (struct str){buf_str(&manifest), manifest.len}, to_output,
                           o, err);
     if (rc == 0)
-        rc = draw_directory(&d, workdir_path(w), err);
+        rc = draw_directory(&d, workdir_files(w), err);
     if (rc == 0)
         rc = sha256_hex(o->hash, hex, err);
     if (rc == 0 && (set_summary(m, &d.words, err) < 0 || manifest_set_report(m, o->bytes, hex, err) < 0))
@@ -89,15 +87,13 @@ static int draw_into(struct manifest *m, const struct workdir *w, struct output 
 int drawing_workdir(struct manifest *m, const struct workdir *w, struct err *err)
 {
     struct output o = {.fd = -1, .hash = sha256_new(err)};
-    char *path = file_join(workdir_path(w), BUNDLE_REPORT);
+    const struct beneath *files = workdir_files(w);
     int rc = -1;
-    if (!path)
-        err_nomem(err);
-    else if (o.hash && (o.fd = file_create(path, err)) >= 0 && (rc = draw_into(m, w, &o, err)) < 0)
-        file_remove(path, NULL);
+    if (o.hash && (o.fd = beneath_create(files, BUNDLE_REPORT, err)) >= 0 &&
+        (rc = draw_into(m, w, &o, err)) < 0)
+        beneath_remove(files, BUNDLE_REPORT, NULL);
     fd_close(&o.fd);
     sha256_free(o.hash);
-    free(path);
     return rc;
 }
 

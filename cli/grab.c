@@ -197,7 +197,7 @@ static int capture(const struct grab *g, struct capture *c, struct err *err)
     int code;
     if (record_new(workdir_name(c->work), g->options.reason, started, &c->manifest, err) < 0 ||
         record_asked(c->manifest, &g->options.target.selection, &c->fetch, c->against, err) < 0) {
-        file_remove(workdir_path(c->work), NULL);
+        workdir_remove(c->work);
         code = exit_status_of(err);
     } else {
         code = capture_run(c, err);

@@ -289,7 +289,7 @@ static int take_left(struct resume *r, const struct target *t, struct err *err)
                                        .argument = planned[i].argument ? planned[i].argument : "",
                                        .pair = planned[i].pair};
         struct fetch_item item;
-        if (fetch_find_left(workdir_path(r->work), t, &wanted, &item, NULL) < 0)
+        if (fetch_find_left(workdir_files(r->work), t, &wanted, &item, NULL) < 0)
             continue;
         rc = record_item(r->manifest, t, &item, err);
         fetch_item_release(&item);
@@ -448,10 +448,9 @@ static int nothing_missing(struct resume *r, struct err *err)
 /* A report of what was there before would be in the way of the one that comes. */
 static int begin(struct resume *r, struct err *err)
 {
-    char *report = file_join(workdir_path(r->work), BUNDLE_REPORT);
-    int rc = report ? file_remove(report, err) : err_nomem(err);
-    free(report);
-    return rc < 0 ? -1 : record_resumed(r->manifest, workdir_name(r->work), err);
+    if (beneath_remove(workdir_files(r->work), BUNDLE_REPORT, err) < 0)
+        return -1;
+    return record_resumed(r->manifest, workdir_name(r->work), err);
 }
 
 static int go_on(struct resume *r, struct err *err)
@@ -472,7 +471,7 @@ static int resume(struct resume *r, struct err *err)
         return exit_status_of(err);
     int code = go_on(r, err);
     if (r->is_bundle && r->work && !r->begun)
-        file_remove(workdir_path(r->work), NULL);
+        workdir_remove(r->work);
     return code;
 }
 

@@ -4,6 +4,8 @@
  *     profgrab discovery 1 MILLISECONDS SHA256
  *
  * The hash is that of the milliseconds and what is behind the line.
+ *
+ * The user's cache directory may be a link. Neither `profgrab` in it nor a file below that may be one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,15 +19,86 @@
 #define MAGIC "profgrab discovery 1 "
 #define HEADER_MAX 200
 
-/* A new string: where answers are kept; NULL with err if there is no such place. Relative directories are
- * ignored, as the XDG Base Directory Specification has it. */
-static char *directory(struct err *err)
+#define BELOW "profgrab"
+
+/* The directory of kept answers, open. */
+struct cache {
+    struct beneath dir;
+    char *path;
+};
+
+/* A new string: the user's cache directory; NULL with err if there is none. Relative ones are ignored, as the
+ * XDG Base Directory Specification has it. */
+static char *user_directory(struct err *err)
 {
     const char *set = getenv("XDG_CACHE_HOME");
-    char *dir = set && *set == '/' ? file_join(set, "profgrab") : file_expand_home("~/.cache/profgrab");
+    char *dir = set && *set == '/' ? strdup(set) : file_expand_home("~/.cache");
     if (!dir)
         err_set(err, ERR_NOT_FOUND, "there is no home directory to keep it in");
     return dir;
+}
+
+/* Nobody else may write what is kept. */
+static int check_owner(const struct cache *c, const char *name, const struct stat *st, struct err *err)
+{
+    if (st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
+        (*name ? S_ISREG(st->st_mode) : S_ISDIR(st->st_mode)))
+        return 0;
+    return err_set(err, ERR_FAILED, "%s%s%s is not yours alone: not used", c->path, *name ? "/" : "", name);
+}
+
+static void cache_close(struct cache *c)
+{
+    fd_close(&c->dir.fd);
+    free(c->path);
+}
+
+/* Opens the directory of kept answers below the user's, and makes it if `make`. */
+static int open_below(const struct beneath *user, bool make, struct cache *c, struct err *err)
+{
+    struct err why = ERR_INIT;
+    struct stat st;
+    if (make && beneath_mkdir(user, BELOW, &why) < 0 && why.kind != ERR_EXISTS) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    c->dir.fd = beneath_open_dir(user, BELOW, err);
+    if (c->dir.fd < 0 || beneath_stat(&c->dir, "", &st, err) < 0)
+        return -1;
+    return check_owner(c, "", &st, err);
+}
+
+/* ERR_NOT_FOUND: there is no such directory. */
+static int cache_open(bool make, struct cache *ret, struct err *err)
+{
+    struct cache c = {.dir.fd = -1};
+    struct beneath user = {.fd = -1};
+    char *dir = user_directory(err);
+    int rc = -1;
+    if (!dir)
+        return -1;
+    if (!(c.path = file_join(dir, BELOW))) {
+        err_nomem(err);
+        goto out;
+    }
+    c.dir.name = c.path;
+    if (make ? file_mkdirs(dir, err) < 0 : !file_exists(dir)) {
+        if (!make)
+            err_set(err, ERR_NOT_FOUND, "nothing is kept");
+        goto out;
+    }
+    user = (struct beneath){.fd = beneath_top(dir, err), .name = dir};
+    if (user.fd < 0 || open_below(&user, make, &c, err) < 0)
+        goto out;
+    *ret = c;
+    rc = 0;
+out:
+    if (rc < 0)
+        cache_close(&c);
+    fd_close(&user.fd);
+    free(dir);
+    return rc;
 }
 
 /* ---- what it is kept by -------------------------------------------------------------------------------- */
@@ -58,21 +131,14 @@ static int key_of(const struct source *s, char ret[SHA256_HEX], struct err *err)
     return rc;
 }
 
-/* A new string. */
-static int path_of(const struct source *s, char **ret, struct err *err)
+/* How its file is called. */
+enum { NAME_BYTES = 48 };
+static int name_of(const struct source *s, char ret[NAME_BYTES], struct err *err)
 {
-    char key[SHA256_HEX], name[SHA256_HEX + 16];
-    char *dir = directory(err);
-    if (!dir || key_of(s, key, err) < 0) {
-        free(dir);
+    char key[SHA256_HEX];
+    if (key_of(s, key, err) < 0)
         return -1;
-    }
-    snprintf(name, sizeof name, "discovery-%.32s", key);
-    char *path = file_join(dir, name);
-    free(dir);
-    if (!path)
-        return err_nomem(err);
-    *ret = path;
+    snprintf(ret, NAME_BYTES, "discovery-%.32s", key);
     return 0;
 }
 
@@ -90,56 +156,41 @@ static int hash_of(const char *at, const void *p, size_t n, char ret[SHA256_HEX]
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-int discovery_keep(const struct source *s, const struct found *f, struct err *err)
+/* The whole file. */
+static int compose(const struct found *f, struct buf *file, struct err *err)
 {
-    char hash[SHA256_HEX], at[32], header[HEADER_MAX];
-    char *path = NULL, *dir = NULL;
-    struct buf body = BUF_INIT(SOURCE_MAX_BYTES), file = BUF_INIT(SOURCE_MAX_BYTES + HEADER_MAX);
+    char hash[SHA256_HEX], at[32];
+    struct buf body = BUF_INIT(SOURCE_MAX_BYTES);
     snprintf(at, sizeof at, "%lld", (long long)f->at);
-    int rc = path_of(s, &path, err);
-    if (rc == 0)
-        rc = found_write(f, &body, err);
+    int rc = found_write(f, &body, err);
     if (rc == 0)
         rc = hash_of(at, buf_str(&body), body.len, hash, err);
     if (rc == 0) {
-        snprintf(header, sizeof header, MAGIC "%s %s\n", at, hash);
-        buf_adds(&file, header);
-        buf_add(&file, buf_str(&body), body.len);
-        dir = file_dir(path);
-        rc = dir ? buf_check(&file, "it", err) : err_nomem(err);
+        buf_addf(file, MAGIC "%s %s\n", at, hash);
+        buf_add(file, buf_str(&body), body.len);
+        rc = buf_check(file, "it", err);
     }
-    if (rc == 0)
-        rc = file_mkdirs("", dir + 1, err);
-    if (rc == 0)
-        rc = file_write(path, buf_str(&file), file.len, err);
     buf_release(&body);
+    return rc;
+}
+
+int discovery_keep(const struct source *s, const struct found *f, struct err *err)
+{
+    char name[NAME_BYTES];
+    struct cache c = {.dir.fd = -1};
+    struct buf file = BUF_INIT(SOURCE_MAX_BYTES + HEADER_MAX);
+    int rc = name_of(s, name, err);
+    if (rc == 0)
+        rc = compose(f, &file, err);
+    if (rc == 0 && (rc = cache_open(true, &c, err)) == 0) {
+        rc = beneath_write(&c.dir, name, buf_str(&file), file.len, err);
+        cache_close(&c);
+    }
     buf_release(&file);
-    free(dir);
-    free(path);
     return rc;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
-
-/* Neither the file nor its directory may be one that somebody else could write. */
-static int check_owner(const char *path, struct err *err)
-{
-    struct stat st;
-    char *dir = file_dir(path);
-    if (!dir)
-        return err_nomem(err);
-    const char *const both[] = {path, dir};
-    int rc = 0;
-    for (int i = 0; rc == 0 && i < 2; i++) {
-        if (lstat(both[i], &st) < 0)
-            rc = err_set(err, ERR_NOT_FOUND, "nothing is kept");
-        else if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)) ||
-                 (i == 0 ? !S_ISREG(st.st_mode) : !S_ISDIR(st.st_mode)))
-            rc = err_set(err, ERR_FAILED, "%s is not yours alone: not used", both[i]);
-    }
-    free(dir);
-    return rc;
-}
 
 static int damaged(const char *path, struct err *err)
 {
@@ -171,23 +222,45 @@ static int parse(const char *path, const struct buf *file, struct found *into, s
     return rc;
 }
 
+/* The bytes of one answer. */
+static int read_kept(const struct cache *c, const char *name, struct buf *ret, struct err *err)
+{
+    struct stat st;
+    if (beneath_stat(&c->dir, name, &st, err) < 0 || check_owner(c, name, &st, err) < 0)
+        return -1;
+    return beneath_read(&c->dir, name, ret, err);
+}
+
+static int read_and_parse(const struct cache *c, const char *name, struct found *into, struct err *err)
+{
+    struct buf file = BUF_INIT(SOURCE_MAX_BYTES + HEADER_MAX);
+    char *path = file_join(c->path, name);
+    int rc = path ? read_kept(c, name, &file, err) : err_nomem(err);
+    if (rc == 0)
+        rc = parse(path, &file, into, err);
+    buf_release(&file);
+    free(path);
+    return rc;
+}
+
 int discovery_kept(const struct source *s, struct found *ret, struct err *err)
 {
-    char *path = NULL;
+    char name[NAME_BYTES];
+    struct cache c = {.dir.fd = -1};
     struct found f = {0};
-    struct buf file = BUF_INIT(SOURCE_MAX_BYTES + HEADER_MAX);
-    if (path_of(s, &path, err) < 0)
-        return -1;
-    int rc = check_owner(path, err);
-    if (rc == 0)
-        rc = file_read(path, &file, err);
-    if (rc == 0)
-        rc = parse(path, &file, &f, err);
+    struct err why = ERR_INIT;
+    int rc = name_of(s, name, &why);
+    if (rc == 0 && (rc = cache_open(false, &c, &why)) == 0) {
+        rc = read_and_parse(&c, name, &f, &why);
+        cache_close(&c);
+    }
+    if (rc < 0 && why.kind == ERR_NOT_FOUND)
+        err_set(&why, ERR_NOT_FOUND, "nothing is kept");
+    if (rc < 0 && err)
+        *err = why;
     if (rc < 0)
         found_release(&f);
     else
         *ret = f;
-    buf_release(&file);
-    free(path);
     return rc;
 }

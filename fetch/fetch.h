@@ -207,30 +207,30 @@ struct fetch_outcome {
 /* ---- the grab ------------------------------------------------------------------------------------------ */
 
 struct fetch_grab {
-    const struct targets *targets;  /* grouped by host */
-    const struct strlist *kinds;    /* empty: each service's own, else the set `default` */
-    const struct ssh_settings *ssh; /* the command line's, over the inventory's; may be NULL */
-    const char *directory;          /* the work directory; items go to HOST/SERVICE/ below it */
-    unsigned parallel;              /* hosts at a time */
-    int64_t timeout_ms;             /* of silence, beyond the time a profile takes by design */
-    int64_t connect_timeout_ms;     /* for each step of opening a host: ssh's configuration, a connection, the
-                                       handshake, authentication; 0: FETCH_CONNECT_TIMEOUT_MS or timeout_ms, the
-                                       lesser */
-    int64_t ask_ms;                 /* as gateway_options has it */
-    uint64_t max_bytes;             /* of one body; 0: as its kind says */
-    bool concurrent;                /* the timed profiles of a process at the same time */
-    int64_t pair_ms;                /* what can be (fetch_check_pair) is taken twice, so far apart; 0: once */
-    unsigned retries;               /* of what failed for a reason that may pass: so often */
-    int64_t deadline_ms;            /* for the whole run: what has not come by then is given up; 0: none */
-    uint64_t budget_bytes;          /* that are taken from one process; 0: no bound; and so on */
-    int64_t budget_ms;              /* for which one process profiles itself */
-    bool sync;                      /* the timed profiles of all processes begin at one instant; every host is
-                                       opened at once, whatever `parallel` says */
-    int64_t sync_deadline_ms;       /* how long the first that is ready waits for the others */
-    struct fetch_outcome *outcome;  /* filled in by fetch_run; may be NULL */
-    bool look;                      /* fetch nothing: open, dial, read the index, look for exposure */
-    bool plan;                      /* fetch nothing: open, read the index, tell what would be fetched */
-    int cancel_fd;                  /* readable: stop fetching; -1 for none */
+    const struct targets *targets;   /* grouped by host */
+    const struct strlist *kinds;     /* empty: each service's own, else the set `default` */
+    const struct ssh_settings *ssh;  /* the command line's, over the inventory's; may be NULL */
+    const struct beneath *directory; /* the work directory; items go to HOST/SERVICE/ below it */
+    unsigned parallel;               /* hosts at a time */
+    int64_t timeout_ms;              /* of silence, beyond the time a profile takes by design */
+    int64_t connect_timeout_ms;    /* for each step of opening a host: ssh's configuration, a connection, the
+                                      handshake, authentication; 0: FETCH_CONNECT_TIMEOUT_MS or timeout_ms, the
+                                      lesser */
+    int64_t ask_ms;                /* as gateway_options has it */
+    uint64_t max_bytes;            /* of one body; 0: as its kind says */
+    bool concurrent;               /* the timed profiles of a process at the same time */
+    int64_t pair_ms;               /* what can be (fetch_check_pair) is taken twice, so far apart; 0: once */
+    unsigned retries;              /* of what failed for a reason that may pass: so often */
+    int64_t deadline_ms;           /* for the whole run: what has not come by then is given up; 0: none */
+    uint64_t budget_bytes;         /* that are taken from one process; 0: no bound; and so on */
+    int64_t budget_ms;             /* for which one process profiles itself */
+    bool sync;                     /* the timed profiles of all processes begin at one instant; every host is
+                                      opened at once, whatever `parallel` says */
+    int64_t sync_deadline_ms;      /* how long the first that is ready waits for the others */
+    struct fetch_outcome *outcome; /* filled in by fetch_run; may be NULL */
+    bool look;                     /* fetch nothing: open, dial, read the index, look for exposure */
+    bool plan;                     /* fetch nothing: open, read the index, tell what would be fetched */
+    int cancel_fd;                 /* readable: stop fetching; -1 for none */
     const struct fetch_observer *observer; /* every member set */
     /* A run that goes on in the work directory of an earlier one: whether that has the item, whole and good,
      * so that it is left alone; *ret_started is when it was taken, in UTC milliseconds, or 0. Called as the
@@ -274,8 +274,8 @@ int fetch_open(const struct fetch_grab *grab, const struct host *host, struct ga
  * nothing; nor is half a body taken of a service that wants a secret, which it may repeat. The caller
  * releases *ret.
  */
-int fetch_find_left(const char *directory, const struct target *target, const struct fetch_planned *item,
-                    struct fetch_item *ret, struct err *err);
+int fetch_find_left(const struct beneath *directory, const struct target *target,
+                    const struct fetch_planned *item, struct fetch_item *ret, struct err *err);
 
 /* Where a service is, as its host sees it: its URL, or with a Unix socket `unix:PATH` and the URL's path. */
 char *fetch_service_url(const struct service *service, char *dst, size_t cap);

@@ -17,7 +17,7 @@
 /* Where a body goes. */
 struct sink {
     int fd;
-    const char *path;
+    const char *path; /* below the work directory; for messages */
     uint64_t size;
     uint64_t max;          /* 0: whatever comes */
     struct budget *budget; /* NULL: none */
@@ -154,10 +154,7 @@ static int settle(const struct plan_item *plan, const struct item_context *place
     snprintf(item->file, sizeof item->file, "%s/%s%s%s", place->directory, plan->file,
              plan->name_by_type ? ending_by_type(item->content_type) : "",
              item->status == FETCH_OK ? "" : ".damaged");
-    char *path = file_join(place->work, item->file);
-    int rc = path ? file_rename_new(part, path, err) : err_nomem(err);
-    free(path);
-    return rc;
+    return beneath_rename_new(place->work, part, item->file, err);
 }
 
 static void judge(int fetched, struct sink *s, struct fetch_item *item)
@@ -181,12 +178,12 @@ static int open_part(const struct plan_item *plan, const struct item_context *co
                      struct fetch_item *ret)
 {
     char *part = NULL;
-    if (asprintf(&part, "%s/%s/%s.part", context->work, context->directory, plan->file) < 0)
+    if (asprintf(&part, "%s/%s.part", context->directory, plan->file) < 0)
         return err_nomem(&ret->err);
     sink->path = part;
     sink->max = context->max_bytes ? context->max_bytes : plan->max_bytes;
     sink->budget = context->budget;
-    sink->fd = file_create(part, &ret->err);
+    sink->fd = beneath_create(context->work, part, &ret->err);
     return sink->fd < 0 ? -1 : sink_open(sink, plan->format, &ret->err);
 }
 
@@ -237,7 +234,7 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
 out:
     /* What lay there before is not ours to remove. */
     if (sink.fd >= 0 && !ret->file[0])
-        unlink(sink.path);
+        beneath_remove(context->work, sink.path, NULL);
     fd_close(&sink.fd);
     sink_release(&sink);
     free((char *)(uintptr_t)sink.path);
@@ -266,19 +263,14 @@ static int feed(struct sink *s, int fd, struct err *err)
 static int look_at(const struct item_context *context, enum check_format format, struct fetch_item *item,
                    struct err *err)
 {
-    struct sink sink = {.fd = -1};
-    int rc = -1, fd = -1;
-    char *path = file_join(context->work, item->file);
-    if (!path)
-        return err_nomem(err);
-    sink.path = path;
-    if ((fd = file_open(path, err)) >= 0 && sink_open(&sink, format, err) == 0 && feed(&sink, fd, err) == 0) {
+    struct sink sink = {.fd = -1, .path = item->file};
+    int rc = -1, fd = beneath_open(context->work, item->file, err);
+    if (fd >= 0 && sink_open(&sink, format, err) == 0 && feed(&sink, fd, err) == 0) {
         rc = sink_finish(&sink, item, true, err);
         item->bytes = sink.size;
     }
     fd_close(&fd);
     sink_release(&sink);
-    free(path);
     return rc;
 }
 

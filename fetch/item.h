@@ -9,12 +9,12 @@
 #include "fetch/transfer.h"
 
 struct item_context {
-    const char *work;      /* the work directory */
-    const char *directory; /* HOST/SERVICE below it; it exists */
-    uint64_t max_bytes;    /* of a body; 0: as its kind says */
-    struct budget *budget; /* of the process */
-    int64_t waited_ms;     /* for somebody else's profile to end */
-    const char *beside;    /* the kinds taken at the same time; NULL for none */
+    const struct beneath *work; /* the work directory */
+    const char *directory;      /* HOST/SERVICE below it; it exists */
+    uint64_t max_bytes;         /* of a body; 0: as its kind says */
+    struct budget *budget;      /* of the process */
+    int64_t waited_ms;          /* for somebody else's profile to end */
+    const char *beside;         /* the kinds taken at the same time; NULL for none */
     void *progress_ctx;
     void (*progress)(void *progress_ctx, uint64_t bytes, int64_t elapsed_ms);
     void (*ready)(void *progress_ctx); /* called when there is nothing left to do but ask for it */

@@ -10,21 +10,21 @@
 
 #include "base/banned.h"
 
-/* The path of NAME, an ending of raw paths, and what stands behind that; NULL without memory. */
+/* The path of NAME below the work directory, an ending of raw paths, and what stands behind that; NULL
+ * without memory. */
 static char *path_of(const struct plan_item *plan, const struct item_context *context, const char *ending,
                      const char *suffix)
 {
     char *path = NULL;
-    return asprintf(&path, "%s/%s/%s%s%s", context->work, context->directory, plan->file, ending, suffix) < 0
-               ? NULL
-               : path;
+    return asprintf(&path, "%s/%s%s%s", context->directory, plan->file, ending, suffix) < 0 ? NULL : path;
 }
 
 /* The size of a regular file; -1: there is none. */
-static int64_t size_of(const char *path)
+static int64_t size_of(const struct item_context *context, const char *path)
 {
     struct stat st;
-    return path && lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
+    bool there = path && beneath_stat(context->work, path, &st, NULL) == 0 && S_ISREG(st.st_mode);
+    return there ? (int64_t)st.st_size : -1;
 }
 
 /* An ending that the item's file may have: "" alone, unless its type decides. */
@@ -36,9 +36,10 @@ static const char *ending_at(const struct plan_item *plan, size_t i)
 /* ---- before it is fetched ------------------------------------------------------------------------------ */
 
 /* What was half written when the run was killed, nobody has looked at. -1: nobody can now. */
-static int tells(const char *path, const struct transfer *t, bool *ret_tells)
+static int tells(const struct item_context *context, const char *path, const struct transfer *t,
+                 bool *ret_tells)
 {
-    int fd = file_open(path, NULL);
+    int fd = beneath_open(context->work, path, NULL);
     int rc = fd < 0 ? -1 : t ? transfer_told(t, fd, ret_tells) : 0;
     fd_close(&fd);
     return rc;
@@ -46,16 +47,17 @@ static int tells(const char *path, const struct transfer *t, bool *ret_tells)
 
 /* The larger one of it and what waits already will wait, unless there is a secret in it. What cannot be
  * looked at stays where it is. */
-static void set_aside(const char *path, const char *waiting, const struct transfer *t)
+static void set_aside(const struct item_context *context, const char *path, const char *waiting,
+                      const struct transfer *t)
 {
-    int64_t size = size_of(path);
+    int64_t size = size_of(context, path);
     bool secret = false;
-    if (size < 0 || (size > 0 && tells(path, t, &secret) < 0))
+    if (size < 0 || (size > 0 && tells(context, path, t, &secret) < 0))
         return;
-    if (size > 0 && size > size_of(waiting) && !secret)
-        rename(path, waiting);
+    if (size > 0 && size > size_of(context, waiting) && !secret)
+        beneath_rename(context->work, path, waiting, NULL);
     else
-        unlink(path);
+        beneath_remove(context->work, path, NULL);
 }
 
 static void make_way(const struct plan_item *plan, const struct item_context *context,
@@ -69,12 +71,12 @@ static void make_way(const struct plan_item *plan, const struct item_context *co
         for (size_t k = 0; k < sizeof suffixes / sizeof *suffixes; k++) {
             char *path = path_of(plan, context, ending, suffixes[k]);
             if (path)
-                set_aside(path, waiting, t);
+                set_aside(context, path, waiting, t);
             free(path);
         }
     }
     if (waiting && part)
-        set_aside(part, waiting, t);
+        set_aside(context, part, waiting, t);
     free(part);
     free(waiting);
 }
@@ -85,7 +87,7 @@ static bool adopt(const struct plan_item *plan, const struct item_context *conte
     const char *ending;
     for (size_t i = 0; (ending = ending_at(plan, i)); i++) {
         char *path = path_of(plan, context, ending, "");
-        bool there = size_of(path) > 0;
+        bool there = size_of(context, path) > 0;
         free(path);
         if (!there)
             continue;
@@ -117,23 +119,22 @@ static void take_back(const struct plan_item *plan, const struct item_context *c
     if (!kept.file[0])
         snprintf(kept.file, sizeof kept.file, "%s/%s%s.damaged", context->directory, plan->file,
                  plan->name_by_type ? ".bin" : "");
-    char *path = file_join(context->work, kept.file);
-    if (path && rename(waiting, path) == 0 && item_look_again(context, &kept, &err) == 0) {
+    if (beneath_rename(context->work, waiting, kept.file, NULL) == 0 &&
+        item_look_again(context, &kept, &err) == 0) {
         size_t n = strlen(kept.err.msg);
         snprintf(kept.err.msg + n, sizeof kept.err.msg - n, "; what an earlier run has got of it is kept");
         kept.status = item->status == FETCH_INTERRUPTED ? FETCH_INTERRUPTED : FETCH_DAMAGED;
         *item = kept;
     }
-    free(path);
 }
 
 void leftover_settle(const struct plan_item *plan, const struct item_context *context,
                      struct fetch_item *item)
 {
     char *waiting = path_of(plan, context, "", ".earlier");
-    int64_t size = size_of(waiting);
+    int64_t size = size_of(context, waiting);
     if (size >= 0 && (item->status == FETCH_OK || (item->file[0] && (uint64_t)size <= item->bytes)))
-        unlink(waiting);
+        beneath_remove(context->work, waiting, NULL);
     else if (size >= 0)
         take_back(plan, context, waiting, item);
     free(waiting);
@@ -187,8 +188,8 @@ static int find(const struct plan_item *plan, const struct item_context *context
     return err_set(err, ERR_NOT_FOUND, "nothing is left of it");
 }
 
-int fetch_find_left(const char *directory, const struct target *target, const struct fetch_planned *item,
-                    struct fetch_item *ret, struct err *err)
+int fetch_find_left(const struct beneath *directory, const struct target *target,
+                    const struct fetch_planned *item, struct fetch_item *ret, struct err *err)
 {
     char below[600];
     struct item_context context = {.work = directory, .directory = below};

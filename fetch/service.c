@@ -239,7 +239,7 @@ static int prepare(struct visit *v, struct err *err)
         return look(v, err);
     if (make_plan(v, err) < 0)
         return -1;
-    return v->grab->plan ? 0 : file_mkdirs(v->grab->directory, v->directory, err);
+    return v->grab->plan ? 0 : beneath_mkdirs(v->grab->directory, v->directory, err);
 }
 
 void service_run(const struct service_surroundings *around, const struct target *target,

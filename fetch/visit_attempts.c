@@ -106,28 +106,22 @@ static int renew(struct worker *w, struct fetch_item *item)
     return -1;
 }
 
-/* Gives an item's file another ending, unless there is no memory for it. */
+/* Gives an item's file another ending, unless that name is taken. */
 static void rename_kept(const struct visit *v, struct fetch_item *item, const char *from, const char *to)
 {
-    char *old = NULL, *new = NULL, file[sizeof item->file];
+    char file[sizeof item->file];
     size_t n = strlen(item->file), end = strlen(from);
     if (n < end || strcmp(item->file + n - end, from) != 0)
         return;
     snprintf(file, sizeof file, "%.*s%s", (int)(n - end), item->file, to);
-    old = file_join(v->grab->directory, item->file);
-    new = file_join(v->grab->directory, file);
-    if (old && new &&file_rename_new(old, new, NULL) == 0)
+    if (beneath_rename_new(v->grab->directory, item->file, file, NULL) == 0)
         snprintf(item->file, sizeof item->file, "%s", file);
-    free(old);
-    free(new);
 }
 
 static void remove_kept(const struct visit *v, const struct fetch_item *item)
 {
-    char *path = item->file[0] ? file_join(v->grab->directory, item->file) : NULL;
-    if (path)
-        file_remove(path, NULL);
-    free(path);
+    if (item->file[0])
+        beneath_remove(v->grab->directory, item->file, NULL);
 }
 
 /* Whether what there is of it came when it was asked for the last time. */

@@ -41,7 +41,7 @@ static void add(struct capture *c, struct manifest_item item, const void *p, siz
     char hex[SHA256_HEX];
     struct err err = ERR_INIT;
     char *dir = file_dir(item.file);
-    ok(file_mkdirs(workdir_path(c->w), dir, &err), &err);
+    ok(beneath_mkdirs(workdir_files(c->w), dir, &err), &err);
     free(dir);
     hash(p, n, hex);
     free(scratch_file(workdir_path(c->w), item.file, p, n));

@@ -31,7 +31,7 @@ static void modes_under_every_umask(void **state)
         char *created = text_of("%s/created-%zu", (char *)*state, i);
         char *written = text_of("%s/written-%zu", (char *)*state, i);
         char *made = text_of("%s/made-%zu", (char *)*state, i);
-        char *deep = text_of("deep-%zu/a/b", i);
+        char *deep = text_of("%s/deep-%zu/a/b", (char *)*state, i);
         mode_t before = umask(masks[i]);
         int fd = file_create(created, &err);
         ok(fd, &err);
@@ -39,15 +39,14 @@ static void modes_under_every_umask(void **state)
         fd_close(&fd);
         ok(file_write(written, "y", 1, &err), &err);
         ok(file_mkdir(made, &err), &err);
-        ok(file_mkdirs(*state, deep, &err), &err);
+        ok(file_mkdirs(deep, &err), &err);
         umask(before);
         assert_int_equal(scratch_mode(created), 0600);
         assert_int_equal(scratch_mode(written), 0600);
         assert_int_equal(scratch_mode(made), 0700);
-        for (char *end; (end = strrchr(deep, '/')); *end = '\0') {
-            char *path = file_join(*state, deep);
-            assert_int_equal(scratch_mode(path), 0700);
-            free(path);
+        for (int k = 0; k < 3; k++) {
+            assert_int_equal(scratch_mode(deep), 0700);
+            *strrchr(deep, '/') = '\0';
         }
         free(created);
         free(written);
@@ -182,34 +181,16 @@ static void descriptors_close_on_exec(void **state)
     free(path);
 }
 
-static void renaming_overwrites_nothing(void **state)
-{
-    struct err err = ERR_INIT;
-    char *from = scratch_file(*state, "from", "new", 3), *to = scratch_file(*state, "to", "old", 3);
-    char *msg = text_of("cannot create %s: File exists", to), *third = text_of("%s/third", (char *)*state);
-    refused(file_rename_new(from, to, &err), &err, ERR_EXISTS, msg);
-    file_is(from, "new");
-    file_is(to, "old");
-    ok(file_rename_new(from, third, &err), &err);
-    assert_false(file_exists(from));
-    file_is(third, "new");
-    assert_int_equal(scratch_mode(third), 0600);
-    assert_int_equal(file_rename_new(from, to, &err), -1);
-    assert_int_equal(file_rename_new(third, *state, &err), -1);
-    assert_int_equal(err.kind, ERR_EXISTS);
-    assert_int_equal(scratch_count(*state), 2);
-    free(from);
-    free(to);
-    free(msg);
-    free(third);
-}
-
 static void removal_does_not_follow_links(void **state)
 {
     struct err err = ERR_INIT;
     char *precious = text_of("%s/precious", (char *)*state), *tree = text_of("%s/tree", (char *)*state);
-    ok(file_mkdirs(*state, "precious/inside", &err), &err);
-    ok(file_mkdirs(*state, "tree/a/b/c", &err), &err);
+    static const char *const dirs[] = {"precious/inside", "tree/a/b/c"};
+    for (size_t i = 0; i < 2; i++) {
+        char *dir = file_join(*state, dirs[i]);
+        ok(file_mkdirs(dir, &err), &err);
+        free(dir);
+    }
     char *keep = scratch_file(precious, "keep", "k", 1);
     free(scratch_file(tree, "a/b/file", "f", 1));
     char *link = text_of("%s/tree/a/link", (char *)*state), *alone = text_of("%s/alone", (char *)*state);
@@ -234,19 +215,27 @@ static void removal_does_not_follow_links(void **state)
     free(dead);
 }
 
+/* Through links of the user's own, unlike base/beneath.h. */
 static void directories_above_are_made(void **state)
 {
     struct err err = ERR_INIT;
-    char *base = text_of("%s/", (char *)*state), *deep = text_of("%s/x/yy/zzz", (char *)*state);
-    ok(file_mkdirs(*state, "one", &err), &err);
-    ok(file_mkdirs(base, "x/yy/zzz", &err), &err);
-    ok(file_mkdirs(*state, "x/yy/zzz", &err), &err);
+    char *deep = text_of("%s/x/yy/zzz", (char *)*state), *slashes = text_of("%s//x/yy/", (char *)*state);
+    char *link = text_of("%s/link", (char *)*state), *through = text_of("%s/link/www", (char *)*state);
+    char *made = text_of("%s/x/www", (char *)*state);
+    ok(file_mkdirs(deep, &err), &err);
+    ok(file_mkdirs(deep, &err), &err);
+    ok(file_mkdirs(slashes, &err), &err);
     assert_true(file_exists(deep));
+    assert_int_equal(symlink("x", link), 0);
+    ok(file_mkdirs(through, &err), &err);
+    assert_true(file_exists(made));
+    char *below = text_of("%s/file/below", (char *)*state);
     free(scratch_file(*state, "file", "", 0));
-    assert_int_equal(file_mkdirs(*state, "file/below", &err), -1);
-    contains(err.msg, "/file/below: Not a directory");
-    free(base);
-    free(deep);
+    assert_int_equal(file_mkdirs(below, &err), -1);
+    contains(err.msg, "/file");
+    char *all[] = {deep, slashes, link, through, made, below};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
 }
 
 static void joins(const char *dir, const char *name, const char *path)
@@ -299,74 +288,6 @@ static void home_is_expanded(void **state)
     free(before);
 }
 
-static size_t has_links(int fd)
-{
-    struct stat st;
-    assert_int_equal(fstat(fd, &st), 0);
-    assert_int_equal(st.st_mode & 07777, 0600);
-    return st.st_nlink;
-}
-
-/* It is nowhere to be seen until it is named, and never under a name that is taken. */
-static void nameless_files(void **state)
-{
-    struct err err = ERR_INIT;
-    char *path = file_join(*state, "new"), *taken = scratch_file(*state, "taken", "x", 1);
-    mode_t before = umask(0);
-    int fd = file_create_nameless(path, &err);
-    umask(before);
-    assert_true(fd >= 0);
-    assert_int_equal(has_links(fd), 0);
-    assert_int_equal(scratch_count(*state), 1);
-    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-    ok(fd_write_all(fd, "abc", 3, &err), &err);
-    if (file_can_be_named(fd)) {
-        assert_int_equal(file_name_nameless(fd, taken, &err), -1);
-        assert_int_equal(err.kind, ERR_EXISTS);
-        ok(file_name_nameless(fd, path, &err), &err);
-        struct buf b = scratch_read(path);
-        assert_string_equal(buf_str(&b), "abc");
-        buf_release(&b);
-        assert_int_equal(remove(path), 0);
-    }
-    fd_close(&fd);
-    char *nowhere = file_join(*state, "no/where");
-    assert_int_equal(file_create_nameless(nowhere, &err), -1);
-    assert_int_equal(err.kind, ERR_LOCAL_IO);
-    /* What has a name, or had one, cannot be named so. */
-    fd = file_open(taken, &err);
-    assert_false(file_can_be_named(fd));
-    assert_int_equal(file_name_nameless(fd, path, &err), -1);
-    assert_int_equal(err.kind, ERR_UNSUPPORTED);
-    fd_close(&fd);
-    free(nowhere);
-    free(taken);
-    free(path);
-}
-
-/* Two at a time, each under a name of its own that starts as it should and says nothing of the process. */
-static void temporary_files(void **state)
-{
-    struct err err = ERR_INIT;
-    char *path = file_join(*state, "new"), *names[2] = {NULL}, *pid = text_of("-%ld", (long)getpid());
-    int fds[2];
-    for (int i = 0; i < 2; i++) {
-        fds[i] = file_create_temporary(path, &names[i], &err);
-        assert_true(fds[i] >= 0);
-        assert_int_equal(has_links(fds[i]), 1);
-        assert_true(fcntl(fds[i], F_GETFD) & FD_CLOEXEC);
-        contains(names[i], "/new.tmp-");
-        assert_null(strstr(names[i], pid));
-    }
-    assert_string_not_equal(names[0], names[1]);
-    for (int i = 0; i < 2; i++) {
-        fd_close(&fds[i]);
-        free(names[i]);
-    }
-    free(pid);
-    free(path);
-}
-
 static void drafts(void **state)
 {
     struct err err = ERR_INIT;
@@ -391,16 +312,6 @@ static void drafts(void **state)
     free(path);
 }
 
-static void parents_are_synced(void **state)
-{
-    struct err err = ERR_INIT;
-    char *path = scratch_file(*state, "file", "", 0);
-    ok(file_sync_parent(path, &err), &err);
-    ok(file_sync_parent("file", &err), &err);
-    ok(file_sync_parent("/file", &err), &err);
-    free(path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,13 +322,9 @@ int main(void)
         SCRATCH(reading_has_a_limit),
         SCRATCH(only_regular_files_are_opened),
         SCRATCH(descriptors_close_on_exec),
-        SCRATCH(renaming_overwrites_nothing),
         SCRATCH(removal_does_not_follow_links),
         SCRATCH(directories_above_are_made),
-        SCRATCH(nameless_files),
-        SCRATCH(temporary_files),
         SCRATCH(drafts),
-        SCRATCH(parents_are_synced),
         cmocka_unit_test(paths),
         cmocka_unit_test(home_is_expanded),
     };

@@ -920,8 +920,12 @@ static void found_in_order(void **state)
     struct err err = ERR_INIT;
     char *path = NULL, *none = file_join(*state, "none.yaml"), *a = write_inventory(*state, "a.yaml"),
          *b = write_inventory(*state, "b.yaml");
-    assert_int_equal(file_mkdirs(*state, ".config/profgrab", NULL), 0);
-    assert_int_equal(file_mkdirs(*state, "xdg/profgrab", NULL), 0);
+    static const char *const dirs[] = {".config/profgrab", "xdg/profgrab"};
+    for (size_t i = 0; i < 2; i++) {
+        char *dir = file_join(*state, dirs[i]);
+        assert_int_equal(file_mkdirs(dir, NULL), 0);
+        free(dir);
+    }
     char *home = write_inventory(*state, ".config/profgrab/inventory.yaml");
     char *xdg = write_inventory(*state, "xdg/profgrab/inventory.yaml"), *xdg_dir = file_join(*state, "xdg");
     setenv("HOME", *state, 1);

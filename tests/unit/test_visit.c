@@ -85,12 +85,12 @@ void __wrap_transfer_free(struct transfer *t)
     (void)t;
 }
 
-int __real_file_open(const char *path, struct err *err);
-int __wrap_file_open(const char *path, struct err *err);
-int __wrap_file_open(const char *path, struct err *err)
+int __real_beneath_open(const struct beneath *b, const char *path, struct err *err);
+int __wrap_beneath_open(const struct beneath *b, const char *path, struct err *err);
+int __wrap_beneath_open(const struct beneath *b, const char *path, struct err *err)
 {
     return world.locked && strstr(path, world.locked) ? err_set(err, ERR_LOCAL_IO, "too many open files")
-                                                      : __real_file_open(path, err);
+                                                      : __real_beneath_open(b, path, err);
 }
 
 /* What begins with "secret" has one; what begins with a question mark cannot be read. */
@@ -144,9 +144,9 @@ static void store(const struct plan_item *plan, const struct item_context *conte
     memset(body, 'x', ret->bytes);
     snprintf(ret->file, sizeof ret->file, "%s/%s%s", context->directory, plan->file,
              ret->status == FETCH_OK ? "" : ".damaged");
-    snprintf(path, sizeof path, "%s/%s", context->work, ret->file);
+    snprintf(path, sizeof path, "%s/%s", context->work->name, ret->file);
     assert_int_equal(access(path, F_OK), -1);
-    free(scratch_file(context->work, ret->file, body, ret->bytes));
+    free(scratch_file(context->work->name, ret->file, body, ret->bytes));
     free(body);
 }
 
@@ -233,6 +233,7 @@ static const struct fetch_observer observer = {.item = on_item, .progress = on_p
 
 struct stage {
     struct visit v;
+    struct beneath work;
     struct fetch_grab grab;
     struct observe observe;
     struct sync sync;
@@ -245,7 +246,9 @@ struct stage {
 static void begin(struct stage *s, const char *directory)
 {
     struct err err = ERR_INIT;
-    *s = (struct stage){.grab = {.directory = directory, .cancel_fd = -1, .timeout_ms = 1000}};
+    *s = (struct stage){.grab = {.directory = &s->work, .cancel_fd = -1, .timeout_ms = 1000}};
+    s->work = (struct beneath){.fd = beneath_top(directory, &err), .name = directory};
+    ok(s->work.fd, &err);
     memset(&world, 0, sizeof world);
     pthread_mutex_init(&world.mutex, NULL);
     ok(fd_pipe_nonblocking(world.cancel, &err), &err);
@@ -262,7 +265,7 @@ static void begin(struct stage *s, const char *directory)
                           .plan.items = s->items,
                           .directory = "file-01/p1"};
     pthread_mutex_init(&s->v.mutex, NULL);
-    ok(file_mkdirs(directory, s->v.directory, &err), &err);
+    ok(beneath_mkdirs(&s->work, s->v.directory, &err), &err);
 }
 
 /* In step with so many processes, of which this is one. */
@@ -310,6 +313,7 @@ static void end(struct stage *s)
     observe_release(&s->observe);
     if (s->grab.sync)
         sync_release(&s->sync);
+    fd_close(&s->work.fd);
     fd_close(&world.cancel[0]);
     fd_close(&world.cancel[1]);
     pthread_mutex_destroy(&world.mutex);
@@ -327,7 +331,7 @@ static int64_t size_of(const struct stage *s, const char *name)
 {
     char path[1200];
     struct stat st;
-    snprintf(path, sizeof path, "%s/%s/%s", s->grab.directory, s->v.directory, name);
+    snprintf(path, sizeof path, "%s/%s/%s", s->work.name, s->v.directory, name);
     return lstat(path, &st) == 0 ? (int64_t)st.st_size : -1;
 }
 
@@ -335,14 +339,14 @@ static void put(const struct stage *s, const char *name, const char *text)
 {
     char path[1200];
     snprintf(path, sizeof path, "%s/%s", s->v.directory, name);
-    free(scratch_file(s->grab.directory, path, text, strlen(text)));
+    free(scratch_file(s->work.name, path, text, strlen(text)));
 }
 
 /* How many files the service has. */
 static size_t files(const struct stage *s)
 {
     char path[1200];
-    snprintf(path, sizeof path, "%s/%s", s->grab.directory, s->v.directory);
+    snprintf(path, sizeof path, "%s/%s", s->work.name, s->v.directory);
     return scratch_count(path);
 }
 
@@ -696,17 +700,17 @@ static void what_was_looked_at_is_found_without_the_host(void **state)
     secret.auth.secret.source = SECRET_ENV;
     put(&s, "heap.pb.gz.earlier", "most of one");
     put(&s, "cpu.pb.gz.part", "nobody looked at it");
-    ok(fetch_find_left(*state, &closed, &heap, &found, &err), &err);
+    ok(fetch_find_left(&s.work, &closed, &heap, &found, &err), &err);
     assert_int_equal(found.status, FETCH_DAMAGED);
     assert_int_equal(found.bytes, 11);
     fetch_item_release(&found);
     assert_int_equal(size_of(&s, "heap.pb.gz.damaged"), 11);
-    assert_int_equal(fetch_find_left(*state, &closed, &cpu, &found, &err), -1);
+    assert_int_equal(fetch_find_left(&s.work, &closed, &cpu, &found, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     assert_int_equal(size_of(&s, "cpu.pb.gz.part"), 19);
     /* Of one that wants none, both would be. */
     secret.auth.secret.source = SECRET_NONE;
-    ok(fetch_find_left(*state, &closed, &cpu, &found, &err), &err);
+    ok(fetch_find_left(&s.work, &closed, &cpu, &found, &err), &err);
     assert_int_equal(found.bytes, 19);
     fetch_item_release(&found);
     end(&s);

@@ -1,0 +1,716 @@
+/*
+ * An operation opens the directory that holds the last component (place_open), then calls the *at function of
+ * the system on that component with "do not follow".
+ */
+#include "base/beneath.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/syscall.h>
+#if defined(SYS_openat2) && __has_include(<linux/openat2.h>)
+#include <linux/openat2.h>
+#define HAVE_OPENAT2 1
+#endif
+#endif
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/banned.h"
+
+/* A directory that is only a place to start from needs no permission to list it. */
+#ifdef O_PATH
+#define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#else
+#define PLACE_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#endif
+#define LIST_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+enum { MAX_PATH = 4096, MAX_REMOVE_DEPTH = 100, TEMPORARY_TRIES = 100 };
+
+/* ---- resolving ------------------------------------------------------------------------------------------
+ */
+
+static bool is_component(const char *p, size_t n)
+{
+    return n > 0 && !(p[0] == '.' && (n == 1 || (n == 2 && p[1] == '.')));
+}
+
+static bool is_relative(const char *path)
+{
+    if (strlen(path) > MAX_PATH)
+        return false;
+    for (const char *p = path;; p++) {
+        size_t n = strcspn(p, "/");
+        if (!is_component(p, n))
+            return false;
+        p += n;
+        if (!*p)
+            return true;
+    }
+}
+
+/* openat2 that stays below fd. ENOSYS where there is none. */
+static int open_at_once(int fd, const char *path, int flags)
+{
+#ifdef HAVE_OPENAT2
+    struct open_how how = {.flags = (uint64_t)flags,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+    return (int)syscall(SYS_openat2, fd, path, &how, sizeof how);
+#else
+    (void)fd;
+    (void)path;
+    (void)flags;
+    errno = ENOSYS;
+    return -1;
+#endif
+}
+
+/* One directory after the other. -1 with errno. */
+static int open_by_steps(int fd, const char *path, int flags)
+{
+    char name[NAME_MAX + 1];
+    int at = -1;
+    for (const char *p = path;; p++) {
+        size_t n = strcspn(p, "/");
+        if (n >= sizeof name) {
+            fd_close(&at);
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        snprintf(name, sizeof name, "%.*s", (int)n, p);
+        int next = openat(at < 0 ? fd : at, name, p[n] ? PLACE_FLAGS : flags);
+        fd_close(&at);
+        if (next < 0 || !p[n])
+            return next;
+        at = next;
+        p += n;
+    }
+}
+
+/* A directory below b. -1 with errno. */
+static int open_directory(const struct beneath *b, const char *path, int flags)
+{
+    if (!*path)
+        return openat(b->fd, ".", flags);
+    int fd = -1;
+    errno = ENOSYS;
+    if (!b->by_steps)
+        fd = open_at_once(b->fd, path, flags);
+    if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
+        return fd;
+    return open_by_steps(b->fd, path, flags);
+}
+
+/* The last component of a path, and the directory that holds it. */
+struct place {
+    int at;
+    const char *name;
+    int own; /* `at` if it is to be closed, else -1 */
+};
+
+/* -1 with errno. */
+static int place_open(const struct beneath *b, const char *path, struct place *ret)
+{
+    char above[MAX_PATH + 1];
+    if (!is_relative(path)) {
+        errno = EXDEV;
+        return -1;
+    }
+    const char *slash = strrchr(path, '/');
+    *ret = (struct place){.at = b->fd, .name = path, .own = -1};
+    if (!slash)
+        return 0;
+    snprintf(above, sizeof above, "%.*s", (int)(slash - path), path);
+    ret->own = open_directory(b, above, PLACE_FLAGS);
+    ret->at = ret->own;
+    ret->name = slash + 1;
+    return ret->own < 0 ? -1 : 0;
+}
+
+static void place_close(struct place *p)
+{
+    fd_close(&p->own);
+}
+
+/* ---- errors ---------------------------------------------------------------------------------------------
+ */
+
+/* A path for a message, with the directory in front. */
+static const char *shown(const struct beneath *b, const char *path, char *dst, size_t cap)
+{
+    char below[300];
+    text_printable(below, sizeof below, path, strlen(path));
+    if (b->name && *path)
+        snprintf(dst, cap, "%s%s%s", b->name, text_ends_in(b->name, "/") ? "" : "/", below);
+    else
+        snprintf(dst, cap, "%s", *path ? below : b->name ? b->name : ".");
+    return dst;
+}
+
+/* The first component of a path that is a symbolic link: the length of the path up to its end. 0: there is
+ * none, or none that can be seen. */
+static size_t find_link(const struct beneath *b, const char *path)
+{
+    char above[MAX_PATH + 1];
+    struct stat st;
+    for (const char *p = path;; p++) {
+        struct place place;
+        p += strcspn(p, "/");
+        snprintf(above, sizeof above, "%.*s", (int)(p - path), path);
+        if (place_open(b, above, &place) < 0)
+            return 0;
+        bool seen = fstatat(place.at, place.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+        place_close(&place);
+        if (seen && S_ISLNK(st.st_mode))
+            return (size_t)(p - path);
+        if (!seen || !*p)
+            return 0;
+    }
+}
+
+/* The error of an operation on a path, by errno. */
+static int failed(struct err *err, const struct beneath *b, const char *verb, const char *path)
+{
+    char whole[400], link[400];
+    int why = errno;
+    shown(b, path, whole, sizeof whole);
+    if (!is_relative(path) && (*path || why == EXDEV))
+        return err_set(err, ERR_FAILED, "cannot %s %s: it is not a path below the directory", verb, whole);
+    size_t n = why == ELOOP || why == ENOTDIR || why == EXDEV ? find_link(b, path) : 0;
+    if (n > 0) {
+        char *part = strndup(path, n);
+        err_set(err, ERR_FAILED, "cannot %s %s: %s is a symbolic link, and none is followed there", verb,
+                whole, part ? shown(b, part, link, sizeof link) : "a part of it");
+        free(part);
+        return -1;
+    }
+    errno = why;
+    err_sys(err, "cannot %s %s", verb, whole);
+    if (err && why == EEXIST)
+        err->kind = ERR_EXISTS;
+    return -1;
+}
+
+/* The same where nothing may be there. */
+static int failed_or_missing(struct err *err, const struct beneath *b, const char *verb, const char *path)
+{
+    int why = errno;
+    failed(err, b, verb, path);
+    if (err && err->kind == ERR_LOCAL_IO && (why == ENOENT || why == ENOTDIR))
+        err->kind = ERR_NOT_FOUND;
+    return -1;
+}
+
+/* ---- opening --------------------------------------------------------------------------------------------
+ */
+
+int beneath_top(const char *path, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+#ifdef O_PATH
+    /* Whoever may not list a directory may still make files in it. */
+    if (fd < 0 && errno == EACCES)
+        fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+#endif
+    if (fd >= 0)
+        return fd;
+    if (errno == ENOTDIR)
+        return err_set(err, ERR_LOCAL_IO, "cannot use the directory %s: it is none", path);
+    return err_sys(err, "cannot use the directory %s", path);
+}
+
+int beneath_open_dir(const struct beneath *b, const char *path, struct err *err)
+{
+    int fd = -1;
+    errno = EXDEV;
+    if (!*path || is_relative(path))
+        fd = open_directory(b, path, LIST_FLAGS);
+    return fd < 0 ? failed_or_missing(err, b, "open the directory", path) : fd;
+}
+
+int beneath_open(const struct beneath *b, const char *path, struct err *err)
+{
+    struct place place;
+    struct stat st;
+    char name[400];
+    int fd = -1;
+    if (place_open(b, path, &place) == 0) {
+        /* O_NONBLOCK: opening a FIFO must not wait for a writer that never comes. */
+        fd = openat(place.at, place.name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+        place_close(&place);
+    }
+    /* ENXIO: a socket, or a device without a driver. */
+    if (fd < 0 && errno != ENXIO)
+        return failed_or_missing(err, b, "open", path);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        return fd;
+    fd_close(&fd);
+    return err_set(err, ERR_FAILED, "%s is not a regular file", shown(b, path, name, sizeof name));
+}
+
+int beneath_read(const struct beneath *b, const char *path, struct buf *ret, struct err *err)
+{
+    char name[400];
+    struct stat st;
+    int fd = beneath_open(b, path, err);
+    if (fd < 0)
+        return -1;
+    shown(b, path, name, sizeof name);
+    /* A file that cannot fit is not read to see that. */
+    ret->failed |= fstat(fd, &st) == 0 && (uintmax_t)st.st_size > ret->max;
+    int rc = !ret->failed && fd_read_all(fd, ret) < 0 ? err_sys(err, "cannot read %s", name)
+                                                      : buf_check(ret, name, err);
+    fd_close(&fd);
+    return rc;
+}
+
+/* ---- making ---------------------------------------------------------------------------------------------
+ */
+
+/* Mode 0600 whatever the umask. Returns fd, or closes it and returns -1 with errno. */
+static int make_private(int fd)
+{
+    if (fd >= 0 && fchmod(fd, 0600) < 0)
+        fd_close(&fd);
+    return fd;
+}
+
+/* -1 with errno. */
+static int create_at(int at, const char *name)
+{
+    int fd = openat(at, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0 && (fd = make_private(fd)) < 0)
+        unlinkat(at, name, 0);
+    return fd;
+}
+
+int beneath_create(const struct beneath *b, const char *path, struct err *err)
+{
+    struct place place;
+    int fd = -1;
+    if (place_open(b, path, &place) == 0) {
+        fd = create_at(place.at, place.name);
+        place_close(&place);
+    }
+    return fd < 0 ? failed(err, b, "create", path) : fd;
+}
+
+/* `NAME.tmp-` and letters that nobody can guess: a new string, NULL with errno. */
+static char *temporary_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+    unsigned char random[12];
+    char text[sizeof random + 1] = "", *ret = NULL;
+    if (getentropy(random, sizeof random) < 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof random; i++)
+        text[i] = letters[random[i] % (sizeof letters - 1)];
+    return asprintf(&ret, "%s.tmp-%s", name, text) < 0 ? NULL : ret;
+}
+
+int beneath_create_temporary(const struct beneath *b, const char *path, char **ret_path, struct err *err)
+{
+    if (!is_relative(path)) {
+        errno = EXDEV;
+        return failed(err, b, "create", path);
+    }
+    for (int i = 0; i < TEMPORARY_TRIES; i++) {
+        struct err why = ERR_INIT;
+        char *name = temporary_name(path);
+        int fd = name ? beneath_create(b, name, &why) : err_nomem(&why);
+        if (fd >= 0) {
+            *ret_path = name;
+            return fd;
+        }
+        free(name);
+        if (why.kind != ERR_EXISTS) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+    }
+    errno = EEXIST;
+    return failed(err, b, "create a file beside", path);
+}
+
+/* Where there is no O_TMPFILE it has a name for a moment. */
+int beneath_create_nameless(const struct beneath *b, struct err *err)
+{
+    char *name = NULL;
+#ifdef O_TMPFILE
+    int direct = make_private(openat(b->fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    if (direct >= 0)
+        return direct;
+#endif
+    int fd = beneath_create_temporary(b, "profgrab", &name, err);
+    if (fd >= 0)
+        unlinkat(b->fd, name, 0);
+    free(name);
+    return fd;
+}
+
+static void own_link(int fd, char dst[64])
+{
+    snprintf(dst, 64, "/proc/self/fd/%d", fd);
+}
+
+/* A file that had a name has lost it for good. */
+bool beneath_can_name(int fd)
+{
+#ifdef O_TMPFILE
+    char link[64];
+    int flags = fcntl(fd, F_GETFL);
+    own_link(fd, link);
+    return flags >= 0 && (flags & O_TMPFILE) == O_TMPFILE && access(link, F_OK) == 0;
+#else
+    (void)fd;
+    return false;
+#endif
+}
+
+int beneath_name(const struct beneath *b, int fd, const char *path, struct err *err)
+{
+    char link[64], name[400];
+    struct place place;
+    if (!beneath_can_name(fd))
+        return err_set(err, ERR_UNSUPPORTED, "cannot create %s: a file without a name cannot get one here",
+                       shown(b, path, name, sizeof name));
+    own_link(fd, link);
+    int rc = place_open(b, path, &place);
+    if (rc == 0) {
+        rc = linkat(AT_FDCWD, link, place.at, place.name, AT_SYMLINK_FOLLOW);
+        place_close(&place);
+    }
+    return rc < 0 ? failed(err, b, "create", path) : 0;
+}
+
+/* Mode 0700 whatever the umask. A umask that takes the owner's own rights leaves a directory that cannot be
+ * opened. -1 with errno. */
+static int make_directory_private(int at, const char *name)
+{
+    struct stat st;
+    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -1;
+    if ((st.st_mode & 07777) == 0700)
+        return 0;
+    int fd = openat(at, name, LIST_FLAGS);
+    int rc = fd >= 0 ? fchmod(fd, 0700) : fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW);
+    fd_close(&fd);
+    return rc;
+}
+
+int beneath_mkdir(const struct beneath *b, const char *path, struct err *err)
+{
+    struct place place;
+    if (place_open(b, path, &place) < 0)
+        return failed(err, b, "create the directory", path);
+    int rc = mkdirat(place.at, place.name, 0700);
+    if (rc < 0)
+        rc = failed(err, b, "create the directory", path);
+    else if (make_directory_private(place.at, place.name) < 0)
+        rc = failed(err, b, "set the mode of", path);
+    place_close(&place);
+    return rc;
+}
+
+int beneath_mkdirs(const struct beneath *b, const char *path, struct err *err)
+{
+    char part[MAX_PATH + 1];
+    struct err why = ERR_INIT;
+    int rc = 0;
+    if (!is_relative(path)) {
+        errno = EXDEV;
+        return failed(err, b, "create the directory", path);
+    }
+    for (const char *p = path; rc == 0; p++) {
+        p += strcspn(p, "/");
+        snprintf(part, sizeof part, "%.*s", (int)(p - path), path);
+        if (beneath_mkdir(b, part, &why) < 0 && why.kind != ERR_EXISTS)
+            rc = -1;
+        if (!*p)
+            break;
+    }
+    /* What exists may be a file or a link. */
+    int fd = rc == 0 ? beneath_open_dir(b, path, &why) : -1;
+    rc = fd < 0 ? -1 : 0;
+    fd_close(&fd);
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+/* ---- replacing and renaming ------------------------------------------------------------------------------
+ */
+
+/* fsync of a directory. File systems that cannot do that are no error. */
+static int sync_directory(int at)
+{
+    int fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd >= 0 ? fsync(fd) : 0;
+    fd_close(&fd);
+    return rc < 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS ? -1 : 0;
+}
+
+int beneath_sync(const struct beneath *b, const char *path, struct err *err)
+{
+    struct place place;
+    int rc = place_open(b, path, &place);
+    if (rc == 0) {
+        rc = sync_directory(place.at);
+        place_close(&place);
+    }
+    return rc < 0 ? failed(err, b, "write to disk the directory of", path) : 0;
+}
+
+int beneath_write(const struct beneath *b, const char *path, const void *p, size_t n, struct err *err)
+{
+    int rc = -1;
+    char *temporary = NULL, name[400];
+    int fd = beneath_create_temporary(b, path, &temporary, err);
+    if (fd < 0)
+        return -1;
+    shown(b, path, name, sizeof name);
+    if (fd_write_all(fd, p, n, err) < 0)
+        err_wrap(err, "%s", name);
+    else if (fsync(fd) < 0)
+        err_sys(err, "cannot write %s to disk", name);
+    else if (beneath_rename(b, temporary, path, err) == 0)
+        rc = beneath_sync(b, path, err);
+    if (rc < 0)
+        beneath_remove(b, temporary, NULL);
+    fd_close(&fd);
+    free(temporary);
+    return rc;
+}
+
+/* Opens both places; -1 with err. */
+static int open_two(const struct beneath *b, const char *from, const char *to, struct place ret[2],
+                    struct err *err)
+{
+    if (place_open(b, from, &ret[0]) < 0)
+        return failed(err, b, "rename", from);
+    if (place_open(b, to, &ret[1]) == 0)
+        return 0;
+    failed(err, b, "create", to);
+    place_close(&ret[0]);
+    return -1;
+}
+
+int beneath_rename(const struct beneath *b, const char *from, const char *to, struct err *err)
+{
+    struct place two[2];
+    char name[400];
+    if (open_two(b, from, to, two, err) < 0)
+        return -1;
+    int rc = renameat(two[0].at, two[0].name, two[1].at, two[1].name);
+    if (rc < 0 && errno != ENOENT)
+        rc = err_sys(err, "cannot rename to %s", shown(b, to, name, sizeof name));
+    else if (rc < 0)
+        rc = failed(err, b, "rename", from);
+    place_close(&two[0]);
+    place_close(&two[1]);
+    return rc;
+}
+
+/* A file system without hard links: reserves the name, then replaces the reservation. -1 with errno. */
+static int rename_over_own(const struct place *from, const struct place *to)
+{
+    int fd = create_at(to->at, to->name);
+    if (fd < 0)
+        return -1;
+    fd_close(&fd);
+    if (renameat(from->at, from->name, to->at, to->name) == 0)
+        return 0;
+    int why = errno;
+    unlinkat(to->at, to->name, 0);
+    errno = why;
+    return -1;
+}
+
+int beneath_rename_new(const struct beneath *b, const char *from, const char *to, struct err *err)
+{
+    struct place two[2];
+    if (open_two(b, from, to, two, err) < 0)
+        return -1;
+    /* linkat(2) refuses an existing name in one step, on every POSIX system, and without AT_SYMLINK_FOLLOW
+     * follows no link. */
+    int rc = linkat(two[0].at, two[0].name, two[1].at, two[1].name, 0);
+    if (rc == 0)
+        unlinkat(two[0].at, two[0].name, 0);
+    else if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK)
+        rc = rename_over_own(&two[0], &two[1]);
+    if (rc < 0)
+        rc = failed(err, b, "create", to);
+    place_close(&two[0]);
+    place_close(&two[1]);
+    return rc;
+}
+
+/* ---- looking --------------------------------------------------------------------------------------------
+ */
+
+int beneath_stat(const struct beneath *b, const char *path, struct stat *ret, struct err *err)
+{
+    struct place place = {.own = -1};
+    struct stat st;
+    int rc = *path ? place_open(b, path, &place) : fstat(b->fd, &st);
+    if (rc == 0 && *path) {
+        rc = fstatat(place.at, place.name, &st, AT_SYMLINK_NOFOLLOW);
+        place_close(&place);
+    }
+    if (rc < 0)
+        return failed_or_missing(err, b, "look at", path);
+    *ret = st;
+    return 0;
+}
+
+bool beneath_exists(const struct beneath *b, const char *path)
+{
+    struct stat st;
+    return beneath_stat(b, path, &st, NULL) == 0;
+}
+
+/* ---- whole trees ----------------------------------------------------------------------------------------
+ */
+
+static bool is_dots(const char *name)
+{
+    return !is_component(name, strlen(name));
+}
+
+/* -1 with errno; fd is closed in every case. */
+static DIR *list(int fd)
+{
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir)
+        fd_close(&fd);
+    return dir;
+}
+
+static int remove_at(int at, const char *name, unsigned depth);
+
+/* Removes all that lies in a directory. Removing may hide entries from the reader, so it reads until it finds
+ * nothing. -1 with the first errno. */
+static int empty(DIR *dir, unsigned depth)
+{
+    int why = 0;
+    for (bool found = true; found && !why; rewinddir(dir)) {
+        found = false;
+        for (struct dirent *e; (errno = 0, e = readdir(dir));) {
+            if (is_dots(e->d_name))
+                continue;
+            found = true;
+            if (remove_at(dirfd(dir), e->d_name, depth + 1) < 0 && !why)
+                why = errno;
+        }
+        why = why ? why : errno;
+    }
+    errno = why;
+    return why ? -1 : 0;
+}
+
+static int remove_at(int at, const char *name, unsigned depth)
+{
+    if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    /* Linux says EISDIR of a directory, POSIX EPERM. */
+    if (errno != EISDIR && errno != EPERM)
+        return -1;
+    int why = errno;
+    if (depth > MAX_REMOVE_DEPTH) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    DIR *dir = list(openat(at, name, LIST_FLAGS));
+    if (!dir) {
+        errno = errno == ENOTDIR ? why : errno;
+        return -1;
+    }
+    int rc = empty(dir, depth);
+    why = errno;
+    closedir(dir);
+    errno = why;
+    if (rc == 0 && unlinkat(at, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+        rc = -1;
+    return rc;
+}
+
+int beneath_remove(const struct beneath *b, const char *path, struct err *err)
+{
+    struct place place;
+    int rc = place_open(b, path, &place);
+    if (rc == 0) {
+        rc = remove_at(place.at, place.name, 0);
+        place_close(&place);
+    } else if (errno == ENOENT) {
+        return 0;
+    }
+    return rc < 0 ? failed(err, b, "remove", path) : 0;
+}
+
+struct walker {
+    const struct beneath *b;
+    const struct beneath_walk *how;
+    struct buf path;
+    size_t entries;
+};
+
+static int walk(struct walker *w, int fd, unsigned depth, struct err *err);
+
+static int walk_entry(struct walker *w, int at, const char *name, unsigned depth, struct err *err)
+{
+    struct stat st;
+    char where[400];
+    size_t before = w->path.len;
+    if (w->entries++ >= w->how->max_entries)
+        return err_set(err, ERR_FAILED, "%s has more than %zu entries", shown(w->b, "", where, sizeof where),
+                       w->how->max_entries);
+    buf_addf(&w->path, "%s%s", before ? "/" : "", name);
+    if (buf_check(&w->path, "a path", err) < 0)
+        return -1;
+    if (depth >= w->how->max_depth)
+        return err_set(err, ERR_FAILED, "%s lies deeper than %u directories",
+                       shown(w->b, buf_str(&w->path), where, sizeof where), w->how->max_depth);
+    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return failed(err, w->b, "look at", buf_str(&w->path));
+    if (w->how->visit(w->how->ctx, buf_str(&w->path), &st, err) < 0 ||
+        (S_ISDIR(st.st_mode) && walk(w, openat(at, name, LIST_FLAGS), depth + 1, err) < 0))
+        return -1;
+    w->path.len = before;
+    w->path.data[before] = '\0';
+    return 0;
+}
+
+/* Takes fd over. */
+static int walk(struct walker *w, int fd, unsigned depth, struct err *err)
+{
+    DIR *dir = list(fd);
+    if (!dir)
+        return failed(err, w->b, "open the directory", buf_str(&w->path));
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (errno = 0, e = readdir(dir));)
+        if (!is_dots(e->d_name))
+            rc = walk_entry(w, dirfd(dir), e->d_name, depth, err);
+    if (rc == 0 && errno)
+        rc = failed(err, w->b, "read the directory", buf_str(&w->path));
+    closedir(dir);
+    return rc;
+}
+
+int beneath_walk(const struct beneath *b, const struct beneath_walk *how, struct err *err)
+{
+    struct walker w = {.b = b, .how = how, .path = BUF_INIT(((size_t)how->max_depth + 1) * (NAME_MAX + 1))};
+    int rc = walk(&w, open_directory(b, "", LIST_FLAGS), 0, err);
+    buf_release(&w.path);
+    return rc;
+}

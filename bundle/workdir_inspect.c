@@ -1,0 +1,93 @@
+/*
+ * A run makes directories and regular files of its own user, and nothing else. Between the two halves of a
+ * rename (link, unlink) a file has two names in the directory, and a kill leaves both: so the names found of
+ * each such file are counted, and must be all that it has.
+ */
+#include "bundle/workdir.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bundle/path.h"
+
+#include "base/banned.h"
+
+/* How many files may have several names, which only a kill amid a rename leaves. */
+enum { MAX_SEVERAL = 100 };
+
+struct several {
+    dev_t device;
+    ino_t number;
+    nlink_t names, found;
+    char path[256]; /* one of them, printable */
+};
+
+struct inspection {
+    const struct workdir *w;
+    struct several several[MAX_SEVERAL];
+    size_t n;
+};
+
+static int refuse(const struct inspection *x, const char *path, const char *why, struct err *err)
+{
+    char shown[256];
+    err_set(err, ERR_FAILED, "%s is not safe to resume: %s in it %s", workdir_path(x->w),
+            text_printable(shown, sizeof shown, path, strlen(path)), why);
+    return err_hint(err,
+                    "profgrab makes no such entry: look where the directory is from; remove the entry and "
+                    "run resume again, or collect anew with `profgrab grab`");
+}
+
+/* Why a run makes no such entry, NULL if it does. */
+static const char *fault(const struct stat *st)
+{
+    if (S_ISLNK(st->st_mode))
+        return "is a symbolic link";
+    if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
+        return "is neither a file nor a directory";
+    if (st->st_uid != geteuid())
+        return "belongs to another user";
+    if (st->st_mode & (S_IWGRP | S_IWOTH))
+        return "can be written by others";
+    return NULL;
+}
+
+static int note_name(struct inspection *x, const char *path, const struct stat *st, struct err *err)
+{
+    size_t i = 0;
+    while (i < x->n && (x->several[i].device != st->st_dev || x->several[i].number != st->st_ino))
+        i++;
+    if (i == MAX_SEVERAL)
+        return refuse(x, path, "is one of more than 100 files that have several names (hard links)", err);
+    struct several *s = &x->several[i];
+    if (i == x->n) {
+        *s = (struct several){.device = st->st_dev, .number = st->st_ino, .names = st->st_nlink};
+        text_printable(s->path, sizeof s->path, path, strlen(path));
+        x->n++;
+    }
+    s->found++;
+    return 0;
+}
+
+static int inspect(void *ctx, const char *path, const struct stat *st, struct err *err)
+{
+    struct inspection *x = ctx;
+    const char *why = fault(st);
+    if (why)
+        return refuse(x, path, why, err);
+    return S_ISREG(st->st_mode) && st->st_nlink > 1 ? note_name(x, path, st, err) : 0;
+}
+
+int workdir_inspect(const struct workdir *w, struct err *err)
+{
+    struct inspection x = {.w = w};
+    const struct beneath_walk how = {
+        .max_entries = BUNDLE_MAX_MEMBERS, .max_depth = PATH_MAX_DEPTH, .visit = inspect, .ctx = &x};
+    if (beneath_walk(workdir_files(w), &how, err) < 0)
+        return -1;
+    for (size_t i = 0; i < x.n; i++)
+        if (x.several[i].found < x.several[i].names)
+            return refuse(&x, x.several[i].path, "has another name outside of it (a hard link)", err);
+    return 0;
+}

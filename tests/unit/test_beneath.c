@@ -1,0 +1,554 @@
+/* Paths below a directory: no link is followed and nothing outside is touched, with openat2 and without. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* ---- a directory with an outside ------------------------------------------------------------------------
+ */
+
+/* TOP/inside, which is opened, and TOP/outside with a file that nothing may touch. */
+struct world {
+    char *inside, *outside, *precious;
+    struct beneath b;
+};
+
+static void world_open(struct world *w, const char *top, bool by_steps)
+{
+    struct err err = ERR_INIT;
+    w->inside = file_join(top, "inside");
+    w->outside = file_join(top, "outside");
+    ok(file_mkdir(w->inside, &err), &err);
+    ok(file_mkdir(w->outside, &err), &err);
+    w->precious = scratch_file(w->outside, "precious", "precious", 8);
+    w->b = (struct beneath){.fd = beneath_top(w->inside, &err), .name = w->inside, .by_steps = by_steps};
+    ok(w->b.fd, &err);
+}
+
+static void file_is(const char *path, const char *text)
+{
+    struct buf b = scratch_read(path);
+    assert_string_equal(buf_str(&b), text);
+    buf_release(&b);
+}
+
+static void world_close(struct world *w)
+{
+    file_is(w->precious, "precious");
+    assert_int_equal(scratch_count(w->outside), 1);
+    fd_close(&w->b.fd);
+    assert_int_equal(file_remove(w->inside, NULL), 0);
+    assert_int_equal(file_remove(w->outside, NULL), 0);
+    free(w->inside);
+    free(w->outside);
+    free(w->precious);
+}
+
+static void put_link(const struct world *w, const char *to, const char *name)
+{
+    assert_int_equal(symlinkat(to, w->b.fd, name), 0);
+}
+
+static void is(const struct world *w, const char *path, const char *text)
+{
+    struct buf b = BUF_INIT(1000);
+    struct err err = ERR_INIT;
+    ok(beneath_read(&w->b, path, &b, &err), &err);
+    assert_string_equal(buf_str(&b), text);
+    buf_release(&b);
+}
+
+/* ---- every operation ------------------------------------------------------------------------------------
+ */
+
+static int open_it(const struct beneath *b, const char *path, struct err *err)
+{
+    int fd = beneath_open(b, path, err);
+    fd_close(&fd);
+    return fd < 0 && err->kind != ERR_NONE ? -1 : 0;
+}
+static int open_dir(const struct beneath *b, const char *path, struct err *err)
+{
+    int fd = beneath_open_dir(b, path, err);
+    fd_close(&fd);
+    return fd < 0 && err->kind != ERR_NONE ? -1 : 0;
+}
+static int create(const struct beneath *b, const char *path, struct err *err)
+{
+    int fd = beneath_create(b, path, err);
+    fd_close(&fd);
+    return fd < 0 && err->kind != ERR_NONE ? -1 : 0;
+}
+static int create_temporary(const struct beneath *b, const char *path, struct err *err)
+{
+    char *name = NULL;
+    int fd = beneath_create_temporary(b, path, &name, err);
+    fd_close(&fd);
+    free(name);
+    return fd < 0 && err->kind != ERR_NONE ? -1 : 0;
+}
+static int name_it(const struct beneath *b, const char *path, struct err *err)
+{
+    int fd = beneath_create_nameless(b, err);
+    int rc = fd < 0 ? -1 : beneath_name(b, fd, path, err);
+    fd_close(&fd);
+    return rc;
+}
+static int write_it(const struct beneath *b, const char *path, struct err *err)
+{
+    return beneath_write(b, path, "spoilt", 6, err);
+}
+static int rename_to(const struct beneath *b, const char *path, struct err *err)
+{
+    return beneath_rename(b, "own", path, err);
+}
+static int rename_from(const struct beneath *b, const char *path, struct err *err)
+{
+    return beneath_rename(b, path, "stolen", err);
+}
+static int rename_new_to(const struct beneath *b, const char *path, struct err *err)
+{
+    return beneath_rename_new(b, "own", path, err);
+}
+static int rename_new_from(const struct beneath *b, const char *path, struct err *err)
+{
+    return beneath_rename_new(b, path, "stolen", err);
+}
+static int stat_it(const struct beneath *b, const char *path, struct err *err)
+{
+    struct stat st;
+    return beneath_stat(b, path, &st, err);
+}
+
+static const struct {
+    const char *name;
+    int (*run)(const struct beneath *b, const char *path, struct err *err);
+} operations[] = {{"open", open_it},
+                  {"open_dir", open_dir},
+                  {"create", create},
+                  {"create_temporary", create_temporary},
+                  {"name", name_it},
+                  {"write", write_it},
+                  {"mkdir", beneath_mkdir},
+                  {"mkdirs", beneath_mkdirs},
+                  {"rename to", rename_to},
+                  {"rename from", rename_from},
+                  {"rename_new to", rename_new_to},
+                  {"rename_new from", rename_new_from},
+                  {"remove", beneath_remove},
+                  {"stat", stat_it},
+                  {"sync", beneath_sync}};
+enum { OPERATIONS = sizeof operations / sizeof *operations };
+
+/* Links at the first, the middle and, to a directory, the last component but one: absolute, relative and
+ * through others. */
+static void no_operation_goes_through_a_link(void **state)
+{
+    static const char *const paths[] = {"away/precious",  "deep/er/away/precious",
+                                        "again/precious", "up/outside/precious",
+                                        "away/new",       "self/own"};
+    for (int by_steps = 0; by_steps < 2; by_steps++) {
+        struct world w;
+        struct err err = ERR_INIT;
+        world_open(&w, *state, by_steps);
+        free(scratch_file(w.inside, "own", "own", 3));
+        ok(beneath_mkdirs(&w.b, "deep/er", &err), &err);
+        put_link(&w, w.outside, "away");
+        put_link(&w, "../../../outside", "deep/er/away");
+        put_link(&w, "away", "again");
+        put_link(&w, "..", "up");
+        put_link(&w, ".", "self");
+        for (size_t i = 0; i < OPERATIONS; i++)
+            for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
+                err = (struct err)ERR_INIT;
+                if (operations[i].run(&w.b, paths[k], &err) == 0)
+                    fail_msg("%s %s was done", operations[i].name, paths[k]);
+                assert_int_equal(err.kind, ERR_FAILED);
+                contains(err.msg, "is a symbolic link, and none is followed there");
+            }
+        is(&w, "own", "own");
+        world_close(&w);
+    }
+}
+
+/* A link as the last component is not followed: it is refused, or is itself what is meant. */
+static void a_link_at_the_end_is_not_followed(void **state)
+{
+    for (int by_steps = 0; by_steps < 2; by_steps++) {
+        struct world w;
+        struct stat st;
+        struct err err = ERR_INIT;
+        world_open(&w, *state, by_steps);
+        put_link(&w, w.precious, "link");
+        put_link(&w, w.outside, "dir");
+        put_link(&w, "nowhere", "dead");
+        assert_int_equal(beneath_open(&w.b, "link", &err), -1);
+        assert_int_equal(err.kind, ERR_FAILED);
+        contains(err.msg, "/inside/link is a symbolic link, and none is followed there");
+        assert_int_equal(beneath_open_dir(&w.b, "dir", &err), -1);
+        assert_int_equal(beneath_mkdirs(&w.b, "dir", &err), -1);
+        assert_int_equal(beneath_mkdirs(&w.b, "dir/sub", &err), -1);
+        assert_int_equal(beneath_create(&w.b, "dead", &err), -1);
+        assert_int_equal(err.kind, ERR_EXISTS);
+        ok(beneath_stat(&w.b, "link", &st, &err), &err);
+        assert_true(S_ISLNK(st.st_mode));
+        assert_true(beneath_exists(&w.b, "dead"));
+        /* Replaced, moved and removed is the link. */
+        ok(beneath_write(&w.b, "link", "new", 3, &err), &err);
+        is(&w, "link", "new");
+        ok(beneath_rename_new(&w.b, "dir", "moved", &err), &err);
+        ok(beneath_stat(&w.b, "moved", &st, &err), &err);
+        assert_true(S_ISLNK(st.st_mode));
+        ok(beneath_remove(&w.b, "moved", &err), &err);
+        world_close(&w);
+    }
+}
+
+static void paths_of_another_form_are_refused(void **state)
+{
+    static const char *const paths[] = {
+        "/etc/passwd", "../outside/precious", "a/../../outside/precious", "./own", "a//b", "own/", ".", "..",
+        "a/."};
+    struct world w;
+    struct err err = ERR_INIT;
+    world_open(&w, *state, false);
+    ok(beneath_mkdir(&w.b, "a", &err), &err);
+    free(scratch_file(w.inside, "own", "own", 3));
+    for (size_t i = 0; i < OPERATIONS; i++)
+        for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
+            err = (struct err)ERR_INIT;
+            if (operations[i].run(&w.b, paths[k], &err) == 0)
+                fail_msg("%s %s was done", operations[i].name, paths[k]);
+            assert_int_equal(err.kind, ERR_FAILED);
+            contains(err.msg, "it is not a path below the directory");
+        }
+    is(&w, "own", "own");
+    world_close(&w);
+}
+
+static void what_is_no_regular_file_is_not_opened(void **state)
+{
+    struct world w;
+    struct err err = ERR_INIT;
+    world_open(&w, *state, false);
+    assert_int_equal(mkfifoat(w.b.fd, "fifo", 0600), 0);
+    assert_int_equal(mkdirat(w.b.fd, "dir", 0700), 0);
+    int s = socket(AF_UNIX, SOCK_STREAM, 0);
+    struct sockaddr_un address;
+    char *path = file_join(w.inside, "socket");
+    ok(fd_unix_address(path, &address, &err), &err);
+    assert_int_equal(bind(s, (struct sockaddr *)&address, sizeof address), 0);
+    static const char *const names[] = {"fifo", "dir", "socket"};
+    for (size_t i = 0; i < 3; i++) {
+        struct buf b = BUF_INIT(10);
+        assert_int_equal(beneath_open(&w.b, names[i], &err), -1);
+        assert_int_equal(err.kind, ERR_FAILED);
+        contains(err.msg, "is not a regular file");
+        assert_int_equal(beneath_read(&w.b, names[i], &b, &err), -1);
+        buf_release(&b);
+    }
+    assert_int_equal(beneath_open(&w.b, "none", &err), -1);
+    assert_int_equal(err.kind, ERR_NOT_FOUND);
+    assert_int_equal(beneath_open(&w.b, "none/below", &err), -1);
+    assert_int_equal(err.kind, ERR_NOT_FOUND);
+    close(s);
+    free(path);
+    world_close(&w);
+}
+
+/* ---- what is made ---------------------------------------------------------------------------------------
+ */
+
+static void made_and_read(void **state)
+{
+    static const mode_t masks[] = {0, 022, 0777};
+    for (size_t i = 0; i < 6; i++) {
+        struct world w;
+        struct err err = ERR_INIT;
+        world_open(&w, *state, i % 2);
+        mode_t before = umask(masks[i / 2]);
+        ok(beneath_mkdirs(&w.b, "a/b/c", &err), &err);
+        ok(beneath_mkdirs(&w.b, "a/b/c", &err), &err);
+        int fd = beneath_create(&w.b, "a/b/c/file", &err);
+        ok(beneath_write(&w.b, "a/written", "one", 3, &err), &err);
+        umask(before);
+        ok(fd_write_all(fd, "text", 4, &err), &err);
+        assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+        fd_close(&fd);
+        static const char *const dirs[] = {"a", "a/b", "a/b/c"}, *const files[] = {"a/b/c/file", "a/written"};
+        struct stat st;
+        for (size_t k = 0; k < 3; k++) {
+            ok(beneath_stat(&w.b, dirs[k], &st, &err), &err);
+            assert_int_equal(st.st_mode & 07777, 0700);
+        }
+        for (size_t k = 0; k < 2; k++) {
+            ok(beneath_stat(&w.b, files[k], &st, &err), &err);
+            assert_int_equal(st.st_mode & 07777, 0600);
+        }
+        is(&w, "a/b/c/file", "text");
+        ok(beneath_write(&w.b, "a/written", "two", 3, &err), &err);
+        is(&w, "a/written", "two");
+        assert_int_equal(beneath_mkdir(&w.b, "a", &err), -1);
+        assert_int_equal(err.kind, ERR_EXISTS);
+        assert_int_equal(beneath_create(&w.b, "a/written", &err), -1);
+        assert_int_equal(err.kind, ERR_EXISTS);
+        assert_int_equal(beneath_mkdirs(&w.b, "a/written", &err), -1);
+        assert_int_equal(beneath_mkdirs(&w.b, "a/written/below", &err), -1);
+        /* No temporary file is left. */
+        char *a = file_join(w.inside, "a");
+        assert_int_equal(scratch_count(a), 2);
+        free(a);
+        world_close(&w);
+    }
+}
+
+static void reading_has_a_limit(void **state)
+{
+    struct world w;
+    struct err err = ERR_INIT;
+    world_open(&w, *state, false);
+    free(scratch_file(w.inside, "file", "12345", 5));
+    struct buf b = BUF_INIT(4);
+    assert_int_equal(beneath_read(&w.b, "file", &b, &err), -1);
+    contains(err.msg, "/inside/file is larger than 4 bytes");
+    buf_release(&b);
+    world_close(&w);
+}
+
+static void renaming(void **state)
+{
+    for (int by_steps = 0; by_steps < 2; by_steps++) {
+        struct world w;
+        struct err err = ERR_INIT;
+        world_open(&w, *state, by_steps);
+        ok(beneath_mkdirs(&w.b, "x/y", &err), &err);
+        free(scratch_file(w.inside, "x/from", "new", 3));
+        free(scratch_file(w.inside, "x/y/to", "old", 3));
+        assert_int_equal(beneath_rename_new(&w.b, "x/from", "x/y/to", &err), -1);
+        assert_int_equal(err.kind, ERR_EXISTS);
+        contains(err.msg, "x/y/to: File exists");
+        is(&w, "x/y/to", "old");
+        ok(beneath_rename_new(&w.b, "x/from", "third", &err), &err);
+        assert_false(beneath_exists(&w.b, "x/from"));
+        assert_int_equal(beneath_rename_new(&w.b, "x/from", "fourth", &err), -1);
+        ok(beneath_rename(&w.b, "third", "x/y/to", &err), &err);
+        is(&w, "x/y/to", "new");
+        assert_false(beneath_exists(&w.b, "third"));
+        assert_int_equal(beneath_rename(&w.b, "third", "x/y/to", &err), -1);
+        contains(err.msg, "/inside/third: No such file or directory");
+        world_close(&w);
+    }
+}
+
+static size_t names_of(int fd)
+{
+    struct stat st;
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    return st.st_nlink;
+}
+
+/* It is nowhere to be seen until it is named, and never under a name that is taken. */
+static void nameless_files(void **state)
+{
+    struct world w;
+    struct err err = ERR_INIT;
+    world_open(&w, *state, false);
+    free(scratch_file(w.inside, "taken", "x", 1));
+    mode_t before = umask(0);
+    int fd = beneath_create_nameless(&w.b, &err);
+    umask(before);
+    ok(fd, &err);
+    assert_int_equal(names_of(fd), 0);
+    assert_int_equal(scratch_count(w.inside), 1);
+    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    ok(fd_write_all(fd, "abc", 3, &err), &err);
+    if (beneath_can_name(fd)) {
+        assert_int_equal(beneath_name(&w.b, fd, "taken", &err), -1);
+        assert_int_equal(err.kind, ERR_EXISTS);
+        ok(beneath_name(&w.b, fd, "new", &err), &err);
+        is(&w, "new", "abc");
+    }
+    fd_close(&fd);
+    /* What has a name, or had one, cannot be named so. */
+    fd = beneath_open(&w.b, "taken", &err);
+    assert_false(beneath_can_name(fd));
+    assert_int_equal(beneath_name(&w.b, fd, "other", &err), -1);
+    assert_int_equal(err.kind, ERR_UNSUPPORTED);
+    fd_close(&fd);
+    world_close(&w);
+}
+
+/* Two at a time, each under a name of its own that starts as it should and says nothing of the process. */
+static void temporary_files(void **state)
+{
+    struct world w;
+    struct err err = ERR_INIT;
+    char *names[2] = {NULL}, *pid = text_of("-%ld", (long)getpid());
+    int fds[2];
+    world_open(&w, *state, false);
+    for (int i = 0; i < 2; i++) {
+        fds[i] = beneath_create_temporary(&w.b, "new", &names[i], &err);
+        ok(fds[i], &err);
+        assert_int_equal(names_of(fds[i]), 1);
+        assert_true(fcntl(fds[i], F_GETFD) & FD_CLOEXEC);
+        assert_int_equal(strncmp(names[i], "new.tmp-", 8), 0);
+        assert_null(strstr(names[i], pid));
+    }
+    assert_string_not_equal(names[0], names[1]);
+    for (int i = 0; i < 2; i++) {
+        fd_close(&fds[i]);
+        free(names[i]);
+    }
+    free(pid);
+    world_close(&w);
+}
+
+/* ---- trees ----------------------------------------------------------------------------------------------
+ */
+
+static void removal_stays_inside(void **state)
+{
+    for (int by_steps = 0; by_steps < 2; by_steps++) {
+        struct world w;
+        struct err err = ERR_INIT;
+        world_open(&w, *state, by_steps);
+        ok(beneath_mkdirs(&w.b, "tree/a/b", &err), &err);
+        put_link(&w, w.outside, "tree/a/link");
+        put_link(&w, w.precious, "tree/a/b/link");
+        put_link(&w, "nowhere", "tree/dead");
+        assert_int_equal(mkfifoat(w.b.fd, "tree/fifo", 0600), 0);
+        for (int i = 0; i < 300; i++) {
+            char *name = text_of("tree/a/b/%d", i);
+            free(scratch_file(w.inside, name, "x", 1));
+            free(name);
+        }
+        ok(beneath_remove(&w.b, "tree", &err), &err);
+        assert_int_equal(scratch_count(w.inside), 0);
+        ok(beneath_remove(&w.b, "tree", &err), &err);
+        ok(beneath_remove(&w.b, "none/below", &err), &err);
+        world_close(&w);
+    }
+}
+
+struct met {
+    struct buf paths;
+    size_t n;
+    const char *stop;
+};
+
+static int meet(void *ctx, const char *path, const struct stat *st, struct err *err)
+{
+    struct met *m = ctx;
+    m->n++;
+    buf_addf(&m->paths, "%s%s ", path, S_ISDIR(st->st_mode) ? "/" : S_ISLNK(st->st_mode) ? "@" : "");
+    return m->stop && strcmp(path, m->stop) == 0 ? err_set(err, ERR_FAILED, "stopped") : 0;
+}
+
+static void a_walk_sees_all_and_has_bounds(void **state)
+{
+    struct world w;
+    struct err err = ERR_INIT;
+    struct met met = {.paths = BUF_INIT(4096)};
+    struct beneath_walk how = {.max_entries = 5, .max_depth = 3, .visit = meet, .ctx = &met};
+    world_open(&w, *state, false);
+    ok(beneath_mkdirs(&w.b, "a/b", &err), &err);
+    free(scratch_file(w.inside, "a/b/file", "x", 1));
+    put_link(&w, w.outside, "a/b/link");
+    put_link(&w, w.outside, "top");
+    ok(beneath_walk(&w.b, &how, &err), &err);
+    assert_int_equal(met.n, 5);
+    static const char *const all[] = {"a/ ", "a/b/ ", "a/b/file ", "a/b/link@ ", "top@ "};
+    for (size_t i = 0; i < 5; i++)
+        contains(buf_str(&met.paths), all[i]);
+    how.max_entries = 4;
+    assert_int_equal(beneath_walk(&w.b, &how, &err), -1);
+    contains(err.msg, "/inside has more than 4 entries");
+    how.max_entries = 5;
+    how.max_depth = 2;
+    assert_int_equal(beneath_walk(&w.b, &how, &err), -1);
+    contains(err.msg, " lies deeper than 2 directories");
+    how.max_depth = 3;
+    met.stop = "a/b";
+    assert_int_equal(beneath_walk(&w.b, &how, &err), -1);
+    assert_string_equal(err.msg, "stopped");
+    buf_release(&met.paths);
+    world_close(&w);
+}
+
+/* ---- without openat2 ------------------------------------------------------------------------------------
+ */
+
+/* From here on openat2 fails with that errno, as under a filter that does not know it. */
+static int refuse_openat2(int number)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)number),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* In a process of its own, which the filter ends with. */
+static void a_kernel_that_refuses_openat2(void **state)
+{
+    static const int numbers[] = {ENOSYS, EPERM};
+    for (size_t i = 0; i < 2; i++) {
+        struct world w;
+        int status = -1;
+        world_open(&w, *state, false);
+        put_link(&w, w.outside, "away");
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            struct err err = ERR_INIT;
+            if (refuse_openat2(numbers[i]) != 0)
+                _exit(2);
+            int rc = beneath_mkdirs(&w.b, "a/b", NULL) < 0 || beneath_write(&w.b, "a/b/c", "x", 1, NULL) < 0;
+            rc |= beneath_write(&w.b, "away/precious", "x", 1, &err) == 0 || err.kind != ERR_FAILED;
+            _exit(rc);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        is(&w, "a/b/c", "x");
+        world_close(&w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(no_operation_goes_through_a_link),
+        SCRATCH(a_link_at_the_end_is_not_followed),
+        SCRATCH(paths_of_another_form_are_refused),
+        SCRATCH(what_is_no_regular_file_is_not_opened),
+        SCRATCH(made_and_read),
+        SCRATCH(reading_has_a_limit),
+        SCRATCH(renaming),
+        SCRATCH(nameless_files),
+        SCRATCH(temporary_files),
+        SCRATCH(removal_stays_inside),
+        SCRATCH(a_walk_sees_all_and_has_bounds),
+        SCRATCH(a_kernel_that_refuses_openat2),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
