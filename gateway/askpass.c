@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -127,15 +128,22 @@ static int ask_person(const struct gateway_options *options, const struct questi
     return options->ask(options->ask_ctx, &q, ret, err);
 }
 
-/* 0 when *ret is the answer, 1 when there is none to give. */
+/* 0 when *ret is the answer, 1 when there is none to give. ssh names the address at most, which hosts may
+ * have in common. */
 static int find_answer(const struct gateway_options *options, char kind, const char *prompt,
                        struct secret *ret, struct err *err)
 {
     struct err why = ERR_INIT;
+    char host[260], named[1400];
     struct question q = {.kind = kind == 'n'   ? ASK_TELL
                                  : kind == 'c' ? ASK_SHOWN
                                                : ASK_HIDDEN,
                          .prompt = prompt};
+    if (options->host && kind != 'n') {
+        text_printable(host, sizeof host, options->host, strlen(options->host));
+        snprintf(named, sizeof named, "%s: %s", host, prompt);
+        q.prompt = named;
+    }
     return ask_person(options, &q, ret, &why) == 0 ? 0 : unanswered(&why, err);
 }
 
@@ -152,31 +160,37 @@ void askpass_settle(struct askpass *a, const struct gateway_options *options, bo
 
 static const char passphrase_for[] = "Enter passphrase for key ";
 
-static bool is_passphrase(char kind, const char *prompt)
+static bool is_passphrase(const struct askpass *a, const struct gateway_options *options, char kind,
+                          const char *words)
 {
-    return kind == 'h' && strncmp(prompt, passphrase_for, sizeof passphrase_for - 1) == 0;
+    return kind == 'h' && (a->labels_logins || options->ask_keys_only) &&
+           strncmp(words, passphrase_for, sizeof passphrase_for - 1) == 0;
 }
 
-/* The key's file, which ssh shortens to a hundred bytes, out of "Enter passphrase for key 'FILE': ". */
-static char *key_of(const char *prompt, char *dst, size_t cap)
+/* The key's file out of "Enter passphrase for key 'FILE': ". */
+static struct str key_of(const char *words)
 {
-    const char *name = prompt + sizeof passphrase_for - 1, *end = strrchr(name, '\'');
+    const char *name = words + sizeof passphrase_for - 1, *end = strrchr(name, '\'');
     name += *name == '\'';
-    size_t n = end && end > name ? (size_t)(end - name) : strlen(name);
-    return text_printable(dst, cap, name, n);
+    return (struct str){name, end && end > name ? (size_t)(end - name) : strlen(name)};
 }
+
+/* ssh prints no more of a file's name than this. */
+#define KEY_NAME_MAX 100
 
 /* A passphrase that this ssh has not asked for yet: 0 with an empty *ret when it is to be asked for, and then
- * settled. */
-static int take_known(struct askpass *a, const struct gateway_options *options, const char *prompt,
+ * settled. A name that is cut short may stand for several files, so what was typed for it is not shared. */
+static int take_known(struct askpass *a, const struct gateway_options *options, const char *words,
                       struct secret *ret, struct err *err)
 {
     /* It goes on to the next key, so the last answer will have been right. */
     askpass_settle(a, options, true);
-    a->question = strdup(prompt);
+    a->question = strdup(words);
     if (!a->question)
         return err_nomem(err);
-    if (keyring_take(pool_keyring(options->pool), prompt, clock_deadline(2 * gateway_ask_ms(options)),
+    if (key_of(words).n >= KEY_NAME_MAX)
+        return 0;
+    if (keyring_take(pool_keyring(options->pool), words, clock_deadline(2 * gateway_ask_ms(options)),
                      options->cancel_fd, ret, err) < 0)
         return -1;
     a->pending = ret->len == 0;
@@ -184,15 +198,19 @@ static int take_known(struct askpass *a, const struct gateway_options *options, 
 }
 
 /* An ssh asks for the same once more when the answer was wrong; then nobody else's will do. */
-static int find_passphrase(struct askpass *a, const struct gateway_options *options, const char *prompt,
+static int find_passphrase(struct askpass *a, const struct gateway_options *options, const char *words,
                            unsigned long asker, struct secret *ret, struct err *err)
 {
     struct err why = ERR_INIT;
-    char key[200];
-    struct question q = {.kind = ASK_HIDDEN, .prompt = prompt, .key = key_of(prompt, key, sizeof key)};
-    q.again = a->question && strcmp(a->question, prompt) == 0 && a->asker == asker;
+    char key[200], prompt[1024];
+    struct str name = key_of(words);
+    struct question q = {.kind = ASK_HIDDEN,
+                         .prompt = text_printable(prompt, sizeof prompt, words, strlen(words)),
+                         .key = text_printable(key, sizeof key, name.p, name.n),
+                         .fresh = name.n >= KEY_NAME_MAX};
+    q.again = a->question && strcmp(a->question, words) == 0 && a->asker == asker;
     a->asker = asker;
-    int rc = q.again ? 0 : take_known(a, options, prompt, ret, &why);
+    int rc = q.again ? 0 : take_known(a, options, words, ret, &why);
     if (rc == 0 && ret->len > 0)
         return 0;
     if (rc == 0) {
@@ -200,7 +218,7 @@ static int find_passphrase(struct askpass *a, const struct gateway_options *opti
         if (rc == 0)
             a->given = *ret;
         else if (a->pending)
-            keyring_settle(pool_keyring(options->pool), prompt, NULL, &why);
+            keyring_settle(pool_keyring(options->pool), words, NULL, &why);
         a->pending = a->pending && rc == 0;
     }
     if (rc == 0)
@@ -224,8 +242,8 @@ int askpass_serve(struct askpass *a, const struct gateway_options *options, stru
     if (*words++ != ' ')
         goto out;
     text_printable(prompt, sizeof prompt, words, strlen(words));
-    rc = is_passphrase(kind, prompt) ? find_passphrase(a, options, prompt, asker, &secret, err)
-                                     : find_answer(options, kind, prompt, &secret, err);
+    rc = is_passphrase(a, options, kind, words) ? find_passphrase(a, options, words, asker, &secret, err)
+                                                : find_answer(options, kind, prompt, &secret, err);
     if (kind != 'n')
         answer(fd, rc == 0 ? &secret : NULL);
     else if (rc >= 0 && a->touch < 0) { /* it waits, whether anybody could be told or not */

@@ -21,6 +21,14 @@ struct askpass {
     int touch;     /* a key waits to be touched as long as this is open; -1: none */
     char *program; /* for SSH_ASKPASS */
 
+    /*
+     * This ssh puts "(user@host) " in front of what a server asks. One that does not (before OpenSSH 8.5)
+     * lets a server ask in the very words in which ssh asks for a passphrase; a passphrase that is known
+     * already would go to that server. So its questions are all put to the person, with the host in front,
+     * unless servers cannot ask at all (options->ask_keys_only). Set it before askpass_serve.
+     */
+    bool labels_logins;
+
     /* The passphrase this ssh asked for last, which others may want too (keyring.h). */
     char *question;      /* NULL: none yet */
     unsigned long asker; /* which ssh it was: one on the way asks for itself */
@@ -39,7 +47,8 @@ void askpass_release(struct askpass *a);
 /* Takes one question and has it answered, which takes a person's time. Whether ssh may go on: ERR_CANCELLED
  * and ERR_TIMEOUT are no answer to it but its end. A question whether to trust a host key is never asked of
  * anybody: it is answered with no. The passphrase of a key that several ssh want is asked for once: the
- * others wait until the first is through with it. */
+ * others wait until the first is through with it. Other questions name options->host, and their answers are
+ * neither kept nor shared. */
 int askpass_serve(struct askpass *a, const struct gateway_options *options, struct err *err);
 
 /* ---- the program's side -------------------------------------------------------------------------------- */

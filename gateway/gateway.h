@@ -67,7 +67,9 @@ struct gateway_options {
      * cannot be read fail the host key's step before there is a handshake. A direct route has no steps. */
     void (*step)(void *ctx, const struct gateway_step *step);
     void *step_ctx;
-    ask_fn *ask; /* NULL: there is nobody to ask */
+    const char *host; /* as the user knows the host, for questions; must outlive the gateway. NULL: questions
+                         name the address alone */
+    ask_fn *ask;      /* NULL: there is nobody to ask */
     void *ask_ctx;
     bool ask_keys_only; /* only for the passphrases of private keys is there somebody */
     int64_t

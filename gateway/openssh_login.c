@@ -105,6 +105,9 @@ static int attend(struct login *in, bool asked, bool touched, struct err *err)
     }
     if (!asked)
         return 0;
+    /* It logged its version before it asked. */
+    openssh_hear(in->o);
+    in->ask.labels_logins = ssh_log_labels_logins(&in->o->said);
     if (askpass_serve(&in->ask, in->options, err) < 0)
         return -1;
     if (in->ask.touch >= 0 && !in->touch_since)

@@ -29,9 +29,11 @@ static void take_proxy(struct ssh_log *l, const char *rest)
     l->proxied = true;
 }
 
+/* The log begins with it. What looks like it further down may be a server's text. */
 static void take_version(struct ssh_log *l, const char *rest)
 {
-    keep(l->version, sizeof l->version, rest, strcspn(rest, " ,"));
+    if (!l->version[0])
+        snprintf(l->version, sizeof l->version, "OpenSSH_%.*s", (int)strcspn(rest, " ,"), rest);
 }
 
 static void take_banner(struct ssh_log *l, const char *rest)
@@ -185,8 +187,9 @@ static bool take_fact(struct ssh_log *l, const char *line)
         const char *start;
         void (*take)(struct ssh_log *l, const char *rest);
     } facts[] = {
+        {"OpenSSH_", take_version},
         {"debug1: Executing proxy command: ", take_proxy},
-        {"debug1: Local version string SSH-2.0-", take_version},
+        {"debug1: Local version string SSH-2.0-OpenSSH_", take_version},
         {"debug1: Remote protocol version ", take_banner},
         {"debug1: Server host key: ", take_host_key},
         {"Warning: Permanently added '", take_new_host_key},
@@ -284,6 +287,17 @@ static const char *fingerprint_of(const char *key)
 static const char *flags_of(const char *fingerprint)
 {
     return fingerprint + 1 + strcspn(fingerprint + 1, " ");
+}
+
+bool ssh_log_labels_logins(const struct ssh_log *l)
+{
+    static const char name[] = "OpenSSH_";
+    if (!behind(l->version, name))
+        return false;
+    char *point = NULL;
+    unsigned long major = strtoul(l->version + sizeof name - 1, &point, 10);
+    unsigned long minor = *point == '.' ? strtoul(point + 1, NULL, 10) : 0;
+    return major > 8 || (major == 8 && minor >= 5);
 }
 
 bool ssh_log_awaits_agent(const struct ssh_log *l)

@@ -60,6 +60,10 @@ void ssh_log_feed(struct ssh_log *l, enum ssh_log_source source, const char *p, 
 /* Fills in what the log tells of a hop. */
 void ssh_log_describe(const struct ssh_log *l, struct gateway_hop *hop);
 
+/* Whether this ssh, and so those of its jump hosts, put "(user@host) " in front of what a server asks, so
+ * that a server cannot ask in ssh's own words. OpenSSH does since 8.5. */
+bool ssh_log_labels_logins(const struct ssh_log *l);
+
 /* The server takes a key of an agent's, and that has to sign: it may ask a person first. Nobody hears when it
  * has. */
 bool ssh_log_awaits_agent(const struct ssh_log *l);

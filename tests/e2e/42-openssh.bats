@@ -454,7 +454,7 @@ person_says() { # ANSWER
     run_profgrab --host mine --port "$RIG_PORT_rude" heap
     assert_status 0
     assert_stderr_has 'PKCS11Provider'
-    assert_equal "$(cat asked)" "Enter PIN for 'ours':"
+    assert_equal "$(cat asked)" "mine: Enter PIN for 'ours':"
     manifest | grep -q "\"authentication\": \"token "
 }
 

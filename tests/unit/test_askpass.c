@@ -21,7 +21,7 @@ struct person {
     enum err_kind kind;
     unsigned asked;
     int question; /* its kind */
-    bool again;
+    bool again, fresh;
     char key[300];
     char prompt[1100];
 };
@@ -32,6 +32,7 @@ static int ask(void *ctx, const struct question *q, struct secret *ret, struct e
     p->asked++;
     p->question = q->kind;
     p->again = q->again;
+    p->fresh = q->fresh;
     snprintf(p->key, sizeof p->key, "%s", q->key ? q->key : "");
     snprintf(p->prompt, sizeof p->prompt, "%s", q->prompt);
     if (!p->answer)
@@ -60,17 +61,23 @@ static void *run_program(void *ctx)
 }
 
 /* Has one question put and served; what askpass_serve said. */
-static int put(struct askpass *a, struct person *person, struct program *program, struct err *err)
+static int put_with(struct askpass *a, const struct gateway_options *options, struct program *program,
+                    struct err *err)
 {
-    struct gateway_options options = {.cancel_fd = -1, .ask = ask, .ask_ctx = person};
     pthread_t thread;
     program->name = a->program;
     ok(thread_start(&thread, run_program, program, err), err);
     ok(fd_wait(a->listener, POLLIN, clock_deadline(20000), -1, err), err);
-    int rc = askpass_serve(a, &options, err);
+    int rc = askpass_serve(a, options, err);
     fd_close(&a->touch);
     pthread_join(thread, NULL);
     return rc;
+}
+
+static int put(struct askpass *a, struct person *person, struct program *program, struct err *err)
+{
+    return put_with(a, &(struct gateway_options){.cancel_fd = -1, .ask = ask, .ask_ctx = person}, program,
+                    err);
 }
 
 static struct askpass made(const char *dir)
@@ -78,6 +85,7 @@ static struct askpass made(const char *dir)
     struct askpass a;
     struct err err = ERR_INIT;
     ok(askpass_init(&a, dir, "/nowhere/profgrab", &err), &err);
+    a.labels_logins = true;
     return a;
 }
 
@@ -176,6 +184,87 @@ static void no_answer(void **state)
         assert_int_equal(err.kind, cases[i].rc < 0 ? cases[i].kind : ERR_NONE);
     }
     askpass_release(&a);
+}
+
+/* A server may have an ssh that does not label its questions ask in ssh's own words: then what was typed for
+ * a key is not its answer, and the question names the host. */
+static void a_server_asks_like_ssh(void **state)
+{
+    struct gateway_pool *pool = NULL;
+    struct err err = ERR_INIT;
+    struct person person = {.answer = "hush"};
+    struct askpass a = made(*state);
+    struct program program = {.prompt = "Enter passphrase for key '/k': "};
+    ok(gateway_pool_new(&pool, &err), &err);
+    ok(put_with(&a, &(struct gateway_options){.cancel_fd = -1, .pool = pool, .ask = ask, .ask_ctx = &person},
+                &program, &err),
+       &err);
+    assert_string_equal(program.answer.text, "hush");
+    askpass_settle(&a, &(struct gateway_options){.pool = pool}, true);
+    const struct gateway_options other = {
+        .cancel_fd = -1, .pool = pool, .host = "file-04", .ask = ask, .ask_ctx = &person};
+    person.answer = "other";
+    a.labels_logins = false;
+    ok(put_with(&a, &other, &program, &err), &err);
+    assert_string_equal(program.answer.text, "other");
+    assert_string_equal(person.prompt, "file-04: Enter passphrase for key '/k':");
+    assert_string_equal(person.key, "");
+    assert_int_equal(person.asked, 2);
+    /* No server can ask where only keys are asked for. */
+    struct gateway_options keys_only = other;
+    keys_only.ask_keys_only = true;
+    ok(put_with(&a, &keys_only, &program, &err), &err);
+    assert_string_equal(program.answer.text, "hush");
+    assert_int_equal(person.asked, 2);
+    askpass_release(&a);
+    gateway_pool_free(pool);
+}
+
+/* ssh prints only the beginning of a long name, which two keys may have in common. */
+static void a_name_that_is_cut_short(void **state)
+{
+    struct gateway_pool *pool = NULL;
+    struct err err = ERR_INIT;
+    struct person person = {.answer = "hush"};
+    struct askpass a = made(*state);
+    char prompt[200];
+    snprintf(prompt, sizeof prompt, "Enter passphrase for key '/%099d': ", 0);
+    struct program program = {.prompt = prompt};
+    ok(gateway_pool_new(&pool, &err), &err);
+    const struct gateway_options options = {.cancel_fd = -1, .pool = pool, .ask = ask, .ask_ctx = &person};
+    for (unsigned asked = 1; asked <= 2; asked++) {
+        ok(put_with(&a, &options, &program, &err), &err);
+        assert_int_equal(person.asked, asked);
+        assert_true(person.fresh);
+        askpass_settle(&a, &options, true);
+    }
+    askpass_release(&a);
+    gateway_pool_free(pool);
+}
+
+/* Two hosts may have one address in common: the question names the inventory's host, and no answer is kept.
+ */
+static void a_password(void **state)
+{
+    struct gateway_pool *pool = NULL;
+    struct err err = ERR_INIT;
+    struct person person = {.answer = "first"};
+    struct askpass a = made(*state);
+    struct program program = {.prompt = "ann@10.0.0.5's password: "};
+    ok(gateway_pool_new(&pool, &err), &err);
+    struct gateway_options options = {
+        .cancel_fd = -1, .pool = pool, .host = "file-03", .ask = ask, .ask_ctx = &person};
+    ok(put_with(&a, &options, &program, &err), &err);
+    assert_string_equal(person.prompt, "file-03: ann@10.0.0.5's password:");
+    assert_string_equal(program.answer.text, "first");
+    askpass_settle(&a, &options, true);
+    person.answer = "second";
+    options.host = "file-04";
+    ok(put_with(&a, &options, &program, &err), &err);
+    assert_string_equal(person.prompt, "file-04: ann@10.0.0.5's password:");
+    assert_string_equal(program.answer.text, "second");
+    askpass_release(&a);
+    gateway_pool_free(pool);
 }
 
 /* What one ssh asks for and serves, of those of one run. */
@@ -338,6 +427,9 @@ int main(void)
         SCRATCH(host_keys_are_not_asked_about),
         SCRATCH(a_passphrase_is_asked_for_once),
         SCRATCH(an_answer_that_led_nowhere_is_forgotten),
+        SCRATCH(a_server_asks_like_ssh),
+        SCRATCH(a_name_that_is_cut_short),
+        SCRATCH(a_password),
         SCRATCH(what_is_no_question),
         SCRATCH(nobody_listens),
     };

@@ -87,13 +87,38 @@ static void what_the_server_has_ssh_say(void **state)
     struct ssh_log *l = new_log(login);
     static const char said[] = "debug1: Server host key: ssh-ed25519 SHA256:another\r\n"
                                "debug1: Remote protocol version 2.0, remote software version another\r\n"
+                               "OpenSSH_8.2p1\r\n"
+                               "debug1: Local version string SSH-2.0-OpenSSH_8.2p1\r\n"
                                "Warning: Permanently added 'h' (ED25519) to the list of known hosts.\r\n";
     ssh_log_feed(l, SSH_LOG, said, sizeof said - 1);
     ssh_log_describe(l, &hop);
     assert_string_equal(hop.host_key, "SHA256:lhVj+XWCHmEmfg5PYVXeej3H6cyCdf1HqzGwKR2hY9M");
     assert_string_equal(hop.banner, "SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u10");
     assert_false(hop.host_key_new);
+    assert_string_equal(l->version, "OpenSSH_9.2p1");
     free(l);
+}
+
+static void which_ssh_labels_logins(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *log;
+        bool labels;
+    } cases[] = {{"OpenSSH_9.2p1 Debian-2, OpenSSL 3.0.19\r\n", true},
+                 {"OpenSSH_8.5p1, OpenSSL\r\n", true},
+                 {"OpenSSH_10.0p2, OpenSSL\r\n", true},
+                 {"OpenSSH_8.4p1, OpenSSL\r\nOpenSSH_9.0\r\ndebug1: Local version string "
+                  "SSH-2.0-OpenSSH_9.2p1\r\n",
+                  false},
+                 {"OpenSSH_for_Windows_8.1p1\r\n", false},
+                 {"Sun_SSH_9.9\r\n", false},
+                 {"", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ssh_log *l = new_log(cases[i].log);
+        assert_int_equal(ssh_log_labels_logins(l), cases[i].labels);
+        free(l);
+    }
 }
 
 static void byte_by_byte(void **state)
@@ -440,6 +465,7 @@ int main(void)
         cmocka_unit_test(a_login),
         cmocka_unit_test(a_host_that_is_new),
         cmocka_unit_test(what_the_server_has_ssh_say),
+        cmocka_unit_test(which_ssh_labels_logins),
         cmocka_unit_test(byte_by_byte),
         cmocka_unit_test(how_the_user_was_let_in),
         cmocka_unit_test(why_it_failed),
