@@ -93,12 +93,13 @@ static int ask_or_old(struct hearing *h, const struct source *s, struct found *r
 {
     char age[32];
     struct err why = ERR_INIT, unkept = ERR_INIT;
+    const struct ssh_settings ssh = target_ssh(h->target);
     if (ask(h, s, ret, &why) == 0) {
-        if (discovery_keep(s, ret, &unkept) < 0)
+        if (discovery_keep(s, &ssh, ret, &unkept) < 0)
             talk("%s: its answer cannot be kept: %s", s->name, unkept.msg);
         return 0;
     }
-    if (why.kind != ERR_CANCELLED && discovery_kept(s, ret, NULL) == 0) {
+    if (why.kind != ERR_CANCELLED && discovery_kept(s, &ssh, ret, NULL) == 0) {
         talk("%s: what it said %s ago is used, since it cannot be asked: %s", s->name,
              discovery_age(age, sizeof age, ret->at), why.msg);
         return 0;
@@ -111,11 +112,12 @@ static int ask_or_old(struct hearing *h, const struct source *s, struct found *r
 static int hear(struct hearing *h, const struct source *s, struct found *ret, struct err *err)
 {
     struct err why = ERR_INIT;
+    const struct ssh_settings ssh = target_ssh(h->target);
     if (!s->ask)
         return found_read(s, ret, err);
     if (h->when == DISCOVERY_REFRESH)
         return ask_or_old(h, s, ret, err);
-    if (discovery_kept(s, ret, &why) == 0) {
+    if (discovery_kept(s, &ssh, ret, &why) == 0) {
         int64_t age = clock_utc() - ret->at;
         if (h->when == DISCOVERY_KEPT || (age >= 0 && age <= s->max_age_ms))
             return 0;

@@ -103,13 +103,18 @@ int target_prompt(struct target_options *o, struct prompt **ret, struct err *err
     return o->has_prompt ? 0 : -1;
 }
 
-struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
-                              struct ssh_settings *ssh, struct prompt *prompt)
+struct ssh_settings target_ssh(const struct target_options *o)
 {
-    *ssh = (struct ssh_settings){.config = (char *)(uintptr_t)o->ssh_config,
+    return (struct ssh_settings){.config = (char *)(uintptr_t)o->ssh_config,
                                  .via = o->ssh_via,
                                  .compress = o->ssh_compress,
                                  .accept_new = o->accept_new};
+}
+
+struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
+                              struct ssh_settings *ssh, struct prompt *prompt)
+{
+    *ssh = target_ssh(o);
     return (struct fetch_grab){.targets = targets,
                                .ssh = ssh,
                                .parallel = o->parallel ? o->parallel : FETCH_PARALLEL,

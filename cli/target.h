@@ -226,6 +226,9 @@ int target_load(struct target_options *o, bool find, struct inventory **ret_inve
  * belongs to the options. The first call reads the file of passphrases, which may wait for its writer. */
 int target_prompt(struct target_options *o, struct prompt **ret, struct err *err);
 
+/* The SSH settings of the command line. The strings are the options'. */
+struct ssh_settings target_ssh(const struct target_options *o);
+
 /* What a run of fetch takes from them, once they are resolved; the rest is the caller's. `ssh` and `prompt`
  * must live as long. */
 struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,

@@ -108,9 +108,25 @@ static void add_line(struct sha256 *h, const char *text)
     sha256_add(h, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
-/* Everything that makes it another question, or asks as somebody else. */
-static int key_of(const struct source *s, char ret[SHA256_HEX], struct err *err)
+static void add_settings(struct sha256 *h, const struct ssh_settings *s)
 {
+    char port[16];
+    const char *const texts[] = {s->user, s->identity, s->known_hosts, s->jump, s->agent, s->config};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        add_line(h, texts[i] ? "given" : NULL);
+        add_line(h, texts[i]);
+    }
+    snprintf(port, sizeof port, "%u", s->port);
+    add_line(h, port);
+    add_line(h, s->accept_new ? "accept-new" : NULL);
+}
+
+/* Everything that makes it another question, asks as somebody else, or asks on another host: two hosts may
+ * have one address in common and differ in the way there. */
+static int key_of(const struct source *s, const struct ssh_settings *ssh, char ret[SHA256_HEX],
+                  struct err *err)
+{
+    static const struct ssh_settings none = {0};
     char source[16];
     struct sha256 *h = sha256_new(err);
     if (!h)
@@ -119,7 +135,8 @@ static int key_of(const struct source *s, char ret[SHA256_HEX], struct err *err)
     add_line(h, source_kind_name(s->kind));
     add_line(h, s->place);
     add_line(h, s->through ? s->through->address : NULL);
-    add_line(h, s->through ? s->through->ssh.jump : NULL);
+    add_settings(h, s->through ? &s->through->ssh : &none);
+    add_settings(h, s->through && ssh ? ssh : &none);
     add_line(h, s->ask->tls.ca);
     add_line(h, s->ask->tls.cert);
     add_line(h, s->ask->tls.insecure ? "insecure" : NULL);
@@ -133,10 +150,11 @@ static int key_of(const struct source *s, char ret[SHA256_HEX], struct err *err)
 
 /* How its file is called. */
 enum { NAME_BYTES = 48 };
-static int name_of(const struct source *s, char ret[NAME_BYTES], struct err *err)
+static int name_of(const struct source *s, const struct ssh_settings *ssh, char ret[NAME_BYTES],
+                   struct err *err)
 {
     char key[SHA256_HEX];
-    if (key_of(s, key, err) < 0)
+    if (key_of(s, ssh, key, err) < 0)
         return -1;
     snprintf(ret, NAME_BYTES, "discovery-%.32s", key);
     return 0;
@@ -174,12 +192,13 @@ static int compose(const struct found *f, struct buf *file, struct err *err)
     return rc;
 }
 
-int discovery_keep(const struct source *s, const struct found *f, struct err *err)
+int discovery_keep(const struct source *s, const struct ssh_settings *ssh, const struct found *f,
+                   struct err *err)
 {
     char name[NAME_BYTES];
     struct cache c = {.dir.fd = -1};
     struct buf file = BUF_INIT(SOURCE_MAX_BYTES + HEADER_MAX);
-    int rc = name_of(s, name, err);
+    int rc = name_of(s, ssh, name, err);
     if (rc == 0)
         rc = compose(f, &file, err);
     if (rc == 0 && (rc = cache_open(true, &c, err)) == 0) {
@@ -243,13 +262,13 @@ static int read_and_parse(const struct cache *c, const char *name, struct found 
     return rc;
 }
 
-int discovery_kept(const struct source *s, struct found *ret, struct err *err)
+int discovery_kept(const struct source *s, const struct ssh_settings *ssh, struct found *ret, struct err *err)
 {
     char name[NAME_BYTES];
     struct cache c = {.dir.fd = -1};
     struct found f = {0};
     struct err why = ERR_INIT;
-    int rc = name_of(s, name, &why);
+    int rc = name_of(s, ssh, name, &why);
     if (rc == 0 && (rc = cache_open(false, &c, &why)) == 0) {
         rc = read_and_parse(&c, name, &f, &why);
         cache_close(&c);

@@ -725,7 +725,7 @@ static void keep_one(const struct source *s)
     struct found f = {.at = 1700000000000};
     struct err err = ERR_INIT;
     ok(read_in_pieces(SOURCE_HTTP_SD, 100, text, strlen(text), &f, &err), &err);
-    ok(discovery_keep(s, &f, &err), &err);
+    ok(discovery_keep(s, NULL, &f, &err), &err);
     found_release(&f);
 }
 
@@ -750,7 +750,7 @@ static void not_used(const struct source *s, const char *why)
 {
     struct found f = {0};
     struct err err = ERR_INIT;
-    assert_int_equal(discovery_kept(s, &f, &err), -1);
+    assert_int_equal(discovery_kept(s, NULL, &f, &err), -1);
     contains(err.msg, why);
     assert_null(f.targets);
 }
@@ -767,7 +767,7 @@ static void kept(void **state)
     struct err err = ERR_INIT;
     not_used(s, "nothing is kept");
     keep_one(s);
-    ok(discovery_kept(s, &f, &err), &err);
+    ok(discovery_kept(s, NULL, &f, &err), &err);
     assert_found(&f, "a h 1; ");
     assert_true(f.at == 1700000000000);
     found_release(&f);
@@ -799,6 +799,54 @@ static void kept(void **state)
     inventory_free(other);
 }
 
+/* An answer that came through one host is not used for another, however alike they are. */
+static void kept_for_one_host(void **state)
+{
+    static char ann[] = "ann", nobody[] = "", k[] = "/k";
+    const struct ssh_settings hosts[] = {
+        {0},
+        {.user = ann},
+        {.user = nobody},
+        {.port = 2222},
+        {.identity = k},
+        {.known_hosts = k},
+        {.jump = k},
+        {.agent = k},
+        {.config = k},
+        {.accept_new = true},
+    };
+    enum { N = sizeof hosts / sizeof *hosts };
+    static char name[] = "name", address[] = "10.0.0.5", other[] = "10.0.0.6";
+    char *cache = file_join(*state, "cache");
+    setenv("XDG_CACHE_HOME", cache, 1);
+    struct inventory *inv = inventory_of(ANY);
+    struct source s = *kept_source(inv);
+    struct err err = ERR_INIT;
+    /* The settings are the inventory's in the first half of the table, the command line's in the second. */
+    for (size_t kept = 0; kept < 2 * N; kept++) {
+        struct host host = {.name = name, .address = address, .ssh = hosts[kept < N ? kept : 0]};
+        s.through = &host;
+        struct found f = {.at = 1700000000000};
+        ok(discovery_keep(&s, &hosts[kept < N ? 0 : kept - N], &f, &err), &err);
+        found_release(&f);
+        for (size_t i = 0; i < 2 * N; i++) {
+            host.ssh = hosts[i < N ? i : 0];
+            int rc = discovery_kept(&s, &hosts[i < N ? 0 : i - N], &f, &err);
+            assert_int_equal(rc, i % N == kept % N && (i == kept || i % N == 0) ? 0 : -1);
+            found_release(&f);
+        }
+        host.ssh = hosts[kept < N ? kept : 0];
+        host.address = other;
+        assert_int_equal(discovery_kept(&s, &hosts[kept < N ? 0 : kept - N], &f, NULL), -1);
+        host.address = address;
+        char *path = kept_file(*state);
+        ok(file_remove(path, &err), &err);
+        free(path);
+    }
+    free(cache);
+    inventory_free(inv);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -823,6 +871,7 @@ int main(void)
         cmocka_unit_test(bad_entries),
         cmocka_unit_test(sources),
         SCRATCH(kept),
+        SCRATCH(kept_for_one_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
