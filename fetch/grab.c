@@ -196,6 +196,7 @@ static int open_host(struct run *run, const struct host *host, bool shrinks_on_t
     if (route.n_hops > 0 && route.hops[route.n_hops - 1].asked.compress == SSH_COMPRESS_AUTO)
         route.hops[route.n_hops - 1].shrinks = shrinks_on_the_way;
     options.pool = run->pool;
+    options.host = host->name;
     options.step = tell_gateway_step;
     options.step_ctx = &opening;
     return gateway_open(&route, &options, ret, err);

@@ -153,6 +153,17 @@ int auth_relist(struct auth *a, bool *ret_changed, struct err *err)
 
 /* ---- asking a person ----------------------------------------------------------------------------------- */
 
+char *auth_login_name(const struct auth *a, char dst[AUTH_LOGIN_NAME])
+{
+    const char *host = a->s->options.host, *role = a->hop->is_jump ? "jump host of " : "";
+    char shown[260];
+    int n = snprintf(dst, AUTH_LOGIN_NAME, "%s@%s", a->s->hop.user, a->s->hop.address);
+    if (host && (a->hop->is_jump || strcmp(host, a->config->hostname) != 0))
+        snprintf(dst + n, AUTH_LOGIN_NAME - (size_t)n, " (%s%s)", role,
+                 text_printable(shown, sizeof shown, host, strlen(host)));
+    return dst;
+}
+
 bool auth_can_ask(struct auth *a)
 {
     const struct gateway_options *options = &a->s->options;
@@ -336,10 +347,11 @@ static int try_methods(struct auth *a, struct err *err)
     return refuse(a, err);
 }
 
-int auth_run(struct session *s, const struct ssh_config *config, struct err *err)
+int auth_run(struct session *s, const struct hop *hop, struct err *err)
 {
     struct auth a = {.s = s,
-                     .config = config,
+                     .hop = hop,
+                     .config = hop->config,
                      .deadline = session_deadline(s),
                      .steps = BUF_INIT(sizeof s->hop.authentication - 1),
                      .tried = BUF_INIT(300),

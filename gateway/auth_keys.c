@@ -219,10 +219,10 @@ static int open_with(void *ctx, const struct secret *passphrase, bool *ret_fits,
 
 static int open_locked(struct auth *a, const char *path, struct opening *o, struct err *err)
 {
-    char name[4200], shown[500], prompt[1000];
+    char name[4200], shown[500], login[AUTH_LOGIN_NAME], prompt[1300];
     snprintf(name, sizeof name, "key %s", path);
-    snprintf(prompt, sizeof prompt, "Passphrase for the key %s, to log in as %s at %s: ",
-             text_printable(shown, sizeof shown, path, strlen(path)), a->s->hop.user, a->s->hop.address);
+    snprintf(prompt, sizeof prompt, "Passphrase for the key %s, to log in as %s: ",
+             text_printable(shown, sizeof shown, path, strlen(path)), auth_login_name(a, login));
     struct auth_riddle riddle = {
         .name = name, .prompt = prompt, .key = path, .tries = PASSPHRASE_TRIES, .ctx = o, .fits = open_with};
     struct err why = ERR_INIT;

@@ -3,6 +3,7 @@
 #define GATEWAY_AUTH_METHOD_H
 
 #include "base/base.h"
+#include "gateway/hop.h"
 #include "gateway/session.h"
 #include "inventory/inventory.h"
 
@@ -17,9 +18,10 @@ struct auth_keys; /* publickey's candidates, and what became of them */
 
 struct auth {
     struct session *s;
-    const struct ssh_config *config;
-    char methods[512]; /* what the server lists */
-    int64_t deadline;  /* of the step; put off by the time for which a person is asked */
+    const struct hop *hop;
+    const struct ssh_config *config; /* the hop's */
+    char methods[512];               /* what the server lists */
+    int64_t deadline;                /* of the step; put off by the time for which a person is asked */
     unsigned tries;
     struct buf steps;      /* what let the user in, or in part: "key PATH and password" */
     struct buf tried;      /* what was offered and refused */
@@ -56,6 +58,11 @@ int auth_relist(struct auth *a, bool *ret_changed, struct err *err);
 /* Whether there is somebody to ask; notes it if there is not. BatchMode forbids it. */
 bool auth_can_ask(struct auth *a);
 
+/* The login that a question is for: "ann@10.0.0.5 (file-03)", or "ann@bastion (jump host of file-03)". Two
+ * hosts of one address differ in the name that the inventory gives them. Printable. Returns dst. */
+#define AUTH_LOGIN_NAME 700
+char *auth_login_name(const struct auth *a, char dst[AUTH_LOGIN_NAME]);
+
 /* Asks a person. ERR_NOT_FOUND: there is nobody, or no answer. The caller wipes *ret. */
 int auth_ask(struct auth *a, const struct question *question, struct secret *ret, struct err *err);
 
@@ -65,7 +72,7 @@ int auth_ask(struct auth *a, const struct question *question, struct secret *ret
  * ERR_NOT_FOUND: nobody knows it.
  */
 struct auth_riddle {
-    const char *name;   /* in the keyring */
+    const char *name;   /* in the keyring: nobody else may have a secret of that name for another purpose */
     const char *prompt; /* printable */
     const char *key;    /* as struct question has it */
     unsigned tries;

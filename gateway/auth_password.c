@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "gateway/auth_method.h"
+#include "gateway/login_key.h"
 #include "base/banned.h"
 
 /* No server has a reason to ask more. */
@@ -73,22 +74,42 @@ static int try_password(void *ctx, const struct secret *password, bool *ret_fits
     return 0;
 }
 
+/* A password belongs to one login at one server: the whole way there, and the host key that was accepted. */
+static int name_password(const struct auth *a, struct buf *ret, struct err *err)
+{
+    buf_adds(ret, "password\n");
+    login_key_text(ret, a->s->hop.host_key_type);
+    login_key_text(ret, a->s->hop.host_key);
+    login_key_add(ret, a->hop);
+    return buf_check(ret, "the configuration of ssh", err);
+}
+
+static int solve_password(struct password *p, struct err *err)
+{
+    struct auth *a = p->auth;
+    char login[AUTH_LOGIN_NAME], prompt[AUTH_LOGIN_NAME + 20];
+    struct buf name = BUF_INIT(LOGIN_KEY_MAX);
+    snprintf(prompt, sizeof prompt, "Password for %s: ", auth_login_name(a, login));
+    int rc = name_password(a, &name, err);
+    if (rc == 0) {
+        struct auth_riddle riddle = {.name = buf_str(&name),
+                                     .prompt = prompt,
+                                     .tries = a->config->password_prompts,
+                                     .ctx = p,
+                                     .fits = try_password};
+        a->s->conversation = p;
+        rc = auth_solve(a, &riddle, err);
+        a->s->conversation = NULL;
+    }
+    buf_release(&name);
+    return rc;
+}
+
 int auth_password(struct auth *a, enum auth_result *ret, struct err *err)
 {
     struct password p = {.auth = a, .result = AUTH_REFUSED};
-    char name[700], prompt[700];
     struct err why = ERR_INIT;
-    snprintf(prompt, sizeof prompt, "Password of %s at %s: ", a->s->hop.user, a->s->hop.address);
-    snprintf(name, sizeof name, "password of %s at %s port %u", a->config->user, a->config->hostname,
-             a->config->port);
-    struct auth_riddle riddle = {.name = name,
-                                 .prompt = prompt,
-                                 .tries = a->config->password_prompts,
-                                 .ctx = &p,
-                                 .fits = try_password};
-    a->s->conversation = &p;
-    int rc = auth_solve(a, &riddle, &why);
-    a->s->conversation = NULL;
+    int rc = solve_password(&p, &why);
     *ret = p.result;
     if (rc == 0) {
         if (p.result == AUTH_DONE)
@@ -127,10 +148,10 @@ static void add_lines(struct buf *b, const char *p, size_t n)
     }
 }
 
-/* Who asks stands before each question, so that nobody gives one host's password to another. */
+/* Puts the login in front of each question, so that nobody gives one host's password to another. */
 static void add_question(struct buf *b, const struct auth *a, const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompt)
 {
-    char question[512];
+    char question[512], login[AUTH_LOGIN_NAME];
     size_t n = prompt->length;
     /* The last line is what is asked for; what stands above it is shown above it. */
     const char *text = (const char *)prompt->text;
@@ -141,7 +162,7 @@ static void add_question(struct buf *b, const struct auth *a, const LIBSSH2_USER
         last--;
     add_lines(b, text, last);
     text_printable(question, sizeof question, text + last, n - last);
-    buf_addf(b, "(%s at %s) %s ", a->s->hop.user, a->s->hop.address, question);
+    buf_addf(b, "%s: %s ", auth_login_name(a, login), question);
 }
 
 static int answer(struct conversation *c, struct buf *before, const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompt,

@@ -104,6 +104,7 @@ static int open_all(struct gateway *gw, struct err *err)
                             .outermost = &route->hops[0],
                             .via = route->via,
                             .live = live && i == first,
+                            .is_jump = i + 1 < route->n_hops,
                             .options = &gw->options};
         if (open_hop(gw, hop, i + 1 == route->n_hops, err) < 0)
             return i + 1 < route->n_hops ? err_wrap(err, "jump host") : -1;

@@ -195,7 +195,7 @@ static int host_key_step(struct opening *o, struct err *err)
 static int auth_step(struct opening *o, struct err *err)
 {
     begin_step(o, GATEWAY_AUTH);
-    int rc = auth_run(o->session, o->config, err);
+    int rc = auth_run(o->session, o->hop, err);
     const struct wire *w = &o->session->wire;
     /* Unless the connection just broke it was the server's own word. */
     if (rc < 0 && err->kind == ERR_FAILED && (o->session->disconnect[0] || !(w->error || w->eof)))

@@ -20,7 +20,8 @@ struct hop {
     const struct ssh_config *outermost; /* the first hop of the route, opened or not: what an ssh of ours
                                            would log in to first */
     enum ssh_via via;
-    bool live; /* the user's own master connection may be used */
+    bool live;    /* the user's own master connection may be used */
+    bool is_jump; /* another hop is reached through it */
     const struct gateway_options *options;
     struct way *way; /* its sessions; not of hop_open's concern */
 };

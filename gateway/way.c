@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gateway/destination.h"
+#include "gateway/login_key.h"
 #include "gateway/pool.h"
 #include "base/banned.h"
 
@@ -34,40 +35,17 @@ struct way {
 
 /* ---- which way it is ----------------------------------------------------------------------------------- */
 
-static void add_words(struct buf *key, const struct strlist *words)
-{
-    for (size_t i = 0; i < words->n; i++)
-        buf_addf(key, "%s\n", words->items[i]);
-    buf_adds(key, "\n");
-}
-
-/* Everything that tells one login from another, hop by hop. */
+/* Two gateways share a session only if they would have opened the same one: the same login, carried alike. An
+ * ssh of ours reads its configuration by the address, so that counts too. */
 static void add_key(struct buf *key, const struct hop *hop)
 {
-    const struct ssh_config *c = hop->config;
-    const char *const texts[] = {c->user,         c->hostname,      c->agent,         c->host_key_alias,
-                                 c->bind_address, c->proxy_command, c->control_path,  c->asked.jump,
-                                 c->asked.config, c->preferred,     c->key_exchanges, c->host_key_types,
-                                 c->ciphers,      c->macs,          c->key_types};
-    const int numbers[] = {(int)c->port,
-                           hop->via,
-                           c->family,
-                           c->identities_only,
-                           c->publickey,
-                           c->password,
-                           c->keyboard_interactive,
-                           c->compression,
-                           c->shrinks,
-                           c->host_key_policy};
-    if (hop->before)
-        add_key(key, hop->before);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        buf_addf(key, "%s\n", texts[i] ? texts[i] : "");
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        buf_addf(key, "%d\n", numbers[i]);
-    add_words(key, &c->identity_files);
-    add_words(key, &c->certificate_files);
-    add_words(key, &c->known_hosts);
+    login_key_add(key, hop);
+    for (const struct hop *h = hop; h; h = h->before) {
+        login_key_text(key, h->config->address);
+        login_key_text(key, h->config->control_path);
+        login_key_number(key, h->config->compression);
+        login_key_number(key, h->config->shrinks);
+    }
 }
 
 /* ---- getting and putting back -------------------------------------------------------------------------- */
@@ -110,7 +88,7 @@ static int share(const struct hop *hop, const char *key, struct way **ret, struc
 
 int way_get(const struct hop *hop, bool shared, struct way **ret, struct err *err)
 {
-    struct buf key = BUF_INIT(64 << 10);
+    struct buf key = BUF_INIT(LOGIN_KEY_MAX);
     add_key(&key, hop);
     buf_addc(&key, '\0');
     int rc = buf_check(&key, "the configuration of ssh", err);

@@ -263,8 +263,8 @@ void selection_release(struct selection *sel);
 /* Whether both listen at one place of their host, so are one process. */
 bool service_is_beside(const struct service *a, const struct service *b);
 
-/* Hosts of several names that are one machine, as far as the inventory tells: address, port, jump hosts and
- * ssh's configuration are the same, and so is where a service of theirs listens. So one process is asked
+/* Hosts of several names that are one machine, as far as the inventory tells: address, port, jump hosts,
+ * known hosts and ssh's configuration are the same, and so is where a service of theirs listens. So one process is asked
  * twice. */
 struct twins {
     const struct host **hosts; /* two or more, in the targets' order */

@@ -30,7 +30,8 @@ static int describe(const struct target *t, struct buf *ret, struct err *err)
     buf_addf(ret, "%d %u %u\n", h->direct, a.port ? a.port : h->ssh.port, s->unix_path ? 0 : s->port);
     for (char *p = a.host; *p; p++)
         *p = (char)tolower((unsigned char)*p);
-    const char *const parts[] = {a.host, h->ssh.jump, h->ssh.config, s->unix_path ? s->unix_path : s->host};
+    const char *const parts[] = {a.host, h->ssh.jump, h->ssh.config, h->ssh.known_hosts,
+                                 s->unix_path ? s->unix_path : s->host};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         buf_adds(ret, parts[i] ? parts[i] : "");
         buf_addc(ret, '\n');

@@ -1,14 +1,22 @@
 #!/usr/bin/env python3
 """An SSH server that asks oddly: for what no PAM module of Debian's asks. Opens direct-tcpip channels to loopback.
 
-    odd_sshd.py HOST_KEY     prints "listening PORT" and serves until it is ended
+    odd_sshd.py HOST_KEY [OPTION...]     prints "listening PORT" and serves until it is ended
 
 Its keyboard-interactive wants, in this order: a round with a name, an instruction and two questions, the first shown, the
 second hidden; a round that only says something; a round with one question of two lines. The answers are blue, 4711 and
 yes. The user `forever` is asked without end, `control` gets control characters.
+
+    --password TEXT   takes this password instead, by the methods `password` (user names that begin with kbd:
+                      keyboard-interactive with one question); may be repeated, each one is taken. Prints
+                      "password USER TEXT" for each that it is given, right or wrong
+    --open            lets everybody in without asking
+    --leads-to PORT   every channel leads there, whatever its destination
+    --host-key FILE   a further host key: connections get the keys in turn
 """
+import argparse
+import itertools
 import socket
-import sys
 import threading
 
 import paramiko
@@ -21,14 +29,25 @@ ROUNDS = [
 
 
 class Server(paramiko.ServerInterface):
-    def __init__(self):
+    def __init__(self, options):
+        self.options = options
         self.round = 0
         self.user = ""
 
     def get_allowed_auths(self, username):
-        return "keyboard-interactive"
+        plain = self.options.password and not username.startswith("kbd")
+        return "password" if plain else "keyboard-interactive"
+
+    def check_auth_none(self, username):
+        return paramiko.AUTH_SUCCESSFUL if self.options.open else paramiko.AUTH_FAILED
+
+    def check_auth_password(self, username, password):
+        print("password", username, password, flush=True)
+        return paramiko.AUTH_SUCCESSFUL if password in self.options.password else paramiko.AUTH_FAILED
 
     def ask(self):
+        if self.options.password:
+            return paramiko.InteractiveQuery("", "", ("Password: ", False))
         name, instruction, questions, _ = ROUNDS[self.round % len(ROUNDS) if self.user == "forever" else self.round]
         if self.user == "control":
             name, instruction = "\x1b[31mred\x07", "right\u202eleft"
@@ -39,6 +58,8 @@ class Server(paramiko.ServerInterface):
         return self.ask()
 
     def check_auth_interactive_response(self, responses):
+        if self.options.password:
+            return self.check_auth_password(self.user, responses[0])
         if self.user != "forever" and list(responses) != ROUNDS[self.round][3]:
             return paramiko.AUTH_FAILED
         self.round += 1
@@ -52,32 +73,42 @@ class Server(paramiko.ServerInterface):
 
 
 def copy(source, sink):
-    while data := source.recv(65536):
-        sink.sendall(data)
-    sink.shutdown(socket.SHUT_WR)
+    try:
+        while data := source.recv(65536):
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
 
 
-def serve(connection, key):
+def serve(connection, key, options):
     transport = paramiko.Transport(connection)
     transport.add_server_key(key)
-    server = Server()
+    server = Server(options)
     try:
         transport.start_server(server=server)
     except (paramiko.SSHException, EOFError):
         return
     while channel := transport.accept(60):
-        far = socket.create_connection(("127.0.0.1", server.destination[1]))
+        far = socket.create_connection(("127.0.0.1", options.leads_to or server.destination[1]))
         for pair in (channel, far), (far, channel):
             threading.Thread(target=copy, args=pair, daemon=True).start()
 
 
 def main():
-    key = paramiko.ECDSAKey(filename=sys.argv[1])
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("host_key", nargs=1)
+    arguments.add_argument("--host-key", dest="host_key", action="extend", nargs=1)
+    arguments.add_argument("--password", action="append", default=[])
+    arguments.add_argument("--open", action="store_true")
+    arguments.add_argument("--leads-to", type=int)
+    options = arguments.parse_args()
+    keys = itertools.cycle([paramiko.ECDSAKey(filename=file) for file in options.host_key])
     listener = socket.create_server(("127.0.0.1", 0))
     print("listening", listener.getsockname()[1], flush=True)
-
     while True:
-        threading.Thread(target=serve, args=(listener.accept()[0], key), daemon=True).start()
+        connection = listener.accept()[0]
+        threading.Thread(target=serve, args=(connection, next(keys), options), daemon=True).start()
 
 
 main()

@@ -362,15 +362,16 @@ rig_kerberos_run() { # NAME PROGRAM ARG...: takes this process's place
         PATH="$rig_packages/usr/sbin:$rig_packages/usr/bin:$PATH" "${@:2}"
 }
 
-# rig_odd_sshd NAME: the server of tests/rig/odd_sshd.py, for what sshd cannot be made to do.
+# rig_odd_sshd NAME [OPTION...]: the server of tests/rig/odd_sshd.py, for what sshd cannot be made to do.
 rig_odd_sshd() {
     local name=$1 dir=$RIG_DIR/$1
+    shift
     rig_fetch paramiko || return 1
     mkdir -p "$dir"
     ssh-keygen -q -t ecdsa -m PEM -N '' -f "$dir/host_key" || return 1
     rig_spawn "$name" env PYTHONPATH="$rig_packages/usr/lib/python3/dist-packages" \
         LD_LIBRARY_PATH="$(echo "$rig_packages"/usr/lib/*-linux-gnu)" \
-        /usr/bin/python3 -W ignore "$rig_root/tests/rig/odd_sshd.py" "$dir/host_key"
+        /usr/bin/python3 -W ignore "$rig_root/tests/rig/odd_sshd.py" "$dir/host_key" "$@"
     rig_wait "$name" 20 grep -q '^listening ' "$dir/log" || {
         rig_say "$name did not start"
         tail -n 20 "$dir/log" >&2

@@ -1,0 +1,295 @@
+#!/usr/bin/env bats
+# Two hosts that are alike in all but one thing: nothing that is typed, kept or shared for one gets to the other. The
+# servers write down each password that they are given.
+
+load helper
+
+setup_file() {
+    rig_start
+    rig_service rude
+    # Takes both passwords, so that only profgrab can keep them apart.
+    rig_odd_sshd any --password pw-one --password pw-two --password pw-other
+    # Two servers at one private address, each behind a jump host of its own.
+    rig_odd_sshd only_one --password pw-one
+    rig_odd_sshd only_two --password pw-two
+    rig_odd_sshd jump_one --open --leads-to "$RIG_PORT_only_one"
+    rig_odd_sshd jump_two --open --leads-to "$RIG_PORT_only_two"
+    rig_odd_sshd open --open
+    # One server with two host keys in turn, as two servers behind one balancer are.
+    mkdir "$RIG_DIR/turns"
+    ssh-keygen -q -t ecdsa -m PEM -N '' -f "$RIG_DIR/turns/second"
+    rig_odd_sshd turns --password pw-one --password pw-two --host-key "$RIG_DIR/turns/second"
+    mkdir "$RIG_DIR/answers"
+    printf '[{"targets":["127.0.0.1:%s"],"labels":{"job":"rude"}}]' "$RIG_PORT_rude" >"$RIG_DIR/answers/sd.json"
+    rig_on_port source source_at 'rig_answers PORT /sd.json'
+}
+
+source_at() { # NAME PORT
+    rig_spawn "$1" python3 -m http.server --bind 127.0.0.1 --directory "$RIG_DIR/answers" "$2"
+}
+
+host_key() { # FILE
+    cut -d' ' -f1,2 "$1"
+}
+
+setup() {
+    local name port
+    e2e_setup
+    {
+        for name in only_one only_two; do
+            echo "10.0.0.5 $(host_key "$RIG_DIR/$name/host_key.pub")"
+        done
+        for name in any turns open; do
+            port=RIG_PORT_$name
+            for name in "[127.0.0.1]:${!port}" "[localhost]:${!port}" alias-one alias-two; do
+                echo "$name $(host_key "$RIG_DIR/${port#RIG_PORT_}/host_key.pub")"
+            done
+        done
+        echo "[127.0.0.1]:$RIG_PORT_turns $(host_key "$RIG_DIR/turns/second.pub")"
+        echo "[127.0.0.1]:$RIG_PORT_jump_one $(host_key "$RIG_DIR/jump_one/host_key.pub")"
+        echo "[127.0.0.1]:$RIG_PORT_jump_two $(host_key "$RIG_DIR/jump_two/host_key.pub")"
+    } >known
+    cat >config <<C
+Host jump-one
+    HostName 127.0.0.1
+    Port $RIG_PORT_jump_one
+Host jump-two
+    HostName 127.0.0.1
+    Port $RIG_PORT_jump_two
+Host alias-one
+    HostName 127.0.0.1
+    HostKeyAlias alias-one
+Host alias-two
+    HostName 127.0.0.1
+    HostKeyAlias alias-two
+Host bastion-one
+    HostName 127.0.0.1
+    Port $RIG_PORT_any
+    HostKeyAlias alias-one
+Host bastion-two
+    HostName 127.0.0.1
+    Port $RIG_PORT_any
+    HostKeyAlias alias-two
+Host same-*
+    HostName 127.0.0.1
+Host *
+    User ann
+    IdentityFile none
+    IdentityAgent none
+    UserKnownHostsFile $PWD/known
+    GlobalKnownHostsFile /dev/null
+C
+    cp known known-two
+    cp config config-two
+    # Somebody who knows which host's password is wanted only by its name in the question.
+    cat >person <<'P'
+#!/bin/sh
+cd "${0%/*}" || exit
+echo "$1" >>asked
+case $1 in
+*\(one\)* | *"of one)"* | one:*) echo pw-one ;;
+*\(two\)* | *"of two)"* | two:*) echo pw-two ;;
+*) echo pw-other ;;
+esac
+P
+    chmod 700 person
+    : >asked
+    export SSH_ASKPASS=$PWD/person SSH_ASKPASS_REQUIRE=force XDG_CACHE_HOME=$PWD/cache
+}
+
+teardown() {
+    [[ -n ${BATS_TEST_COMPLETED-} ]] || tail -n 5 "$RIG_DIR"/{any,only_one,only_two,turns}/log
+}
+
+# hosts_are ONE TWO [SOURCE...]: an inventory with these two hosts, in YAML's flow form, and sources.
+hosts_are() {
+    export PROFGRAB_INVENTORY=$PWD/inventory.yaml
+    printf '%s\n' 'version: 1' "services: { rude: { port: $RIG_PORT_rude } }" hosts: \
+        "  one: { services: [rude], $1 }" "  two: { services: [rude], $2 }" >inventory.yaml
+    shift 2
+    (($# == 0)) || printf '%s\n' discovery: "${@/#/  - }" >>inventory.yaml
+    chmod 600 inventory.yaml
+}
+
+# The rows of the matrix: two hosts that differ in one thing. Sets $one and $two.
+row() { # THING
+    local any="config: $PWD/config, port: $RIG_PORT_any"
+    case $1 in
+    hostname)
+        one="address: 127.0.0.1, ssh: { $any }"
+        two="address: localhost, ssh: { $any }"
+        ;;
+    jump)
+        one="address: 10.0.0.5, ssh: { config: $PWD/config, jump: jump-one }"
+        two="address: 10.0.0.5, ssh: { config: $PWD/config, jump: jump-two }"
+        ;;
+    alias)
+        one="address: alias-one, ssh: { $any }"
+        two="address: alias-two, ssh: { $any }"
+        ;;
+    known_hosts)
+        one="address: 127.0.0.1, ssh: { $any, known_hosts: $PWD/known }"
+        two="address: 127.0.0.1, ssh: { $any, known_hosts: $PWD/known-two }"
+        ;;
+    config)
+        one="address: 127.0.0.1, ssh: { $any }"
+        two="address: 127.0.0.1, ssh: { config: $PWD/config-two, port: $RIG_PORT_any }"
+        ;;
+    agent)
+        one="address: 127.0.0.1, ssh: { $any, agent: $PWD/agent-one }"
+        two="address: 127.0.0.1, ssh: { $any, agent: $PWD/agent-two }"
+        ;;
+    user)
+        one="address: 127.0.0.1, ssh: { $any, user: ann }"
+        two="address: 127.0.0.1, ssh: { $any, user: bob }"
+        ;;
+    host_key)
+        one="address: 127.0.0.1, ssh: { config: $PWD/config, port: $RIG_PORT_turns }"
+        two=$one
+        ;;
+    esac
+}
+ROWS="hostname jump alias known_hosts config agent user"
+
+# What the servers were given since the last time, sorted: "USER PASSWORD" each.
+received() {
+    local log
+    for log in any only_one only_two turns; do
+        log=$RIG_DIR/$log/log
+        tail -n +"$(($(cat "$log.read" 2>/dev/null || echo 0) + 1))" "$log" | sed -n 's/^password //p'
+        wc -l <"$log" >"$log.read"
+    done | sort
+}
+
+# run_hosts ARG...: profgrab, as a person who knows both passwords uses it.
+run_hosts() {
+    : >asked
+    received >/dev/null
+    run --separate-stderr "$profgrab_program" "$@"
+}
+
+# Each host was asked about once, by its name, and each server was given that host's password alone.
+assert_apart() { # THING QUESTIONS GIVEN
+    [[ $status == 0 && $(sort asked) == "$2" && $(received) == "$3" ]] ||
+        fail_run "hosts that differ in: $1" "asked: $(cat asked)" "expected: $2" "given: $(received)" "expected: $3"
+}
+
+# ---- what differs ---------------------------------------------------------------------------------------------
+
+@test "two hosts alike in all but one thing: each question names its host, each server gets its own password" {
+    local thing at parallel
+    for thing in $ROWS; do
+        row "$thing"
+        hosts_are "$one" "$two"
+        at=("ann@127.0.0.1" "ann@127.0.0.1")
+        case $thing in
+        hostname) at[1]=ann@localhost ;;
+        jump) at=(ann@10.0.0.5 ann@10.0.0.5) ;;
+        user) at[1]=bob@127.0.0.1 ;;
+        esac
+        for parallel in 1 2; do
+            run_hosts --via libssh2 --host one,two --parallel "$parallel" heap
+            assert_apart "$thing" $'Password for '"${at[0]}"$' (one): \nPassword for '"${at[1]}"$' (two): ' \
+                "${at[0]%@*} pw-one"$'\n'"${at[1]%@*} pw-two"
+        done
+    done
+}
+
+@test "a server that shows another host key gets no password that was typed for the first" {
+    row host_key
+    hosts_are "$one" "$two"
+    run_hosts --via libssh2 --host one,two --parallel 1 heap
+    assert_apart 'the host key' $'Password for ann@127.0.0.1 (one): \nPassword for ann@127.0.0.1 (two): ' \
+        $'ann pw-one\nann pw-two'
+}
+
+@test "keyboard-interactive: each host is asked about by its name" {
+    local thing
+    for thing in jump known_hosts; do
+        row "$thing"
+        sed -i 's/User ann/User kbd/' config config-two
+        hosts_are "$one" "$two"
+        run_hosts --via libssh2 --host one,two heap
+        [[ $thing == jump ]] && at=kbd@10.0.0.5 || at=kbd@127.0.0.1
+        assert_apart "$thing" "$at (one): Password: "$'\n'"$at (two): Password: " $'kbd pw-one\nkbd pw-two'
+    done
+}
+
+@test "--via openssh: the same, for passwords and keyboard-interactive" {
+    local thing user
+    for user in ann kbd; do
+        sed -i "s/User [a-z]*$/User $user/" config config-two
+        for thing in jump alias known_hosts config agent; do
+            row "$thing"
+            hosts_are "$one" "$two"
+            run_hosts --via openssh --host one,two heap
+            [[ $status == 0 && $(cut -d: -f1 asked | sort) == $'one\ntwo' ]] || fail_run "$thing" "$(cat asked)"
+            assert_equal "$(received)" "$user pw-one"$'\n'"$user pw-two"
+        done
+    done
+}
+
+@test "jump hosts that are alike in all but their alias: no session and no password is shared" {
+    local to="address: 127.0.0.1, ssh: { config: $PWD/config, port: $RIG_PORT_open, jump:"
+    hosts_are "$to bastion-one }" "$to bastion-two }"
+    run_hosts --via libssh2 --host one,two --parallel 1 heap
+    assert_apart 'the jump host' \
+        $'Password for ann@127.0.0.1 (jump host of one): \nPassword for ann@127.0.0.1 (jump host of two): ' \
+        $'ann pw-one\nann pw-two'
+    # One jump host of both is asked about once.
+    hosts_are "$to bastion-one }" "$to bastion-one }"
+    run_hosts --via libssh2 --host one,two --parallel 1 heap
+    assert_apart 'nothing' 'Password for ann@127.0.0.1 (jump host of one): ' 'ann pw-one'
+}
+
+# ---- sources of services --------------------------------------------------------------------------------------
+
+@test "sources of services through two hosts alike in all but one thing: nothing typed or kept is shared" {
+    local thing source="http_sd: 'http://127.0.0.1:$RIG_PORT_source/sd.json'" user
+    for thing in $ROWS; do
+        row "$thing"
+        rm -rf cache
+        user=ann
+        [[ $thing != user ]] || user=bob
+        # Both in one run.
+        hosts_are "$one" "$two" "{ $source, name: of-one, through: one, host: one }" \
+            "{ $source, name: of-two, through: two, host: two }"
+        run_hosts hosts
+        [[ $status == 0 && $(wc -l <asked) == 2 ]] || fail_run "$thing" "$(cat asked)"
+        assert_equal "$(received)" $'ann pw-one\n'"$user pw-two"
+        # What was kept for one is no answer for the other; for the same it is.
+        rm -rf cache
+        hosts_are "$one" "$two" "{ $source, through: one, host: one }"
+        run_hosts hosts
+        assert_equal "$thing $(received)" "$thing ann pw-one"
+        run_hosts hosts
+        assert_equal "$thing $(received)" "$thing "
+        hosts_are "$one" "$two" "{ $source, through: two, host: one }"
+        run_hosts hosts
+        assert_equal "$thing $(received)" "$thing $user pw-two"
+    done
+}
+
+# ---- and what does not ----------------------------------------------------------------------------------------
+
+@test "one login under two names: asked once, whatever ssh calls it" {
+    local any="config: $PWD/config, port: $RIG_PORT_any" parallel names
+    for names in '127.0.0.1 127.0.0.1' 'same-1 same-2'; do
+        # shellcheck disable=SC2086 # two words
+        set -- $names
+        hosts_are "address: $1, ssh: { $any }" "address: $2, ssh: { $any }"
+        for parallel in 1 2; do
+            run_hosts --via libssh2 --host one,two --parallel "$parallel" heap
+            assert_status 0
+            assert_equal "$(wc -l <asked)" 1
+            assert_equal "$(received | uniq -c | sed 's/^ *//; s/pw-one/P/; s/pw-two/P/')" '2 ann P'
+        done
+    done
+}
+
+@test "a host that is called by its address is not named twice" {
+    run_hosts --via libssh2 --ssh-config "$PWD/config" --host "ann@127.0.0.1:$RIG_PORT_any" --port "$RIG_PORT_rude" heap
+    assert_status 0
+    assert_equal "$(received)" 'ann pw-other'
+    assert_equal "$(cat asked)" 'Password for ann@127.0.0.1: '
+}
