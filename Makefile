@@ -293,8 +293,8 @@ lint:
 format:
 	clang-format -i $(wildcard $(foreach f,$(FOLDERS) tests/unit,$(f)/*.[ch]))
 
-bench: all
-	tests/bench/run
+bench: all $(out)/bench/generate $(out)/bench/pack
+	BENCH=$(CURDIR)/$(out)/bench tests/bench/run
 
 # BENCH_ROUNDS=7: of each figure.
 bench-handoff: all $(out)/tests/copy

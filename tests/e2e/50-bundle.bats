@@ -22,6 +22,36 @@ setup_file() {
         'True True 4'
 }
 
+@test "profiles that are gzip'ed already are stored, and every reader of tar.gz reads the bundle" {
+    mkdir profiles
+    python3 - <<'PYTHON'
+import gzip, random
+random.seed(1)
+words = ["net/http.(*conn).serve", "runtime.mallocgc", "encoding/json.(*decodeState).object", "main.handle"]
+for i in range(30):
+    text = "".join(f"{random.choice(words)} {random.getrandbits(40):x}\n" for _ in range(9000))
+    open(f"profiles/heap-{i:02}.gz", "wb").write(gzip.compress(text.encode(), 1, mtime=0))
+PYTHON
+    run_profgrab bundle create -o stored.tar.gz profiles
+    mkdir x
+    tar xzf stored.tar.gz -C x
+    tar czf peer.tar.gz -C x .
+    gzip -t stored.tar.gz
+    python3 - <<'PYTHON'
+import glob, os, tarfile, zlib
+ours, peer = (os.path.getsize(name) for name in ("stored.tar.gz", "peer.tar.gz"))
+assert ours <= peer * 1.03, (ours, peer)
+data = open("stored.tar.gz", "rb").read()
+assert all(open(name, "rb").read(32768) in data for name in glob.glob("profiles/*")), "a profile was compressed again"
+member = zlib.decompressobj(31)
+member.decompress(data)
+assert member.eof and not member.unused_data, "more than one gzip member"
+assert len([m for m in tarfile.open("stored.tar.gz") if m.name.endswith(".gz")]) == 30
+PYTHON
+    run_profgrab bundle verify stored.tar.gz
+    assert_stdout_has 'all as the manifest says'
+}
+
 @test "extract: all, one, and never over what is there" {
     run_profgrab bundle extract "$RIG_DIR/good.tar.gz"
     assert_status 0

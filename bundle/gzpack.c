@@ -1,0 +1,196 @@
+/*
+ * zlib writes the deflated blocks, this file the stored ones. Before a stored block the deflated data is
+ * brought to a byte boundary by Z_FULL_FLUSH. That also makes zlib forget its window, so that no later match
+ * reaches back across bytes that zlib has not seen.
+ */
+#include "bundle/gzpack.h"
+
+#include <libdeflate.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/banned.h"
+
+/*
+ * Measured on 20 profiles of 100 kB and 10 MB of goroutine text: level 1 takes 120 ms (3.07 MB), 3 takes 105
+ * ms (3.05 MB), 6 takes 170 ms (2.91 MB).
+ */
+#define LEVEL 3
+#define STORED_MAX 65535
+/* Below this size a stored block costs more than it saves: zlib's window starts anew behind it. */
+#define STORED_MIN 8192
+#define OUT_SIZE (128u << 10)
+
+struct gzpack {
+    gzpack_sink_fn *sink;
+    void *ctx;
+    z_stream z;
+    bool deflating; /* z wants deflateEnd */
+    bool open;      /* z has data that was not flushed */
+    uint32_t crc, length;
+    size_t out_n;
+    unsigned char out[OUT_SIZE];
+};
+
+/* ---- output -------------------------------------------------------------------------------------------- */
+
+static int send_out(struct gzpack *g, struct err *err)
+{
+    size_t n = g->out_n;
+    g->out_n = 0;
+    return n > 0 ? g->sink(g->ctx, g->out, n, err) : 0;
+}
+
+static int put(struct gzpack *g, const void *p, size_t n, struct err *err)
+{
+    for (const unsigned char *at = p; n > 0;) {
+        size_t room = OUT_SIZE - g->out_n, some = n < room ? n : room;
+        memcpy(g->out + g->out_n, at, some);
+        g->out_n += some;
+        at += some;
+        n -= some;
+        if (g->out_n == OUT_SIZE && send_out(g, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- blocks -------------------------------------------------------------------------------------------- */
+
+/* Runs zlib until it has taken its input and, of a flush, has written all of it. */
+static int run_zlib(struct gzpack *g, int flush, struct err *err)
+{
+    bool full;
+    do {
+        g->z.next_out = g->out + g->out_n;
+        g->z.avail_out = (unsigned)(OUT_SIZE - g->out_n);
+        int rc = deflate(&g->z, flush);
+        if (rc == Z_STREAM_ERROR)
+            return err_set(err, ERR_FAILED, "zlib cannot compress it");
+        full = g->z.avail_out == 0;
+        g->out_n = OUT_SIZE - g->z.avail_out;
+        if (full && send_out(g, err) < 0)
+            return -1;
+    } while (full);
+    return 0;
+}
+
+static int deflate_piece(struct gzpack *g, const unsigned char *p, size_t n, struct err *err)
+{
+    g->open = true;
+    while (n > 0) {
+        unsigned some = n < INT_MAX ? (unsigned)n : INT_MAX;
+        g->z.next_in = (unsigned char *)(uintptr_t)p;
+        g->z.avail_in = some;
+        if (run_zlib(g, Z_NO_FLUSH, err) < 0)
+            return -1;
+        p += some;
+        n -= some;
+    }
+    return 0;
+}
+
+static int close_deflated(struct gzpack *g, struct err *err)
+{
+    if (!g->open)
+        return 0;
+    g->open = false;
+    return run_zlib(g, Z_FULL_FLUSH, err);
+}
+
+static int store_piece(struct gzpack *g, const unsigned char *p, size_t n, struct err *err)
+{
+    if (close_deflated(g, err) < 0)
+        return -1;
+    while (n > 0) {
+        unsigned some = n < STORED_MAX ? (unsigned)n : STORED_MAX, negated = ~some;
+        const unsigned char head[5] = {0, (unsigned char)some, (unsigned char)(some >> 8),
+                                       (unsigned char)negated, (unsigned char)(negated >> 8)};
+        if (put(g, head, sizeof head, err) < 0 || put(g, p, some, err) < 0)
+            return -1;
+        p += some;
+        n -= some;
+    }
+    return 0;
+}
+
+/*
+ * Whether deflating would save next to nothing: the bytes' collision entropy is above 7.85 of 8 bits, which
+ * is a lower bound of Shannon's, so that no Huffman code saves 2 %. Matches could, but data that repeats
+ * itself seldom spreads its bytes evenly. `sum - n` counts the pairs of equal bytes without each byte's pair
+ * with itself; n² / 231 is that number at 7.85 bits.
+ */
+static bool is_dense(const unsigned char *p, size_t n)
+{
+    uint32_t counts[2][256] = {{0}};
+    uint64_t sum = 0;
+    if (n < STORED_MIN || n > UINT32_MAX)
+        return false;
+    for (size_t i = 0; i + 1 < n; i += 2) {
+        counts[0][p[i]]++;
+        counts[1][p[i + 1]]++;
+    }
+    n &= ~(size_t)1;
+    for (size_t i = 0; i < 256; i++) {
+        uint64_t count = counts[0][i] + counts[1][i];
+        sum += count * count;
+    }
+    return sum - n <= (uint64_t)n * n / 231;
+}
+
+/* ---- the member ---------------------------------------------------------------------------------------- */
+
+int gzpack_new(gzpack_sink_fn *sink, void *ctx, struct gzpack **ret, struct err *err)
+{
+    /* No name, no time, made on Unix. */
+    static const unsigned char head[10] = {0x1f, 0x8b, Z_DEFLATED, 0, 0, 0, 0, 0, 0, 3};
+    struct gzpack *g = calloc(1, sizeof *g);
+    if (!g)
+        return err_nomem(err);
+    g->sink = sink;
+    g->ctx = ctx;
+    /* A negative number of bits: deflate's blocks alone. */
+    g->deflating =
+        deflateInit2(&g->z, LEVEL, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL - 1, Z_DEFAULT_STRATEGY) == Z_OK;
+    if (!g->deflating) {
+        gzpack_free(g);
+        return err_nomem(err);
+    }
+    memcpy(g->out, head, sizeof head);
+    g->out_n = sizeof head;
+    *ret = g;
+    return 0;
+}
+
+void gzpack_free(struct gzpack *g)
+{
+    if (!g)
+        return;
+    if (g->deflating)
+        deflateEnd(&g->z);
+    free(g);
+}
+
+int gzpack_add(struct gzpack *g, const void *p, size_t n, struct err *err)
+{
+    if (n == 0)
+        return 0;
+    g->crc = libdeflate_crc32(g->crc, p, n);
+    g->length += (uint32_t)n;
+    return is_dense(p, n) ? store_piece(g, p, n, err) : deflate_piece(g, p, n, err);
+}
+
+int gzpack_finish(struct gzpack *g, struct err *err)
+{
+    unsigned char tail[8];
+    for (unsigned i = 0; i < 4; i++) {
+        tail[i] = (unsigned char)(g->crc >> 8 * i);
+        tail[4 + i] = (unsigned char)(g->length >> 8 * i);
+    }
+    g->z.avail_in = 0;
+    if (run_zlib(g, Z_FINISH, err) < 0 || put(g, tail, sizeof tail, err) < 0)
+        return -1;
+    return send_out(g, err);
+}

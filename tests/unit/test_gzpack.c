@@ -1,0 +1,213 @@
+/* One gzip member whose pieces are stored or deflated by their content. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include <zlib.h>
+
+#include "base/base.h"
+#include "bundle/gzpack.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+enum { ROOM = 4 << 20, PIECE = 32768 };
+
+static int to_buf(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)err;
+    buf_add(ctx, p, n);
+    return 0;
+}
+
+/* Bytes that cannot be compressed, always the same. */
+static void fill_dense(unsigned char *p, size_t n, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++)
+        p[i] = (unsigned char)((seed = finder_mix(seed, i)) >> 33);
+}
+
+static void fill_text(unsigned char *p, size_t n)
+{
+    static const char words[] = "goroutine 17 [select, 3 minutes]:\nnet/http.(*conn).serve(0xc000128000)\n";
+    for (size_t i = 0; i < n; i++)
+        p[i] = (unsigned char)words[i % (sizeof words - 1)];
+}
+
+static void pack(const unsigned char *p, size_t n, size_t piece, struct buf *ret)
+{
+    struct err err = ERR_INIT;
+    struct gzpack *g = NULL;
+    *ret = (struct buf)BUF_INIT(2 * ROOM);
+    ok(gzpack_new(to_buf, ret, &g, &err), &err);
+    for (size_t at = 0; at < n; at += piece)
+        ok(gzpack_add(g, p + at, n - at < piece ? n - at : piece, &err), &err);
+    ok(gzpack_finish(g, &err), &err);
+    gzpack_free(g);
+}
+
+/* One member, ending at its last byte, of just these bytes: zlib compares CRC and length. */
+static void is_member_of(const struct buf *packed, const unsigned char *p, size_t n)
+{
+    unsigned char *out = malloc(n + 1);
+    z_stream z = {.next_in = (unsigned char *)packed->data,
+                  .avail_in = (unsigned)packed->len,
+                  .next_out = out,
+                  .avail_out = (unsigned)n + 1};
+    assert_non_null(out);
+    assert_int_equal(inflateInit2(&z, 16 + MAX_WBITS), Z_OK);
+    assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+    assert_int_equal(z.avail_in, 0);
+    assert_int_equal(z.total_out, n);
+    assert_memory_equal(out, p, n);
+    inflateEnd(&z);
+    free(out);
+}
+
+/* Lengths around each limit, handed over in pieces of several sizes. */
+static void lengths(void **state)
+{
+    static const size_t lengths[] = {0,     1,     8191,   8192,   8193,   65535,
+                                     65536, 65537, 131072, 131080, 200001, 1000003};
+    static const size_t pieces[] = {700, 8192, PIECE, ROOM};
+    unsigned char *p = malloc(ROOM);
+    struct buf packed;
+    (void)state;
+    assert_non_null(p);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (size_t k = 0; k < sizeof pieces / sizeof *pieces; k++) {
+            fill_dense(p, lengths[i], i + 1);
+            pack(p, lengths[i], pieces[k], &packed);
+            is_member_of(&packed, p, lengths[i]);
+            buf_release(&packed);
+            fill_text(p, lengths[i]);
+            pack(p, lengths[i], pieces[k], &packed);
+            is_member_of(&packed, p, lengths[i]);
+            buf_release(&packed);
+        }
+    free(p);
+}
+
+/* Text between what cannot shrink: matches never reach back across a stored block. */
+static void in_turn(void **state)
+{
+    unsigned char *p = malloc(ROOM);
+    struct buf packed;
+    (void)state;
+    assert_non_null(p);
+    for (size_t at = 0, i = 0; at < ROOM; i++) {
+        size_t n = ROOM - at < PIECE ? ROOM - at : PIECE;
+        if (i % 3 == 1)
+            fill_dense(p + at, n, i);
+        else
+            fill_text(p + at, n);
+        at += n;
+    }
+    pack(p, ROOM, PIECE, &packed);
+    is_member_of(&packed, p, ROOM);
+    assert_true(packed.len < ROOM / 3 + ROOM / 20);
+    buf_release(&packed);
+    free(p);
+}
+
+/* What cannot shrink stands in the output as it is, and costs five bytes for each piece. */
+static void stored(void **state)
+{
+    unsigned char *p = malloc(ROOM);
+    struct buf packed;
+    (void)state;
+    assert_non_null(p);
+    fill_dense(p, ROOM, 7);
+    pack(p, ROOM, PIECE, &packed);
+    assert_true(packed.len < ROOM + ROOM / PIECE * 5 + 64);
+    assert_memory_equal(packed.data + 10 + 5, p, PIECE);
+    buf_release(&packed);
+    free(p);
+}
+
+/* Base64 of anything, and bytes that are seldom above 200, shrink: they are deflated. */
+static void deflated(void **state)
+{
+    unsigned char *p = malloc(ROOM);
+    struct buf packed;
+    (void)state;
+    assert_non_null(p);
+    fill_dense(p, ROOM, 11);
+    for (size_t i = 0; i < ROOM; i++)
+        p[i] = (unsigned char)"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[p[i] % 64];
+    pack(p, ROOM, PIECE, &packed);
+    assert_true(packed.len < ROOM / 100 * 80);
+    is_member_of(&packed, p, ROOM);
+    buf_release(&packed);
+    fill_dense(p, ROOM, 13);
+    for (size_t i = 0; i < ROOM; i++)
+        p[i] = (unsigned char)(p[i] % 200);
+    pack(p, ROOM, PIECE, &packed);
+    assert_true(packed.len < ROOM / 100 * 97);
+    buf_release(&packed);
+    free(p);
+}
+
+/* The same bytes make the same member. */
+static void repeatable(void **state)
+{
+    unsigned char *p = malloc(ROOM);
+    struct buf one, other;
+    (void)state;
+    assert_non_null(p);
+    fill_dense(p, ROOM / 2, 3);
+    fill_text(p + ROOM / 2, ROOM / 2);
+    pack(p, ROOM, PIECE, &one);
+    pack(p, ROOM, PIECE, &other);
+    assert_int_equal(one.len, other.len);
+    assert_memory_equal(one.data, other.data, one.len);
+    buf_release(&one);
+    buf_release(&other);
+    free(p);
+}
+
+static int take_some(void *ctx, const void *p, size_t n, struct err *err)
+{
+    size_t *left = ctx;
+    (void)p;
+    if (n > *left)
+        return err_set(err, ERR_LOCAL_IO, "no room");
+    *left -= n;
+    return 0;
+}
+
+/* A sink that fails ends it, whatever was being written. */
+static void no_room(void **state)
+{
+    unsigned char *p = malloc(ROOM);
+    (void)state;
+    assert_non_null(p);
+    fill_dense(p, ROOM / 2, 5);
+    fill_text(p + ROOM / 2, ROOM / 2);
+    for (size_t room = 0; room < ROOM / 2; room += 100000) {
+        struct err err = ERR_INIT;
+        struct gzpack *g = NULL;
+        size_t left = room;
+        ok(gzpack_new(take_some, &left, &g, &err), &err);
+        int rc = 0;
+        for (size_t at = 0; rc == 0 && at < ROOM; at += PIECE)
+            rc = gzpack_add(g, p + at, PIECE, &err);
+        if (rc == 0)
+            rc = gzpack_finish(g, &err);
+        refused(rc, &err, ERR_LOCAL_IO, "no room");
+        gzpack_free(g);
+    }
+    gzpack_free(NULL);
+    free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lengths),  cmocka_unit_test(in_turn),    cmocka_unit_test(stored),
+        cmocka_unit_test(deflated), cmocka_unit_test(repeatable), cmocka_unit_test(no_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
