@@ -25,6 +25,7 @@ enum err_kind {
     ERR_LOST,        /* the SSH session cannot be used any more: another one may do */
     ERR_UNSUPPORTED, /* the library in use cannot do it; another program may */
     ERR_DENIED,      /* whoever was asked says no, and would again: asking would only annoy them */
+    ERR_LIMIT,       /* the input costs more memory or time than it may, or crashed what read it */
     ERR_HOST_KEY,    /* the host did not prove who it is: never to be retried another way */
 };
 

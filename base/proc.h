@@ -112,8 +112,8 @@ typedef int proc_confined_fn(void *ctx, struct buf *ret, struct err *err);
  * The copy is forked: other threads of this process do not run in it. A caller whose other threads may hold a
  * lock of a library that `body` needs must not call this; glibc's and macOS's own locks are no concern.
  *
- * The error is the copy's own, made printable; ERR_TIMEOUT if it took more time than it may; ERR_FAILED if it
- * took more memory, or ended by a signal; ERR_CANCELLED. A signal of the terminal, which reaches both, ends
+ * The error is the copy's own, made printable; ERR_LIMIT if it took more time or memory than it may, or
+ * ended without a word; ERR_CANCELLED. A signal of the terminal, which reaches both, ends
  * this process too unless it handles that signal.
  */
 int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confines *limits, struct buf *ret,

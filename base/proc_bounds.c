@@ -15,18 +15,6 @@
 #include "base/proc_inside.h"
 #include "base/banned.h"
 
-/* Address sanitizer maps terabytes, and aborts where an allocation fails. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define UNDER_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define UNDER_SANITIZER 1
-#endif
-#endif
-#ifndef UNDER_SANITIZER
-#define UNDER_SANITIZER 0
-#endif
-
 /* Counts the heap and private writable mappings on Linux. macOS has only the whole address space. */
 #ifdef __linux__
 #define LIMIT_OF_MEMORY RLIMIT_DATA
@@ -67,7 +55,7 @@ int proc_bound_self(const struct proc_bounds *bounds, pid_t parent)
     /* At the soft limit SIGXCPU says what happened; at the hard one SIGKILL comes. */
     if (seconds > 0 && lower(RLIMIT_CPU, seconds, seconds + 1) < 0)
         return -1;
-    if (bounds->memory == 0 || UNDER_SANITIZER)
+    if (bounds->memory == 0)
         return 0;
     return lower(LIMIT_OF_MEMORY, bounds->memory, bounds->memory);
 }

@@ -14,6 +14,18 @@
 #include "base/proc_inside.h"
 #include "base/banned.h"
 
+/* Address sanitizer maps terabytes, and aborts where an allocation fails. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNDER_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define UNDER_SANITIZER 1
+#endif
+#endif
+#ifndef UNDER_SANITIZER
+#define UNDER_SANITIZER 0
+#endif
+
 /* What the child writes first. */
 struct ending {
     int rc;
@@ -46,7 +58,8 @@ static void be_child(proc_confined_fn *body, void *ctx, const struct proc_confin
     struct ending end = {.rc = -1, .err = ERR_INIT};
     struct buf result = BUF_INIT(limits->max_result);
     int kept[PROC_KEPT_MAX + 2] = {out, limits->cancel_fd};
-    struct proc_bounds bounds = {.memory = limits->memory ? proc_memory_in_use() + limits->memory : 0,
+    bool limited = limits->memory > 0 && !UNDER_SANITIZER;
+    struct proc_bounds bounds = {.memory = limited ? proc_memory_in_use() + limits->memory : 0,
                                  .cpu_ms = limits->cpu_ms};
     drop_handlers();
     memcpy(kept + 2, limits->kept, sizeof limits->kept);
@@ -104,13 +117,13 @@ static int hear(int fd, int64_t left_ms, int cancel_fd, struct buf *ret, struct 
 static int too_much_memory(const struct proc_confines *limits, struct err *err)
 {
     char most[32];
-    return err_set(err, ERR_FAILED, "reading it takes more than %s of memory",
+    return err_set(err, ERR_LIMIT, "reading it takes more than %s of memory",
                    text_bytes(most, sizeof most, limits->memory));
 }
 
 static int too_long(int64_t ms, const char *of, struct err *err)
 {
-    return err_set(err, ERR_TIMEOUT, "reading it takes more than %" PRId64 " s%s", (ms + 999) / 1000, of);
+    return err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s%s", (ms + 999) / 1000, of);
 }
 
 /* The child was ended by a signal of the terminal, which reaches this process too. If nothing handles it
@@ -138,9 +151,9 @@ static int explain(int code, const struct proc_confines *limits, struct err *err
     case SIGPIPE:
         return interrupted(code - 128, limits->cancel_fd, err);
     default:
-        return code > 128
-                   ? err_set(err, ERR_FAILED, "the process that read it was ended by signal %d", code - 128)
-                   : err_set(err, ERR_FAILED, "the process that read it ended with exit code %d", code);
+        if (code > 128)
+            return err_set(err, ERR_LIMIT, "the process that read it was ended by signal %d", code - 128);
+        return err_set(err, ERR_LIMIT, "the process that read it ended with exit code %d", code);
     }
 }
 

@@ -258,6 +258,8 @@ int manifest_unrecorded(const struct manifest *m, const char *host, const char *
                         struct manifest_planned **ret, size_t *ret_n, struct err *err);
 /* How many files it names. */
 size_t manifest_n_files(const struct manifest *m);
+/* How many bytes those files have together, by what the manifest says. */
+uint64_t manifest_n_bytes(const struct manifest *m);
 
 /* What was asked of a run as a whole, and what it came to; 0 where nothing was. It replaces
  * what was set before. */
@@ -408,6 +410,10 @@ typedef bool bundle_wants_fn(void *ctx, const struct bundle_member *member);
 typedef int bundle_take_fn(void *ctx, const struct bundle_member *member, struct buf *bytes, struct err *err);
 int bundle_visit(const char *path, struct age_identities *by, bundle_wants_fn *wants, bundle_take_fn *take,
                  void *ctx, struct err *err);
+
+/* Opens a bundle to see that `by` can read it, which may ask a person for a passphrase: later readers with the
+ * same identities, also in a copy of this process, ask nobody. */
+int bundle_unlock(const char *path, struct age_identities *by, struct err *err);
 
 /* manifest.json as text: the caller frees it. */
 int bundle_manifest(const char *path, struct age_identities *by, char **ret, struct err *err);

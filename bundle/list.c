@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "bundle/gzfile.h"
 #include "bundle/reader.h"
 #include "base/banned.h"
 
@@ -27,6 +28,15 @@ int bundle_list(const char *path, struct age_identities *by, bundle_member_fn *m
 out:
     reader_free(r);
     return rc;
+}
+
+int bundle_unlock(const char *path, struct age_identities *by, struct err *err)
+{
+    struct gzfile *g = NULL;
+    if (gzfile_open(path, by, &g, err) < 0)
+        return -1;
+    gzfile_free(g);
+    return 0;
 }
 
 int bundle_manifest(const char *path, struct age_identities *by, char **ret, struct err *err)

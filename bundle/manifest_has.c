@@ -123,3 +123,24 @@ size_t manifest_n_files(const struct manifest *m)
 {
     return json_object_size(m->paths);
 }
+
+static uint64_t bytes_of(const json_t *items)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        json_int_t bytes = json_integer_value(json_object_get(json_array_get(items, i), "bytes"));
+        sum += bytes > 0 ? (uint64_t)bytes : 0;
+    }
+    return sum;
+}
+
+uint64_t manifest_n_bytes(const struct manifest *m)
+{
+    uint64_t sum = bytes_of(m->files);
+    for (size_t i = 0; i < json_array_size(m->hosts); i++) {
+        const json_t *services = json_object_get(json_array_get(m->hosts, i), "services");
+        for (size_t k = 0; k < json_array_size(services); k++)
+            sum += bytes_of(json_object_get(json_array_get(services, k), "items"));
+    }
+    return sum;
+}

@@ -1,11 +1,18 @@
 /* The page of a capture, in its work directory. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "cli/confined.h"
 #include "cli/drawing_inside.h"
 #include "cli/signals.h"
 #include "cli/talk.h"
 
 #include "base/banned.h"
+
+/* What the copy tells of the page: at most WORDS_MAX sentences. */
+#define RESULT_MAX ((size_t)1 << 20)
 
 /* Where report.html goes. */
 struct output {
@@ -38,49 +45,130 @@ static int draw_from(struct drawing *d, struct drawing_file *f, const struct ben
     return rc;
 }
 
-/* Ctrl-C ends it, unless that was what ended the capture. */
 static int draw_directory(struct drawing *d, const struct beneath *files, struct err *err)
 {
-    bool interrupted = fd_cancelled(signals_cancel_fd());
     struct page_bundle b = {0};
-    for (size_t i = 0; i < d->n; i++) {
-        if (!interrupted && fd_cancelled(signals_cancel_fd()))
-            return err_set(err, ERR_CANCELLED, "interrupted");
+    for (size_t i = 0; i < d->n; i++)
         if (d->files[i].how && draw_from(d, &d->files[i], files, err) < 0)
             return -1;
-    }
     if (drawing_compare_finish(d, err) < 0 || drawing_add_rest(d, err) < 0)
         return -1;
     return drawing_finish(d, &b, err);
 }
 
-static int set_summary(struct manifest *m, const struct words *words, struct err *err)
+/* ---- in the copy -----------------------------------------------------------------------------------------
+ */
+
+struct drawn {
+    const struct manifest *manifest;
+    const struct workdir *w;
+    struct output output;
+};
+
+/* A text that may be missing: `+TEXT` or `-`, and a NUL. */
+static void put_text(struct buf *to, const char *text)
 {
-    struct manifest_sentence sentences[WORDS_MAX];
-    for (size_t i = 0; i < words->n; i++) {
-        const struct words_item *w = &words->items[i];
-        sentences[i] = (struct manifest_sentence){w->rule, w->text, w->file, w->look};
-    }
-    return manifest_set_summary(m, sentences, words->n, err);
+    buf_addf(to, "%c%s", text ? '+' : '-', text ? text : "");
+    buf_addc(to, '\0');
 }
 
-static int draw_into(struct manifest *m, const struct workdir *w, struct output *o, struct err *err)
+/* The size and hash of the page, then the sentences. */
+static int put_result(const struct drawing *d, const struct output *o, struct buf *ret, struct err *err)
 {
+    char hex[SHA256_HEX], bytes[32];
+    if (sha256_hex(o->hash, hex, err) < 0)
+        return -1;
+    snprintf(bytes, sizeof bytes, "%" PRIu64, o->bytes);
+    put_text(ret, bytes);
+    put_text(ret, hex);
+    for (size_t i = 0; i < d->words.n; i++) {
+        const struct words_item *w = &d->words.items[i];
+        put_text(ret, w->rule);
+        put_text(ret, w->text);
+        put_text(ret, w->file);
+        put_text(ret, w->look);
+    }
+    return 0;
+}
+
+static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
+{
+    struct drawn *k = ctx;
     struct drawing d = {0};
     struct buf manifest = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    char hex[SHA256_HEX];
-    int rc = manifest_print(m, &manifest, err);
+    int rc = manifest_print(k->manifest, &manifest, err);
     if (rc == 0)
         rc = drawing_init(&d, &drawing_at_capture, (struct str){buf_str(&manifest), manifest.len}, to_output,
-                          o, err);
+                          &k->output, err);
     if (rc == 0)
-        rc = draw_directory(&d, workdir_files(w), err);
+        rc = draw_directory(&d, workdir_files(k->w), err);
     if (rc == 0)
-        rc = sha256_hex(o->hash, hex, err);
-    if (rc == 0 && (set_summary(m, &d.words, err) < 0 || manifest_set_report(m, o->bytes, hex, err) < 0))
-        rc = -1;
+        rc = put_result(&d, &k->output, ret, err);
     drawing_release(&d);
     buf_release(&manifest);
+    return rc;
+}
+
+/* ---- its result ------------------------------------------------------------------------------------------
+ */
+
+/* The next text of what put_text wrote, without changing it. False if there is no whole one. */
+static bool take_text(struct str *rest, const char **ret)
+{
+    const char *end = rest->n ? memchr(rest->p, '\0', rest->n) : NULL;
+    if (!end || (rest->p[0] != '+' && rest->p[0] != '-'))
+        return false;
+    *ret = rest->p[0] == '+' ? rest->p + 1 : NULL;
+    rest->n -= (size_t)(end + 1 - rest->p);
+    rest->p = end + 1;
+    return true;
+}
+
+static bool take_page(struct str *rest, uint64_t *ret_bytes, const char **ret_hex)
+{
+    const char *bytes;
+    return take_text(rest, &bytes) && bytes && text_to_uint(bytes, INT64_MAX, ret_bytes) == 0 &&
+           take_text(rest, ret_hex) && *ret_hex && strlen(*ret_hex) == SHA256_HEX - 1 &&
+           strspn(*ret_hex, "0123456789abcdef") == SHA256_HEX - 1;
+}
+
+static bool take_sentence(struct str *rest, struct manifest_sentence *ret)
+{
+    return take_text(rest, &ret->rule) && take_text(rest, &ret->text) && take_text(rest, &ret->file) &&
+           take_text(rest, &ret->look) && ret->rule && ret->text;
+}
+
+/* The copy read what a stranger wrote: its result is checked like any other input. */
+static int take_result(struct manifest *m, const struct buf *result, struct err *err)
+{
+    struct manifest_sentence sentences[WORDS_MAX];
+    struct str rest = {buf_str(result), result->len};
+    const char *hex;
+    uint64_t bytes;
+    size_t n = 0;
+    bool fine = take_page(&rest, &bytes, &hex);
+    while (fine && rest.n > 0)
+        fine = n < WORDS_MAX && take_sentence(&rest, &sentences[n++]);
+    if (!fine)
+        return err_set(err, ERR_FAILED, "the process that made it gave no proper result");
+    return manifest_set_summary(m, sentences, n, err) < 0 ? -1 : manifest_set_report(m, bytes, hex, err);
+}
+
+static int draw_into(struct manifest *m, const struct workdir *w, const struct output *o, struct err *err)
+{
+    struct drawn k = {.manifest = m, .w = w, .output = *o};
+    struct proc_confines limits = confined_limits(manifest_n_bytes(m));
+    struct buf result = BUF_INIT(0);
+    bool interrupted = fd_cancelled(signals_cancel_fd());
+    limits.wall_ms = interrupted ? DRAWING_AFTER_SIGNAL_MS : limits.cpu_ms;
+    limits.cancel_fd = interrupted ? -1 : signals_cancel_fd();
+    limits.kept[0] = o->fd;
+    limits.kept[1] = workdir_files(w)->fd;
+    limits.max_result = RESULT_MAX;
+    int rc = proc_run_confined(draw_in_copy, &k, &limits, &result, err);
+    if (rc == 0)
+        rc = take_result(m, &result, err);
+    buf_release(&result);
     return rc;
 }
 

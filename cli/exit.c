@@ -21,6 +21,7 @@ int exit_status_of(const struct err *err)
     case ERR_LOST:
     case ERR_UNSUPPORTED:
     case ERR_DENIED:
+    case ERR_LIMIT:
     case ERR_HOST_KEY:
         break;
     }

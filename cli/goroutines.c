@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "cli/confined.h"
 #include "cli/exit.h"
 #include "cli/source.h"
 #include "cli/talk.h"
@@ -218,13 +219,22 @@ static int print_json(const struct goroutines *g, char *const *names, struct err
     return whole ? whole->goroutines_json(g, names, err) : -1;
 }
 
-static int show(const struct goroutines_options *o, const struct strlist *files, struct err *err)
+/* What a copy of this process with limits reads and prints. */
+struct reading {
+    const struct goroutines_options *o;
+    const struct strlist *files;
+};
+
+static int show_in_copy(void *ctx, struct buf *ret, struct err *err)
 {
+    const struct reading *r = ctx;
+    const struct strlist *files = r->files;
     struct buf bytes[2] = {BUF_INIT(0), BUF_INIT(0)};
     struct str dumps[2];
     const char *names[2];
     struct goroutines *g = NULL;
     int rc = 0;
+    (void)ret;
     for (size_t i = 0; rc == 0 && i < files->n; i++) {
         rc = source_read_inflated(files->items[i], &bytes[i], err);
         dumps[i] = (struct str){buf_str(&bytes[i]), bytes[i].len};
@@ -234,12 +244,26 @@ static int show(const struct goroutines_options *o, const struct strlist *files,
         rc = goroutines_read(dumps, names, files->n, bytes[0].max, &g, err);
     if (rc == 0) {
         say_cuts(g, files->items);
-        rc = o->json ? print_json(g, files->items, err) : print_text(g, o, err);
+        rc = r->o->json ? print_json(g, files->items, err) : print_text(g, r->o, err);
     }
     goroutines_free(g);
     buf_release(&bytes[0]);
     buf_release(&bytes[1]);
+    if (fflush(stdout) != 0 && rc == 0)
+        rc = err_sys(err, "cannot write to standard output");
     return rc;
+}
+
+static int show(const struct goroutines_options *o, const struct strlist *files, struct err *err)
+{
+    struct reading r = {.o = o, .files = files};
+    uint64_t bytes = 0;
+    if (confined_take_input(files->items, files->n, -1, err) < 0)
+        return -1;
+    for (size_t i = 0; i < files->n; i++)
+        bytes += source_size(files->items[i]);
+    struct proc_confines limits = confined_limits(bytes);
+    return confined_run(files->items[files->n - 1], &limits, show_in_copy, &r, NULL, err);
 }
 
 static int run(int argc, char **argv, struct err *err)

@@ -6,12 +6,17 @@
 
 #include "bundle/bundle.h"
 #include "cli/command.h"
+#include "cli/confined.h"
 #include "cli/digest.h"
 #include "cli/drawing.h"
 #include "cli/exit.h"
 #include "cli/seal.h"
 #include "cli/signals.h"
+#include "cli/source.h"
 #include "base/banned.h"
+
+/* What --text and --markdown may come to. */
+#define TEXT_MAX ((size_t)64 << 20)
 
 struct report_options {
     const char *output;
@@ -59,23 +64,21 @@ static char *default_output(const char *bundle)
     return path;
 }
 
-/* Under its name only once it is whole. */
-static int write_file(const char *bundle, struct age_identities *by, const char *path, struct err *err)
+/* ---- in a copy of this process with limits ---------------------------------------------------------------
+ */
+
+struct reading {
+    const struct report_options *o;
+    const char *bundle;
+    struct age_identities *by;
+    int fd; /* where the page goes */
+};
+
+static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
 {
-    struct draft *draft = NULL;
-    if (file_exists(path)) {
-        err_set(err, ERR_EXISTS, "%s exists already", path);
-        return err_hint(err, "-o FILE names another");
-    }
-    if (draft_new(path, &draft, err) < 0)
-        return -1;
-    int fd = draft_fd(draft), rc = drawing_bundle(bundle, by, to_fd, &fd, err);
-    if (rc == 0 && (rc = draft_sync(draft, err)) == 0)
-        rc = draft_name(draft, path, err);
-    draft_free(draft);
-    if (rc == 0)
-        printf("%s\n", path);
-    return rc;
+    struct reading *r = ctx;
+    (void)ret;
+    return drawing_bundle(r->bundle, r->by, to_fd, &r->fd, err);
 }
 
 static int compose(const struct report_options *o, const char *manifest, struct buf *ret, struct err *err)
@@ -88,6 +91,54 @@ static int compose(const struct report_options *o, const char *manifest, struct 
     buf_adds(ret, text);
     free(text);
     return buf_check(ret, "the report", err);
+}
+
+static int write_in_copy(void *ctx, struct buf *ret, struct err *err)
+{
+    struct reading *r = ctx;
+    char *manifest = NULL;
+    int rc = drawing_manifest(r->bundle, r->by, &manifest, err);
+    if (rc == 0)
+        rc = compose(r->o, manifest, ret, err);
+    free(manifest);
+    return rc;
+}
+
+static struct proc_confines limits_of(const struct reading *r)
+{
+    struct proc_confines limits = confined_limits(source_size(r->bundle));
+    limits.cancel_fd = signals_cancel_fd();
+    limits.max_result = TEXT_MAX;
+    return limits;
+}
+
+/* ---- where it goes ---------------------------------------------------------------------------------------
+ */
+
+static int write_page_to(struct reading *r, int fd, struct err *err)
+{
+    struct proc_confines limits = limits_of(r);
+    limits.kept[0] = r->fd = fd;
+    return confined_run(r->bundle, &limits, draw_in_copy, r, NULL, err);
+}
+
+/* Under its name only once it is whole. */
+static int write_page_file(struct reading *r, const char *path, struct err *err)
+{
+    struct draft *draft = NULL;
+    if (file_exists(path)) {
+        err_set(err, ERR_EXISTS, "%s exists already", path);
+        return err_hint(err, "-o FILE names another");
+    }
+    if (draft_new(path, &draft, err) < 0)
+        return -1;
+    int rc = write_page_to(r, draft_fd(draft), err);
+    if (rc == 0 && (rc = draft_sync(draft, err)) == 0)
+        rc = draft_name(draft, path, err);
+    draft_free(draft);
+    if (rc == 0)
+        printf("%s\n", path);
+    return rc;
 }
 
 /* Into a new file, or to standard output. */
@@ -105,31 +156,26 @@ static int write_text(const struct report_options *o, const struct buf *text, st
     return rc;
 }
 
-static int write_words(const struct report_options *o, const char *bundle, struct age_identities *by,
-                       struct err *err)
+static int write_words(struct reading *r, struct err *err)
 {
-    struct buf text = BUF_INIT(64 << 20);
-    char *manifest = NULL;
-    int rc = drawing_manifest(bundle, by, &manifest, err);
+    struct buf text = BUF_INIT(0);
+    struct proc_confines limits = limits_of(r);
+    int rc = confined_run(r->bundle, &limits, write_in_copy, r, &text, err);
     if (rc == 0)
-        rc = compose(o, manifest, &text, err);
-    if (rc == 0)
-        rc = write_text(o, &text, err);
+        rc = write_text(r->o, &text, err);
     buf_release(&text);
-    free(manifest);
     return rc;
 }
 
-static int write_page(const struct report_options *o, const char *bundle, struct age_identities *by,
-                      struct err *err)
+static int write_page(struct reading *r, struct err *err)
 {
-    int out = STDOUT_FILENO;
-    if (o->text || o->markdown)
-        return write_words(o, bundle, by, err);
-    if (o->output && strcmp(o->output, "-") == 0)
-        return drawing_bundle(bundle, by, to_fd, &out, err);
-    char *path = o->output ? strdup(o->output) : default_output(bundle);
-    int rc = path ? write_file(bundle, by, path, err) : err_nomem(err);
+    const char *output = r->o->output;
+    if (r->o->text || r->o->markdown)
+        return write_words(r, err);
+    if (output && strcmp(output, "-") == 0)
+        return write_page_to(r, STDOUT_FILENO, err);
+    char *path = output ? strdup(output) : default_output(r->bundle);
+    int rc = path ? write_page_file(r, path, err) : err_nomem(err);
     free(path);
     return rc;
 }
@@ -139,7 +185,11 @@ static int report(const struct report_options *o, const char *bundle, struct err
     struct seal_opener opener;
     if (signals_install(err) < 0 || seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
-    int rc = write_page(o, bundle, opener.by, err);
+    struct reading r = {.o = o, .bundle = bundle, .by = opener.by, .fd = -1};
+    /* Whoever is asked for a passphrase takes their time, and scrypt its memory: neither is the copy's. */
+    int rc = bundle_unlock(bundle, opener.by, err);
+    if (rc == 0)
+        rc = write_page(&r, err);
     seal_opener_release(&opener);
     return rc;
 }

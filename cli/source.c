@@ -56,6 +56,19 @@ bool source_is_here(const char *name)
     return bundle != NULL;
 }
 
+uint64_t source_size(const char *name)
+{
+    const char *member;
+    struct stat st;
+    bool known = source_is_input(name) ? fstat(STDIN_FILENO, &st) == 0 : stat(name, &st) == 0;
+    if (!known) {
+        char *bundle = bundle_of(name, &member);
+        known = bundle && stat(bundle, &st) == 0;
+        free(bundle);
+    }
+    return known && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+}
+
 /* ---- its bytes -------------------------------------------------------------------------------------------
  */
 

@@ -15,6 +15,9 @@ int source_most(uint64_t *ret, struct err *err);
 /* Whether it is a file, a bundle's member by how it looks, or standard input. */
 bool source_is_here(const char *name);
 
+/* How many bytes lie on disk for it: of a member, the whole bundle's. 0 where that is not known. */
+uint64_t source_size(const char *name);
+
 /* The bytes of a file, or of BUNDLE:MEMBER where no file of that name is but one of what stands before a
  * colon; `-` is standard input. Messages are worded as Go's. The caller releases *ret in any case. */
 int source_read(const char *name, struct buf *ret, struct err *err);

@@ -6,11 +6,13 @@
 
 #include "bundle/bundle.h"
 #include "cli/command.h"
+#include "cli/confined.h"
 #include "cli/drawing.h"
 #include "cli/exit.h"
 #include "cli/pprof.h"
 #include "cli/seal.h"
 #include "cli/signals.h"
+#include "cli/source.h"
 #include "base/banned.h"
 
 #define ENDING ".html"
@@ -58,26 +60,68 @@ static int new_page(char **ret_path, struct err *err)
     return err_sys(err, "cannot make a file under XDG_RUNTIME_DIR, TMPDIR or /tmp");
 }
 
-/* One that is encrypted may hold anything, but only bundles are. */
-static bool is_bundle(const char *path)
+/* What is to be drawn, by a copy of this process with limits. */
+struct page_job {
+    const struct strlist *words;
+    struct age_identities *by;
+    int fd; /* where to */
+};
+
+static bool is_encrypted(const char *path)
 {
     unsigned char first[256];
-    char *manifest = NULL;
     int fd = file_open(path, NULL);
     ssize_t n = fd < 0 ? -1 : read(fd, first, sizeof first);
     fd_close(&fd);
-    bool is =
-        n > 0 && (age_is_encrypted(first, (size_t)n) || bundle_manifest(path, NULL, &manifest, NULL) == 0);
+    return n > 0 && age_is_encrypted(first, (size_t)n);
+}
+
+/* One that is encrypted may hold anything, but only bundles are. */
+static bool is_bundle(const char *path)
+{
+    char *manifest = NULL;
+    bool is = is_encrypted(path) || bundle_manifest(path, NULL, &manifest, NULL) == 0;
     free(manifest);
     return is;
 }
 
-static int write_bundle(const struct view_options *o, const char *bundle, int fd, struct err *err)
+static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
 {
+    struct page_job *job = ctx;
+    const struct strlist *words = job->words;
+    (void)ret;
+    return words->n == 1 && is_bundle(words->items[0])
+               ? drawing_bundle(words->items[0], job->by, to_fd, &job->fd, err)
+               : drawing_files(words, to_fd, &job->fd, err);
+}
+
+static int draw(struct page_job *job, struct err *err)
+{
+    const struct strlist *words = job->words;
+    uint64_t bytes = 0;
+    char name[64];
+    for (size_t i = 0; i < words->n; i++)
+        bytes += source_size(words->items[i]);
+    snprintf(name, sizeof name, "%zu files", words->n);
+    struct proc_confines limits = confined_limits(bytes);
+    limits.cancel_fd = signals_cancel_fd();
+    limits.wall_ms = limits.cpu_ms;
+    limits.kept[0] = job->fd;
+    return confined_run(words->n == 1 ? words->items[0] : name, &limits, draw_in_copy, job, NULL, err);
+}
+
+/* Asks for all that takes a person's time before the copy is made. */
+static int write_page(const struct view_options *o, const struct strlist *words, int fd, struct err *err)
+{
+    struct page_job job = {.words = words, .fd = fd};
     struct seal_opener opener;
-    if (seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
+    if (confined_take_input(words->items, words->n, signals_cancel_fd(), err) < 0 ||
+        seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
-    int rc = drawing_bundle(bundle, opener.by, to_fd, &fd, err);
+    job.by = opener.by;
+    int rc = words->n == 1 && is_encrypted(words->items[0]) ? bundle_unlock(words->items[0], job.by, err) : 0;
+    if (rc == 0)
+        rc = draw(&job, err);
     seal_opener_release(&opener);
     return rc;
 }
@@ -99,8 +143,7 @@ static int view(const struct view_options *o, const struct strlist *words, struc
     int fd = new_page(&path, err);
     if (fd < 0)
         return -1;
-    int rc = words->n == 1 && is_bundle(words->items[0]) ? write_bundle(o, words->items[0], fd, err)
-                                                         : drawing_files(words, to_fd, &fd, err);
+    int rc = write_page(o, words, fd, err);
     fd_close(&fd);
     if (rc < 0)
         unlink(path);

@@ -85,8 +85,9 @@ bool age_is_encrypted(const void *p, size_t n);
 
 struct age_reader;
 /* Reads the header from fd (which stays the caller's) and finds an identity it fits; `by` may be NULL: none.
- * Of a file with a passphrase, the passphrase is asked for. ERR_NOT_FOUND: none fits; the message says to
- * whom it is encrypted. */
+ * Of a file with a passphrase, the passphrase is asked for. The file key is kept in `by`, so that the same
+ * file is opened again without a question, also by a copy of this process. ERR_NOT_FOUND: none fits; the
+ * message says to whom it is encrypted. */
 int age_reader_open(int fd, struct age_identities *by, struct age_reader **ret, struct err *err);
 /* Up to n bytes, each of them genuine; 0: the genuine end. -1: changed, cut, extended, or the descriptor's
  * own failure. */

@@ -51,6 +51,7 @@ void age_identities_free(struct age_identities *i)
     for (size_t k = 0; k < i->n; k++)
         identity_free(i->items[k]);
     free(i->items);
+    explicit_bzero(i->last_key, sizeof i->last_key);
     free(i);
 }
 

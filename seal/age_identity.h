@@ -26,6 +26,10 @@ struct age_identities {
     int cancel_fd;               /* -1: none */
     struct age_identity **items; /* one by one, so that no growing leaves a secret behind */
     size_t n, cap;
+    /* The file that was opened last, by its header: who opens it again is asked for nothing. */
+    bool has_last;
+    char last_header[SHA256_HEX];
+    unsigned char last_key[AGE_FILE_KEY];
 };
 
 /* Finds the one that a header's stanza is for, and unwraps the file key. ERR_NOT_FOUND: there is none. */

@@ -530,15 +530,15 @@ static void a_confined_copy_has_limits(void **state)
     c[2].wall_ms = 20;
     ok(proc_run_confined(take_memory, &little, &confines, NULL, &err), &err);
 #ifndef UNDER_SANITIZER
-    refused(proc_run_confined(take_memory, &much, &confines, NULL, &err), &err, ERR_FAILED,
+    refused(proc_run_confined(take_memory, &much, &confines, NULL, &err), &err, ERR_LIMIT,
             "reading it takes more than 67.1 MB of memory");
 #endif
     ok(proc_run_confined(take_memory, &much, &c[0], NULL, &err), &err);
-    refused(proc_run_confined(take_time, NULL, &c[1], NULL, &err), &err, ERR_TIMEOUT,
+    refused(proc_run_confined(take_time, NULL, &c[1], NULL, &err), &err, ERR_LIMIT,
             "reading it takes more than 1 s of processor time");
-    refused(proc_run_confined(wait_for_ever, NULL, &c[2], NULL, &err), &err, ERR_TIMEOUT,
+    refused(proc_run_confined(wait_for_ever, NULL, &c[2], NULL, &err), &err, ERR_LIMIT,
             "reading it takes more than 1 s");
-    refused(proc_run_confined(be_killed, NULL, &confines, NULL, &err), &err, ERR_FAILED,
+    refused(proc_run_confined(be_killed, NULL, &confines, NULL, &err), &err, ERR_LIMIT,
             "the process that read it was ended by signal 9");
     ok(fd_pipe(cancel, &err), &err);
     assert_int_equal(write(cancel[1], "", 1), 1);
