@@ -61,7 +61,10 @@ sources := $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c))
 # The page of report.html, as a C source (tools/embed-web).
 page := $(out)/web/page_source.c
 web := $(wildcard web/*.html web/*.css web/*.js)
-objects := $(sources:%.c=$(out)/%.o) $(page:.c=.o)
+# The manual's sections 5 and 7, for `profgrab help TOPIC` (tools/embed-manual).
+manual := $(out)/cli/manual_pages.c
+manual_sources := $(wildcard docs/man/*.[57])
+objects := $(sources:%.c=$(out)/%.o) $(page:.c=.o) $(manual:.c=.o)
 # What only one of the program's files has (cli/whole.h, cli/editor.h), and what all are made of.
 apart := $(patsubst %,$(out)/cli/%.o,main whole_load whole_library editor_load editor_library)
 common := $(filter-out $(apart),$(objects))
@@ -117,6 +120,7 @@ $(apart): $(out)/libprofgrab.a
 # What is made from the program's own tables: the manual, and what shells complete.
 share := $(out)/share
 pages := $(share)/man/man1/profgrab.1 $(share)/man/man5/profgrab-inventory.5 \
+    $(patsubst docs/man/%,$(share)/man/man7/%,$(wildcard docs/man/*.7)) \
     $(share)/bash-completion/completions/profgrab $(share)/zsh/site-functions/_profgrab \
     $(share)/fish/vendor_completions.d/profgrab.fish
 pages: $(pages)
@@ -129,6 +133,11 @@ $(share)/man/man1/profgrab.1: docs/man/profgrab.1.in $(out)/profgrab
 $(share)/man/man5/%.5: docs/man/%.5
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
+
+$(share)/man/man7/%.7: docs/man/%.7 $(out)/profgrab
+	@mkdir -p $(@D)
+	$(call say,man,$@)
+	$(Q)$(out)/profgrab help --man <$< >$@
 
 $(share)/bash-completion/% $(share)/zsh/% $(share)/fish/%: $(out)/profgrab
 	@mkdir -p $(@D)
@@ -154,7 +163,12 @@ $(page): tools/embed-web $(web)
 	$(call say,web,$@)
 	$(Q)tools/embed-web web >$@
 
-$(page:.c=.o): $(page) Makefile
+$(manual): tools/embed-manual $(manual_sources)
+	@mkdir -p $(@D)
+	$(call say,man,$@)
+	$(Q)tools/embed-manual $(manual_sources) >$@
+
+$(page:.c=.o) $(manual:.c=.o): %.o: %.c Makefile
 	$(call say,cc,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 

@@ -22,11 +22,26 @@ struct verb {
     const char *help;
 };
 
+/* A command line as a person types it, and what it does. */
+struct example {
+    const char *line, *does;
+};
+
+/* Options that the help shows under one title: from `first` on up to the first one of the next group. */
+struct option_group {
+    const char *title;
+    const char *first; /* the option's name */
+    const char *like;  /* the command whose help describes them; NULL: they are described here */
+};
+
 struct command {
     const char *name;
-    const char *synopsis; /* behind the name */
-    const char *summary;  /* one line */
-    const char *details;  /* more for its own help: prose, paragraphs between empty lines; NULL for none */
+    const char *synopsis;           /* behind the name */
+    const char *summary;            /* one line */
+    const struct example *examples; /* the last has no line; NULL: none */
+    const struct option_group
+        *groups;         /* in the order of the options, the last has no title; NULL: one group */
+    const char *details; /* more for its own help: prose, paragraphs between empty lines; NULL for none */
     const struct option *options;
     /* Flags of its own kind, with one dash, in place of options: row i of them, false behind the last. NULL:
      * there are none. */
@@ -43,8 +58,10 @@ extern const struct command command_grab, command_check, command_forward, comman
     command_attach, command_resume, command_pprof, command_goroutines, command_diff, command_merge,
     command_report, command_view, command_completion, command_version, command_help;
 
-/* Row i of the table, NULL behind the last. */
+/* Row i of the table, NULL behind the last. The commands of one group stand together. */
 const struct command *command_at(size_t i);
+/* What the commands of row i's group are for, where it is the first of them; else NULL. */
+const char *command_group_at(size_t i);
 const struct command *command_find(const char *name);
 
 #endif

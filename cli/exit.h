@@ -13,6 +13,12 @@ enum exit_status {
     EXIT_SIGNAL = 128, /* plus the signal: 129 hung up, 130 interrupted, 143 terminated */
 };
 
+/* What exit code number i of the list for people means: the codes, and a sentence. -1 behind the last. */
+struct exit_status_help {
+    const char *codes, *words;
+};
+int exit_status_help(size_t i, struct exit_status_help *ret);
+
 /* The code for a command that ended with this error. */
 int exit_status_of(const struct err *err);
 

@@ -34,13 +34,8 @@ struct grab_options {
 };
 
 static const struct option options[] = {
-    TARGET_OPTION_ROWS(struct grab_options, target),
-    HANDOVER_OPTION_ROWS(struct grab_options, handover),
+    TARGET_SELECTION_ROWS(struct grab_options, target),
     TARGET_MANY_ROWS(struct grab_options, target),
-    {"output", 'o', OPTION_TEXT, "PATH", "a directory for the bundle, or its name ending in .tar.gz",
-     offsetof(struct grab_options, output), 0},
-    {"reason", 0, OPTION_TEXT, "TEXT", "why you collect; goes into the manifest",
-     offsetof(struct grab_options, reason), 0},
     {"against", 0, OPTION_LIST, "HOST|GROUP[,...]",
      "the same from healthy hosts at the same time: the report shows what the others do more",
      offsetof(struct grab_options, against), 0},
@@ -48,6 +43,13 @@ static const struct option options[] = {
      "heap, allocs, goroutines, block and mutex twice, so far apart: the report shows what grew",
      offsetof(struct grab_options, pair_ms), 0},
     ENGINE_OPTION_ROWS(struct grab_options, engine),
+    {"output", 'o', OPTION_TEXT, "PATH",
+     "a directory for the bundle, or its name ending in .tar.gz; DIR/ is created if it is missing",
+     offsetof(struct grab_options, output), 0},
+    {"reason", 0, OPTION_TEXT, "TEXT", "why you collect; goes into the manifest",
+     offsetof(struct grab_options, reason), 0},
+    HANDOVER_OPTION_ROWS(struct grab_options, handover),
+    TARGET_WAY_ROWS(struct grab_options, target),
     {"dry-run", 0, OPTION_FLAG, NULL,
      "open the hosts and say what would be fetched, how long it takes and how much it is; fetch nothing",
      offsetof(struct grab_options, dry_run), 0},
@@ -287,17 +289,34 @@ static int run(int argc, char **argv, struct err *err)
     return code;
 }
 
+static const struct option_group groups[] = {
+    {"Hosts and services", "host", NULL},
+    {"How profiles are taken", "against", NULL},
+    {"The bundle", "output", NULL},
+    {"Handing it over", "for", NULL},
+    {"The way to the hosts", "inventory", NULL},
+    {"Questions and messages", "dry-run", NULL},
+    {NULL, NULL, NULL},
+};
+
+static const struct example examples[] = {
+    {"profgrab --host file-03 cpu heap goroutines", "three profiles of every service of a host"},
+    {"profgrab --host ann@file-03 --port 6060 heap", "a service that no inventory names"},
+    {"profgrab --host 'file-*' --service gitaly incident", "one service of many hosts"},
+    {"profgrab --group storage --dry-run", "what would be collected, and how long it takes"},
+    {"profgrab --host file-03 --for gitaly cpu=30s heap", "the bundle on a confidential issue of a team"},
+    {NULL, NULL},
+};
+
 const struct command command_grab = {
     .name = "grab",
     .synopsis = "--host NAME[,NAME...] [options] [KIND...]",
     .summary = "fetch profiles from hosts into one bundle (the word `grab` may be left out)",
-    .details =
-        "Without a KIND: the service's own kinds from the inventory, else the set `default`.\n"
-        "The bundle's path is printed on stdout, and with --for or --to the address of the issue. Exit "
-        "codes: 0 everything asked for is in the bundle,\n"
-        "1 nothing collected, 2 usage, inventory or an unknown kind, 3 a bundle was written but something\n"
-        "is missing, 4 it was written but could not be handed over (--for, --to); 129 hung up,\n"
-        "130 interrupted, 143 terminated, with a bundle if anything had come.",
+    .details = "Without a KIND: the service's own kinds from the inventory, else the set `default`.\n"
+               "The bundle's path is printed on stdout, and with --for or --to the address of the issue. "
+               "`profgrab help exit-codes` lists the exit codes.",
+    .examples = examples,
+    .groups = groups,
     .options = options,
     .words = WORDS_KINDS,
     .run = run,

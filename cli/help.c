@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/man.h"
+#include "cli/manual.h"
 #include "fetch/fetch.h"
 #include "report/report.h"
 #include "base/banned.h"
@@ -27,16 +28,59 @@ static void print_row(const char *left, size_t column, const char *help)
     columns_wrap(stdout, help, column, column);
 }
 
-static void print_options(const struct option *table)
+static void print_option(const struct option *o)
 {
-    printf("\nOptions:\n");
-    for (const struct option *o = table; o->name; o++) {
-        char left[64], letter[8] = "    ";
-        if (o->letter)
-            snprintf(letter, sizeof letter, "-%c, ", o->letter);
-        snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->argument ? " " : "",
-                 o->argument ? o->argument : "");
-        print_row(left, HELP_COLUMN, o->help);
+    char left[64], letter[8] = "    ";
+    if (o->letter)
+        snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->argument ? " " : "",
+             o->argument ? o->argument : "");
+    print_row(left, HELP_COLUMN, o->help);
+}
+
+/* The names alone, of options that another command's help describes. */
+static void print_option_names(const struct option *from, const struct option *to)
+{
+    struct buf names = BUF_INIT(4096);
+    for (const struct option *o = from; o < to; o++)
+        buf_addf(&names, "%s--%s", o == from ? "" : ", ", o->name);
+    printf("  ");
+    columns_wrap(stdout, buf_str(&names), 2, 2);
+    buf_release(&names);
+}
+
+/* The end of the group that begins at `o`: the first option of the next one. */
+static const struct option *group_end(const struct option *o, const struct option_group *next)
+{
+    while (o->name && !(next->title && strcmp(o->name, next->first) == 0))
+        o++;
+    return o;
+}
+
+static void print_options(const struct command *c)
+{
+    static const struct option_group one[] = {{"Options", NULL, NULL}, {NULL, NULL, NULL}};
+    const struct option *o = c->options;
+    for (const struct option_group *g = c->groups ? c->groups : one; g->title; g++) {
+        const struct option *end = group_end(o, g + 1);
+        if (g->like)
+            printf("\n%s, as `profgrab help %s` has them:\n", g->title, g->like);
+        else
+            printf("\n%s:\n", g->title);
+        if (g->like)
+            print_option_names(o, end);
+        for (; !g->like && o < end; o++)
+            print_option(o);
+        o = end;
+    }
+}
+
+static void print_examples(const struct example *e)
+{
+    printf("\nExamples:\n");
+    for (; e->line; e++) {
+        printf("  %s\n      ", e->line);
+        columns_wrap(stdout, e->does, 6, 6);
     }
 }
 
@@ -136,36 +180,66 @@ static void print_words(void)
 }
 
 static const struct verb topics[] = {
+    {"inventory", "", "services, hosts, groups, teams and discovery: the file that names them"},
+    {"kinds", "", "the kinds of profile, and in which order they are taken"},
+    {"formats", "", "what is in a bundle, encrypted files, work directories"},
+    {"exit-codes", "", "what the exit codes mean"},
     {"findings", "", "what profiles and services show about themselves, rule by rule"},
     {"summary", "", "what is said of profiles, rule by rule: from where on, and where to look"},
     {NULL, NULL, NULL},
 };
-static void (*const print_topic[])(void) = {print_findings, print_words};
+/* By topic: what prints it, or else the manual page. */
+static const struct {
+    void (*print)(void);
+    const char *page;
+    const char *alias; /* a second name; NULL: none */
+} topic_texts[] = {
+    {NULL, "profgrab-inventory", NULL},
+    {NULL, "profgrab-kinds", NULL},
+    {NULL, "profgrab-formats", "bundle-formats"},
+    {NULL, "profgrab-exit-codes", NULL},
+    {print_findings, NULL, NULL},
+    {print_words, NULL, NULL},
+};
 
-static bool print_named_topic(const char *name)
+/* The words with dashes between: `help exit codes` is `help exit-codes`. */
+static void join_words(int argc, char **argv, struct buf *ret)
 {
-    for (size_t i = 0; i < sizeof print_topic / sizeof *print_topic; i++)
-        if (strcmp(topics[i].name, name) == 0) {
-            print_topic[i]();
-            return true;
-        }
-    return false;
+    for (int i = 0; i < argc; i++)
+        buf_addf(ret, "%s%s", i ? "-" : "", argv[i]);
+}
+
+/* Prints the topic of that name: 1. 0: there is none. */
+static int print_named_topic(const char *name, struct err *err)
+{
+    for (size_t i = 0; i < sizeof topic_texts / sizeof *topic_texts; i++) {
+        bool alias = topic_texts[i].alias && strcmp(topic_texts[i].alias, name) == 0;
+        if (strcmp(topics[i].name, name) != 0 && !alias)
+            continue;
+        if (topic_texts[i].page)
+            return manual_print(topic_texts[i].page, stdout, err) < 0 ? -1 : 1;
+        topic_texts[i].print();
+        return 1;
+    }
+    return 0;
 }
 
 static void print_command(const struct command *c)
 {
     printf("usage: profgrab %s%s%s\n\n", c->name, *c->synopsis ? " " : "", c->synopsis);
     columns_wrap(stdout, c->summary, 0, 0);
+    if (c->examples)
+        print_examples(c->examples);
     if (c->details) {
         putchar('\n');
         columns_wrap(stdout, c->details, 0, 0);
     }
     if (c->verbs)
         print_verbs(c);
-    if (c->options && c->options->name)
-        print_options(c->options);
     if (c->words == WORDS_KINDS)
         print_kinds();
+    if (c->options && c->options->name)
+        print_options(c);
 }
 
 static void print_overview(void)
@@ -174,10 +248,16 @@ static void print_overview(void)
            "over SSH.\n\n"
            "usage: profgrab --host NAME [options] [KIND...]\n"
            "       profgrab COMMAND ...\n\n"
-           "For example: profgrab --host file-03 cpu heap goroutines\n\nCommands:\n");
-    for (size_t i = 0; command_at(i); i++)
+           "For example: profgrab --host file-03 cpu heap goroutines\n");
+    for (size_t i = 0; command_at(i); i++) {
+        if (command_group_at(i))
+            printf("\n%s:\n", command_group_at(i));
         print_row(command_at(i)->name, 14, command_at(i)->summary);
-    printf("\n`profgrab help COMMAND` says more; `profgrab help grab` lists options and kinds.\n");
+    }
+    printf("\nMore to read:\n");
+    for (const struct verb *t = topics; t->name; t++)
+        print_row(t->name, 14, t->help);
+    printf("\n`profgrab help NAME` shows a command or one of these pages.\n");
 }
 
 static int unknown_command(const char *name, struct err *err)
@@ -194,27 +274,32 @@ static int unknown_command(const char *name, struct err *err)
     return err_hint(err, "`profgrab help` lists them");
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int show(int argc, char **argv, struct err *err)
 {
     const struct command *c = argc > 0 ? command_find(argv[0]) : NULL;
-    /* For the build: see cli/man.h. */
-    if (argc == 1 && strcmp(argv[0], "--man") == 0)
-        return man_fill(stdin, stdout, err) < 0 ? exit_status_of(err) : EXIT_OK;
-    if (argc == 1 && print_named_topic(argv[0]))
-        return EXIT_OK;
-    if (argc > 0 && !c) {
-        unknown_command(argv[0], err);
-        return exit_status_of(err);
-    }
-    if (argc > 1) {
-        err_set(err, ERR_USAGE, "help takes one command, not \"%.60s\" too", argv[1]);
-        return exit_status_of(err);
-    }
+    struct buf topic = BUF_INIT(200);
+    join_words(argc, argv, &topic);
+    int shown = print_named_topic(buf_str(&topic), err);
+    buf_release(&topic);
+    if (shown != 0)
+        return shown < 0 ? -1 : 0;
+    if (argc > 0 && !c)
+        return unknown_command(argv[0], err);
+    if (argc > 1)
+        return err_set(err, ERR_USAGE, "help takes one command, not \"%.60s\" too", argv[1]);
     if (c)
         print_command(c);
     else
         print_overview();
-    return EXIT_OK;
+    return 0;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+    /* For the build: see cli/man.h. */
+    bool fill = argc == 1 && strcmp(argv[0], "--man") == 0;
+    int rc = fill ? man_fill(stdin, stdout, err) : show(argc, argv, err);
+    return rc < 0 ? exit_status_of(err) : EXIT_OK;
 }
 
 const struct command command_help = {

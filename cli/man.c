@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/exit.h"
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
@@ -126,6 +127,17 @@ static void put_kinds(FILE *out)
     fputs(".El\n", out);
 }
 
+static void put_exit_codes(FILE *out)
+{
+    struct exit_status_help h;
+    fputs(".Bl -tag -width Ds -compact\n", out);
+    for (size_t i = 0; exit_status_help(i, &h) == 0; i++) {
+        fprintf(out, ".It %s\n", h.codes);
+        put_paragraph(out, h.words);
+    }
+    fputs(".El\n", out);
+}
+
 /* The page's own name for what stands between two `@`. */
 static int put_marked(FILE *out, const char *marker, struct err *err)
 {
@@ -133,6 +145,8 @@ static int put_marked(FILE *out, const char *marker, struct err *err)
         put_commands(out);
     else if (strcmp(marker, "kinds") == 0)
         put_kinds(out);
+    else if (strcmp(marker, "exit-codes") == 0)
+        put_exit_codes(out);
     else if (strcmp(marker, "options") == 0)
         put_options(out);
     else

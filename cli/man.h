@@ -5,6 +5,7 @@
  *     .\" @commands@          every command with its summary and its verbs
  *     .\" @options@           the options of each command, a subsection each
  *     .\" @kinds@             the kinds of profile
+ *     .\" @exit-codes@        the exit codes
  */
 #ifndef CLI_MAN_H
 #define CLI_MAN_H

@@ -31,13 +31,13 @@ struct resume_options {
 };
 
 static const struct option options[] = {
-    TARGET_WAY_ROWS(struct resume_options, target),
-    HANDOVER_OPTION_ROWS(struct resume_options, handover),
-    TARGET_PARALLEL_ROW(struct resume_options, target),
-    ENGINE_OPTION_ROWS(struct resume_options, engine),
     {"output", 'o', OPTION_TEXT, "PATH",
      "of a bundle: a directory for the new one, or its name ending in .tar.gz (default: beside the old one)",
      offsetof(struct resume_options, output), 0},
+    TARGET_PARALLEL_ROW(struct resume_options, target),
+    ENGINE_OPTION_ROWS(struct resume_options, engine),
+    HANDOVER_OPTION_ROWS(struct resume_options, handover),
+    TARGET_WAY_ROWS(struct resume_options, target),
     {"yes", 'y', OPTION_FLAG, NULL,
      "go on where a question would be asked (profiles over 5 minutes, or of more than 10 targets)",
      offsetof(struct resume_options, yes), 0},
@@ -502,6 +502,19 @@ static int run(int argc, char **argv, struct err *err)
     return code;
 }
 
+static const struct option_group groups[] = {
+    {"Options", "output", NULL},
+    {"Other options", "parallel", "grab"},
+    {NULL, NULL, NULL},
+};
+
+static const struct example examples[] = {
+    {"profgrab resume profgrab-file-03-2026-11-22T13-19-42Z.partial", "finish a run that was killed"},
+    {"profgrab resume profgrab-storage-2026-11-22T19-20-00Z.tar.gz",
+     "fetch what failed then, into a new bundle"},
+    {NULL, NULL},
+};
+
 const struct command command_resume = {
     .name = "resume",
     .synopsis = "DIR|BUNDLE [options]",
@@ -517,6 +530,8 @@ const struct command command_resume = {
         "What was asked for is what the manifest says; how hosts are reached, your inventory and ssh's\n"
         "configuration say. The bundle's path is printed on stdout. Exit codes are those of grab; 0 also\n"
         "where nothing was missing.",
+    .examples = examples,
+    .groups = groups,
     .options = options,
     .words = WORDS_FILES,
     .run = run,

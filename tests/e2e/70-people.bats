@@ -253,7 +253,7 @@ Y
     bash_offers bundle list inv -- inventory.yaml
     bash_offers bundle list --j -- --json
     bash_offers help bu -- bundle
-    bash_offers help f -- findings forward
+    bash_offers help f -- formats findings forward
     bash_offers completion '' -- bash zsh fish
     bash_offers --host file-03 cpu tr -- trace
     bash_offers grab -q --host fil -- file-03 file-04 file-05
@@ -406,7 +406,7 @@ fish_offers() {
     fish_offers 'profgrab -i oth' other.yaml
     fish_offers 'profgrab hosts lap' laptop
     fish_offers 'profgrab help bu' bundle
-    fish_offers 'profgrab help f' findings forward
+    fish_offers 'profgrab help f' findings formats forward
     fish_offers 'profgrab -i missing.yaml -g st'
 }
 
@@ -426,25 +426,30 @@ page() {
 @test "manual pages: what mandoc warns of" {
     command -v mandoc >/dev/null || skip 'there is no mandoc'
     local name
-    for name in man1/profgrab.1 man5/profgrab-inventory.5; do
+    for name in man1/profgrab.1 man5/profgrab-inventory.5 man7/profgrab-{formats,exit-codes,kinds}.7; do
         run mandoc -T lint -W warning "${profgrab_program%/bin/*}/share/man/$name"
         assert_status 0
         assert_equal "$output" ''
     done
 }
 
+# The commands that the help lists, group by group.
+commands() {
+    "$profgrab_program" help | sed -nE '/^More to read/q; s/^  ([a-z]+)  .*/\1/p'
+}
+
 @test "profgrab(1) has every command, option and kind, as the help does" {
     page profgrab.1 >page.txt
     ! grep -F '" @' page.txt || fail 'a marker was left'
     local command option
-    for command in $("$profgrab_program" help | sed -nE '/^Commands/,/^$/s/^  ([a-z]+) .*/\1/p'); do
+    for command in $(commands); do
         grep -qE "^\.It Cm $command( |\$)" page.txt || fail "no command $command"
         sed -n "/^\.Ss Options of $command\$/,/^\.S[sh] /p" page.txt >options
         "$profgrab_program" help "$command" >help.txt
         while IFS= read -r option; do
             grep -qE "^\.It .*Fl -$option( |\$)" options || fail "no option --$option of $command"
         done < <(sed -nE 's/^  (-.,|   ) --([a-z-]+).*/\2/p' help.txt)
-        [[ $command != grab ]] || sed -nE '/^Kinds/,$s/^  ([a-z]+)[[ ].*/\1/p' help.txt >kinds
+        [[ $command != grab ]] || sed -nE '/^Kinds/,/^$/s/^  ([a-z]+)[[ ].*/\1/p' help.txt >kinds
     done
     (($(wc -l <kinds) > 10))
     while IFS= read -r option; do
@@ -509,11 +514,18 @@ keys_at() {
     for key in $keys; do
         grep -qx "\.It Cm $key" page.txt || fail "no key $key"
     done
-    sed -n '/^\.Bd -literal/,/^\.Ed/ { /^\./d; p }' page.txt >example.yaml
+    sed -n '/^\.Sh EXAMPLES/,$ { /^\.Bd -literal/,/^\.Ed/ { /^\./d; p } }' page.txt >example.yaml
     chmod 600 example.yaml
     run_profgrab hosts -i example.yaml
     assert_status 0
     assert_stdout_has 'file-40.example.internal'
+    # The example of DISCOVERY fits that one; names ask no source.
+    sed -n '/^\.Sh DISCOVERY/,/^\.Sh GLOBS/ { /^\.Bd -literal/,/^\.Ed/ { /^\./d; p } }' page.txt >discovery.yaml
+    grep -q '^discovery:' discovery.yaml
+    cat discovery.yaml >>example.yaml
+    run_profgrab hosts --names -i example.yaml
+    assert_status 0
+    assert_stderr ''
 }
 
 # ---- help -------------------------------------------------------------------------------------------------------
@@ -522,7 +534,7 @@ keys_at() {
     local command
     run_profgrab help
     assert_status 0
-    for command in '' $(sed -nE '/^Commands/,/^$/s/^  ([a-z]+) .*/\1/p' <<<"$output"); do
+    for command in '' $(commands); do
         # shellcheck disable=SC2086 # none is one too
         run_profgrab help $command
         assert_status 0
@@ -530,6 +542,13 @@ keys_at() {
         [[ -z $command || $output == "usage: profgrab $command"* ]] || fail_run "$command"
     done
     local topic
+    for topic in inventory kinds formats exit-codes; do
+        run_profgrab help "$topic"
+        assert_status 0
+        assert_equal "$(awk 'length > 80' <<<"$output")" ''
+        assert_equal "${lines[0]}" NAME
+        [[ $output != *'.Sh'* && $output != *'\'[-e\&]* && $output != *' @'*@* ]] || fail_run "$topic is not rendered"
+    done
     for topic in findings summary; do
         run_profgrab help help
         assert_stdout_has "help $topic"
@@ -548,4 +567,44 @@ keys_at() {
     assert_stderr_has 'did you mean "grab"'
     run_profgrab help grab hosts
     assert_status 2
+}
+
+@test "help: commands in groups, topics, examples before kinds before groups of options" {
+    run_profgrab help
+    assert_equal "$(grep -E '^[A-Z].*:$' <<<"$output")" 'Collect profiles:
+Keep and hand over bundles:
+Read profiles:
+This program:
+More to read:'
+    assert_equal "$(commands | wc -l)" 16
+    run_profgrab help grab
+    assert_equal "$(grep -E '^[A-Z].*:$' <<<"$output")" 'Examples:
+Kinds:
+Hosts and services:
+How profiles are taken:
+The bundle:
+Handing it over:
+The way to the hosts:
+Questions and messages:'
+    # What resume shares with grab is named, and described there alone.
+    grab=$output
+    run_profgrab help resume
+    assert_stdout_has 'Other options, as `profgrab help grab` has them:'
+    assert_stdout_has '--ssh-config, '
+    shared=$(comm -12 <(sort -u <<<"$grab") <(sort -u <<<"$output") | awk 'length > 30')
+    assert_equal "$shared" ''
+}
+
+@test "help: the pages of sections 5 and 7 by their topics" {
+    run_profgrab help inventory
+    assert_stdout_has $'\nDISCOVERY\n'
+    assert_stdout_has '  - { prometheus: "https://prometheus.example", job: [gitaly, web] }'
+    run_profgrab help bundle formats
+    assert_stdout_has 'manifest.json'
+    run_profgrab help exit codes
+    assert_stdout_has $'\n    4\n'
+    # One table makes the page, the manual and the help.
+    page profgrab.1 | sed -n '/^\.Sh EXIT STATUS/,/^\.El/p' | grep -c '^\.It' | grep -qx 6
+    run_profgrab help kinds
+    assert_stdout_has $'\n    cpu[=30s]\n'
 }

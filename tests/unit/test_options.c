@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "cli/command.h"
 #include "cli/options.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
@@ -162,11 +163,46 @@ static void bad_numbers(void **state)
           "");
 }
 
+/* The option of that name, from `from` on. */
+static const struct option *find(const struct option *from, const char *name)
+{
+    while (from->name && strcmp(from->name, name) != 0)
+        from++;
+    return from->name ? from : NULL;
+}
+
+/* Each group of a command's help begins at an option that the command has, in the order of its table, and the
+ * first group at the first option; a group that refers to another command finds its options there. */
+static void groups_fit_their_tables(void **state)
+{
+    (void)state;
+    const struct command *c;
+    size_t seen = 0;
+    for (size_t i = 0; (c = command_at(i)); i++) {
+        const struct option *at = c->options;
+        for (const struct option_group *g = c->groups; g && g->title; g++, seen++) {
+            const struct option *first = find(at, g->first);
+            if (!first || (g == c->groups && first != c->options))
+                fail_msg("%s: no option %s there", c->name, g->first);
+            at = first;
+            for (const struct option *o = first; g->like && o->name; o++)
+                if (!find(command_find(g->like)->options, o->name))
+                    fail_msg("%s: %s has no --%s", c->name, g->like, o->name);
+        }
+    }
+    assert_true(seen > 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type), cmocka_unit_test(letters), cmocka_unit_test(repeated),
-        cmocka_unit_test(the_rest),   cmocka_unit_test(slips),   cmocka_unit_test(bad_numbers),
+        cmocka_unit_test(groups_fit_their_tables),
+        cmocka_unit_test(every_type),
+        cmocka_unit_test(letters),
+        cmocka_unit_test(repeated),
+        cmocka_unit_test(the_rest),
+        cmocka_unit_test(slips),
+        cmocka_unit_test(bad_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
