@@ -24,7 +24,8 @@ struct workdir;
 
 /*
  * Makes `DIR/NAME.partial` (0700), where DIR and NAME come from `output`: a path that ends in .tar.gz names
- * the bundle itself; a directory that exists (NULL: the working directory) takes the default name
+ * the bundle itself; a directory that exists, or is made because its name ends in a slash (NULL: the working
+ * directory), takes the default name
  * `profgrab-SUBJECT-2026-11-21T07-48-00Z`. A default name that is taken (bundle or work directory) gets `-2`,
  * `-3`, ...; a name the user chose that is taken is ERR_EXISTS. Whatever makes the place unusable is said
  * before anything is collected.

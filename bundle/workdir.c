@@ -85,9 +85,29 @@ static int default_place(const char *output, const char *subject, int64_t utc_ms
     return 0;
 }
 
-static int no_place(const char *output, struct err *err)
+/* The directory that the user names. A slash at its end says that it is one, so it is made if it is missing;
+ * its parent must exist. */
+static int find_directory(const char *output, struct err *err)
 {
-    return err_set(err, ERR_USAGE, "output %s must be an existing directory or end in " SUFFIX, output);
+    struct err why = ERR_INIT;
+    if (is_directory(output))
+        return 0;
+    if (!text_ends_in(output, "/")) {
+        err_set(err, ERR_USAGE, "output %s must be an existing directory or end in " SUFFIX, output);
+        return err_hint(err, "-o %s/ makes a directory for the bundle, -o %s" SUFFIX " names the bundle",
+                        output, output);
+    }
+    size_t n = strlen(output);
+    while (n > 1 && output[n - 1] == '/')
+        n--;
+    char *dir = strndup(output, n);
+    int rc = dir ? file_mkdir(dir, &why) : err_nomem(&why);
+    free(dir);
+    if (rc == 0)
+        return 0;
+    if (err)
+        *err = why;
+    return err_wrap(err, "output");
 }
 
 static int find_place(const char *output, const char *subject, int64_t utc_ms, struct place *p,
@@ -95,9 +115,9 @@ static int find_place(const char *output, const char *subject, int64_t utc_ms, s
 {
     if (output && text_ends_in(output, SUFFIX))
         return chosen_place(output, p, err);
-    if (!output || is_directory(output))
-        return default_place(output, subject, utc_ms, p, err);
-    return no_place(output, err);
+    if (output && find_directory(output, err) < 0)
+        return -1;
+    return default_place(output, subject, utc_ms, p, err);
 }
 
 /* What a bundle is called, without the number behind a default name. */
@@ -116,8 +136,8 @@ static int place_beside(const char *bundle, const char *name, const char *output
                         struct err *err)
 {
     bool beside = !output && file_base(bundle) != bundle;
-    if (output && !is_directory(output))
-        return no_place(output, err);
+    if (output && find_directory(output, err) < 0)
+        return -1;
     p->dir = output ? strdup(output) : beside ? file_dir(bundle) : NULL;
     p->name = text_ends_in(bundle, SUFFIX) ? name_of(bundle) : strdup(name);
     if (!p->name || ((output || beside) && !p->dir))

@@ -35,7 +35,8 @@ static const struct option options[] = {
     {"directory", 'C', OPTION_TEXT, "DIR", "extract: below this directory instead of the current one",
      offsetof(struct bundle_options, directory), 0},
     {"output", 'o', OPTION_TEXT, "PATH",
-     "create: a directory for the bundle, or its name ending in .tar.gz; encrypt, decrypt: the file to "
+     "create: a directory for the bundle (DIR/ is created if it is missing), or its name ending in .tar.gz; "
+     "encrypt, decrypt: the file to "
      "write, - "
      "for standard output, instead of FILE.age and FILE without .age",
      offsetof(struct bundle_options, output), 0},

@@ -32,7 +32,8 @@ struct resume_options {
 
 static const struct option options[] = {
     {"output", 'o', OPTION_TEXT, "PATH",
-     "of a bundle: a directory for the new one, or its name ending in .tar.gz (default: beside the old one)",
+     "of a bundle: a directory for the new one (DIR/ is created if it is missing), or its name ending in "
+     ".tar.gz (default: beside the old one)",
      offsetof(struct resume_options, output), 0},
     TARGET_PARALLEL_ROW(struct resume_options, target),
     ENGINE_OPTION_ROWS(struct resume_options, engine),

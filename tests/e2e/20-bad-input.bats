@@ -303,8 +303,26 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     run_profgrab --host file-03 --port 1 -o file/x.tar.gz heap
     refuses 1 'file'
     run_profgrab --host file-03 --port 1 -o missing heap
-    assert_status 2
-    assert_stderr_has 'missing'
+    refuses 2 'output missing must be' 'hint: -o missing/ makes a directory' '-o missing.tar.gz names the bundle'
+    [[ ! -e missing ]]
+    run_profgrab --host file-03 --port 1 -o missing/below/ heap
+    refuses 1 'output: cannot use the directory missing: No such file'
+    run_profgrab --host file-03 --port 1 -o file/ heap
+    refuses 1 'output: cannot create the directory file: '
+}
+
+@test "-o DIR/ creates the directory, for a grab, resume and bundle create" {
+    write_inventory
+    umask 022
+    run_profgrab --host file-04 -o new/ heap
+    assert_status 0
+    [[ $output == new/profgrab-file-04-*.tar.gz && -s $output ]] || fail_run 'not in the directory'
+    assert_mode new 700
+    assert_mode "$output" 600
+    run_profgrab --host file-04 -o new/ heap
+    assert_status 0
+    run_profgrab bundle create -o made/ "$INVENTORY"
+    [[ -d made ]]
 }
 
 @test "existing output is never overwritten" {
