@@ -143,6 +143,15 @@ static bool is_configured(const struct auth_keys *k, const struct agent_key *key
     return false;
 }
 
+/* Nobody can sign with it. */
+static void note_absent(struct auth *a, const struct file_key *f, const struct candidate *c)
+{
+    char why[360];
+    snprintf(why, sizeof why, "%s%sits private half is not in the agent", f->key.unusable,
+             f->key.unusable[0] ? ", and " : "");
+    auth_candidate_note(a, c, why);
+}
+
 static void add_keys(struct auth *a, struct auth_keys *k)
 {
     for (int configured = 1; configured >= 0; configured--)
@@ -155,7 +164,7 @@ static void add_keys(struct auth *a, struct auth_keys *k)
         struct file_key *f = &k->files[i];
         struct candidate c = {.file = f, .offer = f->key.blob.n ? &f->key.blob : NULL, .key = &f->key.blob};
         if (f->key.absent && !f->in_agent)
-            auth_candidate_note(a, &c, "its private half is not in the agent");
+            note_absent(a, f, &c);
         else if (!f->in_agent)
             add(k, c);
     }

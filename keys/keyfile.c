@@ -165,54 +165,85 @@ int keyfile_parse(const void *p, size_t n, struct keyfile *ret, struct err *err)
     return rc;
 }
 
+/* ---- public keys --------------------------------------------------------------------------------------- */
+
+/* "TYPE BASE64 [COMMENT]", in one line. */
+static int parse_public_line(struct str line, struct ssh_blob *ret, struct err *err)
+{
+    struct ssh_blob blob = {0};
+    char type[64];
+    struct str word = str_next_word(&line), base64 = str_next_word(&line);
+    if (word.n == 0 || base64.n == 0)
+        return err_set(err, ERR_FAILED, "not a public key");
+    if (ssh_base64_decode(base64.p, base64.n, &blob, err) < 0)
+        return -1;
+    if (!str_is(word, ssh_blob_type(&blob, type, sizeof type))) {
+        ssh_blob_release(&blob);
+        return err_set(err, ERR_FAILED, "not a public key");
+    }
+    *ret = blob;
+    return 0;
+}
+
+/* As ssh reads such a file: the first line that is neither empty nor a comment. */
+static int parse_public(const char *text, struct ssh_blob *ret, struct err *err)
+{
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, "\n");
+        struct str line = str_trim((struct str){p, n});
+        if (line.n > 0 && line.p[0] != '#')
+            return parse_public_line(line, ret, err);
+        p += n + (p[n] == '\n');
+    }
+    return err_set(err, ERR_FAILED, "not a public key");
+}
+
 int keyfile_read_public(const char *path, struct ssh_blob *ret, struct err *err)
 {
     struct buf b = BUF_INIT(SSH_BLOB_MAX * 2);
     int rc = file_read(path, &b, err);
-    if (rc == 0) {
-        const char *base64 = buf_str(&b) + strcspn(buf_str(&b), " ");
-        base64 += *base64 == ' ';
-        rc = ssh_base64_decode(base64, strcspn(base64, " \r\n"), ret, err);
-        if (rc < 0)
-            err_wrap(err, "%s", path);
-    }
+    if (rc == 0 && (rc = parse_public(buf_str(&b), ret, err)) < 0)
+        err_wrap(err, "%s", path);
     buf_release(&b);
     return rc;
 }
 
-/* The public half beside a key whose form hides it. A missing or odd .pub is no error: it only helps. */
-static int look_beside(const char *path, struct keyfile *k)
+/* The public half in FILE.pub. A missing or odd one is no error: it only helps. */
+static bool look_beside(const char *path, struct keyfile *k)
 {
     char *pub = NULL;
     if (asprintf(&pub, "%s.pub", path) < 0)
-        return -1;
-    int rc = keyfile_read_public(pub, &k->blob, NULL);
-    if (rc == 0)
-        ssh_blob_type(&k->blob, k->type, sizeof k->type);
+        return false;
+    bool found = keyfile_read_public(pub, &k->blob, NULL) == 0;
     free(pub);
-    return rc;
+    return found;
 }
 
+/* As ssh does: a private key, else FILE itself or FILE.pub as the public half of a key that an agent holds.
+ */
 int keyfile_inspect(const char *path, struct keyfile *ret, struct err *err)
 {
     struct buf b = {.max = KEYFILE_MAX, .secret = true};
     struct err why = ERR_INIT;
     struct keyfile k = {0};
     int rc = file_read(path, &b, &why);
-    if (rc == 0 && (rc = keyfile_parse(buf_str(&b), b.len, &k, &why)) < 0)
+    if (rc == 0 && (rc = keyfile_parse(buf_str(&b), b.len, &k, &why)) < 0) {
         err_wrap(&why, "%s", path);
-    buf_release(&b);
-    if (rc < 0 && why.kind == ERR_NOT_FOUND && look_beside(path, &k) == 0) {
-        k.absent = true;
-        rc = 0;
+        k.absent = parse_public(buf_str(&b), &k.blob, NULL) == 0;
+        k.is_public = k.absent;
     }
-    if (rc < 0) {
+    buf_release(&b);
+    if (k.blob.n == 0 && look_beside(path, &k))
+        k.absent = rc < 0;
+    if (rc < 0 && !k.absent) {
         if (err)
             *err = why;
         return -1;
     }
-    if (k.blob.n == 0)
-        look_beside(path, &k);
+    if (k.absent && !k.is_public && why.kind != ERR_NOT_FOUND)
+        snprintf(k.unusable, sizeof k.unusable, "%.299s", why.msg);
+    if (k.blob.n > 0)
+        ssh_blob_type(&k.blob, k.type, sizeof k.type);
     *ret = k;
     return 0;
 }

@@ -12,17 +12,22 @@ struct keyfile {
     char type[64];        /* "ssh-ed25519", "ecdsa-sha2-nistp256", "ssh-rsa", ...; "" if it cannot be told */
     bool encrypted;       /* a passphrase protects it */
     unsigned rounds;      /* of bcrypt that a passphrase takes in OpenSSH's form; 0: none */
-    bool absent;          /* there is only a FILE.pub: the private half is elsewhere, in an agent */
+    bool absent;          /* FILE has no private half that can be read: it may be in an agent */
+    bool is_public;       /* FILE is a public key itself */
+    char unusable[300];   /* why FILE cannot be read as a private key, where FILE.pub stands in for it; "" if
+                             there is no FILE, or it is a public key */
     struct ssh_blob blob; /* the public key; empty if neither the file nor its .pub shows it */
 };
 
-/* Reads FILE and, for the forms that hide the public half and where there is no FILE, FILE.pub. */
+/* Reads FILE as a private or a public key and, for the forms that hide the public half and where FILE is
+ * neither, FILE.pub. */
 int keyfile_inspect(const char *path, struct keyfile *ret, struct err *err);
 /* The same over the file's bytes, without the .pub. */
 int keyfile_parse(const void *p, size_t n, struct keyfile *ret, struct err *err);
 void keyfile_release(struct keyfile *k);
 
-/* Reads the one public key or certificate of a FILE.pub. */
+/* Reads the one public key or certificate of a FILE.pub; lines that are empty or begin with # may stand in
+ * front of it. */
 int keyfile_read_public(const char *path, struct ssh_blob *ret, struct err *err);
 
 /* The private section of OpenSSH's own form, which the caller wipes; *ret comes empty for any other form.

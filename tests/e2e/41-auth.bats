@@ -486,6 +486,82 @@ EOF
     assert_stderr_has "key $PWD/held (its private half is not in the agent)"
 }
 
+# Whether ssh itself logs in with this configuration: 0 or 255.
+ssh_itself() {
+    local status=0
+    ssh -F "$config" -o BatchMode=yes mine true </dev/null >/dev/null 2>&1 || status=$?
+    echo "$status"
+}
+
+# as_ssh_does FILE HOW: profgrab logs in with IdentityFile FILE where ssh does, and by HOW; or (refused) neither does, and
+# profgrab says HOW. Nobody is shown another key of the agent's.
+as_ssh_does() { # works|refused FILE HOW
+    local log=$RIG_DIR/sshd/log before
+    host_with sshd "IdentityFile $2" 'IdentitiesOnly yes' "IdentityAgent $PWD/agent"
+    before=$(wc -l <"$log")
+    assert_equal "$2: ssh $(ssh_itself)" "$2: ssh $([[ $1 == works ]] && echo 0 || echo 255)"
+    run_mine --batch
+    if [[ $1 == works ]]; then
+        assert_let_in_by "$3"
+    else
+        assert_status 1
+        assert_stderr_has "$3"
+    fi
+    if tail -n +$((before + 1)) "$log" | grep -F "$(ssh-keygen -l -f stray.pub | cut -d' ' -f2)"; then
+        fail "$2: another key of the agent was offered"
+    fi
+}
+
+@test "IdentitiesOnly with a public key file, the private half in an agent: as ssh, on which it depends" {
+    local type held
+    agent_start
+    ssh-keygen -q -t ed25519 -N '' -f stray
+    ssh-add -q stray
+    for type in ed25519 ecdsa rsa; do
+        make_key "$type" "$type"
+        ssh-add -q "$type"
+        rm "$type"
+        held="agent $(cut -d' ' -f1 "$type.pub") SHA256:"
+        as_ssh_does works "$PWD/$type.pub" "$held"
+        as_ssh_does works "$PWD/$type" "$held"
+    done
+    held='agent ssh-ed25519 SHA256:'
+    # What ssh takes for a public key: by its content, not by its name.
+    cp ed25519.pub handle
+    as_ssh_does works "$PWD/handle" "$held"
+    { printf '\n# of the token\n  ' && cat ed25519.pub; } >commented.pub
+    as_ssh_does works "$PWD/commented.pub" "$held"
+    # A file that is no key at all, with a .pub beside it.
+    (umask 077 && echo nonsense >ed25519)
+    as_ssh_does works "$PWD/ed25519" "$held"
+    rm ed25519
+    # By the inventory, whose `identity:` means IdentitiesOnly; and through ssh.
+    printf 'version: 1\nservices: { rude: { port: %s } }\nhosts: { mine: { services: [rude], ssh: { identity: %s, agent: %s } } }\n' \
+        "$RIG_PORT_rude" "$PWD/ed25519.pub" "$PWD/agent" >inventory.yaml
+    chmod 600 inventory.yaml
+    host_with sshd
+    PROFGRAB_INVENTORY=$PWD/inventory.yaml run_mine --batch
+    assert_let_in_by "$held"
+    PROFGRAB_INVENTORY=$PWD/inventory.yaml run_mine --batch --via openssh
+    assert_let_in_by 'agent ED25519 SHA256:'
+}
+
+@test "IdentitiesOnly with a public key file whose private half is not in the agent: refused, with the reason" {
+    agent_start
+    ssh-keygen -q -t ed25519 -N '' -f stray
+    ssh-add -q stray
+    make_key elsewhere ed25519
+    # ssh does not look for the private key beside a .pub that is named.
+    as_ssh_does refused "$PWD/elsewhere.pub" "not offered: key $PWD/elsewhere.pub (its private half is not in the agent)"
+    rm elsewhere
+    as_ssh_does refused "$PWD/elsewhere" "not offered: key $PWD/elsewhere (its private half is not in the agent)"
+    (umask 077 && echo nonsense >elsewhere)
+    as_ssh_does refused "$PWD/elsewhere" \
+        "($PWD/elsewhere: not a private key, and its private half is not in the agent)"
+    echo 'ssh-ed25519 AAAA' >half.pub
+    as_ssh_does refused "$PWD/half.pub" "key $PWD/half.pub ($PWD/half.pub: not a private key)"
+}
+
 # ---- passwords and several steps ---------------------------------------------------------------------------
 
 @test "a password: wrong, then right; three tries; not asked where it is not wanted" {

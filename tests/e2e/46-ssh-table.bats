@@ -184,6 +184,10 @@ rows_done() {
         mv "$type" "$type.gone"
         row 'works ssh' "an agent's $type key" sshd "IdentityFile $PWD/$type" "$held"
     done
+    row 'works ssh' 'only the .pub is there and named, the agent has the key' sshd "IdentityFile $PWD/ed25519.pub" "$held"
+    make_key elsewhere sshd -t ed25519
+    mv elsewhere elsewhere.gone
+    row refused 'only the .pub is there and named, the agent does not have the key' sshd "IdentityFile $PWD/elsewhere.pub" "$held"
     row refused 'an agent that is gone, and no key' sshd 'IdentityFile none' "IdentityAgent $PWD/nobody"
     make_key authority - -t ed25519
     mkdir -p "$RIG_DIR/certified"

@@ -244,6 +244,70 @@ static void an_odd_pub_only_does_not_help(void **state)
     free(pub);
 }
 
+/* What ssh takes for the public half of a key that an agent holds. */
+static void a_public_key_file(void **state)
+{
+    static const struct {
+        const char *name;   /* inspected */
+        const char *beside; /* written into key; NULL: there is no such file */
+        const char *front;  /* in front of the public key */
+        bool is_public;
+        const char *unusable;
+    } cases[] = {{"key.pub", NULL, "", true, ""},
+                 {"key.pub", "a private key", "", true, ""},
+                 {"key.pub", NULL, "\n  \n# of the token\n\t ", true, ""},
+                 {"key", NULL, "", false, ""},
+                 {"key", "nonsense", "", false, "not a private key"},
+                 {"key", "", "", false, "not a private key"}};
+    char *path = file_join(*state, "key"), *pub = file_join(*state, "key.pub");
+    struct err err = ERR_INIT;
+    keygen(path, (const char *const[]){"-t", "ed25519", "-N", "", NULL});
+    struct ssh_blob public = public_key(path);
+    struct buf line = scratch_read(pub);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct keyfile k = {0};
+        char *text = text_of("%s%s", cases[i].front, buf_str(&line)),
+             *name = file_join(*state, cases[i].name);
+        unlink(path);
+        if (cases[i].beside)
+            ok(file_write(path, cases[i].beside, strlen(cases[i].beside), &err), &err);
+        ok(file_write(pub, text, strlen(text), &err), &err);
+        ok(keyfile_inspect(name, &k, &err), &err);
+        assert_true(k.absent);
+        assert_int_equal(k.is_public, cases[i].is_public);
+        assert_true(ssh_blob_equal(&k.blob, &public));
+        assert_string_equal(k.type, "ssh-ed25519");
+        contains(k.unusable, cases[i].unusable);
+        assert_int_equal(k.unusable[0] == '\0', cases[i].unusable[0] == '\0');
+        keyfile_release(&k);
+        free(name);
+        free(text);
+    }
+    buf_release(&line);
+    ssh_blob_release(&public);
+    free(path);
+    free(pub);
+}
+
+static void no_public_key(void **state)
+{
+    static const char *const texts[] = {
+        "", "\n", "# nothing else", "ssh-ed25519", "ssh-ed25519 AAAA", "ssh-ed25519 !!!!",
+        /* "ssh-rsa", under another name */
+        "ssh-ed25519 AAAAB3NzaC1yc2E=", "-----BEGIN PUBLIC KEY-----\nAAAAB3NzaC1yc2E=\n"};
+    char *path = file_join(*state, "key.pub");
+    struct err err = ERR_INIT;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct keyfile k = {0};
+        struct ssh_blob read = {0};
+        ok(file_write(path, texts[i], strlen(texts[i]), &err), &err);
+        assert_int_equal(keyfile_inspect(path, &k, &err), -1);
+        assert_int_equal(keyfile_read_public(path, &read, &err), -1);
+        assert_null(read.data);
+    }
+    free(path);
+}
+
 static void no_key(const char *text, const char *msg)
 {
     struct keyfile k = {.type = "untouched"};
@@ -312,10 +376,16 @@ static void cut_and_flipped_keys(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_and_strings),  cmocka_unit_test(a_length_is_not_trusted),
-        cmocka_unit_test(base64_is_strict),     cmocka_unit_test(blobs_are_compared_and_named),
-        SCRATCH(every_form_ssh_keygen_makes),   SCRATCH(fingerprints_are_ssh_keygens),
-        SCRATCH(an_odd_pub_only_does_not_help), SCRATCH(what_is_no_key),
+        cmocka_unit_test(numbers_and_strings),
+        cmocka_unit_test(a_length_is_not_trusted),
+        cmocka_unit_test(base64_is_strict),
+        cmocka_unit_test(blobs_are_compared_and_named),
+        SCRATCH(every_form_ssh_keygen_makes),
+        SCRATCH(fingerprints_are_ssh_keygens),
+        SCRATCH(an_odd_pub_only_does_not_help),
+        SCRATCH(a_public_key_file),
+        SCRATCH(no_public_key),
+        SCRATCH(what_is_no_key),
         SCRATCH(cut_and_flipped_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
