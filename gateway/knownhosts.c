@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/banned.h"
 
@@ -82,6 +83,15 @@ int known_hosts_parse(struct known_hosts *k, const char *file, const char *text,
     return 0;
 }
 
+/* ssh-keygen would wait for the other end of a FIFO. A link that leads nowhere is left to it. */
+static int check_readable(const char *path, struct err *err)
+{
+    struct stat st;
+    return stat(path, &st) < 0 || S_ISREG(st.st_mode)
+               ? 0
+               : err_set(err, ERR_FAILED, "the known hosts %s are no regular file", path);
+}
+
 static int find_name(const struct strlist *files, const char *name, const struct proc_limits *limits,
                      struct known_hosts *k, struct err *err)
 {
@@ -89,6 +99,8 @@ static int find_name(const struct strlist *files, const char *name, const struct
         /* People name /dev/null to say that there is none; a process less for each host. */
         if (!file_exists(files->items[i]) || strcmp(files->items[i], "/dev/null") == 0)
             continue;
+        if (check_readable(files->items[i], err) < 0)
+            return -1;
         const char *argv[] = {"ssh-keygen", "-F", name, "-f", files->items[i], NULL};
         struct proc_result r;
         if (proc_run(argv, limits, &r, err) < 0) {

@@ -21,6 +21,7 @@
 
 #define LOCK_PAUSE_MS 10
 #define SALT 20
+#define LOOK_BYTES 65536
 
 /* `|1|SALT|HMAC-SHA1 of the name`, both in base64, as sshd(8) describes it. */
 static int add_hashed(struct buf *b, const char *name, struct err *err)
@@ -62,28 +63,123 @@ static int compose(const struct known_addition *a, struct buf *b, struct err *er
     return rc < 0 ? -1 : buf_check(b, "a line of known hosts", err);
 }
 
-/* Opens it for appending, and makes it, and the directory it is in, if they are missing. */
-static int open_file(const char *path, struct err *err)
+/* ---- the file -------------------------------------------------------------------------------------------
+ */
+
+/* Whether a line, without its end, is blank, a comment, or `[@MARKER] HOSTS TYPE KEY`. */
+static bool is_known_line(const char *line, size_t n)
 {
+    static const char *const types[] = {"ssh-", "ecdsa-", "sk-"};
+    struct str rest = str_trim((struct str){line, n});
+    if (rest.n == 0 || rest.p[0] == '#')
+        return true;
+    struct str word = str_next_word(&rest);
+    if (word.p[0] == '@')
+        str_next_word(&rest);
+    struct str type = str_next_word(&rest), key = str_next_word(&rest);
+    bool known = false;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        known |= str_begins(type, types[i]);
+    return known && key.n > 0;
+}
+
+/* Whether the beginning of a file holds nothing but lines of known hosts. */
+static bool holds_known_hosts(int fd)
+{
+    char text[LOOK_BYTES];
+    ssize_t n = pread(fd, text, sizeof text, 0);
+    if (n < 0)
+        return false;
+    for (const char *p = text, *end = text + n; p < end;) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        /* The last line may go on behind what was read. */
+        if (!stop && n == (ssize_t)sizeof text && p > text)
+            break;
+        stop = stop ? stop : end;
+        if (!is_known_line(p, (size_t)(stop - p)))
+            return false;
+        p = stop + 1;
+    }
+    return true;
+}
+
+/*
+ * A link, as people who keep their configuration elsewhere have one, or a file with several names, may be
+ * anything that a stranger's archive has put there. It is appended to where that is what ssh would do to a
+ * file of known hosts: one of this user's, which holds nothing else.
+ */
+static int check_shared(const char *path, struct stat *ret, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
-    char *dir = file_dir(path);
-    if (!dir)
-        return err_nomem(err);
+    if (fd < 0)
+        return err_sys(err, "%s is a link, and cannot be opened", path);
+    int rc = 0;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        rc = err_set(err, ERR_FAILED, "%s is no regular file", path);
+    else if (st.st_uid != geteuid() || !holds_known_hosts(fd))
+        rc = err_set(err, ERR_FAILED, "%s is a link to a file that is not your known hosts", path);
+    else
+        *ret = st;
+    fd_close(&fd);
+    return rc;
+}
+
+/* The directory of a path, which is made if it is missing. */
+static int open_directory(const char *dir, struct err *err)
+{
     struct err why = ERR_INIT;
-    int rc = file_exists(dir) ? 0 : file_mkdir(dir, &why);
-    free(dir);
-    if (rc < 0 && why.kind != ERR_EXISTS) {
+    if (!file_exists(dir) && file_mkdir(dir, &why) < 0 && why.kind != ERR_EXISTS) {
         if (err)
             *err = why;
         return -1;
     }
-    int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+    return beneath_top(dir, err);
+}
+
+/* Opens a file for appending that is neither a link nor has several names, and makes it if it is missing. */
+static int open_plain(const struct beneath *dir, const char *path, struct err *err)
+{
+    int fd = openat(dir->fd, file_base(path),
+                    O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW, 0600);
+    return fd < 0 ? err_sys(err, "cannot write %s", path) : fd;
+}
+
+/* The same of one that was looked at; it must still be that one. */
+static int open_shared(const char *path, const struct stat *looked, struct err *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return err_sys(err, "cannot write %s", path);
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-        fd_close(&fd);
-        return err_set(err, ERR_FAILED, "%s is no regular file", path);
-    }
+    if (fstat(fd, &st) == 0 && st.st_dev == looked->st_dev && st.st_ino == looked->st_ino)
+        return fd;
+    fd_close(&fd);
+    return err_set(err, ERR_FAILED, "%s was replaced while it was opened", path);
+}
+
+/* Opens it for appending, and makes it, and the directory it is in, if they are missing. A FIFO or a device
+ * is refused before it is opened. */
+static int open_file(const char *path, struct err *err)
+{
+    struct stat st;
+    int fd = -1;
+    char *name = file_dir(path);
+    if (!name)
+        return err_nomem(err);
+    struct beneath dir = {.fd = open_directory(name, err), .name = name};
+    if (dir.fd < 0)
+        goto out;
+    bool there = fstatat(dir.fd, file_base(path), &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (there && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+        err_set(err, ERR_FAILED, "%s is no regular file", path);
+    else if (!there || (S_ISREG(st.st_mode) && st.st_nlink <= 1))
+        fd = open_plain(&dir, path, err);
+    else if (check_shared(path, &st, err) == 0)
+        fd = open_shared(path, &st, err);
+out:
+    fd_close(&dir.fd);
+    free(name);
     return fd;
 }
 

@@ -640,6 +640,59 @@ static void where_nothing_can_be_written(void **state)
     free(path);
 }
 
+/* Where the path is a link or a second name of a file: that of the user's own known hosts is appended to, as
+ * ssh does; nothing else is written, made or waited for. */
+static void links_and_fifos(void **state)
+{
+    struct err err = ERR_INIT;
+    char *known = text_of("%s/own", (char *)*state), *link = text_of("%s/link", (char *)*state);
+    char *precious = scratch_file(*state, "precious", "export PATH=/bin\n", 17);
+    char *made = text_of("%s/made", (char *)*state), *fifo = text_of("%s/fifo", (char *)*state);
+    ok(add(known, "alpha", 22, ED, false, &err), &err);
+    assert_int_equal(symlink(known, link), 0);
+    ok(add(link, "beta", 22, ED, false, &err), &err);
+    finds(known, "beta", 22, ED, 2, KNOWN_PLAIN);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(linkat(AT_FDCWD, known, AT_FDCWD, link, 0), 0);
+    ok(add(link, "gamma", 22, ED, false, &err), &err);
+    finds(known, "gamma", 22, ED, 3, KNOWN_PLAIN);
+    assert_int_equal(unlink(link), 0);
+
+    char *msg = text_of("%s is a link to a file that is not your known hosts", link);
+    assert_int_equal(symlink(precious, link), 0);
+    refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(linkat(AT_FDCWD, precious, AT_FDCWD, link, 0), 0);
+    refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    file_is(precious, "export PATH=/bin\n");
+    assert_int_equal(unlink(link), 0);
+    free(msg);
+
+    assert_int_equal(symlink(made, link), 0);
+    assert_int_equal(add(link, "alpha", 22, ED, false, &err), -1);
+    assert_false(file_exists(made));
+    assert_int_equal(unlink(link), 0);
+
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(symlink(fifo, link), 0);
+    msg = text_of("%s is no regular file", fifo);
+    refused(add(fifo, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    free(msg);
+    msg = text_of("%s is no regular file", link);
+    refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    free(msg);
+    /* Nor is one read: ssh-keygen would wait. */
+    struct known_hosts k = {0};
+    struct strlist files = {0};
+    ok(strlist_add(&files, fifo, &err), &err);
+    assert_int_equal(known_hosts_find(&files, "alpha", 22, &limits, &k, &err), -1);
+    contains(err.msg, "are no regular file");
+    strlist_release(&files);
+    char *all[] = {known, link, precious, made, fifo};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+}
+
 static void a_lock_that_is_held(void **state)
 {
     struct err err = ERR_INIT;
@@ -742,6 +795,7 @@ int main(void)
         cmocka_unit_test(new_hosts_are_hashed),
         cmocka_unit_test(a_last_line_without_its_end),
         cmocka_unit_test(where_nothing_can_be_written),
+        cmocka_unit_test(links_and_fifos),
         cmocka_unit_test(a_lock_that_is_held),
         cmocka_unit_test(many_at_once),
     };
