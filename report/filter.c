@@ -23,11 +23,11 @@ struct found {
     bool focus, ignore, hide, show, show_from, tagfocus, tagignore, tagshow, taghide;
 };
 
-int filter_regex(const char *name, const char *value, struct regex **ret, struct err *err)
+int filter_regex(struct job *j, const char *name, const char *value, struct regex **ret)
 {
-    if (!value || !*value || regex_new(str_of(value), ret, err) == 0)
+    if (!value || !*value || regex_new(str_of(value), &j->budget, ret, j->err) == 0)
         return 0;
-    return err_wrap(err, "parsing %s regexp", name);
+    return err_wrap(j->err, "parsing %s regexp", name);
 }
 
 bool filter_line(struct regex *r, const struct profile *p, const struct profile_line *line)
@@ -249,17 +249,16 @@ static int apply(struct found *found)
 static int compile(struct job *j, struct filters *f)
 {
     const struct report_settings *s = j->settings;
-    struct err *err = j->err;
-    return filter_regex("focus", s->focus, &f->focus, err) < 0 ||
-                   filter_regex("ignore", s->ignore, &f->ignore, err) < 0 ||
-                   filter_regex("hide", s->hide, &f->hide, err) < 0 ||
-                   filter_regex("show", s->show, &f->show, err) < 0 ||
-                   filter_regex("show_from", s->show_from, &f->show_from, err) < 0 ||
+    return filter_regex(j, "focus", s->focus, &f->focus) < 0 ||
+                   filter_regex(j, "ignore", s->ignore, &f->ignore) < 0 ||
+                   filter_regex(j, "hide", s->hide, &f->hide) < 0 ||
+                   filter_regex(j, "show", s->show, &f->show) < 0 ||
+                   filter_regex(j, "show_from", s->show_from, &f->show_from) < 0 ||
                    tagfilter_new(j, "tagfocus", s->tagfocus, &f->tagfocus) < 0 ||
                    tagfilter_new(j, "tagignore", s->tagignore, &f->tagignore) < 0 ||
-                   filter_regex("prune_from", s->prune_from, &f->prune_from, err) < 0 ||
-                   filter_regex("tagshow", s->tagshow, &f->tagshow, err) < 0 ||
-                   filter_regex("taghide", s->taghide, &f->taghide, err) < 0
+                   filter_regex(j, "prune_from", s->prune_from, &f->prune_from) < 0 ||
+                   filter_regex(j, "tagshow", s->tagshow, &f->tagshow) < 0 ||
+                   filter_regex(j, "taghide", s->taghide, &f->taghide) < 0
                ? -1
                : 0;
 }

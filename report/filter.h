@@ -17,8 +17,8 @@ bool filter_mapping(struct regex *r, const struct profile *p, const struct profi
 typedef bool filter_keep_fn(void *ctx, struct profile *p, struct profile_sample *s);
 void filter_keep(struct profile *p, filter_keep_fn *keep, void *ctx);
 
-/* The expression of a setting; *ret stays NULL without one. */
-int filter_regex(const char *name, const char *value, struct regex **ret, struct err *err);
+/* The expression of a setting, by the job's budget; *ret stays NULL without one. */
+int filter_regex(struct job *j, const char *name, const char *value, struct regex **ret);
 
 /* Which samples have a label that is wanted: what tagfocus and tagignore say. */
 struct tagfilter;

@@ -5,6 +5,7 @@
 #include "report/graph.h"
 #include "report/measure.h"
 #include "report/out.h"
+#include "report/regex.h"
 #include "report/report.h"
 
 struct job {
@@ -25,8 +26,9 @@ struct job {
     double ratio;
     int64_t total;
 
-    struct regex *symbol;  /* of peek and list; NULL for the others */
-    uint32_t *label_units; /* by the string that is a numeric label's key; 0: it is none */
+    struct regex_budget budget; /* of all expressions that were asked for */
+    struct regex *symbol;       /* of peek and list; NULL for the others */
+    uint32_t *label_units;      /* by the string that is a numeric label's key; 0: it is none */
     size_t n_label_units;
 
     /* Of the graph, once it was trimmed. */

@@ -138,7 +138,7 @@ static int prune(struct profile *p, struct regex *drop, struct regex *keep, stru
 }
 
 /* All of a name must match. */
-static int whole(struct str pattern, struct regex **ret, struct err *err)
+static int whole(struct str pattern, struct regex_budget *budget, struct regex **ret, struct err *err)
 {
     struct buf text = BUF_INIT((size_t)1 << 20);
     buf_adds(&text, "^(");
@@ -146,17 +146,18 @@ static int whole(struct str pattern, struct regex **ret, struct err *err)
     buf_adds(&text, ")$");
     int rc = buf_check(&text, "drop_frames", err);
     if (rc == 0)
-        rc = regex_new((struct str){buf_str(&text), text.len}, ret, err);
+        rc = regex_new((struct str){buf_str(&text), text.len}, budget, ret, err);
     buf_release(&text);
     return rc;
 }
 
 int report_prune(struct profile *p, struct err *err)
 {
+    struct regex_budget budget = regex_budget_own(p);
     struct regex *drop = NULL, *keep = NULL;
     int rc = 0;
-    if (p->drop_frames && whole(profile_str(p, p->drop_frames), &drop, NULL) == 0 &&
-        (!p->keep_frames || whole(profile_str(p, p->keep_frames), &keep, NULL) == 0))
+    if (p->drop_frames && whole(profile_str(p, p->drop_frames), &budget, &drop, NULL) == 0 &&
+        (!p->keep_frames || whole(profile_str(p, p->keep_frames), &budget, &keep, NULL) == 0))
         rc = prune(p, drop, keep, err);
     regex_free(drop);
     regex_free(keep);

@@ -7,10 +7,18 @@
 
 #include "base/banned.h"
 
-/* What an expression may become, and what matching may cost: steps, and memory (KiB). */
+/* What an expression may become, and what matching may cost: memory (KiB), and backtracking from one place of
+ * a text, which the budget bounds long before. */
 #define MAX_TRANSLATED ((size_t)1 << 20)
-#define MAX_STEPS 10000000
+#define MAX_BACKTRACKS 10000000
 #define MAX_HEAP (64u << 10)
+
+/* The budgets. An expression of twenty names in alternation takes about 60 steps for each string. */
+#define STEPS_OWN 10000000
+#define STEPS_ASKED 300000000
+#define STEPS_PER_STRING 200
+/* So many bytes of a text make each step cost one more. */
+#define BYTES_PER_STEP 32
 
 enum seen { UNKNOWN, NO, YES };
 
@@ -18,6 +26,8 @@ struct regex {
     pcre2_code *code;
     pcre2_match_data *match;
     pcre2_match_context *limits;
+    struct regex_budget *budget;
+    uint64_t step;       /* what one costs with the text that is being matched */
     unsigned char *seen; /* enum seen, by string of the profile */
     size_t n_seen;
     int failed; /* what PCRE2 said of the first text it could not do; 0: nothing */
@@ -60,10 +70,11 @@ static int compile(struct regex *r, struct str pattern, struct err *err)
     if (rc == 0) {
         pcre2_set_newline(how, PCRE2_NEWLINE_LF);
         pcre2_set_parens_nest_limit(how, 2100);
-        r->code = pcre2_compile((PCRE2_SPTR)buf_str(&text), text.len,
-                                PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOLLAR_ENDONLY |
-                                    PCRE2_ALT_CIRCUMFLEX | PCRE2_NO_AUTO_CAPTURE | PCRE2_NEVER_BACKSLASH_C,
-                                &code, &at, how);
+        r->code =
+            pcre2_compile((PCRE2_SPTR)buf_str(&text), text.len,
+                          PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_CIRCUMFLEX |
+                              PCRE2_NO_AUTO_CAPTURE | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT,
+                          &code, &at, how);
         if (!r->code)
             rc = refused(pattern, code, err);
     }
@@ -72,11 +83,34 @@ static int compile(struct regex *r, struct str pattern, struct err *err)
     return rc;
 }
 
-int regex_new(struct str pattern, struct regex **ret, struct err *err)
+struct regex_budget regex_budget_own(const struct profile *p)
+{
+    return (struct regex_budget){STEPS_OWN + STEPS_PER_STRING * (uint64_t)profile_n_strings(p)};
+}
+
+struct regex_budget regex_budget_asked(const struct profile *p)
+{
+    return (struct regex_budget){STEPS_ASKED +
+                                 STEPS_PER_STRING * ((uint64_t)profile_n_strings(p) + p->n_labels)};
+}
+
+/* PCRE2 calls it before each item of the pattern that it tries. */
+static int take_step(pcre2_callout_block *at, void *regex)
+{
+    struct regex *r = regex;
+    (void)at;
+    if (r->budget->left < r->step)
+        return PCRE2_ERROR_CALLOUT;
+    r->budget->left -= r->step;
+    return 0;
+}
+
+int regex_new(struct str pattern, struct regex_budget *budget, struct regex **ret, struct err *err)
 {
     struct regex *r = calloc(1, sizeof *r);
     if (!r)
         return err_nomem(err);
+    r->budget = budget;
     if (compile(r, pattern, err) < 0) {
         regex_free(r);
         return -1;
@@ -87,8 +121,9 @@ int regex_new(struct str pattern, struct regex **ret, struct err *err)
         regex_free(r);
         return err_nomem(err);
     }
-    pcre2_set_match_limit(r->limits, MAX_STEPS);
-    pcre2_set_depth_limit(r->limits, MAX_STEPS);
+    pcre2_set_callout(r->limits, take_step, r);
+    pcre2_set_match_limit(r->limits, MAX_BACKTRACKS);
+    pcre2_set_depth_limit(r->limits, MAX_BACKTRACKS);
     pcre2_set_heap_limit(r->limits, MAX_HEAP);
     *ret = r;
     return 0;
@@ -98,6 +133,7 @@ bool regex_matches(struct regex *r, struct str text)
 {
     if (r->failed)
         return false;
+    r->step = 1 + text.n / BYTES_PER_STEP;
     int rc = pcre2_match(r->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, 0, 0, r->match, r->limits);
     if (rc < 0 && rc != PCRE2_ERROR_NOMATCH)
         r->failed = rc;
@@ -135,6 +171,6 @@ int regex_check(const struct regex *r, struct err *err)
         return 0;
     if (r->failed == PCRE2_ERROR_NOMEMORY)
         return err_nomem(err);
-    err_set(err, ERR_FAILED, "a regular expression takes too long on a name in this profile");
+    err_set(err, ERR_FAILED, "a regular expression takes too long on the names in this profile");
     return err_hint(err, "repeats within repeats, such as (a*)*, are what takes long: write it another way");
 }

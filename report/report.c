@@ -116,7 +116,8 @@ static int settle(struct job *j)
     j->ratio = 1 / s->divide_by;
     j->sample_unit = profile_str(j->profile, j->profile->sample_types[j->value_index].unit);
     j->output_unit = str_of(s->unit);
-    if (s->symbol && regex_new(str_of(s->symbol), &j->symbol, j->err) < 0)
+    j->budget = regex_budget_asked(j->profile);
+    if (s->symbol && regex_new(str_of(s->symbol), &j->budget, &j->symbol, j->err) < 0)
         return err_wrap(j->err, "parsing argument regexp %s", s->symbol);
     return 0;
 }

@@ -116,16 +116,16 @@ static bool in_range(const struct tagfilter *f, const struct job *j, const struc
 /* ---- expressions -----------------------------------------------------------------------------------------
  */
 
-static int add_regexes(struct tagfilter *f, const char *name, struct str value, struct err *err)
+static int add_regexes(struct tagfilter *f, struct job *j, const char *name, struct str value)
 {
     for (;;) {
         const char *comma = memchr(value.p, ',', value.n);
         size_t n = comma ? (size_t)(comma - value.p) : value.n;
         if (array_reserve((void **)&f->regexes, &f->cap_regexes, f->n_regexes + 1, sizeof(struct regex *),
-                          err) < 0)
+                          j->err) < 0)
             return -1;
-        if (regex_new((struct str){value.p, n}, &f->regexes[f->n_regexes], err) < 0)
-            return err_wrap(err, "parsing %s regexp", name);
+        if (regex_new((struct str){value.p, n}, &j->budget, &f->regexes[f->n_regexes], j->err) < 0)
+            return err_wrap(j->err, "parsing %s regexp", name);
         f->n_regexes++;
         if (!comma)
             return 0;
@@ -185,7 +185,7 @@ static int fill(struct tagfilter *f, struct job *j, const char *name, struct str
     f->range = is > 0;
     if (is > 0)
         job_say(j, "%s:Interpreted '%.*s' as range, not regexp", name, (int)value.n, value.p);
-    return is < 0 ? -1 : is > 0 ? 0 : add_regexes(f, name, value, j->err);
+    return is < 0 ? -1 : is > 0 ? 0 : add_regexes(f, j, name, value);
 }
 
 int tagfilter_new(struct job *j, const char *name, const char *value, struct tagfilter **ret)

@@ -14,11 +14,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct str pattern = {(const char *)p, length};
     struct str text = {(const char *)p + length, n - length};
     struct err err = ERR_INIT;
+    struct regex_budget budget = {100000000};
     struct regex *r = NULL;
     /* Steps are limited, but a limit's worth of them takes long under the sanitizers. */
     if (length > 200 || text.n > 200)
         return 0;
-    if (regex_new(pattern, &r, &err) < 0) {
+    if (regex_new(pattern, &budget, &r, &err) < 0) {
         /* A pattern in place of the words would be one that PCRE2 alone refused. */
         assert(err.kind == ERR_USAGE && !r);
         assert(strncmp(err.msg, "error parsing regexp: ", 22) == 0 && err.msg[22] != '`');

@@ -110,7 +110,11 @@ static void expect(const struct report_settings *settings, const char *left, con
     struct buf b = BUF_INIT(65536), words = BUF_INIT(65536);
     struct profile *p = make();
     struct report_callbacks callbacks = {.say = hear, .ctx = &words};
-    struct job j = {.profile = p, .settings = settings, .callbacks = &callbacks, .err = &err};
+    struct job j = {.profile = p,
+                    .settings = settings,
+                    .callbacks = &callbacks,
+                    .budget = regex_budget_asked(p),
+                    .err = &err};
     ok(label_units_find(&j), &err);
     int rc = tagroots_add(&j);
     if (rc == 0)
@@ -233,6 +237,37 @@ static void a_profile_drops_frames_of_its_own(void **state)
     }
 }
 
+static struct profile *make_with_names(size_t n, const char *drop)
+{
+    struct profile *p = make();
+    for (size_t i = 0; i < n; i++) {
+        char name[60];
+        snprintf(name, sizeof name, "aaaaaaaaaaaaaaaaaaaaaaaa%zu", i);
+        add_place(p, (const char *const[]){name}, 1, false);
+    }
+    p->drop_frames = intern(p, drop);
+    return p;
+}
+
+/* Each name takes little; all together take more than one profile may. */
+static void a_profile_has_one_budget_for_its_own_expressions(void **state)
+{
+    (void)state;
+    static const char slow[] = ".*.*.*.*[bc]";
+    struct err err = ERR_INIT;
+    struct profile *p = make_with_names(10, slow);
+    ok(report_prune(p, &err), &err);
+    profile_free(p);
+    p = make_with_names(5000, "malloc|.*mallocgc|free");
+    ok(report_prune(p, &err), &err);
+    profile_free(p);
+    p = make_with_names(5000, slow);
+    refused(report_prune(p, &err), &err, ERR_FAILED,
+            "a regular expression takes too long on the names in this profile");
+    assert_string_equal(err.hint, "the profile's own drop_frames; -all_frames does without");
+    profile_free(p);
+}
+
 static void paths_are_cut(void **state)
 {
     (void)state;
@@ -318,6 +353,7 @@ int main(void)
         cmocka_unit_test(labels_become_frames),
         cmocka_unit_test(what_is_no_expression_is_said),
         cmocka_unit_test(a_profile_drops_frames_of_its_own),
+        cmocka_unit_test(a_profile_has_one_budget_for_its_own_expressions),
         cmocka_unit_test(paths_are_cut),
         SCRATCH(only_files_are_sources),
         cmocka_unit_test(a_line_too_long_ends_a_source),

@@ -266,8 +266,9 @@ static const char *judge(struct str pattern, char dst[TOLD])
 {
     static const char prefix[] = "error parsing regexp: ";
     struct err err = ERR_INIT;
+    struct regex_budget budget = {100000000};
     struct regex *r = NULL;
-    if (regex_new(pattern, &r, &err) < 0) {
+    if (regex_new(pattern, &budget, &r, &err) < 0) {
         assert_null(r);
         assert_true(strncmp(err.msg, prefix, sizeof prefix - 1) == 0);
         snprintf(dst, TOLD, "!%s", err.msg + sizeof prefix - 1);
@@ -320,8 +321,9 @@ static void a_text_may_be_anything(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
+    struct regex_budget budget = {100000000};
     struct regex *r = NULL;
-    assert_int_equal(regex_new(STR("main"), &r, &err), 0);
+    assert_int_equal(regex_new(STR("main"), &budget, &r, &err), 0);
     assert_true(regex_matches(r, STR("\xff\xfe main \xff")));
     assert_true(regex_matches(r, STR("\0main")));
     assert_false(regex_matches(r, (struct str){NULL, 0}));
@@ -333,10 +335,11 @@ static void what_takes_too_long_is_an_error(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
+    struct regex_budget budget = {100000000};
     struct regex *r = NULL;
     char text[60];
     memset(text, 'a', sizeof text);
-    assert_int_equal(regex_new(STR("^(a*)*(a*)*(a|a)*[bc]$"), &r, &err), 0);
+    assert_int_equal(regex_new(STR("^(a*)*(a*)*(a|a)*[bc]$"), &budget, &r, &err), 0);
     assert_false(regex_matches(r, (struct str){text, sizeof text}));
     assert_int_equal(regex_check(r, &err), -1);
     assert_non_null(strstr(err.msg, "takes too long"));
@@ -346,17 +349,52 @@ static void what_takes_too_long_is_an_error(void **state)
     regex_free(r);
 }
 
+static void expressions_share_a_budget(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct regex_budget budget = {1000};
+    struct regex *one = NULL, *other = NULL;
+    char text[64];
+    size_t n = 0;
+    uint64_t before;
+    assert_int_equal(regex_new(STR("main[.]f"), &budget, &one, &err), 0);
+    assert_int_equal(regex_new(STR("main[.]g"), &budget, &other, &err), 0);
+    assert_true(regex_matches(one, STR("main.f")));
+    before = budget.left;
+    assert_true(before < 1000);
+    assert_true(regex_matches(one, STR("main.f")));
+    assert_int_equal(1000 - before, before - budget.left);
+    /* A long text makes each step cost more. */
+    memset(text, 'm', sizeof text);
+    memcpy(text, "main.f", 6);
+    before -= budget.left;
+    n = budget.left;
+    assert_true(regex_matches(one, (struct str){text, sizeof text}));
+    assert_true(n - budget.left > 2 * before);
+    while (n-- > 0 && regex_check(one, &err) == 0)
+        regex_matches(one, STR("main.f"));
+    assert_int_equal(regex_check(one, &err), -1);
+    assert_non_null(strstr(err.msg, "takes too long"));
+    assert_int_equal(regex_check(other, &err), 0);
+    assert_false(regex_matches(other, STR("main.g")));
+    assert_int_equal(regex_check(other, &err), -1);
+    regex_free(one);
+    regex_free(other);
+}
+
 static void nesting_has_an_end(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
+    struct regex_budget budget = {100000000};
     struct regex *r = NULL;
     char text[2003];
     memset(text, '(', 1001);
     memset(text + 1001, ')', 1001);
-    assert_int_equal(regex_new((struct str){text, 2002}, &r, &err), -1);
+    assert_int_equal(regex_new((struct str){text, 2002}, &budget, &r, &err), -1);
     assert_non_null(strstr(err.msg, "nests too deeply"));
-    assert_int_equal(regex_new((struct str){text + 501, 1000}, &r, &err), 0);
+    assert_int_equal(regex_new((struct str){text + 501, 1000}, &budget, &r, &err), 0);
     regex_free(r);
 }
 
@@ -364,13 +402,14 @@ static void strings_of_a_profile_are_looked_at_once(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
+    struct regex_budget budget = {100000000};
     struct regex *r = NULL;
     struct profile *p = profile_new(&err);
     uint32_t yes, no, later;
     assert_non_null(p);
     assert_int_equal(profile_intern(p, "runtime.main", 12, &yes, &err), 0);
     assert_int_equal(profile_intern(p, "other", 5, &no, &err), 0);
-    assert_int_equal(regex_new(STR("^runtime"), &r, &err), 0);
+    assert_int_equal(regex_new(STR("^runtime"), &budget, &r, &err), 0);
     for (int i = 0; i < 2; i++) {
         assert_true(regex_matches_string(r, p, yes));
         assert_false(regex_matches_string(r, p, no));
@@ -394,6 +433,7 @@ int main(void)
         cmocka_unit_test(bytes_that_are_no_text_are_refused),
         cmocka_unit_test(a_text_may_be_anything),
         cmocka_unit_test(what_takes_too_long_is_an_error),
+        cmocka_unit_test(expressions_share_a_budget),
         cmocka_unit_test(nesting_has_an_end),
         cmocka_unit_test(strings_of_a_profile_are_looked_at_once),
     };
