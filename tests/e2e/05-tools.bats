@@ -6,7 +6,7 @@ bats_require_minimum_version 1.5.0
 setup() {
     tools=$(realpath "${BATS_TEST_DIRNAME}/../../tools")
     tree=$BATS_TEST_TMPDIR/tree
-    mkdir -p "$tree/base" "$tree/cli" "$tree/tests/unit"
+    mkdir -p "$tree/base" "$tree/cli" "$tree/report" "$tree/tests/unit"
 }
 
 @test "check-json accepts jansson's readers in base/json.c and in tests" {
@@ -25,4 +25,35 @@ setup() {
         echo "$output"
         [[ $status == 1 && $output == *'not ok 1 -'* && $output == *"./cli/digest.c:2:json_t *root = $reader("* ]]
     done
+}
+
+@test "check-patterns accepts expressions with a budget" {
+    echo 'rc = pcre2_match(code, text, n, 0, 0, m, limits);' | tee "$tree/report/regex.c" >"$tree/tests/unit/test_x.c"
+    echo 'budget->left -= 1; pcre2_set_callout(c, f, r); x = PCRE2_AUTO_CALLOUT;' >>"$tree/report/regex.c"
+    echo 'if (regex_new(pattern, &budget, &r, NULL) < 0)' >"$tree/report/prune.c"
+    run "$tools/check-patterns" "$tree"
+    echo "$output"
+    [[ $status == 0 && $output != *'not ok'* ]]
+}
+
+@test "check-patterns fails on each matcher elsewhere, on a missing budget, and on steps that are not counted" {
+    local matcher
+    for matcher in pcre2_match pcre2_dfa_match pcre2_jit_match pcre2_substitute regexec; do
+        printf 'int x;\nint rc = %s(code, text);\n' "$matcher" >"$tree/cli/names.c"
+        run "$tools/check-patterns" "$tree"
+        echo "$output"
+        [[ $status == 1 && $output == *'not ok 1 -'* && $output == *"./cli/names.c:2:int rc = $matcher("* ]]
+    done
+    mkdir -p "$tree/inventory"
+    echo 'int n = pcre2_match(code, text);' >"$tree/inventory/source.c"
+    run "$tools/check-patterns" "$tree"
+    [[ $status == 1 && $output == *'./inventory/source.c:1:'* ]]
+    echo 'pcre2_set_match_limit(limits, 1000);' >>"$tree/inventory/source.c"
+    run "$tools/check-patterns" "$tree"
+    [[ $status == 1 && $output != *'./inventory/source.c:1:'* ]]
+    echo 'if (regex_new(pattern, NULL, &r, err) < 0)' >"$tree/cli/names.c"
+    echo 'rc = pcre2_match(code, text, n, 0, 0, m, limits);' >"$tree/report/regex.c"
+    run "$tools/check-patterns" "$tree"
+    echo "$output"
+    [[ $status == 1 && $output == *'not ok 2 -'*'not ok 3 -'* ]]
 }

@@ -1,0 +1,84 @@
+/*
+ * drop_frames, keep_frames, and names of functions, each on a line. A profile with them is pruned as a report
+ * does it, or refused; either takes no more steps than the budget of one profile has, and the functions stay.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include "report/report.h"
+#include "report/regex.h"
+#include "base/banned.h"
+
+enum { NAMES_MAX = 200 };
+
+static struct str next_line(struct str *rest)
+{
+    const char *end = rest->n ? memchr(rest->p, '\n', rest->n) : NULL;
+    struct str line = {rest->p, end ? (size_t)(end - rest->p) : rest->n};
+    size_t taken = line.n + (end != NULL);
+    *rest = (struct str){rest->p + taken, rest->n - taken};
+    return line;
+}
+
+static uint32_t intern(struct profile *p, struct str s)
+{
+    uint32_t index = 0;
+    assert(profile_intern(p, s.p, s.n, &index, NULL) == 0);
+    return index;
+}
+
+/* One function, one place and one sample for each name; every stack has all that came before below it. */
+static void add_name(struct profile *p, struct str name, uint32_t *stack)
+{
+    struct profile_function f = {.id = p->n_functions + 1, .name = intern(p, name)};
+    assert(profile_add_function(p, &f, NULL) == 0);
+    struct profile_line line = {.function = (uint32_t)p->n_functions - 1, .line = 1};
+    struct profile_location l = {.id = p->n_locations + 1, .mapping = PROFILE_NONE, .n_lines = 1};
+    assert(profile_add_location(p, &l, &line, NULL) == 0);
+    size_t depth = p->n_locations;
+    int64_t value = 1;
+    for (size_t i = 0; i < depth; i++)
+        stack[i] = (uint32_t)(depth - 1 - i);
+    assert(profile_add_sample(p, stack, depth, &value, NULL, 0, NULL) == 0);
+}
+
+/* The steps that the expressions take over all names, with a budget of which nothing is left in the end. */
+static uint64_t count_steps(struct profile *p, uint32_t pattern)
+{
+    struct regex_budget budget = regex_budget_own(p);
+    uint64_t had = budget.left;
+    struct regex *r = NULL;
+    struct err err = ERR_INIT;
+    if (regex_new(profile_str(p, pattern), &budget, &r, NULL) < 0)
+        return 0;
+    for (size_t i = 0; i < p->n_functions; i++)
+        regex_matches_string(r, p, p->functions[i].name);
+    if (regex_check(r, &err) < 0)
+        assert(err.kind != ERR_NONE && err.msg[0]);
+    regex_free(r);
+    assert(budget.left <= had);
+    return had - budget.left;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct str rest = {(const char *)data, n};
+    struct profile *p = n < 20000 ? profile_new(NULL) : NULL;
+    struct err err = ERR_INIT;
+    uint32_t stack[NAMES_MAX];
+    if (!p)
+        return 0;
+    struct profile_value_type type = {intern(p, STR("samples")), intern(p, STR("count"))};
+    assert(profile_add_sample_type(p, type, NULL) == 0);
+    p->drop_frames = intern(p, next_line(&rest));
+    p->keep_frames = intern(p, next_line(&rest));
+    while (rest.n && p->n_functions < NAMES_MAX)
+        add_name(p, next_line(&rest), stack);
+    struct regex_budget most = regex_budget_own(p);
+    assert(count_steps(p, p->drop_frames) <= most.left && count_steps(p, p->keep_frames) <= most.left);
+    size_t functions = p->n_functions, samples = p->n_samples;
+    if (report_prune(p, &err) < 0)
+        assert(err.kind == ERR_FAILED && err.hint[0]);
+    assert(p->n_functions == functions && p->n_samples == samples);
+    profile_free(p);
+    return 0;
+}
