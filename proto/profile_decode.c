@@ -20,6 +20,20 @@ bool decode_no(struct decoder *d, const char *why)
     return err_set(d->err, ERR_FAILED, "parsing profile: %s", why) == 0;
 }
 
+/* Bytes of memory that the columns may take: real profiles take up to four for each byte, and a few bytes of
+ * a hostile one could ask for fifty. */
+#define ROOM_AT_LEAST ((size_t)64 << 20)
+#define ROOM_PER_BYTE 4
+
+bool decode_charge(size_t *room, size_t n, size_t size, struct err *err)
+{
+    if (n > *room / size)
+        return err_set(err, ERR_LIMIT,
+                       "parsing profile: it would take more memory than a real profile of its size") == 0;
+    *room -= n * size;
+    return true;
+}
+
 /* ---- the walks ------------------------------------------------------------------------------------------
  */
 
@@ -38,6 +52,21 @@ static bool survey(struct decoder *d)
     return true;
 }
 
+/* Takes from the room everything whose number the survey knows. */
+static bool charge_tables(struct decoder *d)
+{
+    const struct profile *p = d->p;
+    const size_t *n = d->counts;
+    const size_t id = 2 * sizeof(uint32_t);
+    return decode_charge(&d->room, n[PROFILE_SAMPLE],
+                         sizeof *p->samples + d->n_kept_values * sizeof *p->values, d->err) &&
+           decode_charge(&d->room, n[PROFILE_MAPPING], sizeof *p->mappings + id, d->err) &&
+           decode_charge(&d->room, n[PROFILE_LOCATION], sizeof *p->locations + sizeof(uint64_t) + id,
+                         d->err) &&
+           decode_charge(&d->room, n[PROFILE_FUNCTION], sizeof *p->functions + id, d->err) &&
+           decode_charge(&d->room, n[PROFILE_STRING], sizeof(struct str) + 2 * sizeof *d->strings, d->err);
+}
+
 /* What a location on a stack takes at most, in a profile that is not out of the common. */
 #define LOCATION_BYTES 3
 
@@ -52,6 +81,8 @@ static bool make_room(struct decoder *d)
     if (n[PROFILE_LOCATION] >= PROFILE_NONE || n[PROFILE_FUNCTION] >= PROFILE_NONE ||
         n[PROFILE_MAPPING] >= PROFILE_NONE)
         return decode_no(d, "too many locations, functions or mappings");
+    if (!charge_tables(d))
+        return false;
     /* How many there are is not counted: a third of the locations have a second one, often. */
     size_t lines = n[PROFILE_LOCATION] + n[PROFILE_LOCATION] / 3 + 1;
     /* Room is made for as many frames as there are bytes then. */
@@ -209,7 +240,11 @@ static bool decode(struct decoder *d, bool *ret_read)
 
 int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, struct err *err)
 {
-    struct decoder d = {.bytes = bytes, .odd_sample = SIZE_MAX, .err = err};
+    struct decoder d = {.bytes = bytes,
+                        .odd_sample = SIZE_MAX,
+                        .room = bytes->n > ROOM_AT_LEAST / ROOM_PER_BYTE ? ROOM_PER_BYTE * bytes->n
+                                                                         : ROOM_AT_LEAST,
+                        .err = err};
     bool read = false;
     *ret_other = false;
     if (bytes->n == 0)

@@ -32,6 +32,7 @@ struct decoder {
     size_t n_kept_values; /* of each sample: as many as there are types, or 0 if they cannot all be there */
     size_t first_string;  /* where the first string stands */
     size_t forgotten;     /* bytes given back, from the beginning on */
+    size_t room;          /* bytes of memory that columns may still take */
 
     /* Where two threads read a half of the samples each: how many the first half has, or else 0; and where
      * the second half begins, in the bytes, and its stacks in their column. */
@@ -58,6 +59,9 @@ struct decoder {
 
 /* They are no profile.proto for another reason. Always false. */
 bool decode_no(struct decoder *d, const char *why);
+
+/* Takes n elements of `size` bytes from the room of the columns. False with ERR_LIMIT if they do not fit. */
+bool decode_charge(size_t *room, size_t n, size_t size, struct err *err);
 
 /* The value of a field that is a number. */
 static inline bool decode_number(const struct wire_field *f, uint64_t *ret)

@@ -25,6 +25,7 @@ struct reader {
     bool stray;
     struct profile_label *labels;
     size_t n_labels, cap_labels;
+    size_t room; /* bytes of memory that the labels may still take */
     struct err *err;
 };
 
@@ -162,7 +163,8 @@ static bool add_label(struct reader *r, struct profile_label *l)
         return true;
     if (r->n_labels >= UINT32_MAX)
         return err_set(r->err, ERR_FAILED, "parsing profile: too many labels") == 0;
-    if (array_reserve((void **)&r->labels, &r->cap_labels, r->n_labels + 1, sizeof *l, r->err) < 0)
+    if (!decode_charge(&r->room, 1, sizeof *l, r->err) ||
+        array_reserve((void **)&r->labels, &r->cap_labels, r->n_labels + 1, sizeof *l, r->err) < 0)
         return false;
     r->labels[r->n_labels++] = *l;
     r->d->p->samples[r->n_samples].n_labels++;
@@ -297,6 +299,7 @@ bool decode_samples(struct decoder *d)
     struct reader *first = &halves[0], *second = &halves[1], *last = two ? second : first;
     if (two && !part(halves))
         return false;
+    first->room = second->room = two ? d->room / 2 : d->room;
     bool fine = halves_run(read_samples, first, two ? second : NULL, d->counts[PROFILE_SAMPLE], d->err) == 0;
     p->labels = first->labels;
     p->n_labels = first->n_labels;

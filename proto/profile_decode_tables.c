@@ -90,6 +90,8 @@ static bool line(struct decoder *d, const struct wire_field *field)
         return false;
     if (p->n_lines >= UINT32_MAX)
         return decode_no(d, "too many lines of locations");
+    if (!decode_charge(&d->room, 1, sizeof to + sizeof id, d->err))
+        return false;
     while (w.p < w.end) {
         bool fine = wire_field(&w, &f) && (f.number == 1   ? decode_number(&f, &id)
                                            : f.number == 2 ? decode_signed(&f, &to.line)

@@ -425,6 +425,41 @@ static void bomb(void **state)
     buf_release(&gz);
 }
 
+/* A few bytes each, for which columns would take ten times as much and more. */
+static void hungry(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned outer; /* the message that holds them all; 0: the profile */
+        const char *bytes;
+        size_t n;
+    } rows[] = {
+        {0, "\x12\x00", 2}, {0, "\x1a\x00", 2}, {0, "\x22\x00", 2},
+        {0, "\x2a\x00", 2}, {4, "\x22\x00", 2}, {2, "\x1a\x02\x18\x01", 4},
+    };
+    size_t n = (size_t)12 << 20;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct err err = ERR_INIT;
+        struct profile *p = NULL;
+        struct buf many = BUF_INIT(n), b = BUF_INIT(2 * n);
+        while (many.len + rows[i].n <= n)
+            buf_add(&many, rows[i].bytes, rows[i].n);
+        SPELL(&b, 1, 1, 0);
+        spell_bytes(&b, 6, "", 0);
+        if (rows[i].outer)
+            spell_bytes(&b, rows[i].outer, many.data, many.len);
+        else
+            buf_add(&b, many.data, many.len);
+        assert_int_equal(profile_parse(b.data, b.len, MAX_BYTES, &p, &err), -1);
+        if (err.kind != ERR_LIMIT)
+            fail_msg("row %zu: %s", i, err.msg);
+        assert_string_equal(err.msg,
+                            "parsing profile: it would take more memory than a real profile of its size");
+        buf_release(&b);
+        buf_release(&many);
+    }
+}
+
 static void written_gzip(void **state)
 {
     (void)state;
@@ -514,6 +549,7 @@ int main(void)
         cmocka_unit_test(too_many_values),
         cmocka_unit_test(zipped),
         cmocka_unit_test(bomb),
+        cmocka_unit_test(hungry),
         cmocka_unit_test(written_gzip),
         cmocka_unit_test(spoiled),
         cmocka_unit_test(sink_refuses),
