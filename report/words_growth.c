@@ -56,14 +56,20 @@ static int64_t grown_in_all(const struct twice *t)
     return t->of[GROWTH_NOW].total - t->of[GROWTH_BEFORE].total;
 }
 
-/* The function whose own has grown most; TALLY_NONE: none has. */
+static bool is_profiler(const struct twice *t, uint32_t name)
+{
+    return t->of[GROWTH_NOW].sieve->origins[name] == WORDS_PROFILERS;
+}
+
+/* The function whose own has grown most, but for the profilers'; TALLY_NONE: none has. */
 static uint32_t most_grown(const struct twice *t)
 {
     const struct profile *p = t->of[GROWTH_NOW].profile;
     uint32_t top = TALLY_NONE;
     for (size_t i = 0; i < p->n_functions; i++) {
         uint32_t name = p->functions[i].name;
-        int64_t by = name ? grown(t, name) : 0, most = top == TALLY_NONE ? 0 : grown(t, top);
+        int64_t by = name && !is_profiler(t, name) ? grown(t, name) : 0,
+                most = top == TALLY_NONE ? 0 : grown(t, top);
         if (by > most || (by == most && by > 0 && top != TALLY_NONE && top != name &&
                           str_compare(profile_str(p, name), profile_str(p, top)) < 0))
             top = name;
@@ -204,6 +210,21 @@ int words_growth_allocated(struct words_case *c, const struct words_rule *rule)
     int rc = twice_make(&t, c, "alloc_space", "bytes", "alloc_objects");
     if (rc == 0 && t.found)
         rc = tell_counted(c, rule, &t, words_bytes);
+    twice_release(&t);
+    return rc;
+}
+
+int words_profilers_between(struct words_case *c, const struct words_rule *rule)
+{
+    struct twice t;
+    int rc = twice_make(&t, c, "alloc_space", "bytes", "alloc_objects");
+    if (rc == 0 && t.found)
+        rc = words_tell_profilers(
+            c, rule,
+            &(struct words_profiling){.t = &t.of[GROWTH_NOW],
+                                      .caused = t.of[GROWTH_NOW].profilers - t.of[GROWTH_BEFORE].profilers,
+                                      .total = grown_in_all(&t),
+                                      .of = "all that was allocated meanwhile"});
     twice_release(&t);
     return rc;
 }

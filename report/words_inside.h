@@ -22,9 +22,10 @@ enum words_of {
  */
 
 enum words_origin {
-    WORDS_RUNTIME,  /* package runtime and what is inside of it */
-    WORDS_STANDARD, /* the rest of Go's standard library */
-    WORDS_OWN,      /* everything else: the program and its modules */
+    WORDS_RUNTIME,   /* package runtime and what is inside of it */
+    WORDS_PROFILERS, /* what takes profiles, ours too: runtime/pprof, runtime/trace, net/http/pprof */
+    WORDS_STANDARD,  /* the rest of Go's standard library */
+    WORDS_OWN,       /* everything else: the program and its modules */
 };
 
 enum words_origin words_origin_of(struct str function);
@@ -32,7 +33,7 @@ enum words_origin words_origin_of(struct str function);
 bool words_listed(struct str function, const char *const *list);
 
 /* Lists that no rule has alone. */
-extern const char *const words_idle_workers[], *const words_allocator[];
+extern const char *const words_idle_workers[], *const words_allocator[], *const words_profilers[];
 
 /* ---- counts (words_tally.c) ------------------------------------------------------------------------------
  */
@@ -68,11 +69,18 @@ struct tally {
     size_t type, counts;    /* sample types: the values; how many there were, or TALLY_NONE */
     int64_t total, objects; /* of the samples that were counted */
     int64_t in_runtime;     /* of total: its leaves are the runtime's */
+    int64_t profilers;      /* of total: spent by the profilers, see below */
     struct tally_count *of; /* by the string that is the name */
 };
 
-/* Samples that pass through any of `in` and none of `out`; NULL: all, none. Their leaf side decides nothing:
- * anywhere on the stack. */
+/*
+ * Samples that pass through any of `in` and none of `out`; NULL: all, none. Their leaf side decides nothing:
+ * anywhere on the stack.
+ *
+ * A sample with a profiler on its stack is the cost of taking profiles, and none of the service's functions
+ * is to be blamed for it: it is no sample of any `in`, and all of it counts for one function, the outermost
+ * of the profilers' (runtime/pprof.StartCPUProfile), which no tally_top_* but that of the profilers gives.
+ */
 struct tally_choice {
     const char *const *in, *const *out;
 };
@@ -90,6 +98,7 @@ size_t tally_type(const struct profile *p, const char *type, const char *unit);
 /* The function with the most of one column (own; flat, of at least that origin): its string, or TALLY_NONE if
  * all have nothing. */
 uint32_t tally_top_own(const struct tally *t);
+uint32_t tally_top_profilers(const struct tally *t);
 uint32_t tally_top_flat(const struct tally *t, enum words_origin at_least);
 /* The own function with the smallest cum of those that cover at least half; if none does, the one with the
  * largest. */
@@ -155,6 +164,17 @@ enum words_of words_delay_of(const struct words_subject *s);
 /* " (mutex profile)" behind what is said of either; and tells the two apart. */
 void words_tell_delay(const struct words_case *c, struct words_said *said, size_t argument);
 
+/* Says that the profilers caused so much of `total`, which is `of` ("the CPU time"), if it is the rule's
+ * share of it; `t` names the heaviest of them. {0} how much, {1} of what, {2} who. */
+struct words_profiling {
+    const struct tally *t;
+    int64_t caused, total;
+    const char *of;
+    int part;
+};
+int words_tell_profilers(struct words_case *c, const struct words_rule *rule,
+                         const struct words_profiling *how);
+
 /* Each writes an argument: a percentage without its sign, a name made printable, how many there are of
  * something, a time. */
 void words_percent(char dst[WORDS_ARGUMENT], double share);
@@ -200,6 +220,7 @@ const struct words_rule *words_rule_at(size_t i);
 
 words_rule_fn words_cpu_hot, words_cpu_spread, words_cpu_idle, words_cpu_share, words_cpu_gc;
 words_rule_fn words_heap_in_use, words_heap_allocated, words_delay;
+words_rule_fn words_profilers_caused, words_profilers_between;
 words_rule_fn words_sides_cpu, words_sides_alike, words_sides_heap, words_sides_allocated,
     words_sides_goroutines, words_sides_waits;
 words_rule_fn words_growth_heap, words_growth_held, words_growth_allocated, words_growth_waited,

@@ -14,9 +14,10 @@ static const char *const standard[] = {
     "sort",    "strconv", "strings",  "structs",  "sync",     "syscall",   "testing", "text",    "time",
     "unicode", "unique",  "unsafe",   "vendor",   "weak",     NULL};
 
+const char *const words_profilers[] = {"runtime/pprof.*", "runtime/trace.*", "net/http/pprof.*", NULL};
+
 /* Not the runtime's work, though they lie below it. */
-static const char *const not_runtime[] = {"runtime/pprof.*", "runtime/trace.*", "runtime/debug.*",
-                                          "runtime/metrics.*", NULL};
+static const char *const not_runtime[] = {"runtime/debug.*", "runtime/metrics.*", NULL};
 /* What the runtime is made of besides itself; the functions without a package are its assembly's. */
 static const char *const runtime[] = {"runtime.*",
                                       "runtime/*",
@@ -51,6 +52,8 @@ enum words_origin words_origin_of(struct str function)
     /* cgo's own, in the package that calls into C. */
     if (memmem(function.p, function.n, "._Cfunc_", 8))
         return WORDS_STANDARD;
+    if (words_listed(function, words_profilers))
+        return WORDS_PROFILERS;
     if (words_listed(function, runtime) && !words_listed(function, not_runtime))
         return WORDS_RUNTIME;
     while (n < function.n && function.p[n] != '/' && function.p[n] != '.')

@@ -12,6 +12,9 @@
 #define GUIDE "go.dev/doc/gc-guide, Identifying costs"
 #define OURS "; the threshold is ours"
 #define NONE "none: it is always said"
+#define PROFILERS                                                                                            \
+    "the profilers themselves caused {0} % of {1} ({2}): it is the cost of taking profiles, not of the "     \
+    "service"
 
 static const char *const collector[] = {"runtime.gcBgMarkWorker*",
                                         "runtime.gcDrain*",
@@ -342,6 +345,14 @@ static const struct words_rule rules[] = {
      .threshold = "fewer than 20",
      .look = "what it waits for: goroutines, block, mutex",
      .source = "runtime/pprof: a sample for every 10 ms of CPU time" OURS},
+    {.name = "profilers-cpu",
+     .of = WORDS_OF_CPU,
+     .apply = words_profilers_caused,
+     .percent = 10,
+     .sentence = PROFILERS,
+     .evidence = "samples with a function of runtime/pprof, runtime/trace or net/http/pprof on the stack",
+     .look = "nothing: other sentences leave it out",
+     .source = "package runtime/pprof" OURS},
     {.name = "heap-in-use",
      .of = WORDS_OF_HEAP,
      .apply = words_heap_in_use,
@@ -351,6 +362,15 @@ static const struct words_rule rules[] = {
      .threshold = NONE,
      .look = "the function that allocated most of it",
      .source = "runtime.MemProfile"},
+    {.name = "profilers-heap",
+     .of = WORDS_OF_HEAP,
+     .apply = words_profilers_caused,
+     .percent = 10,
+     .sentence = PROFILERS,
+     .evidence = "inuse_space and alloc_space with a function of runtime/pprof, runtime/trace or "
+                 "net/http/pprof on the stack",
+     .look = "nothing: other sentences leave it out",
+     .source = "package runtime/pprof" OURS},
     {.name = "heap-between",
      .of = WORDS_OF_GROWTH,
      .apply = words_growth_held,
@@ -377,6 +397,15 @@ static const struct words_rule rules[] = {
      .threshold = NONE,
      .look = "the function that waited, or held the lock",
      .source = "--pair"},
+    {.name = "profilers-between",
+     .of = WORDS_OF_GROWTH,
+     .apply = words_profilers_between,
+     .percent = 10,
+     .sentence = PROFILERS,
+     .evidence = "two snapshots: alloc_space, now without before, with a function of runtime/pprof, "
+                 "runtime/trace or net/http/pprof on the stack",
+     .look = "nothing: other sentences leave it out",
+     .source = "package runtime/pprof" OURS},
     {.name = "goroutine-states",
      .of = WORDS_OF_GOROUTINES,
      .apply = words_goroutines_states,
@@ -413,6 +442,14 @@ static const struct words_rule rules[] = {
      .threshold = NONE,
      .look = "the function that waited",
      .source = "runtime.SetBlockProfileRate"},
+    {.name = "profilers-block",
+     .of = WORDS_OF_BLOCK,
+     .apply = words_profilers_caused,
+     .percent = 10,
+     .sentence = PROFILERS,
+     .evidence = "delay with a function of runtime/pprof, runtime/trace or net/http/pprof on the stack",
+     .look = "nothing: other sentences leave it out",
+     .source = "package runtime/pprof" OURS},
 };
 
 const struct words_rule *words_rule_at(size_t i)

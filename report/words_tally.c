@@ -73,10 +73,9 @@ int sieve_make(struct sieve *s, const struct profile *p, enum words_of of, struc
         add_list(s, rule->in);
         add_list(s, rule->out);
     }
-    if (s->n_lists == 0)
-        return 0;
     add_list(s, words_idle_workers);
     add_list(s, words_allocator);
+    add_list(s, words_profilers);
     return find_bits(s, err);
 }
 
@@ -117,9 +116,14 @@ static bool names_next(struct names *n, uint32_t *ret)
     return true;
 }
 
+static bool is_profiling(const struct sieve *s, size_t sample)
+{
+    return s->of[sample] & bit_of(s, words_profilers);
+}
+
 static bool chosen(const struct sieve *s, size_t sample, const struct tally_choice *choice)
 {
-    if (choice->in && !(s->of[sample] & bit_of(s, choice->in)))
+    if (choice->in && (!(s->of[sample] & bit_of(s, choice->in)) || is_profiling(s, sample)))
         return false;
     return !choice->out || !(s->of[sample] & bit_of(s, choice->out));
 }
@@ -145,6 +149,34 @@ static void add(int64_t *to, int64_t v)
 {
     if (__builtin_add_overflow(*to, v, to))
         *to = INT64_MAX;
+}
+
+/* The outermost of the profilers' functions, which is what was asked for; of net/http/pprof's, which only
+ * pass that on, only where there is no other. */
+static uint32_t profiler_of(const struct tally *t, size_t sample)
+{
+    static const char *const handlers[] = {"net/http/pprof.*", NULL};
+    struct names n = names_of(t->profile, sample);
+    uint32_t profiler = 0, handler = 0;
+    for (uint32_t name; names_next(&n, &name);) {
+        if (t->sieve->origins[name] != WORDS_PROFILERS)
+            continue;
+        if (words_listed(profile_str(t->profile, name), handlers))
+            handler = name;
+        else
+            profiler = name;
+    }
+    return profiler ? profiler : handler;
+}
+
+static void count_profiling(struct tally *t, size_t sample, int64_t value, int64_t objects)
+{
+    struct tally_count *c = &t->of[profiler_of(t, sample)];
+    add(&t->profilers, value);
+    add(&c->flat, value);
+    add(&c->cum, value);
+    add(&c->own, value);
+    add(&c->objects, objects);
 }
 
 /* The innermost of the program's own; where all is Go's, the outermost that is not the runtime's. */
@@ -193,7 +225,10 @@ int tally_make(struct tally *t, const struct sieve *s, size_t type, size_t count
             continue;
         add(&t->total, value);
         add(&t->objects, objects);
-        count_sample(t, i, value, objects);
+        if (is_profiling(s, i))
+            count_profiling(t, i, value, objects);
+        else
+            count_sample(t, i, value, objects);
     }
     return 0;
 }
@@ -224,19 +259,31 @@ static enum words_origin origin(const struct tally *t, uint32_t name)
     return (enum words_origin)t->sieve->origins[name];
 }
 
-uint32_t tally_top_own(const struct tally *t)
+/* The one with the most of its own, of the profilers or of all others. */
+static uint32_t top_own(const struct tally *t, bool profilers)
 {
     uint32_t top = TALLY_NONE;
     int64_t most = 0;
     for (size_t i = 0; i < t->profile->n_functions; i++) {
         uint32_t name = name_at(t, i);
         int64_t v = t->of[name].own;
-        if (name == 0 || v <= 0 || v < most || (v == most && !before(t, name, top)))
+        if (name == 0 || v <= 0 || v < most || (v == most && !before(t, name, top)) ||
+            (origin(t, name) == WORDS_PROFILERS) != profilers)
             continue;
         top = name;
         most = v;
     }
     return top;
+}
+
+uint32_t tally_top_own(const struct tally *t)
+{
+    return top_own(t, false);
+}
+
+uint32_t tally_top_profilers(const struct tally *t)
+{
+    return top_own(t, true);
 }
 
 uint32_t tally_top_flat(const struct tally *t, enum words_origin at_least)

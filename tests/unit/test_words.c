@@ -326,6 +326,89 @@ static void heap(void **state)
     words_release(&w);
 }
 
+#define SERVED "net/http.HandlerFunc.ServeHTTP net/http.(*conn).serve"
+
+/* What taking profiles cost is told as that, and no function of the service has it. */
+static void profilers(void **state)
+{
+    (void)state;
+    static const char blame[] = "net/http.(*conn).serve";
+    struct profile *p = heap_profile();
+    add_sample(p,
+               "compress/flate.NewWriter runtime/pprof.newProfileBuilder runtime/pprof.StartCPUProfile "
+               "net/http/pprof.Profile " SERVED,
+               (const int64_t[]){2, 2038, 2, 2038});
+    add_sample(p, "runtime/trace.Start.func1", (const int64_t[]){1, 100, 0, 0});
+    add_sample(p, "net/http/pprof.collectProfile " SERVED, (const int64_t[]){1, 50, 0, 0});
+    add_sample(p, "main.load main.main", (const int64_t[]){10, 7812, 10, 1962});
+    struct words w = words_of(p, &one);
+    assert_int_equal(w.n, 4);
+    assert_string_equal(
+        w.items[1].text,
+        "the profilers themselves caused 51 % of the heap in use "
+        "(runtime/pprof.StartCPUProfile): it is the cost of taking profiles, not of the service");
+    assert_string_equal(
+        w.items[2].text,
+        "the profilers themselves caused 22 % of all that was allocated "
+        "(runtime/pprof.StartCPUProfile): it is the cost of taking profiles, not of the service");
+    assert_said(&w, "heap-in-use", "3.91kB of heap in use (12 objects): main.load allocated 49 % of it",
+                "main.load");
+    for (size_t i = 0; i < w.n; i++)
+        assert_null(strstr(w.items[i].text, blame));
+    words_release(&w);
+    /* Where nothing else allocated, that is all there is to say; below a tenth it is not worth a word. */
+    p = heap_profile();
+    add_sample(p, "runtime/pprof.StartCPUProfile net/http/pprof.Profile " SERVED,
+               (const int64_t[]){2, 2000, 0, 0});
+    w = words_of(p, &one);
+    assert_int_equal(w.n, 1);
+    assert_string_equal(w.items[0].rule, "profilers-heap");
+    words_release(&w);
+    p = heap_profile();
+    add_sample(p, "runtime/pprof.StartCPUProfile net/http/pprof.Profile " SERVED,
+               (const int64_t[]){2, 99, 0, 0});
+    add_sample(p, "main.load main.main", (const int64_t[]){10, 901, 0, 0});
+    w = words_of(p, &one);
+    assert_null(said(&w, "profilers-heap"));
+    words_release(&w);
+    /* CPU: neither a suspect nor the hottest function, nor half of a caller. */
+    p = cpu_profile();
+    add_cpu(p,
+            "runtime.nextFree runtime.mallocgc compress/flate.(*compressor).deflate "
+            "runtime/pprof.(*profileBuilder).build runtime/pprof.profileWriter",
+            400);
+    add_cpu(p,
+            "compress/flate.(*compressor).deflate runtime/pprof.(*Profile).WriteTo "
+            "net/http/pprof.handler.ServeHTTP " SERVED " main.middleware",
+            300);
+    add_cpu(p, "main.work main.main", 300);
+    w = words_of(p, &one);
+    assert_int_equal(w.n, 2);
+    assert_said(
+        &w, "profilers-cpu",
+        "the profilers themselves caused 70 % of the CPU time (runtime/pprof.profileWriter): it is the "
+        "cost of taking profiles, not of the service",
+        "runtime/pprof.profileWriter");
+    assert_said(&w, "cpu-hot",
+                "CPU was 100 % busy (100 % is one core): outside of Go's runtime main.work used most itself, "
+                "30 %",
+                "main.work");
+    words_release(&w);
+    /* The handler of a CPU profile sleeps meanwhile, which is no waiting of the service's. */
+    struct words_subject s = one;
+    s.kind = "block";
+    p = delay_profile();
+    add_sample(p, "runtime.selectgo net/http/pprof.sleep net/http/pprof.Profile " SERVED,
+               (const int64_t[]){1, 30 * SECOND});
+    add_sample(p, "runtime.chanrecv1 main.wait main.main", (const int64_t[]){1, 10 * SECOND});
+    w = words_of(p, &s);
+    assert_non_null(said(&w, "profilers-block"));
+    assert_said(&w, "block-delay",
+                "goroutines waited 40s in all, 2 times, for each other; 25 % of it in main.wait",
+                "main.wait");
+    words_release(&w);
+}
+
 static void delays(void **state)
 {
     (void)state;
@@ -594,7 +677,10 @@ static void origins(void **state)
         {"runtime.gopark", WORDS_RUNTIME},
         {"runtime/internal/syscall.Syscall6", WORDS_RUNTIME},
         {"internal/runtime/maps.(*Map).Put", WORDS_RUNTIME},
-        {"runtime/pprof.StartCPUProfile", WORDS_STANDARD},
+        {"runtime/pprof.StartCPUProfile", WORDS_PROFILERS},
+        {"runtime/trace.Start.func1", WORDS_PROFILERS},
+        {"net/http/pprof.Profile", WORDS_PROFILERS},
+        {"runtime/debug.FreeOSMemory", WORDS_STANDARD},
         {"net/http.(*conn).serve", WORDS_STANDARD},
         {"sync.(*Mutex).Lock", WORDS_STANDARD},
         {"vendor/golang.org/x/net/http2.f", WORDS_STANDARD},
@@ -620,7 +706,7 @@ static void table(void **state)
         assert_true(r.threshold || r.percent > 0);
         assert_true(words_rule_at(n)->suspect == (n < 22)); /* those come first */
     }
-    assert_int_equal(n, 34);
+    assert_int_equal(n, 38);
 }
 
 /* ---- the document ---------------------------------------------------------------------------------------
@@ -683,6 +769,7 @@ int main(void)
         cmocka_unit_test(cpu_exceptions),
         cmocka_unit_test(cpu_little),
         cmocka_unit_test(heap),
+        cmocka_unit_test(profilers),
         cmocka_unit_test(delays),
         cmocka_unit_test(goroutine_thresholds),
         cmocka_unit_test(goroutine_sentences),

@@ -1,0 +1,56 @@
+/* What taking profiles costs the process itself: told as that, and charged to no function of the service. */
+#include <stdio.h>
+
+#include "report/words_inside.h"
+#include "base/banned.h"
+
+int words_tell_profilers(struct words_case *c, const struct words_rule *rule,
+                         const struct words_profiling *how)
+{
+    struct words_said said = {.weight = words_share(how->caused, how->total), .part = how->part};
+    uint32_t top = tally_top_profilers(how->t);
+    if (top == TALLY_NONE || how->caused <= 0 || said.weight * 100 < rule->percent)
+        return 0;
+    if (said.weight > 1)
+        said.weight = 1;
+    words_percent(said.of[0], said.weight);
+    snprintf(said.of[1], sizeof said.of[1], "%s", how->of);
+    words_name(said.of[2], profile_str(how->t->profile, top));
+    said.look = profile_str(how->t->profile, top);
+    return words_say(c, rule, &said);
+}
+
+/* Both of a heap's: what is there, unless it is a difference, and what was allocated. */
+static int heap_caused(struct words_case *c, const struct words_rule *rule)
+{
+    static const struct {
+        const char *type, *of;
+    } types[] = {{"inuse_space", "the heap in use"}, {"alloc_space", "all that was allocated"}};
+    int rc = 0;
+    for (size_t i = c->profile->duration_ns > 0; i < sizeof types / sizeof *types && rc == 0; i++) {
+        struct tally t = {0};
+        size_t type = tally_type(c->profile, types[i].type, "bytes");
+        if (type == TALLY_NONE)
+            continue;
+        rc = tally_make(&t, &c->sieve, type, TALLY_NONE, &(struct tally_choice){0}, c->err);
+        if (rc == 0)
+            rc = words_tell_profilers(
+                c, rule,
+                &(struct words_profiling){
+                    .t = &t, .caused = t.profilers, .total = t.total, .of = types[i].of, .part = (int)i});
+        tally_release(&t);
+    }
+    return rc;
+}
+
+int words_profilers_caused(struct words_case *c, const struct words_rule *rule)
+{
+    if (c->of == WORDS_OF_HEAP)
+        return heap_caused(c, rule);
+    return words_tell_profilers(
+        c, rule,
+        &(struct words_profiling){.t = &c->all,
+                                  .caused = c->all.profilers,
+                                  .total = c->all.total,
+                                  .of = c->of == WORDS_OF_CPU ? "the CPU time" : "all that waiting"});
+}
