@@ -261,6 +261,8 @@ int manifest_unrecorded(const struct manifest *m, const char *host, const char *
 size_t manifest_n_files(const struct manifest *m);
 /* How many bytes those files have together, by what the manifest says. */
 uint64_t manifest_n_bytes(const struct manifest *m);
+/* How many items are good: whole, and with a file. */
+size_t manifest_n_whole(const struct manifest *m);
 
 /* What was asked of a run as a whole, and what it came to; 0 where nothing was. It replaces
  * what was set before. */

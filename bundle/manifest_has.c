@@ -119,6 +119,25 @@ int manifest_unrecorded(const struct manifest *m, const char *host, const char *
     return 0;
 }
 
+static size_t count_good(const json_t *items)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < json_array_size(items); i++)
+        n += is_good(json_array_get(items, i));
+    return n;
+}
+
+size_t manifest_n_whole(const struct manifest *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < json_array_size(m->hosts); i++) {
+        const json_t *services = json_object_get(json_array_get(m->hosts, i), "services");
+        for (size_t k = 0; k < json_array_size(services); k++)
+            n += count_good(json_object_get(json_array_get(services, k), "items"));
+    }
+    return n;
+}
+
 size_t manifest_n_files(const struct manifest *m)
 {
     return json_object_size(m->paths);

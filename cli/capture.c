@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "cli/drawing.h"
+#include "cli/ending.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/record.h"
@@ -30,8 +31,7 @@ struct run {
     int64_t save_took; /* how long that took */
     bool unsaved;      /* something was recorded since */
     size_t kept;       /* files that this run has added */
-    size_t missing;
-    size_t unusable;       /* what failed for a usage error: an unknown kind */
+    struct ending ending;
     struct err record_err; /* the first failure to record */
 };
 
@@ -95,8 +95,7 @@ static void on_host(void *ctx, const struct host *host, const struct gateway *gw
     verdicts_release(&verdicts);
     if (failure) {
         recorded(r, result_add_failure(r->result, host, NULL, failure, &err), &err);
-        r->missing++;
-        r->unusable += failure->kind == ERR_USAGE;
+        ending_count_failure(&r->ending, failure);
     }
 }
 
@@ -109,7 +108,7 @@ static void say_cost(struct run *r, const struct target *target, const struct fe
     uint64_t sum = 0;
     int64_t timed_ms = 0;
     for (size_t i = 0; i < s->n_items; i++) {
-        bool comes = !s->planned[i].left_out && !s->planned[i].had;
+        bool comes = !s->planned[i].left_out && !s->planned[i].had && !s->planned[i].absent;
         sum += comes ? s->planned[i].bytes : 0;
         timed_ms += comes ? s->planned[i].timed_ms : 0;
     }
@@ -134,8 +133,7 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
     recorded(r, record_service(r->manifest, target, s, &err), &err);
     if (s->failure) {
         recorded(r, result_add_failure(r->result, target->host, target->service, s->failure, &err), &err);
-        r->missing++;
-        r->unusable += s->failure->kind == ERR_USAGE;
+        ending_count_failure(&r->ending, s->failure);
     }
 }
 
@@ -148,7 +146,7 @@ static void on_item(void *ctx, const struct target *target, const struct fetch_i
     recorded(r, record_item(r->manifest, target, item, &err), &err);
     recorded(r, result_add_item(r->result, target, item, &err), &err);
     r->kept += item->file[0] != '\0';
-    r->missing += item->status != FETCH_OK;
+    ending_count_item(&r->ending, item);
     save_now_and_then(r, false);
 }
 
@@ -202,16 +200,14 @@ static void leave_work(struct run *r)
 
 static int nothing_collected(struct run *r, struct err *err)
 {
+    int code = ending_code(&r->ending);
     leave_work(r);
-    if (signals_received()) {
+    /* The reasons were told one by one as they came; a wrong request needs no more than its own. */
+    if (r->ending.signal)
         err_set(err, ERR_CANCELLED, "interrupted; nothing was collected, so there is no bundle");
-        return exit_status_of(err);
-    }
-    /* The reasons were told one by one as they came. */
-    if (r->unusable > 0)
-        return EXIT_USAGE;
-    talk("nothing was collected, so there is no %sbundle", r->capture->bundle ? "new " : "");
-    return EXIT_NOTHING;
+    else if (code != EXIT_USAGE)
+        talk("nothing was collected, so there is no %sbundle", r->capture->bundle ? "new " : "");
+    return code;
 }
 
 /* The work directory stays: it is all that was collected. */
@@ -223,7 +219,10 @@ static int not_bundled(struct run *r, struct err *err)
     err_hint(err, "everything collected is in %s: make room, then `%s`", workdir_path(r->work),
              resume_line(r->capture, workdir_path(r->work), &line));
     buf_release(&line);
-    return signals_received() ? EXIT_SIGNAL + signals_received() : EXIT_NOTHING;
+    r->ending.signal = signals_received();
+    r->ending.bundled = false;
+    r->ending.unusable = 0; /* that is not why */
+    return ending_code(&r->ending);
 }
 
 /* What the second Ctrl-C says. */
@@ -234,13 +233,11 @@ static void prepare_farewell(const char *what, const char *path, const char *nex
     signals_farewell(line);
 }
 
-static void say_missing(const struct run *r, const char *bundle)
+static void say_incomplete(const struct run *r, const char *bundle)
 {
     struct err said = ERR_INIT;
     struct buf line = BUF_INIT(LINE_MAX_BYTES);
-    err_set(&said, ERR_FAILED, "not complete: %zu missing, see above; %zu files collected", r->missing,
-            manifest_n_files(r->manifest));
-    err_hint(&said, "`%s` fetches what is missing", resume_line(r->capture, bundle, &line));
+    ending_explain(&r->ending, resume_line(r->capture, bundle, &line), &said);
     talk_error(stderr, &said);
     buf_release(&line);
 }
@@ -263,41 +260,53 @@ static void prepare_first_farewell(const struct run *r)
     buf_release(&line);
 }
 
-static int bundle(struct run *r, struct err *err)
+/* Ends the manifest and packs the bundle. */
+static int pack(struct run *r, char **ret_path, struct err *err)
 {
-    char *path = NULL;
-    bool interrupted = signals_received() != 0;
-    progress_end(&r->progress);
-    if (r->capture->fetch.targets->n > 1 && !r->capture->quiet && !r->result->wanted)
-        outcomes_print(&r->result->outcomes, r->capture->verbose, stderr);
-    if (!anything(r))
-        return nothing_collected(r, err);
+    bool complete = ending_is_complete(&r->ending);
     /* What the manifest does not name would not be packed: better no bundle than one without it. */
     if (r->record_err.kind != ERR_NONE) {
         *err = r->record_err;
-        return not_bundled(r, err);
+        return -1;
     }
-    if (manifest_finish(r->manifest, clock_utc(), interrupted, r->missing == 0, err) < 0)
-        return not_bundled(r, err);
-    r->outcome.out_of_time = r->outcome.out_of_time && r->missing > 0;
+    if (manifest_finish(r->manifest, clock_utc(), r->ending.signal != 0, complete, err) < 0)
+        return -1;
+    r->outcome.out_of_time = r->outcome.out_of_time && !complete;
     if (record_run(r->manifest, &r->capture->fetch, &r->outcome, err) < 0)
-        return not_bundled(r, err);
+        return -1;
     drawing_or_talk(r->manifest, r->work);
-    if (bundle_pack(r->work, r->manifest, &path, err) < 0)
-        return not_bundled(r, err);
+    return bundle_pack(r->work, r->manifest, ret_path, err);
+}
+
+/* Says how it ended and prints the bundle's path. */
+static int tell_end(struct run *r, char *path)
+{
+    int code = ending_code(&r->ending);
     prepare_farewell("the bundle is", path, "");
-    if (interrupted)
+    if (r->ending.signal)
         talk("interrupted: the bundle holds what was collected until then");
-    if (r->missing > 0)
-        say_missing(r, path);
-    r->result->complete = r->missing == 0 && !interrupted;
+    if (r->ending.damaged + r->ending.missing > 0)
+        say_incomplete(r, path);
+    r->result->complete = ending_is_complete(&r->ending);
     r->result->bundle = path;
     bool told = r->result->wanted || (printf("%s\n", path) > 0 && fflush(stdout) == 0);
     if (!told)
         talk("the bundle is %s", path);
-    if (interrupted)
-        return EXIT_SIGNAL + signals_received();
-    return r->missing > 0 || !told ? EXIT_PARTIAL : EXIT_OK;
+    return code == EXIT_OK && !told ? EXIT_PARTIAL : code;
+}
+
+static int bundle(struct run *r, struct err *err)
+{
+    char *path = NULL;
+    progress_end(&r->progress);
+    if (r->capture->fetch.targets->n > 1 && !r->capture->quiet && !r->result->wanted)
+        outcomes_print(&r->result->outcomes, r->capture->verbose, stderr);
+    r->ending.signal = signals_received();
+    r->ending.whole = manifest_n_whole(r->manifest);
+    r->ending.bundled = anything(r);
+    if (!r->ending.bundled)
+        return nothing_collected(r, err);
+    return pack(r, &path, err) < 0 ? not_bundled(r, err) : tell_end(r, path);
 }
 
 static bool on_have(void *ctx, const struct target *target, const struct fetch_planned *item,
@@ -354,9 +363,9 @@ int capture_hand_over(const struct capture *c, int code)
 
 int capture_run(struct capture *c, struct err *err)
 {
-    struct run r = {
-        .capture = c, .result = c->result, .work = c->work, .manifest = c->manifest, .missing = c->missing};
+    struct run r = {.capture = c, .result = c->result, .work = c->work, .manifest = c->manifest};
     int code;
+    r.ending.missing = c->missing;
     progress_init(&r.progress,
                   &(struct progress_options){
                       .quiet = c->quiet, .verbose = c->verbose, .out = stderr, .prompt = c->prompt});

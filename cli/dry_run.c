@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/document.h"
+#include "cli/ending.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/rows.h"
@@ -21,7 +22,7 @@ struct estimate {
     int64_t began, opened_ms; /* clock_now(); how long it took to come as far as the plan */
     char route[400];
     json_t *items; /* of the plan, as the JSON has them */
-    size_t n, left_out;
+    size_t n, left_out, absent;
     uint64_t bytes;
     int64_t profiled_ms; /* how long the process profiles itself */
     int64_t takes_ms;    /* from the first request to the last */
@@ -38,7 +39,7 @@ struct dry {
 
 /* What all of it comes to. */
 struct total {
-    size_t targets, hosts, items, left_out, failures, unusable;
+    size_t targets, hosts, items, left_out, absent, failures, unusable;
     uint64_t bytes, most_bytes; /* of all processes, and of one */
     int64_t takes_ms, most_profiled_ms;
 };
@@ -90,6 +91,8 @@ static json_t *item_json(const struct fetch_planned *p)
         json_object_set_new(o, "pair", json_integer(p->pair));
     if (p->count >= 0)
         json_object_set_new(o, "count", json_integer(p->count));
+    if (p->absent)
+        json_object_set_new(o, "absent", json_true());
     if (p->left_out)
         json_object_set_new(o, "left_out", json_string(p->left_out));
     return o;
@@ -99,10 +102,10 @@ static void add_planned(struct dry *d, struct estimate *e, const struct fetch_pl
 {
     bool concurrent = d->how->fetch.concurrent;
     d->starved |= json_array_append_new(e->items, item_json(p)) != 0;
-    if (p->left_out) {
-        e->left_out++;
+    e->absent += p->absent;
+    e->left_out += !p->absent && p->left_out;
+    if (p->absent || p->left_out)
         return;
-    }
     e->n++;
     e->bytes += p->bytes;
     e->profiled_ms += p->timed_ms;
@@ -180,6 +183,7 @@ static int64_t add_host(const struct estimate *host, size_t n, struct total *t)
         const struct estimate *e = &host[i];
         t->items += e->n;
         t->left_out += e->left_out;
+        t->absent += e->absent;
         t->failures += !e->planned;
         t->unusable += !e->planned && e->failure.kind == ERR_USAGE;
         opened = e->opened_ms > opened ? e->opened_ms : opened;
@@ -210,13 +214,15 @@ static int add_up(const struct dry *d, struct total *t, struct err *err)
     return 0;
 }
 
+/* As a capture would end in which everything comes that is planned. */
 static int code_of(const struct total *t)
 {
-    if (signals_received())
-        return EXIT_SIGNAL + signals_received();
-    if (t->items == 0)
-        return t->unusable > 0 ? EXIT_USAGE : EXIT_NOTHING;
-    return t->failures + t->left_out > 0 ? EXIT_PARTIAL : EXIT_OK;
+    const struct ending ending = {.whole = t->items,
+                                  .missing = t->failures + t->left_out + t->absent,
+                                  .unusable = t->unusable,
+                                  .signal = signals_received(),
+                                  .bundled = t->items > 0};
+    return ending_code(&ending);
 }
 
 /* ---- telling ------------------------------------------------------------------------------------------- */
@@ -244,7 +250,9 @@ static void describe_items(const struct estimate *e, struct buf *b)
         else if (json_integer_value(count) > 0)
             buf_addf(b, " (%lld record%s)", (long long)json_integer_value(count),
                      json_integer_value(count) == 1 ? "" : "s");
-        if (json_object_get(item, "left_out"))
+        if (json_object_get(item, "absent"))
+            buf_adds(b, " not there");
+        else if (json_object_get(item, "left_out"))
             buf_adds(b, " left out");
     }
 }
@@ -289,6 +297,9 @@ static void print_total(const struct dry *d, const struct total *t)
                text_bytes(most, sizeof most, t->most_bytes));
     if (t->left_out > 0)
         printf("%zu item%s would be left out by the budget\n", t->left_out, plural(t->left_out));
+    if (t->absent > 0)
+        printf("%zu item%s would not come: the program has no such profile, by its index page\n", t->absent,
+               plural(t->absent));
     if (t->failures > 0)
         printf("%zu of %zu targets would bring nothing\n", t->failures, t->targets);
 }

@@ -6,9 +6,9 @@
 
 enum exit_status {
     EXIT_OK = 0,       /* everything asked for is in the bundle */
-    EXIT_NOTHING = 1,  /* nothing collected, or it failed */
+    EXIT_NOTHING = 1,  /* no item arrived whole, or it failed */
     EXIT_USAGE = 2,    /* usage, inventory or an unknown kind */
-    EXIT_PARTIAL = 3,  /* a bundle was written but something is missing */
+    EXIT_PARTIAL = 3,  /* a bundle was written but something is missing or damaged */
     EXIT_HANDOFF = 4,  /* the bundle is safe on disk, but handing it over failed */
     EXIT_SIGNAL = 128, /* plus the signal: 129 hung up, 130 interrupted, 143 terminated */
 };

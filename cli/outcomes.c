@@ -68,6 +68,7 @@ void outcomes_service(struct outcomes *t, const struct target *target, const str
         one->asked += !s->planned[i].had;
     if (s->failure)
         failed(one, "", s->failure);
+    one->unusable = s->failure && s->failure->kind == ERR_USAGE;
 }
 
 void outcomes_item(struct outcomes *t, const struct target *target, const struct fetch_item *item)
@@ -75,7 +76,7 @@ void outcomes_item(struct outcomes *t, const struct target *target, const struct
     struct outcome *one = find(t, target);
     char what[320];
     one->ended = clock_now();
-    one->bytes += item->file[0] ? item->bytes : 0;
+    one->bytes += item->status == FETCH_OK ? item->bytes : 0;
     one->got += item->status == FETCH_OK;
     snprintf(what, sizeof what, "%s%s%s", item->kind, *item->argument ? "=" : "", item->argument);
     if (item->status != FETCH_OK)
@@ -114,7 +115,8 @@ static void add_target(struct rows *table, const struct outcome *t)
         snprintf(items, sizeof items, "%zu/%zu", t->got, t->asked);
     if (t->began)
         text_duration(took, sizeof took, outcome_took(t));
-    snprintf(why, sizeof why, "%s", t->why);
+    /* A wrong word was told with what would be right; the table need not repeat it for every target. */
+    snprintf(why, sizeof why, "%s", t->unusable ? "nothing was fetched: see above" : t->why);
     if (!*why && !outcome_is_whole(t))
         snprintf(why, sizeof why, "%s", t->began ? "not finished" : "not begun");
     if (t->failures > 1 && t->planned)

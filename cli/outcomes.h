@@ -15,10 +15,11 @@ struct outcome {
     size_t asked; /* items that were still to come */
     size_t got;   /* of those, whole */
     size_t failures;
-    uint64_t bytes;
+    uint64_t bytes; /* of those that are whole */
     int64_t began,
         ended;     /* clock_now(): its host was about to be opened, the last of it came; 0: not so far */
     bool unopened; /* its host could not be opened */
+    bool unusable; /* the request itself is wrong, such as an unknown kind */
     char why[720]; /* the first failure; empty: none */
 };
 

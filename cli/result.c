@@ -66,21 +66,38 @@ static const char *status_name(enum fetch_status status)
     return "failed";
 }
 
+static int put_kind(json_t *object, const struct fetch_item *item)
+{
+    return put(object, "kind", item->kind) | put(object, "argument", item->argument) |
+           (item->pair ? json_object_set_new(object, "pair", json_integer(item->pair)) : 0) |
+           put(object, "status", status_name(item->status));
+}
+
+static int add_failed_item(struct result *r, const struct target *target, const struct fetch_item *item,
+                           struct err *err)
+{
+    json_t *object = json_object();
+    return append(&r->failures, object,
+                  put_target(object, target->host, target->service) | put_kind(object, item) |
+                      put_failure(object, &item->err),
+                  err);
+}
+
 int result_add_item(struct result *r, const struct target *target, const struct fetch_item *item,
                     struct err *err)
 {
     if (!r->wanted)
         return 0;
     json_t *object = json_object();
-    int rc = put_target(object, target->host, target->service) | put(object, "kind", item->kind) |
-             put(object, "argument", item->argument) |
-             (item->pair ? json_object_set_new(object, "pair", json_integer(item->pair)) : 0) |
-             put(object, "status", status_name(item->status)) | put(object, "file", item->file);
+    int rc = put_target(object, target->host, target->service) | put_kind(object, item) |
+             put(object, "file", item->file);
     if (item->file[0])
         rc |= json_object_set_new(object, "bytes", json_integer((json_int_t)item->bytes));
     if (item->status != FETCH_OK)
         rc |= put_failure(object, &item->err);
-    return append(&r->items, object, rc, err);
+    if (append(&r->items, object, rc, err) < 0)
+        return -1;
+    return item->status == FETCH_OK ? 0 : add_failed_item(r, target, item, err);
 }
 
 static json_t *list_of(json_t *list)

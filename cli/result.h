@@ -10,7 +10,8 @@
 
 struct json_t;
 
-/* Zero-initialised; no items and failures are kept unless it is wanted. */
+/* Zero-initialised; no items and failures are kept unless it is wanted. An item that is not whole is among
+ * the failures too. */
 struct result {
     bool wanted;
     char *bundle;  /* its path, owned; NULL: there is none */

@@ -28,6 +28,12 @@ struct fetch_kind_help {
 /* Row i of the kinds and sets, for help and completions; -1 behind the last. */
 int fetch_kind_help(size_t i, struct fetch_kind_help *ret);
 
+/* Whether a word is a kind of the table, with or without an argument, a set, or a path; of any other only the
+ * index page of a service can tell what it is. */
+bool fetch_is_kind(const char *word);
+/* Offers the names of kinds, their aliases and the sets. */
+void fetch_offer_kinds(struct nearest *near);
+
 /* Checks the words for kinds (`cpu=30s`, `incident`, `/debug/vars`) as far as they can be without a target.
  * *ret_longest_ms: the longest time one of them takes by design. ERR_USAGE. */
 int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, struct err *err);
@@ -93,6 +99,8 @@ struct fetch_item {
     uint64_t bytes;
     unsigned pair; /* 1 and 2: the first and the later one of a pair; else 0 */
     bool passing;  /* why it failed may be over when it is asked for again */
+    bool lasting;  /* why it is not OK stays so: the service has no such profile, or answers that request with
+                      something else */
     bool late;     /* with `sync`: it began behind the others */
     bool has_sync_skew;
     int64_t
@@ -120,6 +128,7 @@ struct fetch_planned {
     int64_t timed_ms;     /* how long the process profiles itself for it; 0: a snapshot */
     int64_t count;        /* records, as the index page has it; -1: not known */
     bool had;             /* an earlier run has it (fetch_grab.have): it is left alone */
+    bool absent;          /* the program has no such profile: it is not asked for */
     const char *left_out; /* why it is not fetched: the budget; NULL: it is */
 };
 
