@@ -66,6 +66,11 @@ int answer_error(const struct answer *a, const struct service *service, struct e
     return m && m->hint ? err_hint(err, "%s", m->hint) : -1;
 }
 
+bool answer_lasts(int status)
+{
+    return status == 400 || status == 404 || status == 405 || status == 410 || status == 501;
+}
+
 void answer_words(const char *p, size_t n, char *dst, size_t cap)
 {
     char title[200];

@@ -15,6 +15,10 @@ struct answer {
  * Returns -1. */
 int answer_error(const struct answer *a, const struct service *service, struct err *err);
 
+/* Whether the same request will get the same answer as long as the program stays what it is: it is not there
+ * (404, 410, 501), or not to be asked for in this way (400, 405). */
+bool answer_lasts(int status);
+
 /* The words of an error page: the title of HTML, else its text. */
 void answer_words(const char *p, size_t n, char *dst, size_t cap);
 

@@ -1,10 +1,10 @@
 #include "fetch/check.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fetch/html.h"
+#include "fetch/looks.h"
 #include "base/banned.h"
 
 #define INFLATE_MAX (UINT64_C(4) << 30)
@@ -23,6 +23,8 @@ struct check {
     bool is_gzip;
     struct trace_scan *trace; /* CHECK_TRACE */
     bool failed;              /* `why` says what gunzip or a scan found first */
+    bool scan_failed;         /* it was the scan of the profile, before the end */
+    bool gunzipped;           /* the gzip data is whole */
     struct err why;
     bool stopped; /* nothing more to learn from the rest */
     bool has_nul; /* CHECK_TEXT */
@@ -46,7 +48,7 @@ static int take_inflated(void *ctx, const void *p, size_t n, struct err *err)
     (void)err;
     head_add(c, p, n);
     if (!c->failed && profile_scan_feed(c->scan, p, n, &c->why))
-        c->failed = true;
+        c->failed = c->scan_failed = true;
     return c->failed && c->head_len == HEAD_SIZE ? -1 : 0;
 }
 
@@ -142,17 +144,6 @@ int check_feed(struct check *c, const void *p, size_t n, struct err *err)
 
 /* ---- what it looks like -------------------------------------------------------------------------------- */
 
-/* Whether the beginning reads as text: no control characters but white space. */
-static bool head_is_text(const struct check *c)
-{
-    for (size_t i = 0; i < c->head_len; i++) {
-        unsigned char ch = (unsigned char)c->head[i];
-        if (ch == 0x7f || (ch < 0x20 && !isspace(ch)))
-            return false;
-    }
-    return c->head_len > 0;
-}
-
 static int html_error(const struct check *c, const char *wanted, struct err *err)
 {
     char title[120];
@@ -163,24 +154,45 @@ static int html_error(const struct check *c, const char *wanted, struct err *err
     return err_hint(err, "does it want a login (`auth:` in the inventory), or is another program there?");
 }
 
-/* The usual cause of a bad body is an answer of another kind: says so, or else leaves err as it is. */
-static int wrong_answer(const struct check *c, const char *wanted, const struct check_result *result,
-                        struct err *err)
+/* The usual cause of a bad body is an answer of another kind: says so first, with what was wrong with it as
+ * a profile or trace behind that where it does not look like anything known. Always -1. */
+static int not_wanted(const struct check *c, const char *wanted, struct check_result *result, struct err *err)
 {
+    const char *what = looks_like(c->head, c->head_len), *gzip = c->is_gzip ? "gzip of " : "";
+    struct err detail = err ? *err : (struct err)ERR_INIT;
+    result->other = true;
     if (html_is_page(c->head, c->head_len))
         return html_error(c, wanted, err);
-    if (result->beginning[0])
-        return err_set(err, ERR_FAILED, "this is text, not %s: %s", wanted, result->beginning);
-    return -1;
+    if (c->is_gzip && c->head_len == 0 && c->gunzipped)
+        return err_set(err, ERR_FAILED, "this is gzip of nothing, not %s", wanted);
+    if (what && result->beginning[0])
+        return err_set(err, ERR_FAILED, "this is %s%s, not %s: %s", gzip, what, wanted, result->beginning);
+    if (what)
+        return err_set(err, ERR_FAILED, "this is %s%s, not %s", gzip, what, wanted);
+    return err_set(err, ERR_FAILED, "this is not %s: %.300s", wanted, detail.msg);
 }
 
 /* ---- verdicts ------------------------------------------------------------------------------------------ */
 
+/* Whether what failed was no profile from its first bytes on, rather than one that is damaged: all begin with
+ * their sample types, as field 1. */
+static bool is_no_profile(const struct check *c)
+{
+    if (c->head_len == 0)
+        return c->gunzipped;
+    /* A line feed in front of text is the tag of field 1. */
+    if (looks_text(c->head, c->head_len))
+        return true;
+    return !profile_scan_has_type(c->scan) && (c->scan_failed || c->head[0] != 0x0a);
+}
+
 static int pprof_finish(struct check *c, struct check_result *result, struct err *err)
 {
     struct err scan_err = ERR_INIT;
-    if (!c->failed && c->is_gzip && gunzip_finish(c->gunzip, &c->why))
-        c->failed = true;
+    if (!c->failed && c->is_gzip) {
+        c->failed = gunzip_finish(c->gunzip, &c->why) < 0;
+        c->gunzipped = !c->failed;
+    }
     /* Also after gunzip failed: garbage behind a whole profile leaves its numbers known. */
     if (profile_scan_finish(c->scan, &result->profile, &scan_err) == 0)
         result->has_profile = true;
@@ -192,7 +204,7 @@ static int pprof_finish(struct check *c, struct check_result *result, struct err
         return 0;
     if (err)
         *err = c->why;
-    return wrong_answer(c, "a profile", result, err);
+    return is_no_profile(c) ? not_wanted(c, "a profile", result, err) : -1;
 }
 
 static int trace_finish(struct check *c, struct check_result *result, struct err *err)
@@ -200,14 +212,16 @@ static int trace_finish(struct check *c, struct check_result *result, struct err
     struct trace_summary sum;
     size_t begins = c->head_len < 5 ? c->head_len : 5;
     if (trace_header(c->head, c->head_len, &result->trace_minor, err))
-        return memcmp(c->head, "go 1.", begins) == 0 ? -1 : wrong_answer(c, "a trace", result, err);
+        return memcmp(c->head, "go 1.", begins) == 0 ? -1 : not_wanted(c, "a trace", result, err);
     return trace_scan_finish(c->trace, &sum, err);
 }
 
-static int text_finish(const struct check *c, struct err *err)
+static int text_finish(const struct check *c, struct check_result *result, struct err *err)
 {
-    if (html_is_page(c->head, c->head_len))
-        return html_error(c, "plain text", err);
+    const char *what = looks_like(c->head, c->head_len);
+    bool binary = what && !looks_text(c->head, c->head_len);
+    if (binary || html_is_page(c->head, c->head_len))
+        return not_wanted(c, "plain text", result, err);
     if (c->has_nul)
         return err_set(err, ERR_FAILED, "this is no text: byte %llu is a NUL", (unsigned long long)c->nul_at);
     if (c->last != '\n')
@@ -218,12 +232,17 @@ static int text_finish(const struct check *c, struct err *err)
     return 0;
 }
 
+static int raw_finish(const struct check *c, struct check_result *result, struct err *err)
+{
+    return html_is_page(c->head, c->head_len) ? not_wanted(c, "what was asked for", result, err) : 0;
+}
+
 int check_finish(struct check *c, struct check_result *ret, struct err *err)
 {
     *ret = (struct check_result){0};
     if (c->size == 0)
         return err_set(err, ERR_FAILED, "the body is empty");
-    if (head_is_text(c))
+    if (looks_text(c->head, c->head_len))
         text_printable(ret->beginning, sizeof ret->beginning, c->head, c->head_len);
     switch (c->format) {
     case CHECK_PPROF:
@@ -231,8 +250,11 @@ int check_finish(struct check *c, struct check_result *ret, struct err *err)
     case CHECK_TRACE:
         return trace_finish(c, ret, err);
     case CHECK_TEXT:
-        return text_finish(c, err);
-    default:
-        return 0;
+        return text_finish(c, ret, err);
+    case CHECK_RAW:
+        return raw_finish(c, ret, err);
+    case CHECK_ANY:
+        break;
     }
+    return 0;
 }

@@ -14,12 +14,14 @@ enum check_format {
     CHECK_PPROF, /* profile.proto, gzip-compressed or not */
     CHECK_TRACE, /* an execution trace */
     CHECK_TEXT,  /* lines of text */
-    CHECK_RAW,   /* anything that is not empty */
+    CHECK_RAW,   /* anything that is neither empty nor an HTML page */
+    CHECK_ANY,   /* anything that is not empty */
 };
 
 struct check_result {
     bool has_profile; /* `profile` is filled: the whole message could be read */
     struct profile_summary profile;
+    bool other;           /* the body is bad because it is something else, not because it is damaged */
     unsigned trace_minor; /* the 22 of `go 1.22 trace`; 0 if there is no such header */
     char beginning[200];  /* the beginning of a body that reads as text, printable; else empty */
 };

@@ -7,9 +7,13 @@
 #include "base/base.h"
 #include "base/banned.h"
 
+/* Source: WHATWG, MIME Sniffing, 7.1: what text/html begins with, each followed by a blank or `>`. */
 bool html_is_page(const char *p, size_t n)
 {
-    static const char *const beginnings[] = {"<!doctype html", "<html", "<head", "<body", "<title", "<h1"};
+    static const char *const beginnings[] = {
+        "<!doctype html", "<html",  "<head", "<script", "<iframe", "<h1", "<div", "<font", "<table", "<a",
+        "<style",         "<title", "<b",    "<body",   "<br",     "<p",  "<!--", "<meta",
+    };
     const char *end = p + n;
     if (n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
         p += 3;
@@ -17,7 +21,8 @@ bool html_is_page(const char *p, size_t n)
         p++;
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
         size_t length = strlen(beginnings[i]);
-        if ((size_t)(end - p) >= length && strncasecmp(p, beginnings[i], length) == 0)
+        if ((size_t)(end - p) > length && strncasecmp(p, beginnings[i], length) == 0 &&
+            (p[length] == '>' || isspace((unsigned char)p[length])))
             return true;
     }
     return false;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fetch/answer.h"
 #include "fetch/retry.h"
 #include "fetch/verdict.h"
 #include "base/banned.h"
@@ -90,6 +91,7 @@ static int sink_finish(struct sink *s, struct fetch_item *item, bool whole, stru
     if (result.trace_minor)
         go_of_trace(result.trace_minor, item->go_version, sizeof item->go_version);
     /* The server's words, where it sent some instead of a profile. */
+    item->lasting |= rc < 0 && whole && result.other;
     if (rc < 0 && whole)
         snprintf(item->server_words, sizeof item->server_words, "%s", result.beginning);
     return rc;
@@ -109,6 +111,14 @@ void item_skip(const struct plan_item *plan, const struct err *why, struct fetch
     describe(ret, plan);
     ret->err = *why;
     ret->passing = retry_passes(why, 0);
+}
+
+void item_absent(const struct plan_item *plan, struct fetch_item *ret)
+{
+    *ret = (struct fetch_item){.status = FETCH_FAILED, .lasting = true};
+    describe(ret, plan);
+    err_set(&ret->err, ERR_NOT_FOUND, "this program has no %s: its index page does not list it", plan->kind);
+    err_hint(&ret->err, "if it serves that all the same, ask for the path: %s", plan->target);
 }
 
 void item_leave_out(const struct plan_item *plan, const char *why, struct fetch_item *ret)
@@ -207,6 +217,7 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     note_response(ret, &response);
     ret->passing = fetched < 0 && (response.cut_off || retry_passes(&ret->err, response.status));
     judge(fetched, &sink, ret);
+    ret->lasting |= fetched < 0 && answer_lasts(response.status);
     /* An error page may repeat what it was sent: that must not go into a bundle. */
     bool told = ret->bytes > 0;
     if (told)
@@ -291,7 +302,7 @@ int item_adopt(const struct plan_item *plan, const struct item_context *context,
 
 int item_look_again(const struct item_context *context, struct fetch_item *ret, struct err *err)
 {
-    return look_at(context, CHECK_RAW, ret, err);
+    return look_at(context, CHECK_ANY, ret, err);
 }
 
 void fetch_item_release(struct fetch_item *item)
@@ -312,7 +323,7 @@ static enum check_format look_format(const char *path, const unsigned char *p, s
         return CHECK_TRACE;
     if (strstr(name, ".pb") || strstr(name, ".pprof") || strstr(name, ".prof"))
         return CHECK_PPROF;
-    return memchr(p, '\0', n) ? CHECK_RAW : CHECK_TEXT;
+    return memchr(p, '\0', n) ? CHECK_ANY : CHECK_TEXT;
 }
 
 const char *fetch_kind_of(const char *sample_type)

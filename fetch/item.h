@@ -40,6 +40,9 @@ const char *item_ending(size_t i);
 /* An item that is not fetched at all, because of `why`. */
 void item_skip(const struct plan_item *plan, const struct err *why, struct fetch_item *ret);
 
+/* The same where the program has no such profile. */
+void item_absent(const struct plan_item *plan, struct fetch_item *ret);
+
 /* The same where the budget is why. */
 void item_leave_out(const struct plan_item *plan, const char *why, struct fetch_item *ret);
 

@@ -37,6 +37,7 @@ static const struct kind kinds[] = {
      .format = CHECK_PPROF,
      .arguments = ARG_GC,
      .standard = true,
+     .listed = true,
      .pairs = true,
      .size = {.base = 500, .record = 150},
      .max_mb = 512,
@@ -46,6 +47,7 @@ static const struct kind kinds[] = {
      .stem = "allocs",
      .format = CHECK_PPROF,
      .standard = true,
+     .listed = true,
      .pairs = true,
      .size = {.base = 500, .record = 150},
      .max_mb = 512,
@@ -57,6 +59,7 @@ static const struct kind kinds[] = {
      .format = CHECK_PPROF,
      .arguments = ARG_FORM,
      .standard = true,
+     .listed = true,
      .pairs = true,
      .size = {.base = 700, .record = 200, .records = 500},
      .max_mb = 512,
@@ -67,6 +70,7 @@ static const struct kind kinds[] = {
      .format = CHECK_PPROF,
      .arguments = ARG_TEXT | ARG_DELTA,
      .standard = true,
+     .listed = true,
      .size = {.base = 600},
      .max_mb = 512,
      .help = "stacks that led to new threads"},
@@ -76,6 +80,7 @@ static const struct kind kinds[] = {
      .format = CHECK_PPROF,
      .arguments = ARG_TEXT | ARG_DELTA,
      .standard = true,
+     .listed = true,
      .pairs = true,
      .size = {.base = 500, .record = 150},
      .max_mb = 512,
@@ -86,6 +91,7 @@ static const struct kind kinds[] = {
      .format = CHECK_PPROF,
      .arguments = ARG_TEXT | ARG_DELTA,
      .standard = true,
+     .listed = true,
      .pairs = true,
      .size = {.base = 500, .record = 150},
      .max_mb = 512,
@@ -111,6 +117,7 @@ static const struct kind kinds[] = {
      .stem = "goroutineleak",
      .rank = RANK_DISTURBING,
      .format = CHECK_PPROF,
+     .listed = true,
      .only_by_name = true,
      .size = {.base = 700, .record = 200, .records = 500},
      .max_mb = 512,
@@ -123,6 +130,7 @@ static const struct kind kinds[] = {
      .format = CHECK_PPROF,
      .arguments = ARG_SECONDS,
      .seconds = 30,
+     .listed = true,
      .only_by_name = true,
      .size = {.base = 2000, .second = 1000},
      .max_mb = 512,
@@ -145,7 +153,7 @@ const struct kind *kind_find(const char *name)
 const struct kind *kind_of_endpoint(const char *endpoint)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].endpoint, endpoint) == 0)
+        if (strcmp(kinds[i].endpoint + (kinds[i].endpoint[0] == '/'), endpoint) == 0)
             return &kinds[i];
     return NULL;
 }

@@ -44,6 +44,7 @@ struct kind {
     unsigned arguments;
     unsigned seconds;  /* when none are given; 0 for kinds that take no time */
     bool standard;     /* part of `all` even where there is no index */
+    bool listed;       /* Go's index page names it whenever the program has it */
     bool only_by_name; /* costs or reveals more: never part of `all` */
     bool pairs;        /* two of it tell what happened in between */
     struct kind_size size;
@@ -56,7 +57,8 @@ struct kind {
 
 /* Row i of the table, NULL behind the last. */
 const struct kind *kind_at(size_t i);
-/* The row of that name or alias, or of that endpoint; NULL for none. */
+/* The row of that name or alias, or of that endpoint (`fgprof` is also that of a kind beside the path, for a
+ * page that lists it below); NULL for none. */
 const struct kind *kind_find(const char *name);
 const struct kind *kind_of_endpoint(const char *endpoint);
 

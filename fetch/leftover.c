@@ -152,7 +152,9 @@ static int plan_again(const struct service *service, const struct fetch_planned 
     const struct index_page index = {.items = &entry, .n = 1};
     struct strlist words = {0};
     struct wanted_list wanted = {0};
-    snprintf(entry.name, sizeof entry.name, "%s", item->kind);
+    const struct kind *kind = kind_find(item->kind);
+    const char *name = kind ? kind->endpoint + (kind->endpoint[0] == '/') : item->kind;
+    snprintf(entry.name, sizeof entry.name, "%s", name);
     snprintf(word, sizeof word, "%s%s%s", item->kind, *item->argument ? "=" : "", item->argument);
     int rc = strlist_add(&words, word, err);
     if (rc == 0)

@@ -40,6 +40,7 @@ static const char *ending(const struct plan_item *item)
     case CHECK_TEXT:
         return ".txt";
     case CHECK_RAW:
+    case CHECK_ANY:
         break;
     }
     return item->name_by_type ? "" : ".txt";
@@ -133,12 +134,42 @@ static void escape(char *dst, size_t cap, const char *name)
     dst[n] = '\0';
 }
 
+/* The kind whose own path that is (/debug/pprof/heap, /debug/fgprof?seconds=5), unless it is asked for as
+ * text; NULL: none. */
+static const struct kind *kind_of_path(const char *path)
+{
+    char name[64], *slash;
+    size_t n = strcspn(path, "?");
+    snprintf(name, sizeof name, "%.*s", (int)n, n < sizeof name ? path : "");
+    slash = strrchr(name, '/');
+    if (!slash || strstr(path + n, "debug="))
+        return NULL;
+    *slash = '\0';
+    const char *parent = strrchr(name, '/'), *last = slash + 1;
+    bool pprof = parent && strcmp(parent, "/pprof") == 0;
+    return pprof || strcmp(last, "fgprof") == 0 ? kind_of_endpoint(last) : NULL;
+}
+
+/* Whether an HTML page is what such a path is for: a directory, a page, x/net/trace's own. */
+static bool is_path_of_page(const char *path)
+{
+    static const char *const endings[] = {"/", ".html", ".htm", "/debug/requests", "/debug/events"};
+    size_t n = strcspn(path, "?");
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t length = strlen(endings[i]);
+        if (n >= length && memcmp(path + n - length, endings[i], length) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int add_raw(struct plan *p, const struct wanted *w, struct err *err)
 {
     struct plan_item item = item_of(w);
+    const struct kind *kind = kind_of_path(w->name);
     char stem[128];
-    item.format = CHECK_RAW;
-    item.name_by_type = true;
+    item.format = kind ? kind->format : is_path_of_page(w->name) ? CHECK_ANY : CHECK_RAW;
+    item.name_by_type = !kind;
     /* A path that takes its time is a profile of some kind, and must not stand before the snapshots. */
     if (w->timed_ms > 0)
         item.rank = strstr(w->name, "/trace") ? RANK_TRACE : RANK_CPU;
@@ -158,8 +189,41 @@ static int add_named(struct plan *p, const struct service *service, const char *
     return add(p, &item, stem, err);
 }
 
+/* The endpoint, below the service's path where the index page lists it there. */
+static const char *place_of(const struct kind *kind, const struct index_page *index)
+{
+    const char *name = kind->endpoint + (kind->endpoint[0] == '/');
+    return index && index_find(index, name) ? name : kind->endpoint;
+}
+
+/* Of what lies beside the service's path (fgprof) Go's index page tells nothing: whoever wrote it down as a
+ * kind of the service knows better. */
+static bool is_absent(const struct service *service, const struct kind *kind, const struct index_page *index)
+{
+    if (!index || !kind->listed || index_find(index, place_of(kind, index)))
+        return false;
+    bool beside = kind->endpoint[0] == '/';
+    for (size_t i = 0; beside && i < service->kinds.n; i++) {
+        const char *own = service->kinds.items[i];
+        if (strncmp(own, kind->name, strcspn(own, "=")) == 0 && strlen(kind->name) == strcspn(own, "="))
+            return false;
+    }
+    return true;
+}
+
+/* An item that is told before all others, and costs nothing. */
+static void make_absent(struct plan_item *item)
+{
+    item->absent = true;
+    item->rank = RANK_SNAPSHOT;
+    item->timed_ms = 0;
+    item->cost = NULL;
+    item->pairs = false;
+}
+
 /* An item of the table: its query and its file's name follow from its form. */
-static int add_kind(struct plan *p, const struct service *service, const struct wanted *w, struct err *err)
+static int add_kind(struct plan *p, const struct service *service, const struct wanted *w,
+                    const struct index_page *index, struct err *err)
 {
     struct plan_item item = item_of(w);
     const char *query = "", *suffix = "";
@@ -195,10 +259,12 @@ static int add_kind(struct plan *p, const struct service *service, const struct 
         item.rank = RANK_DELTA;
     }
     item.pairs = w->kind->pairs && w->form != FORM_DELTA && item.format == CHECK_PPROF;
-    endpoint(item.target, sizeof item.target, service, w->kind->endpoint);
+    endpoint(item.target, sizeof item.target, service, place_of(w->kind, index));
     size_t n = strlen(item.target);
     snprintf(item.target + n, sizeof item.target - n, "%s", query);
     snprintf(stem, sizeof stem, "%s%s", w->kind->stem, suffix);
+    if (is_absent(service, w->kind, index))
+        make_absent(&item);
     return add(p, &item, stem, err);
 }
 
@@ -208,12 +274,13 @@ static int add_goroutines(struct plan *p, const struct service *service, const s
 {
     struct wanted proto = *w, text = *w;
     proto.form = FORM_PROTO;
-    if (add_kind(p, service, &proto, err) < 0)
+    if (add_kind(p, service, &proto, index, err) < 0)
         return -1;
     const struct index_entry *entry = index ? index_find(index, "goroutine") : NULL;
-    if (!entry || entry->count < 0) {
+    if (index && !entry)
+        return 0;
+    if (!entry || entry->count < 0)
         return verdicts_add(&p->verdicts, "text-unguarded", NULL, NULL, err);
-    }
     bool many = entry->count > PLAN_TEXT_GOROUTINES;
     text.form = many ? FORM_GROUPED : FORM_TEXT;
     snprintf(text.argument, sizeof text.argument, "%s", many ? "grouped" : "text");
@@ -224,16 +291,14 @@ static int add_goroutines(struct plan *p, const struct service *service, const s
         if (verdicts_add(&p->verdicts, "text-guarded", count, limit, err) < 0)
             return -1;
     }
-    return add_kind(p, service, &text, err);
+    return add_kind(p, service, &text, index, err);
 }
 
 static int unknown(const struct wanted *w, const struct index_page *index, struct err *err)
 {
     struct nearest near = NEAREST_INIT(w->name);
     struct buf offered = BUF_INIT(300);
-    const struct kind *k;
-    for (size_t i = 0; (k = kind_at(i)); i++)
-        nearest_offer(&near, k->name);
+    fetch_offer_kinds(&near);
     for (size_t i = 0; index && i < index->n; i++) {
         const char *name = index->items[i].name;
         const struct kind *known = kind_of_endpoint(name);
@@ -262,7 +327,7 @@ static int add_wanted(struct plan *p, const struct service *service, const struc
     if (w->kind && w->form == FORM_BARE && w->kind->arguments & ARG_FORM)
         return add_goroutines(p, service, w, index, err);
     if (w->kind)
-        return add_kind(p, service, w, err);
+        return add_kind(p, service, w, index, err);
     if (!index || !index_find(index, w->name))
         return unknown(w, index, err);
     return add_named(p, service, w->name, err);
@@ -307,13 +372,18 @@ static int add_all(struct plan *p, const struct service *service, const struct w
 
 /* ---- plan ---------------------------------------------------------------------------------------------- */
 
-/* Stable, and the list is short. */
+static bool comes_before(const struct plan_item *a, const struct plan_item *b)
+{
+    return a->absent != b->absent ? a->absent : a->rank < b->rank;
+}
+
+/* Stable, and the list is short. What is not there is told first. */
 static void sort_by_rank(struct plan *p)
 {
     for (size_t i = 1; i < p->n; i++) {
         struct plan_item item = p->items[i];
         size_t at = i;
-        for (; at > 0 && p->items[at - 1].rank > item.rank; at--)
+        for (; at > 0 && comes_before(&item, &p->items[at - 1]); at--)
             p->items[at] = p->items[at - 1];
         p->items[at] = item;
     }

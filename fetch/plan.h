@@ -27,6 +27,7 @@ struct plan_item {
     unsigned pair;      /* 1 and 2: of a pair; else 0 */
     size_t other;       /* of a pair: where the other one is */
     int64_t began;      /* clock_now() when it was asked for; 0: not yet */
+    bool absent;        /* the index page shows that the program has no such profile: it is not asked for */
     char left_out[160]; /* why it is not to be fetched (fetch/budget.h); empty: it is */
 };
 
@@ -42,7 +43,8 @@ struct plan {
 
 /*
  * `index` is NULL when the service has none; then nothing costly is guessed. A kind that neither the table
- * nor the index knows is ERR_USAGE and says what is offered.
+ * nor the index knows is ERR_USAGE and says what is offered; one of the table that the index does not list
+ * although it would is planned as absent.
  */
 int plan_make(const struct service *service, const struct wanted_list *wanted, const struct index_page *index,
               struct plan *ret, struct err *err);

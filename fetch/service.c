@@ -175,10 +175,11 @@ static struct fetch_planned *planned(const struct visit *v)
         all[i] = (struct fetch_planned){.kind = item->kind,
                                         .argument = item->argument,
                                         .pair = item->pair,
-                                        .bytes = estimate_bytes(item, index),
+                                        .bytes = item->absent ? 0 : estimate_bytes(item, index),
                                         .timed_ms = item->timed_ms,
                                         .count = estimate_records(item, index),
                                         .had = item->had,
+                                        .absent = item->absent,
                                         .left_out = item->left_out[0] ? item->left_out : NULL};
     }
     return all;

@@ -180,7 +180,8 @@ static bool go_version(const struct evidence *e, struct arguments *a)
 static bool html_page(const struct evidence *e, struct arguments *a)
 {
     (void)a;
-    return e->item->status == FETCH_OK && strncmp(e->item->content_type, "text/html", 9) == 0;
+    return e->item->status == FETCH_OK && e->plan->format != CHECK_ANY &&
+           strncmp(e->item->content_type, "text/html", 9) == 0;
 }
 
 static bool reconnected(const struct evidence *e, struct arguments *a)

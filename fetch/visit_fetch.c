@@ -92,7 +92,9 @@ static bool may_fetch(struct worker *w, struct fetch_item *item)
 {
     struct visit *v = w->visit;
     struct err stop = ERR_INIT;
-    if (visit_planned(w)->left_out[0])
+    if (visit_planned(w)->absent)
+        item_absent(visit_planned(w), item);
+    else if (visit_planned(w)->left_out[0])
         item_leave_out(visit_planned(w), visit_planned(w)->left_out, item);
     else if (w->unreachable.kind != ERR_NONE)
         item_skip(visit_planned(w), &w->unreachable, item);

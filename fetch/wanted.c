@@ -211,6 +211,30 @@ static int find_set(const char *word)
     return -1;
 }
 
+bool fetch_is_kind(const char *word)
+{
+    char name[64];
+    size_t n = strcspn(word, "=");
+    if (word[0] == '/' || find_set(word) >= 0)
+        return true;
+    if (n >= sizeof name)
+        return false;
+    snprintf(name, sizeof name, "%.*s", (int)n, word);
+    return kind_find(name) != NULL;
+}
+
+void fetch_offer_kinds(struct nearest *near)
+{
+    const struct kind *k;
+    for (size_t i = 0; (k = kind_at(i)); i++) {
+        nearest_offer(near, k->name);
+        if (k->alias)
+            nearest_offer(near, k->alias);
+    }
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        nearest_offer(near, sets[i].name);
+}
+
 int wanted_parse(const struct strlist *words, struct wanted_list *ret, struct err *err)
 {
     struct wanted_list l = {0};

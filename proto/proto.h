@@ -75,6 +75,8 @@ struct profile_scan *profile_scan_new(struct err *err);
 void profile_scan_free(struct profile_scan *s);
 int profile_scan_feed(struct profile_scan *s, const void *p, size_t n, struct err *err);
 int profile_scan_finish(struct profile_scan *s, struct profile_summary *ret, struct err *err);
+/* Whether a sample type was read so far: with none, what was fed is hardly a profile. */
+bool profile_scan_has_type(const struct profile_scan *s);
 
 /* Whether the values of the labels with that key are to go. */
 typedef bool profile_label_fn(void *ctx, const char *key, size_t n);

@@ -621,6 +621,11 @@ static int check_whole(const struct profile_scan *s, struct err *err)
     return check_values(s, err);
 }
 
+bool profile_scan_has_type(const struct profile_scan *s)
+{
+    return s->sum.n_types > 0;
+}
+
 int profile_scan_finish(struct profile_scan *s, struct profile_summary *ret, struct err *err)
 {
     if (profile_scan_feed(s, "", 0, err) || check_whole(s, err))

@@ -84,11 +84,13 @@ EOF_INVENTORY
 
 @test "the index page: there is none" { row 0 noindex heap goroutines; }
 @test "the index page: the page of another program" { row 0 otherindex heap; }
-@test "the index page: a login page, for everything" { row 3 login heap; }
+@test "the index page: a login page, for everything" { row 1 login heap; }
 @test "the index page: names that are paths, escapes, other hosts" { row 3 evilindex all cpu=1s; }
 @test "the index page: the path is wrong" { BASE=/debug/prof row 1 '' heap; }
 @test "the index page: it never answers" { row 1 silent heap; }
-@test "the index page: an unknown kind" { row 2 custom heep; }
+@test "the index page: an unknown kind, nearly one that is known" { row 2 custom heep; }
+@test "the index page: an unknown kind" { row 2 custom gadgets; }
+@test "the index page: it does not list a kind" { row 3 custom fgprof heap; }
 
 # ---- answers that are no profile --------------------------------------------------------------------------------------
 
@@ -97,8 +99,9 @@ EOF_INVENTORY
 @test "answers that are no profile: 401, a name and a password are wanted" { row 1 auth heap; }
 @test "answers that are no profile: 401, a token is wanted" { row 1 auth=bearer heap; }
 @test "answers that are no profile: 403" { row 1 forbidden heap; }
-@test "answers that are no profile: HTML with 200" { row 3 html heap; }
-@test "answers that are no profile: an error in JSON with 200" { row 3 json heap; }
+@test "answers that are no profile: HTML with 200" { row 1 html heap; }
+@test "answers that are no profile: a path that does not exist, but a page for everything" { row 1 login /login/nosuch; }
+@test "answers that are no profile: an error in JSON with 200" { row 1 json heap; }
 @test "answers that are no profile: an error in JSON with 500" { row 1 json=500 heap; }
 @test "answers that are no profile: an empty body with 200" { row 1 empty heap; }
 @test "answers that are no profile: the Host header is not the wanted one" { row 1 host=pprof.internal heap; }
@@ -183,42 +186,42 @@ secret() {
 @test "time limits: the same for a trace and a delta" { row 1 rude_writetimeout: trace=2s mutex=2s; }
 @test "time limits: the same from Go 1.23 on behind a middleware, CPU" { row 3 wrapped cpu=1s heap; }
 @test "time limits: the same from Go 1.23 on behind a middleware, a delta" { row 1 wrapped mutex=1s; }
-@test "time limits: the same from Go 1.23 on behind a middleware, a trace" { row 3 wrapped trace=1s; }
+@test "time limits: the same from Go 1.23 on behind a middleware, a trace" { row 1 wrapped trace=1s; }
 @test "time limits: a profile that takes longer than --timeout" { row 0 custom cpu=4s; }
 @test "time limits: the first byte never comes" { row 1 late heap; }
-@test "time limits: the body stops in the middle" { row 3 stall heap; }
-@test "time limits: a byte every tenth of a second, for ever" { row 3 trickle=0.1 heap; }
+@test "time limits: the body stops in the middle" { row 1 stall heap; }
+@test "time limits: a byte every tenth of a second, for ever" { row 1 trickle=0.1 heap; }
 
 # ---- bodies ---------------------------------------------------------------------------------------------------------
 
-@test "damaged bodies: cut, and the connection closed" { row 3 short heap; }
-@test "damaged bodies: without a length, and the connection broken" { row 3 reset goroutines=text; }
-@test "damaged bodies: cut amid chunks" { row 3 abort heap; }
-@test "damaged bodies: cut, with the length of the piece" { row 3 cutgzip heap; }
-@test "damaged bodies: cut, the chunks ended properly" { row 3 cutgzipchunked heap; }
-@test "damaged bodies: a trace cut in half, with the right length" { row 3 cuttrace trace=1s; }
+@test "damaged bodies: cut, and the connection closed" { row 1 short heap; }
+@test "damaged bodies: without a length, and the connection broken" { row 1 reset goroutines=text; }
+@test "damaged bodies: cut amid chunks" { row 1 abort heap; }
+@test "damaged bodies: cut, with the length of the piece" { row 1 cutgzip heap; }
+@test "damaged bodies: cut, the chunks ended properly" { row 1 cutgzipchunked heap; }
+@test "damaged bodies: a trace cut in half, with the right length" { row 1 cuttrace trace=1s; }
 @test "damaged bodies: no answer at all" { row 1 hangup heap; }
-@test "damaged bodies: more bytes than promised" { row 3 overlong heap; }
-@test "damaged bodies: a bit is wrong" { row 3 badcrc heap; }
-@test "damaged bodies: noise" { row 3 notgzip heap; }
-@test "damaged bodies: gzip, but no profile in it" { row 3 badproto heap; }
-@test "damaged bodies: goroutines cut by the server at 64 MiB" { row 3 cuttext goroutines=text; }
+@test "damaged bodies: more bytes than promised" { row 1 overlong heap; }
+@test "damaged bodies: a bit is wrong" { row 1 badcrc heap; }
+@test "damaged bodies: noise" { row 1 notgzip heap; }
+@test "damaged bodies: gzip, but no profile in it" { row 1 badproto heap; }
+@test "damaged bodies: goroutines cut by the server at 64 MiB" { row 1 cuttext goroutines=text; }
 
 # ---- large bodies ---------------------------------------------------------------------------------------------------
 
 @test "large bodies: 100 kB that inflate a thousandfold" { row 0 bomb=100 heap; }
-@test "large bodies: a profile that never ends" { row 3 endless heap --max-bytes 20MB; }
-@test "large bodies: an answer to symbol that never ends, up to the kind's own limit" { row 3 endless symbol; }
-@test "large bodies: a text that never ends" { row 3 endless goroutines=text --max-bytes 20MB; }
+@test "large bodies: a profile that never ends" { row 1 endless heap --max-bytes 20MB; }
+@test "large bodies: an answer to symbol that never ends, up to the kind's own limit" { row 1 endless symbol; }
+@test "large bodies: a text that never ends" { row 1 endless goroutines=text --max-bytes 20MB; }
 @test "large bodies: the disk is full" { # a limit on the size of a file stands for that
     ulimit -f 4000
     trap '' XFSZ
-    row 3 big=10 heap
+    row 1 big=10 heap
 }
 
 # ---- HTTP that is none ------------------------------------------------------------------------------------------------
 
-@test "HTTP that is none, or too much: a chunk without a size" { row 3 badchunk heap; }
+@test "HTTP that is none, or too much: a chunk without a size" { row 1 badchunk heap; }
 @test "HTTP that is none, or too much: two lengths, the second is right" { row 0 twolengths heap; }
 @test "HTTP that is none, or too much: a header of 90 kB" { row 0 hugeheader=90 heap; }
 @test "HTTP that is none, or too much: a header of 300 kB" { row 1 hugeheader heap; }

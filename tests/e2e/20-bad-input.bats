@@ -29,11 +29,73 @@ refuses() {
     refuses 2 'cady' 'caddy'
 }
 
-@test "unknown kind: what the target offers, exit 2 before anything is fetched" {
+@test "a word that is nearly a kind or a command: the nearest, and nothing is opened" {
     write_inventory
     run_profgrab --host file-04 heap heep
-    refuses 2 'file-04: rude: unknown kind "heep"; nothing was fetched' 'did you mean "heap"' 'the target offers' 'widgets'
+    refuses 2 'unknown kind "heep"; nothing was opened' 'did you mean "heap"' '/debug/pprof/heep'
+    refute_stderr_has 'connected to'
+    run_profgrab --host file-04 cpuu=5s
+    refuses 2 'unknown kind "cpuu=5s"; nothing was opened' 'did you mean "cpu"'
+    run_profgrab grabb --host file-04
+    refuses 2 '"grabb" is neither a command nor a kind' 'did you mean `profgrab grab`?'
+    refute_stderr_has 'connected to'
+    # A service's own kinds are words that are known.
+    sed -i 's/^  rude: {/  rude: { kinds: [widgets, heeep],/' "$INVENTORY"
+    run_profgrab --host file-04 widgetz
+    refuses 2 'unknown kind "widgetz"; nothing was opened' 'did you mean "widgets"'
+    run_profgrab --host file-04 heeep
+    refuses 2 'file-04: rude: unknown kind "heeep"; nothing was fetched'
+}
+
+@test "unknown kind that only the index can tell: said once for each service, exit 2 before anything is fetched" {
+    write_inventory
+    run_profgrab --host file-04 heap gadgets
+    refuses 2 'file-04: rude: unknown kind "gadgets"; nothing was fetched' 'the target offers' 'widgets'
     refute_stderr_has 'heap: '[0-9]
+    run_profgrab --host file-03,file-04 gadgets
+    assert_status 2
+    assert_equal "$(grep -c 'unknown kind "gadgets"' <<<"$stderr")" 3
+    assert_equal "$(grep -c 'nothing was fetched: see above' <<<"$stderr")" 3
+    run_profgrab --json --host file-04 gadgets
+    [[ $output == *'unknown kind \"gadgets\"'* ]] || fail_run 'the JSON does not say why'
+}
+
+@test "a kind that the index does not list: said before any request of it" {
+    write_inventory
+    run_profgrab --host file-04 fgprof
+    refuses 1 'this program has no fgprof' 'nothing was collected, so there is no bundle'
+    run_profgrab -v --host file-04 heap fgprof goroutineleak
+    assert_status 3
+    assert_stderr_has 'file-04: rude: fgprof: this program has no fgprof: its index page does not list it'
+    assert_stderr_has 'hint: if it serves that all the same, ask for the path: /debug/fgprof?seconds=30'
+    assert_stderr_has 'this program has no goroutineleak'
+    refute_stderr_has taking
+    refute_stderr_has 'GET /debug/fgprof'
+    refute_stderr_has 'GET /debug/pprof/goroutineleak'
+    # resume would ask in vain.
+    refute_stderr_has 'profgrab resume'
+    [[ $stderr == *'this program has no fgprof'*'heap: '* ]] || fail_run 'it is not said first'
+    run_profgrab --dry-run --host file-04 heap fgprof
+    assert_status 3
+    assert_stdout_has 'fgprof not there'
+    assert_stdout_has '1 item would not come: the program has no such profile, by its index page'
+}
+
+@test "a page in answer to a request for a profile, or for a path, is damaged" {
+    write_inventory html login
+    run_profgrab --host file-05 --service html heap
+    assert_status 1
+    assert_stderr_has 'this is an HTML page titled "Sign in", not a profile'
+    run_profgrab --host file-05 --service login /login/nosuch
+    assert_status 1
+    assert_stderr_has '/login/nosuch: this is an HTML page titled "Sign in", not what was asked for'
+    assert_stderr_has 'no item arrived whole: 1 damaged, see above'
+    refute_stderr_has collected
+    refute_stderr_has 'profgrab resume'
+    "$profgrab_program" bundle list "$output" | grep -q 'login-nosuch.html.damaged$' || fail_run 'not kept as damaged'
+    # A path that is a page's may be one.
+    run_profgrab --host file-04 /debug/pprof/
+    assert_status 0
 }
 
 @test "arguments of kinds: fractions, nothing, what a kind does not take, too long" {
@@ -68,6 +130,14 @@ refuses() {
     refuses 2 'no host given' 'hint: '
     run --separate-stderr "$profgrab_program" hosst
     refuses 2 'no host given' 'did you mean `profgrab hosts`'
+    run --separate-stderr "$profgrab_program" cpuu
+    refuses 2 'no host given' 'did you mean the kind "cpu"?'
+    echo x >t.out
+    run --separate-stderr "$profgrab_program" trace t.out
+    refuses 2 'no host given' 'trace is a kind, which is fetched from a host' 'profgrab view t.out' 'go tool trace'
+    run --separate-stderr "$profgrab_program"
+    assert_status 2
+    assert_stdout_has 'usage: profgrab --host NAME'
     run --separate-stderr "$profgrab_program" bundle lst x
     refuses 2 'unknown verb "lst"' 'did you mean "list"'
 }
@@ -240,7 +310,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
 @test "answers that are no profile are never stored as one" {
     write_inventory html empty busy escape redirect auth
     run_profgrab --host file-05 --service html heap
-    assert_status 3
+    assert_status 1
     assert_stderr_has 'HTML'
     ! "$profgrab_program" bundle list "$output" | grep 'heap.pb.gz$' || fail 'stored as a profile'
     run_profgrab --host file-05 --service empty heap
@@ -263,18 +333,27 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     assert_stderr_has 'the index page cannot be read: HTTP 401'
 }
 
-@test "cut gzip, bad CRC, cut text: kept as damaged, exit code 3" {
+@test "cut gzip, bad CRC, cut text: kept as damaged; exit code 1 alone, 3 beside a whole one" {
     local name
     write_inventory cutgzip cutgzipchunked badcrc cuttext badproto notgzip short abort
     for name in cutgzip cutgzipchunked badcrc badproto notgzip short abort; do
         run_profgrab --host file-05 --service "$name" -o "$name.tar.gz" heap
-        assert_status 3
+        assert_status 1
+        assert_stderr_has 'no item arrived whole: 1 damaged, see above'
+        refute_stderr_has collected
         "$profgrab_program" bundle list "$name.tar.gz" | grep -q 'heap.pb.gz.damaged$' || fail_run "$name"
         "$profgrab_program" bundle verify "$name.tar.gz"
     done
     run_profgrab --host file-05 --service cuttext goroutines=text
-    assert_status 3
+    assert_status 1
     assert_stderr_has 'cut off'
+    run_profgrab --host file-05 --service notgzip heap
+    assert_stderr_has 'notgzip: heap: this is not a profile: at byte 0: '
+    run_profgrab --host file-05 --service short,cutgzip heap
+    assert_status 1
+    run_profgrab --host file-04,file-05 --service rude,short heap
+    assert_status 3
+    assert_stderr_has 'not complete: 2 damaged, see above; 2 items collected'
 }
 
 @test "a body that stalls ends at the timeout, and what came is kept" {
@@ -282,7 +361,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     run_profgrab --timeout 1s --host file-05 heap allocs=x
     assert_status 2
     run_profgrab --timeout 1s --host file-05 heap
-    assert_status 3
+    assert_status 1
     assert_stderr_has 'the answer stopped in the middle'
 }
 
@@ -340,7 +419,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     # A file size limit stands for a full disk: the write fails just so.
     run --separate-stderr bash -c "ulimit -f 10000; trap '' XFSZ; exec \"\$@\"" - "$profgrab_program" --ssh-config "$SSH_CONFIG" \
         --host file-05 heap
-    assert_status 3
+    assert_status 1
     assert_stderr_has 'cannot write: File too large'
     run_profgrab bundle verify "$output"
     assert_status 0

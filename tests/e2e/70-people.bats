@@ -97,12 +97,12 @@ wide() {
         wide 60 help "$topic"
         assert_status 0
     done
-    on_screen 24 60 -- --host file-03 heap nosuchkind
-    [[ $output =~ file-03:\ node[^$'\n']*$'\r\n'\ {4}unknown\ kind\ \"nosuchkind\" ]] || fail_run 'WHAT FAILED is cut off'
+    on_screen 24 60 -- --host file-03 heap fgprof
+    [[ $output =~ file-03:\ node[^$'\n']*$'\r\n'\ {4}fgprof:\ this\ program\ has\ no\ fgprof ]] || fail_run 'WHAT FAILED is cut off'
     # Without a terminal prose has 80 columns.
     for topic in findings summary; do
         run_profgrab help "$topic"
-        assert_equal "$(awk 'length > 80 && $0 !~ /^ *[^ ]+$/' <<<"$output")" ''
+        assert_equal "$(sed 's/…/./g' <<<"$output" | awk 'length > 80 && $0 !~ /^ *[^ ]+$/')" ''
     done
 }
 
@@ -169,6 +169,9 @@ json() {
     assert_equal "$(json 'o["exit_code"], o["complete"], o["bundle"].endswith(".tar.gz")')" '(3, False, True)'
     assert_equal "$(json 'sorted((f["host"], f.get("service")) for f in o["failures"] if f["host"] != "file-05")')" \
         "[('bad-01', None), ('file-04', 'closed')]"
+    # Each item that is not whole is among them, with what identifies it and why.
+    assert_equal "$(json '[(f["kind"], f["status"], f["service"]) for f in o["failures"] if "kind" in f] ==
+        [(i["kind"], i["status"], i["service"]) for i in o["items"] if i["status"] != "ok"] != []')" True
     local sentence
     while IFS= read -r sentence; do
         assert_stderr_has "$sentence"
@@ -181,6 +184,13 @@ json() {
     assert_status 1
     is_json grab
     assert_equal "$(json 'o["bundle"], o["exit_code"], [i["status"] for i in o["items"]]')" "(None, 1, ['failed'])"
+    assert_equal "$(json '[(f["kind"], f["status"], f["error"]) for f in o["failures"]]')" \
+        "[('heap', 'failed', 'HTTP 404: Unknown profile')]"
+    write_inventory short
+    run_profgrab --json --host file-05 --service short heap
+    assert_status 1
+    is_json grab
+    assert_equal "$(json 'o["exit_code"], o["complete"], o["targets"][0]["got"], o["targets"][0]["bytes"], len(o["failures"])')" "(1, False, 0, 0, 1)"
     run_profgrab --json --host nobody heap
     assert_status 2
     is_json grab

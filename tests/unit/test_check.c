@@ -85,7 +85,7 @@ static void expect_bad_text(enum check_format format, const char *text, const ch
 static void test_empty(void **state)
 {
     (void)state;
-    static const enum check_format formats[] = {CHECK_PPROF, CHECK_TRACE, CHECK_TEXT, CHECK_RAW};
+    static const enum check_format formats[] = {CHECK_PPROF, CHECK_TRACE, CHECK_TEXT, CHECK_RAW, CHECK_ANY};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         expect_bad(formats[i], "", 0, "the body is empty");
     expect_good(CHECK_RAW, "\0", 1);
@@ -131,7 +131,7 @@ static void test_bad_profile(void **state)
     buf_clear(&gz);
     gzip(&gz, profile, 11);
     expect_bad(CHECK_PPROF, gz.data, gz.len, "the profile has no strings");
-    expect_bad(CHECK_PPROF, trace, sizeof trace - 1, "at byte 0: field 12 of the profile has wire type 7");
+    expect_bad(CHECK_PPROF, trace, sizeof trace - 1, "this is an execution trace, not a profile");
     buf_release(&gz);
 }
 
@@ -189,6 +189,70 @@ static void test_wrong_answer(void **state)
     buf_release(&gz);
 }
 
+static void expect_gzip_bad(const void *p, size_t n, const char *msg)
+{
+    struct buf gz = BUF_INIT(1 << 20);
+    gzip(&gz, p, n);
+    expect_bad(CHECK_PPROF, gz.data, gz.len, msg);
+    buf_release(&gz);
+}
+
+/* First that it is no profile, and what it looks like. */
+static void test_no_profile(void **state)
+{
+    (void)state;
+    static const char noise[] = "\x71\x01\x80\xff\x00\x13\x9c";
+    struct check_result result;
+    expect_bad(CHECK_PPROF, noise, sizeof noise - 1,
+               "this is not a profile: at byte 0: field 14 of the profile has wire type 1");
+    expect_gzip_bad(noise, sizeof noise - 1,
+                    "this is not a profile: at byte 0: field 14 of the profile has wire type 1");
+    /* Fields that no profile has may be of any type: what follows them ends in the middle. */
+    expect_bad(CHECK_PPROF, "\xfa\x01\x7f\x80", 4,
+               "this is not a profile: cut off inside the profile after 4 bytes");
+    expect_bad_text(CHECK_PPROF, "{\"error\": \"no such route\"}",
+                    "this is JSON, not a profile: {\"error\": \"no such route\"}");
+    expect_bad_text(CHECK_PPROF, " [1, 2]", "this is JSON, not a profile: [1, 2]");
+    expect_bad_text(CHECK_PPROF, "[error] no", "this is text, not a profile: [error] no");
+    expect_bad_text(CHECK_PPROF, "\nGOROUTINE\n", "this is text, not a profile: GOROUTINE");
+    expect_gzip_bad("busy\n", 5, "this is gzip of text, not a profile: busy");
+    expect_gzip_bad("{}", 2, "this is gzip of JSON, not a profile: {}");
+    expect_gzip_bad("", 0, "this is gzip of nothing, not a profile");
+    expect_gzip_bad(trace, sizeof trace - 1, "this is gzip of an execution trace, not a profile");
+    struct buf once = BUF_INIT(4096);
+    gzip(&once, profile, PROFILE_SIZE);
+    expect_gzip_bad(once.data, once.len, "this is gzip of gzip data, not a profile");
+    buf_release(&once);
+    expect_bad(CHECK_PPROF,
+               "\x7f"
+               "ELF\2\1\1\0",
+               8, "this is an ELF file, not a profile");
+    expect_bad(CHECK_PPROF, "PK\3\4\0\0", 6, "this is a zip archive, not a profile");
+    expect_bad(CHECK_TEXT, "\x1f\x8b\x08\0\0\0\0\0\0\0", 10, "this is gzip data, not plain text");
+    /* One that is damaged is a profile all the same. */
+    assert_int_equal(check(CHECK_PPROF, profile, PROFILE_SIZE - 1, 5, &result, NULL), -1);
+    assert_false(result.other);
+    assert_int_equal(check(CHECK_PPROF, noise, sizeof noise - 1, 5, &result, NULL), -1);
+    assert_true(result.other);
+}
+
+/* What a path serves may be anything but a page, unless it is a page's. */
+static void test_pages(void **state)
+{
+    (void)state;
+    static const char page[] = "<!DOCTYPE html>\n<title>Node Exporter</title>\n";
+    struct check_result result;
+    expect_bad_text(CHECK_RAW, page, "this is an HTML page titled \"Node Exporter\", not what was asked for");
+    assert_int_equal(check(CHECK_RAW, page, sizeof page - 1, 5, &result, NULL), -1);
+    assert_true(result.other);
+    expect_good(CHECK_ANY, page, sizeof page - 1);
+    expect_bad_text(CHECK_RAW, "<a href=x>", "this is HTML, not what was asked for");
+    expect_bad_text(CHECK_RAW, "<!-- x -->", "this is HTML, not what was asked for");
+    expect_good(CHECK_RAW, "<abc>", 5);
+    expect_good(CHECK_RAW, "<?xml ?>", 8);
+    expect_good(CHECK_RAW, "{}", 2);
+}
+
 /* Remote text goes into messages printable and cut. */
 static void test_beginning(void **state)
 {
@@ -220,7 +284,9 @@ static void test_trace(void **state)
     expect_bad(CHECK_TRACE, trace, 2, "cut off inside the header of a trace after 2 bytes");
     expect_bad(CHECK_TRACE, "go 1.22 tracks\0\0\0", 17,
                "this is no execution trace: it begins with \"go 1.22 tracks??\"");
-    expect_bad(CHECK_TRACE, "\1\2\3", 3, "cut off inside the header of a trace after 3 bytes");
+    expect_bad(CHECK_TRACE, "\1\2\3", 3,
+               "this is not a trace: cut off inside the header of a trace after 3 bytes");
+    expect_bad(CHECK_TRACE, "\x1f\x8b\x08\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, "this is gzip data, not a trace");
     struct check_result result;
     assert_int_equal(check(CHECK_TRACE, trace, 16, 1, &result, NULL), -1);
     assert_int_equal(result.trace_minor, 22);
@@ -326,6 +392,8 @@ int main(void)
         cmocka_unit_test(test_long_bad_profile),
         cmocka_unit_test(test_behind_the_profile),
         cmocka_unit_test(test_wrong_answer),
+        cmocka_unit_test(test_no_profile),
+        cmocka_unit_test(test_pages),
         cmocka_unit_test(test_beginning),
         cmocka_unit_test(test_trace),
         cmocka_unit_test(test_text),

@@ -37,7 +37,7 @@ static struct index_page index_of(const char *rows)
 /* What Go's own index lists, and two of the program's own. */
 static const char go[] =
     "allocs 10,block 0,cmdline 0,goroutine 42,heap 10,mutex 0,profile 0,symbol 0,threadcreate 8,"
-    "trace 0,team/queue 3,my-profile 1";
+    "trace 0,team/queue 3,my-profile 1,goroutineleak 0";
 
 static int plan_with(const struct service *service, const char *words, const char *rows, struct plan *ret,
                      struct err *err)
@@ -66,7 +66,8 @@ static void planned_for(const struct service *service, const char *words, const 
     struct buf b = BUF_INIT(20000);
     ok(plan_with(service, words, rows, &p, &err), &err);
     for (size_t i = 0; i < p.n; i++)
-        buf_addf(&b, "%s > %s%s\n", p.items[i].target, p.items[i].file, p.items[i].name_by_type ? "*" : "");
+        buf_addf(&b, "%s > %s%s%s\n", p.items[i].target, p.items[i].file, p.items[i].name_by_type ? "*" : "",
+                 p.items[i].absent ? " (absent)" : "");
     for (size_t i = 0; i < p.verdicts.n; i++)
         buf_addf(&b, "! %s\n", p.verdicts.items[i].text);
     assert_string_equal(buf_str(&b), wanted);
@@ -149,11 +150,62 @@ static void every_kind_and_form(void **state)
     becomes("cmdline", "/debug/pprof/cmdline", "cmdline.txt", CHECK_RAW, 0);
     becomes("symbol", "/debug/pprof/symbol", "symbol.txt", CHECK_TEXT, 0);
     becomes("goroutineleak", "/debug/pprof/goroutineleak", "goroutineleak.pb.gz", CHECK_PPROF, 0);
-    becomes("fgprof", "/debug/fgprof?seconds=30", "fgprof.pb.gz", CHECK_PPROF, 30000);
-    becomes("fgprof=7", "/debug/fgprof?seconds=7", "fgprof.pb.gz", CHECK_PPROF, 7000);
     becomes("my-profile", "/debug/pprof/my-profile", "my-profile.pb.gz", CHECK_PPROF, 0);
     becomes("team/queue", "/debug/pprof/team%2Fqueue", "team-queue.pb.gz", CHECK_PPROF, 0);
     becomes("/debug/vars", "/debug/vars", "debug-vars", CHECK_RAW, 0);
+}
+
+/* A path that is a profile's own is checked as that profile; one that is a page's may be a page. */
+static void paths_of_profiles(void **state)
+{
+    (void)state;
+    becomes("/debug/fgprof?seconds=7", "/debug/fgprof?seconds=7", "debug-fgprof-seconds-7.pb.gz", CHECK_PPROF,
+            7000);
+    becomes("/x/pprof/heap?gc=1", "/x/pprof/heap?gc=1", "x-pprof-heap-gc-1.pb.gz", CHECK_PPROF, 0);
+    becomes("/debug/pprof/trace", "/debug/pprof/trace", "debug-pprof-trace.out", CHECK_TRACE, 1000);
+    becomes("/debug/pprof/heap?debug=1", "/debug/pprof/heap?debug=1", "debug-pprof-heap-debug-1", CHECK_RAW,
+            0);
+    becomes("/api/profile?seconds=1", "/api/profile?seconds=1", "api-profile-seconds-1", CHECK_RAW, 1000);
+    becomes("/heap", "/heap", "heap", CHECK_RAW, 0);
+    becomes("/debug/requests?fam=x", "/debug/requests?fam=x", "debug-requests-fam-x", CHECK_ANY, 0);
+    becomes("/debug/pprof/", "/debug/pprof/", "debug-pprof", CHECK_ANY, 0);
+    becomes("/index.html", "/index.html", "index.html", CHECK_ANY, 0);
+    becomes("/nosuch", "/nosuch", "nosuch", CHECK_RAW, 0);
+}
+
+/* What Go's index page would list and does not is not there: told first, and not asked for. */
+static void absent_kinds(void **state)
+{
+    (void)state;
+    planned("heap,cpu=1,fgprof=2,goroutineleak,allocs", "heap 1,profile 0",
+            "/debug/fgprof?seconds=2 > fgprof.pb.gz (absent)\n"
+            "/debug/pprof/goroutineleak > goroutineleak.pb.gz (absent)\n"
+            "/debug/pprof/allocs > allocs.pb.gz (absent)\n"
+            "/debug/pprof/heap > heap.pb.gz\n"
+            "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n");
+    /* It costs nothing. */
+    assert_int_equal(item_of("fgprof=9").timed_ms, 0);
+    assert_true(item_of("fgprof=9").absent);
+    /* Not every version of Go lists these. */
+    planned("cpu=1,trace,cmdline,symbol", "heap 1",
+            "/debug/pprof/cmdline > cmdline.txt\n"
+            "/debug/pprof/symbol > symbol.txt\n"
+            "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n"
+            "/debug/pprof/trace?seconds=5 > trace.out\n");
+    /* Without a page nothing is known. */
+    planned("fgprof,allocs", NULL,
+            "/debug/pprof/allocs > allocs.pb.gz\n/debug/fgprof?seconds=30 > fgprof.pb.gz\n");
+    /* Where a page lists it, it is there, below the path; `all` leaves it to whoever names it. */
+    planned("fgprof=7", "heap 1,fgprof 0", "/debug/pprof/fgprof?seconds=7 > fgprof.pb.gz\n");
+    planned("all", "heap 1,fgprof 0,profile 0",
+            "/debug/pprof/heap > heap.pb.gz\n/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
+    /* Beside the path the inventory knows better than the page. */
+    char path[] = "/debug/pprof", own[] = "fgprof=5s", other[] = "fg";
+    char *kinds[] = {own}, *others[] = {other};
+    struct service s = {.path = path, .kinds = {.items = kinds, .n = 1}};
+    planned_for(&s, "fgprof", go, "/debug/fgprof?seconds=30 > fgprof.pb.gz\n");
+    s.kinds.items = others;
+    planned_for(&s, "fgprof", go, "/debug/fgprof?seconds=30 > fgprof.pb.gz (absent)\n");
 }
 
 static void items_keep_the_users_words(void **state)
@@ -178,6 +230,7 @@ static void the_order(void **state)
     planned(
         "trace,cpu,mutex=1s,heap=gc,goroutines=proto,fgprof,block=1s,goroutineleak,heap,/x,my-profile,allocs",
         go,
+        "/debug/fgprof?seconds=30 > fgprof.pb.gz (absent)\n"
         "/debug/pprof/goroutine > goroutines.pb.gz\n"
         "/debug/pprof/heap > heap.pb.gz\n"
         "/x > x*\n"
@@ -188,7 +241,6 @@ static void the_order(void **state)
         "/debug/pprof/mutex?seconds=1 > mutex-delta.pb.gz\n"
         "/debug/pprof/block?seconds=1 > block-delta.pb.gz\n"
         "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n"
-        "/debug/fgprof?seconds=30 > fgprof.pb.gz\n"
         "/debug/pprof/trace?seconds=5 > trace.out\n");
 }
 
@@ -200,7 +252,7 @@ static void timed_paths(void **state)
             "/debug/vars > debug-vars*\n"
             "/debug/pprof/heap > heap.pb.gz\n"
             "/x/profile?seconds=7&debug=0 > x-profile-seconds-7-debug-0*\n"
-            "/debug/pprof/trace?seconds=2 > debug-pprof-trace-seconds-2*\n");
+            "/debug/pprof/trace?seconds=2 > debug-pprof-trace-seconds-2.out\n");
     assert_int_equal(item_of("/x/profile?seconds=7&debug=0").timed_ms, 7000);
     assert_int_equal(item_of("/x/profile").timed_ms, 30000);
     assert_int_equal(item_of("/x/profiles").timed_ms, 0);
@@ -294,7 +346,7 @@ static void many_goroutines(void **state)
         "! no text dump of the goroutines was taken: without a count from the index page it "
         "might be costly\n";
     planned("goroutines", "goroutine", unknown);
-    planned("goroutines", "heap 1", unknown);
+    planned("goroutines", "heap 1", "/debug/pprof/goroutine > goroutines.pb.gz (absent)\n");
     planned("goroutines", NULL, unknown);
 }
 
@@ -323,12 +375,12 @@ static void other_places(void **state)
     (void)state;
     char deep[] = "/svc/a/debug/pprof", short_[] = "/p", root[] = "";
     struct service s = {.path = deep};
-    planned_for(&s, "heap,fgprof=1", go,
+    planned_for(&s, "heap,fgprof=1", NULL,
                 "/svc/a/debug/pprof/heap > heap.pb.gz\n/svc/a/debug/fgprof?seconds=1 > fgprof.pb.gz\n");
     s.path = short_;
-    planned_for(&s, "heap,fgprof=1", go, "/p/heap > heap.pb.gz\n/fgprof?seconds=1 > fgprof.pb.gz\n");
+    planned_for(&s, "heap,fgprof=1", NULL, "/p/heap > heap.pb.gz\n/fgprof?seconds=1 > fgprof.pb.gz\n");
     s.path = root;
-    planned_for(&s, "heap,fgprof=1", go, "/heap > heap.pb.gz\n/fgprof?seconds=1 > fgprof.pb.gz\n");
+    planned_for(&s, "heap,fgprof=1", NULL, "/heap > heap.pb.gz\n/fgprof?seconds=1 > fgprof.pb.gz\n");
 }
 
 static void unknown(const char *words, const char *rows, const char *name, const char *hint)
@@ -467,6 +519,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_and_form),
+        cmocka_unit_test(paths_of_profiles),
+        cmocka_unit_test(absent_kinds),
         cmocka_unit_test(the_later_one_has_a_name_of_its_own),
         cmocka_unit_test(items_keep_the_users_words),
         cmocka_unit_test(the_order),
