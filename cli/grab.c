@@ -103,19 +103,105 @@ static int split_kinds(struct grab *g, struct err *err)
     return rc;
 }
 
-/* Somebody who misspelt a command's name did not mean a kind. */
+/* A word that is no kind is a slip of a command's name where it is nearest to that. */
+static const char *near_command(const char *word)
+{
+    struct nearest commands = NEAREST_INIT(word), kinds = NEAREST_INIT(word);
+    for (size_t i = 0; command_at(i); i++)
+        nearest_offer(&commands, command_at(i)->name);
+    fetch_offer_kinds(&kinds);
+    bool is = commands.n > 0 && (kinds.n == 0 || commands.best[0].distance <= kinds.best[0].distance);
+    return is && !fetch_is_kind(word) ? commands.best[0].name : NULL;
+}
+
+/* The first of the words behind the first that names a file: somebody took a kind for a command that reads
+ * one. NULL: none does. */
+static const char *named_file(const struct strlist *words)
+{
+    for (size_t i = 1; i < words->n; i++)
+        if (file_exists(words->items[i]))
+            return words->items[i];
+    return NULL;
+}
+
 static int no_host(const struct strlist *words, struct err *err)
 {
-    struct nearest near = NEAREST_INIT(words->n ? words->items[0] : "");
-    for (size_t i = 0; command_at(i); i++)
-        nearest_offer(&near, command_at(i)->name);
+    const char *first = words->n ? words->items[0] : "", *command = near_command(first);
+    const char *file = fetch_is_kind(first) ? named_file(words) : NULL;
+    struct nearest kinds = NEAREST_INIT(first);
+    char names[200];
     err_set(err, ERR_USAGE, "no host given");
-    if (near.n > 0)
-        return err_hint(err, "did you mean `profgrab %s`? or name a host: profgrab --host NAME %s",
-                        near.best[0].name, words->items[0]);
+    if (command)
+        return err_hint(err, "did you mean `profgrab %s`? or name a host: profgrab --host NAME %s", command,
+                        first);
+    if (file)
+        return err_hint(err,
+                        "%s is a kind, which is fetched from a host: profgrab --host NAME %s; to look at the "
+                        "file: profgrab view %.100s, or go tool trace for an execution trace",
+                        first, first, file);
+    fetch_offer_kinds(&kinds);
+    if (words->n && !fetch_is_kind(first) && *nearest_text(&kinds, names, sizeof names))
+        return err_hint(err, "profgrab --host NAME KIND...; did you mean the kind %s?", names);
     return err_hint(err,
                     "profgrab --host NAME [KIND...]; `profgrab hosts` lists the inventory, `profgrab help` "
                     "says more");
+}
+
+/* ---- words that are no kind ---------------------------------------------------------------------------- */
+
+/* Whether one of the targets' services lists a kind of that name, as its inventory or source has it. */
+static bool is_own_kind(const struct targets *targets, const char *word)
+{
+    size_t n = strcspn(word, "=");
+    for (size_t i = 0; i < targets->n; i++) {
+        const struct strlist *kinds = &targets->items[i].service->kinds;
+        for (size_t k = 0; k < kinds->n; k++)
+            if (strcspn(kinds->items[k], "=") == n && strncmp(kinds->items[k], word, n) == 0)
+                return true;
+    }
+    return false;
+}
+
+static void offer_own_kinds(const struct targets *targets, struct nearest *near)
+{
+    for (size_t i = 0; i < targets->n; i++) {
+        const struct strlist *kinds = &targets->items[i].service->kinds;
+        for (size_t k = 0; k < kinds->n; k++)
+            if (!fetch_is_kind(kinds->items[k]))
+                nearest_offer(near, kinds->items[k]);
+    }
+}
+
+/* A word that is none of the table's may be a profile that only the program has, which its index page tells;
+ * but one that is nearly a kind, or a command, is a slip, and costs no connection. */
+static int check_word(const struct grab *g, const char *word, bool first, struct err *err)
+{
+    char name[64], names[300];
+    struct nearest near = NEAREST_INIT(name);
+    if (fetch_is_kind(word) || is_own_kind(&g->targets, word))
+        return 0;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    const char *command = first ? near_command(name) : NULL;
+    if (command) {
+        err_set(err, ERR_USAGE, "\"%.60s\" is neither a command nor a kind", word);
+        return err_hint(err, "did you mean `profgrab %s`?", command);
+    }
+    offer_own_kinds(&g->targets, &near);
+    fetch_offer_kinds(&near);
+    if (!*nearest_text(&near, names, sizeof names))
+        return 0;
+    err_set(err, ERR_USAGE, "unknown kind \"%.60s\"; nothing was opened", word);
+    return err_hint(err,
+                    "did you mean %s? a profile that only the program has can be named by its path: %s/%s",
+                    names, g->targets.n ? g->targets.items[0].service->path : "/debug/pprof", name);
+}
+
+static int check_words(const struct grab *g, struct err *err)
+{
+    for (size_t i = 0; i < g->kinds.n; i++)
+        if (check_word(g, g->kinds.items[i], i == 0, err) < 0)
+            return -1;
+    return 0;
 }
 
 /* The host, the group, or how many hosts. */
@@ -177,7 +263,8 @@ static int check_number(const struct grab *g, struct err *err)
 static int prepare(struct grab *g, struct err *err)
 {
     struct grab_options *o = &g->options;
-    if (split_kinds(g, err) < 0 || target_resolve(&o->target, &g->inventory, &g->targets, err) < 0)
+    if (split_kinds(g, err) < 0 || target_resolve(&o->target, &g->inventory, &g->targets, err) < 0 ||
+        check_words(g, err) < 0)
         return -1;
     name_subject(g);
     if (o->against.n > 0 &&

@@ -5,6 +5,7 @@
 
 #include "bundle/bundle.h"
 #include "cli/askpass.h"
+#include "cli/exit.h"
 #include "cli/goroutines_json.h"
 #include "cli/run.h"
 #include "fetch/fetch.h"
@@ -31,6 +32,10 @@ static int run(int argc, char **argv)
     if (askpass_is_meant(argc, argv)) {
         int code = askpass_run(argv, &err);
         return run_end(code, &err);
+    }
+    if (argc < 2) {
+        int code = run_command(&command_help, 0, NULL);
+        return code == EXIT_OK ? EXIT_USAGE : code;
     }
     const struct command *c = choose(&argc, &argv);
     if (c != &command_help && !c->own_help && run_asks_for_help(argc, argv)) {
