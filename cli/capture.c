@@ -116,8 +116,9 @@ static void say_cost(struct run *r, const struct target *target, const struct fe
         fetch->budget_bytes > 0 || fetch->budget_ms > 0 || (fetch->targets->n > 1 && timed_ms > 0);
     if (r->said_cost || s->n_items == 0 || !worth_it)
         return;
-    snprintf(line, sizeof line, "estimate for each process, from %s/%s: %s of profiling, %s",
-             target->host->name, target->service->name, text_duration(timed, sizeof timed, timed_ms),
+    text_duration(timed, sizeof timed, timed_ms);
+    snprintf(line, sizeof line, "estimate for each process, from %s/%s: %s%s%s", target->host->name,
+             target->service->name, timed_ms ? timed : "", timed_ms ? " of profiling, " : "",
              text_bytes(bytes, sizeof bytes, sum));
     progress_say(&r->progress, line);
     r->said_cost = true;

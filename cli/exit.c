@@ -32,9 +32,11 @@ int exit_status_help(size_t i, struct exit_status_help *ret)
 {
     static const struct exit_status_help rows[] = {
         {"0", "Everything that was asked for is in the bundle; of another command: it went well."},
-        {"1", "Nothing whole was collected, or the command failed."},
+        {"1",
+         "No item arrived whole, or the command failed. A bundle that was written all the same holds only "
+         "damaged bodies."},
         {"2", "Wrong usage, a mistake in the inventory, or an unknown kind. Nothing was opened or fetched."},
-        {"3", "A bundle was written, but something is missing from it."},
+        {"3", "A bundle was written, but something is missing from it or damaged."},
         {"4",
          "A bundle was written, but could not be handed over (--for, --to, attach). The line that repeats "
          "the hand-off is printed. 4 wins over 3."},

@@ -103,15 +103,18 @@ static int split_kinds(struct grab *g, struct err *err)
     return rc;
 }
 
-/* A word that is no kind is a slip of a command's name where it is nearest to that. */
-static const char *near_command(const char *word)
+/* A word that is no kind is a slip of a command's name where it is nearest to that; `host`: one is given, so
+ * that of two that are as near a kind is meant. NULL: it is none. */
+static const char *near_command(const char *word, bool host)
 {
     struct nearest commands = NEAREST_INIT(word), kinds = NEAREST_INIT(word);
     for (size_t i = 0; command_at(i); i++)
         nearest_offer(&commands, command_at(i)->name);
     fetch_offer_kinds(&kinds);
-    bool is = commands.n > 0 && (kinds.n == 0 || commands.best[0].distance <= kinds.best[0].distance);
-    return is && !fetch_is_kind(word) ? commands.best[0].name : NULL;
+    if (commands.n == 0 || fetch_is_kind(word))
+        return NULL;
+    bool is = kinds.n == 0 || commands.best[0].distance < kinds.best[0].distance + !host;
+    return is ? commands.best[0].name : NULL;
 }
 
 /* The first of the words behind the first that names a file: somebody took a kind for a command that reads
@@ -126,7 +129,7 @@ static const char *named_file(const struct strlist *words)
 
 static int no_host(const struct strlist *words, struct err *err)
 {
-    const char *first = words->n ? words->items[0] : "", *command = near_command(first);
+    const char *first = words->n ? words->items[0] : "", *command = near_command(first, false);
     const char *file = fetch_is_kind(first) ? named_file(words) : NULL;
     struct nearest kinds = NEAREST_INIT(first);
     char names[200];
@@ -181,7 +184,7 @@ static int check_word(const struct grab *g, const char *word, bool first, struct
     if (fetch_is_kind(word) || is_own_kind(&g->targets, word))
         return 0;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    const char *command = first ? near_command(name) : NULL;
+    const char *command = first ? near_command(name, true) : NULL;
     if (command) {
         err_set(err, ERR_USAGE, "\"%.60s\" is neither a command nor a kind", word);
         return err_hint(err, "did you mean `profgrab %s`?", command);

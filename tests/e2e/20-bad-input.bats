@@ -31,6 +31,8 @@ refuses() {
 
 @test "a word that is nearly a kind or a command: the nearest, and nothing is opened" {
     write_inventory
+    run_profgrab --host file-04 heep
+    refuses 2 'unknown kind "heep"; nothing was opened' 'did you mean "heap"'
     run_profgrab --host file-04 heap heep
     refuses 2 'unknown kind "heep"; nothing was opened' 'did you mean "heap"' '/debug/pprof/heep'
     refute_stderr_has 'connected to'
