@@ -27,6 +27,7 @@ struct file {
 struct sources {
     struct profile *profile;
     char *search, *trim;
+    bool asked; /* the user named the search path */
     struct file **files;
     size_t n, cap, bytes;
     uint32_t *places; /* by path: its place among the files, + 1 */
@@ -80,6 +81,7 @@ int sources_new(struct profile *p, const char *source_path, const char *trim_pat
         return err_nomem(err);
     s->profile = p;
     s->search = source_path && *source_path ? strdup(source_path) : getcwd(NULL, 0);
+    s->asked = source_path && *source_path;
     s->trim = strdup(trim_path ? trim_path : "");
     if (!s->search || !s->trim) {
         int rc = err_set(err, ERR_LOCAL_IO, "could not stat current dir: %s", strerror(errno));
@@ -105,11 +107,48 @@ void sources_free(struct sources *s)
 /* ---- opening ---------------------------------------------------------------------------------------------
  */
 
-/* Opens it for reading if it is a regular file: -1 with errno. A pipe must not keep us waiting. */
-static int open_regular(struct str path)
+/* What sources are called. A profile may name any file, and a file that is no source may hold a secret. */
+static bool looks_like_source(const char *path)
+{
+    static const char *const endings[] = {
+        "go",  "s",   "asm", "c",  "cc",  "cpp", "cxx", "c++", "h",    "hh",  "hpp",   "hxx",    "h++",
+        "inc", "ipp", "tcc", "m",  "mm",  "cu",  "rs",  "zig", "d",    "nim", "swift", "f",      "f90",
+        "for", "y",   "l",   "py", "pyx", "rb",  "js",  "ts",  "java", "kt",  "scala", "swigcxx"};
+    const char *dot = strrchr(file_base(path), '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcasecmp(dot + 1, endings[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+    size_t n = strlen(dir);
+    return strcmp(dir, "/") == 0 || (strncmp(path, dir, n) == 0 && path[n] == '/');
+}
+
+/* Whether the user named a directory above it, with -source_path. */
+static bool is_asked_for(const struct sources *s, const char *path)
+{
+    char name[PATH_MAX], real[PATH_MAX];
+    struct str dir;
+    for (const char *rest = s->asked ? source_list(s->search) : NULL; source_next(&rest, &dir);) {
+        if (dir.n == 0 || dir.n >= sizeof name)
+            continue;
+        memcpy(name, dir.p, dir.n);
+        name[dir.n] = '\0';
+        if (realpath(name, real) && is_below(path, real))
+            return true;
+    }
+    return false;
+}
+
+/* Opens it for reading if it is a regular file, and one that may be shown: -1 with errno, EPERM for one that
+ * may not. Links lead to the file that counts. A pipe must not keep us waiting. */
+static int open_source_file(const struct sources *s, struct str path)
 {
     struct stat st;
-    char name[PATH_MAX];
+    char name[PATH_MAX], real[PATH_MAX];
     if (memchr(path.p, '\0', path.n)) {
         errno = EINVAL;
         return -1;
@@ -120,11 +159,15 @@ static int open_regular(struct str path)
     }
     memcpy(name, path.p, path.n);
     name[path.n] = '\0';
-    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0 || (fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))))
+    int fd =
+        realpath(name, real) ? open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW) : -1;
+    if (fd < 0 || (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)))
+        return fd;
+    bool regular = S_ISREG(st.st_mode);
+    if (regular && (looks_like_source(real) || is_asked_for(s, real)))
         return fd;
     fd_close(&fd);
-    errno = EINVAL;
+    errno = regular ? EPERM : EINVAL;
     return -1;
 }
 
@@ -158,16 +201,18 @@ static struct str above(struct str dir)
     return (struct str){dir.p, slash == dir.p ? 1 : (size_t)(slash - dir.p)};
 }
 
-/* *ret: the descriptor, or -1 if it is nowhere. */
-static int search(struct sources *s, struct str path, int *ret, struct err *err)
+/* *ret: the descriptor, or -1 if it is nowhere. *ret_refused: there is one, but it may not be shown. */
+static int search(struct sources *s, struct str path, int *ret, bool *ret_refused, struct err *err)
 {
     struct str dir, at;
+    *ret_refused = false;
     for (const char *rest = source_list(s->search); source_next(&rest, &dir);) {
         for (;;) {
             if (joined(s, dir, path, &at, err) < 0)
                 return -1;
-            if ((*ret = open_regular(at)) >= 0)
+            if ((*ret = open_source_file(s, at)) >= 0)
                 return 0;
+            *ret_refused = *ret_refused || errno == EPERM;
             struct str parent = above(dir);
             if (str_equal(parent, dir))
                 break;
@@ -177,26 +222,39 @@ static int search(struct sources *s, struct str path, int *ret, struct err *err)
     return 0;
 }
 
-static int open_source(struct sources *s, struct str name, int *ret, char **ret_wrong, struct err *err)
+/* In upstream's words, but for the refusal, which upstream has not. */
+static int say_wrong(const struct sources *s, struct str path, int why, char **ret_wrong, struct err *err)
 {
-    struct str path = source_trim(name, s->trim, s->search);
     int shown = path.n > 4096 ? 4096 : (int)path.n, n;
-    *ret = -1;
-    if (path.n && path.p[0] == '/') {
-        *ret = open_regular(path);
-        if (*ret >= 0)
-            return 0;
+    if (why == EPERM) {
+        n = asprintf(ret_wrong,
+                     "%.*s does not look like a source file: -source_path with its directory shows it", shown,
+                     path.p);
+    } else if (path.n && path.p[0] == '/') {
         /* Go begins them with a small letter. */
-        const char *why = strerror(errno);
-        n = asprintf(ret_wrong, "open %.*s: %c%s", shown, path.p, tolower(why[0]), why + 1);
+        const char *words = strerror(why);
+        n = asprintf(ret_wrong, "open %.*s: %c%s", shown, path.p, tolower(words[0]), words + 1);
     } else {
-        if (search(s, path, ret, err) < 0)
-            return -1;
-        if (*ret >= 0)
-            return 0;
         n = asprintf(ret_wrong, "could not find file %.*s on path %s", shown, path.p, s->search);
     }
     return n < 0 ? err_nomem(err) : 0;
+}
+
+static int open_source(struct sources *s, struct str name, int *ret, char **ret_wrong, struct err *err)
+{
+    struct str path = source_trim(name, s->trim, s->search);
+    bool refused = false;
+    int why = 0;
+    *ret = -1;
+    if (path.n && path.p[0] == '/') {
+        *ret = open_source_file(s, path);
+        why = errno;
+    } else {
+        if (search(s, path, ret, &refused, err) < 0)
+            return -1;
+        why = refused ? EPERM : ENOENT;
+    }
+    return *ret >= 0 ? 0 : say_wrong(s, path, why, ret_wrong, err);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------

@@ -1,9 +1,11 @@
 /*
  * Source files that a profile names, line by line.
  *
- * A profile may name anything: only regular files are read, and no more than SOURCE_MAX of each. Where they
- * are looked for is google/pprof's rule (internal/report/source.go, openSourceFile): an absolute path as it
- * is, another one below each directory of the search path and below all directories above those.
+ * A profile may name any file, and whoever reads its report shows it to others. So, unlike upstream, only
+ * regular files are read whose name, with links resolved, ends as that of a source file does, or that lie
+ * below a directory which the user named (-source_path); and no more than SOURCE_MAX of each. Where they are
+ * looked for is google/pprof's rule (internal/report/source.go, openSourceFile): an absolute path as it is,
+ * another one below each directory of the search path and below all directories above those.
  */
 #ifndef REPORT_SOURCE_H
 #define REPORT_SOURCE_H

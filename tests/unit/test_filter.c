@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -322,6 +323,54 @@ static void only_files_are_sources(void **state)
     free(fifo);
 }
 
+static void expect_source(const char *name, const char *source_path, const char *expected)
+{
+    struct err err = ERR_INIT;
+    struct sources *s = NULL;
+    struct profile *p = profile_new(&err);
+    const struct source_lines *lines;
+    const char *wrong;
+    ok(sources_new(p, source_path, NULL, &s, &err), &err);
+    ok(sources_get(s, intern(p, name), &lines, &wrong, &err), &err);
+    if (expected)
+        contains(wrong, expected);
+    else
+        assert_null(wrong);
+    assert_int_equal(lines->n, expected ? 0 : 1);
+    sources_free(s);
+    profile_free(p);
+}
+
+static void what_is_no_source_is_shown_only_when_asked_for(void **state)
+{
+    const char *dir = *state;
+    static const char refused[] = "secret does not look like a source file: -source_path";
+    struct err err = ERR_INIT;
+    char *secret = text_of("%s/secret", dir), *link = text_of("%s/link.go", dir),
+         *sub = text_of("%s/sub", dir);
+    char *source = text_of("%s/real.go", dir), *other = text_of("%s/other", dir);
+    ok(file_write(secret, "secret\n", 7, &err), &err);
+    ok(file_write(source, "source\n", 7, &err), &err);
+    ok(file_mkdir(sub, &err), &err);
+    assert_int_equal(symlink(secret, link), 0);
+    assert_int_equal(symlink(source, other), 0);
+    expect_source(secret, NULL, refused);
+    expect_source(link, NULL, "link.go does not look like a source file: -source_path");
+    expect_source(source, NULL, NULL);
+    expect_source(other, NULL, NULL);
+    expect_source(secret, sub, "secret does not look");
+    /* Looked for above the search path too, but not asked for. */
+    expect_source("secret", sub, "secret does not look");
+    expect_source("secret", dir, NULL);
+    expect_source("link.go", dir, NULL);
+    expect_source("secret", "/", "could not find file secret");
+    free(secret);
+    free(link);
+    free(sub);
+    free(source);
+    free(other);
+}
+
 static void a_line_too_long_ends_a_source(void **state)
 {
     (void)state;
@@ -356,6 +405,7 @@ int main(void)
         cmocka_unit_test(a_profile_has_one_budget_for_its_own_expressions),
         cmocka_unit_test(paths_are_cut),
         SCRATCH(only_files_are_sources),
+        SCRATCH(what_is_no_source_is_shown_only_when_asked_for),
         cmocka_unit_test(a_line_too_long_ends_a_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
