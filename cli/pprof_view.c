@@ -11,24 +11,35 @@
 /* A browser may be a script that hands the file on: so long it has until it goes. */
 #define LOOK_MS 1000
 
-/* Runs to its end: whoever looks takes the time they need. */
+/* One that ends with a failure before that did not show anything. Later, the person has looked. */
+#define FAIL_MS 5000
+
+/* Waits for the viewer's end: whoever looks takes the time they need. */
 static int wait_for(const char *viewer, pid_t pid, struct err *err)
 {
     siginfo_t info;
+    int64_t began = clock_now();
     while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         continue;
+    int code = proc_end(pid);
     /* Started through a shim, a program that is not there ends with this. */
-    return proc_end(pid) == 127 ? err_set(err, ERR_NOT_FOUND, "%s is not installed", viewer) : 0;
+    if (code == 127)
+        return err_set(err, ERR_NOT_FOUND, "%s is not installed", viewer);
+    if (code != 0 && clock_now() - began < FAIL_MS)
+        return err_set(err, ERR_FAILED, "%s ended with exit code %d", viewer, code);
+    return 0;
 }
 
-static int view_with(const char *viewer, const char *path, struct pprof_session *session, struct err *err)
+/* `complaints`: the descriptor for its standard error; -1: nowhere. */
+static int view_with(const char *viewer, const char *path, int complaints, struct pprof_session *session,
+                     struct err *err)
 {
     const char *argv[4] = {viewer, path, NULL, NULL};
     if (strcmp(viewer, "gv") == 0) {
         argv[1] = "--noantialias";
         argv[2] = path;
     }
-    int fds[3] = {-1, -1, STDERR_FILENO};
+    int fds[3] = {-1, -1, complaints};
     pid_t pid;
     if (proc_start(argv, fds, &pid, err) < 0)
         return -1;
@@ -39,7 +50,9 @@ static int view_with(const char *viewer, const char *path, struct pprof_session 
     return 0;
 }
 
-int pprof_view(const char *viewer, const char *path, struct pprof_session *session, struct err *err)
+/* Tries one browser after the other. Those that fail say why at length, and another one may succeed: their
+ * words go nowhere, and the error names them. */
+static int view_in_browser(const char *path, struct pprof_session *session, struct err *err)
 {
     const char *browsers[] = {getenv("BROWSER"),
                               "chrome",
@@ -48,13 +61,27 @@ int pprof_view(const char *viewer, const char *path, struct pprof_session *sessi
                               "firefox",
                               "sensible-browser",
                               getenv("DISPLAY") ? "xdg-open" : NULL};
-    if (*viewer)
-        return view_with(viewer, path, session, err);
-    for (size_t i = 0; i < sizeof browsers / sizeof *browsers; i++)
-        if (browsers[i] && *browsers[i] && view_with(browsers[i], path, session, err) == 0)
-            return 0;
-    err_set(err, ERR_NOT_FOUND, "no browser was found");
-    return err_hint(err, "-svg -output FILE writes the picture");
+    struct buf failed = BUF_INIT(300);
+    int rc = -1;
+    for (size_t i = 0; rc < 0 && i < sizeof browsers / sizeof *browsers; i++) {
+        struct err why = ERR_INIT;
+        if (!browsers[i] || !*browsers[i])
+            continue;
+        rc = view_with(browsers[i], path, -1, session, &why);
+        if (rc < 0 && why.kind != ERR_NOT_FOUND)
+            buf_addf(&failed, "%s%s", failed.len ? ", " : ": ", why.msg);
+    }
+    if (rc < 0)
+        err_set(err, ERR_NOT_FOUND, failed.len ? "no browser could be started%s" : "no browser was found%s",
+                buf_str(&failed));
+    buf_release(&failed);
+    return rc < 0 ? err_hint(err, "-svg -output FILE writes the picture") : 0;
+}
+
+int pprof_view(const char *viewer, const char *path, struct pprof_session *session, struct err *err)
+{
+    return *viewer ? view_with(viewer, path, STDERR_FILENO, session, err)
+                   : view_in_browser(path, session, err);
 }
 
 void pprof_session_end(struct pprof_session *session)

@@ -243,6 +243,23 @@ SH
     [[ -s $output ]]
 }
 
+@test "view with browsers that cannot start: one message with the path, none of their words, and a failure" {
+    printf '#!/bin/sh\necho noise >&2\necho noise\nexit 3\n' >sensible-browser
+    printf '#!/bin/sh\necho "cannot start firefox" >&2\nexit 4\n' >xdg-open
+    chmod +x sensible-browser xdg-open
+    run --separate-stderr env BROWSER="$PWD/missing" DISPLAY=:77 PATH="$PWD" "$profgrab_program" view "$RIG_DIR/profiles/labels.pb.gz"
+    assert_status 1
+    assert_equal "$stderr" "profgrab: no browser could be started: sensible-browser ended with exit code 3, xdg-open ended with exit code 4
+hint: \$BROWSER names one; or open $output yourself"
+    [[ -s $output ]]
+    # One that can is tried behind those that cannot.
+    printf '#!/bin/sh\n: >%q/seen\n' "$PWD" >xdg-open
+    run --separate-stderr env BROWSER= DISPLAY=:77 PATH="$PWD" "$profgrab_program" view "$RIG_DIR/profiles/labels.pb.gz"
+    assert_status 0
+    assert_equal "$stderr" ''
+    [[ -e seen ]]
+}
+
 @test "report --text and --markdown: what the profiles show first, then what was collected" {
     run_profgrab report --text "$RIG_DIR/good.tar.gz"
     assert_status 0
