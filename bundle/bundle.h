@@ -305,8 +305,13 @@ int manifest_save(const struct manifest *m, const struct workdir *w, struct err 
  * Writes README.md from the manifest and packs the work directory: manifest.json and README.md first, then
  * report.html if there is one, then each file the manifest names. The work directory is removed only when the
  * bundle is safe on disk. *ret_path: the path written, a new string.
+ *
+ * Once cancel_fd (or -1) is readable, packing may take BUNDLE_AFTER_SIGNAL_MS more: it writes a bundle that
+ * is nearly there, else it is ERR_CANCELLED, and the work directory stays. What the disk takes for an fsync
+ * comes on top.
  */
-int bundle_pack(struct workdir *w, const struct manifest *m, char **ret_path, struct err *err);
+#define BUNDLE_AFTER_SIGNAL_MS 1000
+int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char **ret_path, struct err *err);
 
 /* What follows reads bundles, also encrypted ones: `by` then says by which identities (NULL: by none, which
  * is ERR_NOT_FOUND for an encrypted one). What ends reading by them (age_identities_cancel) ends it for
@@ -414,8 +419,8 @@ typedef int bundle_take_fn(void *ctx, const struct bundle_member *member, struct
 int bundle_visit(const char *path, struct age_identities *by, bundle_wants_fn *wants, bundle_take_fn *take,
                  void *ctx, struct err *err);
 
-/* Opens a bundle to see that `by` can read it, which may ask a person for a passphrase: later readers with the
- * same identities, also in a copy of this process, ask nobody. */
+/* Opens a bundle to see that `by` can read it, which may ask a person for a passphrase: later readers with
+ * the same identities, also in a copy of this process, ask nobody. */
 int bundle_unlock(const char *path, struct age_identities *by, struct err *err);
 
 /* manifest.json as text: the caller frees it. */

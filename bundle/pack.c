@@ -24,6 +24,8 @@ enum { CHUNK = 32768, MAX_README = 64 << 20 };
 struct packer {
     struct writer *tar;
     const struct workdir *w;
+    int cancel_fd;
+    int64_t give_up;     /* when packing ends without a bundle; CLOCK_NEVER until there was a signal */
     const char *file;    /* being packed; below the top directory, as all paths here */
     struct strlist dirs; /* in the tarball already */
 };
@@ -53,11 +55,21 @@ static int put_dirs_above(struct packer *p, const char *path, struct err *err)
     return 0;
 }
 
+static int check_signal(struct packer *p, struct err *err)
+{
+    if (p->give_up == CLOCK_NEVER && fd_cancelled(p->cancel_fd))
+        p->give_up = clock_deadline(BUNDLE_AFTER_SIGNAL_MS);
+    return p->give_up != CLOCK_NEVER && clock_now() >= p->give_up ? err_set(err, ERR_CANCELLED, "interrupted")
+                                                                  : 0;
+}
+
 /* Copies exactly `left` bytes, the size the header has named. */
 static int put_bytes(struct packer *p, int fd, uint64_t left, struct sha256 *hash, struct err *err)
 {
     char chunk[CHUNK];
     while (left > 0) {
+        if (check_signal(p, err) < 0)
+            return -1;
         ssize_t n = read(fd, chunk, left < sizeof chunk ? (size_t)left : sizeof chunk);
         if (n < 0 && errno == EINTR)
             continue;
@@ -120,9 +132,10 @@ static int to_draft(void *ctx, const void *p, size_t n, struct err *err)
     return fd_write_all(draft_fd(ctx), p, n, err);
 }
 
-static int write_tar(const struct workdir *w, const json_t *root, struct draft *draft, struct err *err)
+static int write_tar(const struct workdir *w, const json_t *root, int cancel_fd, struct draft *draft,
+                     struct err *err)
 {
-    struct packer p = {.w = w};
+    struct packer p = {.w = w, .cancel_fd = cancel_fd, .give_up = CLOCK_NEVER};
     int rc = writer_open(workdir_name(w), workdir_bundle(w), to_draft, draft, &p.tar, err);
     if (rc == 0)
         rc = put_all(&p, root, err);
@@ -152,12 +165,13 @@ static int name_bundle(const struct workdir *w, struct draft *draft, char **ret_
 
 /* If it fails, the work directory stays, and no bundle beside it: two of the same would only raise the
  * question which one to trust. */
-static int write_bundle(const struct workdir *w, const json_t *root, char **ret_path, struct err *err)
+static int write_bundle(const struct workdir *w, const json_t *root, int cancel_fd, char **ret_path,
+                        struct err *err)
 {
     struct draft *draft = NULL;
     int rc = draft_new_in(workdir_place(w), workdir_bundle(w), &draft, err);
     if (rc == 0)
-        rc = write_tar(w, root, draft, err);
+        rc = write_tar(w, root, cancel_fd, draft, err);
     if (rc == 0)
         rc = draft_sync(draft, err);
     if (rc == 0)
@@ -177,13 +191,13 @@ static int save_readme(const struct workdir *w, const json_t *root, struct err *
     return rc;
 }
 
-int bundle_pack(struct workdir *w, const struct manifest *m, char **ret_path, struct err *err)
+int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char **ret_path, struct err *err)
 {
     char *path = NULL;
     json_t *root = manifest_json(m);
     int rc = root ? 0 : err_nomem(err);
     if (rc == 0 && (save_readme(w, root, err) < 0 || manifest_save(m, w, err) < 0 ||
-                    write_bundle(w, root, &path, err) < 0))
+                    write_bundle(w, root, cancel_fd, &path, err) < 0))
         rc = -1;
     json_decref(root);
     if (rc < 0)

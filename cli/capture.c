@@ -214,11 +214,13 @@ static int nothing_collected(struct run *r, struct err *err)
 /* The work directory stays: it is all that was collected. */
 static int not_bundled(struct run *r, struct err *err)
 {
+    bool cancelled = err->kind == ERR_CANCELLED;
     err_wrap(err, "the bundle could not be written");
     struct buf line = BUF_INIT(LINE_MAX_BYTES);
     save(r);
-    err_hint(err, "everything collected is in %s: make room, then `%s`", workdir_path(r->work),
-             resume_line(r->capture, workdir_path(r->work), &line));
+    err_hint(err, "everything collected is in %s: %s`%s`%s", workdir_path(r->work),
+             cancelled ? "" : "make room, then ", resume_line(r->capture, workdir_path(r->work), &line),
+             cancelled ? " packs it" : "");
     buf_release(&line);
     r->ending.signal = signals_received();
     r->ending.bundled = false;
@@ -276,7 +278,8 @@ static int pack(struct run *r, char **ret_path, struct err *err)
     if (record_run(r->manifest, &r->capture->fetch, &r->outcome, err) < 0)
         return -1;
     drawing_or_talk(r->manifest, r->work);
-    return bundle_pack(r->work, r->manifest, ret_path, err);
+    /* A signal that ended the capture is what the bundle is packed for. */
+    return bundle_pack(r->work, r->manifest, r->ending.signal ? -1 : signals_cancel_fd(), ret_path, err);
 }
 
 /* Says how it ended and prints the bundle's path. */

@@ -120,7 +120,7 @@ static int create_from(struct creation *c, const struct strlist *rest, char **re
     if (manifest_finish(c->manifest, clock_utc(), c->unfinished, c->damaged == 0 && !c->unfinished, err) < 0)
         return -1;
     drawing_or_talk(c->manifest, c->work);
-    return bundle_pack(c->work, c->manifest, ret_path, err);
+    return bundle_pack(c->work, c->manifest, signals_cancel_fd(), ret_path, err);
 }
 
 int create_bundle(const char *output, const char *reason, const struct strlist *sources, struct err *err)

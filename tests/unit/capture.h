@@ -92,7 +92,7 @@ static inline char *packed(const char *dir)
     struct err err = ERR_INIT;
     char *path = NULL, *output = file_join(dir, "b.tar.gz");
     capture_new(&c, output);
-    must(bundle_pack(c.w, c.m, &path, &err), &err);
+    must(bundle_pack(c.w, c.m, -1, &path, &err), &err);
     assert_string_equal(path, output);
     capture_release(&c);
     free(output);

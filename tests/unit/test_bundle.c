@@ -196,7 +196,7 @@ static void pack_fails(struct capture *c, const char *dir, enum err_kind kind, c
     struct err err = ERR_INIT;
     char *path = NULL;
     size_t before = scratch_count(dir);
-    assert_int_equal(bundle_pack(c->w, c->m, &path, &err), -1);
+    assert_int_equal(bundle_pack(c->w, c->m, -1, &path, &err), -1);
     assert_null(path);
     assert_int_equal(err.kind, kind);
     if (msg)
@@ -239,7 +239,7 @@ static void a_full_disk_loses_nothing(void **state)
     /* With room, the same capture packs. */
     char *path = NULL;
     struct err err = ERR_INIT;
-    must(bundle_pack(c.w, c.m, &path, &err), &err);
+    must(bundle_pack(c.w, c.m, -1, &path, &err), &err);
     assert_int_equal(scratch_count(dir), 1);
     verified(path, "intact noise 200000\n");
     capture_release(&c);
@@ -271,7 +271,7 @@ static void a_default_name_taken_meanwhile(void **state)
     char *path = NULL, *want = file_join(dir, "profgrab-file-03-2026-11-21T07-48-00Z-2.tar.gz");
     capture_new(&c, dir);
     free(scratch_file(dir, "profgrab-file-03-2026-11-21T07-48-00Z.tar.gz", "theirs", 6));
-    must(bundle_pack(c.w, c.m, &path, &err), &err);
+    must(bundle_pack(c.w, c.m, -1, &path, &err), &err);
     assert_string_equal(path, want);
     assert_int_equal(scratch_count(dir), 2);
     capture_release(&c);

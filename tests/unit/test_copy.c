@@ -58,7 +58,7 @@ static char *end(struct capture *c)
     struct err err = ERR_INIT;
     char *path = NULL;
     ok(manifest_finish(c->m, WHEN + 1000, false, true, &err), &err);
-    ok(bundle_pack(c->w, c->m, &path, &err), &err);
+    ok(bundle_pack(c->w, c->m, -1, &path, &err), &err);
     capture_release(c);
     return path;
 }

@@ -56,7 +56,7 @@ static char *a_bundle(const char *dir, const struct told *t)
         ok(manifest_add_host(c.m, &lost, &err), &err);
     }
     ok(manifest_finish(c.m, WHEN + 1000, false, true, &err), &err);
-    ok(bundle_pack(c.w, c.m, &path, &err), &err);
+    ok(bundle_pack(c.w, c.m, -1, &path, &err), &err);
     for (size_t i = 0; i < t->verdicts; i++)
         free((char *)(uintptr_t)verdicts[i].text);
     capture_release(&c);
