@@ -72,8 +72,8 @@ int known_hosts_parse(struct known_hosts *k, const char *file, const char *text,
         size_t n = strcspn(p, "\n");
         /* "# Host NAME found: line N" stands before each line found. */
         if (*p == '#') {
-            const char *found = strstr(p, " found: line ");
-            if (found && found < p + n)
+            const char *found = memmem(p, n, " found: line ", 13);
+            if (found)
                 number = (unsigned)strtoul(found + 13, NULL, 10);
         } else if (parse_line(k, file, number, p, n, err) < 0) {
             return -1;

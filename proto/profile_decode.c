@@ -266,6 +266,10 @@ int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, 
     region_forget(bytes, d.forgotten, d.first_string);
     d.p->store->bytes = *bytes;
     *bytes = (struct region){0};
+    if (decode_check_spelled(d.p, err) < 0) {
+        profile_free(d.p);
+        return -1;
+    }
     *ret = d.p;
     return 0;
 }

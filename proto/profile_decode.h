@@ -109,4 +109,7 @@ size_t decode_count_frames(struct wire sample);
 /* All samples, once all is known that they refer to. */
 bool decode_samples(struct decoder *d);
 
+/* Refuses a profile that spells out far more text than it has bytes: ERR_FAILED (profile_spelled.c). */
+int decode_check_spelled(const struct profile *p, struct err *err);
+
 #endif

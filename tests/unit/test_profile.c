@@ -519,6 +519,111 @@ static void spoiled(void **state)
 }
 
 /* A sink that has enough. */
+/* A string of that many bytes, and n messages that are all alike. */
+static void spell_long(struct buf *b, size_t bytes)
+{
+    char *s = malloc(bytes);
+    assert_non_null(s);
+    memset(s, 'a', bytes);
+    spell_bytes(b, 6, s, bytes);
+    free(s);
+}
+
+static void spell_head(struct buf *b)
+{
+    static const char *const strings[] = {"", "cpu", "count", NULL};
+    spell_strings(b, strings);
+    SPELL(b, 1, 1, 1, 2, 2);
+}
+
+/* Many functions of one long name. */
+static void one_long_name(struct buf *b, unsigned n)
+{
+    spell_head(b);
+    spell_long(b, 100000);
+    for (unsigned i = 1; i <= n; i++) {
+        SPELL(b, 5, 1, i, 2, 3);
+        struct buf location = BUF_INIT(100);
+        spell_number(&location, 1, i);
+        SPELL(&location, 4, 1, i, 2, 1);
+        spell_bytes(b, 4, buf_str(&location), location.len);
+        buf_release(&location);
+    }
+}
+
+/* Many samples of one location with many lines. */
+static void many_lines(struct buf *b, unsigned n)
+{
+    spell_head(b);
+    SPELL(b, 5, 1, 1, 2, 1);
+    struct buf location = BUF_INIT(1u << 20);
+    spell_number(&location, 1, 1);
+    for (unsigned i = 0; i < 4000; i++)
+        SPELL(&location, 4, 1, 1, 2, 1);
+    spell_bytes(b, 4, buf_str(&location), location.len);
+    buf_release(&location);
+    for (unsigned i = 0; i < n; i++)
+        SPELL(b, 2, 1, 1, 2, 1);
+}
+
+/* Many labels of one long text. */
+static void one_long_label(struct buf *b, unsigned n)
+{
+    spell_head(b);
+    spell_long(b, 100000);
+    SPELL(b, 4, 1, 1);
+    for (unsigned i = 0; i < n; i++) {
+        struct buf sample = BUF_INIT(100);
+        spell_number(&sample, 1, 1);
+        spell_number(&sample, 2, 1);
+        SPELL(&sample, 3, 1, 1, 2, 3);
+        spell_bytes(b, 2, buf_str(&sample), sample.len);
+        buf_release(&sample);
+    }
+}
+
+static void many_long_comments(struct buf *b, unsigned n)
+{
+    spell_head(b);
+    spell_long(b, 100000);
+    for (unsigned i = 0; i < n; i++)
+        spell_number(b, 13, 3);
+}
+
+/* A few bytes that mean much text are refused, and fewer of them are not. */
+static void spelled_out(void **state)
+{
+    static const struct {
+        void (*spell)(struct buf *b, unsigned n);
+        unsigned fine, bad;
+        const char *why;
+    } cases[] = {
+        {one_long_name, 330, 3300,
+         "parsing profile: its functions spell out 330.1 MB of text, and 36.9 MB is the most for so many"},
+        {many_lines, 900, 2000,
+         "parsing profile: its stacks spell out 280.1 MB of text, and 138.3 MB is the most for so many"},
+        {one_long_label, 330, 3300,
+         "parsing profile: its labels spell out 330.0 MB of text, and 36.9 MB is the most for so many"},
+        {many_long_comments, 330, 3300,
+         "parsing profile: its mappings and comments spell out 330.0 MB of text, and 36.9 MB is the most for "
+         "so "
+         "many"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf fine = BUF_INIT(4u << 20), bad = BUF_INIT(4u << 20);
+        struct profile *p = NULL;
+        struct err err = ERR_INIT;
+        cases[i].spell(&fine, cases[i].fine);
+        profile_free(parsed(buf_str(&fine), fine.len));
+        cases[i].spell(&bad, cases[i].bad);
+        assert_int_equal(profile_parse(buf_str(&bad), bad.len, MAX_BYTES, &p, &err), -1);
+        assert_string_equal(err.msg, cases[i].why);
+        buf_release(&fine);
+        buf_release(&bad);
+    }
+}
+
 static int refuse(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)ctx;
@@ -553,6 +658,7 @@ int main(void)
         cmocka_unit_test(written_gzip),
         cmocka_unit_test(spoiled),
         cmocka_unit_test(sink_refuses),
+        cmocka_unit_test(spelled_out),
     };
     return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
 }

@@ -1,0 +1,104 @@
+/*
+ * How much text a profile spells out.
+ *
+ * A profile refers to its strings by number, so that a few bytes in it may mean a long text: many functions
+ * of one long name, many samples of one location with many lines. All that reads profiles takes time, and
+ * much of it memory, for the text and not for the number. Real profiles spell out a few hundred bytes for
+ * each frame; one that spells out far more is refused here, once for all readers.
+ */
+#include <stdlib.h>
+
+#include "proto/profile_decode.h"
+#include "base/banned.h"
+
+/* What a frame takes besides its text. */
+#define FRAME_BYTES 32
+
+/* So much is allowed however small the profile is, and so much for each thing that spells text out. */
+#define TABLE_FREE (UINT64_C(32) << 20)
+#define TABLE_EACH 1024
+#define FRAMES_FREE (UINT64_C(128) << 20)
+#define FRAMES_EACH 2048
+
+static uint64_t text_of(const struct profile *p, uint32_t string)
+{
+    return profile_str(p, string).n;
+}
+
+static uint64_t line_text(const struct profile *p, const struct profile_line *l)
+{
+    const struct profile_function *f = &p->functions[l->function];
+    return text_of(p, f->name) + text_of(p, f->filename) + FRAME_BYTES;
+}
+
+static int check(uint64_t bytes, uint64_t most, const char *what, struct err *err)
+{
+    char size[32], allowed[32];
+    if (bytes <= most)
+        return 0;
+    return err_set(err, ERR_FAILED,
+                   "parsing profile: its %s spell out %s of text, and %s is the most for so many", what,
+                   text_bytes(size, sizeof size, bytes), text_bytes(allowed, sizeof allowed, most));
+}
+
+static int check_tables(const struct profile *p, struct err *err)
+{
+    uint64_t lines = 0, labels = 0, others = 0;
+    for (size_t i = 0; i < p->n_lines; i++)
+        lines += line_text(p, &p->lines[i]);
+    for (size_t i = 0; i < p->n_labels; i++)
+        labels += text_of(p, p->labels[i].key) + text_of(p, p->labels[i].str) + text_of(p, p->labels[i].unit);
+    for (size_t i = 0; i < p->n_mappings; i++)
+        others += text_of(p, p->mappings[i].file) + text_of(p, p->mappings[i].build_id);
+    for (size_t i = 0; i < p->n_comments; i++)
+        others += text_of(p, p->comments[i]);
+    for (size_t i = 0; i < p->n_sample_types; i++)
+        others += text_of(p, p->sample_types[i].type) + text_of(p, p->sample_types[i].unit);
+    if (check(lines, TABLE_FREE + TABLE_EACH * (uint64_t)p->n_lines, "functions", err) < 0 ||
+        check(labels, TABLE_FREE + TABLE_EACH * (uint64_t)p->n_labels, "labels", err) < 0)
+        return -1;
+    return check(others,
+                 TABLE_FREE + TABLE_EACH * (uint64_t)(p->n_mappings + p->n_comments + p->n_sample_types),
+                 "mappings and comments", err);
+}
+
+/* The text of each location's lines; *ret_most is the most of one. The caller frees it. */
+static uint64_t *weigh_locations(const struct profile *p, uint64_t *ret_most, struct err *err)
+{
+    uint64_t *weights = malloc((p->n_locations + 1) * sizeof *weights), most = FRAME_BYTES;
+    if (!weights) {
+        err_nomem(err);
+        return NULL;
+    }
+    for (size_t i = 0; i < p->n_locations; i++) {
+        const struct profile_location *l = &p->locations[i];
+        weights[i] = FRAME_BYTES;
+        for (size_t k = 0; k < l->n_lines; k++)
+            weights[i] += line_text(p, &p->lines[l->line_at + k]);
+        most = weights[i] > most ? weights[i] : most;
+    }
+    *ret_most = most;
+    return weights;
+}
+
+static int check_frames(const struct profile *p, struct err *err)
+{
+    uint64_t all = FRAMES_FREE + FRAMES_EACH * (uint64_t)p->n_stack, most = 0, sum = 0;
+    uint64_t *weights = weigh_locations(p, &most, err);
+    if (!weights)
+        return -1;
+    /* Most profiles are within the limit even if all frames were those of the longest text. */
+    bool sure = p->n_stack == 0 || most <= all / p->n_stack;
+    for (size_t i = 0; !sure && i < p->n_samples; i++) {
+        struct profile_walk w = profile_walk(p, &p->samples[i]);
+        for (uint32_t at; profile_walk_next(&w, &at);)
+            sum += weights[at];
+    }
+    free(weights);
+    return check(sum, all, "stacks", err);
+}
+
+int decode_check_spelled(const struct profile *p, struct err *err)
+{
+    return check_tables(p, err) < 0 ? -1 : check_frames(p, err);
+}
