@@ -438,6 +438,20 @@ int bundle_readme(const char *manifest, struct buf *ret, struct err *err);
 /* The namespace of a bundle's signature, which is over manifest.json's bytes. */
 #define BUNDLE_NAMESPACE "profgrab-bundle"
 
+/*
+ * A copy that is not written yet, for those who draw its page: the manifest as text, and the members as they
+ * will be, visited as bundle_visit does.
+ */
+struct bundle_coming {
+    struct str manifest;
+    const void *from;
+    int (*visit)(const struct bundle_coming *bundle, bundle_wants_fn *wants, bundle_take_fn *take, void *ctx,
+                 struct err *err);
+};
+/* Writes the page to fd, where that stands. ERR_CANCELLED and "out of memory" end the copy; whatever else
+ * fails costs the page. */
+typedef int bundle_draw_fn(const struct bundle_coming *bundle, int fd, struct err *err);
+
 /* How a copy is made. */
 struct bundle_copy {
     const char *bundle; /* the path of the local one, which is only read */
@@ -445,8 +459,9 @@ struct bundle_copy {
      * beside the bundle, `NAME-handoff.tar.gz` or `NAME.tar.gz.age`, with `-2`, `-3`, ... where that is
      * taken. */
     const char *output;
-    const char *user, *workstation; /* who hands it off; may be NULL */
-    bool redact; /* secrets of command lines, values of labels: docs/formats.md, "Redaction" */
+    const char *user, *workstation;     /* who hands it off; may be NULL */
+    bool redact;                        /* secrets, values of labels: docs/formats.md, "Redaction" */
+    bundle_draw_fn *draw;               /* makes report.html of a redacted copy; NULL: such a copy has none */
     const struct strlist *labels;       /* further labels whose values go, globs; may be NULL */
     const struct sshsig_signer *signer; /* NULL: it is not signed */
     bool signature_optional;            /* goes without one if it cannot be made */
@@ -461,7 +476,10 @@ struct bundle_copied {
     uint64_t redactions;               /* how many values went */
     size_t changed;                    /* members that are not as they were collected */
     size_t unsearched;                 /* members that nothing looked into: traces, files of unknown kind */
-    struct strlist unsearchable;       /* of those: `PATH: WHY`, printable, of each that should have been */
+    struct strlist unsearched_files;   /* of each of them `PATH: WHY`, printable */
+    struct strlist unsearchable;       /* the same of those that should have been */
+    char *manifest;                    /* of the copy: for what is said of it elsewhere */
+    struct err undrawn;                /* ERR_NONE, or why the bundle's report.html is not in the copy */
     char fingerprint[SSH_FINGERPRINT]; /* of the key that signed; "" */
     struct err unsigned_because;       /* ERR_NONE, or why there is no signature, which was optional */
 };
@@ -469,14 +487,19 @@ struct bundle_copied {
 /*
  * Makes the copy. Each member is compared with the manifest on its way, so that a bundle that does not verify
  * is not handed off; redaction needs room beside the copy for what it changes, and for the largest member.
- * The manifest gets a `handoff` and README.md is written anew; both say who handed what to whom. It is
- * signed, then encrypted. Nothing is left under any name unless all of it went well. Of a member that
- * redaction cannot look into (it is too large, or not what it is said to be) the copy says so, in its
- * manifest, in README.md and in *ret; it goes as it is, since whoever hands it off decides to whom.
+ * The manifest gets a `handoff`, README.md is written anew, and with `redact` so is
+ * report.html; manifest and README.md say who handed what to whom. It is signed, then encrypted. Nothing is
+ * left under any name unless all of it went well. Of a member that redaction cannot look into (it is too
+ * large, or not what it is said to be) the copy says so, in its manifest, in README.md and in *ret; it goes
+ * as it is, since whoever hands it off decides to whom.
  *
  * ERR_USAGE: the bundle is itself such a copy. A key that cannot sign: as sshsig_sign has it.
  */
 int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct err *err);
 void bundle_copied_release(struct bundle_copied *c);
+
+/* A line that goes elsewhere, such as an issue's title, without the secrets that a copy would not have: a new
+ * string. */
+int bundle_redact_line(const char *line, char **ret, struct err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The manifest is the first file of a bundle and names every hash, so what redaction changes is made first,
- * into a file without a name beside the copy. Then the manifest and README.md are renewed and signed, and the
- * bundle is read once more and written on, member by member.
+ * into a file without a name beside the copy. Then README.md is renewed, report.html is drawn of what is
+ * left, the manifest is signed, and the bundle is read once more and written on, member by member.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +34,8 @@ struct copying {
     struct age_writer *age;
     struct writer *tar;
     struct reader *r;
-    json_t *expected; /* by path: the items whose files are still to come */
+    json_t *expected;    /* by path: the items whose files are still to come */
+    json_t *directories; /* that were written, as keys */
     struct bundle_copied sum;
 };
 
@@ -123,6 +124,7 @@ static void put_recipients(struct fields *f, const struct age_recipients *to)
     fields_put(f, "recipients", list);
 }
 
+/* The strings of our own are searched before what was found is listed. */
 static int put_handoff(struct copying *c, struct err *err)
 {
     struct fields f = fields_new();
@@ -130,17 +132,24 @@ static int put_handoff(struct copying *c, struct err *err)
     fields_text(&f, "user", c->how->user);
     fields_text(&f, "workstation", c->how->workstation);
     put_recipients(&f, c->how->to);
-    if (c->how->redact) {
-        fields_put(&f, "redactions", json_incref(c->sift.redactions));
-        fields_put(&f, "unsearched", json_incref(c->sift.unsearched));
-    }
-    return json_object_set_new(c->root, "handoff", fields_take(&f)) < 0 ? err_nomem(err) : 0;
+    json_t *handoff = fields_take(&f);
+    if (json_object_set_new(c->root, "handoff", handoff) < 0)
+        return err_nomem(err);
+    if (!c->how->redact)
+        return 0;
+    if (scrub_object(&c->sift.scrub, handoff, err) < 0 || sift_list_manifest(&c->sift, err) < 0)
+        return -1;
+    if (json_object_set(handoff, "redactions", c->sift.redactions) < 0 ||
+        json_object_set(handoff, "unsearched", c->sift.unsearched) < 0)
+        return err_nomem(err);
+    return 0;
 }
 
 /* README.md is made from the manifest and proved by it. */
 static int renew_readme(struct copying *c, struct err *err)
 {
     char hex[SHA256_HEX];
+    buf_clear(&c->readme);
     readme_write(c->root, &c->readme);
     struct sha256 *hash = sha256_new(err);
     int rc = hash ? buf_check(&c->readme, PATH_README, err) : -1;
@@ -154,6 +163,54 @@ static int renew_readme(struct copying *c, struct err *err)
                             json_pack("{s:I, s:s}", "bytes", (json_int_t)c->readme.len, "sha256", hex)) < 0)
         rc = err_nomem(err);
     return rc;
+}
+
+/* ---- the page -------------------------------------------------------------------------------------------
+ */
+
+static int visit_coming(const struct bundle_coming *bundle, bundle_wants_fn *wants, bundle_take_fn *take,
+                        void *ctx, struct err *err)
+{
+    return sift_visit(bundle->from, wants, take, ctx, err);
+}
+
+/* Into the spool, behind what is there. */
+static int draw_page(struct copying *c, json_t *report, struct err *err)
+{
+    struct sift_source from = {.sift = &c->sift, .bundle = c->how->bundle, .cancel_fd = c->how->cancel_fd};
+    struct buf manifest = BUF_INIT(BUNDLE_MAX_MANIFEST);
+    off_t begin = lseek(c->sift.spool, 0, SEEK_END);
+    int rc = begin < 0 ? err_sys(err, "cannot write") : items_print(c->root, &manifest, err);
+    if (rc == 0) {
+        const struct bundle_coming coming = {{buf_str(&manifest), manifest.len}, &from, visit_coming};
+        rc = c->how->draw(&coming, c->sift.spool, err);
+    }
+    if (rc == 0)
+        rc = sift_replace(&c->sift, report, PATH_REPORT, begin, c->how->cancel_fd, err);
+    buf_release(&manifest);
+    return rc;
+}
+
+/* The page that the bundle has was made of what was taken out. */
+static int renew_page(struct copying *c, struct err *err)
+{
+    json_t *report = json_object_get(c->root, "report");
+    struct err why = ERR_INIT;
+    if (!c->how->redact || !report)
+        return 0;
+    if (!c->how->draw)
+        err_set(&why, ERR_FAILED, "nothing draws it anew");
+    else if (draw_page(c, report, &why) == 0)
+        return 0;
+    if (why.kind == ERR_CANCELLED || why.kind == ERR_LOCAL_IO) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    c->sum.undrawn = why;
+    json_object_del(c->root, "report");
+    json_object_del(c->sift.items, PATH_REPORT);
+    return renew_readme(c, err);
 }
 
 static int make_signature(struct copying *c, struct err *err)
@@ -188,7 +245,8 @@ static int prepare(struct copying *c, struct err *err)
 {
     if (read_manifest(c, err) < 0 || draft_new(c->path, &c->draft, err) < 0 ||
         (c->how->redact && sift_bundle(c->how, c->path, c->root, &c->sift, err) < 0) ||
-        put_handoff(c, err) < 0 || renew_readme(c, err) < 0 || items_print(c->root, &c->manifest, err) < 0)
+        put_handoff(c, err) < 0 || renew_readme(c, err) < 0 || renew_page(c, err) < 0 ||
+        items_print(c->root, &c->manifest, err) < 0)
         return -1;
     return sign(c, err);
 }
@@ -266,6 +324,8 @@ static int put_member(struct copying *c, const struct reader_member *m, struct e
 {
     json_t *item = json_object_get(c->expected, m->path);
     struct items_file file;
+    if (!item && c->sum.undrawn.kind != ERR_NONE && strcmp(m->path, PATH_REPORT) == 0)
+        return 0;
     if (!item)
         return err_set(err, ERR_FAILED, "the manifest does not describe %s", m->path);
     if (items_file(item, &file, err) < 0)
@@ -273,21 +333,46 @@ static int put_member(struct copying *c, const struct reader_member *m, struct e
     struct origin from = find_origin(c, m->path);
     if (from.fd < 0 && file.bytes != m->size)
         return err_set(err, ERR_FAILED, "%s is not as the manifest says", file.path);
-    if (writer_file(c->tar, m->path, file.bytes, m->mtime, err) < 0 || put_bytes(c, from, &file, err) < 0)
+    if (writer_file(c->tar, file.path, file.bytes, m->mtime, err) < 0 || put_bytes(c, from, &file, err) < 0)
         return -1;
     json_object_del(c->expected, m->path);
     return 0;
 }
 
+/* Two directories may have got one name. */
+static int put_directory(struct copying *c, const struct reader_member *m, struct err *err)
+{
+    struct buf path = BUF_INIT(1u << 16);
+    if (c->how->redact)
+        scrub_directory(&c->sift.scrub, m->path, &path);
+    else
+        buf_adds(&path, m->path);
+    int rc = buf_check(&path, "the path of a directory", err);
+    if (rc == 0 && !json_object_get(c->directories, buf_str(&path)) &&
+        (rc = writer_dir(c->tar, buf_str(&path), m->mtime, err)) == 0 &&
+        json_object_set_new(c->directories, buf_str(&path), json_true()) < 0)
+        rc = err_nomem(err);
+    buf_release(&path);
+    return rc;
+}
+
 static int put_next(struct copying *c, const struct reader_member *m, struct err *err)
 {
     if (m->is_dir)
-        return writer_dir(c->tar, m->path, m->mtime, err);
+        return put_directory(c, m, err);
     if (strcmp(m->path, PATH_MANIFEST) == 0)
         return put_own(c, err);
     if (strcmp(m->path, PATH_README) == 0 || strcmp(m->path, PATH_SIGNATURE) == 0)
         return 0;
     return put_member(c, m, err);
+}
+
+static int open_tar(struct copying *c, struct err *err)
+{
+    const char *top = reader_top(c->r);
+    if (c->how->redact)
+        top = scrub_name(&c->sift.scrub, top);
+    return writer_open(top, c->how->bundle, to_output, c, &c->tar, err);
 }
 
 static int put_all(struct copying *c, struct err *err)
@@ -298,7 +383,7 @@ static int put_all(struct copying *c, struct err *err)
             return -1;
         if (!m)
             break;
-        if (!c->tar && writer_open(reader_top(c->r), c->how->bundle, to_output, c, &c->tar, err) < 0)
+        if (!c->tar && open_tar(c, err) < 0)
             return -1;
         if (put_next(c, m, err) < 0)
             return -1;
@@ -312,7 +397,10 @@ static int put_all(struct copying *c, struct err *err)
 static int write_copy(struct copying *c, struct err *err)
 {
     struct stat st;
-    c->expected = sift_items(c->root, err);
+    c->expected = c->how->redact ? json_incref(c->sift.items) : sift_items(c->root, err);
+    c->directories = json_object();
+    if (!c->directories)
+        return err_nomem(err);
     if (!c->expected ||
         (c->how->to && age_writer_open(draft_fd(c->draft), c->how->to, false, &c->age, err) < 0) ||
         reader_open(c->how->bundle, NULL, UINT64_MAX, &c->r, err) < 0)
@@ -324,12 +412,16 @@ static int write_copy(struct copying *c, struct err *err)
         return -1;
     c->sum.bytes = fstat(draft_fd(c->draft), &st) == 0 ? (uint64_t)st.st_size : 0;
     c->sum.redactions = c->sift.n;
-    c->sum.changed = json_object_size(c->sift.replaced);
+    c->sum.changed =
+        json_object_size(c->sift.replaced) - (json_object_get(c->sift.replaced, PATH_REPORT) != NULL);
     c->sum.unsearched = json_array_size(c->sift.unsearched);
     if (name_output(c, err) < 0)
         return -1;
     c->sum.unsearchable = c->sift.unsearchable;
     c->sift.unsearchable = (struct strlist){0};
+    c->sum.unsearched_files = c->sift.unsearched_files;
+    c->sift.unsearched_files = (struct strlist){0};
+    c->sum.manifest = buf_take(&c->manifest);
     return 0;
 }
 
@@ -353,6 +445,7 @@ int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct
     age_writer_free(c.age);
     reader_free(c.r);
     json_decref(c.expected);
+    json_decref(c.directories);
     json_decref(c.root);
     sift_release(&c.sift);
     draft_free(c.draft);
@@ -366,6 +459,8 @@ int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct
 void bundle_copied_release(struct bundle_copied *c)
 {
     free(c->path);
+    free(c->manifest);
     strlist_release(&c->unsearchable);
+    strlist_release(&c->unsearched_files);
     *c = (struct bundle_copied){0};
 }

@@ -229,7 +229,7 @@ static void add_handoff(struct buf *b, const json_t *handoff)
     if (!redactions)
         buf_adds(b, "- Every file is as it was collected\n");
     else if (json_array_size(redactions) == 0)
-        buf_adds(b, "- Searched for secrets on command lines and in labels: none was found\n");
+        buf_adds(b, "- Searched for secrets: none was found\n");
     else
         buf_adds(b, "- What looked like a secret was replaced by \\[redacted\\], see below\n");
     add_unsearched(b, json_object_get(handoff, "unsearched"));

@@ -26,7 +26,8 @@ enum { CMDLINE_MAX = 4 << 20, CHUNK = 65536, GROWTH = 16 };
 const char *redact_rule_name(enum redact_rule rule)
 {
     static const char *const names[] = {
-        [REDACT_OPTION] = "option", [REDACT_URL] = "url", [REDACT_TOKEN] = "token", [REDACT_LABEL] = "label"};
+        [REDACT_OPTION] = "option", [REDACT_URL] = "url",       [REDACT_TOKEN] = "token",
+        [REDACT_LABEL] = "label",   [REDACT_REPEAT] = "repeat", [REDACT_NAME] = "name"};
     return names[rule];
 }
 
@@ -238,24 +239,47 @@ static int cmdline(const struct redact_work *w, struct redact_tally *tally, stru
 struct dumping {
     const struct redact_work *w;
     struct redact_dump dump;
+    struct buf labelled; /* with its labels redacted */
+    struct redact_lines lines;
     struct buf out;
+    struct redact_into into;
 };
+
+static int write_dump(struct dumping *d, struct err *err)
+{
+    if (buf_check(&d->out, "the text", err) < 0 ||
+        fd_write_all(d->w->to, buf_str(&d->out), d->out.len, err) < 0)
+        return -1;
+    buf_clear(&d->out);
+    return 0;
+}
 
 static int take_dump(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct dumping *d = ctx;
-    buf_clear(&d->out);
-    redact_dump(&d->dump, p, n, &d->out);
-    return buf_check(&d->out, "a goroutine dump", err) < 0
-               ? -1
-               : fd_write_all(d->w->to, buf_str(&d->out), d->out.len, err);
+    buf_clear(&d->labelled);
+    redact_dump(&d->dump, p, n, &d->labelled);
+    if (buf_check(&d->labelled, "the text", err) < 0)
+        return -1;
+    redact_lines_add(&d->lines, (struct str){buf_str(&d->labelled), d->labelled.len}, &d->into);
+    return buf_check(&d->lines.line, "the text", err) < 0 ? -1 : write_dump(d, err);
 }
 
 static int dump(const struct redact_work *w, struct redact_tally *tally, struct err *err)
 {
-    struct dumping d = {
-        .w = w, .dump = REDACT_DUMP_INIT(w->labels, tally), .out = BUF_INIT((size_t)GROWTH * CHUNK)};
+    struct dumping d = {.w = w,
+                        .dump = REDACT_DUMP_INIT(w->labels, tally),
+                        .labelled = BUF_INIT((size_t)GROWTH * CHUNK),
+                        .lines = REDACT_LINES_INIT,
+                        .out = BUF_INIT(GROWTH * (REDACT_LINE_MAX + (size_t)GROWTH * CHUNK))};
+    d.into = (struct redact_into){.out = &d.out, .tally = tally};
     int rc = read_all(w, take_dump, &d, err);
+    if (rc == 0) {
+        redact_lines_end(&d.lines, &d.into);
+        rc = write_dump(&d, err);
+    }
+    buf_release(&d.labelled);
+    buf_release(&d.lines.line);
     buf_release(&d.out);
     return rc;
 }
@@ -307,9 +331,28 @@ static int give_profile(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct 
     return rc;
 }
 
+/* A profile while it is redacted. */
+struct relabelling {
+    const struct redact_work *w;
+    struct redact_tally *tally;
+};
+
 static bool wants_label(void *ctx, const char *key, size_t n)
 {
-    return redact_wants_label(ctx, key, n);
+    const struct relabelling *r = ctx;
+    return redact_wants_label(r->w->labels, key, n);
+}
+
+/* What goes is counted as it is written. */
+static bool rewrite(void *ctx, const char *text, size_t n, struct buf *ret)
+{
+    const struct relabelling *r = ctx;
+    struct redact_tally tally = {{0}};
+    const struct redact_into into = {.out = ret, .tally = &tally};
+    redact_text((struct str){text, n}, &into);
+    for (int i = 0; ret && i < REDACT_RULES; i++)
+        r->tally->n[i] += tally.n[i];
+    return redact_sum(&tally) > 0;
 }
 
 static int to_gzip(void *ctx, const void *p, size_t n, struct err *err)
@@ -327,19 +370,21 @@ static int profile(const struct redact_work *w, struct redact_tally *tally, stru
         return err_nomem(err);
     }
     gzbuffer(gz, 2u * CHUNK);
+    struct relabelling relabelling = {w, tally};
     struct profile_relabel how = {.wanted = wants_label,
-                                  .ctx = (void *)(uintptr_t)w->labels,
+                                  .rewrite = rewrite,
+                                  .ctx = &relabelling,
                                   .text = REDACTED,
                                   .source = give_profile,
                                   .source_ctx = (void *)(uintptr_t)w,
                                   .sink = to_gzip,
                                   .sink_ctx = gz};
-    uint64_t labels = 0;
-    int rc = profile_relabel(&how, &labels, err);
+    struct profile_relabelled went = {0};
+    int rc = profile_relabel(&how, &went, err);
     if (gzclose(gz) != Z_OK && rc == 0)
         rc = err_sys(err, "cannot write the profile");
     if (rc == 0)
-        tally->n[REDACT_LABEL] += labels;
+        tally->n[REDACT_LABEL] += went.labels;
     return rc;
 }
 

@@ -26,6 +26,8 @@ enum redact_rule {
     REDACT_URL,    /* a password before an @ */
     REDACT_TOKEN,  /* the form of a well-known token */
     REDACT_LABEL,
+    REDACT_REPEAT, /* a word that went from another string of the manifest */
+    REDACT_NAME,   /* the name of a member */
     REDACT_RULES
 };
 const char *redact_rule_name(enum redact_rule rule);
@@ -36,7 +38,7 @@ struct redact_tally {
 };
 uint64_t redact_sum(const struct redact_tally *t);
 
-/* Where redacted text goes. `taken` (may be NULL) gets each value that went. */
+/* Where redacted text goes; NULL: it is only counted. `taken` (may be NULL) gets each value that went. */
 typedef void redact_taken_fn(void *ctx, struct str value);
 struct redact_into {
     struct buf *out;
@@ -47,6 +49,19 @@ struct redact_into {
 
 /* One string or one line: what a server said, a request, a string of a manifest. */
 void redact_text(struct str text, const struct redact_into *into);
+
+/* A text in pieces of any size, searched line by line. Of a longer line each part is searched by itself, so
+ * that a secret may be missed that stands where it is cut. */
+#define REDACT_LINE_MAX (256u << 10)
+struct redact_lines {
+    struct buf line; /* that has not ended */
+};
+#define REDACT_LINES_INIT                                                                                    \
+    {                                                                                                        \
+        .line = BUF_INIT(REDACT_LINE_MAX)                                                                    \
+    }
+void redact_lines_add(struct redact_lines *l, struct str text, const struct redact_into *into);
+void redact_lines_end(struct redact_lines *l, const struct redact_into *into);
 
 /* A command line: arguments with a NUL between them (or at the end of each), into `ret`. */
 void redact_cmdline(const void *p, size_t n, struct buf *ret, struct redact_tally *tally);
@@ -75,7 +90,8 @@ struct redact_dump {
     }
 void redact_dump(struct redact_dump *d, const char *p, size_t n, struct buf *ret);
 
-/* What of a member is looked at. */
+/* What a member is looked at as. A dump is any text: labels as goroutine dumps have them, and the rules of
+ * redact_text line by line. Of a profile these rules search each string. */
 enum redact_form { REDACT_NOTHING, REDACT_CMDLINE, REDACT_PROFILE, REDACT_DUMP };
 
 /*

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "bundle/bundle.h"
 #include "bundle/redact_names.h"
 #include "base/banned.h"
 
@@ -32,6 +33,11 @@ static bool is_blank(char c)
 static bool is_quote(char c)
 {
     return c == '"' || c == '\'';
+}
+
+static bool is_sign(char c)
+{
+    return c == '=' || c == ':' || c == ',';
 }
 
 static size_t skip_blanks_back(struct str s, size_t at)
@@ -184,7 +190,7 @@ static bool read_lead(struct str s, size_t at, struct lead *ret)
     }
     size_t sign = skip_blanks_back(s, back);
     l.apart = sign < back;
-    if (sign > 0 && (s.p[sign - 1] == '=' || s.p[sign - 1] == ':'))
+    if (sign > 0 && is_sign(s.p[sign - 1]))
         l.sign = s.p[--sign];
     else if (!l.apart)
         return false;
@@ -192,8 +198,8 @@ static bool read_lead(struct str s, size_t at, struct lead *ret)
     if (!read_name(s, name, &l))
         return false;
     *ret = l;
-    if (l.sign == ' ') /* --password VALUE */
-        return l.name.p[0] == '-' && s.p[at] != '-' && !l.name_quoted;
+    if (l.sign == ' ' || l.sign == ',') /* --password VALUE, and "--password","VALUE" */
+        return l.name.p[0] == '-' && s.p[at] != '-' && l.name_quoted == (l.sign == ',');
     return l.sign == '=' || l.name_quoted || name == sign;
 }
 
@@ -273,6 +279,12 @@ static size_t value_length(struct search *search, size_t at)
 /* ---- the whole ------------------------------------------------------------------------------------------
  */
 
+static void put(const struct redact_into *into, const char *p, size_t n)
+{
+    if (into->out)
+        buf_add(into->out, p, n);
+}
+
 void redact_text(struct str s, const struct redact_into *into)
 {
     static size_t (*const finders[])(struct search *, size_t) = {
@@ -286,13 +298,71 @@ void redact_text(struct str s, const struct redact_into *into)
             if ((n = finders[rule](&state, at)) > 0)
                 into->tally->n[rule]++;
         if (n > 0) {
-            buf_add(into->out, s.p + plain, at - plain);
-            buf_adds(into->out, REDACTED);
+            put(into, s.p + plain, at - plain);
+            put(into, REDACTED, strlen(REDACTED));
             if (into->taken)
                 into->taken(into->ctx, (struct str){s.p + at, n});
             plain = at + n;
         }
         at += n ? n : 1;
     }
-    buf_add(into->out, s.p + plain, s.n - plain);
+    put(into, s.p + plain, s.n - plain);
+}
+
+/* How much of a line that is longer than REDACT_LINE_MAX is looked at by itself: up to its last blank. */
+static size_t piece_of(struct str line)
+{
+    size_t n = line.n;
+    while (n > line.n / 2 && !is_blank(line.p[n - 1]) && line.p[n - 1] != ',')
+        n--;
+    return n > line.n / 2 ? n : line.n;
+}
+
+static void flush_line(struct redact_lines *l, size_t n, const struct redact_into *into)
+{
+    redact_text((struct str){buf_str(&l->line), n}, into);
+    buf_consume(&l->line, n);
+}
+
+void redact_lines_add(struct redact_lines *l, struct str text, const struct redact_into *into)
+{
+    while (text.n > 0) {
+        const char *end = memchr(text.p, '\n', text.n);
+        size_t n = end ? (size_t)(end - text.p) : text.n, room = REDACT_LINE_MAX - l->line.len,
+               taken = n < room ? n : room;
+        bool ends = end && taken == n;
+        if (ends && l->line.len == 0) { /* all of it is here */
+            redact_text((struct str){text.p, n}, into);
+        } else {
+            buf_add(&l->line, text.p, taken);
+            if (ends)
+                flush_line(l, l->line.len, into);
+            else if (l->line.len == REDACT_LINE_MAX)
+                flush_line(l, piece_of((struct str){buf_str(&l->line), l->line.len}), into);
+        }
+        if (ends)
+            buf_addc(into->out, '\n');
+        taken += ends;
+        text = (struct str){text.p + taken, text.n - taken};
+    }
+}
+
+void redact_lines_end(struct redact_lines *l, const struct redact_into *into)
+{
+    flush_line(l, l->line.len, into);
+}
+
+int bundle_redact_line(const char *line, char **ret, struct err *err)
+{
+    enum { GROWTH = 12 };
+    struct redact_tally tally = {{0}};
+    struct buf out = BUF_INIT(strlen(line) * GROWTH + 1);
+    const struct redact_into into = {.out = &out, .tally = &tally};
+    redact_text(str_of(line), &into);
+    buf_addc(&out, '\0');
+    int rc = buf_check(&out, "the line", err);
+    if (rc == 0)
+        *ret = buf_take(&out);
+    buf_release(&out);
+    return rc;
 }

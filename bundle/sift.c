@@ -17,7 +17,6 @@ enum { CHUNK = 32768 };
 struct sifting {
     const struct bundle_copy *how;
     struct reader *r;
-    json_t *items;
     int member; /* the one that is looked at, in a file without a name */
     struct sift out;
 };
@@ -36,7 +35,8 @@ static enum redact_form form_of(const json_t *item, const char **ret_why)
         return REDACT_CMDLINE;
     if (json_object_get(item, "profile") && status && strcmp(status, "ok") == 0)
         return REDACT_PROFILE;
-    if (text_ends_in(file, ".txt"))
+    if (!damaged &&
+        (text_ends_in(file, ".txt") || text_ends_in(file, ".json") || text_ends_in(file, ".html")))
         return REDACT_DUMP;
     *ret_why = damaged    ? "it did not pass its checks"
                : is_trace ? "an execution trace"
@@ -109,27 +109,32 @@ static int renew_item(json_t *item, uint64_t bytes, const char *hex, struct err 
     return 0;
 }
 
-static int list_redactions(struct sifting *s, const char *path, const struct redact_tally *tally,
+static int list_redactions(struct sift *s, const char *path, const struct redact_tally *tally,
                            struct err *err)
 {
     for (int i = 0; i < REDACT_RULES; i++)
         if (tally->n[i] > 0 &&
-            json_array_append_new(s->out.redactions,
+            json_array_append_new(s->redactions,
                                   json_pack("{s:s, s:s, s:I}", "file", path, "rule", redact_rule_name(i),
                                             "count", (json_int_t)tally->n[i])) < 0)
             return err_nomem(err);
-    s->out.n += redact_sum(tally);
+    s->n += redact_sum(tally);
     return 0;
+}
+
+int sift_list_manifest(struct sift *s, struct err *err)
+{
+    return list_redactions(s, PATH_MANIFEST, &s->scrub.tally, err);
 }
 
 static int list_unsearched(struct sifting *s, const char *path, const char *why, struct err *err)
 {
-    char shown[300];
+    char shown[300], line[sizeof shown + 1100];
     text_printable(shown, sizeof shown, why, strlen(why));
-    return json_array_append_new(s->out.unsearched, json_pack("{s:s, s:s}", "file", path, "reason", shown)) <
-                   0
-               ? err_nomem(err)
-               : 0;
+    snprintf(line, sizeof line, "%s: %s", path, shown);
+    if (json_array_append_new(s->out.unsearched, json_pack("{s:s, s:s}", "file", path, "reason", shown)) < 0)
+        return err_nomem(err);
+    return strlist_add(&s->out.unsearched_files, line, err);
 }
 
 /* One that should have been searched goes as it is, and that is said. */
@@ -140,27 +145,30 @@ static int give_up(struct sifting *s, const char *path, const struct err *why, s
     return list_unsearched(s, path, why->msg, err) < 0 ? -1 : strlist_add(&s->out.unsearchable, line, err);
 }
 
-static int replace(struct sifting *s, json_t *item, const struct items_file *file, off_t begin,
-                   const struct redact_tally *tally, struct err *err)
+int sift_replace(struct sift *s, json_t *item, const char *path, off_t begin, int cancel_fd, struct err *err)
 {
     struct sha256_file now;
-    char *path = strdup(file->path); /* the item's own may go */
-    int rc = path ? sha256_file(s->out.spool, begin, s->how->cancel_fd, &now, err) : err_nomem(err);
-    if (rc == 0)
-        rc = renew_item(item, now.bytes, now.hex, err);
-    if (rc == 0 && json_object_set_new(s->out.replaced, path, json_integer((json_int_t)begin)) < 0)
-        rc = err_nomem(err);
-    if (rc == 0)
-        rc = list_redactions(s, path, tally, err);
-    free(path);
-    return rc;
+    if (sha256_file(s->spool, begin, cancel_fd, &now, err) < 0 ||
+        renew_item(item, now.bytes, now.hex, err) < 0)
+        return -1;
+    return json_object_set_new(s->replaced, path, json_integer((json_int_t)begin)) < 0 ? err_nomem(err) : 0;
 }
 
-static int sift_file(struct sifting *s, json_t *item, const struct items_file *file, enum redact_form form,
+static int replace(struct sifting *s, json_t *item, const char *path, off_t begin,
+                   const struct redact_tally *tally, struct err *err)
+{
+    if (sift_replace(&s->out, item, path, begin, s->how->cancel_fd, err) < 0)
+        return -1;
+    return list_redactions(&s->out, json_string_value(json_object_get(item, "file")), tally, err);
+}
+
+/* `path`: that of the member in the bundle. */
+static int sift_file(struct sifting *s, json_t *item, const char *path, enum redact_form form,
                      struct err *err)
 {
     struct redact_tally tally = {{0}};
     struct err why = ERR_INIT;
+    struct items_file file;
     struct redact_work work = {.form = form,
                                .labels = s->how->labels,
                                .from = s->member,
@@ -169,36 +177,36 @@ static int sift_file(struct sifting *s, json_t *item, const struct items_file *f
     off_t begin = lseek(s->out.spool, 0, SEEK_CUR);
     if (begin < 0)
         return err_sys(err, "cannot write");
-    if (save_member(s, file, err) < 0)
+    if (items_file(item, &file, err) < 0 || save_member(s, &file, err) < 0)
         return -1;
     int rc = redact_member(&work, &tally, &why);
     if (rc == 0 && redact_sum(&tally) > 0)
-        return replace(s, item, file, begin, &tally, err);
+        return replace(s, item, path, begin, &tally, err);
     if (rewind_to(s->out.spool, begin, err) < 0)
         return -1;
     if (rc < 0 && why.kind == ERR_FAILED)
-        return give_up(s, file->path, &why, err);
+        return give_up(s, file.path, &why, err);
     if (rc < 0 && err)
         *err = why;
-    return rc < 0 ? err_wrap(err, "%s", file->path) : 0;
+    return rc < 0 ? err_wrap(err, "%s", file.path) : 0;
 }
 
 static int sift_member(struct sifting *s, const struct reader_member *m, struct err *err)
 {
-    json_t *item = json_object_get(s->items, m->path);
+    json_t *item = json_object_get(s->out.items, m->path);
     struct items_file file;
     const char *why = NULL;
-    /* There is nothing in the report that could go. */
+    /* The report is drawn anew. */
     if (!item || strcmp(m->path, PATH_REPORT) == 0)
         return 0;
-    enum redact_form form = form_of(item, &why);
-    if (form == REDACT_NOTHING)
-        return list_unsearched(s, m->path, why, err);
     if (items_file(item, &file, err) < 0)
         return -1;
+    enum redact_form form = form_of(item, &why);
+    if (form == REDACT_NOTHING)
+        return list_unsearched(s, file.path, why, err);
     if (file.bytes != m->size)
         return err_set(err, ERR_FAILED, "%s is not as the manifest says", file.path);
-    return sift_file(s, item, &file, form, err);
+    return sift_file(s, item, m->path, form, err);
 }
 
 static int sift_all(struct sifting *s, struct err *err)
@@ -209,6 +217,73 @@ static int sift_all(struct sifting *s, struct err *err)
             return -1;
     } while (m);
     return 0;
+}
+
+/* ---- the copy's members ----------------------------------------------------------------------------------
+ */
+
+/* The present member, as it is in the copy. */
+static int take_copied(const struct sift_source *from, struct reader *r, const struct items_file *file,
+                       const json_t *begin, struct buf *ret, struct err *err)
+{
+    char chunk[CHUNK];
+    uint64_t left = file->bytes;
+    off_t at = (off_t)json_integer_value(begin);
+    for (size_t n = 1; n > 0 && !ret->failed; left -= n) {
+        size_t cap = begin && left < sizeof chunk ? (size_t)left : sizeof chunk;
+        ssize_t got = begin ? pread(from->sift->spool, chunk, cap, at) : 0;
+        if (got < 0)
+            return err_sys(err, "cannot read");
+        n = (size_t)got;
+        at += got;
+        if (!begin && reader_read(r, chunk, cap, &n, err) < 0)
+            return -1;
+        buf_add(ret, chunk, n);
+    }
+    return buf_check(ret, file->path, err);
+}
+
+struct visiting {
+    bundle_wants_fn *wants;
+    bundle_take_fn *take;
+    void *ctx;
+};
+
+static int visit_member(const struct sift_source *from, struct reader *r, const struct reader_member *m,
+                        const struct visiting *v, struct err *err)
+{
+    const json_t *item = json_object_get(from->sift->items, m->path),
+                 *begin = json_object_get(from->sift->replaced, m->path);
+    struct items_file file;
+    if (!item || strcmp(m->path, PATH_REPORT) == 0)
+        return 0;
+    if (items_file(item, &file, err) < 0)
+        return -1;
+    struct bundle_member member = {.path = file.path, .size = file.bytes, .mtime = m->mtime};
+    struct buf bytes = BUF_INIT(begin || m->size < file.bytes ? file.bytes : m->size);
+    if (!v->wants(v->ctx, &member))
+        return 0;
+    int rc = take_copied(from, r, &file, begin, &bytes, err);
+    if (rc == 0)
+        rc = v->take(v->ctx, &member, &bytes, err);
+    buf_release(&bytes);
+    return rc;
+}
+
+int sift_visit(const struct sift_source *from, bundle_wants_fn *wants, bundle_take_fn *take, void *ctx,
+               struct err *err)
+{
+    const struct visiting v = {wants, take, ctx};
+    const struct reader_member *m = NULL;
+    struct reader *r = NULL;
+    if (reader_open(from->bundle, NULL, UINT64_MAX, &r, err) < 0)
+        return -1;
+    reader_cancel_by(r, from->cancel_fd);
+    int rc;
+    while ((rc = reader_next_file(r, &m, err)) == 0 && m && (rc = visit_member(from, r, m, &v, err)) == 0)
+        continue;
+    reader_free(r);
+    return rc;
 }
 
 int sift_bundle(const struct bundle_copy *how, const char *beside, json_t *root, struct sift *ret,
@@ -222,13 +297,14 @@ int sift_bundle(const struct bundle_copy *how, const char *beside, json_t *root,
     if (!s.out.replaced || !s.out.redactions || !s.out.unsearched)
         err_nomem(err);
     else if ((s.member = file_create_nameless(beside, err)) >= 0 &&
-             (s.out.spool = file_create_nameless(beside, err)) >= 0 && (s.items = sift_items(root, err)) &&
+             (s.out.spool = file_create_nameless(beside, err)) >= 0 &&
+             (s.out.items = sift_items(root, err)) &&
+             scrub_manifest(root, s.out.items, &s.out.scrub, err) == 0 &&
              reader_open(how->bundle, NULL, UINT64_MAX, &s.r, err) == 0) {
         reader_cancel_by(s.r, how->cancel_fd);
         rc = sift_all(&s, err);
     }
     reader_free(s.r);
-    json_decref(s.items);
     fd_close(&s.member);
     if (rc < 0)
         sift_release(&s.out);
@@ -240,9 +316,12 @@ int sift_bundle(const struct bundle_copy *how, const char *beside, json_t *root,
 void sift_release(struct sift *s)
 {
     fd_close(&s->spool);
+    json_decref(s->items);
     json_decref(s->replaced);
+    scrub_release(&s->scrub);
     json_decref(s->redactions);
     json_decref(s->unsearched);
+    strlist_release(&s->unsearched_files);
     strlist_release(&s->unsearchable);
     *s = (struct sift)SIFT_INIT;
 }

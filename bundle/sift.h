@@ -5,14 +5,17 @@
 #include <jansson.h>
 
 #include "bundle/bundle.h"
+#include "bundle/scrub.h"
 
 struct sift {
     int spool;        /* the members that changed, one behind the other, in a file without a name; -1: none */
-    json_t *replaced; /* by path: where in `spool` the member begins; its item says how long it is */
-    json_t *redactions;          /* as the manifest's `handoff` lists them */
-    json_t *unsearched;          /* likewise: the members that nothing looked into, and why */
-    struct strlist unsearchable; /* as bundle_copied has it */
-    uint64_t n;                  /* values that went */
+    json_t *items;    /* by the path that the member has in the bundle; the item has the one in the copy */
+    json_t *replaced; /* by the same: where in `spool` the member begins; its item says how long it is */
+    struct scrub scrub;
+    json_t *redactions; /* as the manifest's `handoff` lists them */
+    json_t *unsearched; /* likewise: the members that nothing looked into, and why */
+    struct strlist unsearched_files, unsearchable; /* as bundle_copied has them */
+    uint64_t n;                                    /* values that went */
 };
 #define SIFT_INIT                                                                                            \
     {                                                                                                        \
@@ -20,14 +23,30 @@ struct sift {
     }
 
 /*
- * Reads the bundle and redacts what its manifest `root` describes. Of a member that changed the item gets the
- * new size and hash, and the old ones as `original`. `beside`: a path beside which there is room for what
- * changes and for the largest member.
+ * Reads the bundle and redacts its manifest `root` and what that describes. Of a member that changed the item
+ * gets the new size and hash, and the old ones as `original`. `beside`: a path beside which there is room for
+ * what changes and for the largest member. report.html is not looked at: it is to be drawn anew.
  */
 int sift_bundle(const struct bundle_copy *how, const char *beside, json_t *root, struct sift *ret,
                 struct err *err);
 
 void sift_release(struct sift *s);
+
+/* Lists how often which rule struck in the manifest itself: when all its strings have been looked at. */
+int sift_list_manifest(struct sift *s, struct err *err);
+
+/* Calls `take` for the members that are wanted, by the paths and with the bytes that they have in the copy.
+ */
+struct sift_source {
+    const struct sift *sift;
+    const char *bundle;
+    int cancel_fd;
+};
+int sift_visit(const struct sift_source *from, bundle_wants_fn *wants, bundle_take_fn *take, void *ctx,
+               struct err *err);
+
+/* The bytes of a member that changed become those that stand in the spool from `begin` to its end. */
+int sift_replace(struct sift *s, json_t *item, const char *path, off_t begin, int cancel_fd, struct err *err);
 
 /* The members that the manifest describes, by path: their items. NULL without memory, or as err says. */
 json_t *sift_items(const json_t *root, struct err *err);

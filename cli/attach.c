@@ -146,7 +146,7 @@ const struct command command_attach = {
     .synopsis = "BUNDLE --for TEAM | --to PLACE [options]",
     .summary = "hand a bundle over: encrypted to a team, on a confidential issue of its tracker",
     .details =
-        "A copy is made: secrets of command lines and values of labels are taken out, it is signed and\n"
+        "A copy is made: what looks like a secret and values of labels are taken out, it is signed and\n"
         "encrypted; the bundle itself stays as it is. The issue is made with its confidentiality flag and\n"
         "nothing that tells anything, the flag is read back, and only then the copy is uploaded, compared\n"
         "with what was stored, and summed up in a note.\n"

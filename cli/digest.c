@@ -186,15 +186,11 @@ int digest_text(const char *manifest, char **ret, struct err *err)
     return rc;
 }
 
-int digest_read(const char *bundle, bool encrypted, struct digest *ret, struct err *err)
+int digest_read(const char *manifest, bool encrypted, struct digest *ret, struct err *err)
 {
-    char *manifest = NULL, *summary = NULL;
-    if (bundle_manifest(bundle, NULL, &manifest, err) < 0)
+    char *summary = NULL;
+    if (summarize_text(manifest, &summary, err) < 0)
         return -1;
-    int rc = summarize_text(manifest, &summary, err);
-    free(manifest);
-    if (rc < 0)
-        return err_wrap(err, "%s", bundle);
     *ret = (struct digest){.summary = summary, .reading = reading(encrypted)};
     return 0;
 }

@@ -1,5 +1,5 @@
-/* What a note on an issue says of a bundle: what was found, and how to read it. From the bundle's manifest.
- */
+/* What a note on an issue says of a bundle: what was found, and how to read it. From the manifest of the copy
+ * that is handed off, which redaction has been through. */
 #ifndef CLI_DIGEST_H
 #define CLI_DIGEST_H
 
@@ -15,7 +15,7 @@ struct digest {
 
 /* The summary alone, of a manifest's text, made fit for a terminal: a new string. */
 int digest_text(const char *manifest, char **ret, struct err *err);
-int digest_read(const char *bundle, bool encrypted, struct digest *ret, struct err *err);
+int digest_read(const char *manifest, bool encrypted, struct digest *ret, struct err *err);
 void digest_release(struct digest *d);
 
 #endif

@@ -27,6 +27,10 @@ void drawing_or_talk(struct manifest *m, const struct workdir *w);
 int drawing_bundle(const char *path, struct age_identities *by, page_sink_fn *sink, void *ctx,
                    struct err *err);
 
+/* The page of a copy that is handed off, before there is one: of what redaction left, with the limits of a
+ * capture. A bundle_draw_fn. */
+int drawing_coming(const struct bundle_coming *bundle, int fd, struct err *err);
+
 /* A bundle's manifest as text, a new string: with the sentences of the summary, also where an older program
  * has made it without. */
 int drawing_manifest(const char *path, struct age_identities *by, char **ret, struct err *err);

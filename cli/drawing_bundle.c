@@ -55,6 +55,31 @@ int drawing_bundle(const char *path, struct age_identities *by, page_sink_fn *si
     return rc;
 }
 
+/* ---- the page of a copy -----------------------------------------------------------------------------------
+ */
+
+static int to_file(void *ctx, const void *p, size_t n, struct err *err)
+{
+    return fd_write_all(*(int *)ctx, p, n, err);
+}
+
+int drawing_coming(const struct bundle_coming *bundle, int fd, struct err *err)
+{
+    struct drawing d = {0};
+    struct page_bundle b = {0};
+    int rc = drawing_init(&d, &drawing_at_capture, bundle->manifest, to_file, &fd, err);
+    if (rc == 0)
+        rc = bundle->visit(bundle, wants_member, take_member, &d, err);
+    if (rc == 0)
+        rc = drawing_compare_finish(&d, err);
+    if (rc == 0)
+        rc = drawing_add_rest(&d, err);
+    if (rc == 0)
+        rc = drawing_finish(&d, &b, err);
+    drawing_release(&d);
+    return rc;
+}
+
 /* ---- the summary alone ------------------------------------------------------------------------------------
  */
 

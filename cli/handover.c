@@ -7,6 +7,7 @@
 
 #include "bundle/bundle.h"
 #include "cli/digest.h"
+#include "cli/drawing.h"
 #include "cli/exit.h"
 #include "cli/record.h"
 #include "cli/shell.h"
@@ -41,6 +42,7 @@ static int make_copy(const struct handover *h, const struct handover_run *run, s
                               .user = who.user,
                               .workstation = who.workstation,
                               .redact = true,
+                              .draw = drawing_coming,
                               .labels = &h->options->redact_labels,
                               .to = h->recipients,
                               .cancel_fd = signals_cancel_fd()};
@@ -58,6 +60,28 @@ static int make_copy(const struct handover *h, const struct handover_run *run, s
     return 0;
 }
 
+static bool is_listed(const struct strlist *l, const char *line)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (strcmp(l->items[i], line) == 0)
+            return true;
+    return false;
+}
+
+/* What is of a kind that no rule looks into. */
+static void say_unsearched(const struct bundle_copied *c)
+{
+    enum { MOST = 20 };
+    size_t said = 0, others = c->unsearched - c->unsearchable.n;
+    for (size_t i = 0; i < c->unsearched_files.n && said < MOST; i++)
+        if (!is_listed(&c->unsearchable, c->unsearched_files.items[i])) {
+            talk("not searched for secrets: %s", c->unsearched_files.items[i]);
+            said++;
+        }
+    if (others > said)
+        talk("not searched for secrets: %zu more, which README.md in the copy lists", others - said);
+}
+
 static void say_copy(const struct handover *h, const struct bundle_copied *c)
 {
     char size[32];
@@ -70,20 +94,19 @@ static void say_copy(const struct handover *h, const struct bundle_copied *c)
         talk("%s: %s, in plain text%s%s", c->path, size, *c->fingerprint ? ", signed with " : "",
              c->fingerprint);
     if (c->redactions > 0)
-        talk("%llu value%s taken out of %zu file%s: `profgrab bundle verify` lists them",
+        talk("%llu value%s taken out of the manifest and %zu file%s: README.md in the copy lists them",
              (unsigned long long)c->redactions, c->redactions == 1 ? " was" : "s were", c->changed,
              c->changed == 1 ? "" : "s");
-    size_t others = c->unsearched - c->unsearchable.n;
-    if (others > 0)
-        talk("%zu file%s of a kind that is not searched for secrets: README.md in it lists %s", others,
-             others == 1 ? " is" : "s are", others == 1 ? "it" : "them");
+    say_unsearched(c);
     if (n > 0 && h->self->recipients.n == 0)
         talk("you cannot read this copy yourself: the inventory has no self: { recipients: [...] }");
 }
 
-/* These go all the same, so that it is said even to who wants to hear nothing. */
+/* These go all the same, so it is said with --quiet too. */
 static void say_unsearchable(const struct bundle_copied *c)
 {
+    if (c->undrawn.kind != ERR_NONE)
+        talk("the copy has no report.html: %s", c->undrawn.msg);
     for (size_t i = 0; i < c->unsearchable.n; i++)
         talk("not searched for secrets, and handed over as it is: %s", c->unsearchable.items[i]);
 }
@@ -120,17 +143,30 @@ static void on_request(void *ctx, const struct handoff_would *would)
     fprintf(ctx, "%s %s%s%s\n", would->method, would->url, *would->what ? "  " : "", would->what);
 }
 
-static int attach(const struct handover *h, const struct handover_run *run, struct handover_result *ret,
-                  struct err *err)
+/* Words of the user's own are read before the issue is known to be confidential. */
+static int redact_title(const char *title, char **ret, struct err *err)
+{
+    if (!title)
+        return 0;
+    if (bundle_redact_line(title, ret, err) < 0)
+        return -1;
+    if (strcmp(title, *ret) != 0)
+        talk("the title holds what looks like a secret, and is sent as \"%s\"", *ret);
+    return 0;
+}
+
+static int send_copy(const struct handover *h, const struct handover_run *run, const struct digest *digest,
+                     struct handover_result *ret, struct err *err)
 {
     const struct handover_options *o = h->options;
-    struct digest digest = {0};
-    if (digest_read(run->bundle, h->recipients != NULL, &digest, err) < 0)
-        return -1;
     struct handoff_request request = handover_request(h);
+    char *title = NULL;
+    if (redact_title(request.title, &title, err) < 0)
+        return -1;
+    request.title = title;
     request.file = ret->copy;
-    request.summary = digest.summary;
-    request.reading = digest.reading;
+    request.summary = digest->summary;
+    request.reading = digest->reading;
     struct handoff_options options = {.plaintext_i_know = o->plaintext_i_know,
                                       .dry_run = o->dry_run,
                                       .cancel_fd = signals_cancel_fd(),
@@ -143,6 +179,18 @@ static int attach(const struct handover *h, const struct handover_run *run, stru
         rc = handoff_run(&request, &options, &ret->handoff, err);
         fetch_global_cleanup();
     }
+    free(title);
+    return rc;
+}
+
+/* `manifest`: the copy's, so that the note says no more than the copy. */
+static int attach(const struct handover *h, const struct handover_run *run, const char *manifest,
+                  struct handover_result *ret, struct err *err)
+{
+    struct digest digest = {0};
+    if (digest_read(manifest, h->recipients != NULL, &digest, err) < 0)
+        return err_wrap(err, "%s", run->bundle);
+    int rc = send_copy(h, run, &digest, ret, err);
     digest_release(&digest);
     return rc;
 }
@@ -153,6 +201,15 @@ static void drop_copy(struct handover_result *r)
     file_remove(r->copy, NULL);
     free(r->copy);
     r->copy = NULL;
+}
+
+static void say_untracked(const struct handover *h, const struct handover_result *r)
+{
+    if (h->options->dry_run)
+        talk("team %s has no tracker: that would be the file to send it, and is removed again",
+             h->team->name);
+    else
+        talk("team %s has no tracker: send it %s", h->team->name, r->copy);
 }
 
 int handover_run(const struct handover *h, const struct handover_run *run, struct handover_result *ret,
@@ -168,20 +225,14 @@ int handover_run(const struct handover *h, const struct handover_run *run, struc
     say_unsearchable(&copied);
     ret->copy = copied.path;
     copied.path = NULL;
-    bundle_copied_release(&copied);
     prepare_farewell(run->bundle, ret->copy);
-    if (!h->tracker) {
-        if (h->options->dry_run) {
-            talk("team %s has no tracker: that would be the file to send it, and is removed again",
-                 h->team->name);
-            drop_copy(ret);
-        } else {
-            talk("team %s has no tracker: send it %s", h->team->name, ret->copy);
-        }
-        return 0;
-    }
-    int rc = attach(h, run, ret, err);
-    ret->attached = rc == 0 && !h->options->dry_run;
+    int rc = 0;
+    if (h->tracker)
+        rc = attach(h, run, copied.manifest, ret, err);
+    else
+        say_untracked(h, ret);
+    bundle_copied_release(&copied);
+    ret->attached = rc == 0 && h->tracker && !h->options->dry_run;
     if (h->options->dry_run || (rc < 0 && ret->handoff.left <= HANDOFF_LEFT_ISSUE))
         drop_copy(ret);
     return rc;

@@ -85,8 +85,13 @@ typedef bool profile_label_fn(void *ctx, const char *key, size_t n);
  * same. */
 typedef int profile_source_fn(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err);
 
+/* Whether a string of the table (a name, a path, a label's value that stays) holds what is to go; the string
+ * without it is added to `ret`, unless that is NULL. */
+typedef bool profile_string_fn(void *ctx, const char *text, size_t n, struct buf *ret);
+
 struct profile_relabel {
     profile_label_fn *wanted;
+    profile_string_fn *rewrite; /* NULL: no string is looked at */
     void *ctx;
     const char *text; /* what stands in place of a value that went; at most 4096 bytes */
     profile_source_fn *source;
@@ -96,15 +101,18 @@ struct profile_relabel {
 };
 
 /*
- * Writes a profile again with such labels' values replaced, numbers too. A string that only those labels have
- * used goes from the string table; all else stays as it is, byte for byte. The profile is checked as
- * profile_scan does first. It passes by once if it has no such label, three times (seldom four) if it has.
- * Memory: a byte for each string and twice the largest field (a sample, a string); ERR_FAILED for a field of
- * more than 16 MiB, and for more than 250 different keys.
+ * Writes a profile again with such labels' values replaced, numbers too, and its strings rewritten. A string
+ * that only those labels have used goes from the string table; all else stays as it is, byte for byte. The
+ * profile is checked as profile_scan does first. It passes by once if nothing goes, three times (seldom four)
+ * if a label does. Memory: a byte for each string and twice the largest field (a sample, a string);
+ * ERR_FAILED for a field of more than 16 MiB, and for more than 250 different keys.
  *
- * *ret_labels: how many labels that were. With 0 nothing was written.
+ * *ret: how many labels and strings that were. With none nothing was written.
  */
-int profile_relabel(const struct profile_relabel *how, uint64_t *ret_labels, struct err *err);
+struct profile_relabelled {
+    uint64_t labels, strings;
+};
+int profile_relabel(const struct profile_relabel *how, struct profile_relabelled *ret, struct err *err);
 
 /* ---- execution traces ---------------------------------------------------------------------------------- */
 

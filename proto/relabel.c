@@ -19,7 +19,7 @@
 enum { PROFILE_SAMPLE = 2, PROFILE_STRING = 6, SAMPLE_LABEL = 3, LABEL_KEY = 1, LABEL_STR = 2 };
 
 /* A field that is looked into is kept until all of it has come. Keys: far more than anybody has. */
-enum { FIELD_SIZE = 16 << 20, MAX_KEYS = 250, KEY_SLOTS = 1024 };
+enum { FIELD_SIZE = 16 << 20, TEXT_SIZE = 256 << 20, MAX_KEYS = 250, KEY_SLOTS = 1024 };
 
 /* What the string at an index is used for. */
 enum { KEPT = 1, HIDDEN = 2 };
@@ -51,8 +51,9 @@ struct relabel {
     size_t n_keys;
     uint64_t n_strings; /* those that have passed */
     unsigned char *uses;
-    uint64_t n_uses, labels;
-    struct buf sample;
+    uint64_t n_uses;
+    struct profile_relabelled found;
+    struct buf sample, text;
 };
 
 /* ---- passing by -------------------------------------------------------------------------------------------
@@ -174,10 +175,18 @@ static void judge_string(struct relabel *r, const struct wire_field *text)
     key->wanted = r->how->wanted(r->how->ctx, (const char *)text->p, text->n);
 }
 
+/* Whether a string is to be another one; that goes into `ret`, unless it is NULL. */
+static bool is_rewritten(const struct relabel *r, const struct wire_field *text, struct buf *ret)
+{
+    return r->how->rewrite && r->how->rewrite(r->how->ctx, (const char *)text->p, text->n, ret);
+}
+
 static int find_keys(struct relabel *r, const struct field *f, struct err *err)
 {
-    if (f->body.number == PROFILE_STRING)
+    if (f->body.number == PROFILE_STRING) {
         judge_string(r, &f->body);
+        r->found.strings += is_rewritten(r, &f->body, NULL);
+    }
     return f->body.number == PROFILE_SAMPLE ? add_keys(r, &f->body, err) : 0;
 }
 
@@ -231,7 +240,7 @@ static void judge_sample(struct relabel *r, const struct wire_field *sample)
         use(r, l.key, KEPT);
         use(r, l.unit, wanted ? 0 : KEPT);
         use(r, l.str, wanted ? HIDDEN : KEPT);
-        r->labels += wanted;
+        r->found.labels += wanted;
     }
 }
 
@@ -318,12 +327,25 @@ static int renumber(struct relabel *r, const struct wire_field *sample, bool *re
     return buf_check(&r->sample, "a sample", err);
 }
 
+static int write_string(struct relabel *r, const struct field *f, struct err *err)
+{
+    uint64_t index = r->n_strings++;
+    if (index < r->n_uses && r->uses[index] == HIDDEN)
+        return put_field(r, PROFILE_STRING, "", 0, err);
+    buf_clear(&r->text);
+    if (!is_rewritten(r, &f->body, &r->text))
+        return leave(r, f);
+    if (buf_check(&r->text, "a string", err) < 0)
+        return -1;
+    return put_field(r, PROFILE_STRING, buf_str(&r->text), r->text.len, err);
+}
+
 static int write_field(struct relabel *r, const struct field *f, struct err *err)
 {
     const struct wire_field *b = &f->body;
     bool changed = false;
-    if (b->number == PROFILE_STRING && r->n_strings < r->n_uses && r->uses[r->n_strings++] == HIDDEN)
-        return put_field(r, PROFILE_STRING, "", 0, err);
+    if (b->number == PROFILE_STRING)
+        return write_string(r, f, err);
     if (b->number == PROFILE_SAMPLE && renumber(r, b, &changed, err) < 0)
         return -1;
     return changed ? put_field(r, PROFILE_SAMPLE, buf_str(&r->sample), r->sample.len, err) : leave(r, f);
@@ -331,8 +353,11 @@ static int write_field(struct relabel *r, const struct field *f, struct err *err
 
 static int write_all(struct relabel *r, struct err *err)
 {
-    int rc = pass(r, write_field, err);
-    return rc < 0 ? -1 : put_field(r, PROFILE_STRING, r->how->text, strlen(r->how->text), err);
+    if (pass(r, write_field, err) < 0)
+        return -1;
+    if (r->found.labels == 0)
+        return 0;
+    return put_field(r, PROFILE_STRING, r->how->text, strlen(r->how->text), err);
 }
 
 static int judge_all(struct relabel *r, struct err *err)
@@ -345,7 +370,7 @@ static int judge_all(struct relabel *r, struct err *err)
     return pass(r, judge, err);
 }
 
-int profile_relabel(const struct profile_relabel *how, uint64_t *ret_labels, struct err *err)
+int profile_relabel(const struct profile_relabel *how, struct profile_relabelled *ret, struct err *err)
 {
     struct relabel *r = calloc(1, sizeof *r);
     bool any = false;
@@ -354,15 +379,17 @@ int profile_relabel(const struct profile_relabel *how, uint64_t *ret_labels, str
     r->how = how;
     buf_init(&r->pending, FIELD_SIZE);
     buf_init(&r->sample, 4u * FIELD_SIZE);
+    buf_init(&r->text, TEXT_SIZE);
     int rc = look(r, &any, err);
     if (rc == 0 && any)
         rc = judge_all(r, err);
-    if (rc == 0 && r->labels > 0)
+    if (rc == 0 && (r->found.labels > 0 || r->found.strings > 0))
         rc = write_all(r, err);
     if (rc == 0)
-        *ret_labels = r->labels;
+        *ret = r->found;
     buf_release(&r->pending);
     buf_release(&r->sample);
+    buf_release(&r->text);
     free(r->uses);
     free(r);
     return rc;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "bundle/bundle.h"
+#include "cli/drawing.h"
 #include "cli/prompt.h"
 #include "cli/signals.h"
 #include "base/banned.h"
@@ -61,8 +62,11 @@ int main(int argc, char **argv)
                                    .ask_ctx = &prompt,
                                    .ask_ms = ASK_MS,
                                    .cancel_fd = signals_cancel_fd()};
-    struct bundle_copy how = {
-        .user = "dave", .workstation = "here", .labels = &labels, .cancel_fd = signals_cancel_fd()};
+    struct bundle_copy how = {.user = "dave",
+                              .workstation = "here",
+                              .draw = drawing_coming,
+                              .labels = &labels,
+                              .cancel_fd = signals_cancel_fd()};
     if (rc == 0)
         rc = read_options(argc, argv, &how, &signer, &labels, &to, &err);
     if (rc == 0)

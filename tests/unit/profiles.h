@@ -38,13 +38,17 @@ static inline int keep_bytes(void *ctx, const void *p, size_t n, struct err *err
 /* As a copy's profiles are redacted: into `ret`. */
 static inline int relabel(struct bytes *in, struct buf *ret, uint64_t *ret_labels, struct err *err)
 {
+    struct profile_relabelled went;
     struct profile_relabel how = {.wanted = wants_label,
                                   .text = REDACTED,
                                   .source = give_bytes,
                                   .source_ctx = in,
                                   .sink = keep_bytes,
                                   .sink_ctx = ret};
-    return profile_relabel(&how, ret_labels, err);
+    if (profile_relabel(&how, &went, err) < 0)
+        return -1;
+    *ret_labels = went.labels;
+    return 0;
 }
 
 #endif

@@ -187,7 +187,7 @@ static char *a_stubborn_bundle(const char *dir)
     struct capture c;
     begin(&c, dir);
     add(&c, (struct manifest_item){.kind = "trace", .file = "file-03/gitaly/trace.out"}, "go", 2);
-    add(&c, (struct manifest_item){.kind = "/debug/vars", .file = "file-03/gitaly/vars.json"}, "{}", 2);
+    add(&c, (struct manifest_item){.kind = "/debug/vars", .file = "file-03/gitaly/vars.bin"}, "{}", 2);
     add(&c,
         (struct manifest_item){
             .kind = "heap", .status = MANIFEST_DAMAGED, .file = "file-03/gitaly/heap.pb.gz.damaged"},
@@ -207,7 +207,7 @@ static void what_is_not_searched(void **state)
 {
     static const char *const want[][2] = {
         {"file-03/gitaly/trace.out", "an execution trace"},
-        {"file-03/gitaly/vars.json", "a file of an unknown kind"},
+        {"file-03/gitaly/vars.bin", "a file of an unknown kind"},
         {"file-03/gitaly/heap.pb.gz.damaged", "it did not pass its checks"},
         {"file-03/gitaly/cmdline.txt", "the command line is larger than 4194304 bytes"},
         {"file-03/gitaly/cpu.pb.gz", "at byte 0: field 13 of the profile has wire type 6"},

@@ -68,13 +68,15 @@ static char *summary_of(void **state, const struct told *t)
 {
     struct digest d = {0};
     struct err err = ERR_INIT;
-    char *path = a_bundle(*state, t);
-    ok(digest_read(path, true, &d, &err), &err);
+    char *path = a_bundle(*state, t), *manifest = NULL;
+    ok(bundle_manifest(path, NULL, &manifest, &err), &err);
+    ok(digest_read(manifest, true, &d, &err), &err);
     contains(d.reading, "bundle verify -i KEY FILE");
     char *summary = strdup(d.summary);
     assert_non_null(summary);
     digest_release(&d);
     assert_int_equal(unlink(path), 0);
+    free(manifest);
     free(path);
     return summary;
 }

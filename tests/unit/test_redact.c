@@ -76,6 +76,8 @@ static void cmdlines(void **state)
          "sh|-c|x --password='[redacted]' --token=\"[redacted]\" --secret [redacted] -v"},
         {"x|password = hunter2", "x|password = [redacted]"},
         {"sh|-c|x --token --verbose", NULL},
+        {"x|{\"cmdline\": [\"x\", \"--password\", \"s\", \"-v\"]}",
+         "x|{\"cmdline\": [\"x\", \"--password\", \"[redacted]\", \"-v\"]}"},
         {"x|password: a, b", "x|password: [redacted]"},
         {"x|reading token : 5", NULL},
         /* A slash in a URL's password. */

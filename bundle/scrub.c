@@ -1,0 +1,502 @@
+/*
+ * The manifest is walked twice: first the rules, which teach the words that went, then these words and the
+ * new names of files. Words are looked up in a table, each run of a string once, so that a manifest of
+ * nothing but secrets costs no more than another.
+ */
+#include "bundle/scrub.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundle/path.h"
+#include "bundle/redact_names.h"
+#include "base/banned.h"
+
+/* A value of one byte behind its sign becomes ten. */
+enum { GROWTH = 12 };
+
+/* The values of these keys are one of a few words, or say what kind of file it is: only the rules apply. */
+static const char *const fixed[] = {"format", "version", "status", "route", "rule", "sha256"};
+
+/* ---- words ------------------------------------------------------------------------------------------------
+ */
+
+/* How words are learned from what goes. */
+struct learning {
+    struct scrub *s;
+    bool of_request;
+    bool failed;
+};
+
+/* Whether a word is nobody's but the secret's: of a request one that is long or has a digit, of other strings
+ * one of letters and digits. */
+static bool is_telling(struct str word, bool of_request)
+{
+    enum { LONG = 6 };
+    bool letter = false, digit = false;
+    for (size_t i = 0; i < word.n; i++) {
+        letter = letter || isalpha((unsigned char)word.p[i]);
+        digit = digit || isdigit((unsigned char)word.p[i]);
+    }
+    if (word.n < SCRUB_WORD_LEAST)
+        return false;
+    return of_request ? digit || word.n >= LONG : digit && letter;
+}
+
+typedef bool in_run_fn(char c);
+
+/* The next run of such bytes from *at on; empty at the end. */
+static struct str next_run(struct str s, in_run_fn *in_run, size_t *at)
+{
+    while (*at < s.n && !in_run(s.p[*at]))
+        ++*at;
+    size_t begin = *at;
+    while (*at < s.n && in_run(s.p[*at]))
+        ++*at;
+    return (struct str){s.p + begin, *at - begin};
+}
+
+static void learn_words(struct learning *l, struct str value)
+{
+    struct str run;
+    for (size_t at = 0; (run = next_run(value, redact_is_name_byte, &at)).n > 0;)
+        if (is_telling(run, l->of_request) &&
+            json_object_setn_new_nocheck(l->s->words, run.p, run.n, json_true()) < 0)
+            l->failed = true;
+}
+
+static int hex_digit(char c)
+{
+    return isdigit((unsigned char)c)    ? c - '0'
+           : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
+                                        : -1;
+}
+
+/* A request has its values percent-encoded; a server repeats them as they are. */
+static void learn_decoded(struct learning *l, struct str value)
+{
+    struct buf plain = BUF_INIT(value.n + 1);
+    for (size_t i = 0; i < value.n; i++) {
+        int high = value.n - i > 2 && value.p[i] == '%' ? hex_digit(value.p[i + 1]) : -1;
+        int low = high < 0 ? -1 : hex_digit(value.p[i + 2]);
+        buf_addc(&plain, low < 0 ? value.p[i] : (char)(high * 16 + low));
+        i += low < 0 ? 0 : 2;
+    }
+    l->failed = l->failed || plain.failed;
+    learn_words(l, (struct str){buf_str(&plain), plain.len});
+    buf_release(&plain);
+}
+
+static void learn(void *ctx, struct str value)
+{
+    struct learning *l = ctx;
+    learn_words(l, value);
+    if (l->of_request && memchr(value.p, '%', value.n))
+        learn_decoded(l, value);
+}
+
+static bool is_word(const struct scrub *s, struct str run)
+{
+    return run.n >= SCRUB_WORD_LEAST && json_object_getn(s->words, run.p, run.n);
+}
+
+/* ---- strings ----------------------------------------------------------------------------------------------
+ */
+
+/* The rules, on one string; *ret_changed: something went. */
+static int apply_rules(struct scrub *s, struct str text, bool of_request, struct buf *ret, bool *ret_changed,
+                       struct err *err)
+{
+    struct learning l = {.s = s, .of_request = of_request};
+    struct redact_tally tally = {{0}};
+    struct redact_into into = {.out = ret, .tally = &tally, .taken = learn, .ctx = &l};
+    buf_init(ret, text.n * GROWTH + sizeof REDACTED);
+    redact_text(text, &into);
+    for (int i = 0; i < REDACT_RULES; i++)
+        s->tally.n[i] += tally.n[i];
+    *ret_changed = redact_sum(&tally) > 0;
+    return l.failed || ret->failed ? err_nomem(err) : 0;
+}
+
+/* The words that went elsewhere, on one string. */
+static int apply_words(struct scrub *s, struct str text, struct buf *ret, bool *ret_changed, struct err *err)
+{
+    struct str run;
+    size_t plain = 0;
+    buf_init(ret, text.n * GROWTH + sizeof REDACTED);
+    for (size_t at = 0; (run = next_run(text, redact_is_name_byte, &at)).n > 0;) {
+        if (!is_word(s, run))
+            continue;
+        buf_add(ret, text.p + plain, (size_t)(run.p - text.p) - plain);
+        buf_adds(ret, REDACTED);
+        plain = at;
+        s->tally.n[REDACT_REPEAT]++;
+        *ret_changed = true;
+    }
+    buf_add(ret, text.p + plain, text.n - plain);
+    return ret->failed ? err_nomem(err) : 0;
+}
+
+/* jansson takes nothing but UTF-8. */
+static int put_string(json_t *string, const char *text, size_t n, struct err *err)
+{
+    if (json_string_setn(string, text, n) == 0)
+        return 0;
+    return json_string_set(string, REDACTED) < 0 ? err_nomem(err) : 0;
+}
+
+static struct str string_of(const json_t *string)
+{
+    return (struct str){json_string_value(string), json_string_length(string)};
+}
+
+/* Whether the string goes for its key alone, as of `"password": "x"`. */
+static bool goes_by_key(const char *key, struct str text)
+{
+    return key && redact_goes(redact_judge_name(str_of(key)), text);
+}
+
+static int first_string(struct scrub *s, const char *key, json_t *string, struct err *err)
+{
+    struct buf out = BUF_INIT(0);
+    struct str text = string_of(string);
+    struct learning l = {.s = s};
+    bool changed = false;
+    if (json_object_getn(s->renamed, text.p, text.n))
+        return 0;
+    if (goes_by_key(key, text)) {
+        learn(&l, text);
+        s->tally.n[REDACT_OPTION]++;
+        return l.failed ? err_nomem(err) : put_string(string, REDACTED, strlen(REDACTED), err);
+    }
+    int rc = apply_rules(s, text, false, &out, &changed, err);
+    if (rc == 0 && changed)
+        rc = put_string(string, buf_str(&out), out.len, err);
+    buf_release(&out);
+    return rc;
+}
+
+static int second_string(struct scrub *s, const char *key, json_t *string, struct err *err)
+{
+    struct buf out = BUF_INIT(0);
+    struct str text = string_of(string);
+    const json_t *path = json_object_getn(s->renamed, text.p, text.n);
+    bool changed = false;
+    for (size_t i = 0; key && i < sizeof fixed / sizeof *fixed; i++)
+        if (strcmp(key, fixed[i]) == 0)
+            return 0;
+    if (json_is_string(path))
+        return put_string(string, json_string_value(path), json_string_length(path), err);
+    if (path) /* a member that keeps its name */
+        return 0;
+    int rc = apply_words(s, text, &out, &changed, err);
+    if (rc == 0 && changed)
+        rc = put_string(string, buf_str(&out), out.len, err);
+    buf_release(&out);
+    return rc;
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------------------
+ */
+
+typedef int string_fn(struct scrub *s, const char *key, json_t *string, struct err *err);
+
+/* No key of ours is one, whatever words have gone. */
+static bool is_foreign(const char *key)
+{
+    enum { LEAST = 12 };
+    return strlen(key) >= LEAST && is_telling(str_of(key), false);
+}
+
+/* A key as a string would be, if it changes: a manifest of another's hand may have any. */
+static int walk_key(struct scrub *s, string_fn *each, json_t *object, const char *key, struct err *err)
+{
+    json_t *name = json_string(key), *value = json_object_get(object, key);
+    int rc = name ? each(s, NULL, name, err) : err_nomem(err);
+    if (rc == 0 && strcmp(json_string_value(name), key) != 0) {
+        json_incref(value);
+        json_object_del(object, key);
+        if (json_object_set_new(object, json_string_value(name), value) < 0)
+            rc = err_nomem(err);
+    }
+    json_decref(name);
+    return rc;
+}
+
+static int walk_keys(struct scrub *s, string_fn *each, json_t *object, struct err *err)
+{
+    const char *key;
+    json_t *value;
+    struct strlist keys = {0};
+    int rc = 0;
+    json_object_foreach(object, key, value) if (rc == 0 && (each != second_string || is_foreign(key))) rc =
+        strlist_add(&keys, key, err);
+    for (size_t i = 0; rc == 0 && i < keys.n; i++)
+        rc = walk_key(s, each, object, keys.items[i], err);
+    strlist_release(&keys);
+    return rc;
+}
+
+/* jansson lets nothing nest deeper than a stack can bear. `key`: that which the value stands under, itself or
+ * the list that it is in. */
+static int walk(struct scrub *s, string_fn *each, const char *key, json_t *value, struct err *err)
+{
+    const char *inner_key;
+    json_t *inner;
+    size_t i;
+    if (json_is_string(value))
+        return each(s, key, value, err);
+    json_array_foreach(value, i, inner) if (walk(s, each, key, inner, err) < 0) return -1;
+    if (!json_is_object(value))
+        return 0;
+    json_object_foreach(value, inner_key, inner) if (walk(s, each, inner_key, inner, err) < 0) return -1;
+    return walk_keys(s, each, value, err);
+}
+
+/* ---- names of members -------------------------------------------------------------------------------------
+ */
+
+/* What tells a reader how to open a file; the rest of its name goes. */
+static const char *ending_of(struct str base)
+{
+    static const char *const endings[] = {".pb.gz",        ".txt",          ".json",          ".html",
+                                          ".out",          ".bin",          ".pb.gz.damaged", ".txt.damaged",
+                                          ".json.damaged", ".html.damaged", ".out.damaged",   ".bin.damaged"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t n = strlen(endings[i]);
+        if (base.n > n && memcmp(base.p + base.n - n, endings[i], n) == 0)
+            return endings[i];
+    }
+    return ".bin";
+}
+
+static bool is_alnum(char c)
+{
+    return isalnum((unsigned char)c) != 0;
+}
+
+/* Whether a component of a path has something in it that goes. */
+static bool component_goes(struct scrub *s, struct str part)
+{
+    struct redact_tally tally = {{0}};
+    const struct redact_into into = {.tally = &tally};
+    struct str run;
+    redact_text(part, &into);
+    bool goes = redact_sum(&tally) > 0 || is_word(s, part);
+    for (size_t at = 0; !goes && (run = next_run(part, is_alnum, &at)).n > 0;)
+        goes = is_word(s, run);
+    return goes;
+}
+
+/* The directories of a path, its last component not. */
+static void add_directories(struct scrub *s, struct str path, struct buf *ret)
+{
+    const char *slash;
+    while ((slash = memchr(path.p, '/', path.n))) {
+        struct str part = {path.p, (size_t)(slash - path.p)};
+        if (component_goes(s, part))
+            buf_adds(ret, SCRUB_NAME);
+        else
+            buf_add(ret, part.p, part.n);
+        buf_addc(ret, '/');
+        path = (struct str){slash + 1, path.n - part.n - 1};
+    }
+}
+
+static struct str base_of(struct str path)
+{
+    size_t n = path.n;
+    while (n > 0 && path.p[n - 1] != '/')
+        n--;
+    return (struct str){path.p + n, path.n - n};
+}
+
+void scrub_directory(struct scrub *s, const char *path, struct buf *ret)
+{
+    struct str base = base_of(str_of(path));
+    add_directories(s, str_of(path), ret);
+    if (component_goes(s, base))
+        buf_adds(ret, SCRUB_NAME);
+    else
+        buf_add(ret, base.p, base.n);
+}
+
+const char *scrub_name(struct scrub *s, const char *name)
+{
+    return component_goes(s, str_of(name)) ? SCRUB_NAME : name;
+}
+
+struct naming {
+    struct scrub *s;
+    const json_t *items; /* by the paths that they had: none gets one of these */
+    json_t *given;       /* paths */
+    json_t *counts;      /* by path without its ending: how often it was given */
+};
+
+static bool is_taken(const struct naming *n, const char *path)
+{
+    return json_object_get(n->items, path) || json_object_get(n->given, path);
+}
+
+/* The path, or one with a number in front of its ending that nobody has. Each number is tried once. */
+static int name_free(struct naming *n, const char *stem, const char *ending, char **ret, struct err *err)
+{
+    char *path = NULL;
+    json_int_t number = json_integer_value(json_object_get(n->counts, stem));
+    do {
+        free(path);
+        int len = number++ ? asprintf(&path, "%s-%lld%s", stem, (long long)number, ending)
+                           : asprintf(&path, "%s%s", stem, ending);
+        if (len < 0) {
+            path = NULL;
+            return err_nomem(err);
+        }
+    } while (is_taken(n, path));
+    if (json_object_set_new(n->counts, stem, json_integer(number)) < 0 ||
+        json_object_set_new(n->given, path, json_true()) < 0) {
+        free(path);
+        return err_nomem(err);
+    }
+    *ret = path;
+    return 0;
+}
+
+/* Gives a member another name. `base_goes`: its own, and not only that of a directory. */
+static int rename_member(struct naming *n, const char *path, bool base_goes, struct err *err)
+{
+    struct str base = base_of(str_of(path));
+    const char *ending = ending_of(base);
+    struct buf stem = BUF_INIT(strlen(path) * GROWTH + 64);
+    char *now = NULL;
+    bool has_ending = text_ends_in(path, ending);
+    add_directories(n->s, str_of(path), &stem);
+    if (base_goes)
+        buf_adds(&stem, SCRUB_NAME);
+    else
+        buf_add(&stem, base.p, base.n - (has_ending ? strlen(ending) : 0));
+    int rc = stem.failed ? err_nomem(err)
+                         : name_free(n, buf_str(&stem), has_ending || base_goes ? ending : "", &now, err);
+    if (rc == 0 && json_object_set_new(n->s->renamed, path, json_string(now)) < 0)
+        rc = err_nomem(err);
+    /* Other strings name the file too. */
+    struct learning l = {.s = n->s, .of_request = true};
+    if (rc == 0 && base_goes)
+        learn_words(&l, base);
+    n->s->tally.n[REDACT_NAME]++;
+    buf_release(&stem);
+    free(now);
+    return rc < 0 || !l.failed ? rc : err_nomem(err);
+}
+
+static int name_member(struct naming *n, const char *path, bool base_goes, struct err *err)
+{
+    struct buf directories = BUF_INIT(strlen(path) * GROWTH + 64);
+    size_t n_directories = (size_t)(base_of(str_of(path)).p - path);
+    add_directories(n->s, str_of(path), &directories);
+    bool moves = directories.len != n_directories || memcmp(buf_str(&directories), path, n_directories) != 0;
+    int rc = directories.failed ? err_nomem(err) : 0;
+    buf_release(&directories);
+    if (rc < 0)
+        return -1;
+    base_goes = base_goes || component_goes(n->s, base_of(str_of(path)));
+    return moves || base_goes ? rename_member(n, path, base_goes, err) : 0;
+}
+
+/* Whether the request of an item holds a secret: the file's name was made from it. */
+static int learn_request(struct scrub *s, json_t *item, bool *ret_goes, struct err *err)
+{
+    static const char *const keys[] = {"kind", "request"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct buf out = BUF_INIT(0);
+        json_t *string = json_object_get(item, keys[i]);
+        bool changed = false;
+        int rc = !json_is_string(string) ? 0 : apply_rules(s, string_of(string), true, &out, &changed, err);
+        if (rc == 0 && changed)
+            rc = put_string(string, buf_str(&out), out.len, err);
+        buf_release(&out);
+        if (rc < 0)
+            return -1;
+        *ret_goes = *ret_goes || changed;
+    }
+    return 0;
+}
+
+/* The members whose requests held a secret, as keys with a value of true; in their order. */
+static int learn_requests(struct scrub *s, const json_t *items, json_t *ret, struct err *err)
+{
+    const char *path;
+    json_t *item;
+    json_object_foreach((json_t *)(uintptr_t)items, path, item)
+    {
+        bool goes = false;
+        if (learn_request(s, item, &goes, err) < 0)
+            return -1;
+        /* What stays is known by `false`: no rule looks into the path of a member. */
+        if (json_object_set_new(s->renamed, path, json_false()) < 0 ||
+            (goes && json_object_set_new(ret, path, json_true()) < 0))
+            return err_nomem(err);
+    }
+    return 0;
+}
+
+static int name_members(struct scrub *s, const json_t *items, const json_t *by_request, struct err *err)
+{
+    struct naming n = {.s = s, .items = items, .given = json_object(), .counts = json_object()};
+    const char *path;
+    json_t *item;
+    int rc = n.given && n.counts ? 0 : err_nomem(err);
+    json_object_foreach((json_t *)(uintptr_t)items, path, item) if (rc == 0 && strcmp(path, PATH_REPORT) != 0)
+        rc = name_member(&n, path, json_object_get(by_request, path) != NULL, err);
+    json_decref(n.given);
+    json_decref(n.counts);
+    return rc;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------
+ */
+
+/* The top directory is called so, and a path must bear it. */
+static int name_bundle(struct scrub *s, json_t *root, const char *before, struct err *err)
+{
+    const char *now = json_string_value(json_object_get(root, "name"));
+    if (!before || (now && strcmp(now, before) == 0 && scrub_name(s, before) == before))
+        return 0;
+    return json_object_set_new(root, "name", json_string(SCRUB_NAME)) < 0 ? err_nomem(err) : 0;
+}
+
+int scrub_manifest(json_t *root, const json_t *items, struct scrub *ret, struct err *err)
+{
+    struct scrub s = {.words = json_object(), .renamed = json_object()};
+    const char *name = json_string_value(json_object_get(root, "name"));
+    char *before = name ? strdup(name) : NULL;
+    json_t *by_request = json_object();
+    int rc = s.words && s.renamed && by_request && (before || !name) ? 0 : err_nomem(err);
+    if (rc == 0)
+        rc = learn_requests(&s, items, by_request, err);
+    if (rc == 0)
+        rc = walk(&s, first_string, NULL, root, err);
+    if (rc == 0)
+        rc = name_members(&s, items, by_request, err);
+    if (rc == 0)
+        rc = walk(&s, second_string, NULL, root, err);
+    if (rc == 0)
+        rc = name_bundle(&s, root, before, err);
+    json_decref(by_request);
+    free(before);
+    *ret = s;
+    return rc;
+}
+
+int scrub_object(struct scrub *s, json_t *object, struct err *err)
+{
+    return walk(s, first_string, NULL, object, err) < 0 ? -1 : walk(s, second_string, NULL, object, err);
+}
+
+void scrub_release(struct scrub *s)
+{
+    json_decref(s->words);
+    json_decref(s->renamed);
+    *s = (struct scrub){0};
+}

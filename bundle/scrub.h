@@ -1,0 +1,42 @@
+/*
+ * Redaction of a manifest: every string of it, whatever key it stands under, and the names of the members.
+ *
+ * A word that the rules of redact.h take out of one string goes from all others too, because servers and file
+ * names repeat it. Of a request each word counts that is long or has a digit, of other strings one of letters
+ * and digits. An item whose request held a secret loses its file's name, which was made from the request. The
+ * name of a member becomes `redacted`, with its ending, and `-2`, `-3`, ... where that is taken.
+ */
+#ifndef BUNDLE_SCRUB_H
+#define BUNDLE_SCRUB_H
+
+#include <jansson.h>
+
+#include "bundle/redact.h"
+
+#define SCRUB_WORD_LEAST 4
+#define SCRUB_NAME "redacted" /* that a path and a shell take as it is */
+
+struct scrub {
+    json_t *words;   /* that went, as keys */
+    json_t *renamed; /* members, by the path that they had: the new one */
+    struct redact_tally tally;
+};
+
+/*
+ * Changes `root` in place; `items` are its items by path, from before. Strings stay valid UTF-8. The time
+ * grows with the manifest. Only "no memory" fails; scrub_release is due in any case.
+ */
+int scrub_manifest(json_t *root, const json_t *items, struct scrub *ret, struct err *err);
+
+/* The same for an object of ours that is to become part of that manifest. */
+int scrub_object(struct scrub *s, json_t *object, struct err *err);
+
+/* The path of a directory of members, as it is now, into an initialised buffer. */
+void scrub_directory(struct scrub *s, const char *path, struct buf *ret);
+
+/* The bundle's name, as it is now. */
+const char *scrub_name(struct scrub *s, const char *name);
+
+void scrub_release(struct scrub *s);
+
+#endif
