@@ -118,13 +118,20 @@ static int look_user(struct job *j, const char *name, struct err *err)
     return rc;
 }
 
+static int look_place(struct job *j, struct err *err)
+{
+    if (look_project(j, err) < 0)
+        return -1;
+    return j->facts.existing ? look_issue(j, err) : 0;
+}
+
 static int look(struct job *j, struct err *err)
 {
     const struct strlist *people = &j->request->assignees;
-    if (look_version(j, err) < 0 || look_project(j, err) < 0)
+    if (look_version(j, err) < 0 || look_place(j, err) < 0)
         return -1;
     if (j->facts.existing)
-        return look_issue(j, err);
+        return 0;
     j->assignees = json_array();
     if (!j->assignees)
         return err_nomem(err);
@@ -242,7 +249,7 @@ static int upload(struct job *j, struct err *err)
         return 0;
     /* Nothing was stored then, and packages have another limit. */
     if (j->status == 413)
-        return as_package(j, err);
+        return job_look_again(j, err) < 0 ? -1 : as_package(j, err);
     if (err)
         *err = why;
     return -1;
@@ -362,6 +369,7 @@ const struct tracker_type tracker_gitlab = {
     .may = "it needs the scope api and, for internal notes, the role Reporter",
     .labels = true,
     .max_assignees = 20,
+    .look_place = look_place,
     .look = look,
     .create = create,
     .read_back = read_back,

@@ -60,8 +60,9 @@ struct tracker_type {
     bool labels;
     bool readers_untold; /* it never says who can read a place */
     size_t max_assignees;
-    /* Fills facts.place, and of an existing issue facts.confidential and result->issue_url; finds whom the
-     * request names. */
+    /* Fills facts.place, and of an existing issue facts.confidential and result->issue_url. */
+    int (*look_place)(struct job *j, struct err *err);
+    /* The same, and whatever else must be known before: whom the request names, which version it is. */
     int (*look)(struct job *j, struct err *err);
     /* A new issue with its flag and with words that tell nothing: fills issue, result->issue_url. */
     int (*create)(struct job *j, const char *title, const char *description, struct err *err);
@@ -79,6 +80,10 @@ struct tracker_type {
     int (*note)(struct job *j, const char *text, struct err *err);
     int (*read_note)(struct job *j, bool *ret_internal, struct err *err);
 };
+
+/* Asks again who can read the place and, where it existed before, the issue. ERR_DENIED if that is not what
+ * it was when the hand-off began: nothing may be uploaded then. Before each try at an upload. */
+int job_look_again(struct job *j, struct err *err);
 
 const struct tracker_type *tracker_of(enum tracker_kind kind);
 extern const struct tracker_type tracker_gitlab, tracker_redmine, tracker_rt;

@@ -128,14 +128,19 @@ static int look_assignee(struct job *j, const char *wanted, struct err *err)
     return err_hint(err, "leave the assignee out, and assign the issue there");
 }
 
+static int look_place(struct job *j, struct err *err)
+{
+    if (look_project(j, err) < 0)
+        return -1;
+    return j->facts.existing ? look_issue(j, err) : 0;
+}
+
 static int look(struct job *j, struct err *err)
 {
     const struct strlist *people = &j->request->assignees;
-    if (look_project(j, err) < 0)
+    if (look_place(j, err) < 0)
         return -1;
-    if (j->facts.existing)
-        return look_issue(j, err);
-    return people->n ? look_assignee(j, people->items[0], err) : 0;
+    return people->n && !j->facts.existing ? look_assignee(j, people->items[0], err) : 0;
 }
 
 /* ---- the issue ----------------------------------------------------------------------------------------- */
@@ -317,6 +322,7 @@ const struct tracker_type tracker_redmine = {
     .issue = "issue",
     .may = "its user needs a role that adds issues and notes and may set them private",
     .max_assignees = 1,
+    .look_place = look_place,
     .look = look,
     .create = create,
     .read_back = read_back,

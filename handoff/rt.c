@@ -65,7 +65,7 @@ static int look_ticket(struct job *j, struct err *err)
     return rc;
 }
 
-static int look(struct job *j, struct err *err)
+static int look_place(struct job *j, struct err *err)
 {
     if (look_queue(j, err) < 0)
         return -1;
@@ -305,7 +305,8 @@ const struct tracker_type tracker_rt = {
     .may = "its user needs SeeQueue, ShowTicket, CreateTicket, CommentOnTicket and ShowTicketComments on the "
            "queue",
     .max_assignees = 1,
-    .look = look,
+    .look_place = look_place,
+    .look = look_place,
     .create = create,
     .upload = upload,
     .verify = verify,

@@ -87,6 +87,7 @@ refused='the encrypted bundle (300.0 kB) left this workstation, and the tracker 
 GET /api/v4/projects/ops%2Fpublic 200 manager
 POST /api/v4/projects/13/issues 201 manager
 GET /api/v4/projects/13/issues/3 200 manager
+GET /api/v4/projects/ops%2Fpublic 200 manager
 POST /api/v4/projects/13/uploads 201 manager
 GET /api/v4/projects/13/uploads/SECRET/NAME 200 manager
 GET /api/v4/projects/13/issues/3 200 manager
@@ -316,6 +317,28 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_says 'reading the flag back: the bundle is not encrypted, and the issue in project ops/private is not confidential' \
         'encrypt it' "$nothing"
     refute_requested '^(POST|PUT)'
+}
+
+@test "the place is opened to others before the upload: nothing is uploaded" {
+    local changed='uploading: project ops/private: readable by anyone now, and readable by its members when the hand-off began'
+    spoil '^POST .*/issues$' visibility public
+    hand_file plain.tar.gz ops/private
+    assert_says "$changed" 'nothing was uploaded; look at who can read there' "$empty"
+    assert_nothing_sensitive
+    # An encrypted bundle stops there too: somebody should know why that changed.
+    control -X POST "$control/reset"
+    spoil '^POST .*/issues$' visibility public
+    hand ops/private
+    assert_says "$changed" 'nothing was uploaded' "$empty"
+    assert_nothing_sensitive
+    # Packages have a right of their own, which changes while an upload is refused.
+    control -X POST "$control/reset"
+    spoil '^GET .*/projects/ops%2Fprivate$' packages public 1 1
+    spoil '^POST .*/uploads$' 413
+    hand ops/private
+    assert_says 'uploading: project ops/private is not as it was when the hand-off began' 'nothing was uploaded' "$empty"
+    refute_requested '^PUT .*/packages'
+    assert_no_words
 }
 
 @test "a guest's note on his own confidential issue is as confidential as that" {

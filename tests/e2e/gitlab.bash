@@ -18,7 +18,7 @@ control() { curl -sS --max-time 10 "$@"; }
 # spoil ON DO [ARG [TIMES]]: the next request that matches is answered so.
 spoil() {
     control -X POST -G "$control/fault" --data-urlencode "on=$1" --data-urlencode "do=$2" --data-urlencode "arg=${3-}" \
-        --data-urlencode "times=${4-1}"
+        --data-urlencode "times=${4-1}" --data-urlencode "after=${5-0}"
 }
 
 requests() { control "$control/log"; }

@@ -199,6 +199,18 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	lost, held := f != nil && f.do == "lost", f != nil && f.do == "held"
 	if f != nil {
 		f.hit = false
+		// "visibility": once this is done, every project is for others.
+		if f.do == "visibility" {
+			for _, p := range s.projects {
+				p.visibility = f.arg
+			}
+		}
+		// "packages": once this is done, every project has its packages so.
+		if f.do == "packages" {
+			for _, p := range s.projects {
+				p.packages = f.arg
+			}
+		}
 		// "open": once this is done, every issue is for everybody.
 		if f.do == "open" {
 			for _, p := range s.projects {
