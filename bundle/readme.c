@@ -8,18 +8,29 @@
 #include "bundle/fields.h"
 #include "bundle/items.h"
 #include "bundle/path.h"
+#include "bundle/redact.h"
 #include "base/banned.h"
 
 /* ---- hostile text ------------------------------------------------------------------------------------ */
 
-/* Whether Markdown, as GitLab and GitHub read it, would act on s[at]. */
+/* Whether Markdown, as GitLab and GitHub read it, would act on s[at]. An underscore inside a word is none
+ * that it acts on, and many names have one. */
 static bool is_active(const char *s, size_t at)
 {
-    if (strchr("\\`*_[]<>|~#&", s[at]))
+    if (s[at] == '_')
+        return at == 0 || !isalnum((unsigned char)s[at - 1]) || !isalnum((unsigned char)s[at + 1]);
+    if (strchr("\\`*[]<>|~#&", s[at]))
         return true;
     if (s[at] == '@') /* a mention, but not a mail address */
         return at == 0 || !isalnum((unsigned char)s[at - 1]);
     return at == 0 && strchr("/-+=!:", s[at]);
+}
+
+/* The length of "[redacted]" where s begins with it and it is no link. */
+static size_t plain_mark(const char *s)
+{
+    size_t n = strlen(REDACTED);
+    return strncmp(s, REDACTED, n) == 0 && (!s[n] || !strchr("([:", s[n])) ? n : 0;
 }
 
 /* Text from anywhere, on one line, with everything Markdown acts on escaped. Our own manifests are printable
@@ -29,9 +40,11 @@ static void add_text(struct buf *b, const char *words)
     char s[FIELDS_MAX_TEXT + 8];
     text_printable(s, sizeof s, words, strlen(words));
     for (size_t i = 0; s[i]; i++) {
-        if (is_active(s, i))
+        size_t n = plain_mark(s + i);
+        if (n == 0 && is_active(s, i))
             buf_addc(b, '\\');
-        buf_addc(b, s[i]);
+        buf_add(b, s + i, n ? n : 1);
+        i += n ? n - 1 : 0;
     }
 }
 
@@ -55,6 +68,20 @@ static void add_verdicts(struct buf *b, const json_t *list, const char *before, 
     for (size_t i = 0; i < json_array_size(list); i++) {
         buf_adds(b, i == 0 ? before : between);
         add_text(b, text(json_array_get(list, i), "text"));
+    }
+}
+
+/* The findings of an item. One that stands in `seen` already, as its keys, is only referred to. */
+static void add_findings(struct buf *b, const json_t *list, json_t *seen)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *words = text(json_array_get(list, i), "text");
+        bool again = json_object_get(seen, words) != NULL;
+        buf_adds(b, i == 0 ? "" : "; ");
+        add_text(b, again ? text(json_array_get(list, i), "rule") : words);
+        buf_adds(b, again ? ", as above" : "");
+        /* Without memory for it, it is told twice. */
+        json_object_set_new(seen, words, json_true());
     }
 }
 
@@ -94,6 +121,7 @@ static void each_item(struct visit *v, const json_t *root, void (*visit)(struct 
 /* What the profiles show, in the words of the manifest; which file each is from, and where to look in it. */
 static void add_summary(struct buf *b, const json_t *list)
 {
+    buf_adds(b, json_array_size(list) ? "\n## What the profiles show\n\n" : "");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         buf_adds(b, "- ");
@@ -101,7 +129,6 @@ static void add_summary(struct buf *b, const json_t *list)
         add_labelled(b, " (", text(one, "file"));
         buf_adds(b, *text(one, "file") ? ")\n" : "\n");
     }
-    buf_adds(b, json_array_size(list) ? "\n" : "");
 }
 
 /* Who fetched later what was missing at first. */
@@ -156,7 +183,6 @@ static void add_head(struct buf *b, const json_t *root)
     buf_adds(b, "# ");
     add_text(b, text(root, "name"));
     buf_adds(b, "\n\n");
-    add_summary(b, json_object_get(root, "summary"));
     buf_adds(b, "Performance profiles of running services, collected by profgrab");
     add_labelled(b, " ", text(json_object_get(root, "tool"), "version"));
     buf_adds(b, ".\n\n**Confidential.** Profiles name functions, files, hosts and builds; goroutine dumps, "
@@ -231,7 +257,7 @@ static void add_handoff(struct buf *b, const json_t *handoff)
     else if (json_array_size(redactions) == 0)
         buf_adds(b, "- Searched for secrets: none was found\n");
     else
-        buf_adds(b, "- What looked like a secret was replaced by \\[redacted\\], see below\n");
+        buf_adds(b, "- What looked like a secret was replaced by [redacted], see below\n");
     add_unsearched(b, json_object_get(handoff, "unsearched"));
     add_redactions(b, redactions);
 }
@@ -245,7 +271,7 @@ static void add_item_name(struct buf *b, const json_t *item)
 }
 
 /* One row of the table. */
-static void add_row(struct buf *b, const json_t *item)
+static void add_row(struct buf *b, const json_t *item, json_t *seen)
 {
     const json_t *bytes = json_object_get(item, "bytes");
     const json_t *profile = json_object_get(item, "profile");
@@ -263,18 +289,18 @@ static void add_row(struct buf *b, const json_t *item)
     buf_adds(b, " | ");
     add_text(b, text(item, "file"));
     buf_adds(b, " | ");
-    add_verdicts(b, json_object_get(item, "verdicts"), "", "; ");
+    add_findings(b, json_object_get(item, "verdicts"), seen);
     buf_adds(b, " |\n");
 }
 
-static void add_table(struct buf *b, const json_t *items)
+static void add_table(struct buf *b, const json_t *items, json_t *seen)
 {
     if (json_array_size(items) == 0)
         return;
     buf_adds(b, "\n| item | status | size | samples | file | findings |\n"
                 "|---|---|---:|---:|---|---|\n");
     for (size_t i = 0; i < json_array_size(items); i++)
-        add_row(b, json_array_get(items, i));
+        add_row(b, json_array_get(items, i), seen);
 }
 
 static void add_route(struct buf *b, const json_t *host)
@@ -297,7 +323,7 @@ static void add_list_of_verdicts(struct buf *b, const json_t *of)
     buf_adds(b, json_object_get(of, "verdicts") ? "\n" : "");
 }
 
-static void add_host(struct buf *b, const json_t *host)
+static void add_host(struct buf *b, const json_t *host, json_t *seen)
 {
     const json_t *services = json_object_get(host, "services");
     /* One that could not be opened has its line under "What is missing". */
@@ -318,7 +344,7 @@ static void add_host(struct buf *b, const json_t *host)
         add_labelled(b, "\nBuilt with Go ", text(service, "go_version"));
         buf_adds(b, *text(service, "go_version") ? ".\n" : "");
         add_list_of_verdicts(b, service);
-        add_table(b, json_object_get(service, "items"));
+        add_table(b, json_object_get(service, "items"), seen);
     }
 }
 
@@ -333,7 +359,8 @@ static void add_missing(struct visit *v, const json_t *item, const char *why)
         add_item_name(v->b, item);
         add_labelled(v->b, ": ", text(item, "status"));
     }
-    add_labelled(v->b, ": ", why);
+    if (!item || strcmp(why, text(item, "status")) != 0)
+        add_labelled(v->b, ": ", why);
     add_labelled(v->b, "; the server's own words: ", text(item, "server_words"));
     buf_adds(v->b, "\n");
     v->count++;
@@ -399,36 +426,59 @@ static void visit_example(struct visit *v, const json_t *item)
         e->trace = file;
 }
 
+/* A command with the file that it reads, of the bundle as it is or unpacked. */
+static void add_command(struct buf *b, const char *command, const char *name, const char *between,
+                        const char *file)
+{
+    buf_addf(b, "    %s %s%s%s\n", command, name, between, file);
+}
+
+/* Commands that work where the bundle's file lies. A copy has another name there than here. */
 static void add_commands(struct buf *b, const json_t *root)
 {
     struct examples e = {.v.b = b};
     each_item(&e.v, root, visit_example);
-    const char *name = text(root, "name");
+    const char *name = text(root, "name"), *top = text_is_name(name) ? name : "NAME";
+    bool copy = json_object_get(root, "handoff") != NULL;
+    char file[300];
+    snprintf(file, sizeof file, copy || top != name ? "BUNDLE" : "%s.tar.gz", name);
     buf_adds(b, "\n## Reading on\n\n");
     if (json_object_get(root, "report"))
         buf_adds(b, "All of it, drawn: open `" PATH_REPORT "` in a browser. It loads nothing.\n\n");
-    buf_addf(b,
-             "Whether every file is what was collected:\n\n"
-             "    profgrab bundle verify %s.tar.gz\n\n"
-             "A profile (`.pb.gz`), in a browser:\n\n"
-             "    go tool pprof -http=: %s\n\n",
-             text_is_name(name) ? name : "BUNDLE", e.profile ? e.profile : "FILE");
+    if (copy || top != name)
+        buf_adds(b,
+                 "BUNDLE is the file that this came in; a command that finds it encrypted says how to name "
+                 "your key.\n\n");
+    buf_adds(b,
+             "With profgrab, where the bundle lies: everything in a browser; as text; one profile; whether "
+             "every file is what\nwas collected:\n\n");
+    add_command(b, "profgrab view", file, "", "");
+    add_command(b, "profgrab report --text", file, "", "");
+    if (e.profile)
+        add_command(b, "profgrab pprof -top", file, ":", e.profile);
+    add_command(b, "profgrab bundle verify", file, "", "");
+    buf_adds(b, "\nWith Go, after unpacking it:\n\n");
+    add_command(b, "tar xzf", file, "", "");
+    add_command(b, "go tool pprof -http=:", top, "/", e.profile ? e.profile : "FILE");
     if (e.trace)
-        buf_addf(b, "A trace:\n\n    go tool trace %s\n\n", e.trace);
-    buf_adds(b, "Everything else is text. `" PATH_MANIFEST "` says how each file was made.\n");
+        add_command(b, "go tool trace", top, "/", e.trace);
+    buf_adds(b, "\nEverything else is text. `" PATH_MANIFEST "` says how each file was made.\n");
 }
 
 void readme_write(const json_t *root, struct buf *ret)
 {
     const json_t *hosts = json_object_get(root, "hosts"), *files = json_object_get(root, "files");
     add_head(ret, root);
+    add_summary(ret, json_object_get(root, "summary"));
     add_handoff(ret, json_object_get(root, "handoff"));
     add_all_missing(ret, root);
+    json_t *seen = json_object();
     for (size_t i = 0; i < json_array_size(hosts); i++)
-        add_host(ret, json_array_get(hosts, i));
+        add_host(ret, json_array_get(hosts, i), seen);
     if (json_array_size(files) > 0)
         buf_adds(ret, "\n## Files\n");
-    add_table(ret, files);
+    add_table(ret, files, seen);
+    json_decref(seen);
     add_commands(ret, root);
 }
 

@@ -408,9 +408,38 @@ static void the_readme_of_a_foreign_manifest(void **state)
     readme_write(root, &text);
     assert_non_null(strstr(buf_str(&text), "\n- Reason: a?\\[31m ?\n"));
     assert_non_null(strstr(buf_str(&text), "\n- h \\# y: e - z\n"));
-    assert_non_null(strstr(buf_str(&text), "\n\n- s \\# \\<b\\> (f\\*)\n- \n\nPerformance profiles"));
+    assert_non_null(
+        strstr(buf_str(&text),
+               "\n\n## What the profiles show\n\n- s \\# \\<b\\> (f\\*)\n- \n\n## What is missing\n"));
     for (size_t i = 0; i < text.len; i++)
         assert_true(text.data[i] == '\n' || (unsigned char)text.data[i] >= ' ');
+    buf_release(&text);
+    json_decref(root);
+}
+
+/* What reads well under `less` too, and once. */
+static void the_readme_says_nothing_twice(void **state)
+{
+    (void)state;
+    static const char two_heaps[] = HEAD
+        "\"name\": \"b\", \"hosts\": [{\"name\": \"h\", \"services\": [{\"name\": \"node_exporter\", "
+        "\"items\": ["
+        "{\"kind\": \"heap\", \"status\": \"ok\", \"verdicts\": [{\"rule\": \"heap-gc\", \"text\": \"no GC "
+        "ran\"}]},"
+        "{\"kind\": \"cpu\", \"argument\": \"20s\", \"status\": \"interrupted\", \"error\": \"interrupted\"},"
+        "{\"kind\": \"allocs\", \"status\": \"ok\", \"verdicts\": [{\"rule\": \"heap-gc\", \"text\": \"no GC "
+        "ran\"}]},"
+        "{\"kind\": \"/x?token=[redacted]\", \"status\": \"failed\", \"error\": \"_a_ [redacted](b)\"}"
+        "]}]}]}";
+    struct buf text = BUF_INIT(65536);
+    json_t *root = NULL;
+    assert_int_equal(items_parse(two_heaps, sizeof two_heaps - 1, &root, NULL), 0);
+    readme_write(root, &text);
+    assert_non_null(strstr(buf_str(&text), "\n- h node_exporter cpu=20s: interrupted\n"));
+    assert_non_null(strstr(buf_str(&text), "\n| heap | ok |  |  |  | no GC ran |\n"));
+    assert_non_null(strstr(buf_str(&text), "\n| allocs | ok |  |  |  | heap-gc, as above |\n"));
+    assert_non_null(strstr(buf_str(&text),
+                           "\n- h node_exporter /x?token=[redacted]: failed: \\_a\\_ \\[redacted\\](b)\n"));
     buf_release(&text);
     json_decref(root);
 }
@@ -1164,6 +1193,7 @@ int main(void)
         cmocka_unit_test(paths),
         cmocka_unit_test(foreign_manifests),
         cmocka_unit_test(the_readme_of_a_foreign_manifest),
+        cmocka_unit_test(the_readme_says_nothing_twice),
         cmocka_unit_test(too_many_values),
         cmocka_unit_test(cut_and_flipped_everywhere),
         cmocka_unit_test(loaded_is_what_was_saved),
