@@ -80,8 +80,8 @@ static void add_findings(struct buf *b, const json_t *list, json_t *seen)
         buf_adds(b, i == 0 ? "" : "; ");
         add_text(b, again ? text(json_array_get(list, i), "rule") : words);
         buf_adds(b, again ? ", as above" : "");
-        /* Without memory for it, it is told twice. */
-        json_object_set_new(seen, words, json_true());
+        if (json_object_set_new(seen, words, json_true()) < 0)
+            b->failed = b->starved = true;
     }
 }
 
@@ -473,6 +473,8 @@ void readme_write(const json_t *root, struct buf *ret)
     add_handoff(ret, json_object_get(root, "handoff"));
     add_all_missing(ret, root);
     json_t *seen = json_object();
+    if (!seen)
+        ret->failed = ret->starved = true;
     for (size_t i = 0; i < json_array_size(hosts); i++)
         add_host(ret, json_array_get(hosts, i), seen);
     if (json_array_size(files) > 0)

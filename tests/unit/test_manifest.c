@@ -439,7 +439,7 @@ static void the_readme_says_nothing_twice(void **state)
     assert_non_null(strstr(buf_str(&text), "\n| heap | ok |  |  |  | no GC ran |\n"));
     assert_non_null(strstr(buf_str(&text), "\n| allocs | ok |  |  |  | heap-gc, as above |\n"));
     assert_non_null(strstr(buf_str(&text),
-                           "\n- h node_exporter /x?token=[redacted]: failed: \\_a\\_ \\[redacted\\](b)\n"));
+                           "\n- h node_exporter \\/x?token=[redacted]: failed: \\_a\\_ \\[redacted\\](b)\n"));
     buf_release(&text);
     json_decref(root);
 }
