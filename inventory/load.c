@@ -340,6 +340,7 @@ void inventory_free(struct inventory *inv)
     for (size_t i = 0; i < inv->sources.n; i++)
         source_free(inv->sources.items[i]);
     free(inv->sources.items);
+    names_release(&inv->sources.by_name);
     free(inv->candidates.items);
     free(inv->found_only.items);
     strlist_release(&inv->address_texts);

@@ -55,6 +55,8 @@ struct sources {
     struct source **items;
     size_t n;
     size_t cap;
+    struct names by_name;                            /* to struct source */
+    unsigned last_number[SOURCE_SCRAPE_CONFIGS + 1]; /* of each kind, of those that were named after it */
 };
 
 /* A service that was found on a host, before its name is settled. */

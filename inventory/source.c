@@ -294,31 +294,33 @@ static int check(const struct schema *s, const struct entry *e, const struct tre
 
 /* ---- the section --------------------------------------------------------------------------------------- */
 
-static struct source *source_named(const struct inventory *inv, const char *name)
-{
-    for (size_t i = 0; i < inv->sources.n; i++)
-        if (inv->sources.items[i]->name && strcmp(inv->sources.items[i]->name, name) == 0)
-            return inv->sources.items[i];
-    return NULL;
-}
-
-static int give_name(const struct inventory *inv, struct source *s, struct err *err)
+/* KIND, KIND-2, KIND-3, ...: the count of a kind goes on behind the last number that it gave. */
+static int give_name(struct inventory *inv, struct source *s, struct err *err)
 {
     char name[64];
+    unsigned *last = &inv->sources.last_number[s->kind];
     if (s->name)
         return 0;
-    snprintf(name, sizeof name, "%s", kinds[s->kind].name);
-    for (unsigned i = 2; source_named(inv, name); i++)
-        snprintf(name, sizeof name, "%s-%u", kinds[s->kind].name, i);
+    do {
+        ++*last;
+        snprintf(name, sizeof name, *last > 1 ? "%s-%u" : "%s", kinds[s->kind].name, *last);
+    } while (names_get(&inv->sources.by_name, name));
     s->name = strdup(name);
     return s->name ? 0 : err_nomem(err);
+}
+
+static int register_name(struct inventory *inv, const struct source *s, struct err *err)
+{
+    struct names *names = &inv->sources.by_name;
+    return !s->name || names_get(names, s->name) ? 0 : names_add(names, s->name, s, err);
 }
 
 /* Takes the source over, on failure too. */
 static int add_source(struct inventory *inv, struct source *s, struct err *err)
 {
     struct sources *l = &inv->sources;
-    if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof(struct source *), err) < 0) {
+    if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof(struct source *), err) < 0 ||
+        register_name(inv, s, err) < 0) {
         source_free(s);
         return -1;
     }
@@ -349,7 +351,7 @@ static int read_one(const struct schema *s, const struct tree_node *value, struc
         return -1;
     }
     e.source->line = value->line;
-    const struct source *first = e.source->name ? source_named(s->inv, e.source->name) : NULL;
+    const struct source *first = e.source->name ? names_get(&s->inv->sources.by_name, e.source->name) : NULL;
     if (first) {
         tree_err(s->tree, value, err, "source \"%s\" is there twice, first in line %zu", e.source->name,
                  first->line);
@@ -368,6 +370,7 @@ int source_read_all(const struct schema *s, const struct tree_node *section, str
             return -1;
     for (size_t i = 0; i < s->inv->sources.n; i++)
         if (give_name(s->inv, s->inv->sources.items[i], err) < 0 ||
+            register_name(s->inv, s->inv->sources.items[i], err) < 0 ||
             name_ask(s->inv->sources.items[i], err) < 0)
             return -1;
     return 0;
@@ -437,7 +440,7 @@ static int make_source(struct inventory *inv, size_t kind, char *place, const st
     s->kind = (enum source_kind)kind;
     s->max_age_ms = SOURCE_MAX_AGE_MS;
     s->place = place;
-    if (give_name(inv, s, err) < 0 || (kinds[kind].url && read_url(s, place, err) < 0)) {
+    if ((kinds[kind].url && read_url(s, place, err) < 0) || give_name(inv, s, err) < 0) {
         source_free(s);
         return err_wrap(err, "%s", kinds[kind].name);
     }
@@ -449,7 +452,7 @@ static int make_source(struct inventory *inv, size_t kind, char *place, const st
 
 int inventory_source(struct inventory *inv, const char *text, const struct source **ret, struct err *err)
 {
-    const struct source *named = source_named(inv, text);
+    const struct source *named = names_get(&inv->sources.by_name, text);
     const char *colon = strchr(text, ':');
     char *place = NULL;
     size_t kind = 0;

@@ -17,6 +17,7 @@
 /* As Go has it. */
 #define MAX_REPEAT 1000
 #define MAX_DEPTH 1000
+#define MAX_WIDE (UINT64_C(16) << 20)
 #define MAX_RUNE 0x10FFFFu
 
 /* A group that is open. */
@@ -40,6 +41,8 @@ struct parser {
     struct level levels[MAX_DEPTH + 1];
     struct operand last;
     const char *repeat; /* the repeat that stands just before; NULL: none */
+    bool no_posix_end;  /* no `:]` is left: looked for once, not for each `[:` */
+    uint64_t wide;      /* characters in the ranges of all classes */
     struct err *err;
 };
 
@@ -266,7 +269,8 @@ static int posix_class(struct parser *p)
     const char *from = p->at;
     if (left(p) < 3 || from[0] != '[' || from[1] != ':')
         return 0;
-    const char *end = memmem(from + 2, left(p) - 2, ":]", 2);
+    const char *end = p->no_posix_end ? NULL : memmem(from + 2, left(p) - 2, ":]", 2);
+    p->no_posix_end = !end;
     if (!end)
         return 0;
     p->at = end + 2;
@@ -300,6 +304,10 @@ static int class_range(struct parser *p, const char *class)
         return -1;
     if (high < low)
         return fail(p, "invalid character class range", from, p->at);
+    /* With (?i) PCRE2 looks at each character of a range while it compiles. */
+    p->wide += high - low;
+    if (p->wide > MAX_WIDE)
+        return fail(p, "expression too large", class, p->at);
     buf_addc(p->out, '-');
     put(p, high);
     return 0;
