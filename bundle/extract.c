@@ -21,7 +21,7 @@ struct extraction {
     const char *dir;
     struct beneath place; /* that one, open */
     struct beneath files; /* the top directory; its fd is -1 until it is made */
-    char *top;            /* its path, for messages and the caller; NULL until then */
+    char *top;            /* its path, for the caller; NULL until then, and in a restoration */
     const struct strlist *wanted;
     bool *met;           /* which of `wanted` matched something */
     const json_t *paths; /* a restoration: the files to be had, with their times */
@@ -70,7 +70,7 @@ static int copy_member(struct extraction *x, const char *path, int fd, struct er
                            (unsigned long long)x->max_bytes);
         x->room -= n;
         if (fd_write_all(fd, chunk, n, err) < 0)
-            return err_wrap(err, "%s/%s", x->top, path);
+            return err_wrap(err, "%s/%s", x->files.name, path);
     }
 }
 
@@ -94,7 +94,7 @@ static int write_member(struct extraction *x, const struct reader_member *m, str
         set_time(fd, mtime);
     /* Some file systems say only here that there was no room. */
     if (fd >= 0 && close(fd) < 0 && rc == 0)
-        rc = err_sys(err, "cannot write %s/%s", x->top, path);
+        rc = err_sys(err, "cannot write %s/%s", x->files.name, path);
     if (rc < 0 && fd >= 0)
         beneath_remove(&x->files, path, NULL);
     x->whole += rc == 0;
@@ -104,7 +104,7 @@ static int write_member(struct extraction *x, const struct reader_member *m, str
 
 static int extract_member(struct extraction *x, const struct reader_member *m, struct err *err)
 {
-    if (!x->top && make_top(x, err) < 0)
+    if (x->files.fd < 0 && make_top(x, err) < 0)
         return -1;
     if (!*m->path || (m->is_dir && (x->paths || (x->wanted && x->wanted->n > 0))) || !is_wanted(x, m->path))
         return 0;
@@ -198,16 +198,14 @@ int bundle_restore(const char *path, const struct manifest *m, const struct work
         return -1;
     reader_cancel_by(x.r, cancel_fd);
     x.files = *workdir_files(w);
-    x.top = strdup(workdir_path(w));
-    int rc = x.top ? extract_all(&x, &why) : err_nomem(&why);
+    int rc = extract_all(&x, &why);
     /* Of a damaged archive what came before is as good as the manifest says. */
-    if (rc < 0 && x.top && why.kind == ERR_FAILED && x.room > 0) {
+    if (rc < 0 && why.kind == ERR_FAILED && x.room > 0) {
         *ret_damage = why;
         rc = 0;
     } else if (rc < 0 && err) {
         *err = why;
     }
     reader_free(x.r);
-    free(x.top);
     return rc;
 }

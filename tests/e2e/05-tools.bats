@@ -57,3 +57,40 @@ setup() {
     echo "$output"
     [[ $status == 1 && $output == *'not ok 2 -'*'not ok 3 -'* ]]
 }
+
+@test "check-paths accepts messages, the table's rows and paths below a descriptor" {
+    mkdir -p "$tree/fetch" "$tree/bundle"
+    cat >"$tree/cli/capture.c" <<'C'
+static int say(struct run *r, struct err *err)
+{
+    err_hint(err, "everything collected is in %s: make room, then `%s`", workdir_path(r->work),
+             resume_line(r->capture, workdir_path(r->work), &line));
+    talk("%s stays as it was", c->bundle ? c->bundle : workdir_path(r->work));
+    return beneath_open(workdir_files(r->work), "a/b", err) + t->type->open(t);
+}
+C
+    echo 'fd = file_open(path, err);' >"$tree/fetch/item.c"
+    run timeout 20 "$tools/check-paths" "$tree"
+    echo "$output"
+    [[ $status == 0 && $output != *'not ok'* ]]
+}
+
+@test "check-paths fails on a work directory's path that is not shown, and on a file opened by a string" {
+    local bad
+    mkdir -p "$tree/fetch" "$tree/bundle"
+    for bad in 'char *path = file_join(workdir_path(w), "x");' 'dir = workdir_path(w);' $'rc = look(a,\n   workdir_path(w));' \
+        'if (talked) go(workdir_path(w)); talk("x");'; do
+        printf 'int x;\n%s\n' "$bad" >"$tree/bundle/pack.c"
+        run timeout 20 "$tools/check-paths" "$tree"
+        echo "$bad: $output"
+        [[ $status == 1 && $output == *'not ok 1 -'*'# bundle/pack.c:'* ]]
+    done
+    echo >"$tree/bundle/pack.c"
+    for bad in 'fd = open(path, O_RDONLY);' 'if (lstat(path, &st) == 0)' 'rename(a, b);' 'return file_read(path, &b, err);' \
+        'FILE *f = fopen(path, "r");' 'unlink(path);' 'if (!draft_new(path, &d, err))' 'fd = beneath_top(path, err);'; do
+        printf 'int x;\n%s\n' "$bad" >"$tree/fetch/leftover.c"
+        run timeout 20 "$tools/check-paths" "$tree"
+        echo "$bad: $output"
+        [[ $status == 1 && $output == *'not ok 2 -'*'# fetch/leftover.c:2:'* ]]
+    done
+}

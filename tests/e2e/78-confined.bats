@@ -1,0 +1,430 @@
+#!/usr/bin/env bats
+# Work directories, outputs, caches and known hosts in which somebody has put a link, a FIFO or a file's second name: what
+# profgrab opens, makes, renames and removes outside of them, as strace sees it, is nothing; and it waits for nobody.
+
+# shellcheck disable=SC2030,SC2031 # what one test sets is its own
+load helper
+
+setup_file() {
+    e2e_setup_file
+    rig_on_port source source_at 'rig_answers PORT /sd.json'
+    # What all work directories of these tests are copies of: two whole items, one that is to be fetched again, what a kill
+    # has left of that, and a damaged one.
+    export BASE=$RIG_DIR/base
+    mkdir "$RIG_DIR/made" "$BASE"
+    (
+        cd "$RIG_DIR/made" || exit
+        env -u PROFGRAB_INVENTORY HOME="$RIG_DIR" "$profgrab_program" --ssh-config "$SSH_CONFIG" -q -o b.tar.gz \
+            --host file-03 --port "$RIG_PORT_node_exporter" heap goroutines allocs >/dev/null
+        tar -xzf b.tar.gz
+        mv b "$BASE/b.partial"
+    )
+    chmod 700 "$BASE/b.partial"
+    service=$(dirname "$(cd "$BASE/b.partial" && compgen -G 'file-03/*/heap.pb.gz')")
+    export SERVICE=$service
+    python3 - "$BASE/b.partial/manifest.json" <<'PY'
+import json, sys
+m = json.load(open(sys.argv[1]))
+for host in m["hosts"]:
+    for service in host["services"]:
+        service["items"] = [i for i in service["items"] if i["kind"] != "allocs"]
+json.dump(m, open(sys.argv[1], "w"))
+PY
+    rm "$BASE/b.partial/$SERVICE/allocs.pb.gz"
+    head -c 100 /dev/zero >"$BASE/b.partial/$SERVICE/allocs.pb.gz.part"
+    head -c 50 /dev/zero >"$BASE/b.partial/$SERVICE/allocs.pb.gz.damaged"
+    find "$BASE/b.partial" -type f -exec chmod 600 {} +
+}
+
+source_at() { # NAME PORT
+    mkdir -p "$RIG_DIR/www"
+    echo '[{"targets":["file-03:1"],"labels":{"job":"node"}}]' >"$RIG_DIR/www/sd.json"
+    rig_spawn "$1" python3 -m http.server --bind 127.0.0.1 --directory "$RIG_DIR/www" "$2"
+}
+
+setup() {
+    e2e_setup
+    # strace -y reads the descriptors of a program that nobody may look into.
+    ((EUID == 0)) || skip 'only root can watch a program that cannot be attached to'
+    ! is_sanitized || skip 'the sanitizers look into /proc themselves'
+    mkdir place outside
+    export XDG_CACHE_HOME=$PWD/cache
+}
+
+# traced ARG...: profgrab under strace; the logs are trace.PID.
+traced() {
+    rm -f trace.*
+    # The deadline is far beyond what any of these takes: what reaches it waits for somebody.
+    run --separate-stderr timeout 60 strace -ff -y -qq -s 300 -o "$PWD/trace" \
+        -e trace=open,openat,openat2,creat,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,rmdir,mkdir,mkdirat,mknod,mknodat,truncate,ftruncate,fallocate,chmod,fchmod,fchmodat,chown,fchown,lchown,fchownat,utimensat \
+        "$profgrab_program" "$@"
+    ((status != 124)) || fail_run 'it did not end'
+}
+
+# What a directory is, with every byte and time in it; how many names a file has elsewhere is no part of it.
+snapshot() { # DIR
+    find "$1" -printf '%P %y %s %m %T@ %l\n' | sort
+    find "$1" -type f -exec sha256sum {} + | sort
+}
+
+# confined [ARG...]: the last run changed nothing but in place, in directories of its own and what ARGs allow, opened nothing
+# in outside unless ARGs begin with --reads, and outside is as it was.
+confined() {
+    local may_not_open=(--may-not-open outside)
+    if [[ ${1-} == --reads ]]; then
+        may_not_open=()
+        shift
+    fi
+    # An if, since bats' trap would see the assignment fail.
+    if ! python3 "$rig_root/tests/rig/confined.py" "$PWD/trace" --may-change place --may-change "$TMPDIR" \
+        --may-change "$XDG_RUNTIME_DIR" "${may_not_open[@]}" "$@" >found; then
+        fail_run "it left its place: $(cat found)"
+    fi
+    assert_equal "$(snapshot outside)" "$before"
+}
+
+# A work directory in place/ and, for each way of replacing a component, one in which somebody has done that.
+fresh() {
+    rm -rf place outside
+    mkdir -m 700 place outside
+    cp -a "$BASE/b.partial" place/
+    echo precious >outside/precious
+    before=$(snapshot outside)
+}
+replace() { # PATH link|fifo|hard|socket|device|stranger
+    case $2 in
+    link)
+        mv "$1" outside/thing
+        ln -s "$PWD/outside/thing" "$1"
+        ;;
+    relative)
+        mv "$1" outside/thing
+        ln -s "$(realpath --relative-to="$(dirname "$1")" outside/thing)" "$1"
+        ;;
+    hard) mv "$1" outside/thing && ln outside/thing "$1" ;;
+    fifo) rm -rf "$1" && mkfifo -m 600 "$1" ;;
+    socket)
+        rm -rf "$1"
+        python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$1"
+        chmod 600 "$1"
+        ;;
+    device) rm -rf "$1" && mknod -m 600 "$1" c 1 3 ;;
+    stranger) chown 64123 "$1" ;;
+    open) chmod 0777 "$1" ;;
+    esac
+    before=$(snapshot outside)
+}
+
+# ---- the harness itself -----------------------------------------------------------------------------------------
+
+@test "the harness sees what leaves its place" {
+    echo precious >outside/precious
+    before=$(snapshot outside)
+    local command commands=('cat outside/precious' 'touch elsewhere' 'mv place/file elsewhere' 'rm outside/precious'
+        'mkdir elsewhere' 'ln outside/precious place/second' 'ln -s x elsewhere' 'chmod 600 outside/precious'
+        'truncate -s 1 outside/precious' 'sh -c "echo x >place/link/new"' 'rm place/link/precious' 'cat place/link/precious')
+    for command in "${commands[@]}"; do
+        rm -rf place outside elsewhere
+        mkdir place outside
+        echo precious >outside/precious
+        echo x >place/file
+        ln -s "$PWD/outside" place/link
+        profgrab_program=/bin/sh traced -c "$command"
+        run python3 "$rig_root/tests/rig/confined.py" "$PWD/trace" --may-change place --may-not-open outside
+        assert_equal "$command: $status" "$command: 1"
+    done
+    profgrab_program=/bin/sh traced -c 'echo y >place/new; mv place/new place/newer; mkdir place/dir; rm -r place/dir'
+    run python3 "$rig_root/tests/rig/confined.py" "$PWD/trace" --may-change place --may-not-open outside
+    assert_equal "$status: $output" '0: '
+}
+
+# ---- work directory ---------------------------------------------------------------------------------------------
+
+@test "resume: a work directory as a kill has left it is finished in its place" {
+    fresh
+    traced resume --ssh-config "$SSH_CONFIG" place/b.partial
+    assert_status 0
+    confined
+    [[ -s place/b.tar.gz && ! -e place/b.partial ]]
+    # Two names that a kill amid a rename leaves are both in it.
+    fresh
+    ln "place/b.partial/$SERVICE/heap.pb.gz" "place/b.partial/$SERVICE/heap.pb.gz.part"
+    traced resume --ssh-config "$SSH_CONFIG" place/b.partial
+    assert_status 0
+    confined
+}
+
+@test "resume: what is no file or directory of ours, at any component, is refused and named" {
+    local component kind words
+    for component in manifest.json README.md report.html file-03 "$SERVICE" "$SERVICE/heap.pb.gz" "$SERVICE/allocs.pb.gz.part" \
+        "$SERVICE/allocs.pb.gz.damaged" "$SERVICE/allocs.pb.gz"; do
+        for kind in link hard fifo relative socket device stranger open; do
+            # Of the rarer kinds a directory and a file are enough.
+            [[ $kind == @(link|hard|fifo) || $component == @(file-03|*/heap.pb.gz) ]] || continue
+            fresh
+            # allocs.pb.gz is not there: it is what resume would adopt.
+            [[ -e place/b.partial/$component ]] || cp -a "$BASE/b.partial/$SERVICE/heap.pb.gz" "place/b.partial/$component"
+            [[ $kind != hard || ! -d place/b.partial/$component ]] || continue
+            replace "place/b.partial/$component" "$kind"
+            case $kind in
+            link | relative) words='is a symbolic link' ;;
+            hard) words='has another name outside of it' ;;
+            stranger) words='belongs to another user' ;;
+            open) words='can be written by others' ;;
+            *) words='is neither a file nor a directory' ;;
+            esac
+            traced resume --ssh-config "$SSH_CONFIG" place/b.partial
+            assert_status 1
+            assert_stderr_has "place/b.partial is not safe to resume: $component in it $words"
+            assert_stderr_has 'hint: profgrab makes no such entry'
+            confined
+            [[ ! -e place/b.tar.gz && -d place/b.partial ]] || fail "$component $kind: it went on"
+        done
+    done
+}
+
+@test "resume: the work directory itself as a link or a FIFO is refused" {
+    for kind in link fifo; do
+        fresh
+        replace place/b.partial "$kind"
+        traced resume --ssh-config "$SSH_CONFIG" place/b.partial
+        assert_status 1
+        confined
+    done
+    # The way to it may be the user's own link.
+    fresh
+    ln -s place way
+    traced resume --ssh-config "$SSH_CONFIG" way/b.partial
+    assert_status 0
+    confined
+    [[ -s place/b.tar.gz ]]
+}
+
+@test "resume: a work directory that is deep or has very many entries is refused soon" {
+    fresh
+    (cd place/b.partial && for ((i = 0; i < 40; i++)); do mkdir d && cd d || exit; done)
+    traced resume --ssh-config "$SSH_CONFIG" place/b.partial
+    assert_status 1
+    assert_stderr_has 'lies deeper than 32 directories'
+    confined
+}
+
+# The directory is replaced when the run has looked through it already.
+@test "a link put in place of a host's directory amid a run leads nowhere" {
+    local i pid
+    write_inventory hang
+    fresh
+    rm -rf place/b.partial
+    strace -ff -y -qq -s 300 -o "$PWD/trace" -e trace=open,openat,openat2,rename,renameat,renameat2,linkat,unlink,unlinkat,rmdir,mkdir,mkdirat,fchmodat \
+        "$profgrab_program" --ssh-config "$SSH_CONFIG" -q -o place/b.tar.gz --host file-03 --service node cpu=3s >path 2>log 3>&- &
+    pid=$!
+    for ((i = 0; i < 500; i++)); do
+        ! compgen -G 'place/b.partial/file-03/*/cpu*.part' >/dev/null || break
+        sleep 0.02
+    done
+    ((i < 500)) || fail 'no item began' "$(cat log)"
+    mv place/b.partial/file-03 place/away
+    ln -s "$PWD/outside" place/b.partial/file-03
+    mkdir "outside/$(ls place/away)"
+    before=$(snapshot outside)
+    ! wait "$pid" || fail 'it went on' "$(cat log)"
+    grep -q 'place/b.partial/file-03 is a symbolic link, and none is followed there' log
+    confined
+}
+
+# ---- output -----------------------------------------------------------------------------------------------------
+
+@test "grab -o: nothing of that name is followed, replaced or waited for" {
+    local kind name
+    for name in b.tar.gz b.partial; do
+        for kind in link dangling fifo hard; do
+            fresh
+            rm -rf place/b.partial
+            case $kind in
+            dangling) ln -s "$PWD/outside/new" "place/$name" ;;
+            *) echo x >"place/$name" && replace "place/$name" "$kind" ;;
+            esac
+            before=$(snapshot outside)
+            traced --ssh-config "$SSH_CONFIG" -q -o place/b.tar.gz --host file-03 --port "$RIG_PORT_node_exporter" heap
+            assert_status 1
+            assert_stderr_has "place/$name exists already"
+            confined
+            [[ $kind != dangling || ! -e outside/new ]]
+        done
+    done
+    # A directory that the user names may be a link.
+    fresh
+    rm -rf place/b.partial
+    ln -s place way
+    traced --ssh-config "$SSH_CONFIG" -q -o way/b.tar.gz --host file-03 --port "$RIG_PORT_node_exporter" heap
+    assert_status 0
+    confined
+    [[ -s place/b.tar.gz ]]
+}
+
+@test "report -o, bundle create -o, bundle encrypt: the same" {
+    local kind out
+    cp "$RIG_DIR/made/b.tar.gz" in.tar.gz
+    ssh-keygen -q -t ed25519 -N '' -f key
+    for kind in link dangling fifo hard; do
+        for out in r.html n.tar.gz e.age; do
+            fresh
+            if [[ $kind == dangling ]]; then
+                ln -s "$PWD/outside/new" "place/$out"
+                before=$(snapshot outside)
+            else
+                echo x >"place/$out"
+                replace "place/$out" "$kind"
+            fi
+            case $out in
+            r.html) traced report -o place/r.html in.tar.gz ;;
+            n.tar.gz) traced bundle create -o place/n.tar.gz in.tar.gz ;;
+            e.age) traced bundle encrypt --encrypt-to key.pub -o place/e.age in.tar.gz ;;
+            esac
+            ((status != 0)) || fail_run "$out $kind: it was made"
+            assert_stderr_has "place/$out exists already"
+            confined
+        done
+    done
+}
+
+@test "bundle extract: its directory is made anew, in a directory that may be the user's link" {
+    local kind
+    cp "$RIG_DIR/made/b.tar.gz" in.tar.gz
+    for kind in link dangling fifo hard; do
+        fresh
+        rm -rf place/b.partial
+        if [[ $kind == dangling ]]; then
+            ln -s "$PWD/outside/new" place/b
+            before=$(snapshot outside)
+        else
+            echo x >place/b
+            replace place/b "$kind"
+        fi
+        traced bundle extract -C place in.tar.gz
+        assert_status 1
+        assert_stderr_has 'place/b: File exists'
+        confined
+    done
+    fresh
+    ln -s place way
+    traced bundle extract -C way in.tar.gz
+    assert_status 0
+    assert_stdout way/b
+    confined
+    [[ -s place/b/$SERVICE/heap.pb.gz ]]
+}
+
+# ---- the cache of discovery -------------------------------------------------------------------------------------
+
+discovery_inventory() {
+    export PROFGRAB_INVENTORY=$PWD/inventory.yaml
+    cat >inventory.yaml <<YAML
+version: 1
+hosts:
+  file-03: {}
+discovery:
+  - { http_sd: "http://127.0.0.1:$RIG_PORT_source/sd.json", match: address }
+YAML
+    chmod 600 inventory.yaml
+}
+
+@test "hosts: a cache whose directory or file is a link, a FIFO or another's is neither read nor written through" {
+    local kind file
+    discovery_inventory
+    fresh
+    # The user's own cache directory may be a link.
+    ln -s place cache
+    traced hosts --refresh
+    assert_status 0
+    confined
+    file=$(compgen -G 'place/profgrab/discovery-*')
+    [[ -s $file ]]
+    cp -a place/profgrab kept
+    for kind in link fifo stranger open; do
+        fresh
+        cp -a kept place/profgrab
+        replace place/profgrab "$kind"
+        traced hosts --refresh
+        assert_status 0
+        assert_stderr_has 'its answer cannot be kept: '
+        confined
+        traced hosts
+        assert_status 0
+        confined
+    done
+    # A file is replaced by a new one; its old self is not read, and not written.
+    for kind in link fifo; do
+        fresh
+        cp -a kept place/profgrab
+        replace "$file" "$kind"
+        traced hosts
+        assert_status 0
+        confined
+        traced hosts --refresh
+        assert_status 0
+        confined
+        [[ -f $file && ! -L $file ]]
+    done
+    fresh
+    cp -a kept place/profgrab
+    replace "$file" hard
+    traced hosts --refresh
+    assert_status 0
+    confined
+}
+
+# ---- known hosts ------------------------------------------------------------------------------------------------
+
+@test "--accept-new: known hosts that are a link, a FIFO or a second name of a file of another kind stay as they are" {
+    local kind known=$PWD/place/known
+    cat >config <<EOF
+Host mine
+    HostName 127.0.0.1
+    Port $RIG_PORT_sshd
+    User $RIG_USER
+    IdentityFile $RIG_KEY
+    IdentitiesOnly yes
+    IdentityAgent none
+    GlobalKnownHostsFile /dev/null
+    UserKnownHostsFile $known
+EOF
+    accept() { traced check --ssh-config "$PWD/config" --via libssh2 --accept-new --host mine --port "$RIG_PORT_rude"; }
+    for kind in link relative hard dangling fifo; do
+        fresh
+        rm -rf place/b.partial
+        if [[ $kind == dangling ]]; then
+            ln -s "$PWD/outside/new" "$known"
+            before=$(snapshot outside)
+        else
+            echo 'export PATH=/bin' >"$known"
+            replace "$known" "$kind"
+        fi
+        accept
+        # ssh-keygen and we may read the file that the path leads to; nothing is written there.
+        confined --reads
+        if [[ $kind == fifo ]]; then
+            assert_status 1
+            assert_stdout_has "the known hosts $known are no regular file"
+        elif [[ $kind == dangling ]]; then
+            # ssh-keygen reads no known hosts there.
+            assert_status 1
+            [[ ! -e outside/new ]]
+        else
+            assert_status 0
+            assert_stdout_has 'new, not written down: '
+        fi
+    done
+    # The user's own known hosts, kept elsewhere: as ssh does.
+    fresh
+    rm -rf place/b.partial elsewhere
+    mkdir elsewhere
+    : >elsewhere/known
+    ln -s "$PWD/elsewhere/known" "$known"
+    before=$(snapshot outside)
+    accept
+    assert_status 0
+    confined --may-change elsewhere
+    grep -q ssh- elsewhere/known
+    [[ -L $known ]]
+}
