@@ -889,7 +889,7 @@ static int pack(void *ctx, struct err *err)
     capture_new(&c, output);
     alloc_resume(nth);
     alloc_mark(&path, sizeof path);
-    int rc = bundle_pack(c.w, c.m, &path, err);
+    int rc = bundle_pack(c.w, c.m, -1, &path, err);
     nth = alloc_pause();
     if (rc < 0) {
         /* Under its own name or a temporary one, there is no bundle; what was collected is there. */
@@ -1120,7 +1120,7 @@ static void copying(void **state)
          *key = text_of("%s/key", (char *)*state);
     capture_new(&c, output);
     collect(&c, "gitaly", "file-03/gitaly/labels.txt", dump, sizeof dump - 1);
-    assert_int_equal(bundle_pack(c.w, c.m, &path, NULL), 0);
+    assert_int_equal(bundle_pack(c.w, c.m, -1, &path, NULL), 0);
     capture_release(&c);
     RUN("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key);
     struct sshsig_signer by = {.key = key, .cancel_fd = -1};
