@@ -266,15 +266,16 @@ static void prepare_first_farewell(const struct run *r)
 /* Ends the manifest and packs the bundle. */
 static int pack(struct run *r, char **ret_path, struct err *err)
 {
-    bool complete = ending_is_complete(&r->ending);
+    /* Also where a signal came behind the last item. */
+    bool all = r->ending.damaged + r->ending.missing == 0;
     /* What the manifest does not name would not be packed: better no bundle than one without it. */
     if (r->record_err.kind != ERR_NONE) {
         *err = r->record_err;
         return -1;
     }
-    if (manifest_finish(r->manifest, clock_utc(), r->ending.signal != 0, complete, err) < 0)
+    if (manifest_finish(r->manifest, clock_utc(), r->ending.signal != 0, all, err) < 0)
         return -1;
-    r->outcome.out_of_time = r->outcome.out_of_time && !complete;
+    r->outcome.out_of_time = r->outcome.out_of_time && !all;
     if (record_run(r->manifest, &r->capture->fetch, &r->outcome, err) < 0)
         return -1;
     drawing_or_talk(r->manifest, r->work);

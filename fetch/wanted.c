@@ -228,7 +228,8 @@ void fetch_offer_kinds(struct nearest *near)
     const struct kind *k;
     for (size_t i = 0; (k = kind_at(i)); i++) {
         nearest_offer(near, k->name);
-        if (k->alias)
+        /* One that is nearly the name itself would only be said twice. */
+        if (k->alias && strncmp(k->name, k->alias, strlen(k->alias)) != 0)
             nearest_offer(near, k->alias);
     }
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
