@@ -134,7 +134,8 @@ static const struct kind kinds[] = {
      .only_by_name = true,
      .size = {.base = 2000, .second = 1000},
      .max_mb = 512,
-     .help = "wall-clock profile of all goroutines, where the program carries fgprof"},
+     .help = "wall-clock profile of all goroutines, where the index page lists it or the inventory has it in "
+             "`kinds`"},
 };
 
 const struct kind *kind_at(size_t i)
