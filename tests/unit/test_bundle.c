@@ -295,6 +295,27 @@ static void files_must_be_what_the_manifest_says(void **state)
     capture_release(&c);
 }
 
+/* The directory of a host made a link once the work directory is open: nothing of what it leads to is read,
+ * though it holds the very files. */
+static void a_link_put_in_place_is_not_packed(void **state)
+{
+    const char *dir = *state;
+    struct capture c;
+    struct err err = ERR_INIT;
+    char *outside = file_join(dir, "outside");
+    capture_new(&c, dir);
+    char *host = file_join(workdir_path(c.w), "file-03"), *path = NULL;
+    assert_int_equal(rename(host, outside), 0);
+    assert_int_equal(symlink(outside, host), 0);
+    assert_int_equal(bundle_pack(c.w, c.m, -1, &path, &err), -1);
+    assert_int_equal(err.kind, ERR_FAILED);
+    assert_non_null(strstr(err.msg, "file-03 is a symbolic link, and none is followed there"));
+    assert_null(path);
+    capture_release(&c);
+    free(host);
+    free(outside);
+}
+
 struct shrinker {
     const char *file;
     bool done;
@@ -423,6 +444,7 @@ int main(void)
         SCRATCH(an_existing_bundle_is_never_overwritten),
         SCRATCH(a_default_name_taken_meanwhile),
         SCRATCH(files_must_be_what_the_manifest_says),
+        SCRATCH(a_link_put_in_place_is_not_packed),
         SCRATCH(a_file_that_shrinks_while_it_is_packed),
         SCRATCH(tampering_is_found),
     };

@@ -687,6 +687,42 @@ static void what_repeats_the_secret_goes_what_cannot_be_read_stays(void **state)
     end(&s);
 }
 
+/* The service's directory made a link after the work directory was looked through: what it leads to is
+ * neither taken nor moved, removed or written. */
+static void what_a_link_leads_to_is_left_alone(void **state)
+{
+    struct fetch_planned heap = {.kind = "heap", .argument = ""};
+    struct fetch_item found;
+    struct err err = ERR_INIT;
+    struct stage s;
+    begin(&s, *state);
+    char *outside = text_of("%s/outside", (char *)*state), *place = text_of("%s/file-01/p1", (char *)*state);
+    static const char *const names[] = {"heap.pb.gz",        "heap.pb.gz.part",    "heap.pb.gz.damaged",
+                                        "heap.pb.gz.before", "heap.pb.gz.earlier", "trace.bin.part"};
+    assert_int_equal(mkdir(outside, 0700), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        free(scratch_file(outside, names[i], "precious", 8));
+    assert_int_equal(rmdir(place), 0);
+    assert_int_equal(symlink("../outside", place), 0);
+    assert_int_equal(fetch_find_left(&s.work, &target, &heap, &found, &err), -1);
+    assert_int_equal(err.kind, ERR_NOT_FOUND);
+    s.grab.have = have_nothing;
+    plan(&s, "trace", 10);
+    ATTEMPTS({FETCH_FAILED, 0, ERR_NOT_FOUND, false});
+    tells(&s, "trace: failed, 0\n");
+    assert_int_equal(scratch_count(outside), sizeof names / sizeof *names);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = file_join(outside, names[i]);
+        struct buf b = scratch_read(path);
+        assert_string_equal(buf_str(&b), "precious");
+        buf_release(&b);
+        free(path);
+    }
+    end(&s);
+    free(outside);
+    free(place);
+}
+
 /* Of a service that wants a secret, what was set aside was looked at; half a body was not. */
 static void what_was_looked_at_is_found_without_the_host(void **state)
 {
@@ -738,6 +774,7 @@ int main(void)
         SCRATCH(what_is_left_needs_no_connection),
         SCRATCH(what_was_out_of_the_way_when_it_was_killed_is_found),
         SCRATCH(what_repeats_the_secret_goes_what_cannot_be_read_stays),
+        SCRATCH(what_a_link_leads_to_is_left_alone),
         SCRATCH(what_was_looked_at_is_found_without_the_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -309,6 +309,92 @@ static void what_is_no_work_directory(void **state)
     free(link);
 }
 
+/* Names of one file, `n` of them in the work directory and `outside` beyond it. */
+static void put_names(const char *work, const char *dir, int n, bool outside)
+{
+    char *first = scratch_file(work, "name-0", "x", 1);
+    for (int i = 1; i < n; i++) {
+        char *path = format("%s/name-%d", work, i);
+        assert_int_equal(link(first, path), 0);
+        free(path);
+    }
+    char *other = format("%s/other", dir);
+    if (outside)
+        assert_int_equal(link(first, other), 0);
+    free(other);
+    free(first);
+}
+
+static void no_entry_of_ours(void **state)
+{
+    const char *dir = *state;
+    char *path = file_join(dir, "x.partial"), *deep = file_join(path, "host/service"), *entry = NULL;
+    struct err err = ERR_INIT;
+    struct workdir *w = NULL;
+    static const struct {
+        int kind;
+        const char *why;
+    } cases[] = {{S_IFLNK, "host/service/entry in it is a symbolic link"},
+                 {S_IFIFO, "host/service/entry in it is neither a file nor a directory"},
+                 {S_IFREG, "host/service/entry in it can be written by others"},
+                 {S_IFDIR, "host/service/entry in it can be written by others"}};
+    assert_int_equal(file_mkdirs(deep, NULL), 0);
+    free(scratch_file(path, "manifest.json", "{}", 2));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        entry = file_join(deep, "entry");
+        if (cases[i].kind == S_IFLNK)
+            assert_int_equal(symlink("service", entry), 0);
+        else if (cases[i].kind == S_IFIFO)
+            assert_int_equal(mkfifo(entry, 0600), 0);
+        else if (cases[i].kind == S_IFDIR)
+            assert_int_equal(mkdir(entry, 0700) || chmod(entry, 0777), 0);
+        else
+            free(scratch_file(deep, "entry", "x", 1)), assert_int_equal(chmod(entry, 0620), 0);
+        refuse_open(path, cases[i].why);
+        refuse_open(path, "x.partial is not safe to resume: ");
+        assert_int_equal(file_remove(entry, NULL), 0);
+        free(entry);
+    }
+    /* All names of a file in it: a kill amid a rename leaves two. One elsewhere: the file may be anything. */
+    put_names(deep, dir, 2, false);
+    assert_int_equal(reopen(path, &w, &err), 0);
+    workdir_free(w);
+    put_names(deep, dir, 1, true);
+    refuse_open(path, "has another name outside of it (a hard link)");
+    free(deep);
+    free(path);
+}
+
+/* A stranger's directory costs no more than these bounds. */
+static void a_work_directory_is_bounded(void **state)
+{
+    char *path = file_join(*state, "x.partial"), *deep = strdup(path);
+    assert_int_equal(file_mkdir(path, NULL), 0);
+    free(scratch_file(path, "manifest.json", "{}", 2));
+    for (int i = 0; i < 33; i++) {
+        char *deeper = file_join(deep, "d");
+        free(deep);
+        deep = deeper;
+    }
+    assert_int_equal(file_mkdirs(deep, NULL), 0);
+    refuse_open(path, "lies deeper than 32 directories");
+    free(deep);
+    deep = file_join(path, "d");
+    assert_int_equal(file_remove(deep, NULL), 0);
+    /* Pairs of names without end. */
+    for (int i = 0; i <= 100; i++) {
+        char *one = format("pair-%d", i), *first = scratch_file(path, one, "x", 1),
+             *second = format("%s.part", first);
+        assert_int_equal(link(first, second), 0);
+        free(one);
+        free(first);
+        free(second);
+    }
+    refuse_open(path, "is one of more than 100 files that have several names (hard links)");
+    free(deep);
+    free(path);
+}
+
 static void beside(const char *bundle, const char *output, const char *want)
 {
     struct workdir *w = NULL;
@@ -357,6 +443,8 @@ int main(void)
         SCRATCH(it_is_locked_while_it_is_used),
         SCRATCH(the_lock_ends_with_its_process),
         SCRATCH(what_is_no_work_directory),
+        SCRATCH(no_entry_of_ours),
+        SCRATCH(a_work_directory_is_bounded),
         SCRATCH(another_one_beside_a_bundle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
