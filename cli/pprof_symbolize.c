@@ -1,5 +1,7 @@
 /* What symbolizing runs and asks: addr2line, nm and c++filt of the binutils, and servers. */
 #include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,8 +12,19 @@
 #include "cli/whole.h"
 #include "base/banned.h"
 
-/* For all addresses of a binary: large ones take minutes. */
+/*
+ * What a program may cost. A profile may name a binary that its maker has brought along, and names may be
+ * made to take long: so each has 512 MB and 30 s of processor time, and more by the size of the binary and of
+ * the input, since large ones take gigabytes and minutes. Their output is bounded in the same way.
+ */
 #define TOOL_TIMEOUT_MS (INT64_C(15) * 60 * 1000)
+#define TOOL_MEMORY (UINT64_C(512) << 20)
+#define TOOL_MEMORY_PER_BYTE 16
+#define TOOL_MEMORY_MAX (UINT64_C(8) << 30)
+#define TOOL_CPU_MS INT64_C(30000)
+#define TOOL_CPU_MS_PER_MB 1000
+#define TOOL_OUTPUT (UINT64_C(64) << 20)
+#define TOOL_OUTPUT_PER_BYTE 16
 
 static const char *const program_names[] = {[SYMBOLIZE_ADDR2LINE] = "addr2line",
                                             [SYMBOLIZE_NM] = "nm",
@@ -94,19 +107,46 @@ static int file_of(struct str input, struct err *err)
     return fd;
 }
 
-static int run_on(const char *const argv[], struct str input, struct proc_result *ret, size_t most,
-                  struct err *err)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    struct proc_limits limits = {.timeout_ms = TOOL_TIMEOUT_MS, .max_output = most};
+    return a < b ? a : b;
+}
+
+/* `most`: what its output may have at all. */
+static struct proc_limits limits_for(const char *file, struct str input, size_t most)
+{
+    struct stat st;
+    uint64_t size = file && stat(file, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
+    uint64_t bytes = least(size + input.n, TOOL_MEMORY_MAX);
+    uint64_t ms = (uint64_t)TOOL_CPU_MS + bytes / 1000000 * TOOL_CPU_MS_PER_MB;
+    return (struct proc_limits){.timeout_ms = TOOL_TIMEOUT_MS,
+                                .cancel_fd = signals_cancel_fd(),
+                                .max_output = (size_t)least(most, TOOL_OUTPUT + bytes * TOOL_OUTPUT_PER_BYTE),
+                                .memory = least(TOOL_MEMORY + bytes * TOOL_MEMORY_PER_BYTE, TOOL_MEMORY_MAX),
+                                .cpu_ms = (int64_t)least(ms, (uint64_t)TOOL_TIMEOUT_MS)};
+}
+
+/* Whatever its exit code, but not if a signal ended it. */
+static int run_on(const char *const argv[], struct str input, const struct proc_limits *limits,
+                  struct proc_result *ret, struct err *err)
+{
+    struct proc_result r;
     int fd = -1;
-    if (signals_install(err) < 0 || (input.n && (fd = file_of(input, err)) < 0))
+    if (input.n && (fd = file_of(input, err)) < 0)
         return -1;
-    limits.cancel_fd = signals_cancel_fd();
-    int rc = proc_run_on(argv, fd, &limits, ret, err);
-    if (rc < 0 && err->kind == ERR_CANCELLED)
-        err_set(err, ERR_CANCELLED, "interrupted");
+    int rc = proc_run_on(argv, fd, limits, &r, err);
     fd_close(&fd);
-    return rc;
+    if (rc < 0)
+        return err->kind == ERR_CANCELLED ? err_set(err, ERR_CANCELLED, "interrupted") : -1;
+    if (r.exit_code <= 128) {
+        *ret = r;
+        return 0;
+    }
+    proc_result_release(&r);
+    if (r.exit_code == 128 + SIGXCPU)
+        return err_set(err, ERR_LIMIT, "%s takes more than %" PRId64 " s of processor time",
+                       file_base(argv[0]), limits->cpu_ms / 1000);
+    return err_set(err, ERR_LIMIT, "%s was ended by signal %d", file_base(argv[0]), r.exit_code - 128);
 }
 
 /* A name that looks like an option is none. */
@@ -131,8 +171,10 @@ static int run(void *ctx, enum symbolize_program program, const char *file, stru
         err_set(err, ERR_NOT_FOUND, "%s is not installed", program_names[program]);
     else if (file && !operand)
         err_nomem(err);
-    else
-        rc = run_on(commands[program], input, &result, ret->max, err);
+    else if (signals_install(err) == 0) {
+        struct proc_limits limits = limits_for(operand, input, ret->max);
+        rc = run_on(commands[program], input, &limits, &result, err);
+    }
     if (rc == 0) {
         if (program != SYMBOLIZE_NM || result.exit_code == 0) {
             buf_release(ret);

@@ -110,3 +110,38 @@ END
     run "$profgrab_program" pprof -top -tools=/nonexistent ./*.pb
     assert_status 0
 }
+
+# A profile whose one mapping is that binary, and stands-in for the binutils in ./tools that do what a script says.
+with_tools() { # SCRIPT
+    python3 - "$pprof_tests" <<'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+import odd
+p = odd.Profile()
+m = p.mapping("/bin/sh", 0x400000, 0x800000, flags=(0, 0, 0, 0))
+p.sample([p.location(0x400100, (), m)], [1, 1])
+with open("binary.pb", "wb") as f:
+    f.write(p.encode())
+END
+    mkdir -p tools
+    printf '#!/bin/bash\n%s\n' "$1" | tee tools/nm >tools/addr2line
+    chmod +x tools/*
+    run --separate-stderr "$profgrab_program" pprof -top -symbolize=local -tools="$PWD/tools" binary.pb
+}
+
+@test "addr2line and nm run within limits, without new privileges, and what goes beyond is said" {
+    with_tools "{ ulimit -t -d -c; grep NoNewPrivs /proc/self/status; } >$PWD/limits.\${0##*/}"
+    assert_status 0
+    local tool
+    for tool in nm addr2line; do
+        grep -qx 'cpu time .* 30' "limits.$tool"
+        awk '/data seg size/ { found = $NF > 524288 && $NF < 600000 } END { exit !found }' "limits.$tool"
+        grep -qx 'core file size .* 0' "limits.$tool"
+        grep -qx $'NoNewPrivs:\t1' "limits.$tool"
+    done
+    with_tools 'kill -XCPU $$'
+    assert_status 0
+    assert_stderr_has 'Local symbolization failed for sh: addr2line takes more than 30 s of processor time'
+    with_tools 'kill -KILL $$'
+    assert_stderr_has 'Local symbolization failed for sh: addr2line was ended by signal 9'
+}

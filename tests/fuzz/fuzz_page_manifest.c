@@ -1,0 +1,94 @@
+/*
+ * The page of a hostile manifest. The input is the manifest, a line `---`, and the bytes of every file that
+ * the manifest names. What is drawn is one page: nothing of the input is markup in it, and the same input
+ * makes the same page. What is refused says why.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include <string.h>
+
+#include "cli/drawing_inside.h"
+#include "base/banned.h"
+
+enum { FILES_MAX = 50 };
+
+static const struct drawing_limits limits = {1 << 18, 1 << 20, "too large"};
+
+static int to_buf(void *ctx, const void *p, size_t n, struct err *err)
+{
+    buf_add(ctx, p, n);
+    return buf_check(ctx, "the page", err);
+}
+
+static int draw_files(struct drawing *d, const struct buf *bytes, struct err *err)
+{
+    /* Every other one is missing in the bundle. */
+    for (size_t i = 0; i < d->n && i < FILES_MAX; i++) {
+        if (!d->files[i].how || i % 8 == 7)
+            continue;
+        d->files[i].met = true;
+        if (drawing_draw(d, &d->files[i], bytes, err) < 0)
+            return -1;
+    }
+    return drawing_compare_finish(d, err) < 0 ? -1 : drawing_add_rest(d, err);
+}
+
+/* 0 with the page, or -1 with a reason. */
+static int draw(struct str manifest, struct str file, struct buf *page)
+{
+    struct drawing d = {0};
+    struct page_bundle b = {0};
+    struct buf bytes = BUF_INIT(file.n + 1);
+    struct err err = ERR_INIT;
+    buf_add(&bytes, file.p, file.n);
+    int rc = drawing_init(&d, &limits, manifest, to_buf, page, &err);
+    if (rc == 0)
+        rc = draw_files(&d, &bytes, &err);
+    if (rc == 0)
+        rc = drawing_finish(&d, &b, &err);
+    if (rc < 0)
+        fuzz_expect_err(&err);
+    drawing_release(&d);
+    buf_release(&bytes);
+    return rc;
+}
+
+static size_t count(const struct buf *page, const char *what)
+{
+    size_t found = 0, n = strlen(what);
+    const char *at = page->data, *end = page->data + page->len;
+    while ((at = memmem(at, (size_t)(end - at), what, n)) != NULL) {
+        found++;
+        at += n;
+    }
+    return found;
+}
+
+/* An empty manifest's page has the template alone; each element of data adds its two tags. */
+static void expect_no_markup(const struct buf *page)
+{
+    struct buf empty = BUF_INIT(16 << 20);
+    assert(draw(STR("{}"), STR(""), &empty) == 0);
+    size_t scripts = count(page, "<script"), usual = count(&empty, "<script");
+    assert(scripts == count(page, "</script>") && scripts >= usual);
+    assert(count(page, "<") == count(&empty, "<") + 2 * (scripts - usual));
+    buf_release(&empty);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    static const char mark[] = "\n---\n";
+    const char *text = (const char *)p, *split = n ? memmem(text, n, mark, sizeof mark - 1) : NULL;
+    struct str manifest = {text, split ? (size_t)(split - text) : n}, file = STR("");
+    struct buf page = BUF_INIT(16 << 20), again = BUF_INIT(16 << 20);
+    if (split)
+        file = (struct str){split + sizeof mark - 1, n - manifest.n - (sizeof mark - 1)};
+    if (manifest.n > 0 && draw(manifest, file, &page) == 0) {
+        expect_no_markup(&page);
+        assert(draw(manifest, file, &again) == 0);
+        assert(page.len == again.len && memcmp(page.data, again.data, page.len) == 0);
+    }
+    buf_release(&page);
+    buf_release(&again);
+    return 0;
+}
