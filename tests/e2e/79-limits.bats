@@ -1,0 +1,214 @@
+#!/usr/bin/env bats
+# What a stranger wrote costs one message: memory and time of hostile input are bounded, and Ctrl-C ends each phase in time.
+
+load helper
+
+setup_file() { e2e_setup_file; }
+
+# bounded ARG...: profgrab, within 10 s of the processors and 300 MB.
+bounded() {
+    [[ $profgrab_program != *-1/* && $profgrab_program != *-thread/* ]] || skip 'sanitizers have no limit of memory'
+    run --separate-stderr "$rig_root/tests/rig/measure.py" 10 300 -- "$profgrab_program" "$@"
+    [[ $status != 99 ]] || fail_run 'it cost too much'
+}
+
+# made FILE KIND: hostile input.
+made() {
+    python3 - "$@" <<'PY'
+import gzip, io, sys, tarfile
+
+path, kind = sys.argv[1:]
+
+
+def bundle(manifest, files):
+    with tarfile.open(path, "w:gz") as tar:
+        for name, text in {"manifest.json": manifest, **files}.items():
+            info = tarfile.TarInfo("x/" + name)
+            info.size = len(text)
+            tar.addfile(info, io.BytesIO(text))
+
+
+def number(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def field(n, text):
+    return number(n << 3 | 2) + number(len(text)) + text
+
+
+def value(n, v):
+    return number(n << 3) + number(v)
+
+
+# Functions with these names, a sample in each, and the profile's own drop_frames.
+def profile(names, drop):
+    out = [field(1, value(1, 1) + value(2, 2))]
+    for i in range(1, len(names) + 1):
+        out += [field(2, field(1, number(i)) + field(2, number(1))), field(4, value(1, i) + field(4, value(1, i))),
+                field(5, value(1, i) + value(2, i + 3))]
+    out += [field(6, text) for text in [b"", b"samples", b"count", drop] + names] + [value(7, 3)]
+    return gzip.compress(b"".join(out), mtime=0)
+
+
+def manifest(items):
+    return b'{"format":"profgrab-bundle","version":1,"name":"x","hosts":[%s]}' % items
+
+
+def inflated(text, n):
+    return gzip.compress(text * (n // len(text)), mtime=0)
+
+
+if kind == "braces":
+    bundle(manifest(b"{}," * 21000000 + b"{}"), {})
+elif kind == "zeros":
+    open(path, "wb").write(inflated(b"\0" * 1000, 1 << 30))
+elif kind == "lines":
+    open(path, "wb").write(b"".join([gzip.compress(b"goroutine 1 [running]:\n"), inflated(b"a\n", 64 << 20)]))
+elif kind == "goroutines":
+    open(path, "wb").write(inflated(b"goroutine 1 [running]:\nmain.f(...)\n\n", 64 << 20))
+elif kind == "pattern":
+    open(path, "wb").write(profile([b"a" * 30 + b"%d" % i for i in range(20000)], b"((a*)*)*[bc]"))
+elif kind == "bundle-of-zeros":
+    item = b'{"name":"h","services":[{"name":"s","items":[{"kind":"goroutines","status":"ok","file":"g.txt"}]}]}'
+    bundle(manifest(item), {"g.txt": b"goroutine 1 [running]:\n" + b"a, " * 80000000})
+elif kind == "large":
+    import random
+    random.seed(7)
+    open(path, "wb").write(profile([b"main." + random.randbytes(20).hex().encode() for _ in range(20000)], b""))
+PY
+}
+
+# ---- what it costs ------------------------------------------------------------------------------------------------
+
+@test "hostile bundles, profiles and dumps cost at most 10 s and 300 MB in report, view and goroutines" {
+    local kind
+    for kind in braces bundle-of-zeros; do
+        made "$kind.tar.gz" "$kind"
+        bounded report -o - "$kind.tar.gz"
+        bounded report --text "$kind.tar.gz"
+        bounded report --markdown "$kind.tar.gz"
+        bounded view --no-browser "$kind.tar.gz"
+    done
+    for kind in lines goroutines zeros pattern; do
+        made "$kind.gz" "$kind"
+        bounded goroutines "$kind.gz"
+        bounded goroutines --json "$kind.gz"
+        bounded view --no-browser "$kind.gz"
+        bounded view --no-browser - <"$kind.gz"
+        bounded goroutines - <"$kind.gz"
+    done
+}
+
+@test "what takes more memory than it may is one message that names the file, and leaves nothing" {
+    made zeros.gz zeros
+    bounded goroutines zeros.gz
+    assert_status 1
+    [[ $stderr == 'profgrab: zeros.gz: reading it takes more than 31'?'.'?' MB of memory'$'\n''hint: a real file of its size takes less: '* ]] || fail_run 'another message'
+    bounded view --no-browser zeros.gz
+    assert_status 1
+    assert_stderr_has 'profgrab: zeros.gz: reading it takes more than 31'
+    assert_equal "$(ls "$XDG_RUNTIME_DIR")" ''
+}
+
+@test "a profile's own drop_frames: its page and its bundle come in time, and the page says why it is not drawn" {
+    made pattern.pb.gz pattern
+    bounded bundle create -o b.tar.gz pattern.pb.gz
+    assert_status 0
+    tar xzf b.tar.gz
+    grep -q 'a regular expression takes too long on the names in this profile' b/report.html
+    bounded view --no-browser pattern.pb.gz
+    assert_status 1
+    assert_stderr_has 'a regular expression takes too long on the names in this profile'
+    bounded pprof -top pattern.pb.gz
+    assert_stderr_has 'a regular expression takes too long on the names in this profile'
+    assert_stderr_has "the profile's own drop_frames; -all_frames does without"
+    bounded pprof -top -all_frames pattern.pb.gz
+    assert_status 0
+}
+
+# ---- Ctrl-C behind the last byte ---------------------------------------------------------------------------------------
+
+# A service of large.pb.gz, on a direct route.
+served() {
+    made large.pb.gz large
+    cat >serve.py <<'PY'
+import http.server, sys
+
+profile = open("large.pb.gz", "rb").read()
+index = b"<html><head><title>/debug/pprof/</title></head><body>/debug/pprof/<br><table><tr><td>1</td><td><a href=heap?debug=1>heap</a></td></tr></table></body></html>"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = profile if "heap" in self.path else index
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words):
+        pass
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+PY
+    mkfifo port
+    python3 serve.py >port 3>&- &
+    server=$!
+    read -r number <port
+    printf 'version: 1\nservices:\n  app: { port: %s }\nhosts:\n  here: { connect: direct, address: 127.0.0.1, services: [app] }\n' "$number" >inventory.yaml
+    chmod 600 inventory.yaml
+}
+
+teardown() {
+    [[ -z ${server-} ]] || kill "$server"
+    e2e_teardown
+}
+
+# interrupted_at STRACE-OPTION...: a grab into b.tar.gz, with the signals and delays that strace puts in. Sets `took`, the time from
+# the first SIGINT to the end of the program, in milliseconds.
+interrupted_at() {
+    [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
+    rm -rf b.tar.gz b.partial b
+    run --separate-stderr strace -f -ttt -o trace "$@" "$profgrab_program" -q -i inventory.yaml --host here -o b.tar.gz heap
+    took=$(awk '/--- SIGINT/ && !began { began = $2 } /\+\+\+ (exited|killed)/ { end = $2 } END { if (!began) exit 1; printf "%d\n", (end - began) * 1000 }' trace) ||
+        fail_run "no signal was sent: $*"
+    ((took < 2000)) || fail_run "it took $took ms: $*"
+}
+
+@test "SIGINT while the page is drawn, or while the bundle is written: the bundle is there within 2 s, whole" {
+    served
+    local at
+    # The fork of the one that draws; that one itself; its end. Then README.md and the manifest, the tarball and its directory.
+    for at in clone:signal=SIGINT:when=1 close_range:signal=SIGINT:when=1 wait4:signal=SIGINT:when=1 fsync:signal=SIGINT:when={3,4,5,6,7,8} \
+        renameat:signal=SIGINT:when={2,3}; do
+        interrupted_at -e trace="${at%%:*},exit_group" -e inject="$at"
+        assert_status 0
+        [[ ! -e b.partial ]]
+        "$profgrab_program" bundle verify b.tar.gz >/dev/null
+        case $at in
+        clone* | close_range*)
+            assert_stderr_has 'report.html could not be made, and the bundle goes without it: interrupted'
+            ;;
+        *) tar tzf b.tar.gz | grep -q '/report.html$' ;;
+        esac
+    done
+}
+
+@test "SIGINT while a bundle is packed that takes long: the work directory stays within 2 s, and resume packs it" {
+    served
+    # Each piece of 32 kB takes 0.3 s to read, of 22. The one that draws has the first signal for itself.
+    interrupted_at -P "$PWD/b.partial/here/app/heap.pb.gz" -e inject=fstat,newfstatat:signal=SIGINT:when=1 -e inject=read:delay_enter=300000
+    assert_status 130
+    assert_stderr_has 'profgrab: the bundle could not be written: interrupted'
+    assert_stderr_has 'hint: everything collected is in b.partial: `profgrab resume -i inventory.yaml b.partial` packs it'
+    [[ ! -e b.tar.gz ]]
+    run --separate-stderr "$profgrab_program" resume -q -i inventory.yaml b.partial
+    assert_status 0
+    "$profgrab_program" bundle verify b.tar.gz >/dev/null
+}
