@@ -174,7 +174,10 @@ static const char *resume_line(const struct capture *c, const char *path, struct
 {
     const struct {
         const char *option, *value;
-    } way[] = {{"-i", c->way->inventory}, {"-F", c->way->ssh_config}, {"--via", c->way->via}};
+    } way[] = {{"-i", c->way->inventory},
+               {"-F", c->way->ssh_config},
+               {"--via", c->way->via},
+               {"--from", c->way->from}};
     buf_adds(ret, "profgrab resume ");
     for (size_t i = 0; i < sizeof way / sizeof *way; i++) {
         if (!way[i].value)

@@ -15,7 +15,8 @@ struct hearing {
     struct target_options *target;
     enum discovery_when when;
     bool tell;
-    bool ready; /* the libraries are set up */
+    bool listing; /* its targets are about to be listed */
+    bool ready;   /* the libraries are set up */
 };
 
 char *discovery_age(char *dst, size_t cap, int64_t at)
@@ -147,9 +148,9 @@ static void tell_missing(const struct hearing *h, const struct source *s, const 
     if (!inventory_path(h->inventory))
         return;
     if (d->strange)
-        talk("%s: %zu of %zu target%s belong to no host of the inventory; `profgrab hosts --from %s` shows "
-             "them",
-             s->name, d->strange, d->n, plural(d->n), s->name);
+        talk("%s: %zu of %zu target%s belong to no host of the inventory%s%s%s", s->name, d->strange, d->n,
+             plural(d->n), h->listing ? "" : "; `profgrab hosts --from ", h->listing ? "" : s->name,
+             h->listing ? "" : "` shows them");
     if (d->loopback && d->loopback < d->n)
         talk("%s: %zu target%s on loopback, and nothing says of which host: `host: NAME` in its entry does",
              s->name, d->loopback, d->loopback == 1 ? " is" : "s are");
@@ -177,6 +178,12 @@ static int take_source(struct hearing *h, const struct source *s, struct found *
     return rc;
 }
 
+/* A source that the command line names is the only one of its run. */
+static bool is_of_run(const struct source *s, const struct target_options *o)
+{
+    return !o->from || s->for_run;
+}
+
 static void tell_failure(const struct source *s, const struct err *why)
 {
     struct err shown = *why;
@@ -194,11 +201,11 @@ int discovery_apply(struct inventory *inv, struct target_options *o, enum discov
     const struct source *const *sources = inventory_sources(inv, &n);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         struct err why = ERR_INIT;
-        if (take_source(&h, sources[i], NULL, &why) == 0)
+        if (!is_of_run(sources[i], o) || take_source(&h, sources[i], NULL, &why) == 0)
             continue;
-        if (why.kind == ERR_CANCELLED) {
+        if (why.kind == ERR_CANCELLED || sources[i]->for_run) {
             *err = why;
-            rc = -1;
+            rc = err_wrap(err, "%s", sources[i]->name);
         } else {
             failed++;
             if (when != DISCOVERY_KEPT)
@@ -217,7 +224,7 @@ int discovery_apply(struct inventory *inv, struct target_options *o, enum discov
 int discovery_list(struct inventory *inv, const struct source *source, struct target_options *o,
                    enum discovery_when when, struct found *ret, struct err *err)
 {
-    struct hearing h = {.inventory = inv, .target = o, .when = when, .tell = true};
+    struct hearing h = {.inventory = inv, .target = o, .when = when, .tell = true, .listing = true};
     struct err why = ERR_INIT;
     struct found f = {0};
     int rc = take_source(&h, source, &f, &why);

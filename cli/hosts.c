@@ -8,6 +8,7 @@
 #include "cli/document.h"
 #include "cli/exit.h"
 #include "cli/hosts_from.h"
+#include "cli/hosts_ssh.h"
 #include "cli/inventory_file.h"
 #include "cli/target.h"
 #include "base/banned.h"
@@ -15,6 +16,7 @@
 struct hosts_options {
     struct target_options target;
     const char *from;
+    bool ssh;
     bool json;
     bool names, groups, services, teams, labels;
 };
@@ -27,16 +29,19 @@ static const struct option options[] = {
     {"exclude", 0, OPTION_LIST, "NAME[,...]", "not these hosts, patterns or groups",
      offsetof(struct hosts_options, target.selection.exclude), 0},
     {"from", 0, OPTION_TEXT, "SOURCE",
-     "what that source of services says instead: its name in the inventory, or KIND:PLACE",
+     "what that source of services says instead: its name in the inventory, a file, a URL or KIND:PLACE",
      offsetof(struct hosts_options, from), 0},
     {"refresh", 0, OPTION_FLAG, NULL, "ask the sources of services anew, whatever was kept",
      offsetof(struct hosts_options, target.refresh), 0},
-    {"ssh-config", 'F', OPTION_TEXT, "FILE", "configuration for ssh instead of your own, to reach a source",
+    {"ssh-config", 'F', OPTION_TEXT, "FILE", "configuration for ssh instead of your own",
      offsetof(struct hosts_options, target.ssh_config), 0},
     {"batch", 0, OPTION_FLAG, NULL, "ask nobody for a passphrase or password: what needs one fails",
      offsetof(struct hosts_options, target.batch), 0},
     {"timeout", 't', OPTION_DURATION, "DURATION", "how long a source's silence is borne (default 30s)",
      offsetof(struct hosts_options, target.timeout_ms), 0},
+    {"ssh", 0, OPTION_FLAG, NULL,
+     "what ssh's configuration makes of each address, too (of a single host always)",
+     offsetof(struct hosts_options, ssh), 0},
     {"json", 0, OPTION_FLAG, NULL, "as JSON", offsetof(struct hosts_options, json), 0},
     {"names", 0, OPTION_FLAG, NULL, "only the hosts' names, one a line",
      offsetof(struct hosts_options, names), 0},
@@ -236,7 +241,7 @@ static int print_hosts(const struct hosts_options *o, const struct host *const *
         printf("%s\n", hosts[i]->name);
     if (o->names)
         return 0;
-    if (print_table(hosts, n, err) < 0)
+    if (print_table(hosts, n, err) < 0 || ((o->ssh || n == 1) && hosts_ssh(hosts, n, &o->target, err) < 0))
         return -1;
     return say_twins(hosts, n, err);
 }
@@ -303,6 +308,8 @@ static int check(const struct hosts_options *o, const struct strlist *rest, stru
     if (o->json + o->names + o->groups + o->services + o->teams + o->labels > 1)
         return err_set(err, ERR_USAGE,
                        "only one of --json, --names, --groups, --services, --teams and --labels at a time");
+    if (o->ssh && (o->json || o->names || all || o->from))
+        return err_set(err, ERR_USAGE, "--ssh belongs to the table of hosts");
     if (o->from && (chosen || o->names || all))
         return err_set(err, ERR_USAGE,
                        "--from lists what one source says, and chooses nothing: as a table or --json");
@@ -341,8 +348,9 @@ const struct command command_hosts = {
         "PATTERN is a host's name, a glob (file-*), a range (file-[04-06]) or a group's name.\n"
         "Sources of services (`discovery` in the inventory) are asked where what they said is not kept "
         "or too old; exit code 3: one of them failed.\n"
-        "SOURCE is the name of one, or KIND:PLACE: prometheus:URL, http_sd:URL, file_sd:FILE, "
-        "parca:FILE or scrape_configs:FILE; that needs no inventory.",
+        "SOURCE is the name of one, a file or a URL, or KIND:PLACE where the kind cannot be guessed: "
+        "prometheus:URL, http_sd:URL, file_sd:FILE, parca:FILE or scrape_configs:FILE. It needs no "
+        "inventory. `profgrab --from SOURCE --host NAME` collects from what it says.",
     .options = options,
     .words = WORDS_HOSTS,
     .run = run,

@@ -35,6 +35,8 @@ static const struct option options[] = {
      "of a bundle: a directory for the new one (DIR/ is created if it is missing), or its name ending in "
      ".tar.gz (default: beside the old one)",
      offsetof(struct resume_options, output), 0},
+    {"from", 0, OPTION_ONE, "SOURCE", "the source of services that the run had, where it had one",
+     offsetof(struct resume_options, target.from), 0},
     TARGET_PARALLEL_ROW(struct resume_options, target),
     ENGINE_OPTION_ROWS(struct resume_options, engine),
     HANDOVER_OPTION_ROWS(struct resume_options, handover),
@@ -363,11 +365,26 @@ static void say_targets(const struct resume *r)
     buf_release(&place);
 }
 
+/* The source of --from says which ports the manifest's hosts have: it must know them before it is asked. */
+static int name_hosts(struct resume *r, struct err *err)
+{
+    struct strlist *hosts = &r->options.target.selection.hosts;
+    for (size_t i = 0; i < r->asked.n_targets; i++) {
+        const struct manifest_target *t = &r->asked.targets[i];
+        const char *name = t->address ? t->address : t->host;
+        if (!strlist_has(hosts, name) && strlist_add(hosts, name, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Everything that can be known without opening anything. */
 static int prepare(struct resume *r, struct err *err)
 {
     struct resume_options *o = &r->options;
     bool find = count_missing(r) > 0;
+    if (find && o->target.from && name_hosts(r, err) < 0)
+        return -1;
     if ((find || r->handed) && target_load(&o->target, find, &r->inventory, err) < 0)
         return -1;
     if (choose_targets(r, err) < 0 || take_all_left(r, err) < 0 || note_against(r, err) < 0 ||

@@ -35,7 +35,7 @@ static int read_compress(struct target_options *o, struct err *err)
 
 bool target_is_given(const struct target_options *o)
 {
-    return o->selection.hosts.n > 0 || o->selection.groups.n > 0 || o->selection.labels.n > 0;
+    return o->selection.hosts.n > 0 || o->selection.groups.n > 0 || o->selection.labels.n > 0 || o->from;
 }
 
 int target_alone(const struct target_options *o, const struct strlist *words, const char *command,
@@ -55,6 +55,8 @@ int target_load(struct target_options *o, bool find, struct inventory **ret_inve
         (o->via && ssh_via_parse("--via", o->via, &o->ssh_via, err) < 0) ||
         inventory_file_load(o->inventory, ret_inventory, err) < 0)
         return -1;
+    if (find && o->from && inventory_use_source(*ret_inventory, o->from, &o->selection, err) < 0)
+        return -1;
     return find ? discovery_apply(*ret_inventory, o, o->refresh ? DISCOVERY_REFRESH : DISCOVERY_AS_NEEDED,
                                   false, NULL, err)
                 : 0;
@@ -64,7 +66,7 @@ int target_resolve(struct target_options *o, struct inventory **ret_inventory, s
                    struct err *err)
 {
     /* Nobody needs to say where a service is that the user points at. */
-    bool find = !o->selection.port && !o->selection.unix_path;
+    bool find = o->from || (!o->selection.port && !o->selection.unix_path);
     if (target_load(o, find, ret_inventory, err) < 0)
         return -1;
     return inventory_select(*ret_inventory, &o->selection, ret, err);

@@ -23,6 +23,7 @@ struct target_options {
     enum ssh_via ssh_via;       /* what `via` means, from target_resolve; and so on */
     enum ssh_compress ssh_compress;
     bool batch;
+    const char *from;     /* a source of services for this run; NULL: none */
     bool refresh;         /* the inventory's sources of services are asked anew */
     struct prompt prompt; /* from target_prompt */
     bool has_prompt;
@@ -90,6 +91,14 @@ struct target_options {
          "PATH",                                                                                             \
          "where pprof lives there (default /debug/pprof); with --port or --unix",                            \
          offsetof(type, member.selection.path),                                                              \
+         0},                                                                                                 \
+        {"from",                                                                                             \
+         0,                                                                                                  \
+         OPTION_ONE,                                                                                         \
+         "SOURCE",                                                                                           \
+         "the services that this source says, for this run: a name of the inventory, a file, a URL or "      \
+         "KIND:PLACE (see hosts); of the hosts that are named, or of the inventory's",                       \
+         offsetof(type, member.from),                                                                        \
          0},                                                                                                 \
     {                                                                                                        \
         "scheme", 0, OPTION_TEXT, "SCHEME", "http (the default) or https; with --port or --unix",            \
@@ -201,7 +210,7 @@ struct target_options {
         TARGET_PARALLEL_ROW(type, member)
 // NOLINTEND(bugprone-macro-parentheses)
 
-/* Whether any host is named, or chosen by a label. */
+/* Whether any host is named, or chosen by a label or a source. */
 bool target_is_given(const struct target_options *o);
 
 /* For a command that takes hosts, and no words beside its options: ERR_USAGE where there is a word, or no
@@ -218,8 +227,8 @@ void target_say(const struct targets *targets);
 
 void target_options_release(struct target_options *o);
 
-/* The first half of it: the options' words are read, and the inventory loaded. `find`: its sources say which
- * services there are. */
+/* The first half of it: the options' words are read, the inventory is loaded, and the selection gets the
+ * source of --from. `find`: its sources say which services there are. */
 int target_load(struct target_options *o, bool find, struct inventory **ret_inventory, struct err *err);
 
 /* Who asks the person, as the options have it: one for the whole run, so that nobody is asked twice. It

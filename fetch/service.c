@@ -11,6 +11,24 @@
 
 /* ---- the connection ------------------------------------------------------------------------------------ */
 
+/* A source gives the address at which it scrapes; the service may listen on loopback alone. A look (check)
+ * needs no hint at itself. */
+static void add_found_hint(const struct visit *v, struct err *err)
+{
+    const struct service *service = v->target->service;
+    char check[400] = "";
+    if (!service->source || service->unix_path || address_is_loopback(service->host) ||
+        !strstr(err->msg, "cannot connect to"))
+        return;
+    if (!v->grab->look)
+        snprintf(check, sizeof check, "; `profgrab check --host %.100s --service %.200s` shows each step",
+                 v->target->host->name, service->name);
+    err_hint(err,
+             "%s says %s; if the service listens on loopback alone, name under `service:` of the source a "
+             "service that has `host: 127.0.0.1`%s",
+             service->source->name, service->host, check);
+}
+
 /* Whether anybody listens there: a grab learns it from its first request, a look wants to know it by itself.
  */
 static int dial(struct visit *v, struct err *err)
@@ -22,6 +40,8 @@ static int dial(struct visit *v, struct err *err)
     int64_t began = clock_now();
     int fd = -1, rc = gateway_dial(v->gw, &to, &fd, &why);
     step.duration_ms = clock_now() - began;
+    if (rc < 0)
+        add_found_hint(v, &why);
     step.failure = rc < 0 ? &why : NULL;
     if (service->unix_path)
         snprintf(step.detail, sizeof step.detail, "%s", service->unix_path);
@@ -233,6 +253,8 @@ static int prepare(struct visit *v, struct err *err)
         verdicts_add(&v->verdicts, "tls-unchecked", NULL, NULL, err) < 0)
         return -1;
     if (reach(v, err) < 0) {
+        if (!v->grab->look)
+            add_found_hint(v, err);
         add_hint(service, err);
         return -1;
     }

@@ -178,7 +178,7 @@ static int take_target(struct inventory *inv, const struct source *s, const stru
     if (!t->host)
         return 0;
     base_name(s, job, name);
-    t->service = by_hand(t->host, name);
+    t->service = s->for_run ? NULL : by_hand(t->host, name);
     if (t->service)
         count->by_hand++;
     else if (!may_have_secret(inv, s, t))

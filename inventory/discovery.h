@@ -37,6 +37,7 @@ struct source {
     const struct host *through;    /* the URL is asked from there; NULL: from here */
     char *match;                   /* a pattern that finds the host's name in a target's HOST:PORT; NULL */
     void *matcher;                 /* the same, compiled */
+    bool for_run;                  /* the command line names it: the run takes its services alone */
     size_t line;                   /* of its entry in the inventory; 0: it has none */
     int64_t max_age_ms;            /* how old an answer may be that is kept */
     int64_t
@@ -50,6 +51,11 @@ const struct source *const *inventory_sources(const struct inventory *inv, size_
  * not have is made of `KIND:PLACE` and belongs to it. A relative path begins at the working directory.
  * ERR_USAGE. */
 int inventory_source(struct inventory *inv, const char *text, const struct source **ret, struct err *err);
+
+/* Makes the source of that text (as inventory_source has it) the one of the selection's run: hosts that only
+ * the selection names are made, so that targets can belong to them, and a single one is the host of targets
+ * on loopback. Before inventory_discover. ERR_USAGE. */
+int inventory_use_source(struct inventory *inv, const char *text, struct selection *sel, struct err *err);
 
 /* ---- what a source says -------------------------------------------------------------------------------- */
 

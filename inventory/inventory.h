@@ -227,10 +227,11 @@ struct selection {
     struct strlist services; /* empty: all of the host's */
     /* A service of its own on every selected host, not of the inventory: a port makes `port-N`, a socket at
      * /run/app/debug.sock `unix-debug.sock`, with `-2`, `-3`, ... behind where such a name is taken. */
-    unsigned port;         /* 0: none */
-    const char *unix_path; /* NULL: none; not together with a port */
-    const char *path;      /* where pprof lives there; NULL: the default */
-    bool https;            /* over TLS, judged by the system's authorities */
+    unsigned port;               /* 0: none */
+    const char *unix_path;       /* NULL: none; not together with a port */
+    const char *path;            /* where pprof lives there; NULL: the default */
+    bool https;                  /* over TLS, judged by the system's authorities */
+    const struct source *source; /* only services that it says (inventory_use_source); NULL: any */
 };
 
 /*
@@ -264,8 +265,8 @@ void selection_release(struct selection *sel);
 bool service_is_beside(const struct service *a, const struct service *b);
 
 /* Hosts of several names that are one machine, as far as the inventory tells: address, port, jump hosts,
- * known hosts and ssh's configuration are the same, and so is where a service of theirs listens. So one process is asked
- * twice. */
+ * known hosts and ssh's configuration are the same, and so is where a service of theirs listens. So one
+ * process is asked twice. */
 struct twins {
     const struct host **hosts; /* two or more, in the targets' order */
     size_t n;

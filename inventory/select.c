@@ -176,6 +176,15 @@ static int unknown_service(const struct inventory *inv, const char *name, struct
     return blame_sources(inv, err);
 }
 
+static int not_said(const struct source *s, const char *name, struct err *err)
+{
+    char shown[120];
+    err_set(err, ERR_USAGE, "%s says of no service \"%s\" on these hosts", s->name,
+            text_printable(shown, sizeof shown, name, strlen(name)));
+    return err_hint(err, "`profgrab hosts --from %s:%s` lists its targets", source_kind_name(s->kind),
+                    s->place);
+}
+
 static int choose_services(struct inventory *inv, const struct selection *sel, struct chosen *ret,
                            struct err *err)
 {
@@ -183,7 +192,7 @@ static int choose_services(struct inventory *inv, const struct selection *sel, s
         const char *name = sel->services.items[i];
         const struct service *service = names_get(&inv->service_names, name);
         if (!service && !names_get(&inv->found_names, name))
-            return unknown_service(inv, name, err);
+            return sel->source ? not_said(sel->source, name, err) : unknown_service(inv, name, err);
         if (choose(ret, name, service, err) < 0)
             return -1;
     }
@@ -199,10 +208,18 @@ static int no_labels(const struct inventory *inv, struct err *err)
     return err_hint(err, "%s", HOW_TO_MAKE);
 }
 
+/* A source names ports, never the hosts to log in to. */
+static int no_hosts_for(const struct source *s, struct err *err)
+{
+    err_set(err, ERR_USAGE, "no host is named: a source says which ports there are, not which hosts to open");
+    return err_hint(err, "add --host NAME[,...]; `profgrab hosts --from %s:%s` lists its targets",
+                    source_kind_name(s->kind), s->place);
+}
+
 static int choose_hosts(struct inventory *inv, const struct selection *sel, struct hostset *ret,
                         struct err *err)
 {
-    bool outside = sel->port || sel->unix_path || sel->services.n;
+    bool outside = sel->port || sel->unix_path || sel->services.n || sel->source;
     bool named = sel->hosts.n || sel->groups.n;
     for (size_t i = 0; i < sel->hosts.n; i++)
         if (add_pattern(inv, sel->hosts.items[i], outside, ret, err) < 0)
@@ -210,11 +227,13 @@ static int choose_hosts(struct inventory *inv, const struct selection *sel, stru
     for (size_t i = 0; i < sel->groups.n; i++)
         if (add_group(inv, sel->groups.items[i], ret, err) < 0)
             return -1;
-    for (size_t i = 0; !named && sel->labels.n && i < inv->hosts.n; i++)
+    for (size_t i = 0; !named && (sel->labels.n || sel->source) && i < inv->hosts.n; i++)
         if (hostset_add(ret, inv->hosts.items[i], err) < 0)
             return -1;
     if (!named && sel->labels.n && !inv->hosts.n)
         return no_labels(inv, err);
+    if (!named && sel->source && !inv->hosts.n)
+        return no_hosts_for(sel->source, err);
     if (ret->n)
         return 0;
     err_set(err, ERR_USAGE, "no host is named");
@@ -266,6 +285,30 @@ static int no_services(const struct inventory *inv, const struct host *host, str
     return blame_sources(inv, err);
 }
 
+/* The services of one source, and of them those that were chosen. A host that the source says nothing of is
+ * an error only if it was named. */
+static int add_from_source(struct targets *t, const struct host *host, const struct chosen *chosen,
+                           const struct selection *sel, struct err *err)
+{
+    size_t before = t->n;
+    for (size_t i = 0; i < host->n_services; i++) {
+        bool meant = chosen->n == 0;
+        for (size_t c = 0; c < chosen->n && !meant; c++)
+            meant = is_called(host->services[i], chosen->items[c].name);
+        if (host->services[i]->source == sel->source && meant &&
+            add_target(t, host, host->services[i], err) < 0)
+            return -1;
+    }
+    if (t->n > before || (!sel->hosts.n && !sel->groups.n))
+        return 0;
+    err_set(err, ERR_USAGE, "%s says of no %s on host \"%s\"", sel->source->name,
+            chosen->n ? "such service" : "service", host->name);
+    return err_hint(err,
+                    "`profgrab hosts --from %s:%s` lists its targets: a target belongs to the host whose "
+                    "address is the target's",
+                    source_kind_name(sel->source->kind), sel->source->place);
+}
+
 static int add_targets(const struct inventory *inv, struct targets *t, const struct host *host,
                        const struct chosen *chosen, struct err *err)
 {
@@ -280,6 +323,13 @@ static int add_targets(const struct inventory *inv, struct targets *t, const str
     return 0;
 }
 
+static int no_targets_of(const struct source *s, struct err *err)
+{
+    err_set(err, ERR_USAGE, "%s: none of its targets belongs to a host that is selected", s->name);
+    return err_hint(err, "`profgrab hosts --from %s:%s` lists them; --host ADDRESS names their hosts",
+                    source_kind_name(s->kind), s->place);
+}
+
 int inventory_select(struct inventory *inv, const struct selection *sel, struct targets *ret, struct err *err)
 {
     int rc = -1;
@@ -290,8 +340,13 @@ int inventory_select(struct inventory *inv, const struct selection *sel, struct 
         narrow_all(inv, sel, &hosts, &targets.sampled_of, err) < 0)
         goto out;
     for (size_t i = 0; i < hosts.n; i++)
-        if (add_targets(inv, &targets, hosts.items[i], &chosen, err) < 0)
+        if (sel->source ? add_from_source(&targets, hosts.items[i], &chosen, sel, err) < 0
+                        : add_targets(inv, &targets, hosts.items[i], &chosen, err) < 0)
             goto out;
+    if (sel->source && targets.n == 0) {
+        no_targets_of(sel->source, err);
+        goto out;
+    }
     *ret = targets;
     targets = (struct targets){0};
     rc = 0;

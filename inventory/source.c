@@ -393,8 +393,9 @@ static int unknown_source(const struct inventory *inv, const char *text, struct 
     err_set(err, ERR_USAGE, "unknown source \"%s\"", text_printable(shown, sizeof shown, text, strlen(text)));
     if (near.n)
         return err_hint(err, "did you mean %s?", nearest_text(&near, near_text, sizeof near_text));
-    return err_hint(err, "a source is the name of an entry under \"discovery\", or KIND:PLACE, as in "
-                         "prometheus:http://localhost:9090 or parca:parca.yaml");
+    return err_hint(err,
+                    "a source is the name of an entry under \"discovery\", a file, a URL, or KIND:PLACE, "
+                    "as in prometheus:http://localhost:9090 or parca:parca.yaml");
 }
 
 /* As the inventory's own are written: a new string. */
@@ -450,23 +451,86 @@ static int make_source(struct inventory *inv, size_t kind, char *place, const st
     return 0;
 }
 
+/* ---- which kind a place is ----------------------------------------------------------------------------- */
+
+#define GUESS_BYTES (1u << 20)
+
+/* A Prometheus' own address, or that of one of its pages; any other path is that of an http_sd. */
+static enum source_kind kind_of_url(const char *url)
+{
+    const char *host = strstr(url, "://") + 3, *path = host + strcspn(host, "/?");
+    size_t n = strlen(path);
+    return strcmp(path, "/") == 0 || n == 0 || without_page(path, n) < n ? SOURCE_PROMETHEUS : SOURCE_HTTP_SD;
+}
+
+/* Whether a line of the text begins with the key. */
+static bool has_line(const char *text, const char *key)
+{
+    size_t n = strlen(key);
+    for (; text; text = strchr(text, '\n') ? strchr(text, '\n') + 1 : NULL)
+        if (strncmp(text, key, n) == 0)
+            return true;
+    return false;
+}
+
+/* A configuration by its keys; else a file of targets. */
+static enum source_kind kind_of_text(const char *text)
+{
+    if (!has_line(text, "scrape_configs:"))
+        return SOURCE_FILE_SD;
+    return has_line(text, "object_storage:") ? SOURCE_PARCA : SOURCE_SCRAPE_CONFIGS;
+}
+
+/* -1: it is neither a URL nor a file. */
+static int guess_kind(const char *place, size_t *ret)
+{
+    struct stat st;
+    struct buf text = BUF_INIT(GUESS_BYTES);
+    if (strncmp(place, "http://", 7) == 0 || strncmp(place, "https://", 8) == 0) {
+        *ret = kind_of_url(place);
+        return 0;
+    }
+    if (stat(place, &st) < 0 || !S_ISREG(st.st_mode))
+        return -1;
+    /* A file that cannot be read, or is too large to look at, is reported by its reader. */
+    bool read = !text_ends_in(place, ".json") && file_read(place, &text, NULL) == 0;
+    *ret = read ? kind_of_text(buf_str(&text)) : SOURCE_FILE_SD;
+    buf_release(&text);
+    return 0;
+}
+
+/* KIND:PLACE, or a place alone whose kind can be guessed. */
+static int split_source(const char *text, size_t *ret_kind, const char **ret_place)
+{
+    const char *colon = strchr(text, ':');
+    size_t kind = 0;
+    while (colon && kind < N_KINDS && !str_is((struct str){text, (size_t)(colon - text)}, kinds[kind].name))
+        kind++;
+    if (!text_is_visible(text))
+        return -1;
+    *ret_kind = kind;
+    *ret_place = colon ? colon + 1 : NULL;
+    if (colon && kind < N_KINDS)
+        return colon[1] ? 0 : -1;
+    *ret_place = text;
+    return guess_kind(text, ret_kind);
+}
+
 int inventory_source(struct inventory *inv, const char *text, const struct source **ret, struct err *err)
 {
     const struct source *named = names_get(&inv->sources.by_name, text);
-    const char *colon = strchr(text, ':');
+    const char *at = NULL;
     char *place = NULL;
     size_t kind = 0;
     if (named) {
         *ret = named;
         return 0;
     }
-    while (colon && kind < N_KINDS && !str_is((struct str){text, (size_t)(colon - text)}, kinds[kind].name))
-        kind++;
-    if (!colon || kind == N_KINDS || !colon[1] || !text_is_visible(text))
+    if (split_source(text, &kind, &at) < 0)
         return unknown_source(inv, text, err);
-    if (!kinds[kind].url && absolute(colon + 1, &place, err) < 0)
+    if (!kinds[kind].url && absolute(at, &place, err) < 0)
         return -1;
-    if (kinds[kind].url && !(place = strdup(colon + 1)))
+    if (kinds[kind].url && !(place = strdup(at)))
         return err_nomem(err);
     *ret = source_at(inv, kind, place);
     if (!*ret)

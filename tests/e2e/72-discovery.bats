@@ -88,6 +88,133 @@ print(o["source"]["kind"], len(o["targets"]), *(t["address"] for t in o["targets
         'prometheus 5 elsewhere'
 }
 
+@test "--from: a grab of what a source says, for one run, without an inventory" {
+    rig_alias sick-01 sshd
+    printf '[{"targets":["127.0.0.1:%s"],"labels":{"job":"rude"}},{"targets":["elsewhere:1"],"labels":{"job":"far"}}]' \
+        "$RIG_PORT_rude" >t.json
+    # A target on loopback belongs to the one host that is named.
+    run_profgrab --from t.json --host sick-01 heap -o out.tar.gz
+    assert_status 0
+    tar tzf out.tar.gz | grep -q 'sick-01/rude/heap.pb.gz'
+    run_profgrab check --from "file_sd:t.json" --host sick-01
+    assert_status 0
+    # With the inventory, only what the source says is taken, also of a service that stands there by hand.
+    with_sources '{ file_sd: nothing.json }'
+    sed 's/"rude"/"byhand"/' t.json >byhand.json
+    run_profgrab --from byhand.json --host laptop --dry-run heap
+    assert_status 0
+    refute_stderr_has nothing.json
+    refute_stdout_has ':2'
+    # A source says ports, never which hosts are opened.
+    unset PROFGRAB_INVENTORY
+    run_profgrab --from t.json heap
+    assert_status 2
+    assert_stderr_has 'no host is named: a source says which ports there are, not which hosts to open'
+    assert_stderr_has 'hint: add --host NAME'
+    run_profgrab --from t.json --host sick-01 --service far heap
+    assert_status 2
+    assert_stderr_has 'file_sd says of no service "far" on these hosts'
+    run_profgrab --from t.json --host sick-01 --port 1 heap
+    assert_status 2
+    run_profgrab --from nosuch.json --host sick-01 heap
+    assert_status 2
+    assert_stderr_has 'unknown source "nosuch.json"'
+    # A source that fails is the run's failure.
+    echo '{' >bad.json
+    run_profgrab --from bad.json --host sick-01 heap
+    ((status == 1 || status == 2)) || fail_run 'not refused'
+    assert_stderr_has 'profgrab: file_sd: '
+    assert_stderr_has 'bad.json'
+}
+
+@test "resume --from finds the services of a run with --from again" {
+    rig_alias sick-01 sshd
+    printf '[{"targets":["127.0.0.1:%s"],"labels":{"job":"rude"}}]' "$(rig_free_port)" >t.json
+    printf '[{"targets":["127.0.0.1:%s"],"labels":{"job":"node"}}]' "$RIG_PORT_node_exporter" >node.json
+    python3 -c 'import json; a = json.load(open("t.json")) + json.load(open("node.json")); json.dump(a, open("both.json", "w"))'
+    run_profgrab --from both.json --host sick-01 heap -o out.tar.gz
+    assert_status 3
+    sed -i "s/\"127.0.0.1:[0-9]*\"\], \"labels\": {\"job\": \"rude\"/\"127.0.0.1:$RIG_PORT_rude\"], \"labels\": {\"job\": \"rude\"/" both.json
+    run_profgrab resume --from both.json out.tar.gz
+    assert_status 0
+    tar tzf "$output" | grep -q 'sick-01/rude/heap.pb.gz'
+}
+
+@test "--from guesses the kind of a file and of a URL" {
+    printf '[{"targets":["file-03:7"],"labels":{"job":"j"}}]' >t.json
+    printf -- '- targets: ["file-03:7"]\n' >t.yml
+    printf 'scrape_configs:\n  - job_name: j\n    static_configs: [ { targets: ["file-03:7"] } ]\n' >prometheus.yml
+    { echo 'object_storage: {}'; cat prometheus.yml; } >parca.yaml
+    local source
+    while read -r source kind; do
+        run_profgrab hosts --json --from "$source"
+        assert_status 0
+        assert_equal "$(python3 -c 'import json, sys; print(json.load(sys.stdin)["source"]["kind"])' <<<"$output")" "$kind"
+    done <<W
+t.json file_sd
+t.yml file_sd
+prometheus.yml scrape_configs
+parca.yaml parca
+$PROMETHEUS prometheus
+$PROMETHEUS/targets prometheus
+W
+    run_profgrab hosts --from "$SOURCE/html"
+    assert_status 1
+    assert_stderr_has 'http_sd: '
+    run_profgrab hosts --from nosuch
+    assert_status 2
+    assert_stderr_has 'unknown source "nosuch"'
+}
+
+@test "hosts --from prints no hint at the command that just ran" {
+    printf '[{"targets":["elsewhere:7"],"labels":{"job":"j"}}]' >t.json
+    with_sources '{ file_sd: t.json, name: mine }'
+    run_profgrab hosts --from file_sd:t.json
+    assert_stderr_has '1 of 1 target belong'
+    refute_stderr_has 'profgrab hosts --from'
+    cp t.json other.json
+    run_profgrab hosts --from other.json
+    refute_stderr_has 'profgrab hosts --from'
+    # Elsewhere the hint names a command that works.
+    run_profgrab hosts
+    assert_stderr_has '`profgrab hosts --from mine` shows them'
+    run_profgrab hosts --from mine
+    assert_status 0
+}
+
+@test "a target that cannot be reached at its own address: loopback, and check" {
+    with_sources "{ prometheus: \"$PROMETHEUS\", job: storage }"
+    rig_alias file-03 sshd
+    run_profgrab --host file-03 heap
+    assert_status 1
+    assert_stderr_has 'the far host cannot connect to file-03 port 9236'
+    assert_stderr_has '`host: 127.0.0.1`'
+    assert_stderr_has '`profgrab check --host file-03 --service storage`'
+    run_profgrab check --host file-03 --service storage
+    assert_status 1
+    [[ $output$stderr == *'`host: 127.0.0.1`'* && $output$stderr != *'profgrab check --host'* ]] || fail_run 'the hint'
+}
+
+@test "hosts shows what ssh's configuration makes of an address" {
+    with_sources '{ file_sd: nothing.json }'
+    sed -i '/^discovery/,$d' inventory.yaml
+    sed -i 's/file-03: { labels/file-03: { services: [], labels/' inventory.yaml
+    printf 'Host file-03\n  HostName 10.9.8.7\n  User ops\n  ProxyJump ann@bastion:2222\nHost *\n  User rest\n' >ours
+    run_profgrab hosts -F ours file-03
+    assert_status 0
+    assert_stdout_has 'file-03: ssh connects to ops@10.9.8.7 port 22 through ann@bastion port 2222'
+    run_profgrab hosts -F ours
+    refute_stdout_has 'ssh connects'
+    run_profgrab hosts -F ours --ssh
+    assert_stdout_has 'file-04: ssh connects to rest@file-04 port 22'
+    refute_stdout_has 'laptop: ssh'
+    run_profgrab hosts -F nowhere file-03
+    assert_status 0
+    assert_stdout_has 'file-03: not resolved: '
+    run_profgrab hosts --ssh --json
+    assert_status 2
+}
+
 @test "a job, a template, what stands by hand" {
     with_sources "{ prometheus: \"$PROMETHEUS\", job: storage, service: gitaly }"
     assert_equal "$(found)" 'file-03/gitaly file-03:9236; '
