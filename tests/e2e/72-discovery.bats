@@ -407,12 +407,18 @@ Y
 
 @test "a source whose host cannot be opened" {
     with_sources "{ prometheus: \"$PROMETHEUS\", through: laptop }" "{ prometheus: \"$PROMETHEUS\", name: far, through: file-04, host: file-03 }"
-    run_profgrab hosts -F "$SSH_CONFIG" --batch
+    cp "$SSH_CONFIG" ours
+    run_profgrab hosts -F "$PWD/ours" --batch
     assert_status 0
     assert_stdout_has '(far, '
-    printf 'Host *\n  Port 1\n  HostName 127.0.0.1\n' >broken
-    run_profgrab hosts -F "$PWD/broken" --batch --refresh
+    printf 'Host *\n  Port 1\n  HostName 127.0.0.1\n' >ours
+    run_profgrab hosts -F "$PWD/ours" --batch --refresh
     assert_status 0
     assert_stderr_has 'far: what it said'
     assert_stderr_has 'file-04'
+    # What came through another configuration is another host's answer.
+    cp ours others
+    run_profgrab hosts -F "$PWD/others" --batch --refresh
+    assert_status 3
+    refute_stderr_has 'far: what it said'
 }
