@@ -22,6 +22,7 @@ int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
         return -1;
     err->kind = kind;
     err->hint[0] = '\0';
+    err->unreached = false;
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(err->msg, sizeof err->msg, fmt, ap);
@@ -70,6 +71,13 @@ int err_wrap(struct err *err, const char *fmt, ...)
     memcpy(err->msg, context, outer);
     memcpy(err->msg + outer, ": ", 2);
     err->msg[outer + 2 + inner] = '\0';
+    return -1;
+}
+
+int err_unreached(struct err *err)
+{
+    if (err)
+        err->unreached = true;
     return -1;
 }
 

@@ -11,6 +11,8 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
+#include <stdbool.h>
+
 /* The few kinds that some caller acts on. Exit codes are chosen from them in cli. */
 enum err_kind {
     ERR_NONE,
@@ -33,6 +35,7 @@ struct err {
     enum err_kind kind;
     char msg[512];
     char hint[512]; /* empty, or what to do next, without "hint: " in front */
+    bool unreached; /* a connection was refused or not answered; err_unreached sets it */
 };
 
 #define ERR_INIT                                                                                             \
@@ -52,6 +55,10 @@ int err_nomem(struct err *err);
 /* Puts context and `: ` in front of the message. */
 int err_wrap(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Notes of what was set before that a connection was refused or not answered: a look at each step of the way
+ * there tells more. */
+int err_unreached(struct err *err);
+
 /* Sets the hint. */
 int err_hint(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -68,6 +75,7 @@ int err_hint(struct err *err, const char *fmt, ...) __attribute__((format(printf
 #define err_nomem(err) ERR_KNOWN((err_nomem)(err))
 #define err_wrap(...) ERR_KNOWN((err_wrap)(__VA_ARGS__))
 #define err_hint(...) ERR_KNOWN((err_hint)(__VA_ARGS__))
+#define err_unreached(err) ERR_KNOWN((err_unreached)(err))
 #endif
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "cli/check_hint.h"
 #include "cli/drawing.h"
 #include "cli/ending.h"
 #include "cli/exit.h"
@@ -78,11 +79,23 @@ static bool is_against(const struct capture *c, const struct host *host)
     return false;
 }
 
-static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
+/* What is said of a failure. */
+static struct err explain(const struct run *r, const struct host *host, const struct service *service,
+                          const struct err *failure)
+{
+    return check_hint(r->capture->way, r->capture->fetch.targets, host, service, failure);
+}
+
+static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *why)
 {
     struct run *r = ctx;
-    struct err err = ERR_INIT;
+    struct err err = ERR_INIT, told = ERR_INIT;
     struct verdicts verdicts = {0};
+    const struct err *failure = NULL;
+    if (why) {
+        told = explain(r, host, NULL, why);
+        failure = &told;
+    }
     progress_host(&r->progress, host, gw, failure);
     outcomes_host(&r->result->outcomes, host, failure);
     recorded(r, twin_hosts_verdict(&r->twins, host, &verdicts, &err), &err);
@@ -124,10 +137,15 @@ static void say_cost(struct run *r, const struct target *target, const struct fe
     r->said_cost = true;
 }
 
-static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
+static void on_service(void *ctx, const struct target *target, const struct fetch_service *service)
 {
     struct run *r = ctx;
-    struct err err = ERR_INIT;
+    struct err err = ERR_INIT, told = ERR_INIT;
+    struct fetch_service explained = *service, *s = &explained;
+    if (s->failure) {
+        told = explain(r, target->host, target->service, s->failure);
+        s->failure = &told;
+    }
     progress_service(&r->progress, target, s);
     outcomes_service(&r->result->outcomes, target, s);
     say_cost(r, target, s);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/check_hint.h"
 #include "cli/document.h"
 #include "cli/ending.h"
 #include "cli/exit.h"
@@ -67,9 +68,15 @@ static void describe_route(const struct host *host, const struct gateway *gw, ch
     buf_release(&b);
 }
 
-static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
+static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *why)
 {
     struct dry *d = ctx;
+    struct err told = ERR_INIT;
+    const struct err *failure = NULL;
+    if (why) {
+        told = check_hint(d->how->way, d->how->fetch.targets, host, NULL, why);
+        failure = &told;
+    }
     progress_host(&d->progress, host, gw, failure);
     for (size_t i = 0; i < d->n; i++) {
         struct estimate *e = &d->targets[i];
@@ -113,11 +120,17 @@ static void add_planned(struct dry *d, struct estimate *e, const struct fetch_pl
         e->takes_ms = concurrent ? p->timed_ms : e->takes_ms + p->timed_ms;
 }
 
-static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
+static void on_service(void *ctx, const struct target *target, const struct fetch_service *service)
 {
     struct dry *d = ctx;
     struct estimate *e = &d->targets[target - d->how->fetch.targets->items];
     bool pairs = false;
+    struct err told = ERR_INIT;
+    struct fetch_service explained = *service, *s = &explained;
+    if (s->failure) {
+        told = check_hint(d->how->way, d->how->fetch.targets, target->host, target->service, s->failure);
+        s->failure = &told;
+    }
     progress_service(&d->progress, target, s);
     e->opened_ms = e->began ? clock_now() - e->began : 0;
     e->planned = !s->failure;

@@ -4,12 +4,14 @@
 #define CLI_DRY_RUN_H
 
 #include "cli/handover.h"
+#include "cli/target.h"
 #include "fetch/fetch.h"
 
 struct dry_run {
     struct fetch_grab fetch; /* all of it but `plan` and the observer; its prompt is `prompt` */
     struct prompt *prompt;
-    const struct handover *handover; /* NULL: the bundle would stay here */
+    const struct target_options *way; /* for lines that are to be repeated */
+    const struct handover *handover;  /* NULL: the bundle would stay here */
     bool json, quiet, verbose;
 };
 

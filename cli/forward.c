@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/check_hint.h"
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/forward_talk.h"
@@ -23,8 +24,8 @@ struct forward_command {
 static const struct option options[] = {
     TARGET_OPTION_ROWS(struct forward_command, target),
     {"listen", 'l', OPTION_LIST, "ADDRESS[,...]",
-     "where to listen: PORT (on 127.0.0.1), IP:PORT or unix:PATH; one for each service "
-     "(default: the service's own port where it is free)",
+     "where to listen: PORT (on 127.0.0.1), IP:PORT or unix:PATH; one for each service, or 127.0.0.1:0, a "
+     "free port for each (default: the service's own port where it is free)",
      offsetof(struct forward_command, listen), 0},
     {"quiet", 'q', OPTION_FLAG, NULL, "say nothing but errors", offsetof(struct forward_command, quiet), 0},
     {"verbose", 'v', OPTION_FLAG, NULL, "say each connection, and every step on the way",
@@ -43,6 +44,13 @@ struct run {
 
 /* ---- where to listen ----------------------------------------------------------------------------------- */
 
+/* Any free port is one address that each service can have. */
+static bool serves_all(const struct strlist *listen)
+{
+    struct local_address a;
+    return listen->n == 1 && local_parse(listen->items[0], &a, NULL) == 0 && !a.path[0] && a.port == 0;
+}
+
 static int check_counts(const struct forward_command *c, const struct targets *targets, struct err *err)
 {
     for (size_t i = 1; i < targets->n; i++)
@@ -51,12 +59,13 @@ static int check_counts(const struct forward_command *c, const struct targets *t
                     targets->items[i].host->name);
             return err_hint(err, "start one for each host");
         }
-    if (c->listen.n == 0 || c->listen.n == targets->n)
+    if (c->listen.n == 0 || c->listen.n == targets->n || serves_all(&c->listen))
         return 0;
     err_set(err, ERR_USAGE, "--listen names %zu address%s, but there %s %zu service%s", c->listen.n,
             c->listen.n == 1 ? "" : "es", targets->n == 1 ? "is" : "are", targets->n,
             targets->n == 1 ? "" : "s");
-    return err_hint(err, "name the services with --service, and an address for each in the same order");
+    return err_hint(err, "name the services with --service, and an address for each in the same order; "
+                         "127.0.0.1:0 is a free port for each");
 }
 
 /* The service's own port, or where that cannot be had any other. */
@@ -80,8 +89,8 @@ static int listen_by_default(struct forward_way *w, bool quiet, struct err *err)
 static int listen_all(struct run *r, struct err *err)
 {
     const struct strlist *wanted = &r->command->listen;
-    for (size_t i = 0; i < wanted->n; i++)
-        if (local_parse(wanted->items[i], &r->talk.ways[i].listener.address, err) < 0)
+    for (size_t i = 0; wanted->n && i < r->talk.n; i++)
+        if (local_parse(wanted->items[wanted->n > 1 ? i : 0], &r->talk.ways[i].listener.address, err) < 0)
             return err_wrap(err, "--listen");
     for (size_t i = 0; i < r->talk.n; i++) {
         struct forward_way *w = &r->talk.ways[i];
@@ -185,6 +194,7 @@ static int open_and_carry(struct run *r, const struct targets *targets, struct e
         if (err->kind == ERR_BUSY)
             err_hint(err, "is it an SSH server? a busy one turns connections away too (MaxStartups): wait a "
                           "little and try again");
+        *err = check_hint(&r->command->target, targets, r->talk.host, NULL, err);
         rc = err_wrap(err, "%s", r->talk.host->name);
     } else if (forward_talk_announce(&r->talk, err) < 0) {
         gateway_close(gw);
@@ -200,9 +210,12 @@ static int open_and_carry(struct run *r, const struct targets *targets, struct e
 
 static int run_targets(struct forward_command *c, const struct targets *targets, struct err *err)
 {
-    struct run r = {
-        .command = c,
-        .talk = {.host = targets->items[0].host, .quiet = c->quiet, .verbose = c->verbose, .json = c->json}};
+    struct run r = {.command = c,
+                    .talk = {.host = targets->items[0].host,
+                             .way = &c->target,
+                             .quiet = c->quiet,
+                             .verbose = c->verbose,
+                             .json = c->json}};
     if (check_counts(c, targets, err) < 0 || signals_install(err) < 0)
         return exit_status_of(err);
     r.talk.ways = calloc(targets->n, sizeof *r.talk.ways);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/check_hint.h"
 #include "cli/shell.h"
 #include "cli/talk.h"
 #include "fetch/fetch.h"
@@ -143,6 +144,13 @@ static bool is_news(char complaint[512], const char *msg)
     return news;
 }
 
+static void say_failed(const struct forward_talk *t, const struct forward_way *w, const struct err *failure)
+{
+    struct err told = check_hint(t->way, NULL, t->host, w->target->service, failure);
+    err_wrap(&told, "%s: %s: a connection failed", t->host->name, w->target->service->name);
+    talk_error(stderr, &told);
+}
+
 static void say_ended(const struct forward_talk *t, struct forward_way *w, const struct forward_event *e)
 {
     char sent[32], received[32], took[32];
@@ -153,7 +161,7 @@ static void say_ended(const struct forward_talk *t, struct forward_way *w, const
                 text_bytes(received, sizeof received, e->received), e->failure ? ": " : "",
                 e->failure ? e->failure->msg : "");
     else if (e->failure && !usual && is_news(w->complaint, e->failure->msg))
-        talk_of(w, "a connection failed: %s", e->failure->msg);
+        say_failed(t, w, e->failure);
     if (!e->failure)
         w->complaint[0] = '\0';
 }

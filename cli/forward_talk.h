@@ -3,6 +3,7 @@
 #define CLI_FORWARD_TALK_H
 
 #include "base/base.h"
+#include "cli/target.h"
 #include "gateway/gateway.h"
 #include "inventory/inventory.h"
 
@@ -15,7 +16,8 @@ struct forward_way {
 
 struct forward_talk {
     const struct host *host;
-    struct forward_way *ways; /* in the order of forward_run's places */
+    const struct target_options *way; /* for lines that are to be repeated */
+    struct forward_way *ways;         /* in the order of forward_run's places */
     size_t n;
     bool quiet, verbose, json;
     char complaint[512]; /* of the attempts to open the session again */

@@ -313,6 +313,7 @@ static int look_only(struct grab *g, const struct fetch_grab *fetch, struct prom
     const struct grab_options *o = &g->options;
     const struct dry_run how = {.fetch = *fetch,
                                 .prompt = prompt,
+                                .way = &o->target,
                                 .handover = g->handed ? &g->handover : NULL,
                                 .json = o->json,
                                 .quiet = o->quiet,

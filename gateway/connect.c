@@ -33,6 +33,7 @@ int connect_start(const struct addrinfo *address, const struct addrinfo *from, s
     }
     if (connect(fd, address->ai_addr, address->ai_addrlen) < 0 && errno != EINPROGRESS && errno != EINTR) {
         err_sys(err, "cannot connect");
+        err_unreached(err);
         if (err)
             err->kind = ERR_FAILED;
         fd_close(&fd);
@@ -55,7 +56,7 @@ int connect_check(int fd, struct err *err)
     err_sys(err, "cannot connect");
     if (err)
         err->kind = ERR_FAILED;
-    return -1;
+    return err_unreached(err);
 }
 
 static int connect_one(const struct addrinfo *address, const struct addrinfo *from, int64_t deadline,
@@ -65,8 +66,10 @@ static int connect_one(const struct addrinfo *address, const struct addrinfo *fr
     if (fd < 0)
         return -1;
     if (fd_wait(fd, POLLOUT, deadline, cancel_fd, err) < 0) {
-        if (err && err->kind == ERR_TIMEOUT)
+        if (err && err->kind == ERR_TIMEOUT) {
             err_set(err, ERR_TIMEOUT, "no answer to the connection attempt");
+            err_unreached(err);
+        }
     } else if (connect_check(fd, err) == 1) {
         return fd;
     }

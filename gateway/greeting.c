@@ -64,6 +64,7 @@ static int explain_silence(enum greeting_end end, int64_t waited_ms, struct err 
     if (end == GREETING_SILENT) {
         err_set(err, ERR_TIMEOUT, "it accepts the connection but says nothing (waited %s for an SSH banner)",
                 text_duration(waited, sizeof waited, waited_ms));
+        err_unreached(err);
         return err_hint(
             err, "is the port right, and is the host alive? --connect-timeout sets how long is waited");
     }
@@ -98,6 +99,7 @@ static int explain_exchange(enum greeting_end end, int64_t waited_ms, struct err
     case GREETING_SILENT:
         err_set(err, ERR_TIMEOUT, "the server began the SSH handshake, but did not end it within %s",
                 text_duration(waited, sizeof waited, waited_ms));
+        err_unreached(err);
         return err_hint(err, "an overloaded host, or a way on which large packets are lost (MTU); "
                              "--connect-timeout sets how long is waited");
     case GREETING_FAILED:

@@ -98,6 +98,7 @@ static bool advance_opening(struct link *l)
         char name[DESTINATION_NAME];
         err_set(&why, ERR_TIMEOUT, "the far host did not connect to %s in time",
                 destination_name(&l->to, name));
+        err_unreached(&why);
         err_hint(
             &why,
             "is that its address as seen from there, and does a firewall let it through? --connect-timeout "

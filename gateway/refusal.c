@@ -39,5 +39,6 @@ int refusal_set(const struct destination *to, const char *text, struct err *err)
     /* sshd says no more than "open failed" of a Unix socket. */
     bool why = strncmp(reason, ": ", 2) == 0 && strcmp(reason, ": open failed") != 0;
     err_set(err, ERR_FAILED, "the far host cannot connect to %s%s", name, why ? reason : "");
+    err_unreached(err);
     return err_hint(err, "%s", why_not(to));
 }

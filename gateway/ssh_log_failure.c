@@ -136,6 +136,17 @@ static const struct reason {
     {"Connection to ", ERR_FAILED, OF_EITHER, "the connection ended: Connection to ", NULL},
 };
 
+/* A connection was refused or not answered. */
+static bool is_unreached(const struct reason *r)
+{
+    static const char *const words[] = {"Connection timed out during banner exchange", "connect to host ",
+                                        "open failed: connect failed: "};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(r->words, words[i]) == 0)
+            return true;
+    return false;
+}
+
 /* The cause among the complaints, with the line that tells it; NULL when we know none of them. */
 static const struct reason *reason_among(const struct ssh_log_complaints *c, const char **ret_line)
 {
@@ -165,6 +176,8 @@ static int say(const struct ssh_log *l, const struct reason *r, enum err_kind ki
     while (n > 0 && (rest[n - 1] == ')' || rest[n - 1] == '.'))
         n--;
     err_set(err, kind, "%s%.*s%s", r->says, (int)n, rest, when);
+    if (is_unreached(r))
+        err_unreached(err);
     return r->hint && (r->kind != ERR_BUSY || kind == ERR_BUSY) ? err_hint(err, "%s", r->hint) : -1;
 }
 
@@ -181,6 +194,8 @@ static int say_of_the_way(const struct ssh_log *l, struct err *err)
         return say(l, r, kind, line, err);
     /* It is the configuration of another ssh, not what we were asked with. */
     err_set(err, kind == ERR_USAGE ? ERR_FAILED : kind, "what leads to the server: %s", line);
+    if (is_unreached(r))
+        err_unreached(err);
     return kind == ERR_BUSY ? err_hint(err, CLOSED_HINT) : -1;
 }
 
@@ -225,6 +240,7 @@ int ssh_log_delay(const struct ssh_log *l, int64_t ms, struct err *err)
     text_duration(limit, sizeof limit, ms);
     if (!l->banner[0]) {
         err_set(err, ERR_TIMEOUT, "ssh did not reach the server within %s", limit);
+        err_unreached(err);
         return err_hint(err, "is the host up, and does this workstation reach its network (VPN, firewall)?");
     }
     err_set(err, ERR_TIMEOUT, "ssh did not log in within %s%s%s", limit,

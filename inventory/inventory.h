@@ -35,6 +35,7 @@ struct service_auth {
 struct source;
 
 /* A service that offers profiles: where it listens, as the far host sees it. */
+#define SERVICE_PATH "/debug/pprof"
 struct service {
     char *name;
     char *family; /* the name it has in common with others that were found on its host; NULL: its own */
@@ -44,10 +45,11 @@ struct service {
     unsigned port;               /* 1 to 65535; 0 with a Unix socket */
     char *unix_path;             /* a Unix socket on the far side instead of host and port; NULL: none */
     bool https;                  /* scheme: https */
+    bool oneoff;                 /* made of a port or socket that was named: it is not the inventory's */
     struct service_tls tls;
     struct service_auth auth;
     char *path;           /* where pprof lives, begins with a slash, ends without, so "" for the root;
-                             "/debug/pprof" by default */
+                             SERVICE_PATH by default */
     char *query;          /* "a=1&b=2", escaped: what every request has beside its own; NULL: nothing */
     char *host_header;    /* NULL: the destination */
     char *hint;           /* NULL, or what to tell the user when it does not answer */

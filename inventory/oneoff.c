@@ -65,6 +65,7 @@ static int make(const struct selection *sel, const char *name, struct service **
     if (!service)
         return err_nomem(err);
     service->https = sel->https;
+    service->oneoff = true;
     if ((sel->unix_path && service_set_unix(service, sel->unix_path, err) < 0) ||
         (sel->path && service_set_path(service, sel->path, err) < 0)) {
         service_free(service);

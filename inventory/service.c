@@ -174,7 +174,7 @@ struct service *service_new(const char *name, unsigned port)
         return NULL;
     service->name = strdup(name);
     service->host = strdup("localhost");
-    service->path = strdup("/debug/pprof");
+    service->path = strdup(SERVICE_PATH);
     service->port = port;
     if (service->name && service->host && service->path)
         return service;

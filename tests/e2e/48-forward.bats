@@ -183,6 +183,31 @@ EOF
     forward_end
 }
 
+@test "--listen with port 0 serves all services, each on a port of its own" {
+    local zero
+    write_inventory
+    for zero in 127.0.0.1:0 0; do
+        forward --json --host file-03 --service caddy,node --listen "$zero"
+        assert_equal "$(wc -l <out)" 2
+        python3 - <<'EOF'
+import json
+caddy, node = (json.loads(line) for line in open("out"))
+assert (caddy["service"], node["service"]) == ("caddy", "node"), (caddy, node)
+assert caddy["address"] == node["address"] == "127.0.0.1" and caddy["port"] != node["port"], (caddy, node)
+open("urls", "w").write(node["url"] + "heap\n")
+EOF
+        fetch --fail -o /dev/null "$(cat urls)"
+        forward_end
+    done
+    # Any other single address is one for a single service.
+    for zero in 127.0.0.1:6060 "unix:$PWD/sock"; do
+        run_profgrab forward --host file-03 --service caddy,node --listen "$zero"
+        assert_status 2
+        assert_stderr_has '--listen names 1 address, but there are 2 services'
+        assert_stderr_has '127.0.0.1:0 is a free port for each'
+    done
+}
+
 @test "a Unix socket: private, replaced when it is stale, gone at the end" {
     forward --host file-03 --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
     assert_equal "$url" "$PWD/sock"

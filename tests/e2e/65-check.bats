@@ -167,3 +167,60 @@ host_with() {
     assert_stdout_has 'it answers on 192.0.2.1 port'
     assert_stdout_has 'closed: exposure       ok'
 }
+
+# The command in the last hint, run as it stands there. A `profgrab` in it is the program under test.
+run_hinted() {
+    local line
+    line=$(sed -n 's/^hint: .*`\(profgrab check [^`]*\)` shows each step$/\1/p' <<<"$stderr")
+    [[ -n $line ]] || fail_run 'no hint at profgrab check'
+    eval "run --separate-stderr \"\$profgrab_program\" ${line#profgrab }"
+}
+
+@test "a connection that is refused or not answered: the error names the check that shows more, which runs as it stands" {
+    local closed way
+    closed=$(rig_free_port)
+    write_inventory
+    # A service that is not there.
+    run_profgrab --host file-03 --port "$closed" --connect-timeout 3s heap
+    assert_status 1
+    assert_stderr_has 'the far host cannot connect'
+    refute_stderr_has 'profgrab hosts'
+    run_hinted
+    assert_status 1
+    assert_stdout_has 'dial           FAILED'
+    # An sshd that is not there, behind a name with a blank in ssh's configuration; through ssh too.
+    { printf 'Host gone\n    Port %s\n' "$closed" && cat "$SSH_CONFIG"; } >'my config'
+    printf 'version: 1\nservices: { rude: { port: 1 } }\nhosts: { gone: { address: 127.0.0.1, services: [rude], ssh: { port: %s } } }\n' \
+        "$closed" >'my inventory'
+    chmod 600 'my inventory'
+    for way in libssh2 openssh; do
+        run --separate-stderr "$profgrab_program" -i 'my inventory' -F 'my config' --via "$way" --host gone heap
+        assert_status 1
+        assert_stderr_has 'Connection refused'
+        run_hinted
+        assert_status 1
+        assert_stdout_has FAILED
+        assert_stdout_has 'Connection refused'
+    done
+    # Nobody answers, and the command is a dry run, or a forward; also in the JSON.
+    for way in '--dry-run heap' 'heap'; do
+        # shellcheck disable=SC2086 # words
+        run --separate-stderr "$profgrab_program" -i 'my inventory' -F 'my config' --host gone $way
+        run_hinted
+        assert_status 1
+    done
+    run --separate-stderr "$profgrab_program" forward -i 'my inventory' -F 'my config' --host gone
+    run_hinted
+    assert_status 1
+    run --separate-stderr "$profgrab_program" -i 'my inventory' -F 'my config' --host gone --json heap
+    [[ $output == *"\"hint\": \""*"profgrab check -i 'my inventory' -F 'my config' --host gone\` shows each step\""* ]] || fail_run
+}
+
+@test "a port that is named on the command line: what is wrong with it is no matter of the inventory" {
+    write_inventory
+    run_profgrab --host file-03 --port "$RIG_PORT_rude_silent" --timeout 1s heap
+    refute_stderr_has 'profgrab hosts'
+    run_profgrab --host file-03 --port "${RIG_PORT_sshd}" heap
+    assert_stderr_has 'does not speak HTTP'
+    refute_stderr_has 'inventory'
+}
