@@ -234,7 +234,11 @@ static int text_finish(const struct check *c, struct check_result *result, struc
 
 static int raw_finish(const struct check *c, struct check_result *result, struct err *err)
 {
-    return html_is_page(c->head, c->head_len) ? not_wanted(c, "what was asked for", result, err) : 0;
+    if (!html_is_page(c->head, c->head_len))
+        return 0;
+    not_wanted(c, "what was asked for", result, err);
+    return err_hint(err, "is the path right? a program may answer every path with one page, or want a login "
+                         "(`auth:` in the inventory)");
 }
 
 int check_finish(struct check *c, struct check_result *ret, struct err *err)

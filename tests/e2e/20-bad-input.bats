@@ -91,6 +91,7 @@ refuses() {
     run_profgrab --host file-05 --service login /login/nosuch
     assert_status 1
     assert_stderr_has '/login/nosuch: this is an HTML page titled "Sign in", not what was asked for'
+    assert_stderr_has 'hint: is the path right?'
     assert_stderr_has 'no item arrived whole: 1 damaged, see above'
     refute_stderr_has collected
     refute_stderr_has 'profgrab resume'
