@@ -57,6 +57,14 @@ static const struct option options[] = {
 };
 
 /* Either host and port, or a Unix socket. */
+static json_t *labels_json(const struct label *labels, size_t n)
+{
+    json_t *o = json_object();
+    for (size_t i = 0; i < n; i++)
+        json_object_set_new(o, labels[i].name, json_string(labels[i].value));
+    return o;
+}
+
 static json_t *service_json(const struct service *s)
 {
     json_t *service = json_pack("{s:s}", "name", s->name);
@@ -70,18 +78,19 @@ static json_t *service_json(const struct service *s)
     json_object_set_new(service, "path", json_string(s->path));
     if (s->source)
         json_object_set_new(service, "source", hosts_source_json(s->source));
+    if (s->n_labels)
+        json_object_set_new(service, "labels", labels_json(s->labels, s->n_labels));
     return service;
 }
 
 static json_t *host_json(const struct host *h)
 {
-    json_t *services = json_array(), *labels = json_object();
+    json_t *services = json_array();
     for (size_t i = 0; i < h->n_services; i++)
         json_array_append_new(services, service_json(h->services[i]));
-    for (size_t i = 0; i < h->n_labels; i++)
-        json_object_set_new(labels, h->labels[i].name, json_string(h->labels[i].value));
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", h->name, "address", h->address, "route",
-                     h->direct ? "direct" : "ssh", "services", services, "labels", labels);
+                     h->direct ? "direct" : "ssh", "services", services, "labels",
+                     labels_json(h->labels, h->n_labels));
 }
 
 static int print_json(const struct host *const *hosts, size_t n, struct err *err)

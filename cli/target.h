@@ -54,7 +54,8 @@ struct target_options {
          0,                                                                                                  \
          OPTION_LIST,                                                                                        \
          "NAME=VALUE[,...]",                                                                                 \
-         "only hosts with that label; without --host and --group, of all hosts",                             \
+         "only hosts, or services that a source found, with that label; without --host and --group, of all " \
+         "hosts",                                                                                            \
          offsetof(type, member.selection.labels),                                                            \
          0},                                                                                                 \
         {"exclude",                                                                                          \

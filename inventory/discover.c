@@ -129,14 +129,32 @@ static int fill_in(struct service *service, const struct source *s, const struct
     return 0;
 }
 
+/* Copies the target's labels. */
+static int label_service(struct service *service, const struct strlist *set, struct err *err)
+{
+    service->labels = calloc(set->n, sizeof *service->labels);
+    if (!service->labels)
+        return err_nomem(err);
+    for (size_t i = 0; i < set->n; i++) {
+        const char *value = strchr(set->items[i], '=');
+        struct label *label = &service->labels[service->n_labels++];
+        label->name = strndup(set->items[i], (size_t)(value - set->items[i]));
+        label->value = strdup(value + 1);
+        if (!label->name || !label->value)
+            return err_nomem(err);
+    }
+    return 0;
+}
+
 static int make_service(struct inventory *inv, const struct source *s, const char *name,
-                        const struct found_job *job, struct found_target *t, struct err *err)
+                        const struct found *f, struct found_target *t, struct err *err)
 {
     struct candidates *l = &inv->candidates;
     struct service *service = service_new(name, t->port);
     if (!service)
         return err_nomem(err);
-    if (fill_in(service, s, job, t, err) < 0) {
+    if (fill_in(service, s, &f->jobs[t->job], t, err) < 0 ||
+        (t->labels && label_service(service, &f->labels[t->labels - 1], err) < 0)) {
         service_free(service);
         return -1;
     }
@@ -169,9 +187,10 @@ static int all_on_loopback(const struct inventory *inv, const struct source *s, 
 }
 
 /* A target that is meant. */
-static int take_target(struct inventory *inv, const struct source *s, const struct found_job *job,
+static int take_target(struct inventory *inv, const struct source *s, const struct found *f,
                        struct found_target *t, struct discovered *count, struct err *err)
 {
+    const struct found_job *job = &f->jobs[t->job];
     char name[MAX_NAME];
     count->n++;
     find_host(inv, s, t, count);
@@ -184,7 +203,7 @@ static int take_target(struct inventory *inv, const struct source *s, const stru
     else if (!may_have_secret(inv, s, t))
         count->withheld++;
     else
-        return make_service(inv, s, name, job, t, err);
+        return make_service(inv, s, name, f, t, err);
     return 0;
 }
 
@@ -200,7 +219,7 @@ int inventory_discover(struct inventory *inv, const struct source *s, struct fou
     for (size_t i = 0; i < f->n; i++) {
         struct found_target *t = &f->targets[i];
         t->meant = is_meant(s, &f->jobs[t->job]);
-        if (t->meant && take_target(inv, s, &f->jobs[t->job], t, &count, err) < 0)
+        if (t->meant && take_target(inv, s, f, t, &count, err) < 0)
             return -1;
     }
     *ret = count;

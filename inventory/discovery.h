@@ -68,6 +68,7 @@ struct found_job {
 
 struct found_target {
     size_t job;    /* its index */
+    size_t labels; /* its set's index plus one; 0: it has none */
     char *address; /* a name in lower case, or an IP address, without brackets */
     unsigned port;
     bool https;
@@ -83,6 +84,9 @@ struct found {
     struct names *job_names; /* to the last job of that name; NULL: there is no job */
     struct found_target *targets;
     size_t n, cap;
+    struct strlist *labels; /* sets of labels, each NAME=VALUE, visible text */
+    size_t n_labels, cap_labels;
+    size_t all_labels;    /* in all sets */
     struct strlist notes; /* what was not understood, and so is missing; printable */
     int64_t at;           /* when the source said so, UTC in milliseconds */
 };

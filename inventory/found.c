@@ -14,6 +14,8 @@
 
 #define MAX_NOTES 20
 #define MAX_JOB 200
+#define MAX_LABEL 200 /* of a name, and of a value */
+#define MAX_LABELS 16 /* of one target */
 
 void found_release(struct found *f)
 {
@@ -28,8 +30,11 @@ void found_release(struct found *f)
     if (f->job_names)
         names_release(f->job_names);
     free(f->job_names);
+    for (size_t i = 0; i < f->n_labels; i++)
+        strlist_release(&f->labels[i]);
     free(f->jobs);
     free(f->targets);
+    free(f->labels);
     strlist_release(&f->notes);
     *f = (struct found){0};
 }
@@ -73,6 +78,58 @@ bool found_get_job(const struct found *f, const char *name, size_t *ret)
     if (known)
         *ret = known - 1;
     return known != 0;
+}
+
+int found_add_label(struct strlist *labels, const char *name, const char *value, struct err *err)
+{
+    char text[2 * MAX_LABEL + 2];
+    size_t n = strlen(name), m = strlen(value);
+    if (labels->n == MAX_LABELS || n > MAX_LABEL || m == 0 || m > MAX_LABEL || strcmp(name, "job") == 0 ||
+        strcmp(name, "instance") == 0 || !text_is_name(name) || !text_is_visible(value))
+        return 0;
+    snprintf(text, sizeof text, "%s=%s", name, value);
+    return strlist_add(labels, text, err);
+}
+
+static bool is_same_set(const struct strlist *a, const struct strlist *b)
+{
+    for (size_t i = 0; i < a->n && a->n == b->n; i++)
+        if (strcmp(a->items[i], b->items[i]) != 0)
+            return false;
+    return a->n == b->n;
+}
+
+/* A set that is there last, or a new one. */
+static int add_set(struct found *f, const struct strlist *labels, struct err *err)
+{
+    if (f->n_labels > 0 && is_same_set(&f->labels[f->n_labels - 1], labels))
+        return 0;
+    if (array_reserve((void **)&f->labels, &f->cap_labels, f->n_labels + 1, sizeof *f->labels, err) < 0)
+        return -1;
+    struct strlist *set = &f->labels[f->n_labels++];
+    *set = (struct strlist){0};
+    for (size_t i = 0; i < labels->n; i++)
+        if (strlist_add(set, labels->items[i], err) < 0)
+            return -1;
+    f->all_labels += labels->n;
+    return 0;
+}
+
+int found_set_labels(struct found *f, size_t from, const struct strlist *labels, struct err *err)
+{
+    if (labels->n == 0 || from == f->n)
+        return 0;
+    if (f->all_labels > SOURCE_MAX_TARGETS)
+        return 0;
+    if (f->all_labels + labels->n > SOURCE_MAX_TARGETS) {
+        f->all_labels = SOURCE_MAX_TARGETS + 1;
+        return found_note(f, err, "it has very many labels: those of further targets are left out");
+    }
+    if (add_set(f, labels, err) < 0)
+        return -1;
+    for (size_t i = from; i < f->n; i++)
+        f->targets[i].labels = f->n_labels;
+    return 0;
 }
 
 int found_set_path(struct found_job *job, const char *path, struct err *err)

@@ -16,6 +16,14 @@ bool found_get_job(const struct found *f, const char *name, size_t *ret);
  * there are too many. */
 int found_add(struct found *f, size_t job, const char *address, bool https, struct err *err);
 
+/* Adds a label to those of an element. Left out are Prometheus' own (`__...`, job, instance), what is no
+ * label's name here, a value that is empty, long or not visible, and what goes beyond a few. */
+int found_add_label(struct strlist *labels, const char *name, const char *value, struct err *err);
+
+/* Gives these labels to the targets from number `from` on. So many as a source has targets are kept, then
+ * there is a note. */
+int found_set_labels(struct found *f, size_t from, const struct strlist *labels, struct err *err);
+
 /* A note, made printable; behind a few there is only one more that says so. */
 int found_note(struct found *f, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

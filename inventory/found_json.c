@@ -26,12 +26,13 @@ struct found_reader {
     /* Of the element that is read: */
     char *job, *pool, *scheme;
     struct strlist addresses;
+    struct strlist labels;
     struct names jobs; /* name to index plus one */
     char **names;      /* those names */
     size_t n_names, cap_names;
 };
 
-enum { PROM_STATUS, PROM_ERROR, PROM_LIST, PROM_TARGET, PROM_POOL, PROM_URL, PROM_JOB };
+enum { PROM_STATUS, PROM_ERROR, PROM_LIST, PROM_TARGET, PROM_POOL, PROM_URL, PROM_JOB, PROM_LABEL };
 static const char *const prometheus_paths[] = {
     [PROM_STATUS] = "status",
     [PROM_ERROR] = "error",
@@ -40,10 +41,11 @@ static const char *const prometheus_paths[] = {
     [PROM_POOL] = "data.activeTargets[].scrapePool",
     [PROM_URL] = "data.activeTargets[].scrapeUrl",
     [PROM_JOB] = "data.activeTargets[].labels.job",
+    [PROM_LABEL] = "data.activeTargets[].labels.*",
     NULL,
 };
 
-enum { SD_LIST, SD_GROUP, SD_TARGETS, SD_TARGET, SD_JOB, SD_SCHEME };
+enum { SD_LIST, SD_GROUP, SD_TARGETS, SD_TARGET, SD_JOB, SD_SCHEME, SD_LABEL };
 static const char *const sd_paths[] = {
     [SD_LIST] = "",
     [SD_GROUP] = "[]",
@@ -51,6 +53,7 @@ static const char *const sd_paths[] = {
     [SD_TARGET] = "[].targets[]",
     [SD_JOB] = "[].labels.job",
     [SD_SCHEME] = "[].labels.__scheme__",
+    [SD_LABEL] = "[].labels.*",
     NULL,
 };
 
@@ -89,10 +92,14 @@ static int end_element(struct found_reader *r, struct err *err)
     size_t job = 0;
     const char *name = r->job ? r->job : r->pool ? r->pool : "";
     bool https = r->scheme && strcmp(r->scheme, "https") == 0;
+    size_t before = r->into->n;
     int rc = r->addresses.n ? job_of(r, name, &job, err) : 0;
     for (size_t i = 0; rc == 0 && i < r->addresses.n; i++)
         rc = found_add(r->into, job, r->addresses.items[i], https, err);
+    if (rc == 0)
+        rc = found_set_labels(r->into, before, &r->labels, err);
     strlist_release(&r->addresses);
+    strlist_release(&r->labels);
     free(r->job);
     free(r->pool);
     free(r->scheme);
@@ -111,6 +118,22 @@ static bool is_null(enum json_cut_kind kind, const char *text)
     return kind == JSON_CUT_OTHER && strcmp(text, "null") == 0;
 }
 
+/* A label that has no meaning of its own here. Its name goes through the mask too: a source may say anything.
+ */
+static int take_label(struct found_reader *r, enum json_cut_kind kind, const char *value, struct err *err)
+{
+    if (kind != JSON_CUT_TEXT)
+        return 0;
+    char *name = strdup(json_cut_key(r->cut));
+    if (!name)
+        return err_nomem(err);
+    if (r->mask)
+        r->mask(r->mask_ctx, name);
+    int rc = found_add_label(&r->labels, name, value, err);
+    free(name);
+    return rc;
+}
+
 static int tell_prometheus(void *ctx, size_t which, enum json_cut_kind kind, const char *text,
                            struct err *err)
 {
@@ -122,6 +145,8 @@ static int tell_prometheus(void *ctx, size_t which, enum json_cut_kind kind, con
     }
     if (which == PROM_TARGET)
         return kind == JSON_CUT_MAP ? end_element(r, err) : wrong("a target", "a mapping", err);
+    if (which == PROM_LABEL)
+        return take_label(r, kind, text, err);
     if (kind != JSON_CUT_TEXT)
         return wrong(prometheus_paths[which], "text", err);
     switch (which) {
@@ -155,6 +180,8 @@ static int tell_sd(void *ctx, size_t which, enum json_cut_kind kind, const char 
     default:
         break;
     }
+    if (which == SD_LABEL)
+        return take_label(r, kind, text, err);
     if (kind != JSON_CUT_TEXT)
         return wrong(which == SD_TARGET ? "a target" : "a label", "text", err);
     if (which == SD_TARGET)
@@ -218,6 +245,7 @@ void found_reader_free(struct found_reader *r)
     json_cut_free(r->cut);
     buf_release(&r->masked);
     strlist_release(&r->addresses);
+    strlist_release(&r->labels);
     free(r->job);
     free(r->pool);
     free(r->scheme);
@@ -242,15 +270,30 @@ static void add_quoted(struct buf *to, const char *text)
     buf_addc(to, '"');
 }
 
-/* A group for each run of targets of one job and one scheme. */
+static bool is_one_group(const struct found_target *a, const struct found_target *b)
+{
+    return a->job == b->job && a->https == b->https && a->labels == b->labels;
+}
+
+static void add_labels(struct buf *to, const struct found *f, const struct found_target *t)
+{
+    const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : NULL;
+    for (size_t i = 0; set && i < set->n; i++) {
+        const char *value = strchr(set->items[i], '=');
+        buf_addf(to, ",\"%.*s\":", (int)(value - set->items[i]), set->items[i]);
+        add_quoted(to, value + 1);
+    }
+}
+
+/* A group for each run of targets of one job, one scheme and the same labels. */
 int found_write(const struct found *f, struct buf *to, struct err *err)
 {
     buf_addc(to, '[');
     for (size_t i = 0; i < f->n; i++) {
         const struct found_target *t = &f->targets[i];
         bool v6 = strchr(t->address, ':') != NULL;
-        bool first = i == 0 || t[-1].job != t->job || t[-1].https != t->https;
-        bool last = i + 1 == f->n || t[1].job != t->job || t[1].https != t->https;
+        bool first = i == 0 || !is_one_group(&t[-1], t);
+        bool last = i + 1 == f->n || !is_one_group(t, &t[1]);
         if (first)
             buf_adds(to, i ? ",\n{\"targets\":[" : "{\"targets\":[");
         buf_adds(to, first ? "\"" : ",\"");
@@ -261,7 +304,9 @@ int found_write(const struct found *f, struct buf *to, struct err *err)
             continue;
         buf_adds(to, "],\"labels\":{\"job\":");
         add_quoted(to, f->jobs[t->job].name);
-        buf_addf(to, ",\"__scheme__\":\"%s\"}}", t->https ? "https" : "http");
+        buf_addf(to, ",\"__scheme__\":\"%s\"", t->https ? "https" : "http");
+        add_labels(to, f, t);
+        buf_adds(to, "}}");
     }
     buf_adds(to, "]\n");
     return buf_check(to, "the answer", err);

@@ -89,6 +89,21 @@ static int group_job(struct found *f, const char *name, size_t in, size_t *ret, 
     return 0;
 }
 
+/* The labels of a group, for its targets from number `from` on. */
+static int read_labels(const struct reading *r, const struct tree_node *labels, size_t from, struct err *err)
+{
+    struct strlist set = {0};
+    int rc = 0;
+    for (const struct tree_node *v = labels && labels->kind == TREE_MAP ? labels->first : NULL; rc == 0 && v;
+         v = v->next)
+        if (v->kind == TREE_SCALAR)
+            rc = found_add_label(&set, v->key->text, v->text, err);
+    if (rc == 0)
+        rc = found_set_labels(r->into, from, &set, err);
+    strlist_release(&set);
+    return rc;
+}
+
 /* A list of `{targets: [...], labels: {...}}`. `in` is NULL outside of any configuration. */
 static int read_group(const struct reading *r, const struct tree_node *group, const struct config *in,
                       struct err *err)
@@ -106,13 +121,14 @@ static int read_group(const struct reading *r, const struct tree_node *group, co
     if (targets && (name || !in) && group_job(r->into, name ? name : "", job, &job, err) < 0)
         return -1;
     bool https = scheme ? strcmp(scheme, "https") == 0 : in && in->https;
+    size_t before = r->into->n;
     for (const struct tree_node *v = targets; v; v = v->next) {
         if (v->kind != TREE_SCALAR)
             return tree_err(r->tree, v, err, "a target must be HOST:PORT");
         if (found_add(r->into, job, v->text, https, err) < 0)
             return -1;
     }
-    return 0;
+    return read_labels(r, labels, before, err);
 }
 
 static int read_json(const char *name, const void *p, size_t n, struct found *into, struct err *err)

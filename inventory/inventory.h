@@ -34,6 +34,11 @@ struct service_auth {
 
 struct source;
 
+struct label {
+    char *name;
+    char *value;
+};
+
 /* A service that offers profiles: where it listens, as the far host sees it. */
 #define SERVICE_PATH "/debug/pprof"
 struct service {
@@ -54,6 +59,8 @@ struct service {
     char *host_header;    /* NULL: the destination */
     char *hint;           /* NULL, or what to tell the user when it does not answer */
     struct strlist kinds; /* what to fetch when no kind is named; may be empty */
+    struct label *labels; /* of its target, where a source says that it is there */
+    size_t n_labels;
 };
 
 /* What carries SSH to a host. */
@@ -88,11 +95,6 @@ struct ssh_settings {
 /* What "auto", "libssh2" and "openssh" mean; ERR_USAGE for another word. `what` is how the message names it.
  */
 int ssh_via_parse(const char *what, const char *word, enum ssh_via *ret, struct err *err);
-
-struct label {
-    char *name;
-    char *value;
-};
 
 struct host {
     char *name;    /* shown, and used in paths */

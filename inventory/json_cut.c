@@ -53,6 +53,7 @@ struct json_cut {
     bool key;                /* the string is a key */
     bool taken;              /* the string is wanted: it stands in `text` */
     struct buf text;
+    struct buf name; /* the last key that a `*` took */
     struct level levels[MAX_DEPTH];
     size_t depth;
     size_t passed; /* the depth of the container that is passed over; 0: none is */
@@ -111,6 +112,7 @@ int json_cut_new(const char *const *paths, json_cut_fn *tell, void *ctx, struct 
     c->tell = tell;
     c->ctx = ctx;
     buf_init(&c->text, MAX_TEXT);
+    buf_init(&c->name, MAX_TEXT);
     for (int i = 0; paths[i]; i++)
         if (add_path(c, paths[i], i, err) < 0) {
             json_cut_free(c);
@@ -125,7 +127,13 @@ void json_cut_free(struct json_cut *c)
     if (!c)
         return;
     buf_release(&c->text);
+    buf_release(&c->name);
     free(c);
+}
+
+const char *json_cut_key(const struct json_cut *c)
+{
+    return buf_str(&c->name);
 }
 
 static int tell(struct json_cut *c, enum json_cut_kind kind, const char *text, struct err *err)
@@ -195,6 +203,21 @@ static int unescape(struct json_cut *c, struct err *err)
     return buf_check(&c->text, "a string in it", err);
 }
 
+static int end_key(struct json_cut *c, struct err *err)
+{
+    const struct node *map = c->levels[c->depth - 1].node;
+    c->state = AT_COLON;
+    const struct node *any = below(c, map, "*", 1);
+    c->node = below(c, map, buf_str(&c->text), c->text.len);
+    if (!c->node)
+        c->node = any;
+    if (!c->node || c->node != any)
+        return 0;
+    buf_clear(&c->name);
+    buf_adds(&c->name, buf_str(&c->text));
+    return buf_check(&c->name, "a key in it", err);
+}
+
 static int end_string(struct json_cut *c, struct err *err)
 {
     if (c->passed) {
@@ -205,11 +228,8 @@ static int end_string(struct json_cut *c, struct err *err)
         return -1;
     if (c->taken && memchr(buf_str(&c->text), '\\', c->text.len) && unescape(c, err) < 0)
         return -1;
-    if (c->key) {
-        c->node = below(c, c->levels[c->depth - 1].node, buf_str(&c->text), c->text.len);
-        c->state = AT_COLON;
-        return 0;
-    }
+    if (c->key)
+        return end_key(c, err);
     c->state = c->depth ? AT_NEXT : AT_END;
     return tell(c, JSON_CUT_TEXT, buf_str(&c->text), err);
 }

@@ -3,9 +3,10 @@
  * of megabytes, and most of that is of no use here.
  *
  * Each wanted value is named by its path from the root: `status`, `data.activeTargets[].scrapeUrl`; `[]`
- * stands for every element of a list, so `[].targets[]` begins with a list at the root. What is at no such
- * path is passed over: it only has to be balanced, and strings have to end. At most 64 levels; a wanted text,
- * or a key in front of one, has at most 64 kB.
+ * stands for every element of a list, so `[].targets[]` begins with a list at the root; `*` for every key
+ * that no other path names, as in `[].labels.*`: json_cut_key then says which. What is at no such path is
+ * passed over: it only has to be balanced, and strings have to end. At most 64 levels; a wanted text, or a
+ * key in front of one, has at most 64 kB.
  */
 #ifndef INVENTORY_JSON_CUT_H
 #define INVENTORY_JSON_CUT_H
@@ -30,6 +31,9 @@ typedef int json_cut_fn(void *ctx, size_t which, enum json_cut_kind kind, const 
 int json_cut_new(const char *const *paths, json_cut_fn *tell, void *ctx, struct json_cut **ret,
                  struct err *err);
 void json_cut_free(struct json_cut *c);
+
+/* The key of the value at a `*` that is told of; until the function that was told returns. */
+const char *json_cut_key(const struct json_cut *c);
 
 /* The next piece. ERR_FAILED for what is no JSON, saying at which byte; after a failure only json_cut_free.
  */

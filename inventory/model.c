@@ -44,6 +44,11 @@ void service_free(struct service *s)
     free(s->host_header);
     free(s->hint);
     strlist_release(&s->kinds);
+    for (size_t i = 0; i < s->n_labels; i++) {
+        free(s->labels[i].name);
+        free(s->labels[i].value);
+    }
+    free(s->labels);
     free(s);
 }
 

@@ -44,54 +44,98 @@ static bool is_wanted(const struct strlist *asked, const struct label *label)
     return false;
 }
 
-static bool has_all(const struct host *host, const struct strlist *asked)
+/* Whether one of the labels has the name, and a value that is asked for under it. */
+static bool has_one(const struct label *labels, size_t n, const struct wanted_label *w,
+                    const struct strlist *asked)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_named(&labels[i], w) && is_wanted(asked, &labels[i]))
+            return true;
+    return false;
+}
+
+bool narrow_has_labels(const struct host *host, const struct service *service, const struct strlist *asked)
 {
     for (size_t i = 0; i < asked->n; i++) {
         const struct wanted_label w = label_of(asked->items[i]);
-        bool has = false;
-        for (size_t j = 0; j < host->n_labels && !has; j++)
-            has = is_named(&host->labels[j], &w) && is_wanted(asked, &host->labels[j]);
-        if (!has)
+        if (!has_one(host->labels, host->n_labels, &w, asked) &&
+            !(service && has_one(service->labels, service->n_labels, &w, asked)))
             return false;
     }
     return true;
 }
 
+/* Whether the host has the labels itself, or with one of its services. */
+static bool is_labelled(const struct host *host, const struct strlist *asked)
+{
+    bool is = narrow_has_labels(host, NULL, asked);
+    for (size_t i = 0; !is && i < host->n_services; i++)
+        is = host->services[i]->n_labels > 0 && narrow_has_labels(host, host->services[i], asked);
+    return is;
+}
+
+/* ---- all labels ---------------------------------------------------------------------------------------- */
+
+/* Calls `tell` for every label of every host, and of what was found there, until that does not return 0. */
+static int each_label(const struct inventory *inv,
+                      int (*tell)(void *ctx, const struct label *label, struct err *err), void *ctx,
+                      struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < inv->hosts.n; i++) {
+        const struct host *host = inv->hosts.items[i];
+        for (size_t j = 0; rc == 0 && j < host->n_labels; j++)
+            rc = tell(ctx, &host->labels[j], err);
+        for (size_t k = 0; rc == 0 && k < host->n_services; k++)
+            for (size_t j = 0; rc == 0 && j < host->services[k]->n_labels; j++)
+                rc = tell(ctx, &host->services[k]->labels[j], err);
+    }
+    return rc;
+}
+
 /* The names of all labels, or the values of the one that is named, each once. */
+struct gathering {
+    const struct wanted_label *values_of; /* NULL: names */
+    struct names *into;
+};
+
+static int gather_one(void *ctx, const struct label *label, struct err *err)
+{
+    const struct gathering *g = ctx;
+    const char *text = g->values_of ? label->value : label->name;
+    if ((g->values_of && !is_named(label, g->values_of)) || names_get(g->into, text))
+        return 0;
+    return names_add(g->into, text, label, err);
+}
+
 static int gather(const struct inventory *inv, const struct wanted_label *values_of, struct names *into,
                   struct err *err)
 {
-    for (size_t i = 0; i < inv->hosts.n; i++)
-        for (size_t j = 0; j < inv->hosts.items[i]->n_labels; j++) {
-            const struct label *label = &inv->hosts.items[i]->labels[j];
-            const char *text = values_of ? label->value : label->name;
-            if ((values_of && !is_named(label, values_of)) || names_get(into, text))
-                continue;
-            if (names_add(into, text, label, err) < 0)
-                return -1;
-        }
-    return 0;
+    return each_label(inv, gather_one, &(struct gathering){values_of, into}, err);
 }
 
-static int add_once(struct strlist *l, struct names *seen, const struct label *label, struct err *err)
+struct listing {
+    struct strlist *list;
+    struct names seen;
+};
+
+static int add_once(void *ctx, const struct label *label, struct err *err)
 {
+    struct listing *l = ctx;
     struct buf text = BUF_INIT(1u << 16);
     int rc = 0;
     buf_addf(&text, "%s=%s", label->name, label->value);
-    if (!names_get(seen, buf_str(&text)) && (rc = strlist_add(l, buf_str(&text), err)) == 0)
-        rc = names_add(seen, l->items[l->n - 1], label, err);
+    if (!names_get(&l->seen, buf_str(&text)) && (rc = strlist_add(l->list, buf_str(&text), err)) == 0)
+        rc = names_add(&l->seen, l->list->items[l->list->n - 1], label, err);
     buf_release(&text);
     return rc;
 }
 
 int inventory_labels(const struct inventory *inv, struct strlist *ret, struct err *err)
 {
-    struct names seen = {0};
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < inv->hosts.n; i++)
-        for (size_t j = 0; rc == 0 && j < inv->hosts.items[i]->n_labels; j++)
-            rc = add_once(ret, &seen, &inv->hosts.items[i]->labels[j], err);
-    names_release(&seen);
+    struct listing l = {.list = ret};
+    int rc = each_label(inv, add_once, &l, err);
+    names_release(&l.seen);
     return rc;
 }
 
@@ -116,20 +160,22 @@ out:
     return -1;
 }
 
+/* 1: it is the label that is wanted. */
+static int is_label(void *ctx, const struct label *label, struct err *err)
+{
+    const struct wanted_label *w = ctx;
+    (void)err;
+    return is_named(label, w) && strcmp(label->value, w->value) == 0;
+}
+
 static int check_label(const struct inventory *inv, const char *text, struct err *err)
 {
-    const struct wanted_label w = label_of(text);
+    struct wanted_label w = label_of(text);
     char shown[120];
     if (!w.n_name || !*w.value)
         return err_set(err, ERR_USAGE, "a label to select by is NAME=VALUE, not \"%s\"",
                        text_printable(shown, sizeof shown, text, strlen(text)));
-    for (size_t i = 0; i < inv->hosts.n; i++)
-        for (size_t j = 0; j < inv->hosts.items[i]->n_labels; j++) {
-            const struct label *label = &inv->hosts.items[i]->labels[j];
-            if (is_named(label, &w) && strcmp(label->value, w.value) == 0)
-                return 0;
-        }
-    return no_such_label(inv, &w, err);
+    return each_label(inv, is_label, &w, err) == 1 ? 0 : no_such_label(inv, &w, err);
 }
 
 static int keep_labelled(const struct inventory *inv, const struct strlist *labels, const struct host **hosts,
@@ -140,7 +186,7 @@ static int keep_labelled(const struct inventory *inv, const struct strlist *labe
         if (check_label(inv, labels->items[i], err) < 0)
             return -1;
     for (size_t i = 0; i < *n; i++)
-        if (has_all(hosts[i], labels))
+        if (is_labelled(hosts[i], labels))
             hosts[kept++] = hosts[i];
     if (*n > 0 && kept == 0) {
         err_set(err, ERR_USAGE, "none of the %zu hosts has the labels asked for", *n);

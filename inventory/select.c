@@ -259,20 +259,21 @@ static bool is_called(const struct service *s, const char *name)
 
 /* The host's own of that name first: what was found there listens where the inventory cannot know. */
 static int add_chosen(struct targets *t, const struct host *host, const struct chosen_service *c,
-                      struct err *err)
+                      const struct strlist *labels, struct err *err)
 {
     bool own = false;
     for (size_t i = 0; i < host->n_services; i++) {
         if (!is_called(host->services[i], c->name))
             continue;
         own = true;
-        if (add_target(t, host, host->services[i], err) < 0)
+        if (narrow_has_labels(host, host->services[i], labels) &&
+            add_target(t, host, host->services[i], err) < 0)
             return -1;
     }
     if (own)
         return 0;
     if (c->service)
-        return add_target(t, host, c->service, err);
+        return narrow_has_labels(host, NULL, labels) ? add_target(t, host, c->service, err) : 0;
     err_set(err, ERR_USAGE, "host \"%s\" has no service \"%s\": it was only found on others", host->name,
             c->name);
     return err_hint(err, "--exclude %s leaves it out; `profgrab hosts` shows where it was found", host->name);
@@ -296,6 +297,7 @@ static int add_from_source(struct targets *t, const struct host *host, const str
         for (size_t c = 0; c < chosen->n && !meant; c++)
             meant = is_called(host->services[i], chosen->items[c].name);
         if (host->services[i]->source == sel->source && meant &&
+            narrow_has_labels(host, host->services[i], &sel->labels) &&
             add_target(t, host, host->services[i], err) < 0)
             return -1;
     }
@@ -309,22 +311,30 @@ static int add_from_source(struct targets *t, const struct host *host, const str
                     source_kind_name(sel->source->kind), sel->source->place);
 }
 
+/* With labels asked for, only services that have them: by their host, or by what a source says of them. */
 static int add_targets(const struct inventory *inv, struct targets *t, const struct host *host,
-                       const struct chosen *chosen, struct err *err)
+                       const struct chosen *chosen, const struct strlist *labels, struct err *err)
 {
     if (!chosen->n && !host->n_services)
         return no_services(inv, host, err);
     for (size_t i = 0; i < chosen->n; i++)
-        if (add_chosen(t, host, &chosen->items[i], err) < 0)
+        if (add_chosen(t, host, &chosen->items[i], labels, err) < 0)
             return blame_sources(inv, err);
     for (size_t i = 0; !chosen->n && i < host->n_services; i++)
-        if (add_target(t, host, host->services[i], err) < 0)
+        if (narrow_has_labels(host, host->services[i], labels) &&
+            add_target(t, host, host->services[i], err) < 0)
             return -1;
     return 0;
 }
 
-static int no_targets_of(const struct source *s, struct err *err)
+/* Hosts are left, but each of their services was left out. */
+static int no_targets(const struct selection *sel, struct err *err)
 {
+    const struct source *s = sel->source;
+    if (!s) {
+        err_set(err, ERR_USAGE, "none of the services has the labels asked for");
+        return err_hint(err, "`profgrab hosts --json` shows the labels of hosts and services");
+    }
     err_set(err, ERR_USAGE, "%s: none of its targets belongs to a host that is selected", s->name);
     return err_hint(err, "`profgrab hosts --from %s:%s` lists them; --host ADDRESS names their hosts",
                     source_kind_name(s->kind), s->place);
@@ -341,10 +351,10 @@ int inventory_select(struct inventory *inv, const struct selection *sel, struct 
         goto out;
     for (size_t i = 0; i < hosts.n; i++)
         if (sel->source ? add_from_source(&targets, hosts.items[i], &chosen, sel, err) < 0
-                        : add_targets(inv, &targets, hosts.items[i], &chosen, err) < 0)
+                        : add_targets(inv, &targets, hosts.items[i], &chosen, &sel->labels, err) < 0)
             goto out;
-    if (sel->source && targets.n == 0) {
-        no_targets_of(sel->source, err);
+    if (targets.n == 0) {
+        no_targets(sel, err);
         goto out;
     }
     *ret = targets;

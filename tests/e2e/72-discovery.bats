@@ -127,6 +127,35 @@ print(o["source"]["kind"], len(o["targets"]), *(t["address"] for t in o["targets
     assert_stderr_has 'bad.json'
 }
 
+@test "labels of targets choose services" {
+    printf '[{"targets":["file-03:%s"],"labels":{"job":"rude","env":"prod"}},{"targets":["file-04:7"],"labels":{"job":"far","env":"dev"}}]' \
+        "$RIG_PORT_rude" >t.json
+    with_sources '{ file_sd: t.json }'
+    rig_alias file-03 sshd
+    sed -i 's/  file-03: { labels: { env: test } }/  file-03: { services: [byhand], labels: { shard: 1 } }/' inventory.yaml
+    run_profgrab hosts --label env=prod
+    assert_status 0
+    assert_stdout_has file-03
+    refute_stdout_has file-04
+    run_profgrab hosts --json
+    assert_equal "$(python3 -c 'import json, sys
+print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["services"] if h["name"] == "file-03"])' <<<"$output")" \
+        "[('byhand', None), ('rude', {'env': 'prod'})]"
+    # Of a host only the services that have the label are taken; the host's own labels count for all of them.
+    run_profgrab --label env=prod --dry-run --json heap
+    assert_equal "$(python3 -c 'import json, sys; print([t["service"] for t in json.load(sys.stdin)["targets"]])' <<<"$output")" "['rude']"
+    run_profgrab --label shard=1 --dry-run --json heap
+    assert_equal "$(python3 -c 'import json, sys; print([t["service"] for t in json.load(sys.stdin)["targets"]])' <<<"$output")" "['byhand', 'rude']"
+    run_profgrab --label env=prod --service byhand heap
+    assert_status 2
+    assert_stderr_has 'none of the services has the labels asked for'
+    run_profgrab --label env=prdo heap
+    assert_status 2
+    assert_stderr_has 'did you mean "prod"?'
+    run_profgrab --from t.json --host file-03,file-04 --label env=dev --dry-run --json heap
+    assert_equal "$(python3 -c 'import json, sys; print([t["service"] for t in json.load(sys.stdin)["targets"]])' <<<"$output")" "['far']"
+}
+
 @test "resume --from finds the services of a run with --from again" {
     rig_alias sick-01 sshd
     printf '[{"targets":["127.0.0.1:%s"],"labels":{"job":"rude"}}]' "$(rig_free_port)" >t.json

@@ -20,8 +20,24 @@ static void check_found(const struct found *f)
         assert(text_is_name(t->address) || strchr(t->address, ':'));
         assert(fuzz_is_printable(t->address) && !strpbrk(t->address, " /@%"));
     }
+    for (size_t i = 0; i < f->n_labels; i++)
+        for (size_t k = 0; k < f->labels[i].n; k++)
+            assert(fuzz_is_printable(f->labels[i].items[k]) && strchr(f->labels[i].items[k], '='));
     for (size_t i = 0; i < f->notes.n; i++)
         assert(fuzz_is_printable(f->notes.items[i]));
+}
+
+static bool has_same_labels(const struct found *f, const struct found_target *x, const struct found *g,
+                            const struct found_target *y)
+{
+    if (!x->labels || !y->labels)
+        return x->labels == y->labels;
+    assert(x->labels <= f->n_labels && y->labels <= g->n_labels);
+    const struct strlist *a = &f->labels[x->labels - 1], *b = &g->labels[y->labels - 1];
+    for (size_t i = 0; i < a->n && a->n == b->n; i++)
+        if (strcmp(a->items[i], b->items[i]) != 0)
+            return false;
+    return a->n == b->n;
 }
 
 static int read_pieces(enum source_kind kind, size_t piece, const uint8_t *p, size_t n, struct found *f,
@@ -51,6 +67,7 @@ static void check_written(const struct found *f)
         const struct found_target *x = &f->targets[i], *y = &again.targets[i];
         assert(strcmp(x->address, y->address) == 0 && x->port == y->port && x->https == y->https);
         assert(strcmp(f->jobs[x->job].name, again.jobs[y->job].name) == 0);
+        assert(has_same_labels(f, x, &again, y));
     }
     buf_release(&b);
     found_release(&again);

@@ -198,6 +198,90 @@ static void masked(void **state)
     free(secret);
 }
 
+/* Adds the labels of each target: `host port: NAME=VALUE ...;`. */
+static void assert_labels(const struct found *f, const char *expected)
+{
+    struct buf b = BUF_INIT(65536);
+    for (size_t i = 0; i < f->n; i++) {
+        const struct found_target *t = &f->targets[i];
+        const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : NULL;
+        buf_addf(&b, "%s %u:", t->address, t->port);
+        for (size_t k = 0; set && k < set->n; k++)
+            buf_addf(&b, " %s", set->items[k]);
+        buf_adds(&b, "; ");
+    }
+    assert_string_equal(buf_str(&b), expected);
+    buf_release(&b);
+}
+
+static void labels_of_targets(void **state)
+{
+    (void)state;
+    static const char sd[] =
+        "[{\"labels\":{\"job\":\"j\",\"env\":\"prod\",\"__meta_x\":\"m\",\"instance\":\"i\",\"no "
+        "name\":\"v\","
+        "\"empty\":\"\",\"n\":1,\"deep\":{\"a\":\"b\"},\"esc\":\"a\\u0007\",\"q\":\"a\\\"b\"},\"targets\":["
+        "\"a:1\",\"b:2\"]},"
+        "{\"targets\":[\"c:3\"]},{\"targets\":[\"d:4\"],\"labels\":{\"*\":\"star\",\"env\":\"dev\"}}]";
+    static const char wanted[] = "a 1: env=prod q=a\"b; b 2: env=prod q=a\"b; c 3:; d 4: env=dev; ";
+    static const size_t pieces[] = {1, 3, 100000};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        struct found f = {0}, again = {0};
+        struct err err = ERR_INIT;
+        struct buf b = BUF_INIT(65536);
+        ok(read_in_pieces(SOURCE_HTTP_SD, pieces[i], sd, sizeof sd - 1, &f, &err), &err);
+        assert_labels(&f, wanted);
+        ok(found_write(&f, &b, &err), &err);
+        ok(read_in_pieces(SOURCE_HTTP_SD, 10, b.data, b.len, &again, &err), &err);
+        assert_labels(&again, wanted);
+        buf_release(&b);
+        found_release(&f);
+        found_release(&again);
+    }
+}
+
+static void labels_of_other_forms(void **state)
+{
+    (void)state;
+    static const char prometheus[] = "{\"data\":{\"activeTargets\":[{\"discoveredLabels\":{\"env\":\"no\"},"
+                                     "\"labels\":{\"job\":\"j\",\"instance\":"
+                                     "\"a:1\",\"env\":\"prod\"},\"scrapeUrl\":\"http://a:1/metrics\"}]}}";
+    static const char yaml[] =
+        "- targets: [a:1, b:2]\n  labels: { env: prod, job: j, list: [x] }\n- targets: [c:3]\n";
+    struct found f = {0};
+    struct err err = ERR_INIT;
+    ok(read_in_pieces(SOURCE_PROMETHEUS, 5, prometheus, sizeof prometheus - 1, &f, &err), &err);
+    assert_labels(&f, "a 1: env=prod; ");
+    found_release(&f);
+    ok(found_parse_groups("sd.yml", yaml, sizeof yaml - 1, &f, &err), &err);
+    assert_labels(&f, "a 1: env=prod; b 2: env=prod; c 3:; ");
+    found_release(&f);
+}
+
+/* A source that says very many is bounded: the first ones count, and one note says so. */
+static void labels_are_bounded(void **state)
+{
+    (void)state;
+    struct found f = {0};
+    struct err err = ERR_INIT;
+    struct buf b = BUF_INIT(SOURCE_MAX_BYTES);
+    buf_addc(&b, '[');
+    for (int i = 0; i < 20000; i++) {
+        buf_addf(&b, "%s{\"targets\":[\"a:1\"],\"labels\":{", i ? "," : "");
+        for (int k = 0; k < 20; k++)
+            buf_addf(&b, "%s\"n%d\":\"%d\"", k ? "," : "", k, i);
+        buf_adds(&b, "}}");
+    }
+    buf_addc(&b, ']');
+    ok(read_in_pieces(SOURCE_HTTP_SD, 65536, b.data, b.len, &f, &err), &err);
+    assert_int_equal(f.n, 20000);
+    assert_int_equal(f.labels[0].n, 16);
+    assert_int_equal(f.n_labels, SOURCE_MAX_TARGETS / 16);
+    assert_int_equal(f.notes.n, 1);
+    buf_release(&b);
+    found_release(&f);
+}
+
 static void written_and_read_again(void **state)
 {
     (void)state;
@@ -855,6 +939,9 @@ int main(void)
         cmocka_unit_test(deep_and_long),
         cmocka_unit_test(http_sd),
         cmocka_unit_test(masked),
+        cmocka_unit_test(labels_of_targets),
+        cmocka_unit_test(labels_of_other_forms),
+        cmocka_unit_test(labels_are_bounded),
         cmocka_unit_test(written_and_read_again),
         cmocka_unit_test(spoiled),
         cmocka_unit_test(parca),
