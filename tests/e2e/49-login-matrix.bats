@@ -33,7 +33,7 @@ host_key() { # FILE
 }
 
 setup() {
-    local name port
+    local name known port
     e2e_setup
     {
         for name in only_one only_two; do
@@ -41,8 +41,8 @@ setup() {
         done
         for name in any turns open; do
             port=RIG_PORT_$name
-            for name in "[127.0.0.1]:${!port}" "[localhost]:${!port}" alias-one alias-two; do
-                echo "$name $(host_key "$RIG_DIR/${port#RIG_PORT_}/host_key.pub")"
+            for known in "[127.0.0.1]:${!port}" "[localhost]:${!port}" alias-one alias-two; do
+                echo "$known $(host_key "$RIG_DIR/$name/host_key.pub")"
             done
         done
         echo "[127.0.0.1]:$RIG_PORT_turns $(host_key "$RIG_DIR/turns/second.pub")"
@@ -204,14 +204,15 @@ assert_apart() { # THING QUESTIONS GIVEN
 }
 
 @test "keyboard-interactive: each host is asked about by its name" {
-    local thing
+    local thing login
     for thing in jump known_hosts; do
         row "$thing"
         sed -i 's/User ann/User kbd/' config config-two
         hosts_are "$one" "$two"
         run_hosts --via libssh2 --host one,two heap
-        [[ $thing == jump ]] && at=kbd@10.0.0.5 || at=kbd@127.0.0.1
-        assert_apart "$thing" "$at (one): Password: "$'\n'"$at (two): Password: " $'kbd pw-one\nkbd pw-two'
+        login=kbd@127.0.0.1
+        [[ $thing != jump ]] || login=kbd@10.0.0.5
+        assert_apart "$thing" "$login (one): Password: "$'\n'"$login (two): Password: " $'kbd pw-one\nkbd pw-two'
     done
 }
 
