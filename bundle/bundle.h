@@ -444,12 +444,15 @@ int bundle_readme(const char *manifest, struct buf *ret, struct err *err);
  */
 struct bundle_coming {
     struct str manifest;
+    uint64_t bytes; /* of the bundle, on disk */
+    int cancel_fd;  /* or -1 */
+    int fd;         /* that visiting reads; -1: none */
     const void *from;
     int (*visit)(const struct bundle_coming *bundle, bundle_wants_fn *wants, bundle_take_fn *take, void *ctx,
                  struct err *err);
 };
-/* Writes the page to fd, where that stands. ERR_CANCELLED and "out of memory" end the copy; whatever else
- * fails costs the page. */
+/* Writes the page to fd, where that stands. ERR_CANCELLED ends the copy; whatever else fails costs the page.
+ */
 typedef int bundle_draw_fn(const struct bundle_coming *bundle, int fd, struct err *err);
 
 /* How a copy is made. */

@@ -182,7 +182,14 @@ static int draw_page(struct copying *c, json_t *report, struct err *err)
     off_t begin = lseek(c->sift.spool, 0, SEEK_END);
     int rc = begin < 0 ? err_sys(err, "cannot write") : items_print(c->root, &manifest, err);
     if (rc == 0) {
-        const struct bundle_coming coming = {{buf_str(&manifest), manifest.len}, &from, visit_coming};
+        struct stat st = {.st_size = 0};
+        (void)stat(c->how->bundle, &st); /* one that is gone is missed when it is read */
+        const struct bundle_coming coming = {.manifest = {buf_str(&manifest), manifest.len},
+                                             .bytes = (uint64_t)st.st_size,
+                                             .cancel_fd = c->how->cancel_fd,
+                                             .fd = c->sift.spool,
+                                             .from = &from,
+                                             .visit = visit_coming};
         rc = c->how->draw(&coming, c->sift.spool, err);
     }
     if (rc == 0)
@@ -202,7 +209,7 @@ static int renew_page(struct copying *c, struct err *err)
         err_set(&why, ERR_FAILED, "nothing draws it anew");
     else if (draw_page(c, report, &why) == 0)
         return 0;
-    if (why.kind == ERR_CANCELLED || why.kind == ERR_LOCAL_IO) {
+    if (why.kind == ERR_CANCELLED) {
         if (err)
             *err = why;
         return -1;

@@ -28,7 +28,7 @@ int drawing_bundle(const char *path, struct age_identities *by, page_sink_fn *si
                    struct err *err);
 
 /* The page of a copy that is handed off, before there is one: of what redaction left, with the limits of a
- * capture. A bundle_draw_fn. */
+ * capture. A bundle_draw_fn, which runs in a copy of this process by itself. */
 int drawing_coming(const struct bundle_coming *bundle, int fd, struct err *err);
 
 /* A bundle's manifest as text, a new string: with the sentences of the summary, also where an older program

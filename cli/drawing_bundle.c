@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "cli/confined.h"
 #include "cli/drawing_inside.h"
 
 #include "base/banned.h"
@@ -58,18 +59,26 @@ int drawing_bundle(const char *path, struct age_identities *by, page_sink_fn *si
 /* ---- the page of a copy -----------------------------------------------------------------------------------
  */
 
+/* What the copy of the process needs. */
+struct coming {
+    const struct bundle_coming *bundle;
+    int fd;
+};
+
 static int to_file(void *ctx, const void *p, size_t n, struct err *err)
 {
     return fd_write_all(*(int *)ctx, p, n, err);
 }
 
-int drawing_coming(const struct bundle_coming *bundle, int fd, struct err *err)
+static int draw_coming(void *ctx, struct buf *ret, struct err *err)
 {
+    struct coming *c = ctx;
     struct drawing d = {0};
     struct page_bundle b = {0};
-    int rc = drawing_init(&d, &drawing_at_capture, bundle->manifest, to_file, &fd, err);
+    (void)ret;
+    int rc = drawing_init(&d, &drawing_at_capture, c->bundle->manifest, to_file, &c->fd, err);
     if (rc == 0)
-        rc = bundle->visit(bundle, wants_member, take_member, &d, err);
+        rc = c->bundle->visit(c->bundle, wants_member, take_member, &d, err);
     if (rc == 0)
         rc = drawing_compare_finish(&d, err);
     if (rc == 0)
@@ -78,6 +87,17 @@ int drawing_coming(const struct bundle_coming *bundle, int fd, struct err *err)
         rc = drawing_finish(&d, &b, err);
     drawing_release(&d);
     return rc;
+}
+
+int drawing_coming(const struct bundle_coming *bundle, int fd, struct err *err)
+{
+    struct coming c = {bundle, fd};
+    struct proc_confines limits = confined_limits(bundle->bytes);
+    limits.wall_ms = limits.cpu_ms;
+    limits.cancel_fd = bundle->cancel_fd;
+    limits.kept[0] = fd;
+    limits.kept[1] = bundle->fd;
+    return confined_run(BUNDLE_REPORT, &limits, draw_coming, &c, NULL, err);
 }
 
 /* ---- the summary alone ------------------------------------------------------------------------------------
