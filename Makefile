@@ -204,6 +204,9 @@ $(out)/tests/fuzz/%: tests/fuzz/%.c $(out)/libprofgrab.a
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -fsanitize=fuzzer -o $@ $< \
 	    $(out)/libprofgrab.a $(LIBS)
 
+# This one is the tracker.
+$(out)/tests/fuzz/fuzz_answer: override LDFLAGS += -Wl,--wrap=http_send
+
 fuzzers: $(fuzzers)
 
 # Every target for so long, side by side; what they find new stays under build/fuzz/corpus/ for the next time.

@@ -1,0 +1,147 @@
+/*
+ * A tracker that answers anything: the input is what it says, one answer after the other with a NUL between
+ * them, each a status of three digits, a blank and a body. The first byte chooses kind of tracker, issue and
+ * encryption.
+ *
+ * Whatever it says: no token and nothing unprintable is in what people see, paths of requests are fit for
+ * a request line, plain text goes only where the last answer said that members alone read, the words only
+ * into what was said to be confidential, and what changes something is sent once in a row.
+ *
+ * http_send is this file's (--wrap, see the Makefile).
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "handoff/handoff.h"
+#include "handoff/http.h"
+#include "base/banned.h"
+
+#define TOKEN "the-token-of-the-fuzzer"
+#define WORDS "words-that-tell"
+#define CARGO "age-encryption.org/v1\nnot more than a beginning"
+
+/* What is left of the input, and what was said so far. */
+static struct tracker_says {
+    const char *p, *end;
+    bool encrypted, members_only, hidden;
+    size_t requests;
+} says;
+
+int __wrap_http_send(struct http *h, const struct http_request *r, struct http_answer *ret, struct err *err);
+
+static void expect_request(const struct http_request *r)
+{
+    assert(++says.requests < 500);
+    assert(r->path[0] == '/' && r->path[1] != '/');
+    for (const char *c = r->path; *c; c++)
+        assert(*c > ' ' && *c <= '~');
+    assert(!strstr(r->path, "/../"));
+    assert(!r->file || says.encrypted || says.members_only);
+    assert(!r->json || !strstr(r->json, TOKEN));
+    assert(!r->json || !strstr(r->json, WORDS) || strcmp(r->method, "GET") != 0);
+}
+
+/* Who reads a place, and whether an issue or a note is hidden, in the words of any tracker. */
+static void learn(const struct http_request *r, const char *body, int status)
+{
+    json_t *root = json_loads(body, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *project = json_object_get(root, "project");
+    const char *visibility = json_string_value(json_object_get(root, "visibility"));
+    bool place = strcmp(r->method, "GET") == 0 && (strstr(r->path, "/projects/")) &&
+                 !strstr(r->path, "/issues/") && !strstr(r->path, "/uploads/") &&
+                 !strstr(r->path, "/packages/") && !strstr(r->path, "memberships");
+    if (place)
+        says.members_only = status == 200 && ((visibility && strcmp(visibility, "private") == 0) ||
+                                              json_is_false(json_object_get(project, "is_public")));
+    json_decref(root);
+}
+
+static int take_status(const char *answer, size_t n)
+{
+    int status = 0;
+    for (size_t i = 0; i < 3; i++)
+        status = n > 3 && answer[i] >= '0' && answer[i] <= '9' ? status * 10 + answer[i] - '0' : -10000;
+    return status < 100 ? 500 : status;
+}
+
+int __wrap_http_send(struct http *h, const struct http_request *r, struct http_answer *ret, struct err *err)
+{
+    (void)h;
+    expect_request(r);
+    size_t n = strnlen(says.p, (size_t)(says.end - says.p));
+    int status = take_status(says.p, n);
+    char *body = n > 4 ? strndup(says.p + 4, n - 4) : strdup("");
+    assert(body);
+    *ret = (struct http_answer){.status = status, .sent = HTTP_SENT_WHOLE, .body = BUF_INIT(HTTP_ANSWER_MAX)};
+    text_printable(ret->location, sizeof ret->location, body, strlen(body));
+    learn(r, body, status);
+    if (r->body && status == 200)
+        body = strcmp(body, "FILE") == 0 ? (free(body), strdup(CARGO)) : body;
+    int rc = r->body && status == 200 ? r->body(r->ctx, body, strlen(body), err) : 0;
+    if (!r->body || status != 200)
+        buf_adds(&ret->body, body);
+    free(body);
+    says.p += n + (says.p + n < says.end);
+    return rc;
+}
+
+static void expect_result(const struct handoff_result *r)
+{
+    char left[HANDOFF_LEFT_TEXT];
+    const char *const texts[] = {r->issue, r->issue_url, r->file_name,
+                                 handoff_left_text(r, left, sizeof left)};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert(fuzz_is_quiet(texts[i], false) && !strstr(texts[i], TOKEN));
+    for (int i = 0; i < HANDOFF_STEPS; i++)
+        assert(fuzz_is_quiet(r->steps[i].text, false) && !strstr(r->steps[i].text, TOKEN));
+}
+
+static const char *cargo_path(void)
+{
+    static char path[64];
+    if (*path)
+        return path;
+    int fd = memfd_create("cargo", 0);
+    assert(fd >= 0 && write(fd, CARGO, strlen(CARGO)) == (ssize_t)strlen(CARGO));
+    assert(setenv("FUZZ_TOKEN", TOKEN, 1) == 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return path;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    static const enum tracker_kind kinds[] = {TRACKER_GITLAB, TRACKER_REDMINE, TRACKER_RT};
+    if (n == 0)
+        return 0;
+    char name[] = "work", url[] = "https://tracker.example", where[] = "FUZZ_TOKEN", who[] = "ann",
+         *people[] = {who};
+    struct tracker tracker = {.name = name,
+                              .kind = kinds[(p[0] & 0x3) % 3],
+                              .url = url,
+                              .token = {.source = SECRET_ENV, .where = where}};
+    struct handoff_request request = {
+        .tracker = &tracker,
+        .project = "ops/x",
+        .issue = p[0] & 0x4 ? "7" : NULL,
+        .file = cargo_path(),
+        .encrypted = p[0] & 0x8,
+        .summary = WORDS,
+        .reading = "how to read it",
+        .assignees = {.items = people, .n = p[0] & 0x10 && !(p[0] & 0x4) ? 1 : 0}};
+    struct handoff_options options = {.cancel_fd = -1, .upload_max = p[0] & 0x20 ? 1 : 0};
+    struct handoff_result result;
+    struct err err = ERR_INIT;
+    says = (struct tracker_says){
+        .p = (const char *)p + 1, .end = (const char *)p + n, .encrypted = request.encrypted};
+    if (handoff_run(&request, &options, &result, &err) < 0) {
+        fuzz_expect_err(&err);
+        assert(!strstr(err.msg, TOKEN) && !strstr(err.hint, TOKEN));
+    } else {
+        assert(result.left == HANDOFF_LEFT_WORDS && result.issue[0]);
+    }
+    expect_result(&result);
+    return 0;
+}

@@ -1,0 +1,110 @@
+/*
+ * README.md and the note of an issue, of a manifest from anywhere: nothing of it is active in Markdown, no
+ * line of it begins a line, and both are bounded by the manifest.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include <ctype.h>
+
+#include "bundle/items.h"
+#include "bundle/readme.h"
+#include "bundle/redact.h"
+#include "cli/digest.h"
+#include "handoff/inert.h"
+#include "base/banned.h"
+
+static bool begins(const char *line, const char *with)
+{
+    return strncmp(line, with, strlen(with)) == 0;
+}
+
+/* Lines that are ours from their first to their last byte. */
+static bool is_ours(const char *line)
+{
+    static const char *const ours[] = {"**Confidential.** Profiles name ", "- **Not complete**",
+                                       "All of it, drawn: open `report.html`",
+                                       "Everything else is text. `manifest.json`", "|---|---"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (begins(line, ours[i]))
+            return true;
+    return begins(line, "    "); /* commands, of names and plain paths */
+}
+
+/* How many bars divide the cells of the line. What is escaped acts as nothing, and nothing else acts. */
+static size_t count_bars(const char *line, size_t n)
+{
+    size_t bars = 0;
+    for (size_t i = 0; i < n; i++) {
+        char c = line[i], before = i ? line[i - 1] : ' ', next = i + 1 < n ? line[i + 1] : ' ';
+        if (c == '\\') {
+            i++;
+            continue;
+        }
+        if (n - i >= strlen(REDACTED) && begins(line + i, REDACTED)) {
+            assert(!strchr("([", i + strlen(REDACTED) < n ? line[i + strlen(REDACTED)] : ' '));
+            i += strlen(REDACTED) - 1;
+            continue;
+        }
+        bars += c == '|';
+        assert(!strchr("`*[]<>~&", c));
+        assert(c != '#' || (i == 0 || line[0] == '#'));
+        assert(c != '_' || (isalnum((unsigned char)before) && isalnum((unsigned char)next)));
+        assert(c != '@' || isalnum((unsigned char)before));
+    }
+    return bars;
+}
+
+static void expect_inactive(const char *text)
+{
+    for (const char *line = text, *end; *line; line = end + 1) {
+        end = strchr(line, '\n');
+        assert(end);
+        if (is_ours(line))
+            continue;
+        size_t bars = count_bars(line, (size_t)(end - line));
+        assert(bars == 0 || (line[0] == '|' && (bars == 7 || bars == 4)));
+        if (line[0] == '#')
+            assert(begins(line, "# ") || begins(line, "## ") || begins(line, "### "));
+    }
+}
+
+/* As fuzz_inert has it: the block is whole, and ends where it should. */
+static void expect_fenced(const char *summary)
+{
+    struct buf md = BUF_INIT(8u << 20);
+    inert_markdown(&md, summary);
+    size_t fence = strspn(buf_str(&md) + 1, "`"), run = 0;
+    for (const char *c = buf_str(&md) + 1 + fence; c < buf_str(&md) + md.len - fence - 1; c++) {
+        run = *c == '`' ? run + 1 : 0;
+        assert(run < fence);
+    }
+    buf_release(&md);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    enum { NOTE_MAX = 33 << 10, FACTOR = 64, LEAST = 65536 };
+    struct buf readme = BUF_INIT(256u << 20);
+    struct digest d = {0};
+    struct err err = ERR_INIT;
+    json_t *root = NULL;
+    char *text = strndup((const char *)p, n), *terminal = NULL;
+    assert(text);
+    if (items_parse(text, strlen(text), &root, &err) < 0) {
+        fuzz_expect_err(&err);
+    } else {
+        readme_write(root, &readme);
+        assert(!readme.failed && readme.len <= FACTOR * n + LEAST && fuzz_is_quiet(buf_str(&readme), true));
+        expect_inactive(buf_str(&readme));
+        assert(digest_read(text, n % 2, &d, &err) == 0);
+        assert(strlen(d.summary) <= NOTE_MAX);
+        expect_fenced(d.summary);
+        assert(digest_text(text, &terminal, &err) == 0 && fuzz_is_quiet(terminal, true));
+        digest_release(&d);
+        free(terminal);
+        json_decref(root);
+    }
+    buf_release(&readme);
+    free(text);
+    return 0;
+}

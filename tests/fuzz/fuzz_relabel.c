@@ -1,0 +1,159 @@
+/*
+ * A profile from anywhere, with a label and a string behind it that must go: nothing of them is in what is
+ * written, each label that must go says [redacted], and a second time there is nothing left to take out.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include "bundle/redact.h"
+#include "proto/proto.h"
+#include "proto/wire.h"
+#include "base/banned.h"
+
+#define VALUE "planted-value-of-a-label"
+#define WORD "planted0word"
+
+struct bytes {
+    const void *p;
+    size_t n;
+};
+
+static int give(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err)
+{
+    const struct bytes *b = ctx;
+    for (size_t at = 0, n; at < b->n; at += n) {
+        n = b->n - at < 4099 ? b->n - at : 4099;
+        if (take(take_ctx, (const char *)b->p + at, n, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int keep(void *ctx, const void *p, size_t n, struct err *err)
+{
+    buf_add(ctx, p, n);
+    return buf_check(ctx, "it", err);
+}
+
+static bool wanted(void *ctx, const char *key, size_t n)
+{
+    (void)ctx;
+    return redact_wants_label(NULL, key, n);
+}
+
+static bool rewrite(void *ctx, const char *text, size_t n, struct buf *ret)
+{
+    struct redact_tally tally = {{0}};
+    const struct redact_into into = {.out = ret, .tally = &tally};
+    (void)ctx;
+    redact_text((struct str){text, n}, &into);
+    return redact_sum(&tally) > 0;
+}
+
+static int relabel(const void *p, size_t n, struct buf *out, struct profile_relabelled *ret, struct err *err)
+{
+    struct bytes in = {p, n};
+    struct profile_relabel how = {.wanted = wanted,
+                                  .rewrite = rewrite,
+                                  .text = REDACTED,
+                                  .source = give,
+                                  .source_ctx = &in,
+                                  .sink = keep,
+                                  .sink_ctx = out};
+    return profile_relabel(&how, ret, err);
+}
+
+/* ---- what is planted --------------------------------------------------------------------------------------
+ */
+
+static void put_bytes(struct buf *b, unsigned number, const void *p, size_t n)
+{
+    wire_put_number(b, number << 3 | 2);
+    wire_put_number(b, n);
+    buf_add(b, p, n);
+}
+
+static size_t count_strings(const uint8_t *p, size_t n)
+{
+    struct wire w = wire_of(p, n);
+    struct wire_field f;
+    size_t count = 0;
+    while (w.p < w.end && wire_field(&w, &f))
+        count += f.number == 6;
+    return count;
+}
+
+/* Strings enough that no field of the input refers to those behind them, but by a chance that nobody can
+ * learn; then a sample whose only label must go, and a string that a rule strikes. */
+static void plant(const uint8_t *p, size_t n, struct buf *b)
+{
+    uint64_t hash = UINT64_C(14695981039346656037), at = count_strings(p, n);
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ p[i]) * UINT64_C(1099511628211);
+    buf_add(b, p, n);
+    for (size_t i = 0, skip = 300 + hash % 1000; i < skip; i++, at++)
+        put_bytes(b, 6, "-", 1);
+    struct buf label = BUF_INIT(64), sample = BUF_INIT(128);
+    wire_put_number(&label, 1 << 3);
+    wire_put_number(&label, at);
+    wire_put_number(&label, 2 << 3);
+    wire_put_number(&label, at + 1);
+    put_bytes(&sample, 3, label.data, label.len);
+    put_bytes(b, 2, sample.data, sample.len);
+    put_bytes(b, 6, "user", 4);
+    put_bytes(b, 6, VALUE, strlen(VALUE));
+    put_bytes(b, 6, "/x?token=" WORD "&y", strlen("/x?token=" WORD "&y"));
+    buf_release(&label);
+    buf_release(&sample);
+}
+
+/* ---- what must hold --------------------------------------------------------------------------------------
+ */
+
+static void expect_gone(const struct buf *out)
+{
+    assert(!memmem(out->data, out->len, VALUE, strlen(VALUE)));
+    assert(!memmem(out->data, out->len, WORD, strlen(WORD)));
+}
+
+/* The last string of the table is the one that all labels that went refer to. */
+static void expect_last_string(const struct buf *out)
+{
+    struct wire w = wire_of(out->data, out->len);
+    struct wire_field f, last = {0};
+    while (w.p < w.end && wire_field(&w, &f))
+        if (f.number == 6)
+            last = f;
+    assert(last.n == strlen(REDACTED) && memcmp(last.p, REDACTED, last.n) == 0);
+}
+
+static void expect_profile(const struct buf *b)
+{
+    struct profile_summary sum;
+    struct profile_scan *s = profile_scan_new(NULL);
+    assert(s && profile_scan_feed(s, b->data, b->len, NULL) == 0 && profile_scan_finish(s, &sum, NULL) == 0);
+    profile_scan_free(s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    struct buf in = BUF_INIT(32u << 20), out = BUF_INIT(256u << 20), again = BUF_INIT(256u << 20);
+    struct profile_relabelled went = {0}, second = {0};
+    struct err err = ERR_INIT;
+    if (n > 1u << 20)
+        return 0;
+    plant(p, n, &in);
+    if (relabel(in.data, in.len, &out, &went, &err) < 0) {
+        fuzz_expect_err(&err);
+    } else {
+        assert(went.labels > 0 && went.strings > 0);
+        expect_gone(&out);
+        expect_last_string(&out);
+        expect_profile(&out);
+        assert(relabel(out.data, out.len, &again, &second, &err) == 0);
+        assert(second.labels == went.labels && second.strings == 0);
+    }
+    buf_release(&in);
+    buf_release(&out);
+    buf_release(&again);
+    return 0;
+}
