@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/seal.h"
 #include "cli/signals.h"
 #include "base/banned.h"
 
@@ -101,7 +102,7 @@ static int read_recipients(struct handover *h, const struct inventory *inventory
     if (h->team && add_recipients(h->recipients, &h->team->recipients, inventory, err) < 0)
         return -1;
     for (size_t i = 0; i < o->encrypt_to.n; i++)
-        if (age_recipients_add_any(h->recipients, o->encrypt_to.items[i], "--encrypt-to", err) < 0)
+        if (seal_add_recipient(h->recipients, o->encrypt_to.items[i], err) < 0)
             return -1;
     return add_recipients(h->recipients, &h->self->recipients, inventory, err);
 }

@@ -9,6 +9,7 @@
 
 #include "bundle/bundle.h"
 #include "cli/signals.h"
+#include "cli/talk.h"
 #include "base/banned.h"
 
 /* A piece: large enough that most chunks are sealed where they lie, small enough for the processor's cache.
@@ -29,6 +30,31 @@ static int prompt_new(struct prompt *ret, const char *passphrase_file, struct er
     return -1;
 }
 
+/* An SSH key of the user's own, as ssh takes it where none is named. One that is not there, or that cannot
+ * open anything, is passed over. */
+static int add_usual_key(struct age_identities *i, const char *home, const char *name, struct err *err)
+{
+    char *path = NULL;
+    struct err why = ERR_INIT;
+    if (asprintf(&path, "%s/.ssh/%s", home, name) < 0)
+        return err_nomem(err);
+    if (file_exists(path))
+        age_identities_add_file(i, path, &why);
+    free(path);
+    return 0;
+}
+
+/* What is tried where no -i is given. A key with a passphrase is unlocked only if the file is for it. */
+static int add_usual_keys(struct age_identities *i, struct err *err)
+{
+    static const char *const names[] = {"id_ed25519", "id_rsa"};
+    const char *home = getenv("HOME");
+    for (size_t k = 0; home && *home && k < sizeof names / sizeof *names; k++)
+        if (add_usual_key(i, home, names[k], err) < 0)
+            return -1;
+    return 0;
+}
+
 static int identities_new(const struct strlist *files, struct prompt *prompt, struct age_identities **ret,
                           struct err *err)
 {
@@ -41,6 +67,10 @@ static int identities_new(const struct strlist *files, struct prompt *prompt, st
             age_identities_free(i);
             return -1;
         }
+    if (files->n == 0 && add_usual_keys(i, err) < 0) {
+        age_identities_free(i);
+        return -1;
+    }
     *ret = i;
     return 0;
 }
@@ -93,16 +123,35 @@ static int add_passphrase(struct age_recipients *r, const char *passphrase_file,
     return rc;
 }
 
+/* The service of `github:NAME`, which age takes from some programs; NULL: it is none. */
+static const char *key_service(const char *text)
+{
+    return strncmp(text, "github:", 7) == 0   ? "github.com"
+           : strncmp(text, "gitlab:", 7) == 0 ? "gitlab.com"
+                                              : NULL;
+}
+
+int seal_add_recipient(struct age_recipients *to, const char *text, struct err *err)
+{
+    const char *service = key_service(text), *name = text + strlen("github:");
+    if (!service || file_exists(text))
+        return age_recipients_add_any(to, text, "--encrypt-to", err);
+    if (!text_is_name(name))
+        name = "NAME";
+    err_set(err, ERR_USAGE, "--encrypt-to %.6s:%s: profgrab does not fetch keys", text, name);
+    return err_hint(
+        err, "curl -fsSo %s.keys https://%s/%s.keys, look whether it is theirs, and --encrypt-to ./%s.keys",
+        name, service, name, name);
+}
+
 static int add_recipients(const struct seal_options *o, struct age_recipients *r, struct err *err)
 {
     for (size_t i = 0; i < o->recipients->n; i++)
-        if (age_recipients_add_any(r, o->recipients->items[i], "--encrypt-to", err) < 0)
+        if (seal_add_recipient(r, o->recipients->items[i], err) < 0)
             return -1;
     if (o->passphrase && o->recipients->n > 0)
         return err_set(err, ERR_USAGE, "--passphrase and --encrypt-to exclude each other");
-    if (o->passphrase)
-        return add_passphrase(r, o->passphrase_file, err);
-    if (age_recipients_count(r) > 0)
+    if (o->passphrase || age_recipients_count(r) > 0)
         return 0;
     err_set(err, ERR_USAGE, "bundle encrypt: to whom?");
     return err_hint(err, "give --encrypt-to RECIPIENT, an age1... or SSH public key or a file of them, or "
@@ -154,7 +203,10 @@ static int look_output(struct job *j, bool encrypt, struct err *err)
         return -1;
     if (output && !(j->path = strdup(output)))
         return err_nomem(err);
-    return file_exists(j->path) ? err_set(err, ERR_EXISTS, "%s exists already", j->path) : 0;
+    if (!file_exists(j->path))
+        return 0;
+    err_set(err, ERR_EXISTS, "%s exists already", j->path);
+    return err_hint(err, "-o FILE writes another file, or remove that one first");
 }
 
 /* What has another name than one expects is often not encrypted at all. Of standard input that is seen when
@@ -181,9 +233,7 @@ static int job_begin(struct job *j, const struct seal_options *o, bool encrypt, 
     if (signals_install(err) < 0)
         return -1;
     j->in = strcmp(o->file, "-") == 0 ? STDIN_FILENO : file_open(o->file, err);
-    if (j->in < 0 || (!encrypt && look_input(j, err) < 0))
-        return -1;
-    return look_output(j, encrypt, err);
+    return j->in < 0 || (!encrypt && look_input(j, err) < 0) ? -1 : 0;
 }
 
 static int job_open_output(struct job *j, struct err *err)
@@ -253,18 +303,29 @@ static int encrypt(const struct job *j, const struct age_recipients *to, struct 
     return rc;
 }
 
+/* Who can read what was written, and who can still read what it was made of. */
+static void say_recipients(const struct job *j, const struct age_recipients *to)
+{
+    for (size_t i = 0; i < age_recipients_count(to); i++)
+        talk("encrypted to %s", age_recipients_name(to, i));
+    if (j->in != STDIN_FILENO)
+        talk("%s stays as it is, in plain text", j->o->file);
+}
+
 int seal_encrypt(const struct seal_options *o, struct err *err)
 {
     struct job j;
     struct age_recipients *to = NULL;
     int rc = -1;
     if (job_begin(&j, o, true, err) == 0 && age_recipients_new(&to, err) == 0 &&
-        add_recipients(o, to, err) == 0 && job_open_output(&j, err) == 0) {
+        add_recipients(o, to, err) == 0 && look_output(&j, true, err) == 0 &&
+        (!o->passphrase || add_passphrase(to, o->passphrase_file, err) == 0) &&
+        job_open_output(&j, err) == 0) {
         rc = encrypt(&j, to, err);
         if (rc < 0)
             err_wrap(err, "%s", j.path ? j.path : "standard output");
-        else
-            rc = job_finish(&j, err);
+        else if ((rc = job_finish(&j, err)) == 0)
+            say_recipients(&j, to);
     }
     age_recipients_free(to);
     job_release(&j);
@@ -308,7 +369,7 @@ int seal_decrypt(const struct seal_options *o, struct err *err)
     struct job j;
     struct seal_opener opener;
     int rc = -1;
-    if (job_begin(&j, o, false, err) == 0 &&
+    if (job_begin(&j, o, false, err) == 0 && look_output(&j, false, err) == 0 &&
         seal_opener_init(&opener, o->identities, o->passphrase_file, err) == 0) {
         rc = decrypt(&j, opener.by, err);
         seal_opener_release(&opener);

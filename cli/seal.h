@@ -16,7 +16,10 @@ struct seal_options {
     bool armor;
 };
 
-/* Prints the path of what was written. */
+/* Adds what --encrypt-to names. `github:NAME` is an error that says how to get the keys. */
+int seal_add_recipient(struct age_recipients *to, const char *text, struct err *err);
+
+/* Prints the path of what was written; encrypting, on stderr to whom, and that the file itself stays. */
 int seal_encrypt(const struct seal_options *o, struct err *err);
 int seal_decrypt(const struct seal_options *o, struct err *err);
 
@@ -26,9 +29,9 @@ struct seal_opener {
     struct age_identities *by;
 };
 
-/* The identities of the files. Where one has a passphrase, the first line of passphrase_file is it (NULL: a
- * person is asked, until a signal ends that: signals_install comes first). On failure nothing is to be
- * released. */
+/* The identities of the files; of no files, the SSH keys of ~/.ssh that ssh itself would try. Where one has a
+ * passphrase, the first line of passphrase_file is it (NULL: a person is asked, until a signal ends that:
+ * signals_install comes first). On failure nothing is to be released. */
 int seal_opener_init(struct seal_opener *ret, const struct strlist *files, const char *passphrase_file,
                      struct err *err);
 void seal_opener_release(struct seal_opener *o);

@@ -140,6 +140,46 @@ SCRIPT
     python3 "$rig_root/tests/age_vectors.py" "$profgrab_program" "$rig_root"/build/vectors/cctv-age-*.tgz vectors
 }
 
+@test "encrypt says to whom, that the plain file stays, and notices a bad recipient before a name that is taken" {
+    echo hello >plain
+    ssh-keygen -q -t ed25519 -N '' -C '' -f key
+    run_profgrab bundle encrypt --encrypt-to key.pub --encrypt-to "$RIG_DIR/id.pub" plain
+    assert_status 0
+    assert_stdout plain.age
+    assert_stderr_has "encrypted to ssh-ed25519 $(ssh-keygen -lf key.pub | cut -d' ' -f2)"
+    assert_stderr_has 'encrypted to age1'
+    assert_stderr_has 'plain stays as it is, in plain text'
+    run_profgrab bundle encrypt --encrypt-to key.pub plain
+    assert_status 1
+    assert_stderr_has 'plain.age exists already'
+    assert_stderr_has 'hint: -o FILE writes another file, or remove that one first'
+    run_profgrab bundle encrypt --encrypt-to nobody plain
+    assert_status 2
+    refute_stderr_has 'exists already'
+    run_profgrab bundle encrypt --encrypt-to github:ann plain
+    assert_status 2
+    assert_stderr_has '--encrypt-to github:ann: profgrab does not fetch keys'
+    assert_stderr_has 'hint: curl -fsSo ann.keys https://github.com/ann.keys, look whether it is theirs, and --encrypt-to ./ann.keys'
+}
+
+@test "decrypt, and a bundle's verbs, try the usual keys of ~/.ssh where no -i is given" {
+    mkdir -m 700 "$HOME/.ssh"
+    echo broken >"$HOME/.ssh/id_rsa"
+    ssh-keygen -q -t ed25519 -N '' -C '' -f "$HOME/.ssh/id_ed25519"
+    echo hello >plain
+    run_profgrab bundle encrypt --encrypt-to "$HOME/.ssh/id_ed25519.pub" plain
+    run_profgrab bundle decrypt -o back plain.age
+    assert_status 0
+    cmp plain back
+    # Another's file: nothing is asked for, and the hint names -i.
+    ssh-keygen -q -t ed25519 -N '' -C '' -f other
+    run_profgrab bundle encrypt --encrypt-to other.pub -o other.age plain
+    run_profgrab bundle decrypt -o none other.age
+    assert_status 1
+    assert_stderr_has 'hint: '
+    [[ ! -e none ]]
+}
+
 # ---- names ------------------------------------------------------------------------------------------------------
 
 @test "names: FILE.age and back, never over what is there, standard input and output" {
