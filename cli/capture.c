@@ -6,6 +6,7 @@
 #include "cli/drawing.h"
 #include "cli/ending.h"
 #include "cli/exit.h"
+#include "cli/next.h"
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/shell.h"
@@ -318,6 +319,8 @@ static int tell_end(struct run *r, char *path)
     bool told = r->result->wanted || (printf("%s\n", path) > 0 && fflush(stdout) == 0);
     if (!told)
         talk("the bundle is %s", path);
+    if (told && code == EXIT_OK && !r->capture->quiet && !r->result->wanted)
+        next_say_bundle(path);
     return code == EXIT_OK && !told ? EXIT_PARTIAL : code;
 }
 

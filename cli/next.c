@@ -2,8 +2,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/shell.h"
+#include "cli/talk.h"
 #include "base/banned.h"
 
 /* A command that shows more of what failed: run here, or by the host's shell through ssh. {A} is the host for
@@ -79,4 +81,14 @@ void next_command(const struct next_subject *s, enum fetch_step_kind kind, struc
         buf_adds(ret, buf_str(&there));
     }
     buf_release(&there);
+}
+
+void next_say_bundle(const char *path)
+{
+    struct buf word = BUF_INIT(8192);
+    shell_add_word(&word, path);
+    if (isatty(STDERR_FILENO) && !word.failed)
+        talk("next: `profgrab view %s` draws it in a browser, `profgrab report --text %s` says what it shows",
+             buf_str(&word), buf_str(&word));
+    buf_release(&word);
 }

@@ -1,4 +1,4 @@
-/* What to run next where a step on the way to a service has failed. */
+/* What to run next: where a step on the way to a service has failed, and with a bundle. */
 #ifndef CLI_NEXT_H
 #define CLI_NEXT_H
 
@@ -12,5 +12,8 @@ struct next_subject {
 
 /* Adds a command line that shows more of what failed; nothing where none is worth it. */
 void next_command(const struct next_subject *s, enum fetch_step_kind kind, struct buf *ret);
+
+/* Says on stderr, if that is a terminal, how to look into the bundle. */
+void next_say_bundle(const char *path);
 
 #endif

@@ -44,6 +44,20 @@ print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
     assert_stdout_has '5 files, all as the manifest says'
 }
 
+@test "on a terminal the commands to read on with are named; not elsewhere, and not with -q" {
+    write_inventory
+    local next='next: `profgrab view profgrab-'
+    with_pty --stdout out -- "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 --service caddy heap
+    assert_status 0
+    assert_stdout_has "$next"
+    assert_stdout_has "\`profgrab report --text $(<out)\` says what it shows"
+    with_pty --stdout out -- "$profgrab_program" --ssh-config "$SSH_CONFIG" -q --host file-03 --service caddy heap
+    assert_status 0
+    [[ $output != *"$next"* ]]
+    run_profgrab --host file-03 --service caddy heap
+    refute_stderr_has "$next"
+}
+
 @test "the files are byte for byte what the server sent, and their hashes are in the manifest" {
     write_inventory big=3
     run_profgrab --host file-05 --service big-3 heap
