@@ -72,7 +72,9 @@ int age_ssh_wrap_ed25519(const struct ssh_blob *key, const unsigned char file_ke
                          struct buf *header, struct err *err);
 int age_ssh_wrap_rsa(const struct ssh_blob *key, const unsigned char file_key[AGE_FILE_KEY],
                      struct buf *header, struct err *err);
-#define AGE_SCRYPT_LOG 18 /* about a second and 256 MB, as age has it */
+#define AGE_SCRYPT_LOG 18      /* about a second and 256 MB, as age has it */
+#define AGE_SCRYPT_MEMORY 1024 /* bytes for each unit of N: 128 r */
+#define AGE_SCRYPT_PER_MS 300  /* units of N in a millisecond, about, on a machine of 2022 */
 int age_scrypt_wrap(const struct secret *passphrase, unsigned log_n,
                     const unsigned char file_key[AGE_FILE_KEY], struct buf *header, struct err *err);
 

@@ -114,12 +114,31 @@ static int try_passphrase(void *ctx, const struct secret *passphrase, bool *ret_
     return 0;
 }
 
+/* Whoever made the file chose the cost: more than age's own is printed before the first passphrase is asked
+ * for, so that a person can leave it at that. */
+static int tell_cost(const struct age_identities *i, const struct age_stanza *stanza, const char *what,
+                     struct err *err)
+{
+    char text[200], memory[32], time[32];
+    uint64_t n = UINT64_C(1) << stanza->log_n;
+    struct question q = {.kind = ASK_TELL, .prompt = text, .deadline = clock_deadline(i->ask_ms)};
+    if (stanza->log_n <= AGE_SCRYPT_LOG || !i->ask)
+        return 0;
+    snprintf(text, sizeof text,
+             "profgrab: opening %s takes about %s of memory and %s for each passphrase tried", what,
+             text_bytes(memory, sizeof memory, AGE_SCRYPT_MEMORY * n),
+             text_duration(time, sizeof time, (int64_t)(n / AGE_SCRYPT_PER_MS)));
+    return i->ask(i->ask_ctx, &q, NULL, err);
+}
+
 static int unwrap_scrypt(const struct age_identities *i, const struct age_stanza *stanza, const char *prompt,
                          const char *what, unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
 {
     struct scrypt s = {.stanza = stanza};
     struct riddle riddle = {.prompt = prompt, .what = what, .fits = try_passphrase, .ctx = &s};
-    int rc = ask(i, &riddle, err);
+    int rc = tell_cost(i, stanza, what, err);
+    if (rc == 0)
+        rc = ask(i, &riddle, err);
     if (rc == 0)
         memcpy(ret_file_key, s.opened.file_key, AGE_FILE_KEY);
     explicit_bzero(&s, sizeof s);

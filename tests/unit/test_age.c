@@ -486,6 +486,8 @@ static int answer(void *ctx, const struct question *q, struct secret *ret, struc
     struct person *p = ctx;
     size_t n = strlen(p->prompts);
     snprintf(p->prompts + n, sizeof p->prompts - n, "%s\n", file_base(q->prompt));
+    if (q->kind == ASK_TELL)
+        return 0;
     const char *text = p->answers[p->asked++];
     if (!text)
         return err_set(err, ERR_NOT_FOUND, "there is no terminal to ask on");
@@ -578,6 +580,36 @@ static char *with_passphrase(const char *dir, const char *name, const char *pass
     return path;
 }
 
+/* A stranger chooses scrypt's cost. It is told before a passphrase is asked for, and before any memory is
+ * taken; age's own cost is not. */
+static void costs(void **state)
+{
+    static const struct {
+        unsigned log_n;
+        const char *prompts;
+    } cases[] = {{22, "profgrab: opening it takes about 4.3 GB of memory and 14s for each passphrase tried\n"
+                      "Enter passphrase: \n"},
+                 {19, "profgrab: opening it takes about 536.9 MB of memory and 1.7s for each passphrase tried\n"
+                      "Enter passphrase: \n"},
+                 {18, "Enter passphrase: \n"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf b = BUF_INIT(1000);
+        struct person p = {.answers = (const char *const[]){NULL}};
+        struct age_identities *by = asking(&p);
+        buf_addf(&b,
+                 "%s-> scrypt AAAAAAAAAAAAAAAAAAAAAA %u\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"
+                 "--- AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n",
+                 AGE_VERSION_LINE, cases[i].log_n);
+        char *path = scratch_file(*state, "cost", b.data, b.len);
+        struct outcome o = decrypted(path, by, 100);
+        contains(o.err.msg, "there is no terminal to ask on");
+        assert_string_equal(p.prompts, cases[i].prompts);
+        age_identities_free(by);
+        buf_release(&b);
+        free(path);
+    }
+}
+
 static void passphrases(void **state)
 {
     char *path = with_passphrase(*state, "x", "secret", "");
@@ -586,6 +618,9 @@ static void passphrases(void **state)
     struct err err = ERR_INIT;
     assert_true(decrypted(path, i, 100).whole);
     assert_string_equal(p.prompts, "Enter passphrase: \nEnter passphrase: \n");
+    /* These identities keep the file's key; new ones ask. */
+    age_identities_free(i);
+    i = asking(&p);
     struct outcome o = decrypted(path, i, 100);
     assert_string_equal(o.err.msg, "the passphrase does not open it");
     o = decrypted(path, i, 100);
@@ -718,6 +753,7 @@ int main(void)
         cmocka_unit_test(a_passphrase_is_alone),
         SCRATCH(refused_identities),
         SCRATCH(ssh_keys),
+        SCRATCH(costs),
         SCRATCH(passphrases),
         SCRATCH(encrypted_identities),
         cmocka_unit_test(headers),
