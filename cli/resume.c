@@ -479,7 +479,10 @@ static int go_on(struct resume *r, struct err *err)
         return nothing_missing(r, err);
     if (prepare(r, err) < 0 || begin(r, err) < 0)
         return exit_status_of(err);
-    return run_targets(r, err);
+    int code = run_targets(r, err);
+    if (r->is_bundle && r->result.bundle && !r->options.quiet)
+        talk("%s stays as it was; the resumed bundle is %s", r->path, r->result.bundle);
+    return code;
 }
 
 /* What was taken out of a bundle is in that as well. */
