@@ -1,6 +1,7 @@
 #include "base/draft.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/finder.h"
 #include "base/banned.h"
 
 enum { MAX_TRIES = 1000 };
@@ -125,6 +127,38 @@ int draft_name_free(struct draft *d, const char *path, const char *ending, char 
             return -1;
         }
     }
+}
+
+/* A file can replace another one only from a name of its own. */
+static int name_temporarily(struct draft *d, const char *name, struct err *err)
+{
+    for (int i = 0;; i++) {
+        char *temporary = NULL;
+        struct err why = ERR_INIT;
+        if (asprintf(&temporary, "%s.tmp-%016" PRIx64, name, finder_random()) < 0)
+            return err_nomem(err);
+        if (beneath_name(&d->directory, d->fd, temporary, &why) == 0) {
+            d->temporary = temporary;
+            return 0;
+        }
+        free(temporary);
+        if (why.kind != ERR_EXISTS || i > MAX_TRIES) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+    }
+}
+
+int draft_replace(struct draft *d, const char *path, struct err *err)
+{
+    const char *name = file_base(path);
+    if ((!d->temporary && name_temporarily(d, name, err) < 0) ||
+        beneath_rename(&d->directory, d->temporary, name, err) < 0)
+        return -1;
+    free(d->temporary);
+    d->temporary = NULL;
+    return beneath_sync(&d->directory, name, err);
 }
 
 void draft_free(struct draft *d)

@@ -1,7 +1,7 @@
 /*
  * A new file that gets its name only when it is whole, and is removed if it gets none. Mode 0600, never over
- * another file. Until then it has no name at all, so that nothing is left however the process ends; where the
- * system cannot do that, `NAME.tmp-` and letters that nobody can guess.
+ * another file unless draft_replace is called. Until then it has no name at all, so that nothing is left
+ * however the process ends; where the system cannot do that, `NAME.tmp-` and letters that nobody can guess.
  *
  * The directory is opened once, when the draft is made: links on the way to it are followed. The names are
  * made in that directory, whatever its path leads to by then, and no link of such a name is followed.
@@ -35,6 +35,10 @@ int draft_name(struct draft *d, const char *path, struct err *err);
 /* The same, and if `path`, which ends in `ending`, is taken: with `-2`, `-3`, ... in front of that ending.
  * *ret_path: the name it got, a new string. */
 int draft_name_free(struct draft *d, const char *path, const char *ending, char **ret_path, struct err *err);
+
+/* Gives it the name in place of whatever has it, in one step: a link of that name is replaced, not followed.
+ * It keeps the draft's mode. A directory of that name stays, and is an error. */
+int draft_replace(struct draft *d, const char *path, struct err *err);
 
 /* Closes it, and removes it if it has no name. NULL is fine. */
 void draft_free(struct draft *d);
