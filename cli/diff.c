@@ -1,32 +1,172 @@
 /* `profgrab diff`: plain words for `profgrab pprof -top -diff_base`. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/pprof.h"
+#include "cli/source.h"
 #include "base/banned.h"
+
+/* What is compared: argv for pprof, whose last three words are -diff_base OLD NEW. */
+struct comparison {
+    char **argv;
+    int n;
+    struct pprof_options options; /* of that argv */
+};
+
+/* As pprof says it: scripts know its words. */
+static int report(struct comparison *c, struct source_keys *keys, struct err *err)
+{
+    if (pprof_parse(c->n, c->argv, &c->options, err) != PPROF_GO_ON)
+        return -1;
+    c->options.keys = keys;
+    return pprof_make(&c->options, err);
+}
+
+/* ---- two bundles --------------------------------------------------------------------------------------- */
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool one_host(const struct source_entries *all)
+{
+    for (size_t i = 1; i < all->n; i++)
+        if (!same_text(all->items[0].host, all->items[i].host))
+            return false;
+    return all->n > 0;
+}
+
+/* The profile of the same service and kind. Of bundles with one host each, the hosts may differ; local files
+ * are known by their names. */
+static const struct source_entry *counterpart(const struct source_entries *of, const struct source_entry *e,
+                                              bool any_host)
+{
+    const struct source_entry *found = NULL;
+    for (size_t i = 0; i < of->n; i++) {
+        const struct source_entry *other = &of->items[i];
+        bool same = other->is_profile && same_text(other->kind, e->kind) && other->pair == e->pair &&
+                    same_text(other->service, e->service) && (any_host || same_text(other->host, e->host));
+        if (!same || (!e->service && strcmp(other->member, e->member) != 0))
+            continue;
+        if (strcmp(file_base(other->member), file_base(e->member)) == 0)
+            return other;
+        found = found ? found : other;
+    }
+    return found;
+}
+
+static char *name_of(const char *bundle, const char *member)
+{
+    char *name = NULL;
+    return asprintf(&name, "%s:%s", bundle, member) < 0 ? NULL : name;
+}
+
+static void begin_report(const struct source_entry *e, bool first)
+{
+    char room[512];
+    printf("%s%s\n", first ? "" : "\n", text_printable(room, sizeof room, e->member, strlen(e->member)));
+    fflush(stdout);
+}
+
+static int compare_members(struct comparison *c, const struct source_entry *old,
+                           const struct source_entry *new, struct source_keys *keys, struct err *err)
+{
+    char **words = c->argv + c->n - 2, *before[] = {words[0], words[1]};
+    words[0] = name_of(before[0], old->member);
+    words[1] = name_of(before[1], new->member);
+    int rc = words[0] && words[1] ? report(c, keys, err) : err_nomem(err);
+    free(words[0]);
+    free(words[1]);
+    words[0] = before[0];
+    words[1] = before[1];
+    return rc;
+}
+
+static int compare_entries(struct comparison *c, const struct source_entries lists[2],
+                           struct source_keys *keys, struct err *err)
+{
+    bool any_host = one_host(&lists[0]) && one_host(&lists[1]);
+    size_t n = 0;
+    for (size_t i = 0; i < lists[1].n; i++)
+        n += lists[1].items[i].is_profile && counterpart(&lists[0], &lists[1].items[i], any_host);
+    if (n == 0)
+        return err_set(err, ERR_NOT_FOUND, "the two bundles have no profile of the same service and kind");
+    if (n > 1 && c->options.output && *c->options.output)
+        return err_set(err, ERR_USAGE,
+                       "-output takes one report, and the bundles have %zu profiles in common", n);
+    for (size_t i = 0, shown = 0; i < lists[1].n; i++) {
+        const struct source_entry *new = &lists[1].items[i],
+                                  *old = new->is_profile ? counterpart(&lists[0], new, any_host) : NULL;
+        if (new->is_profile && !old)
+            pprof_say("%s: only in the second bundle", new->member);
+        if (!old)
+            continue;
+        if (n > 1)
+            begin_report(new, shown++ == 0);
+        if (compare_members(c, old, new, keys, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int compare_bundles(struct comparison *c, struct source_keys *keys, struct err *err)
+{
+    struct source_entries lists[2] = {{0}, {0}};
+    int rc = source_entries(c->argv[c->n - 2], keys, &lists[0], err);
+    if (rc == 0)
+        rc = source_entries(c->argv[c->n - 1], keys, &lists[1], err);
+    if (rc == 0)
+        rc = compare_entries(c, lists, keys, err);
+    source_entries_release(&lists[0]);
+    source_entries_release(&lists[1]);
+    return rc;
+}
+
+/* ---- the command --------------------------------------------------------------------------------------- */
+
+static int compare_words(struct comparison *c, struct err *err)
+{
+    char *identity = (char *)(uintptr_t)c->options.identity;
+    const struct strlist identities = {.items = &identity, .n = identity && *identity ? 1 : 0};
+    struct source_keys keys = {.identities = &identities, .option = "-identity"};
+    bool bundles = source_is_bundle(c->argv[c->n - 2]) && source_is_bundle(c->argv[c->n - 1]);
+    int rc = bundles ? compare_bundles(c, &keys, err) : report(c, &keys, err);
+    source_keys_release(&keys);
+    return rc;
+}
 
 /* Runs pprof with the flags given, -top unless they ask for another format. */
 static int compare(int argc, char **argv, char **room, struct err *err)
 {
     static char top[] = "-top", base[] = "-diff_base";
-    struct pprof_options o;
+    struct comparison c = {.argv = room + 1, .n = argc + 1};
     int n = argc - 2;
     room[0] = top;
     memcpy(room + 1, argv, (size_t)n * sizeof *room);
     room[n + 1] = base;
     room[n + 2] = argv[n];
     room[n + 3] = argv[n + 1];
-    switch (pprof_parse(n + 3, room + 1, &o, err)) {
-    case PPROF_GO_ON:
-        return o.wanted == PPROF_OUTPUTS ? command_pprof.run(n + 4, room, err)
-                                         : command_pprof.run(n + 3, room + 1, err);
+    pprof_settle_memory();
+    switch (pprof_parse(c.n, c.argv, &c.options, err)) {
     case PPROF_HELPED:
         return EXIT_OK;
+    case PPROF_GO_ON:
+        if (c.options.wanted == PPROF_OUTPUTS) {
+            c.argv = room;
+            c.n++;
+        }
+        if (compare_words(&c, err) == 0)
+            return EXIT_OK;
+        break;
     case PPROF_WRONG:
         break;
     }
+    pprof_say_error(err);
+    *err = (struct err)ERR_INIT;
     return EXIT_USAGE;
 }
 
@@ -50,9 +190,10 @@ const struct command command_diff = {
     .name = "diff",
     .synopsis = "[FLAG...] OLD NEW",
     .summary = "what changed from one profile to another",
-    .details =
-        "Says what pprof -top -diff_base OLD NEW says. FLAGS are pprof's own: -cum, -tree in place of -top, "
-        "-sample_index=alloc_space, ...",
+    .details = "Says what pprof -top -diff_base OLD NEW says. Of two bundles it compares the profiles that "
+               "both have, by "
+               "service and kind. FLAGS are pprof's own: -cum, -tree in place of -top, "
+               "-sample_index=alloc_space, ...",
     .flag = pprof_flag_option,
     .words = WORDS_FILES,
     .run = run,

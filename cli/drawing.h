@@ -11,9 +11,9 @@
  * the capture must be finished. Large profiles are named there, not drawn. On failure neither the directory
  * nor the manifest has a report, and all else is as it was.
  *
- * A copy of this process with limits (cli/confined.h) does it: no thread that draws, hashes or holds a lock of
- * a library may be left. A signal ends it at once. After a signal that came before, which ended the capture, it
- * has DRAWING_AFTER_SIGNAL_MS.
+ * A copy of this process with limits (cli/confined.h) does it: no thread that draws, hashes or holds a lock
+ * of a library may be left. A signal ends it at once. After a signal that came before, which ended the
+ * capture, it has DRAWING_AFTER_SIGNAL_MS.
  */
 #define DRAWING_AFTER_SIGNAL_MS 1500
 int drawing_workdir(struct manifest *m, const struct workdir *w, struct err *err);
@@ -36,6 +36,8 @@ int drawing_coming(const struct bundle_coming *bundle, int fd, struct err *err);
 int drawing_manifest(const char *path, struct age_identities *by, char **ret, struct err *err);
 
 /* The page of files: each a profile, a dump of goroutines, or BUNDLE:MEMBER. */
-int drawing_files(const struct strlist *files, page_sink_fn *sink, void *ctx, struct err *err);
+struct source_keys;
+int drawing_files(const struct strlist *files, struct source_keys *keys, page_sink_fn *sink, void *ctx,
+                  struct err *err);
 
 #endif

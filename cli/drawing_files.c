@@ -9,12 +9,12 @@
 #include "base/banned.h"
 
 /* What somebody's file is: both, or the one that it can be read as. */
-static int draw_named(struct drawing *d, struct drawing_file *f, struct err *err)
+static int draw_named(struct drawing *d, struct drawing_file *f, struct source_keys *keys, struct err *err)
 {
     struct buf bytes = BUF_INIT(0);
     struct profile *p = NULL;
     struct goroutines *g = NULL;
-    int rc = source_read_inflated(f->entry.file, &bytes, err);
+    int rc = source_read_inflated(f->entry.file, keys, &bytes, err);
     struct str dump = {buf_str(&bytes), bytes.len};
     struct err why = ERR_INIT;
     if (rc == 0 && goroutines_read(&dump, &f->entry.file, 1, d->limits->profile, &g, &why) == 0) {
@@ -38,7 +38,8 @@ static int draw_named(struct drawing *d, struct drawing_file *f, struct err *err
     return rc < 0 && err->kind != ERR_NOT_FOUND ? err_wrap(err, "%s", f->entry.file) : rc;
 }
 
-int drawing_files(const struct strlist *files, page_sink_fn *sink, void *ctx, struct err *err)
+int drawing_files(const struct strlist *files, struct source_keys *keys, page_sink_fn *sink, void *ctx,
+                  struct err *err)
 {
     struct drawing d;
     char made[64], name[64];
@@ -48,7 +49,7 @@ int drawing_files(const struct strlist *files, page_sink_fn *sink, void *ctx, st
     int rc = drawing_init(&d, &drawing_when_asked, STR(""), sink, ctx, err);
     for (size_t i = 0; rc == 0 && i < files->n; i++) {
         struct drawing_file f = {.entry = {.file = files->items[i], .title = file_base(files->items[i])}};
-        rc = draw_named(&d, &f, err);
+        rc = draw_named(&d, &f, keys, err);
     }
     if (rc == 0)
         rc = drawing_finish(&d, &b, err);

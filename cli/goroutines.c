@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/command.h"
 #include "cli/confined.h"
@@ -21,6 +22,8 @@
 struct goroutines_options {
     bool json, all;
     unsigned top;
+    struct strlist identities;
+    const char *passphrase_file;
 };
 
 static const struct option options[] = {
@@ -28,6 +31,13 @@ static const struct option options[] = {
      offsetof(struct goroutines_options, all), 0},
     {"top", 'n', OPTION_NUMBER, "COUNT", "so many stacks", offsetof(struct goroutines_options, top), 1000000},
     {"json", 0, OPTION_FLAG, NULL, "as JSON, every stack", offsetof(struct goroutines_options, json), 0},
+    {"identity", 'i', OPTION_LIST, "FILE",
+     "an age identity or an SSH private key that opens an encrypted bundle (default: the usual keys of "
+     "~/.ssh)",
+     offsetof(struct goroutines_options, identities), 0},
+    {"passphrase-file", 0, OPTION_TEXT, "FILE",
+     "its first line is the passphrase of all that has one; only you may be able to read it",
+     offsetof(struct goroutines_options, passphrase_file), 0},
     OPTIONS_END,
 };
 
@@ -223,25 +233,46 @@ static int print_json(const struct goroutines *g, char *const *names, struct err
 struct reading {
     const struct goroutines_options *o;
     const struct strlist *files;
+    struct source_keys *keys;
 };
+
+/* What is no dump may hold lines that look like one: a tarball, a trace. */
+static int read_dumps(const struct strlist *files, struct buf bytes[2], struct goroutines **ret,
+                      struct err *err)
+{
+    struct str dumps[2];
+    const char *names[2];
+    struct goroutines *g = NULL;
+    struct err why = ERR_INIT;
+    for (size_t i = 0; i < files->n; i++) {
+        dumps[i] = (struct str){buf_str(&bytes[i]), bytes[i].len};
+        names[i] = files->items[i];
+    }
+    int rc = goroutines_read(dumps, names, files->n, bytes[0].max, &g, &why);
+    for (size_t i = 0; i < files->n; i++)
+        if ((rc < 0 || g->dumps[i].form != GOROUTINES_PROFILE) &&
+            source_check_dump(names[i], &bytes[i], rc == 0, err) < 0) {
+            goroutines_free(g);
+            return -1;
+        }
+    if (rc < 0 && err)
+        *err = why;
+    *ret = g;
+    return rc;
+}
 
 static int show_in_copy(void *ctx, struct buf *ret, struct err *err)
 {
     const struct reading *r = ctx;
     const struct strlist *files = r->files;
     struct buf bytes[2] = {BUF_INIT(0), BUF_INIT(0)};
-    struct str dumps[2];
-    const char *names[2];
     struct goroutines *g = NULL;
     int rc = 0;
     (void)ret;
-    for (size_t i = 0; rc == 0 && i < files->n; i++) {
-        rc = source_read_inflated(files->items[i], &bytes[i], err);
-        dumps[i] = (struct str){buf_str(&bytes[i]), bytes[i].len};
-        names[i] = files->items[i];
-    }
+    for (size_t i = 0; rc == 0 && i < files->n; i++)
+        rc = source_read_inflated(files->items[i], r->keys, &bytes[i], err);
     if (rc == 0)
-        rc = goroutines_read(dumps, names, files->n, bytes[0].max, &g, err);
+        rc = read_dumps(files, bytes, &g, err);
     if (rc == 0) {
         say_cuts(g, files->items);
         rc = r->o->json ? print_json(g, files->items, err) : print_text(g, r->o, err);
@@ -254,16 +285,106 @@ static int show_in_copy(void *ctx, struct buf *ret, struct err *err)
     return rc;
 }
 
-static int show(const struct goroutines_options *o, const struct strlist *files, struct err *err)
+static int show(const struct goroutines_options *o, const struct strlist *files, struct source_keys *keys,
+                struct err *err)
 {
-    struct reading r = {.o = o, .files = files};
+    struct reading r = {.o = o, .files = files, .keys = keys};
     uint64_t bytes = 0;
-    if (confined_take_input(files->items, files->n, -1, err) < 0)
-        return -1;
-    for (size_t i = 0; i < files->n; i++)
+    for (size_t i = 0; i < files->n; i++) {
+        if (source_unlock(files->items[i], keys, err) < 0)
+            return -1;
         bytes += source_size(files->items[i]);
+    }
     struct proc_confines limits = confined_limits(bytes);
+    if (keys->opener)
+        limits.cancel_fd = keys->cancel_fd;
     return confined_run(files->items[files->n - 1], &limits, show_in_copy, &r, NULL, err);
+}
+
+/* ---- several ------------------------------------------------------------------------------------------- */
+
+/* HOST/SERVICE/FILE of BUNDLE:HOST/SERVICE/FILE; other words as they are. *ret_n: without the file. */
+static const char *place_of(const char *name, size_t *ret_n)
+{
+    const char *member = name;
+    char *bundle = file_exists(name) ? NULL : source_bundle_of(name, &member);
+    free(bundle);
+    *ret_n = (size_t)(file_base(member) - member);
+    return member;
+}
+
+/* The dump of the same service in the other bundle. */
+static const char *counterpart(const struct strlist *of, const char *name)
+{
+    size_t n, other_n;
+    const char *place = place_of(name, &n);
+    for (size_t i = 0; i < of->n; i++) {
+        const char *other = place_of(of->items[i], &other_n);
+        if (n == other_n && strncmp(place, other, n) == 0)
+            return of->items[i];
+    }
+    return NULL;
+}
+
+/* What stands in front of each of several, in text and in JSON. */
+static void begin_one(const struct goroutines_options *o, const char *name, bool first)
+{
+    size_t n;
+    char room[NAME_MAX_SHOWN];
+    const char *place = place_of(name, &n);
+    if (o->json)
+        fputs(first ? "[\n" : ",\n", stdout);
+    else
+        printf("%s%s\n", first ? "" : "\n\n", printable(room, str_of(place)));
+    fflush(stdout);
+}
+
+/* A dump after the other, or of two lists each with the one of the same service. */
+static int show_several(const struct goroutines_options *o, const struct strlist lists[2], size_t n_lists,
+                        struct source_keys *keys, struct err *err)
+{
+    const struct strlist *last = &lists[n_lists - 1];
+    size_t shown = 0;
+    for (size_t i = 0; i < last->n; i++) {
+        const char *before = n_lists == 2 ? counterpart(&lists[0], last->items[i]) : NULL;
+        char *names[] = {(char *)(uintptr_t)before, last->items[i]};
+        struct strlist files = {.items = before ? names : names + 1, .n = before ? 2 : 1};
+        if (n_lists == 2 && !before) {
+            talk("%s: the first bundle has no dump of this service", last->items[i]);
+            continue;
+        }
+        begin_one(o, last->items[i], shown++ == 0);
+        if (show(o, &files, keys, err) < 0)
+            return err->kind == ERR_CANCELLED || strstr(err->msg, last->items[i])
+                       ? -1
+                       : err_wrap(err, "%s", last->items[i]);
+    }
+    if (shown == 0)
+        return err_set(err, ERR_NOT_FOUND, "the bundles have no dump of the same service");
+    if (o->json)
+        puts("]");
+    return 0;
+}
+
+static int show_words(const struct goroutines_options *o, const struct strlist *words, struct err *err)
+{
+    struct source_keys keys = {&o->identities, o->passphrase_file, "--identity", NULL, -1};
+    struct source_wish wish = {SOURCE_DUMPS, "profgrab goroutines", &keys};
+    struct strlist lists[2] = {{0}, {0}};
+    int rc = confined_take_input(words->items, words->n, -1, err);
+    for (size_t i = 0; rc == 0 && i < words->n; i++)
+        rc = source_expand(&wish, words->items[i], &lists[i], err);
+    if (rc == 0 && lists[0].n == 1 && (words->n == 1 || lists[1].n == 1)) {
+        char *names[] = {lists[0].items[0], words->n == 2 ? lists[1].items[0] : NULL};
+        struct strlist files = {.items = names, .n = words->n};
+        rc = show(o, &files, &keys, err);
+    } else if (rc == 0) {
+        rc = show_several(o, lists, words->n, &keys, err);
+    }
+    strlist_release(&lists[0]);
+    strlist_release(&lists[1]);
+    source_keys_release(&keys);
+    return rc;
 }
 
 static int run(int argc, char **argv, struct err *err)
@@ -274,7 +395,8 @@ static int run(int argc, char **argv, struct err *err)
     if (rc == 0 && (rest.n < 1 || rest.n > 2))
         rc = err_set(err, ERR_USAGE, "goroutines takes one dump, or two to compare, not %zu", rest.n);
     if (rc == 0)
-        rc = show(&o, &rest, err);
+        rc = show_words(&o, &rest, err);
+    strlist_release(&o.identities);
     strlist_release(&rest);
     return rc < 0 ? exit_status_of(err) : EXIT_OK;
 }
@@ -283,9 +405,11 @@ const struct command command_goroutines = {
     .name = "goroutines",
     .synopsis = "FILE [LATER-FILE]",
     .summary = "dumps of goroutines by stack and state; two of them: what has grown",
-    .details = "FILE is what /debug/pprof/goroutine gave, in any of its forms (debug=2, debug=1, a profile), "
-               "gzip'ed or not, also a member of a bundle, BUNDLE:MEMBER, or - for standard input. The stack "
-               "where most goroutines stand comes first; of two dumps the one that grew most.",
+    .details =
+        "FILE is what /debug/pprof/goroutine gave, in any of its forms (debug=2, debug=1, a profile), "
+        "gzip'ed or not, also a member of a bundle, BUNDLE:MEMBER, or - for standard input. Of a BUNDLE "
+        "the dump of each service is shown, of two bundles each service's growth. The stack "
+        "where most goroutines stand comes first; of two dumps the one that grew most.",
     .options = options,
     .words = WORDS_FILES,
     .run = run,

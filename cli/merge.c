@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/command.h"
 #include "cli/exit.h"
@@ -14,11 +15,22 @@
 
 struct merge_options {
     const char *output;
+    bool force;
+    struct strlist identities;
+    const char *passphrase_file;
 };
 
 static const struct option options[] = {
     {"output", 'o', OPTION_ONE, "OUT", "where the merged profile goes",
      offsetof(struct merge_options, output), 0},
+    {"force", 'f', OPTION_FLAG, NULL, "replace OUT if it exists", offsetof(struct merge_options, force), 0},
+    {"identity", 'i', OPTION_LIST, "FILE",
+     "an age identity or an SSH private key that opens an encrypted bundle (default: the usual keys of "
+     "~/.ssh)",
+     offsetof(struct merge_options, identities), 0},
+    {"passphrase-file", 0, OPTION_TEXT, "FILE",
+     "its first line is the passphrase of all that has one; only you may be able to read it",
+     offsetof(struct merge_options, passphrase_file), 0},
     OPTIONS_END,
 };
 
@@ -26,6 +38,7 @@ static const struct option options[] = {
 struct merge {
     struct profile *profiles[BATCH];
     size_t n;
+    struct source_keys keys;
 };
 
 /* FILE@WEIGHT, unless there is a file of just that name. *ret_name: a new string. */
@@ -62,27 +75,6 @@ static int weigh(struct profile *p, double weight, struct err *err)
     return 0;
 }
 
-static int read_profile(const char *word, struct profile **ret, struct err *err)
-{
-    struct profile *p = NULL;
-    char *name = NULL;
-    double weight = 1;
-    int rc = split_weight(word, &name, &weight, err);
-    if (rc == 0)
-        rc = source_profile(name, &p, err);
-    if (rc == 0)
-        rc = weigh(p, weight, err);
-    /* What failed at the file itself names it. */
-    if (rc < 0 && name && !strstr(err->msg, name))
-        err_wrap(err, "%s", name);
-    if (rc == 0)
-        *ret = p;
-    else
-        profile_free(p);
-    free(name);
-    return rc;
-}
-
 /* Makes one of what is there. */
 static int fold(struct merge *m, struct err *err)
 {
@@ -93,28 +85,70 @@ static int fold(struct merge *m, struct err *err)
     return rc;
 }
 
+static int add_profile(struct merge *m, const char *name, double weight, struct err *err)
+{
+    struct profile *p = NULL;
+    if (m->n == BATCH && fold(m, err) < 0)
+        return -1;
+    int rc = source_profile(name, &m->keys, &p, err);
+    if (rc == 0)
+        rc = weigh(p, weight, err);
+    if (rc == 0) {
+        m->profiles[m->n++] = p;
+        return 0;
+    }
+    profile_free(p);
+    /* What failed at the file itself names it. */
+    return strstr(err->msg, name) ? -1 : err_wrap(err, "%s", name);
+}
+
+/* A file, or the profiles of a bundle that the word stands for. */
+static int add_word(struct merge *m, const char *word, struct err *err)
+{
+    struct source_wish wish = {SOURCE_PROFILES, "profgrab merge -o OUT", &m->keys};
+    struct strlist names = {0};
+    char *name = NULL;
+    double weight = 1;
+    int rc = split_weight(word, &name, &weight, err);
+    if (rc == 0)
+        rc = source_expand(&wish, name, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++)
+        rc = add_profile(m, names.items[i], weight, err);
+    strlist_release(&names);
+    free(name);
+    return rc;
+}
+
 static int merge_all(const struct strlist *words, struct merge *m, struct err *err)
 {
-    for (size_t i = 0; i < words->n; i++) {
-        if (m->n == BATCH && fold(m, err) < 0)
+    for (size_t i = 0; i < words->n; i++)
+        if (add_word(m, words->items[i], err) < 0)
             return -1;
-        if (read_profile(words->items[i], &m->profiles[m->n], err) < 0)
-            return -1;
-        m->n++;
-    }
     return fold(m, err);
 }
 
-static int merge(const char *output, const struct strlist *words, struct err *err)
+/* Before anything is read. */
+static int check_output(const struct merge_options *o, struct err *err)
+{
+    struct stat st;
+    if (o->force || pprof_is_stream(o->output) || lstat(o->output, &st) != 0)
+        return 0;
+    err_set(err, ERR_EXISTS, "%s exists already", o->output);
+    return err_hint(err, "-o names another file, and --force replaces this one");
+}
+
+static int merge(const struct merge_options *how, const struct strlist *words, struct err *err)
 {
     struct pprof_options o = {.report = REPORT_SETTINGS_INIT,
-                              .output = output,
+                              .output = how->output,
+                              .keep_output = !how->force,
                               .wanted = PPROF_PROTO,
                               .seconds = -1,
                               .timeout = -1};
-    struct merge m = {.n = 0};
+    struct merge m = {.keys = {&how->identities, how->passphrase_file, "--identity", NULL, -1}};
     pprof_settle_memory();
     int rc = merge_all(words, &m, err);
+    source_keys_release(&m.keys);
     if (rc == 0) {
         struct profile *merged = m.profiles[0];
         m.n = 0;
@@ -135,7 +169,10 @@ static int run(int argc, char **argv, struct err *err)
     if (rc == 0 && !o.output)
         rc = err_set(err, ERR_USAGE, "-o OUT says where the merged profile goes");
     if (rc == 0)
-        rc = merge(o.output, &rest, err);
+        rc = check_output(&o, err);
+    if (rc == 0)
+        rc = merge(&o, &rest, err);
+    strlist_release(&o.identities);
     strlist_release(&rest);
     return rc < 0 ? exit_status_of(err) : EXIT_OK;
 }
@@ -144,7 +181,8 @@ const struct command command_merge = {
     .name = "merge",
     .synopsis = "-o OUT FILE[@WEIGHT]...",
     .summary = "make one profile of many, as Go's compiler takes it for PGO",
-    .details = "A FILE is a profile, or a member of a bundle, BUNDLE:MEMBER. With FILE@WEIGHT its values "
+    .details = "A FILE is a profile, a bundle with one profile, BUNDLE:MEMBER, or BUNDLE:PATTERN, as in "
+               "'run.tar.gz:*/heap.pb.gz'. With FILE@WEIGHT its values "
                "count so many times: "
                "profgrab merge -o default.pgo front.pb.gz@3 batch.pb.gz@0.5. They must be of one kind; the "
                "values that all "

@@ -42,7 +42,7 @@ void pprof_say_error(const struct err *err)
         pprof_say("hint: %s", err->hint);
 }
 
-static int make(const struct pprof_options *o, struct err *err)
+int pprof_make(const struct pprof_options *o, struct err *err)
 {
     struct profile *p = NULL;
     if (pprof_can_make(o, err) < 0 || pprof_sources(o, &p, err) < 0)
@@ -65,7 +65,7 @@ static int run(int argc, char **argv, struct err *err)
     case PPROF_HELPED:
         return EXIT_OK;
     case PPROF_GO_ON:
-        if (make(&o, err) == 0)
+        if (pprof_make(&o, err) == 0)
             return EXIT_OK;
         break;
     case PPROF_WRONG:
@@ -82,7 +82,8 @@ const struct command command_pprof = {
     .summary = "show profiles as `go tool pprof` does, with its flags: -top, -tree, -peek, -list, -svg, ...",
     .details =
         "Takes the flags of google/pprof, with one dash or two; `profgrab pprof -h` lists them. A source "
-        "is a file, a URL, HOST:PORT/PATH, or BUNDLE:MEMBER; several are merged. For example: profgrab "
+        "is a file, a URL, HOST:PORT/PATH, or a bundle: BUNDLE with one profile, BUNDLE:MEMBER, or "
+        "BUNDLE:PATTERN, as in 'run.tar.gz:*/heap.pb.gz'; several are merged. For example: profgrab "
         "pprof -top -cum cpu.pb.gz\n\nWithout a format it reads commands, as that does: `help` lists "
         "them.\n\nExit codes are those of pprof: 0, or 2 if anything was wrong.",
     .flag = pprof_flag_option,

@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "cli/options.h"
+#include "cli/source.h"
 #include "report/report.h"
 
 /* What can be asked for, one at a time. */
@@ -49,13 +50,16 @@ enum pprof_output {
 struct pprof_options {
     struct report_settings report;
     const char *output; /* a file; NULL or empty: standard output, or a viewer */
+    bool keep_output;   /* a file of that name is ERR_EXISTS, not replaced */
     enum pprof_output wanted;
     const char *sort, *granularity; /* the flag that chose it; NULL: none did */
     bool intel_syntax;
 
     const char *base;
     bool diff_base;
-    long seconds, timeout; /* -1: not set */
+    const char *identity;     /* a file; NULL: the usual keys */
+    struct source_keys *keys; /* NULL: made of the identity. Set by callers that read several times */
+    long seconds, timeout;    /* -1: not set */
     const char *buildid, *add_comment, *symbolize;
     const char *tools; /* directories of programs, as -tools has them */
     const char *tls_cert, *tls_key, *tls_ca;
@@ -83,6 +87,9 @@ void pprof_flag_list(FILE *out);
 /* Flag i as completions want it: its name, its argument's and what it is. False behind the last. */
 bool pprof_flag_option(size_t i, struct option *ret);
 
+/* Gets the sources and makes what was asked for: a report, or the shell. */
+int pprof_make(const struct pprof_options *o, struct err *err);
+
 /* Gets the sources, and those of the base, into one profile that is ready for a report. */
 int pprof_sources(const struct pprof_options *o, struct profile **ret, struct err *err);
 
@@ -94,6 +101,10 @@ int pprof_keep(const struct profile *p, struct err *err);
 int pprof_can_make(const struct pprof_options *o, struct err *err);
 /* Makes the report and brings it to where it is wanted. Takes the profile. */
 int pprof_output(const struct pprof_options *o, struct profile *p, struct err *err);
+
+/* Whether an output is written to as it stands: a FIFO, a device, /dev/stdout, /dev/fd/3. All others are
+ * files, which get their name when they are whole. */
+bool pprof_is_stream(const char *output);
 
 /* What reports leave behind in a shell: files that viewers look at. */
 struct pprof_session {

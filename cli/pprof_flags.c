@@ -16,6 +16,7 @@ struct values {
     bool functions, filefunctions, files, lines, addresses, cum, flat;
     const char *base, *diff_base, *http;
     bool no_browser;
+    bool hinted; /* what is wrong was said with a hint */
     bool inuse_space, inuse_objects, alloc_space, alloc_objects, total_delay, contentions, mean_delay;
 };
 
@@ -25,6 +26,7 @@ struct values {
 
 static const char no_objects[] = "refused: it needs the binary's machine code, which `go tool pprof` reads";
 static const char ours[] = "ours: `go tool pprof` has none";
+static const char ours_identity[] = "ours; without it the usual keys of ~/.ssh are tried";
 static const char plain_picture[] = "through graphviz; the picture has no script for panning";
 
 static const struct pprof_flag flags[] = {
@@ -54,7 +56,7 @@ static const struct pprof_flag flags[] = {
     {"svg", BOOL, FORMAT, AT(on[PPROF_SVG]), "", "the call graph as an SVG", plain_picture},
     {"tags", BOOL, FORMAT, AT(on[PPROF_TAGS]), "", "the labels, and how much each value has", NULL},
     {"text", BOOL, FORMAT, AT(on[PPROF_TEXT]), "", "the heaviest places, one a line", NULL},
-    {"top", BOOL, FORMAT, AT(on[PPROF_TOP]), "", "the same as -text", NULL},
+    {"top", BOOL, FORMAT, AT(on[PPROF_TOP]), "", "the heaviest places, one a line, as -text", NULL},
     {"topproto", BOOL, FORMAT, AT(on[PPROF_TOPPROTO]), "", "what -top shows, as a profile", NULL},
     {"traces", BOOL, FORMAT, AT(on[PPROF_TRACES]), "", "every sample with its stack", NULL},
     {"tree", BOOL, FORMAT, AT(on[PPROF_TREE]), "", "the heaviest places with their callers and callees",
@@ -126,6 +128,8 @@ static const struct pprof_flag flags[] = {
     {"symbolize", TEXT, SOURCE, IN(symbolize), "",
      "where names come from: none, local, fastlocal, remote, force, demangle=full, none or templates",
      "through addr2line, nm and c++filt; see Names"},
+    {"identity", TEXT, SOURCE, IN(identity), "",
+     "what opens an encrypted bundle: an age identity or an SSH private key", ours_identity},
     {"tls_cert", TEXT, SOURCE, IN(tls_cert), "", "client certificate, for https sources", NULL},
     {"tls_key", TEXT, SOURCE, IN(tls_key), "", "its key", NULL},
     {"tls_ca", TEXT, SOURCE, IN(tls_ca), "", "authorities to trust", NULL},
@@ -211,8 +215,8 @@ void pprof_flag_list(FILE *out)
 /* What stands behind a flag: files are what a shell can complete. */
 static const char *argument_of(const struct pprof_flag *f)
 {
-    static const char *const files[] = {"output",  "base",   "diff_base",  "tls_cert",
-                                        "tls_key", "tls_ca", "source_path"};
+    static const char *const files[] = {"output",  "base",   "diff_base",   "tls_cert",
+                                        "tls_key", "tls_ca", "source_path", "identity"};
     if (f->kind == BOOL)
         return NULL;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
@@ -311,6 +315,19 @@ static bool is_help(const char *name, size_t n)
     return (n == 1 && *name == 'h') || (n == 4 && memcmp(name, "help", 4) == 0);
 }
 
+static void say_nearest(const char *name, size_t n)
+{
+    char wanted[64];
+    struct nearest near = NEAREST_INIT(wanted);
+    snprintf(wanted, sizeof wanted, "%.*s", (int)n, name);
+    for (size_t i = 0; i < FLAGS; i++)
+        nearest_offer(&near, flags[i].name);
+    if (near.n > 0)
+        pprof_say("hint: did you mean -%s? `profgrab pprof -h` lists all flags", near.best[0].name);
+    else
+        pprof_say("hint: `profgrab pprof -h` lists all flags");
+}
+
 /* A word that begins with a dash; its value may be the next word, *at. */
 static enum pprof_parsed read_flag(const char *word, char **argv, int *at, struct values *v)
 {
@@ -325,6 +342,8 @@ static enum pprof_parsed read_flag(const char *word, char **argv, int *at, struc
         return PPROF_HELPED;
     if (!f) {
         pprof_say("flag provided but not defined: -%.*s", (int)n, name);
+        say_nearest(name, n);
+        v->hinted = true;
         return PPROF_WRONG;
     }
     const char *value = name[n] ? name + n + 1 : f->kind == BOOL ? "true" : argv[*at];
@@ -474,7 +493,9 @@ enum pprof_parsed pprof_parse(int argc, char **argv, struct pprof_options *ret, 
     struct values v = {.options = {.report = REPORT_SETTINGS_INIT, .seconds = -1, .timeout = -1}};
     int at = 0;
     enum pprof_parsed parsed = read_flags(argc, argv, &at, &v);
-    if (parsed != PPROF_GO_ON || at == argc)
+    if (parsed == PPROF_WRONG && !v.hinted)
+        pprof_say("hint: `profgrab pprof -h` lists all flags");
+    if (parsed == PPROF_HELPED || (parsed == PPROF_GO_ON && at == argc))
         pprof_usage(stderr);
     if (parsed != PPROF_GO_ON)
         return parsed;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/pprof.h"
@@ -48,11 +49,13 @@ static const struct way {
     [PPROF_WEB] = {REPORT_DOT, "svg", ".svg", ""},
 };
 
-/* A file is made when its first bytes come: a report that cannot be made leaves nothing. */
+/* A file gets its name when the report is whole: one that cannot be made leaves what was there. */
 struct target {
-    const char *output; /* NULL: standard output */
-    const char *suffix; /* not NULL: a new file here that ends in it, in place of standard output */
-    int fd;             /* -1: not yet */
+    const char *output;  /* NULL: standard output */
+    bool keep;           /* a file of that name is not replaced */
+    struct draft *draft; /* NULL: the descriptor is of no new file, or none was made yet */
+    const char *suffix;  /* not NULL: a new file here that ends in it, in place of standard output */
+    int fd;              /* -1: not yet */
     bool owned;
     bool tame; /* a terminal: what a profile says must not speak to it */
     struct buf line;
@@ -92,6 +95,37 @@ static int target_create(struct target *t, struct err *err)
     return 0;
 }
 
+bool pprof_is_stream(const char *output)
+{
+    struct stat st;
+    if (strncmp(output, "/dev/", 5) == 0 || strncmp(output, "/proc/", 6) == 0)
+        return true;
+    return lstat(output, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+/* A FIFO waits for its reader, as for every program. */
+static int target_open_stream(struct target *t, struct err *err)
+{
+    t->fd = open(t->output, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (t->fd < 0)
+        return err_set(err, ERR_LOCAL_IO, "open %s: %s", t->output, strerror(errno));
+    t->owned = true;
+    return 0;
+}
+
+/* A new file beside the one that it may replace, with that one's mode. */
+static int target_draft(struct target *t, struct err *err)
+{
+    struct stat st;
+    mode_t mask = umask(077);
+    umask(mask);
+    mode_t mode = lstat(t->output, &st) == 0 && S_ISREG(st.st_mode) ? st.st_mode & 0777 : 0666 & ~mask;
+    if (draft_new(t->output, &t->draft, err) < 0)
+        return err_wrap(err, "open %s", t->output);
+    t->fd = draft_fd(t->draft);
+    return fchmod(t->fd, mode) < 0 ? err_sys(err, "open %s", t->output) : 0;
+}
+
 static int target_open(struct target *t, struct err *err)
 {
     if (t->fd >= 0)
@@ -104,11 +138,7 @@ static int target_open(struct target *t, struct err *err)
         return 0;
     }
     pprof_say("Generating report in %s", t->output);
-    t->fd = open(t->output, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (t->fd < 0)
-        return err_set(err, ERR_LOCAL_IO, "open %s: %s", t->output, strerror(errno));
-    t->owned = true;
-    return 0;
+    return pprof_is_stream(t->output) ? target_open_stream(t, err) : target_draft(t, err);
 }
 
 void pprof_tame(struct buf *line)
@@ -163,6 +193,9 @@ static int target_end(struct target *t, int rc, struct err *err)
         rc = target_open(t, err);
     if (rc == 0 && t->line.len)
         rc = write_line(t, false, err);
+    if (t->draft && rc == 0)
+        rc = t->keep ? draft_name(t->draft, t->output, err) : draft_replace(t->draft, t->output, err);
+    draft_free(t->draft);
     if (t->owned && close(t->fd) != 0 && rc == 0)
         rc = err_sys(err, "cannot write %s", t->output ? t->output : "the report");
     buf_release(&t->line);
@@ -305,10 +338,11 @@ static int make(const struct pprof_options *o, struct profile *p, struct pprof_s
 {
     const struct way *way = &ways[o->wanted];
     const char *output = o->output && *o->output ? o->output : NULL;
-    struct task k = {.way = way,
-                     .profile = p,
-                     .settings = o->report,
-                     .to = {.output = output, .fd = -1, .line = BUF_INIT((size_t)64 << 20)}};
+    struct task k = {
+        .way = way,
+        .profile = p,
+        .settings = o->report,
+        .to = {.output = output, .keep = o->keep_output, .fd = -1, .line = BUF_INIT((size_t)64 << 20)}};
     k.settings.format = way->format;
     if (!output && way->viewer)
         return make_and_view(&k, session, err);

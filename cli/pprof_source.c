@@ -167,7 +167,7 @@ static void say_failure(const struct source *s)
 }
 
 /* Reads those that are not elsewhere. */
-static int read_here(struct source *sources, size_t n, struct err *err)
+static int read_here(struct source *sources, size_t n, struct source_keys *keys, struct err *err)
 {
     size_t here = 0;
     struct source_item *items = calloc(n, sizeof *items);
@@ -176,7 +176,7 @@ static int read_here(struct source *sources, size_t n, struct err *err)
     for (size_t i = 0; i < n; i++)
         if (!sources[i].started)
             items[here++].name = sources[i].name;
-    source_profiles(items, here);
+    source_profiles(items, here, keys);
     for (size_t i = n; i-- > 0;)
         if (!sources[i].started) {
             sources[i].profile = items[--here].profile;
@@ -216,7 +216,7 @@ static int harvest_chunk(const struct pprof_options *o, char *const *names, size
         rc = begin(&sources[i], h->whole, err);
     }
     if (rc == 0)
-        rc = read_here(sources, n, err);
+        rc = read_here(sources, n, o->keys, err);
     for (size_t i = 0; sources && profiles && i < n; i++) {
         rc = gather_one(&sources[i], h, rc, err);
         if (sources[i].profile)
@@ -311,20 +311,40 @@ static int counted(const struct harvest *h, size_t wanted, const char *what, str
     return 0;
 }
 
+/* The words as sources, with those of bundles in place of words that stand for them. */
+struct expanded {
+    struct strlist sources, bases;
+};
+
+static int expand(const struct pprof_options *o, struct expanded *ret, struct err *err)
+{
+    struct source_wish wish = {SOURCE_PROFILES, "profgrab pprof -top", o->keys};
+    for (size_t i = 0; i < o->n_sources; i++)
+        if (source_expand(&wish, o->sources[i], &ret->sources, err) < 0)
+            return -1;
+    return o->base ? source_expand(&wish, o->base, &ret->bases, err) : 0;
+}
+
+static int harvest_all(const struct pprof_options *o, const struct expanded *words, struct harvest *sources,
+                       struct harvest *bases, struct err *err)
+{
+    if (harvest(o, words->sources.items, words->sources.n, sources, err) < 0)
+        return err_wrap(err, "problem fetching source profiles");
+    if (harvest(o, words->bases.items, words->bases.n, bases, err) < 0)
+        return err_wrap(err, "problem fetching base profiles");
+    if (counted(sources, words->sources.n, "source", err) < 0)
+        return -1;
+    return counted(bases, words->bases.n, "base", err);
+}
+
 static int gather(const struct pprof_options *o, const struct whole **whole, struct profile **ret,
                   struct err *err)
 {
     struct harvest sources = {.whole = whole}, bases = {.whole = whole};
-    char *base[] = {(char *)(uintptr_t)o->base};
-    int rc = harvest(o, o->sources, o->n_sources, &sources, err);
-    if (rc < 0)
-        err_wrap(err, "problem fetching source profiles");
-    else if ((rc = harvest(o, base, o->base ? 1 : 0, &bases, err)) < 0)
-        err_wrap(err, "problem fetching base profiles");
+    struct expanded words = {{0}, {0}};
+    int rc = expand(o, &words, err);
     if (rc == 0)
-        rc = counted(&sources, o->n_sources, "source", err);
-    if (rc == 0)
-        rc = counted(&bases, o->base ? 1 : 0, "base", err);
+        rc = harvest_all(o, &words, &sources, &bases, err);
     if (rc == 0 && bases.profile)
         rc = subtract(o, &sources.profile, &bases.profile, err);
     if (rc == 0)
@@ -336,6 +356,8 @@ static int gather(const struct pprof_options *o, const struct whole **whole, str
     symbolize_sources_release(&sources.mappings);
     symbolize_sources_release(&bases.mappings);
     profile_free(bases.profile);
+    strlist_release(&words.sources);
+    strlist_release(&words.bases);
     if (rc == 0)
         *ret = sources.profile;
     else
@@ -346,7 +368,14 @@ static int gather(const struct pprof_options *o, const struct whole **whole, str
 int pprof_sources(const struct pprof_options *o, struct profile **ret, struct err *err)
 {
     const struct whole *whole = NULL;
-    int rc = gather(o, &whole, ret, err);
+    char *identity = (char *)(uintptr_t)o->identity;
+    const struct strlist identities = {.items = &identity, .n = identity && *identity ? 1 : 0};
+    struct source_keys keys = {.identities = &identities, .option = "-identity"};
+    struct pprof_options with_keys = *o;
+    if (!o->keys)
+        with_keys.keys = &keys;
+    int rc = gather(&with_keys, &whole, ret, err);
+    source_keys_release(&keys);
     if (whole)
         whole->fetch_global_cleanup();
     return rc;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,9 +30,7 @@ bool source_is_input(const char *name)
     return strcmp(name, "-") == 0;
 }
 
-/* BUNDLE:MEMBER, where what stands before a colon is a file: a new string for that, NULL if it is not so.
- * *ret_member points into the name. */
-static char *bundle_of(const char *name, const char **ret_member)
+char *source_bundle_of(const char *name, const char **ret_member)
 {
     struct stat st;
     for (const char *colon = strchr(name, ':'); colon; colon = strchr(colon + 1, ':')) {
@@ -51,7 +50,7 @@ bool source_is_here(const char *name)
     struct stat st;
     if (source_is_input(name) || stat(name, &st) == 0)
         return true;
-    char *bundle = bundle_of(name, &member);
+    char *bundle = source_bundle_of(name, &member);
     free(bundle);
     return bundle != NULL;
 }
@@ -62,7 +61,7 @@ uint64_t source_size(const char *name)
     struct stat st;
     bool known = source_is_input(name) ? fstat(STDIN_FILENO, &st) == 0 : stat(name, &st) == 0;
     if (!known) {
-        char *bundle = bundle_of(name, &member);
+        char *bundle = source_bundle_of(name, &member);
         known = bundle && stat(bundle, &st) == 0;
         free(bundle);
     }
@@ -92,16 +91,17 @@ static int read_file(const char *name, struct buf *ret, struct err *err)
     return rc;
 }
 
-static int read_member(const char *bundle, const char *member, struct buf *ret, struct err *err)
+static int read_member(const char *bundle, const char *member, struct source_keys *keys, struct buf *ret,
+                       struct err *err)
 {
     const struct whole *whole = whole_get(err);
-    int rc = whole ? whole->bundle_member_bytes(bundle, NULL, member, ret, err) : -1;
-    if (rc < 0 && !err->hint[0])
+    int rc = whole ? whole->source_member(bundle, member, keys, ret, err) : -1;
+    if (rc < 0 && err->kind == ERR_NOT_FOUND && !err->hint[0])
         err_hint(err, "`profgrab bundle list %s` names what is in it", bundle);
     return rc;
 }
 
-int source_read(const char *name, struct buf *ret, struct err *err)
+int source_read(const char *name, struct source_keys *keys, struct buf *ret, struct err *err)
 {
     struct stat st;
     uint64_t most = 0;
@@ -115,11 +115,128 @@ int source_read(const char *name, struct buf *ret, struct err *err)
         return read_file(name, ret, err);
     int why = errno;
     const char *member;
-    char *bundle = bundle_of(name, &member);
+    char *bundle = source_bundle_of(name, &member);
     errno = why;
-    rc = bundle ? read_member(bundle, member, ret, err) : failed(err, "stat", name);
+    rc = bundle ? read_member(bundle, member, keys, ret, err) : failed(err, "stat", name);
     free(bundle);
     return rc;
+}
+
+/* ---- what type of file it is
+ * -------------------------------------------------------------------------------
+ */
+
+/* So much of a file tells what it is: a block of a tarball. */
+enum { HEAD = 512, COMPRESSED = 8192, TAR_MAGIC_AT = 257, TEXT_LOOKED_AT = 1 << 20 };
+
+struct head {
+    char bytes[HEAD + 1]; /* terminated */
+    size_t n;
+};
+
+static int add_head(void *ctx, const void *p, size_t n, struct err *err)
+{
+    struct head *h = ctx;
+    size_t some = n < HEAD - h->n ? n : HEAD - h->n;
+    memcpy(h->bytes + h->n, p, some);
+    h->n += some;
+    return h->n < HEAD ? 0 : err_set(err, ERR_FAILED, "enough");
+}
+
+/* The first bytes, inflated where they are gzip'ed. */
+static void read_head(const void *p, size_t n, struct head *ret)
+{
+    struct err unused = ERR_INIT;
+    *ret = (struct head){.n = 0};
+    if (n < 2 || memcmp(p, "\x1f\x8b", 2) != 0) {
+        add_head(ret, p, n < HEAD ? n : HEAD, &unused);
+        return;
+    }
+    struct gunzip *z = gunzip_new(add_head, ret, UINT64_MAX, &unused);
+    if (z)
+        (void)!gunzip_feed(z, p, n < COMPRESSED ? n : COMPRESSED, &unused);
+    gunzip_free(z);
+}
+
+static bool is_trace(const struct head *h)
+{
+    return strncmp(h->bytes, "go 1.", 5) == 0 && strstr(h->bytes, " trace");
+}
+
+static bool is_tarball(const struct head *h)
+{
+    return h->n == HEAD && memcmp(h->bytes + TAR_MAGIC_AT, "ustar", 5) == 0;
+}
+
+static bool is_age(const struct head *h)
+{
+    return strncmp(h->bytes, "age-encryption.org/", 19) == 0 ||
+           strncmp(h->bytes, "-----BEGIN AGE ENCRYPTED FILE", 29) == 0;
+}
+
+static bool is_dump(const struct head *h)
+{
+    const char *at = strncmp(h->bytes, "goroutine ", 10) == 0 ? h->bytes : strstr(h->bytes, "\ngoroutine ");
+    return at && strstr(at, " [") && strstr(at, "]:");
+}
+
+static bool is_html(const struct head *h)
+{
+    const char *at = h->bytes + strspn(h->bytes, " \t\r\n");
+    return strncasecmp(at, "<!doctype html", 14) == 0 || strncasecmp(at, "<html", 5) == 0;
+}
+
+static bool is_program(const struct head *h)
+{
+    return memcmp(h->bytes, "\177ELF", 4) == 0;
+}
+
+static const char trace[] = "go tool trace", goroutines[] = "profgrab goroutines",
+                  list[] = "profgrab bundle list";
+
+/* What may be taken for a profile or a dump. */
+static const struct type {
+    bool (*is)(const struct head *h);
+    const char *what;
+    const char *command; /* reads it; NULL: none */
+} types[] = {{is_trace, "an execution trace", trace},   {is_dump, "a dump of goroutines", goroutines},
+             {is_tarball, "a bundle or tarball", list}, {is_age, "encrypted", list},
+             {is_html, "an HTML page", NULL},           {is_program, "a program", NULL}};
+
+static const struct type *type_of(const void *p, size_t n)
+{
+    struct head h;
+    read_head(p, n, &h);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].is(&h))
+            return &types[i];
+    return NULL;
+}
+
+/* A hint that names what reads it; `what` (NULL: nothing) stands in front. */
+static int hint_type(const struct type *type, const char *what, const char *name, struct err *err)
+{
+    const char *is = what ? "it is " : "", *colon = what ? ": " : "";
+    what = what ? what : "";
+    if (!type->command)
+        return *what ? err_hint(err, "it is %s", what) : -1;
+    if (type->command == trace && !file_exists(name))
+        return err_hint(err, "%s%s%s`profgrab bundle extract` unpacks it, and `%s FILE` shows it", is, what,
+                        colon, type->command);
+    return err_hint(err, "%s%s%s`%s %s` shows it", is, what, colon, type->command, name);
+}
+
+bool source_is_bundle(const char *name)
+{
+    char first[COMPRESSED];
+    struct head h;
+    int fd = source_is_input(name) ? -1 : file_open(name, NULL);
+    ssize_t n = fd >= 0 ? read(fd, first, sizeof first) : -1;
+    fd_close(&fd);
+    if (n <= 0)
+        return false;
+    read_head(first, (size_t)n, &h);
+    return is_tarball(&h) ? memcmp(first, "\x1f\x8b", 2) == 0 : is_age(&h);
 }
 
 /* ---- what it holds ---------------------------------------------------------------------------------------
@@ -139,10 +256,10 @@ static int inflate_into(struct buf *to, const struct buf *from, struct err *err)
     return rc;
 }
 
-int source_read_inflated(const char *name, struct buf *ret, struct err *err)
+int source_read_inflated(const char *name, struct source_keys *keys, struct buf *ret, struct err *err)
 {
     struct buf inflated;
-    int rc = source_read(name, ret, err);
+    int rc = source_read(name, keys, ret, err);
     if (rc < 0 || ret->len < 2 || memcmp(ret->data, "\x1f\x8b", 2) != 0)
         return rc;
     buf_init(&inflated, ret->max);
@@ -153,6 +270,19 @@ int source_read_inflated(const char *name, struct buf *ret, struct err *err)
     return rc;
 }
 
+int source_check_dump(const char *name, const struct buf *bytes, bool strict, struct err *err)
+{
+    const struct type *type = type_of(bytes->data, bytes->len);
+    size_t n = bytes->len < TEXT_LOOKED_AT ? bytes->len : TEXT_LOOKED_AT;
+    if (type && type->command != goroutines) {
+        err_set(err, ERR_FAILED, "%s is no dump of goroutines: it is %s", name, type->what);
+        return hint_type(type, NULL, name, err);
+    }
+    if (strict && n > 0 && memchr(bytes->data, '\0', n))
+        return err_set(err, ERR_FAILED, "%s is no dump of goroutines: it is not text", name);
+    return 0;
+}
+
 static int refuse_perf(const struct buf *bytes, const char *name, struct err *err)
 {
     if (bytes->len < 8 || memcmp(bytes->data, "PERFILE2", 8) != 0)
@@ -161,14 +291,26 @@ static int refuse_perf(const struct buf *bytes, const char *name, struct err *er
     return err_hint(err, "perf_to_profile of github.com/google/perf_data_converter makes a profile of it");
 }
 
-int source_profile(const char *name, struct profile **ret, struct err *err)
+/* The bytes are gone when it fails, so the first of them are kept. */
+static int parse(struct buf *bytes, const char *name, struct profile **ret, struct err *err)
+{
+    char first[COMPRESSED];
+    size_t n = bytes->len < sizeof first ? bytes->len : sizeof first;
+    memcpy(first, bytes->data, n);
+    if (profile_parse_buf(bytes, bytes->max, ret, err) == 0)
+        return 0;
+    const struct type *type = type_of(first, n);
+    return type ? hint_type(type, type->what, name, err) : -1;
+}
+
+int source_profile(const char *name, struct source_keys *keys, struct profile **ret, struct err *err)
 {
     struct buf bytes = BUF_INIT(0);
-    int rc = source_read(name, &bytes, err);
+    int rc = source_read(name, keys, &bytes, err);
     if (rc == 0)
         rc = refuse_perf(&bytes, name, err);
     if (rc == 0)
-        rc = profile_parse_buf(&bytes, bytes.max, ret, err);
+        rc = parse(&bytes, name, ret, err);
     buf_release(&bytes);
     return rc;
 }

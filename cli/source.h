@@ -1,4 +1,8 @@
-/* What reading commands name as a source, short of a URL: files, members of bundles, standard input. */
+/*
+ * Sources of the commands that read profiles and dumps, except URLs: files, members of bundles, standard
+ * input. BUNDLE:MEMBER is a member; BUNDLE alone and BUNDLE:PATTERN stand for members, and source_expand
+ * finds which.
+ */
 #ifndef CLI_SOURCE_H
 #define CLI_SOURCE_H
 
@@ -18,15 +22,83 @@ bool source_is_here(const char *name);
 /* How many bytes lie on disk for it: of a member, the whole bundle's. 0 where that is not known. */
 uint64_t source_size(const char *name);
 
+/* ---- encrypted bundles ------------------------------------------------------------------------------------
+ */
+
+/* Who opens encrypted bundles, and the command's name of the option that says so, for hints. The caller fills
+ * in the first three. What was opened stays open until source_keys_release, so that a passphrase is asked for
+ * once. Nothing that was decrypted is written to a disk. */
+struct source_keys {
+    const struct strlist *identities; /* files; none: the usual keys of ~/.ssh */
+    const char *passphrase_file;      /* NULL: a person is asked */
+    const char *option;               /* "-identity" */
+    struct seal_opener *opener;       /* NULL: no encrypted bundle was met */
+    int cancel_fd; /* with an opener: a copy of this process that reads by it keeps it open */
+};
+void source_keys_release(struct source_keys *keys);
+
+/* Whether a file is a bundle, by its first bytes: a gzip'ed tarball, or encrypted. */
+bool source_is_bundle(const char *name);
+
+/* Of BUNDLE:MEMBER, where what stands before a colon is a file, the path of that: a new string, NULL if it is
+ * not so. *ret_member points into the name. */
+char *source_bundle_of(const char *name, const char **ret_member);
+
+/* Has an encrypted bundle, or the one of BUNDLE:MEMBER, opened by the keys, so that reading it later asks
+ * nobody, also in a copy of this process. Does nothing for other sources. */
+int source_unlock(const char *name, struct source_keys *keys, struct err *err);
+
+/* ---- members ----------------------------------------------------------------------------------------------
+ */
+
+/* A file of a bundle, as the manifest describes it. Strings are its own; NULL: not known. */
+struct source_entry {
+    char *member; /* as BUNDLE:MEMBER takes it */
+    char *host, *service, *kind;
+    unsigned pair;
+    bool is_profile, is_dump; /* it is whole, and one; a goroutine profile is both */
+};
+struct source_entries {
+    struct source_entry *items;
+    size_t n, cap;
+};
+/* The files of a bundle. The caller releases *ret, also after a failure. */
+int source_entries(const char *bundle, struct source_keys *keys, struct source_entries *ret, struct err *err);
+void source_entries_release(struct source_entries *entries);
+
+enum source_content { SOURCE_PROFILES, SOURCE_DUMPS };
+/* What a command reads. */
+struct source_wish {
+    enum source_content content;
+    const char *example; /* "profgrab pprof -top": what a hint puts in front of BUNDLE:PATTERN */
+    struct source_keys *keys;
+};
+/*
+ * Adds to `ret` the sources that a word stands for: the members that match BUNDLE:PATTERN (a glob, `*` also
+ * matches slashes), and of BUNDLE alone its one profile, or the dumps of its services, one of each. A bundle
+ * with several profiles is ERR_USAGE, after they were listed on stderr. Any other word is added as it is.
+ */
+int source_expand(const struct source_wish *wish, const char *word, struct strlist *ret, struct err *err);
+
+/* ---- bytes ------------------------------------------------------------------------------------------------
+ */
+
+/* `keys` may be NULL below: nobody opens what is encrypted. */
+
 /* The bytes of a file, or of BUNDLE:MEMBER where no file of that name is but one of what stands before a
  * colon; `-` is standard input. Messages are worded as Go's. The caller releases *ret in any case. */
-int source_read(const char *name, struct buf *ret, struct err *err);
+int source_read(const char *name, struct source_keys *keys, struct buf *ret, struct err *err);
 
 /* The same with gzip taken off, where there is any. */
-int source_read_inflated(const char *name, struct buf *ret, struct err *err);
+int source_read_inflated(const char *name, struct source_keys *keys, struct buf *ret, struct err *err);
 
-/* The profile that it holds. */
-int source_profile(const char *name, struct profile **ret, struct err *err);
+/* The profile that it holds. Of another type of file that is known here, the hint names the type and what
+ * reads it. */
+int source_profile(const char *name, struct source_keys *keys, struct profile **ret, struct err *err);
+
+/* ERR_FAILED for bytes of a type that is known here and no dump of goroutines, such as a tarball or a trace;
+ * `strict`: also for what is not text. */
+int source_check_dump(const char *name, const struct buf *bytes, bool strict, struct err *err);
 
 /* Whether it is standard input. */
 bool source_is_input(const char *name);
@@ -39,6 +111,17 @@ struct source_item {
     struct err err;
 };
 /* Reads them as source_profile does, large files two at a time. */
-void source_profiles(struct source_item *items, size_t n);
+void source_profiles(struct source_item *items, size_t n, struct source_keys *keys);
+
+/* ---- cli/source_bundle.c: what lies behind the doors of cli/whole.h
+ * ------------------------------------------
+ */
+
+int source_bundle_entries(const char *bundle, struct source_keys *keys, struct source_entries *ret,
+                          struct err *err);
+int source_bundle_member(const char *bundle, const char *member, struct source_keys *keys, struct buf *ret,
+                         struct err *err);
+int source_bundle_unlock(const char *bundle, struct source_keys *keys, struct err *err);
+void source_bundle_forget(struct source_keys *keys);
 
 #endif

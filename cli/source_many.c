@@ -17,11 +17,11 @@ struct queue {
     atomic_size_t next;
 };
 
-static void read_item(struct source_item *item)
+static void read_item(struct source_item *item, struct source_keys *keys)
 {
     item->err = (struct err)ERR_INIT;
     item->profile = NULL;
-    source_profile(item->name, &item->profile, &item->err);
+    source_profile(item->name, keys, &item->profile, &item->err);
 }
 
 /* Files, until there are no more. */
@@ -30,7 +30,7 @@ static void *read_files(void *ctx)
     struct queue *q = ctx;
     for (size_t at; (at = atomic_fetch_add(&q->next, 1)) < q->n;)
         if (q->items[at].is_file)
-            read_item(&q->items[at]);
+            read_item(&q->items[at], NULL);
     return NULL;
 }
 
@@ -49,7 +49,7 @@ static uint64_t look(struct source_item *items, size_t n)
     return all - largest;
 }
 
-void source_profiles(struct source_item *items, size_t n)
+void source_profiles(struct source_item *items, size_t n, struct source_keys *keys)
 {
     struct queue q = {.items = items, .n = n};
     struct err unused = ERR_INIT;
@@ -59,7 +59,7 @@ void source_profiles(struct source_item *items, size_t n)
         look(items, n) >= WORTH_IT && thread_pays() && thread_start(&thread, read_files, &q, &unused) == 0;
     for (size_t i = 0; i < n; i++)
         if (!items[i].is_file)
-            read_item(&items[i]);
+            read_item(&items[i], keys);
     read_files(&q);
     if (helped)
         pthread_join(thread, NULL);

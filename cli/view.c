@@ -64,7 +64,8 @@ static int new_page(char **ret_path, struct err *err)
 struct page_job {
     const struct strlist *words;
     struct age_identities *by;
-    int fd; /* where to */
+    struct source_keys keys; /* of members */
+    int fd;                  /* where to */
 };
 
 static bool is_encrypted(const char *path)
@@ -92,7 +93,7 @@ static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
     (void)ret;
     return words->n == 1 && is_bundle(words->items[0])
                ? drawing_bundle(words->items[0], job->by, to_fd, &job->fd, err)
-               : drawing_files(words, to_fd, &job->fd, err);
+               : drawing_files(words, &job->keys, to_fd, &job->fd, err);
 }
 
 static int draw(struct page_job *job, struct err *err)
@@ -113,15 +114,20 @@ static int draw(struct page_job *job, struct err *err)
 /* Asks for all that takes a person's time before the copy is made. */
 static int write_page(const struct view_options *o, const struct strlist *words, int fd, struct err *err)
 {
-    struct page_job job = {.words = words, .fd = fd};
+    struct page_job job = {
+        .words = words, .fd = fd, .keys = {&o->identities, o->passphrase_file, "--identity", NULL, -1}};
     struct seal_opener opener;
     if (confined_take_input(words->items, words->n, signals_cancel_fd(), err) < 0 ||
         seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
     job.by = opener.by;
     int rc = words->n == 1 && is_encrypted(words->items[0]) ? bundle_unlock(words->items[0], job.by, err) : 0;
+    for (size_t i = 0; rc == 0 && i < words->n; i++)
+        if (!file_exists(words->items[i]))
+            rc = source_unlock(words->items[i], &job.keys, err);
     if (rc == 0)
         rc = draw(&job, err);
+    source_keys_release(&job.keys);
     seal_opener_release(&opener);
     return rc;
 }

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "bundle/bundle.h"
 #include "cli/askpass.h"
 #include "cli/exit.h"
 #include "cli/goroutines_json.h"
@@ -49,7 +48,10 @@ const struct whole *whole_get(struct err *err)
 {
     static const struct whole all = {
         .run = run,
-        .bundle_member_bytes = bundle_member_bytes,
+        .source_entries = source_bundle_entries,
+        .source_member = source_bundle_member,
+        .source_unlock = source_bundle_unlock,
+        .source_forget = source_bundle_forget,
         .fetch_global_init = fetch_global_init,
         .fetch_global_cleanup = fetch_global_cleanup,
         .url_shown = url_shown,

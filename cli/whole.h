@@ -14,17 +14,20 @@
 
 #include "cli/library.h"
 #include "cli/pprof.h"
+#include "cli/source.h"
 #include "report/report.h"
-
-struct age_identities;
 
 struct whole {
     /* Any command, told as main is told. Returns the exit code. */
     int (*run)(int argc, char **argv);
 
-    /* bundle/bundle.h */
-    int (*bundle_member_bytes)(const char *path, struct age_identities *by, const char *member,
-                               struct buf *ret, struct err *err);
+    /* cli/source.h */
+    int (*source_entries)(const char *bundle, struct source_keys *keys, struct source_entries *ret,
+                          struct err *err);
+    int (*source_member)(const char *bundle, const char *member, struct source_keys *keys, struct buf *ret,
+                         struct err *err);
+    int (*source_unlock)(const char *bundle, struct source_keys *keys, struct err *err);
+    void (*source_forget)(struct source_keys *keys);
     /* fetch/fetch.h */
     int (*fetch_global_init)(struct err *err);
     void (*fetch_global_cleanup)(void);

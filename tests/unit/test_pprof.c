@@ -107,6 +107,9 @@ static void wrong_flags_are_said(void **state)
     static const struct {
         const char *words[4], *said;
     } cases[] = {{{"-bogus", "x"}, "flag provided but not defined: -bogus\n"},
+                 {{"-topp", "x"}, "flag provided but not defined: -topp\nhint: did you mean -top?"},
+                 {{"--sample-index=0", "x"},
+                  "flag provided but not defined: -sample-index\nhint: did you mean -sample_index?"},
                  {{"---top", "x"}, "bad flag syntax: ---top\n"},
                  {{"-=1", "x"}, "bad flag syntax: -=1\n"},
                  {{"-focus"}, "flag needs an argument: -focus\n"},
@@ -134,7 +137,8 @@ static void wrong_flags_are_said(void **state)
         close(kept);
         assert_int_equal(parsed, PPROF_WRONG);
         assert_true(strncmp(said, cases[i].said, strlen(cases[i].said)) == 0);
-        contains(said, "\nusage: profgrab pprof ");
+        contains(said, "`profgrab pprof -h` lists all flags\n");
+        assert_null(strstr(said, "usage:"));
     }
 }
 

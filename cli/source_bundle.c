@@ -1,0 +1,175 @@
+/* Bundles as sources of the commands that read profiles and dumps: what needs libarchive and OpenSSL. */
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bundle/bundle.h"
+#include "cli/seal.h"
+#include "cli/signals.h"
+#include "cli/source.h"
+#include "base/banned.h"
+
+/* ---- who opens it ----------------------------------------------------------------------------------------
+ */
+
+static bool is_encrypted(const char *path)
+{
+    unsigned char first[256];
+    int fd = file_open(path, NULL);
+    ssize_t n = fd < 0 ? -1 : read(fd, first, sizeof first);
+    fd_close(&fd);
+    return n > 0 && age_is_encrypted(first, (size_t)n);
+}
+
+/* *ret_by: NULL for a bundle in plain text, and where nobody opens any. */
+static int identities_for(const char *bundle, struct source_keys *keys, struct age_identities **ret_by,
+                          struct err *err)
+{
+    static const struct strlist none = {0};
+    *ret_by = NULL;
+    if (!keys || !is_encrypted(bundle))
+        return 0;
+    if (!keys->opener) {
+        struct seal_opener *opener = calloc(1, sizeof *opener);
+        if (!opener)
+            return err_nomem(err);
+        if (signals_install(err) < 0 || seal_opener_init(opener, keys->identities ? keys->identities : &none,
+                                                         keys->passphrase_file, err) < 0) {
+            free(opener);
+            return -1;
+        }
+        keys->opener = opener;
+        keys->cancel_fd = signals_cancel_fd();
+    }
+    *ret_by = keys->opener->by;
+    return 0;
+}
+
+void source_bundle_forget(struct source_keys *keys)
+{
+    if (keys->opener)
+        seal_opener_release(keys->opener);
+    free(keys->opener);
+    keys->opener = NULL;
+}
+
+/* The hint of one that nobody can open names the option that the command has. */
+static int failed(const char *bundle, const struct source_keys *keys, struct err *err)
+{
+    if (keys && keys->option && err->kind == ERR_NOT_FOUND && is_encrypted(bundle) &&
+        strstr(err->msg, "encrypted to"))
+        err_hint(err, "%s FILE names the age identity or SSH private key that opens it", keys->option);
+    return -1;
+}
+
+int source_bundle_unlock(const char *bundle, struct source_keys *keys, struct err *err)
+{
+    struct age_identities *by;
+    if (identities_for(bundle, keys, &by, err) < 0)
+        return -1;
+    return by && bundle_unlock(bundle, by, err) < 0 ? failed(bundle, keys, err) : 0;
+}
+
+int source_bundle_member(const char *bundle, const char *member, struct source_keys *keys, struct buf *ret,
+                         struct err *err)
+{
+    struct age_identities *by;
+    if (identities_for(bundle, keys, &by, err) < 0)
+        return -1;
+    return bundle_member_bytes(bundle, by, member, ret, err) < 0 ? failed(bundle, keys, err) : 0;
+}
+
+/* ---- what is in it ---------------------------------------------------------------------------------------
+ */
+
+static const char *text(const json_t *o, const char *key)
+{
+    return json_string_value(json_object_get(o, key));
+}
+
+static bool is(const json_t *o, const char *key, const char *value)
+{
+    const char *s = text(o, key);
+    return s && strcmp(s, value) == 0;
+}
+
+static char *copy_of(const char *s, bool *ok)
+{
+    char *copy = s ? strdup(s) : NULL;
+    *ok = *ok && (copy || !s);
+    return copy;
+}
+
+/* A local file that is text is a dump if its name says so. */
+static bool is_dump(const json_t *item, const char *file, bool local, bool is_profile)
+{
+    if (!is(item, "status", "ok"))
+        return false;
+    if (is(item, "kind", "goroutines"))
+        return is_profile || text_ends_in(file, ".txt");
+    return local && is(item, "kind", "text") && strstr(file_base(file), "goroutine");
+}
+
+static int add_entry(struct source_entries *all, const json_t *item, const char *host, const char *service,
+                     struct err *err)
+{
+    const char *file = text(item, "file");
+    bool ok = true;
+    if (!file)
+        return 0;
+    if (array_reserve((void **)&all->items, &all->cap, all->n + 1, sizeof *all->items, err) < 0)
+        return -1;
+    struct source_entry *e = &all->items[all->n++];
+    *e = (struct source_entry){.pair = (unsigned)json_integer_value(json_object_get(item, "pair")),
+                               .is_profile = is(item, "status", "ok") && json_object_get(item, "profile")};
+    e->is_dump = is_dump(item, file, !host, e->is_profile);
+    e->member = copy_of(file, &ok);
+    e->host = copy_of(host, &ok);
+    e->service = copy_of(service, &ok);
+    e->kind = copy_of(text(item, "kind"), &ok);
+    return ok ? 0 : err_nomem(err);
+}
+
+static int add_items(struct source_entries *all, const json_t *items, const char *host, const char *service,
+                     struct err *err)
+{
+    for (size_t i = 0; i < json_array_size(items); i++)
+        if (add_entry(all, json_array_get(items, i), host, service, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_all(struct source_entries *all, const json_t *root, struct err *err)
+{
+    const json_t *hosts = json_object_get(root, "hosts");
+    for (size_t i = 0; i < json_array_size(hosts); i++) {
+        const json_t *host = json_array_get(hosts, i), *services = json_object_get(host, "services");
+        for (size_t k = 0; k < json_array_size(services); k++) {
+            const json_t *service = json_array_get(services, k);
+            if (add_items(all, json_object_get(service, "items"), text(host, "name"), text(service, "name"),
+                          err) < 0)
+                return -1;
+        }
+    }
+    return add_items(all, json_object_get(root, "files"), NULL, NULL, err);
+}
+
+int source_bundle_entries(const char *bundle, struct source_keys *keys, struct source_entries *ret,
+                          struct err *err)
+{
+    struct age_identities *by;
+    char *manifest = NULL;
+    json_t *root = NULL;
+    if (identities_for(bundle, keys, &by, err) < 0)
+        return -1;
+    if (bundle_manifest(bundle, by, &manifest, err) < 0)
+        return failed(bundle, keys, err);
+    int rc = bundle_manifest_parse(manifest, strlen(manifest), &root, err);
+    if (rc == 0)
+        rc = add_all(ret, root, err);
+    json_decref(root);
+    free(manifest);
+    return rc;
+}

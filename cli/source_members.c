@@ -1,0 +1,187 @@
+/* Words that stand for members of bundles. */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/source.h"
+#include "cli/whole.h"
+#include "base/banned.h"
+
+/* So many members are listed; a line of `bundle list` has the rest. */
+#define LISTED 40
+#define SHOWN 600
+
+void source_keys_release(struct source_keys *keys)
+{
+    struct err unused = ERR_INIT;
+    if (keys->opener)
+        whole_get(&unused)->source_forget(keys);
+    keys->opener = NULL;
+}
+
+int source_unlock(const char *name, struct source_keys *keys, struct err *err)
+{
+    const char *member;
+    const struct whole *whole = NULL;
+    char *bundle = file_exists(name) ? NULL : source_bundle_of(name, &member);
+    const char *path = bundle ? bundle : name;
+    int rc = 0;
+    if (source_is_bundle(path))
+        rc = (whole = whole_get(err)) ? whole->source_unlock(path, keys, err) : -1;
+    free(bundle);
+    return rc;
+}
+
+/* ---- what is in a bundle ---------------------------------------------------------------------------------
+ */
+
+int source_entries(const char *bundle, struct source_keys *keys, struct source_entries *ret, struct err *err)
+{
+    const struct whole *whole = whole_get(err);
+    *ret = (struct source_entries){0};
+    return whole ? whole->source_entries(bundle, keys, ret, err) : -1;
+}
+
+void source_entries_release(struct source_entries *entries)
+{
+    for (size_t i = 0; i < entries->n; i++) {
+        struct source_entry *e = &entries->items[i];
+        free(e->member);
+        free(e->host);
+        free(e->service);
+        free(e->kind);
+    }
+    free(entries->items);
+    *entries = (struct source_entries){0};
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Whether a later entry is a dump of the same goroutines as text, which says more than their profile. */
+static bool has_text_beside(const struct source_entries *all, const struct source_entry *e)
+{
+    for (size_t i = 0; e->is_profile && i < all->n; i++) {
+        const struct source_entry *other = &all->items[i];
+        if (other->is_dump && !other->is_profile && other->pair == e->pair &&
+            same_text(other->host, e->host) && same_text(other->service, e->service))
+            return true;
+    }
+    return false;
+}
+
+static bool is_wished(const struct source_wish *wish, const struct source_entries *all,
+                      const struct source_entry *e)
+{
+    if (wish->content == SOURCE_PROFILES)
+        return e->is_profile;
+    return e->is_dump && !has_text_beside(all, e);
+}
+
+static const char *name_of(const struct source_wish *wish)
+{
+    return wish->content == SOURCE_PROFILES ? "profile" : "dump of goroutines";
+}
+
+/* ---- several to choose from ------------------------------------------------------------------------------
+ */
+
+static int list_them(const struct source_wish *wish, const char *bundle, const struct source_entries *all,
+                     size_t n, struct err *err)
+{
+    char room[SHOWN];
+    const char *last = "heap.pb.gz";
+    size_t shown = 0;
+    fprintf(stderr, "%s has %zu profiles:\n", bundle, n);
+    for (size_t i = 0; i < all->n && shown < LISTED; i++) {
+        if (!is_wished(wish, all, &all->items[i]))
+            continue;
+        last = file_base(all->items[i].member);
+        fprintf(stderr, "  %s:%s\n", bundle,
+                text_printable(room, sizeof room, all->items[i].member, strlen(all->items[i].member)));
+        shown++;
+    }
+    if (shown < n)
+        fprintf(stderr, "  and %zu more: `profgrab bundle list %s`\n", n - shown, bundle);
+    err_set(err, ERR_USAGE, "%s has %zu profiles: name one of them", bundle, n);
+    return err_hint(err, "%s '%s:*/%s' names those that match", wish->example, bundle,
+                    text_printable(room, sizeof room, last, strlen(last)));
+}
+
+static int add_member(const char *bundle, const char *member, struct strlist *ret, struct err *err)
+{
+    char *name = NULL;
+    if (asprintf(&name, "%s:%s", bundle, member) < 0)
+        return err_nomem(err);
+    int rc = strlist_add(ret, name, err);
+    free(name);
+    return rc;
+}
+
+/* ---- words -----------------------------------------------------------------------------------------------
+ */
+
+static int expand_bundle(const struct source_wish *wish, const char *bundle, struct strlist *ret,
+                         struct err *err)
+{
+    struct source_entries all;
+    size_t n = 0;
+    int rc = source_entries(bundle, wish->keys, &all, err);
+    for (size_t i = 0; rc == 0 && i < all.n; i++)
+        n += is_wished(wish, &all, &all.items[i]);
+    if (rc == 0 && n == 0) {
+        err_set(err, ERR_NOT_FOUND, "%s has no %s", bundle, name_of(wish));
+        rc = err_hint(err, "`profgrab bundle list %s` names what is in it", bundle);
+    } else if (rc == 0 && n > 1 && wish->content == SOURCE_PROFILES) {
+        rc = list_them(wish, bundle, &all, n, err);
+    }
+    for (size_t i = 0; rc == 0 && i < all.n; i++)
+        if (is_wished(wish, &all, &all.items[i]))
+            rc = add_member(bundle, all.items[i].member, ret, err);
+    source_entries_release(&all);
+    return rc;
+}
+
+/* Of the members that match those that are wished for; where none is, the first other one, so that reading it
+ * names its type. */
+static int expand_pattern(const struct source_wish *wish, const char *bundle, const char *pattern,
+                          struct strlist *ret, struct err *err)
+{
+    struct source_entries all;
+    const char *other = NULL;
+    size_t before = ret->n;
+    int rc = source_entries(bundle, wish->keys, &all, err);
+    for (size_t i = 0; rc == 0 && i < all.n; i++) {
+        if (fnmatch(pattern, all.items[i].member, 0) != 0)
+            continue;
+        bool right = wish->content == SOURCE_PROFILES ? all.items[i].is_profile : all.items[i].is_dump;
+        if (right)
+            rc = add_member(bundle, all.items[i].member, ret, err);
+        else if (!other)
+            other = all.items[i].member;
+    }
+    if (rc == 0 && ret->n == before && other)
+        rc = add_member(bundle, other, ret, err);
+    if (rc == 0 && ret->n == before) {
+        err_set(err, ERR_NOT_FOUND, "no file of %s matches %s", bundle, pattern);
+        rc = err_hint(err, "`profgrab bundle list %s` names what is in it", bundle);
+    }
+    source_entries_release(&all);
+    return rc;
+}
+
+int source_expand(const struct source_wish *wish, const char *word, struct strlist *ret, struct err *err)
+{
+    const char *member = NULL;
+    if (source_is_input(word))
+        return strlist_add(ret, word, err);
+    if (file_exists(word))
+        return source_is_bundle(word) ? expand_bundle(wish, word, ret, err) : strlist_add(ret, word, err);
+    char *bundle = strpbrk(word, "*?[") ? source_bundle_of(word, &member) : NULL;
+    int rc = bundle ? expand_pattern(wish, bundle, member, ret, err) : strlist_add(ret, word, err);
+    free(bundle);
+    return rc;
+}

@@ -1,0 +1,271 @@
+#!/usr/bin/env bats
+# Bundles, plain and encrypted, as sources of the commands that read profiles and dumps; where a report or a merged profile is
+# written; and what a full pipe does.
+
+load helper
+
+setup_file() {
+    e2e_setup_file
+    cd "$RIG_DIR" || return
+    (umask 077 && cat >two.yaml) <<YAML
+version: 1
+services:
+  node_exporter: { port: $RIG_PORT_node_exporter }
+  caddy: { port: $RIG_PORT_caddy }
+hosts:
+  file-03: { services: [node_exporter, caddy] }
+YAML
+    local name
+    for name in old new; do
+        "$profgrab_program" -q --ssh-config "$SSH_CONFIG" -i two.yaml --host file-03 -o "$RIG_DIR/$name.tar.gz" heap goroutines trace=1s
+    done
+    "$profgrab_program" -q --ssh-config "$SSH_CONFIG" -i two.yaml --host file-03 --service caddy -o "$RIG_DIR/one.tar.gz" heap
+    ssh-keygen -q -t ed25519 -N '' -f key
+    ssh-keygen -q -t ed25519 -N open-sesame -a 2 -f locked
+    "$profgrab_program" bundle encrypt --encrypt-to key.pub new.tar.gz >/dev/null
+    "$profgrab_program" bundle encrypt --encrypt-to key.pub one.tar.gz >/dev/null
+    "$profgrab_program" bundle encrypt --encrypt-to locked.pub -o locked.age new.tar.gz >/dev/null
+}
+
+setup() {
+    e2e_setup
+    cp "$RIG_DIR"/{old,new,one}.tar.gz "$RIG_DIR"/{new,one}.tar.gz.age "$RIG_DIR/locked.age" .
+}
+
+# ---- bundles ----------------------------------------------------------------------------------------------------
+
+@test "goroutines of a bundle: each service by itself, and its growth between two" {
+    local service
+    run_profgrab goroutines new.tar.gz
+    assert_status 0
+    for service in node_exporter caddy; do
+        assert_equal "$(grep -c "^file-03/$service/goroutines" <<<"$output")" 1
+    done
+    assert_equal "$(grep -c 'goroutines in' <<<"$output")" 2
+    assert_equal "$(LC_ALL=C grep '[^[:print:][:space:]]' <<<"$output")" ''
+    run_profgrab goroutines --json new.tar.gz
+    assert_equal "$(python3 -c 'import json,sys; print(len(json.load(sys.stdin)))' <<<"$output")" 2
+    run_profgrab goroutines old.tar.gz new.tar.gz
+    assert_status 0
+    assert_equal "$(grep -c 'since the first dump' <<<"$output")" 2
+    run_profgrab goroutines "new.tar.gz:file-03/caddy/goroutines.txt"
+    assert_status 0
+    assert_equal "$(grep -c 'goroutines in' <<<"$output")" 1
+    run_profgrab goroutines one.tar.gz
+    assert_status 1
+    assert_stderr_has 'one.tar.gz has no dump of goroutines'
+}
+
+@test "goroutines of a file that is no dump is an error that names the type" {
+    gunzip <new.tar.gz >new.tar
+    run_profgrab goroutines new.tar
+    assert_status 1
+    assert_stderr_has 'new.tar is no dump of goroutines: it is a bundle or tarball'
+    run_profgrab goroutines new.tar.gz:file-03/caddy/trace.out
+    assert_status 1
+    assert_stderr_has 'it is an execution trace'
+    printf 'goroutine 1 [running]:\nmain.main()\n\0\1\2' >binary
+    run_profgrab goroutines binary
+    assert_status 1
+    assert_stderr_has 'binary is no dump of goroutines: it is not text'
+    run_profgrab goroutines new.tar.gz:file-03/caddy/heap.pb.gz
+    assert_status 1
+    assert_stderr_has 'this is a profile, but not of goroutines'
+}
+
+@test "pprof of a bundle: its one profile, or a list of them; a pattern names several" {
+    run_profgrab pprof -top one.tar.gz
+    assert_status 0
+    assert_stdout_has 'File: caddy'
+    run_profgrab pprof -top new.tar.gz
+    assert_status 2
+    assert_stderr_has '  new.tar.gz:file-03/caddy/heap.pb.gz'
+    assert_stderr_has '  new.tar.gz:file-03/node_exporter/heap.pb.gz'
+    assert_stderr_has "hint: profgrab pprof -top 'new.tar.gz:*/"
+    run_profgrab pprof -top 'new.tar.gz:*/caddy/heap.pb.gz'
+    assert_status 0
+    assert_stdout_has 'File: caddy'
+    profgrab pprof -raw 'new.tar.gz:*/heap.pb.gz' >both
+    profgrab pprof -raw new.tar.gz:file-03/node_exporter/heap.pb.gz new.tar.gz:file-03/caddy/heap.pb.gz >each
+    cmp both each
+    run_profgrab pprof -top 'new.tar.gz:*/nothing'
+    assert_status 2
+    assert_stderr_has 'no file of new.tar.gz matches */nothing'
+    run_profgrab merge -o merged.pb.gz one.tar.gz 'new.tar.gz:*/caddy/heap*@2'
+    assert_status 0
+    run_profgrab merge -o merged2.pb.gz new.tar.gz
+    assert_status 2
+    assert_stderr_has '  new.tar.gz:file-03/caddy/heap.pb.gz'
+}
+
+@test "diff of two bundles: what both have, by service and kind" {
+    run_profgrab diff old.tar.gz new.tar.gz
+    assert_status 0
+    assert_stdout_has 'file-03/node_exporter/heap.pb.gz'
+    assert_stdout_has 'file-03/caddy/heap.pb.gz'
+    profgrab diff old.tar.gz:file-03/caddy/heap.pb.gz new.tar.gz:file-03/caddy/heap.pb.gz >caddy
+    [[ $output == *"$(cat caddy)"* ]] || fail "$output"
+    run_profgrab diff one.tar.gz new.tar.gz
+    assert_status 0
+    assert_stdout_has 'File: caddy'
+    assert_stderr_has 'file-03/node_exporter/heap.pb.gz: only in the second bundle'
+    run_profgrab diff -output x old.tar.gz new.tar.gz
+    assert_status 2
+    assert_stderr_has '-output takes one report'
+    [[ ! -e x ]]
+}
+
+@test "pprof of a file of another type names the type and what reads it" {
+    run_profgrab pprof -top new.tar.gz:file-03/caddy/trace.out
+    assert_status 2
+    assert_stderr_has 'parsing profile: unrecognized profile format'
+    assert_stderr_has 'it is an execution trace'
+    assert_stderr_has 'go tool trace'
+    run_profgrab pprof -top new.tar.gz:file-03/caddy/goroutines.txt
+    assert_status 2
+    assert_stderr_has '`profgrab goroutines new.tar.gz:file-03/caddy/goroutines.txt` shows it'
+    echo '<!DOCTYPE html><p>Sign in' >page
+    run_profgrab pprof -top page
+    assert_stderr_has 'it is an HTML page'
+}
+
+# ---- encrypted ones ---------------------------------------------------------------------------------------------
+
+@test "encrypted bundles are read alike: by an option, by the usual keys, and a hint names the option" {
+    local command
+    for command in 'goroutines new.tar.gz.age' 'pprof -top one.tar.gz.age' 'diff new.tar.gz.age new.tar.gz.age' \
+        'report --text one.tar.gz.age' 'view --no-browser one.tar.gz.age' 'merge -o merged one.tar.gz.age' \
+        'pprof -top new.tar.gz.age:file-03/caddy/heap.pb.gz' 'view --no-browser new.tar.gz.age:file-03/caddy/heap.pb.gz' \
+        'goroutines new.tar.gz.age:file-03/caddy/goroutines.txt'; do
+        rm -rf merged "$HOME/.ssh"
+        # shellcheck disable=SC2086 # several words
+        run_profgrab $command
+        ((status != 0)) || fail "$command"
+        assert_stderr_has 'it is encrypted to'
+        case $command in
+        pprof* | diff*) assert_stderr_has 'hint: -identity FILE' ;;
+        goroutines* | merge* | 'view --no-browser new'*) assert_stderr_has 'hint: --identity FILE' ;;
+        *) assert_stderr_has '-i FILE' ;;
+        esac
+        # shellcheck disable=SC2086
+        run_profgrab ${command%% *} --identity "$RIG_DIR/key" ${command#* }
+        assert_status 0
+        rm -f merged
+        mkdir -m 700 "$HOME/.ssh"
+        cp "$RIG_DIR/key" "$HOME/.ssh/id_ed25519"
+        # shellcheck disable=SC2086
+        run_profgrab $command
+        assert_status 0
+    done
+}
+
+@test "a usual key that cannot be read, or is of another type, is passed over" {
+    mkdir -m 700 "$HOME/.ssh"
+    echo nonsense >"$HOME/.ssh/id_rsa"
+    ssh-keygen -q -t ecdsa -N '' -f "$HOME/.ssh/id_ed25519"
+    run_profgrab pprof -top one.tar.gz.age
+    assert_status 2
+    assert_stderr_has 'it is encrypted to'
+    run_profgrab pprof -top one.tar.gz
+    assert_status 0
+}
+
+@test "a key's passphrase is asked for once, however many members are read" {
+    cat >askpass <<'SCRIPT'
+#!/bin/sh
+echo "$1" >>asked
+echo open-sesame
+SCRIPT
+    chmod 700 askpass
+    export SSH_ASKPASS=$PWD/askpass SSH_ASKPASS_REQUIRE=force
+    run_profgrab diff -identity "$RIG_DIR/locked" locked.age locked.age
+    assert_status 0
+    assert_equal "$(wc -l <asked)" 1
+    rm asked
+    run_profgrab goroutines -i "$RIG_DIR/locked" locked.age
+    assert_status 0
+    assert_equal "$(wc -l <asked)" 1
+}
+
+@test "nothing decrypted is written to a disk" {
+    local before
+    before=$(find . "$TMPDIR" "$XDG_RUNTIME_DIR" "$HOME" | sort)
+    run strace -f -e trace=openat,open,creat,openat2 -o "$RIG_DIR/calls" "$profgrab_program" pprof -top -identity "$RIG_DIR/key" one.tar.gz.age
+    [[ $status == 0 ]] || skip 'strace cannot trace here'
+    assert_equal "$(grep -E 'O_(WRONLY|RDWR|CREAT|TMPFILE)' "$RIG_DIR/calls" | grep -v '/dev/\(null\|tty\)')" ''
+    assert_equal "$(find . "$TMPDIR" "$XDG_RUNTIME_DIR" "$HOME" | sort)" "$before"
+}
+
+# ---- where it goes ----------------------------------------------------------------------------------------------
+
+@test "pprof -output replaces a file when the report is whole, and a link in place of what it leads to" {
+    echo precious >precious
+    ln -s precious link
+    run_profgrab pprof -top -output link one.tar.gz
+    assert_status 0
+    assert_equal "$(cat precious)" precious
+    [[ -f link && ! -L link ]]
+    grep -q 'File: caddy' link
+    echo old >report
+    chmod 640 report
+    run_profgrab pprof -top -output report one.tar.gz
+    assert_status 0
+    grep -q 'File: caddy' report
+    assert_mode report 640
+    run_profgrab pprof -top -focus='(' -output report one.tar.gz
+    assert_status 2
+    grep -q 'File: caddy' report
+    mkdir directory
+    run_profgrab pprof -top -output directory one.tar.gz
+    assert_status 2
+    assert_equal "$(find . -name '*.tmp-*')" ''
+}
+
+@test "pprof -output and merge -o write a FIFO and /dev/stdout as they are" {
+    mkfifo pipe
+    cat pipe >got &
+    local reader=$!
+    run_profgrab pprof -top -output pipe one.tar.gz
+    assert_status 0
+    wait "$reader"
+    grep -q 'File: caddy' got
+    [[ -p pipe ]]
+    run_profgrab pprof -top -output /dev/stdout one.tar.gz
+    assert_status 0
+    assert_stdout_has 'File: caddy'
+    "$profgrab_program" pprof -top -output /dev/fd/7 one.tar.gz 7>seven 2>/dev/null
+    grep -q 'File: caddy' seven
+    "$profgrab_program" merge -o /dev/stdout one.tar.gz 2>/dev/null | cat >merged.pb.gz
+    run_profgrab pprof -top merged.pb.gz
+    assert_status 0
+}
+
+@test "merge -o leaves a file as it is unless --force" {
+    echo precious >out
+    ln -s out link
+    run_profgrab merge -o out one.tar.gz
+    assert_status 1
+    assert_stderr_has 'out exists already'
+    assert_stderr_has '--force replaces'
+    assert_equal "$(cat out)" precious
+    run_profgrab merge -o link one.tar.gz
+    assert_status 1
+    run_profgrab merge --force -o link one.tar.gz
+    assert_status 0
+    assert_equal "$(cat out)" precious
+    run_profgrab merge --force -o out one.tar.gz
+    assert_status 0
+    cmp out link
+}
+
+@test "an unknown flag is one line, the nearest flag, and how to see the rest" {
+    run_profgrab pprof -topp one.tar.gz
+    assert_status 2
+    assert_equal "$stderr" 'flag provided but not defined: -topp
+hint: did you mean -top? `profgrab pprof -h` lists all flags'
+}
+
+@test "the shell's help of top says what it does" {
+    run --separate-stderr "$profgrab_program" pprof one.tar.gz <<<'help top'
+    assert_stderr_has 'the heaviest places, one a line'
+}
