@@ -250,7 +250,7 @@ EOF
     touch file
     logins=$(grep -c 'Connection from' "$RIG_DIR/sshd/log" || :)
     local bad=(2 '--listen :6060' 2 '--listen file-03:6060' 2 '--listen 65536' 2 '--listen unix:' 2 '--listen 1,2,3'
-        2 '--listen 0' 2 'heap' 2 '-q -v' 2 '--parallel 4' 2 '--service nod' 2 '--host file-04' 1 "--listen 0 --listen unix:$PWD/file"
+        2 '--listen 6060' 2 'heap' 2 '-q -v' 2 '--parallel 4' 2 '--service nod' 2 '--host file-04' 1 "--listen 0 --listen unix:$PWD/file"
         1 "--listen 0,$RIG_PORT_rude") at # bats's run has an i of its own
     for ((at = 0; at < ${#bad[@]}; at += 2)); do
         # shellcheck disable=SC2086 # words
