@@ -31,6 +31,9 @@ int tagfilter_check(const struct tagfilter *f, struct err *err);
 /* Takes off each stack the frames below the innermost that matches. */
 int prune_from(struct profile *p, struct regex *r, struct err *err);
 
+/* report_prune by a budget of the caller's. */
+int prune_own(struct profile *p, struct regex_budget *budget, struct err *err);
+
 /* What trim_path and source_path leave of a file's name: its end, from where on. */
 struct str source_trim(struct str path, const char *trim_path, const char *source_path);
 /* A list of paths with colons in between, from its text: source_next takes one after the other, and is false

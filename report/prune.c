@@ -151,15 +151,20 @@ static int whole(struct str pattern, struct regex_budget *budget, struct regex *
     return rc;
 }
 
-int report_prune(struct profile *p, struct err *err)
+int prune_own(struct profile *p, struct regex_budget *budget, struct err *err)
 {
-    struct regex_budget budget = regex_budget_own(p);
     struct regex *drop = NULL, *keep = NULL;
     int rc = 0;
-    if (p->drop_frames && whole(profile_str(p, p->drop_frames), &budget, &drop, NULL) == 0 &&
-        (!p->keep_frames || whole(profile_str(p, p->keep_frames), &budget, &keep, NULL) == 0))
+    if (p->drop_frames && whole(profile_str(p, p->drop_frames), budget, &drop, NULL) == 0 &&
+        (!p->keep_frames || whole(profile_str(p, p->keep_frames), budget, &keep, NULL) == 0))
         rc = prune(p, drop, keep, err);
     regex_free(drop);
     regex_free(keep);
     return rc;
+}
+
+int report_prune(struct profile *p, struct err *err)
+{
+    struct regex_budget budget = regex_budget_own(p);
+    return prune_own(p, &budget, err);
 }
