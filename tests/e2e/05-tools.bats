@@ -70,6 +70,7 @@ static int say(struct run *r, struct err *err)
 }
 C
     echo 'fd = file_open(path, err);' >"$tree/fetch/item.c"
+    echo 'fd = file_open(path, err);' >"$tree/cli/knows_no_work_directory.c"
     run timeout 20 "$tools/check-paths" "$tree"
     echo "$output"
     [[ $status == 0 && $output != *'not ok'* ]]
@@ -93,4 +94,9 @@ C
         echo "$bad: $output"
         [[ $status == 1 && $output == *'not ok 2 -'*'# fetch/leftover.c:2:'* ]]
     done
+    echo >"$tree/fetch/leftover.c"
+    printf 'struct workdir *w;\nfd = file_open(path, err);\n' >"$tree/cli/capture.c"
+    run timeout 20 "$tools/check-paths" "$tree"
+    echo "$output"
+    [[ $status == 1 && $output == *'not ok 2 -'*'# cli/capture.c:2:'* ]]
 }
