@@ -308,6 +308,31 @@ refuse() {
     assert_status 0
 }
 
+# Plain text, so that the whole copy can be searched where the tracker has it.
+@test "what looks like a secret is neither in the copy nor in the note nor in the title" {
+    local secret=5wordfish-0815 where
+    grab --reason "password: $secret" heap "/debug/vars?token=$secret"
+    [[ $status == 0 || $status == 3 ]] || fail_run
+    bundle=${lines[0]}
+    tar -xzf "$bundle"
+    grep -rq "$secret" "${bundle%.tar.gz}" || fail 'nothing was planted'
+    ls "${bundle%.tar.gz}"/*/* | grep -q "$secret" || fail 'no file is named after it'
+    rm -r "${bundle%.tar.gz}"
+    attach --to lab:ops/private --title "why token=$secret fails"
+    assert_status 0
+    assert_stderr_has 'the title holds what looks like a secret, and is sent as "why token=[redacted] fails"'
+    [[ $(control "$control/state") != *"$secret"* ]] || fail "$(control "$control/state")"
+    [[ $(state 's["ops/private"]["issues"][2]["notes"][0]["body"]') == *'Reason: password: [redacted]'* ]]
+    fetch_stored ops/private 11
+    mkdir there
+    tar -xzf stored -C there
+    find there -name '*.gz' -exec gunzip {} +
+    where=$(grep -rl "$secret" there; find there -name "*$secret*") || :
+    assert_equal "$where" ''
+    run_profgrab bundle verify stored
+    assert_status 0
+}
+
 @test "an encrypted bundle to an issue that is there" {
     make_bundle
     attach --for gitaly --to 'lab:ops/private#1'
