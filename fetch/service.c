@@ -11,22 +11,17 @@
 
 /* ---- the connection ------------------------------------------------------------------------------------ */
 
-/* A source gives the address at which it scrapes; the service may listen on loopback alone. A look (check)
- * needs no hint at itself. */
+/* A source gives the address at which it scrapes; the service may listen on loopback alone. */
 static void add_found_hint(const struct visit *v, struct err *err)
 {
     const struct service *service = v->target->service;
-    char check[400] = "";
     if (!service->source || service->unix_path || address_is_loopback(service->host) ||
         !strstr(err->msg, "cannot connect to"))
         return;
-    if (!v->grab->look)
-        snprintf(check, sizeof check, "; `profgrab check --host %.100s --service %.200s` shows each step",
-                 v->target->host->name, service->name);
     err_hint(err,
              "%s says %s; if the service listens on loopback alone, name under `service:` of the source a "
-             "service that has `host: 127.0.0.1`%s",
-             service->source->name, service->host, check);
+             "service that has `host: 127.0.0.1`",
+             service->source->name, service->host);
 }
 
 /* Whether anybody listens there: a grab learns it from its first request, a look wants to know it by itself.

@@ -218,7 +218,7 @@ W
     assert_status 1
     assert_stderr_has 'the far host cannot connect to file-03 port 9236'
     assert_stderr_has '`host: 127.0.0.1`'
-    assert_stderr_has '`profgrab check --host file-03 --service storage`'
+    assert_equal "$(grep -o '`profgrab check[^`]*`' <<<"$stderr")" "\`profgrab check -F $SSH_CONFIG --host file-03 --service storage\`"
     run_profgrab check --host file-03 --service storage
     assert_status 1
     [[ $output$stderr == *'`host: 127.0.0.1`'* && $output$stderr != *'profgrab check --host'* ]] || fail_run 'the hint'
