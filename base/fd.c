@@ -268,6 +268,28 @@ int fd_write_or_cancel(int fd, const void *p, size_t n, int cancel_fd, struct er
     return 0;
 }
 
+int fd_write_or_leave(int fd, const void *p, size_t n, int cancel_fd, struct err *err)
+{
+    const char *at = p;
+    size_t most = writable_at_once(fd);
+    while (n > 0) {
+        struct err why = ERR_INIT;
+        struct pollfd now = {.fd = fd, .events = POLLOUT};
+        size_t piece = n < most ? n : most;
+        if (fd_wait(fd, POLLOUT, CLOCK_NEVER, cancel_fd, &why) < 0 &&
+            (why.kind != ERR_CANCELLED || poll(&now, 1, 0) <= 0)) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+        if (fd_write_all(fd, at, piece, err) < 0)
+            return -1;
+        at += piece;
+        n -= piece;
+    }
+    return 0;
+}
+
 int fd_read_all(int fd, struct buf *ret)
 {
     for (;;) {

@@ -66,6 +66,10 @@ int fd_write_all(int fd, const void *p, size_t n, struct err *err);
  * written by then stays. The descriptor may be one that waits; it is left as it is. */
 int fd_write_or_cancel(int fd, const void *p, size_t n, int cancel_fd, struct err *err);
 
+/* The same, but once cancel_fd is readable it still writes what the descriptor takes without waiting:
+ * ERR_CANCELLED only where it would have to wait. */
+int fd_write_or_leave(int fd, const void *p, size_t n, int cancel_fd, struct err *err);
+
 /* Reads up to the end of it, behind what `ret` holds: -1 with errno as read(2) leaves it. Whether it all
  * found room there is what buf_check says. */
 int fd_read_all(int fd, struct buf *ret);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/exit.h"
+#include "cli/signals.h"
 #include "cli/talk.h"
 #include "base/banned.h"
 
@@ -29,6 +30,8 @@ int run_end(int code, const struct err *err)
     /* Data that did not reach stdout was not delivered. */
     if (fflush(stdout) == 0 && !ferror(stdout))
         return code;
+    if (signals_received())
+        return EXIT_SIGNAL + signals_received();
     talk("cannot write to standard output");
     return code ? code : EXIT_NOTHING;
 }

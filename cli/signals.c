@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/exit.h"
+#include "cli/standard_output.h"
 #include "base/banned.h"
 
 /* The one mutable global: a signal handler can be reached in no other way. What other threads than main look
@@ -142,7 +143,10 @@ int signals_install(struct err *err)
             return err_sys(err, "cannot handle signals");
     }
     act.sa_handler = SIG_IGN;
-    return sigaction(SIGPIPE, &act, NULL) < 0 ? err_sys(err, "cannot handle signals") : 0;
+    if (sigaction(SIGPIPE, &act, NULL) < 0)
+        return err_sys(err, "cannot handle signals");
+    standard_output_watch(state.pipe[0]);
+    return 0;
 }
 
 int signals_cancel_fd(void)

@@ -40,12 +40,12 @@ in_terminal() { # PTY-OPTION... -- ARG...: profgrab on a terminal
     assert_equal "$(ls)" ''
 }
 
-@test "the second Ctrl-C leaves at once, even when nothing can be written any more" {
+@test "after Ctrl-C a pipe that nobody reads is not waited for: the path of the bundle goes to stderr" {
     [[ $profgrab_program != *-thread/* ]] || skip 'the thread sanitizer puts signal handlers off'
     write_inventory
-    # Nobody reads stdout, and it is full: the program cannot get to its end.
+    # Nobody reads stdout, and it is full.
     run timeout 20 python3 - "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-04 heap cpu <<'PY'
-import fcntl, os, signal, subprocess, sys, time
+import os, signal, subprocess, sys
 reading, writing = os.pipe()
 os.set_blocking(writing, False)
 try:
@@ -62,17 +62,12 @@ for line in program.stderr:
         program.send_signal(signal.SIGINT)
     if "cpu: interrupted" in line:
         break
-while not any(name.endswith(".tar.gz") for name in os.listdir(".")):
-    time.sleep(0.01)
-time.sleep(0.2)
-assert program.poll() is None, "it ended"
-program.send_signal(signal.SIGINT)
 seen += program.stderr.read()
 print(seen, end="")
 sys.exit(program.wait())
 PY
     assert_status 130
-    assert_stdout_has 'left at once; the bundle is profgrab-file-04'
+    assert_stdout_has 'the bundle is profgrab-file-04'
 }
 
 @test "a service that dies over a profile: said so, not what runs there now" {

@@ -269,3 +269,30 @@ hint: did you mean -top? `profgrab pprof -h` lists all flags'
     run --separate-stderr "$profgrab_program" pprof one.tar.gz <<<'help top'
     assert_stderr_has 'the heaviest places, one a line'
 }
+
+# ---- a full pipe ------------------------------------------------------------------------------------------------
+
+@test "Ctrl-C ends a command that waits for the reader of a full pipe" {
+    mkdir many
+    local i
+    for i in {1..300}; do echo "$i" >"many/a-file-with-a-rather-long-name-$i.txt"; done
+    profgrab bundle create -o many.tar.gz many >/dev/null
+    cat >full_pipe.py <<'PYTHON'
+import fcntl, os, select, signal, subprocess, sys, termios
+SIZE = 4096
+out, end = os.pipe()
+fcntl.fcntl(end, 1031, SIZE)  # F_SETPIPE_SZ
+p = subprocess.Popen(sys.argv[1:], stdout=end, stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+while select.select([], [end], [], 0)[1]:
+    assert p.poll() is None, "it ended before the pipe was full"
+p.send_signal(signal.SIGINT)
+assert p.wait(30) in (130, -2), p.returncode
+PYTHON
+    local command
+    for command in 'bundle list many.tar.gz' 'bundle list --json many.tar.gz' 'bundle verify --json many.tar.gz' \
+        'report --markdown many.tar.gz' 'help grab'; do
+        # shellcheck disable=SC2086 # several words
+        run timeout 60 python3 full_pipe.py "$profgrab_program" $command
+        ((status == 0)) || fail "$command: $output"
+    done
+}
