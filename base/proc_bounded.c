@@ -68,8 +68,7 @@ int proc_start_bounded(const char *const argv[], const struct proc_bounds *bound
     why = pid < 0 ? errno : 0;
     fd_close(&failure[1]);
     /* The end of file: the pipe was closed by exec. */
-    ssize_t n;
-    while (pid > 0 && (n = read(failure[0], &why, sizeof why)) < 0 && errno == EINTR)
+    while (pid > 0 && read(failure[0], &why, sizeof why) < 0 && errno == EINTR)
         continue;
     fd_close(&failure[0]);
     if (why != 0) {

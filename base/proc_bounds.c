@@ -1,9 +1,8 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -71,8 +70,14 @@ uint64_t proc_memory_in_use(void)
         return USUALLY_IN_USE;
     text[n] = '\0';
     /* size resident shared text lib data dt */
-    if (sscanf(text, "%*u %*u %*u %*u %*u %" SCNu64, &pages) != 1)
-        return USUALLY_IN_USE;
+    const char *at = text;
+    for (int field = 0; field < 6; field++) {
+        char *end = NULL;
+        pages = strtoull(at, &end, 10);
+        if (end == at)
+            return USUALLY_IN_USE;
+        at = end;
+    }
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
