@@ -85,7 +85,7 @@ say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
 .PHONY: all program pages libraries help deps check demo units e2e browser pictures captures lint bench bench-ssh bench-handoff
 .PHONY: bench-pprof bench-report bench-fleet clean install uninstall
-.PHONY: format fuzzers fuzz fuzz-short coverage check-long valgrind ssh-table
+.PHONY: format fuzzers fuzz fuzz-short cost coverage check-long valgrind ssh-table
 .DELETE_ON_ERROR:
 
 all: build/profgrab pages
@@ -218,6 +218,19 @@ fuzz:
 fuzz-short:
 	$(MAKE) -s CC=clang SAN=fuzz fuzzers
 	tests/fuzz/run --fresh 1
+
+# ---- cost ----------------------------------------------------------------------------------------------
+
+# What each parser costs on the worst inputs of its grammar, after the runner has shown that it finds parsers that
+# cost too much. COST="goroutines_read index": these alone.
+cost_program := $(out)/tests/cost/cost
+cost_objects := $(patsubst %.c,$(out)/%.o,$(wildcard tests/cost/*.c))
+$(cost_program): $(cost_objects) $(out)/libprofgrab.a
+	$(call say,link,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+cost: $(cost_program)
+	tests/cost/run $< $(COST)
 
 # ---- coverage ------------------------------------------------------------------------------------------
 
@@ -361,10 +374,11 @@ help:
 	@echo "make bench-report the page in headless Chromium, against speedscope"
 	@echo "make install   PREFIX=/usr/local DESTDIR=; the same with uninstall removes the files and the folders it made"
 	@echo "make pictures  the pictures of report.html in docs/pictures/, made anew"
+	@echo "make cost      what parsers take for the worst inputs, in time and memory (COST=goroutines_read)"
 	@echo "make fuzz      every fuzz target for FUZZ_SECONDS=600; make coverage: what the tests reach"
 	@echo "also: units, e2e (E2E=tests/e2e/10-grab.bats), browser, lint, format, clean; CC=clang, SAN=1, SAN=thread"
 
 clean:
 	rm -rf build
 
--include $(objects:.o=.d) $(units:=.d) $(fuzzers:=.d) $(wildcard $(out)/bench/*.d $(out)/tests/*.d)
+-include $(objects:.o=.d) $(cost_objects:.o=.d) $(units:=.d) $(fuzzers:=.d) $(wildcard $(out)/bench/*.d $(out)/tests/*.d)

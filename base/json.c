@@ -74,8 +74,8 @@ int json_check(const struct json_form *form, const char *text, size_t n, struct 
     if (m.depth > form->max_depth)
         return err_set(err, ERR_FAILED, "%s is nested deeper than %zu levels", form->what, form->max_depth);
     if (m.memory > form->max_memory)
-        return err_set(err, ERR_FAILED, "%s has too many values: it would take more than %s of memory",
-                       form->what, text_bytes(size, sizeof size, form->max_memory));
+        return err_set(err, ERR_FAILED, "%s is too large: it would take more than %s of memory", form->what,
+                       text_bytes(size, sizeof size, form->max_memory));
     return 0;
 }
 

@@ -53,7 +53,7 @@ static void holds(const char *name, const struct buf *text)
     json_set_alloc_funcs(count_malloc, count_free);
     tight.max_memory = m.memory - 1;
     assert_int_equal(json_parse(&tight, buf_str(text), text->len, &root, &err), -1);
-    assert_non_null(strstr(err.msg, "it has too many values: it would take more than "));
+    assert_non_null(strstr(err.msg, "it is too large: it would take more than "));
     assert_true(most == 0 && !root);
     int rc = json_parse(&roomy, buf_str(text), text->len, &root, &err);
     json_decref(root);
@@ -137,7 +137,7 @@ static void limits(void **state)
     json_decref(root);
     refuses(&form, "[0,0,0,0,0,0,0,0,0,0]", "it is larger than 20 B");
     refuses(&form, "[[[]]]", "it is nested deeper than 2 levels");
-    refuses(&form, "[{},{},{},{}]", "it has too many values: it would take more than 1.0 kB of memory");
+    refuses(&form, "[{},{},{},{}]", "it is too large: it would take more than 1.0 kB of memory");
     refuses(&form, "1", "it is malformed: line 1: '[' or '{' expected near '1'");
     refuses(&form, "{\"a\":1,\"a\":2}", "it is malformed: line 1: duplicate object key near '\"a\"'");
     refuses(&form, "", "it is malformed: line 1: '[' or '{' expected near end of file");

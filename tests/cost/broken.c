@@ -1,0 +1,47 @@
+/* Parsers that the runner must find: one in quadratic time, one in cubic, one that takes too much memory. */
+#include "tests/cost/cost.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+static volatile size_t sink;
+
+/* Trims the whole rest at each comma, as the reader of goroutines' states once did. */
+static void trim_at_commas(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t end = n;
+        while (p[i] == ',' && end > i && (p[end - 1] == ' ' || p[end - 1] == ','))
+            end--;
+        sink += end;
+    }
+}
+
+/* Asks each comma about all pairs of a hundredth of the others. */
+static void compare_all(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; p[i] == ',' && k < i; k += 100)
+            for (size_t l = 0; l < k; l += 100)
+                sink += (unsigned char)p[l];
+}
+
+static void take_memory(const char *p, size_t n)
+{
+    char *copy = malloc(40 * n + 1);
+    if (copy)
+        memset(copy, *p, 40 * n);
+    sink += copy ? (size_t)copy[n] : 0;
+    free(copy);
+}
+
+static const struct cost_grammar commas[] = {{"commas", "", ", ", "", NULL, 0}, {0}};
+
+const struct cost_parser cost_broken_parsers[] = {
+    {"a quadratic parser", trim_at_commas, commas, 1, 1u << 20},
+    {"a cubic parser", compare_all, commas, 1, 1u << 20},
+    {"a hungry parser", take_memory, commas, 30, 0},
+    {0},
+};

@@ -1,0 +1,50 @@
+/*
+ * What parsers cost: each is run on the worst inputs that its grammar has, at n, 2n and 4n bytes.
+ *
+ * The table of parsers says how many bytes of memory each may take for a byte of input. Twice the input may
+ * take at most COST_MOST_GROWTH times the processor time.
+ */
+#ifndef TESTS_COST_COST_H
+#define TESTS_COST_COST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+#define COST_MOST_GROWTH 2.6
+
+/* An input of about n bytes: `head`, then `unit` as often as there is room, then `tail`. A byte 1 in `unit`
+ * stands for the unit's number, in hexadecimal. `make`, if it is set, writes the input instead. */
+struct cost_grammar {
+    const char *name;
+    const char *head, *unit, *tail;
+    void (*make)(struct buf *to, size_t n);
+    /* Milliseconds that a limit of the program's own allows: growth counts beyond that; 0: COST_LEAST_MS. */
+    unsigned least_ms;
+};
+
+/* A parser. `run` parses the n bytes once, and gives back all memory; what it makes of them does not matter.
+ * The byte at p[n] is 0. */
+struct cost_parser {
+    const char *name;
+    void (*run)(const char *p, size_t n);
+    const struct cost_grammar *grammars; /* up to one without a name */
+    double most_memory;                  /* bytes for each byte of an input of 1 MB */
+    size_t most_bytes;                   /* inputs are not made larger than this, at 4n; 0: COST_MOST_BYTES */
+};
+
+#define COST_MOST_BYTES ((size_t)4 << 20)
+/* A run of n bytes takes at least this long, so that the clock and what a parser does once are no part of the
+ * result. */
+#define COST_LEAST_MS 1
+
+/* Each up to one without a name. */
+extern const struct cost_parser cost_text_parsers[];
+extern const struct cost_parser cost_json_parsers[];
+extern const struct cost_parser cost_ssh_parsers[];
+extern const struct cost_parser cost_profile_parsers[];
+/* A quadratic and a hungry one: the runner must fail them. */
+extern const struct cost_parser cost_broken_parsers[];
+
+#endif

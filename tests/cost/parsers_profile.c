@@ -1,0 +1,641 @@
+/* Profiles of every bad shape, and all that reads them: decoder, scan, merge, reports, the page, its
+ * sentences. */
+#include "tests/cost/cost.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* For what profile_make.h has besides. */
+#include <cmocka.h>
+
+#include "bundle/redact.h"
+#include "report/flame.h"
+#include "report/growth.h"
+#include "report/page_data.h"
+#include "report/peers.h"
+#include "report/report.h"
+#include "report/sides.h"
+#include "tests/unit/profile_make.h"
+
+#include "base/banned.h"
+
+#define MOST_INFLATED ((uint64_t)256 << 20)
+
+/* ---- profiles
+ * ------------------------------------------------------------------------------------------------- */
+
+/* Of profile.proto. */
+enum { SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING, DROP_FRAMES, KEEP_FRAMES, COMMENT = 13 };
+/* Strings that all have. */
+enum { EMPTY, TYPE, COUNT, NAME, FILE_NAME, N_STRINGS };
+
+static void begin(struct buf *to)
+{
+    static const char *const strings[] = {"", "goroutine", "count", "main.f", "/src/a.go", NULL};
+    spell_strings(to, strings);
+    SPELL(to, SAMPLE_TYPE, 1, TYPE, 2, COUNT);
+}
+
+static void add_string(struct buf *to, const char *name, unsigned i)
+{
+    struct buf s = BUF_INIT(1000);
+    buf_addf(&s, "%s%x", name, i);
+    spell_bytes(to, STRING, buf_str(&s), s.len);
+    buf_release(&s);
+}
+
+static void add_function(struct buf *to, uint64_t id, uint64_t name, uint64_t file)
+{
+    SPELL(to, FUNCTION, 1, id, 2, name, 4, file);
+}
+
+/* A location with a line of that function; none without one. */
+static void add_location(struct buf *to, uint64_t id, uint64_t function, uint64_t line)
+{
+    struct buf inner = BUF_INIT(200);
+    spell_number(&inner, 1, id);
+    spell_number(&inner, 3, id * 16);
+    if (function)
+        SPELL(&inner, 4, 1, function, 2, line);
+    spell_bytes(to, LOCATION, buf_str(&inner), inner.len);
+    buf_release(&inner);
+}
+
+/* One function in one location, 1 each. */
+static void begin_with_one(struct buf *to)
+{
+    begin(to);
+    add_function(to, 1, NAME, FILE_NAME);
+    add_location(to, 1, 1, 1);
+}
+
+static void make_samples(struct buf *to, size_t n)
+{
+    begin_with_one(to);
+    while (to->len < n)
+        SPELL(to, SAMPLE, 1, 1, 2, 1);
+}
+
+static void make_deep_stack(struct buf *to, size_t n)
+{
+    begin_with_one(to);
+    struct buf sample = BUF_INIT(n + 100), frames = BUF_INIT(n + 100);
+    for (size_t i = 0; i + 100 < n; i++)
+        buf_addc(&frames, 1);
+    spell_bytes(&sample, 1, buf_str(&frames), frames.len);
+    spell_number(&sample, 2, 1);
+    spell_bytes(to, SAMPLE, buf_str(&sample), sample.len);
+    buf_release(&sample);
+    buf_release(&frames);
+}
+
+/* Functions with names of their own, one after the other on one stack. */
+static void make_deep_stack_of_many(struct buf *to, size_t n)
+{
+    begin(to);
+    struct buf sample = BUF_INIT(n + 100), frames = BUF_INIT(n + 100);
+    unsigned i = 1;
+    for (; to->len + frames.len + 100 < n; i++) {
+        add_string(to, "main.f", i);
+        add_function(to, i, N_STRINGS + i - 1, FILE_NAME);
+        add_location(to, i, i, 1);
+        wire_put_number(&frames, i);
+    }
+    spell_bytes(&sample, 1, buf_str(&frames), frames.len);
+    spell_number(&sample, 2, 1);
+    spell_bytes(to, SAMPLE, buf_str(&sample), sample.len);
+    buf_release(&sample);
+    buf_release(&frames);
+}
+
+/* Stacks of a hundred frames out of ten locations, all different. */
+static void make_stacks_that_differ(struct buf *to, size_t n)
+{
+    uint64_t seed = 7;
+    begin(to);
+    for (unsigned i = 1; i <= 10; i++) {
+        add_string(to, "main.f", i);
+        add_function(to, i, N_STRINGS + i - 1, FILE_NAME);
+        add_location(to, i, i, i);
+    }
+    while (to->len < n) {
+        struct buf sample = BUF_INIT(300);
+        char frames[100];
+        for (size_t i = 0; i < sizeof frames; i++)
+            frames[i] = (char)(1 + made_below(&seed, 10));
+        spell_bytes(&sample, 1, frames, sizeof frames);
+        spell_number(&sample, 2, 1);
+        spell_bytes(to, SAMPLE, buf_str(&sample), sample.len);
+        buf_release(&sample);
+    }
+}
+
+/* Many functions of one name. */
+static void make_equal_names(struct buf *to, size_t n)
+{
+    begin(to);
+    for (unsigned i = 1; to->len < n; i++) {
+        add_function(to, i, NAME, FILE_NAME);
+        add_location(to, i, i, i);
+        SPELL(to, SAMPLE, 1, i, 2, 1);
+    }
+}
+
+static void make_functions(struct buf *to, size_t n)
+{
+    begin(to);
+    for (unsigned i = 1; to->len < n; i++) {
+        add_string(to, "main.f", i);
+        add_function(to, i, N_STRINGS + i - 1, FILE_NAME);
+        add_location(to, i, i, i);
+        SPELL(to, SAMPLE, 1, i, 2, 1);
+    }
+}
+
+static void make_addresses(struct buf *to, size_t n)
+{
+    begin(to);
+    for (unsigned i = 1; to->len < n; i++) {
+        add_location(to, i, 0, 0);
+        SPELL(to, SAMPLE, 1, i, 2, 1);
+    }
+}
+
+/* A location whose lines are of one function. */
+static void add_inlined(struct buf *to, uint64_t id, size_t n)
+{
+    struct buf inner = BUF_INIT(n + 100);
+    spell_number(&inner, 1, id);
+    for (unsigned i = 1; inner.len < n; i++)
+        SPELL(&inner, 4, 1, 1, 2, i);
+    spell_bytes(to, LOCATION, buf_str(&inner), inner.len);
+    buf_release(&inner);
+}
+
+static void make_inlined(struct buf *to, size_t n)
+{
+    begin(to);
+    add_function(to, 1, NAME, FILE_NAME);
+    add_inlined(to, 1, n);
+    SPELL(to, SAMPLE, 1, 1, 2, 1);
+}
+
+/* Half of it is the lines of one location, half samples of that location. */
+static void make_samples_of_inlined(struct buf *to, size_t n)
+{
+    begin(to);
+    add_function(to, 1, NAME, FILE_NAME);
+    add_inlined(to, 1, n / 2);
+    while (to->len < n)
+        SPELL(to, SAMPLE, 1, 1, 2, 1);
+}
+
+static void add_long_string(struct buf *to, char c, size_t n)
+{
+    char *s = malloc(n + 1);
+    if (!s)
+        abort();
+    memset(s, c, n);
+    spell_bytes(to, STRING, s, n);
+    free(s);
+}
+
+/* Half of it is one name, of all functions and files. */
+static void make_long_name(struct buf *to, size_t n)
+{
+    begin(to);
+    add_long_string(to, 'a', n / 2);
+    for (unsigned i = 1; to->len < n; i++) {
+        add_function(to, i, N_STRINGS, N_STRINGS);
+        add_location(to, i, i, i);
+        SPELL(to, SAMPLE, 1, i, 2, 1);
+    }
+}
+
+/* Many names that are long and begin alike. */
+static void make_long_names(struct buf *to, size_t n)
+{
+    begin(to);
+    char name[512];
+    memset(name, 'a', sizeof name);
+    for (unsigned i = 1; to->len < n; i++) {
+        memcpy(name + sizeof name - sizeof i, &(unsigned){i * 2654435761u | 0x40404040u}, sizeof i);
+        spell_bytes(to, STRING, name, sizeof name);
+        add_function(to, i, N_STRINGS + i - 1, N_STRINGS + i - 1);
+        add_location(to, i, i, i);
+        SPELL(to, SAMPLE, 1, i, 2, 1);
+    }
+}
+
+/* A name of brackets, blanks and slashes: what names are shortened by. */
+static void make_odd_name(struct buf *to, size_t n)
+{
+    static const char odd[] = "((<{. :/[](anonymous namespace)operator()";
+    struct buf name = BUF_INIT(n + 100);
+    begin(to);
+    while (name.len + 60 < n)
+        buf_adds(&name, odd);
+    spell_bytes(to, STRING, buf_str(&name), name.len);
+    buf_release(&name);
+    add_function(to, 1, N_STRINGS, N_STRINGS);
+    add_location(to, 1, 1, 1);
+    SPELL(to, SAMPLE, 1, 1, 2, 1);
+}
+
+/* A sample with that many labels of the key and text, both strings. */
+static void add_labelled(struct buf *to, uint64_t key, uint64_t text, size_t n)
+{
+    struct buf sample = BUF_INIT(n + 200);
+    spell_number(&sample, 1, 1);
+    spell_number(&sample, 2, 1);
+    do
+        SPELL(&sample, 3, 1, key, 2, text);
+    while (sample.len < n);
+    spell_bytes(to, SAMPLE, buf_str(&sample), sample.len);
+    buf_release(&sample);
+}
+
+static void make_labels_of_one(struct buf *to, size_t n)
+{
+    begin_with_one(to);
+    add_labelled(to, TYPE, NAME, n);
+}
+
+static void make_labels(struct buf *to, size_t n)
+{
+    begin_with_one(to);
+    for (unsigned i = 0; to->len < n; i++) {
+        add_string(to, "label", i);
+        add_labelled(to, TYPE, N_STRINGS + i, 0);
+    }
+}
+
+static void make_label_keys(struct buf *to, size_t n)
+{
+    begin_with_one(to);
+    for (unsigned i = 0; to->len < n; i++) {
+        add_string(to, "key", i);
+        add_labelled(to, N_STRINGS + i, NAME, 0);
+    }
+}
+
+static void make_long_label(struct buf *to, size_t n)
+{
+    begin_with_one(to);
+    add_long_string(to, '"', n / 2);
+    while (to->len < n)
+        add_labelled(to, TYPE, N_STRINGS, 0);
+}
+
+static void make_number_labels(struct buf *to, size_t n)
+{
+    begin_with_one(to);
+    for (unsigned i = 1; to->len < n; i++) {
+        struct buf sample = BUF_INIT(200);
+        spell_number(&sample, 1, 1);
+        spell_number(&sample, 2, 1);
+        SPELL(&sample, 3, 1, TYPE, 3, i);
+        spell_bytes(to, SAMPLE, buf_str(&sample), sample.len);
+        buf_release(&sample);
+    }
+}
+
+static void make_mappings(struct buf *to, size_t n)
+{
+    begin(to);
+    for (unsigned i = 1; to->len < n; i++) {
+        SPELL(to, MAPPING, 1, i, 2, i * 4096, 3, i * 4096 + 4096, 5, FILE_NAME);
+        SPELL(to, LOCATION, 1, i, 2, i, 3, i * 4096 + 16);
+        SPELL(to, SAMPLE, 1, i, 2, 1);
+    }
+}
+
+static void make_comments(struct buf *to, size_t n)
+{
+    begin_with_one(to);
+    while (to->len < n)
+        spell_number(to, COMMENT, NAME);
+}
+
+static void make_sample_types(struct buf *to, size_t n)
+{
+    begin_with_one(to);
+    while (to->len < n)
+        SPELL(to, SAMPLE_TYPE, 1, TYPE, 2, COUNT);
+}
+
+static void make_strings(struct buf *to, size_t n)
+{
+    begin_with_one(to);
+    while (to->len < n)
+        spell_bytes(to, STRING, "", 0);
+}
+
+/* A pattern that goes back and forth, and names that make it. */
+static void make_drop_frames(struct buf *to, size_t n)
+{
+    char name[200];
+    begin(to);
+    spell_bytes(to, STRING, "(a|a|a)*(a*)*(a*)*b", 19);
+    spell_number(to, DROP_FRAMES, N_STRINGS);
+    memset(name, 'a', sizeof name);
+    for (unsigned i = 1; to->len < n; i++) {
+        memcpy(name + sizeof name - sizeof i, &(unsigned){i * 2654435761u | 0x40404040u}, sizeof i);
+        spell_bytes(to, STRING, name, sizeof name);
+        add_function(to, i, N_STRINGS + i, FILE_NAME);
+        add_location(to, i, i, i);
+        SPELL(to, SAMPLE, 1, i, 2, 1);
+    }
+}
+
+/* Half of it is a pattern. */
+static void make_long_pattern(struct buf *to, size_t n)
+{
+    struct buf pattern = BUF_INIT(n + 100);
+    begin(to);
+    while (pattern.len < n / 2)
+        buf_adds(&pattern, "a*b|");
+    spell_bytes(to, STRING, buf_str(&pattern), pattern.len);
+    spell_number(to, DROP_FRAMES, N_STRINGS);
+    buf_release(&pattern);
+    for (unsigned i = 1; to->len < n; i++) {
+        add_string(to, "main.f", i);
+        add_function(to, i, N_STRINGS + i, FILE_NAME);
+        add_location(to, i, i, i);
+        SPELL(to, SAMPLE, 1, i, 2, 1);
+    }
+}
+
+static const struct cost_grammar profiles[] = {
+    {"samples", NULL, NULL, NULL, make_samples, 0},
+    {"one deep stack", NULL, NULL, NULL, make_deep_stack, 0},
+    {"one deep stack of many functions", NULL, NULL, NULL, make_deep_stack_of_many, 0},
+    {"deep stacks that differ", NULL, NULL, NULL, make_stacks_that_differ, 0},
+    {"functions of one name", NULL, NULL, NULL, make_equal_names, 0},
+    {"functions", NULL, NULL, NULL, make_functions, 0},
+    {"addresses alone", NULL, NULL, NULL, make_addresses, 0},
+    {"lines of one location", NULL, NULL, NULL, make_inlined, 0},
+    {"samples of a location of many lines", NULL, NULL, NULL, make_samples_of_inlined, 600},
+    {"one long name", NULL, NULL, NULL, make_long_name, 300},
+    {"long names that begin alike", NULL, NULL, NULL, make_long_names, 0},
+    {"one odd name", NULL, NULL, NULL, make_odd_name, 0},
+    {"labels of one sample", NULL, NULL, NULL, make_labels_of_one, 0},
+    {"labels", NULL, NULL, NULL, make_labels, 0},
+    {"keys of labels", NULL, NULL, NULL, make_label_keys, 0},
+    {"one long label", NULL, NULL, NULL, make_long_label, 300},
+    {"labels of numbers", NULL, NULL, NULL, make_number_labels, 0},
+    {"mappings", NULL, NULL, NULL, make_mappings, 0},
+    {"comments", NULL, NULL, NULL, make_comments, 0},
+    {"sample types", NULL, NULL, NULL, make_sample_types, 0},
+    {"empty strings", NULL, NULL, NULL, make_strings, 4},
+    {"a pattern that goes back and forth", NULL, NULL, NULL, make_drop_frames, 1500},
+    {"a long pattern", NULL, NULL, NULL, make_long_pattern, 1500},
+    {0},
+};
+
+/* ---- what reads them
+ * ------------------------------------------------------------------------------------------- */
+
+static struct profile *parsed(const char *p, size_t n)
+{
+    struct profile *ret = NULL;
+    struct err err = ERR_INIT;
+    return profile_parse(p, n, MOST_INFLATED, &ret, &err) == 0 ? ret : NULL;
+}
+
+static int ignore(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)ctx, (void)p, (void)n, (void)err;
+    return 0;
+}
+
+static void say(void *ctx, const char *line)
+{
+    (void)ctx, (void)line;
+}
+
+static void parse(const char *p, size_t n)
+{
+    profile_free(parsed(p, n));
+}
+
+static void scan(const char *p, size_t n)
+{
+    struct profile_summary sum;
+    struct profile_scan *s = profile_scan_new(NULL);
+    if (s && profile_scan_feed(s, p, n, NULL) == 0)
+        (void)profile_scan_finish(s, &sum, NULL);
+    profile_scan_free(s);
+}
+
+static void write(const char *p, size_t n)
+{
+    struct profile *profile = parsed(p, n);
+    if (profile)
+        (void)profile_write(profile, ignore, NULL, NULL);
+    profile_free(profile);
+}
+
+static void merge(const char *p, size_t n)
+{
+    struct profile *both[] = {parsed(p, n), parsed(p, n)}, *merged = NULL;
+    if (both[0] && both[1] && profile_merge(both, 2, &merged, NULL) == 0)
+        profile_free(merged);
+    profile_free(both[0]);
+    profile_free(both[1]);
+}
+
+static int give_all(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err)
+{
+    const struct str *s = ctx;
+    for (size_t at = 0, piece; at < s->n; at += piece) {
+        piece = s->n - at < 65536 ? s->n - at : 65536;
+        if (take(take_ctx, s->p + at, piece, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool wants_key(void *ctx, const char *key, size_t n)
+{
+    (void)ctx;
+    return n == 9 && memcmp(key, "goroutine", n) == 0;
+}
+
+static void relabel_all(const char *p, size_t n)
+{
+    struct str all = {p, n};
+    const struct profile_relabel how = {
+        .wanted = wants_key, .text = REDACTED, .source = give_all, .source_ctx = &all, .sink = ignore};
+    struct profile_relabelled relabelled;
+    (void)profile_relabel(&how, &relabelled, NULL);
+}
+
+static void prune(const char *p, size_t n)
+{
+    struct profile *profile = parsed(p, n);
+    if (profile)
+        (void)report_prune(profile, &(struct err){.kind = ERR_NONE});
+    profile_free(profile);
+}
+
+static void report(const char *p, size_t n, const struct report_settings *settings)
+{
+    const struct report_callbacks callbacks = {.sink = ignore, .say = say};
+    struct profile *profile = parsed(p, n);
+    if (profile)
+        (void)report_make(profile, settings, &callbacks, &(struct err){.kind = ERR_NONE});
+    profile_free(profile);
+}
+
+#define REPORTER(name, ...)                                                                                  \
+    static void name(const char *p, size_t n)                                                                \
+    {                                                                                                        \
+        struct report_settings settings = REPORT_SETTINGS_INIT;                                              \
+        settings.trim = false;                                                                               \
+        __VA_ARGS__;                                                                                         \
+        report(p, n, &settings);                                                                             \
+    }
+
+REPORTER(report_text, settings.format = REPORT_TEXT)
+REPORTER(report_lines, settings.format = REPORT_TEXT; settings.granularity = REPORT_BY_LINE)
+REPORTER(report_filtered, settings.format = REPORT_TEXT; settings.focus = "a"; settings.hide = "b";
+         settings.ignore = "x*y"; settings.tagfocus = "a"; settings.tagshow = "a")
+REPORTER(report_tagroot, settings.format = REPORT_TEXT; settings.tagroot = "goroutine";
+         settings.tagleaf = "goroutine")
+REPORTER(report_tree, settings.format = REPORT_TREE)
+REPORTER(report_peek, settings.format = REPORT_PEEK; settings.symbol = ".")
+REPORTER(report_traces, settings.format = REPORT_TRACES)
+REPORTER(report_tags, settings.format = REPORT_TAGS)
+REPORTER(report_raw, settings.format = REPORT_RAW)
+REPORTER(report_comments, settings.format = REPORT_COMMENTS)
+REPORTER(report_dot, settings.format = REPORT_DOT; settings.trim = true)
+REPORTER(report_call_tree, settings.format = REPORT_DOT; settings.trim = true; settings.call_tree = true)
+REPORTER(report_callgrind, settings.format = REPORT_CALLGRIND)
+REPORTER(report_proto, settings.format = REPORT_PROTO)
+REPORTER(report_topproto, settings.format = REPORT_TOPPROTO)
+REPORTER(report_folded, settings.format = REPORT_FOLDED)
+REPORTER(report_speedscope, settings.format = REPORT_SPEEDSCOPE)
+
+static void draw(const char *p, size_t n)
+{
+    struct profile *profile = parsed(p, n);
+    struct buf b = BUF_INIT(PAGE_MAX_ENTRY);
+    if (profile)
+        (void)page_data_profile(profile, &b, NULL);
+    buf_release(&b);
+    profile_free(profile);
+}
+
+static void find(const char *p, size_t n)
+{
+    static const char *const kinds[] = {"cpu", "heap", "mutex"};
+    struct profile *profile = parsed(p, n);
+    struct words w = WORDS_INIT;
+    for (size_t i = 0; profile && i < sizeof kinds / sizeof *kinds; i++) {
+        const struct words_subject subject = {.host = "h", .service = "s", .kind = kinds[i], .file = "f"};
+        (void)words_add_profile(&w, profile, &subject, NULL);
+    }
+    (void)words_finish(&w, NULL);
+    words_release(&w);
+    profile_free(profile);
+}
+
+static void group(const char *p, size_t n)
+{
+    static const char *const name = "dump";
+    struct str dump = {p, n};
+    struct goroutines *g = NULL;
+    struct err err = ERR_INIT;
+    if (goroutines_read(&dump, &name, 1, MOST_INFLATED, &g, &err) == 0)
+        goroutines_free(g);
+}
+
+static void compare_sides(const char *p, size_t n)
+{
+    const struct words_subject subject = {
+        .host = "h", .service = "s", .kind = "cpu", .file = "f", .here = "a", .there = "b"};
+    struct sides s = {0};
+    struct words w = WORDS_INIT;
+    struct buf b = BUF_INIT(PAGE_MAX_ENTRY);
+    for (int side = SIDE_HERE; side <= SIDE_THERE; side++) {
+        struct profile *profile = parsed(p, n);
+        if (profile)
+            (void)sides_add(&s, (enum side)side, profile, NULL);
+        profile_free(profile);
+    }
+    if (sides_finish(&s, NULL) == 0 && s.all) {
+        (void)words_add_sides(&w, &s, &subject, NULL);
+        (void)page_data_sides(&s, &b, NULL);
+    }
+    words_release(&w);
+    buf_release(&b);
+    sides_release(&s);
+}
+
+static void compare_growth(const char *p, size_t n)
+{
+    const struct words_subject subject = {.host = "h", .service = "s", .kind = "heap", .file = "f"};
+    struct growth g = {0};
+    struct words w = WORDS_INIT;
+    struct profile *before = parsed(p, n), *now = parsed(p, n);
+    if (before && now && growth_make(&g, before, now, NULL) == 0) {
+        (void)words_add_growth(&w, &g, &subject, NULL);
+        growth_subtract(&g);
+    }
+    words_release(&w);
+    growth_release(&g);
+    profile_free(before);
+    profile_free(now);
+}
+
+static void compare_peers(const char *p, size_t n)
+{
+    static const char *const hosts[] = {"a", "b", "c"};
+    const struct words_subject subject = {.host = "h", .service = "s", .kind = "cpu", .file = "f"};
+    struct peers h = {0};
+    struct words w = WORDS_INIT;
+    struct profile *profile = parsed(p, n);
+    for (size_t i = 0; profile && i < sizeof hosts / sizeof *hosts; i++)
+        (void)peers_add(&h, hosts[i], false, "f", profile, NULL);
+    if (peers_compare(&h, NULL) == 0)
+        (void)words_add_peers(&w, &h, &subject, NULL);
+    words_release(&w);
+    peers_release(&h);
+    profile_free(profile);
+}
+
+const struct cost_parser cost_profile_parsers[] = {
+    {"profile_parse", parse, profiles, 7, 8u << 20},
+    {"profile_scan", scan, profiles, 2, 8u << 20},
+    {"profile_write", write, profiles, 9, 8u << 20},
+    {"profile_merge", merge, profiles, 23, 4u << 20},
+    {"profile_relabel", relabel_all, profiles, 3, 8u << 20},
+    {"report_prune", prune, profiles, 16, 4u << 20},
+    {"report text", report_text, profiles, 10, 4u << 20},
+    {"report lines", report_lines, profiles, 43, 4u << 20},
+    {"report with filters", report_filtered, profiles, 9, 4u << 20},
+    {"report with tagroot", report_tagroot, profiles, 46, 4u << 20},
+    {"report tree", report_tree, profiles, 11, 4u << 20},
+    {"report peek", report_peek, profiles, 12, 4u << 20},
+    {"report traces", report_traces, profiles, 17, 4u << 20},
+    {"report tags", report_tags, profiles, 30, 4u << 20},
+    {"report raw", report_raw, profiles, 9, 4u << 20},
+    {"report comments", report_comments, profiles, 7, 4u << 20},
+    {"report dot", report_dot, profiles, 19, 4u << 20},
+    {"report dot of a call tree", report_call_tree, profiles, 263, 4u << 20},
+    {"report callgrind", report_callgrind, profiles, 51, 4u << 20},
+    {"report proto", report_proto, profiles, 9, 4u << 20},
+    {"report topproto", report_topproto, profiles, 18, 4u << 20},
+    {"report folded", report_folded, profiles, 225, 4u << 20},
+    {"report speedscope", report_speedscope, profiles, 225, 4u << 20},
+    {"page_data_profile", draw, profiles, 18, 4u << 20},
+    {"words_add_profile", find, profiles, 7, 4u << 20},
+    {"goroutines_read of a profile", group, profiles, 46, 4u << 20},
+    {"sides", compare_sides, profiles, 23, 4u << 20},
+    {"growth", compare_growth, profiles, 24, 4u << 20},
+    {"peers", compare_peers, profiles, 9, 4u << 20},
+    {0},
+};

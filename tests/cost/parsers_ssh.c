@@ -1,0 +1,373 @@
+/* What the gateway and the seal read: ssh's settings and logs, keys, greetings, encrypted files, signatures.
+ */
+#include "tests/cost/cost.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "gateway/algorithms.h"
+#include "gateway/certificate.h"
+#include "gateway/greeting.h"
+#include "gateway/knownhosts.h"
+#include "gateway/mux.h"
+#include "gateway/ssh_log.h"
+#include "inventory/inventory.h"
+#include "keys/agent.h"
+#include "keys/keyfile.h"
+#include "keys/privkey.h"
+#include "seal/age.h"
+#include "seal/age_armor.h"
+#include "seal/age_header.h"
+#include "seal/age_identity.h"
+#include "seal/sshsig.h"
+
+#include "base/banned.h"
+
+/* ---- ssh
+ * ------------------------------------------------------------------------------------------------------ */
+
+static const struct cost_grammar settings[] = {
+    {"identity files", "hostname a\nuser b\nport 22\n", "identityfile ~/.ssh/\1\n", "", NULL, 0},
+    {"equal keywords", "hostname a\nuser b\nport 22\n", "user c\n", "", NULL, 0},
+    {"unknown keywords", "hostname a\nuser b\nport 22\n", "k\1 a\n", "", NULL, 0},
+    {"tokens", "hostname a\nuser b\nport 22\nproxycommand ", "%h%%", "\n", NULL, 0},
+    {"variables", "hostname a\nuser b\nport 22\nidentityagent ", "${HOME}", "\n", NULL, 0},
+    {"known hosts", "hostname a\nuser b\nport 22\nuserknownhostsfile ", "~/a ", "\n", NULL, 0},
+    {"quotes", "hostname a\nuser b\nport 22\nuserknownhostsfile ", "\" ", "\n", NULL, 0},
+    {"commas", "hostname a\nuser b\nport 22\nciphers ", "a,", "\n", NULL, 0},
+    {"blanks", "hostname a\nuser b\nport 22\nciphers", " ", "\n", NULL, 0},
+    {0},
+};
+
+static void read_settings(const char *p, size_t n)
+{
+    struct ssh_config c = {0};
+    if (ssh_config_parse("ops@host", p, n, &c, NULL) == 0)
+        ssh_config_release(&c);
+}
+
+#define KEY "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFh"
+static const struct cost_grammar known[] = {
+    {"keys", "", "# Host h found: line 1\nh " KEY "\n", "", NULL, 0},
+    {"markers", "", "# Host h found: line 1 CA\n@cert-authority h " KEY "\n", "", NULL, 0},
+    {"revoked keys", "", "# Host h found: line 1 REVOKED\n@revoked h " KEY "\n", "", NULL, 0},
+    {"comments", "", "#\n", "", NULL, 0},
+    {"hosts", "", "h,", " " KEY "\n", NULL, 0},
+    {"blanks", "h", " ", KEY "\n", NULL, 0},
+    {"base64", "h ssh-ed25519 ", "AAAA", "\n", NULL, 0},
+    {0},
+};
+
+static void read_known(const char *p, size_t n)
+{
+    static unsigned char key[51] = {0};
+    const struct ssh_blob blob = {key, sizeof key};
+    struct known_hosts k = {0};
+    char room[512];
+    (void)n;
+    if (known_hosts_parse(&k, "known_hosts", p, NULL) == 0) {
+        (void)known_hosts_judge(&k, &blob, NULL);
+        (void)known_hosts_usable(&k, NULL);
+        known_hosts_preference(&k, room, sizeof room);
+    }
+    known_hosts_release(&k);
+}
+
+static const struct cost_grammar logs[] = {
+    {"lines", "", "debug1: a\n", "", NULL, 0},
+    {"one line", "", "a", "", NULL, 0},
+    {"keys", "", "debug1: Offering public key: /a ED25519 SHA256:a explicit\n", "", NULL, 0},
+    {"failures", "", "channel 1: open failed: connect failed: Connection refused\n", "", NULL, 0},
+    {"returns", "", "\r\n", "", NULL, 0},
+    {"controls", "", "\2", "", NULL, 0},
+    {0},
+};
+
+static void read_log(const char *p, size_t n)
+{
+    static const enum ssh_log_source sources[] = {SSH_LOG, SSH_STDERR};
+    const struct destination to = {.host = "localhost", .port = 6060};
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        struct gateway_hop hop = {.port = 22};
+        char why[200];
+        struct ssh_log *l = calloc(1, sizeof *l);
+        if (!l)
+            abort();
+        ssh_log_feed(l, sources[i], p, n);
+        ssh_log_describe(l, &hop);
+        (void)ssh_log_failure(l, "host", NULL);
+        (void)ssh_log_refusal(l, &to, why, sizeof why);
+        free(l);
+    }
+}
+
+static const struct cost_grammar bytes[] = {
+    {"NULs", "", "\2", "", NULL, 0},
+    {"lines", "", "a\n", "", NULL, 0},
+    {"SSH-2.0", "", "SSH-2.0-a\r\n", "", NULL, 0},
+    {"commas", "", ",", "", NULL, 0},
+    {"names", "", "a,", "", NULL, 0},
+    {0},
+};
+
+static void greet(const char *p, size_t n)
+{
+    for (enum greeting_end end = GREETING_CLOSED; end <= GREETING_FAILED; end++)
+        (void)greeting_explain(p, n, end, 1500, NULL);
+    (void)greeting_check(p, n, NULL);
+}
+
+static void put_number(struct buf *to, size_t n)
+{
+    for (int shift = 24; shift >= 0; shift -= 8)
+        buf_addc(to, (char)(n >> shift & 255));
+}
+
+/* As SSH has a string: its length, then its bytes. */
+static void put_text(struct buf *to, const char *text)
+{
+    put_number(to, strlen(text));
+    buf_adds(to, text);
+}
+
+static void make_messages(struct buf *to, size_t n)
+{
+    while (to->len + 16 < n) {
+        put_number(to, 8);
+        put_number(to, 0x80000001);
+        put_number(to, 1);
+    }
+}
+
+static const struct cost_grammar messages[] = {
+    {"messages", NULL, NULL, NULL, make_messages, 0},
+    {0},
+};
+
+static void read_messages(const char *p, size_t n)
+{
+    for (size_t at = 0, used = 1; at < n && used > 0; at += used) {
+        struct mux_message m = {.type = MUX_HELLO};
+        used = 0;
+        if (mux_parse(p + at, n - at, &m, &used, NULL) < 0)
+            return;
+    }
+}
+
+/* Ten lists of names, the first two of them long. */
+static void make_algorithms(struct buf *to, size_t n)
+{
+    buf_addc(to, 20);
+    buf_add(to, "0123456789abcdef", 16);
+    for (int list = 0; list < 10; list++) {
+        size_t names = list < 2 && n > 200 ? (n - 200) / 4 : 1;
+        put_number(to, 2 * names + 1);
+        for (size_t i = 0; i < names; i++)
+            buf_adds(to, "a,");
+        buf_addc(to, list < 2 ? 'b' : 'a');
+    }
+    buf_add(to, "\0\0\0\0\0", 5);
+}
+
+static const struct cost_grammar algorithm_lists[] = {
+    {"names", NULL, NULL, NULL, make_algorithms, 0},
+    {"commas",
+     "\24"
+     "0123456789abcdef\0\0\0\1",
+     ",", "", NULL, 0},
+    {0},
+};
+
+static void read_algorithms(const char *p, size_t n)
+{
+    struct algorithms a = {0};
+    if (algorithms_read(p, n, &a, NULL) < 0)
+        return;
+    (void)algorithms_compare(&a, &a, NULL);
+    algorithms_release(&a);
+}
+
+/* ---- keys
+ * ------------------------------------------------------------------------------------------------------ */
+
+static void make_agent(struct buf *to, size_t n)
+{
+    buf_addc(to, 12);
+    put_number(to, n / 16);
+    while (to->len + 40 < n) {
+        put_number(to, 15);
+        put_text(to, "ssh-ed25519");
+        put_text(to, "");
+    }
+}
+
+static const struct cost_grammar agents[] = {
+    {"keys", NULL, NULL, NULL, make_agent, 0},
+    {0},
+};
+
+static void read_agent(const char *p, size_t n)
+{
+    struct agent a = {.fd = -1};
+    (void)agent_parse_keys(&a, p, n, NULL);
+    agent_release(&a);
+}
+
+static const struct cost_grammar key_files[] = {
+    {"OpenSSH's", "-----BEGIN OPENSSH PRIVATE KEY-----\n", "b3BlbnNzaC1rZXktdjEA\n",
+     "-----END OPENSSH PRIVATE KEY-----\n", NULL, 0},
+    {"one line", "-----BEGIN OPENSSH PRIVATE KEY-----\n", "A", "\n-----END OPENSSH PRIVATE KEY-----\n", NULL,
+     0},
+    {"PEM", "-----BEGIN RSA PRIVATE KEY-----\n", "AAAA\n", "-----END RSA PRIVATE KEY-----\n", NULL, 0},
+    {"headers of PEM", "-----BEGIN RSA PRIVATE KEY-----\n", "Proc-Type: 4,ENCRYPTED\n", "", NULL, 0},
+    {"beginnings", "", "-----BEGIN OPENSSH PRIVATE KEY-----\n", "", NULL, 0},
+    {"dashes", "", "-", "", NULL, 0},
+    {"blanks", "-----BEGIN OPENSSH PRIVATE KEY-----\n", " ", "", NULL, 0},
+    {0},
+};
+
+static void read_key(const char *p, size_t n)
+{
+    const struct secret passphrase = {.text = "secret", .len = 6};
+    struct keyfile k = {0};
+    struct privkey *key = NULL;
+    if (keyfile_parse(p, n, &k, NULL) == 0 && k.rounds < 100 &&
+        privkey_parse(p, n, &passphrase, &key, NULL) == 0)
+        privkey_free(key);
+    keyfile_release(&k);
+}
+
+static void make_certificate(struct buf *to, size_t n)
+{
+    put_text(to, "ssh-ed25519-cert-v01@openssh.com");
+    while (to->len + 20 < n)
+        put_text(to, "a");
+}
+
+static const struct cost_grammar certificates[] = {
+    {"principals", NULL, NULL, NULL, make_certificate, 0},
+    {0},
+};
+
+static void read_certificate(const char *p, size_t n)
+{
+    struct certificate c = {0};
+    if (certificate_parse(p, n, &c, NULL) == 0)
+        certificate_release(&c);
+}
+
+/* ---- age
+ * ------------------------------------------------------------------------------------------------------- */
+
+static const struct cost_grammar headers[] = {
+    {"stanzas", "age-encryption.org/v1\n", "-> a b\nAAAA\n", "--- AAAA\n", NULL, 0},
+    {"arguments", "age-encryption.org/v1\n-> a", " b", "\nAAAA\n--- AAAA\n", NULL, 0},
+    {"lines of a body", "age-encryption.org/v1\n-> a b\n",
+     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n", "--- AAAA\n", NULL, 0},
+    {"arrows", "age-encryption.org/v1\n", "-> ", "", NULL, 0},
+    {0},
+};
+
+static void read_header(const char *p, size_t n)
+{
+    struct age_header h = {.n = 0};
+    if (age_header_parse(p, n, &h, NULL) == 0)
+        age_header_release(&h);
+}
+
+static const struct cost_grammar armors[] = {
+    {"lines", "-----BEGIN AGE ENCRYPTED FILE-----\n",
+     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n",
+     "-----END AGE ENCRYPTED FILE-----\n", NULL, 0},
+    {"blanks", "", " \n", "-----BEGIN AGE ENCRYPTED FILE-----\n", NULL, 0},
+    {"one line", "-----BEGIN AGE ENCRYPTED FILE-----\n", "A", "", NULL, 0},
+    {0},
+};
+
+static void read_armor(const char *p, size_t n)
+{
+    unsigned char chunk[4096];
+    size_t got = sizeof chunk;
+    struct age_input *in = NULL;
+    int fd = memfd_create("age", MFD_CLOEXEC);
+    if (fd < 0 || fd_write_all(fd, p, n, NULL) < 0 || lseek(fd, 0, SEEK_SET) != 0)
+        abort();
+    if (age_input_new(fd, -1, &in, NULL) == 0)
+        while (got == sizeof chunk && age_input_read(in, chunk, sizeof chunk, &got, NULL) == 0)
+            continue;
+    age_input_free(in);
+    close(fd);
+}
+
+#define SECRET "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX\n"
+static const struct cost_grammar identity_files[] = {
+    {"identities", "", SECRET, "", NULL, 0},
+    {"comments", "", "#\n", "", NULL, 0},
+    {"one line", "AGE-SECRET-KEY-1", "Q", "\n", NULL, 0},
+    {"blanks", "", " ", "\n", NULL, 0},
+    {0},
+};
+
+static void read_identities(const char *p, size_t n)
+{
+    struct age_identities *i = NULL;
+    if (age_identities_new(NULL, NULL, 0, &i, NULL) < 0)
+        abort();
+    (void)age_identities_parse(i, p, n, "/nowhere", NULL);
+    age_identities_free(i);
+}
+
+static const struct cost_grammar recipients[] = {
+    {"one word", "age1", "q", "", NULL, 0},
+    {"a key", "ssh-ed25519 ", "AAAA", "", NULL, 0},
+    {"blanks", "", " ", "a", NULL, 0},
+    {0},
+};
+
+static void read_recipient(const char *p, size_t n)
+{
+    struct age_recipients *r = NULL;
+    (void)n;
+    if (age_recipients_new(&r, NULL) < 0)
+        abort();
+    (void)age_recipients_add(r, p, "here", NULL);
+    age_recipients_free(r);
+}
+
+/* ---- signatures
+ * ------------------------------------------------------------------------------------------------- */
+
+static const struct cost_grammar signatures[] = {
+    {"lines", "-----BEGIN SSH SIGNATURE-----\n", "AAAA\n", "-----END SSH SIGNATURE-----\n", NULL, 0},
+    {"one line", "-----BEGIN SSH SIGNATURE-----\n", "A", "\n-----END SSH SIGNATURE-----\n", NULL, 0},
+    {"beginnings", "", "-----BEGIN SSH SIGNATURE-----\n", "", NULL, 0},
+    {"blanks", "-----BEGIN SSH SIGNATURE-----\n", " ", "", NULL, 0},
+    {0},
+};
+
+static void read_signature(const char *p, size_t n)
+{
+    struct sshsig s = {0};
+    if (sshsig_parse(p, n, &s, NULL) == 0)
+        sshsig_release(&s);
+}
+
+const struct cost_parser cost_ssh_parsers[] = {
+    {"ssh_config_parse", read_settings, settings, 29, 0},
+    {"known_hosts_parse", read_known, known, 2, 0},
+    {"ssh_log_feed", read_log, logs, 2, 0},
+    {"greeting_explain", greet, bytes, 2, 0},
+    {"mux_parse", read_messages, messages, 2, 0},
+    {"algorithms_read", read_algorithms, algorithm_lists, 2, 0},
+    {"agent_parse_keys", read_agent, agents, 2, 0},
+    {"keyfile_parse, privkey_parse", read_key, key_files, 6, 0},
+    {"certificate_parse", read_certificate, certificates, 2, 0},
+    {"age_header_parse", read_header, headers, 2, 0},
+    {"age_input_read", read_armor, armors, 2, 0},
+    {"age_identities_parse", read_identities, identity_files, 2, 4u << 20},
+    {"age_recipients_add", read_recipient, recipients, 2, 0},
+    {"sshsig_parse", read_signature, signatures, 2, 0},
+    {0},
+};

@@ -1,0 +1,482 @@
+/* Parsers of texts: dumps, pages, names, what other programs print, and what becomes part of a tracker's
+ * note. */
+#include "tests/cost/cost.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundle/redact.h"
+#include "cli/pprof_shell.h"
+#include "fetch/answer.h"
+#include "fetch/check.h"
+#include "fetch/index.h"
+#include "handoff/content.h"
+#include "handoff/inert.h"
+#include "proto/profile_store.h"
+#include "report/filter.h"
+#include "report/page_data.h"
+#include "report/regex.h"
+#include "report/report.h"
+#include "report/source.h"
+#include "report/symbols.h"
+
+#include "base/banned.h"
+
+#define MOST_INFLATED ((uint64_t)256 << 20)
+
+static int ignore(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)ctx, (void)p, (void)n, (void)err;
+    return 0;
+}
+
+/* ---- dumps of goroutines ---------------------------------------------------------------------------------
+ */
+
+static const struct cost_grammar dumps[] = {
+    {"commas in a state", "goroutine 1 [x", ", ", "]:\nmain.main()\n", NULL, 0},
+    {"commas, then blanks, in a state", "goroutine 1 [x", ",,,, ", "]:\nmain.main()\n", NULL, 0},
+    {"blanks in a state", "goroutine 1 [x,", " ", "]:\nmain.main()\n", NULL, 0},
+    {"brackets", "goroutine 1 [", "[]", "]:\nmain.main()\n", NULL, 0},
+    {"frames of one letter", "", "goroutine 1 [x]:\na\na\na\na\na\na\na\na\n\n", "", NULL, 0},
+    {"one deep stack", "goroutine 1 [x]:\n", "a\n", "", NULL, 0},
+    {"stacks that all differ", "", "goroutine 1 [\1]:\na\n\n", "", NULL, 0},
+    {"labels that all differ", "", "goroutine 1 [x]: {\1}:\na\n\n", "", NULL, 0},
+    {"places", "goroutine 1 [x]:\na\n", "\t/a.go:1 +0x1 +0x\n", "", NULL, 0},
+    {"parentheses", "goroutine 1 [x]:\n", "(", "\n", NULL, 0},
+    {"headers alone", "", "goroutine 1 [x]:\n", "", NULL, 0},
+    {"deep stacks that begin alike", "",
+     "goroutine 1 [x]:\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\n\1\n\n",
+     "", NULL, 0},
+    {"lines without end", "goroutine 1 [x]:\n", "goroutine 1 [", "", NULL, 0},
+    {"no dump", "", "a\n", "", NULL, 0},
+    {"grouped, counts", "goroutine profile: total 1\n", "1 @ 0x1\n", "", NULL, 0},
+    {"grouped, symbols", "goroutine profile: total 1\n1 @ 0x1\n", "#\t0x1\ta+0x1\tb:1\n", "", NULL, 0},
+    {"grouped, groups that all differ", "goroutine profile: total 1\n", "1 @ 0x\1\n#\t0x1\t\1\n\n", "", NULL,
+     0},
+    {"grouped, labels that all differ", "goroutine profile: total 1\n", "1 @ 0x1\n# labels: {\1}\n\n", "",
+     NULL, 0},
+    {"grouped, totals", "goroutine profile: total 1\n", "goroutine profile: total goroutine", "\n", NULL, 0},
+    {0},
+};
+
+static void read_dump(const char *p, size_t n)
+{
+    static const char *const name = "dump";
+    struct str dump = {p, n};
+    struct goroutines *g = NULL;
+    struct err err = ERR_INIT;
+    if (goroutines_read(&dump, &name, 1, MOST_INFLATED, &g, &err) == 0)
+        goroutines_free(g);
+}
+
+static void read_two_dumps(const char *p, size_t n)
+{
+    static const char *const names[] = {"before", "now"};
+    struct str dumps_of[] = {{p, n}, {p, n}};
+    struct goroutines *g = NULL;
+    struct err err = ERR_INIT;
+    if (goroutines_read(dumps_of, names, 2, MOST_INFLATED, &g, &err) == 0)
+        goroutines_free(g);
+}
+
+static void draw_dump(const char *p, size_t n)
+{
+    static const char *const name = "dump";
+    const struct words_subject subject = {.host = "h", .service = "s", .kind = "goroutines", .file = "f"};
+    struct str dump = {p, n};
+    struct goroutines *g = NULL;
+    struct err err = ERR_INIT;
+    struct words w = WORDS_INIT;
+    struct buf out = BUF_INIT(PAGE_MAX_ENTRY);
+    if (goroutines_read(&dump, &name, 1, MOST_INFLATED, &g, &err) < 0)
+        return;
+    (void)words_add_goroutines(&w, g, &subject, NULL);
+    (void)words_finish(&w, NULL);
+    (void)page_data_goroutines(g, &out, NULL);
+    words_release(&w);
+    buf_release(&out);
+    goroutines_free(g);
+}
+
+/* ---- what services answer --------------------------------------------------------------------------------
+ */
+
+static const struct cost_grammar pages[] = {
+    {"links", "<html><title>/debug/pprof/</title>", "<a href=\"\1?debug=1\">", "", NULL, 0},
+    {"links of one name", "<html><title>/debug/pprof/</title>",
+     "<tr><td>1</td><td><a href='heap?debug=1'>heap</a>", "", NULL, 0},
+    {"tags without end", "<html>", "<a ", "", NULL, 0},
+    {"quotes without end", "<html>", "<a href=\"", "", NULL, 0},
+    {"entities", "<html><a href='heap'>", "&amp;&#x41;&", "", NULL, 0},
+    {"comments", "<html>", "<!--", "", NULL, 0},
+    {"titles", "", "<title>", "", NULL, 0},
+    {"blanks", "<html>", " ", "", NULL, 0},
+    {"counts", "<html>", "<td>1", "", NULL, 0},
+    {0},
+};
+
+static void read_index(const char *p, size_t n)
+{
+    struct index_page page = {0};
+    if (index_parse(p, n, &page, NULL) == 0)
+        index_release(&page);
+}
+
+static void read_words(const char *p, size_t n)
+{
+    char words[512];
+    answer_words(p, n, words, sizeof words);
+}
+
+static void print_text(const char *p, size_t n)
+{
+    char *room = malloc(n + 8);
+    if (room)
+        text_printable(room, n + 8, p, n);
+    free(room);
+}
+
+static const struct cost_grammar bodies[] = {
+    {"dump", "goroutine 1 [x]:\n", "a\n", "", NULL, 0},
+    {"profile of text", "heap profile: 1: 1 [1: 1] @ heap/1\n", "1: 1 [1: 1] @ 0x1\n", "", NULL, 0},
+    {"NULs", "", "\2\3", "", NULL, 0},
+    {"blanks", "", " ", "", NULL, 0},
+    {"a page", "<html>", "<a>", "", NULL, 0},
+    {"trace", "go 1.22 trace\0\0\0", "\1\1\1", "", NULL, 0},
+    {0},
+};
+
+static void check_body(const char *p, size_t n)
+{
+    static const enum check_format formats[] = {CHECK_PPROF, CHECK_TRACE, CHECK_TEXT, CHECK_RAW};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        struct check_result result;
+        struct check *c = check_new(formats[i], NULL);
+        if (c && check_feed(c, p, n, NULL) == 0)
+            (void)check_finish(c, &result, NULL);
+        check_free(c);
+    }
+}
+
+/* ---- text forms of profiles ------------------------------------------------------------------------------
+ */
+
+#define HEAP "heap profile: 1: 1 [1: 1] @ heap/1\n"
+#define MAPS "--- Memory map: ---\n"
+static const struct cost_grammar legacy[] = {
+    {"heap samples", HEAP, "1: 1 [1: 1] @ 0x\1\n", "", NULL, 0},
+    {"long heap samples", HEAP, "1: 1 [1: 1] @ 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8 0x9 0xa 0xb 0xc 0xd 0xe\n", "",
+     NULL, 0},
+    {"one long line of blanks", HEAP, " ", "", NULL, 0},
+    {"lines of blanks", HEAP,
+     "1: 1 [                                                                                          \n", "",
+     NULL, 0},
+    {"digits", HEAP, "1111111111111111111111111111111111111111111111111111111111111111111111111111:\n", "",
+     NULL, 0},
+    {"comments", HEAP, "#\n", "", NULL, 0},
+    {"counts", "goroutine profile: total 1\n", "1 @ 0x\1 0x2\n", "", NULL, 0},
+    {"contentions", "--- contention:\ncycles/second=1\n", "1 1 @ 0x\1\n", "", NULL, 0},
+    {"attributes", "--- contention:\n", "discarded samples=1\n", "", NULL, 0},
+    {"threads", "--- threadz 1 ---\n\n", "--- Thread \1 (name: a/1) stack: ---\n0x1\n", "", NULL, 0},
+    {"names of threads", "--- threadz 1 ---\n\n--- Thread 1 (name: ", "a/1) stack: ---/1", "", NULL, 0},
+    {"mappings", HEAP "1: 1 [1: 1] @ 0x1\n" MAPS, "\1-\1 r-xp 0 0:0 0 /a\n", "", NULL, 0},
+    {"attributes of mappings", HEAP MAPS "a=bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\n", "$a$a$a$a$a$a$a$a\n", "",
+     NULL, 0},
+    {"log lines", HEAP MAPS, "a:1] a:1] a:1] a:1] a:1] a:1] [\n", "", NULL, 0},
+    {"brief mappings of blanks", HEAP MAPS, "1 - 2:                                                     \n",
+     "", NULL, 0},
+    {0},
+};
+
+static void read_legacy(const char *p, size_t n)
+{
+    struct profile *profile = NULL;
+    struct err err = ERR_INIT;
+    if (profile_parse_text(p, n, &profile, &err) == 0)
+        profile_free(profile);
+}
+
+/* ---- what other programs print ----------------------------------------------------------------------------
+ */
+
+static const struct cost_grammar addr2lines[] = {
+    {"frames", "0x1\n", "f\nf.c:1\n", "", NULL, 0},
+    {"addresses", "", "0x\1\nf\nf.c:1\n", "", NULL, 0},
+    {"colons", "0x1\nf\n", ":", "\n", NULL, 0},
+    {"blanks", "0x1\nf\n", " ", "\n", NULL, 0},
+    {0},
+};
+
+static void read_addr2line(const char *p, size_t n)
+{
+    struct str rest = {p, n};
+    struct frames frames = {0};
+    uint64_t address;
+    while (addr2line_next(&rest, &address, &frames, NULL) > 0)
+        continue;
+    free(frames.items);
+}
+
+static const struct cost_grammar nms[] = {
+    {"symbols", "", "\1 T f\n", "", NULL, 0},
+    {"symbols of one address", "", "1 T f\n", "", NULL, 0},
+    {"sizes", "", "1 1 T f\n", "", NULL, 0},
+    {"blanks", "", "1 T  ", "", NULL, 0},
+    {0},
+};
+
+static void read_nm(const char *p, size_t n)
+{
+    struct nm nm;
+    if (nm_read((struct str){p, n}, 0x1000, &nm, NULL) == 0)
+        nm_release(&nm);
+}
+
+static const struct cost_grammar servers[] = {
+    {"symbols", "", "0x\1\tf\n", "", NULL, 0},
+    {"pluses", "", "0x1+0x1+", "\tf\n", NULL, 0},
+    {"blanks", "", " \t", "", NULL, 0},
+    {"lines", "", "\n", "", NULL, 0},
+    {0},
+};
+
+static void read_symbolz(const char *p, size_t n)
+{
+    struct str rest = {p, n};
+    struct symbolz s;
+    while (symbolz_next(&rest, &s, NULL) > 0)
+        continue;
+}
+
+static const struct cost_grammar names[] = {
+    {"angle brackets", "", "<", "", NULL, 0},
+    {"pairs of angle brackets", "", "<>", "", NULL, 0},
+    {"opened, then closed", "a<", "(<", ">", NULL, 0},
+    {"operators", "", "operator<", "", NULL, 0},
+    {"parentheses", "", "(", "", NULL, 0},
+    {"pairs of parentheses", "", "()", "", NULL, 0},
+    {"local names", "", "f(int)::", "", NULL, 0},
+    {"hashes", "", "::h0123456789abcdef", "", NULL, 0},
+    {"colons", "", "::", "", NULL, 0},
+    {"commas", "a<", ",", ">", NULL, 0},
+    {"anonymous namespaces", "", "(anonymous namespace)", "", NULL, 0},
+    {"braces", "", "{lambda(", "", NULL, 0},
+    {"blanks", "", " ", "", NULL, 0},
+    {0},
+};
+
+static void shorten(const char *p, size_t n)
+{
+    for (enum demangle mode = DEMANGLE_SIMPLE; mode < DEMANGLE_NONE; mode++) {
+        struct buf to = BUF_INIT(SIZE_MAX / 2);
+        demangle_shorten(STR("_Z1f"), (struct str){p, n}, mode, &to);
+        demangle_shorten(STR("_RNvC1a1b"), (struct str){p, n}, mode, &to);
+        buf_release(&to);
+    }
+}
+
+/* ---- regular expressions ----------------------------------------------------------------------------------
+ */
+
+static const struct cost_grammar patterns[] = {
+    {"brackets", "", "[", "", NULL, 0},
+    {"groups", "", "(", "", NULL, 0},
+    {"closed groups", "", "()", "", NULL, 0},
+    {"alternatives", "", "a|", "", NULL, 0},
+    {"stars", "a", "*", "", NULL, 0},
+    {"repeats", "", "a{1,2}", "", NULL, 0},
+    {"classes", "", "[a-z]", "", NULL, 0},
+    {"one class", "[", "a-z", "]", NULL, 0},
+    {"Unicode classes", "", "\\pL", "", NULL, 0},
+    {"brackets of POSIX in a class", "[", "[:", "]", NULL, 0},
+    {"one class of Unicode", "[", "\\pL\\PL", "]", NULL, 0},
+    {"folded classes", "(?i)", "[a-z]", "", NULL, 0},
+    {"one folded class", "(?i)[", "\\x{100}-\\x{10ffff}", "]", NULL, 0},
+    {"flags", "", "(?i)", "", NULL, 0},
+    {"named groups", "", "(?P<n\1>a)", "", NULL, 0},
+    {"quotes", "", "\\Q", "", NULL, 0},
+    {"escapes", "", "\\.", "", NULL, 0},
+    {"opened, then closed", "", "(a", ")", NULL, 0},
+    {0},
+};
+
+static void translate(const char *p, size_t n)
+{
+    struct buf to = BUF_INIT((size_t)1 << 20);
+    (void)regex_translate((struct str){p, n}, &to, NULL);
+    buf_release(&to);
+}
+
+static void compile(const char *p, size_t n)
+{
+    struct regex *r = NULL;
+    if (regex_new((struct str){p, n}, NULL, &r, NULL) == 0)
+        regex_free(r);
+}
+
+/* ---- source files
+ * ------------------------------------------------------------------------------------------ */
+
+static const struct cost_grammar sources[] = {
+    {"lines", "", "\n", "", NULL, 0},       {"one line", "", "a", "", NULL, 0},
+    {"returns", "", "\r", "", NULL, 0},     {"slashes", "", "/", "", NULL, 0},
+    {"directories", "", "a/", "", NULL, 0}, {0},
+};
+
+static void split_source(const char *p, size_t n)
+{
+    struct source_lines l = {0};
+    if (source_split((struct str){p, n}, &l, NULL) == 0)
+        free(l.items);
+}
+
+static void trim_source(const char *p, size_t n)
+{
+    (void)source_trim((struct str){p, n}, "/a:/a/a:a", "/b:/a/b");
+}
+
+/* ---- notes, copies
+ * ------------------------------------------------------------------------------------------ */
+
+static const struct cost_grammar notes[] = {
+    {"backticks", "", "`", "", NULL, 0},
+    {"backticks on lines", "", "`\n", "", NULL, 0},
+    {"lines", "", "\n", "", NULL, 0},
+    {"at signs", "", " @", "", NULL, 0},
+    {"angle brackets", "", "</pre>", "", NULL, 0},
+    {"blanks", "", " ", "", NULL, 0},
+    {"references", "", "#1 !1 @a http://a/ ", "", NULL, 0},
+    {0},
+};
+
+static void make_inert(const char *p, size_t n)
+{
+    struct buf to = BUF_INIT(SIZE_MAX / 2);
+    (void)n;
+    inert_markdown(&to, p);
+    inert_redmine(&to, p);
+    inert_plain(&to, p);
+    buf_release(&to);
+}
+
+static const struct cost_grammar attachments[] = {
+    {"lines", "RT/4.4 200 Ok\n\n", "\n", "", NULL, 0},
+    {"headers", "RT/4.4 200 Ok\n\n", "Content: a\n", "", NULL, 0},
+    {"indented lines", "RT/4.4 200 Ok\n\nContent: a\n", "         a\n", "", NULL, 0},
+    {0},
+};
+
+static void read_content(const char *p, size_t n)
+{
+    struct content c = {.take = ignore};
+    if (content_add(&c, p, n, NULL) == 0)
+        (void)content_end(&c, NULL);
+}
+
+static const struct cost_grammar secrets[] = {
+    {"equal signs", "", "password=", "", NULL, 0},
+    {"values", "", "password=a ", "", NULL, 0},
+    {"options", "", "--password --token ", "", NULL, 0},
+    {"at signs", "", "a:b@", "", NULL, 0},
+    {"URLs", "", "http://a:b@", "", NULL, 0},
+    {"schemes", "", "://", "", NULL, 0},
+    {"slashes", "http://a:", "/", "@b", NULL, 0},
+    {"quotes", "", "\"", "", NULL, 0},
+    {"JSON", "", "{\"password\":", "", NULL, 0},
+    {"colons", "", "password:", "", NULL, 0},
+    {"brackets", "", "{[", "", NULL, 0},
+    {"queries", "/x?", "token=\1&", "", NULL, 0},
+    {"bearers", "", "Bearer ", "", NULL, 0},
+    {"base64", "", "abcdefgh", "", NULL, 0},
+    {"hexadecimal", "", "0123456789abcdef", "", NULL, 0},
+    {"keys without end", "", "-----BEGIN PRIVATE KEY-----", "", NULL, 0},
+    {"JWTs", "", "eyJ.", "", NULL, 0},
+    {"blanks", "", " ", "", NULL, 0},
+    {0},
+};
+
+static void redact_line(const char *p, size_t n)
+{
+    struct buf to = BUF_INIT(SIZE_MAX / 2);
+    struct redact_tally tally = {{0}};
+    redact_cmdline(p, n, &to, &tally);
+    buf_release(&to);
+}
+
+static void redact_words(const char *p, size_t n)
+{
+    struct buf to = BUF_INIT(SIZE_MAX / 2);
+    struct redact_tally tally = {{0}};
+    const struct redact_into into = {.out = &to, .tally = &tally};
+    redact_text((struct str){p, n}, &into);
+    buf_release(&to);
+}
+
+static void redact_goroutines(const char *p, size_t n)
+{
+    struct buf to = BUF_INIT(SIZE_MAX / 2);
+    struct redact_tally tally = {{0}};
+    struct redact_dump d = REDACT_DUMP_INIT(NULL, &tally);
+    redact_dump(&d, p, n, &to);
+    buf_release(&to);
+}
+
+static const struct cost_grammar labelled[] = {
+    {"labels", "goroutine profile: total 1\n", "1 @ 0x1\n# labels: {\"user\":\"\1\", \"b\":\"c\"}\n", "",
+     NULL, 0},
+    {"quotes in labels", "goroutine profile: total 1\n1 @ 0x1\n# labels: {", "\"a\":\"\\\"", "}\n", NULL, 0},
+    {"opened labels", "goroutine profile: total 1\n1 @ 0x1\n", "# labels: {\n", "", NULL, 0},
+    {"labels of states", "", "goroutine 1 [x]: {user: \1}:\na()\n", "", NULL, 0},
+    {"braces of states", "goroutine 1 [x]: {", "{\"", "}:\n", NULL, 0},
+    {"arguments", "goroutine 1 [x]:\n", "a({0x1, 0x2}, ...)\n", "", NULL, 0},
+    {0},
+};
+
+/* ---- the shell
+ * ------------------------------------------------------------------------------------------------ */
+
+static const struct cost_grammar commands[] = {
+    {"words", "top ", "a ", "", NULL, 0},
+    {"numbers", "top ", "1 ", "", NULL, 0},
+    {"minuses", "top ", "-a ", "", NULL, 0},
+    {"redirections", "top ", "> ", "", NULL, 0},
+    {"equal signs", "", "a=", "", NULL, 0},
+    {"blanks", "", " ", "", NULL, 0},
+    {0},
+};
+
+static void read_command(const char *p, size_t n)
+{
+    struct shell_command c;
+    struct err err = ERR_INIT;
+    (void)shell_command_parse((struct str){p, n}, &c, &err);
+    shell_command_release(&c);
+}
+
+const struct cost_parser cost_text_parsers[] = {
+    {"goroutines_read", read_dump, dumps, 18, 0},
+    {"goroutines_read of two", read_two_dumps, dumps, 19, 0},
+    {"page_data_goroutines and words", draw_dump, dumps, 18, 0},
+    {"index_parse", read_index, pages, 2, 0},
+    {"answer_words", read_words, pages, 2, 0},
+    {"text_printable", print_text, pages, 2, 0},
+    {"check_feed", check_body, bodies, 2, 0},
+    {"profile_parse_text", read_legacy, legacy, 9, 0},
+    {"addr2line_next", read_addr2line, addr2lines, 6, 0},
+    {"nm_read", read_nm, nms, 2, 0},
+    {"symbolz_next", read_symbolz, servers, 2, 0},
+    {"demangle_shorten", shorten, names, 13, 0},
+    {"regex_translate", translate, patterns, 2, 1u << 20},
+    {"regex_new", compile, patterns, 27, 1u << 20},
+    {"source_split", split_source, sources, 20, 0},
+    {"source_trim", trim_source, sources, 2, 0},
+    {"inert_markdown, inert_redmine, inert_plain", make_inert, notes, 2, 0},
+    {"content_add", read_content, attachments, 2, 0},
+    {"redact_cmdline", redact_line, secrets, 2, 0},
+    {"redact_text", redact_words, secrets, 2, 0},
+    {"redact_dump", redact_goroutines, labelled, 2, 0},
+    {"redact_dump", redact_goroutines, dumps, 2, 0},
+    {"shell_command_parse", read_command, commands, 2, 0},
+    {0},
+};

@@ -1,0 +1,117 @@
+/*
+ * Discovery to its end: what two sources say becomes services of hosts, with names. The first byte chooses
+ * the form of the answer, and how many of its bytes the first source has; the second source has the rest.
+ * What comes of it has unique names that are fit for paths, and the time it takes is in proportion to the
+ * bytes.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include <time.h>
+
+#include "inventory/discovery.h"
+#include "base/banned.h"
+
+/* Processor time that the longest input may take, with sanitizers: naming services in cubic time takes
+ * several times that. A run of 16 kB takes 10 to 50 ms. */
+#define MOST_NS INT64_C(700000000)
+
+/* All of loopback is host h0's. A service by hand has a name that others would get. */
+static const char inventory_text[] =
+    "version: 1\nservices:\n  web-80-2: { port: 1 }\n  web: { port: 2 }\n"
+    "hosts:\n  h0: { services: [web-80-2] }\n  h1: { services: [web] }\n  h2: { address: 10.0.0.2 }\n"
+    "discovery:\n  - { http_sd: 'http://x/', host: h0 }\n  - { http_sd: 'http://y/', match: '^(h[0-9])', "
+    "host: h1 }\n";
+
+static int64_t cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int read_answer(unsigned form, const uint8_t *p, size_t n, struct found *f, struct err *err)
+{
+    struct found_reader *r = NULL;
+    if (form == 2)
+        return found_parse_groups("sd.yml", p, n, f, err);
+    if (form == 3)
+        return found_parse_configs("parca.yaml", NULL, SOURCE_PARCA, p, n, f, err);
+    assert(found_reader_new(form ? SOURCE_HTTP_SD : SOURCE_PROMETHEUS, f, &r, err) == 0);
+    int rc = found_reader_feed(r, p, n, err);
+    if (rc == 0)
+        rc = found_reader_end(r, err);
+    found_reader_free(r);
+    return rc;
+}
+
+static void check_counts(const struct found *f, const struct discovered *d)
+{
+    size_t meant = 0, placed = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        meant += f->targets[i].meant;
+        placed += f->targets[i].host != NULL;
+    }
+    assert(d->n == meant && d->placed == placed && d->placed + d->loopback + d->strange == d->n);
+    assert(d->by_hand + d->withheld <= d->placed);
+}
+
+static void hear(struct inventory *inv, size_t source, unsigned form, const uint8_t *p, size_t n)
+{
+    struct found f = {0};
+    struct discovered d = {0};
+    struct err err = ERR_INIT;
+    size_t n_sources = 0;
+    const struct source *const *sources = inventory_sources(inv, &n_sources);
+    assert(source < n_sources);
+    if (read_answer(form, p, n, &f, &err) < 0)
+        fuzz_expect_err(&err);
+    else if (inventory_discover(inv, sources[source], &f, &d, &err) < 0)
+        fuzz_expect_err(&err);
+    else
+        check_counts(&f, &d);
+    found_release(&f);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void check_names(const struct host *h)
+{
+    struct strlist names = {0};
+    for (size_t i = 0; i < h->n_services; i++) {
+        const struct service *s = h->services[i];
+        assert(text_is_name(s->name) && s->port >= 1 && s->port <= 65535 && s->host && s->host[0]);
+        assert(strlist_add(&names, s->name, NULL) == 0);
+    }
+    if (names.n > 1)
+        qsort(names.items, names.n, sizeof *names.items, by_text);
+    for (size_t i = 1; i < names.n; i++)
+        assert(strcmp(names.items[i - 1], names.items[i]) != 0);
+    strlist_release(&names);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    size_t n_hosts = 0;
+    if (n == 0)
+        return 0;
+    int64_t start = cpu_ns();
+    unsigned form = p[0] % 4;
+    size_t half = p[0] / 4 ? (n - 1) * (size_t)(p[0] / 4) / 64 : n - 1;
+    assert(inventory_parse("inv", inventory_text, strlen(inventory_text), &inv, &err) == 0);
+    hear(inv, 0, form, p + 1, half);
+    hear(inv, 1, form, p + 1 + half, n - 1 - half);
+    assert(inventory_discovered(inv, &err) == 0);
+    const struct host *const *hosts = inventory_hosts(inv, &n_hosts);
+    for (size_t i = 0; i < n_hosts; i++)
+        check_names(hosts[i]);
+    for (size_t i = 0; inventory_found_name(inv, i); i++)
+        assert(text_is_name(inventory_found_name(inv, i)));
+    inventory_free(inv);
+    assert(cpu_ns() - start < MOST_NS);
+    return 0;
+}
