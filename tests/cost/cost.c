@@ -235,13 +235,17 @@ static void measure_memory(const struct cost_parser *parser, const struct cost_g
 /* ---- judging ----------------------------------------------------------------------------------------------
  */
 
+static const char died[] = "it died";
+
 /* The reason why it fails, or NULL. */
 static const char *judge(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
-    if (in_child(measure, parser, g, r) < 0 || in_child(measure_memory, parser, g, r) < 0)
-        return "it died";
+    if (in_child(measure, parser, g, r) < 0)
+        return died;
     if (r->compared && r->growth > COST_MOST_GROWTH)
         return "twice the input takes too long";
+    if (in_child(measure_memory, parser, g, r) < 0)
+        return died;
     return r->memory > parser->most_memory ? "it takes too much memory" : NULL;
 }
 
@@ -266,11 +270,11 @@ struct tally {
 static void run_parser(const struct cost_parser *parser, struct tally *t)
 {
     for (const struct cost_grammar *g = parser->grammars; g->name; g++) {
-        struct result r;
+        struct result r = {.n = 0};
         if (t->seen++ % t->parts != t->part)
             continue;
         const char *why = judge(parser, g, &r);
-        bool fine = (why != NULL) == t->broken;
+        bool fine = t->broken ? why && why != died : !why;
         t->failed += !fine;
         printf("%s %d - cost of %s, %s%s%s", fine ? "ok" : "not ok", ++t->number, parser->name, g->name,
                why ? ": " : "", why ? why : "");
