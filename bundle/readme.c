@@ -192,8 +192,8 @@ static void add_head(struct buf *b, const json_t *root)
     add_labelled(b, *text(who, "user") ? " on " : "- Collected on ", text(who, "workstation"));
     buf_adds(b, *text(who, "user") || *text(who, "workstation") ? "\n" : "");
     add_labelled(b, "- From ", text(root, "started"));
-    add_labelled(b, " to ", text(root, "finished"));
-    buf_adds(b, *text(root, "started") ? " (UTC)\n" : "");
+    add_labelled(b, *text(root, "started") ? " to " : "- Until ", text(root, "finished"));
+    buf_adds(b, *text(root, "started") || *text(root, "finished") ? " (UTC)\n" : "");
     add_resumed(b, json_object_get(root, "resumed"));
     add_labelled(b, "- Reason: ", text(root, "reason"));
     buf_adds(b, *text(root, "reason") ? "\n" : "");

@@ -422,7 +422,8 @@ static void the_readme_says_nothing_twice(void **state)
 {
     (void)state;
     static const char two_heaps[] = HEAD
-        "\"name\": \"b\", \"hosts\": [{\"name\": \"h\", \"services\": [{\"name\": \"node_exporter\", "
+        "\"name\": \"b\", \"finished\": \"f\", \"hosts\": [{\"name\": \"h\", \"services\": [{\"name\": "
+        "\"node_exporter\", "
         "\"items\": ["
         "{\"kind\": \"heap\", \"status\": \"ok\", \"verdicts\": [{\"rule\": \"heap-gc\", \"text\": \"no GC "
         "ran\"}]},"
@@ -435,6 +436,7 @@ static void the_readme_says_nothing_twice(void **state)
     json_t *root = NULL;
     assert_int_equal(items_parse(two_heaps, sizeof two_heaps - 1, &root, NULL), 0);
     readme_write(root, &text);
+    assert_non_null(strstr(buf_str(&text), "\n- Until f (UTC)\n- **Not complete**"));
     assert_non_null(strstr(buf_str(&text), "\n- h node_exporter cpu=20s: interrupted\n"));
     assert_non_null(strstr(buf_str(&text), "\n| heap | ok |  |  |  | no GC ran |\n"));
     assert_non_null(strstr(buf_str(&text), "\n| allocs | ok |  |  |  | heap-gc, as above |\n"));
