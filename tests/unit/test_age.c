@@ -589,8 +589,9 @@ static void costs(void **state)
         const char *prompts;
     } cases[] = {{22, "profgrab: opening it takes about 4.3 GB of memory and 14s for each passphrase tried\n"
                       "Enter passphrase: \n"},
-                 {19, "profgrab: opening it takes about 536.9 MB of memory and 1.7s for each passphrase tried\n"
-                      "Enter passphrase: \n"},
+                 {19,
+                  "profgrab: opening it takes about 536.9 MB of memory and 1.7s for each passphrase tried\n"
+                  "Enter passphrase: \n"},
                  {18, "Enter passphrase: \n"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf b = BUF_INIT(1000);
