@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/confined.h"
 #include "cli/pprof.h"
 #include "cli/signals.h"
 #include "base/banned.h"
@@ -249,43 +250,100 @@ static int run_dot(const char *picture, int input, struct target *to, struct err
     return rc;
 }
 
-/* The report, drawn: its text waits in a file without a name. */
-static int draw(struct profile *p, const struct report_settings *settings, const char *picture,
-                struct target *to, struct err *err)
-{
-    const char *dir = getenv("TMPDIR");
-    char *beside = file_join(dir && *dir ? dir : "/tmp", "pprof.dot");
-    int fd = beside ? file_create_nameless(beside, err) : err_nomem(err);
-    struct target text = {.output = "", .fd = fd, .line = BUF_INIT(1)};
-    int rc = fd < 0 ? -1 : make_into(p, settings, &text, err);
-    if (rc == 0 && lseek(fd, 0, SEEK_SET) != 0)
-        rc = err_sys(err, "cannot read the graph back");
-    if (rc == 0)
-        rc = run_dot(picture, fd, to, err);
-    fd_close(&fd);
-    free(beside);
-    return rc;
-}
-
 /* ---- all of it -------------------------------------------------------------------------------------------
  */
 
-/* What is to be done once it is known where to. */
+/* A report, and the place that is known for it. */
 struct task {
     const struct way *way;
+    const char *source; /* the name of the first source */
     struct profile *profile;
     struct report_settings settings;
     struct target to;
 };
 
+/* Makes the picture of the graph in `text`, a file without a name. */
+static int draw_text(struct task *k, int text, struct err *err)
+{
+    if (lseek(text, 0, SEEK_SET) != 0)
+        return err_sys(err, "cannot read the graph back");
+    return run_dot(k->way->picture, text, &k->to, err);
+}
+
+/* Has make_text write the graph into a file without a name, and graphviz make the picture of it. */
+static int draw(struct task *k, int (*make_text)(struct task *k, struct target *text, struct err *err),
+                struct err *err)
+{
+    const char *dir = getenv("TMPDIR");
+    char *beside = file_join(dir && *dir ? dir : "/tmp", "pprof.dot");
+    int fd = beside ? file_create_nameless(beside, err) : err_nomem(err);
+    struct target text = {.output = "", .fd = fd, .line = BUF_INIT(1)};
+    int rc = fd < 0 ? -1 : make_text(k, &text, err);
+    if (rc == 0)
+        rc = draw_text(k, fd, err);
+    fd_close(&fd);
+    free(beside);
+    return rc;
+}
+
+static int make_text_here(struct task *k, struct target *text, struct err *err)
+{
+    return make_into(k->profile, &k->settings, text, err);
+}
+
 static int carry_out(struct task *k, struct err *err)
 {
-    int rc = k->way->picture ? draw(k->profile, &k->settings, k->way->picture, &k->to, err)
-                             : make_into(k->profile, &k->settings, &k->to, err);
+    int rc =
+        k->way->picture ? draw(k, make_text_here, err) : make_into(k->profile, &k->settings, &k->to, err);
     return target_end(&k->to, rc, err);
 }
 
-/* Says what is wrong, and returns what the copy of this process ends with. */
+/* ---- in a copy with limits: the report of a command line -------------------------------------------------
+ */
+
+struct limited {
+    struct task *task;
+    struct target *to;
+    bool end; /* the copy ends the target too */
+};
+
+static int make_in_copy(void *ctx, struct buf *ret, struct err *err)
+{
+    const struct limited *l = ctx;
+    int rc = make_into(l->task->profile, &l->task->settings, l->to, err);
+    (void)ret;
+    return l->end ? target_end(l->to, rc, err) : rc;
+}
+
+static int make_limited(const struct limited *l, struct err *err)
+{
+    struct proc_confines limits = confined_limits(l->task->profile->file_bytes);
+    limits.kept[0] = l->to->fd;
+    return confined_run(l->task->source, &limits, make_in_copy, (void *)(uintptr_t)l, NULL, err);
+}
+
+static int make_text_limited(struct task *k, struct target *text, struct err *err)
+{
+    return make_limited(&(struct limited){k, text, false}, err);
+}
+
+static int carry_out_limited(struct task *k, struct err *err)
+{
+    if (k->way->picture)
+        return target_end(&k->to, draw(k, make_text_limited, err), err);
+    /* The copy has no descriptors that the user gave, such as /dev/fd/3. */
+    if (k->to.fd < 0 && k->to.output && pprof_is_stream(k->to.output) && target_open(&k->to, err) < 0)
+        return -1;
+    int rc = make_limited(&(struct limited){k, &k->to, true}, err);
+    if (k->to.owned)
+        fd_close(&k->to.fd);
+    return rc;
+}
+
+/* ---- in a copy that Ctrl-C ends: a report of the shell ---------------------------------------------------
+ */
+
+/* Prints the error, and returns the exit code of the copy of this process. */
 static int carry_out_in_copy(void *task)
 {
     struct err err = ERR_INIT;
@@ -297,13 +355,13 @@ static int carry_out_in_copy(void *task)
     return 1;
 }
 
-/* A report changes the profile, and takes as long as it takes. A shell has it made by a copy of the process:
- * its own profile stays as it was, without being copied, and Ctrl-C ends the report alone. */
+/* A report changes the profile. A shell has it made by a copy of the process: its own profile stays as it
+ * was, without being copied, and Ctrl-C ends the report alone. */
 static int perform(struct task *k, const struct pprof_session *session, struct err *err)
 {
     int code = 0;
     if (!session)
-        return carry_out(k, err);
+        return carry_out_limited(k, err);
     int rc = proc_run_copy(carry_out_in_copy, k, session->cancel_fd, &code, err);
     if (k->to.owned)
         fd_close(&k->to.fd);
@@ -340,6 +398,7 @@ static int make(const struct pprof_options *o, struct profile *p, struct pprof_s
     const char *output = o->output && *o->output ? o->output : NULL;
     struct task k = {
         .way = way,
+        .source = o->n_sources ? o->sources[0] : "the report",
         .profile = p,
         .settings = o->report,
         .to = {.output = output, .keep = o->keep_output, .fd = -1, .line = BUF_INIT((size_t)64 << 20)}};

@@ -226,7 +226,7 @@ int profile_add_comment(struct profile *p, uint32_t comment, struct err *err)
  */
 
 /* The message that a region holds, or what another form makes of it. Takes the region. */
-static int decode(struct region *bytes, struct profile **ret, struct err *err)
+static int decode(struct region *bytes, size_t file_bytes, struct profile **ret, struct err *err)
 {
     bool other = false;
     int rc = profile_decode(bytes, ret, &other, err);
@@ -235,19 +235,22 @@ static int decode(struct region *bytes, struct profile **ret, struct err *err)
         rc = profile_parse_text(bytes->p, bytes->n, ret, err);
     }
     region_release(bytes);
+    if (rc == 0)
+        (*ret)->file_bytes = file_bytes;
     return rc;
 }
 
 int profile_parse(const void *p, size_t n, uint64_t max_bytes, struct profile **ret, struct err *err)
 {
     struct region bytes = {0};
-    return region_inflate(p, n, max_bytes, &bytes, err) < 0 ? -1 : decode(&bytes, ret, err);
+    return region_inflate(p, n, max_bytes, &bytes, err) < 0 ? -1 : decode(&bytes, n, ret, err);
 }
 
 int profile_parse_buf(struct buf *from, uint64_t max_bytes, struct profile **ret, struct err *err)
 {
     struct region bytes = {0};
-    int rc = region_inflate(buf_str(from), from->len, max_bytes, &bytes, err);
+    size_t n = from->len;
+    int rc = region_inflate(buf_str(from), n, max_bytes, &bytes, err);
     buf_release(from);
-    return rc < 0 ? -1 : decode(&bytes, ret, err);
+    return rc < 0 ? -1 : decode(&bytes, n, ret, err);
 }

@@ -103,6 +103,7 @@ struct profile {
     uint32_t drop_frames, keep_frames, default_sample_type, doc_url; /* strings */
     struct profile_value_type period_type;
     int64_t period, time_ns, duration_ns;
+    uint64_t file_bytes; /* of what it was read from, as that lay on disk; of several merged, their sum */
 
     struct profile_store *store; /* strings, capacities, the bytes they lie in: proto's own business */
 };

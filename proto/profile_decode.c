@@ -20,10 +20,10 @@ bool decode_no(struct decoder *d, const char *why)
     return err_set(d->err, ERR_FAILED, "parsing profile: %s", why) == 0;
 }
 
-/* Bytes of memory that the columns may take: real profiles take up to four for each byte, and a few bytes of
- * a hostile one could ask for fifty. */
+/* Memory that the columns may take: real profiles take up to three bytes for each byte, and a few bytes of a
+ * hostile one could ask for fifty. */
 #define ROOM_AT_LEAST ((size_t)64 << 20)
-#define ROOM_PER_BYTE 4
+#define ROOM_FOR(n) ((n) / 2 * 7 > ROOM_AT_LEAST ? (n) / 2 * 7 : ROOM_AT_LEAST)
 
 bool decode_charge(size_t *room, size_t n, size_t size, struct err *err)
 {
@@ -240,11 +240,7 @@ static bool decode(struct decoder *d, bool *ret_read)
 
 int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, struct err *err)
 {
-    struct decoder d = {.bytes = bytes,
-                        .odd_sample = SIZE_MAX,
-                        .room = bytes->n > ROOM_AT_LEAST / ROOM_PER_BYTE ? ROOM_PER_BYTE * bytes->n
-                                                                         : ROOM_AT_LEAST,
-                        .err = err};
+    struct decoder d = {.bytes = bytes, .odd_sample = SIZE_MAX, .room = ROOM_FOR(bytes->n), .err = err};
     bool read = false;
     *ret_other = false;
     if (bytes->n == 0)

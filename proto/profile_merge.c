@@ -457,6 +457,7 @@ static int merge_one(struct merger *m, const struct profile *from)
         return -1;
     m->begun = true;
     combine_times(m->to, from);
+    m->to->file_bytes += from->file_bytes;
     /* The first mapping is that of the program: it stays the first. */
     if (m->to->n_mappings == 0 && from->n_mappings && merge_mapping(m, 0, &main_mapping) < 0)
         return -1;

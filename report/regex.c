@@ -19,6 +19,10 @@
 #define STEPS_PER_STRING 200
 /* So many bytes of a text make each step cost one more. */
 #define BYTES_PER_STEP 32
+/* An expression whose steps are not counted is charged for each text as if it took every item of it at every
+ * place of the text, but for this factor: PCRE2 passes over most places at once. */
+#define UNCOUNTED_AT_LEAST 100
+#define UNCOUNTED_FACTOR 16
 
 enum seen { UNKNOWN, NO, YES };
 
@@ -28,6 +32,7 @@ struct regex {
     pcre2_match_context *limits;
     struct regex_budget *budget;
     uint64_t step;       /* what one costs with the text that is being matched */
+    size_t n_uncounted;  /* bytes of an expression that is too large for PCRE2 to count its steps, or 0 */
     unsigned char *seen; /* enum seen, by string of the profile */
     size_t n_seen;
     int failed; /* what PCRE2 said of the first text it could not do; 0: nothing */
@@ -59,22 +64,34 @@ static int refused(struct str pattern, int code, struct err *err)
     return err_set(err, ERR_USAGE, "error parsing regexp: `%.*s`: %s", n, pattern.p, (char *)words);
 }
 
+/* Compiles with a callout before each item, by which steps are counted. Callouts make an expression four
+ * times as large: one that PCRE2 then refuses does without. */
+static int compile_translated(struct regex *r, const struct buf *text, pcre2_compile_context *how)
+{
+    const uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOLLAR_ENDONLY |
+                             PCRE2_ALT_CIRCUMFLEX | PCRE2_NO_AUTO_CAPTURE | PCRE2_NEVER_BACKSLASH_C;
+    int code = 0;
+    PCRE2_SIZE at = 0;
+    r->code =
+        pcre2_compile((PCRE2_SPTR)buf_str(text), text->len, options | PCRE2_AUTO_CALLOUT, &code, &at, how);
+    if (r->code || code != PCRE2_ERROR_PATTERN_TOO_LARGE)
+        return code;
+    r->n_uncounted = text->len;
+    r->code = pcre2_compile((PCRE2_SPTR)buf_str(text), text->len, options, &code, &at, how);
+    return code;
+}
+
 static int compile(struct regex *r, struct str pattern, struct err *err)
 {
     struct buf text = BUF_INIT(MAX_TRANSLATED);
-    int code = 0, rc = regex_translate(pattern, &text, err);
-    PCRE2_SIZE at = 0;
+    int rc = regex_translate(pattern, &text, err);
     pcre2_compile_context *how = rc == 0 ? pcre2_compile_context_create(NULL) : NULL;
     if (rc == 0 && !how)
         rc = err_nomem(err);
     if (rc == 0) {
         pcre2_set_newline(how, PCRE2_NEWLINE_LF);
         pcre2_set_parens_nest_limit(how, 2100);
-        r->code =
-            pcre2_compile((PCRE2_SPTR)buf_str(&text), text.len,
-                          PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_CIRCUMFLEX |
-                              PCRE2_NO_AUTO_CAPTURE | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT,
-                          &code, &at, how);
+        int code = compile_translated(r, &text, how);
         if (!r->code)
             rc = refused(pattern, code, err);
     }
@@ -129,9 +146,22 @@ int regex_new(struct str pattern, struct regex_budget *budget, struct regex **re
     return 0;
 }
 
+/* Charges for a text that is matched without counting, and limits PCRE2 to what was charged. */
+static bool charge_uncounted(struct regex *r, struct str text)
+{
+    uint64_t most = UNCOUNTED_AT_LEAST + r->n_uncounted / UNCOUNTED_FACTOR * text.n;
+    if (most > r->budget->left) {
+        r->failed = PCRE2_ERROR_CALLOUT;
+        return false;
+    }
+    r->budget->left -= most;
+    pcre2_set_match_limit(r->limits, most < MAX_BACKTRACKS ? (uint32_t)most : MAX_BACKTRACKS);
+    return true;
+}
+
 bool regex_matches(struct regex *r, struct str text)
 {
-    if (r->failed)
+    if (r->failed || (r->n_uncounted && !charge_uncounted(r, text)))
         return false;
     r->step = 1 + text.n / BYTES_PER_STEP;
     int rc = pcre2_match(r->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, 0, 0, r->match, r->limits);

@@ -71,6 +71,11 @@ elif kind == "goroutines":
     open(path, "wb").write(inflated(b"goroutine 1 [running]:\nmain.f(...)\n\n", 64 << 20))
 elif kind == "pattern":
     open(path, "wb").write(profile([b"a" * 30 + b"%d" % i for i in range(20000)], b"((a*)*)*[bc]"))
+elif kind == "deep":
+    sample = field(2, field(1, number(1) * 16000000) + field(2, number(1)))
+    place = field(4, value(1, 1) + field(4, value(1, 1))) + field(5, value(1, 1) + value(2, 1))
+    strings = b"".join(field(6, text) for text in [b"", b"samples", b"count"])
+    open(path, "wb").write(gzip.compress(field(1, value(1, 1) + value(2, 2)) + sample + place + strings, 1, mtime=0))
 elif kind == "bundle-of-zeros":
     item = b'{"name":"h","services":[{"name":"s","items":[{"kind":"goroutines","status":"ok","file":"g.txt"}]}]}'
     bundle(manifest(item), {"g.txt": b"goroutine 1 [running]:\n" + b"a, " * 80000000})
@@ -111,6 +116,19 @@ PY
     assert_status 1
     assert_stderr_has 'profgrab: zeros.gz: reading it takes more than 31'
     assert_equal "$(ls "$XDG_RUNTIME_DIR")" ''
+}
+
+@test "pprof: a report that takes more memory than it may is one message and replaces no file" {
+    local format
+    made deep.pb.gz deep
+    echo before >report
+    for format in -folded -speedscope '-dot -call_tree' '-svg -call_tree'; do
+        # shellcheck disable=SC2086 # two flags
+        bounded pprof $format -output=report deep.pb.gz
+        assert_status 2
+        assert_stderr_has 'deep.pb.gz: reading it takes more than 2'
+        assert_equal "$(cat report)" before
+    done
 }
 
 @test "a profile's own drop_frames: its page and its bundle come in time, and the page says why it is not drawn" {

@@ -349,6 +349,36 @@ static void what_takes_too_long_is_an_error(void **state)
     regex_free(r);
 }
 
+/* Callouts would make it too large for PCRE2, so its steps are charged beforehand. */
+static void large_expressions_have_the_budget_too(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct regex_budget budget = {100000000};
+    struct regex *r = NULL;
+    char text[60];
+    struct buf pattern = BUF_INIT(100000), name = BUF_INIT(100000);
+    memset(text, 'a', sizeof text);
+    for (int i = 0; i < 20000; i++)
+        buf_addc(&name, 'x');
+    buf_addf(&pattern, "^(a*)*(a*)*(a|a)*[bc]$|%s", buf_str(&name));
+    assert_int_equal(regex_new((struct str){buf_str(&pattern), pattern.len}, &budget, &r, &err), 0);
+    assert_true(regex_matches(r, STR("ab")));
+    uint64_t before = budget.left;
+    assert_true(before < 100000000);
+    assert_false(regex_matches(r, (struct str){text, sizeof text}));
+    assert_true(budget.left < before);
+    assert_int_equal(regex_check(r, &err), -1);
+    regex_free(r);
+    assert_int_equal(regex_new((struct str){buf_str(&name), name.len}, &budget, &r, &err), 0);
+    assert_true(regex_matches(r, (struct str){buf_str(&name), name.len}));
+    assert_false(regex_matches(r, (struct str){text, sizeof text}));
+    assert_int_equal(regex_check(r, &err), 0);
+    regex_free(r);
+    buf_release(&pattern);
+    buf_release(&name);
+}
+
 static void expressions_share_a_budget(void **state)
 {
     (void)state;
@@ -433,6 +463,7 @@ int main(void)
         cmocka_unit_test(bytes_that_are_no_text_are_refused),
         cmocka_unit_test(a_text_may_be_anything),
         cmocka_unit_test(what_takes_too_long_is_an_error),
+        cmocka_unit_test(large_expressions_have_the_budget_too),
         cmocka_unit_test(expressions_share_a_budget),
         cmocka_unit_test(nesting_has_an_end),
         cmocka_unit_test(strings_of_a_profile_are_looked_at_once),
