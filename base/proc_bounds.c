@@ -81,6 +81,16 @@ uint64_t proc_memory_in_use(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+void proc_drop_handlers(void)
+{
+    static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction act = {.sa_handler = SIG_DFL}, now;
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &act, NULL);
+    }
+}
+
 void proc_close_all_but(const int *kept, size_t n)
 {
 #if defined(__linux__) && defined(SYS_close_range)

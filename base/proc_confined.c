@@ -40,18 +40,6 @@ static bool is_want_of_memory(const struct err *err)
     return err->kind == nomem.kind && strstr(err->msg, nomem.msg) != NULL;
 }
 
-/* The handlers belong to the parent. The parent acts on the signals of the terminal, and so does the system
- * here. */
-static void drop_handlers(void)
-{
-    static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct sigaction act = {.sa_handler = SIG_DFL}, now;
-        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-            sigaction(numbers[i], &act, NULL);
-    }
-}
-
 static void be_child(proc_confined_fn *body, void *ctx, const struct proc_confines *limits, int out,
                      pid_t parent)
 {
@@ -61,7 +49,7 @@ static void be_child(proc_confined_fn *body, void *ctx, const struct proc_confin
     bool limited = limits->memory > 0 && !UNDER_SANITIZER;
     struct proc_bounds bounds = {.memory = limited ? proc_memory_in_use() + limits->memory : 0,
                                  .cpu_ms = limits->cpu_ms};
-    drop_handlers();
+    proc_drop_handlers();
     memcpy(kept + 2, limits->kept, sizeof limits->kept);
     proc_close_all_but(kept, sizeof kept / sizeof *kept);
     if (proc_bound_self(&bounds, parent) < 0)

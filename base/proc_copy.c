@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/proc.h"
+#include "base/proc_inside.h"
 #include "base/banned.h"
 
 /* Those that the terminal sends are for the copy; we wait. */
@@ -27,17 +28,6 @@ static void take_signals(const struct terminal_signals *before)
     sigaction(SIGQUIT, &before->quit, NULL);
 }
 
-/* Handlers would speak for the process that the copy no longer is. What was ignored stays so. */
-static void drop_handlers(void)
-{
-    static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct sigaction act = {.sa_handler = SIG_DFL}, now;
-        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-            sigaction(numbers[i], &act, NULL);
-    }
-}
-
 int proc_run_copy(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err)
 {
     struct terminal_signals before;
@@ -49,7 +39,7 @@ int proc_run_copy(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_co
     pid_t pid = fork();
     if (pid == 0) {
         take_signals(&before);
-        drop_handlers();
+        proc_drop_handlers();
         _exit(body(ctx));
     }
     int rc = pid < 0 ? err_sys(err, "cannot start another process") : 0;

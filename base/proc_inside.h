@@ -22,6 +22,10 @@ int proc_bound_self(const struct proc_bounds *bounds, pid_t parent);
 /* Bytes of private memory that this process has mapped. */
 uint64_t proc_memory_in_use(void);
 
+/* Gives a forked copy the system's own reaction to the signals of the terminal, SIGTERM and SIGHUP: the
+ * handlers belong to the parent. Ignored signals stay ignored. */
+void proc_drop_handlers(void);
+
 /* Closes every descriptor from 3 on but those, where the system has a call for that. */
 void proc_close_all_but(const int *kept, size_t n);
 

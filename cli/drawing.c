@@ -220,3 +220,11 @@ int drawing_add_rest(struct drawing *d, struct err *err)
     }
     return 0;
 }
+
+int drawing_finish_bundle(struct drawing *d, struct err *err)
+{
+    struct page_bundle b = {0};
+    if (drawing_compare_finish(d, err) < 0 || drawing_add_rest(d, err) < 0)
+        return -1;
+    return drawing_finish(d, &b, err);
+}

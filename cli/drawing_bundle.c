@@ -37,7 +37,6 @@ int drawing_bundle(const char *path, struct age_identities *by, page_sink_fn *si
                    struct err *err)
 {
     struct drawing d = {0};
-    struct page_bundle b = {0};
     char *manifest = NULL;
     if (bundle_manifest(path, by, &manifest, err) < 0)
         return -1;
@@ -47,11 +46,7 @@ int drawing_bundle(const char *path, struct age_identities *by, page_sink_fn *si
     if (rc == 0)
         rc = bundle_visit(path, by, wants_member, take_member, &d, err);
     if (rc == 0)
-        rc = drawing_compare_finish(&d, err);
-    if (rc == 0)
-        rc = drawing_add_rest(&d, err);
-    if (rc == 0)
-        rc = drawing_finish(&d, &b, err);
+        rc = drawing_finish_bundle(&d, err);
     drawing_release(&d);
     return rc;
 }
@@ -74,17 +69,12 @@ static int draw_coming(void *ctx, struct buf *ret, struct err *err)
 {
     struct coming *c = ctx;
     struct drawing d = {0};
-    struct page_bundle b = {0};
     (void)ret;
     int rc = drawing_init(&d, &drawing_at_capture, c->bundle->manifest, to_file, &c->fd, err);
     if (rc == 0)
         rc = c->bundle->visit(c->bundle, wants_member, take_member, &d, err);
     if (rc == 0)
-        rc = drawing_compare_finish(&d, err);
-    if (rc == 0)
-        rc = drawing_add_rest(&d, err);
-    if (rc == 0)
-        rc = drawing_finish(&d, &b, err);
+        rc = drawing_finish_bundle(&d, err);
     drawing_release(&d);
     return rc;
 }

@@ -47,13 +47,10 @@ static int draw_from(struct drawing *d, struct drawing_file *f, const struct ben
 
 static int draw_directory(struct drawing *d, const struct beneath *files, struct err *err)
 {
-    struct page_bundle b = {0};
     for (size_t i = 0; i < d->n; i++)
         if (d->files[i].how && draw_from(d, &d->files[i], files, err) < 0)
             return -1;
-    if (drawing_compare_finish(d, err) < 0 || drawing_add_rest(d, err) < 0)
-        return -1;
-    return drawing_finish(d, &b, err);
+    return drawing_finish_bundle(d, err);
 }
 
 /* ---- in the copy -----------------------------------------------------------------------------------------

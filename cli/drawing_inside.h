@@ -79,6 +79,9 @@ int drawing_add_dump(struct drawing *d, const struct drawing_file *f, const stru
 int drawing_add_rest(struct drawing *d, struct err *err);
 /* The sentences and the rest of the page. `b` has what there is without a manifest. */
 int drawing_finish(struct drawing *d, struct page_bundle *b, struct err *err);
+/* The end of the page of a bundle, once its files are in: comparisons, the files without a drawing, and
+ * drawing_finish. */
+int drawing_finish_bundle(struct drawing *d, struct err *err);
 
 /* ---- what is compared (drawing_compare.c, drawing_pairs.c) ------------------------------------------------
  */

@@ -37,6 +37,9 @@ struct source_keys {
 };
 void source_keys_release(struct source_keys *keys);
 
+/* Whether a file is encrypted in the age format, by its first bytes. */
+bool source_is_encrypted(const char *path);
+
 /* Whether a file is a bundle, by its first bytes: a gzip'ed tarball, or encrypted. */
 bool source_is_bundle(const char *name);
 

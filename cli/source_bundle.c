@@ -14,7 +14,7 @@
 /* ---- who opens it ----------------------------------------------------------------------------------------
  */
 
-static bool is_encrypted(const char *path)
+bool source_is_encrypted(const char *path)
 {
     unsigned char first[256];
     int fd = file_open(path, NULL);
@@ -29,7 +29,7 @@ static int identities_for(const char *bundle, struct source_keys *keys, struct a
 {
     static const struct strlist none = {0};
     *ret_by = NULL;
-    if (!keys || !is_encrypted(bundle))
+    if (!keys || !source_is_encrypted(bundle))
         return 0;
     if (!keys->opener) {
         struct seal_opener *opener = calloc(1, sizeof *opener);
@@ -58,7 +58,7 @@ void source_bundle_forget(struct source_keys *keys)
 /* The hint of one that nobody can open names the option that the command has. */
 static int failed(const char *bundle, const struct source_keys *keys, struct err *err)
 {
-    if (keys && keys->option && err->kind == ERR_NOT_FOUND && is_encrypted(bundle) &&
+    if (keys && keys->option && err->kind == ERR_NOT_FOUND && source_is_encrypted(bundle) &&
         strstr(err->msg, "encrypted to"))
         err_hint(err, "%s FILE names the age identity or SSH private key that opens it", keys->option);
     return -1;

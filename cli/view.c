@@ -68,20 +68,11 @@ struct page_job {
     int fd;                  /* where to */
 };
 
-static bool is_encrypted(const char *path)
-{
-    unsigned char first[256];
-    int fd = file_open(path, NULL);
-    ssize_t n = fd < 0 ? -1 : read(fd, first, sizeof first);
-    fd_close(&fd);
-    return n > 0 && age_is_encrypted(first, (size_t)n);
-}
-
 /* One that is encrypted may hold anything, but only bundles are. */
 static bool is_bundle(const char *path)
 {
     char *manifest = NULL;
-    bool is = is_encrypted(path) || bundle_manifest(path, NULL, &manifest, NULL) == 0;
+    bool is = source_is_encrypted(path) || bundle_manifest(path, NULL, &manifest, NULL) == 0;
     free(manifest);
     return is;
 }
@@ -121,7 +112,9 @@ static int write_page(const struct view_options *o, const struct strlist *words,
         seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
     job.by = opener.by;
-    int rc = words->n == 1 && is_encrypted(words->items[0]) ? bundle_unlock(words->items[0], job.by, err) : 0;
+    int rc = words->n == 1 && source_is_encrypted(words->items[0])
+                 ? bundle_unlock(words->items[0], job.by, err)
+                 : 0;
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         if (!file_exists(words->items[i]))
             rc = source_unlock(words->items[i], &job.keys, err);
