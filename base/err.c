@@ -22,7 +22,7 @@ int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
         return -1;
     err->kind = kind;
     err->hint[0] = '\0';
-    err->unreached = false;
+    err->unreached = err->starved = false;
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(err->msg, sizeof err->msg, fmt, ap);
@@ -47,7 +47,10 @@ int err_sys(struct err *err, const char *fmt, ...)
 
 int err_nomem(struct err *err)
 {
-    return err_set(err, ERR_LOCAL_IO, "out of memory");
+    err_set(err, ERR_LOCAL_IO, "out of memory");
+    if (err)
+        err->starved = true;
+    return -1;
 }
 
 int err_wrap(struct err *err, const char *fmt, ...)

@@ -36,6 +36,7 @@ struct err {
     char msg[512];
     char hint[512]; /* empty, or what to do next, without "hint: " in front */
     bool unreached; /* a connection was refused or not answered; err_unreached sets it */
+    bool starved;   /* err_nomem set it: a caller for whom the input is optional still fails */
 };
 
 #define ERR_INIT                                                                                             \

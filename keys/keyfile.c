@@ -208,34 +208,45 @@ int keyfile_read_public(const char *path, struct ssh_blob *ret, struct err *err)
     return rc;
 }
 
-/* The public half in FILE.pub. A missing or odd one is no error: it only helps. */
-static bool look_beside(const char *path, struct keyfile *k)
-{
-    char *pub = NULL;
-    if (asprintf(&pub, "%s.pub", path) < 0)
-        return false;
-    bool found = keyfile_read_public(pub, &k->blob, NULL) == 0;
-    free(pub);
-    return found;
-}
-
-/* As ssh does: a private key, else FILE itself or FILE.pub as the public half of a key that an agent holds.
- */
-int keyfile_inspect(const char *path, struct keyfile *ret, struct err *err)
+/* Reads FILE as a private key or else as a public one. -1 with the private key's error if it is no private
+ * key, or out of memory. */
+static int inspect_file(const char *path, struct keyfile *k, struct err *err)
 {
     struct buf b = {.max = KEYFILE_MAX, .secret = true};
     struct err why = ERR_INIT;
-    struct keyfile k = {0};
-    int rc = file_read(path, &b, &why);
-    if (rc == 0 && (rc = keyfile_parse(buf_str(&b), b.len, &k, &why)) < 0) {
-        err_wrap(&why, "%s", path);
-        k.absent = parse_public(buf_str(&b), &k.blob, NULL) == 0;
-        k.is_public = k.absent;
+    int rc = file_read(path, &b, err);
+    if (rc == 0 && (rc = keyfile_parse(buf_str(&b), b.len, k, err)) < 0) {
+        err_wrap(err, "%s", path);
+        k->is_public = !err->starved && parse_public(buf_str(&b), &k->blob, &why) == 0;
+        if (why.starved)
+            *err = why;
     }
     buf_release(&b);
-    if (k.blob.n == 0 && look_beside(path, &k))
-        k.absent = rc < 0;
-    if (rc < 0 && !k.absent) {
+    return rc;
+}
+
+/* Reads the public half from FILE.pub. -1 is out of memory alone: a missing or odd FILE.pub is no error,
+ * because it only helps. */
+static int inspect_beside(const char *path, struct keyfile *k, struct err *err)
+{
+    struct err why = ERR_INIT;
+    char *pub = NULL;
+    if (asprintf(&pub, "%s.pub", path) < 0)
+        return err_nomem(err);
+    keyfile_read_public(pub, &k->blob, &why);
+    free(pub);
+    return why.starved ? err_nomem(err) : 0;
+}
+
+/* As ssh does: a private key, else FILE or FILE.pub as the public half of a key that an agent holds. */
+int keyfile_inspect(const char *path, struct keyfile *ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+    struct keyfile k = {0};
+    int rc = inspect_file(path, &k, &why);
+    bool starved = why.starved || (k.blob.n == 0 && inspect_beside(path, &k, &why) < 0);
+    k.absent = rc < 0 && k.blob.n > 0;
+    if (starved || (rc < 0 && !k.absent)) {
         if (err)
             *err = why;
         return -1;

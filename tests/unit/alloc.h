@@ -97,6 +97,13 @@ static void *alloc_for_json(size_t n)
     return !alloc.json_works && alloc_fails() ? NULL : __real_malloc(n);
 }
 
+/* A failed test must not leave its settings to the next one. */
+#define ALLOC_FAIL(...)                                                                                      \
+    do {                                                                                                     \
+        memset(&alloc, 0, sizeof alloc);                                                                     \
+        fail_msg(__VA_ARGS__);                                                                               \
+    } while (0)
+
 /* What a walk calls: does the work once, judges nothing, leaves nothing behind. 0 or -1 as it came. */
 typedef int alloc_work_fn(void *ctx, struct err *err);
 
@@ -115,16 +122,16 @@ static size_t alloc_walk(alloc_work_fn *work, void *ctx, size_t optional)
         alloc.nth = 0;
         if (!alloc.failed) {
             if (rc < 0)
-                fail_msg("without a failure: %s", err.msg);
+                ALLOC_FAIL("without a failure: %s", err.msg);
             return nth - 1;
         }
         size_t n = strlen(err.msg), want = strlen("out of memory");
         if (rc == 0 && optional > 0)
             optional--;
         else if (rc == 0)
-            fail_msg("allocation %zu failed, and nobody minded", nth);
+            ALLOC_FAIL("allocation %zu failed, and nobody minded", nth);
         else if (n < want || strcmp(err.msg + n - want, "out of memory") != 0)
-            fail_msg("allocation %zu failed: \"%s\"", nth, err.msg);
+            ALLOC_FAIL("allocation %zu failed: \"%s\"", nth, err.msg);
         else
             assert_int_equal(err.kind, ERR_LOCAL_IO);
     }

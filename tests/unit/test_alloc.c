@@ -1059,9 +1059,42 @@ static void signatures(void **state)
     }
     char *key = text_of("%s/key", (char *)*state);
     RUN("ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", key);
-    /* A key whose .pub cannot be read for want of memory is judged by itself. */
-    assert_true(alloc_walk(make_signature, key, 2) > 15);
+    assert_true(alloc_walk(make_signature, key, 0) > 15);
     free(key);
+}
+
+static int inspect_key(void *ctx, struct err *err)
+{
+    struct keyfile k;
+    alloc_mark(&k, sizeof k);
+    if (keyfile_inspect(ctx, &k, err) < 0) {
+        alloc_untouched(&k, sizeof k);
+        return -1;
+    }
+    /* A public half that was not read for want of memory would be missing here. */
+    assert_true(k.blob.n > 0);
+    keyfile_release(&k);
+    return 0;
+}
+
+/* A key in each form that shows its public half: itself, FILE.pub beside a form that hides it, a FILE that is
+ * no key or does not exist, and a public key itself. */
+static void key_files(void **state)
+{
+    const char *dir = *state;
+    char *key = text_of("%s/key", dir), *pem = text_of("%s/pem", dir), *pub = text_of("%s/pem.pub", dir);
+    RUN("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key);
+    RUN("ssh-keygen", "-q", "-t", "ecdsa", "-m", "PEM", "-N", "", "-f", pem);
+    assert_true(alloc_walk(inspect_key, key, 0) > 3);
+    assert_true(alloc_walk(inspect_key, pem, 0) > 3);
+    assert_true(alloc_walk(inspect_key, pub, 0) > 2);
+    free(scratch_file(dir, "pem", "no key\n", 7));
+    assert_true(alloc_walk(inspect_key, pem, 0) > 3);
+    assert_int_equal(file_remove(pem, NULL), 0);
+    assert_true(alloc_walk(inspect_key, pem, 0) > 2);
+    free(key);
+    free(pem);
+    free(pub);
 }
 
 static int relabel_seed(void *ctx, struct err *err)
@@ -1436,6 +1469,7 @@ int main(void)
         cmocka_unit_test(words),
         cmocka_unit_test(pages),
         SCRATCH(signatures),
+        SCRATCH(key_files),
         cmocka_unit_test(relabelling),
         SCRATCH(copying),
         cmocka_unit_test(local_addresses),

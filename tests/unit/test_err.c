@@ -48,11 +48,25 @@ static void test_long_words(void **state)
     assert_non_null(strstr(err.msg, ": file-03: gitaly: heap: "));
 }
 
+static void test_out_of_memory_is_marked(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    assert_int_equal(err_nomem(&err), -1);
+    assert_int_equal(err.kind, ERR_LOCAL_IO);
+    err_wrap(&err, "FILE.pub");
+    assert_true(err.starved);
+    err_set(&err, ERR_LOCAL_IO, "cannot read FILE.pub");
+    assert_false(err.starved);
+    assert_int_equal(err_nomem(NULL), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_context_and_hint),
         cmocka_unit_test(test_long_words),
+        cmocka_unit_test(test_out_of_memory_is_marked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
