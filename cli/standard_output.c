@@ -48,6 +48,11 @@ static FILE *open_stream(int cancel_fd)
 }
 #endif
 
+int standard_output_fd(FILE *out)
+{
+    return out == stdout ? STDOUT_FILENO : fileno(out);
+}
+
 void standard_output_watch(int cancel_fd)
 {
     FILE *stream = fflush(stdout) == 0 ? open_stream(cancel_fd) : NULL;

@@ -6,8 +6,14 @@
 #ifndef CLI_STANDARD_OUTPUT_H
 #define CLI_STANDARD_OUTPUT_H
 
+#include <stdio.h>
+
 /* Puts a stream in the place of `stdout` that waits for cancel_fd as well. Where the system has no such
  * streams, or no memory, it stays as it is. Once, before anything is printed. */
 void standard_output_watch(int cancel_fd);
+
+/* The descriptor that a stream writes to. fileno has none for the `stdout` of standard_output_watch, and
+ * would make a terminal look like a pipe. */
+int standard_output_fd(FILE *out);
 
 #endif
