@@ -72,7 +72,7 @@ teardown() { :; } # no sshd, no log
 # page FILE PYTHON...: runs the lines with `bundle`, its `manifest` and `entries`: what is drawn, by its title.
 page() {
     python3 - "$@" <<'PY'
-import base64, gzip, json, re, sys
+import base64, gzip, json, os, re, sys
 
 text = open(sys.argv[1], encoding="utf-8").read()
 bundle = json.loads(re.search(r'<script type="application/json" id="bundle">(.*?)</script>', text, re.S).group(1))
@@ -239,15 +239,39 @@ for n in range(100):
         'assert [n for n, h in hosts.items() if h.get("differs", {}).get("outlier")] == ["many-42"]'
 }
 
-@test "made at the capture and made anew it is the same, and a redacted copy has it unchanged" {
+@test "the page made at the capture and the page made anew are the same" {
     for bundle in against pair group; do
         profgrab report -o - "$RIG_DIR/$bundle.tar.gz" | cmp - "$RIG_DIR/$bundle/report.html"
     done
-    cp "$RIG_DIR/against.tar.gz" b.tar.gz
-    "${COPY-$rig_root/build/gcc/tests/copy}" -r b.tar.gz
-    tar xzOf b-handoff.tar.gz --wildcards '*/report.html' | cmp - "$RIG_DIR/against/report.html"
     run_profgrab bundle verify "$RIG_DIR/pair.tar.gz"
     assert_status 0
+}
+
+# copy OPTION...: the file copy.tar.gz, a copy of the bundle with healthy hosts as a hand-off makes it, and its page copy.html.
+copy() {
+    cp "$RIG_DIR/against.tar.gz" b.tar.gz
+    "${COPY-$rig_root/build/gcc/tests/copy}" "$@" b.tar.gz
+    mv b-handoff.tar.gz copy.tar.gz
+    tar xzOf copy.tar.gz --wildcards '*/report.html' >copy.html
+}
+
+@test "a copy without redaction has the bundle's page, unchanged" {
+    copy
+    cmp copy.html "$RIG_DIR/against/report.html"
+}
+
+@test "the page of a redacted copy is drawn anew: the same pictures, and who handed it off" {
+    copy -r
+    profgrab report -o - copy.tar.gz | cmp - copy.html
+    run cmp -s copy.html "$RIG_DIR/against/report.html"
+    assert_status 1
+    # The manifest's `handoff` is all that differs: no other byte does.
+    page copy.html \
+        'other = open(os.environ["RIG_DIR"] + "/against/report.html", encoding="utf-8").read()' \
+        'handoff = json.dumps(manifest["handoff"], separators=(",", ":"), ensure_ascii=False)' \
+        'assert manifest["handoff"]["user"] == "dave" and manifest["handoff"]["redactions"] == []' \
+        'assert text.count(f""","handoff":{handoff}""") == 1' \
+        'assert text.replace(f""","handoff":{handoff}""", "") == other'
 }
 
 @test "a file of the comparison that is damaged or missing: the rest is compared, and it is said" {
