@@ -326,7 +326,8 @@ SCRIPT
     assert_stderr_has 'No space left'
     run --separate-stderr bash -c '"$0" bundle encrypt --encrypt-to "$1" -o missing/out plain' "$profgrab_program" "$RIG_DIR/id.pub"
     assert_status 1
-    assert_stderr_has 'missing/out'
+    assert_stderr 'profgrab: cannot use the directory missing: No such file or directory'
+    assert_left plain plain.age
 }
 
 # stall FILE N VERB...: `bundle VERB... -` at a terminal, reading N bytes of FILE from a pipe that stalls then; Ctrl-C once
