@@ -281,6 +281,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     assert_stderr_has '1 of 2 services are not complete; opening db-01'
     refute_stderr_has 'web-02:'
     assert_equal "$output" "${first%.tar.gz}-2.tar.gz"
+    assert_stderr_has "profgrab: $first stays as it was; the resumed bundle is ${first%.tar.gz}-2.tar.gz"
     assert_equal "$(cat "$MOODS/asked" 2>/dev/null)" ''
     assert_equal "$(sha256sum <"$first")" "$sum"
     assert_complete "$output"
