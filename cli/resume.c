@@ -15,6 +15,7 @@
 #include "cli/exit.h"
 #include "cli/record.h"
 #include "cli/signals.h"
+#include "cli/source.h"
 #include "cli/talk.h"
 #include "cli/target.h"
 #include "base/banned.h"
@@ -114,17 +115,25 @@ static int open_directory(struct resume *r, struct err *err)
     return rc;
 }
 
+/* The resumed bundle would lie beside it in plain text, so decrypting it is left to the user. */
+static int refuse_encrypted(const char *path, struct err *err)
+{
+    bool named = text_ends_in(path, ".tar.gz.age");
+    int n = (int)(strlen(path) - (named ? strlen(".age") : 0));
+    err_set(err, ERR_FAILED, "%s is encrypted, and resume reads bundles in plain text alone", path);
+    if (named)
+        return err_hint(err, "profgrab bundle decrypt -i IDENTITY %s && profgrab resume %.*s", path, n, path);
+    return err_hint(err, "profgrab bundle decrypt -i IDENTITY -o NEW.tar.gz %s && profgrab resume NEW.tar.gz",
+                    path);
+}
+
 static int read_bundle(struct resume *r, struct err *err)
 {
     char *text = NULL;
-    struct err why = ERR_INIT;
-    if (bundle_manifest(r->path, NULL, &text, &why) < 0) {
-        if (why.kind == ERR_NOT_FOUND && file_exists(r->path))
-            err_hint(&why, "decrypt it first: profgrab bundle decrypt -i IDENTITY %s", r->path);
-        if (err)
-            *err = why;
+    if (source_is_encrypted(r->path))
+        return refuse_encrypted(r->path, err);
+    if (bundle_manifest(r->path, NULL, &text, err) < 0)
         return -1;
-    }
     int rc = load(r, text, strlen(text), err);
     free(text);
     return rc;

@@ -454,9 +454,29 @@ assert_complete() { # BUNDLE: its files are in $dir then
     assert_stderr_has 'it is made of local files'
     ssh-keygen -q -t ed25519 -N '' -f key
     "$profgrab_program" bundle encrypt --encrypt-to key.pub "$bundle"
+    local next
     run_profgrab resume "$bundle.age"
     assert_status 1
-    assert_stderr_has "hint: decrypt it first: profgrab bundle decrypt -i IDENTITY $bundle.age"
+    assert_stderr_has "profgrab: $bundle.age is encrypted, and resume reads bundles in plain text alone"
+    assert_stderr_has "hint: profgrab bundle decrypt -i IDENTITY $bundle.age && profgrab resume $bundle"
+    next=$(sed -n 's/^hint: //p' <<<"$stderr")
+    mv "$bundle.age" sealed
+    run_profgrab resume sealed
+    assert_status 1
+    assert_stderr_has 'hint: profgrab bundle decrypt -i IDENTITY -o NEW.tar.gz sealed && profgrab resume NEW.tar.gz'
+    # The commands that it names work, word by word.
+    mv sealed "$bundle.age"
+    rm "$bundle"
+    mkdir bin
+    ln -s "$profgrab_program" bin/profgrab
+    run --separate-stderr env PATH="$PWD/bin:$PATH" bash -c "${next/IDENTITY/key}"
+    assert_status 0
+    assert_stderr_has "nothing is missing in $bundle"
+    # A bundle without a manifest is not taken for an encrypted one.
+    tar -czf none.tar.gz key.pub
+    run_profgrab resume none.tar.gz
+    assert_status 1
+    refute_stderr_has decrypt
     assert_equal "$(compgen -G 'profgrab-*.partial' || :)" ''
 }
 
