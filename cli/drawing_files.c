@@ -44,11 +44,11 @@ int drawing_files(const struct strlist *files, struct source_keys *keys, page_si
     struct drawing d;
     char made[64], name[64];
     snprintf(name, sizeof name, "%zu files", files->n);
-    struct page_bundle b = {.name = files->n == 1 ? file_base(files->items[0]) : name,
+    struct page_bundle b = {.name = files->n == 1 ? source_title(files->items[0]) : name,
                             .made = clock_format(made, sizeof made, clock_utc())};
     int rc = drawing_init(&d, &drawing_when_asked, STR(""), sink, ctx, err);
     for (size_t i = 0; rc == 0 && i < files->n; i++) {
-        struct drawing_file f = {.entry = {.file = files->items[i], .title = file_base(files->items[i])}};
+        struct drawing_file f = {.entry = {.file = files->items[i], .title = source_title(files->items[i])}};
         rc = draw_named(&d, &f, keys, err);
     }
     if (rc == 0)

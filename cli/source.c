@@ -55,6 +55,15 @@ bool source_is_here(const char *name)
     return bundle != NULL;
 }
 
+const char *source_title(const char *name)
+{
+    const char *member = NULL;
+    char *bundle = file_exists(name) ? NULL : source_bundle_of(name, &member);
+    const char *title = bundle ? name + (file_base(bundle) - bundle) : file_base(name);
+    free(bundle);
+    return title;
+}
+
 uint64_t source_size(const char *name)
 {
     const char *member;

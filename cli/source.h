@@ -22,6 +22,9 @@ bool source_is_here(const char *name);
 /* How many bytes lie on disk for it: of a member, the whole bundle's. 0 where that is not known. */
 uint64_t source_size(const char *name);
 
+/* The name without the directories on the way to the file or bundle; points into it. */
+const char *source_title(const char *name);
+
 /* ---- encrypted bundles ------------------------------------------------------------------------------------
  */
 
@@ -69,7 +72,9 @@ struct source_entries {
 int source_entries(const char *bundle, struct source_keys *keys, struct source_entries *ret, struct err *err);
 void source_entries_release(struct source_entries *entries);
 
-enum source_content { SOURCE_PROFILES, SOURCE_DUMPS };
+enum source_content { SOURCE_PROFILES, SOURCE_DUMPS, SOURCE_BOTH };
+/* Whether a file of a bundle is whole, and of that content. */
+bool source_entry_is(const struct source_entry *e, enum source_content content);
 /* What a command reads. */
 struct source_wish {
     enum source_content content;
@@ -78,8 +83,9 @@ struct source_wish {
 };
 /*
  * Adds to `ret` the sources that a word stands for: the members that match BUNDLE:PATTERN (a glob, `*` also
- * matches slashes), and of BUNDLE alone its one profile, or the dumps of its services, one of each. A bundle
- * with several profiles is ERR_USAGE, after they were listed on stderr. Any other word is added as it is.
+ * matches slashes), and of BUNDLE alone its one profile, or the dumps of its services, one of each, or with
+ * SOURCE_BOTH every profile and dump. Where one profile is wanted, a bundle with several is ERR_USAGE,
+ * after they were listed on stderr. Any other word is added as it is.
  */
 int source_expand(const struct source_wish *wish, const char *word, struct strlist *ret, struct err *err);
 

@@ -73,17 +73,23 @@ static bool has_text_beside(const struct source_entries *all, const struct sourc
     return false;
 }
 
+bool source_entry_is(const struct source_entry *e, enum source_content content)
+{
+    return (content != SOURCE_DUMPS && e->is_profile) || (content != SOURCE_PROFILES && e->is_dump);
+}
+
 static bool is_wished(const struct source_wish *wish, const struct source_entries *all,
                       const struct source_entry *e)
 {
-    if (wish->content == SOURCE_PROFILES)
-        return e->is_profile;
-    return e->is_dump && !has_text_beside(all, e);
+    return source_entry_is(e, wish->content) && (wish->content != SOURCE_DUMPS || !has_text_beside(all, e));
 }
 
 static const char *name_of(const struct source_wish *wish)
 {
-    return wish->content == SOURCE_PROFILES ? "profile" : "dump of goroutines";
+    static const char *const names[] = {[SOURCE_PROFILES] = "profile",
+                                        [SOURCE_DUMPS] = "dump of goroutines",
+                                        [SOURCE_BOTH] = "profile and no dump of goroutines"};
+    return names[wish->content];
 }
 
 /* ---- several to choose from ------------------------------------------------------------------------------
@@ -157,8 +163,7 @@ static int expand_pattern(const struct source_wish *wish, const char *bundle, co
     for (size_t i = 0; rc == 0 && i < all.n; i++) {
         if (fnmatch(pattern, all.items[i].member, 0) != 0)
             continue;
-        bool right = wish->content == SOURCE_PROFILES ? all.items[i].is_profile : all.items[i].is_dump;
-        if (right)
+        if (source_entry_is(&all.items[i], wish->content))
             rc = add_member(bundle, all.items[i].member, ret, err);
         else if (!other)
             other = all.items[i].member;

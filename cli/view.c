@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bundle/bundle.h"
@@ -87,15 +88,29 @@ static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
                : drawing_files(words, &job->keys, to_fd, &job->fd, err);
 }
 
+/* The bytes on disk of all sources; a bundle counts once for members that stand together. */
+static uint64_t size_of(const struct strlist *words)
+{
+    uint64_t bytes = 0;
+    char *before = NULL;
+    for (size_t i = 0; i < words->n; i++) {
+        const char *member;
+        char *bundle = file_exists(words->items[i]) ? NULL : source_bundle_of(words->items[i], &member);
+        if (!bundle || !before || strcmp(bundle, before) != 0)
+            bytes += source_size(words->items[i]);
+        free(before);
+        before = bundle;
+    }
+    free(before);
+    return bytes;
+}
+
 static int draw(struct page_job *job, struct err *err)
 {
     const struct strlist *words = job->words;
-    uint64_t bytes = 0;
     char name[64];
-    for (size_t i = 0; i < words->n; i++)
-        bytes += source_size(words->items[i]);
     snprintf(name, sizeof name, "%zu files", words->n);
-    struct proc_confines limits = confined_limits(bytes);
+    struct proc_confines limits = confined_limits(size_of(words));
     limits.cancel_fd = signals_cancel_fd();
     limits.wall_ms = limits.cpu_ms;
     limits.kept[0] = job->fd;
@@ -103,25 +118,46 @@ static int draw(struct page_job *job, struct err *err)
 }
 
 /* Asks for all that takes a person's time before the copy is made. */
+static int unlock_and_draw(struct page_job *job, struct err *err)
+{
+    const struct strlist *words = job->words;
+    int rc = words->n == 1 && source_is_encrypted(words->items[0])
+                 ? bundle_unlock(words->items[0], job->by, err)
+                 : 0;
+    for (size_t i = 0; rc == 0 && i < words->n; i++)
+        if (!file_exists(words->items[i]))
+            rc = source_unlock(words->items[i], &job->keys, err);
+    return rc < 0 ? -1 : draw(job, err);
+}
+
+/* A bundle alone stays, since it has a page of its own; among other words it stands for its files. */
+static int expand(const struct strlist *words, struct source_keys *keys, struct strlist *ret, struct err *err)
+{
+    struct source_wish wish = {SOURCE_BOTH, "profgrab view", keys};
+    if (words->n == 1 && file_exists(words->items[0]))
+        return strlist_add(ret, words->items[0], err);
+    for (size_t i = 0; i < words->n; i++)
+        if (source_expand(&wish, words->items[i], ret, err) < 0)
+            return -1;
+    return 0;
+}
+
 static int write_page(const struct view_options *o, const struct strlist *words, int fd, struct err *err)
 {
+    struct strlist files = {0};
     struct page_job job = {
-        .words = words, .fd = fd, .keys = {&o->identities, o->passphrase_file, "--identity", NULL, -1}};
+        .words = &files, .fd = fd, .keys = {&o->identities, o->passphrase_file, "--identity", NULL, -1}};
     struct seal_opener opener;
     if (confined_take_input(words->items, words->n, signals_cancel_fd(), err) < 0 ||
         seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
     job.by = opener.by;
-    int rc = words->n == 1 && source_is_encrypted(words->items[0])
-                 ? bundle_unlock(words->items[0], job.by, err)
-                 : 0;
-    for (size_t i = 0; rc == 0 && i < words->n; i++)
-        if (!file_exists(words->items[i]))
-            rc = source_unlock(words->items[i], &job.keys, err);
+    int rc = expand(words, &job.keys, &files, err);
     if (rc == 0)
-        rc = draw(&job, err);
+        rc = unlock_and_draw(&job, err);
     source_keys_release(&job.keys);
     seal_opener_release(&opener);
+    strlist_release(&files);
     return rc;
 }
 
@@ -172,11 +208,13 @@ const struct command command_view = {
     .name = "view",
     .synopsis = "[options] BUNDLE | FILE...",
     .summary = "show profiles and goroutine dumps as flame graphs and tables in a browser",
-    .details = "FILE is a profile or a dump of goroutines, also a member of a bundle, BUNDLE:MEMBER, or - "
-               "for standard input. The "
-               "page is one file that loads nothing, under $XDG_RUNTIME_DIR, $TMPDIR or /tmp; only you can "
-               "read it. It stays until you remove it "
-               "or the system clears that directory. The browser is $BROWSER, else one that is installed.",
+    .details =
+        "FILE is a profile or a dump of goroutines, also a member of a bundle, BUNDLE:MEMBER, those that "
+        "match BUNDLE:PATTERN, as in 'run.tar.gz:*/heap.pb.gz', or - for standard input. Of several "
+        "bundles all profiles and dumps are shown. The "
+        "page is one file that loads nothing, under $XDG_RUNTIME_DIR, $TMPDIR or /tmp; only you can "
+        "read it. It stays until you remove it "
+        "or the system clears that directory. The browser is $BROWSER, else one that is installed.",
     .options = options,
     .words = WORDS_FILES,
     .run = run,

@@ -129,6 +129,54 @@ setup() {
     assert_stderr_has 'it is an HTML page'
 }
 
+# drawn FILE...: what the page of `profgrab view` shows of these, FORM and title in its order.
+drawn() {
+    run_profgrab view --no-browser "$@"
+    assert_status 0
+    drawn=$(python3 - "$output" <<'PY'
+import json, re, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+bundle = json.loads(re.search(r'<script type="application/json" id="bundle">(.*?)</script>', text, re.S).group(1))
+print(*(f'{e["form"]} {e["title"]}' for e in bundle["data"]), sep="\n")
+PY
+    )
+}
+
+@test "view of BUNDLE:PATTERN, and of several bundles: every profile and dump, by its bundle and member" {
+    drawn 'new.tar.gz:*/heap.pb.gz'
+    assert_equal "$drawn" 'profile new.tar.gz:file-03/node_exporter/heap.pb.gz
+profile new.tar.gz:file-03/caddy/heap.pb.gz'
+    mkdir elsewhere
+    mv new.tar.gz elsewhere
+    drawn 'elsewhere/new.tar.gz:*/caddy/*' "$RIG_DIR/old.tar.gz:file-03/caddy/heap.pb.gz"
+    assert_equal "$drawn" 'profile new.tar.gz:file-03/caddy/heap.pb.gz
+goroutines new.tar.gz:file-03/caddy/goroutines.pb.gz
+profile new.tar.gz:file-03/caddy/goroutines.pb.gz
+goroutines new.tar.gz:file-03/caddy/goroutines.txt
+profile old.tar.gz:file-03/caddy/heap.pb.gz'
+    drawn one.tar.gz old.tar.gz
+    assert_equal "$drawn" 'profile one.tar.gz:file-03/caddy/heap.pb.gz
+profile old.tar.gz:file-03/node_exporter/heap.pb.gz
+goroutines old.tar.gz:file-03/node_exporter/goroutines.pb.gz
+profile old.tar.gz:file-03/node_exporter/goroutines.pb.gz
+goroutines old.tar.gz:file-03/node_exporter/goroutines.txt
+profile old.tar.gz:file-03/caddy/heap.pb.gz
+goroutines old.tar.gz:file-03/caddy/goroutines.pb.gz
+profile old.tar.gz:file-03/caddy/goroutines.pb.gz
+goroutines old.tar.gz:file-03/caddy/goroutines.txt'
+    drawn --identity "$RIG_DIR/key" 'new.tar.gz.age:*heap*'
+    assert_equal "$drawn" 'profile new.tar.gz.age:file-03/node_exporter/heap.pb.gz
+profile new.tar.gz.age:file-03/caddy/heap.pb.gz'
+    run_profgrab view --no-browser 'one.tar.gz:*/cpu*'
+    assert_status 1
+    assert_stderr_has 'profgrab: no file of one.tar.gz matches */cpu*'
+    assert_stderr_has 'hint: `profgrab bundle list one.tar.gz` names what is in it'
+    run_profgrab view --no-browser 'old.tar.gz:*trace*'
+    assert_status 1
+    assert_stderr_has 'trace'
+    assert_equal "$(compgen -G "$XDG_RUNTIME_DIR/*.html" | wc -l)" 4
+}
+
 # ---- encrypted ones ---------------------------------------------------------------------------------------------
 
 @test "encrypted bundles are read alike: by an option, by the usual keys, and a hint names the option" {
