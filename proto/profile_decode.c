@@ -55,15 +55,14 @@ static bool survey(struct decoder *d)
 /* Takes from the room everything whose number the survey knows. */
 static bool charge_tables(struct decoder *d)
 {
-    const struct profile *p = d->p;
     const size_t *n = d->counts;
     const size_t id = 2 * sizeof(uint32_t);
     return decode_charge(&d->room, n[PROFILE_SAMPLE],
-                         sizeof *p->samples + d->n_kept_values * sizeof *p->values, d->err) &&
-           decode_charge(&d->room, n[PROFILE_MAPPING], sizeof *p->mappings + id, d->err) &&
-           decode_charge(&d->room, n[PROFILE_LOCATION], sizeof *p->locations + sizeof(uint64_t) + id,
-                         d->err) &&
-           decode_charge(&d->room, n[PROFILE_FUNCTION], sizeof *p->functions + id, d->err) &&
+                         sizeof(struct profile_sample) + d->n_kept_values * sizeof(int64_t), d->err) &&
+           decode_charge(&d->room, n[PROFILE_MAPPING], sizeof(struct profile_mapping) + id, d->err) &&
+           decode_charge(&d->room, n[PROFILE_LOCATION],
+                         sizeof(struct profile_location) + sizeof(uint64_t) + id, d->err) &&
+           decode_charge(&d->room, n[PROFILE_FUNCTION], sizeof(struct profile_function) + id, d->err) &&
            decode_charge(&d->room, n[PROFILE_STRING], sizeof(struct str) + 2 * sizeof *d->strings, d->err);
 }
 
