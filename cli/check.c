@@ -42,6 +42,7 @@ struct report {
     bool failed; /* the failing step was told */
     bool bad;    /* something failed */
     bool begun;  /* its heading is in the text */
+    bool ended;  /* its steps are over: the next one's text may follow */
     bool has_clock_skew;
     int64_t clock_skew_ms;
 };
@@ -50,22 +51,22 @@ struct doctor {
     const struct check_options *options;
     struct report *reports; /* each host, and behind it its services */
     size_t n;
-    size_t printed; /* reports whose text is out */
-    bool single;    /* one host: every line is shown as it comes */
+    bool single; /* one host: every line is shown as soon as those before it are complete */
 };
 
 /* ---- text ---------------------------------------------------------------------------------------------- */
 
+/* The services of a host are examined at the same time, but their texts stand one below the other: one that
+ * goes on holds back those behind it, unless it is `all` that is to be printed. */
 static void print(struct doctor *d, bool all)
 {
     if (d->options->json || (!all && !d->single))
         return;
-    for (; d->printed < d->n; d->printed++) {
-        struct report *r = &d->reports[d->printed];
+    for (size_t i = 0; i < d->n; i++) {
+        struct report *r = &d->reports[i];
         fputs(buf_str(&r->text), stdout);
         buf_clear(&r->text);
-        /* A host's text goes on until its first service has some. */
-        if (!all && (d->printed + 1 == d->n || !d->reports[d->printed + 1].text.len))
+        if (!all && !r->ended)
             break;
     }
     fflush(stdout);
@@ -197,9 +198,11 @@ static void add_untold(struct report *r, const struct err *failure)
 static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
 {
     struct doctor *d = ctx;
+    struct report *r = find(d, host, NULL);
     (void)gw;
     if (failure)
-        add_untold(find(d, host, NULL), failure);
+        add_untold(r, failure);
+    r->ended = true;
     print(d, false);
 }
 
@@ -250,6 +253,7 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
     }
     if (s->failure)
         add_untold(r, s->failure);
+    r->ended = true;
     print(d, false);
 }
 

@@ -33,6 +33,20 @@ field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(e
     assert_equal "$(ls)" ''
 }
 
+@test "the text has every step of each service of a host, one service below the other" {
+    write_inventory big=1 big=2 big=3
+    local host names
+    for host in file-03 file-05; do
+        [[ $host == file-03 ]] && names='node caddy' || names='big-1 big-2 big-3'
+        run_profgrab check --host "$host"
+        assert_status 0
+        # shellcheck disable=SC2016 # of awk
+        assert_equal "$(awk '/^  [^ ]+ +https?:/ { printf "%s:", $1; next } /^    [a-z]/ { printf " %s", $1 }
+            /^    clock/ { print "" }' <<<"$output")" \
+            "$(printf '%s: dial index profiles clock\n' $names)"
+    done
+}
+
 @test "JSON holds the same" {
     write_inventory
     run_profgrab check --host file-03 --json
