@@ -14,8 +14,10 @@
 #include "base/base.h"
 #include "base/banned.h"
 
-/* What our parent may have left us: standard descriptors that are closed, which files opened later would
- * become, and children that vanish before their exit code can be read. */
+/* Undoes what our parent may have left us: standard descriptors that are closed, which files opened later
+ * would become, and children that vanish before their exit code can be read. A write beyond the limit of a
+ * file's size fails with EFBIG as others fail on a full disk; programs that are started have the default
+ * again. */
 static void settle_in(void)
 {
     /* For reading, so that what is written there is known to be lost. The lowest that is closed is taken. */
@@ -23,6 +25,7 @@ static void settle_in(void)
         if (fcntl(fd, F_GETFD) < 0)
             open("/dev/null", O_RDONLY | O_CLOEXEC);
     signal(SIGCHLD, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN);
     secret_protect_process();
 }
 

@@ -420,7 +420,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
 @test "full disk: the message, and what was collected stays or nothing does" {
     write_inventory big=30
     # A file size limit stands for a full disk: the write fails just so.
-    run --separate-stderr bash -c "ulimit -f 10000; trap '' XFSZ; exec \"\$@\"" - "$profgrab_program" --ssh-config "$SSH_CONFIG" \
+    run --separate-stderr bash -c "ulimit -f 10000; exec \"\$@\"" - "$profgrab_program" --ssh-config "$SSH_CONFIG" \
         --host file-05 heap
     assert_status 1
     assert_stderr_has 'cannot write: File too large'
@@ -445,7 +445,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
 
 @test "no room for the bundle itself: the work directory is kept and named" {
     write_inventory big=6
-    run --separate-stderr bash -c "ulimit -f 6500; trap '' XFSZ; exec \"\$@\"" - "$profgrab_program" --ssh-config "$SSH_CONFIG" \
+    run --separate-stderr bash -c "ulimit -f 6500; exec \"\$@\"" - "$profgrab_program" --ssh-config "$SSH_CONFIG" \
         --host file-05 heap allocs
     assert_status 1
     assert_stderr_has 'the bundle could not be written'
