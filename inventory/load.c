@@ -69,27 +69,31 @@ static const struct tree_node *section_named(const struct tree_node *root, const
     return NULL;
 }
 
-/* A setting in the column of the names that it belongs below: one mistake, whatever else that makes. Returns
- * the key; NULL: there is none. */
-static const struct tree_node *find_misplaced(const struct schema *s, struct err *err)
+/* Names the setting that stands in the column of the names of `what`. Returns -1. */
+static int misplaced(const struct schema *s, const struct tree_node *key, const char *what, struct err *err)
 {
-    const struct {
-        const struct tree_node *section;
-        const struct schema_key *settings;
-        const char *what, *example;
-    } rows[] = {{s->services, service_keys, "service", "6060"}, {s->hosts, host_keys, "host", "..."}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct tree_node *key =
-            rows[i].section ? schema_misplaced(rows[i].section, rows[i].settings) : NULL;
-        if (!key)
+    const char *example = strcmp(key->text, "port") == 0 ? "6060" : "...";
+    tree_err(s->tree, key, err, "\"%.60s\" is a setting, but stands in the column of the %ss' names",
+             key->text, what);
+    return err_hint(err, "indent it below the name of its %s:\n%ss:\n  NAME:\n    %.60s: %s", what, what,
+                    key->text, example);
+}
+
+/* Notes every misplaced setting of a section. -1: there is one, so reading the section would report more
+ * mistakes that are not in the file. */
+static int note_misplaced(const struct schema *s, const struct tree_node *section, const char *what,
+                          const struct schema_key *settings, struct err *err)
+{
+    int rc = 0;
+    for (const struct tree_node *v = section && section->kind == TREE_MAP ? section->first : NULL; v;
+         v = v->next) {
+        if (!schema_is_misplaced(v, settings))
             continue;
-        tree_err(s->tree, key, err, "\"%.60s\" is a setting, but stands in the column of the %ss' names",
-                 key->text, rows[i].what);
-        err_hint(err, "indent it below the name of its %s:\n%ss:\n  NAME:\n    %.60s: %s", rows[i].what,
-                 rows[i].what, key->text, rows[i].example);
-        return key;
+        rc = misplaced(s, v->key, what, err);
+        if (schema_note(s, err) < 0)
+            return -1;
     }
-    return NULL;
+    return rc;
 }
 
 /* Notes every repeated key in or below the node. */
@@ -116,9 +120,10 @@ static int no_version(const struct schema *s, struct err *err)
 /* The mistakes that no section has of its own. */
 static int check_whole(const struct schema *s, struct err *err)
 {
-    if (find_misplaced(s, err))
-        return -1;
-    return note_repeated(s, tree_root(s->tree), err);
+    int rc = note_misplaced(s, s->services, "service", service_keys, err);
+    if ((rc == 0 || s->mistakes) && note_misplaced(s, s->hosts, "host", host_keys, err) < 0)
+        rc = -1;
+    return rc < 0 ? -1 : note_repeated(s, tree_root(s->tree), err);
 }
 
 /* Where there are mistakes already, sections that name hosts, services or trackers are left out: each name

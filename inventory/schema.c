@@ -106,13 +106,12 @@ int schema_section(const struct schema *s, const struct tree_node *section, cons
     return 0;
 }
 
-const struct tree_node *schema_misplaced(const struct tree_node *section, const struct schema_key *settings)
+bool schema_is_misplaced(const struct tree_node *value, const struct schema_key *settings)
 {
-    for (const struct tree_node *v = section->kind == TREE_MAP ? section->first : NULL; v; v = v->next)
-        for (const struct schema_key *k = settings; v->kind != TREE_MAP && k->name; k++)
-            if (strcmp(k->name, v->key->text) == 0)
-                return v->key;
-    return NULL;
+    for (const struct schema_key *k = settings; value->kind != TREE_MAP && k->name; k++)
+        if (strcmp(k->name, value->key->text) == 0)
+            return true;
+    return false;
 }
 
 /* ---- mappings and lists -------------------------------------------------------------------------------- */

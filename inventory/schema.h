@@ -35,9 +35,9 @@ int schema_section(const struct schema *s, const struct tree_node *section, cons
                    int (*read)(const struct schema *s, const struct tree_node *value, struct err *err),
                    struct err *err);
 
-/* The first key of a section whose keys are names that is a setting instead: it has one of the settings'
- * names, and no mapping as its value. NULL: there is none. */
-const struct tree_node *schema_misplaced(const struct tree_node *section, const struct schema_key *settings);
+/* Whether an entry of a section whose keys are names is a setting instead: it has one of the settings' names,
+ * and no mapping as its value. */
+bool schema_is_misplaced(const struct tree_node *value, const struct schema_key *settings);
 
 /* Reads a mapping of settings in the file's order; `keys` ends with a NULL name. Goes on behind a mistake, as
  * schema_note has it, but returns -1 with it in err. */

@@ -366,6 +366,10 @@ static void several_mistakes_are_found_in_one_run(void **state)
                  "inv.yaml:3:18: no host or group \"c\"\n"
                  "inv.yaml:3:26: no host or group \"d\"\n");
     has_mistakes("version: 2\n", "inv.yaml:1:10: version must be 1\n");
+    has_mistakes("version: 1\nservices:\n  a:\n  port: 1\n  b:\n  port: 2\nhosts:\n  c:\n  address: d\n",
+                 "inv.yaml:4:3: \"port\" is a setting, but stands in the column of the services' names\n"
+                 "inv.yaml:6:3: \"port\" is a setting, but stands in the column of the services' names\n"
+                 "inv.yaml:9:3: \"address\" is a setting, but stands in the column of the hosts' names\n");
     has_mistakes("version: 1\nhosts: [a\n", "inv.yaml:3:1: a list in brackets lacks a comma or its \"]\"\n");
 }
 
