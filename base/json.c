@@ -33,6 +33,18 @@ static bool is_of_word(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-' || c == '+' || c == '.' || c == 'E';
 }
 
+static size_t word_end(const char *p, size_t n, size_t at)
+{
+    while (at < n && is_of_word(p[at]))
+        at++;
+    return at;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 struct json_measure json_measure(const char *p, size_t n)
 {
     struct json_measure m = {.memory = n};
@@ -41,11 +53,11 @@ struct json_measure json_measure(const char *p, size_t n)
         if (p[i] == '"') {
             size_t end = string_end(p, n, i + 1);
             m.memory += TEXT_BYTES + (end - i);
-            longest = end - i > longest ? end - i : longest;
+            longest = larger(end - i, longest);
             i = end;
         } else if (p[i] == '{' || p[i] == '[') {
             m.memory += p[i] == '{' ? OBJECT_BYTES : LIST_BYTES;
-            m.depth = ++depth > m.depth ? depth : m.depth;
+            m.depth = larger(++depth, m.depth);
         } else if ((p[i] == '}' || p[i] == ']') && depth > 0) {
             depth--;
         } else if (p[i] == ':') {
@@ -53,11 +65,10 @@ struct json_measure json_measure(const char *p, size_t n)
         } else if (p[i] == ',') {
             m.memory += COMMA_BYTES;
         } else if (is_of_word(p[i])) {
-            size_t begin = i;
-            while (i + 1 < n && is_of_word(p[i + 1]))
-                i++;
+            size_t end = word_end(p, n, i);
             m.memory += WORD_BYTES;
-            longest = i + 1 - begin > longest ? i + 1 - begin : longest;
+            longest = larger(end - i, longest);
+            i = end - 1;
         }
     }
     m.memory += LONGEST_TEXT_COPIES * longest;

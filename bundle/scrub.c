@@ -81,8 +81,12 @@ static void learn_decoded(struct learning *l, struct str value)
     for (size_t i = 0; i < value.n; i++) {
         int high = value.n - i > 2 && value.p[i] == '%' ? hex_digit(value.p[i + 1]) : -1;
         int low = high < 0 ? -1 : hex_digit(value.p[i + 2]);
-        buf_addc(&plain, low < 0 ? value.p[i] : (char)(high * 16 + low));
-        i += low < 0 ? 0 : 2;
+        if (low < 0) {
+            buf_addc(&plain, value.p[i]);
+        } else {
+            buf_addc(&plain, (char)(high * 16 + low));
+            i += 2;
+        }
     }
     l->failed = l->failed || plain.failed;
     learn_words(l, (struct str){buf_str(&plain), plain.len});

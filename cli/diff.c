@@ -22,7 +22,9 @@ static int report(struct comparison *c, struct source_keys *keys, struct err *er
     if (pprof_parse(c->n, c->argv, &c->options, err) != PPROF_GO_ON)
         return -1;
     c->options.keys = keys;
-    return pprof_make(&c->options, err);
+    int rc = pprof_make(&c->options, err);
+    c->options.keys = NULL; /* the caller releases them */
+    return rc;
 }
 
 /* ---- two bundles --------------------------------------------------------------------------------------- */

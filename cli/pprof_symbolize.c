@@ -159,7 +159,7 @@ static char *as_operand(const char *file)
 static int run(void *ctx, enum symbolize_program program, const char *file, struct str input, struct buf *ret,
                struct err *err)
 {
-    struct proc_result result;
+    struct proc_result result = {.exit_code = -1};
     char *path = find(ctx, program), *operand = as_operand(file);
     const char *const commands[][6] = {
         [SYMBOLIZE_ADDR2LINE] = {path, "-aif", "-e", operand, NULL},

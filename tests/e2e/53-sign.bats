@@ -75,6 +75,11 @@ allow() { # PRINCIPAL FILE.pub [OPTIONS]
     printf '%s %s %s\n' "$1" "${3-}" "$(<"$2")"
 }
 
+# trusted: what the last run's JSON says of trust, and of the signature's state.
+trusted() {
+    python3 -c 'import json, sys; m = json.load(sys.stdin); print(m["trusted"], m["signature"]["state"])' <<<"$output"
+}
+
 @test "a copy says who, when and to whom, follows the schema, and the bundle stays" {
     cp b.tar.gz before
     ssh-keygen -q -t ed25519 -N '' -f team
@@ -216,11 +221,6 @@ allow() { # PRINCIPAL FILE.pub [OPTIONS]
     assert_status 1
     assert_stderr_has 'key: there is no terminal to ask on'
     [[ ! -e b-handoff-2.tar.gz ]]
-}
-
-# trusted: what the last run's JSON says of trust, and of the signature's state.
-trusted() {
-    python3 -c 'import json, sys; m = json.load(sys.stdin); print(m["trusted"], m["signature"]["state"])' <<<"$output"
 }
 
 @test "verify --json: a bundle is trusted only if an allowed signer signed it" {

@@ -460,8 +460,7 @@ static void too_many_values(void **state)
     for (size_t i = 1; i + 3 <= n; i += 3)
         memcpy(text + i, "{},", 3);
     assert_int_equal(items_parse(text, n, &root, &err), -1);
-    assert_string_equal(err.msg,
-                        "manifest.json is too large: it would take more than 234.9 MB of memory");
+    assert_string_equal(err.msg, "manifest.json is too large: it would take more than 234.9 MB of memory");
     /* In a string they are not values. */
     text[0] = '"';
     assert_int_equal(items_parse(text, n, &root, &err), -1);
