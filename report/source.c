@@ -115,6 +115,9 @@ static bool looks_like_source(const char *path)
         "inc", "ipp", "tcc", "m",  "mm",  "cu",  "rs",  "zig", "d",    "nim", "swift", "f",      "f90",
         "for", "y",   "l",   "py", "pyx", "rb",  "js",  "ts",  "java", "kt",  "scala", "swigcxx"};
     const char *dot = strrchr(file_base(path), '.');
+    /* The headers of C++'s library have no ending: /usr/include/c++/12/vector. */
+    if (!dot && strstr(path, "/include/c++/"))
+        return true;
     for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
         if (strcasecmp(dot + 1, endings[i]) == 0)
             return true;

@@ -349,6 +349,8 @@ static void what_is_no_source_is_shown_only_when_asked_for(void **state)
     char *secret = text_of("%s/secret", dir), *link = text_of("%s/link.go", dir),
          *sub = text_of("%s/sub", dir);
     char *source = text_of("%s/real.go", dir), *other = text_of("%s/other", dir);
+    char *headers = text_of("%s/include/c++/12", dir), *header = text_of("%s/vector", headers);
+    char *hidden = text_of("%s/.secret", headers), *linked = text_of("%s/linked", headers);
     ok(file_write(secret, "secret\n", 7, &err), &err);
     ok(file_write(source, "source\n", 7, &err), &err);
     ok(file_mkdir(sub, &err), &err);
@@ -364,9 +366,21 @@ static void what_is_no_source_is_shown_only_when_asked_for(void **state)
     expect_source("secret", dir, NULL);
     expect_source("link.go", dir, NULL);
     expect_source("secret", "/", "could not find file secret");
+    /* A link below include/c++ does not make a header of a file elsewhere. */
+    RUN("mkdir", "-p", headers);
+    ok(file_write(header, "header\n", 7, &err), &err);
+    ok(file_write(hidden, "secret\n", 7, &err), &err);
+    assert_int_equal(symlink(secret, linked), 0);
+    expect_source(header, NULL, NULL);
+    expect_source(hidden, NULL, ".secret does not look like a source file: -source_path");
+    expect_source(linked, NULL, "linked does not look like a source file: -source_path");
     free(secret);
     free(link);
     free(sub);
+    free(headers);
+    free(header);
+    free(hidden);
+    free(linked);
     free(source);
     free(other);
 }
