@@ -6,11 +6,13 @@
 
 #include "bundle/bundle.h"
 #include "cli/command.h"
+#include "cli/confined.h"
 #include "cli/create.h"
 #include "cli/document.h"
 #include "cli/exit.h"
 #include "cli/seal.h"
 #include "cli/signals.h"
+#include "cli/source.h"
 #include "cli/verify.h"
 #include "base/banned.h"
 
@@ -19,6 +21,7 @@
 
 struct bundle_options {
     bool json;
+    bool profiles, dumps;
     const char *directory;
     const char *output;
     const char *reason;
@@ -32,6 +35,11 @@ struct bundle_options {
 
 static const struct option options[] = {
     {"json", 0, OPTION_FLAG, NULL, "list, verify: as JSON", offsetof(struct bundle_options, json), 0},
+    {"profiles", 0, OPTION_FLAG, NULL,
+     "list: only the whole profiles, as BUNDLE:MEMBER takes them, one a line; asks nobody anything",
+     offsetof(struct bundle_options, profiles), 0},
+    {"dumps", 0, OPTION_FLAG, NULL, "list: the same of dumps of goroutines; with --profiles, both",
+     offsetof(struct bundle_options, dumps), 0},
     {"directory", 'C', OPTION_TEXT, "DIR", "extract: below this directory instead of the current one",
      offsetof(struct bundle_options, directory), 0},
     {"output", 'o', OPTION_TEXT, "PATH",
@@ -77,11 +85,56 @@ static int list_line(void *ctx, const struct bundle_member *member, struct err *
     return 0;
 }
 
-static int list(const struct bundle_options *o, const struct strlist *rest, struct age_identities *by,
+/* The members of a bundle that a command reads. */
+struct members {
+    const char *bundle;
+    enum source_content content;
+    struct source_keys keys;
+};
+
+static int print_members(void *ctx, struct buf *ret, struct err *err)
+{
+    struct members *m = ctx;
+    struct source_entries all;
+    int rc = source_entries(m->bundle, &m->keys, &all, err);
+    (void)ret;
+    for (size_t i = 0; rc == 0 && i < all.n; i++) {
+        const struct source_entry *e = &all.items[i];
+        if (source_entry_is(e, m->content) && text_is_visible(e->member))
+            printf("%s\n", e->member);
+    }
+    source_entries_release(&all);
+    if (rc == 0 && fflush(stdout) != 0)
+        rc = err_sys(err, "cannot write to standard output");
+    return rc;
+}
+
+/* A shell that completes a word runs this, so a stranger's bundle is read with limits, and nobody is asked.
+ */
+static int list_members(const struct bundle_options *o, const char *bundle, struct seal_opener *opener,
+                        struct err *err)
+{
+    struct members m = {.bundle = bundle,
+                        .content = !o->dumps      ? SOURCE_PROFILES
+                                   : !o->profiles ? SOURCE_DUMPS
+                                                  : SOURCE_BOTH,
+                        .keys = {.option = "--identity", .opener = opener}};
+    struct proc_confines limits = confined_limits(source_size(bundle));
+    if (o->json)
+        return err_set(err, ERR_USAGE, "--json belongs to the whole list, without --profiles and --dumps");
+    opener->prompt.batch = true;
+    limits.cancel_fd = signals_cancel_fd();
+    limits.wall_ms = limits.cpu_ms;
+    return confined_run(bundle, &limits, print_members, &m, NULL, err);
+}
+
+static int list(const struct bundle_options *o, const struct strlist *rest, struct seal_opener *opener,
                 struct err *err)
 {
+    if (o->profiles || o->dumps)
+        return list_members(o, rest->items[0], opener, err);
     json_t *rows = o->json ? json_array() : NULL;
-    int rc = bundle_list(rest->items[0], by, list_line, rows, err);
+    int rc = bundle_list(rest->items[0], opener->by, list_line, rows, err);
     if (rc == 0 && o->json)
         return document_print(rows, stdout, err);
     json_decref(rows);
@@ -90,23 +143,23 @@ static int list(const struct bundle_options *o, const struct strlist *rest, stru
 
 /* ---- verify -------------------------------------------------------------------------------------------- */
 
-static int verify(const struct bundle_options *o, const struct strlist *rest, struct age_identities *by,
+static int verify(const struct bundle_options *o, const struct strlist *rest, struct seal_opener *opener,
                   struct err *err)
 {
     struct verify_options how = {
         .file = rest->items[0], .allowed_signers = o->allowed_signers, .json = o->json};
-    return verify_bundle(&how, by, err);
+    return verify_bundle(&how, opener->by, err);
 }
 
 /* ---- extract ------------------------------------------------------------------------------------------- */
 
-static int extract(const struct bundle_options *o, const struct strlist *rest, struct age_identities *by,
+static int extract(const struct bundle_options *o, const struct strlist *rest, struct seal_opener *opener,
                    struct err *err)
 {
     struct strlist members = {.items = rest->items + 1, .n = rest->n - 1};
     char *dir = NULL;
-    if (bundle_extract(rest->items[0], by, o->directory ? o->directory : ".", &members, EXTRACT_MAX, &dir,
-                       err) < 0)
+    if (bundle_extract(rest->items[0], opener->by, o->directory ? o->directory : ".", &members, EXTRACT_MAX,
+                       &dir, err) < 0)
         return -1;
     printf("%s\n", dir);
     free(dir);
@@ -115,7 +168,7 @@ static int extract(const struct bundle_options *o, const struct strlist *rest, s
 
 /* ---- encrypted ones ------------------------------------------------------------------------------------ */
 
-typedef int reading_fn(const struct bundle_options *o, const struct strlist *rest, struct age_identities *by,
+typedef int reading_fn(const struct bundle_options *o, const struct strlist *rest, struct seal_opener *opener,
                        struct err *err);
 
 static int read_bundle(reading_fn *reading, const struct bundle_options *o, const struct strlist *rest,
@@ -124,7 +177,7 @@ static int read_bundle(reading_fn *reading, const struct bundle_options *o, cons
     struct seal_opener opener;
     if (signals_install(err) < 0 || seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
-    int rc = reading(o, rest, opener.by, err);
+    int rc = reading(o, rest, &opener, err);
     seal_opener_release(&opener);
     return rc;
 }

@@ -13,6 +13,9 @@ enum command_words {
     WORDS_HOSTS,
     WORDS_COMMANDS, /* in place of the verb, if there are any */
     WORDS_FILES,
+    WORDS_PROFILES, /* files, or members of a bundle: BUNDLE:MEMBER */
+    WORDS_DUMPS,
+    WORDS_PROFILES_AND_DUMPS,
 };
 
 /* The first word of a command that does several things. */

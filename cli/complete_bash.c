@@ -40,10 +40,38 @@ static const char body[] =
     "    compopt -o filenames -o default 2>/dev/null\n"
     "}\n"
     "\n"
+    "# The members of BUNDLE: that `bundle list` prints with these options; other words are files. Readline "
+    "takes\n"
+    "# what is before and behind a colon for words of their own, and replaces the last one. It inserts a "
+    "member "
+    "as\n"
+    "# it is, so those are left out in which the shell sees more than a name.\n"
+    "_profgrab_members() { # CURRENT OPTION...\n"
+    "    local word=${COMP_LINE:0:COMP_POINT} bundle='' rest member\n"
+    "    word=${word##*[[:blank:]]}\n"
+    "    [[ $word != -*=* ]] || word=${word#*=}\n"
+    "    rest=$word\n"
+    "    while [[ $rest == *:* ]]; do\n"
+    "        bundle+=${rest%%:*}\n"
+    "        rest=${rest#*:}\n"
+    "        if [[ -f ${bundle/#\\~\\//$HOME/} ]]; then\n"
+    "            [[ $1 != [:=] ]] || set -- '' \"${@:2}\"\n"
+    "            while IFS= read -r member; do\n"
+    "                [[ $member == *[^[:alnum:]._/=:,+@%-]* || $bundle:$member != \"$word\"* ]] ||\n"
+    "                    COMPREPLY+=(\"$1${member:${#rest}}\")\n"
+    "            done < <(profgrab bundle list \"${@:2}\" -- \"${bundle/#\\~\\//$HOME/}\" 2>/dev/null)\n"
+    "            return\n"
+    "        fi\n"
+    "        bundle+=:\n"
+    "    done\n"
+    "    _profgrab_files \"$1\"\n"
+    "}\n"
+    "\n"
     "_profgrab_complete() { # WHAT CURRENT COMMAND\n"
     "    local words=()\n"
     "    case $1 in\n"
     "    files) _profgrab_files \"$2\" ;;\n"
+    "    members*) read -ra words <<<\"$1\" && _profgrab_members \"$2\" \"${words[@]:1}\" && words=() ;;\n"
     "    =*) read -ra words <<<\"${1#=}\" ;;\n"
     "    --*) _profgrab_names \"$1\" \"$2\" ;;\n"
     "    kinds) read -ra words <<<\"$_profgrab_kinds\" ;;\n"
@@ -85,11 +113,10 @@ static const char body[] =
 
 static const char *words_of(const struct command *c)
 {
-    static const char *const words[] = {[WORDS_NONE] = "",
-                                        [WORDS_KINDS] = "kinds",
-                                        [WORDS_HOSTS] = "--names",
-                                        [WORDS_COMMANDS] = "commands",
-                                        [WORDS_FILES] = "files"};
+    static const char *const words[] = {[WORDS_NONE] = "",         [WORDS_KINDS] = "kinds",
+                                        [WORDS_HOSTS] = "--names", [WORDS_COMMANDS] = "commands",
+                                        [WORDS_FILES] = "files",   [WORDS_PROFILES] = "members",
+                                        [WORDS_DUMPS] = "members", [WORDS_PROFILES_AND_DUMPS] = "members"};
     return words[c->words];
 }
 
@@ -117,7 +144,11 @@ static void put_value(FILE *out, const struct command *c, const struct option *o
     if (value == VALUE_WORDS)
         fprintf(out, ") echo '=%s' ;;\n", completion_words(o));
     else
-        fprintf(out, ") echo %s ;;\n", lister ? lister : value == VALUE_FILE ? "files" : "anything");
+        fprintf(out, ") echo %s ;;\n",
+                lister                   ? lister
+                : value == VALUE_FILE    ? "files"
+                : value == VALUE_PROFILE ? "members --profiles"
+                                         : "anything");
 }
 
 static void put_values(FILE *out, const struct command *c)
@@ -139,8 +170,10 @@ static void put_verbs(FILE *out, const struct command *c)
 
 static void put_words(FILE *out, const struct command *c)
 {
+    const char *members = completion_members(c->words);
     if (c->words != WORDS_NONE)
-        fprintf(out, "    %s) echo %s ;;\n", c->name, words_of(c));
+        fprintf(out, "    %s) echo %s%s%s ;;\n", c->name, words_of(c), members ? " " : "",
+                members ? members : "");
 }
 
 static void put_case(FILE *out, const char *name, const char *comment, const char *subject,

@@ -35,6 +35,31 @@ static const char head[] =
     "    end\n"
     "end\n"
     "\n"
+    "# What stands before the colon of BUNDLE:MEMBER; fails where that is no file.\n"
+    "function __profgrab_bundle\n"
+    "    set -l word (commandline -ct)\n"
+    "    set -l pieces (string split -- : (string replace -r -- '^--?[a-z_]+=' '' \"$word\"))\n"
+    "    set -l bundle\n"
+    "    while set -q pieces[2]\n"
+    "        set bundle (string join -- : $bundle $pieces[1])\n"
+    "        set -e pieces[1]\n"
+    "        if test -f (string replace -r -- '^~(?=/)' $HOME \"$bundle\")\n"
+    "            echo $bundle\n"
+    "            return\n"
+    "        end\n"
+    "    end\n"
+    "    return 1\n"
+    "end\n"
+    "\n"
+    "# Its members that `bundle list` prints with these options.\n"
+    "function __profgrab_members # OPTION...\n"
+    "    set -l bundle (__profgrab_bundle)\n"
+    "    for member in (profgrab bundle list $argv -- (string replace -r -- '^~(?=/)' $HOME $bundle) "
+    "2>/dev/null)\n"
+    "        echo \"$bundle:$member\"\n"
+    "    end\n"
+    "end\n"
+    "\n"
     "complete -c profgrab -f\n";
 
 static void put_quoted(FILE *out, const char *text)
@@ -58,15 +83,11 @@ static void put_candidate(FILE *out, const char *condition, const char *name, co
     fputc('\n', out);
 }
 
-static void put_option(FILE *out, const struct command *c, const struct option *o)
+/* What may stand behind it: options of `complete`. */
+static void put_value(FILE *out, const struct option *o)
 {
     enum completion_value value = completion_value(o);
-    /* -o: of one dash. */
-    fprintf(out, "complete -c profgrab -n 'test (__profgrab_command) = %s' -%c %s", c->name,
-            c->flag ? 'o' : 'l', o->name);
-    if (o->letter)
-        fprintf(out, " -s %c", o->letter);
-    if (value == VALUE_FILE)
+    if (value == VALUE_FILE || value == VALUE_PROFILE)
         fputs(" -r -F", out);
     else if (value != VALUE_NONE)
         fputs(" -x", out);
@@ -74,6 +95,31 @@ static void put_option(FILE *out, const struct command *c, const struct option *
         fprintf(out, " -a '(__profgrab_names %s)'", completion_lister(value));
     else if (value == VALUE_WORDS)
         fprintf(out, " -a '%s'", completion_words(o));
+}
+
+/* `condition` is further to that of the command. */
+static void put_name(FILE *out, const struct command *c, const struct option *o, const char *condition)
+{
+    /* -o: of one dash. */
+    fprintf(out, "complete -c profgrab -n 'test (__profgrab_command) = %s%s' -%c %s", c->name, condition,
+            c->flag ? 'o' : 'l', o->name);
+    if (o->letter)
+        fprintf(out, " -s %c", o->letter);
+}
+
+/* fish itself offers files behind a colon, too. */
+#define IN_BUNDLE "; and __profgrab_bundle"
+#define NOT_IN_BUNDLE "; and not __profgrab_bundle"
+
+static void put_option(FILE *out, const struct command *c, const struct option *o)
+{
+    bool profile = completion_value(o) == VALUE_PROFILE;
+    if (profile) {
+        put_name(out, c, o, IN_BUNDLE);
+        fputs(" -x -a '(__profgrab_members --profiles)'\n", out);
+    }
+    put_name(out, c, o, profile ? NOT_IN_BUNDLE : "");
+    put_value(out, o);
     fputs(" -d ", out);
     put_quoted(out, o->help);
     fputc('\n', out);
@@ -97,6 +143,13 @@ static void put_words(FILE *out, const struct command *c, const char *condition)
         break;
     case WORDS_FILES:
         fprintf(out, "complete -c profgrab -n '%s' -F\n", condition);
+        break;
+    case WORDS_PROFILES:
+    case WORDS_DUMPS:
+    case WORDS_PROFILES_AND_DUMPS:
+        fprintf(out, "complete -c profgrab -n '%s" NOT_IN_BUNDLE "' -F\n", condition);
+        fprintf(out, "complete -c profgrab -n '%s" IN_BUNDLE "' -a '(__profgrab_members %s)'\n", condition,
+                completion_members(c->words));
         break;
     }
 }

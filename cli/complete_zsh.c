@@ -23,6 +23,28 @@ static const char head[] = "#compdef profgrab\n"
                            "    compset -P '*,'\n"
                            "    compadd -a names\n"
                            "}\n"
+                           "\n"
+                           "# The members of BUNDLE: that `bundle list` prints with these options; other "
+                           "words are files.\n"
+                           "_profgrab_members() { # OPTION...\n"
+                           "    local -a members\n"
+                           "    local bundle= rest=${(Q)PREFIX}\n"
+                           "    local -i colons=0\n"
+                           "    while [[ $rest == *:* ]]; do\n"
+                           "        bundle+=${rest%%:*}\n"
+                           "        rest=${rest#*:}\n"
+                           "        ((++colons))\n"
+                           "        if [[ -f ${bundle/#\\~\\//$HOME/} ]]; then\n"
+                           "            members=(${(f)\"$(profgrab bundle list $@ -- "
+                           "${bundle/#\\~\\//$HOME/} 2>/dev/null)\"})\n"
+                           "            compset -P $colons '*:'\n"
+                           "            compadd -a members\n"
+                           "            return\n"
+                           "        fi\n"
+                           "        bundle+=:\n"
+                           "    done\n"
+                           "    _files\n"
+                           "}\n"
                            "\n";
 
 static const char tail[] = "_profgrab() {\n"
@@ -121,6 +143,8 @@ static void put_option(FILE *out, const char *dashes, const struct option *o, bo
     }
     if (value == VALUE_FILE)
         fputs("_files", out);
+    else if (value == VALUE_PROFILE)
+        fputs(" _profgrab_members --profiles", out);
     else if (completion_lister(value))
         fprintf(out, " _profgrab_names %s", completion_lister(value));
     else if (value == VALUE_WORDS)
@@ -136,8 +160,11 @@ static void put_command(FILE *out, const struct command *c)
                                         [WORDS_KINDS] = "*:kind:_profgrab_kinds",
                                         [WORDS_HOSTS] = "*:host: _profgrab_names --names",
                                         [WORDS_COMMANDS] = "*:command:_profgrab_commands",
-                                        [WORDS_FILES] = "*:file:_files"};
-    const char *dashes = completion_dashes(c);
+                                        [WORDS_FILES] = "*:file:_files",
+                                        [WORDS_PROFILES] = "*:profile: _profgrab_members ",
+                                        [WORDS_DUMPS] = "*:dump: _profgrab_members ",
+                                        [WORDS_PROFILES_AND_DUMPS] = "*:file: _profgrab_members "};
+    const char *dashes = completion_dashes(c), *members = completion_members(c->words);
     if (c->verbs)
         put_verbs(out, c);
     /* -s: letters may stand together behind one dash. */
@@ -152,7 +179,7 @@ static void put_command(FILE *out, const struct command *c)
     if (c->verbs)
         fprintf(out, " \\\n        '1:verb:_profgrab_verbs_%s'", c->name);
     if (c->words != WORDS_NONE)
-        fprintf(out, " \\\n        '%s'", words[c->words]);
+        fprintf(out, " \\\n        '%s%s'", words[c->words], members ? members : "");
     fputs("\n}\n\n", out);
 }
 

@@ -31,6 +31,7 @@ enum completion_value completion_value(const struct option *o)
         {"label", NULL, VALUE_LABELS},  {"service", NULL, VALUE_SERVICES},
         {"for", NULL, VALUE_TEAMS},     {"path", NULL, VALUE_ANY},
         {"unix", NULL, VALUE_ANY}, /* of the far host */
+        {"base", NULL, VALUE_PROFILE},  {"diff_base", NULL, VALUE_PROFILE},
         {NULL, "FILE", VALUE_FILE},     {NULL, "PATH", VALUE_FILE},
         {NULL, "DIR", VALUE_FILE},      {"encrypt-to", NULL, VALUE_FILE},
     };
@@ -74,10 +75,19 @@ const char *completion_lister(enum completion_value value)
     case VALUE_NONE:
     case VALUE_ANY:
     case VALUE_FILE:
+    case VALUE_PROFILE:
     case VALUE_WORDS:
         break;
     }
     return NULL;
+}
+
+const char *completion_members(enum command_words words)
+{
+    return words == WORDS_PROFILES             ? "--profiles"
+           : words == WORDS_DUMPS              ? "--dumps"
+           : words == WORDS_PROFILES_AND_DUMPS ? "--profiles --dumps"
+                                               : NULL;
 }
 
 static const struct verb verbs[] = {

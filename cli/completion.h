@@ -11,8 +11,9 @@ enum completion_value {
     VALUE_NONE, /* nothing: a flag */
     VALUE_ANY,  /* something nobody can guess */
     VALUE_FILE,
-    VALUE_WORDS, /* one of few */
-    VALUE_HOSTS, /* the lists: names of the inventory with commas between them */
+    VALUE_PROFILE, /* a file, or a bundle's member */
+    VALUE_WORDS,   /* one of few */
+    VALUE_HOSTS,   /* the lists: names of the inventory with commas between them */
     VALUE_GROUPS,
     VALUE_SERVICES,
     VALUE_TEAMS,
@@ -27,6 +28,10 @@ const char *completion_dashes(const struct command *c);
 
 /* The option of `profgrab hosts` that prints the names for one of the lists; NULL for another value. */
 const char *completion_lister(enum completion_value value);
+
+/* The options of `profgrab bundle list` that print the members of a bundle that may stand there; NULL where
+ * only files may. */
+const char *completion_members(enum command_words words);
 
 /* The words that may stand behind the option, with blanks between; NULL for another value. */
 const char *completion_words(const struct option *o);

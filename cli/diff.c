@@ -197,6 +197,6 @@ const struct command command_diff = {
                "service and kind. FLAGS are pprof's own: -cum, -tree in place of -top, "
                "-sample_index=alloc_space, ...",
     .flag = pprof_flag_option,
-    .words = WORDS_FILES,
+    .words = WORDS_PROFILES,
     .run = run,
 };

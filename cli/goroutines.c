@@ -411,6 +411,6 @@ const struct command command_goroutines = {
         "the dump of each service is shown, of two bundles each service's growth. The stack "
         "where most goroutines stand comes first; of two dumps the one that grew most.",
     .options = options,
-    .words = WORDS_FILES,
+    .words = WORDS_DUMPS,
     .run = run,
 };

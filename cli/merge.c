@@ -188,6 +188,6 @@ const struct command command_merge = {
                "values that all "
                "have are kept. Without weights it is what pprof -proto makes of several.",
     .options = options,
-    .words = WORDS_FILES,
+    .words = WORDS_PROFILES,
     .run = run,
 };

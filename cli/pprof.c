@@ -87,7 +87,7 @@ const struct command command_pprof = {
         "pprof -top -cum cpu.pb.gz\n\nWithout a format it reads commands, as that does: `help` lists "
         "them.\n\nExit codes are those of pprof: 0, or 2 if anything was wrong.",
     .flag = pprof_flag_option,
-    .words = WORDS_FILES,
+    .words = WORDS_PROFILES,
     .own_help = true,
     .run = run,
 };

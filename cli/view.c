@@ -216,6 +216,6 @@ const struct command command_view = {
         "read it. It stays until you remove it "
         "or the system clears that directory. The browser is $BROWSER, else one that is installed.",
     .options = options,
-    .words = WORDS_FILES,
+    .words = WORDS_PROFILES_AND_DUMPS,
     .run = run,
 };

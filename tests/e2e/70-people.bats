@@ -25,7 +25,8 @@ is_json() {
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#$1" "$json" || fail_run 'not as the schema has it'
 }
 
-# bash_offers WORD... -- CANDIDATE...: the function, called as readline does, the cursor behind the last word.
+# bash_offers WORD... -- CANDIDATE...: the function, called as readline does, the cursor behind the last word. : and = are
+# words of their own, without blanks around them in the line.
 bash_offers() {
     local words=()
     while [[ $1 != -- ]]; do
@@ -34,7 +35,9 @@ bash_offers() {
     done
     shift
     # shellcheck disable=SC2016
-    run bash --norc -u -c 'source ./script; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _profgrab; echo "${COMPREPLY[*]-}"' \
+    run bash --norc -u -c 'source ./script; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"
+        for c in : =; do COMP_LINE=${COMP_LINE//" $c"/$c}; COMP_LINE=${COMP_LINE//"$c "/$c}; done
+        COMP_POINT=${#COMP_LINE}; _profgrab; echo "${COMPREPLY[*]-}"' \
         - profgrab "${words[@]}"
     [[ $output == "$*" ]] || fail "offered for ${words[*]}: $output" "expected: $*"
 }
@@ -252,6 +255,31 @@ Y
     profgrab completion "$1" >script
 }
 
+# Bundles for completion, of the services node and caddy: b.tar.gz and `dir/x:y.tar.gz`, with a member that holds commands of
+# a shell; b.tar.gz.age, which the key of ~/.ssh opens; locked.age, whose key has a passphrase.
+prepare_members() {
+    write_inventory
+    mkdir dir
+    "$profgrab_program" -q --ssh-config "$SSH_CONFIG" -o b.tar.gz --host file-03 heap goroutines trace=1s >/dev/null
+    tar xzf b.tar.gz
+    python3 - b <<'PY'
+import json, os, sys
+path = sys.argv[1] + "/manifest.json"
+m = json.load(open(path))
+items = m["hosts"][0]["services"][1]["items"]
+odd = dict(next(i for i in items if i["kind"] == "heap"), file="file-03/caddy/$(touch pwned) x.pb.gz")
+items.append(odd)
+json.dump(m, open(path, "w"))
+PY
+    tar czf b.tar.gz b/manifest.json b/file-03
+    cp b.tar.gz dir/x:y.tar.gz
+    mkdir -m 700 -p "$HOME/.ssh"
+    ssh-keygen -q -t ed25519 -N '' -f "$HOME/.ssh/id_ed25519"
+    ssh-keygen -q -t ed25519 -N open-sesame -a 2 -f locked
+    "$profgrab_program" bundle encrypt --encrypt-to "$HOME/.ssh/id_ed25519.pub" b.tar.gz >/dev/null
+    "$profgrab_program" bundle encrypt --encrypt-to locked.pub -o locked.age b.tar.gz >/dev/null
+}
+
 @test "completion in bash: commands, options, kinds, names of the inventory, files" {
     prepare_completion bash
     bash_offers '' -- grab resume check forward hosts bundle attach pprof goroutines diff merge report view completion version help
@@ -297,6 +325,61 @@ Y
     bash_offers -i missing.yaml --host '' --
 }
 
+@test "completion in bash: the members of a bundle that a command reads" {
+    prepare_members
+    prepare_completion bash
+    local node=file-03/node caddy=file-03/caddy command
+    for command in pprof diff merge; do
+        bash_offers "$command" b.tar.gz : -- $node/heap.pb.gz $node/goroutines.pb.gz $caddy/heap.pb.gz $caddy/goroutines.pb.gz
+    done
+    bash_offers goroutines b.tar.gz : -- $node/goroutines.pb.gz $node/goroutines.txt $caddy/goroutines.pb.gz $caddy/goroutines.txt
+    bash_offers view b.tar.gz : $caddy/ -- $caddy/heap.pb.gz $caddy/goroutines.pb.gz $caddy/goroutines.txt
+    bash_offers pprof -top b.tar.gz : $node/h -- $node/heap.pb.gz
+    bash_offers pprof -base b.tar.gz : $caddy/h -- $caddy/heap.pb.gz
+    bash_offers pprof -diff_base = b.tar.gz : $caddy/h -- $caddy/heap.pb.gz
+    bash_offers diff b.tar.gz : $caddy/heap.pb.gz dir/x : y.tar.gz : $node/h -- $node/heap.pb.gz
+    bash_offers merge -o out ./b.tar.gz : $node/h -- $node/heap.pb.gz
+    cp b.tar.gz "$HOME"
+    # shellcheck disable=SC2088 # the shell that completes expands it
+    bash_offers pprof '~/b.tar.gz' : $node/h -- $node/heap.pb.gz
+    bash_offers pprof b.tar.gz.age : $node/h -- $node/heap.pb.gz
+    # Nothing is offered, and nobody is asked, where nothing can be read.
+    bash_offers pprof locked.age : --
+    bash_offers pprof missing.tar.gz : --
+    bash_offers pprof inventory.yaml : --
+    bash_offers goroutines b.tar.gz : $node/h --
+    # A file is offered as before; other commands have no members.
+    bash_offers pprof b.tar -- b.tar.gz b.tar.gz.age
+    bash_offers report b.tar.gz : $node/h --
+}
+
+@test "bundle list --profiles, --dumps: the members that commands read, from the manifest alone" {
+    prepare_members
+    run_profgrab bundle list --profiles b.tar.gz
+    assert_status 0
+    assert_equal "$output" 'file-03/node/heap.pb.gz
+file-03/node/goroutines.pb.gz
+file-03/caddy/heap.pb.gz
+file-03/caddy/goroutines.pb.gz
+file-03/caddy/$(touch pwned) x.pb.gz'
+    run_profgrab bundle list --dumps b.tar.gz.age
+    assert_status 0
+    assert_equal "$output" 'file-03/node/goroutines.pb.gz
+file-03/node/goroutines.txt
+file-03/caddy/goroutines.pb.gz
+file-03/caddy/goroutines.txt'
+    run_profgrab bundle list --profiles --dumps b.tar.gz
+    assert_equal "$(wc -l <<<"$output")" 7
+    run_profgrab bundle list --profiles --json b.tar.gz
+    assert_status 2
+    assert_stderr_has '--json belongs to the whole list'
+    # At a terminal, too, nobody is asked for a passphrase.
+    with_pty --deadline 30 -- "$profgrab_program" bundle list --profiles -i locked locked.age
+    assert_status 1
+    refute_stdout_has 'passphrase:'
+    assert_stdout_has 'locked.age'
+}
+
 @test "completion in bash: of each command every option, as its help lists them" {
     prepare_completion bash
     local command options
@@ -338,6 +421,14 @@ RC
 profgrab --host=laptop 
 profgrab -H file-03,laptop 
 profgrab -i other.yaml '
+    prepare_members
+    tab_in bash --rcfile rc -i -- 'profgrab pprof -top b.tar.gz:file-03/no' 'profgrab pprof -top b.tar.gz:file-03/node/h' 'profgrab pprof -base=b.tar.gz:file-03/caddy/h' \
+        'profgrab pprof locked.age:'
+    assert_equal "$(cat lines)" 'profgrab pprof -top b.tar.gz:file-03/node/
+profgrab pprof -top b.tar.gz:file-03/node/heap.pb.gz 
+profgrab pprof -base=b.tar.gz:file-03/caddy/heap.pb.gz 
+profgrab pprof locked.age:'
+    [[ ! -e pwned ]]
 }
 
 @test "completion in zsh" {
@@ -383,6 +474,20 @@ profgrab pprof -cum other.yaml
 profgrab help summary 
 profgrab -g all --exclude laptop 
 profgrab --label env=gprd '
+    prepare_members
+    tab_in zsh -i -- 'profgrab pprof -top b.tar.gz:file-03/node/h' 'profgrab pprof -diff_base=b.tar.gz:file-03/caddy/h' 'profgrab pprof -base b.tar.gz:file-03/caddy/h' \
+        'profgrab goroutines dir/x:y.tar.gz:file-03/caddy/goroutines.t' 'profgrab view b.tar.gz:file-03/node/goroutines.t' 'profgrab diff ./b.tar.gz:file-03/node/h' \
+        'profgrab merge -o out b.tar.gz.age:file-03/node/h' 'profgrab pprof locked.age:f' 'profgrab pprof b.tar.gz:file-03/caddy/\$'
+    assert_equal "$(cat lines)" 'profgrab pprof -top b.tar.gz:file-03/node/heap.pb.gz 
+profgrab pprof -diff_base=b.tar.gz:file-03/caddy/heap.pb.gz 
+profgrab pprof -base b.tar.gz:file-03/caddy/heap.pb.gz 
+profgrab goroutines dir/x:y.tar.gz:file-03/caddy/goroutines.txt 
+profgrab view b.tar.gz:file-03/node/goroutines.txt 
+profgrab diff ./b.tar.gz:file-03/node/heap.pb.gz 
+profgrab merge -o out b.tar.gz.age:file-03/node/heap.pb.gz 
+profgrab pprof locked.age:f
+profgrab pprof b.tar.gz:file-03/caddy/\$\(touch\ pwned\)\ x.pb.gz '
+    [[ ! -e pwned ]]
 }
 
 # fish_offers LINE CANDIDATE...: what fish offers behind it, without what it says of each.
@@ -417,6 +522,20 @@ fish_offers() {
     fish_offers 'profgrab help bu' bundle
     fish_offers 'profgrab help f' findings formats forward
     fish_offers 'profgrab -i missing.yaml -g st'
+    prepare_members
+    local node=b.tar.gz:file-03/node caddy=b.tar.gz:file-03/caddy command
+    for command in pprof diff merge; do
+        fish_offers "profgrab $command b.tar.gz:file-03/node/" $node/goroutines.pb.gz $node/heap.pb.gz
+    done
+    fish_offers 'profgrab goroutines b.tar.gz:' $caddy/goroutines.{pb.gz,txt} $node/goroutines.{pb.gz,txt}
+    fish_offers 'profgrab view b.tar.gz:file-03/node' $node/goroutines.{pb.gz,txt} $node/heap.pb.gz
+    fish_offers 'profgrab pprof -base b.tar.gz:file-03/caddy/h' $caddy/heap.pb.gz
+    fish_offers 'profgrab pprof dir/x:y.tar.gz:file-03/caddy/h' dir/x:y.tar.gz:file-03/caddy/heap.pb.gz
+    fish_offers 'profgrab pprof b.tar.gz.age:file-03/caddy/h' b.tar.gz.age:file-03/caddy/heap.pb.gz
+    fish_offers 'profgrab pprof locked.age:f'
+    fish_offers 'profgrab report b.tar.gz:file-03/caddy/h'
+    fish_offers 'profgrab pprof missing.tar.gz:file-03/h'
+    [[ ! -e pwned ]]
 }
 
 @test "completion wants a shell it knows" {

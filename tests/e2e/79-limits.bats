@@ -88,7 +88,7 @@ PY
 
 # ---- what it costs ------------------------------------------------------------------------------------------------
 
-@test "hostile bundles, profiles and dumps cost at most 10 s and 300 MB in report, view and goroutines" {
+@test "hostile bundles, profiles and dumps cost at most 10 s and 300 MB in report, view, goroutines and the list that a shell completes" {
     local kind
     for kind in braces bundle-of-zeros; do
         made "$kind.tar.gz" "$kind"
@@ -96,6 +96,8 @@ PY
         bounded report --text "$kind.tar.gz"
         bounded report --markdown "$kind.tar.gz"
         bounded view --no-browser "$kind.tar.gz"
+        bounded view --no-browser "$kind.tar.gz:*"
+        bounded bundle list --profiles --dumps "$kind.tar.gz"
     done
     for kind in lines goroutines zeros pattern; do
         made "$kind.gz" "$kind"
