@@ -2,6 +2,7 @@
 # Bundles, plain and encrypted, as sources of the commands that read profiles and dumps; where a report or a merged profile is
 # written; and what a full pipe does.
 
+# shellcheck disable=SC2030,SC2031 # what one test sets is its own
 load helper
 
 setup_file() {

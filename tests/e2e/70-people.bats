@@ -273,7 +273,7 @@ json.dump(m, open(path, "w"))
 PY
     tar czf b.tar.gz b/manifest.json b/file-03
     cp b.tar.gz dir/x:y.tar.gz
-    mkdir -m 700 -p "$HOME/.ssh"
+    mkdir -m 700 "$HOME/.ssh"
     ssh-keygen -q -t ed25519 -N '' -f "$HOME/.ssh/id_ed25519"
     ssh-keygen -q -t ed25519 -N open-sesame -a 2 -f locked
     "$profgrab_program" bundle encrypt --encrypt-to "$HOME/.ssh/id_ed25519.pub" b.tar.gz >/dev/null
