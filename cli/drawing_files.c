@@ -8,6 +8,17 @@
 
 #include "base/banned.h"
 
+/* A file of another type that is known has a hint that names the type. */
+static int parse(const struct buf *bytes, const char *name, uint64_t most, struct profile **ret,
+                 struct err *err)
+{
+    if (profile_parse(bytes->data, bytes->len, most, ret, err) == 0)
+        return 0;
+    if (profile_is_unrecognized(err))
+        err_set(err, ERR_FAILED, "neither a profile nor a dump of goroutines");
+    return source_hint_type(name, bytes->data, bytes->len, err);
+}
+
 /* What somebody's file is: both, or the one that it can be read as. */
 static int draw_named(struct drawing *d, struct drawing_file *f, struct source_keys *keys, struct err *err)
 {
@@ -22,7 +33,7 @@ static int draw_named(struct drawing *d, struct drawing_file *f, struct source_k
         rc = drawing_add_dump(d, f, g, err);
     }
     if (rc == 0 && (!g || g->dumps[0].form == GOROUTINES_PROFILE)) {
-        rc = profile_parse(bytes.data, bytes.len, d->limits->profile, &p, err);
+        rc = parse(&bytes, f->entry.file, d->limits->profile, &p, err);
         for (size_t i = 0; rc == 0 && i < p->n_sample_types && !f->entry.kind; i++) {
             char type[64];
             struct str name = profile_str(p, p->sample_types[i].type);

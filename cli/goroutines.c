@@ -223,6 +223,16 @@ static void say_cuts(const struct goroutines *g, char *const *names)
     }
 }
 
+/* A dump that was cut in its first goroutine shows nothing. */
+static int require_whole_goroutine(const struct goroutines *g, char *const *names, struct err *err)
+{
+    for (size_t i = 0; i < g->n_dumps; i++)
+        if (g->dumps[i].cut && g->dumps[i].total == 0)
+            return err_set(err, ERR_FAILED, "%s: the dump ends before its first goroutine is whole",
+                           names[i]);
+    return 0;
+}
+
 static int print_json(const struct goroutines *g, char *const *names, struct err *err)
 {
     const struct whole *whole = whole_get(err);
@@ -235,6 +245,17 @@ struct reading {
     const struct strlist *files;
     struct source_keys *keys;
 };
+
+/* Names the command that shows a profile of another kind. The message begins with the name of the file. */
+static void hint_profile(const struct strlist *files, struct err *err)
+{
+    for (size_t i = 0; err->kind == ERR_UNSUPPORTED && i < files->n; i++) {
+        const char *name = files->items[i];
+        size_t n = strlen(name);
+        if (strncmp(err->msg, name, n) == 0 && err->msg[n] == ':' && !source_is_input(name))
+            err_hint(err, "`profgrab pprof -top %s` shows it", name);
+    }
+}
 
 /* What is no dump may hold lines that look like one: a tarball, a trace. */
 static int read_dumps(const struct strlist *files, struct buf bytes[2], struct goroutines **ret,
@@ -255,8 +276,10 @@ static int read_dumps(const struct strlist *files, struct buf bytes[2], struct g
             goroutines_free(g);
             return -1;
         }
-    if (rc < 0 && err)
+    if (rc < 0 && err) {
         *err = why;
+        hint_profile(files, err);
+    }
     *ret = g;
     return rc;
 }
@@ -273,6 +296,8 @@ static int show_in_copy(void *ctx, struct buf *ret, struct err *err)
         rc = source_read_inflated(files->items[i], r->keys, &bytes[i], err);
     if (rc == 0)
         rc = read_dumps(files, bytes, &g, err);
+    if (rc == 0)
+        rc = require_whole_goroutine(g, files->items, err);
     if (rc == 0) {
         say_cuts(g, files->items);
         rc = r->o->json ? print_json(g, files->items, err) : print_text(g, r->o, err);

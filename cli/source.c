@@ -235,6 +235,12 @@ static int hint_type(const struct type *type, const char *what, const char *name
     return err_hint(err, "%s%s%s`%s %s` shows it", is, what, colon, type->command, name);
 }
 
+int source_hint_type(const char *name, const void *p, size_t n, struct err *err)
+{
+    const struct type *type = type_of(p, n);
+    return type ? hint_type(type, type->what, name, err) : -1;
+}
+
 bool source_is_bundle(const char *name)
 {
     char first[COMPRESSED];
@@ -308,8 +314,7 @@ static int parse(struct buf *bytes, const char *name, struct profile **ret, stru
     memcpy(first, bytes->data, n);
     if (profile_parse_buf(bytes, bytes->max, ret, err) == 0)
         return 0;
-    const struct type *type = type_of(first, n);
-    return type ? hint_type(type, type->what, name, err) : -1;
+    return source_hint_type(name, first, n, err);
 }
 
 int source_profile(const char *name, struct source_keys *keys, struct profile **ret, struct err *err)

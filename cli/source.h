@@ -109,6 +109,10 @@ int source_profile(const char *name, struct source_keys *keys, struct profile **
  * `strict`: also for what is not text. */
 int source_check_dump(const char *name, const struct buf *bytes, bool strict, struct err *err);
 
+/* Adds a hint that names the type of these bytes and what reads it, where the type is known here. The bytes
+ * may be gzip'ed. Returns -1. */
+int source_hint_type(const char *name, const void *p, size_t n, struct err *err);
+
 /* Whether it is standard input. */
 bool source_is_input(const char *name);
 

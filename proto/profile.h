@@ -187,6 +187,8 @@ int profile_parse(const void *p, size_t n, uint64_t max_bytes, struct profile **
 /* The same of bytes that nobody needs any more: they are released once they are inflated, whatever comes of
  * it, so that a large file does not stand in memory beside its profile. */
 int profile_parse_buf(struct buf *bytes, uint64_t max_bytes, struct profile **ret, struct err *err);
+/* Whether reading failed because the bytes have none of the forms. */
+bool profile_is_unrecognized(const struct err *err);
 
 /* ---- changing and writing --------------------------------------------------------------------------------
  */

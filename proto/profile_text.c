@@ -3,6 +3,9 @@
 #include "proto/profile_text.h"
 #include "base/banned.h"
 
+/* google/pprof's words. */
+#define UNRECOGNIZED "unrecognized profile format"
+
 /* ---- what is read ---------------------------------------------------------------------------------------
  */
 
@@ -318,5 +321,10 @@ int profile_parse_text(const void *p, size_t n, struct profile **ret, struct err
             break;
         }
     }
-    return err_set(err, ERR_FAILED, "parsing profile: unrecognized profile format");
+    return err_set(err, ERR_FAILED, "parsing profile: " UNRECOGNIZED);
+}
+
+bool profile_is_unrecognized(const struct err *err)
+{
+    return err && text_ends_in(err->msg, UNRECOGNIZED);
 }

@@ -83,7 +83,8 @@ struct goroutines {
 
 /*
  * Reads one dump or two. The bytes must stay as they are for as long as the result lives. At most max_bytes
- * of a profile inflated. ERR_FAILED says which of the names is no dump of goroutines, empty, or too large.
+ * of a profile inflated. ERR_FAILED says which of the names is no dump of goroutines, empty, or too large;
+ * ERR_UNSUPPORTED which is a profile of another kind.
  * Takes time and memory in proportion to what it reads.
  */
 int goroutines_read(const struct str *dumps, const char *const *names, size_t n, uint64_t max_bytes,

@@ -142,10 +142,11 @@ int goroutines_read_profile(struct goroutines *g, size_t dump, struct str bytes,
 {
     struct reading r = {.g = g};
     if (profile_parse(bytes.p, bytes.n, max_bytes, &r.p, err) < 0)
-        return err_wrap(err, "not a dump of goroutines");
+        return profile_is_unrecognized(err) ? err_set(err, ERR_FAILED, "not a dump of goroutines")
+                                            : err_wrap(err, "not a dump of goroutines");
     g->store->profiles[dump] = r.p;
     if (r.p->n_sample_types == 0 || !str_begins(profile_str(r.p, r.p->sample_types[0].type), "goroutine"))
-        return err_set(err, ERR_FAILED, "this is a profile, but not of goroutines");
+        return err_set(err, ERR_UNSUPPORTED, "this is a profile, but not of goroutines");
     if (!(r.places = calloc(r.p->n_lines + 1, sizeof *r.places)))
         return err_nomem(err);
     int rc = read_samples(&r, dump, err);

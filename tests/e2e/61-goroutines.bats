@@ -88,10 +88,21 @@ the longest has waited 12 minutes, in chan receive
     assert_stdout_has '1 goroutine in 1 stack'
     assert_stderr_has 'cut.txt: the dump ends early; goroutines after that point are missing'
     assert_printable "$output"
+    printf 'goroutine 1 [running]:\nmain.main()\n\t/a.g' >nothing-whole.txt
+    run_profgrab goroutines nothing-whole.txt
+    assert_status 1
+    assert_equal "$output" ''
+    assert_equal "$stderr" 'profgrab: nothing-whole.txt: the dump ends before its first goroutine is whole'
+    run_profgrab goroutines cut.txt nothing-whole.txt
+    assert_status 1
+    assert_stderr_has 'nothing-whole.txt: the dump ends before its first goroutine is whole'
     echo nothing >none
     run_profgrab goroutines none
     assert_status 1
-    assert_stderr_has 'none: not a dump of goroutines'
+    assert_equal "$stderr" 'profgrab: none: not a dump of goroutines'
+    run_profgrab goroutines - <none
+    assert_status 1
+    assert_equal "$stderr" 'profgrab: -: not a dump of goroutines'
     run_profgrab goroutines missing
     assert_status 1
     assert_stderr_has missing

@@ -269,9 +269,11 @@ static void no_dumps(void **state)
     struct str dump = {cpu, sizeof cpu - 1};
     assert_int_equal(goroutines_read(&dump, names, 1, 1000, &g, &err), -1);
     assert_string_equal(err.msg, "some.file: this is a profile, but not of goroutines");
+    assert_int_equal(err.kind, ERR_UNSUPPORTED);
+    err = (struct err)ERR_INIT;
     dump = STR("hello\n");
     assert_int_equal(goroutines_read(&dump, names, 1, 1000, &g, &err), -1);
-    assert_non_null(strstr(err.msg, "some.file: not a dump of goroutines"));
+    assert_string_equal(err.msg, "some.file: not a dump of goroutines");
     assert_null(g);
 }
 
