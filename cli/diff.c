@@ -134,7 +134,7 @@ static int compare_words(struct comparison *c, struct err *err)
 {
     char *identity = (char *)(uintptr_t)c->options.identity;
     const struct strlist identities = {.items = &identity, .n = identity && *identity ? 1 : 0};
-    struct source_keys keys = {.identities = &identities, .option = "-identity"};
+    struct source_keys keys = {.identities = &identities, .option = "--identity"};
     bool bundles = source_is_bundle(c->argv[c->n - 2]) && source_is_bundle(c->argv[c->n - 1]);
     int rc = bundles ? compare_bundles(c, &keys, err) : report(c, &keys, err);
     source_keys_release(&keys);
@@ -192,10 +192,12 @@ const struct command command_diff = {
     .name = "diff",
     .synopsis = "[FLAG...] OLD NEW",
     .summary = "what changed from one profile to another",
-    .details = "Says what pprof -top -diff_base OLD NEW says. Of two bundles it compares the profiles that "
-               "both have, by "
-               "service and kind. FLAGS are pprof's own: -cum, -tree in place of -top, "
-               "-sample_index=alloc_space, ...",
+    .details =
+        "Says what pprof -top -diff_base OLD NEW says. Of two bundles it compares the profiles that "
+        "both have, by "
+        "service and kind. FLAGS are pprof's own: -cum, -tree in place of -top, "
+        "-sample_index=alloc_space, ... --identity FILE names the age identity or SSH private key that opens "
+        "encrypted bundles (default: the usual keys of ~/.ssh).",
     .flag = pprof_flag_option,
     .words = WORDS_PROFILES,
     .run = run,

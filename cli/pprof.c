@@ -84,7 +84,9 @@ const struct command command_pprof = {
         "Takes the flags of google/pprof, with one dash or two; `profgrab pprof -h` lists them. A source "
         "is a file, a URL, HOST:PORT/PATH, or a bundle: BUNDLE with one profile, BUNDLE:MEMBER, or "
         "BUNDLE:PATTERN, as in 'run.tar.gz:*/heap.pb.gz'; several are merged. For example: profgrab "
-        "pprof -top -cum cpu.pb.gz\n\nWithout a format it reads commands, as that does: `help` lists "
+        "pprof -top -cum cpu.pb.gz\n\n-identity FILE names the age identity or SSH private key that opens "
+        "an encrypted bundle (default: the usual keys of ~/.ssh).\n\nWithout a format it reads commands, as "
+        "that does: `help` lists "
         "them.\n\nExit codes are those of pprof: 0, or 2 if anything was wrong.",
     .flag = pprof_flag_option,
     .words = WORDS_PROFILES,

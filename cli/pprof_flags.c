@@ -315,15 +315,30 @@ static bool is_help(const char *name, size_t n)
     return (n == 1 && *name == 'h') || (n == 4 && memcmp(name, "help", 4) == 0);
 }
 
+/* The flag that a short option of the other commands stands for; NULL: none. */
+static const char *flag_of_short(const char *name)
+{
+    static const struct {
+        const char *option, *flag;
+    } shorts[] = {{"i", "identity"}, {"o", "output"}};
+    for (size_t i = 0; i < sizeof shorts / sizeof *shorts; i++)
+        if (strcmp(shorts[i].option, name) == 0)
+            return shorts[i].flag;
+    return NULL;
+}
+
 static void say_nearest(const char *name, size_t n)
 {
     char wanted[64];
     struct nearest near = NEAREST_INIT(wanted);
     snprintf(wanted, sizeof wanted, "%.*s", (int)n, name);
+    const char *meant = flag_of_short(wanted);
     for (size_t i = 0; i < FLAGS; i++)
         nearest_offer(&near, flags[i].name);
-    if (near.n > 0)
-        pprof_say("hint: did you mean -%s? `profgrab pprof -h` lists all flags", near.best[0].name);
+    if (!meant && near.n > 0)
+        meant = near.best[0].name;
+    if (meant)
+        pprof_say("hint: did you mean -%s? `profgrab pprof -h` lists all flags", meant);
     else
         pprof_say("hint: `profgrab pprof -h` lists all flags");
 }

@@ -35,7 +35,8 @@ static const struct option options[] = {
     {"markdown", 0, OPTION_FLAG, NULL, "instead of the page: the same as Markdown, more of it",
      offsetof(struct report_options, markdown), 0},
     {"identity", 'i', OPTION_LIST, "FILE",
-     "an age identity or an SSH private key that opens an encrypted bundle",
+     "an age identity or an SSH private key that opens an encrypted bundle (default: the usual keys of "
+     "~/.ssh)",
      offsetof(struct report_options, identities), 0},
     {"passphrase-file", 0, OPTION_TEXT, "FILE",
      "its first line is the passphrase of all that has one; only you may be able to read it",

@@ -28,7 +28,8 @@ static const struct option options[] = {
     {"no-browser", 0, OPTION_FLAG, NULL, "only write the page, and print its path",
      offsetof(struct view_options, no_browser), 0},
     {"identity", 'i', OPTION_LIST, "FILE",
-     "an age identity or an SSH private key that opens an encrypted bundle",
+     "an age identity or an SSH private key that opens an encrypted bundle (default: the usual keys of "
+     "~/.ssh)",
      offsetof(struct view_options, identities), 0},
     {"passphrase-file", 0, OPTION_TEXT, "FILE",
      "its first line is the passphrase of all that has one; only you may be able to read it",

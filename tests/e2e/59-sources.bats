@@ -72,6 +72,18 @@ setup() {
     run_profgrab goroutines new.tar.gz:file-03/caddy/heap.pb.gz
     assert_status 1
     assert_stderr_has 'this is a profile, but not of goroutines'
+    assert_stderr_has 'hint: `profgrab pprof -top new.tar.gz:file-03/caddy/heap.pb.gz` shows it'
+}
+
+@test "view of a file that is neither a profile nor a dump names the type and the command" {
+    run_profgrab view --no-browser new.tar.gz:file-03/caddy/trace.out
+    assert_status 1
+    assert_stderr_has 'new.tar.gz:file-03/caddy/trace.out: neither a profile nor a dump of goroutines'
+    assert_stderr_has 'hint: it is an execution trace: `profgrab bundle extract` unpacks it, and `go tool trace FILE` shows it'
+    echo nothing >none
+    run_profgrab view --no-browser none
+    assert_status 1
+    assert_equal "$stderr" 'profgrab: none: neither a profile nor a dump of goroutines'
 }
 
 @test "pprof of a bundle: its one profile, or a list of them; a pattern names several" {
@@ -192,7 +204,8 @@ profile new.tar.gz.age:file-03/caddy/heap.pb.gz'
         ((status != 0)) || fail "$command"
         assert_stderr_has 'it is encrypted to'
         case $command in
-        pprof* | diff*) assert_stderr_has 'hint: -identity FILE' ;;
+        pprof*) assert_stderr_has 'hint: -identity FILE' ;;
+        diff*) assert_stderr_has 'hint: --identity FILE' ;;
         goroutines* | merge* | 'view --no-browser new'*) assert_stderr_has 'hint: --identity FILE' ;;
         *) assert_stderr_has '-i FILE' ;;
         esac

@@ -110,6 +110,8 @@ static void wrong_flags_are_said(void **state)
                  {{"-topp", "x"}, "flag provided but not defined: -topp\nhint: did you mean -top?"},
                  {{"--sample-index=0", "x"},
                   "flag provided but not defined: -sample-index\nhint: did you mean -sample_index?"},
+                 {{"-i", "k", "x"}, "flag provided but not defined: -i\nhint: did you mean -identity?"},
+                 {{"-o=x", "x"}, "flag provided but not defined: -o\nhint: did you mean -output?"},
                  {{"---top", "x"}, "bad flag syntax: ---top\n"},
                  {{"-=1", "x"}, "bad flag syntax: -=1\n"},
                  {{"-focus"}, "flag needs an argument: -focus\n"},
