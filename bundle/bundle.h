@@ -50,6 +50,14 @@ int workdir_beside(const char *bundle, const char *name, const char *output, str
  */
 int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifest, struct err *err);
 
+/*
+ * Opens a directory whose files are copied into a bundle; the caller closes ret->fd, and ret->name is `path`.
+ * A directory that is called NAME.partial or has a manifest of profgrab may come from a stranger's archive:
+ * it must not be somebody else's nor writable by others, and ERR_FAILED names an entry that workdir_open
+ * would refuse. The manifest need not be there, and a run may work in the directory.
+ */
+int workdir_open_copied(const char *path, struct beneath *ret, struct err *err);
+
 /* Frees the handle; what lies on disk stays. */
 void workdir_free(struct workdir *w);
 

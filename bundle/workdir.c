@@ -287,16 +287,20 @@ static int is_none(const char *path, const char *why, struct err *err)
 }
 
 /* What lies in it decides which hosts are opened: it must be nobody else's. */
+static const char *fault_of_owner(const struct stat *st)
+{
+    if (st->st_uid != geteuid())
+        return "it belongs to somebody else";
+    return st->st_mode & (S_IWGRP | S_IWOTH) ? "others can write into it" : NULL;
+}
+
 static int check_owner(const struct workdir *w, struct err *err)
 {
     struct stat st;
     if (beneath_stat(&w->files, "", &st, err) < 0)
         return -1;
-    if (st.st_uid != geteuid())
-        return is_none(w->path, "it belongs to somebody else", err);
-    if (st.st_mode & (S_IWGRP | S_IWOTH))
-        return is_none(w->path, "others can write into it", err);
-    return 0;
+    const char *fault = fault_of_owner(&st);
+    return fault ? is_none(w->path, fault, err) : 0;
 }
 
 static int read_manifest(const struct workdir *w, struct buf *ret, struct err *err)
@@ -351,7 +355,7 @@ int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifes
     if (partial_place(path, &p, err) < 0)
         goto out;
     if (handle(p.dir, p.name, &w, err) < 0 || lock(w, err) < 0 || check_owner(w, err) < 0 ||
-        workdir_inspect(w, err) < 0 || read_manifest(w, ret_manifest, err) < 0)
+        workdir_inspect(&w->files, "resume", err) < 0 || read_manifest(w, ret_manifest, err) < 0)
         goto out;
     *ret = w;
     w = NULL;
@@ -359,6 +363,63 @@ int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifes
 out:
     place_release(&p);
     workdir_free(w);
+    return rc;
+}
+
+/* ---- a directory whose files are copied into a bundle ---------------------------------------------------
+ */
+
+/* A work directory is opened without following a link of its name; any other directory may be a link. */
+static int open_copied(const char *path, struct err *err)
+{
+    struct beneath place = {.fd = -1};
+    const char *base = file_base(path);
+    if (!text_ends_in(base, PARTIAL))
+        return beneath_top(path, err);
+    char *dir = base == path ? NULL : file_dir(path);
+    if (base != path && !dir)
+        return err_nomem(err);
+    place.name = dir;
+    place.fd = beneath_top(dir ? dir : ".", err);
+    int fd = place.fd < 0 ? -1 : beneath_open_dir(&place, base, err);
+    fd_close(&place.fd);
+    free(dir);
+    return fd;
+}
+
+static bool has_our_manifest(const struct beneath *directory)
+{
+    struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
+    struct manifest *m = NULL;
+    bool has = beneath_read(directory, PATH_MANIFEST, &text, NULL) == 0 &&
+               manifest_load(buf_str(&text), text.len, &m, NULL) == 0;
+    manifest_free(m);
+    buf_release(&text);
+    return has;
+}
+
+int workdir_open_copied(const char *path, struct beneath *ret, struct err *err)
+{
+    struct beneath directory = {.fd = open_copied(path, err), .name = path};
+    struct stat st;
+    const char *fault;
+    if (directory.fd < 0)
+        return -1;
+    if (!text_ends_in(path, PARTIAL) && !has_our_manifest(&directory)) {
+        *ret = directory;
+        return 0;
+    }
+    int rc = beneath_stat(&directory, "", &st, err);
+    if (rc == 0 && (fault = fault_of_owner(&st))) {
+        err_set(err, ERR_FAILED, "%s is not safe to bundle: %s", path, fault);
+        rc = err_hint(err, "look where the directory is from, or collect anew with `profgrab grab`");
+    }
+    if (rc == 0)
+        rc = workdir_inspect(&directory, "bundle", err);
+    if (rc == 0)
+        *ret = directory;
+    else
+        fd_close(&directory.fd);
     return rc;
 }
 

@@ -24,7 +24,8 @@ struct several {
 };
 
 struct inspection {
-    const struct workdir *w;
+    const struct beneath *directory;
+    const char *use;
     struct several several[MAX_SEVERAL];
     size_t n;
 };
@@ -32,11 +33,11 @@ struct inspection {
 static int refuse(const struct inspection *x, const char *path, const char *why, struct err *err)
 {
     char shown[256];
-    err_set(err, ERR_FAILED, "%s is not safe to resume: %s in it %s", workdir_path(x->w),
+    err_set(err, ERR_FAILED, "%s is not safe to %s: %s in it %s", x->directory->name, x->use,
             text_printable(shown, sizeof shown, path, strlen(path)), why);
     return err_hint(err,
                     "profgrab makes no such entry: look where the directory is from; remove the entry and "
-                    "run resume again, or collect anew with `profgrab grab`");
+                    "run the command again, or collect anew with `profgrab grab`");
 }
 
 /* Why a run makes no such entry, NULL if it does. */
@@ -79,12 +80,12 @@ static int inspect(void *ctx, const char *path, const struct stat *st, struct er
     return S_ISREG(st->st_mode) && st->st_nlink > 1 ? note_name(x, path, st, err) : 0;
 }
 
-int workdir_inspect(const struct workdir *w, struct err *err)
+int workdir_inspect(const struct beneath *directory, const char *use, struct err *err)
 {
-    struct inspection x = {.w = w};
+    struct inspection x = {.directory = directory, .use = use};
     const struct beneath_walk how = {
         .max_entries = BUNDLE_MAX_MEMBERS, .max_depth = PATH_MAX_DEPTH, .visit = inspect, .ctx = &x};
-    if (beneath_walk(workdir_files(w), &how, err) < 0)
+    if (beneath_walk(directory, &how, err) < 0)
         return -1;
     for (size_t i = 0; i < x.n; i++)
         if (x.several[i].found < x.several[i].names)

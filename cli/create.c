@@ -1,9 +1,9 @@
 #include "cli/create.h"
 
-#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "bundle/bundle.h"
 #include "cli/drawing.h"
@@ -12,6 +12,9 @@
 #include "cli/signals.h"
 #include "cli/talk.h"
 #include "base/banned.h"
+
+/* What a bundle may have, of one directory. */
+enum { MAX_ENTRIES = BUNDLE_MAX_MEMBERS, MAX_DEPTH = 32 };
 
 struct creation {
     struct workdir *work;
@@ -38,8 +41,14 @@ static char *member_name(const char *path)
     return name;
 }
 
+/* A file to copy: `fd` is open at its beginning. */
+struct source_file {
+    int fd;
+    const char *path; /* for messages */
+};
+
 /* Copies one file in. `name` is where it goes; a name that is taken is the user's to change. */
-static int add_copy(struct creation *c, const char *path, const char *name, struct err *err)
+static int add_copy(struct creation *c, const struct source_file *from, const char *name, struct err *err)
 {
     struct fetch_item item = {0};
     int rc = -1, fd = -1;
@@ -52,11 +61,11 @@ static int add_copy(struct creation *c, const char *path, const char *name, stru
         goto out;
     }
     if (beneath_mkdirs(files, dir, err) < 0 || (fd = beneath_create(files, name, err)) < 0 ||
-        fetch_look(path, fd, &item, err) < 0)
+        fetch_look(from->fd, from->path, fd, &item, err) < 0)
         goto out;
     snprintf(item.file, sizeof item.file, "%s", name);
     if (item.status != FETCH_OK) {
-        talk("%s: damaged: %s", path, item.err.msg);
+        talk("%s: damaged: %s", from->path, item.err.msg);
         c->damaged++;
     }
     rc = record_item(c->manifest, NULL, &item, err);
@@ -68,33 +77,61 @@ out:
     return rc;
 }
 
-static int add_file(struct creation *c, const char *path, const char *below, struct err *err)
+static int add_file(struct creation *c, const struct source_file *from, const char *below, struct err *err)
 {
     char *name = member_name(below);
-    int rc = name ? add_copy(c, path, name, err) : err_nomem(err);
+    int rc = name ? add_copy(c, from, name, err) : err_nomem(err);
     free(name);
     return rc;
 }
 
-/* A file, or all files below a directory. */
-static int add_below(struct creation *c, char *path, struct err *err)
+/* A directory whose files are copied. */
+struct copying {
+    struct creation *c;
+    struct beneath directory;
+};
+
+static int add_entry(void *ctx, const char *below, const struct stat *st, struct err *err)
 {
+    struct copying *x = ctx;
+    if (S_ISDIR(st->st_mode))
+        return 0;
+    char *path = file_join(x->directory.name, below);
+    struct source_file from = {.fd = -1, .path = path};
+    int rc = -1;
+    if (!path)
+        err_nomem(err);
+    else if (!S_ISREG(st->st_mode))
+        err_set(err, ERR_FAILED, "%s is not a regular file", path);
+    else if ((from.fd = beneath_open(&x->directory, below, err)) >= 0)
+        rc = add_file(x->c, &from, below, err);
+    fd_close(&from.fd);
+    free(path);
+    return rc;
+}
+
+static int add_directory(struct creation *c, const char *path, struct err *err)
+{
+    struct copying x = {.c = c};
+    const struct beneath_walk how = {
+        .max_entries = MAX_ENTRIES, .max_depth = MAX_DEPTH, .visit = add_entry, .ctx = &x};
     c->unfinished = c->unfinished || text_ends_in(path, ".partial");
-    char *roots[] = {path, NULL};
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_COMFOLLOW, NULL);
-    if (!fts)
-        return err_sys(err, "cannot read %s", path);
-    int rc = 0;
-    for (FTSENT *e; rc == 0 && (e = fts_read(fts));) {
-        if (e->fts_info == FTS_NS || e->fts_info == FTS_ERR || e->fts_info == FTS_DNR)
-            rc = err_set(err, ERR_FAILED, "cannot read %s: %s", e->fts_path, strerror(e->fts_errno));
-        else if (e->fts_info == FTS_F)
-            rc = add_file(c, e->fts_path, e->fts_level ? e->fts_path + strlen(path) + 1 : file_base(path),
-                          err);
-        else if (e->fts_info != FTS_D && e->fts_info != FTS_DP)
-            rc = err_set(err, ERR_FAILED, "%s is not a regular file", e->fts_path);
-    }
-    fts_close(fts);
+    if (workdir_open_copied(path, &x.directory, err) < 0)
+        return -1;
+    int rc = beneath_walk(&x.directory, &how, err);
+    fd_close(&x.directory.fd);
+    return rc;
+}
+
+/* A file, or all files below a directory. */
+static int add_below(struct creation *c, const char *path, struct err *err)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return add_directory(c, path, err);
+    struct source_file from = {.fd = file_open(path, err), .path = path};
+    int rc = from.fd < 0 ? -1 : add_file(c, &from, file_base(path), err);
+    fd_close(&from.fd);
     return rc;
 }
 

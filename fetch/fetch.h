@@ -298,9 +298,10 @@ void fetch_global_cleanup(void);
 /*
  * Looks at a file that is already there (`bundle create`) as it would at a body: hash, size, and what its
  * content shows it to be. Fills in item->kind by the content and name, never status FETCH_FAILED: -1 if it
- * cannot be read at all. If copy_fd is not -1 the bytes are written there too.
+ * cannot be read at all. `fd` is the file, open at its beginning, and `path` its name, for messages. If
+ * copy_fd is not -1 the bytes are written there too. The caller closes both descriptors.
  */
-int fetch_look(const char *path, int copy_fd, struct fetch_item *ret, struct err *err);
+int fetch_look(int fd, const char *path, int copy_fd, struct fetch_item *ret, struct err *err);
 
 /* What kind of profile has samples of that type, "cpu" of cpu; NULL: several kinds may, or none is known.
  */

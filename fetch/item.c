@@ -354,14 +354,12 @@ static void look_kind(struct fetch_item *item, enum check_format format)
     snprintf(item->kind, sizeof item->kind, "%s", kind);
 }
 
-int fetch_look(const char *path, int copy_fd, struct fetch_item *ret, struct err *err)
+int fetch_look(int fd, const char *path, int copy_fd, struct fetch_item *ret, struct err *err)
 {
     struct fetch_item item = {.status = FETCH_OK};
     struct sink sink = {.fd = copy_fd, .path = "the copy"};
     char chunk[65536];
-    int rc = -1, fd = file_open(path, err);
-    if (fd < 0)
-        return -1;
+    int rc = -1;
     ssize_t n = read(fd, chunk, sizeof chunk);
     enum check_format format = look_format(path, (const unsigned char *)chunk, n > 0 ? (size_t)n : 0);
     if (n >= 0 && sink_open(&sink, format, err) < 0)
@@ -384,7 +382,6 @@ int fetch_look(const char *path, int copy_fd, struct fetch_item *ret, struct err
     *ret = item;
     rc = 0;
 out:
-    fd_close(&fd);
     sink_release(&sink);
     return rc;
 }

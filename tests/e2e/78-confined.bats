@@ -187,6 +187,55 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
     done
 }
 
+@test "bundle create: a work directory with an entry that is none of ours is refused, with nothing of it shown" {
+    local component kind words name
+    for name in b.partial renamed; do
+        for component in "$SERVICE/heap.pb.gz" "$SERVICE/allocs.pb.gz" file-03; do
+            for kind in link hard fifo stranger open; do
+                fresh
+                [[ -e place/b.partial/$component ]] || cp -a "$BASE/b.partial/$SERVICE/heap.pb.gz" "place/b.partial/$component"
+                [[ $kind != hard || ! -d place/b.partial/$component ]] || continue
+                [[ -d place/b.partial/$component ]] || echo 'PRIVATE KEY' >"place/b.partial/$component"
+                replace "place/b.partial/$component" "$kind"
+                before=$(snapshot outside)
+                [[ $name == b.partial ]] || mv place/b.partial "place/$name"
+                case $kind in
+                link) words='is a symbolic link' ;;
+                hard) words='has another name outside of it' ;;
+                stranger) words='belongs to another user' ;;
+                open) words='can be written by others' ;;
+                *) words='is neither a file nor a directory' ;;
+                esac
+                traced bundle create -o place/new.tar.gz "place/$name/"
+                assert_status 1
+                assert_stderr_has "place/$name is not safe to bundle: $component in it $words"
+                [[ $stderr != *PRIVATE* ]] || fail_run "$name $component $kind: it shows the content"
+                confined
+                [[ ! -e place/new.tar.gz && ! -e place/new.partial && -d place/$name ]] || fail "$name $component $kind: it went on"
+            done
+        done
+    done
+}
+
+@test "bundle create: a work directory of another user, or that is a link, is refused; a whole one is copied" {
+    local kind
+    for kind in link stranger open; do
+        fresh
+        replace place/b.partial "$kind"
+        before=$(snapshot outside)
+        traced bundle create -o place/new.tar.gz place/b.partial
+        assert_status 1
+        confined
+        [[ ! -e place/new.tar.gz && ! -e place/new.partial ]] || fail "$kind: it went on"
+    done
+    fresh
+    ln -s place way
+    traced bundle create -o place/new.tar.gz way/b.partial
+    assert_status 3
+    confined
+    "$profgrab_program" bundle list place/new.tar.gz | grep -q " files/$SERVICE/heap.pb.gz$"
+}
+
 @test "resume: the work directory itself as a link or a FIFO is refused" {
     for kind in link fifo; do
         fresh
