@@ -67,6 +67,7 @@ static const struct option options[] = {
 /* One call of the command. */
 struct grab {
     struct grab_options options;
+    int argc; /* words of the command line, options and all */
     struct strlist words, kinds;
     struct inventory *inventory;
     struct targets targets; /* the healthy hosts' among them */
@@ -117,31 +118,41 @@ static const char *near_command(const char *word, bool host)
     return is ? commands.best[0].name : NULL;
 }
 
-/* The first of the words behind the first that names a file: somebody took a kind for a command that reads
- * one. NULL: none does. */
+/* The first of the words that names a file; a kind in the first place does not. NULL: none does. */
 static const char *named_file(const struct strlist *words)
 {
-    for (size_t i = 1; i < words->n; i++)
-        if (file_exists(words->items[i]))
+    for (size_t i = words->n && fetch_is_kind(words->items[0]); i < words->n; i++)
+        if (target_names_file(words->items[i]))
             return words->items[i];
     return NULL;
 }
 
-static int no_host(const struct strlist *words, struct err *err)
+/* The first word is a command. */
+static int command_behind_options(const char *command, struct err *err)
+{
+    err_set(err, ERR_USAGE, "\"%s\" is a command, and a command comes before its options", command);
+    return err_hint(err, "profgrab %s [options]; `profgrab help %s` lists them", command, command);
+}
+
+static int no_host(const struct strlist *words, bool with_options, struct err *err)
 {
     const char *first = words->n ? words->items[0] : "", *command = near_command(first, false);
-    const char *file = fetch_is_kind(first) ? named_file(words) : NULL;
+    const char *file = named_file(words);
     struct nearest kinds = NEAREST_INIT(first);
     char names[200];
     err_set(err, ERR_USAGE, "no host given");
-    if (command)
-        return err_hint(err, "did you mean `profgrab %s`? or name a host: profgrab --host NAME %s", command,
-                        first);
-    if (file)
+    if (file && fetch_is_kind(first))
         return err_hint(err,
                         "%s is a kind, which is fetched from a host: profgrab --host NAME %s; to look at the "
                         "file: profgrab view %.100s, or go tool trace for an execution trace",
                         first, first, file);
+    if (with_options && command_find(first))
+        return command_behind_options(first, err);
+    if (file && (file == first || !command))
+        return target_hint_file(file, err);
+    if (command)
+        return err_hint(err, "did you mean `profgrab %s`? or name a host: profgrab --host NAME %s", command,
+                        first);
     fetch_offer_kinds(&kinds);
     if (words->n && !fetch_is_kind(first) && *nearest_text(&kinds, names, sizeof names))
         return err_hint(err, "profgrab --host NAME KIND...; did you mean the kind %s?", names);
@@ -185,6 +196,8 @@ static int check_word(const struct grab *g, const char *word, bool first, struct
         return 0;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     const char *command = first ? near_command(name, true) : NULL;
+    if (first && command_find(name))
+        return command_behind_options(name, err);
     if (command) {
         err_set(err, ERR_USAGE, "\"%.60s\" is neither a command nor a kind", word);
         return err_hint(err, "did you mean `profgrab %s`?", command);
@@ -205,6 +218,21 @@ static int check_words(const struct grab *g, struct err *err)
         if (check_word(g, g->kinds.items[i], i == 0, err) < 0)
             return -1;
     return 0;
+}
+
+/* A misspelt word counts more than hosts that are not known: where there is no inventory, no service has a
+ * kind of its own, and the words can be judged without one. */
+static int resolve_targets(struct grab *g, struct err *err)
+{
+    struct err why = ERR_INIT;
+    if (target_resolve(&g->options.target, &g->inventory, &g->targets, &why) == 0)
+        return 0;
+    bool judged = why.kind == ERR_USAGE && g->inventory && !inventory_path(g->inventory);
+    if (judged && check_words(g, err) < 0)
+        return -1;
+    if (err)
+        *err = why;
+    return -1;
 }
 
 /* The host, the group, or how many hosts. */
@@ -245,7 +273,7 @@ static int check_options(struct grab *g, struct err *err)
     g->result.wanted = o->json;
     g->result.handing = g->handed;
     if (!target_is_given(&o->target))
-        return no_host(&g->words, err);
+        return no_host(&g->words, g->words.n < (size_t)g->argc, err);
     if (o->quiet && o->verbose)
         return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
     return engine_check(&o->engine, err);
@@ -266,8 +294,7 @@ static int check_number(const struct grab *g, struct err *err)
 static int prepare(struct grab *g, struct err *err)
 {
     struct grab_options *o = &g->options;
-    if (split_kinds(g, err) < 0 || target_resolve(&o->target, &g->inventory, &g->targets, err) < 0 ||
-        check_words(g, err) < 0)
+    if (split_kinds(g, err) < 0 || resolve_targets(g, err) < 0 || check_words(g, err) < 0)
         return -1;
     name_subject(g);
     if (o->against.n > 0 &&
@@ -371,7 +398,7 @@ static void release(struct grab *g)
 
 static int run(int argc, char **argv, struct err *err)
 {
-    struct grab g = {.options = {.target = TARGET_OPTIONS_INIT}};
+    struct grab g = {.options = {.target = TARGET_OPTIONS_INIT}, .argc = argc};
     int code = EXIT_USAGE;
     if (options_parse(options, argc, argv, &g.options, &g.words, err) == 0 && check_options(&g, err) == 0)
         code = prepare(&g, err) < 0 ? exit_status_of(err) : run_targets(&g, err);

@@ -2,9 +2,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/discovery.h"
 #include "cli/inventory_file.h"
+#include "cli/shell.h"
 #include "cli/signals.h"
 #include "cli/talk.h"
 #include "cli/twin_hosts.h"
@@ -38,11 +40,28 @@ bool target_is_given(const struct target_options *o)
     return o->selection.hosts.n > 0 || o->selection.groups.n > 0 || o->selection.labels.n > 0 || o->from;
 }
 
+bool target_names_file(const char *word)
+{
+    struct stat st;
+    return stat(word, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+int target_hint_file(const char *file, struct err *err)
+{
+    struct buf word = BUF_INIT(200);
+    shell_add_word(&word, file);
+    err_hint(err, "to look at a file: profgrab view %s", word.failed ? "FILE" : buf_str(&word));
+    buf_release(&word);
+    return -1;
+}
+
 int target_alone(const struct target_options *o, const struct strlist *words, const char *command,
                  struct err *err)
 {
-    if (words->n > 0)
-        return err_set(err, ERR_USAGE, "%s takes no kind: \"%.60s\"", command, words->items[0]);
+    if (words->n > 0) {
+        err_set(err, ERR_USAGE, "%s takes no kind: \"%.60s\"", command, words->items[0]);
+        return target_names_file(words->items[0]) ? target_hint_file(words->items[0], err) : -1;
+    }
     if (target_is_given(o))
         return 0;
     err_set(err, ERR_USAGE, "no host given");

@@ -214,6 +214,11 @@ struct target_options {
 /* Whether any host is named, or chosen by a label or a source. */
 bool target_is_given(const struct target_options *o);
 
+/* Whether a word where a kind or a host is wanted names a regular file. */
+bool target_names_file(const char *word);
+/* Hints at the command that shows such a file. Returns -1. */
+int target_hint_file(const char *file, struct err *err);
+
 /* For a command that takes hosts, and no words beside its options: ERR_USAGE where there is a word, or no
  * host. */
 int target_alone(const struct target_options *o, const struct strlist *words, const char *command,

@@ -130,9 +130,11 @@ static int silent(const struct exchange *x, struct err *err)
 {
     char waited[32];
     text_duration(waited, sizeof waited, x->t->options.timeout_ms);
-    if (x->response->first_ms < 0)
-        return err_set(err, ERR_TIMEOUT, "no answer: it accepts the connection but said nothing for %s%s",
-                       waited, x->request->timed_ms ? " longer than the profile takes" : "");
+    if (x->response->first_ms < 0) {
+        err_set(err, ERR_TIMEOUT, "no answer: it accepts the connection but said nothing for %s%s", waited,
+                x->request->timed_ms ? " longer than the profile takes" : "");
+        return err_unreached(err);
+    }
     return err_set(err, ERR_TIMEOUT, "the answer stopped in the middle: nothing for %s after %llu bytes",
                    waited, (unsigned long long)x->response->bytes);
 }

@@ -77,6 +77,11 @@ refuses() {
     # resume would ask in vain.
     refute_stderr_has 'profgrab resume'
     [[ $stderr == *'this program has no fgprof'*'heap: '* ]] || fail_run 'it is not said first'
+    # Once for each service, and not again in the table of what failed.
+    run_profgrab --host file-03,file-04 heap fgprof
+    assert_status 3
+    assert_equal "$(grep -c 'this program has no fgprof' <<<"$stderr")" 3
+    assert_equal "$(grep -c 'fgprof: not there: see above' <<<"$stderr")" 3
     run_profgrab --dry-run --host file-04 heap fgprof
     assert_status 3
     assert_stdout_has 'fgprof not there'
@@ -145,6 +150,36 @@ refuses() {
     refuses 2 'unknown verb "lst"' 'did you mean "list"'
 }
 
+@test "a file where hosts are wanted: the command that shows it" {
+    local command
+    echo x >'x y.tar.gz'
+    for command in '' grab top; do
+        # shellcheck disable=SC2086 # none or one word
+        run --separate-stderr "$profgrab_program" $command 'x y.tar.gz'
+        refuses 2 'no host given' "hint: to look at a file: profgrab view 'x y.tar.gz'"
+    done
+    for command in check forward; do
+        run --separate-stderr "$profgrab_program" "$command" 'x y.tar.gz'
+        refuses 2 "$command takes no kind" "hint: to look at a file: profgrab view 'x y.tar.gz'"
+        run --separate-stderr "$profgrab_program" "$command" missing.tar.gz
+        refuses 2 "$command takes no kind"
+        refute_stderr_has 'profgrab view'
+    done
+    run --separate-stderr "$profgrab_program" missing.tar.gz
+    refuses 2 'no host given'
+    refute_stderr_has 'profgrab view'
+}
+
+@test "a command behind options: it comes first" {
+    write_inventory
+    run --separate-stderr "$profgrab_program" --ssh-config "$SSH_CONFIG" check --host file-04
+    refuses 2 '"check" is a command, and a command comes before its options' 'hint: profgrab check [options]; `profgrab help check`'
+    run --separate-stderr "$profgrab_program" --verbose hosts
+    refuses 2 '"hosts" is a command, and a command comes before its options'
+    run --separate-stderr "$profgrab_program" --host file-04 grab heap
+    refuses 2 '"grab" is a command, and a command comes before its options'
+}
+
 # ---- inventory --------------------------------------------------------------------------------------------------
 
 @test "no inventory: how to make one" {
@@ -152,6 +187,11 @@ refuses() {
     refuses 2 'no inventory' 'hint: ' 'inventory.yaml' '--port'
     run_profgrab hosts
     refuses 2 'no inventory' 'hint: '
+    # Words that are wrong are wrong without one too.
+    run_profgrab grabb --host file-03
+    refuses 2 '"grabb" is neither a command nor a kind' 'did you mean `profgrab grab`?'
+    run_profgrab --host file-03 heap cpuu
+    refuses 2 'unknown kind "cpuu"; nothing was opened' 'did you mean "cpu"?'
 }
 
 # inventory LINE...: writes them to inv.yaml
@@ -294,7 +334,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     refuses 1 "port $RIG_PORT_rude_garbage" 'does not speak HTTP'
     write_inventory silent
     run_profgrab --timeout 1s --host file-05 heap
-    refuses 1 'no answer' 'said nothing for 1s'
+    refuses 1 'no answer' 'said nothing for 1s' "profgrab check -F $SSH_CONFIG --host file-05 --service silent\` shows each step"
 }
 
 @test "pprof absent: 404 with the server's words" {

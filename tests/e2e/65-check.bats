@@ -34,10 +34,10 @@ field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(e
 }
 
 @test "the text has every step of each service of a host, one service below the other" {
-    write_inventory big=1 big=2 big=3
+    write_inventory slow=1 big=2 big=3
     local host names
     for host in file-03 file-05; do
-        [[ $host == file-03 ]] && names='node caddy' || names='big-1 big-2 big-3'
+        [[ $host == file-03 ]] && names='node caddy' || names='slow-1 big-2 big-3'
         run_profgrab check --host "$host"
         assert_status 0
         # shellcheck disable=SC2016 # of awk
