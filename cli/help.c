@@ -224,9 +224,19 @@ static int print_named_topic(const char *name, struct err *err)
     return 0;
 }
 
+static void print_usage(const char *name, const char *synopsis)
+{
+    struct buf line = BUF_INIT(1000);
+    buf_addf(&line, "profgrab %s%s%s", name, *synopsis ? " " : "", synopsis);
+    printf("usage: ");
+    columns_wrap(stdout, buf_str(&line), 7, 11);
+    buf_release(&line);
+}
+
 static void print_command(const struct command *c)
 {
-    printf("usage: profgrab %s%s%s\n\n", c->name, *c->synopsis ? " " : "", c->synopsis);
+    print_usage(c->name, c->synopsis);
+    putchar('\n');
     columns_wrap(stdout, c->summary, 0, 0);
     if (c->examples)
         print_examples(c->examples);
@@ -242,11 +252,47 @@ static void print_command(const struct command *c)
         print_options(c);
 }
 
+/* The verb of that name; NULL: the command has none. */
+static const struct verb *find_verb(const struct command *c, const char *name)
+{
+    for (const struct verb *v = c->verbs; v && v->name; v++)
+        if (strcmp(v->name, name) == 0)
+            return v;
+    return NULL;
+}
+
+/* Whether the option's help names verbs in front (`list, verify: as JSON`), and this one is not among them.
+ */
+static bool is_of_other_verb(const struct command *c, const struct option *o, const struct verb *verb)
+{
+    char first[32], listed[40], last[40];
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(o->help, ",: "), o->help);
+    snprintf(listed, sizeof listed, "%s,", verb->name);
+    snprintf(last, sizeof last, "%s:", verb->name);
+    return find_verb(c, first) && !strstr(o->help, listed) && !strstr(o->help, last);
+}
+
+static void print_verb(const struct command *c, const struct verb *v)
+{
+    bool any = false;
+    printf("usage: profgrab %s %s%s%s\n\n", c->name, v->name, *v->synopsis ? " [options] " : "", v->synopsis);
+    columns_wrap(stdout, v->help, 0, 0);
+    for (const struct option *o = c->options; o && o->name; o++) {
+        if (is_of_other_verb(c, o, v))
+            continue;
+        if (!any)
+            printf("\nOptions:\n");
+        any = true;
+        print_option(o);
+    }
+}
+
 static void print_overview(void)
 {
-    printf("profgrab gets performance profiles out of Go services that can only be reached\n"
-           "over SSH.\n\n"
-           "usage: profgrab --host NAME [options] [KIND...]\n"
+    columns_wrap(stdout,
+                 "profgrab gets performance profiles out of Go services that can only be reached over SSH.",
+                 0, 0);
+    printf("\nusage: profgrab --host NAME [options] [KIND...]\n"
            "       profgrab COMMAND ...\n\n"
            "For example: profgrab --host file-03 cpu heap goroutines\n");
     for (size_t i = 0; command_at(i); i++) {
@@ -274,6 +320,18 @@ static int unknown_command(const char *name, struct err *err)
     return err_hint(err, "`profgrab help` lists them");
 }
 
+static int unknown_verb(const struct command *c, const char *name, struct err *err)
+{
+    struct nearest near = NEAREST_INIT(name);
+    char names[200];
+    for (const struct verb *v = c->verbs; v->name; v++)
+        nearest_offer(&near, v->name);
+    err_set(err, ERR_USAGE, "%s: unknown verb \"%.60s\"", c->name, name);
+    if (near.n)
+        return err_hint(err, "did you mean %s?", nearest_text(&near, names, sizeof names));
+    return err_hint(err, "`profgrab help %s` lists them", c->name);
+}
+
 static int show(int argc, char **argv, struct err *err)
 {
     const struct command *c = argc > 0 ? command_find(argv[0]) : NULL;
@@ -285,6 +343,13 @@ static int show(int argc, char **argv, struct err *err)
         return shown < 0 ? -1 : 0;
     if (argc > 0 && !c)
         return unknown_command(argv[0], err);
+    if (argc == 2 && c->verbs) {
+        const struct verb *v = find_verb(c, argv[1]);
+        if (!v)
+            return unknown_verb(c, argv[1], err);
+        print_verb(c, v);
+        return 0;
+    }
     if (argc > 1)
         return err_set(err, ERR_USAGE, "help takes one command, not \"%.60s\" too", argv[1]);
     if (c)
@@ -304,7 +369,7 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_help = {
     .name = "help",
-    .synopsis = "[COMMAND | TOPIC]",
+    .synopsis = "[COMMAND [VERB] | TOPIC]",
     .summary = "what there is, more about one command, or about a topic",
     .verbs = topics,
     .words = WORDS_COMMANDS,

@@ -84,8 +84,10 @@ static void print_row(const struct rows *t, size_t first, const size_t *widths, 
     print_cut(buf_str(&line), width, out);
     if (below) {
         buf_clear(&line);
-        buf_addf(&line, "%*s%s", BELOW_INDENT, "", last);
-        print_cut(buf_str(&line), width, out);
+        buf_addf(&line, "%*s", BELOW_INDENT, "");
+        columns_fold(&line, last,
+                     &(struct columns_fold){.width = width, .column = BELOW_INDENT, .indent = BELOW_INDENT});
+        fprintf(out, "%s\n", buf_str(&line));
     }
     buf_release(&line);
 }

@@ -13,7 +13,7 @@ struct rows {
     const char *columns;  /* a letter for each: `l` is aligned left, `r` right */
     struct strlist cells; /* row after row */
     bool below;           /* a last cell that finds less than ROWS_BESIDE columns beside the others stands on
-                             a line of its own below them */
+                             lines of its own below them, folded */
     bool failed;          /* there was no memory: what is printed lacks something */
 };
 

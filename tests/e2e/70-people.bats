@@ -100,8 +100,17 @@ wide() {
         wide 60 help "$topic"
         assert_status 0
     done
-    on_screen 24 60 -- --host file-03 heap fgprof
-    [[ $output =~ file-03:\ node[^$'\n']*$'\r\n'\ {4}fgprof:\ this\ program\ has\ no\ fgprof ]] || fail_run 'WHAT FAILED is cut off'
+    write_inventory html
+    on_screen 24 60 -- --host file-04,file-05 heap threadcreate mutex
+    assert_equal "$(tr -d '\r' <<<"$output" | sed -n '/^file-05: html/,/^[^ ]/p' | sed '1d;$d' | awk 'length > 60 || !/^    [^ ]/')" ''
+    [[ $output =~ file-05:\ html[^$'\n']*$'\r\n'(\ {4}[^$'\n']*$'\r\n')+'profgrab: not complete' ]] || fail_run 'WHAT FAILED is not below'
+    assert_stdout_has '(and 2 more)'
+    local command
+    for command in '' grab forward attach; do
+        # shellcheck disable=SC2086 # none or one word
+        wide 60 help $command
+        assert_status 0
+    done
     # Without a terminal prose has 80 columns.
     for topic in findings summary; do
         run_profgrab help "$topic"
@@ -721,6 +730,25 @@ Questions and messages:'
     assert_stdout_has '--ssh-config, '
     shared=$(comm -12 <(sort -u <<<"$grab") <(sort -u <<<"$output") | awk 'length > 30')
     assert_equal "$shared" ''
+}
+
+@test "help of a verb: its usage, and the options that concern it" {
+    run_profgrab help bundle verify
+    assert_status 0
+    assert_stdout_has 'usage: profgrab bundle verify [options] FILE'
+    assert_stdout_has 'whether every file is as the manifest says'
+    assert_stdout_has '--allowed-signers FILE'
+    assert_stdout_has '--identity FILE'
+    refute_stdout_has '--encrypt-to'
+    run_profgrab help bundle encrypt
+    assert_stdout_has '--output PATH'
+    refute_stdout_has '--json'
+    run_profgrab help bundle verifi
+    assert_status 2
+    assert_stderr_has 'bundle: unknown verb "verifi"'
+    assert_stderr_has 'did you mean "verify"?'
+    run_profgrab help check verify
+    assert_status 2
 }
 
 @test "help: the pages of sections 5 and 7 by their topics" {
