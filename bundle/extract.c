@@ -24,6 +24,7 @@ struct extraction {
     char *top;            /* its path, for the caller; NULL until then, and in a restoration */
     const struct strlist *wanted;
     bool *met;           /* which of `wanted` matched something */
+    struct err taken;    /* ERR_EXISTS: the top directory is there, only `met` is still looked at */
     const json_t *paths; /* a restoration: the files to be had, with their times */
     uint64_t room;       /* bytes that may still be written */
     uint64_t max_bytes;
@@ -102,11 +103,33 @@ static int write_member(struct extraction *x, const struct reader_member *m, str
     return rc;
 }
 
+static bool names_members(const struct extraction *x)
+{
+    return x->wanted && x->wanted->n > 0;
+}
+
+/* Makes the top directory unless it is made. Where members are named, a directory that is there already is
+ * an error only behind a member that is not. */
+static int need_top(struct extraction *x, struct err *err)
+{
+    struct err why = ERR_INIT;
+    if (x->files.fd >= 0 || x->taken.kind == ERR_EXISTS || make_top(x, &why) == 0)
+        return 0;
+    if (names_members(x) && why.kind == ERR_EXISTS) {
+        x->taken = why;
+        return 0;
+    }
+    if (err)
+        *err = why;
+    return -1;
+}
+
 static int extract_member(struct extraction *x, const struct reader_member *m, struct err *err)
 {
-    if (x->files.fd < 0 && make_top(x, err) < 0)
+    bool wanted = *m->path && !(m->is_dir && (x->paths || names_members(x))) && is_wanted(x, m->path);
+    if ((wanted || !names_members(x)) && need_top(x, err) < 0)
         return -1;
-    if (!*m->path || (m->is_dir && (x->paths || (x->wanted && x->wanted->n > 0))) || !is_wanted(x, m->path))
+    if (!wanted || x->files.fd < 0)
         return 0;
     if (m->is_dir)
         return beneath_mkdirs(&x->files, m->path, err);
@@ -138,7 +161,11 @@ static int extract_all(struct extraction *x, struct err *err)
     for (size_t i = 0; x->wanted && i < x->wanted->n; i++)
         if (!x->met[i])
             return err_set(err, ERR_NOT_FOUND, "no file in the bundle matches \"%s\"", x->wanted->items[i]);
-    return 0;
+    if (x->taken.kind != ERR_EXISTS)
+        return 0;
+    if (err)
+        *err = x->taken;
+    return -1;
 }
 
 /* It did not come to its end: only whoever broke it off has use for the files before. */

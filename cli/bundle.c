@@ -160,7 +160,7 @@ static int extract(const struct bundle_options *o, const struct strlist *rest, s
     char *dir = NULL;
     if (bundle_extract(rest->items[0], opener->by, o->directory ? o->directory : ".", &members, EXTRACT_MAX,
                        &dir, err) < 0)
-        return -1;
+        return err->kind == ERR_EXISTS ? err_hint(err, "-C DIR unpacks below another directory") : -1;
     printf("%s\n", dir);
     free(dir);
     return 0;
@@ -194,6 +194,10 @@ static int read_verify(const struct bundle_options *o, const struct strlist *res
 
 static int read_extract(const struct bundle_options *o, const struct strlist *rest, struct err *err)
 {
+    if (o->output) {
+        err_set(err, ERR_USAGE, "bundle extract takes no -o");
+        return err_hint(err, "-C DIR unpacks below that directory");
+    }
     return read_bundle(extract, o, rest, err);
 }
 

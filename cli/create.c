@@ -10,6 +10,7 @@
 #include "cli/exit.h"
 #include "cli/record.h"
 #include "cli/signals.h"
+#include "cli/source.h"
 #include "cli/talk.h"
 #include "base/banned.h"
 
@@ -160,12 +161,31 @@ static int create_from(struct creation *c, const struct strlist *rest, char **re
     return bundle_pack(c->work, c->manifest, signals_cancel_fd(), ret_path, err);
 }
 
+/* A bundle of bundles would hide their files from every command that reads bundles. */
+static int refuse_bundles(const struct strlist *sources, struct err *err)
+{
+    for (size_t i = 0; i < sources->n; i++) {
+        const char *path = sources->items[i];
+        if (!source_is_bundle(path))
+            continue;
+        if (source_is_encrypted(path)) {
+            err_set(err, ERR_USAGE, "%s is encrypted, and nothing in it could be looked at", path);
+            return err_hint(err, "profgrab bundle decrypt %s", path);
+        }
+        err_set(err, ERR_USAGE, "%s: it is a bundle already", path);
+        return err_hint(err, "`profgrab view %s` shows it; `profgrab bundle extract %s` unpacks its files",
+                        path, path);
+    }
+    return 0;
+}
+
 int create_bundle(const char *output, const char *reason, const struct strlist *sources, struct err *err)
 {
     struct creation c = {0};
     char *path = NULL;
     int64_t now = clock_utc();
-    if (signals_install(err) < 0 || workdir_new(output, "local", now, &c.work, err) < 0)
+    if (refuse_bundles(sources, err) < 0 || signals_install(err) < 0 ||
+        workdir_new(output, "local", now, &c.work, err) < 0)
         return -1;
     int rc = record_new(workdir_name(c.work), reason, now, &c.manifest, err);
     if (rc == 0)

@@ -68,6 +68,41 @@ PYTHON
     assert_equal "$(find sub -type f | wc -l)" 1
 }
 
+@test "extract: -o is refused, and what is there already names -C" {
+    run_profgrab bundle extract -o elsewhere "$RIG_DIR/good.tar.gz"
+    assert_status 2
+    assert_stderr_has 'bundle extract takes no -o'
+    assert_stderr_has 'hint: -C DIR unpacks below that directory'
+    assert_equal "$(ls)" ''
+    run_profgrab bundle extract "$RIG_DIR/good.tar.gz"
+    assert_status 0
+    run_profgrab bundle extract "$RIG_DIR/good.tar.gz" '*/heap.pb.gz'
+    assert_status 1
+    assert_stderr_has 'File exists'
+    assert_stderr_has 'hint: -C DIR unpacks below another directory'
+    # A member that is not there is the first thing to put right.
+    run_profgrab bundle extract "$RIG_DIR/good.tar.gz" '*/heap.pb.gz' nosuch
+    assert_status 1
+    assert_stderr_has 'no file in the bundle matches "nosuch"'
+    mkdir sub
+    run_profgrab bundle extract -C sub "$RIG_DIR/good.tar.gz" nosuch
+    assert_status 1
+    assert_equal "$(ls sub)" ''
+}
+
+@test "create: a bundle is no source, and nothing is written" {
+    run_profgrab bundle create -o new.tar.gz "$RIG_DIR/good.tar.gz"
+    assert_status 2
+    assert_stderr_has "$RIG_DIR/good.tar.gz: it is a bundle already"
+    assert_stderr_has "hint: \`profgrab view $RIG_DIR/good.tar.gz\`"
+    ssh-keygen -q -t ed25519 -N '' -f key
+    profgrab bundle encrypt --encrypt-to key.pub -o b.tar.gz.age "$RIG_DIR/good.tar.gz"
+    run_profgrab bundle create -o new.tar.gz b.tar.gz.age
+    assert_status 2
+    assert_stderr_has 'b.tar.gz.age is encrypted'
+    assert_equal "$(echo *)" 'b.tar.gz.age key key.pub'
+}
+
 @test "a changed, a missing, an unknown member: verify says which, exit code 1" {
     mkdir x
     tar xzf "$RIG_DIR/good.tar.gz" -C x
