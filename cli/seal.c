@@ -154,8 +154,8 @@ static int add_recipients(const struct seal_options *o, struct age_recipients *r
     if (o->passphrase || age_recipients_count(r) > 0)
         return 0;
     err_set(err, ERR_USAGE, "bundle encrypt: to whom?");
-    return err_hint(err, "give --encrypt-to RECIPIENT, an age1... or SSH public key or a file of them, or "
-                         "--passphrase");
+    return err_hint(err, "give --encrypt-to RECIPIENT, an age1... or SSH public key or a file of them, such "
+                         "as ~/.ssh/*.pub, or --passphrase");
 }
 
 /* ---- from where to where ------------------------------------------------------------------------------- */
