@@ -154,6 +154,12 @@ void pprof_tame(struct buf *line)
             line->data[i] = '?';
 }
 
+static int put(const struct target *t, const void *p, size_t n, struct err *err)
+{
+    int rc = fd_write_all(t->fd, p, n, err);
+    return rc < 0 && t->output && *t->output ? err_wrap(err, "%s", t->output) : rc;
+}
+
 static int write_line(struct target *t, bool end, struct err *err)
 {
     pprof_tame(&t->line);
@@ -161,7 +167,7 @@ static int write_line(struct target *t, bool end, struct err *err)
         buf_addc(&t->line, '\n');
     int rc = buf_check(&t->line, "a line", err);
     if (rc == 0)
-        rc = fd_write_all(t->fd, buf_str(&t->line), t->line.len, err);
+        rc = put(t, buf_str(&t->line), t->line.len, err);
     buf_clear(&t->line);
     return rc;
 }
@@ -173,7 +179,7 @@ static int target_write(void *ctx, const void *p, size_t n, struct err *err)
     if (target_open(t, err) < 0)
         return -1;
     if (!t->tame)
-        return fd_write_all(t->fd, p, n, err);
+        return put(t, p, n, err);
     while (n > 0) {
         const char *end = memchr(at, '\n', n);
         size_t length = end ? (size_t)(end - at) : n;

@@ -27,7 +27,8 @@ struct report_options {
 
 static const struct option options[] = {
     {"output", 'o', OPTION_TEXT, "FILE",
-     "where to, - for standard output (default: NAME.report.html beside the bundle)",
+     "where to, - for standard output (default: NAME.report.html beside the bundle; of an encrypted one -o "
+     "must be given, since the page is in plain text)",
      offsetof(struct report_options, output), 0},
     {"text", 0, OPTION_FLAG, NULL,
      "instead of the page: what the profiles show and what was collected, as lines",
@@ -44,24 +45,18 @@ static const struct option options[] = {
     OPTIONS_END,
 };
 
-static int to_fd(void *ctx, const void *p, size_t n, struct err *err)
-{
-    return fd_write_or_cancel(*(int *)ctx, p, n, signals_cancel_fd(), err);
-}
-
 static size_t length_without(const char *s, const char *ending)
 {
     size_t n = strlen(s), n_ending = strlen(ending);
     return n > n_ending && strcmp(s + n - n_ending, ending) == 0 ? n - n_ending : n;
 }
 
-/* NAME.report.html of NAME.tar.gz or NAME.tar.gz.age: a new string. */
+/* NAME.report.html of NAME.tar.gz: a new string. */
 static char *default_output(const char *bundle)
 {
-    char *name = strndup(bundle, length_without(bundle, ".age")), *path = NULL;
-    if (name && asprintf(&path, "%.*s.report.html", (int)length_without(name, ".tar.gz"), name) < 0)
+    char *path = NULL;
+    if (asprintf(&path, "%.*s.report.html", (int)length_without(bundle, ".tar.gz"), bundle) < 0)
         path = NULL;
-    free(name);
     return path;
 }
 
@@ -72,14 +67,22 @@ struct reading {
     const struct report_options *o;
     const char *bundle;
     struct age_identities *by;
-    int fd; /* where the page goes */
+    int fd;         /* where the page goes */
+    const char *to; /* its name, for messages; NULL: standard output */
 };
+
+static int write_piece(void *ctx, const void *p, size_t n, struct err *err)
+{
+    const struct reading *r = ctx;
+    int rc = fd_write_or_cancel(r->fd, p, n, signals_cancel_fd(), err);
+    return rc < 0 && r->to && err->kind != ERR_CANCELLED ? err_wrap(err, "%s", r->to) : rc;
+}
 
 static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
 {
     struct reading *r = ctx;
     (void)ret;
-    return drawing_bundle(r->bundle, r->by, to_fd, &r->fd, err);
+    return drawing_bundle(r->bundle, r->by, write_piece, r, err);
 }
 
 static int compose(const struct report_options *o, const char *manifest, struct buf *ret, struct err *err)
@@ -133,6 +136,7 @@ static int write_page_file(struct reading *r, const char *path, struct err *err)
     }
     if (draft_new(path, &draft, err) < 0)
         return -1;
+    r->to = path;
     int rc = write_page_to(r, draft_fd(draft), err);
     if (rc == 0 && (rc = draft_sync(draft, err)) == 0)
         rc = draft_name(draft, path, err);
@@ -151,7 +155,9 @@ static int write_text(const struct report_options *o, const struct buf *text, st
     if (draft_new(o->output, &draft, err) < 0)
         return -1;
     int rc = fd_write_all(draft_fd(draft), buf_str(text), text->len, err);
-    if (rc == 0 && (rc = draft_sync(draft, err)) == 0)
+    if (rc < 0)
+        err_wrap(err, "%s", o->output);
+    else if ((rc = draft_sync(draft, err)) == 0)
         rc = draft_name(draft, o->output, err);
     draft_free(draft);
     return rc;
@@ -181,9 +187,20 @@ static int write_page(struct reading *r, struct err *err)
     return rc;
 }
 
+/* Whoever encrypts a bundle does not want its content beside it in plain text. */
+static int check_output(const struct report_options *o, const char *bundle, struct err *err)
+{
+    if (o->output || o->text || o->markdown || !source_is_encrypted(bundle))
+        return 0;
+    err_set(err, ERR_USAGE, "%s is encrypted, and its page would be in plain text", bundle);
+    return err_hint(err, "-o FILE says where it may lie, and -o - writes it to standard output");
+}
+
 static int report(const struct report_options *o, const char *bundle, struct err *err)
 {
     struct seal_opener opener;
+    if (check_output(o, bundle, err) < 0)
+        return -1;
     if (signals_install(err) < 0 || seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
     struct reading r = {.o = o, .bundle = bundle, .by = opener.by, .fd = -1};

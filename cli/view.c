@@ -14,6 +14,7 @@
 #include "cli/seal.h"
 #include "cli/signals.h"
 #include "cli/source.h"
+#include "cli/talk.h"
 #include "base/banned.h"
 
 #define ENDING ".html"
@@ -37,15 +38,12 @@ static const struct option options[] = {
     OPTIONS_END,
 };
 
-static int to_fd(void *ctx, const void *p, size_t n, struct err *err)
+/* A new file that nobody else can read, where the system clears up sooner or later. What was decrypted goes
+ * where there is memory rather than a disk. */
+static int new_page(bool decrypted, char **ret_path, struct err *err)
 {
-    return fd_write_or_cancel(*(int *)ctx, p, n, signals_cancel_fd(), err);
-}
-
-/* A new file that nobody else can read, where the system clears up sooner or later. */
-static int new_page(char **ret_path, struct err *err)
-{
-    const char *places[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+    const char *places[] = {getenv("XDG_RUNTIME_DIR"), decrypted ? "/dev/shm" : NULL, getenv("TMPDIR"),
+                            "/tmp"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char *path = NULL;
         if (!places[i] || places[i][0] != '/')
@@ -68,7 +66,15 @@ struct page_job {
     struct age_identities *by;
     struct source_keys keys; /* of members */
     int fd;                  /* where to */
+    const char *path;        /* its name, for messages */
 };
+
+static int write_piece(void *ctx, const void *p, size_t n, struct err *err)
+{
+    const struct page_job *job = ctx;
+    int rc = fd_write_or_cancel(job->fd, p, n, signals_cancel_fd(), err);
+    return rc < 0 && err->kind != ERR_CANCELLED ? err_wrap(err, "%s", job->path) : rc;
+}
 
 /* One that is encrypted may hold anything, but only bundles are. */
 static bool is_bundle(const char *path)
@@ -85,8 +91,8 @@ static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
     const struct strlist *words = job->words;
     (void)ret;
     return words->n == 1 && is_bundle(words->items[0])
-               ? drawing_bundle(words->items[0], job->by, to_fd, &job->fd, err)
-               : drawing_files(words, &job->keys, to_fd, &job->fd, err);
+               ? drawing_bundle(words->items[0], job->by, write_piece, job, err)
+               : drawing_files(words, &job->keys, write_piece, job, err);
 }
 
 /* The bytes on disk of all sources; a bundle counts once for members that stand together. */
@@ -143,11 +149,14 @@ static int expand(const struct strlist *words, struct source_keys *keys, struct 
     return 0;
 }
 
-static int write_page(const struct view_options *o, const struct strlist *words, int fd, struct err *err)
+static int write_page(const struct view_options *o, const struct strlist *words, int fd, const char *path,
+                      struct err *err)
 {
     struct strlist files = {0};
-    struct page_job job = {
-        .words = &files, .fd = fd, .keys = {&o->identities, o->passphrase_file, "--identity", NULL, -1}};
+    struct page_job job = {.words = &files,
+                           .fd = fd,
+                           .path = path,
+                           .keys = {&o->identities, o->passphrase_file, "--identity", NULL, -1}};
     struct seal_opener opener;
     if (confined_take_input(words->items, words->n, signals_cancel_fd(), err) < 0 ||
         seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
@@ -171,16 +180,32 @@ static int show(const struct view_options *o, const char *path, struct err *err)
     return err_hint(err, "$BROWSER names one; or open %s yourself", path);
 }
 
+/* Whether one of the words is an encrypted bundle, or a member of one. */
+static bool is_decrypted(const struct strlist *words)
+{
+    bool is = false;
+    for (size_t i = 0; !is && i < words->n; i++) {
+        const char *member;
+        char *bundle = file_exists(words->items[i]) ? NULL : source_bundle_of(words->items[i], &member);
+        is = source_is_encrypted(bundle ? bundle : words->items[i]);
+        free(bundle);
+    }
+    return is;
+}
+
 static int view(const struct view_options *o, const struct strlist *words, struct err *err)
 {
     char *path = NULL;
+    bool decrypted = is_decrypted(words);
     if (signals_install(err) < 0)
         return -1;
-    int fd = new_page(&path, err);
+    int fd = new_page(decrypted, &path, err);
     if (fd < 0)
         return -1;
-    int rc = write_page(o, words, fd, err);
+    int rc = write_page(o, words, fd, path, err);
     fd_close(&fd);
+    if (rc == 0 && decrypted)
+        talk("the page is in plain text: `rm %s` when you have seen it", path);
     if (rc < 0)
         unlink(path);
     else
@@ -214,7 +239,8 @@ const struct command command_view = {
         "match BUNDLE:PATTERN, as in 'run.tar.gz:*/heap.pb.gz', or - for standard input. Of several "
         "bundles all profiles and dumps are shown. The "
         "page is one file that loads nothing, under $XDG_RUNTIME_DIR, $TMPDIR or /tmp; only you can "
-        "read it. It stays until you remove it "
+        "read it. Of an encrypted bundle it is in plain text, and under /dev/shm rather than $TMPDIR or "
+        "/tmp. It stays until you remove it "
         "or the system clears that directory. The browser is $BROWSER, else one that is installed.",
     .options = options,
     .words = WORDS_PROFILES_AND_DUMPS,

@@ -107,10 +107,20 @@ PY
     profgrab report -o - "$RIG_DIR/good.tar.gz" | cmp - r.html
     ssh-keygen -q -t ed25519 -N '' -f key
     profgrab bundle encrypt --encrypt-to key.pub -o b.tar.gz.age "$RIG_DIR/good.tar.gz"
+    # Its page would lie beside it in plain text.
     run_profgrab report -i key b.tar.gz.age
+    assert_status 2
+    assert_stderr_has 'b.tar.gz.age is encrypted, and its page would be in plain text'
+    assert_stderr_has 'hint: -o FILE says where it may lie, and -o - writes it to standard output'
+    [[ ! -e b.report.html ]]
+    run_profgrab report -i key b.tar.gz.age -o opened.html
+    assert_status 0
+    cmp opened.html r.html
+    profgrab report -i key -o - b.tar.gz.age | cmp - r.html
+    cp "$RIG_DIR/good.tar.gz" b.tar.gz
+    run_profgrab report b.tar.gz
     assert_status 0
     assert_equal "$output" b.report.html
-    cmp b.report.html r.html
     run_profgrab report b.tar.gz.age -o none.html
     assert_status 1
     [[ ! -e none.html ]]
@@ -196,8 +206,12 @@ PY
     ! grep -q report.html <<<"$output" || fail_run 'there is a report'
     limited report "$RIG_DIR/good.tar.gz" -o r.html
     assert_status 1
-    assert_stderr_has 'File too large'
+    assert_stderr_has 'r.html: cannot write: File too large'
     [[ ! -e r.html ]]
+    run --separate-stderr bash -c 'ulimit -f 1; exec "$@"' - "$profgrab_program" merge -o merged.pb.gz "$RIG_DIR/profiles/wide.pb.gz"
+    assert_status 1
+    assert_stderr_has 'merged.pb.gz: cannot write: File too large'
+    [[ ! -e merged.pb.gz ]]
 }
 
 @test "a capture that was interrupted has it as well" {
@@ -232,6 +246,27 @@ SH
     run_profgrab view --no-browser - <"$RIG_DIR/good/$heap"
     assert_status 0
     [[ -s $output && ! -e seen.html ]]
+}
+
+@test "view of an encrypted bundle: the page is in memory, and its plain text is said" {
+    ssh-keygen -q -t ed25519 -N '' -f key
+    profgrab bundle encrypt --encrypt-to key.pub -o b.tar.gz.age "$RIG_DIR/good.tar.gz"
+    run_profgrab view --no-browser "$RIG_DIR/good.tar.gz"
+    assert_stderr ''
+    local source page
+    for source in b.tar.gz.age "b.tar.gz.age:$(cd "$RIG_DIR/good" && echo file-03/*/heap.pb.gz)"; do
+        run_profgrab view --no-browser -i key "$source"
+        assert_status 0
+        [[ $output == "$XDG_RUNTIME_DIR"/profgrab-view-*.html ]] || fail_run 'elsewhere'
+        assert_stderr "profgrab: the page is in plain text: \`rm $output\` when you have seen it"
+    done
+    [[ -d /dev/shm && -w /dev/shm ]] || return 0
+    run --separate-stderr env -u XDG_RUNTIME_DIR "$profgrab_program" view --no-browser -i key b.tar.gz.age
+    page=$output
+    [[ $page != /dev/shm/profgrab-view-*.html ]] || rm "$page"
+    assert_status 0
+    [[ $page == /dev/shm/profgrab-view-*.html ]] || fail_run 'on a disk'
+    assert_equal "$(ls "$TMPDIR")" ''
 }
 
 @test "view of what cannot be read, without a browser: in words, and no page is left of what failed" {
