@@ -69,8 +69,13 @@ static int say(struct run *r, struct err *err)
     return beneath_open(workdir_files(r->work), "a/b", err) + t->type->open(t);
 }
 C
-    echo 'fd = file_open(path, err);' >"$tree/fetch/item.c"
-    echo 'fd = file_open(path, err);' >"$tree/cli/knows_no_work_directory.c"
+    echo 'fd = file_open(path, err);' >"$tree/bundle/gzfile.c"
+    cat >"$tree/cli/create.h" <<'C'
+/* open(2) and workdir_path(w) are named in comments; so is "unlink(" */
+#include <fcntl.h> // rename(a, b)
+static const char *words = "open(path); { unlinkat(";
+int fd_of = beneath_open (below, path, err), n = files.open(path), m = files->stat(path);
+C
     run timeout 20 "$tools/check-paths" "$tree"
     echo "$output"
     [[ $status == 0 && $output != *'not ok'* ]]
@@ -80,7 +85,8 @@ C
     local bad
     mkdir -p "$tree/fetch" "$tree/bundle"
     for bad in 'char *path = file_join(workdir_path(w), "x");' 'dir = workdir_path(w);' $'rc = look(a,\n   workdir_path(w));' \
-        'if (talked) go(workdir_path(w)); talk("x");'; do
+        'if (talked) go(workdir_path(w)); talk("x");' 'if (err_set(err, KIND, "x") < 0 || file_x(workdir_path(w)))' \
+        'talk("%s", file_x(workdir_path(w)));' $'go\n    (workdir_path\n   (w));' 'x = talk("a;") + go((workdir_path(w)));'; do
         printf 'int x;\n%s\n' "$bad" >"$tree/bundle/pack.c"
         run timeout 20 "$tools/check-paths" "$tree"
         echo "$bad: $output"
@@ -99,4 +105,32 @@ C
     run timeout 20 "$tools/check-paths" "$tree"
     echo "$output"
     [[ $status == 1 && $output == *'not ok 2 -'*'# cli/capture.c:2:'* ]]
+}
+
+@test "check-paths fails on each other form of a call: at a descriptor, of 64 bits, exec, wrapped; in headers, handoff/ and all of cli/" {
+    local bad file
+    mkdir -p "$tree/fetch" "$tree/bundle" "$tree/handoff"
+    for bad in 'fd = openat(AT_FDCWD, path, O_RDONLY);' 'fd = openat(-100, path, O_RDONLY);' 'unlinkat(fd, path, 0);' \
+        'if (renameat(AT_FDCWD, a, AT_FDCWD, b) < 0)' 'renameat2(fd, a, fd, b, 0);' 'linkat(AT_FDCWD, a, AT_FDCWD, b, 0);' \
+        'return chdir(path);' 'fd = open64(path, 0);' 'f = fopen64(path, "r");' 'execv(path, argv);' 'execvp(path, argv);' \
+        'execl(path, "x", NULL);' 'fd = openat2(-100, path, &how, sizeof how);' 'fstatat(AT_FDCWD, path, &st, 0);' \
+        'mkdirat(AT_FDCWD, path, 0700);' $'fd = open\n    (path, O_RDONLY);' 'fd = open (path, O_RDONLY);' \
+        'fd = open/* here */(path, 0);' 'talk("/* %s", "\""); fd = open(path, 0); /* */' 'x = a >open(path, 0);'; do
+        printf 'int x;\n%s\n' "$bad" >"$tree/fetch/leftover.c"
+        run timeout 20 "$tools/check-paths" "$tree"
+        echo "$bad: $output"
+        [[ $status == 1 && $output == *'not ok 2 -'*'# fetch/leftover.c:2:'* ]]
+    done
+    echo >"$tree/fetch/leftover.c"
+    for file in bundle/bundle.h fetch/fetch.h cli/record.h handoff/cargo_of_two.c handoff/handoff.h cli/knows_no_work_directory.c; do
+        printf 'int x;\nfd = open(path, O_RDONLY);\n' >"$tree/$file"
+        run timeout 20 "$tools/check-paths" "$tree"
+        echo "$file: $output"
+        [[ $status == 1 && $output == *'not ok 2 -'*"# $file:2:"* ]]
+        printf 'int x;\nfile_x(workdir_path(w));\n' >"$tree/$file"
+        run timeout 20 "$tools/check-paths" "$tree"
+        echo "$file: $output"
+        [[ $status == 1 && $output == *'not ok 1 -'*"# $file:2:"* ]]
+        rm "$tree/$file"
+    done
 }
