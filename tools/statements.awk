@@ -3,8 +3,9 @@
 #
 #   found(name, line, text): the function `name` is called. stack[1..depth] are the names of the calls, outermost first,
 #   in whose arguments it stands; "" is a pair of parentheses that belongs to no call. `line` is the line of the call, and
-#   `text` its statement up to where it is known: from its begin to the end of that line.
-#   statement_ends(text, line): a statement has ended at a ; { or } that stands in no parentheses. `line` is its first line.
+#   `text` its statement from its begin to the end of that line.
+#   statement_ends(text, line): a statement has ended at a ; { or } that stands in no parentheses, and that `text` has at
+#   its end. `line` is its first line.
 
 FNR == 1 { end_statement(); depth = 0; in_comment = 0 }
 /^}/ { depth = 0 } # a branch of the preprocessor may have left parentheses open

@@ -58,6 +58,36 @@ setup() {
     [[ $status == 1 && $output == *'not ok 2 -'*'not ok 3 -'* ]]
 }
 
+@test "check-patterns fails on wrapped calls, matchers of one width, and budgets that report/regex.c has not measured out" {
+    local bad
+    for bad in $'rc = regex_new(pattern,\n               NULL, &r, err);' $'rc = regex_new\n(f(a, b), (struct regex_budget *)NULL,\n &r, err);' \
+        'regex_new((struct str){p, n}, 0, &r, err);' 'struct regex_budget b = {1000};' 'j->budget = (struct regex_budget){1000};' \
+        'regex_new(p, &(struct regex_budget){1000}, &r, err);' 'struct job j = {.budget = {1000}};' 'x = (struct y){.left = UINT64_MAX};' \
+        $'struct regex_budget b;\nb.left = 1000;' 'budget->left += 1000;' $'budget->left =\n    UINT64_MAX;'; do
+        printf '%s\n' "$bad" >"$tree/cli/names.c"
+        run "$tools/check-patterns" "$tree"
+        echo "$bad: $output"
+        [[ $status == 1 && $output == *'not ok 2 -'*'# ./cli/names.c:'* && $output != *'not ok 1'* ]]
+    done
+    for bad in 'rc = pcre2_match_8(code, text);' 'rc = pcre2_dfa_match_16(code, text);' $'rc = pcre2_match\n    (code, text);' \
+        'match = pcre2_jit_match;' 'regexec (&r, text, 0, NULL, 0);'; do
+        printf '%s\n' "$bad" >"$tree/cli/names.c"
+        run "$tools/check-patterns" "$tree"
+        echo "$bad: $output"
+        [[ $status == 1 && $output == *'not ok 1 -'*'# ./cli/names.c:1:'* && $output != *'not ok 2'* ]]
+    done
+    cat >"$tree/cli/names.c" <<'C'
+/* pcre2_match(code) and regex_new(p, NULL, &r, err) in words, 'as here */
+static const char *words = "pcre2_match(code); b.left = UINT64_MAX";
+if (regex_new(pattern, &j->budget, &r, NULL) < 0 || look(a, NULL, &b) < 0 || budget->left == 0)
+    pcre2_match_data_free(t->match);
+struct regex_budget budget = regex_budget_own(p);
+C
+    run "$tools/check-patterns" "$tree"
+    echo "$output"
+    [[ $status == 0 && $output != *'not ok'* ]]
+}
+
 @test "check-paths accepts messages, the table's rows and paths below a descriptor" {
     mkdir -p "$tree/fetch" "$tree/bundle"
     cat >"$tree/cli/capture.c" <<'C'
