@@ -226,7 +226,8 @@ static int cmdline(const struct redact_work *w, struct redact_tally *tally, stru
     struct buf in = BUF_INIT(CMDLINE_MAX), out = BUF_INIT((size_t)GROWTH * CMDLINE_MAX);
     int rc = read_all(w, keep, &in, err);
     if (rc == 0) {
-        redact_cmdline(buf_str(&in), in.len, &out, tally);
+        const struct redact_into into = {.out = &out, .tally = tally, .repeats = w->repeats};
+        redact_arguments(buf_str(&in), in.len, &into);
         rc = buf_check(&out, "the command line", err);
     }
     if (rc == 0)
@@ -272,7 +273,7 @@ static int dump(const struct redact_work *w, struct redact_tally *tally, struct 
                         .labelled = BUF_INIT((size_t)GROWTH * CHUNK),
                         .lines = REDACT_LINES_INIT,
                         .out = BUF_INIT(GROWTH * (REDACT_LINE_MAX + (size_t)GROWTH * CHUNK))};
-    d.into = (struct redact_into){.out = &d.out, .tally = tally};
+    d.into = (struct redact_into){.out = &d.out, .tally = tally, .repeats = w->repeats};
     int rc = read_all(w, take_dump, &d, err);
     if (rc == 0) {
         redact_lines_end(&d.lines, &d.into);
@@ -348,7 +349,7 @@ static bool rewrite(void *ctx, const char *text, size_t n, struct buf *ret)
 {
     const struct relabelling *r = ctx;
     struct redact_tally tally = {{0}};
-    const struct redact_into into = {.out = ret, .tally = &tally};
+    const struct redact_into into = {.out = ret, .tally = &tally, .repeats = r->w->repeats};
     redact_text((struct str){text, n}, &into);
     for (int i = 0; ret && i < REDACT_RULES; i++)
         r->tally->n[i] += tally.n[i];

@@ -26,7 +26,7 @@ enum redact_rule {
     REDACT_URL,    /* a password before an @ */
     REDACT_TOKEN,  /* the form of a well-known token */
     REDACT_LABEL,
-    REDACT_REPEAT, /* a word that went from another string of the manifest */
+    REDACT_REPEAT, /* a word that went from a string of the manifest */
     REDACT_NAME,   /* the name of a member */
     REDACT_RULES
 };
@@ -38,13 +38,16 @@ struct redact_tally {
 };
 uint64_t redact_sum(const struct redact_tally *t);
 
-/* Where redacted text goes; NULL: it is only counted. `taken` (may be NULL) gets each value that went. */
+/* Where redacted text goes; NULL: it is only counted. `taken` (may be NULL) gets each value that a rule took;
+ * `repeats` (may be NULL): words that go too, from the text around these values. */
+struct redact_repeats;
 typedef void redact_taken_fn(void *ctx, struct str value);
 struct redact_into {
     struct buf *out;
     struct redact_tally *tally;
     redact_taken_fn *taken;
     void *ctx;
+    const struct redact_repeats *repeats;
 };
 
 /* One string or one line: what a server said, a request, a string of a manifest. */
@@ -65,6 +68,9 @@ void redact_lines_end(struct redact_lines *l, const struct redact_into *into);
 
 /* A command line: arguments with a NUL between them (or at the end of each), into `ret`. */
 void redact_cmdline(const void *p, size_t n, struct buf *ret, struct redact_tally *tally);
+
+/* The same into into->out, with all that `into` has. */
+void redact_arguments(const void *p, size_t n, const struct redact_into *into);
 
 /* Whether the values of labels with that key go: a key of those that are known to name people and secrets
  * (user, email, token, session, ...), or one of `more`, globs; letters' case does not count. `more` may be
@@ -107,6 +113,7 @@ enum redact_form { REDACT_NOTHING, REDACT_CMDLINE, REDACT_PROFILE, REDACT_DUMP }
 struct redact_work {
     enum redact_form form;
     const struct strlist *labels;
+    const struct redact_repeats *repeats; /* words that go too; NULL: none */
     int from, to;
     int cancel_fd; /* or -1 */
 };

@@ -43,14 +43,19 @@ static void redact_argument(struct str a, struct str before, const struct redact
 
 void redact_cmdline(const void *p, size_t n, struct buf *ret, struct redact_tally *tally)
 {
-    struct redact_into into = {.out = ret, .tally = tally};
+    const struct redact_into into = {.out = ret, .tally = tally};
+    redact_arguments(p, n, &into);
+}
+
+void redact_arguments(const void *p, size_t n, const struct redact_into *into)
+{
     struct str rest = {p, n}, before = {"", 0};
     while (rest.n > 0) {
         const char *nul = memchr(rest.p, '\0', rest.n);
         struct str a = {rest.p, nul ? (size_t)(nul - rest.p) : rest.n};
-        redact_argument(a, before, &into);
+        redact_argument(a, before, into);
         if (nul)
-            buf_addc(ret, '\0');
+            buf_addc(into->out, '\0');
         before = a;
         size_t used = a.n + (nul != NULL);
         rest = (struct str){rest.p + used, rest.n - used};

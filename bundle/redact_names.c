@@ -118,6 +118,20 @@ static bool is_random(struct str v)
     return v.n >= RANDOM_LEAST && digits * 8 >= v.n && letters > 0;
 }
 
+bool redact_looks_random(struct str v)
+{
+    enum { LEAST = 8, CHANGES = 3 };
+    size_t changes = 0, letters = 0, n = v.n < RANDOM_MOST ? v.n : RANDOM_MOST;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)v.p[i], before = i > 0 ? (unsigned char)v.p[i - 1] : 0;
+        if (!isalnum(c) && !strchr("+/=_-.~%", c))
+            return false;
+        letters += isalpha(c) != 0;
+        changes += (isalpha(c) && isdigit(before)) || (isdigit(c) && isalpha(before));
+    }
+    return n >= LEAST && changes >= CHANGES && letters * 8 >= n;
+}
+
 bool redact_is_port(struct str v)
 {
     size_t digits = 0;

@@ -16,6 +16,9 @@ bool redact_goes(enum redact_name says, struct str value);
 /* Letters, digits and `_-.`: of these names and tokens consist. */
 bool redact_is_name_byte(char c);
 
+/* Eight bytes or more in which letters and digits change places as in no word: `c75de8c1b7c3ae`. */
+bool redact_looks_random(struct str v);
+
 /* One to five digits. */
 bool redact_is_port(struct str v);
 

@@ -9,6 +9,7 @@
 
 #include "bundle/bundle.h"
 #include "bundle/redact_names.h"
+#include "bundle/redact_words.h"
 #include "base/banned.h"
 
 /* MOST_BLANKS: between a name, its sign and its value. What is long and random shows it in its first
@@ -285,6 +286,15 @@ static void put(const struct redact_into *into, const char *p, size_t n)
         buf_add(into->out, p, n);
 }
 
+/* What no rule took. */
+static void put_plain(const struct redact_into *into, struct str text)
+{
+    if (into->repeats)
+        redact_words_apply(into->repeats, text, into->out, &into->tally->n[REDACT_REPEAT]);
+    else
+        put(into, text.p, text.n);
+}
+
 void redact_text(struct str s, const struct redact_into *into)
 {
     static size_t (*const finders[])(struct search *, size_t) = {
@@ -298,7 +308,7 @@ void redact_text(struct str s, const struct redact_into *into)
             if ((n = finders[rule](&state, at)) > 0)
                 into->tally->n[rule]++;
         if (n > 0) {
-            put(into, s.p + plain, at - plain);
+            put_plain(into, (struct str){s.p + plain, at - plain});
             put(into, REDACTED, strlen(REDACTED));
             if (into->taken)
                 into->taken(into->ctx, (struct str){s.p + at, n});
@@ -306,7 +316,7 @@ void redact_text(struct str s, const struct redact_into *into)
         }
         at += n ? n : 1;
     }
-    put(into, s.p + plain, s.n - plain);
+    put_plain(into, (struct str){s.p + plain, s.n - plain});
 }
 
 /* How much of a line that is longer than REDACT_LINE_MAX is looked at by itself: up to its last blank. */

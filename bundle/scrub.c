@@ -1,7 +1,6 @@
 /*
  * The manifest is walked twice: first the rules, which teach the words that went, then these words and the
- * new names of files. Words are looked up in a table, each run of a string once, so that a manifest of
- * nothing but secrets costs no more than another.
+ * new names of files.
  */
 #include "bundle/scrub.h"
 
@@ -30,80 +29,11 @@ struct learning {
     bool failed;
 };
 
-/* Whether a word is nobody's but the secret's: of a request one that is long or has a digit, of other strings
- * one of letters and digits. */
-static bool is_telling(struct str word, bool of_request)
-{
-    enum { LONG = 6 };
-    bool letter = false, digit = false;
-    for (size_t i = 0; i < word.n; i++) {
-        letter = letter || isalpha((unsigned char)word.p[i]);
-        digit = digit || isdigit((unsigned char)word.p[i]);
-    }
-    if (word.n < SCRUB_WORD_LEAST)
-        return false;
-    return of_request ? digit || word.n >= LONG : digit && letter;
-}
-
-typedef bool in_run_fn(char c);
-
-/* The next run of such bytes from *at on; empty at the end. */
-static struct str next_run(struct str s, in_run_fn *in_run, size_t *at)
-{
-    while (*at < s.n && !in_run(s.p[*at]))
-        ++*at;
-    size_t begin = *at;
-    while (*at < s.n && in_run(s.p[*at]))
-        ++*at;
-    return (struct str){s.p + begin, *at - begin};
-}
-
-static void learn_words(struct learning *l, struct str value)
-{
-    struct str run;
-    for (size_t at = 0; (run = next_run(value, redact_is_name_byte, &at)).n > 0;)
-        if (is_telling(run, l->of_request) &&
-            json_object_setn_new_nocheck(l->s->words, run.p, run.n, json_true()) < 0)
-            l->failed = true;
-}
-
-static int hex_digit(char c)
-{
-    return isdigit((unsigned char)c)    ? c - '0'
-           : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
-                                        : -1;
-}
-
-/* A request has its values percent-encoded; a server repeats them as they are. */
-static void learn_decoded(struct learning *l, struct str value)
-{
-    struct buf plain = BUF_INIT(value.n + 1);
-    for (size_t i = 0; i < value.n; i++) {
-        int high = value.n - i > 2 && value.p[i] == '%' ? hex_digit(value.p[i + 1]) : -1;
-        int low = high < 0 ? -1 : hex_digit(value.p[i + 2]);
-        if (low < 0) {
-            buf_addc(&plain, value.p[i]);
-        } else {
-            buf_addc(&plain, (char)(high * 16 + low));
-            i += 2;
-        }
-    }
-    l->failed = l->failed || plain.failed;
-    learn_words(l, (struct str){buf_str(&plain), plain.len});
-    buf_release(&plain);
-}
-
 static void learn(void *ctx, struct str value)
 {
     struct learning *l = ctx;
-    learn_words(l, value);
-    if (l->of_request && memchr(value.p, '%', value.n))
-        learn_decoded(l, value);
-}
-
-static bool is_word(const struct scrub *s, struct str run)
-{
-    return run.n >= SCRUB_WORD_LEAST && json_object_getn(s->words, run.p, run.n);
+    if (redact_words_learn(&l->s->words, value, l->of_request, NULL) < 0)
+        l->failed = true;
 }
 
 /* ---- strings ----------------------------------------------------------------------------------------------
@@ -127,19 +57,12 @@ static int apply_rules(struct scrub *s, struct str text, bool of_request, struct
 /* The words that went elsewhere, on one string. */
 static int apply_words(struct scrub *s, struct str text, struct buf *ret, bool *ret_changed, struct err *err)
 {
-    struct str run;
-    size_t plain = 0;
+    const struct redact_repeats all = {.words = &s->words, .weak = true};
+    uint64_t n = 0;
     buf_init(ret, text.n * GROWTH + sizeof REDACTED);
-    for (size_t at = 0; (run = next_run(text, redact_is_name_byte, &at)).n > 0;) {
-        if (!is_word(s, run))
-            continue;
-        buf_add(ret, text.p + plain, (size_t)(run.p - text.p) - plain);
-        buf_adds(ret, REDACTED);
-        plain = at;
-        s->tally.n[REDACT_REPEAT]++;
-        *ret_changed = true;
-    }
-    buf_add(ret, text.p + plain, text.n - plain);
+    redact_words_apply(&all, text, ret, &n);
+    s->tally.n[REDACT_REPEAT] += n;
+    *ret_changed = n > 0;
     return ret->failed ? err_nomem(err) : 0;
 }
 
@@ -211,7 +134,12 @@ typedef int string_fn(struct scrub *s, const char *key, json_t *string, struct e
 static bool is_foreign(const char *key)
 {
     enum { LEAST = 12 };
-    return strlen(key) >= LEAST && is_telling(str_of(key), false);
+    bool letter = false, digit = false;
+    for (const char *p = key; *p; p++) {
+        letter = letter || isalpha((unsigned char)*p);
+        digit = digit || isdigit((unsigned char)*p);
+    }
+    return strlen(key) >= LEAST && letter && digit;
 }
 
 /* A key as a string would be, if it changes: a manifest of another's hand may have any. */
@@ -276,22 +204,14 @@ static const char *ending_of(struct str base)
     return ".bin";
 }
 
-static bool is_alnum(char c)
-{
-    return isalnum((unsigned char)c) != 0;
-}
-
 /* Whether a component of a path has something in it that goes. */
 static bool component_goes(struct scrub *s, struct str part)
 {
     struct redact_tally tally = {{0}};
-    const struct redact_into into = {.tally = &tally};
-    struct str run;
+    const struct redact_repeats all = {.words = &s->words, .weak = true};
+    const struct redact_into into = {.tally = &tally, .repeats = &all};
     redact_text(part, &into);
-    bool goes = redact_sum(&tally) > 0 || is_word(s, part);
-    for (size_t at = 0; !goes && (run = next_run(part, is_alnum, &at)).n > 0;)
-        goes = is_word(s, run);
-    return goes;
+    return redact_sum(&tally) > 0;
 }
 
 /* The directories of a path, its last component not. */
@@ -387,7 +307,7 @@ static int rename_member(struct naming *n, const char *path, bool base_goes, str
     /* Other strings name the file too. */
     struct learning l = {.s = n->s, .of_request = true};
     if (rc == 0 && base_goes)
-        learn_words(&l, base);
+        learn(&l, base);
     n->s->tally.n[REDACT_NAME]++;
     buf_release(&stem);
     free(now);
@@ -427,8 +347,7 @@ static int learn_request(struct scrub *s, json_t *item, bool *ret_goes, struct e
     return 0;
 }
 
-/* The members whose requests held a secret, as keys with a value of true; in their order. */
-static int learn_requests(struct scrub *s, const json_t *items, json_t *ret, struct err *err)
+static int learn_requests(struct scrub *s, const json_t *items, struct err *err)
 {
     const char *path;
     json_t *item;
@@ -439,20 +358,25 @@ static int learn_requests(struct scrub *s, const json_t *items, json_t *ret, str
             return -1;
         /* What stays is known by `false`: no rule looks into the path of a member. */
         if (json_object_set_new(s->renamed, path, json_false()) < 0 ||
-            (goes && json_object_set_new(ret, path, json_true()) < 0))
+            (goes && json_object_set_new(s->by_request, path, json_true()) < 0))
             return err_nomem(err);
     }
     return 0;
 }
 
-static int name_members(struct scrub *s, const json_t *items, const json_t *by_request, struct err *err)
+bool scrub_held_secret(const struct scrub *s, const char *path)
+{
+    return json_object_get(s->by_request, path) != NULL;
+}
+
+static int name_members(struct scrub *s, const json_t *items, struct err *err)
 {
     struct naming n = {.s = s, .items = items, .given = json_object(), .counts = json_object()};
     const char *path;
     json_t *item;
     int rc = n.given && n.counts ? 0 : err_nomem(err);
     json_object_foreach((json_t *)(uintptr_t)items, path, item) if (rc == 0 && strcmp(path, PATH_REPORT) != 0)
-        rc = name_member(&n, path, json_object_get(by_request, path) != NULL, err);
+        rc = name_member(&n, path, scrub_held_secret(s, path), err);
     json_decref(n.given);
     json_decref(n.counts);
     return rc;
@@ -472,22 +396,22 @@ static int name_bundle(struct scrub *s, json_t *root, const char *before, struct
 
 int scrub_manifest(json_t *root, const json_t *items, struct scrub *ret, struct err *err)
 {
-    struct scrub s = {.words = json_object(), .renamed = json_object()};
+    struct scrub s = {.renamed = json_object(), .by_request = json_object()};
     const char *name = json_string_value(json_object_get(root, "name"));
     char *before = name ? strdup(name) : NULL;
-    json_t *by_request = json_object();
-    int rc = s.words && s.renamed && by_request && (before || !name) ? 0 : err_nomem(err);
+    int rc = redact_words_init(&s.words, err);
+    if (rc == 0 && (!s.renamed || !s.by_request || (name && !before)))
+        rc = err_nomem(err);
     if (rc == 0)
-        rc = learn_requests(&s, items, by_request, err);
+        rc = learn_requests(&s, items, err);
     if (rc == 0)
         rc = walk(&s, first_string, NULL, root, err);
     if (rc == 0)
-        rc = name_members(&s, items, by_request, err);
+        rc = name_members(&s, items, err);
     if (rc == 0)
         rc = walk(&s, second_string, NULL, root, err);
     if (rc == 0)
         rc = name_bundle(&s, root, before, err);
-    json_decref(by_request);
     free(before);
     *ret = s;
     return rc;
@@ -500,7 +424,8 @@ int scrub_object(struct scrub *s, json_t *object, struct err *err)
 
 void scrub_release(struct scrub *s)
 {
-    json_decref(s->words);
+    redact_words_release(&s->words);
     json_decref(s->renamed);
+    json_decref(s->by_request);
     *s = (struct scrub){0};
 }

@@ -1,24 +1,23 @@
 /*
  * Redaction of a manifest: every string of it, whatever key it stands under, and the names of the members.
  *
- * A word that the rules of redact.h take out of one string goes from all others too, because servers and file
- * names repeat it. Of a request each word counts that is long or has a digit, of other strings one of letters
- * and digits. An item whose request held a secret loses its file's name, which was made from the request. The
- * name of a member becomes `redacted`, with its ending, and `-2`, `-3`, ... where that is taken.
+ * A word that the rules of redact.h take out of one string goes from all others too (redact_words.h). An item
+ * whose request held a secret loses its file's name, which was made from the request. The name of a member
+ * becomes `redacted`, with its ending, and `-2`, `-3`, ... where that is taken.
  */
 #ifndef BUNDLE_SCRUB_H
 #define BUNDLE_SCRUB_H
 
 #include <jansson.h>
 
-#include "bundle/redact.h"
+#include "bundle/redact_words.h"
 
-#define SCRUB_WORD_LEAST 4
 #define SCRUB_NAME "redacted" /* that a path and a shell take as it is */
 
 struct scrub {
-    json_t *words;   /* that went, as keys */
-    json_t *renamed; /* members, by the path that they had: the new one */
+    struct redact_words words; /* that went */
+    json_t *renamed;           /* members, by the path that they had: the new one */
+    json_t *by_request;        /* the members whose requests held a secret, by the path that they had */
     struct redact_tally tally;
 };
 
@@ -30,6 +29,9 @@ int scrub_manifest(json_t *root, const json_t *items, struct scrub *ret, struct 
 
 /* The same for an object of ours that is to become part of that manifest. */
 int scrub_object(struct scrub *s, json_t *object, struct err *err);
+
+/* Whether the request for the member, by the path that it had, held a secret. */
+bool scrub_held_secret(const struct scrub *s, const char *path);
 
 /* The path of a directory of members, as it is now, into an initialised buffer. */
 void scrub_directory(struct scrub *s, const char *path, struct buf *ret);

@@ -169,7 +169,12 @@ static int sift_file(struct sifting *s, json_t *item, const char *path, enum red
     struct redact_tally tally = {{0}};
     struct err why = ERR_INIT;
     struct items_file file;
+    /* In the strings of a profile a weak word is more often a function's name than a secret. */
+    const struct redact_repeats repeats = {.words = &s->out.scrub.words,
+                                           .weak = form != REDACT_PROFILE &&
+                                                   scrub_held_secret(&s->out.scrub, path)};
     struct redact_work work = {.form = form,
+                               .repeats = &repeats,
                                .labels = s->how->labels,
                                .from = s->member,
                                .to = s->out.spool,

@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#include "bundle/redact.h"
+#include "bundle/redact_words.h"
+#include "bundle/scrub.h"
 #include "cli/pprof_shell.h"
 #include "fetch/answer.h"
 #include "fetch/check.h"
@@ -413,6 +415,67 @@ static void redact_words(const char *p, size_t n)
     buf_release(&to);
 }
 
+/* The input is what a request held, and the text from which its words go. */
+static void redact_repeats(const char *p, size_t n)
+{
+    struct buf to = BUF_INIT(SIZE_MAX / 2);
+    struct redact_words words;
+    uint64_t times = 0;
+    if (redact_words_init(&words, NULL) < 0)
+        return;
+    const struct redact_repeats all = {.words = &words, .weak = true};
+    redact_words_learn(&words, (struct str){p, n}, true, NULL);
+    redact_words_apply(&all, (struct str){p, n}, &to, &times);
+    redact_words_release(&words);
+    buf_release(&to);
+}
+
+/* One string of a manifest, and one hundred bytes of it after the other in a list. */
+static void scrub_strings(const char *p, size_t n)
+{
+    enum { PIECE = 100 };
+    json_t *root = json_object(), *list = json_array(), *items = json_object();
+    struct scrub scrub = {0};
+    json_object_set_new(root, "request", json_stringn(p, n));
+    json_object_set_new(root, "list", list);
+    for (size_t at = 0; at < n; at += PIECE)
+        json_array_append_new(list, json_stringn(p + at, n - at < PIECE ? n - at : PIECE));
+    scrub_manifest(root, items, &scrub, NULL);
+    scrub_release(&scrub);
+    json_decref(items);
+    json_decref(root);
+}
+
+/* A member of a bundle, with a word that goes. */
+static void redact_text_member(const char *p, size_t n)
+{
+    struct redact_words words;
+    struct redact_tally tally = {{0}};
+    if (redact_words_init(&words, NULL) < 0)
+        return;
+    const struct redact_repeats all = {.words = &words, .weak = true};
+    struct redact_work work = {.form = REDACT_DUMP,
+                               .repeats = &all,
+                               .from = memfd_create("from", MFD_CLOEXEC),
+                               .to = memfd_create("to", MFD_CLOEXEC),
+                               .cancel_fd = -1};
+    redact_words_learn(&words, str_of("token-password-http"), true, NULL);
+    if (work.from >= 0 && work.to >= 0 && fd_write_all(work.from, p, n, NULL) == 0)
+        redact_member(&work, &tally, NULL);
+    fd_close(&work.from);
+    fd_close(&work.to);
+    redact_words_release(&words);
+}
+
+static const struct cost_grammar repeated[] = {
+    {"words", "", "a\1b ", "", NULL, 0},
+    {"dots", "a0b1c2d3", "a.", "", NULL, 0},
+    {"dashes", "a0b1c2d3 a", "-", "b", NULL, 0},
+    {"parts", "", "a\1b-", "", NULL, 0},
+    {"long parts", "a0b1c2d3 ", "a0b1c2d3", "", NULL, 0},
+    {0},
+};
+
 static void redact_goroutines(const char *p, size_t n)
 {
     struct buf to = BUF_INIT(SIZE_MAX / 2);
@@ -475,6 +538,11 @@ const struct cost_parser cost_text_parsers[] = {
     {"content_add", read_content, attachments, 2, 0},
     {"redact_cmdline", redact_line, secrets, 2, 0},
     {"redact_text", redact_words, secrets, 2, 0},
+    {"redact_words", redact_repeats, repeated, 60, 0},
+    {"scrub_manifest", scrub_strings, secrets, 60, 0},
+    {"scrub_manifest", scrub_strings, repeated, 60, 0},
+    {"redact_member", redact_text_member, secrets, 16, 0},
+    {"redact_member", redact_text_member, repeated, 16, 0},
     {"redact_dump", redact_goroutines, labelled, 2, 0},
     {"redact_dump", redact_goroutines, dumps, 2, 0},
     {"shell_command_parse", read_command, commands, 2, 0},

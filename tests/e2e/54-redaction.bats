@@ -178,6 +178,8 @@ files = {
     "file-03/gitaly/cmdline.txt": ("cmdline", b"/bin/x\0--data={\"password\": \"" + secret().encode() + b"\"}\0postgres://u:p/" +
                                    secret().encode() + b"@db"),
     "file-03/gitaly/trace.out": ("trace", b"go 1.22 trace"),
+    "file-03/gitaly/served.txt": ("/z?token=" + query, ("served for %s only, %s. x-%s_y\n" % (query, query, query)).encode()),
+    "file-03/gitaly/other.txt": ("goroutines", ("seen %s.\n" % query).encode()),
 }
 items = []
 for name, (kind, data) in files.items():
@@ -188,7 +190,7 @@ for name, (kind, data) in files.items():
         item["profile"] = {"samples": 1, "sample_types": [{"type": "samples", "unit": "count", "total": 7}]}
     items.append(item)
 items.append({"kind": "/y?token=" + query, "status": "failed", "request": "GET /y?token=" + query, "http_status": 403,
-              "error": "HTTP 403: %s is no token" % query, "server_words": "who is %s? {\"secret\": \"%s\"}" % (query, secret())})
+              "error": "HTTP 403: %s is no token" % query, "server_words": "who is %s? trailing period: %s. {\"secret\": \"%s\"}" % (query, query, secret())})
 manifest = {
     "format": "profgrab-bundle", "version": 1, "name": "b", "tool": {"name": "profgrab", "version": said("0?token=")},
     "collector": {"user": secret("glpat-"), "workstation": said("https://u:", "@ws")}, "reason": said("the token=", " leaked"),
@@ -272,11 +274,12 @@ manifest = json.load(open("b/manifest.json"))
 files = [i["file"] for i in manifest["hosts"][0]["services"][0]["items"] if "file" in i]
 assert files == ["file-03/gitaly/redacted.json", "file-03/gitaly/redacted-2.txt", "file-03/gitaly/redacted-3.html", "file-03/gitaly/cpu.pb.gz",
                  "file-03/redacted/heap.pb.gz", "file-03/redacted/heap-2.pb.gz", "file-03/gitaly/goroutines.txt",
-                 "file-03/gitaly/cmdline.txt", "file-03/gitaly/trace.out"], files
+                 "file-03/gitaly/cmdline.txt", "file-03/gitaly/trace.out", "file-03/gitaly/redacted-4.txt",
+                 "file-03/gitaly/other.txt"], files
 assert all(os.path.isfile("b/" + f) for f in files)
 assert manifest["summary"][0]["file"] == files[0]
 rules = {r["rule"]: r["count"] for r in manifest["handoff"]["redactions"] if r["file"] == "manifest.json"}
-assert set(rules) == {"option", "url", "token", "repeat", "name"} and rules["name"] == 5, rules
+assert set(rules) == {"option", "url", "token", "repeat", "name"} and rules["name"] == 6, rules
 assert [u["file"] for u in manifest["handoff"]["unsearched"]] == ["file-03/gitaly/trace.out"]
 assert "original" in manifest["report"]
 assert json.load(open("b/file-03/gitaly/redacted.json"))["memstats"] == {"Alloc": 1}

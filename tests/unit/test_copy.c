@@ -179,6 +179,47 @@ static void redaction(void **state)
     free(bundle);
 }
 
+/* The copy's member. */
+static void copy_has(const char *top, const char *file, const char *want)
+{
+    same_file(top, file, want, strlen(want));
+}
+
+/* A server repeats what a request held: in the text that it served, in what it said of an error, in any case
+ * of letters and with a full stop behind it. An ordinary word goes where the request that held it is
+ * answered, and stays in the other members. */
+static void repeated_words(void **state)
+{
+    struct capture w;
+    char *top = NULL;
+    struct err err = ERR_INIT;
+    struct bundle_copied c = {0};
+    begin(&w, *state);
+    static const char x[] = "served for c75de8c1b7c3ae only, C75DE8C1B7C3AE.\n",
+                      y[] = "who is abcde? abcdef\n", other[] = "abcde and c75de8c1b7c3ae\n";
+    add(&w, (struct manifest_item){.kind = "/x?token=c75de8c1b7c3ae", .file = "file-03/gitaly/x.txt"}, x,
+        sizeof x - 1);
+    add(&w, (struct manifest_item){.kind = "/y?token=abcde", .file = "file-03/gitaly/y.txt"}, y,
+        sizeof y - 1);
+    add(&w,
+        (struct manifest_item){.kind = "goroutines",
+                               .file = "file-03/gitaly/z.txt",
+                               .error = "trailing period: c75de8c1b7c3ae. who is Abcde?"},
+        other, sizeof other - 1);
+    char *bundle = end(&w);
+    struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
+    copied(&how, &c);
+    assert_null(strstr(c.manifest, "c75de8c1b7c3ae"));
+    contains(c.manifest, "trailing period: [redacted]. who is [redacted]?");
+    ok(bundle_extract(c.path, NULL, *state, NULL, 1 << 20, &top, &err), &err);
+    copy_has(top, "file-03/gitaly/redacted.txt", "served for [redacted] only, [redacted].\n");
+    copy_has(top, "file-03/gitaly/redacted-2.txt", "who is [redacted]? abcdef\n");
+    copy_has(top, "file-03/gitaly/z.txt", "abcde and [redacted]\n");
+    bundle_copied_release(&c);
+    free(top);
+    free(bundle);
+}
+
 /* A bundle with what is never looked into, and with what should be and cannot. */
 static char *a_stubborn_bundle(const char *dir)
 {
@@ -521,9 +562,8 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(names),      SCRATCH(redaction), SCRATCH(what_is_not_searched),
-        SCRATCH(who_signed), SCRATCH(meddling),  SCRATCH(encrypted),
-        SCRATCH(refusals),
+        SCRATCH(names),      SCRATCH(redaction), SCRATCH(repeated_words), SCRATCH(what_is_not_searched),
+        SCRATCH(who_signed), SCRATCH(meddling),  SCRATCH(encrypted),      SCRATCH(refusals),
     };
     return cmocka_run_group_tests_name("copy", tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "bundle/redact.h"
+#include "bundle/redact_words.h"
 #include "proto/profile.pb-c.h"
 #include "proto/proto.h"
 #include "tests/unit/profiles.h"
@@ -232,6 +232,48 @@ static void spoiled_lines(void **state)
     static const char line[] =
         "x\0--password=hunter2\0postgres://u:pw@db\0-p\0abc\0Cookie: a b\0ghp_0123456789abcdef";
     spoil(line, sizeof line - 1, spoiled_line, NULL);
+}
+
+/* ---- words that are repeated -----------------------------------------------------------------------------
+ */
+
+static void repeats(void **state)
+{
+    (void)state;
+    static const char *const learned[] = {"c75de8c1b7c3ae", "abcde",       "pin-1234", "ab", "12",
+                                          "heap",           "a%2Fse5ame-x"};
+    static const struct {
+        const char *in, *strong, *weak; /* NULL: as it was */
+    } cases[] = {
+        {"trailing period: c75de8c1b7c3ae.", "trailing period: [redacted].", NULL},
+        {"C75DE8C1B7C3AE", "[redacted]", NULL},
+        {"x-token-c75de8c1b7c3ae.json, -c75de8c1b7c3ae_", "x-token-[redacted].json, -[redacted]_", NULL},
+        {"c75de8c1b7c3aec c75de8c1b7c3a", NULL, NULL},
+        {"who is ABCDE? abcdef, x.abcde", NULL, "who is [redacted]? abcdef, x.[redacted]"},
+        {"pin-1234 pin 1234", "[redacted] pin 1234", NULL},
+        {"ab 12 heap", NULL, NULL},
+        {"se5ame-x a/se5ame-x", NULL, "[redacted] a/[redacted]"},
+        {"..--__", NULL, NULL},
+        {"", NULL, NULL},
+    };
+    struct redact_words words;
+    struct err err = ERR_INIT;
+    ok(redact_words_init(&words, &err), &err);
+    for (size_t i = 0; i < sizeof learned / sizeof *learned; i++)
+        ok(redact_words_learn(&words, str_of(learned[i]), true, &err), &err);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int weak = 0; weak < 2; weak++) {
+            const char *strong = cases[i].strong ? cases[i].strong : cases[i].in;
+            const char *want = weak && cases[i].weak ? cases[i].weak : strong;
+            const struct redact_repeats which = {.words = &words, .weak = weak};
+            struct buf b = BUF_INIT(4096);
+            uint64_t n = 0;
+            redact_words_apply(&which, str_of(cases[i].in), &b, &n);
+            assert_string_equal(buf_str(&b), want);
+            assert_int_equal(n > 0, strcmp(want, cases[i].in) != 0);
+            buf_release(&b);
+        }
+    redact_words_release(&words);
 }
 
 /* ---- dumps
@@ -678,20 +720,11 @@ static void cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cmdlines),
-        cmocka_unit_test(rules),
-        cmocka_unit_test(label_keys),
-        cmocka_unit_test(spoiled_lines),
-        cmocka_unit_test(dumps),
-        cmocka_unit_test(profiles),
-        cmocka_unit_test(passes),
-        cmocka_unit_test(too_many_keys),
-        cmocka_unit_test(spoiled_profiles),
-        SCRATCH(members),
-        SCRATCH(long_lines),
-        SCRATCH(hostile_repetition),
-        SCRATCH(limits),
-        SCRATCH(cancelled),
+        cmocka_unit_test(cmdlines),         cmocka_unit_test(rules),   cmocka_unit_test(label_keys),
+        cmocka_unit_test(spoiled_lines),    cmocka_unit_test(repeats), cmocka_unit_test(dumps),
+        cmocka_unit_test(profiles),         cmocka_unit_test(passes),  cmocka_unit_test(too_many_keys),
+        cmocka_unit_test(spoiled_profiles), SCRATCH(members),          SCRATCH(long_lines),
+        SCRATCH(hostile_repetition),        SCRATCH(limits),           SCRATCH(cancelled),
     };
     return cmocka_run_group_tests_name("redact", tests, NULL, NULL);
 }

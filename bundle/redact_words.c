@@ -1,0 +1,257 @@
+/*
+ * A text is read run by run of name bytes. Of a run `a.b-c` each part and each sequence of up to MOST_PARTS
+ * parts is looked up, the longest first, so that a full stop behind a word and a prefix in front of it do not
+ * hide it. Parts are bounded in number and sequences in length, so that the time grows with the text.
+ */
+#include "bundle/redact_words.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "bundle/redact_names.h"
+#include "base/banned.h"
+
+/* SECRET_LEAST: of the whole value of a request's parameter. WORD_LEAST: of other words. */
+enum { SECRET_LEAST = 3, WORD_LEAST = 4, WORD_MOST = 512, MOST_PARTS = 8 };
+
+/* Words that are the value of something called a token in a request of no secret. */
+static const char *const ordinary[] = {
+    "true",       "false",        "null",   "none",    "get",    "post",    "heap",
+    "allocs",     "block",        "mutex",  "profile", "trace",  "cmdline", "goroutine",
+    "goroutines", "threadcreate", "vars",   "debug",   "pprof",  "http",    "https",
+    "token",      "password",     "secret", "sha256",  "bearer", "basic",   "redacted"};
+
+static bool is_separator(char c)
+{
+    return c == '.' || c == '-' || c == '_';
+}
+
+static struct str trim(struct str s)
+{
+    while (s.n > 0 && is_separator(s.p[0])) {
+        s.p++;
+        s.n--;
+    }
+    while (s.n > 0 && is_separator(s.p[s.n - 1]))
+        s.n--;
+    return s;
+}
+
+/* In lower case, into dst of WORD_MOST bytes. */
+static struct str lower(struct str s, char *dst)
+{
+    for (size_t i = 0; i < s.n; i++)
+        dst[i] = (char)tolower((unsigned char)s.p[i]);
+    return (struct str){dst, s.n};
+}
+
+int redact_words_init(struct redact_words *w, struct err *err)
+{
+    *w = (struct redact_words){.set = json_object()};
+    return w->set ? 0 : err_nomem(err);
+}
+
+void redact_words_release(struct redact_words *w)
+{
+    json_decref(w->set);
+    *w = (struct redact_words){0};
+}
+
+/* ---- learning ---------------------------------------------------------------------------------------------
+ */
+
+/* How a word looks. */
+struct shape {
+    bool letter, digit;
+};
+
+static struct shape shape_of(struct str word)
+{
+    struct shape s = {0};
+    for (size_t i = 0; i < word.n; i++) {
+        s.letter = s.letter || isalpha((unsigned char)word.p[i]);
+        s.digit = s.digit || isdigit((unsigned char)word.p[i]);
+    }
+    return s;
+}
+
+static bool is_ordinary(struct str word)
+{
+    for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
+        if (str_is(word, ordinary[i]))
+            return true;
+    return false;
+}
+
+/* `whole`: the word is all of the value. */
+static bool is_strong(struct str word, bool whole)
+{
+    enum { MIXED_LEAST = 6, DIGITS_LEAST = 8, LETTERS_LEAST = 16 };
+    struct shape s = shape_of(word);
+    if (redact_looks_random(word))
+        return true;
+    return whole && word.n >= (s.letter && s.digit ? MIXED_LEAST : s.digit ? DIGITS_LEAST : LETTERS_LEAST);
+}
+
+static bool is_telling(struct str word, bool whole, bool of_request)
+{
+    enum { LONG = 6 };
+    struct shape s = shape_of(word);
+    if (of_request && whole && s.letter && word.n >= SECRET_LEAST)
+        return true;
+    if (word.n < WORD_LEAST)
+        return false;
+    return of_request ? s.digit || word.n >= LONG : s.digit && s.letter;
+}
+
+static int learn_word(struct redact_words *w, struct str run, bool whole, bool of_request, struct err *err)
+{
+    char low[WORD_MOST];
+    struct str word = trim(run);
+    if (word.n > sizeof low || !is_telling(word, whole, of_request))
+        return 0;
+    word = lower(word, low);
+    if (is_ordinary(word))
+        return 0;
+    bool strong = is_strong(word, whole) || json_is_true(json_object_getn(w->set, word.p, word.n));
+    if (json_object_setn_new_nocheck(w->set, word.p, word.n, json_boolean(strong)) < 0)
+        return err_nomem(err);
+    w->first[(unsigned char)word.p[0]] = true;
+    w->longest = word.n > w->longest ? word.n : w->longest;
+    return 0;
+}
+
+/* The next run of name bytes from *at on; empty at the end. */
+static struct str next_run(struct str s, size_t *at)
+{
+    while (*at < s.n && !redact_is_name_byte(s.p[*at]))
+        ++*at;
+    size_t begin = *at;
+    while (*at < s.n && redact_is_name_byte(s.p[*at]))
+        ++*at;
+    return (struct str){s.p + begin, *at - begin};
+}
+
+static int learn_words(struct redact_words *w, struct str value, bool of_request, struct err *err)
+{
+    struct str run;
+    for (size_t at = 0; (run = next_run(value, &at)).n > 0;)
+        if (learn_word(w, run, run.n == value.n, of_request, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int hex_digit(char c)
+{
+    return isdigit((unsigned char)c)    ? c - '0'
+           : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
+                                        : -1;
+}
+
+/* A request has its values percent-encoded; a server repeats them as they are. */
+static int learn_decoded(struct redact_words *w, struct str value, struct err *err)
+{
+    struct buf plain = BUF_INIT(value.n + 1);
+    for (size_t i = 0; i < value.n; i++) {
+        int high = value.n - i > 2 && value.p[i] == '%' ? hex_digit(value.p[i + 1]) : -1;
+        int low = high < 0 ? -1 : hex_digit(value.p[i + 2]);
+        if (low < 0) {
+            buf_addc(&plain, value.p[i]);
+        } else {
+            buf_addc(&plain, (char)(high * 16 + low));
+            i += 2;
+        }
+    }
+    int rc =
+        plain.failed ? err_nomem(err) : learn_words(w, (struct str){buf_str(&plain), plain.len}, true, err);
+    buf_release(&plain);
+    return rc;
+}
+
+int redact_words_learn(struct redact_words *w, struct str value, bool of_request, struct err *err)
+{
+    if (learn_words(w, value, of_request, err) < 0)
+        return -1;
+    return of_request && memchr(value.p, '%', value.n) ? learn_decoded(w, value, err) : 0;
+}
+
+/* ---- looking up -------------------------------------------------------------------------------------------
+ */
+
+/* The word as the set has it; NULL: it is none. */
+static const json_t *find(const struct redact_words *w, struct str run)
+{
+    char low[WORD_MOST];
+    if (run.n == 0 || run.n > w->longest || !w->first[tolower((unsigned char)run.p[0])])
+        return NULL;
+    run = lower(run, low);
+    return json_object_getn(w->set, run.p, run.n);
+}
+
+bool redact_words_has(const struct redact_words *w, struct str run)
+{
+    return find(w, trim(run)) != NULL;
+}
+
+/* Where the part that begins at `at` ends. */
+static size_t end_of_part(struct str run, size_t at)
+{
+    while (at < run.n && !is_separator(run.p[at]))
+        at++;
+    return at;
+}
+
+static size_t skip_separators(struct str run, size_t at)
+{
+    while (at < run.n && is_separator(run.p[at]))
+        at++;
+    return at;
+}
+
+/* How long the longest word is that begins at the part at `at`; 0: none does. */
+static size_t word_length(const struct redact_repeats *which, struct str run, size_t at)
+{
+    size_t found = 0, end = at;
+    if (!which->words->first[tolower((unsigned char)run.p[at])])
+        return 0;
+    for (int parts = 0; parts < MOST_PARTS && end < run.n && end - at <= which->words->longest; parts++) {
+        end = end_of_part(run, parts > 0 ? skip_separators(run, end) : end);
+        if (is_separator(run.p[end - 1])) /* at the end of the run */
+            break;
+        const json_t *word = find(which->words, (struct str){run.p + at, end - at});
+        if (word && (which->weak || json_is_true(word)))
+            found = end - at;
+    }
+    return found;
+}
+
+/* A longer word than MOST_PARTS parts is found when it is the whole run. */
+static bool goes_whole(const struct redact_repeats *which, struct str run)
+{
+    const json_t *word = find(which->words, run);
+    return word && (which->weak || json_is_true(word));
+}
+
+void redact_words_apply(const struct redact_repeats *which, struct str text, struct buf *ret, uint64_t *ret_n)
+{
+    struct str run;
+    size_t plain = 0;
+    for (size_t at = 0; which->words->longest > 0 && (run = next_run(text, &at)).n > 0;) {
+        run = trim(run);
+        for (size_t i = 0; i < run.n;) {
+            size_t n = i == 0 && goes_whole(which, run) ? run.n : word_length(which, run, i);
+            size_t begin = (size_t)(run.p - text.p) + i;
+            if (n > 0) {
+                if (ret) {
+                    buf_add(ret, text.p + plain, begin - plain);
+                    buf_adds(ret, REDACTED);
+                }
+                plain = begin + n;
+                ++*ret_n;
+            }
+            i = skip_separators(run, n > 0 ? i + n : end_of_part(run, i));
+        }
+    }
+    if (ret)
+        buf_add(ret, text.p + plain, text.n - plain);
+}
