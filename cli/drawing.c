@@ -66,7 +66,7 @@ static bool is_too_large(const struct drawing *d, const struct buf *bytes)
 int drawing_give_up(struct drawing *d, const struct drawing_file *f, const struct buf *bytes,
                     const struct err *why, struct err *err)
 {
-    if (why->kind != ERR_FAILED) {
+    if (!drawing_is_of_the_file(why)) {
         if (err)
             *err = *why;
         return -1;
@@ -93,7 +93,7 @@ int drawing_add_profile(struct drawing *d, const struct drawing_file *f, struct 
     /* What the page has no room for is on its side all the same: healthy hosts come last. */
     struct err why = ERR_INIT;
     int drawn = page_add_profile(d->page, &f->entry, p, &why);
-    if ((drawn == 0 || why.kind == ERR_FAILED) && drawing_compare_take(d, f, p, err) < 0)
+    if ((drawn == 0 || drawing_is_of_the_file(&why)) && drawing_compare_take(d, f, p, err) < 0)
         return -1;
     if (drawn < 0)
         *err = why;

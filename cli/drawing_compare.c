@@ -153,7 +153,7 @@ int drawing_compare_take(struct drawing *d, const struct drawing_file *f, struct
     struct compared_sides *s = &d->comparing->sides[f->sides - 1];
     if (sides_add(&s->sides, side, p, &why) == 0)
         return strlist_add(&s->hosts[side], f->entry.host, err);
-    if (why.kind == ERR_FAILED)
+    if (drawing_is_of_the_file(&why))
         return 0;
     *err = why;
     return -1;
@@ -228,7 +228,7 @@ static int draw_sides(struct drawing *d, const struct compared_sides *s, const s
         return -1;
     if (page_add_sides(d->page, entry, &s->sides, &why) == 0)
         return 0;
-    if (why.kind == ERR_FAILED)
+    if (drawing_is_of_the_file(&why))
         return page_add_nothing(d->page, entry, why.msg, err);
     *err = why;
     return -1;

@@ -67,6 +67,12 @@ const char *drawing_text(const json_t *o, const char *key);
 
 /* Draws a file as its `how` says. One that cannot be drawn is an entry that says so. */
 int drawing_draw(struct drawing *d, const struct drawing_file *f, const struct buf *bytes, struct err *err);
+/* Whether an error is a fault of the file that was read, so that the page goes on without that file. */
+static inline bool drawing_is_of_the_file(const struct err *why)
+{
+    return why->kind == ERR_FAILED || why->kind == ERR_LIMIT;
+}
+
 /* That entry, unless the page itself has failed: then `why` is the error. */
 int drawing_give_up(struct drawing *d, const struct drawing_file *f, const struct buf *bytes,
                     const struct err *why, struct err *err);

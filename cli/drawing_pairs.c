@@ -112,7 +112,7 @@ static int read_pair(const struct drawing *d, struct compared_pair *pair, struct
     profile_free(both[0]);
     profile_free(both[1]);
     pair->usable = rc == 0;
-    if (rc == 0 || why.kind == ERR_FAILED)
+    if (rc == 0 || drawing_is_of_the_file(&why))
         return 0;
     *err = why;
     return -1;
@@ -147,9 +147,9 @@ static int say_goroutines(struct drawing *d, const struct compared_pair *pair, s
     if (rc == 0)
         rc = words_add_goroutines(&d->words, g, &subject, &why);
     goroutines_free(g);
-    if (rc < 0 && why.kind != ERR_FAILED)
+    if (rc < 0 && !drawing_is_of_the_file(&why))
         *err = why;
-    return rc < 0 && why.kind != ERR_FAILED ? -1 : 0;
+    return rc < 0 && !drawing_is_of_the_file(&why) ? -1 : 0;
 }
 
 static int say(struct drawing *d, const struct compared_pair *pair, struct err *err)
@@ -180,7 +180,7 @@ static int draw_grown(struct drawing *d, struct compared_pair *pair, const struc
         return -1;
     if (page_add_profile(d->page, entry, pair->growth.both, &why) == 0)
         return 0;
-    if (why.kind == ERR_FAILED)
+    if (drawing_is_of_the_file(&why))
         return page_add_nothing(d->page, entry, why.msg, err);
     *err = why;
     return -1;

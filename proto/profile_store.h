@@ -42,7 +42,8 @@ void region_release(struct region *r);
 /* Gives back the whole pages of [from, to), which nobody looks at any more, if they are many. */
 void region_forget(struct region *r, size_t from, size_t to);
 
-/* Inflates gzip, member after member, into a region of its own; what is no gzip is copied. */
+/* Inflates gzip, member after member, into a region of its own; other bytes are copied. ERR_LIMIT for gzip
+ * that inflates to more than max_bytes, or to more than any real profile of its size. */
 int region_inflate(const void *p, size_t n, uint64_t max_bytes, struct region *ret, struct err *err);
 
 /*

@@ -46,7 +46,7 @@ void region_forget(struct region *r, size_t from, size_t to)
 
 static int too_large(uint64_t max_bytes, struct err *err)
 {
-    return err_set(err, ERR_FAILED, "larger than %llu bytes when inflated", (unsigned long long)max_bytes);
+    return err_set(err, ERR_LIMIT, "larger than %llu bytes when inflated", (unsigned long long)max_bytes);
 }
 
 /* Another region twice as large with the same bytes. */
@@ -110,23 +110,41 @@ static int inflate_all(const unsigned char *p, size_t n, uint64_t max_bytes, str
     return rc;
 }
 
+/* Real profiles inflate to four to ten times their size. */
+#define PLAUSIBLE_AT_LEAST (UINT64_C(24) << 20)
+#define PLAUSIBLE_RATIO 16
+
+static int inflate(const unsigned char *p, size_t n, uint64_t max_bytes, struct region *r, struct err *err)
+{
+    uint64_t plausible = PLAUSIBLE_AT_LEAST + (uint64_t)n * PLAUSIBLE_RATIO;
+    uint64_t most = plausible < max_bytes ? plausible : max_bytes;
+    struct err why = ERR_INIT;
+    if (region_map(r, guess(p, n, most), &why) == 0 && inflate_all(p, n, most, r, &why) == 0)
+        return 0;
+    if (why.kind == ERR_LIMIT && most == plausible)
+        err_hint(&why, "no real profile of its size inflates to that; if you trust it, gunzip it first");
+    region_release(r);
+    if (err)
+        *err = why;
+    return -1;
+}
+
 int region_inflate(const void *p, size_t n, uint64_t max_bytes, struct region *ret, struct err *err)
 {
     const unsigned char *bytes = p;
     struct region r = {0};
-    bool gzip = n >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
-    if (!gzip && n > max_bytes)
+    if (n >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) {
+        if (inflate(bytes, n, max_bytes, &r, err) < 0)
+            return -1;
+        *ret = r;
+        return 0;
+    }
+    if (n > max_bytes)
         return err_set(err, ERR_FAILED, "larger than %llu bytes", (unsigned long long)max_bytes);
-    if (region_map(&r, gzip ? guess(bytes, n, max_bytes) : n, err) < 0)
+    if (region_map(&r, n, err) < 0)
         return -1;
-    if (gzip && inflate_all(bytes, n, max_bytes, &r, err) < 0) {
-        region_release(&r);
-        return -1;
-    }
-    if (!gzip) {
-        memcpy(r.p, p, n);
-        r.n = n;
-    }
+    memcpy(r.p, p, n);
+    r.n = n;
     *ret = r;
     return 0;
 }

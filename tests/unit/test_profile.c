@@ -425,6 +425,32 @@ static void bomb(void **state)
     buf_release(&gz);
 }
 
+static void more_than_any_real_profile(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct profile *p = NULL;
+    size_t n = (size_t)30 << 20;
+    struct buf gz = BUF_INIT(200000);
+    char *zeros = calloc(1, n);
+    assert_non_null(zeros);
+    unsigned char *out = malloc(200000);
+    assert_non_null(out);
+    z_stream z = {
+        .next_in = (unsigned char *)zeros, .avail_in = (uInt)n, .next_out = out, .avail_out = 200000};
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    buf_add(&gz, out, z.total_out);
+    deflateEnd(&z);
+    assert_int_equal(profile_parse(gz.data, gz.len, MAX_BYTES, &p, &err), -1);
+    assert_int_equal(err.kind, ERR_LIMIT);
+    assert_non_null(strstr(err.msg, "bytes when inflated"));
+    assert_non_null(strstr(err.hint, "no real profile of its size"));
+    free(out);
+    free(zeros);
+    buf_release(&gz);
+}
+
 /* A few bytes each, for which columns would take ten times as much and more. */
 static void hungry(void **state)
 {
@@ -654,6 +680,7 @@ int main(void)
         cmocka_unit_test(too_many_values),
         cmocka_unit_test(zipped),
         cmocka_unit_test(bomb),
+        cmocka_unit_test(more_than_any_real_profile),
         cmocka_unit_test(hungry),
         cmocka_unit_test(written_gzip),
         cmocka_unit_test(spoiled),
