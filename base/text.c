@@ -127,6 +127,14 @@ bool text_ends_in(const char *s, const char *ending)
     return n >= m && strcmp(s + n - m, ending) == 0;
 }
 
+size_t text_first_clause(const char *s)
+{
+    size_t n = strnlen(s, 16);
+    while (s[n] && !(strchr(";:", s[n]) && s[n + 1] == ' '))
+        n++;
+    return n;
+}
+
 int text_to_uint(const char *s, uint64_t max, uint64_t *ret)
 {
     uint64_t v = 0;

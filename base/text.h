@@ -27,6 +27,10 @@ bool text_is_name(const char *s);
 
 bool text_ends_in(const char *s, const char *ending);
 
+/* The length of what stands in front of the first "; " or ": " that leaves 16 bytes or more; without one, of
+ * all. */
+size_t text_first_clause(const char *s);
+
 /* A decimal number without sign or blanks, at most `max`. -1 if s is none; *ret is then untouched. */
 int text_to_uint(const char *s, uint64_t max, uint64_t *ret);
 

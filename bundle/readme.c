@@ -14,16 +14,19 @@
 /* ---- hostile text ------------------------------------------------------------------------------------ */
 
 /* Whether Markdown, as GitLab and GitHub read it, would act on s[at]. An underscore inside a word is none
- * that it acts on, and many names have one. */
+ * that it acts on, and many names have one. The asterisk of Go's (*T) can only open emphasis, and every one
+ * that could close it is escaped. No text begins a line, so that a slash is no quick action. */
 static bool is_active(const char *s, size_t at)
 {
     if (s[at] == '_')
         return at == 0 || !isalnum((unsigned char)s[at - 1]) || !isalnum((unsigned char)s[at + 1]);
-    if (strchr("\\`*[]<>|~#&", s[at]))
+    if (s[at] == '*')
+        return at == 0 || s[at - 1] != '(' || !isalnum((unsigned char)s[at + 1]);
+    if (strchr("\\`[]<|~#&", s[at]))
         return true;
     if (s[at] == '@') /* a mention, but not a mail address */
         return at == 0 || !isalnum((unsigned char)s[at - 1]);
-    return at == 0 && strchr("/-+=!:", s[at]);
+    return at == 0 && strchr("-+=!:>", s[at]);
 }
 
 /* The length of "[redacted]" where s begins with it and it is no link. */
@@ -71,6 +74,15 @@ static void add_verdicts(struct buf *b, const json_t *list, const char *before, 
     }
 }
 
+/* A finding that stands on the page already: its first words, by which a reader finds it there. */
+static void add_reference(struct buf *b, const char *words)
+{
+    char first[FIELDS_MAX_TEXT + 8];
+    snprintf(first, sizeof first, "%.*s", (int)text_first_clause(words), words);
+    add_text(b, first);
+    buf_adds(b, ", as above");
+}
+
 /* The findings of an item. One that stands in `seen` already, as its keys, is only referred to. */
 static void add_findings(struct buf *b, const json_t *list, json_t *seen)
 {
@@ -78,8 +90,7 @@ static void add_findings(struct buf *b, const json_t *list, json_t *seen)
         const char *words = text(json_array_get(list, i), "text");
         bool again = json_object_get(seen, words) != NULL;
         buf_adds(b, i == 0 ? "" : "; ");
-        add_text(b, again ? text(json_array_get(list, i), "rule") : words);
-        buf_adds(b, again ? ", as above" : "");
+        (again ? add_reference : add_text)(b, words);
         if (json_object_set_new(seen, words, json_true()) < 0)
             b->failed = b->starved = true;
     }

@@ -63,15 +63,24 @@ static void add_head(struct summary *s, const json_t *root)
     add_line(s, &line);
 }
 
-/* "file-03, gitaly: cpu, heap, goroutines (failed)" */
+/* "goroutines=text"; of the later one of two "heap (later)". */
+static void add_item_name(struct buf *line, const json_t *item)
+{
+    const char *name = text(item, "kind"), *argument = text(item, "argument");
+    buf_addf(line, "%s%s%s", *name ? name : text(item, "file"), *argument ? "=" : "", argument);
+    buf_adds(line, json_integer_value(json_object_get(item, "pair")) == 2 ? " (later)" : "");
+}
+
+/* "file-03, gitaly: cpu=30s, heap, goroutines (failed)" */
 static void add_items(struct summary *s, const char *host, const char *service, const json_t *items)
 {
     struct buf line = BUF_INIT(MAX_TEXT);
     buf_addf(&line, "%s%s%s: ", host, *service ? ", " : "", service);
     for (size_t i = 0; i < json_array_size(items); i++) {
         const json_t *item = json_array_get(items, i);
-        const char *status = text(item, "status"), *name = text(item, "kind");
-        buf_addf(&line, "%s%s", i ? ", " : "", *name ? name : text(item, "file"));
+        const char *status = text(item, "status");
+        buf_adds(&line, i ? ", " : "");
+        add_item_name(&line, item);
         if (strcmp(status, "ok") != 0)
             buf_addf(&line, " (%s)", status);
     }
@@ -79,6 +88,7 @@ static void add_items(struct summary *s, const char *host, const char *service, 
     add_line(s, &line);
 }
 
+/* The findings. One that another service has already is only referred to, by its first words. */
 static void add_verdicts(struct summary *s, const char *where, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++, s->verdicts++) {
@@ -86,7 +96,12 @@ static void add_verdicts(struct summary *s, const char *where, const json_t *lis
         s->cut = s->cut || s->verdicts >= MAX_VERDICTS;
         if (s->verdicts >= MAX_VERDICTS)
             return;
-        buf_addf(&line, "%s: %s\n", where, text(json_array_get(list, i), "text"));
+        const char *words = text(json_array_get(list, i), "text");
+        buf_addf(&line, "%s: %s\n", where, words);
+        if (strstr(buf_str(&s->text), buf_str(&line))) {
+            buf_clear(&line);
+            buf_addf(&line, "%s: %.*s, as above\n", where, (int)text_first_clause(words), words);
+        }
         add_line(s, &line);
     }
 }

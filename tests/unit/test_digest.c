@@ -117,8 +117,36 @@ static void too_long(void **state)
     free(s);
 }
 
+/* Kinds that came in several forms are told apart, and a finding of two services stands there once. */
+static void nothing_twice(void **state)
+{
+    (void)state;
+    static const char service[] =
+        "{\"name\": \"%s\", \"items\": [{\"kind\": \"goroutines\", \"status\": \"ok\"}, {\"kind\": "
+        "\"goroutines\", "
+        "\"argument\": \"text\", \"status\": \"ok\"}, {\"kind\": \"heap\", \"status\": \"ok\", \"verdicts\": "
+        "[{\"rule\": \"r\", \"text\": \"memory in use is old; heap=gc would\"}]}, {\"kind\": \"heap\", "
+        "\"pair\": 2, "
+        "\"status\": \"ok\"}]}";
+    char first[1024], second[1024], *text = NULL;
+    struct err err = ERR_INIT;
+    snprintf(first, sizeof first, service, "a");
+    snprintf(second, sizeof second, service, "b");
+    char *manifest = text_of("{\"format\": \"profgrab-bundle\", \"version\": 1, \"hosts\": [{\"name\": "
+                             "\"h\", \"services\": [%s, %s]}]}",
+                             first, second);
+    ok(digest_text(manifest, &text, &err), &err);
+    contains(text, "h, a: goroutines, goroutines=text, heap, heap (later)\n"
+                   "heap: memory in use is old; heap=gc would\n"
+                   "h, b: goroutines, goroutines=text, heap, heap (later)\n"
+                   "heap: memory in use is old, as above\n");
+    free(text);
+    free(manifest);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {SCRATCH(all_of_it), SCRATCH(too_much_of_one), SCRATCH(too_long)};
+    const struct CMUnitTest tests[] = {SCRATCH(all_of_it), SCRATCH(too_much_of_one), SCRATCH(too_long),
+                                       cmocka_unit_test(nothing_twice)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

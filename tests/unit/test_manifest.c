@@ -401,16 +401,16 @@ static void the_readme_of_a_foreign_manifest(void **state)
         HEAD "\"name\": \"b\\n# x\", \"reason\": \"a\\u001b[31m\\r\\n\\u202e\", "
              "\"hosts\": [{\"name\": \"h\\n\\n# y\", "
              "\"error\": \"e\\n- z\"}], "
-             "\"summary\": [{\"text\": \"s\\n# <b>\", \"file\": \"f*\"}, {\"text\": 1}]}";
+             "\"summary\": [{\"text\": \"s\\n# <b>\", \"file\": \"f*\"}, {\"text\": 1}, "
+             "{\"text\": \"p.(*T).f -> (*b* (*\"}]}";
     struct buf text = BUF_INIT(65536);
     json_t *root = NULL;
     assert_int_equal(items_parse(foreign, sizeof foreign - 1, &root, NULL), 0);
     readme_write(root, &text);
     assert_non_null(strstr(buf_str(&text), "\n- Reason: a?\\[31m ?\n"));
     assert_non_null(strstr(buf_str(&text), "\n- h \\# y: e - z\n"));
-    assert_non_null(
-        strstr(buf_str(&text),
-               "\n\n## What the profiles show\n\n- s \\# \\<b\\> (f\\*)\n- \n\n## What is missing\n"));
+    assert_non_null(strstr(buf_str(&text), "\n\n## What the profiles show\n\n- s \\# \\<b> (f\\*)\n- \n- "
+                                           "p.(*T).f -> (*b\\* (\\*\n\n## What is missing\n"));
     for (size_t i = 0; i < text.len; i++)
         assert_true(text.data[i] == '\n' || (unsigned char)text.data[i] >= ' ');
     buf_release(&text);
@@ -425,11 +425,11 @@ static void the_readme_says_nothing_twice(void **state)
         "\"name\": \"b\", \"finished\": \"f\", \"hosts\": [{\"name\": \"h\", \"services\": [{\"name\": "
         "\"node_exporter\", "
         "\"items\": ["
-        "{\"kind\": \"heap\", \"status\": \"ok\", \"verdicts\": [{\"rule\": \"heap-gc\", \"text\": \"no GC "
-        "ran\"}]},"
+        "{\"kind\": \"heap\", \"status\": \"ok\", \"verdicts\": [{\"rule\": \"heap-gc\", \"text\": \"no "
+        "collection ran; heap=gc would\"}]},"
         "{\"kind\": \"cpu\", \"argument\": \"20s\", \"status\": \"interrupted\", \"error\": \"interrupted\"},"
-        "{\"kind\": \"allocs\", \"status\": \"ok\", \"verdicts\": [{\"rule\": \"heap-gc\", \"text\": \"no GC "
-        "ran\"}]},"
+        "{\"kind\": \"allocs\", \"status\": \"ok\", \"verdicts\": [{\"rule\": \"heap-gc\", \"text\": \"no "
+        "collection ran; heap=gc would\"}]},"
         "{\"kind\": \"/x?token=[redacted]\", \"status\": \"failed\", \"error\": \"_a_ [redacted](b)\"}"
         "]}]}]}";
     struct buf text = BUF_INIT(65536);
@@ -438,10 +438,10 @@ static void the_readme_says_nothing_twice(void **state)
     readme_write(root, &text);
     assert_non_null(strstr(buf_str(&text), "\n- Until f (UTC)\n- **Not complete**"));
     assert_non_null(strstr(buf_str(&text), "\n- h node_exporter cpu=20s: interrupted\n"));
-    assert_non_null(strstr(buf_str(&text), "\n| heap | ok |  |  |  | no GC ran |\n"));
-    assert_non_null(strstr(buf_str(&text), "\n| allocs | ok |  |  |  | heap-gc, as above |\n"));
+    assert_non_null(strstr(buf_str(&text), "\n| heap | ok |  |  |  | no collection ran; heap=gc would |\n"));
+    assert_non_null(strstr(buf_str(&text), "\n| allocs | ok |  |  |  | no collection ran, as above |\n"));
     assert_non_null(strstr(buf_str(&text),
-                           "\n- h node_exporter \\/x?token=[redacted]: failed: \\_a\\_ \\[redacted\\](b)\n"));
+                           "\n- h node_exporter /x?token=[redacted]: failed: \\_a\\_ \\[redacted\\](b)\n"));
     buf_release(&text);
     json_decref(root);
 }

@@ -84,6 +84,11 @@ static void what_is_no_utf8_is_not_shown(void **state)
 static void endings(void **state)
 {
     (void)state;
+    assert_int_equal(text_first_clause("heap: memory in use is that; more"), 27);
+    assert_int_equal(text_first_clause("sixteen bytes ok: more"), 16);
+    assert_int_equal(text_first_clause("none here:so; it is"), 12 + 7);
+    assert_int_equal(text_first_clause("a; b"), 4);
+    assert_int_equal(text_first_clause(""), 0);
     assert_true(text_ends_in("a.tar.gz", ".tar.gz"));
     assert_true(text_ends_in(".tar.gz", ".tar.gz"));
     assert_true(text_ends_in("a", ""));
