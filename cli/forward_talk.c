@@ -11,6 +11,9 @@
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
+/* Where caddy listens for its administrators unless it is told otherwise. */
+#define CADDY_ADMIN_PORT 2019
+
 __attribute__((format(printf, 2, 3))) static void talk_of(const struct forward_way *w, const char *fmt, ...)
 {
     char text[2000];
@@ -78,9 +81,25 @@ static void say_who_can_reach(const struct forward_way *w, bool quiet)
                 a->path[0] ? "your own programs only" : "programs on this workstation only");
 }
 
+/* The Host header that the service is to be sent, where one of a program on this workstation will not do: the
+ * inventory's, or for caddy's administration port, which takes only its own address, that address. NULL: the
+ * service is not known to look at it. */
+static const char *host_to_send(const struct forward_way *w, char *dst, size_t cap)
+{
+    const struct service *s = w->target->service;
+    const struct local_address *a = &w->listener.address;
+    bool caddy = strstr(s->name, "caddy") || s->port == CADDY_ADMIN_PORT;
+    if (s->host_header || !caddy || s->https || a->path[0] || !s->port || a->port == s->port)
+        return s->host_header;
+    snprintf(dst, cap, "%s:%u", s->host, s->port);
+    return dst;
+}
+
 /* A command line that fetches something through it. */
 static void add_example(struct buf *b, const struct forward_way *w)
 {
+    char header[300], sent[320];
+    const char *host = host_to_send(w, header, sizeof header);
     struct service seen = *w->target->service;
     const struct local_address *a = &w->listener.address;
     char url[720], page[700], reach[LOCAL_NAME];
@@ -95,11 +114,18 @@ static void add_example(struct buf *b, const struct forward_way *w)
         fetch_service_url(&seen, page, sizeof page);
         snprintf(url, sizeof url, "%s/heap", page);
         buf_addf(b, "curl --connect-to ::%s", local_reach(a, reach));
+    } else if (host) {
+        buf_adds(b, "curl");
     } else {
         snprintf(url, sizeof url, "%sprofile", page);
         buf_adds(b, "go tool pprof ");
         shell_add_word(b, url);
         return;
+    }
+    if (host) {
+        snprintf(sent, sizeof sent, "Host: %s", host);
+        buf_adds(b, " -H ");
+        shell_add_word(b, sent);
     }
     buf_adds(b, " -o heap.pb.gz ");
     shell_add_word(b, url);
@@ -110,6 +136,8 @@ static void say_how_to_ask(const struct forward_way *w)
 {
     const struct service *s = w->target->service;
     struct buf example = BUF_INIT(2000);
+    char header[300];
+    const char *host = host_to_send(w, header, sizeof header);
     add_example(&example, w);
     talk_of(w, "try: %s", buf_str(&example));
     if (s->https)
@@ -117,9 +145,12 @@ static void say_how_to_ask(const struct forward_way *w)
                 "TLS ends in the service, and its certificate hardly names an address of this workstation");
     if (s->auth.secret.source != SECRET_NONE)
         talk_of(w, "the service wants a secret: the forward adds none, whoever asks must send it");
-    if (s->host_header)
-        talk_of(w, "the service expects \"Host: %s\": the forward adds no header, whoever asks must send it",
-                s->host_header);
+    if (host)
+        talk_of(w,
+                "the service expects \"Host: %s\": the forward adds no header, whoever asks must send it; "
+                "`go tool "
+                "pprof` cannot%s",
+                host, s->host_header ? "" : ", unless the forward listens on the service's own port");
     buf_release(&example);
 }
 

@@ -111,9 +111,10 @@ scraped() { fetch "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep 
     [[ $url == https://127.0.0.1:*/bearer/debug/pprof/ ]] || fail "$url"
     said 'the forward adds none, whoever asks must send it' || fail "$(cat log)"
     said 'expects "Host: localhost"' || fail "$(cat log)"
+    said "-H 'Host: localhost'" || fail "$(cat log)"
     # As it says, with the CA and the token added.
     local words
-    read -ra words <<<"$(sed -n 's/.*try: curl //p' log)"
+    eval "words=($(sed -n 's/.*try: curl //p' log))"
     assert_equal "$(fetch --cacert "$RIG_DIR/tls/ca.pem" -w '%{http_code}' "${words[@]/heap.pb.gz/refused}")" 401
     fetch --fail --cacert "$RIG_DIR/tls/ca.pem" -H "Authorization: Bearer $SECRET" "${words[@]}"
     go tool pprof -top heap.pb.gz >/dev/null
@@ -146,6 +147,20 @@ EOF
     forward --host file-03 --port "$RIG_PORT_caddy" --listen 0
     assert_equal "$(fetch -o /dev/null -w '%{http_code}' "$url")" 403
     assert_equal "$(fetch -o /dev/null -w '%{http_code}' -H "Host: localhost:$RIG_PORT_caddy" "$url")" 200
+    # Not known to be caddy's.
+    said "try: go tool pprof ${url}profile" || fail "$(cat log)"
+    forward_end
+}
+
+@test "the command that is shown for caddy sends the Host header that caddy takes" {
+    write_inventory
+    forward --host file-03 --service caddy --listen 0
+    said "expects \"Host: localhost:$RIG_PORT_caddy\"" || fail "$(cat log)"
+    said "listens on the service's own port" || fail "$(cat log)"
+    local words
+    eval "words=($(sed -n 's/.*try: curl //p' log))"
+    fetch --fail "${words[@]}"
+    go tool pprof -top heap.pb.gz >/dev/null
     forward_end
 }
 
