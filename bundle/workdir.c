@@ -85,8 +85,8 @@ static int default_place(const char *output, const char *subject, int64_t utc_ms
     return 0;
 }
 
-/* The directory that the user names. A slash at its end says that it is one, so it is made if it is missing;
- * its parent must exist. */
+/* The directory that the user names. A slash at its end says that it is one, so it is made if it is missing,
+ * with those above it. */
 static int find_directory(const char *output, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -101,7 +101,7 @@ static int find_directory(const char *output, struct err *err)
     while (n > 1 && output[n - 1] == '/')
         n--;
     char *dir = strndup(output, n);
-    int rc = dir ? file_mkdir(dir, &why) : err_nomem(&why);
+    int rc = dir ? file_mkdirs(dir, &why) : err_nomem(&why);
     free(dir);
     if (rc == 0)
         return 0;

@@ -121,6 +121,17 @@ static void taken_chosen_names_are_refused(void **state)
     free(bundle);
 }
 
+/* The directory and those above it, which a slash at the end asks for. */
+static void missing_directories_are_made(void **state)
+{
+    char *output = file_join(*state, "new/er/");
+    struct workdir *w = make(output);
+    assert_true(strncmp(workdir_path(w), output, strlen(output)) == 0);
+    assert_int_equal(access(workdir_path(w), F_OK), 0);
+    workdir_free(w);
+    free(output);
+}
+
 static void places_that_cannot_be(void **state)
 {
     const char *dir = *state;
@@ -435,6 +446,7 @@ int main(void)
         SCRATCH(default_name_in_the_working_directory),
         SCRATCH(taken_default_names_get_numbers),
         SCRATCH(taken_chosen_names_are_refused),
+        SCRATCH(missing_directories_are_made),
         SCRATCH(places_that_cannot_be),
         SCRATCH(names_that_cannot_be),
         SCRATCH(an_unwritable_directory_is_named),
