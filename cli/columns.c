@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/rows.h"
@@ -72,11 +73,16 @@ size_t columns_fit(const char *s, size_t columns)
 }
 
 #define PAGE_COLUMNS 80
+/* Fewer leave no room beside the names of options. */
+#define LEAST_COLUMNS 40
 #define WRAPPED_MAX (1u << 20)
 
 size_t columns_page(FILE *out)
 {
-    size_t columns = rows_width(out);
+    uint64_t columns = rows_width(out);
+    const char *said = columns ? NULL : getenv("COLUMNS");
+    if (said && (text_to_uint(said, UINT32_MAX, &columns) < 0 || columns < LEAST_COLUMNS))
+        columns = 0;
     return columns > 0 && columns < PAGE_COLUMNS ? columns : PAGE_COLUMNS;
 }
 

@@ -11,7 +11,8 @@
  * the larger number is taken, so that what fits here fits there. */
 size_t columns_of(const char *s);
 
-/* The columns that prose may have there: 80, or those of a terminal that has fewer. */
+/* The columns that prose may have there: 80, or fewer where a terminal has fewer, or without a terminal where
+ * the environment's COLUMNS says so. */
 size_t columns_page(FILE *out);
 
 struct columns_fold {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/columns.h"
 #include "cli/pprof_flags.h"
 #include "base/banned.h"
 
@@ -167,11 +168,23 @@ const struct pprof_flag *pprof_flag_find(const char *name, size_t n)
 /* ---- what there is ---------------------------------------------------------------------------------------
  */
 
+/* Where the second column begins. */
+#define USAGE_COLUMN 24
+
+static void put_row(FILE *out, const char *name, const char *help)
+{
+    fprintf(out, "  %-*s", USAGE_COLUMN - 2, name);
+    columns_wrap(out, help, USAGE_COLUMN, USAGE_COLUMN);
+}
+
 static void put_group(FILE *out, enum flag_group group)
 {
-    for (size_t i = 0; i < FLAGS; i++)
+    for (size_t i = 0; i < FLAGS; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "-%s", flags[i].name);
         if (flags[i].group == group)
-            fprintf(out, "  -%-20s %s\n", flags[i].name, flags[i].help);
+            put_row(out, name, flags[i].help);
+    }
 }
 
 void pprof_usage(FILE *out)
@@ -186,21 +199,23 @@ void pprof_usage(FILE *out)
                   {SOURCE, "Where profiles come from"},
                   {MISC, "Others"},
                   {LEGACY, "Short for"}};
-    fputs("usage: profgrab pprof [-FORMAT] [-OPTION...] [BINARY] SOURCE...\n\n"
-          "Takes the flags of `go tool pprof` and prints the same. A SOURCE is a file, BUNDLE:MEMBER, or the "
-          "address of a\n"
-          "service (http://HOST:PORT/debug/pprof/heap, HOST:PORT); several are added up. Flags have one dash "
-          "or two, values\n"
-          "follow or stand behind a =; expressions are Go's. Without a format it reads commands: a shell.\n",
-          out);
+    fputs("usage: ", out);
+    columns_wrap(out, "profgrab pprof [-FORMAT] [-OPTION...] [BINARY] SOURCE...", 7, 11);
+    fputc('\n', out);
+    columns_wrap(
+        out,
+        "Takes the flags of `go tool pprof` and prints the same. A SOURCE is a file, BUNDLE:MEMBER, or "
+        "the address of a service (http://HOST:PORT/debug/pprof/heap, HOST:PORT); several are added up. "
+        "Flags have one dash or two, values follow or stand behind a =; expressions are Go's. Without a "
+        "format it reads commands: a shell.",
+        0, 0);
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
         fprintf(out, "\n%s:\n", titles[i].title);
         put_group(out, titles[i].group);
     }
-    fputs("\nEnvironment:\n"
-          "  PPROF_TMPDIR          where profiles from services are kept (else $HOME/pprof)\n"
-          "  PROFGRAB_PPROF_MAX    the most bytes that a profile may inflate to\n",
-          out);
+    fputs("\nEnvironment:\n", out);
+    put_row(out, "PPROF_TMPDIR", "where profiles from services are kept (else $HOME/pprof)");
+    put_row(out, "PROFGRAB_PPROF_MAX", "the most bytes that a profile may inflate to");
 }
 
 void pprof_flag_list(FILE *out)

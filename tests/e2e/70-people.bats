@@ -111,7 +111,11 @@ wide() {
         wide 60 help $command
         assert_status 0
     done
-    # Without a terminal prose has 80 columns.
+    # Without a terminal prose has 80 columns, or those of COLUMNS.
+    for columns in 80 60; do
+        COLUMNS=$columns run_profgrab pprof -h
+        assert_equal "$(awk -v most="$columns" 'length > most && $0 !~ /^ *[^ ]+$/' <<<"$stderr")" ''
+    done
     for topic in findings summary; do
         run_profgrab help "$topic"
         assert_equal "$(awk 'length > 80 && $0 !~ /^ *[^ ]+$/' <<<"${output//…/.}")" ''

@@ -30,7 +30,7 @@ e2e_setup() {
     export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run LC_ALL=C.UTF-8 TERM=xterm GOCACHE=$rig_root/build/fixture/cache
     # From 1.25 on Go builds its pprof when it is first asked for: once for all tests, not in each one's home.
     export GOCACHE=$rig_root/build/fixture/cache GOENV=off GOTOOLCHAIN=local
-    unset SSH_AUTH_SOCK SSH_ASKPASS PROFGRAB_INVENTORY http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
+    unset COLUMNS SSH_AUTH_SOCK SSH_ASKPASS PROFGRAB_INVENTORY http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
     mkdir -m 700 "$HOME" "$TMPDIR" "$XDG_CONFIG_HOME" "$XDG_RUNTIME_DIR" "$BATS_TEST_TMPDIR/work"
     cd "$BATS_TEST_TMPDIR/work" || return
 }

@@ -117,10 +117,37 @@ static void rows_below(void **state)
             "file-04: gitaly       -  heap: HTTP 404: Un...\n");
 }
 
+/* Out of a terminal: 80, or what COLUMNS says where that is less. */
+static void page(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said;
+        size_t columns;
+    } cases[] = {{NULL, 80}, {"60", 60}, {"40", 40},  {"200", 80}, {"39", 80},
+                 {"0", 80},  {"", 80},   {"60x", 80}, {"-1", 80}};
+    char *kept = getenv("COLUMNS") ? strdup(getenv("COLUMNS")) : NULL;
+    FILE *out = fopen("/dev/null", "w");
+    assert_non_null(out);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (cases[i].said)
+            setenv("COLUMNS", cases[i].said, 1);
+        else
+            unsetenv("COLUMNS");
+        assert_int_equal(columns_page(out), cases[i].columns);
+    }
+    fclose(out);
+    if (kept)
+        setenv("COLUMNS", kept, 1);
+    else
+        unsetenv("COLUMNS");
+    free(kept);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counted), cmocka_unit_test(cut),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counted),    cmocka_unit_test(cut),
                                        cmocka_unit_test(never_more), cmocka_unit_test(folds),
-                                       cmocka_unit_test(rows_below)};
+                                       cmocka_unit_test(page),       cmocka_unit_test(rows_below)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
