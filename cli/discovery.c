@@ -139,6 +139,16 @@ static const char *plural(size_t n)
     return n == 1 ? "" : "s";
 }
 
+/* Targets on loopback are left out where nobody says whose loopback it is. */
+static void tell_loopback(const struct source *s, const struct discovered *d)
+{
+    if (d->loopback == 0 || d->loopback == d->n)
+        return;
+    talk("%s: %zu target%s on loopback, and nothing says of which host: %s does", s->name, d->loopback,
+         d->loopback == 1 ? " is" : "s are",
+         s->line > 0 && !s->for_run ? "`host: NAME` in its entry" : "`--from` with a single `--host NAME`");
+}
+
 /* What of the answer comes to nothing. */
 static void tell_missing(const struct hearing *h, const struct source *s, const struct found *f,
                          const struct discovered *d)
@@ -151,9 +161,7 @@ static void tell_missing(const struct hearing *h, const struct source *s, const 
         talk("%s: %zu of %zu target%s belong to no host of the inventory%s%s%s", s->name, d->strange, d->n,
              plural(d->n), h->listing ? "" : "; `profgrab hosts --from ", h->listing ? "" : s->name,
              h->listing ? "" : "` shows them");
-    if (d->loopback && d->loopback < d->n)
-        talk("%s: %zu target%s on loopback, and nothing says of which host: `host: NAME` in its entry does",
-             s->name, d->loopback, d->loopback == 1 ? " is" : "s are");
+    tell_loopback(s, d);
     if (d->withheld)
         talk("%s: %zu target%s left out: a secret would go where only the source says; `host:` in service "
              "\"%s\" "
@@ -170,6 +178,8 @@ static int take_source(struct hearing *h, const struct source *s, struct found *
     int rc = inventory_discover(h->inventory, s, &f, &d, err);
     if (h->tell)
         tell_missing(h, s, &f, &d);
+    else if (s->for_run && rc == 0)
+        tell_loopback(s, &d);
     if (ret && (rc == 0 || err->kind == ERR_USAGE)) {
         *ret = f;
         f = (struct found){0};

@@ -24,7 +24,7 @@ struct hosts_options {
 static const struct option options[] = {
     {"inventory", 'i', OPTION_TEXT, "FILE", "the inventory", offsetof(struct hosts_options, target.inventory),
      0},
-    {"label", 0, OPTION_LIST, "NAME=VALUE[,...]", "only hosts with that label",
+    {"label", 0, OPTION_LIST, "NAME=VALUE[,...]", "only hosts with that label; with --from only its targets",
      offsetof(struct hosts_options, target.selection.labels), 0},
     {"exclude", 0, OPTION_LIST, "NAME[,...]", "not these hosts, patterns or groups",
      offsetof(struct hosts_options, target.selection.exclude), 0},
@@ -319,9 +319,9 @@ static int check(const struct hosts_options *o, const struct strlist *rest, stru
                        "only one of --json, --names, --groups, --services, --teams and --labels at a time");
     if (o->ssh && (o->json || o->names || all || o->from))
         return err_set(err, ERR_USAGE, "--ssh belongs to the table of hosts");
-    if (o->from && (chosen || o->names || all))
+    if (o->from && (rest->n > 0 || o->target.selection.exclude.n > 0 || o->names || all))
         return err_set(err, ERR_USAGE,
-                       "--from lists what one source says, and chooses nothing: as a table or --json");
+                       "--from lists what one source says, as a table or --json: only --label chooses there");
     if (all && chosen)
         return err_set(err, ERR_USAGE,
                        "--groups, --services, --teams and --labels list all of them, and choose nothing");

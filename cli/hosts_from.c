@@ -8,7 +8,7 @@
 #include "cli/document.h"
 #include "base/banned.h"
 
-#define COLUMNS 5
+#define COLUMNS 6
 
 json_t *hosts_source_json(const struct source *s)
 {
@@ -25,17 +25,33 @@ static json_t *text_or_null(const char *text)
     return text ? json_string(text) : json_null();
 }
 
+static const struct strlist *labels_of(const struct found *f, const struct found_target *t)
+{
+    static const struct strlist none = {0};
+    return t->labels ? &f->labels[t->labels - 1] : &none;
+}
+
+static json_t *labels_json(const struct strlist *labels)
+{
+    json_t *o = json_object();
+    for (size_t i = 0; i < labels->n; i++) {
+        size_t n = strcspn(labels->items[i], "=");
+        json_object_setn_new(o, labels->items[i], n, json_string(labels->items[i] + n + 1));
+    }
+    return o;
+}
+
 static json_t *target_json(const struct found *f, const struct found_target *t)
 {
     const struct found_job *job = &f->jobs[t->job];
-    return json_pack("{s:o, s:o, s:s, s:i, s:s, s:s, s:s}", "host",
+    return json_pack("{s:o, s:o, s:s, s:i, s:s, s:s, s:s, s:o}", "host",
                      text_or_null(t->host ? t->host->name : NULL), "service",
                      text_or_null(t->service ? t->service->name : NULL), "address", t->address, "port",
                      (int)t->port, "scheme", t->https ? "https" : "http", "path",
                      t->service  ? t->service->path
                      : job->path ? job->path
                                  : "/debug/pprof",
-                     "job", job->name);
+                     "job", job->name, "labels", labels_json(labels_of(f, t)));
 }
 
 static int print_json(const struct source *s, const struct found *f, struct err *err)
@@ -55,30 +71,44 @@ static int print_json(const struct source *s, const struct found *f, struct err 
     return err_nomem(err);
 }
 
-/* The columns of a row; the port's digits go into `port`. */
-static void row_of(const struct found *f, const struct found_target *t, char port[static 8],
+/* What a row is made of that is no text of its target. */
+struct cells {
+    char port[8];
+    struct buf labels;
+};
+
+/* The columns of a row. */
+static void row_of(const struct found *f, const struct found_target *t, struct cells *cells,
                    const char *row[static COLUMNS])
 {
-    snprintf(port, 8, "%u", t->port);
+    const struct strlist *labels = labels_of(f, t);
+    snprintf(cells->port, sizeof cells->port, "%u", t->port);
+    buf_clear(&cells->labels);
+    for (size_t i = 0; i < labels->n; i++)
+        buf_addf(&cells->labels, "%s%s", i ? " " : "", labels->items[i]);
     row[0] = t->host ? t->host->name : "-";
     row[1] = t->service ? t->service->name : "-";
     row[2] = t->address;
-    row[3] = port;
+    row[3] = cells->port;
     row[4] = f->jobs[t->job].name;
+    row[5] = buf_str(&cells->labels);
 }
 
 static void print_row(const char *const row[static COLUMNS], const size_t widths[static COLUMNS])
 {
-    for (size_t c = 0; c + 1 < COLUMNS; c++)
+    size_t last = COLUMNS - 1;
+    while (last > 0 && !*row[last])
+        last--;
+    for (size_t c = 0; c < last; c++)
         printf("%s%*s", row[c], (int)(widths[c] + 2 - columns_of(row[c])), "");
-    printf("%s\n", row[COLUMNS - 1]);
+    printf("%s\n", row[last]);
 }
 
 static void print_table(const struct found *f)
 {
-    static const char *const head[COLUMNS] = {"HOST", "SERVICE", "ADDRESS", "PORT", "JOB"};
+    static const char *const head[COLUMNS] = {"HOST", "SERVICE", "ADDRESS", "PORT", "JOB", "LABELS"};
     size_t widths[COLUMNS];
-    char port[8];
+    struct cells cells = {.labels = BUF_INIT(1u << 16)};
     const char *row[COLUMNS];
     for (size_t c = 0; c < COLUMNS; c++)
         widths[c] = strlen(head[c]);
@@ -88,13 +118,14 @@ static void print_table(const struct found *f)
         for (size_t i = 0; i < f->n; i++) {
             if (!f->targets[i].meant)
                 continue;
-            row_of(f, &f->targets[i], port, row);
+            row_of(f, &f->targets[i], &cells, row);
             for (size_t c = 0; !printing && c < COLUMNS; c++)
                 widths[c] = columns_of(row[c]) > widths[c] ? columns_of(row[c]) : widths[c];
             if (printing)
                 print_row(row, widths);
         }
     }
+    buf_release(&cells.labels);
 }
 
 int hosts_from(struct inventory *inv, const char *source, struct target_options *o, enum discovery_when when,
@@ -105,6 +136,11 @@ int hosts_from(struct inventory *inv, const char *source, struct target_options 
     int rc = inventory_source(inv, source, &s, err);
     if (rc == 0)
         rc = discovery_list(inv, s, o, when, &f, err);
+    if (rc == 0 && found_narrow(&f, &o->selection.labels, err) < 0) {
+        err_wrap(err, "%s", s->name);
+        rc = err_hint(err, "`profgrab hosts --from %s:%s` shows the labels of its targets",
+                      source_kind_name(s->kind), s->place);
+    }
     if (rc == 0 && json)
         rc = print_json(s, &f, err);
     else if (rc == 0)

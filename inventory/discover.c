@@ -129,21 +129,30 @@ static int fill_in(struct service *service, const struct source *s, const struct
     return 0;
 }
 
-/* Copies the target's labels. */
-static int label_service(struct service *service, const struct strlist *set, struct err *err)
+static int add_label(struct service *service, const char *name, size_t n_name, const char *value,
+                     struct err *err)
 {
-    service->labels = calloc(set->n, sizeof *service->labels);
+    struct label *label = &service->labels[service->n_labels++];
+    label->name = strndup(name, n_name);
+    label->value = strdup(value);
+    return label->name && label->value ? 0 : err_nomem(err);
+}
+
+/* Copies the target's labels, and its job as one more. */
+static int label_service(struct service *service, const struct found *f, const struct found_target *t,
+                         struct err *err)
+{
+    const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : &(const struct strlist){0};
+    service->labels = calloc(set->n + 1, sizeof *service->labels);
     if (!service->labels)
         return err_nomem(err);
     for (size_t i = 0; i < set->n; i++) {
         const char *value = strchr(set->items[i], '=');
-        struct label *label = &service->labels[service->n_labels++];
-        label->name = strndup(set->items[i], (size_t)(value - set->items[i]));
-        label->value = strdup(value + 1);
-        if (!label->name || !label->value)
-            return err_nomem(err);
+        if (add_label(service, set->items[i], (size_t)(value - set->items[i]), value + 1, err) < 0)
+            return -1;
     }
-    return 0;
+    const char *job = f->jobs[t->job].name;
+    return *job ? add_label(service, "job", strlen("job"), job, err) : 0;
 }
 
 static int make_service(struct inventory *inv, const struct source *s, const char *name,
@@ -153,8 +162,7 @@ static int make_service(struct inventory *inv, const struct source *s, const cha
     struct service *service = service_new(name, t->port);
     if (!service)
         return err_nomem(err);
-    if (fill_in(service, s, &f->jobs[t->job], t, err) < 0 ||
-        (t->labels && label_service(service, &f->labels[t->labels - 1], err) < 0)) {
+    if (fill_in(service, s, &f->jobs[t->job], t, err) < 0 || label_service(service, f, t, err) < 0) {
         service_free(service);
         return -1;
     }
@@ -182,6 +190,8 @@ static int all_on_loopback(const struct inventory *inv, const struct source *s, 
     err_set(err, ERR_USAGE,
             "its targets are on loopback (%s port %u, job \"%s\"), and it does not say of which host",
             t->address, t->port, f->jobs[t->job].name);
+    if (s->line == 0 || s->for_run)
+        return err_hint(err, "--from with a single --host NAME says on which host they listen");
     return err_hint(err, "add `host: NAME`%s: the host of the inventory on which they listen",
                     inv->path ? " to its entry under `discovery`" : "");
 }

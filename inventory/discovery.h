@@ -135,6 +135,10 @@ int inventory_discover(struct inventory *inv, const struct source *source, struc
                        struct discovered *ret, struct err *err);
 int inventory_discovered(struct inventory *inv, struct err *err);
 
+/* Of the targets that are meant, only those stay so that have the labels, as selection.labels has them: their
+ * job as `job`, their own, or their host's. After inventory_discover. ERR_USAGE if none is left. */
+int found_narrow(struct found *f, const struct strlist *labels, struct err *err);
+
 /* The name of found service number i, once each, those of the inventory's own services left out; NULL behind
  * the last. */
 const char *inventory_found_name(const struct inventory *inv, size_t i);

@@ -33,12 +33,12 @@ static bool is_named(const struct label *label, const struct wanted_label *w)
     return strlen(label->name) == w->n_name && memcmp(label->name, w->text, w->n_name) == 0;
 }
 
-/* Whether one of the labels asked for under that name has that value. */
-static bool is_wanted(const struct strlist *asked, const struct label *label)
+/* Whether the value is one that is asked for under the name of `w`. */
+static bool is_wanted(const struct strlist *asked, const struct wanted_label *w, const char *value)
 {
     for (size_t i = 0; i < asked->n; i++) {
-        const struct wanted_label w = label_of(asked->items[i]);
-        if (is_named(label, &w) && strcmp(label->value, w.value) == 0)
+        const struct wanted_label a = label_of(asked->items[i]);
+        if (a.n_name == w->n_name && memcmp(a.text, w->text, w->n_name) == 0 && strcmp(a.value, value) == 0)
             return true;
     }
     return false;
@@ -49,7 +49,7 @@ static bool has_one(const struct label *labels, size_t n, const struct wanted_la
                     const struct strlist *asked)
 {
     for (size_t i = 0; i < n; i++)
-        if (is_named(&labels[i], w) && is_wanted(asked, &labels[i]))
+        if (is_named(&labels[i], w) && is_wanted(asked, w, labels[i].value))
             return true;
     return false;
 }
@@ -168,13 +168,20 @@ static int is_label(void *ctx, const struct label *label, struct err *err)
     return is_named(label, w) && strcmp(label->value, w->value) == 0;
 }
 
+static int check_form(const char *text, struct err *err)
+{
+    const struct wanted_label w = label_of(text);
+    char shown[120];
+    return w.n_name && *w.value ? 0
+                                : err_set(err, ERR_USAGE, "a label to select by is NAME=VALUE, not \"%s\"",
+                                          text_printable(shown, sizeof shown, text, strlen(text)));
+}
+
 static int check_label(const struct inventory *inv, const char *text, struct err *err)
 {
     struct wanted_label w = label_of(text);
-    char shown[120];
-    if (!w.n_name || !*w.value)
-        return err_set(err, ERR_USAGE, "a label to select by is NAME=VALUE, not \"%s\"",
-                       text_printable(shown, sizeof shown, text, strlen(text)));
+    if (check_form(text, err) < 0)
+        return -1;
     return each_label(inv, is_label, &w, err) == 1 ? 0 : no_such_label(inv, &w, err);
 }
 
@@ -194,6 +201,53 @@ static int keep_labelled(const struct inventory *inv, const struct strlist *labe
     }
     *n = kept;
     return 0;
+}
+
+/* ---- of what a source says -------------------------------------------------------------------------------
+ */
+
+/* Whether a target has the name with a value that is asked for: as its job, its own label or its host's. */
+static bool target_has(const struct found *f, const struct found_target *t, const struct wanted_label *w,
+                       const struct strlist *asked)
+{
+    const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : &(const struct strlist){0};
+    if (w->n_name == strlen("job") && memcmp(w->text, "job", w->n_name) == 0 &&
+        is_wanted(asked, w, f->jobs[t->job].name))
+        return true;
+    for (size_t i = 0; i < set->n; i++) {
+        const struct wanted_label own = label_of(set->items[i]);
+        if (own.n_name == w->n_name && memcmp(own.text, w->text, w->n_name) == 0 &&
+            is_wanted(asked, w, own.value))
+            return true;
+    }
+    return t->host && has_one(t->host->labels, t->host->n_labels, w, asked);
+}
+
+static bool target_has_all(const struct found *f, const struct found_target *t, const struct strlist *asked)
+{
+    for (size_t i = 0; i < asked->n; i++) {
+        const struct wanted_label w = label_of(asked->items[i]);
+        if (!target_has(f, t, &w, asked))
+            return false;
+    }
+    return true;
+}
+
+int found_narrow(struct found *f, const struct strlist *labels, struct err *err)
+{
+    size_t n = 0, kept = 0;
+    for (size_t i = 0; i < labels->n; i++)
+        if (check_form(labels->items[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < f->n; i++) {
+        struct found_target *t = &f->targets[i];
+        n += t->meant;
+        t->meant = t->meant && target_has_all(f, t, labels);
+        kept += t->meant;
+    }
+    return n == 0 || kept > 0
+               ? 0
+               : err_set(err, ERR_USAGE, "none of its %zu targets has the labels asked for", n);
 }
 
 /* ---- exclusions ---------------------------------------------------------------------------------------- */

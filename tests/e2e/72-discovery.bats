@@ -70,7 +70,7 @@ for h in json.load(sys.stdin):
 @test "what a real Prometheus scrapes, with and without an inventory" {
     run_profgrab hosts --from "prometheus:$PROMETHEUS/targets"
     assert_status 0
-    assert_equal "${lines[0]}" 'HOST  SERVICE  ADDRESS    PORT   JOB'
+    [[ ${lines[0]} =~ ^'HOST  SERVICE  ADDRESS    PORT   JOB'\ +LABELS$ ]] || fail_run "${lines[0]}"
     assert_equal "${#lines[@]}" 6
     assert_stdout_has "-     -        localhost  $RIG_PORT_rude  rude"
     with_sources "{ prometheus: \"$PROMETHEUS\", host: file-03 }"
@@ -140,7 +140,7 @@ print(o["source"]["kind"], len(o["targets"]), *(t["address"] for t in o["targets
     run_profgrab hosts --json
     assert_equal "$(python3 -c 'import json, sys
 print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["services"] if h["name"] == "file-03"])' <<<"$output")" \
-        "[('byhand', None), ('rude', {'env': 'prod'})]"
+        "[('byhand', None), ('rude', {'env': 'prod', 'job': 'rude'})]"
     # Of a host only the services that have the label are taken; the host's own labels count for all of them.
     run_profgrab --label env=prod --dry-run --json heap
     assert_equal "$(python3 -c 'import json, sys; print([t["service"] for t in json.load(sys.stdin)["targets"]])' <<<"$output")" "['rude']"
@@ -154,6 +154,54 @@ print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["se
     assert_stderr_has 'did you mean "prod"?'
     run_profgrab --from t.json --host file-03,file-04 --label env=dev --dry-run --json heap
     assert_equal "$(python3 -c 'import json, sys; print([t["service"] for t in json.load(sys.stdin)["targets"]])' <<<"$output")" "['far']"
+    # The job is a label of every target.
+    run_profgrab --from t.json --host file-03,file-04 --label job=far --dry-run --json heap
+    assert_equal "$(python3 -c 'import json, sys; print([t["service"] for t in json.load(sys.stdin)["targets"]])' <<<"$output")" "['far']"
+    run_profgrab --from t.json --host file-03,file-04 --label job=fra --dry-run heap
+    assert_status 2
+    assert_stderr_has 'did you mean "far"?'
+}
+
+@test "hosts --from shows the labels of targets, and --label chooses by them" {
+    printf '[{"targets":["a:1"],"labels":{"job":"one","env":"prod","tier":"x"}},{"targets":["b:2"],"labels":{"job":"two","env":"dev"}},{"targets":["c:3"]}]' >t.json
+    run_profgrab hosts --from t.json
+    assert_status 0
+    assert_stdout 'HOST  SERVICE  ADDRESS  PORT  JOB  LABELS
+-     -        a        1     one  env=prod tier=x
+-     -        b        2     two  env=dev
+-     -        c        3'
+    run_profgrab hosts --from t.json --label env=prod,env=dev,job=two
+    assert_status 0
+    assert_stdout 'HOST  SERVICE  ADDRESS  PORT  JOB  LABELS
+-     -        b        2     two  env=dev'
+    run_profgrab hosts --from t.json --label tier=x --json
+    assert_status 0
+    assert_equal "$(python3 -c 'import json, sys; print([(t["address"], t["labels"]) for t in json.load(sys.stdin)["targets"]])' <<<"$output")" \
+        "[('a', {'env': 'prod', 'tier': 'x'})]"
+    run_profgrab hosts --from t.json --label env=prdo
+    assert_status 2
+    assert_stderr_has 'file_sd: none of its 3 targets has the labels asked for'
+    assert_stderr_has 'hint: `profgrab hosts --from file_sd:'
+    run_profgrab hosts --from t.json --label env
+    assert_status 2
+    assert_stderr_has 'a label to select by is NAME=VALUE'
+}
+
+@test "--from without --host: targets on loopback are not left out in silence" {
+    printf '[{"targets":["file-03:%s"],"labels":{"job":"rude"}},{"targets":["127.0.0.1:7"],"labels":{"job":"near"}}]' \
+        "$RIG_PORT_rude" >t.json
+    with_sources '{ file_sd: nothing.json }'
+    # The far host does not know the name; it is the target on loopback that counts here.
+    run_profgrab --from t.json --dry-run heap
+    assert_stdout_has 'file-03  rude'
+    assert_stderr_has '1 target is on loopback, and nothing says of which host: `--from` with a single `--host NAME` does'
+    run_profgrab --from t.json --host file-03 --dry-run heap
+    assert_stdout_has near
+    refute_stderr_has 'nothing says of which host'
+    printf '[{"targets":["127.0.0.1:7"],"labels":{"job":"near"}}]' >near.json
+    run_profgrab --from near.json --dry-run heap
+    assert_status 2
+    assert_stderr_has 'hint: --from with a single --host NAME says on which host they listen'
 }
 
 @test "resume --from finds the services of a run with --from again" {
