@@ -37,13 +37,14 @@ field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(e
     write_inventory slow=1 big=2 big=3
     local host names
     for host in file-03 file-05; do
-        [[ $host == file-03 ]] && names='node caddy' || names='slow-1 big-2 big-3'
+        names=(slow-1 big-2 big-3)
+        [[ $host != file-03 ]] || names=(node caddy)
         run_profgrab check --host "$host"
         assert_status 0
         # shellcheck disable=SC2016 # of awk
         assert_equal "$(awk '/^  [^ ]+ +https?:/ { printf "%s:", $1; next } /^    [a-z]/ { printf " %s", $1 }
             /^    clock/ { print "" }' <<<"$output")" \
-            "$(printf '%s: dial index profiles clock\n' $names)"
+            "$(printf '%s: dial index profiles clock\n' "${names[@]}")"
     done
 }
 
