@@ -22,6 +22,7 @@ static int report(struct comparison *c, struct source_keys *keys, struct err *er
     if (pprof_parse(c->n, c->argv, &c->options, err) != PPROF_GO_ON)
         return -1;
     c->options.keys = keys;
+    c->options.is_diff = true;
     int rc = pprof_make(&c->options, err);
     c->options.keys = NULL; /* the caller releases them */
     return rc;
@@ -128,6 +129,54 @@ static int compare_bundles(struct comparison *c, struct source_keys *keys, struc
     return rc;
 }
 
+/* ---- a bundle and a member ----------------------------------------------------------------------------- */
+
+static const struct source_entry *entry_of(const struct source_entries *all, const char *member)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (all->items[i].is_profile && strcmp(all->items[i].member, member) == 0)
+            return &all->items[i];
+    return NULL;
+}
+
+/* *ret: the member of a bundle of the same service and kind as `member` of `other`, BUNDLE:MEMBER, which the
+ * caller frees. NULL: there is none. */
+static int find_counterpart(const char *bundle, const char *other, const char *member,
+                            struct source_keys *keys, char **ret, struct err *err)
+{
+    struct source_entries of = {0}, all = {0};
+    int rc = source_entries(bundle, keys, &of, err);
+    if (rc == 0)
+        rc = source_entries(other, keys, &all, err);
+    const struct source_entry *e = rc == 0 ? entry_of(&all, member) : NULL;
+    if (e && (e = counterpart(&of, e, one_host(&of) && one_host(&all))) &&
+        !(*ret = name_of(bundle, e->member)))
+        rc = err_nomem(err);
+    source_entries_release(&of);
+    source_entries_release(&all);
+    return rc;
+}
+
+/* The bundle among the two words stands for its profile that is like the other word, a member. */
+static int compare_with_member(struct comparison *c, bool old_is_bundle, struct source_keys *keys,
+                               struct err *err)
+{
+    char **words = c->argv + c->n - 2, **word = words + !old_is_bundle, *before = *word, *found = NULL;
+    const char *member = NULL;
+    char *other = source_bundle_of(words[old_is_bundle], &member);
+    int rc = other ? find_counterpart(before, other, member, keys, &found, err) : 0;
+    if (found) {
+        pprof_say("%s: %s is compared", before, found + strlen(before) + 1);
+        *word = found;
+    }
+    if (rc == 0)
+        rc = report(c, keys, err);
+    *word = before;
+    free(found);
+    free(other);
+    return rc;
+}
+
 /* ---- the command --------------------------------------------------------------------------------------- */
 
 static int compare_words(struct comparison *c, struct err *err)
@@ -135,8 +184,10 @@ static int compare_words(struct comparison *c, struct err *err)
     char *identity = (char *)(uintptr_t)c->options.identity;
     const struct strlist identities = {.items = &identity, .n = identity && *identity ? 1 : 0};
     struct source_keys keys = {.identities = &identities, .option = "--identity"};
-    bool bundles = source_is_bundle(c->argv[c->n - 2]) && source_is_bundle(c->argv[c->n - 1]);
-    int rc = bundles ? compare_bundles(c, &keys, err) : report(c, &keys, err);
+    bool old = source_is_bundle(c->argv[c->n - 2]), new = source_is_bundle(c->argv[c->n - 1]);
+    int rc = old && new   ? compare_bundles(c, &keys, err)
+             : old || new ? compare_with_member(c, old, &keys, err)
+                          : report(c, &keys, err);
     source_keys_release(&keys);
     return rc;
 }

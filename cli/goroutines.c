@@ -394,7 +394,7 @@ static int show_several(const struct goroutines_options *o, const struct strlist
 static int show_words(const struct goroutines_options *o, const struct strlist *words, struct err *err)
 {
     struct source_keys keys = {&o->identities, o->passphrase_file, "--identity", NULL, -1};
-    struct source_wish wish = {SOURCE_DUMPS, "profgrab goroutines", &keys};
+    struct source_wish wish = {.content = SOURCE_DUMPS, .example = "profgrab goroutines", .keys = &keys};
     struct strlist lists[2] = {{0}, {0}};
     int rc = confined_take_input(words->items, words->n, -1, err);
     for (size_t i = 0; rc == 0 && i < words->n; i++)

@@ -105,7 +105,8 @@ static int add_profile(struct merge *m, const char *name, double weight, struct 
 /* A file, or the profiles of a bundle that the word stands for. */
 static int add_word(struct merge *m, const char *word, struct err *err)
 {
-    struct source_wish wish = {SOURCE_PROFILES, "profgrab merge -o OUT", &m->keys};
+    struct source_wish wish = {
+        .content = SOURCE_PROFILES, .example = "profgrab merge -o OUT", .keys = &m->keys};
     struct strlist names = {0};
     char *name = NULL;
     double weight = 1;

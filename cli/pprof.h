@@ -59,6 +59,7 @@ struct pprof_options {
     bool diff_base;
     const char *identity;     /* a file; NULL: the usual keys */
     struct source_keys *keys; /* NULL: made of the identity. Set by callers that read several times */
+    bool is_diff;             /* hints name `profgrab diff`. Set by that command */
     long seconds, timeout;    /* -1: not set */
     const char *buildid, *add_comment, *symbolize;
     const char *tools; /* directories of programs, as -tools has them */

@@ -10,6 +10,9 @@
 /* So many are read and then merged, as upstream does it: merging is the same in pieces. */
 #define CHUNK 128
 
+/* So many members that are added up are said. */
+#define SAID 40
+
 struct source {
     const struct pprof_options *options;
     const char *name;
@@ -32,6 +35,8 @@ struct harvest {
     size_t n;
     bool remote;
     struct symbolize_sources mappings;
+    char file[200], build_id[100]; /* of the first program; cut where they are longer */
+    bool mixed_files, mixed_builds;
 };
 
 /* ---- one source ------------------------------------------------------------------------------------------
@@ -186,6 +191,21 @@ static int read_here(struct source *sources, size_t n, struct source_keys *keys,
     return 0;
 }
 
+/* Whether a program has another name or build ID than the first one. */
+static void note_program(struct harvest *h, const struct profile *p)
+{
+    char path[400], build_id[sizeof h->build_id];
+    struct str file = profile_str(p, p->mappings[0].file), id = profile_str(p, p->mappings[0].build_id);
+    text_printable(path, sizeof path, file.p, file.n);
+    text_printable(build_id, sizeof build_id, id.p, id.n);
+    if (!h->file[0]) {
+        snprintf(h->file, sizeof h->file, "%s", file_base(path));
+        snprintf(h->build_id, sizeof h->build_id, "%s", build_id);
+    }
+    h->mixed_files = h->mixed_files || strncmp(h->file, file_base(path), sizeof h->file - 1) != 0;
+    h->mixed_builds = h->mixed_builds || strcmp(h->build_id, build_id) != 0;
+}
+
 /* What is there of one, once it is all there. With `rc` a failure before, it goes. */
 static int gather_one(struct source *s, struct harvest *h, int rc, struct err *err)
 {
@@ -196,6 +216,7 @@ static int gather_one(struct source *s, struct harvest *h, int rc, struct err *e
     if (rc == 0 && !s->profile)
         say_failure(s);
     if (rc == 0 && s->profile) {
+        note_program(h, s->profile);
         h->remote = h->remote || s->url;
         rc = symbolize_sources_move(&h->mappings, &s->mappings, err);
     }
@@ -314,15 +335,51 @@ static int counted(const struct harvest *h, size_t wanted, const char *what, str
 /* The words as sources, with those of bundles in place of words that stand for them. */
 struct expanded {
     struct strlist sources, bases;
+    bool sums_sources, sums_bases; /* a word stands for several members */
 };
+
+/* Adds what a word stands for, and says which members are added up. *ret_sums: set where they are several. */
+static int expand_word(const struct source_wish *wish, const char *word, struct strlist *ret, bool *ret_sums,
+                       struct err *err)
+{
+    char line[1024];
+    size_t before = ret->n;
+    if (source_expand(wish, word, ret, err) < 0)
+        return -1;
+    if (ret->n - before < 2)
+        return 0;
+    *ret_sums = true;
+    pprof_say("%s: %zu profiles are added up:", word, ret->n - before);
+    for (size_t i = before; i < ret->n && i < before + SAID; i++)
+        fprintf(stderr, "  %s\n", text_printable(line, sizeof line, ret->items[i], strlen(ret->items[i])));
+    if (ret->n - before > SAID)
+        fprintf(stderr, "  and %zu more\n", ret->n - before - SAID);
+    return 0;
+}
+
+static void warn_mixed(const struct harvest *h)
+{
+    if (h->mixed_files)
+        pprof_say(
+            "warning: the sum is of different programs, one of them %s: name one member to see it alone",
+            h->file);
+    else if (h->mixed_builds)
+        pprof_say("warning: the sum is of different builds of %s: name one member to see it alone", h->file);
+}
 
 static int expand(const struct pprof_options *o, struct expanded *ret, struct err *err)
 {
-    struct source_wish wish = {SOURCE_PROFILES, "profgrab pprof -top", o->keys};
+    struct source_wish wish = {.content = SOURCE_PROFILES,
+                               .example = o->is_diff ? "profgrab diff OLD" : "profgrab pprof -top",
+                               .keys = o->keys};
     for (size_t i = 0; i < o->n_sources; i++)
-        if (source_expand(&wish, o->sources[i], &ret->sources, err) < 0)
+        if (expand_word(&wish, o->sources[i], &ret->sources, &ret->sums_sources, err) < 0)
             return -1;
-    return o->base ? source_expand(&wish, o->base, &ret->bases, err) : 0;
+    if (o->is_diff) {
+        wish.example = "profgrab diff";
+        wish.rest = " NEW";
+    }
+    return o->base ? expand_word(&wish, o->base, &ret->bases, &ret->sums_bases, err) : 0;
 }
 
 static int harvest_all(const struct pprof_options *o, const struct expanded *words, struct harvest *sources,
@@ -332,6 +389,10 @@ static int harvest_all(const struct pprof_options *o, const struct expanded *wor
         return err_wrap(err, "problem fetching source profiles");
     if (harvest(o, words->bases.items, words->bases.n, bases, err) < 0)
         return err_wrap(err, "problem fetching base profiles");
+    if (words->sums_sources)
+        warn_mixed(sources);
+    if (words->sums_bases)
+        warn_mixed(bases);
     if (counted(sources, words->sources.n, "source", err) < 0)
         return -1;
     return counted(bases, words->bases.n, "base", err);
@@ -341,7 +402,7 @@ static int gather(const struct pprof_options *o, const struct whole **whole, str
                   struct err *err)
 {
     struct harvest sources = {.whole = whole}, bases = {.whole = whole};
-    struct expanded words = {{0}, {0}};
+    struct expanded words = {0};
     int rc = expand(o, &words, err);
     if (rc == 0)
         rc = harvest_all(o, &words, &sources, &bases, err);

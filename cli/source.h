@@ -78,7 +78,8 @@ bool source_entry_is(const struct source_entry *e, enum source_content content);
 /* What a command reads. */
 struct source_wish {
     enum source_content content;
-    const char *example; /* "profgrab pprof -top": what a hint puts in front of BUNDLE:PATTERN */
+    const char *example; /* "profgrab pprof -top": what a hint puts in front of BUNDLE:MEMBER */
+    const char *rest;    /* " NEW": what it puts behind that; NULL: nothing */
     struct source_keys *keys;
 };
 /*

@@ -100,12 +100,13 @@ static int list_them(const struct source_wish *wish, const char *bundle, const s
 {
     char room[SHOWN];
     const char *last = "heap.pb.gz";
+    char name[SHOWN];
     size_t shown = 0;
     fprintf(stderr, "%s has %zu profiles:\n", bundle, n);
     for (size_t i = 0; i < all->n && shown < LISTED; i++) {
         if (!is_wished(wish, all, &all->items[i]))
             continue;
-        last = file_base(all->items[i].member);
+        last = all->items[i].member;
         fprintf(stderr, "  %s:%s\n", bundle,
                 text_printable(room, sizeof room, all->items[i].member, strlen(all->items[i].member)));
         shown++;
@@ -113,8 +114,10 @@ static int list_them(const struct source_wish *wish, const char *bundle, const s
     if (shown < n)
         fprintf(stderr, "  and %zu more: `profgrab bundle list %s`\n", n - shown, bundle);
     err_set(err, ERR_USAGE, "%s has %zu profiles: name one of them", bundle, n);
-    return err_hint(err, "%s '%s:*/%s' names those that match", wish->example, bundle,
-                    text_printable(room, sizeof room, last, strlen(last)));
+    text_printable(room, sizeof room, last, strlen(last));
+    text_printable(name, sizeof name, file_base(last), strlen(file_base(last)));
+    return err_hint(err, "`%s %s:%s%s` reads one, and '%s:*/%s' adds up those that match", wish->example,
+                    bundle, room, wish->rest ? wish->rest : "", bundle, name);
 }
 
 static int add_member(const char *bundle, const char *member, struct strlist *ret, struct err *err)

@@ -140,7 +140,7 @@ static int unlock_and_draw(struct page_job *job, struct err *err)
 /* A bundle alone stays, since it has a page of its own; among other words it stands for its files. */
 static int expand(const struct strlist *words, struct source_keys *keys, struct strlist *ret, struct err *err)
 {
-    struct source_wish wish = {SOURCE_BOTH, "profgrab view", keys};
+    struct source_wish wish = {.content = SOURCE_BOTH, .example = "profgrab view", .keys = keys};
     if (words->n == 1 && file_exists(words->items[0]))
         return strlist_add(ret, words->items[0], err);
     for (size_t i = 0; i < words->n; i++)

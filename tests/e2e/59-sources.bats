@@ -94,10 +94,17 @@ setup() {
     assert_status 2
     assert_stderr_has '  new.tar.gz:file-03/caddy/heap.pb.gz'
     assert_stderr_has '  new.tar.gz:file-03/node_exporter/heap.pb.gz'
-    assert_stderr_has "hint: profgrab pprof -top 'new.tar.gz:*/"
+    assert_stderr_has "hint: \`profgrab pprof -top new.tar.gz:file-03/caddy/goroutines.pb.gz\` reads one, and 'new.tar.gz:*/goroutines.pb.gz' adds up those that match"
     run_profgrab pprof -top 'new.tar.gz:*/caddy/heap.pb.gz'
     assert_status 0
     assert_stdout_has 'File: caddy'
+    assert_equal "$stderr" ''
+    run_profgrab pprof -top 'new.tar.gz:*/heap.pb.gz'
+    assert_status 0
+    assert_equal "$stderr" "new.tar.gz:*/heap.pb.gz: 2 profiles are added up:
+  new.tar.gz:file-03/node_exporter/heap.pb.gz
+  new.tar.gz:file-03/caddy/heap.pb.gz
+warning: the sum is of different programs, one of them prometheus-node-exporter: name one member to see it alone"
     profgrab pprof -raw 'new.tar.gz:*/heap.pb.gz' >both
     profgrab pprof -raw new.tar.gz:file-03/node_exporter/heap.pb.gz new.tar.gz:file-03/caddy/heap.pb.gz >each
     cmp both each
@@ -109,6 +116,23 @@ setup() {
     run_profgrab merge -o merged2.pb.gz new.tar.gz
     assert_status 2
     assert_stderr_has '  new.tar.gz:file-03/caddy/heap.pb.gz'
+}
+
+@test "diff of a bundle and a member: the bundle stands for its profile of the same service and kind" {
+    run_profgrab diff old.tar.gz new.tar.gz:file-03/caddy/heap.pb.gz
+    assert_status 0
+    assert_equal "$stderr" 'old.tar.gz: file-03/caddy/heap.pb.gz is compared'
+    assert_equal "$output" "$(profgrab diff old.tar.gz:file-03/caddy/heap.pb.gz new.tar.gz:file-03/caddy/heap.pb.gz)"
+    run_profgrab diff new.tar.gz:file-03/caddy/heap.pb.gz old.tar.gz
+    assert_status 0
+    assert_equal "$stderr" 'old.tar.gz: file-03/caddy/heap.pb.gz is compared'
+    tar -xzOf new.tar.gz new/file-03/caddy/heap.pb.gz >heap.pb.gz
+    run_profgrab diff old.tar.gz heap.pb.gz
+    assert_status 2
+    assert_stderr_has 'hint: `profgrab diff old.tar.gz:file-03/caddy/goroutines.pb.gz NEW` reads one'
+    run_profgrab diff heap.pb.gz old.tar.gz
+    assert_status 2
+    assert_stderr_has 'hint: `profgrab diff OLD old.tar.gz:file-03/caddy/goroutines.pb.gz` reads one'
 }
 
 @test "diff of two bundles: what both have, by service and kind" {
