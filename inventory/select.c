@@ -46,6 +46,30 @@ static int unknown(const struct inventory *inv, const char *what, const struct n
     return -1;
 }
 
+/* A group's name is often typed without what stands before it. */
+static void offer_longer(const struct names *known, const char *name, struct nearest *near)
+{
+    for (size_t i = 0; *name && i < known->n && near->n < sizeof near->best / sizeof *near->best; i++)
+        if (strstr(known->entries[i].name, name))
+            near->best[near->n++].name = known->entries[i].name;
+}
+
+static int unknown_group(const struct inventory *inv, const char *name, struct err *err)
+{
+    char shown[120], text[400];
+    struct nearest near = NEAREST_INIT(name);
+    unknown(inv, "group", &inv->group_names, name, err);
+    if (!err || err->hint[0])
+        return -1;
+    if (names_get(&inv->host_names, name))
+        return err_hint(err, "that is a host: --host %s",
+                        text_printable(shown, sizeof shown, name, strlen(name)));
+    offer_longer(&inv->group_names, name, &near);
+    if (near.n)
+        return err_hint(err, "did you mean %s?", nearest_text(&near, text, sizeof text));
+    return err_hint(err, "`profgrab hosts --groups` lists them");
+}
+
 static int unknown_host(const struct inventory *inv, const char *name, struct err *err)
 {
     char shown[120];
@@ -139,7 +163,7 @@ static int add_group(const struct inventory *inv, const char *name, struct hosts
 {
     const struct group *group = names_get(&inv->group_names, name);
     if (!group)
-        return unknown(inv, "group", &inv->group_names, name, err);
+        return unknown_group(inv, name, err);
     if (!group->members.n)
         return err_set(err, ERR_USAGE, "group \"%s\" has no hosts", name);
     return match_group(group, into, err);

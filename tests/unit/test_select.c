@@ -351,6 +351,11 @@ static void unknown_names(void **state)
     refuses(inv, WITH_PORT(80, "storage"), "unknown host \"storage\"", "that is a group: --group storage");
     refuses(inv, (struct asked){.groups = "storrage"}, "unknown group \"storrage\"",
             "did you mean \"storage\"?");
+    refuses(inv, (struct asked){.groups = "age"}, "unknown group \"age\"", "did you mean \"storage\"?");
+    refuses(inv, (struct asked){.groups = "file-03"}, "unknown group \"file-03\"",
+            "that is a host: --host file-03");
+    refuses(inv, (struct asked){.groups = "xyz"}, "unknown group \"xyz\"",
+            "`profgrab hosts --groups` lists them");
     refuses(inv, (struct asked){.groups = "empty"}, "group \"empty\" has no hosts", "");
     refuses(inv, WITH_SERVICES("gitly", "file-03"), "unknown service \"gitly\"", "did you mean \"gitaly\"?");
     refuses(inv, HOSTS("\033x"), "unknown host \"?x\"", OUTSIDE);
