@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/exit.h"
@@ -21,7 +22,7 @@ struct merge_options {
 };
 
 static const struct option options[] = {
-    {"output", 'o', OPTION_ONE, "OUT", "where the merged profile goes",
+    {"output", 'o', OPTION_ONE, "OUT", "where the merged profile goes, - for standard output",
      offsetof(struct merge_options, output), 0},
     {"force", 'f', OPTION_FLAG, NULL, "replace OUT if it exists", offsetof(struct merge_options, force), 0},
     {"identity", 'i', OPTION_LIST, "FILE",
@@ -128,10 +129,21 @@ static int merge_all(const struct strlist *words, struct merge *m, struct err *e
     return fold(m, err);
 }
 
+static bool is_standard_output(const struct merge_options *o)
+{
+    return strcmp(o->output, "-") == 0;
+}
+
 /* Before anything is read. */
 static int check_output(const struct merge_options *o, struct err *err)
 {
     struct stat st;
+    if (is_standard_output(o)) {
+        if (!isatty(STDOUT_FILENO))
+            return 0;
+        err_set(err, ERR_USAGE, "a terminal cannot show the merged profile");
+        return err_hint(err, "-o FILE writes it into a file");
+    }
     if (o->force || pprof_is_stream(o->output) || lstat(o->output, &st) != 0)
         return 0;
     err_set(err, ERR_EXISTS, "%s exists already", o->output);
@@ -141,7 +153,7 @@ static int check_output(const struct merge_options *o, struct err *err)
 static int merge(const struct merge_options *how, const struct strlist *words, struct err *err)
 {
     struct pprof_options o = {.report = REPORT_SETTINGS_INIT,
-                              .output = how->output,
+                              .output = is_standard_output(how) ? NULL : how->output,
                               .keep_output = !how->force,
                               .wanted = PPROF_PROTO,
                               .seconds = -1,

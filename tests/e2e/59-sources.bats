@@ -326,6 +326,22 @@ SCRIPT
     assert_status 0
 }
 
+@test "merge -o - writes to standard output, makes no file of that name, and refuses a terminal" {
+    "$profgrab_program" merge -o - one.tar.gz >merged.pb.gz 2>said
+    assert_equal "$(cat said)" ''
+    [[ ! -e ./- ]] || fail 'there is a file called -'
+    run_profgrab pprof -top merged.pb.gz
+    assert_status 0
+    assert_stdout_has 'File: caddy'
+    echo kept >./-
+    "$profgrab_program" merge --force -o - one.tar.gz | cmp - merged.pb.gz
+    assert_equal "$(cat ./-)" kept
+    run script -qec "'$profgrab_program' merge -o - one.tar.gz" /dev/null
+    assert_status 2
+    assert_stdout_has 'a terminal cannot show the merged profile'
+    assert_equal "$(compgen -G 'profile0*')" ''
+}
+
 @test "merge -o leaves a file as it is unless --force" {
     echo precious >out
     ln -s out link
