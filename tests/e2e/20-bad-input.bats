@@ -427,8 +427,8 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     run_profgrab --host file-03 --port 1 -o missing heap
     refuses 2 'output missing must be' 'hint: -o missing/ makes a directory' '-o missing.tar.gz names the bundle'
     [[ ! -e missing ]]
-    run_profgrab --host file-03 --port 1 -o missing/below/ heap
-    refuses 1 'output: cannot use the directory missing: No such file'
+    run_profgrab --host file-03 --port 1 -o file/below/ heap
+    refuses 1 'output: cannot create the directory file: '
     run_profgrab --host file-03 --port 1 -o file/ heap
     refuses 1 'output: cannot create the directory file: '
 }

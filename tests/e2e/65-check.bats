@@ -41,7 +41,7 @@ field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(e
         [[ $host != file-03 ]] || names=(node caddy)
         run_profgrab check --host "$host"
         assert_status 0
-        # shellcheck disable=SC2016 # of awk
+        # shellcheck disable=SC2016,SC2086 # of awk; several words
         assert_equal "$(awk '/^  [^ ]+ +https?:/ { printf "%s:", $1; next } /^    [a-z]/ { printf " %s", $1 }
             /^    clock/ { print "" }' <<<"$output")" \
             "$(printf '%s: dial index profiles clock\n' "${names[@]}")"
