@@ -57,7 +57,8 @@ void redact_text(struct str text, const struct redact_into *into);
  * that a secret may be missed that stands where it is cut. */
 #define REDACT_LINE_MAX (256u << 10)
 struct redact_lines {
-    struct buf line; /* that has not ended */
+    struct buf line;    /* that has not ended */
+    unsigned key_lines; /* how many more lines may belong to the body of a private key */
 };
 #define REDACT_LINES_INIT                                                                                    \
     {                                                                                                        \

@@ -32,6 +32,18 @@ static const struct {
 /* A last word of these names where the secret is. */
 static const char *const places[] = {"file", "path", "dir", "directory"};
 
+/* Last words that say in which form the secret is, or which of several: SECRET_KEY_BASE, password2. */
+static const char *const qualifiers[] = {"base", "value", "plain", "raw", "base64",
+                                         "b64",  "hex",   "old",   "new"};
+
+/* Parameters of requests whose values go, and those that people give to profiles and pages. */
+static const char *const secret_parameters[] = {"sig",  "signature", "code",      "jwt",  "otp",
+                                                "totp", "pin",       "session",   "sid",  "ticket",
+                                                "hmac", "assertion", "sessionid", "csrf", "xsrf"};
+static const char *const known_parameters[] = {"seconds", "debug", "gc",     "rate",  "depth", "limit",
+                                               "page",    "n",     "format", "level", "start", "end",
+                                               "from",    "until", "to",     "time",  "step",  "since"};
+
 static bool ends_in(struct str s, const char *end)
 {
     size_t n = strlen(end);
@@ -85,6 +97,22 @@ static enum redact_name judge_words(struct str name)
     return says;
 }
 
+/* Without digits at its end, and without a last word that only qualifies the one in front of it. */
+static size_t strip_qualifier(const char *name, size_t n)
+{
+    for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers; i++) {
+        size_t k = strlen(qualifiers[i]);
+        if (n > k + 1 && name[n - k - 1] == '-' && memcmp(name + n - k, qualifiers[i], k) == 0)
+            return n - k - 1;
+    }
+    size_t end = n;
+    while (end > 0 && isdigit((unsigned char)name[end - 1]))
+        end--;
+    while (end > 0 && end < n && name[end - 1] == '-')
+        end--;
+    return end > 0 ? end : n;
+}
+
 enum redact_name redact_judge_name(struct str name)
 {
     char normal[NAME_MAX_LENGTH * 2], joined[NAME_MAX_LENGTH * 2];
@@ -92,7 +120,7 @@ enum redact_name redact_judge_name(struct str name)
         name.p++;
         name.n--;
     }
-    size_t n = normalize(name, normal), n_joined = join_last(normal, n, joined);
+    size_t n = strip_qualifier(normal, normalize(name, normal)), n_joined = join_last(normal, n, joined);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (has_word((struct str){normal, n}, places[i]))
             return REDACT_HARMLESS;
@@ -124,7 +152,7 @@ bool redact_looks_random(struct str v)
     size_t changes = 0, letters = 0, n = v.n < RANDOM_MOST ? v.n : RANDOM_MOST;
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)v.p[i], before = i > 0 ? (unsigned char)v.p[i - 1] : 0;
-        if (!isalnum(c) && !strchr("+/=_-.~%", c))
+        if (!isalnum(c) && !strchr("+/=_-.~", c))
             return false;
         letters += isalpha(c) != 0;
         changes += (isalpha(c) && isdigit(before)) || (isdigit(c) && isalpha(before));
@@ -149,6 +177,40 @@ bool redact_goes(enum redact_name says, struct str value)
 {
     return value.n > 0 && !is_redacted(value) &&
            (says == REDACT_SECRET || (says == REDACT_MAYBE && is_random(value)));
+}
+
+/* Percent-decoded, into dst of RANDOM_MOST bytes. */
+static struct str decode(struct str v, char dst[RANDOM_MOST])
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t n = 0;
+    for (size_t i = 0; i < v.n && n < RANDOM_MOST; i++) {
+        const char *high = NULL, *low = NULL;
+        if (v.p[i] == '%' && v.n - i > 2) {
+            high = memchr(digits, tolower((unsigned char)v.p[i + 1]), 16);
+            low = memchr(digits, tolower((unsigned char)v.p[i + 2]), 16);
+        }
+        dst[n++] = high && low ? (char)((high - digits) * 16 + (low - digits)) : v.p[i];
+        i += high && low ? 2 : 0;
+    }
+    return (struct str){dst, n};
+}
+
+bool redact_goes_as_parameter(struct str name, struct str value)
+{
+    char normal[NAME_MAX_LENGTH * 2];
+    struct str n = {normal, normalize(name, normal)};
+    if (value.n == 0 || is_redacted(value))
+        return false;
+    for (size_t i = 0; i < sizeof secret_parameters / sizeof *secret_parameters; i++)
+        if (has_word(n, secret_parameters[i]))
+            return true;
+    for (size_t i = 0; i < sizeof known_parameters / sizeof *known_parameters; i++)
+        if (str_is(n, known_parameters[i]))
+            return false;
+    char plain[RANDOM_MOST];
+    value = decode(value, plain);
+    return redact_looks_random(value) || is_random(value);
 }
 
 bool redact_is_name_byte(char c)

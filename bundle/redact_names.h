@@ -16,6 +16,10 @@ bool redact_goes(enum redact_name says, struct str value);
 /* Letters, digits and `_-.`: of these names and tokens consist. */
 bool redact_is_name_byte(char c);
 
+/* Whether the value of a parameter of a request goes, for a name that tells nothing elsewhere: `sig`, `code`;
+ * of an unknown name a value that looks random. */
+bool redact_goes_as_parameter(struct str name, struct str value);
+
 /* Eight bytes or more in which letters and digits change places as in no word: `c75de8c1b7c3ae`. */
 bool redact_looks_random(struct str v);
 

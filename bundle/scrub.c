@@ -171,20 +171,57 @@ static int walk_keys(struct scrub *s, string_fn *each, json_t *object, struct er
     return rc;
 }
 
+/* A number under the name of a secret. */
+static bool number_goes(const char *key, const json_t *value)
+{
+    return json_is_number(value) && key && redact_judge_name(str_of(key)) == REDACT_SECRET;
+}
+
+static json_t *take_number(struct scrub *s)
+{
+    s->tally.n[REDACT_OPTION]++;
+    return json_string(REDACTED);
+}
+
+static int walk(struct scrub *s, string_fn *each, const char *key, json_t *value, struct err *err);
+
+static int walk_list(struct scrub *s, string_fn *each, const char *key, json_t *list, struct err *err)
+{
+    json_t *inner;
+    size_t i;
+    json_array_foreach(list, i, inner)
+    {
+        if (number_goes(key, inner) && json_array_set_new(list, i, take_number(s)) < 0)
+            return err_nomem(err);
+        if (walk(s, each, key, json_array_get(list, i), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int walk_object(struct scrub *s, string_fn *each, json_t *object, struct err *err)
+{
+    const char *key;
+    json_t *inner;
+    json_object_foreach(object, key, inner)
+    {
+        if (number_goes(key, inner) && json_object_set_new(object, key, take_number(s)) < 0)
+            return err_nomem(err);
+        if (walk(s, each, key, json_object_get(object, key), err) < 0)
+            return -1;
+    }
+    return walk_keys(s, each, object, err);
+}
+
 /* jansson lets nothing nest deeper than a stack can bear. `key`: that which the value stands under, itself or
  * the list that it is in. */
 static int walk(struct scrub *s, string_fn *each, const char *key, json_t *value, struct err *err)
 {
-    const char *inner_key;
-    json_t *inner;
-    size_t i;
     if (json_is_string(value))
         return each(s, key, value, err);
-    json_array_foreach(value, i, inner) if (walk(s, each, key, inner, err) < 0) return -1;
-    if (!json_is_object(value))
-        return 0;
-    json_object_foreach(value, inner_key, inner) if (walk(s, each, inner_key, inner, err) < 0) return -1;
-    return walk_keys(s, each, value, err);
+    if (json_is_array(value))
+        return walk_list(s, each, key, value, err);
+    return json_is_object(value) ? walk_object(s, each, value, err) : 0;
 }
 
 /* ---- names of members -------------------------------------------------------------------------------------

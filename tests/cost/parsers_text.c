@@ -394,6 +394,11 @@ static const struct cost_grammar secrets[] = {
     {"hexadecimal", "", "0123456789abcdef", "", NULL, 0},
     {"keys without end", "", "-----BEGIN PRIVATE KEY-----", "", NULL, 0},
     {"JWTs", "", "eyJ.", "", NULL, 0},
+    {"parameters", "/x", "?a\1=", "", NULL, 0},
+    {"encoded signs", "", "?token%3D%25", "", NULL, 0},
+    {"entities", "", "key=&quot;", "", NULL, 0},
+    {"tabs", "", "key\t", "", NULL, 0},
+    {"keys with an end", "", "-----BEGIN PRIVATE KEY-----a-----END PRIVATE KEY-----", "", NULL, 0},
     {"blanks", "", " ", "", NULL, 0},
     {0},
 };

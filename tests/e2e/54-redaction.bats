@@ -162,6 +162,22 @@ def profile():
         out += field(6, s.encode())
     return out + number(13, 10)
 
+# As programs print what they are configured with.
+def printed():
+    return "\n".join([
+        "map[password:" + secret() + " token:" + secret() + "]", "&{Token:" + secret() + " Secret:" + secret() + "}", said("token%3d"),
+        said("password=&quot;", "&quot;"), said("token&#61;"), said("redis://:", "@h"), said("password := "), said("pwd => "), said("password== "),
+        said("SECRET_KEY_BASE="), said("sent Bearer "), said("TOKEN\t"), said("/a?next=%2Fy%3Ftoken%3D"), said("/a?odd="),
+        "-----BEGIN RSA PRIVATE KEY-----\n" + secret() + "\n" + secret() + "\n-----END RSA PRIVATE KEY-----"]) + "\n"
+
+def printed_strings():
+    lines, key = printed().split("\n-----BEGIN")
+    return lines.split("\n") + ["-----BEGIN" + key.replace("\n", " ")]
+
+def numbered():
+    secrets.append(str(int(hashlib.sha256(str(len(secrets)).encode()).hexdigest()[:11], 16) + 10 ** 13))
+    return int(secrets[-1])
+
 query = secret()
 repeated = query + "-and-more"
 dump = ("goroutine 1 [running, labels:{\"user\":\"%s\", \"path\":\"/x?secret=%s\"}]:\nmain.main()\n\t/src/main.go:1\n"
@@ -180,6 +196,8 @@ files = {
     "file-03/gitaly/trace.out": ("trace", b"go 1.22 trace"),
     "file-03/gitaly/served.txt": ("/z?token=" + query, ("served for %s only, %s. x-%s_y\n" % (query, query, query)).encode()),
     "file-03/gitaly/other.txt": ("goroutines", ("seen %s.\n" % query).encode()),
+    "file-03/gitaly/printed.txt": ("page", printed().encode()),
+    "file-03/gitaly/numbers.json": ("vars", json.dumps({"password": numbered(), "db": {"token": numbered()}}, indent=2).encode()),
 }
 items = []
 for name, (kind, data) in files.items():
@@ -206,6 +224,8 @@ manifest = {
         "services": [{"name": "gitaly", "url": said("http://u:", "@localhost/"), "error": said("password="),
                       "offers": [{"name": said("heap?token=")}], "planned": [{"kind": "/x?token=" + query}],
                       "go_version": said("token="), "verdicts": [{"rule": "odd", "text": said("service token=")}], "items": items}]}],
+    "printed": printed_strings(), "access_token": numbered(), "secrets": [numbered()],
+    "requests": ["GET /x?%s=%s" % (name, secret()) for name in ("sig", "code", "jwt", "otp", "session", "odd")],
     "files": [], "password": secret(), secret("glpat-"): 1, "unknown": [{"api_key": [secret(), secret()]}],
 }
 page = ("<html>" + json.dumps(manifest) + secret()).encode()
@@ -275,7 +295,7 @@ files = [i["file"] for i in manifest["hosts"][0]["services"][0]["items"] if "fil
 assert files == ["file-03/gitaly/redacted.json", "file-03/gitaly/redacted-2.txt", "file-03/gitaly/redacted-3.html", "file-03/gitaly/cpu.pb.gz",
                  "file-03/redacted/heap.pb.gz", "file-03/redacted/heap-2.pb.gz", "file-03/gitaly/goroutines.txt",
                  "file-03/gitaly/cmdline.txt", "file-03/gitaly/trace.out", "file-03/gitaly/redacted-4.txt",
-                 "file-03/gitaly/other.txt"], files
+                 "file-03/gitaly/other.txt", "file-03/gitaly/printed.txt", "file-03/gitaly/numbers.json"], files
 assert all(os.path.isfile("b/" + f) for f in files)
 assert manifest["summary"][0]["file"] == files[0]
 rules = {r["rule"]: r["count"] for r in manifest["handoff"]["redactions"] if r["file"] == "manifest.json"}

@@ -234,6 +234,102 @@ static void spoiled_lines(void **state)
     spoil(line, sizeof line - 1, spoiled_line, NULL);
 }
 
+/* ---- texts ------------------------------------------------------------------------------------------------
+ */
+
+/* What becomes of one line; a second time nothing more goes. */
+static void becomes(const char *in, const char *want)
+{
+    struct buf b = BUF_INIT(4096), again = BUF_INIT(4096);
+    struct redact_tally tally = {{0}}, second = {{0}};
+    redact_text(str_of(in), &(struct redact_into){.out = &b, .tally = &tally});
+    assert_string_equal(buf_str(&b), want);
+    assert_int_equal(redact_sum(&tally) > 0, strcmp(in, want) != 0);
+    redact_text(str_of(want), &(struct redact_into){.out = &again, .tally = &second});
+    assert_string_equal(buf_str(&again), want);
+    if (redact_sum(&second) > 0)
+        fail_msg("%s is redacted again", want);
+    buf_release(&b);
+    buf_release(&again);
+}
+
+/* How programs print what they are configured with, and how requests are written inside of others. */
+static void texts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in, *out; /* NULL: as it was */
+    } cases[] = {
+        {"map[password:x1 page:2 token:x2]", "map[password:[redacted] page:2 token:[redacted]]"},
+        {"&{Token:x1 Name:n Secret:x2}", "&{Token:[redacted] Name:n Secret:[redacted]}"},
+        {"/a?next=%2Fy%3Ftoken%3Dbee9%26page%3D2&z=1", "/a?next=%2Fy%3Ftoken%3D[redacted]%26page%3D2&z=1"},
+        {"/a?next=%252Fy%253Ftoken%253Dbee9", "/a?next=%252Fy%253Ftoken%253D[redacted]"},
+        {"token%3dabc def", "token%3d[redacted] def"},
+        {"{\"u\":\"/x?a=b\\u0026token=abc\"}", "{\"u\":\"/x?a=b\\u0026token=[redacted]\"}"},
+        {"password=&quot;a b&quot; c", "password=&quot;[redacted]&quot; c"},
+        {"{&quot;password&quot;: &#34;a b&#34;}", "{&quot;password&quot;: &#34;[redacted]&#34;}"},
+        {"token&#61;abc<br>", "token&#61;[redacted]"},
+        {"redis://:pw@h/0", "redis://:[redacted]@h/0"},
+        {"http://:8080/@x", NULL},
+        {"password := x y", "password := [redacted] y"},
+        {"pwd => 'x y'", "pwd => '[redacted]'"},
+        {"password== x", "password== [redacted]"},
+        {"password==x", "password==[redacted]"},
+        {"SECRET_KEY_BASE=x", "SECRET_KEY_BASE=[redacted]"},
+        {"password2=x", "password2=[redacted]"},
+        {"database=x user_base=y", NULL},
+        {"sent Bearer c75de8c1b7c3ae to it", "sent Bearer [redacted] to it"},
+        {"the bearer of this, a basic authentication", NULL},
+        {"TOKEN\tabc\tx", "TOKEN\t[redacted]\tx"},
+        {"reading token\t5", NULL},
+        {"{\"password\": 9988776655443}", "{\"password\": [redacted]}"},
+        {"-----BEGIN RSA PRIVATE KEY----- MIIE abc -----END RSA PRIVATE KEY----- x",
+         "-----BEGIN RSA PRIVATE KEY-----[redacted]-----END RSA PRIVATE KEY----- x"},
+        {"-----BEGIN PUBLIC KEY----- MIIE -----END PUBLIC KEY-----", NULL},
+        /* Parameters of requests. */
+        {"/x?sig=a&code=b&jwt=c&otp=1&session=deadbeef00",
+         "/x?sig=[redacted]&code=[redacted]&jwt=[redacted]&otp=[redacted]&session=[redacted]"},
+        {"/x?odd=c75de8c1b7c3ae&v=c75de8c1b7c3ae", "/x?odd=[redacted]&v=[redacted]"},
+        {"/x?a=b&amp;sig=q", "/x?a=b&amp;sig=[redacted]"},
+        {"/x?seconds=30&debug=2&gc=1&rate=1000&host=file-03.example.org&id=12345&v=v1.2.3", NULL},
+        {"odd=c75de8c1b7c3ae code=5 sig=x", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        becomes(cases[i].in, cases[i].out ? cases[i].out : cases[i].in);
+}
+
+/* Of a private key the lines go, and not what stands behind it; of one that has no end no more than a key
+ * has.
+ */
+static void private_keys(void **state)
+{
+    (void)state;
+    static const char in[] = "a\n-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n\nbnNz\n"
+                             "-----END OPENSSH PRIVATE KEY-----\nb\n-----BEGIN EC PRIVATE KEY-----\nc3Nz";
+    static const char want[] =
+        "a\n-----BEGIN OPENSSH PRIVATE KEY-----\n[redacted]\n\n[redacted]\n"
+        "-----END OPENSSH PRIVATE KEY-----\nb\n-----BEGIN EC PRIVATE KEY-----\n[redacted]";
+    for (size_t piece = 1; piece < 200; piece += 50) {
+        struct redact_lines l = REDACT_LINES_INIT;
+        struct buf b = BUF_INIT(65536);
+        struct redact_tally tally = {{0}};
+        const struct redact_into into = {.out = &b, .tally = &tally};
+        for (size_t at = 0; at < sizeof in - 1; at += piece)
+            redact_lines_add(
+                &l, (struct str){in + at, piece < sizeof in - 1 - at ? piece : sizeof in - 1 - at}, &into);
+        redact_lines_end(&l, &into);
+        assert_string_equal(buf_str(&b), want);
+        assert_int_equal(tally.n[REDACT_TOKEN], 3);
+        buf_clear(&b);
+        redact_lines_add(&l, str_of("-----BEGIN PRIVATE KEY-----\n"), &into);
+        for (int i = 0; i < 1000; i++)
+            redact_lines_add(&l, str_of("x\n"), &into);
+        contains(buf_str(&b), "[redacted]\nx\nx\n");
+        buf_release(&l.line);
+        buf_release(&b);
+    }
+}
+
 /* ---- words that are repeated -----------------------------------------------------------------------------
  */
 
@@ -631,20 +727,45 @@ static void hostile_repetition(void **state)
         enum redact_form form;
         const char *begin, *again;
     } cases[] = {
-        {REDACT_CMDLINE, "", "a:"},          {REDACT_CMDLINE, "", "a="},
-        {REDACT_CMDLINE, "", "key="},        {REDACT_CMDLINE, "", "key: "},
-        {REDACT_CMDLINE, "", "a1key="},      {REDACT_CMDLINE, "x ", "--password "},
-        {REDACT_CMDLINE, "", "ghp_"},        {REDACT_CMDLINE, "", "eyJ:"},
-        {REDACT_CMDLINE, "--a", "-a"},       {REDACT_CMDLINE, "-", "-"},
-        {REDACT_CMDLINE, "", "\\"},          {REDACT_CMDLINE, "", "\"token\":\\\""},
-        {REDACT_CMDLINE, "", "\"key\":\""},  {REDACT_CMDLINE, "", "\"key\":["},
-        {REDACT_CMDLINE, "", "key = "},      {REDACT_CMDLINE, "key=", " "},
-        {REDACT_CMDLINE, "", "a://b:c/"},    {REDACT_CMDLINE, "", "a://b:@"},
-        {REDACT_CMDLINE, "a://b:", "/@"},    {REDACT_CMDLINE, "", "b:c@"},
-        {REDACT_CMDLINE, "", "--key "},      {REDACT_CMDLINE, "", "{key:"},
-        {REDACT_DUMP, "# labels: ", "\""},   {REDACT_DUMP, "# labels: ", "\"a\":"},
-        {REDACT_DUMP, "# labels: ", "\\\""}, {REDACT_DUMP, "# labels: ", "\"a\":\""},
-        {REDACT_DUMP, "", "# labels: "},     {REDACT_DUMP, "goroutine ", "\"user\""},
+        {REDACT_CMDLINE, "", "a:"},
+        {REDACT_CMDLINE, "", "a="},
+        {REDACT_CMDLINE, "", "key="},
+        {REDACT_CMDLINE, "", "key: "},
+        {REDACT_CMDLINE, "", "a1key="},
+        {REDACT_CMDLINE, "x ", "--password "},
+        {REDACT_CMDLINE, "", "ghp_"},
+        {REDACT_CMDLINE, "", "eyJ:"},
+        {REDACT_CMDLINE, "--a", "-a"},
+        {REDACT_CMDLINE, "-", "-"},
+        {REDACT_CMDLINE, "", "\\"},
+        {REDACT_CMDLINE, "", "\"token\":\\\""},
+        {REDACT_CMDLINE, "", "\"key\":\""},
+        {REDACT_CMDLINE, "", "\"key\":["},
+        {REDACT_CMDLINE, "", "key = "},
+        {REDACT_CMDLINE, "key=", " "},
+        {REDACT_CMDLINE, "", "a://b:c/"},
+        {REDACT_CMDLINE, "", "a://b:@"},
+        {REDACT_CMDLINE, "a://b:", "/@"},
+        {REDACT_CMDLINE, "", "b:c@"},
+        {REDACT_CMDLINE, "", "--key "},
+        {REDACT_CMDLINE, "", "?a="},
+        {REDACT_CMDLINE, "", "?a%3D"},
+        {REDACT_CMDLINE, "", "token%3D%"},
+        {REDACT_CMDLINE, "key%3D", "%25"},
+        {REDACT_CMDLINE, "", "key=&quot;"},
+        {REDACT_CMDLINE, "", "Bearer 1"},
+        {REDACT_CMDLINE, "", "-----BEGIN PRIVATE KEY-----"},
+        {REDACT_DUMP, "", "-----BEGIN "},
+        {REDACT_CMDLINE, "", "key\t"},
+        {REDACT_CMDLINE, "", "="},
+        {REDACT_CMDLINE, "", "=>"},
+        {REDACT_CMDLINE, "", "{key:"},
+        {REDACT_DUMP, "# labels: ", "\""},
+        {REDACT_DUMP, "# labels: ", "\"a\":"},
+        {REDACT_DUMP, "# labels: ", "\\\""},
+        {REDACT_DUMP, "# labels: ", "\"a\":\""},
+        {REDACT_DUMP, "", "# labels: "},
+        {REDACT_DUMP, "goroutine ", "\"user\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf in = BUF_INIT(2 * SIZE), out;
@@ -720,11 +841,23 @@ static void cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cmdlines),         cmocka_unit_test(rules),   cmocka_unit_test(label_keys),
-        cmocka_unit_test(spoiled_lines),    cmocka_unit_test(repeats), cmocka_unit_test(dumps),
-        cmocka_unit_test(profiles),         cmocka_unit_test(passes),  cmocka_unit_test(too_many_keys),
-        cmocka_unit_test(spoiled_profiles), SCRATCH(members),          SCRATCH(long_lines),
-        SCRATCH(hostile_repetition),        SCRATCH(limits),           SCRATCH(cancelled),
+        cmocka_unit_test(cmdlines),
+        cmocka_unit_test(rules),
+        cmocka_unit_test(label_keys),
+        cmocka_unit_test(spoiled_lines),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(private_keys),
+        cmocka_unit_test(repeats),
+        cmocka_unit_test(dumps),
+        cmocka_unit_test(profiles),
+        cmocka_unit_test(passes),
+        cmocka_unit_test(too_many_keys),
+        cmocka_unit_test(spoiled_profiles),
+        SCRATCH(members),
+        SCRATCH(long_lines),
+        SCRATCH(hostile_repetition),
+        SCRATCH(limits),
+        SCRATCH(cancelled),
     };
     return cmocka_run_group_tests_name("redact", tests, NULL, NULL);
 }
