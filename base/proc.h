@@ -103,6 +103,9 @@ struct proc_confines {
 /* Fills `ret` with what the parent is to get. 0, or -1 with an error that becomes the parent's. */
 typedef int proc_confined_fn(void *ctx, struct buf *ret, struct err *err);
 
+/* Bytes of private memory that this process has mapped. */
+uint64_t proc_memory_in_use(void);
+
 /*
  * Has a copy of this process, within limits, do something, and waits for it. What the copy changes in memory
  * is gone with it; what it writes to stdio, it must flush. *ret (NULL: nothing is wanted) becomes what the

@@ -1,5 +1,5 @@
-/* What a child does to itself before it runs what it is for. Only async-signal-safe calls, but for
- * proc_memory_in_use: another thread may have held a lock when the child was forked. */
+/* What a child does to itself before it runs what it is for. Only async-signal-safe calls:
+ * another thread may have held a lock when the child was forked. */
 #ifndef BASE_PROC_INSIDE_H
 #define BASE_PROC_INSIDE_H
 
@@ -18,9 +18,6 @@ struct proc_bounds {
 /* Sets the limits, forbids core dumps and new privileges, and has the system kill this process when its
  * parent `parent` ends. 0, or -1 with errno. */
 int proc_bound_self(const struct proc_bounds *bounds, pid_t parent);
-
-/* Bytes of private memory that this process has mapped. */
-uint64_t proc_memory_in_use(void);
 
 /* Gives a forked copy the system's own reaction to the signals of the terminal, SIGTERM and SIGHUP: the
  * handlers belong to the parent. Ignored signals stay ignored. */

@@ -83,7 +83,8 @@ int manifest_find_service(const json_t *host, const char *name, json_t **ret, st
         return err_nomem(err);
     for (size_t i = 0; i < json_array_size(services) && !found; i++) {
         json_t *service = json_array_get(services, i);
-        if (json_equal(json_object_get(service, "name"), key))
+        const char *its = json_string_value(json_object_get(service, "name"));
+        if (its && strcmp(its, json_string_value(key)) == 0)
             found = service;
     }
     json_decref(key);

@@ -68,6 +68,10 @@ static const struct shape item[] = {
     {.key = "late", .type = SHAPE_FLAG},
     SHAPES_END};
 
+/* Services of a host and items of a service are looked for one after the other, for each target that was
+ * asked for. These bounds are far beyond what a host has, and keep that short. */
+enum { MAX_SERVICES = 1024, MAX_ITEMS = 256 };
+
 static const struct shape service[] = {
     {.key = "name", .type = SHAPE_NAME, .needed = true},
     {.key = "url", .type = SHAPE_TEXT},
@@ -76,9 +80,9 @@ static const struct shape service[] = {
     {.key = "go_version", .type = SHAPE_TEXT},
     {.key = "error", .type = SHAPE_TEXT},
     {.key = "verdicts", .type = SHAPE_OBJECTS, .inside = verdict},
-    {.key = "planned", .type = SHAPE_OBJECTS, .inside = planned},
+    {.key = "planned", .type = SHAPE_OBJECTS, .inside = planned, .most = MAX_ITEMS},
     {.key = "estimate", .type = SHAPE_OBJECT, .inside = estimate},
-    {.key = "items", .type = SHAPE_OBJECTS, .needed = true, .inside = item},
+    {.key = "items", .type = SHAPE_OBJECTS, .needed = true, .inside = item, .most = MAX_ITEMS},
     SHAPES_END};
 
 static const struct shape host[] = {
@@ -89,7 +93,7 @@ static const struct shape host[] = {
     {.key = "error", .type = SHAPE_TEXT},
     {.key = "against", .type = SHAPE_FLAG},
     {.key = "verdicts", .type = SHAPE_OBJECTS, .inside = verdict},
-    {.key = "services", .type = SHAPE_OBJECTS, .needed = true, .inside = service},
+    {.key = "services", .type = SHAPE_OBJECTS, .needed = true, .inside = service, .most = MAX_SERVICES},
     SHAPES_END};
 
 static const struct shape who[] = {

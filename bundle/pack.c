@@ -25,17 +25,17 @@ struct packer {
     struct writer *tar;
     const struct workdir *w;
     int cancel_fd;
-    int64_t give_up;     /* when packing ends without a bundle; CLOCK_NEVER until there was a signal */
-    const char *file;    /* being packed; below the top directory, as all paths here */
-    struct strlist dirs; /* in the tarball already */
+    int64_t give_up;  /* when packing ends without a bundle; CLOCK_NEVER until there was a signal */
+    const char *file; /* being packed; below the top directory, as all paths here */
+    json_t *dirs;     /* in the tarball already, as the keys of an object */
 };
 
 static int put_dir(struct packer *p, const char *path, struct err *err)
 {
-    if (strlist_has(&p->dirs, path))
+    if (json_object_get(p->dirs, path))
         return 0;
-    if (strlist_add(&p->dirs, path, err) < 0)
-        return -1;
+    if (json_object_set_new(p->dirs, path, json_true()) < 0)
+        return err_nomem(err);
     struct stat st;
     if (beneath_stat(workdir_files(p->w), path, &st, err) < 0)
         return -1;
@@ -135,13 +135,14 @@ static int to_draft(void *ctx, const void *p, size_t n, struct err *err)
 static int write_tar(const struct workdir *w, const json_t *root, int cancel_fd, struct draft *draft,
                      struct err *err)
 {
-    struct packer p = {.w = w, .cancel_fd = cancel_fd, .give_up = CLOCK_NEVER};
-    int rc = writer_open(workdir_name(w), workdir_bundle(w), to_draft, draft, &p.tar, err);
+    struct packer p = {.w = w, .cancel_fd = cancel_fd, .give_up = CLOCK_NEVER, .dirs = json_object()};
+    int rc = p.dirs ? writer_open(workdir_name(w), workdir_bundle(w), to_draft, draft, &p.tar, err)
+                    : err_nomem(err);
     if (rc == 0)
         rc = put_all(&p, root, err);
     if (rc == 0)
         rc = writer_finish(p.tar, err);
-    strlist_release(&p.dirs);
+    json_decref(p.dirs);
     writer_free(p.tar);
     return rc;
 }

@@ -76,6 +76,8 @@ static int check_list(const json_t *list, const struct shape *s, const struct pl
 {
     if (!json_is_array(list))
         return wrong(p, "is not a list", err);
+    if (s->most && json_array_size(list) > (size_t)s->most)
+        return wrong(p, "has too many entries", err);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *entry = json_array_get(list, i);
         struct place at = {p, NULL, i};

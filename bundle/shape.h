@@ -12,7 +12,7 @@ enum shape_type {
     SHAPE_NAME,   /* a text that can be a directory's */
     SHAPE_WORD,   /* a text that is one of `words` */
     SHAPE_NUMBER, /* an integer */
-    SHAPE_COUNT,  /* one of 0 and more, at most `most` unless that is 0 */
+    SHAPE_COUNT,  /* one of 0 and more, at most `most` */
     SHAPE_FLAG,
     SHAPE_OBJECT,  /* of `inside` */
     SHAPE_OBJECTS, /* a list of such */
@@ -26,7 +26,7 @@ struct shape {
     bool needed;
     const struct shape *inside;
     const char *const *words; /* the last is NULL */
-    json_int_t most;
+    json_int_t most;          /* the largest number, the length of the longest list; 0: any */
 };
 #define SHAPES_END                                                                                           \
     {                                                                                                        \

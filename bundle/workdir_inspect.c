@@ -13,8 +13,14 @@
 
 #include "base/banned.h"
 
-/* How many files may have several names, which only a kill amid a rename leaves. */
+/* How many files may have two names, which only a kill amid a rename leaves. */
 enum { MAX_SEVERAL = 100 };
+
+/* No run makes a larger file: the largest body that any kind allows has 2 GiB (fetch/kind.c). */
+#define MAX_FILE ((int64_t)4 << 30)
+/* All files together may have holes of so many bytes. A run leaves no holes, but a power cut may. Reading a
+ * file takes time by its size, so without this bound a sparse file of a few kB on disk would take hours. */
+#define MAX_HOLES ((int64_t)1 << 30)
 
 struct several {
     dev_t device;
@@ -28,6 +34,7 @@ struct inspection {
     const char *use;
     struct several several[MAX_SEVERAL];
     size_t n;
+    int64_t holes; /* bytes in holes, of all files so far */
 };
 
 static int refuse(const struct inspection *x, const char *path, const char *why, struct err *err)
@@ -54,9 +61,43 @@ static const char *fault(const struct stat *st)
     return NULL;
 }
 
+/* The bytes of the file that lie in holes. A file without holes may still take fewer blocks than its size,
+ * since some file systems compress: so the system must report a hole. */
+static int count_holes(const struct inspection *x, const char *path, const struct stat *st, int64_t *ret,
+                       struct err *err)
+{
+    int64_t on_disk = (int64_t)st->st_blocks * 512;
+    *ret = 0;
+    if (on_disk >= st->st_size)
+        return 0;
+    int fd = beneath_open(x->directory, path, err);
+    if (fd < 0)
+        return -1;
+    off_t hole = lseek(fd, 0, SEEK_HOLE);
+    fd_close(&fd);
+    if (hole >= 0 && hole < st->st_size)
+        *ret = st->st_size - on_disk;
+    return 0;
+}
+
+static int check_size(struct inspection *x, const char *path, const struct stat *st, struct err *err)
+{
+    int64_t holes = 0;
+    if (st->st_size > MAX_FILE)
+        return refuse(x, path, "is larger than 4 GiB, and no run makes such a file", err);
+    if (count_holes(x, path, st, &holes, err) < 0)
+        return -1;
+    x->holes += holes;
+    return x->holes <= MAX_HOLES
+               ? 0
+               : refuse(x, path, "is a sparse file, and the holes of the files come to more than 1 GiB", err);
+}
+
 static int note_name(struct inspection *x, const char *path, const struct stat *st, struct err *err)
 {
     size_t i = 0;
+    if (st->st_nlink > 2)
+        return refuse(x, path, "has more than two names (hard links)", err);
     while (i < x->n && (x->several[i].device != st->st_dev || x->several[i].number != st->st_ino))
         i++;
     if (i == MAX_SEVERAL)
@@ -77,7 +118,11 @@ static int inspect(void *ctx, const char *path, const struct stat *st, struct er
     const char *why = fault(st);
     if (why)
         return refuse(x, path, why, err);
-    return S_ISREG(st->st_mode) && st->st_nlink > 1 ? note_name(x, path, st, err) : 0;
+    if (!S_ISREG(st->st_mode))
+        return 0;
+    if (check_size(x, path, st, err) < 0)
+        return -1;
+    return st->st_nlink > 1 ? note_name(x, path, st, err) : 0;
 }
 
 int workdir_inspect(const struct beneath *directory, const char *use, struct err *err)

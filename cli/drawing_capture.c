@@ -151,12 +151,20 @@ static int take_result(struct manifest *m, const struct buf *result, struct err 
     return manifest_set_summary(m, sentences, n, err) < 0 ? -1 : manifest_set_report(m, bytes, hex, err);
 }
 
+/* The copy has the manifest of this process in memory as well: that counts. A small part is always left. */
+static uint64_t memory_left(uint64_t most)
+{
+    uint64_t in_use = proc_memory_in_use(), least = CONFINED_MEMORY / 4;
+    return in_use + least < most ? most - in_use : least;
+}
+
 static int draw_into(struct manifest *m, const struct workdir *w, const struct output *o, struct err *err)
 {
     struct drawn k = {.manifest = m, .w = w, .output = *o};
     struct proc_confines limits = confined_limits(manifest_n_bytes(m));
     struct buf result = BUF_INIT(0);
     bool interrupted = fd_cancelled(signals_cancel_fd());
+    limits.memory = memory_left(limits.memory);
     limits.wall_ms = interrupted ? DRAWING_AFTER_SIGNAL_MS : limits.cpu_ms;
     limits.cancel_fd = interrupted ? -1 : signals_cancel_fd();
     limits.kept[0] = o->fd;

@@ -109,6 +109,100 @@ PY
     done
 }
 
+# stranger DIR KIND: a stranger's work directory.
+stranger() {
+    python3 - "$@" <<'PY'
+import hashlib, json, os, sys
+
+top, kind = sys.argv[1:]
+os.umask(0o077)
+os.makedirs(top)
+
+
+def write(hosts, text=None):
+    targets = [{"host": host["name"], "service": service["name"]} for host in reversed(hosts) for service in reversed(host["services"])]
+    head = {"format": "profgrab-bundle", "version": 1, "name": "b", "tool": {"name": "profgrab"}, "collector": {"user": "u"},
+            "asked": {"kinds": ["heap"], "targets": targets}, "hosts": hosts, "files": []}
+    with open(top + "/manifest.json", "w") as out:
+        out.write(text or json.dumps(head, separators=(",", ":")))
+
+
+def put(path, size=0):
+    os.makedirs(os.path.dirname(f"{top}/{path}"), exist_ok=True)
+    fd = os.open(f"{top}/{path}", os.O_CREAT | os.O_WRONLY, 0o600)
+    os.truncate(fd, size)
+    os.close(fd)
+
+
+def item(path, size=0):
+    return {"kind": "heap", "status": "ok", "file": path, "bytes": size, "sha256": hashlib.sha256(b"").hexdigest()}
+
+
+def services(host, names, items=lambda name: []):
+    return {"name": host, "services": [{"name": name, "items": items(name)} for name in names]}
+
+
+hosts, text = [], None
+if kind == "sparse":
+    put("h/s/a", 1 << 42)
+    hosts = [services("h", ["s"], lambda _: [item("h/s/a", 1 << 42)])]
+elif kind == "holes":
+    for i in range(40):
+        put(f"h/s/{i}", 1 << 30)
+    hosts = [services("h", ["s"], lambda _: [item(f"h/s/{i}", 1 << 30) for i in range(40)])]
+elif kind == "changed":  # None of the files is what the manifest says.
+    names = [f"s{i}" for i in range(240)]
+    for name in names:
+        for i in range(250):
+            put(f"h/{name}/{i}")
+    hosts = [services("h", names, lambda name: [item(f"h/{name}/{i}", 1) for i in range(250)])]
+elif kind == "directories":  # All of them are, each in a directory of its own.
+    for i in range(30000):
+        put(f"h{i}/s/f")
+    hosts = [services(f"h{i}", ["s"], lambda _: [item(f"h{i}/s/f")]) for i in range(30000)]
+elif kind == "hosts":
+    hosts = [services(f"h{i}", ["s"]) for i in range(60000)]
+elif kind == "services":
+    hosts = [services("h", [f"s{i}" for i in range(60000)])]
+elif kind == "items":
+    hosts = [services("h", ["s"], lambda _: [item(f"h/s/{i}") for i in range(60000)])]
+elif kind == "planned":
+    hosts = [services("h", ["s"])]
+    hosts[0]["services"][0]["planned"] = [{"kind": "heap"}] * 150000
+elif kind == "deep":
+    os.makedirs(top + "/d" * 60)
+elif kind == "braces":
+    text = '{"format":"profgrab-bundle","version":1,"name":"b","hosts":[' + "{}," * 22000000 + "{}]}"
+elif kind == "text":
+    text = '{"format":"profgrab-bundle","version":1,"name":"b","reason":"' + "a" * ((64 << 20) - 200) + '","hosts":[],"files":[]}'
+write(hosts, text)
+PY
+}
+
+@test "resume: a stranger's work directory of any shape costs at most 10 s and 300 MB" {
+    local kind
+    # In memory where there is room for that: a disk takes minutes for so many files.
+    place=$(mktemp -d -p /dev/shm 2>/dev/null) || place=$(mktemp -d -p "$PWD")
+    printf 'version: 1\nservices: { s: { port: 1 } }\nhosts: { h: { connect: direct, address: 127.0.0.1, services: [s] } }\n' >inventory.yaml
+    chmod 600 inventory.yaml
+    for kind in sparse holes changed directories hosts services items planned deep braces text; do
+        stranger "$place/$kind.partial" "$kind"
+        bounded resume -y -q -i inventory.yaml "$place/$kind.partial"
+        case $kind in
+        sparse) assert_stderr_has 'sparse.partial is not safe to resume: h/s/a in it is larger than 4 GiB, and no run makes such a file' ;;
+        holes) assert_stderr_has 'in it is a sparse file, and the holes of the files come to more than 1 GiB' ;;
+        changed) assert_stderr_has 'no item arrived whole' ;;
+        directories) assert_stderr_has '30000 items collected' ;;
+        hosts) assert_stderr_has 'nothing was collected, so there is no bundle' ;;
+        services | items | planned) assert_stderr_has 'has too many entries' ;;
+        deep) assert_stderr_has 'lies deeper than 32 directories' ;;
+        braces) assert_stderr_has 'manifest.json is too large: it would take more than' ;;
+        esac
+        ((status != 0)) || fail_run "$kind: it had nothing to say"
+        rm -rf "${place:?}"/*
+    done
+}
+
 @test "what takes more memory than it may is one message that names the file, and leaves nothing" {
     made zeros.gz zeros
     bounded goroutines zeros.gz
@@ -187,6 +281,7 @@ PY
 
 teardown() {
     [[ -z ${server-} ]] || kill "$server"
+    [[ -z ${place-} ]] || rm -rf "$place"
     e2e_teardown
 }
 

@@ -370,6 +370,12 @@ static void no_entry_of_ours(void **state)
     put_names(deep, dir, 2, false);
     assert_int_equal(reopen(path, &w, &err), 0);
     workdir_free(w);
+    char *second = format("%s/name-1", deep), *third = format("%s/name-2", deep);
+    assert_int_equal(link(second, third), 0);
+    refuse_open(path, "in it has more than two names (hard links)");
+    assert_int_equal(unlink(second) || unlink(third), 0);
+    free(second);
+    free(third);
     put_names(deep, dir, 1, true);
     refuse_open(path, "has another name outside of it (a hard link)");
     free(deep);
@@ -403,6 +409,32 @@ static void a_work_directory_is_bounded(void **state)
     }
     refuse_open(path, "is one of more than 100 files that have several names (hard links)");
     free(deep);
+    free(path);
+}
+
+/* Reading takes time by the size of a file, whatever it takes on disk. */
+static void sparse_files_are_bounded(void **state)
+{
+    char *path = file_join(*state, "x.partial"), *first = file_join(path, "first"),
+         *second = file_join(path, "second");
+    struct err err = ERR_INIT;
+    struct workdir *w = NULL;
+    assert_int_equal(file_mkdir(path, NULL), 0);
+    free(scratch_file(path, "manifest.json", "{}", 2));
+    free(scratch_file(path, "first", "x", 1));
+    free(scratch_file(path, "second", "x", 1));
+    assert_int_equal(truncate(first, (off_t)1 << 40), 0);
+    refuse_open(
+        path,
+        "x.partial is not safe to resume: first in it is larger than 4 GiB, and no run makes such a file");
+    assert_int_equal(truncate(first, (off_t)1 << 29), 0);
+    assert_int_equal(truncate(second, (off_t)1 << 29), 0);
+    assert_int_equal(reopen(path, &w, &err), 0);
+    workdir_free(w);
+    assert_int_equal(truncate(first, (off_t)3 << 28), 0);
+    refuse_open(path, "is a sparse file, and the holes of the files come to more than 1 GiB");
+    free(second);
+    free(first);
     free(path);
 }
 
@@ -457,6 +489,7 @@ int main(void)
         SCRATCH(what_is_no_work_directory),
         SCRATCH(no_entry_of_ours),
         SCRATCH(a_work_directory_is_bounded),
+        SCRATCH(sparse_files_are_bounded),
         SCRATCH(another_one_beside_a_bundle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
