@@ -79,8 +79,8 @@ void outcomes_item(struct outcomes *t, const struct target *target, const struct
     one->bytes += item->status == FETCH_OK ? item->bytes : 0;
     one->got += item->status == FETCH_OK;
     snprintf(what, sizeof what, "%s%s%s", item->kind, *item->argument ? "=" : "", item->argument);
-    /* Each line of progress said that the service has none, and what to try instead. */
-    if (item->status == FETCH_FAILED && item->lasting && item->err.kind == ERR_NOT_FOUND)
+    /* It was not asked for: that the service has none, and what to try instead, was said already. */
+    if (item->lasting && item->err.kind == ERR_NOT_FOUND && item->http_status == 0)
         failed(one, what, &(struct err){.kind = ERR_NOT_FOUND, .msg = "not there: see above"});
     else if (item->status != FETCH_OK)
         failed(one, what, &item->err);
