@@ -23,8 +23,33 @@ void drawing_or_talk(struct manifest *m, const struct workdir *w);
 
 /* The rest reads what a stranger wrote: callers run it in a copy of this process with limits. */
 
+/*
+ * Memory that the caller and its copy share, so that a limit that ends the copy costs one file alone: the
+ * copy notes which file it reads, and a second copy leaves that file out. The copy has read a stranger's
+ * bytes, so nothing that it notes is trusted.
+ */
+struct drawing_progress {
+    volatile uint32_t at;      /* the number of the file that is read, from 1 on; 0: none */
+    volatile uint32_t without; /* of the file that is left out; set by drawing_leave_out */
+    char file[256];            /* the name of the file that is read */
+};
+int drawing_progress_new(struct drawing_progress **ret, struct err *err);
+void drawing_progress_free(struct drawing_progress *p);
+
+/* Whether a copy that failed for `why` is to be run once more, without the file that it was reading. It is if
+ * a limit ended it amid a file, no file was left out before, and `fd`, to which it wrote (-1: none), could be
+ * emptied. It is said. */
+bool drawing_leave_out(struct drawing_progress *p, int fd, const struct err *why);
+
+/* Where a page goes. */
+struct drawing_target {
+    page_sink_fn *sink;
+    void *ctx;
+    struct drawing_progress *progress; /* NULL: nobody asks */
+};
+
 /* The page of a bundle; of the same bundle always the same, byte for byte. */
-int drawing_bundle(const char *path, struct age_identities *by, page_sink_fn *sink, void *ctx,
+int drawing_bundle(const char *path, struct age_identities *by, const struct drawing_target *to,
                    struct err *err);
 
 /* The page of a copy that is handed off, before there is one: of what redaction left, with the limits of a
@@ -32,8 +57,9 @@ int drawing_bundle(const char *path, struct age_identities *by, page_sink_fn *si
 int drawing_coming(const struct bundle_coming *bundle, int fd, struct err *err);
 
 /* A bundle's manifest as text, a new string: with the sentences of the summary, also where an older program
- * has made it without. */
-int drawing_manifest(const char *path, struct age_identities *by, char **ret, struct err *err);
+ * has made it without. `progress` may be NULL. */
+int drawing_manifest(const char *path, struct age_identities *by, struct drawing_progress *progress,
+                     char **ret, struct err *err);
 
 /* The page of files: each a profile, a dump of goroutines, or BUNDLE:MEMBER. */
 struct source_keys;

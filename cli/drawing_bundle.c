@@ -22,7 +22,10 @@ static bool wants_member(void *ctx, const struct bundle_member *member)
         f->how = 0;
         f->why = d->limits->too_large;
     }
-    return f && f->how;
+    if (!f || !f->how)
+        return false;
+    drawing_progress_at(d, f);
+    return true;
 }
 
 static int take_member(void *ctx, const struct bundle_member *member, struct buf *bytes, struct err *err)
@@ -30,19 +33,24 @@ static int take_member(void *ctx, const struct bundle_member *member, struct buf
     struct drawing *d = ctx;
     struct drawing_file *f = find_file(d, member->path);
     f->met = true;
-    return drawing_draw(d, f, bytes, err);
+    int rc = drawing_draw(d, f, bytes, err);
+    /* A failure ends the drawing: it is of this file. */
+    if (rc == 0)
+        drawing_progress_at(d, NULL);
+    return rc;
 }
 
-int drawing_bundle(const char *path, struct age_identities *by, page_sink_fn *sink, void *ctx,
+int drawing_bundle(const char *path, struct age_identities *by, const struct drawing_target *to,
                    struct err *err)
 {
     struct drawing d = {0};
     char *manifest = NULL;
     if (bundle_manifest(path, by, &manifest, err) < 0)
         return -1;
-    int rc = drawing_init(&d, &drawing_when_asked, str_of(manifest), sink, ctx, err);
+    int rc = drawing_init(&d, &drawing_when_asked, str_of(manifest), to->sink, to->ctx, err);
     /* The text is no longer needed: it may have 64 MB, and its tree has more. */
     free(manifest);
+    drawing_progress_apply(&d, to->progress);
     if (rc == 0)
         rc = bundle_visit(path, by, wants_member, take_member, &d, err);
     if (rc == 0)
@@ -113,7 +121,8 @@ static int put_summary(struct drawing *d, struct err *err)
     return 0;
 }
 
-int drawing_manifest(const char *path, struct age_identities *by, char **ret, struct err *err)
+int drawing_manifest(const char *path, struct age_identities *by, struct drawing_progress *progress,
+                     char **ret, struct err *err)
 {
     struct drawing d = {0};
     char *manifest = NULL, *with = NULL;
@@ -121,6 +130,7 @@ int drawing_manifest(const char *path, struct age_identities *by, char **ret, st
         return -1;
     int rc = drawing_init(&d, &drawing_when_asked, str_of(manifest), to_nowhere, NULL, err);
     free(manifest);
+    drawing_progress_apply(&d, progress);
     if (rc == 0 && !d.wordless) {
         rc = bundle_visit(path, by, wants_member, take_member, &d, err);
         if (rc == 0)

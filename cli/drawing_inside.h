@@ -52,7 +52,13 @@ struct drawing {
     struct words words;
     bool wordless; /* there is a summary already */
     struct comparing *comparing;
+    struct drawing_progress *progress; /* NULL: nobody asks */
 };
+
+/* Notes that a file is read, NULL: none is. */
+void drawing_progress_at(struct drawing *d, const struct drawing_file *f);
+/* Has the drawing note its files there, and leave out the file that it says. */
+void drawing_progress_apply(struct drawing *d, struct drawing_progress *p);
 
 /* Lists what the manifest names, and begins the page. An empty manifest: there is none. drawing_release is
  * due whatever it says. */

@@ -69,6 +69,7 @@ struct reading {
     struct age_identities *by;
     int fd;         /* where the page goes */
     const char *to; /* its name, for messages; NULL: standard output */
+    struct drawing_progress *progress;
 };
 
 static int write_piece(void *ctx, const void *p, size_t n, struct err *err)
@@ -81,8 +82,9 @@ static int write_piece(void *ctx, const void *p, size_t n, struct err *err)
 static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
 {
     struct reading *r = ctx;
+    struct drawing_target to = {write_piece, r, r->progress};
     (void)ret;
-    return drawing_bundle(r->bundle, r->by, write_piece, r, err);
+    return drawing_bundle(r->bundle, r->by, &to, err);
 }
 
 static int compose(const struct report_options *o, const char *manifest, struct buf *ret, struct err *err)
@@ -101,7 +103,7 @@ static int write_in_copy(void *ctx, struct buf *ret, struct err *err)
 {
     struct reading *r = ctx;
     char *manifest = NULL;
-    int rc = drawing_manifest(r->bundle, r->by, &manifest, err);
+    int rc = drawing_manifest(r->bundle, r->by, r->progress, &manifest, err);
     if (rc == 0)
         rc = compose(r->o, manifest, ret, err);
     free(manifest);
@@ -116,6 +118,20 @@ static struct proc_confines limits_of(const struct reading *r)
     return limits;
 }
 
+/* Runs the copy, and once more without the file amid which a limit has ended it. */
+static int run_copy(struct reading *r, const struct proc_confines *limits, proc_confined_fn *body,
+                    struct buf *ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+    int rc = confined_run(r->bundle, limits, body, r, ret, &why);
+    /* What has gone to standard output cannot be taken back. */
+    if (rc < 0 && (r->fd < 0 || r->to) && drawing_leave_out(r->progress, r->fd, &why))
+        return confined_run(r->bundle, limits, body, r, ret, err);
+    if (rc < 0)
+        *err = why;
+    return rc;
+}
+
 /* ---- where it goes ---------------------------------------------------------------------------------------
  */
 
@@ -123,7 +139,7 @@ static int write_page_to(struct reading *r, int fd, struct err *err)
 {
     struct proc_confines limits = limits_of(r);
     limits.kept[0] = r->fd = fd;
-    return confined_run(r->bundle, &limits, draw_in_copy, r, NULL, err);
+    return run_copy(r, &limits, draw_in_copy, NULL, err);
 }
 
 /* Under its name only once it is whole. */
@@ -167,7 +183,7 @@ static int write_words(struct reading *r, struct err *err)
 {
     struct buf text = BUF_INIT(0);
     struct proc_confines limits = limits_of(r);
-    int rc = confined_run(r->bundle, &limits, write_in_copy, r, &text, err);
+    int rc = run_copy(r, &limits, write_in_copy, &text, err);
     if (rc == 0)
         rc = write_text(r->o, &text, err);
     buf_release(&text);
@@ -207,7 +223,10 @@ static int report(const struct report_options *o, const char *bundle, struct err
     /* Whoever is asked for a passphrase takes their time, and scrypt its memory: neither is the copy's. */
     int rc = bundle_unlock(bundle, opener.by, err);
     if (rc == 0)
+        rc = drawing_progress_new(&r.progress, err);
+    if (rc == 0)
         rc = write_page(&r, err);
+    drawing_progress_free(r.progress);
     seal_opener_release(&opener);
     return rc;
 }

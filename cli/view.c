@@ -67,6 +67,7 @@ struct page_job {
     struct source_keys keys; /* of members */
     int fd;                  /* where to */
     const char *path;        /* its name, for messages */
+    struct drawing_progress *progress;
 };
 
 static int write_piece(void *ctx, const void *p, size_t n, struct err *err)
@@ -89,9 +90,10 @@ static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
 {
     struct page_job *job = ctx;
     const struct strlist *words = job->words;
+    struct drawing_target to = {write_piece, job, job->progress};
     (void)ret;
     return words->n == 1 && is_bundle(words->items[0])
-               ? drawing_bundle(words->items[0], job->by, write_piece, job, err)
+               ? drawing_bundle(words->items[0], job->by, &to, err)
                : drawing_files(words, &job->keys, write_piece, job, err);
 }
 
@@ -121,7 +123,17 @@ static int draw(struct page_job *job, struct err *err)
     limits.cancel_fd = signals_cancel_fd();
     limits.wall_ms = limits.cpu_ms;
     limits.kept[0] = job->fd;
-    return confined_run(words->n == 1 ? words->items[0] : name, &limits, draw_in_copy, job, NULL, err);
+    const char *of = words->n == 1 ? words->items[0] : name;
+    struct err why = ERR_INIT;
+    if (drawing_progress_new(&job->progress, err) < 0)
+        return -1;
+    int rc = confined_run(of, &limits, draw_in_copy, job, NULL, &why);
+    if (rc < 0 && drawing_leave_out(job->progress, job->fd, &why))
+        rc = confined_run(of, &limits, draw_in_copy, job, NULL, err);
+    else if (rc < 0)
+        *err = why;
+    drawing_progress_free(job->progress);
+    return rc;
 }
 
 /* Asks for all that takes a person's time before the copy is made. */

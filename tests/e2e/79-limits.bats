@@ -79,6 +79,12 @@ elif kind == "deep":
 elif kind == "bundle-of-zeros":
     item = b'{"name":"h","services":[{"name":"s","items":[{"kind":"goroutines","status":"ok","file":"g.txt"}]}]}'
     bundle(manifest(item), {"g.txt": b"goroutine 1 [running]:\n" + b"a, " * 80000000})
+elif kind == "one-bad":
+    # The bad dump, of very many goroutines, is amid two good ones.
+    item = b'{"name":"%s","services":[{"name":"s","items":[{"kind":"goroutines","status":"ok","file":"%s.txt"}]}]}'
+    good = b"goroutine 1 [running]:\nmain.f(...)\n\t/a.go:1 +0x1\n"
+    bundle(manifest(b",".join(item % (n, n) for n in (b"first", b"bad", b"last"))),
+           {"first.txt": good, "bad.txt": b"goroutine 1 [a]:\na()\n\n" * 10800000, "last.txt": good})
 elif kind == "large":
     import random
     random.seed(7)
@@ -212,6 +218,30 @@ PY
     assert_status 1
     assert_stderr_has 'profgrab: zeros.gz: reading it takes more than 31'
     assert_equal "$(ls "$XDG_RUNTIME_DIR")" ''
+}
+
+@test "report and view of a bundle leave out the one file that takes more memory than it may, and show all others" {
+    local page
+    made b.tar.gz one-bad
+    bounded report -o page.html b.tar.gz
+    assert_status 0
+    assert_stderr_has 'profgrab: b.tar.gz: reading it takes more than 2'
+    assert_stderr_has 'of memory; going on without bad.txt'
+    bounded report --text b.tar.gz
+    assert_status 0
+    assert_stderr_has 'going on without bad.txt'
+    bounded view --no-browser b.tar.gz
+    assert_status 0
+    assert_stderr_has 'going on without bad.txt'
+    for page in page.html "$output"; do
+        grep -q 'first s goroutines' "$page"
+        grep -q 'last s goroutines' "$page"
+        grep -q 'reading it takes more memory or time than a file of its size may' "$page"
+    done
+    # What was written to a pipe is there.
+    "$profgrab_program" report -o - b.tar.gz 2>said | cat >piped && status=${PIPESTATUS[0]}
+    assert_equal "$status" 1
+    grep -q 'reading it takes more than 2' said
 }
 
 @test "pprof: a report that takes more memory than it may is one message and replaces no file" {
