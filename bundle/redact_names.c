@@ -187,11 +187,14 @@ static struct str decode(struct str v, char dst[RANDOM_MOST])
     for (size_t i = 0; i < v.n && n < RANDOM_MOST; i++) {
         const char *high = NULL, *low = NULL;
         if (v.p[i] == '%' && v.n - i > 2) {
-            high = memchr(digits, tolower((unsigned char)v.p[i + 1]), 16);
-            low = memchr(digits, tolower((unsigned char)v.p[i + 2]), 16);
+            high = memchr(digits, tolower((unsigned char)v.p[i + 1]), strlen(digits));
+            low = memchr(digits, tolower((unsigned char)v.p[i + 2]), strlen(digits));
         }
-        dst[n++] = high && low ? (char)((high - digits) * 16 + (low - digits)) : v.p[i];
-        i += high && low ? 2 : 0;
+        dst[n++] = v.p[i];
+        if (high && low) {
+            dst[n - 1] = (char)((high - digits) * 16 + (low - digits));
+            i += 2;
+        }
     }
     return (struct str){dst, n};
 }

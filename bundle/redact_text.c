@@ -93,7 +93,7 @@ static size_t credentials_length(struct str s, size_t at)
     bool digit = false;
     if (!scheme || (at > strlen(scheme) && redact_is_name_byte(s.p[at - strlen(scheme) - 1])))
         return 0;
-    for (; at + n < s.n && (redact_is_name_byte(s.p[at + n]) || memchr("+/~=", s.p[at + n], 4)); n++)
+    for (; at + n < s.n && (redact_is_name_byte(s.p[at + n]) || strchr("+/~=", s.p[at + n])); n++)
         digit = digit || isdigit((unsigned char)s.p[at + n]);
     return n >= LONG || (n >= LEAST && digit) ? n : 0;
 }
@@ -244,9 +244,8 @@ static size_t encoded_sign(struct str s, size_t at)
     static const char *const signs[] = {"%3d",   "%3a",    "%253d",  "%253a",  "&#61;",
                                         "&#58;", "&#x3d;", "&#x3a;", "\\u003d"};
     static const char ends[] = "dDaA;";
-    const char *sign = at > 2 && memchr(ends, s.p[at - 1], 5)
-                           ? find_before(s, at, signs, sizeof signs / sizeof *signs)
-                           : NULL;
+    const char *sign =
+        at > 2 && strchr(ends, s.p[at - 1]) ? find_before(s, at, signs, sizeof signs / sizeof *signs) : NULL;
     return sign ? strlen(sign) : 0;
 }
 
@@ -263,7 +262,7 @@ static void strip_escape(struct str s, struct lead *l)
         l->parameter = l->name.n > n && (strncasecmp(l->name.p + n - 2, "3f", 2) == 0 ||
                                          strncasecmp(l->name.p + n - 2, "26", 2) == 0);
     } else if (s.p[begin - 1] == '\\') {
-        n = l->name.p[0] == 'u' ? 5 : memchr("nrt", l->name.p[0], 3) != NULL;
+        n = l->name.p[0] == 'u' ? 5 : strchr("nrt", l->name.p[0]) != NULL;
         l->parameter = l->name.n > 5 && strncmp(l->name.p, "u0026", 5) == 0;
         l->listed = n == 1;
     }
@@ -313,7 +312,7 @@ static size_t read_sign(struct str s, size_t at, struct lead *l)
     else
         return at;
     size_t begin = at - (s.p[at - 1] == '>' ? 2 : 1);
-    for (n = 0; l->sign == '=' && n < 2 && begin > 0 && memchr("=:", s.p[begin - 1], 2); n++)
+    for (n = 0; l->sign == '=' && n < 2 && begin > 0 && strchr("=:", s.p[begin - 1]); n++)
         begin--;
     return begin;
 }
@@ -321,7 +320,9 @@ static size_t read_sign(struct str s, size_t at, struct lead *l)
 /* Whether a sign goes on at `at`, so that no value begins there. */
 static bool sign_goes_on(struct str s, size_t at)
 {
-    char before = at > 0 ? s.p[at - 1] : '\0', c = at < s.n ? s.p[at] : '\0';
+    if (at == 0 || at == s.n)
+        return false;
+    char before = s.p[at - 1], c = s.p[at];
     return (c == '=' && (before == '=' || before == ':')) || (c == '>' && before == '=');
 }
 

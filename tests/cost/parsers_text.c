@@ -386,7 +386,7 @@ static const struct cost_grammar secrets[] = {
     {"slashes", "http://a:", "/", "@b", NULL, 0},
     {"quotes", "", "\"", "", NULL, 0},
     {"JSON", "", "{\"password\":", "", NULL, 0},
-    {"colons", "", "password:", "", NULL, 0},
+    {"colons", "x:", "password:", "", NULL, 0},
     {"brackets", "", "{[", "", NULL, 0},
     {"queries", "/x?", "token=\1&", "", NULL, 0},
     {"bearers", "", "Bearer ", "", NULL, 0},
