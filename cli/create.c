@@ -164,9 +164,11 @@ static int create_from(struct creation *c, const struct strlist *rest, char **re
 /* A bundle of bundles would hide their files from every command that reads bundles. */
 static int refuse_bundles(const struct strlist *sources, struct err *err)
 {
+    struct stat st;
     for (size_t i = 0; i < sources->n; i++) {
         const char *path = sources->items[i];
-        if (!source_is_bundle(path))
+        /* A directory is no bundle, and not opened by a path that may be a link. */
+        if ((stat(path, &st) == 0 && S_ISDIR(st.st_mode)) || !source_is_bundle(path))
             continue;
         if (source_is_encrypted(path)) {
             err_set(err, ERR_USAGE, "%s is encrypted, and nothing in it could be looked at", path);

@@ -333,7 +333,7 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
             fi
             case $out in
             r.html) traced report -o place/r.html in.tar.gz ;;
-            n.tar.gz) traced bundle create -o place/n.tar.gz in.tar.gz ;;
+            n.tar.gz) traced bundle create -o place/n.tar.gz key.pub ;;
             e.age) traced bundle encrypt --encrypt-to key.pub -o place/e.age in.tar.gz ;;
             esac
             ((status != 0)) || fail_run "$out $kind: it was made"
