@@ -186,9 +186,9 @@ static struct str decode(struct str v, char dst[RANDOM_MOST])
     size_t n = 0;
     for (size_t i = 0; i < v.n && n < RANDOM_MOST; i++) {
         const char *high = NULL, *low = NULL;
-        if (v.p[i] == '%' && v.n - i > 2) {
-            high = memchr(digits, tolower((unsigned char)v.p[i + 1]), strlen(digits));
-            low = memchr(digits, tolower((unsigned char)v.p[i + 2]), strlen(digits));
+        if (v.p[i] == '%' && v.n - i > 2 && v.p[i + 1] && v.p[i + 2]) {
+            high = strchr(digits, tolower((unsigned char)v.p[i + 1]));
+            low = strchr(digits, tolower((unsigned char)v.p[i + 2]));
         }
         dst[n++] = v.p[i];
         if (high && low) {
