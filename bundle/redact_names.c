@@ -120,7 +120,9 @@ enum redact_name redact_judge_name(struct str name)
         name.p++;
         name.n--;
     }
-    size_t n = strip_qualifier(normal, normalize(name, normal)), n_joined = join_last(normal, n, joined);
+    size_t n = normalize(name, normal);
+    n = strip_qualifier(normal, n);
+    size_t n_joined = join_last(normal, n, joined);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (has_word((struct str){normal, n}, places[i]))
             return REDACT_HARMLESS;

@@ -6,8 +6,8 @@
 
 #include "cli/discovery.h"
 
-/* Prints the targets of a source, a name of the inventory or KIND:PLACE, as a table or as JSON. With labels in
- * the selection only those that have them. */
+/* Prints the targets of a source, a name of the inventory or KIND:PLACE, as a table or as JSON. With labels
+ * in the selection only those that have them. */
 int hosts_from(struct inventory *inv, const char *source, struct target_options *o, enum discovery_when when,
                bool json, struct err *err);
 

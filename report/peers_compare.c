@@ -160,6 +160,21 @@ static struct peer_difference difference_of(const struct peers *h, const struct 
     return d;
 }
 
+/* Whether a names the difference better than b. Of two functions that cover nearly as much, that is the one
+ * which the host calls more than the others, not the one that it calls less for that reason. */
+static bool names_it_better(const struct peers *h, const struct peer_difference *a,
+                            const struct peer_difference *b)
+{
+    if (!b->known)
+        return true;
+    bool a_more = a->share > a->median, b_more = b->share > b->median;
+    struct words_candidate one = candidate(h, a), other = candidate(h, b);
+    double least = fmin(one.covers, other.covers), most = fmax(one.covers, other.covers);
+    if (a_more != b_more && one.runtime == other.runtime && least >= WORDS_NEARLY * most)
+        return a_more;
+    return words_tells_more(&one, &other);
+}
+
 /* Of all functions the one in which a host differs: of those that make it an outlier, if any does. */
 static struct peer_difference find_difference(const struct peers *h, const struct peer_figure *f,
                                               enum peers_of of, const struct middle *middles)
@@ -175,8 +190,7 @@ static struct peer_difference find_difference(const struct peers *h, const struc
         struct peer_difference d = difference_of(h, f, of, name, middles[name]);
         if (d.outlier != outlier || fabs(d.share - d.median) < WORDS_NEARLY * most[outlier])
             continue;
-        struct words_candidate one = candidate(h, &d), other = candidate(h, &best);
-        if (!best.known || words_tells_more(&one, &other))
+        if (names_it_better(h, &d, &best))
             best = d;
     }
     return best;

@@ -6,6 +6,8 @@ load helper
 # forward ARG...: starts it in the background, its stdout in `out`, its stderr in `log`, and waits until it says where it
 # listens. $pid, $url: the first line.
 forward() {
+    # The lines of a forward before this one are not taken for its own.
+    rm -f out log
     "$profgrab_program" forward --ssh-config "$SSH_CONFIG" "$@" >out 2>log 3>&- 4>&- &
     pid=$!
     until_true test -s out || fail "$(cat log)"

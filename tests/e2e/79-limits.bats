@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2030,SC2031 # each test is a subshell
 # What a stranger wrote costs one message: memory and time of hostile input are bounded, and Ctrl-C ends each phase in time.
 
 load helper
