@@ -160,18 +160,24 @@ static struct peer_difference difference_of(const struct peers *h, const struct 
     return d;
 }
 
-/* Whether a names the difference better than b. Of two functions that cover nearly as much, that is the one
- * which the host calls more than the others, not the one that it calls less for that reason. */
+/* A function that the host calls more than the others names a difference better than one that it calls less
+ * for that reason, if it covers this part of it at least. */
+#define COMPARABLE 0.5
+
+static bool is_more(const struct peer_difference *d)
+{
+    return d->share > d->median;
+}
+
 static bool names_it_better(const struct peers *h, const struct peer_difference *a,
                             const struct peer_difference *b)
 {
     if (!b->known)
         return true;
-    bool a_more = a->share > a->median, b_more = b->share > b->median;
     struct words_candidate one = candidate(h, a), other = candidate(h, b);
     double least = fmin(one.covers, other.covers), most = fmax(one.covers, other.covers);
-    if (a_more != b_more && one.runtime == other.runtime && least >= WORDS_NEARLY * most)
-        return a_more;
+    if (is_more(a) != is_more(b) && one.runtime == other.runtime && least >= COMPARABLE * most)
+        return is_more(a);
     return words_tells_more(&one, &other);
 }
 
@@ -180,17 +186,19 @@ static struct peer_difference find_difference(const struct peers *h, const struc
                                               enum peers_of of, const struct middle *middles)
 {
     struct peer_difference best = {.known = false};
-    double most[2] = {0, 0};
+    double most[2][2] = {{0}}; /* of outliers or others, of what the host calls less or more */
     for (uint32_t name = 0; name < h->names.n; name++) {
         struct peer_difference d = difference_of(h, f, of, name, middles[name]);
-        most[d.outlier] = fmax(most[d.outlier], fabs(d.share - d.median));
+        double *to = &most[d.outlier][is_more(&d)];
+        *to = fmax(*to, fabs(d.share - d.median));
     }
-    bool outlier = most[true] > 0;
-    for (uint32_t name = 0; name < h->names.n && most[outlier] > 0; name++) {
+    bool outlier = most[true][false] > 0 || most[true][true] > 0;
+    double all = fmax(most[outlier][false], most[outlier][true]);
+    for (uint32_t name = 0; name < h->names.n && all > 0; name++) {
         struct peer_difference d = difference_of(h, f, of, name, middles[name]);
-        if (d.outlier != outlier || fabs(d.share - d.median) < WORDS_NEARLY * most[outlier])
-            continue;
-        if (names_it_better(h, &d, &best))
+        double same = most[outlier][is_more(&d)], by = fabs(d.share - d.median);
+        if (d.outlier == outlier && same >= COMPARABLE * all && by >= WORDS_NEARLY * same &&
+            names_it_better(h, &d, &best))
             best = d;
     }
     return best;
