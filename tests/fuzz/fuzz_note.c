@@ -46,7 +46,10 @@ static size_t count_bars(const char *line, size_t n)
             continue;
         }
         bars += c == '|';
-        assert(!strchr("`*[]<>~&", c));
+        assert(!strchr("`[]<~&", c));
+        assert(c != '>' || i > 0);
+        /* The asterisk of Go's (*T) can open emphasis; none that could close it is written. */
+        assert(c != '*' || (before == '(' && isalnum((unsigned char)next)));
         assert(c != '#' || (i == 0 || line[0] == '#'));
         assert(c != '_' || (isalnum((unsigned char)before) && isalnum((unsigned char)next)));
         assert(c != '@' || isalnum((unsigned char)before));
