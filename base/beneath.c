@@ -218,7 +218,7 @@ int beneath_top(const char *path, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 #ifdef O_PATH
-    /* Whoever may not list a directory may still make files in it. */
+    /* A user without the right to list a directory may still create files in it. */
     if (fd < 0 && errno == EACCES)
         fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 #endif
@@ -440,7 +440,7 @@ int beneath_mkdirs(const struct beneath *b, const char *path, struct err *err)
         if (!*p)
             break;
     }
-    /* What exists may be a file or a link. */
+    /* An existing entry may be a file or a link. */
     int fd = rc == 0 ? beneath_open_dir(b, path, &why) : -1;
     rc = fd < 0 ? -1 : 0;
     fd_close(&fd);

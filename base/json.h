@@ -16,7 +16,7 @@
 /* jansson's json_t. */
 struct json_t;
 
-/* What a text may be. Each limit must be set: 0 refuses every text. */
+/* The limits of a text. Each limit must be set: 0 refuses every text. */
 struct json_form {
     const char *what;   /* begins the messages: "manifest.json" */
     size_t max_bytes;   /* of the text */
@@ -26,7 +26,7 @@ struct json_form {
     bool repeated_keys; /* of keys that are there twice the last counts; otherwise they are refused */
 };
 
-/* What parsing a text would take. */
+/* The estimated cost of parsing a text. */
 struct json_measure {
     size_t memory; /* bytes at most: of the text, the tree, and the buffers that jansson grows meanwhile */
     size_t depth;

@@ -26,7 +26,7 @@
 #define UNDER_SANITIZER 0
 #endif
 
-/* What the child writes first. */
+/* The child writes this first. */
 struct ending {
     int rc;
     bool starved; /* it failed for want of memory */
@@ -126,7 +126,7 @@ static int interrupted(int number, int cancel_fd, struct err *err)
     return err_set(err, ERR_CANCELLED, "interrupted");
 }
 
-/* Of a child that ended without a word. */
+/* The error for a child that ended without a result. */
 static int explain(int code, const struct proc_confines *limits, struct err *err)
 {
     switch (code - 128) {

@@ -344,7 +344,8 @@ static bool wants_label(void *ctx, const char *key, size_t n)
     return redact_wants_label(r->w->labels, key, n);
 }
 
-/* What goes is counted as it is written. */
+/* Returns whether a rule matches. The matches are counted only when the text is written, so each counts once.
+ */
 static bool rewrite(void *ctx, const char *text, size_t n, struct buf *ret)
 {
     const struct relabelling *r = ctx;

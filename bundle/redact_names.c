@@ -6,7 +6,8 @@
 
 #include "base/banned.h"
 
-/* What is long and random shows it in its first bytes. */
+/* Lengths in bytes. Of a value, RANDOM_MOST bytes decide whether it looks random: more would show the same.
+ */
 enum { NAME_MAX_LENGTH = 100, RANDOM_LEAST = 16, RANDOM_MOST = 256 };
 
 /* ---- names ----------------------------------------------------------------------------------------------

@@ -217,7 +217,7 @@ static size_t password_length(struct search *search, size_t at)
 /* ---- values of names ------------------------------------------------------------------------------------
  */
 
-/* What stands in front of a value. */
+/* The text in front of a value. */
 struct lead {
     struct str name;
     char sign;          /* `=`, `:`, or a blank behind an option, or a tab behind the first word of a line */
