@@ -300,10 +300,12 @@ bool json_is_set(const json_t *o, const char *key)
     return json_is_true(json_object_get(o, key));
 }
 
-char *json_line(const json_t *o, const char *key, char *dst, size_t cap)
+char *json_line(const struct job *j, const json_t *o, const char *key, char *dst, size_t cap)
 {
     const char *text = json_string_value(json_object_get(o, key));
-    return text_printable(dst, cap, text ? text : "", text ? strlen(text) : 0);
+    text_printable(dst, cap, text ? text : "", text ? strlen(text) : 0);
+    http_mask(j->http, dst);
+    return dst;
 }
 
 json_t *json_with(json_t *o, const char *key, json_t *value)

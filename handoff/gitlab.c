@@ -45,10 +45,10 @@ static int look_project(struct job *j, struct err *err)
                    ? err_hint(err, "the project's path is in its address: GROUP/PROJECT")
                    : -1;
     }
-    j->facts.place = readers_of(json_line(o, "visibility", word, sizeof word));
+    j->facts.place = readers_of(json_line(j, o, "visibility", word, sizeof word));
     j->packages_public =
-        strcmp(json_line(o, "package_registry_access_level", word, sizeof word), "public") == 0;
-    json_line(o, "web_url", j->project_url, sizeof j->project_url);
+        strcmp(json_line(j, o, "package_registry_access_level", word, sizeof word), "public") == 0;
+    json_line(j, o, "web_url", j->project_url, sizeof j->project_url);
     if (json_is_set(o, "archived"))
         rc = err_set(err, ERR_USAGE, "project %s is archived: nothing can be written there",
                      j->request->project);
@@ -72,7 +72,7 @@ static int look_version(struct job *j, struct err *err)
             *err = why;
         return asked_in_vain ? 0 : -1;
     }
-    json_line(o, "version", version, sizeof version);
+    json_line(j, o, "version", version, sizeof version);
     json_decref(o);
     char *rest = NULL;
     major = (unsigned)strtoul(version, &rest, 10);
@@ -90,7 +90,7 @@ static int look_issue(struct job *j, struct err *err)
     if (job_get(j, path, job_dry_flag(j), &o, err) < 0)
         return err_wrap(err, "issue %s", j->issue);
     j->facts.confidential = json_is_set(o, "confidential");
-    json_line(o, "web_url", j->result->issue_url, sizeof j->result->issue_url);
+    json_line(j, o, "web_url", j->result->issue_url, sizeof j->result->issue_url);
     json_decref(o);
     return 0;
 }
@@ -159,7 +159,7 @@ static int create(struct job *j, const char *title, const char *description, str
         return -1;
     int rc = json_id(j, o, "iid", j->issue, err);
     j->unknown = rc < 0;
-    json_line(o, "web_url", j->result->issue_url, sizeof j->result->issue_url);
+    json_line(j, o, "web_url", j->result->issue_url, sizeof j->result->issue_url);
     json_decref(o);
     return rc;
 }
@@ -209,7 +209,7 @@ static int take_upload(struct job *j, const json_t *o, struct err *err)
 {
     char url[512], secret[33];
     const char *begin = "/uploads/";
-    json_line(o, "url", url, sizeof url);
+    json_line(j, o, "url", url, sizeof url);
     size_t at = strlen(begin);
     bool ours = strncmp(url, begin, at) == 0 && strspn(url + at, "0123456789abcdef") == 32 &&
                 url[at + 32] == '/' && strcmp(url + at + 33, j->cargo.name) == 0;
@@ -281,7 +281,7 @@ static int verify_package(struct job *j, struct err *err)
         return -1;
     const json_t *o = file_of(list, j->stored.id);
     json_int_t size = json_integer_value(json_object_get(o, "size"));
-    json_line(o, "file_sha256", sha256, sizeof sha256);
+    json_line(j, o, "file_sha256", sha256, sizeof sha256);
     int rc = 0;
     if (j->options->dry_run)
         rc = 0;

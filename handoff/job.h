@@ -123,8 +123,9 @@ char *job_path(char *dst, size_t cap, const char *fmt, ...) __attribute__((forma
 int json_id(const struct job *j, const json_t *o, const char *key, char ret[static JOB_ID], struct err *err);
 /* The boolean under `key`; anything but true is false. */
 bool json_is_set(const json_t *o, const char *key);
-/* The string under `key`, made printable; "" if there is none. */
-char *json_line(const json_t *o, const char *key, char *dst, size_t cap);
+/* The string under `key`, made printable and with the token masked, also if JSON escapes spelled it; "" if
+ * there is none. */
+char *json_line(const struct job *j, const json_t *o, const char *key, char *dst, size_t cap);
 /* The object with a value more; takes both references. NULL: out of memory, or one of them was NULL. */
 json_t *json_with(json_t *o, const char *key, json_t *value);
 /* An array of the list's strings. NULL: out of memory. */

@@ -89,7 +89,8 @@ static void find_member(struct job *j, const json_t *members, const char *wanted
     {
         const json_t *user = json_object_get(member, "user");
         if (user && json_id(j, user, "id", id, NULL) == 0 &&
-            (strcmp(id, wanted) == 0 || strcasecmp(json_line(user, "name", name, sizeof name), wanted) == 0))
+            (strcmp(id, wanted) == 0 ||
+             strcasecmp(json_line(j, user, "name", name, sizeof name), wanted) == 0))
             snprintf(j->assignee, sizeof j->assignee, "%s", id);
     }
 }
@@ -263,7 +264,7 @@ static int upload(struct job *j, struct err *err)
         return -1;
     const json_t *upload_ = json_object_get(o, "upload");
     int rc = json_id(j, upload_, "id", j->stored.id, err);
-    json_line(upload_, "token", j->stored.token, sizeof j->stored.token);
+    json_line(j, upload_, "token", j->stored.token, sizeof j->stored.token);
     j->unknown = rc < 0;
     json_decref(o);
     return rc;
@@ -292,7 +293,7 @@ static int find_file(struct job *j, const json_t *attachments, struct err *err)
         if (json_id(j, file, "id", id, NULL) < 0 || strcmp(id, j->stored.id) != 0)
             continue;
         json_int_t size = json_integer_value(json_object_get(file, "filesize"));
-        if (strcmp(json_line(file, "filename", name, sizeof name), j->cargo.name) != 0)
+        if (strcmp(json_line(j, file, "filename", name, sizeof name), j->cargo.name) != 0)
             return err_set(err, ERR_FAILED, "the issue has it under another name: \"%.100s\"", name);
         if (size < 0 || (uint64_t)size != j->cargo.size)
             return err_set(err, ERR_FAILED, "the issue has %lld of %llu bytes", (long long)size,

@@ -102,7 +102,7 @@ static int is_comment(struct job *j, const char *transaction, bool *ret, struct 
     job_path(path, sizeof path, API "/transaction/%s", transaction);
     if (job_get(j, path, "{\"Type\":\"Comment\"}", &o, err) < 0)
         return -1;
-    *ret = strcmp(json_line(o, "Type", type, sizeof type), "Comment") == 0;
+    *ret = strcmp(json_line(j, o, "Type", type, sizeof type), "Comment") == 0;
     json_decref(o);
     return 0;
 }
@@ -172,10 +172,10 @@ static int list_attachments(struct job *j, json_t **ret, struct err *err)
     return 0;
 }
 
-static bool is_type(const json_t *attachment, const char *type)
+static bool is_type(const struct job *j, const json_t *attachment, const char *type)
 {
     char text[100];
-    return strcmp(json_line(attachment, "ContentType", text, sizeof text), type) == 0;
+    return strcmp(json_line(j, attachment, "ContentType", text, sizeof text), type) == 0;
 }
 
 /* The first of the file's name, which no other has: a mail may carry it on. With limits set to drop what is
@@ -194,8 +194,8 @@ static int find_file(struct job *j, char ret_transaction[static JOB_ID], struct 
     int rc = 0;
     json_array_foreach(list, i, item)
     {
-        if (strcmp(json_line(item, "Filename", name, sizeof name), j->cargo.name) != 0 ||
-            !is_type(item, "application/octet-stream"))
+        if (strcmp(json_line(j, item, "Filename", name, sizeof name), j->cargo.name) != 0 ||
+            !is_type(j, item, "application/octet-stream"))
             continue;
         rc = json_id(j, item, "id", j->stored.id, err);
         if (rc == 0)
@@ -254,7 +254,7 @@ static bool may_be_note(const struct job *j, const json_t *attachment, const cha
 {
     uint64_t at = 0, file = 0, size = 0;
     const char *length = json_string_value(json_object_get(attachment, "ContentLength"));
-    return is_type(attachment, "text/plain") && text_to_uint(id, UINT64_MAX, &at) == 0 &&
+    return is_type(j, attachment, "text/plain") && text_to_uint(id, UINT64_MAX, &at) == 0 &&
            text_to_uint(j->stored.id, UINT64_MAX, &file) == 0 && at > file &&
            (!length || text_to_uint(length, NOTE_MAX, &size) == 0);
 }

@@ -69,13 +69,14 @@ static int take_status(const char *answer, size_t n)
 
 int __wrap_http_send(struct http *h, const struct http_request *r, struct http_answer *ret, struct err *err)
 {
-    (void)h;
     expect_request(r);
     size_t n = strnlen(says.p, (size_t)(says.end - says.p));
     int status = take_status(says.p, n);
     char *body = n > 4 ? strndup(says.p + 4, n - 4) : strdup("");
     assert(body);
     *ret = (struct http_answer){.status = status, .sent = HTTP_SENT_WHOLE, .body = BUF_INIT(HTTP_ANSWER_MAX)};
+    /* As the real one does, so that only a token that JSON spells with escapes gets this far. */
+    http_mask(h, body);
     text_printable(ret->location, sizeof ret->location, body, strlen(body));
     learn(r, body, status);
     if (r->body && status == 200)
