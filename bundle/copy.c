@@ -410,7 +410,7 @@ static int write_copy(struct copying *c, struct err *err)
         return err_nomem(err);
     if (!c->expected ||
         (c->how->to && age_writer_open(draft_fd(c->draft), c->how->to, false, &c->age, err) < 0) ||
-        reader_open(c->how->bundle, NULL, UINT64_MAX, &c->r, err) < 0)
+        reader_open(c->how->bundle, NULL, &c->r, err) < 0)
         return -1;
     reader_cancel_by(c->r, c->how->cancel_fd);
     if (put_all(c, err) < 0)

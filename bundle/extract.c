@@ -195,7 +195,7 @@ int bundle_extract(const char *path, struct age_identities *by, const char *dir,
         err_nomem(err);
         goto out;
     }
-    if (reader_open(path, by, UINT64_MAX, &x.r, err) < 0)
+    if (reader_open(path, by, &x.r, err) < 0)
         goto out;
     struct err why = ERR_INIT;
     if (extract_all(&x, &why) < 0) {
@@ -221,7 +221,7 @@ int bundle_restore(const char *path, const struct manifest *m, const struct work
 {
     struct extraction x = {.paths = m->paths, .room = RESTORE_MAX, .max_bytes = RESTORE_MAX};
     struct err why = ERR_INIT;
-    if (reader_open(path, NULL, UINT64_MAX, &x.r, err) < 0)
+    if (reader_open(path, NULL, &x.r, err) < 0)
         return -1;
     reader_cancel_by(x.r, cancel_fd);
     x.files = *workdir_files(w);

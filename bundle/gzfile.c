@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -12,12 +13,28 @@
 struct gzfile {
     char *path;
     int fd;
-    struct age_reader *age; /* NULL: it is not encrypted */
+    uint64_t size, inflated; /* bytes */
+    struct age_reader *age;  /* NULL: it is not encrypted */
     z_stream z;
     bool inflating; /* z wants inflateEnd */
     bool between;   /* one gzip member has ended, no other has begun */
     unsigned char in[32768];
 };
+
+uint64_t gzfile_most(uint64_t size)
+{
+    enum { RATIO = 64 };
+    const uint64_t base = UINT64_C(256) << 20;
+    return size > (UINT64_MAX - base) / RATIO ? UINT64_MAX : base + size * RATIO;
+}
+
+static int too_large(const struct gzfile *g, struct err *err)
+{
+    char size[32], most[32];
+    err_set(err, ERR_LIMIT, "%s has %s and inflates to more than %s", g->path,
+            text_bytes(size, sizeof size, g->size), text_bytes(most, sizeof most, gzfile_most(g->size)));
+    return err_hint(err, "no bundle of its size inflates to that; if you trust it, unpack it with tar");
+}
 
 static ssize_t read_some(struct gzfile *g, struct err *err)
 {
@@ -51,6 +68,15 @@ static int check_magic(const struct gzfile *g, struct err *err)
     return 0;
 }
 
+static int read_size(struct gzfile *g, struct err *err)
+{
+    struct stat st;
+    if (fstat(g->fd, &st) < 0)
+        return err_sys(err, "cannot read %s", g->path);
+    g->size = (uint64_t)st.st_size;
+    return 0;
+}
+
 /* What was read to see whether it is encrypted is then read again. */
 static int open_encrypted(struct gzfile *g, struct age_identities *by, struct err *err)
 {
@@ -76,7 +102,8 @@ int gzfile_open(const char *path, struct age_identities *by, struct gzfile **ret
         err_nomem(err);
         goto out;
     }
-    if (fill(g, err) < 0 || open_encrypted(g, by, err) < 0 || check_magic(g, err) < 0)
+    if (read_size(g, err) < 0 || fill(g, err) < 0 || open_encrypted(g, by, err) < 0 ||
+        check_magic(g, err) < 0)
         goto out;
     *ret = g;
     return 0;
@@ -129,6 +156,9 @@ int gzfile_read(struct gzfile *g, void *p, size_t cap, size_t *ret_n, struct err
     while (g->z.avail_out == room && !end)
         if (step(g, &end, err) < 0)
             return -1;
+    g->inflated += room - g->z.avail_out;
+    if (g->inflated > gzfile_most(g->size))
+        return too_large(g, err);
     *ret_n = room - g->z.avail_out;
     return 0;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "bundle/gzfile.h"
 #include "base/banned.h"
 
 /*
@@ -29,7 +30,8 @@ struct gzpack {
     z_stream z;
     bool deflating; /* z wants deflateEnd */
     bool open;      /* z has data that was not flushed */
-    uint32_t crc, length;
+    uint32_t crc;
+    uint64_t taken, sent; /* bytes: of the content, to the sink */
     size_t out_n;
     unsigned char out[OUT_SIZE];
 };
@@ -40,6 +42,7 @@ static int send_out(struct gzpack *g, struct err *err)
 {
     size_t n = g->out_n;
     g->out_n = 0;
+    g->sent += n;
     return n > 0 ? g->sink(g->ctx, g->out, n, err) : 0;
 }
 
@@ -140,6 +143,12 @@ static bool is_dense(const unsigned char *p, size_t n)
     return sum - n <= (uint64_t)n * n / 231;
 }
 
+/* Whether a reader would refuse the member (gzfile_most) if these n bytes took no room in it. */
+static bool is_implausible(const struct gzpack *g, size_t n)
+{
+    return g->taken + n > gzfile_most(g->sent + g->out_n);
+}
+
 /* ---- the member ---------------------------------------------------------------------------------------- */
 
 int gzpack_new(gzpack_sink_fn *sink, void *ctx, struct gzpack **ret, struct err *err)
@@ -178,8 +187,9 @@ int gzpack_add(struct gzpack *g, const void *p, size_t n, struct err *err)
     if (n == 0)
         return 0;
     g->crc = libdeflate_crc32(g->crc, p, n);
-    g->length += (uint32_t)n;
-    return is_dense(p, n) ? store_piece(g, p, n, err) : deflate_piece(g, p, n, err);
+    bool stored = is_dense(p, n) || is_implausible(g, n);
+    g->taken += n;
+    return stored ? store_piece(g, p, n, err) : deflate_piece(g, p, n, err);
 }
 
 int gzpack_finish(struct gzpack *g, struct err *err)
@@ -187,7 +197,7 @@ int gzpack_finish(struct gzpack *g, struct err *err)
     unsigned char tail[8];
     for (unsigned i = 0; i < 4; i++) {
         tail[i] = (unsigned char)(g->crc >> 8 * i);
-        tail[4 + i] = (unsigned char)(g->length >> 8 * i);
+        tail[4 + i] = (unsigned char)(g->taken >> 8 * i);
     }
     g->z.avail_in = 0;
     if (run_zlib(g, Z_FINISH, err) < 0 || put(g, tail, sizeof tail, err) < 0)

@@ -3,8 +3,9 @@
  *
  * Most bytes of a bundle are profiles that their server gzip'ed. Compressing those again takes longer than
  * fetching them and saves less than one percent, so pieces whose bytes are spread evenly become stored blocks
- * (RFC 1951, 3.2.4). All other pieces are deflated. The decision depends on the content alone: a piece of
- * gzip, zstd or xz is stored whatever its file is called, and the same bytes always make the same output.
+ * (RFC 1951, 3.2.4). All other pieces are deflated, except pieces that would bring the member beyond the
+ * bound of gzfile_most, which are stored too. The decision depends on the content alone: a piece of gzip,
+ * zstd or xz is stored whatever its file is called, and the same bytes always make the same output.
  */
 #ifndef BUNDLE_GZPACK_H
 #define BUNDLE_GZPACK_H

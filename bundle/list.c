@@ -12,8 +12,7 @@ int bundle_list(const char *path, struct age_identities *by, bundle_member_fn *m
     struct reader *r = NULL;
     const struct reader_member *m = NULL;
     int rc = -1;
-    /* Passing over bytes costs time in proportion to the file and nothing else. */
-    if (reader_open(path, by, UINT64_MAX, &r, err) < 0)
+    if (reader_open(path, by, &r, err) < 0)
         return -1;
     for (;;) {
         if (reader_next_file(r, &m, err) < 0)
@@ -43,7 +42,7 @@ int bundle_manifest(const char *path, struct age_identities *by, char **ret, str
 {
     struct reader *r = NULL;
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    if (reader_open(path, by, UINT64_MAX, &r, err) < 0)
+    if (reader_open(path, by, &r, err) < 0)
         return -1;
     int rc = reader_manifest(r, &text, err);
     if (rc == 0)

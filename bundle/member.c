@@ -31,7 +31,7 @@ int bundle_member_bytes(const char *path, struct age_identities *by, const char 
                         struct err *err)
 {
     struct reader *r = NULL;
-    if (reader_open(path, by, UINT64_MAX, &r, err) < 0)
+    if (reader_open(path, by, &r, err) < 0)
         return -1;
     int rc = find(r, member, err);
     if (rc == 0)
@@ -61,7 +61,7 @@ int bundle_visit(const char *path, struct age_identities *by, bundle_wants_fn *w
 {
     struct reader *r = NULL;
     const struct reader_member *m = NULL;
-    if (reader_open(path, by, UINT64_MAX, &r, err) < 0)
+    if (reader_open(path, by, &r, err) < 0)
         return -1;
     int rc;
     while ((rc = reader_next_file(r, &m, err)) == 0 && m && (rc = visit(r, m, wants, take, ctx, err)) == 0)

@@ -29,7 +29,6 @@ struct reader {
     char *path;           /* of the present one */
     json_t *seen;         /* paths, as the keys of an object */
     bool manifest_passed; /* the first file was manifest.json */
-    uint64_t skipped, max_skip;
     int cancel_fd;
     struct reader_member member;
     char in[CHUNK], scratch[CHUNK];
@@ -86,13 +85,11 @@ static int broken(const struct reader *r, struct err *err)
     return err_set(err, ERR_FAILED, "%s is not a bundle, or cut or damaged: %s", r->file, shown);
 }
 
-int reader_open(const char *path, struct age_identities *by, uint64_t max_skip, struct reader **ret,
-                struct err *err)
+int reader_open(const char *path, struct age_identities *by, struct reader **ret, struct err *err)
 {
     struct reader *r = calloc(1, sizeof *r);
     if (!r)
         return err_nomem(err);
-    r->max_skip = max_skip;
     r->cancel_fd = age_identities_cancel_fd(by);
     if (gzfile_open(path, by, &r->gz, err) < 0)
         goto out;
@@ -234,21 +231,12 @@ int reader_read(struct reader *r, void *p, size_t cap, size_t *ret_n, struct err
     return 0;
 }
 
-/* Counts n bytes nobody asked for. */
-static int skipped(struct reader *r, size_t n, struct err *err)
-{
-    r->skipped += n;
-    if (r->skipped > r->max_skip)
-        return err_set(err, ERR_FAILED, "%s holds more than %llu bytes that its manifest does not describe",
-                       r->file, (unsigned long long)r->max_skip);
-    return 0;
-}
-
-/* Passes over what is left of the present member: here and not in libarchive, so that it is counted. */
+/* Passes over what is left of the present member: here and not in libarchive, so that `feed` counts these
+ * bytes as no header's. */
 static int skip_rest(struct reader *r, struct err *err)
 {
     for (size_t n = 1; r->path && n > 0;)
-        if (reader_read(r, r->scratch, sizeof r->scratch, &n, err) < 0 || skipped(r, n, err) < 0)
+        if (reader_read(r, r->scratch, sizeof r->scratch, &n, err) < 0)
             return -1;
     return 0;
 }
@@ -258,7 +246,7 @@ static int finish(struct reader *r, struct err *err)
 {
     while (!r->ended) {
         size_t n = 0;
-        if (inflate_chunk(r, &n, err) < 0 || skipped(r, n, err) < 0)
+        if (inflate_chunk(r, &n, err) < 0)
             return -1;
     }
     if (r->zeros < TAR_END)

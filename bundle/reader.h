@@ -3,7 +3,8 @@
  *
  * Only gzip'ed tar; only regular files and directories, below one top directory whose name satisfies
  * text_is_name; paths as path_check has them; no path twice; manifest.json is the first file; at most
- * BUNDLE_MAX_MEMBERS members. Memory is bounded whatever the archive says.
+ * BUNDLE_MAX_MEMBERS members; no more bytes than gzfile_most allows. Memory is bounded whatever the archive
+ * says.
  */
 #ifndef BUNDLE_READER_H
 #define BUNDLE_READER_H
@@ -21,10 +22,8 @@ struct reader_member {
     int64_t mtime; /* seconds */
 };
 
-/* `by` reads it where it is encrypted (NULL: nobody). `max_skip`: how many bytes of members may be passed
- * over unread in all; more is an error. What ends reading by them ends it here. */
-int reader_open(const char *path, struct age_identities *by, uint64_t max_skip, struct reader **ret,
-                struct err *err);
+/* `by` reads it where it is encrypted (NULL: nobody). What ends reading by them ends it here. */
+int reader_open(const char *path, struct age_identities *by, struct reader **ret, struct err *err);
 void reader_free(struct reader *r);
 
 /* From then on whatever reads or passes over bytes is ERR_CANCELLED once cancel_fd (or -1) is readable. */

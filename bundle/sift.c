@@ -281,7 +281,7 @@ int sift_visit(const struct sift_source *from, bundle_wants_fn *wants, bundle_ta
     const struct visiting v = {wants, take, ctx};
     const struct reader_member *m = NULL;
     struct reader *r = NULL;
-    if (reader_open(from->bundle, NULL, UINT64_MAX, &r, err) < 0)
+    if (reader_open(from->bundle, NULL, &r, err) < 0)
         return -1;
     reader_cancel_by(r, from->cancel_fd);
     int rc;
@@ -305,7 +305,7 @@ int sift_bundle(const struct bundle_copy *how, const char *beside, json_t *root,
              (s.out.spool = file_create_nameless(beside, err)) >= 0 &&
              (s.out.items = sift_items(root, err)) &&
              scrub_manifest(root, s.out.items, &s.out.scrub, err) == 0 &&
-             reader_open(how->bundle, NULL, UINT64_MAX, &s.r, err) == 0) {
+             reader_open(how->bundle, NULL, &s.r, err) == 0) {
         reader_cancel_by(s.r, how->cancel_fd);
         rc = sift_all(&s, err);
     }

@@ -8,9 +8,6 @@
 #include "bundle/signature.h"
 #include "base/banned.h"
 
-/* What members may unpack to, beyond what the manifest describes. */
-#define MAX_UNKNOWN (UINT64_C(1) << 30)
-
 struct verifier {
     struct reader *r;
     json_t *manifest;
@@ -129,7 +126,7 @@ int bundle_verify(const char *path, const struct bundle_check *how, struct bundl
     static const struct bundle_check plain = {.cancel_fd = -1};
     struct verifier v = {.how = how ? how : &plain, .signature = BUF_INIT(SSHSIG_MAX)};
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    int rc = reader_open(path, v.how->by, MAX_UNKNOWN, &v.r, err);
+    int rc = reader_open(path, v.how->by, &v.r, err);
     if (rc == 0) {
         reader_cancel_by(v.r, v.how->cancel_fd);
         rc = reader_manifest(v.r, &text, err);

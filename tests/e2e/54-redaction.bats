@@ -411,7 +411,7 @@ ended() { # STATUS: what $copying ended with
 }
 
 @test "the first signal ends a copy at once, wherever it is; no signal of any kind leaves a piece of it" {
-    make_bundle 400000000
+    make_bundle 300000000
     sha256sum b.tar.gz >"$BATS_TEST_TMPDIR/before"
     local redact started
     # Without redaction nothing is searched: it is in the midst of writing.
@@ -430,7 +430,7 @@ ended() { # STATUS: what $copying ended with
 }
 
 @test "the first signal ends a list, and an extraction, which keeps the files that are whole" {
-    make_bundle 400000000
+    make_bundle 300000000
     local verb rc
     mkdir there
     for verb in 'list' 'extract -C there'; do
@@ -454,7 +454,7 @@ ended() { # STATUS: what $copying ended with
 }
 
 @test "the second signal names the bundle, and leaves nothing of the copy" {
-    make_bundle 400000000
+    make_bundle 300000000
     ssh-keygen -q -t ed25519 -N '' -f "$BATS_TEST_TMPDIR/team"
     cat >"$BATS_TEST_TMPDIR/inventory.yaml" <<YAML
 version: 1

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "base/base.h"
+#include "bundle/gzfile.h"
 #include "bundle/gzpack.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
@@ -112,6 +113,36 @@ static void in_turn(void **state)
     free(p);
 }
 
+/* However well it shrinks, no reader finds that it inflates to more than it may. */
+static void what_shrinks_too_well(void **state)
+{
+    enum { MIB = 1 << 20, PIECES = 400 };
+    static unsigned char zeros[MIB];
+    struct err err = ERR_INIT;
+    struct gzpack *g = NULL;
+    struct buf packed = BUF_INIT(64 * MIB);
+    z_stream z = {.next_in = NULL};
+    (void)state;
+    ok(gzpack_new(to_buf, &packed, &g, &err), &err);
+    for (unsigned i = 0; i < PIECES; i++)
+        ok(gzpack_add(g, zeros, sizeof zeros, &err), &err);
+    ok(gzpack_finish(g, &err), &err);
+    gzpack_free(g);
+    assert_true((uint64_t)PIECES * MIB <= gzfile_most(packed.len));
+    assert_true(packed.len < 8 * MIB);
+    z.next_in = (unsigned char *)packed.data;
+    z.avail_in = (unsigned)packed.len;
+    assert_int_equal(inflateInit2(&z, 16 + MAX_WBITS), Z_OK);
+    do {
+        z.next_out = zeros;
+        z.avail_out = sizeof zeros;
+    } while (inflate(&z, Z_NO_FLUSH) == Z_OK);
+    assert_int_equal(z.avail_in, 0);
+    assert_int_equal(z.total_out, (uint64_t)PIECES * MIB);
+    inflateEnd(&z);
+    buf_release(&packed);
+}
+
 /* What cannot shrink stands in the output as it is, and costs five bytes for each piece. */
 static void stored(void **state)
 {
@@ -206,8 +237,13 @@ static void no_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lengths),  cmocka_unit_test(in_turn),    cmocka_unit_test(stored),
-        cmocka_unit_test(deflated), cmocka_unit_test(repeatable), cmocka_unit_test(no_room),
+        cmocka_unit_test(lengths),
+        cmocka_unit_test(in_turn),
+        cmocka_unit_test(stored),
+        cmocka_unit_test(deflated),
+        cmocka_unit_test(repeatable),
+        cmocka_unit_test(no_room),
+        cmocka_unit_test(what_shrinks_too_well),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
