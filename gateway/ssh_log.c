@@ -32,8 +32,11 @@ static void take_proxy(struct ssh_log *l, const char *rest)
 /* The log begins with it. What looks like it further down may be a server's text. */
 static void take_version(struct ssh_log *l, const char *rest)
 {
-    if (!l->version[0])
-        snprintf(l->version, sizeof l->version, "OpenSSH_%.*s", (int)strcspn(rest, " ,"), rest);
+    char version[160];
+    if (l->version[0])
+        return;
+    snprintf(version, sizeof version, "OpenSSH_%.*s", (int)strcspn(rest, " ,"), rest);
+    keep(l->version, sizeof l->version, version, strlen(version));
 }
 
 static void take_banner(struct ssh_log *l, const char *rest)

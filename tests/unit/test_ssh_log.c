@@ -48,6 +48,21 @@ static void a_login(void **state)
     free(l);
 }
 
+/* Control characters and a UTF-8 character that the buffer's end would cut. */
+static void a_version_becomes_printable(void **state)
+{
+    (void)state;
+    struct gateway_hop hop = {.port = 0};
+    struct ssh_log *l = new_log("OpenSSH_\001\xc3\r\n");
+    ssh_log_describe(l, &hop);
+    assert_string_equal(hop.via, "OpenSSH_??");
+    free(l);
+    l = new_log("OpenSSH_123456789012345678901234567890123456789012345678901234\xc3\xbc.\r\n");
+    ssh_log_describe(l, &hop);
+    assert_true(strlen(hop.via) >= 60 && strcmp(hop.via + strlen(hop.via) - 3, "...") == 0);
+    free(l);
+}
+
 /* The warnings are of one line each; where an address is added to a host that is known, that is not new. */
 static void a_host_that_is_new(void **state)
 {
@@ -463,6 +478,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_login),
+        cmocka_unit_test(a_version_becomes_printable),
         cmocka_unit_test(a_host_that_is_new),
         cmocka_unit_test(what_the_server_has_ssh_say),
         cmocka_unit_test(which_ssh_labels_logins),
