@@ -21,13 +21,17 @@
 #include "base/banned.h"
 
 #define PAGE 4096u
+/* All notes of a file together: headers may repeat the same bytes of the file. */
 #define NOTES_MAX (1u << 20)
+/* Programs have about ten, kernels fewer than a hundred. */
+#define SEGMENTS_MAX 1000
 /* Of all names of sections; there may be many of one letter. */
 #define NAMES_MAX (16u << 20)
 
 struct reader {
     int fd;
-    bool wide, big; /* 64 bits; the most significant byte first */
+    bool wide, big;    /* 64 bits; the most significant byte first */
+    size_t notes_left; /* bytes of notes that may still be read */
 };
 
 static uint64_t get(const struct reader *r, const unsigned char *p, size_t n)
@@ -101,10 +105,11 @@ static bool find_build_id(const struct reader *r, const unsigned char *p, size_t
     return found;
 }
 
-static void read_build_id(const struct reader *r, uint64_t offset, uint64_t size, uint64_t align,
+static void read_build_id(struct reader *r, uint64_t offset, uint64_t size, uint64_t align,
                           char id[2 * 64 + 1])
 {
-    unsigned char *notes = read_block(r, offset, size, NOTES_MAX);
+    unsigned char *notes = read_block(r, offset, size, r->notes_left);
+    r->notes_left -= notes ? (size_t)size : 0;
     if (notes && !find_build_id(r, notes, (size_t)size, align, id))
         id[0] = '\0';
     free(notes);
@@ -119,9 +124,11 @@ static int read_segments(const struct reader *r, const unsigned char *header, st
     size_t n = (size_t)get(r, header + (r->wide ? 56 : 44), 2);
     if (n == 0)
         return 0;
+    if (n > SEGMENTS_MAX)
+        return err_set(err, ERR_FAILED, "it has %zu program headers, more than %d", n, SEGMENTS_MAX);
     unsigned char *table = NULL;
     if (get(r, header + (r->wide ? 54 : 42), 2) == size)
-        table = read_block(r, word(r, header, 32, 28), n * size, 65535 * sizeof(Elf64_Phdr));
+        table = read_block(r, word(r, header, 32, 28), n * size, SEGMENTS_MAX * sizeof(Elf64_Phdr));
     if (!table)
         return err_set(err, ERR_FAILED, "its program headers cannot be read");
     e->segments = calloc(n, sizeof *e->segments);
@@ -154,8 +161,9 @@ static const struct elf_segment *segment_at(const struct elf *e, uint64_t addres
     return NULL;
 }
 
-/* Sections may be stripped: what they would say is then not known, and that is all. */
-static void read_sections(const struct reader *r, const unsigned char *header, struct elf *e)
+/* Sections may be stripped: what they would say is then not known, and that is all. Of several sections named
+ * .text the first one counts, as in debug/elf. */
+static void read_sections(struct reader *r, const unsigned char *header, struct elf *e)
 {
     size_t size = r->wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
     size_t n = (size_t)get(r, header + (r->wide ? 60 : 48), 2);
@@ -168,13 +176,17 @@ static void read_sections(const struct reader *r, const unsigned char *header, s
     const unsigned char *of_names = table + names_at * size;
     uint64_t n_names = word(r, of_names, 32, 20);
     unsigned char *names = read_block(r, word(r, of_names, 24, 16), n_names, NAMES_MAX);
+    bool has_text = false;
     for (size_t i = 0; i < n; i++) {
         const unsigned char *s = table + i * size;
         uint64_t name = get(r, s, 4);
         if (get(r, s + 4, 4) == SHT_NOTE && !e->build_id[0])
             read_build_id(r, word(r, s, 24, 16), word(r, s, 32, 20), word(r, s, 48, 32), e->build_id);
-        if (names && !e->text && n_names >= 6 && name <= n_names - 6 && memcmp(names + name, ".text", 6) == 0)
+        if (names && !has_text && n_names >= 6 && name <= n_names - 6 &&
+            memcmp(names + name, ".text", 6) == 0) {
             e->text = segment_at(e, word(r, s, 16, 12));
+            has_text = true;
+        }
     }
     free(names);
     free(table);
@@ -183,7 +195,7 @@ static void read_sections(const struct reader *r, const unsigned char *header, s
 int elf_read(int fd, struct elf *ret, struct err *err)
 {
     unsigned char header[64] = {0};
-    struct reader r = {.fd = fd};
+    struct reader r = {.fd = fd, .notes_left = NOTES_MAX};
     if (read_at(&r, 0, header, sizeof(Elf32_Ehdr)) < 0 || memcmp(header, ELFMAG, SELFMAG) != 0)
         return err_set(err, ERR_FAILED, "unrecognized binary format");
     r.wide = header[EI_CLASS] == ELFCLASS64;

@@ -402,6 +402,34 @@ static void spoiled_files_do_no_harm(void **state)
     spoil(&f, sizeof f, take_elf, NULL);
 }
 
+/* Headers may name the same bytes of the file again and again: reading those is bounded for all of them. */
+static void repeated_headers_are_bounded(void **state)
+{
+    (void)state;
+    enum { NOTES = 1 << 20 };
+    struct err err = ERR_INIT;
+    struct file f = small_file(ET_DYN);
+    struct elf e;
+    unsigned char *bytes = calloc(1, sizeof f + NOTES);
+    assert_non_null(bytes);
+    /* A million bytes of other notes stand before the build ID, which is not looked for behind them. */
+    f.segments[0] = (Elf64_Phdr){.p_type = PT_NOTE, .p_offset = sizeof f, .p_filesz = NOTES, .p_align = 4};
+    memcpy(bytes, &f, sizeof f);
+    ok(read_bytes(bytes, sizeof f + NOTES, &e, &err), &err);
+    assert_string_equal(e.build_id, "");
+    elf_release(&e);
+    f.segments[0].p_filesz = 12;
+    memcpy(bytes, &f, sizeof f);
+    ok(read_bytes(bytes, sizeof f + NOTES, &e, &err), &err);
+    assert_string_equal(e.build_id, "abcdef01");
+    elf_release(&e);
+    f.header.e_phnum = 1001;
+    memcpy(bytes, &f, sizeof f);
+    assert_int_equal(read_bytes(bytes, sizeof f + NOTES, &e, &err), -1);
+    assert_string_equal(err.msg, "it has 1001 program headers, more than 1000");
+    free(bytes);
+}
+
 static void only_regular_files_are_opened(void **state)
 {
     (void)state;
@@ -658,6 +686,7 @@ int main(void)
         cmocka_unit_test(spoiled_names_do_no_harm),
         cmocka_unit_test(only_mangled_names_are_asked_for),
         cmocka_unit_test(elf_files_are_read),
+        cmocka_unit_test(repeated_headers_are_bounded),
         cmocka_unit_test(addresses_are_those_of_the_file),
         cmocka_unit_test(addresses_of_other_files_are_refused),
         cmocka_unit_test(spoiled_files_do_no_harm),
