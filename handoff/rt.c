@@ -154,6 +154,9 @@ static int upload(struct job *j, struct err *err)
                    err);
 }
 
+/* Attachments are asked for in one page of so many. */
+#define ATTACHMENTS_PAGE 100
+
 /* The newest attachments of the ticket, texts of comments among them, the newest first. What RT does of its
  * own accord behind a comment (scrips: mails, replies, changes) is in transactions of its own, some of which
  * we may not see; so nothing is judged by its place. */
@@ -163,13 +166,21 @@ static int list_attachments(struct job *j, json_t **ret, struct err *err)
     json_t *o = NULL;
     job_path(path, sizeof path,
              API "/ticket/%s/attachments?fields=Filename,ContentType,ContentLength,TransactionId&orderby=id"
-                 "&order=DESC&per_page=100",
-             j->issue);
+                 "&order=DESC&per_page=%d",
+             j->issue, ATTACHMENTS_PAGE);
     if (job_get(j, path, "{\"items\":[]}", &o, err) < 0)
         return -1;
-    *ret = json_incref(json_object_get(o, "items"));
+    json_t *items = json_object_get(o, "items");
+    size_t n = json_array_size(items);
+    int rc = 0;
+    /* Each may be fetched. */
+    if (n > ATTACHMENTS_PAGE)
+        rc = err_set(err, ERR_FAILED, "the tracker lists %zu attachments, %d were asked for", n,
+                     ATTACHMENTS_PAGE);
+    else
+        *ret = json_incref(items);
     json_decref(o);
-    return 0;
+    return rc;
 }
 
 static bool is_type(const struct job *j, const json_t *attachment, const char *type)
