@@ -106,6 +106,14 @@ typedef int proc_confined_fn(void *ctx, struct buf *ret, struct err *err);
 /* Bytes of private memory that this process has mapped. */
 uint64_t proc_memory_in_use(void);
 
+/* Milliseconds of processor time that this process and its ended children have taken. */
+int64_t proc_cpu_ms(void);
+
+/* Limits the private memory of this process itself: allocations beyond `most` bytes fail until the limit is
+ * set back to *ret_before (UINT64_MAX: none). Children inherit the limit, so the caller starts none meanwhile.
+ * Under sanitizers and on macOS, which count the whole address space, this does nothing. */
+void proc_limit_memory(uint64_t most, uint64_t *ret_before);
+
 /*
  * Has a copy of this process, within limits, do something, and waits for it. What the copy changes in memory
  * is gone with it; what it writes to stdio, it must flush. *ret (NULL: nothing is wanted) becomes what the

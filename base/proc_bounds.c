@@ -81,6 +81,38 @@ uint64_t proc_memory_in_use(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static int64_t cpu_ms_of(int who)
+{
+    struct rusage used;
+    if (getrusage(who, &used) < 0)
+        return 0;
+    return (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
+           (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
+}
+
+int64_t proc_cpu_ms(void)
+{
+    return cpu_ms_of(RUSAGE_SELF) + cpu_ms_of(RUSAGE_CHILDREN);
+}
+
+void proc_limit_memory(uint64_t most, uint64_t *ret_before)
+{
+    *ret_before = UINT64_MAX;
+#ifdef __linux__
+    struct rlimit limit;
+    if (UNDER_SANITIZER || getrlimit(LIMIT_OF_MEMORY, &limit) < 0)
+        return;
+    if (limit.rlim_cur != RLIM_INFINITY)
+        *ret_before = limit.rlim_cur;
+    limit.rlim_cur = most == UINT64_MAX ? RLIM_INFINITY : (rlim_t)most;
+    if (limit.rlim_max != RLIM_INFINITY && (most == UINT64_MAX || limit.rlim_cur > limit.rlim_max))
+        limit.rlim_cur = limit.rlim_max;
+    setrlimit(LIMIT_OF_MEMORY, &limit);
+#else
+    (void)most;
+#endif
+}
+
 void proc_drop_handlers(void)
 {
     static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP};

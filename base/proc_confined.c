@@ -14,18 +14,6 @@
 #include "base/proc_inside.h"
 #include "base/banned.h"
 
-/* Address sanitizer maps terabytes, and aborts where an allocation fails. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define UNDER_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define UNDER_SANITIZER 1
-#endif
-#endif
-#ifndef UNDER_SANITIZER
-#define UNDER_SANITIZER 0
-#endif
-
 /* The child writes this first. */
 struct ending {
     int rc;

@@ -9,6 +9,18 @@
 
 #include "base/err.h"
 
+/* Address sanitizer maps terabytes, and aborts where an allocation fails. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNDER_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define UNDER_SANITIZER 1
+#endif
+#endif
+#ifndef UNDER_SANITIZER
+#define UNDER_SANITIZER 0
+#endif
+
 /* Limits that no child of the child gets rid of either. 0: none. */
 struct proc_bounds {
     uint64_t memory; /* bytes of private memory, as RLIMIT_DATA counts it */

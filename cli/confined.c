@@ -30,19 +30,93 @@ struct proc_confines confined_limits(uint64_t bytes)
                                   .cancel_fd = -1};
 }
 
+/* Adds what an error of a limit that was reached begins and ends with. */
+static int name_limit(struct err *err, const char *name)
+{
+    err_wrap(err, "%s", name);
+    return err_hint(err, "a real file of its size takes less: this one is damaged, or made to take long");
+}
+
 int confined_run(const char *name, const struct proc_confines *limits, proc_confined_fn *body, void *ctx,
                  struct buf *ret, struct err *err)
 {
     struct err why = ERR_INIT;
     if (proc_run_confined(body, ctx, limits, ret, &why) == 0)
         return 0;
-    if (why.kind == ERR_LIMIT) {
-        err_wrap(&why, "%s", name);
-        err_hint(&why, "a real file of its size takes less: this one is damaged, or made to take long");
-    }
+    if (why.kind == ERR_LIMIT)
+        name_limit(&why, name);
     if (err)
         *err = why;
     return -1;
+}
+
+/* ---- a budget for several inputs -------------------------------------------------------------------------
+ */
+
+#define LEAST_MEMORY (UINT64_C(16) << 20)
+#define LEAST_TIME_MS INT64_C(1000)
+
+void confined_begin(uint64_t bytes, struct confined_budget *ret)
+{
+    *ret = (struct confined_budget){.limits = confined_limits(bytes),
+                                    .memory_before = proc_memory_in_use(),
+                                    .cpu_before_ms = proc_cpu_ms()};
+}
+
+struct proc_confines confined_rest(const struct confined_budget *b)
+{
+    struct proc_confines rest = b->limits;
+    uint64_t now = proc_memory_in_use(), used = now > b->memory_before ? now - b->memory_before : 0;
+    int64_t took = proc_cpu_ms() - b->cpu_before_ms;
+    rest.memory = rest.memory > used + LEAST_MEMORY ? rest.memory - used : LEAST_MEMORY;
+    rest.cpu_ms = rest.cpu_ms > took + LEAST_TIME_MS ? rest.cpu_ms - took : LEAST_TIME_MS;
+    return rest;
+}
+
+int confined_check(const struct confined_budget *b, const char *name, struct err *err)
+{
+    int64_t most = b ? b->limits.cpu_ms / 4 * 3 : 0;
+    if (!b || proc_cpu_ms() - b->cpu_before_ms <= most)
+        return 0;
+    err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s of processor time", most / 1000);
+    return name_limit(err, name);
+}
+
+void confined_hold(const struct confined_budget *b, uint64_t *ret_before)
+{
+    if (b)
+        proc_limit_memory(b->memory_before + b->limits.memory, ret_before);
+}
+
+int confined_release(const struct confined_budget *b, uint64_t before, int rc, const char *name,
+                     struct err *err)
+{
+    char most[32];
+    if (!b)
+        return rc;
+    proc_limit_memory(before, &before);
+    if (rc == 0 || !err->starved)
+        return rc;
+    err_set(err, ERR_LIMIT, "reading it takes more than %s of memory",
+            text_bytes(most, sizeof most, b->limits.memory));
+    return name_limit(err, name);
+}
+
+int confined_open(char *const *words, size_t n, struct source_keys *keys, struct confined_budget *ret,
+                  bool *ret_known, struct err *err)
+{
+    uint64_t bytes = 0;
+    bool known = true;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t size = source_size(words[i]);
+        if (source_unlock(words[i], keys, err) < 0)
+            return -1;
+        known = known && size > 0;
+        bytes += size;
+    }
+    confined_begin(bytes, ret);
+    *ret_known = known;
+    return 0;
 }
 
 /* ---- standard input --------------------------------------------------------------------------------------

@@ -17,6 +17,38 @@
  * slow. There is no cancel_fd, nothing is kept, and there is no room for a result. */
 struct proc_confines confined_limits(uint64_t bytes);
 
+/*
+ * What a command may spend on all of its inputs, where it reads them in this process or in one copy after the
+ * other. The limits are those of confined_limits for the inputs together.
+ */
+struct confined_budget {
+    struct proc_confines limits;
+    uint64_t memory_before; /* bytes of private memory before anything was read */
+    int64_t cpu_before_ms;  /* proc_cpu_ms then */
+};
+void confined_begin(uint64_t bytes, struct confined_budget *ret);
+
+/* Opens the encrypted bundles among these words, which may ask a person, and begins the budget of what the
+ * words may cost. *ret_known: false where the size of one is not known, such as a URL or a pipe; then there
+ * is no budget. */
+struct source_keys;
+int confined_open(char *const *words, size_t n, struct source_keys *keys, struct confined_budget *ret,
+                  bool *ret_known, struct err *err);
+
+/* The limits of a copy that may spend the rest, but at least 1 s and 16 MB, to say what is wrong. */
+struct proc_confines confined_rest(const struct confined_budget *b);
+
+/* ERR_LIMIT, which begins with `name`, once three quarters of the time are spent: one more input and a report
+ * take the rest. NULL is a budget without end. */
+int confined_check(const struct confined_budget *b, const char *name, struct err *err);
+
+/* From _hold to _release allocations of this process beyond the budget fail. *ret_before is for _release.
+ * confined_release also turns an error for want of memory into the one of confined_run. No child is started
+ * in between. With NULL for a budget both do nothing. */
+void confined_hold(const struct confined_budget *b, uint64_t *ret_before);
+int confined_release(const struct confined_budget *b, uint64_t before, int rc, const char *name,
+                     struct err *err);
+
 /* proc_run_confined. An error begins with `name`, the file that is read, and a limit that was reached has a
  * hint. */
 int confined_run(const char *name, const struct proc_confines *limits, proc_confined_fn *body, void *ctx,

@@ -13,7 +13,8 @@
 struct comparison {
     char **argv;
     int n;
-    struct pprof_options options; /* of that argv */
+    struct pprof_options options;         /* of that argv */
+    const struct confined_budget *budget; /* of both together; NULL: none */
 };
 
 /* As pprof says it: scripts know its words. */
@@ -23,6 +24,7 @@ static int report(struct comparison *c, struct source_keys *keys, struct err *er
         return -1;
     c->options.keys = keys;
     c->options.is_diff = true;
+    c->options.budget = c->budget;
     int rc = pprof_make(&c->options, err);
     c->options.keys = NULL; /* the caller releases them */
     return rc;
@@ -94,14 +96,19 @@ static int compare_entries(struct comparison *c, const struct source_entries lis
 {
     bool any_host = one_host(&lists[0]) && one_host(&lists[1]);
     size_t n = 0;
-    for (size_t i = 0; i < lists[1].n; i++)
+    for (size_t i = 0; i < lists[1].n; i++) {
+        if (confined_check(c->budget, c->argv[c->n - 1], err) < 0)
+            return -1;
         n += lists[1].items[i].is_profile && counterpart(&lists[0], &lists[1].items[i], any_host);
+    }
     if (n == 0)
         return err_set(err, ERR_NOT_FOUND, "the two bundles have no profile of the same service and kind");
     if (n > 1 && c->options.output && *c->options.output)
         return err_set(err, ERR_USAGE,
                        "-output takes one report, and the bundles have %zu profiles in common", n);
     for (size_t i = 0, shown = 0; i < lists[1].n; i++) {
+        if (confined_check(c->budget, c->argv[c->n - 1], err) < 0)
+            return -1;
         const struct source_entry *new = &lists[1].items[i],
                                   *old = new->is_profile ? counterpart(&lists[0], new, any_host) : NULL;
         if (new->is_profile && !old)
@@ -184,6 +191,13 @@ static int compare_words(struct comparison *c, struct err *err)
     char *identity = (char *)(uintptr_t)c->options.identity;
     const struct strlist identities = {.items = &identity, .n = identity && *identity ? 1 : 0};
     struct source_keys keys = {.identities = &identities, .option = "--identity"};
+    struct confined_budget budget;
+    bool known = false;
+    if (confined_open(c->argv + c->n - 2, 2, &keys, &budget, &known, err) < 0) {
+        source_keys_release(&keys);
+        return -1;
+    }
+    c->budget = known ? &budget : NULL;
     bool old = source_is_bundle(c->argv[c->n - 2]), new = source_is_bundle(c->argv[c->n - 1]);
     int rc = old && new   ? compare_bundles(c, &keys, err)
              : old || new ? compare_with_member(c, old, &keys, err)

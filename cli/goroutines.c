@@ -311,16 +311,12 @@ static int show_in_copy(void *ctx, struct buf *ret, struct err *err)
 }
 
 static int show(const struct goroutines_options *o, const struct strlist *files, struct source_keys *keys,
-                struct err *err)
+                const struct confined_budget *budget, struct err *err)
 {
     struct reading r = {.o = o, .files = files, .keys = keys};
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < files->n; i++) {
-        if (source_unlock(files->items[i], keys, err) < 0)
-            return -1;
-        bytes += source_size(files->items[i]);
-    }
-    struct proc_confines limits = confined_limits(bytes);
+    if (confined_check(budget, files->items[files->n - 1], err) < 0)
+        return -1;
+    struct proc_confines limits = confined_rest(budget);
     if (keys->opener)
         limits.cancel_fd = keys->cancel_fd;
     return confined_run(files->items[files->n - 1], &limits, show_in_copy, &r, NULL, err);
@@ -366,11 +362,13 @@ static void begin_one(const struct goroutines_options *o, const char *name, bool
 
 /* A dump after the other, or of two lists each with the one of the same service. */
 static int show_several(const struct goroutines_options *o, const struct strlist lists[2], size_t n_lists,
-                        struct source_keys *keys, struct err *err)
+                        struct source_keys *keys, const struct confined_budget *budget, struct err *err)
 {
     const struct strlist *last = &lists[n_lists - 1];
     size_t shown = 0;
     for (size_t i = 0; i < last->n; i++) {
+        if (confined_check(budget, last->items[i], err) < 0)
+            return -1;
         const char *before = n_lists == 2 ? counterpart(&lists[0], last->items[i]) : NULL;
         char *names[] = {(char *)(uintptr_t)before, last->items[i]};
         struct strlist files = {.items = before ? names : names + 1, .n = before ? 2 : 1};
@@ -379,7 +377,7 @@ static int show_several(const struct goroutines_options *o, const struct strlist
             continue;
         }
         begin_one(o, last->items[i], shown++ == 0);
-        if (show(o, &files, keys, err) < 0)
+        if (show(o, &files, keys, budget, err) < 0)
             return err->kind == ERR_CANCELLED || strstr(err->msg, last->items[i])
                        ? -1
                        : err_wrap(err, "%s", last->items[i]);
@@ -396,15 +394,19 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
     struct source_keys keys = {&o->identities, o->passphrase_file, "--identity", NULL, -1};
     struct source_wish wish = {.content = SOURCE_DUMPS, .example = "profgrab goroutines", .keys = &keys};
     struct strlist lists[2] = {{0}, {0}};
+    struct confined_budget budget;
+    bool known;
     int rc = confined_take_input(words->items, words->n, -1, err);
+    if (rc == 0)
+        rc = confined_open(words->items, words->n, &keys, &budget, &known, err);
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         rc = source_expand(&wish, words->items[i], &lists[i], err);
     if (rc == 0 && lists[0].n == 1 && (words->n == 1 || lists[1].n == 1)) {
         char *names[] = {lists[0].items[0], words->n == 2 ? lists[1].items[0] : NULL};
         struct strlist files = {.items = names, .n = words->n};
-        rc = show(o, &files, &keys, err);
+        rc = show(o, &files, &keys, &budget, err);
     } else if (rc == 0) {
-        rc = show_several(o, lists, words->n, &keys, err);
+        rc = show_several(o, lists, words->n, &keys, &budget, err);
     }
     strlist_release(&lists[0]);
     strlist_release(&lists[1]);

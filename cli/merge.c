@@ -40,6 +40,8 @@ struct merge {
     struct profile *profiles[BATCH];
     size_t n;
     struct source_keys keys;
+    struct confined_budget room;
+    const struct confined_budget *budget; /* that one; NULL: the size of a word is not known */
 };
 
 /* FILE@WEIGHT, unless there is a file of just that name. *ret_name: a new string. */
@@ -86,21 +88,41 @@ static int fold(struct merge *m, struct err *err)
     return rc;
 }
 
-static int add_profile(struct merge *m, const char *name, double weight, struct err *err)
+/* Takes the profile of an item, or the error. */
+static int take(struct merge *m, struct source_item *item, double weight, struct err *err)
 {
-    struct profile *p = NULL;
-    if (m->n == BATCH && fold(m, err) < 0)
-        return -1;
-    int rc = source_profile(name, &m->keys, &p, err);
-    if (rc == 0)
-        rc = weigh(p, weight, err);
+    int rc = item->profile ? 0 : -1;
+    if (rc < 0)
+        *err = item->err;
+    else
+        rc = weigh(item->profile, weight, err);
     if (rc == 0) {
-        m->profiles[m->n++] = p;
+        m->profiles[m->n++] = item->profile;
+        item->profile = NULL;
         return 0;
     }
-    profile_free(p);
     /* What failed at the file itself names it. */
-    return strstr(err->msg, name) ? -1 : err_wrap(err, "%s", name);
+    return strstr(err->msg, item->name) ? -1 : err_wrap(err, "%s", item->name);
+}
+
+/* Adds as many of the names as there is room for: *ret_n. */
+static int add_some(struct merge *m, char *const *names, size_t n, double weight, size_t *ret_n,
+                    struct err *err)
+{
+    struct source_item items[BATCH] = {{0}};
+    if (m->n == BATCH && fold(m, err) < 0)
+        return -1;
+    n = n < BATCH - m->n ? n : BATCH - m->n;
+    for (size_t i = 0; i < n; i++)
+        items[i].name = names[i];
+    source_profiles(items, n, &m->keys, m->budget);
+    int rc = confined_check(m->budget, names[n - 1], err);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = take(m, &items[i], weight, err);
+    for (size_t i = 0; i < n; i++)
+        profile_free(items[i].profile);
+    *ret_n = n;
+    return rc;
 }
 
 /* A file, or the profiles of a bundle that the word stands for. */
@@ -114,19 +136,53 @@ static int add_word(struct merge *m, const char *word, struct err *err)
     int rc = split_weight(word, &name, &weight, err);
     if (rc == 0)
         rc = source_expand(&wish, name, &names, err);
-    for (size_t i = 0; rc == 0 && i < names.n; i++)
-        rc = add_profile(m, names.items[i], weight, err);
+    for (size_t i = 0, some = 0; rc == 0 && i < names.n; i += some)
+        rc = add_some(m, names.items + i, names.n - i, weight, &some, err);
     strlist_release(&names);
     free(name);
     return rc;
 }
 
+/* The words without their weights. */
+static int name_words(const struct strlist *words, struct strlist *ret, struct err *err)
+{
+    for (size_t i = 0; i < words->n; i++) {
+        char *name = NULL;
+        double weight;
+        int rc = split_weight(words->items[i], &name, &weight, err);
+        if (rc == 0)
+            rc = strlist_add(ret, name, err);
+        free(name);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int begin(const struct strlist *words, struct merge *m, struct err *err)
+{
+    struct strlist names = {0};
+    bool known = false;
+    int rc = name_words(words, &names, err);
+    if (rc == 0)
+        rc = confined_open(names.items, names.n, &m->keys, &m->room, &known, err);
+    m->budget = known ? &m->room : NULL;
+    strlist_release(&names);
+    return rc;
+}
+
 static int merge_all(const struct strlist *words, struct merge *m, struct err *err)
 {
-    for (size_t i = 0; i < words->n; i++)
-        if (add_word(m, words->items[i], err) < 0)
-            return -1;
-    return fold(m, err);
+    uint64_t before = 0;
+    int rc = begin(words, m, err);
+    if (rc < 0)
+        return -1;
+    confined_hold(m->budget, &before);
+    for (size_t i = 0; rc == 0 && i < words->n; i++)
+        rc = add_word(m, words->items[i], err);
+    if (rc == 0)
+        rc = fold(m, err);
+    return confined_release(m->budget, before, rc, words->items[0], err);
 }
 
 static bool is_standard_output(const struct merge_options *o)
@@ -165,6 +221,7 @@ static int merge(const struct merge_options *how, const struct strlist *words, s
     if (rc == 0) {
         struct profile *merged = m.profiles[0];
         m.n = 0;
+        o.budget = m.budget;
         return pprof_output(&o, merged, err);
     }
     while (m.n > 0)

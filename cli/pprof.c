@@ -42,10 +42,10 @@ void pprof_say_error(const struct err *err)
         pprof_say("hint: %s", err->hint);
 }
 
-int pprof_make(const struct pprof_options *o, struct err *err)
+static int make(const struct pprof_options *o, struct err *err)
 {
     struct profile *p = NULL;
-    if (pprof_can_make(o, err) < 0 || pprof_sources(o, &p, err) < 0)
+    if (pprof_sources(o, &p, err) < 0)
         return -1;
     if (o->wanted != PPROF_OUTPUTS)
         return pprof_output(o, p, err);
@@ -54,6 +54,41 @@ int pprof_make(const struct pprof_options *o, struct err *err)
         return whole->pprof_shell(o, p, err);
     profile_free(p);
     return -1;
+}
+
+/* Makes it with keys and a budget. */
+static int make_within(struct pprof_options *o, struct err *err)
+{
+    struct confined_budget budget;
+    struct strlist words = {0};
+    bool known = false;
+    int rc = 0;
+    if (o->budget)
+        return make(o, err);
+    for (size_t i = 0; rc == 0 && i < o->n_sources; i++)
+        rc = strlist_add(&words, o->sources[i], err);
+    if (rc == 0 && o->base)
+        rc = strlist_add(&words, o->base, err);
+    if (rc == 0)
+        rc = confined_open(words.items, words.n, o->keys, &budget, &known, err);
+    strlist_release(&words);
+    o->budget = known ? &budget : NULL;
+    return rc < 0 ? -1 : make(o, err);
+}
+
+int pprof_make(const struct pprof_options *o, struct err *err)
+{
+    char *identity = (char *)(uintptr_t)o->identity;
+    const struct strlist identities = {.items = &identity, .n = identity && *identity ? 1 : 0};
+    struct source_keys keys = {.identities = &identities, .option = "-identity"};
+    struct pprof_options with = *o;
+    if (pprof_can_make(o, err) < 0)
+        return -1;
+    if (!with.keys)
+        with.keys = &keys;
+    int rc = make_within(&with, err);
+    source_keys_release(&keys);
+    return rc;
 }
 
 /* Scripts know pprof's messages and exit codes, so errors are said here, in its way. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/base.h"
+#include "cli/confined.h"
 #include "cli/options.h"
 #include "cli/source.h"
 #include "report/report.h"
@@ -59,8 +60,11 @@ struct pprof_options {
     bool diff_base;
     const char *identity;     /* a file; NULL: the usual keys */
     struct source_keys *keys; /* NULL: made of the identity. Set by callers that read several times */
-    bool is_diff;             /* hints name `profgrab diff`. Set by that command */
-    long seconds, timeout;    /* -1: not set */
+    /* What reading and the report may cost; NULL: each report what the bytes of the profile allow. Set by
+     * callers that read several times, otherwise by pprof_make. */
+    const struct confined_budget *budget;
+    bool is_diff;          /* hints name `profgrab diff`. Set by that command */
+    long seconds, timeout; /* -1: not set */
     const char *buildid, *add_comment, *symbolize;
     const char *tools; /* directories of programs, as -tools has them */
     const char *tls_cert, *tls_key, *tls_ca;
@@ -91,7 +95,8 @@ bool pprof_flag_option(size_t i, struct option *ret);
 /* Gets the sources and makes what was asked for: a report, or the shell. */
 int pprof_make(const struct pprof_options *o, struct err *err);
 
-/* Gets the sources, and those of the base, into one profile that is ready for a report. */
+/* Gets the sources, and those of the base, into one profile that is ready for a report. Keys and budget are
+ * set. */
 int pprof_sources(const struct pprof_options *o, struct profile **ret, struct err *err);
 
 /* Keeps a copy of what came from elsewhere where upstream does, and says where. That it cannot is said, and

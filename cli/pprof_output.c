@@ -262,7 +262,8 @@ static int run_dot(const char *picture, int input, struct target *to, struct err
 /* A report, and the place that is known for it. */
 struct task {
     const struct way *way;
-    const char *source; /* the name of the first source */
+    const char *source;                   /* the name of the first source */
+    const struct confined_budget *budget; /* NULL: none */
     struct profile *profile;
     struct report_settings settings;
     struct target to;
@@ -276,35 +277,7 @@ static int draw_text(struct task *k, int text, struct err *err)
     return run_dot(k->way->picture, text, &k->to, err);
 }
 
-/* Has make_text write the graph into a file without a name, and graphviz make the picture of it. */
-static int draw(struct task *k, int (*make_text)(struct task *k, struct target *text, struct err *err),
-                struct err *err)
-{
-    const char *dir = getenv("TMPDIR");
-    char *beside = file_join(dir && *dir ? dir : "/tmp", "pprof.dot");
-    int fd = beside ? file_create_nameless(beside, err) : err_nomem(err);
-    struct target text = {.output = "", .fd = fd, .line = BUF_INIT(1)};
-    int rc = fd < 0 ? -1 : make_text(k, &text, err);
-    if (rc == 0)
-        rc = draw_text(k, fd, err);
-    fd_close(&fd);
-    free(beside);
-    return rc;
-}
-
-static int make_text_here(struct task *k, struct target *text, struct err *err)
-{
-    return make_into(k->profile, &k->settings, text, err);
-}
-
-static int carry_out(struct task *k, struct err *err)
-{
-    int rc =
-        k->way->picture ? draw(k, make_text_here, err) : make_into(k->profile, &k->settings, &k->to, err);
-    return target_end(&k->to, rc, err);
-}
-
-/* ---- in a copy with limits: the report of a command line -------------------------------------------------
+/* ---- in a copy with limits -------------------------------------------------------------------------------
  */
 
 struct limited {
@@ -323,20 +296,32 @@ static int make_in_copy(void *ctx, struct buf *ret, struct err *err)
 
 static int make_limited(const struct limited *l, struct err *err)
 {
-    struct proc_confines limits = confined_limits(l->task->profile->file_bytes);
+    const struct task *k = l->task;
+    struct proc_confines limits =
+        k->budget ? confined_rest(k->budget) : confined_limits(k->profile->file_bytes);
     limits.kept[0] = l->to->fd;
-    return confined_run(l->task->source, &limits, make_in_copy, (void *)(uintptr_t)l, NULL, err);
+    return confined_run(k->source, &limits, make_in_copy, (void *)(uintptr_t)l, NULL, err);
 }
 
-static int make_text_limited(struct task *k, struct target *text, struct err *err)
+/* Writes the graph into a file without a name, and has graphviz make the picture of it. */
+static int draw(struct task *k, struct err *err)
 {
-    return make_limited(&(struct limited){k, text, false}, err);
+    const char *dir = getenv("TMPDIR");
+    char *beside = file_join(dir && *dir ? dir : "/tmp", "pprof.dot");
+    int fd = beside ? file_create_nameless(beside, err) : err_nomem(err);
+    struct target text = {.output = "", .fd = fd, .line = BUF_INIT(1)};
+    int rc = fd < 0 ? -1 : make_limited(&(struct limited){k, &text, false}, err);
+    if (rc == 0)
+        rc = draw_text(k, fd, err);
+    fd_close(&fd);
+    free(beside);
+    return rc;
 }
 
-static int carry_out_limited(struct task *k, struct err *err)
+static int carry_out(struct task *k, struct err *err)
 {
     if (k->way->picture)
-        return target_end(&k->to, draw(k, make_text_limited, err), err);
+        return target_end(&k->to, draw(k, err), err);
     /* The copy has no descriptors that the user gave, such as /dev/fd/3. */
     if (k->to.fd < 0 && k->to.output && pprof_is_stream(k->to.output) && target_open(&k->to, err) < 0)
         return -1;
@@ -346,7 +331,7 @@ static int carry_out_limited(struct task *k, struct err *err)
     return rc;
 }
 
-/* ---- in a copy that Ctrl-C ends: a report of the shell ---------------------------------------------------
+/* ---- a report of the shell ------------------------------------------------------------------------------
  */
 
 /* Prints the error, and returns the exit code of the copy of this process. */
@@ -361,13 +346,20 @@ static int carry_out_in_copy(void *task)
     return 1;
 }
 
-/* A report changes the profile. A shell has it made by a copy of the process: its own profile stays as it
- * was, without being copied, and Ctrl-C ends the report alone. */
+/* The shell starts a copy of the process that Ctrl-C ends while the shell goes on. That copy starts the one
+ * with limits, and graphviz. */
 static int perform(struct task *k, const struct pprof_session *session, struct err *err)
 {
+    struct confined_budget anew;
     int code = 0;
     if (!session)
-        return carry_out_limited(k, err);
+        return carry_out(k, err);
+    /* Each report has the time that all of a command line has. */
+    if (k->budget) {
+        anew = *k->budget;
+        anew.cpu_before_ms = proc_cpu_ms();
+        k->budget = &anew;
+    }
     int rc = proc_run_copy(carry_out_in_copy, k, session->cancel_fd, &code, err);
     if (k->to.owned)
         fd_close(&k->to.fd);
@@ -405,6 +397,7 @@ static int make(const struct pprof_options *o, struct profile *p, struct pprof_s
     struct task k = {
         .way = way,
         .source = o->n_sources ? o->sources[0] : "the report",
+        .budget = o->budget,
         .profile = p,
         .settings = o->report,
         .to = {.output = output, .keep = o->keep_output, .fd = -1, .line = BUF_INIT((size_t)64 << 20)}};

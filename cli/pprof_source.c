@@ -172,7 +172,8 @@ static void say_failure(const struct source *s)
 }
 
 /* Reads those that are not elsewhere. */
-static int read_here(struct source *sources, size_t n, struct source_keys *keys, struct err *err)
+static int read_here(struct source *sources, size_t n, struct source_keys *keys,
+                     const struct confined_budget *budget, struct err *err)
 {
     size_t here = 0;
     struct source_item *items = calloc(n, sizeof *items);
@@ -181,7 +182,7 @@ static int read_here(struct source *sources, size_t n, struct source_keys *keys,
     for (size_t i = 0; i < n; i++)
         if (!sources[i].started)
             items[here++].name = sources[i].name;
-    source_profiles(items, here, keys);
+    source_profiles(items, here, keys, budget);
     for (size_t i = n; i-- > 0;)
         if (!sources[i].started) {
             sources[i].profile = items[--here].profile;
@@ -213,6 +214,11 @@ static int gather_one(struct source *s, struct harvest *h, int rc, struct err *e
         pthread_join(s->thread, NULL);
     else if (rc == 0 && s->profile)
         settle(s);
+    /* Where memory has an end, all of it is spent: the others would fail too. */
+    if (rc == 0 && !s->profile && s->err.starved && s->options->budget) {
+        *err = s->err;
+        rc = -1;
+    }
     if (rc == 0 && !s->profile)
         say_failure(s);
     if (rc == 0 && s->profile) {
@@ -237,7 +243,9 @@ static int harvest_chunk(const struct pprof_options *o, char *const *names, size
         rc = begin(&sources[i], h->whole, err);
     }
     if (rc == 0)
-        rc = read_here(sources, n, o->keys, err);
+        rc = read_here(sources, n, o->keys, o->budget, err);
+    if (rc == 0)
+        rc = confined_check(o->budget, names[n - 1], err);
     for (size_t i = 0; sources && profiles && i < n; i++) {
         rc = gather_one(&sources[i], h, rc, err);
         if (sources[i].profile)
@@ -398,16 +406,26 @@ static int harvest_all(const struct pprof_options *o, const struct expanded *wor
     return counted(bases, words->bases.n, "base", err);
 }
 
+/* What takes memory by the profiles; what follows may start programs. */
+static int read_all(const struct pprof_options *o, struct expanded *words, struct harvest *sources,
+                    struct harvest *bases, struct err *err)
+{
+    uint64_t before = 0;
+    confined_hold(o->budget, &before);
+    int rc = expand(o, words, err);
+    if (rc == 0)
+        rc = harvest_all(o, words, sources, bases, err);
+    if (rc == 0 && bases->profile)
+        rc = subtract(o, &sources->profile, &bases->profile, err);
+    return confined_release(o->budget, before, rc, o->n_sources ? o->sources[0] : "the profile", err);
+}
+
 static int gather(const struct pprof_options *o, const struct whole **whole, struct profile **ret,
                   struct err *err)
 {
     struct harvest sources = {.whole = whole}, bases = {.whole = whole};
     struct expanded words = {0};
-    int rc = expand(o, &words, err);
-    if (rc == 0)
-        rc = harvest_all(o, &words, &sources, &bases, err);
-    if (rc == 0 && bases.profile)
-        rc = subtract(o, &sources.profile, &bases.profile, err);
+    int rc = read_all(o, &words, &sources, &bases, err);
     if (rc == 0)
         rc = symbolize_sources_move(&sources.mappings, &bases.mappings, err);
     if (rc == 0)
@@ -429,14 +447,7 @@ static int gather(const struct pprof_options *o, const struct whole **whole, str
 int pprof_sources(const struct pprof_options *o, struct profile **ret, struct err *err)
 {
     const struct whole *whole = NULL;
-    char *identity = (char *)(uintptr_t)o->identity;
-    const struct strlist identities = {.items = &identity, .n = identity && *identity ? 1 : 0};
-    struct source_keys keys = {.identities = &identities, .option = "-identity"};
-    struct pprof_options with_keys = *o;
-    if (!o->keys)
-        with_keys.keys = &keys;
-    int rc = gather(&with_keys, &whole, ret, err);
-    source_keys_release(&keys);
+    int rc = gather(o, &whole, ret, err);
     if (whole)
         whole->fetch_global_cleanup();
     return rc;

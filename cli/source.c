@@ -317,14 +317,17 @@ static int parse(struct buf *bytes, const char *name, struct profile **ret, stru
     return source_hint_type(name, first, n, err);
 }
 
+int source_parse(struct buf *bytes, const char *name, struct profile **ret, struct err *err)
+{
+    return refuse_perf(bytes, name, err) < 0 ? -1 : parse(bytes, name, ret, err);
+}
+
 int source_profile(const char *name, struct source_keys *keys, struct profile **ret, struct err *err)
 {
     struct buf bytes = BUF_INIT(0);
     int rc = source_read(name, keys, &bytes, err);
     if (rc == 0)
-        rc = refuse_perf(&bytes, name, err);
-    if (rc == 0)
-        rc = parse(&bytes, name, ret, err);
+        rc = source_parse(&bytes, name, ret, err);
     buf_release(&bytes);
     return rc;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "bundle/bundle.h"
 #include "proto/proto.h"
 
 /* The most that one may have, inflated: the environment's PROFGRAB_PPROF_MAX, or 4 GiB. ERR_USAGE if that is
@@ -63,6 +64,7 @@ struct source_entry {
     char *host, *service, *kind;
     unsigned pair;
     bool is_profile, is_dump; /* it is whole, and one; a goroutine profile is both */
+    bool has_text; /* a dump of the same goroutines as text, which says more, is in the bundle too */
 };
 struct source_entries {
     struct source_entry *items;
@@ -114,18 +116,24 @@ int source_check_dump(const char *name, const struct buf *bytes, bool strict, st
  * may be gzip'ed. Returns -1. */
 int source_hint_type(const char *name, const void *p, size_t n, struct err *err);
 
+/* The profile in these bytes of a source, which it takes over. Errors are those of source_profile. */
+int source_parse(struct buf *bytes, const char *name, struct profile **ret, struct err *err);
+
 /* Whether it is standard input. */
 bool source_is_input(const char *name);
 
 /* One of several: either its profile, which is the caller's, or NULL and why. */
 struct source_item {
     const char *name;
-    bool is_file; /* for source_profiles alone */
+    bool is_file, is_read; /* for source_profiles alone */
     struct profile *profile;
     struct err err;
 };
-/* Reads them as source_profile does, large files two at a time. */
-void source_profiles(struct source_item *items, size_t n, struct source_keys *keys);
+/* Reads them as source_profile does, large files two at a time, the members of a bundle in one pass. Once the
+ * budget's time is spent, the rest is not read: ERR_LIMIT. NULL: there is no budget. */
+struct confined_budget;
+void source_profiles(struct source_item *items, size_t n, struct source_keys *keys,
+                     const struct confined_budget *budget);
 
 /* ---- cli/source_bundle.c: what lies behind the doors of cli/whole.h
  * ------------------------------------------
@@ -135,6 +143,9 @@ int source_bundle_entries(const char *bundle, struct source_keys *keys, struct s
                           struct err *err);
 int source_bundle_member(const char *bundle, const char *member, struct source_keys *keys, struct buf *ret,
                          struct err *err);
+/* bundle_visit, with the keys. */
+int source_bundle_visit(const char *bundle, struct source_keys *keys, bundle_wants_fn *wants,
+                        bundle_take_fn *take, void *ctx, struct err *err);
 int source_bundle_unlock(const char *bundle, struct source_keys *keys, struct err *err);
 void source_bundle_forget(struct source_keys *keys);
 

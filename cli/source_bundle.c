@@ -81,6 +81,15 @@ int source_bundle_member(const char *bundle, const char *member, struct source_k
     return bundle_member_bytes(bundle, by, member, ret, err) < 0 ? failed(bundle, keys, err) : 0;
 }
 
+int source_bundle_visit(const char *bundle, struct source_keys *keys, bundle_wants_fn *wants,
+                        bundle_take_fn *take, void *ctx, struct err *err)
+{
+    struct age_identities *by;
+    if (identities_for(bundle, keys, &by, err) < 0)
+        return -1;
+    return bundle_visit(bundle, by, wants, take, ctx, err) < 0 ? failed(bundle, keys, err) : 0;
+}
+
 /* ---- what is in it ---------------------------------------------------------------------------------------
  */
 
@@ -156,6 +165,39 @@ static int add_all(struct source_entries *all, const json_t *root, struct err *e
     return add_items(all, json_object_get(root, "files"), NULL, NULL, err);
 }
 
+static int order_texts(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+/* By what the dumps of the same goroutines have in common. */
+static int order_dumps(const void *a, const void *b)
+{
+    const struct source_entry *x = *(struct source_entry *const *)a, *y = *(struct source_entry *const *)b;
+    int by = order_texts(x->host, y->host);
+    if (by == 0)
+        by = order_texts(x->service, y->service);
+    return by ? by : (x->pair > y->pair) - (x->pair < y->pair);
+}
+
+static int mark_texts(struct source_entries *all, struct err *err)
+{
+    const struct source_entry **texts = malloc((all->n + 1) * sizeof *texts);
+    size_t n = 0;
+    if (!texts)
+        return err_nomem(err);
+    for (size_t i = 0; i < all->n; i++)
+        if (all->items[i].is_dump && !all->items[i].is_profile)
+            texts[n++] = &all->items[i];
+    qsort(texts, n, sizeof *texts, order_dumps);
+    for (size_t i = 0; i < all->n; i++) {
+        struct source_entry *e = &all->items[i];
+        e->has_text = e->is_profile && bsearch(&e, texts, n, sizeof *texts, order_dumps);
+    }
+    free(texts);
+    return 0;
+}
+
 int source_bundle_entries(const char *bundle, struct source_keys *keys, struct source_entries *ret,
                           struct err *err)
 {
@@ -169,6 +211,8 @@ int source_bundle_entries(const char *bundle, struct source_keys *keys, struct s
     int rc = bundle_manifest_parse(manifest, strlen(manifest), &root, err);
     if (rc == 0)
         rc = add_all(ret, root, err);
+    if (rc == 0)
+        rc = mark_texts(ret, err);
     json_decref(root);
     free(manifest);
     return rc;

@@ -56,32 +56,14 @@ void source_entries_release(struct source_entries *entries)
     *entries = (struct source_entries){0};
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-/* Whether a later entry is a dump of the same goroutines as text, which says more than their profile. */
-static bool has_text_beside(const struct source_entries *all, const struct source_entry *e)
-{
-    for (size_t i = 0; e->is_profile && i < all->n; i++) {
-        const struct source_entry *other = &all->items[i];
-        if (other->is_dump && !other->is_profile && other->pair == e->pair &&
-            same_text(other->host, e->host) && same_text(other->service, e->service))
-            return true;
-    }
-    return false;
-}
-
 bool source_entry_is(const struct source_entry *e, enum source_content content)
 {
     return (content != SOURCE_DUMPS && e->is_profile) || (content != SOURCE_PROFILES && e->is_dump);
 }
 
-static bool is_wished(const struct source_wish *wish, const struct source_entries *all,
-                      const struct source_entry *e)
+static bool is_wished(const struct source_wish *wish, const struct source_entry *e)
 {
-    return source_entry_is(e, wish->content) && (wish->content != SOURCE_DUMPS || !has_text_beside(all, e));
+    return source_entry_is(e, wish->content) && (wish->content != SOURCE_DUMPS || !e->has_text);
 }
 
 static const char *name_of(const struct source_wish *wish)
@@ -104,7 +86,7 @@ static int list_them(const struct source_wish *wish, const char *bundle, const s
     size_t shown = 0;
     fprintf(stderr, "%s has %zu profiles:\n", bundle, n);
     for (size_t i = 0; i < all->n && shown < LISTED; i++) {
-        if (!is_wished(wish, all, &all->items[i]))
+        if (!is_wished(wish, &all->items[i]))
             continue;
         last = all->items[i].member;
         fprintf(stderr, "  %s:%s\n", bundle,
@@ -140,7 +122,7 @@ static int expand_bundle(const struct source_wish *wish, const char *bundle, str
     size_t n = 0;
     int rc = source_entries(bundle, wish->keys, &all, err);
     for (size_t i = 0; rc == 0 && i < all.n; i++)
-        n += is_wished(wish, &all, &all.items[i]);
+        n += is_wished(wish, &all.items[i]);
     if (rc == 0 && n == 0) {
         err_set(err, ERR_NOT_FOUND, "%s has no %s", bundle, name_of(wish));
         rc = err_hint(err, "`profgrab bundle list %s` names what is in it", bundle);
@@ -148,7 +130,7 @@ static int expand_bundle(const struct source_wish *wish, const char *bundle, str
         rc = list_them(wish, bundle, &all, n, err);
     }
     for (size_t i = 0; rc == 0 && i < all.n; i++)
-        if (is_wished(wish, &all, &all.items[i]))
+        if (is_wished(wish, &all.items[i]))
             rc = add_member(bundle, all.items[i].member, ret, err);
     source_entries_release(&all);
     return rc;

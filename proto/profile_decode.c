@@ -200,10 +200,16 @@ static bool find_locations(struct decoder *d, struct err *err)
     return fine;
 }
 
+/* Real profiles have fewer than ten. Profiles are merged and compared by each pair of their types. */
+#define SAMPLE_TYPES_MAX 1000
+
 static bool counts_agree(struct decoder *d)
 {
     if (d->p->n_sample_types == 0 && d->p->n_samples)
         return err_set(d->err, ERR_FAILED, "malformed profile: missing sample type information") == 0;
+    if (d->odd_sample == SIZE_MAX && d->p->n_sample_types > SAMPLE_TYPES_MAX)
+        return err_set(d->err, ERR_LIMIT, "parsing profile: it has more than %d sample types",
+                       SAMPLE_TYPES_MAX) == 0;
     if (d->odd_sample == SIZE_MAX)
         return true;
     return err_set(d->err, ERR_FAILED, "malformed profile: mismatch: sample has %zu values vs. %zu types",

@@ -23,7 +23,7 @@ int region_map(struct region *ret, size_t size, struct err *err)
     size_t page = page_size(), mapped = (size + REGION_BEHIND + page - 1) / page * page;
     void *p = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
-        return err_set(err, ERR_FAILED, "no memory for %zu bytes", size);
+        return err_nomem(err);
     *ret = (struct region){.p = p, .mapped = mapped};
     return 0;
 }

@@ -80,6 +80,25 @@ elif kind == "deep":
 elif kind == "bundle-of-zeros":
     item = b'{"name":"h","services":[{"name":"s","items":[{"kind":"goroutines","status":"ok","file":"g.txt"}]}]}'
     bundle(manifest(item), {"g.txt": b"goroutine 1 [running]:\n" + b"a, " * 80000000})
+elif kind == "types":
+    open(path, "wb").write(gzip.compress(field(1, value(1, 1) + value(2, 2)) * 4000000, mtime=0))
+elif kind in ("many-samples", "many-texts", "many-small"):
+    # A bundle of profiles, each of which costs as much as one may.
+    sample = field(2, field(1, number(1)) + field(2, number(1)))
+    place = field(4, value(1, 1) + field(4, value(1, 1))) + field(5, value(1, 1) + value(2, 1))
+    texts = b"".join(field(6, text) for text in [b"", b"samples", b"count"])
+    heap = b"heap profile: 1: 1 [1: 1] @ heap/1048576\n"
+    one = {"many-samples": field(1, value(1, 1) + value(2, 2)) + sample * 3000000 + place + texts,
+           "many-texts": heap + b"1: 1 [1: 1] @ 0x1 0x2\n" * 1100000, "many-small": heap + b"1: 1 [1: 1] @ 0x1\n"}[kind]
+    n = 3000 if kind == "many-small" else 70
+    item = b'{"kind":"heap","status":"ok","profile":{},"file":"h/s/%d"}'
+    items = b",".join(item % i for i in range(n))
+    packed = gzip.compress(one, mtime=0)
+    bundle(manifest(b'{"name":"h","services":[{"name":"s","items":[%s]}]}' % items), {"h/s/%d" % i: packed for i in range(n)})
+elif kind == "entries":
+    item = b'{"kind":"goroutines","status":"ok","profile":{},"file":"h/s/%d"}'
+    items = b",".join(item % i for i in range(30000))
+    bundle(manifest(b'{"name":"h","services":[{"name":"s","items":[%s]}]}' % items), {})
 elif kind == "one-bad":
     # The bad dump, of very many goroutines, is amid two good ones.
     item = b'{"name":"%s","services":[{"name":"s","items":[{"kind":"goroutines","status":"ok","file":"%s.txt"}]}]}'
@@ -256,6 +275,43 @@ PY
         assert_stderr_has 'deep.pb.gz: reading it takes more than 2'
         assert_equal "$(cat report)" before
     done
+}
+
+@test "pprof: a report of the shell that takes more than it may is one message, and the shell goes on" {
+    made deep.pb.gz deep
+    bounded pprof deep.pb.gz < <(printf 'folded\ntop 3\nquit\n')
+    assert_status 0
+    assert_equal "$(grep -c 'deep.pb.gz: reading it takes more than 2' <<<"$stderr")" 1
+    assert_stdout_has 'Showing nodes accounting for 1, 100% of 1 total'
+}
+
+@test "pprof, merge, diff, goroutines: bundles of very many profiles cost at most 10 s and 300 MB" {
+    local kind
+    made types.gz types
+    bounded pprof -top types.gz
+    assert_stderr_has 'parsing profile: it has more than 1000 sample types'
+    for kind in many-samples many-texts; do
+        made "$kind.tar.gz" "$kind"
+        bounded pprof -top "$kind.tar.gz:*"
+        assert_status 2
+        assert_stderr_has "reading it takes more than "
+        assert_stderr_has "$kind.tar.gz:"
+    done
+    bounded merge -o merged 'many-samples.tar.gz:*'
+    assert_status 1
+    assert_stderr_has 'reading it takes more than '
+    [[ ! -e merged ]]
+    bounded diff many-samples.tar.gz many-texts.tar.gz
+    assert_status 2
+    # Many members are read in few passes.
+    made many-small.tar.gz many-small
+    bounded pprof -top "many-small.tar.gz:*"
+    assert_status 0
+    bounded merge -o merged "many-small.tar.gz:*"
+    assert_status 0
+    made entries.tar.gz entries
+    bounded diff entries.tar.gz entries.tar.gz
+    bounded goroutines entries.tar.gz entries.tar.gz
 }
 
 @test "a profile's own drop_frames: its page and its bundle come in time, and the page says why it is not drawn" {

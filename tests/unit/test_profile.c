@@ -451,6 +451,26 @@ static void more_than_any_real_profile(void **state)
     buf_release(&gz);
 }
 
+/* Profiles are compared by each pair of their types. */
+static void many_sample_types(void **state)
+{
+    (void)state;
+    for (size_t n = 1000; n <= 1001; n++) {
+        struct err err = ERR_INIT;
+        struct profile *p = NULL;
+        struct buf b = BUF_INIT(65536);
+        for (size_t i = 0; i < n; i++)
+            SPELL(&b, 1, 1, 0);
+        spell_bytes(&b, 6, "", 0);
+        int rc = profile_parse(b.data, b.len, MAX_BYTES, &p, &err);
+        assert_int_equal(rc, n <= 1000 ? 0 : -1);
+        if (rc < 0)
+            assert_string_equal(err.msg, "parsing profile: it has more than 1000 sample types");
+        profile_free(p);
+        buf_release(&b);
+    }
+}
+
 /* A few bytes each, for which columns would take ten times as much and more. */
 static void hungry(void **state)
 {
@@ -682,6 +702,7 @@ int main(void)
         cmocka_unit_test(bomb),
         cmocka_unit_test(more_than_any_real_profile),
         cmocka_unit_test(hungry),
+        cmocka_unit_test(many_sample_types),
         cmocka_unit_test(written_gzip),
         cmocka_unit_test(spoiled),
         cmocka_unit_test(sink_refuses),
