@@ -16,8 +16,20 @@
 /* A value of one byte behind its sign becomes ten. */
 enum { GROWTH = 12 };
 
+/* cancel_fd is polled after so many bytes; a string counts for STRING_COST bytes more than it has. */
+enum { CHECK_BYTES = 1 << 16, STRING_COST = 64 };
+
 /* The values of these keys are one of a few words, or say what kind of file it is: only the rules apply. */
 static const char *const fixed[] = {"format", "version", "status", "route", "rule", "sha256"};
+
+static int check_cancelled(struct scrub *s, size_t n, struct err *err)
+{
+    s->since_check += n + STRING_COST;
+    if (s->since_check < CHECK_BYTES)
+        return 0;
+    s->since_check = 0;
+    return fd_cancelled(s->cancel_fd) ? err_set(err, ERR_CANCELLED, "interrupted") : 0;
+}
 
 /* ---- words ------------------------------------------------------------------------------------------------
  */
@@ -91,6 +103,8 @@ static int first_string(struct scrub *s, const char *key, json_t *string, struct
     struct str text = string_of(string);
     struct learning l = {.s = s};
     bool changed = false;
+    if (check_cancelled(s, text.n, err) < 0)
+        return -1;
     if (json_object_getn(s->renamed, text.p, text.n))
         return 0;
     if (goes_by_key(key, text)) {
@@ -111,6 +125,8 @@ static int second_string(struct scrub *s, const char *key, json_t *string, struc
     struct str text = string_of(string);
     const json_t *path = json_object_getn(s->renamed, text.p, text.n);
     bool changed = false;
+    if (check_cancelled(s, text.n, err) < 0)
+        return -1;
     for (size_t i = 0; key && i < sizeof fixed / sizeof *fixed; i++)
         if (strcmp(key, fixed[i]) == 0)
             return 0;
@@ -357,7 +373,7 @@ static int name_member(struct naming *n, const char *path, bool base_goes, struc
     size_t n_directories = (size_t)(base_of(str_of(path)).p - path);
     add_directories(n->s, str_of(path), &directories);
     bool moves = directories.len != n_directories || memcmp(buf_str(&directories), path, n_directories) != 0;
-    int rc = directories.failed ? err_nomem(err) : 0;
+    int rc = directories.failed ? err_nomem(err) : check_cancelled(n->s, strlen(path), err);
     buf_release(&directories);
     if (rc < 0)
         return -1;
@@ -391,7 +407,7 @@ static int learn_requests(struct scrub *s, const json_t *items, struct err *err)
     json_object_foreach((json_t *)(uintptr_t)items, path, item)
     {
         bool goes = false;
-        if (learn_request(s, item, &goes, err) < 0)
+        if (check_cancelled(s, strlen(path), err) < 0 || learn_request(s, item, &goes, err) < 0)
             return -1;
         /* What stays is known by `false`: no rule looks into the path of a member. */
         if (json_object_set_new(s->renamed, path, json_false()) < 0 ||
@@ -431,9 +447,9 @@ static int name_bundle(struct scrub *s, json_t *root, const char *before, struct
     return json_object_set_new(root, "name", json_string(SCRUB_NAME)) < 0 ? err_nomem(err) : 0;
 }
 
-int scrub_manifest(json_t *root, const json_t *items, struct scrub *ret, struct err *err)
+int scrub_manifest(json_t *root, const json_t *items, int cancel_fd, struct scrub *ret, struct err *err)
 {
-    struct scrub s = {.renamed = json_object(), .by_request = json_object()};
+    struct scrub s = {.renamed = json_object(), .by_request = json_object(), .cancel_fd = cancel_fd};
     const char *name = json_string_value(json_object_get(root, "name"));
     char *before = name ? strdup(name) : NULL;
     int rc = redact_words_init(&s.words, err);

@@ -304,7 +304,7 @@ int sift_bundle(const struct bundle_copy *how, const char *beside, json_t *root,
     else if ((s.member = file_create_nameless(beside, err)) >= 0 &&
              (s.out.spool = file_create_nameless(beside, err)) >= 0 &&
              (s.out.items = sift_items(root, err)) &&
-             scrub_manifest(root, s.out.items, &s.out.scrub, err) == 0 &&
+             scrub_manifest(root, s.out.items, how->cancel_fd, &s.out.scrub, err) == 0 &&
              reader_open(how->bundle, NULL, &s.r, err) == 0) {
         reader_cancel_by(s.r, how->cancel_fd);
         rc = sift_all(&s, err);

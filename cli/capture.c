@@ -377,7 +377,8 @@ int capture_hand_over(const struct capture *c, int code)
         err_set(&handed->why, ERR_CANCELLED, "it was not handed over, since you interrupted");
         talk("%s", handed->why.msg);
         handover_say_repeat(c->handover, c->way->inventory, bundle, handed);
-        return code;
+        /* Not `code`: a signal that came when the bundle was packed has cost the hand-off alone. */
+        return exit_status_of(&handed->why);
     }
     const struct handover_run run = {
         .bundle = bundle, .prompt = c->prompt, .quiet = c->quiet, .silent = c->result->wanted};

@@ -18,7 +18,7 @@ static bool is_age(const char *p, size_t n)
     return false;
 }
 
-static int hash_file(struct cargo *c, bool encrypted, struct err *err)
+static int hash_file(struct cargo *c, bool encrypted, int cancel_fd, struct err *err)
 {
     char begin[64];
     struct sha256_file found;
@@ -29,7 +29,7 @@ static int hash_file(struct cargo *c, bool encrypted, struct err *err)
         return err_set(err, ERR_USAGE, "it is empty");
     if (encrypted && !is_age(begin, (size_t)n))
         return err_set(err, ERR_USAGE, "it is not encrypted in the age format");
-    if (sha256_file(c->fd, 0, -1, &found, err) < 0)
+    if (sha256_file(c->fd, 0, cancel_fd, &found, err) < 0)
         return -1;
     c->size = found.bytes;
     memcpy(c->sha256, found.hex, sizeof found.hex);
@@ -44,12 +44,12 @@ static void name_it(struct cargo *c, bool encrypted)
     snprintf(c->name, sizeof c->name, "profgrab-%s.tar.gz%s", c->stem, encrypted ? ".age" : "");
 }
 
-int cargo_open(const char *path, bool encrypted, struct cargo *ret, struct err *err)
+int cargo_open(const char *path, bool encrypted, int cancel_fd, struct cargo *ret, struct err *err)
 {
     struct cargo c = {.fd = file_open(path, err)};
     if (c.fd < 0)
         return -1;
-    if (hash_file(&c, encrypted, err) < 0) {
+    if (hash_file(&c, encrypted, cancel_fd, err) < 0) {
         fd_close(&c.fd);
         return err_wrap(err, "%s", path);
     }

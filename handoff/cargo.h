@@ -17,8 +17,9 @@ struct cargo {
     char stem[96]; /* the same without `profgrab-` and extension */
 };
 
-/* Refuses a file that is empty, or that says it is encrypted and is not in the age format. */
-int cargo_open(const char *path, bool encrypted, struct cargo *ret, struct err *err);
+/* Opens and hashes the file at `path`. Refuses a file that is empty, and one that is to be `encrypted` and is
+ * not in the age format. ERR_CANCELLED once cancel_fd (or -1) is readable. */
+int cargo_open(const char *path, bool encrypted, int cancel_fd, struct cargo *ret, struct err *err);
 void cargo_close(struct cargo *c);
 
 /* What comes back of it, against what was sent. */

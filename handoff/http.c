@@ -27,6 +27,11 @@ static int set_options(struct http *h)
     CURL *e = h->easy;
     int failed = 0;
     failed |= curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+    /* Without this option libcurl waits for a name server that does not answer: for 10 s and more, after
+     * Ctrl-C too. */
+    failed |= curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
+#endif
     failed |= curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
     failed |= curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     failed |= curl_easy_setopt(e, CURLOPT_USERAGENT, "profgrab/" PROFGRAB_VERSION);

@@ -458,7 +458,7 @@ int handoff_run(const struct handoff_request *request, const struct handoff_opti
     *ret = (struct handoff_result){.left = HANDOFF_LEFT_NOTHING};
     int rc = handoff_check(request, options, &why);
     if (rc == 0)
-        rc = cargo_open(request->file, request->encrypted, &j.cargo, &why);
+        rc = cargo_open(request->file, request->encrypted, options->cancel_fd, &j.cargo, &why);
     if (rc == 0) {
         fill_result(&j);
         rc = connect_to(&j, &token, &why);

@@ -445,7 +445,7 @@ static void scrub_strings(const char *p, size_t n)
     json_object_set_new(root, "list", list);
     for (size_t at = 0; at < n; at += PIECE)
         json_array_append_new(list, json_stringn(p + at, n - at < PIECE ? n - at : PIECE));
-    scrub_manifest(root, items, &scrub, NULL);
+    scrub_manifest(root, items, -1, &scrub, NULL);
     scrub_release(&scrub);
     json_decref(items);
     json_decref(root);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bundle/scrub.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/capture.h"
 #include "base/banned.h"
@@ -478,6 +479,41 @@ static void encrypted(void **state)
     free(pub);
 }
 
+/* ---- cancelling ---------------------------------------------------------------------------------------- */
+
+/* Names that a rule takes, so that each part of the search has work. */
+static json_t *many_items(void)
+{
+    json_t *items = json_object();
+    for (int i = 0; i < 2000; i++) {
+        char path[60];
+        snprintf(path, sizeof path, "h/s/token=5wordfish-%d.txt", i);
+        json_object_set_new(items, path, json_pack("{s:s, s:s}", "kind", path, "file", path));
+    }
+    return items;
+}
+
+static void searching_a_manifest_can_be_cancelled(void **state)
+{
+    (void)state;
+    int cancel[2];
+    assert_int_equal(pipe(cancel), 0);
+    assert_int_equal(write(cancel[1], "", 1), 1);
+    /* In the items' requests, or in the strings of a manifest that has no items. */
+    for (int i = 0; i < 2; i++) {
+        struct scrub s = {0};
+        struct err err = ERR_INIT;
+        json_t *items = i == 0 ? many_items() : json_object(), *root = many_items();
+        assert_int_equal(scrub_manifest(root, items, cancel[0], &s, &err), -1);
+        assert_int_equal(err.kind, ERR_CANCELLED);
+        scrub_release(&s);
+        json_decref(root);
+        json_decref(items);
+    }
+    close(cancel[0]);
+    close(cancel[1]);
+}
+
 /* ---- what is refused
  * -------------------------------------------------------------------------------------------- */
 
@@ -562,8 +598,15 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(names),      SCRATCH(redaction), SCRATCH(repeated_words), SCRATCH(what_is_not_searched),
-        SCRATCH(who_signed), SCRATCH(meddling),  SCRATCH(encrypted),      SCRATCH(refusals),
+        cmocka_unit_test(searching_a_manifest_can_be_cancelled),
+        SCRATCH(names),
+        SCRATCH(redaction),
+        SCRATCH(repeated_words),
+        SCRATCH(what_is_not_searched),
+        SCRATCH(who_signed),
+        SCRATCH(meddling),
+        SCRATCH(encrypted),
+        SCRATCH(refusals),
     };
     return cmocka_run_group_tests_name("copy", tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <unistd.h>
 #include <curl/curl.h>
 #include <stdlib.h>
 
@@ -414,7 +415,7 @@ static void cargo_names(void **state)
     char *path = scratch_file(*state, "profgrab-file-03.tar.gz.age", "age-encryption.org/v1\nx", 23);
     struct cargo c;
     struct err err = ERR_INIT;
-    ok(cargo_open(path, true, &c, &err), &err);
+    ok(cargo_open(path, true, -1, &c, &err), &err);
     assert_int_equal(c.size, 23);
     assert_null(strstr(c.name, "file-03"));
     contains(c.name, ".tar.gz.age");
@@ -429,8 +430,25 @@ static void cargo_names(void **state)
     cargo_close(&c);
     free(path);
     path = scratch_file(*state, "empty", "", 0);
-    assert_int_equal(cargo_open(path, false, &c, &err), -1);
+    assert_int_equal(cargo_open(path, false, -1, &c, &err), -1);
     contains(err.msg, "it is empty");
+    free(path);
+}
+
+static void hashing_can_be_cancelled(void **state)
+{
+    char *path = scratch_file(*state, "b.tar.gz", "x", 1);
+    struct cargo c;
+    struct err err = ERR_INIT;
+    int cancel[2];
+    assert_int_equal(pipe(cancel), 0);
+    ok(cargo_open(path, false, cancel[0], &c, &err), &err);
+    cargo_close(&c);
+    assert_int_equal(write(cancel[1], "", 1), 1);
+    assert_int_equal(cargo_open(path, false, cancel[0], &c, &err), -1);
+    assert_int_equal(err.kind, ERR_CANCELLED);
+    close(cancel[0]);
+    close(cancel[1]);
     free(path);
 }
 
@@ -438,23 +456,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(headers_are_wiped), /* first: libcurl takes its allocator once */
-        cmocka_unit_test(decisions),
-        cmocka_unit_test(words),
-        cmocka_unit_test(refusals_say_why),
-        cmocka_unit_test(markdown),
-        cmocka_unit_test(textile),
-        cmocka_unit_test(plain),
-        cmocka_unit_test(anything),
-        cmocka_unit_test(many_lines),
-        cmocka_unit_test(encoding),
-        cmocka_unit_test(tokens_go_over_tls),
-        cmocka_unit_test(origins),
-        cmocka_unit_test(leads),
-        cmocka_unit_test(shown_addresses),
-        cmocka_unit_test(what_has_left),
-        SCRATCH(cargo_names),
-        cmocka_unit_test(contents),
-        cmocka_unit_test(spoiled_contents),
+        cmocka_unit_test(decisions),         cmocka_unit_test(words),
+        cmocka_unit_test(refusals_say_why),  cmocka_unit_test(markdown),
+        cmocka_unit_test(textile),           cmocka_unit_test(plain),
+        cmocka_unit_test(anything),          cmocka_unit_test(many_lines),
+        cmocka_unit_test(encoding),          cmocka_unit_test(tokens_go_over_tls),
+        cmocka_unit_test(origins),           cmocka_unit_test(leads),
+        cmocka_unit_test(shown_addresses),   cmocka_unit_test(what_has_left),
+        SCRATCH(hashing_can_be_cancelled),   SCRATCH(cargo_names),
+        cmocka_unit_test(contents),          cmocka_unit_test(spoiled_contents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Ends a hand-off by SIGINT at each of its system calls, one run after the other, and checks how it ends.
+
+    interrupts.py --control URL --bundle FILE [--from REGEX] [--each N] -- COMMAND...
+
+COMMAND hands over with the tracker of tests/gitlab, whose control is at URL, to its project ops/private; FILE is its
+bundle. A first run under strace, which nothing disturbs, shows which calls the program's first thread makes. Every run
+after that has strace send SIGINT at one of them: at each call that opens, names, syncs, forks or sends, and at N of
+those that there are many of (reads, writes, polls). With --from the calls count from the first line of the trace that
+REGEX matches; without it, from the making of the signals' pipe.
+
+After each run:
+- the program has ended within 2 s of the signal, with at most 20 more reads and writes: a phase that does not look for
+  the signal makes more of them, on any machine;
+- the bundle is there, and whole;
+- the program has said what left the workstation, and the tracker has that and no more;
+- the copy is there where the tracker may have some of it, and nowhere else; nothing else is left;
+- the exit status is 130, or 0 where everything was done.
+
+Prints each run that ended otherwise. Exit status: 0, or 1 if there was one.
+"""
+import argparse
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.request
+
+EACH = re.compile(r"openat|clone3?|wait4|fsync|linkat|connect|sendto|ftruncate|unlinkat")
+SOME = re.compile(r"read|write|pread64|poll|lseek|recvfrom|mmap")
+MOST_AFTER = 20
+
+# What is said to have left: how many uploads and notes the tracker may have then, and whether the copy stays.
+LEFT = [
+    (r"nothing has left this workstation$", {"issues": 0, "uploads": 0, "notes": 0}, False),
+    (r"nothing has left this workstation but an issue or note that tells nothing$", {"uploads": 0, "notes": 0}, False),
+    (r"of the encrypted bundle at most .* left this workstation, and the tracker did not take it$",
+     {"issues": 1, "uploads": 0, "notes": 0}, True),
+    (r"the encrypted bundle may be with the tracker; the summary is not$", {"issues": 1, "notes": 0}, True),
+    (r"the encrypted bundle is with the tracker; the summary is not$", {"issues": 1, "uploads": 1, "notes": 0}, True),
+    (r"the encrypted bundle is with the tracker; the summary may be$", {"issues": 1, "uploads": 1}, True),
+    (r"the encrypted bundle is with the tracker, and so is the summary$", {"issues": 1, "uploads": 1, "notes": 1}, True),
+    (r"it was not handed over, since you interrupted$", {"issues": 0, "uploads": 0, "notes": 0}, False),
+]
+
+
+class Handoff:
+    def __init__(self, args):
+        self.args = args
+        self.whole = None  # the bundle's bytes, where every run takes the same one
+        if os.path.exists(args.bundle):
+            with open(args.bundle, "rb") as f:
+                self.whole = f.read()
+        self.before = set(os.listdir(".")) | {"trace"}
+
+    def ask(self, path, method="GET"):
+        request = urllib.request.Request(self.args.control + path, method=method)
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.read().decode()
+
+    def run(self, *options):
+        """Runs it with these options of strace; what is new in the directory is removed first."""
+        for name in set(os.listdir(".")) - self.before:
+            os.remove(name)
+        self.ask("/reset", "POST")
+        return subprocess.run(["strace", "-ttt", "-o", "trace", *options, *self.args.command],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+    def has(self):
+        """What the tracker has beyond what it begins with."""
+        project = json.loads(self.ask("/state"))["ops/private"]
+        issues = project["issues"][2:]
+        return {"issues": len(issues), "uploads": len(project["uploads"] or []),
+                "notes": sum(len(issue["notes"] or []) for issue in issues)}
+
+
+def calls():
+    """Each system call of the trace: its name, which one of that name it is, its line."""
+    seen = collections.Counter()
+    with open("trace", encoding="utf-8", errors="replace") as trace:
+        for line in trace:
+            call = re.match(r"[\d.]+ (\w+)\(", line)
+            if call:
+                seen[call[1]] += 1
+                yield call[1], seen[call[1]], line
+
+
+def choose(start, each):
+    """The calls at which a signal is to come."""
+    begun, found = False, collections.defaultdict(list)
+    for name, number, line in calls():
+        begun = begun or re.search(start, line)
+        if begun and (EACH.fullmatch(name) or SOME.fullmatch(name)):
+            found[name].append((number, line))
+    for name, points in found.items():
+        step = 1 if EACH.fullmatch(name) else max(1, len(points) // each)
+        for number, line in points[::step]:
+            yield name, number, line
+
+
+def after_signal():
+    """How long the program went on, in seconds, and how many reads and writes it made; None if no signal came."""
+    began, end, moved = None, None, 0
+    with open("trace", encoding="utf-8", errors="replace") as trace:
+        for line in trace:
+            when = float(line.split(" ", 1)[0])
+            began = began or (when if "--- SIGINT" in line else None)
+            moved += bool(began and re.match(r"[\d.]+ p?(read|write)(64)?\(", line))
+            end = when if "+++ " in line else end
+    return None if not began or not end else (end - began, moved)
+
+
+def faults(handoff, run):
+    """What is wrong with the way in which a run ended."""
+    args, said, has = handoff.args, run.stderr.splitlines(), handoff.has()
+    left = [(state, copy) for line in said for text, state, copy in LEFT
+            if re.fullmatch(r"profgrab: " + text, line)]
+    ended = after_signal()
+    if not ended:
+        return  # the call was not made this time
+    if ended[0] > 2:
+        yield f"it went on for {ended[0]:.1f} s"
+    if ended[1] > MOST_AFTER:
+        yield f"it made {ended[1]} more reads and writes"
+    if run.returncode == 0:
+        left = [(LEFT[6][1], True)]
+    elif run.returncode != 130:
+        yield f"exit status {run.returncode}"
+    if len(left) != 1:
+        yield "it did not say what left"
+        return
+    state, copy = left[0]
+    for what, number in state.items():
+        if has[what] != number:
+            yield f"the tracker has {has[what]} {what}"
+    new = set(os.listdir(".")) - handoff.before
+    bundle = {os.path.basename(args.bundle)} - handoff.before
+    if new != bundle | ({os.path.basename(args.bundle) + ".age"} if copy else set()):
+        yield f"there is {' '.join(sorted(new)) or 'nothing'}"
+    if handoff.whole is None:
+        if subprocess.run([args.command[0], "bundle", "verify", args.bundle], capture_output=True).returncode:
+            yield "the bundle is not whole"
+    else:
+        with open(args.bundle, "rb") as f:
+            if f.read() != handoff.whole:
+                yield "the bundle is not what it was"
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--control", required=True)
+    parser.add_argument("--bundle", required=True)
+    parser.add_argument("--from", dest="start", default=r"pipe2\(")
+    parser.add_argument("--each", type=int, default=6)
+    parser.add_argument("command", nargs="+")
+    args = parser.parse_args()
+    handoff = Handoff(args)
+    run = handoff.run()
+    if run.returncode != 0:
+        print(run.stderr)
+        return 1
+    points, bad, ends = list(choose(args.start, args.each)), 0, collections.Counter()
+    for name, number, line in points:
+        run = handoff.run("-e", f"inject={name}:signal=SIGINT:when={number}")
+        ends[run.returncode] += 1
+        wrong = list(faults(handoff, run))
+        if wrong:
+            bad += 1
+            print(f"SIGINT at {line.split(' ', 1)[1].strip()[:100]}: {'; '.join(wrong)}\n{run.stderr}")
+    print(f"{len(points)} runs, by exit status: {dict(ends)}")
+    # Most of them end by the signal: otherwise none came.
+    return 1 if bad or ends[130] * 2 < len(points) else 0
+
+
+sys.exit(main())
