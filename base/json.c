@@ -48,12 +48,12 @@ static size_t larger(size_t a, size_t b)
 struct json_measure json_measure(const char *p, size_t n)
 {
     struct json_measure m = {.memory = n};
-    size_t depth = 0, longest = 0;
+    size_t depth = 0;
     for (size_t i = 0; i < n; i++) {
         if (p[i] == '"') {
             size_t end = string_end(p, n, i + 1);
             m.memory += TEXT_BYTES + (end - i);
-            longest = larger(end - i, longest);
+            m.longest = larger(end - i, m.longest);
             i = end;
         } else if (p[i] == '{' || p[i] == '[') {
             m.memory += p[i] == '{' ? OBJECT_BYTES : LIST_BYTES;
@@ -67,11 +67,11 @@ struct json_measure json_measure(const char *p, size_t n)
         } else if (is_of_word(p[i])) {
             size_t end = word_end(p, n, i);
             m.memory += WORD_BYTES;
-            longest = larger(end - i, longest);
+            m.longest = larger(end - i, m.longest);
             i = end - 1;
         }
     }
-    m.memory += LONGEST_TEXT_COPIES * longest;
+    m.memory += LONGEST_TEXT_COPIES * m.longest;
     return m;
 }
 
@@ -87,6 +87,9 @@ int json_check(const struct json_form *form, const char *text, size_t n, struct 
     if (m.memory > form->max_memory)
         return err_set(err, ERR_FAILED, "%s is too large: it would take more than %s of memory", form->what,
                        text_bytes(size, sizeof size, form->max_memory));
+    if (form->max_text > 0 && m.longest > form->max_text)
+        return err_set(err, ERR_FAILED, "%s holds a string of more than %s", form->what,
+                       text_bytes(size, sizeof size, form->max_text));
     return 0;
 }
 

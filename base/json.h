@@ -16,12 +16,13 @@
 /* jansson's json_t. */
 struct json_t;
 
-/* The limits of a text. Each limit must be set: 0 refuses every text. */
+/* The limits of a text. Each limit but max_text must be set: 0 refuses every text. */
 struct json_form {
     const char *what;   /* begins the messages: "manifest.json" */
     size_t max_bytes;   /* of the text */
     size_t max_memory;  /* bytes of text and tree, as json_measure estimates them */
     size_t max_depth;   /* containers in each other */
+    size_t max_text;    /* bytes of one string or number; 0: as many as the whole may have */
     bool any;           /* the text may be any value, not only an object or a list */
     bool repeated_keys; /* of keys that are there twice the last counts; otherwise they are refused */
 };
@@ -30,6 +31,7 @@ struct json_form {
 struct json_measure {
     size_t memory; /* bytes at most: of the text, the tree, and the buffers that jansson grows meanwhile */
     size_t depth;
+    size_t longest; /* bytes of the longest string or number */
 };
 
 /* Scans n bytes for what their tree would take. The text need not be JSON. */

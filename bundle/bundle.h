@@ -329,6 +329,10 @@ int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char
 #define BUNDLE_MAX_MEMBERS 200000
 #define BUNDLE_MAX_MANIFEST (64u << 20)
 
+/* Whether one bundle can describe so many services with so many items in all: 0, or ERR_USAGE with how many
+ * fit. An estimate, for a run that has not begun: a manifest itself is checked when it is written. */
+int bundle_check_room(size_t services, size_t items, struct err *err);
+
 struct bundle_member {
     const char *path; /* below the bundle's directory, made printable; valid during the call */
     uint64_t size;

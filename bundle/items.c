@@ -6,8 +6,11 @@
 #include "base/banned.h"
 
 /* Depth: a manifest of ours has ten levels. */
-static const struct json_form manifest_form = {
-    .what = PATH_MANIFEST, .max_bytes = BUNDLE_MAX_MANIFEST, .max_memory = ITEMS_MAX_MEMORY, .max_depth = 64};
+static const struct json_form manifest_form = {.what = PATH_MANIFEST,
+                                               .max_bytes = BUNDLE_MAX_MANIFEST,
+                                               .max_memory = ITEMS_MAX_MEMORY,
+                                               .max_depth = 64,
+                                               .max_text = 1u << 20};
 
 static bool is_list(const json_t *root, const char *key)
 {
@@ -63,7 +66,27 @@ int items_print(const json_t *root, struct buf *ret, struct err *err)
     buf_addc(ret, '\n');
     if (buf_check(ret, PATH_MANIFEST, err) < 0)
         return -1;
-    return printed < 0 ? err_nomem(err) : 0;
+    if (printed < 0)
+        return err_nomem(err);
+    struct err why = ERR_INIT;
+    return json_check(&manifest_form, ret->data, ret->len, &why) < 0 ? err_set(err, ERR_LIMIT, "%s", why.msg)
+                                                                     : 0;
+}
+
+/* About what json_measure says of a service with its host, and of an item, in manifests of real services; the
+ * sentences of findings make some twice as large. */
+enum { SERVICE_MEMORY = 18000, ITEM_MEMORY = 9500 };
+
+int bundle_check_room(size_t services, size_t items, struct err *err)
+{
+    double most = ITEMS_MAX_MEMORY, need = (double)services * SERVICE_MEMORY + (double)items * ITEM_MEMORY;
+    if (need <= most)
+        return 0;
+    size_t fit = (size_t)((double)services * (most / need));
+    err_set(err, ERR_USAGE, "%zu services with %zu items in all are too many for one bundle", services,
+            items);
+    return err_hint(
+        err, "about %zu such services fit: take them in several runs, by --host, --service or a group", fit);
 }
 
 static bool is_sha256(const char *s)

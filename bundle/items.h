@@ -14,7 +14,8 @@
  * lists of hosts and files are lists; below them nothing is promised. */
 int items_parse(const char *text, size_t n, json_t **ret, struct err *err);
 
-/* The manifest's text, into an initialised buffer. */
+/* The manifest's text, into an initialised buffer. ERR_LIMIT for a manifest that items_parse would refuse: no
+ * bundle is written that this program cannot read. */
 int items_print(const json_t *root, struct buf *ret, struct err *err);
 
 /* A file an item names. */

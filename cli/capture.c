@@ -236,13 +236,18 @@ static int nothing_collected(struct run *r, struct err *err)
 /* The work directory stays: it is all that was collected. */
 static int not_bundled(struct run *r, struct err *err)
 {
-    bool cancelled = err->kind == ERR_CANCELLED;
+    bool cancelled = err->kind == ERR_CANCELLED, too_large = err->kind == ERR_LIMIT;
     err_wrap(err, "the bundle could not be written");
     struct buf line = BUF_INIT(LINE_MAX_BYTES);
     save(r);
-    err_hint(err, "everything collected is in %s: %s`%s`%s", workdir_path(r->work),
-             cancelled ? "" : "make room, then ", resume_line(r->capture, workdir_path(r->work), &line),
-             cancelled ? " packs it" : "");
+    if (too_large)
+        err_hint(err,
+                 "everything collected is in %s: `profgrab bundle create DIRECTORY...` packs parts of it",
+                 workdir_path(r->work));
+    else
+        err_hint(err, "everything collected is in %s: %s`%s`%s", workdir_path(r->work),
+                 cancelled ? "" : "make room, then ", resume_line(r->capture, workdir_path(r->work), &line),
+                 cancelled ? " packs it" : "");
     buf_release(&line);
     r->ending.signal = signals_received();
     r->ending.bundled = false;
@@ -439,6 +444,18 @@ int capture_check_kinds(const struct strlist *kinds, const struct targets *targe
         if (check_duration(&targets->items[i].service->kinds, yes, err) < 0)
             return err_wrap(err, "kinds of the service \"%s\"", targets->items[i].service->name);
     return 0;
+}
+
+int capture_check_room(const struct strlist *kinds, const struct targets *targets, bool pair, struct err *err)
+{
+    size_t items = 0, all = 0;
+    for (size_t i = 0; i < targets->n; i++) {
+        if ((i == 0 || kinds->n == 0) &&
+            fetch_count_items(kinds->n > 0 ? kinds : &targets->items[i].service->kinds, &items, err) < 0)
+            return -1;
+        all += pair ? 2 * items : items;
+    }
+    return bundle_check_room(targets->n, all, err);
 }
 
 int capture_end(struct result *result, int code, const struct err *failure)

@@ -43,6 +43,10 @@ int capture_hand_over(const struct capture *c, int code);
 int capture_check_kinds(const struct strlist *kinds, const struct targets *targets, bool yes,
                         struct err *err);
 
+/* Whether one bundle can describe what the run asks for; `pair`: each snapshot is taken twice. ERR_USAGE. */
+int capture_check_room(const struct strlist *kinds, const struct targets *targets, bool pair,
+                       struct err *err);
+
 /* The last thing said: the result, if it is wanted; a bundle whose path was not told is named on stderr.
  * Returns the exit code. */
 int capture_end(struct result *result, int code, const struct err *failure);

@@ -301,7 +301,8 @@ static int prepare(struct grab *g, struct err *err)
         against_resolve(g->inventory, &o->against, &o->target.selection, &g->targets, &g->against, err) < 0)
         return -1;
     if (check_number(g, err) < 0 || engine_check_sync(&o->engine, o->target.parallel, &g->targets, err) < 0 ||
-        capture_check_kinds(&g->kinds, &g->targets, o->yes, err) < 0 || check_pair(g, err) < 0)
+        capture_check_kinds(&g->kinds, &g->targets, o->yes, err) < 0 || check_pair(g, err) < 0 ||
+        capture_check_room(&g->kinds, &g->targets, o->pair_ms > 0, err) < 0)
         return -1;
     return g->handed ? handover_prepare(&o->handover, g->inventory, &g->handover, err) : 0;
 }

@@ -37,6 +37,9 @@ void fetch_offer_kinds(struct nearest *near);
 /* Checks the words for kinds (`cpu=30s`, `incident`, `/debug/vars`) as far as they can be without a target.
  * *ret_longest_ms: the longest time one of them takes by design. ERR_USAGE. */
 int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, struct err *err);
+
+/* How many items the words ask each service for, about: of `all` every kind counts that the table has. */
+int fetch_count_items(const struct strlist *words, size_t *ret, struct err *err);
 /* What takes longer should be asked for twice. */
 #define FETCH_LONG_MS (5 * 60 * INT64_C(1000))
 /* Adds those of the words, as "cpu=30s", that slow a process down while they are taken, or stop it: cpu,

@@ -313,6 +313,24 @@ int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, stru
     return 0;
 }
 
+static size_t count_snapshots(void)
+{
+    size_t n = 0;
+    for (size_t i = 0; kind_at(i); i++)
+        n += !kind_at(i)->only_by_name && kind_at(i)->rank <= RANK_DISTURBING;
+    return n;
+}
+
+int fetch_count_items(const struct strlist *words, size_t *ret, struct err *err)
+{
+    struct wanted_list l = {0};
+    if (wanted_parse(words, &l, err) < 0)
+        return -1;
+    *ret = l.n + (l.all ? count_snapshots() : 0);
+    wanted_release(&l);
+    return 0;
+}
+
 static bool is_costly(const struct wanted *w)
 {
     bool stops = w->form == FORM_TEXT && w->kind && w->kind->arguments & ARG_FORM;

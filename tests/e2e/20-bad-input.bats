@@ -473,6 +473,24 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     fi
 }
 
+@test "more services than one bundle can describe: refused before anything is opened, with how many fit" {
+    python3 - >inventory.yaml <<'END'
+print("version: 1\nservices: { s: { port: 1 } }\nhosts:")
+for i in range(4000):
+    print(f"  h{i}: {{ connect: direct, address: 127.0.0.1, services: [s] }}")
+END
+    chmod 600 inventory.yaml
+    run --separate-stderr "$profgrab_program" -i inventory.yaml --host 'h*' heap allocs goroutines mutex cpu trace --yes
+    assert_status 2
+    assert_stderr_has 'profgrab: 4000 services with 24000 items in all are too many for one bundle'
+    assert_stderr_has 'hint: about 3131 such services fit'
+    refute_stderr_has 'h1:'
+    assert_equal "$(find . -name 'profgrab-*')" ''
+    run --separate-stderr "$profgrab_program" -i inventory.yaml --host 'h*' heap allocs goroutines mutex cpu trace --pair 1s --yes
+    assert_status 2
+    assert_stderr_has 'profgrab: 4000 services with 48000 items in all are too many for one bundle'
+}
+
 @test "stdout full or closed: the bundle's path is said on stderr, exit code 3" {
     write_inventory
     for to in '>/dev/full' '>&-'; do

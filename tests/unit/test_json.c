@@ -143,6 +143,12 @@ static void limits(void **state)
     refuses(&form, "", "it is malformed: line 1: '[' or '{' expected near end of file");
     refuses(&form, "[\"\\", "it is malformed: line 1: invalid escape near '\"\\'");
     refuses(&(struct json_form){.what = "it"}, "[]", "it is larger than 0 B");
+    struct json_form short_texts = form;
+    short_texts.max_text = 4;
+    assert_int_equal(json_parse(&short_texts, "[\"abc\",1234]", 12, &root, NULL), 0);
+    json_decref(root);
+    refuses(&short_texts, "[\"abcde\"]", "it holds a string of more than 4 B");
+    refuses(&short_texts, "[12345]", "it holds a string of more than 4 B");
 }
 
 static void parse_spoiled(void *ctx, const struct spoiled *s)

@@ -464,8 +464,54 @@ static void too_many_values(void **state)
     /* In a string they are not values. */
     text[0] = '"';
     assert_int_equal(items_parse(text, n, &root, &err), -1);
+    assert_string_equal(err.msg, "manifest.json holds a string of more than 1.0 MB");
+    assert_int_equal(items_parse(text, 1000000, &root, &err), -1);
     assert_string_equal(err.msg, "manifest.json is malformed: line 1: premature end of input");
     free(text);
+}
+
+static json_t *manifest_of(size_t n_files)
+{
+    json_t *root = json_pack("{s:s, s:i, s:[]}", "format", "profgrab-bundle", "version", 1, "files");
+    for (size_t i = 0; i < n_files; i++)
+        json_array_append_new(json_object_get(root, "files"), json_object());
+    return root;
+}
+
+static void never_printed_what_cannot_be_read(void **state)
+{
+    (void)state;
+    const size_t n[] = {ITEMS_MAX_MEMORY / 300, ITEMS_MAX_MEMORY / 240};
+    for (size_t i = 0; i < 2; i++) {
+        struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
+        struct err err = ERR_INIT;
+        json_t *root = manifest_of(n[i]), *again = NULL;
+        int printed = items_print(root, &text, &err);
+        assert_int_equal(printed, i == 0 ? 0 : -1);
+        assert_int_equal(items_parse(text.data, text.len, &again, NULL), printed);
+        if (printed < 0) {
+            assert_int_equal(err.kind, ERR_LIMIT);
+            assert_string_equal(err.msg,
+                                "manifest.json is too large: it would take more than 234.9 MB of memory");
+        }
+        json_decref(root);
+        json_decref(again);
+        buf_release(&text);
+    }
+}
+
+static void room_for_a_run(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    assert_int_equal(bundle_check_room(0, 0, NULL), 0);
+    assert_int_equal(bundle_check_room(1000, 8000, NULL), 0);
+    assert_int_equal(bundle_check_room(5000, 40000, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_string_equal(err.msg, "5000 services with 40000 items in all are too many for one bundle");
+    assert_non_null(strstr(err.hint, "about 2498 such services fit"));
+    assert_int_equal(bundle_check_room(SIZE_MAX / 2, 1, NULL), -1);
+    assert_int_equal(bundle_check_room(1, SIZE_MAX / 2, NULL), -1);
 }
 
 static void digest_spoiled(void *ctx, const struct spoiled *s)
@@ -1196,6 +1242,8 @@ int main(void)
         cmocka_unit_test(the_readme_of_a_foreign_manifest),
         cmocka_unit_test(the_readme_says_nothing_twice),
         cmocka_unit_test(too_many_values),
+        cmocka_unit_test(never_printed_what_cannot_be_read),
+        cmocka_unit_test(room_for_a_run),
         cmocka_unit_test(cut_and_flipped_everywhere),
         cmocka_unit_test(loaded_is_what_was_saved),
         cmocka_unit_test(each_run_says_how_it_went),
