@@ -229,6 +229,9 @@ $(cost_program): $(cost_objects) $(out)/libprofgrab.a
 	$(call say,link,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# Its trackers are a part of it.
+$(cost_program): override LDFLAGS += -Wl,--wrap=http_send
+
 cost: $(cost_program)
 	tests/cost/run $< $(COST)
 

@@ -1,10 +1,17 @@
 /*
  * Runs each parser on each of its inputs in a child process, and prints TAP.
  *
- * Time is processor time of the child's thread (CLOCK_PROCESS_CPUTIME_ID), the least of several runs, so that
- * other load on the machine does not count. n is doubled from 4 kB on until a run takes COST_LEAST_MS; what
- * takes less at the largest size has no growth to speak of. Growth that looks too large is measured again
- * with more runs. Memory is the child's peak of resident memory over what it had before the parser ran
+ * Time is processor time of the child and of the programs that the parser runs, the least of several runs, so
+ * that other load on the machine does not count. n is doubled from 4 kB on until a run takes COST_LEAST_MS,
+ * and twice of what a tiny input takes; a parser that takes less for the largest input is too fast to be
+ * compared. Inputs of n, 2n and 4n bytes are then parsed by turns, and each of the two doublings is judged
+ * alone. A doubling that takes too long is measured again with more runs. A doubling may also take longer
+ * because memory no longer fits a cache, or because a limit of the program comes into force there. The next
+ * two doublings do not then, but those of a parser that is quadratic do: so they are measured in its place.
+ * The process counts no instructions, because virtual machines rarely have the counters that
+ * perf_event_open(2) needs.
+ *
+ * Memory is the child's peak of resident memory over what it had before the parser ran
  * (/proc/self/clear_refs).
  *
  *   cost [--self-test] [--part I/N] [NAME...]    NAME: parsers, by the beginning of their names
@@ -15,7 +22,6 @@
 
 #include <fcntl.h>
 #include <malloc.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,27 +32,35 @@
 
 #include "base/banned.h"
 
-/* A parser that takes longer for one of its inputs has failed, and one that takes more memory. */
+/* A parser that takes more processor time for one of its inputs has failed, and one that takes more memory,
+ * or waits for something. */
 #define MOST_SECONDS 40
+#define MOST_SECONDS_OF_WAITING 1200
 #define MOST_MEMORY ((rlim_t)3 << 30)
 #define SMALLEST ((size_t)4096)
-#define RUNS 2
-#define RUNS_IN_DOUBT 12
+/* What a run takes for an input of this size is not the input's. */
+#define TINY ((size_t)512)
+#define TURNS_IN_DOUBT 16
+/* The doublings behind a slow one are measured in its place if its larger input takes less than this. A
+ * quadratic parser takes 16 times as long for those. */
+#define MOST_MOVE_NS INT64_C(200000000)
 /* Reading input that is not in a cache takes about as long. */
 #define FAST_NS_A_BYTE 4
-#define MOST_RUNS_NS INT64_C(500000000)
+/* Inputs that take long are parsed no more often than this allows. */
+#define MOST_TURNS_NS INT64_C(1000000000)
 /* Memory that a parser takes however small its input is. */
 #define MEMORY_FIXED ((size_t)2 << 20)
 /* The input on which memory is measured. */
 #define MEMORY_BYTES ((size_t)1 << 20)
 
-/* What a child found out. */
+/* What is known of a parser and an input: a child fills one part of it. */
 struct result {
     size_t n;      /* bytes of the smallest input that was compared */
     int64_t ns[3]; /* of n, 2n and 4n */
-    double growth; /* the larger of the two */
+    int at;        /* the one of the three that a child measures */
+    double growth; /* of the slower doubling; 0: the parser is as fast as memory */
     double memory; /* bytes for each byte of MEMORY_BYTES */
-    int compared;
+    bool compared;
 };
 
 /* ---- inputs ---------------------------------------------------------------------------------------------
@@ -93,29 +107,32 @@ static void make_input(const struct cost_grammar *g, size_t n, struct buf *ret)
 static int64_t cpu_ns(void)
 {
     struct timespec t;
+    struct rusage children;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    getrusage(RUSAGE_CHILDREN, &children);
+    int64_t s = t.tv_sec + children.ru_utime.tv_sec + children.ru_stime.tv_sec;
+    return s * 1000000000 + t.tv_nsec + (children.ru_utime.tv_usec + children.ru_stime.tv_usec) * 1000;
 }
 
-static int64_t time_of(const struct cost_parser *parser, const struct buf *input, int runs)
+/* Has the heap keep its memory, so that getting it from the kernel is no part of the second run's time. */
+static void keep_memory(void)
 {
-    int64_t best = INT64_MAX, all = 0;
-    for (int i = 0; i < runs && all < MOST_RUNS_NS; i++) {
-        int64_t start = cpu_ns();
-        parser->run(input->data, input->len - 1);
-        int64_t took = cpu_ns() - start;
-        best = took < best ? took : best;
-        all += took;
-    }
-    return best;
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
-static int64_t time_of_size(const struct cost_parser *parser, const struct cost_grammar *g, size_t n,
-                            int runs)
+static int64_t time_of(const struct cost_parser *parser, const struct buf *input)
+{
+    int64_t start = cpu_ns();
+    parser->run(input->data, input->len - 1);
+    return cpu_ns() - start;
+}
+
+static int64_t time_of_size(const struct cost_parser *parser, const struct cost_grammar *g, size_t n)
 {
     struct buf input;
     make_input(g, n, &input);
-    int64_t took = time_of(parser, &input, runs);
+    int64_t took = time_of(parser, &input);
     buf_release(&input);
     return took;
 }
@@ -158,51 +175,51 @@ static double memory_of(const struct cost_parser *parser, const struct cost_gram
     return bytes;
 }
 
-/* By how much each of the two doublings multiplied the time, on average: one alone may be where memory no
- * longer fits a cache. What is as fast as memory says nothing. */
-static double growth_of(const int64_t ns[3], size_t n)
-{
-    return (double)ns[2] < FAST_NS_A_BYTE * 4 * (double)n ? 0 : sqrt((double)ns[2] / (double)ns[0]);
-}
-
-static void take_least(int64_t *ns, int64_t other)
-{
-    *ns = other < *ns ? other : *ns;
-}
-
-/* How the time grows from n on, which takes long enough. */
-static void compare(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
-{
-    r->compared = 1;
-    for (int i = 0; i < 3; i++)
-        r->ns[i] = time_of_size(parser, g, r->n << i, RUNS);
-    for (int again = 0; again < 3 && growth_of(r->ns, r->n) > COST_MOST_GROWTH; again++)
-        for (int i = 0; i < 3; i++)
-            take_least(&r->ns[i], time_of_size(parser, g, r->n << i, RUNS_IN_DOUBT));
-    r->growth = growth_of(r->ns, r->n);
-}
-
-/* The size from which on a run takes long enough, and how the time grows from there. */
-static void measure(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
+/* The size from which on a run takes long enough. */
+static void find_size(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
     size_t most = (parser->most_bytes ? parser->most_bytes : COST_MOST_BYTES) / 4;
     int64_t took = 0, least = (g->least_ms ? g->least_ms : COST_LEAST_MS) * INT64_C(1000000);
-    /* Memory is kept, so that getting it from the kernel is no part of the time. */
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
-    mallopt(M_TRIM_THRESHOLD, 1 << 30);
     *r = (struct result){.n = SMALLEST};
-    while ((took = time_of_size(parser, g, r->n, 1)) < least && r->n < most)
+    keep_memory();
+    time_of_size(parser, g, TINY);
+    int64_t tiny = time_of_size(parser, g, TINY);
+    least = least > 2 * tiny ? least : 2 * tiny;
+    while ((took = time_of_size(parser, g, r->n)) < least && r->n < most)
         r->n *= 2;
-    if (took >= least)
-        compare(parser, g, r);
+    r->compared = took >= least;
 }
+
+/* Parses one of the three inputs twice: the second run finds its memory in the heap. */
+static void time_one(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
+{
+    struct buf input;
+    keep_memory();
+    make_input(g, r->n << r->at, &input);
+    for (int i = 0; i < 2; i++) {
+        int64_t took = time_of(parser, &input);
+        r->ns[r->at] = took < r->ns[r->at] ? took : r->ns[r->at];
+    }
+    buf_release(&input);
+}
+
+static void measure_memory(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
+{
+    size_t most = parser->most_bytes ? parser->most_bytes : COST_MOST_BYTES;
+    r->memory = memory_of(parser, g, most < MEMORY_BYTES ? most : MEMORY_BYTES);
+}
+
+/* ---- children ---------------------------------------------------------------------------------------------
+ */
 
 static void limit_child(void)
 {
-    const struct rlimit memory = {MOST_MEMORY, MOST_MEMORY}, core = {0, 0};
-    if (setrlimit(RLIMIT_AS, &memory) < 0 || setrlimit(RLIMIT_CORE, &core) < 0)
+    const struct rlimit memory = {MOST_MEMORY, MOST_MEMORY}, core = {0, 0},
+                        time = {MOST_SECONDS, MOST_SECONDS};
+    if (setrlimit(RLIMIT_AS, &memory) < 0 || setrlimit(RLIMIT_CORE, &core) < 0 ||
+        setrlimit(RLIMIT_CPU, &time) < 0)
         _exit(3);
-    alarm(MOST_SECONDS);
+    alarm(MOST_SECONDS_OF_WAITING);
 }
 
 /* In a child, which may die of what it runs. 0, or -1 if it did. */
@@ -226,10 +243,65 @@ static int in_child(void (*work)(const struct cost_parser *, const struct cost_g
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 && n == (ssize_t)sizeof *r ? 0 : -1;
 }
 
-static void measure_memory(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
+/* ---- growth -----------------------------------------------------------------------------------------------
+ */
+
+/* How many times the time of an input its double takes, of the slower of the two doublings.
+ * 0 for a parser that is as fast as memory. */
+static double growth_of(const int64_t ns[3], size_t n)
 {
+    double first = (double)ns[1] / (double)ns[0], second = (double)ns[2] / (double)ns[1];
+    if ((double)ns[2] < FAST_NS_A_BYTE * 4 * (double)n)
+        return 0;
+    return first > second ? first : second;
+}
+
+/* Times each of the three inputs in a process of its own: the heap that one leaves in pieces is not the
+ * other's. -1 if one died. */
+static int time_three(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
+{
+    for (r->at = 0; r->at < 3; r->at++)
+        if (in_child(time_one, parser, g, r) < 0)
+            return -1;
+    r->growth = growth_of(r->ns, r->n);
+    return 0;
+}
+
+/* How the time grows from r->n on. The three take turns, so that all of them meet the same load, and the
+ * least time of each counts: one turn is enough, or as many as it takes to be sure. */
+static int compare(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
+{
+    int64_t start = cpu_ns();
+    r->ns[0] = r->ns[1] = r->ns[2] = INT64_MAX;
+    int rc = time_three(parser, g, r);
+    for (int turn = 1;
+         rc == 0 && r->growth > COST_MOST_GROWTH && turn < TURNS_IN_DOUBT && cpu_ns() - start < MOST_TURNS_NS;
+         turn++)
+        rc = time_three(parser, g, r);
+    return rc;
+}
+
+/* The size at which the slow doubling ends: that of the second begins the comparison anew at 4n. */
+static size_t behind_slow(const struct result *r)
+{
+    bool second = (double)r->ns[2] > COST_MOST_GROWTH * (double)r->ns[1];
+    return r->n * (second ? 4 : 2);
+}
+
+static int measure(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
+{
+    /* What is fast enough may be measured beyond the sizes that find_size looks at. */
     size_t most = parser->most_bytes ? parser->most_bytes : COST_MOST_BYTES;
-    r->memory = memory_of(parser, g, most < MEMORY_BYTES ? most : MEMORY_BYTES);
+    if (in_child(find_size, parser, g, r) < 0)
+        return -1;
+    if (!r->compared)
+        return 0;
+    int rc = compare(parser, g, r);
+    while (rc == 0 && r->growth > COST_MOST_GROWTH && r->ns[2] < MOST_MOVE_NS && behind_slow(r) <= most) {
+        r->n = behind_slow(r);
+        rc = compare(parser, g, r);
+    }
+    return rc;
 }
 
 /* ---- judging ----------------------------------------------------------------------------------------------
@@ -240,7 +312,7 @@ static const char died[] = "it died";
 /* The reason why it fails, or NULL. */
 static const char *judge(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
-    if (in_child(measure, parser, g, r) < 0)
+    if (measure(parser, g, r) < 0)
         return died;
     if (r->compared && r->growth > COST_MOST_GROWTH)
         return "twice the input takes too long";
@@ -303,8 +375,9 @@ static void run_all(const struct cost_parser *parsers, char **names, struct tall
 
 int main(int argc, char **argv)
 {
-    static const struct cost_parser *const tables[] = {cost_text_parsers, cost_json_parsers, cost_ssh_parsers,
-                                                       cost_profile_parsers};
+    static const struct cost_parser *const tables[] = {
+        cost_text_parsers,    cost_json_parsers,   cost_ssh_parsers,   cost_profile_parsers,
+        cost_archive_parsers, cost_binary_parsers, cost_answer_parsers};
     struct tally t = {.parts = 1};
     char **words = argv + (argc > 0);
     if (words[0] && strcmp(words[0], "--self-test") == 0) {

@@ -44,6 +44,9 @@ extern const struct cost_parser cost_text_parsers[];
 extern const struct cost_parser cost_json_parsers[];
 extern const struct cost_parser cost_ssh_parsers[];
 extern const struct cost_parser cost_profile_parsers[];
+extern const struct cost_parser cost_archive_parsers[];
+extern const struct cost_parser cost_binary_parsers[];
+extern const struct cost_parser cost_answer_parsers[];
 /* A quadratic and a hungry one: the runner must fail them. */
 extern const struct cost_parser cost_broken_parsers[];
 

@@ -1,20 +1,16 @@
-/* Manifests and what is made of them, trackers' answers, sources of services down to named services,
- * inventories, and archives. */
+/* JSON and YAML: manifests and what is made of them, sources of services down to named services, and
+ * inventories. */
 #include "tests/cost/cost.h"
 
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <zlib.h>
 
-#include "bundle/bundle.h"
 #include "bundle/items.h"
 #include "bundle/manifest.h"
 #include "bundle/readme.h"
 #include "cli/digest.h"
+#include "cli/drawing_inside.h"
 #include "inventory/discovery.h"
 #include "inventory/tree.h"
 
@@ -126,9 +122,31 @@ static void write_readme(const char *p, size_t n)
 static void write_note(const char *p, size_t n)
 {
     char *text = NULL;
+    struct digest d = {0};
     (void)n;
     if (digest_text(p, &text, NULL) == 0)
         free(text);
+    if (digest_read(p, false, &d, NULL) == 0)
+        digest_release(&d);
+}
+
+static int add_to_page(void *ctx, const void *p, size_t n, struct err *err)
+{
+    buf_add(ctx, p, n);
+    return buf_check(ctx, "the page", err);
+}
+
+/* No file that the manifest names is there. */
+static void draw_manifest(const char *p, size_t n)
+{
+    struct drawing d = {0};
+    struct page_bundle b = {0};
+    struct buf page = BUF_INIT((size_t)256 << 20);
+    if (drawing_init(&d, &drawing_when_asked, (struct str){p, n}, add_to_page, &page, NULL) == 0 &&
+        drawing_compare_finish(&d, NULL) == 0 && drawing_add_rest(&d, NULL) == 0)
+        (void)drawing_finish(&d, &b, NULL);
+    drawing_release(&d);
+    buf_release(&page);
 }
 
 /* ---- sources of services
@@ -321,135 +339,16 @@ static void load_inventory(const char *p, size_t n)
         inventory_free(inv);
 }
 
-/* ---- archives
- * --------------------------------------------------------------------------------------------------- */
-
-/* A header of ustar: a regular file. */
-static void add_header(struct buf *to, const char *name, char kind, size_t size)
-{
-    char header[512] = {0};
-    unsigned sum = 0;
-    snprintf(header, 100, "%s", name);
-    memcpy(header + 100,
-           "0000600\0"
-           "0000000\0"
-           "0000000\0",
-           24);
-    snprintf(header + 124, 12, "%011zo", size);
-    memcpy(header + 136, "00000000000", 11);
-    memset(header + 148, ' ', 8);
-    header[156] = kind;
-    memcpy(header + 257,
-           "ustar\0"
-           "00",
-           8);
-    for (size_t i = 0; i < sizeof header; i++)
-        sum += (unsigned char)header[i];
-    snprintf(header + 148, 7, "%06o", sum);
-    buf_add(to, header, sizeof header);
-}
-
-static void begin_archive(struct buf *to)
-{
-    static const char manifest[] = HEAD ",\"hosts\":[],\"files\":[]}";
-    char block[512] = {0};
-    memcpy(block, manifest, sizeof manifest - 1);
-    add_header(to, "b/", '5', 0);
-    add_header(to, "b/manifest.json", '0', sizeof manifest - 1);
-    buf_add(to, block, sizeof block);
-}
-
-static void make_members(struct buf *to, size_t n)
-{
-    char name[64];
-    begin_archive(to);
-    for (unsigned i = 0; to->len + 1536 < n; i++) {
-        snprintf(name, sizeof name, "b/%x", i);
-        add_header(to, name, '0', 0);
-    }
-    for (int i = 0; i < 2; i++)
-        buf_add(to, (char[512]){0}, 512);
-}
-
-static void make_equal_members(struct buf *to, size_t n)
-{
-    begin_archive(to);
-    while (to->len + 1536 < n)
-        add_header(to, "b/a", '0', 0);
-    for (int i = 0; i < 2; i++)
-        buf_add(to, (char[512]){0}, 512);
-}
-
-static void make_long_names(struct buf *to, size_t n)
-{
-    char name[512];
-    begin_archive(to);
-    memset(name, 'a', sizeof name);
-    while (to->len + 1536 < n) {
-        add_header(to, "././@LongLink", 'L', sizeof name);
-        buf_add(to, name, sizeof name);
-    }
-    for (int i = 0; i < 2; i++)
-        buf_add(to, (char[512]){0}, 512);
-}
-
-static const struct cost_grammar archives[] = {
-    {"members", NULL, NULL, NULL, make_members, 0},
-    {"members of one name", NULL, NULL, NULL, make_equal_members, 0},
-    {"long names", NULL, NULL, NULL, make_long_names, 0},
-    {0},
-};
-
-static int count_member(void *ctx, const struct bundle_member *m, struct err *err)
-{
-    (void)err;
-    *(uint64_t *)ctx += m->size;
-    return 0;
-}
-
-static void count_finding(void *ctx, const struct bundle_finding *f)
-{
-    (void)f;
-    ++*(size_t *)ctx;
-}
-
-static int store(int fd, const char *p, size_t n)
-{
-    gzFile z = gzdopen(dup(fd), "w0");
-    bool fine = z && gzwrite(z, p, (unsigned)n) == (int)n;
-    return gzclose(z) == Z_OK && fine ? 0 : -1;
-}
-
-/* The bytes are a tar; stored, so that an inflating reader sees the same size. */
-static void read_archive(const char *p, size_t n)
-{
-    char path[40];
-    uint64_t total = 0;
-    size_t findings = 0;
-    char *manifest = NULL;
-    struct bundle_summary sum;
-    struct bundle_check how = {.finding = count_finding, .ctx = &findings, .cancel_fd = -1};
-    int fd = memfd_create("bundle", MFD_CLOEXEC);
-    if (fd < 0 || store(fd, p, n) < 0)
-        abort();
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    (void)bundle_list(path, NULL, count_member, &total, NULL);
-    (void)bundle_verify(path, &how, &sum, NULL);
-    if (bundle_manifest(path, NULL, &manifest, NULL) == 0)
-        free(manifest);
-    close(fd);
-}
-
 const struct cost_parser cost_json_parsers[] = {
     {"json_parse", parse_json, texts, 100, 0},
     {"manifest_load", load_manifest, manifests, 100, 0},
     {"readme_write", write_readme, manifests, 112, 0},
-    {"digest_text", write_note, manifests, 100, 0},
+    {"digest_text, digest_read", write_note, manifests, 100, 0},
+    {"page of a manifest", draw_manifest, manifests, 200, 0},
     {"discovery of http_sd", discover_groups, groups, 68, 8u << 20},
     {"discovery of Prometheus", discover_prometheus, prometheus, 7, 8u << 20},
     {"discovery of files", discover_yaml, yaml_groups, 52, 4u << 20},
     {"discovery of configurations", discover_configs, configs, 23, 4u << 20},
     {"inventory_parse", load_inventory, inventories, 107, 4u << 20},
-    {"bundle_list, bundle_verify", read_archive, archives, 2, 0},
     {0},
 };

@@ -2,6 +2,7 @@
  */
 #include "tests/cost/cost.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -354,6 +355,103 @@ static void read_signature(const char *p, size_t n)
         sshsig_release(&s);
 }
 
+/* Genuine, of another message in the namespace of bundles. */
+static const char armor[] = "-----BEGIN SSH SIGNATURE-----\n"
+                            "U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgpgFTj5a8uHU1OiQ7DyI1lGKRCc\n"
+                            "HDHmVVRStuxTdv/fAAAAAPcHJvZmdyYWItYnVuZGxlAAAAAAAAAAZzaGE1MTIAAABTAAAA\n"
+                            "C3NzaC1lZDI1NTE5AAAAQG9vKHRtrv9IibTaewkSXmtn0N0q0JrKYV3zGZdcoyUCqQfLeJ\n"
+                            "hL+fFdL+KCWhNMfENT7INrS7h3t4pdc5ZsuAg=\n"
+                            "-----END SSH SIGNATURE-----\n";
+#define SIGNER "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKYBU4+WvLh1NTokOw8iNZRikQnBwx5lVUUrbsU3b/3w"
+
+static const struct cost_grammar signed_messages[] = {
+    {"a manifest", "{", "\"a\":1,", "}", NULL, 0},
+    {0},
+};
+
+static void check_signature(const char *p, size_t n)
+{
+    struct sshsig s = {0};
+    if (sshsig_parse(armor, strlen(armor), &s, NULL) < 0)
+        abort();
+    (void)sshsig_check(&s, p, n, NULL);
+    sshsig_release(&s);
+}
+
+/* Keys of any length: the first half is the modulus, the second the exponent. */
+static void make_rsa_signature(struct buf *to, size_t n)
+{
+    static const unsigned char zeros[SSHSIG_MAX];
+    struct buf key = BUF_INIT(SSHSIG_MAX), body = BUF_INIT(SSHSIG_MAX * 2);
+    size_t part = n * 3 / 4 / 3 < 100 ? 40 : n * 3 / 4 / 3 - 60;
+    unsigned char *number = malloc(part);
+    if (!number || part > sizeof zeros)
+        abort();
+    memset(number, 0x7f, part);
+    put_text(&key, "ssh-rsa");
+    for (int i = 0; i < 2; i++) {
+        put_number(&key, part);
+        buf_add(&key, number, part);
+    }
+    buf_adds(&body, "SSHSIG");
+    put_number(&body, 1);
+    put_number(&body, key.len);
+    buf_add(&body, key.data, key.len);
+    put_text(&body, "profgrab-bundle");
+    put_text(&body, "");
+    put_text(&body, "sha512");
+    put_number(&body, 4 + 12 + 4 + part);
+    put_text(&body, "rsa-sha2-512");
+    put_number(&body, part);
+    buf_add(&body, number, part);
+    buf_adds(to, "-----BEGIN SSH SIGNATURE-----\n");
+    ssh_base64_add(to, body.data, body.len);
+    buf_adds(to, "\n-----END SSH SIGNATURE-----\n");
+    free(number);
+    buf_release(&key);
+    buf_release(&body);
+}
+
+static const struct cost_grammar keys_of_rsa[] = {
+    {"long numbers", NULL, NULL, NULL, make_rsa_signature, 0},
+    {0},
+};
+
+static void check_rsa_signature(const char *p, size_t n)
+{
+    struct sshsig s = {0};
+    if (sshsig_parse(p, n, &s, NULL) < 0)
+        return;
+    (void)sshsig_check(&s, "message", 7, NULL);
+    sshsig_release(&s);
+}
+
+/* ssh-keygen reads these; what it prints of them is ours to read. */
+static const struct cost_grammar allowed[] = {
+    {"lines of the signer", "", "a\1@x " SIGNER "\n", "", NULL, 0},
+    {"lines of others", "", "a@x " KEY "\n", "", NULL, 0},
+    {"principals of a line", "", "a\1,", "a " SIGNER "\n", NULL, 0},
+    {"comments", "", "#\n", "", NULL, 0},
+    {"options", "a namespaces=\"", "a,", "\" " SIGNER "\n", NULL, 0},
+    {0},
+};
+
+static void read_allowed(const char *p, size_t n)
+{
+    const struct sshsig_claim claim = {.armor = armor, .namespace = "profgrab-bundle", .p = "m", .n = 1};
+    const struct proc_limits limits = {.timeout_ms = 60000, .cancel_fd = -1, .max_output = 1u << 16};
+    char path[60], *principal = NULL;
+    struct err err = ERR_INIT;
+    int fd = memfd_create("allowed", MFD_CLOEXEC);
+    if (fd < 0 || fd_write_all(fd, p, n, NULL) < 0)
+        abort();
+    /* ssh-keygen opens it by its name. */
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), fd);
+    if (sshsig_find_principal(path, &claim, &limits, &principal, &err) == 0)
+        free(principal);
+    close(fd);
+}
+
 const struct cost_parser cost_ssh_parsers[] = {
     {"ssh_config_parse", read_settings, settings, 29, 0},
     {"known_hosts_parse", read_known, known, 2, 0},
@@ -369,5 +467,8 @@ const struct cost_parser cost_ssh_parsers[] = {
     {"age_identities_parse", read_identities, identity_files, 2, 4u << 20},
     {"age_recipients_add", read_recipient, recipients, 2, 0},
     {"sshsig_parse", read_signature, signatures, 2, 0},
+    {"sshsig_check", check_signature, signed_messages, 2, 0},
+    {"sshsig_check of RSA", check_rsa_signature, keys_of_rsa, 200, SSHSIG_MAX},
+    {"sshsig_find_principal", read_allowed, allowed, 2, 512u << 10},
     {0},
 };

@@ -12,6 +12,7 @@
 #include "fetch/answer.h"
 #include "fetch/check.h"
 #include "fetch/index.h"
+#include "fetch/plan.h"
 #include "handoff/content.h"
 #include "handoff/inert.h"
 #include "proto/profile_store.h"
@@ -123,6 +124,25 @@ static void read_index(const char *p, size_t n)
     struct index_page page = {0};
     if (index_parse(p, n, &page, NULL) == 0)
         index_release(&page);
+}
+
+/* The plan for a service that offers these. */
+static void plan_index(const char *p, size_t n)
+{
+    char name[] = "s", host[] = "localhost", path[] = "/debug/pprof";
+    const struct service service = {.name = name, .host = host, .port = 1, .path = path};
+    struct index_page page = {0};
+    struct strlist words = {0};
+    struct wanted_list wanted = {0};
+    struct plan plan = {0};
+    if (strlist_split(&words, "all,goroutines,cmdline", NULL) < 0 || wanted_parse(&words, &wanted, NULL) < 0)
+        abort();
+    if (index_parse(p, n, &page, NULL) == 0 && plan_make(&service, &wanted, &page, &plan, NULL) == 0)
+        (void)plan_pairs(&plan, NULL);
+    plan_release(&plan);
+    wanted_release(&wanted);
+    strlist_release(&words);
+    index_release(&page);
 }
 
 static void read_words(const char *p, size_t n)
@@ -527,6 +547,7 @@ const struct cost_parser cost_text_parsers[] = {
     {"goroutines_read of two", read_two_dumps, dumps, 19, 0},
     {"page_data_goroutines and words", draw_dump, dumps, 18, 0},
     {"index_parse", read_index, pages, 2, 0},
+    {"plan_make", plan_index, pages, 100, 0},
     {"answer_words", read_words, pages, 2, 0},
     {"text_printable", print_text, pages, 2, 0},
     {"check_feed", check_body, bodies, 2, 0},

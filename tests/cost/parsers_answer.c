@@ -1,0 +1,281 @@
+/*
+ * What trackers answer. Whole hand-offs run against a tracker that answers as it should, but for the requests
+ * that a parser's row names: those get the input. http_send is this file's (--wrap, see the Makefile).
+ */
+#include "tests/cost/cost.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "handoff/handoff.h"
+#include "handoff/http.h"
+#include "handoff/origin.h"
+
+#include "base/banned.h"
+
+/* ---- the tracker
+ * ------------------------------------------------------------------------------------------------ */
+
+#define CARGO "age-encryption.org/v1\nnot more than a beginning"
+#define CARGO_BASE64 "YWdlLWVuY3J5cHRpb24ub3JnL3YxCm5vdCBtb3JlIHRoYW4gYSBiZWdpbm5pbmc="
+#define CARGO_SHA256 "ce022dc1832eba153db836d63feb4aa618e31930c68fd279e9b4fb797a36aa4e"
+
+/* Of all kinds of trackers, to any request. */
+#define ANSWER                                                                                               \
+    "\"version\":\"15.0\",\"id\":1,\"iid\":1,\"visibility\":\"private\",\"confidential\":true,"              \
+    "\"internal\":true,\"package_id\":1,\"Type\":\"Comment\",\"Queue\":{\"id\":1},"                          \
+    "\"project\":{\"id\":1,\"is_public\":false},\"upload\":{\"id\":1,\"token\":\"1." CARGO_SHA256 "\"}"
+#define ISSUE "{" ANSWER ",\"issue\":{\"id\":1,\"is_private\":true,\"project\":{\"id\":1},"
+
+/* What a run is made with. */
+static struct {
+    enum tracker_kind kind;
+    const char *path; /* requests with this in their path get the input */
+    int status;       /* with this status; 0: the one that is expected */
+    struct str input;
+    unsigned requests; /* of the hand-off under way */
+    char file[200];    /* its file's name */
+    bool stored;       /* RT has shown that it stored that */
+} tracker;
+
+/* A hand-off that sends more requests has let an answer decide how many. */
+#define MOST_REQUESTS 500
+
+static int expected_status(const struct http_request *r)
+{
+    if (strcmp(r->method, "GET") == 0)
+        return 200;
+    if (strcmp(r->method, "PUT") == 0)
+        return r->file ? 201 : tracker.kind == TRACKER_REDMINE ? 204 : 200;
+    return 201;
+}
+
+/* What a tracker answers as it should. */
+static void add_right_answer(const struct http_request *r, struct buf *to)
+{
+    if (strstr(r->path, "/attachments?"))
+        buf_addf(to,
+                 "{\"items\":[{\"id\":\"1\",\"Filename\":\"%s\",\"TransactionId\":1,"
+                 "\"ContentType\":\"application/octet-stream\"}]}",
+                 tracker.file);
+    else if (strstr(r->path, "?include=attachments"))
+        buf_addf(to, ISSUE "\"attachments\":[{\"id\":1,\"filename\":\"%s\",\"filesize\":%zu}]}}",
+                 tracker.file, strlen(CARGO));
+    else if (r->body && tracker.kind == TRACKER_RT)
+        buf_adds(to, "{\"Content\":\"" CARGO_BASE64 "\"}");
+    else if (r->body)
+        buf_adds(to, CARGO);
+    else
+        buf_adds(to, ISSUE "\"x\":1}}");
+}
+
+/* Whether the request gets the input. RT's first list of attachments has the file: what stands in the second
+ * is looked through for the note. */
+static bool is_hostile(const struct http_request *r)
+{
+    bool first_list = tracker.kind == TRACKER_RT && strstr(r->path, "/attachments?") && !tracker.stored;
+    tracker.stored = tracker.stored || first_list;
+    return strstr(r->path, tracker.path) && !(first_list && tracker.path[1]);
+}
+
+int __wrap_http_send(struct http *h, const struct http_request *r, struct http_answer *ret, struct err *err);
+int __wrap_http_send(struct http *h, const struct http_request *r, struct http_answer *ret, struct err *err)
+{
+    bool hostile = is_hostile(r);
+    (void)h;
+    if (++tracker.requests > MOST_REQUESTS)
+        abort();
+    if (r->file)
+        snprintf(tracker.file, sizeof tracker.file, "%s", r->file->name);
+    *ret = (struct http_answer){.status = hostile && tracker.status ? tracker.status : expected_status(r),
+                                .sent = HTTP_SENT_WHOLE,
+                                .body = BUF_INIT(HTTP_ANSWER_MAX)};
+    if (hostile)
+        buf_add(&ret->body, tracker.input.p, tracker.input.n);
+    else
+        add_right_answer(r, &ret->body);
+    if (!r->body || ret->status != 200)
+        return 0;
+    int rc = r->body(r->ctx, buf_str(&ret->body), ret->body.len, err);
+    buf_clear(&ret->body);
+    return rc;
+}
+
+/* A file that is there for as long as the process. */
+static const char *cargo_path(void)
+{
+    static char path[64];
+    int fd = *path ? -1 : memfd_create("cargo", 0);
+    if (!*path && (fd < 0 || fd_write_all(fd, CARGO, strlen(CARGO), NULL) < 0))
+        abort();
+    if (!*path)
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return path;
+}
+
+static void hand_off(const char *issue, bool encrypted)
+{
+    char name[] = "work", url[] = "https://tracker.example", where[] = "COST_TOKEN", who[] = "ann",
+         *people[] = {who};
+    struct tracker to = {
+        .name = name, .kind = tracker.kind, .url = url, .token = {.source = SECRET_ENV, .where = where}};
+    struct handoff_request request = {.tracker = &to,
+                                      .project = "ops/x",
+                                      .issue = issue,
+                                      .file = cargo_path(),
+                                      .encrypted = encrypted,
+                                      .summary = "words",
+                                      .assignees = {.items = people, .n = issue ? 0 : 1}};
+    /* All GitLab versions: what is larger than a byte goes into the package registry. */
+    struct handoff_options options = {.cancel_fd = -1, .upload_max = 1};
+    struct handoff_result result;
+    struct err err = ERR_INIT;
+    tracker.requests = 0;
+    tracker.stored = false;
+    if (setenv("COST_TOKEN", "a-token-of-no-one", 1) < 0)
+        abort();
+    (void)handoff_run(&request, &options, &result, &err);
+}
+
+static void answer(enum tracker_kind kind, const char *path, int status, struct str input)
+{
+    tracker.kind = kind;
+    tracker.path = path;
+    tracker.status = status;
+    tracker.input = input;
+    hand_off(NULL, true);
+    hand_off("1", true);
+    hand_off("1", false);
+}
+
+/* ---- answers of any shape
+ * ---------------------------------------------------------------------------------------- */
+
+static const struct cost_grammar texts[] = {
+    {"empty objects", "[", "{},", "{}]", NULL, 0},
+    {"opened lists", "{\"message\":", "[", "", NULL, 0},
+    {"messages", "{\"message\":[", "\"a\",", "\"a\"]}", NULL, 0},
+    {"keys of messages", "{\"message\":{", "\"a\1\":[\"b\"],", "\"a\":\"b\"}}", NULL, 0},
+    {"messages in messages", "{\"message\":", "{\"message\":", "", NULL, 0},
+    {"equal keys", "{", "\"message\":\"a\",", "\"message\":\"a\"}", NULL, 0},
+    {"one long message", "{\"message\":\"", "\\u20ac", "\"}", NULL, 0},
+    {"a page", "<html>", "<title", "", NULL, 0},
+    {"titles without end", "", "<title>", "", NULL, 0},
+    {"blanks", "", " ", "<", NULL, 0},
+    {"words", "", "a ", "", NULL, 0},
+    {"objects with keys", "{", "\"\1\":1,", ANSWER "}", NULL, 0},
+    {0},
+};
+
+static void answer_all(const char *p, size_t n)
+{
+    static const enum tracker_kind kinds[] = {TRACKER_GITLAB, TRACKER_REDMINE, TRACKER_RT};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        answer(kinds[i], "/", 0, (struct str){p, n});
+        answer(kinds[i], "/", 422, (struct str){p, n});
+    }
+}
+
+/* ---- lists that answers hold
+ * ------------------------------------------------------------------------------------- */
+
+static const struct cost_grammar package_files[] = {
+    {"files", "[", "{\"id\":\"\1\",\"size\":1},", "{\"id\":1,\"size\":47}]", NULL, 0},
+    {"empty files", "[", "{},", "{}]", NULL, 0},
+    {0},
+};
+
+static void answer_package_files(const char *p, size_t n)
+{
+    answer(TRACKER_GITLAB, "/package_files", 0, (struct str){p, n});
+}
+
+static const struct cost_grammar members[] = {
+    {"members", "{\"memberships\":[", "{\"user\":{\"id\":1,\"name\":\"a\1\"}},", "{}],\"total_count\":1}",
+     NULL, 0},
+    {"long names", "{\"memberships\":[{\"user\":{\"id\":1,\"name\":\"", "a", "\"}}],\"total_count\":1}", NULL,
+     0},
+    {0},
+};
+
+static void answer_members(const char *p, size_t n)
+{
+    answer(TRACKER_REDMINE, "/memberships", 0, (struct str){p, n});
+}
+
+static const struct cost_grammar issue_files[] = {
+    {"attachments", ISSUE "\"attachments\":[", "{\"id\":2},", "{}]}}", NULL, 0},
+    {"long names", ISSUE "\"attachments\":[{\"id\":1,\"filename\":\"", "a", "\"}]}}", NULL, 0},
+    {0},
+};
+
+static void answer_issue(const char *p, size_t n)
+{
+    answer(TRACKER_REDMINE, "/issues/", 0, (struct str){p, n});
+}
+
+static const struct cost_grammar journals[] = {
+    {"journals", ISSUE "\"journals\":[", "{\"id\":1,\"notes\":\"a\"},", "{}]}}", NULL, 0},
+    {"one long note", ISSUE "\"journals\":[{\"id\":1,\"notes\":\"", "ce022dc1832e", "\"}]}}", NULL, 0},
+    {0},
+};
+
+static void answer_journals(const char *p, size_t n)
+{
+    answer(TRACKER_REDMINE, "?include=journals", 0, (struct str){p, n});
+}
+
+#define TEXT "{\"id\":\"2\",\"ContentType\":\"text/plain\"}"
+static const struct cost_grammar attachments[] = {
+    {"attachments", "{\"items\":[", "{\"id\":\"2\1\"},", "{\"id\":1}]}", NULL, 0},
+    {"texts", "{\"items\":[", TEXT ",", TEXT "]}", NULL, 0},
+    {"files", "{\"items\":[", "{\"id\":\"1\",\"ContentType\":\"application/octet-stream\"},", "{\"id\":1}]}",
+     NULL, 0},
+    {0},
+};
+
+static void answer_attachments(const char *p, size_t n)
+{
+    answer(TRACKER_RT, "/attachments?", 0, (struct str){p, n});
+}
+
+/* ---- addresses
+ * ---------------------------------------------------------------------------------------------------- */
+
+static const struct cost_grammar addresses[] = {
+    {"slashes", "https://", "/", "", NULL, 0},
+    {"at signs", "https://", "a:b@", "/", NULL, 0},
+    {"dots", "https://", "a.", "/", NULL, 0},
+    {"brackets", "https://", "[", "]/", NULL, 0},
+    {"schemes", "", "https://", "", NULL, 0},
+    {"queries", "https://a/", "?a=b#", "", NULL, 0},
+    {"percent signs", "https://a/", "%2f", "", NULL, 0},
+    {0},
+};
+
+static void read_address(const char *p, size_t n)
+{
+    struct origin o;
+    char *room = malloc(n + 1);
+    (void)origin_of(p, &o, NULL);
+    (void)origin_same(p, "https://a/b");
+    (void)origin_may_lead("https://a/b", p);
+    if (room) {
+        (void)origin_text(p, room, n + 1);
+        (void)origin_bare(p, room, n + 1);
+    }
+    free(room);
+}
+
+const struct cost_parser cost_answer_parsers[] = {
+    {"trackers' answers", answer_all, texts, 100, HTTP_ANSWER_MAX / 2},
+    {"GitLab's package files", answer_package_files, package_files, 100, HTTP_ANSWER_MAX / 2},
+    {"Redmine's members", answer_members, members, 100, HTTP_ANSWER_MAX / 2},
+    {"Redmine's issues", answer_issue, issue_files, 100, HTTP_ANSWER_MAX / 2},
+    {"Redmine's journals", answer_journals, journals, 100, HTTP_ANSWER_MAX / 2},
+    {"RT's attachments", answer_attachments, attachments, 100, HTTP_ANSWER_MAX / 2},
+    {"origin_of, origin_text", read_address, addresses, 20, 1u << 20},
+    {0},
+};
