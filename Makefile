@@ -84,7 +84,7 @@ Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
 .PHONY: all program pages libraries help deps check demo units e2e browser pictures captures lint bench bench-ssh bench-handoff
-.PHONY: bench-pprof bench-report bench-fleet clean install uninstall
+.PHONY: benches bench-pprof bench-report bench-fleet clean install uninstall
 .PHONY: format fuzzers fuzz fuzz-short cost coverage check-long valgrind ssh-table
 .DELETE_ON_ERROR:
 
@@ -326,7 +326,10 @@ lint:
 format:
 	clang-format -i $(wildcard $(foreach f,$(FOLDERS) tests/unit,$(f)/*.[ch]))
 
-bench: all $(out)/bench/generate $(out)/bench/pack
+# The programs of all benches.
+benches: $(patsubst tests/bench/%.c,$(out)/bench/%,$(wildcard tests/bench/*.c))
+
+bench: all $(out)/bench/generate $(out)/bench/pack $(out)/bench/child
 	BENCH=$(CURDIR)/$(out)/bench tests/bench/run
 
 # BENCH_ROUNDS=7: of each figure.
@@ -337,6 +340,9 @@ $(out)/bench/%: tests/bench/%.c $(out)/libprofgrab.a
 	@mkdir -p $(@D)
 	$(call say,cc,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/libprofgrab.a $(LIBS)
+
+# This one draws without a child too.
+$(out)/bench/child: override LDFLAGS += -Wl,--wrap=proc_run_confined
 
 # BENCH_ROWS="top-50 top-200": these, which take minutes; BENCH_ROUNDS=3: of each figure.
 bench-pprof: all $(out)/bench/generate $(out)/bench/inflate

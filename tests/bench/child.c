@@ -1,0 +1,166 @@
+/*
+ * Draws the page of a capture in this process and in the child that a grab starts for it, by turns, and
+ * prints the medians in milliseconds of the clock: in this process, in the child, of the differences between
+ * neighbours:
+ *
+ *   child NAME.tar.gz ROUNDS FILE...
+ *
+ * This process has as much memory as a grab, since fork copies its page tables. The child is left out by
+ * replacing proc_run_confined (--wrap, see the Makefile): its body then runs here, without limits.
+ */
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "cli/drawing.h"
+#include "tests/bench/work.h"
+#include "base/banned.h"
+
+/* What a grab has resident (docs/performance.md, Memory). */
+#define GRAB_MEMORY ((size_t)17 << 20)
+
+static bool stays_here; /* one thread alone measures */
+
+int __real_proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confines *limits,
+                             struct buf *ret, struct err *err);
+int __wrap_proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confines *limits,
+                             struct buf *ret, struct err *err);
+
+int __wrap_proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confines *limits,
+                             struct buf *ret, struct err *err)
+{
+    if (!stays_here)
+        return __real_proc_run_confined(body, ctx, limits, ret, err);
+    buf_init(ret, limits->max_result);
+    return body(ctx, ret, err);
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1000 + (double)t.tv_nsec / 1e6;
+}
+
+/* Of this process and of the children that it has waited for. */
+static double processor_ms(void)
+{
+    struct rusage self, children;
+    getrusage(RUSAGE_SELF, &self);
+    getrusage(RUSAGE_CHILDREN, &children);
+    const struct timeval all[] = {self.ru_utime, self.ru_stime, children.ru_utime, children.ru_stime};
+    double sum = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        sum += (double)all[i].tv_sec * 1000 + (double)all[i].tv_usec / 1000;
+    return sum;
+}
+
+struct took {
+    double clock, processor;
+};
+
+/* Draws once, with a manifest that has no report yet. */
+static int draw(const struct workdir *w, char **files, size_t n, struct took *ret, struct err *err)
+{
+    struct manifest *m = NULL;
+    if (work_fill(w, files, n, &m, err) < 0)
+        return -1;
+    /* A grab draws once: its heap has no room left over from an earlier drawing. */
+    malloc_trim(0);
+    double began = now_ms(), used = processor_ms();
+    int rc = drawing_workdir(m, w, err);
+    *ret = (struct took){now_ms() - began, processor_ms() - used};
+    manifest_free(m);
+    return rc < 0 ? -1 : beneath_remove(workdir_files(w), BUNDLE_REPORT, err);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *of, size_t n)
+{
+    qsort(of, n, sizeof *of, by_size);
+    return of[n / 2];
+}
+
+/* Of each round: of the clock and of the processor. */
+struct times {
+    double *here[2], *child[2], *more[2];
+};
+
+static int measure_round(const struct workdir *w, char **files, size_t n, size_t i, const struct times *t,
+                         struct err *err)
+{
+    struct took took[2] = {{0, 0}, {0, 0}}; /* in the child, here */
+    for (size_t turn = 0; turn < 2; turn++) {
+        stays_here = (i + turn) % 2;
+        if (draw(w, files, n, &took[stays_here], err) < 0)
+            return -1;
+    }
+    for (size_t k = 0; k < 2; k++) {
+        t->child[k][i] = k ? took[0].processor : took[0].clock;
+        t->here[k][i] = k ? took[1].processor : took[1].clock;
+        t->more[k][i] = t->child[k][i] - t->here[k][i];
+    }
+    return 0;
+}
+
+static int measure(const struct workdir *w, char **words, size_t n, size_t rounds, struct err *err)
+{
+    struct took unused;
+    struct times t;
+    double *room = calloc(rounds * 6, sizeof *room);
+    if (!room)
+        return err_nomem(err);
+    for (size_t k = 0; k < 2; k++) {
+        t.here[k] = room + rounds * (3 * k);
+        t.child[k] = room + rounds * (3 * k + 1);
+        t.more[k] = room + rounds * (3 * k + 2);
+    }
+    /* The first drawing loads what both need. */
+    int rc = draw(w, words, n, &unused, err);
+    for (size_t i = 0; rc == 0 && i < rounds; i++)
+        rc = measure_round(w, words, n, i, &t, err);
+    for (size_t k = 0; rc == 0 && k < 2; k++)
+        printf("%.3f %.3f %.3f\n", median(t.here[k], rounds), median(t.child[k], rounds),
+               median(t.more[k], rounds));
+    free(room);
+    return rc;
+}
+
+static int run(char **words, size_t n, struct err *err)
+{
+    struct workdir *w = NULL;
+    size_t rounds = strtoul(words[1], NULL, 10);
+    char *ballast = malloc(GRAB_MEMORY);
+    int rc = ballast && rounds > 0 && rounds < 100000 ? 0 : err_set(err, ERR_USAGE, "how many rounds?");
+    if (rc == 0) {
+        memset(ballast, 1, GRAB_MEMORY);
+        rc = workdir_new(words[0], "bench", clock_utc(), &w, err);
+    }
+    if (rc == 0)
+        rc = measure(w, words + 2, n - 2, rounds, err);
+    if (w)
+        workdir_remove(w);
+    workdir_free(w);
+    free(ballast);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct err err = ERR_INIT;
+    if (argc < 4) {
+        fputs("usage: child NAME.tar.gz ROUNDS FILE...\n", stderr);
+        return 2;
+    }
+    if (run(argv + 1, (size_t)argc - 1, &err) == 0)
+        return 0;
+    fprintf(stderr, "child: %s\n", err.msg);
+    return 1;
+}
