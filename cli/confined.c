@@ -58,9 +58,16 @@ int confined_run(const char *name, const struct proc_confines *limits, proc_conf
 
 void confined_begin(uint64_t bytes, struct confined_budget *ret)
 {
-    *ret = (struct confined_budget){.limits = confined_limits(bytes),
+    *ret = (struct confined_budget){.bytes = bytes,
+                                    .limits = confined_limits(bytes),
                                     .memory_before = proc_memory_in_use(),
                                     .cpu_before_ms = proc_cpu_ms()};
+}
+
+void confined_add(struct confined_budget *b, uint64_t bytes)
+{
+    b->bytes += bytes;
+    b->limits = confined_limits(b->bytes);
 }
 
 struct proc_confines confined_rest(const struct confined_budget *b)

@@ -22,11 +22,14 @@ struct proc_confines confined_limits(uint64_t bytes);
  * other. The limits are those of confined_limits for the inputs together.
  */
 struct confined_budget {
+    uint64_t bytes; /* of the inputs */
     struct proc_confines limits;
     uint64_t memory_before; /* bytes of private memory before anything was read */
     int64_t cpu_before_ms;  /* proc_cpu_ms then */
 };
 void confined_begin(uint64_t bytes, struct confined_budget *ret);
+/* Adds what so many more bytes of input may cost. */
+void confined_add(struct confined_budget *b, uint64_t bytes);
 
 /* Opens the encrypted bundles among these words, which may ask a person, and begins the budget of what the
  * words may cost. *ret_known: false where the size of one is not known, such as a URL or a pipe; then there

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "bundle/bundle.h"
+#include "cli/confined.h"
 #include "cli/drawing.h"
 #include "cli/exit.h"
 #include "cli/record.h"
@@ -22,7 +23,8 @@ struct creation {
     struct manifest *manifest;
     size_t n;
     size_t damaged;
-    bool unfinished; /* a work directory is among the sources: its run was killed */
+    struct confined_budget checking; /* of the files so far */
+    bool unfinished;                 /* a work directory is among the sources: its run was killed */
 };
 
 /* A name inside the bundle: what text_is_name allows, with slashes; anything else becomes a dash. */
@@ -55,6 +57,8 @@ static int add_copy(struct creation *c, const struct source_file *from, const ch
     int rc = -1, fd = -1;
     if (fd_cancelled(signals_cancel_fd()))
         return err_set(err, ERR_CANCELLED, "interrupted; nothing was written");
+    if (confined_check(&c->checking, from->path, err) < 0)
+        return -1;
     const struct beneath *files = workdir_files(c->work);
     char *dir = file_dir(name);
     if (!dir) {
@@ -69,6 +73,7 @@ static int add_copy(struct creation *c, const struct source_file *from, const ch
         talk("%s: damaged: %s", from->path, item.err.msg);
         c->damaged++;
     }
+    confined_add(&c->checking, item.bytes);
     rc = record_item(c->manifest, NULL, &item, err);
     c->n++;
 out:
@@ -185,6 +190,7 @@ int create_bundle(const char *output, const char *reason, const struct strlist *
 {
     struct creation c = {0};
     char *path = NULL;
+    confined_begin(0, &c.checking);
     int64_t now = clock_utc();
     if (refuse_bundles(sources, err) < 0 || signals_install(err) < 0 ||
         workdir_new(output, "local", now, &c.work, err) < 0)

@@ -10,6 +10,7 @@
 
 #include "cli/capture.h"
 #include "cli/command.h"
+#include "cli/confined.h"
 #include "cli/confirm.h"
 #include "cli/engine.h"
 #include "cli/exit.h"
@@ -62,8 +63,9 @@ struct resume {
     struct workdir *work;
     struct manifest *manifest;
     struct manifest_asked asked;
-    size_t changed;    /* files that are not what the manifest says */
-    struct err damage; /* of the archive; ERR_NONE */
+    struct confined_budget checking; /* of the files that an earlier run left */
+    size_t changed;                  /* files that are not what the manifest says */
+    struct err damage;               /* of the archive; ERR_NONE */
     struct inventory *inventory;
     struct targets targets; /* those of which something is missing */
     struct targets against; /* the healthy hosts' among them */
@@ -289,7 +291,19 @@ static int choose_targets(struct resume *r, struct err *err)
     return err_wrap(err, "%s", r->path);
 }
 
-/* What lies in the work directory and was not written down any more is: before anything is opened, since a
+/* Each file that is left is checked, which takes time by what it inflates to. All of them together have the
+ * time that one input of their size may take. */
+static int check_time(struct resume *r, const struct target *t, struct err *err)
+{
+    char dir[600];
+    snprintf(dir, sizeof dir, "%s/%s/%s", r->path, t->host->name, t->service->name);
+    if (confined_check(&r->checking, dir, err) == 0)
+        return 0;
+    return err_hint(err, "an earlier run left files there that take too long to check: remove them if you do "
+                         "not know where they are from, and run the command again");
+}
+
+/* Records what lies in the work directory and the manifest does not name: before anything is opened, since a
  * host may be gone by now. */
 static int take_left(struct resume *r, const struct target *t, struct err *err)
 {
@@ -301,8 +315,11 @@ static int take_left(struct resume *r, const struct target *t, struct err *err)
                                        .argument = planned[i].argument ? planned[i].argument : "",
                                        .pair = planned[i].pair};
         struct fetch_item item;
-        if (fetch_find_left(workdir_files(r->work), t, &wanted, &item, NULL) < 0)
+        rc = check_time(r, t, err);
+        if (rc < 0 || fetch_find_left(workdir_files(r->work), t, &wanted, &item, NULL) < 0)
             continue;
+        if (!r->is_bundle)
+            confined_add(&r->checking, item.bytes);
         rc = record_item(r->manifest, t, &item, err);
         fetch_item_release(&item);
     }
@@ -314,6 +331,8 @@ static int take_all_left(struct resume *r, struct err *err)
 {
     struct targets *t = &r->targets;
     size_t n = 0;
+    /* Of a bundle the size on disk counts, and not what it inflates to. */
+    confined_begin(r->is_bundle ? source_size(r->path) : 0, &r->checking);
     for (size_t i = 0; i < t->n; i++) {
         if (take_left(r, &t->items[i], err) < 0)
             return -1;

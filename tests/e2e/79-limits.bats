@@ -80,6 +80,8 @@ elif kind == "deep":
 elif kind == "bundle-of-zeros":
     item = b'{"name":"h","services":[{"name":"s","items":[{"kind":"goroutines","status":"ok","file":"g.txt"}]}]}'
     bundle(manifest(item), {"g.txt": b"goroutine 1 [running]:\n" + b"a, " * 80000000})
+elif kind == "inflating":  # Empty strings take longest.
+    open(path, "wb").write(profile([], b"") + gzip.compress(b"\x32\x00" * (4 << 20), mtime=0) * 30)
 elif kind == "types":
     open(path, "wb").write(gzip.compress(field(1, value(1, 1) + value(2, 2)) * 4000000, mtime=0))
 elif kind in ("many-samples", "many-texts", "many-small"):
@@ -138,7 +140,7 @@ PY
 # stranger DIR KIND: a stranger's work directory.
 stranger() {
     python3 - "$@" <<'PY'
-import hashlib, json, os, sys
+import gzip, hashlib, json, os, sys
 
 top, kind = sys.argv[1:]
 os.umask(0o077)
@@ -195,6 +197,13 @@ elif kind == "items":
 elif kind == "planned":
     hosts = [services("h", ["s"])]
     hosts[0]["services"][0]["planned"] = [{"kind": "heap"}] * 150000
+elif kind == "left":  # A profile that inflates a thousandfold, which the manifest plans very often and does not record.
+    put("h/s/heap.pb.gz")
+    with open(top + "/h/s/heap.pb.gz", "wb") as out:
+        out.write(gzip.compress(b"\x0a\x04\x08\x01\x10\x02\x32\x00" + b"\x32\x01a" * 2, mtime=0))
+        out.write(gzip.compress(b"\x32\x00" * (2 << 20), mtime=0) * 30)
+    hosts = [services("h", ["s"])]
+    hosts[0]["services"][0]["planned"] = [{"kind": "heap"}] * 200
 elif kind == "deep":
     os.makedirs(top + "/d" * 60)
 elif kind == "braces":
@@ -211,7 +220,7 @@ PY
     place=$(mktemp -d -p /dev/shm 2>/dev/null) || place=$(mktemp -d -p "$PWD")
     printf 'version: 1\nservices: { s: { port: 1 } }\nhosts: { h: { connect: direct, address: 127.0.0.1, services: [s] } }\n' >inventory.yaml
     chmod 600 inventory.yaml
-    for kind in sparse holes changed directories hosts services items planned deep braces text; do
+    for kind in sparse holes changed directories hosts services items planned left deep braces text; do
         stranger "$place/$kind.partial" "$kind"
         bounded resume -y -q -i inventory.yaml "$place/$kind.partial"
         case $kind in
@@ -221,12 +230,26 @@ PY
         directories) assert_stderr_has '30000 items collected' ;;
         hosts) assert_stderr_has 'nothing was collected, so there is no bundle' ;;
         services | items | planned) assert_stderr_has 'has too many entries' ;;
+        left) assert_stderr_has 'hint: an earlier run left files there that take too long to check' ;;
         deep) assert_stderr_has 'lies deeper than 32 directories' ;;
         braces) assert_stderr_has 'manifest.json is too large: it would take more than' ;;
         esac
         ((status != 0)) || fail_run "$kind: it had nothing to say"
         rm -rf "${place:?}"/*
     done
+}
+
+@test "bodies that inflate a thousandfold: a check, and bundle create of many, cost at most 10 s and 300 MB" {
+    mkdir d
+    made one.pb.gz inflating
+    bounded bundle create -o b.tar.gz one.pb.gz
+    assert_status 3
+    assert_stderr_has 'one.pb.gz: damaged: it inflates to more than 128 MiB and 64 times its size'
+    for i in {1..40}; do cp one.pb.gz "d/$i.pb.gz"; done
+    bounded bundle create -o c.tar.gz d
+    assert_status 1
+    assert_stderr_has 'reading it takes more than'
+    [[ ! -e c.tar.gz ]]
 }
 
 @test "what takes more memory than it may is one message that names the file, and leaves nothing" {

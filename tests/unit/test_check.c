@@ -383,6 +383,38 @@ static void test_cuts_and_flips(void **state)
     buf_release(&gz);
 }
 
+/* A profile behind so many gzip members of 3 MiB each, fields that no reader knows. */
+static int check_inflating(size_t members, struct err *err)
+{
+    struct buf gz = BUF_INIT(65536), last = BUF_INIT(4096), unknown = BUF_INIT((size_t)4 << 20);
+    struct check_result result;
+    struct check *c = check_new(CHECK_PPROF, err);
+    assert_non_null(c);
+    while (unknown.len < (size_t)3 << 20)
+        buf_add(&unknown, "\x98\x06\x01", 3);
+    gzip(&gz, unknown.data, unknown.len);
+    gzip(&last, profile, PROFILE_SIZE);
+    assert_int_equal(check_feed(c, last.data, last.len, err), 0);
+    for (size_t i = 0; i < members; i++)
+        assert_int_equal(check_feed(c, gz.data, gz.len, err), 0);
+    int rc = check_finish(c, &result, err);
+    check_free(c);
+    buf_release(&gz);
+    buf_release(&last);
+    buf_release(&unknown);
+    return rc;
+}
+
+static void test_bomb(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    assert_int_equal(check_inflating(30, &err), 0);
+    assert_int_equal(check_inflating(60, &err), -1);
+    assert_string_equal(err.msg,
+                        "it inflates to more than 128 MiB and 64 times its size, as no real profile does");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +431,7 @@ int main(void)
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_server_cut),
         cmocka_unit_test(test_cuts_and_flips),
+        cmocka_unit_test(test_bomb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
