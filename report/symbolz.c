@@ -12,7 +12,9 @@
 #include "report/symbols.h"
 #include "base/banned.h"
 
-/* What a server may answer: names of 128 bytes for a million addresses. */
+/* What a server may answer, by the addresses that it was asked for. */
+#define ANSWER_FREE ((size_t)1 << 20)
+#define ANSWER_EACH 4096
 #define ANSWER_MAX ((size_t)128 << 20)
 #define QUERY_MAX ((size_t)256 << 20)
 
@@ -171,15 +173,17 @@ int symbolz_next(struct str *rest, struct symbolz *ret, struct err *err)
 /* ---- a mapping -------------------------------------------------------------------------------------------
  */
 
-/* Names by address, in the order of addresses; the last of equal ones counts. */
+/* The addresses of a mapping, in their order, each with the last name that the answer has for it. A server
+ * may name far more addresses than it was asked for. */
 struct named {
     uint64_t address;
-    size_t order;
+    size_t order; /* of the name in the answer, from 1 on; 0: it has none */
+    struct str name;
     uint32_t function;
 };
 struct names {
     struct named *items;
-    size_t n, cap;
+    size_t n;
     uint32_t *by_string; /* the function of a name, + 1 */
     size_t n_strings, cap_strings;
 };
@@ -232,43 +236,69 @@ static int function_of(struct profile *p, struct names *n, struct str name, uint
 static int by_address(const void *a, const void *b)
 {
     const struct named *x = a, *y = b;
-    if (x->address != y->address)
-        return x->address < y->address ? -1 : 1;
-    return x->order < y->order ? 1 : -1;
+    return (x->address > y->address) - (x->address < y->address);
 }
 
+static int by_order(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static int list_addresses(const struct profile *p, uint32_t mapping, struct names *n, struct err *err)
+{
+    size_t all = 0;
+    n->items = calloc(p->n_locations + 1, sizeof *n->items);
+    if (!n->items)
+        return err_nomem(err);
+    for (size_t i = 0; i < p->n_locations; i++)
+        if (p->locations[i].mapping == mapping)
+            n->items[all++].address = p->locations[i].address;
+    qsort(n->items, all, sizeof *n->items, by_address);
+    for (size_t i = 0; i < all; i++)
+        if (n->n == 0 || n->items[n->n - 1].address != n->items[i].address)
+            n->items[n->n++] = n->items[i];
+    return 0;
+}
+
+static struct named *find(const struct names *n, uint64_t address)
+{
+    struct named key = {.address = address};
+    return bsearch(&key, n->items, n->n, sizeof *n->items, by_address);
+}
+
+/* Makes functions of the names, in the order of the answer. */
+static int make_functions(struct profile *p, struct names *n, struct err *err)
+{
+    int rc = 0;
+    qsort(n->items, n->n, sizeof *n->items, by_order);
+    for (size_t i = 0; rc == 0 && i < n->n; i++)
+        if (n->items[i].order)
+            rc = function_of(p, n, n->items[i].name, &n->items[i].function, err);
+    qsort(n->items, n->n, sizeof *n->items, by_address);
+    return rc;
+}
+
+/* The names point into the answer. */
 static int read_answer(struct profile *p, struct str answer, uint64_t offset, struct names *n,
                        struct err *err)
 {
     struct symbolz s;
+    size_t order = 0;
     int more;
     while ((more = symbolz_next(&answer, &s, err)) > 0) {
-        struct named named = {.order = n->n};
-        if (!adjust(s.address, -offset, &named.address))
+        uint64_t address;
+        if (!adjust(s.address, -offset, &address))
             return err_set(err, ERR_FAILED,
                            "cannot adjust symbolz address %" PRIu64 " by %" PRId64 ", it would overflow",
                            s.address, (int64_t)-offset);
-        if (function_of(p, n, s.name, &named.function, err) < 0 ||
-            array_reserve((void **)&n->items, &n->cap, n->n + 1, sizeof *n->items, err) < 0)
-            return -1;
-        n->items[n->n++] = named;
+        struct named *named = find(n, address);
+        if (!named)
+            continue;
+        named->order = ++order;
+        named->name = s.name;
     }
-    if (n->n)
-        qsort(n->items, n->n, sizeof *n->items, by_address);
-    return more;
-}
-
-static const struct named *find(const struct names *n, uint64_t address)
-{
-    size_t low = 0, high = n->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (n->items[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n->n && n->items[low].address == address ? &n->items[low] : NULL;
+    return more < 0 ? -1 : make_functions(p, n, err);
 }
 
 static int name_places(struct profile *p, uint32_t mapping, const struct names *n, struct err *err)
@@ -276,8 +306,9 @@ static int name_places(struct profile *p, uint32_t mapping, const struct names *
     for (size_t i = 0; i < p->n_locations; i++) {
         const struct profile_location *l = &p->locations[i];
         const struct named *named = l->mapping == mapping ? find(n, l->address) : NULL;
-        struct profile_line line = {.function = named ? named->function : 0};
-        if (named && profile_set_lines(p, i, &line, 1, err) < 0)
+        bool has_name = named && named->order;
+        struct profile_line line = {.function = has_name ? named->function : 0};
+        if (has_name && profile_set_lines(p, i, &line, 1, err) < 0)
             return -1;
     }
     return 0;
@@ -286,8 +317,11 @@ static int name_places(struct profile *p, uint32_t mapping, const struct names *
 static int ask(struct profile *p, uint32_t mapping, const struct symbolize_source *source,
                const struct symbolize_tools *tools, struct err *err)
 {
-    struct buf query = BUF_INIT(QUERY_MAX), answer = BUF_INIT(ANSWER_MAX);
     struct names names = {0};
+    if (list_addresses(p, mapping, &names, err) < 0)
+        return -1;
+    size_t most = ANSWER_FREE + names.n * (size_t)ANSWER_EACH;
+    struct buf query = BUF_INIT(QUERY_MAX), answer = BUF_INIT(most < ANSWER_MAX ? most : ANSWER_MAX);
     uint64_t offset = source->start - p->mappings[mapping].start;
     int rc = write_query(p, mapping, offset, &query, err);
     if (rc == 0 && query.len) {

@@ -619,12 +619,14 @@ static void a_server_is_asked(void **state)
     is_str(profile_str(p, p->mappings[0].file), "http://host/debug/pprof/heap");
     /* Where profiles were put together, the mapping may have moved. */
     sources.items[0].start = 0x501000;
-    struct fake f = {.symbols = "0x501100 one\n0x501200 one\n0x501100 two\n"};
+    /* Names of addresses that nobody asked for cost nothing. */
+    struct fake f = {.symbols = "0x501100 one\n0x501200 one\n0x501100 two\n0x501300 three\n0x501400 four\n"};
     symbolize_with(p, NULL, &sources, &f, 0, &err);
     assert_string_equal(f.asked, "http://host/debug/pprof/heap|0x501100+0x501200");
     assert_int_equal(f.runs, 0);
     is_str(name_at(p, 0), "two");
     is_str(name_at(p, 1), "one");
+    assert_int_equal(p->n_functions, 2);
     symbolize_unsource(p);
     assert_int_equal(p->mappings[0].file, 0);
     symbolize_sources_release(&sources);
