@@ -86,6 +86,14 @@ static int job_of(struct found_reader *r, const char *name, size_t *ret, struct 
     return names_add(&r->jobs, copy, (const void *)(uintptr_t)(*ret + 1), err);
 }
 
+/* The limit is checked before the element ends, because one element can hold all of a long answer. */
+static int add_address(struct found_reader *r, const char *text, struct err *err)
+{
+    if (r->addresses.n == SOURCE_MAX_TARGETS)
+        return err_set(err, ERR_FAILED, "it has more than %d targets", SOURCE_MAX_TARGETS);
+    return strlist_add(&r->addresses, text, err);
+}
+
 /* The element has ended: its addresses become targets. */
 static int end_element(struct found_reader *r, struct err *err)
 {
@@ -162,7 +170,7 @@ static int tell_prometheus(void *ctx, size_t which, enum json_cut_kind kind, con
     case PROM_JOB:
         return set(&r->job, text, err);
     default:
-        return strlist_add(&r->addresses, text, err);
+        return add_address(r, text, err);
     }
 }
 
@@ -185,7 +193,7 @@ static int tell_sd(void *ctx, size_t which, enum json_cut_kind kind, const char 
     if (kind != JSON_CUT_TEXT)
         return wrong(which == SD_TARGET ? "a target" : "a label", "text", err);
     if (which == SD_TARGET)
-        return strlist_add(&r->addresses, text, err);
+        return add_address(r, text, err);
     return set(which == SD_JOB ? &r->job : &r->scheme, text, err);
 }
 

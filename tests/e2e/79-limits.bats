@@ -252,6 +252,22 @@ PY
     [[ ! -e c.tar.gz ]]
 }
 
+@test "a source of services whose answer is 60 MB of any shape costs at most 10 s and 300 MB" {
+    local shape
+    printf 'version: 1\nservices: { s: { port: 1 } }\nhosts: { h: { connect: direct, address: 127.0.0.1, services: [s] } }\n' >inventory.yaml
+    chmod 600 inventory.yaml
+    for shape in '[{"targets":[ "h:80", "h:80"]}]' '[ {}, {}]' '[{"labels":{ "a":"b", "job":"x"}}]' '[" \u20ac "]' ' [ ]' \
+        '[ {"targets":["h:80"],"labels":{"job":"j"}}, {}]'; do
+        python3 - "$shape" >t.json <<'PY'
+import sys
+head, unit, tail = sys.argv[1].split(" ")
+print(head + unit * (60000000 // len(unit)) + tail)
+PY
+        bounded hosts -i inventory.yaml --from file_sd:t.json
+    done
+    assert_stderr_has 'it has more than 200000 targets'
+}
+
 @test "what takes more memory than it may is one message that names the file, and leaves nothing" {
     made zeros.gz zeros
     bounded goroutines zeros.gz
