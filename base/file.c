@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -100,6 +101,16 @@ int file_create_nameless(const char *path, struct err *err)
     fd_close(&parent.fd);
     free(dir);
     return fd;
+}
+
+int file_create_in_memory(struct err *err)
+{
+#ifdef __linux__
+    int fd = memfd_create("profgrab", MFD_CLOEXEC);
+    if (fd >= 0 || errno != ENOSYS)
+        return fd < 0 ? err_sys(err, "cannot make a file in memory") : fd;
+#endif
+    return err_set(err, ERR_UNSUPPORTED, "this system has no files in memory");
 }
 
 int file_write(const char *path, const void *p, size_t n, struct err *err)

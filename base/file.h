@@ -22,6 +22,10 @@ int file_read(const char *path, struct buf *ret, struct err *err);
 /* Makes a new file for writing and reading; ERR_EXISTS if the name is taken. Returns the descriptor or -1. */
 int file_create(const char *path, struct err *err);
 
+/* A new file for writing and reading that lies in memory alone, and may be swapped out as all memory. Returns
+ * the descriptor or -1: ERR_UNSUPPORTED where the system has no such files. */
+int file_create_in_memory(struct err *err);
+
 /* A new file for writing and reading in the directory of `path` that has no name there: it goes with its last
  * descriptor, whatever becomes of us. Returns the descriptor or -1. */
 int file_create_nameless(const char *path, struct err *err);

@@ -125,7 +125,7 @@ static int run_copy(struct reading *r, const struct proc_confines *limits, proc_
     struct err why = ERR_INIT;
     int rc = confined_run(r->bundle, limits, body, r, ret, &why);
     /* What has gone to standard output cannot be taken back. */
-    if (rc < 0 && (r->fd < 0 || r->to) && drawing_leave_out(r->progress, r->fd, &why))
+    if (rc < 0 && r->fd != STDOUT_FILENO && drawing_leave_out(r->progress, r->fd, &why))
         return confined_run(r->bundle, limits, body, r, ret, err);
     if (rc < 0)
         *err = why;
@@ -140,6 +140,40 @@ static int write_page_to(struct reading *r, int fd, struct err *err)
     struct proc_confines limits = limits_of(r);
     limits.kept[0] = r->fd = fd;
     return run_copy(r, &limits, draw_in_copy, NULL, err);
+}
+
+static int copy_to_output(int from, struct err *err)
+{
+    char chunk[65536];
+    for (off_t at = 0;;) {
+        ssize_t n = pread(from, chunk, sizeof chunk, at);
+        if (n < 0)
+            return err_sys(err, "cannot read the page back");
+        if (n == 0)
+            return 0;
+        if (fd_write_or_cancel(STDOUT_FILENO, chunk, (size_t)n, signals_cancel_fd(), err) < 0)
+            return -1;
+        at += n;
+    }
+}
+
+/* The page is drawn into memory first, so that it can be drawn again without a file that takes too much. It
+ * is never on a disk: the bundle may be encrypted. */
+static int write_page_output(struct reading *r, struct err *err)
+{
+    struct err why = ERR_INIT;
+    int fd = file_create_in_memory(&why);
+    if (fd < 0 && why.kind == ERR_UNSUPPORTED)
+        return write_page_to(r, STDOUT_FILENO, err);
+    if (fd < 0) {
+        *err = why;
+        return -1;
+    }
+    int rc = write_page_to(r, fd, err);
+    if (rc == 0)
+        rc = copy_to_output(fd, err);
+    fd_close(&fd);
+    return rc;
 }
 
 /* Under its name only once it is whole. */
@@ -196,7 +230,7 @@ static int write_page(struct reading *r, struct err *err)
     if (r->o->text || r->o->markdown)
         return write_words(r, err);
     if (output && strcmp(output, "-") == 0)
-        return write_page_to(r, STDOUT_FILENO, err);
+        return write_page_output(r, err);
     char *path = output ? strdup(output) : default_output(r->bundle);
     int rc = path ? write_page_file(r, path, err) : err_nomem(err);
     free(path);
