@@ -220,8 +220,19 @@ static int check_words(const struct grab *g, struct err *err)
     return 0;
 }
 
-/* A misspelt word counts more than hosts that are not known: where there is no inventory, no service has a
- * kind of its own, and the words can be judged without one. */
+/* Adds to the hint of an error what is wrong with the first word that is no kind. */
+static void add_wrong_word(const struct grab *g, struct err *err)
+{
+    struct err word = ERR_INIT;
+    char hint[sizeof err->hint];
+    if (check_words(g, &word) == 0)
+        return;
+    snprintf(hint, sizeof hint, "%s", err->hint);
+    err_hint(err, "%.400s%salso %.200s: %.300s", hint, *hint ? "\n" : "", word.msg, word.hint);
+}
+
+/* Where there is no inventory, no service has a kind of its own: a misspelt word can be judged without a
+ * target, and counts more than a host that is not known. Otherwise both are reported. */
 static int resolve_targets(struct grab *g, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -230,6 +241,8 @@ static int resolve_targets(struct grab *g, struct err *err)
     bool judged = why.kind == ERR_USAGE && g->inventory && !inventory_path(g->inventory);
     if (judged && check_words(g, err) < 0)
         return -1;
+    if (why.kind == ERR_USAGE)
+        add_wrong_word(g, &why);
     if (err)
         *err = why;
     return -1;

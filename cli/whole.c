@@ -25,6 +25,25 @@ static const struct command *choose(int *argc, char ***argv)
     return c ? c : &command_grab;
 }
 
+/* The first argument that is no option, if it is a verb of the command; or NULL. */
+static const char *named_verb(const struct command *c, int argc, char **argv)
+{
+    int i = 0;
+    while (i < argc && argv[i][0] == '-')
+        i++;
+    for (const struct verb *v = i < argc ? c->verbs : NULL; v && v->name; v++)
+        if (strcmp(v->name, argv[i]) == 0)
+            return v->name;
+    return NULL;
+}
+
+static int run_help_of(const struct command *c, int argc, char **argv)
+{
+    const char *verb = named_verb(c, argc, argv);
+    char *words[] = {(char *)(uintptr_t)c->name, (char *)(uintptr_t)verb, NULL};
+    return run_command(&command_help, verb ? 2 : 1, words);
+}
+
 static int run(int argc, char **argv)
 {
     struct err err = ERR_INIT;
@@ -37,10 +56,8 @@ static int run(int argc, char **argv)
         return code == EXIT_OK ? EXIT_USAGE : code;
     }
     const struct command *c = choose(&argc, &argv);
-    if (c != &command_help && !c->own_help && run_asks_for_help(argc, argv)) {
-        char *name[] = {(char *)(uintptr_t)c->name, NULL};
-        return run_command(&command_help, 1, name);
-    }
+    if (c != &command_help && !c->own_help && run_asks_for_help(argc, argv))
+        return run_help_of(c, argc, argv);
     return run_command(c, argc, argv);
 }
 

@@ -41,6 +41,9 @@ refuses() {
     run_profgrab grabb --host file-04
     refuses 2 '"grabb" is neither a command nor a kind' 'did you mean `profgrab grab`?'
     refute_stderr_has 'connected to'
+    # An unknown host hides no misspelt kind.
+    run_profgrab --host file-30 heap heep
+    refuses 2 'unknown host "file-30"' 'file-03' 'also unknown kind "heep"; nothing was opened: did you mean "heap"'
     # A service's own kinds are words that are known.
     sed -i 's/^  rude: {/  rude: { kinds: [widgets, heeep],/' "$INVENTORY"
     run_profgrab --host file-04 widgetz

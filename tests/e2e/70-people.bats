@@ -744,6 +744,11 @@ Questions and messages:'
     assert_stdout_has '--allowed-signers FILE'
     assert_stdout_has '--identity FILE'
     refute_stdout_has '--encrypt-to'
+    for words in '--help' '--json -h FILE'; do
+        # shellcheck disable=SC2086 # words
+        same=$("$profgrab_program" bundle verify $words)
+        assert_equal "$same" "$output"
+    done
     run_profgrab help bundle encrypt
     assert_stdout_has '--output PATH'
     refute_stdout_has '--json'
