@@ -63,7 +63,7 @@ int drawing_manifest(const char *path, struct age_identities *by, struct drawing
 
 /* The page of files: each a profile, a dump of goroutines, or BUNDLE:MEMBER. */
 struct source_keys;
-int drawing_files(const struct strlist *files, struct source_keys *keys, page_sink_fn *sink, void *ctx,
+int drawing_files(const struct strlist *files, struct source_keys *keys, const struct drawing_target *to,
                   struct err *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* The page of a bundle, and its summary alone. */
 #include <jansson.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/confined.h"
 #include "cli/drawing_inside.h"
@@ -66,6 +67,7 @@ int drawing_bundle(const char *path, struct age_identities *by, const struct dra
 struct coming {
     const struct bundle_coming *bundle;
     int fd;
+    struct drawing_progress *progress;
 };
 
 static int to_file(void *ctx, const void *p, size_t n, struct err *err)
@@ -79,6 +81,7 @@ static int draw_coming(void *ctx, struct buf *ret, struct err *err)
     struct drawing d = {0};
     (void)ret;
     int rc = drawing_init(&d, &drawing_at_capture, c->bundle->manifest, to_file, &c->fd, err);
+    drawing_progress_apply(&d, c->progress);
     if (rc == 0)
         rc = c->bundle->visit(c->bundle, wants_member, take_member, &d, err);
     if (rc == 0)
@@ -89,13 +92,28 @@ static int draw_coming(void *ctx, struct buf *ret, struct err *err)
 
 int drawing_coming(const struct bundle_coming *bundle, int fd, struct err *err)
 {
-    struct coming c = {bundle, fd};
+    struct coming c = {bundle, fd, NULL};
+    struct err why = ERR_INIT;
+    off_t begin = lseek(fd, 0, SEEK_CUR);
+    if (begin < 0)
+        return err_sys(err, "cannot write");
     struct proc_confines limits = confined_limits(bundle->bytes);
     limits.wall_ms = limits.cpu_ms;
     limits.cancel_fd = bundle->cancel_fd;
     limits.kept[0] = fd;
     limits.kept[1] = bundle->fd;
-    return confined_run(BUNDLE_REPORT, &limits, draw_coming, &c, NULL, err);
+    if (drawing_progress_new(&c.progress, err) < 0)
+        return -1;
+    int rc = confined_run(BUNDLE_REPORT, &limits, draw_coming, &c, NULL, &why);
+    /* Without the file amid which a limit ended the drawing. What the caller wrote in front of the page
+     * stays. */
+    if (rc < 0 && ftruncate(fd, begin) == 0 && lseek(fd, begin, SEEK_SET) == begin &&
+        drawing_leave_out(c.progress, -1, &why))
+        rc = confined_run(BUNDLE_REPORT, &limits, draw_coming, &c, NULL, err);
+    else if (rc < 0 && err)
+        *err = why;
+    drawing_progress_free(c.progress);
+    return rc;
 }
 
 /* ---- the summary alone ------------------------------------------------------------------------------------

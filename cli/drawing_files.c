@@ -49,7 +49,16 @@ static int draw_named(struct drawing *d, struct drawing_file *f, struct source_k
     return rc < 0 && err->kind != ERR_NOT_FOUND ? err_wrap(err, "%s", f->entry.file) : rc;
 }
 
-int drawing_files(const struct strlist *files, struct source_keys *keys, page_sink_fn *sink, void *ctx,
+/* Notes that file `i` is being drawn. Of a single file nothing is left to draw without it. */
+static void note_progress(struct drawing_progress *p, const struct strlist *files, size_t i)
+{
+    if (!p || files->n == 1)
+        return;
+    snprintf(p->file, sizeof p->file, "%s", files->items[i]);
+    p->at = (uint32_t)i + 1;
+}
+
+int drawing_files(const struct strlist *files, struct source_keys *keys, const struct drawing_target *to,
                   struct err *err)
 {
     struct drawing d;
@@ -57,11 +66,17 @@ int drawing_files(const struct strlist *files, struct source_keys *keys, page_si
     snprintf(name, sizeof name, "%zu files", files->n);
     struct page_bundle b = {.name = files->n == 1 ? source_title(files->items[0]) : name,
                             .made = clock_format(made, sizeof made, clock_utc())};
-    int rc = drawing_init(&d, &drawing_when_asked, STR(""), sink, ctx, err);
+    int rc = drawing_init(&d, &drawing_when_asked, STR(""), to->sink, to->ctx, err);
     for (size_t i = 0; rc == 0 && i < files->n; i++) {
+        if (to->progress && to->progress->without == i + 1)
+            continue;
+        note_progress(to->progress, files, i);
         struct drawing_file f = {.entry = {.file = files->items[i], .title = source_title(files->items[i])}};
         rc = draw_named(&d, &f, keys, err);
     }
+    /* A failure above is of the file that was read. */
+    if (rc == 0 && to->progress)
+        to->progress->at = 0;
     if (rc == 0)
         rc = drawing_finish(&d, &b, err);
     drawing_release(&d);

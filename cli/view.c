@@ -92,9 +92,8 @@ static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
     const struct strlist *words = job->words;
     struct drawing_target to = {write_piece, job, job->progress};
     (void)ret;
-    return words->n == 1 && is_bundle(words->items[0])
-               ? drawing_bundle(words->items[0], job->by, &to, err)
-               : drawing_files(words, &job->keys, write_piece, job, err);
+    return words->n == 1 && is_bundle(words->items[0]) ? drawing_bundle(words->items[0], job->by, &to, err)
+                                                       : drawing_files(words, &job->keys, &to, err);
 }
 
 /* The bytes on disk of all sources; a bundle counts once for members that stand together. */

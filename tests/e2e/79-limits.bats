@@ -302,6 +302,21 @@ PY
     cmp piped page.html
 }
 
+@test "view of several files leaves out the one file that takes more memory than it may" {
+    made b.tar.gz one-bad
+    tar xzf b.tar.gz
+    gzip -9nc x/bad.txt >x/bad.txt.gz
+    bounded view --no-browser x/first.txt x/bad.txt.gz x/last.txt
+    assert_status 0
+    assert_stderr_has 'going on without x/bad.txt.gz'
+    grep -q first "$output"
+    grep -q last "$output"
+    # Of one file alone nothing would be left.
+    bounded view --no-browser x/bad.txt.gz
+    assert_status 1
+    refute_stderr_has 'going on without'
+}
+
 @test "pprof: a report that takes more memory than it may is one message and replaces no file" {
     local format
     made deep.pb.gz deep

@@ -1,10 +1,13 @@
 /* Which profiles of a bundle are compared, whatever the page has room for. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "cli/drawing_compare.h"
@@ -144,9 +147,64 @@ static void text_in_two_snapshots_is_said(void **state)
     buf_release(&bytes);
 }
 
+/* The page of a copy, of which one member ends whoever reads it. */
+static int visit_deadly(const struct bundle_coming *bundle, bundle_wants_fn *wants, bundle_take_fn *take,
+                        void *ctx, struct err *err)
+{
+    static const char *const paths[] = {"a.txt", "b.txt"};
+    static const char dump[] = "goroutine 1 [running]:\nmain.f(...)\n\t/a.go:1 +0x1\n";
+    (void)bundle;
+    for (size_t i = 0; i < 2; i++) {
+        const struct bundle_member member = {.path = paths[i], .size = sizeof dump - 1};
+        struct buf bytes = BUF_INIT(sizeof dump);
+        if (!wants(ctx, &member))
+            continue;
+        if (i == 1)
+            raise(SIGKILL);
+        buf_add(&bytes, dump, sizeof dump - 1);
+        int rc = take(ctx, &member, &bytes, err);
+        buf_release(&bytes);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void a_copy_goes_without_a_deadly_file(void **state)
+{
+    (void)state;
+    static const char manifest[] =
+        HEAD "\"name\":\"b\",\"hosts\":[{\"name\":\"h\",\"services\":[{\"name\":\"s\",\"items\":["
+             "{\"kind\":\"goroutines\",\"status\":\"ok\",\"file\":\"a.txt\"},"
+             "{\"kind\":\"goroutines\",\"status\":\"ok\",\"file\":\"b.txt\"}]}]}]}";
+    const struct bundle_coming coming = {
+        .manifest = STR(manifest), .bytes = 1, .cancel_fd = -1, .fd = -1, .visit = visit_deadly};
+    struct err err = ERR_INIT;
+    FILE *spool = tmpfile();
+    char text[8] = "";
+    assert_non_null(spool);
+    int fd = fileno(spool);
+    assert_int_equal(write(fd, "before", 6), 6);
+    ok(drawing_coming(&coming, fd, &err), &err);
+    /* What stood in front of the page is there, and one page behind it. */
+    assert_int_equal(pread(fd, text, 6, 0), 6);
+    assert_string_equal(text, "before");
+    off_t size = lseek(fd, 0, SEEK_END);
+    char *page = calloc(1, (size_t)size + 1);
+    assert_non_null(page);
+    assert_int_equal(pread(fd, page, (size_t)size, 0), size);
+    const char *first = strstr(page, "<!doctype html>");
+    assert_non_null(first);
+    assert_ptr_equal(first, page + 6);
+    assert_null(strstr(first + 1, "<!doctype html>"));
+    free(page);
+    fclose(spool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_copy_goes_without_a_deadly_file),
         cmocka_unit_test(a_full_page_has_both_sides),
         cmocka_unit_test(a_pair_is_put_in_order),
         cmocka_unit_test(text_in_two_snapshots_is_said),
