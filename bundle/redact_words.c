@@ -6,8 +6,10 @@
 #include "bundle/redact_words.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "bundle/redact_names.h"
 #include "base/banned.h"
 
@@ -47,14 +49,56 @@ static struct str lower(struct str s, char *dst)
 
 int redact_words_init(struct redact_words *w, struct err *err)
 {
-    *w = (struct redact_words){.set = json_object()};
-    return w->set ? 0 : err_nomem(err);
+    (void)err;
+    *w = (struct redact_words){.text = BUF_INIT(UINT32_MAX)};
+    w->seed = finder_seed(&w->finder);
+    return 0;
 }
 
 void redact_words_release(struct redact_words *w)
 {
-    json_decref(w->set);
+    buf_release(&w->text);
+    free(w->of);
+    finder_release(&w->finder);
     *w = (struct redact_words){0};
+}
+
+/* A word in lower case, to be found. */
+struct wanted {
+    const struct redact_words *words;
+    struct str word;
+};
+
+static bool is_wanted(const void *ctx, uint32_t number)
+{
+    const struct wanted *wanted = ctx;
+    const struct redact_word *has = &wanted->words->of[number];
+    return has->n == wanted->word.n &&
+           memcmp(wanted->words->text.data + has->at, wanted->word.p, has->n) == 0;
+}
+
+static uint64_t hash_of(const struct redact_words *w, struct str word)
+{
+    return finder_mix_str(w->seed, word);
+}
+
+/* The word that is in lower case; NULL: it is none. */
+static struct redact_word *find_lower(const struct redact_words *w, struct str word)
+{
+    const struct wanted wanted = {w, word};
+    uint32_t number = finder_find(&w->finder, hash_of(w, word), is_wanted, &wanted);
+    return number == FINDER_NONE ? NULL : &w->of[number];
+}
+
+static int add_lower(struct redact_words *w, struct str word, bool strong, struct err *err)
+{
+    const struct redact_word new = {(uint32_t)w->text.len, (uint32_t)word.n, strong};
+    if (array_reserve((void **)&w->of, &w->cap, w->finder.n + 1, sizeof *w->of, err) < 0)
+        return -1;
+    buf_add(&w->text, word.p, word.n);
+    w->of[w->finder.n] = new;
+    return buf_check(&w->text, "the words that go", err) < 0 ? -1
+                                                             : finder_add(&w->finder, hash_of(w, word), err);
 }
 
 /* ---- learning ---------------------------------------------------------------------------------------------
@@ -113,9 +157,12 @@ static int learn_word(struct redact_words *w, struct str run, bool whole, bool o
     word = lower(word, low);
     if (is_ordinary(word))
         return 0;
-    bool strong = is_strong(word, whole) || json_is_true(json_object_getn(w->set, word.p, word.n));
-    if (json_object_setn_new_nocheck(w->set, word.p, word.n, json_boolean(strong)) < 0)
-        return err_nomem(err);
+    bool strong = is_strong(word, whole);
+    struct redact_word *known = find_lower(w, word);
+    if (known)
+        known->strong = known->strong || strong;
+    else if (add_lower(w, word, strong, err) < 0)
+        return -1;
     w->first[(unsigned char)word.p[0]] = true;
     w->longest = word.n > w->longest ? word.n : w->longest;
     return 0;
@@ -178,14 +225,14 @@ int redact_words_learn(struct redact_words *w, struct str value, bool of_request
 /* ---- looking up -------------------------------------------------------------------------------------------
  */
 
-/* The word as the set has it; NULL: it is none. */
-static const json_t *find(const struct redact_words *w, struct str run)
+/* NULL: it is no word. */
+static const struct redact_word *find(const struct redact_words *w, struct str run)
 {
     char low[WORD_MOST];
     if (run.n == 0 || run.n > w->longest || !w->first[tolower((unsigned char)run.p[0])])
         return NULL;
     run = lower(run, low);
-    return json_object_getn(w->set, run.p, run.n);
+    return find_lower(w, run);
 }
 
 bool redact_words_has(const struct redact_words *w, struct str run)
@@ -218,8 +265,8 @@ static size_t word_length(const struct redact_repeats *which, struct str run, si
         end = end_of_part(run, parts > 0 ? skip_separators(run, end) : end);
         if (is_separator(run.p[end - 1])) /* at the end of the run */
             break;
-        const json_t *word = find(which->words, (struct str){run.p + at, end - at});
-        if (word && (which->weak || json_is_true(word)))
+        const struct redact_word *word = find(which->words, (struct str){run.p + at, end - at});
+        if (word && (which->weak || word->strong))
             found = end - at;
     }
     return found;
@@ -228,8 +275,8 @@ static size_t word_length(const struct redact_repeats *which, struct str run, si
 /* A longer word than MOST_PARTS parts is found when it is the whole run. */
 static bool goes_whole(const struct redact_repeats *which, struct str run)
 {
-    const json_t *word = find(which->words, run);
-    return word && (which->weak || json_is_true(word));
+    const struct redact_word *word = find(which->words, run);
+    return word && (which->weak || word->strong);
 }
 
 void redact_words_apply(const struct redact_repeats *which, struct str text, struct buf *ret, uint64_t *ret_n)

@@ -10,14 +10,21 @@
 #ifndef BUNDLE_REDACT_WORDS_H
 #define BUNDLE_REDACT_WORDS_H
 
-#include <jansson.h>
-
+#include "base/finder.h"
 #include "bundle/redact.h"
 
 struct redact_words {
-    json_t *set;     /* in lower case; the value is true for a strong word */
+    struct buf text;        /* of all words, in lower case, one behind the other */
+    struct redact_word *of; /* by number */
+    size_t cap;
+    struct finder finder;
+    uint64_t seed;
     bool first[256]; /* bytes that words begin with */
     size_t longest;  /* of all words, in bytes */
+};
+struct redact_word {
+    uint32_t at, n; /* in the text */
+    bool strong;
 };
 
 int redact_words_init(struct redact_words *w, struct err *err);
