@@ -617,6 +617,23 @@ static int run_bounded(const char *script, const struct proc_limits *limits, str
     return proc_run((const char *const[]){"/bin/sh", "-c", script, NULL}, limits, ret, err);
 }
 
+static void this_process_has_a_limit_of_memory(void **state)
+{
+    (void)state;
+    uint64_t before = 0, unused = 0;
+    size_t large = (size_t)512 << 20;
+    proc_limit_memory(proc_memory_in_use() + (64 << 20), &before);
+    void *much = malloc(large);
+    proc_limit_memory(before, &unused);
+#ifndef UNDER_SANITIZER
+    assert_null(much);
+#endif
+    free(much);
+    much = malloc(large);
+    assert_non_null(much);
+    free(much);
+}
+
 static void a_program_has_limits(void **state)
 {
     (void)state;
@@ -670,6 +687,7 @@ int main(void)
 #endif
         cmocka_unit_test(what_interrupts_the_copy_interrupts_us),
         cmocka_unit_test(a_program_has_limits),
+        cmocka_unit_test(this_process_has_a_limit_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
