@@ -458,6 +458,7 @@ struct bundle_coming {
     struct str manifest;
     uint64_t bytes; /* of the bundle, on disk */
     int cancel_fd;  /* or -1 */
+    int64_t cpu_ms; /* processor time that the page may take; 0: any */
     int fd;         /* that visiting reads; -1: none */
     const void *from;
     int (*visit)(const struct bundle_coming *bundle, bundle_wants_fn *wants, bundle_take_fn *take, void *ctx,
@@ -482,6 +483,7 @@ struct bundle_copy {
     bool signature_optional;            /* goes without one if it cannot be made */
     const struct age_recipients *to;    /* NULL: it is not encrypted */
     int cancel_fd;                      /* or -1 */
+    int64_t cpu_ms;                     /* processor time that all of it may take; 0: any */
 };
 
 /* What became of it. */
@@ -508,6 +510,7 @@ struct bundle_copied {
  * large, or not what it is said to be) the copy says so, in its manifest, in README.md and in *ret; it goes
  * as it is, since whoever hands it off decides to whom.
  *
+ * ERR_LIMIT: it takes more processor time than it may, or inflates to more than a bundle of its size does.
  * ERR_USAGE: the bundle is itself such a copy. A key that cannot sign: as sshsig_sign has it.
  */
 int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct err *err);

@@ -25,6 +25,7 @@ enum { CHUNK = 32768, MAX_README = 64 << 20 };
 struct copying {
     const struct bundle_copy *how;
     int64_t now;
+    struct stop stop;
     json_t *root;
     struct sift sift;
     struct buf manifest, readme;
@@ -177,7 +178,7 @@ static int visit_coming(const struct bundle_coming *bundle, bundle_wants_fn *wan
 /* Into the spool, behind what is there. */
 static int draw_page(struct copying *c, json_t *report, struct err *err)
 {
-    struct sift_source from = {.sift = &c->sift, .bundle = c->how->bundle, .cancel_fd = c->how->cancel_fd};
+    struct sift_source from = {.sift = &c->sift, .bundle = c->how->bundle};
     struct buf manifest = BUF_INIT(BUNDLE_MAX_MANIFEST);
     off_t begin = lseek(c->sift.spool, 0, SEEK_END);
     int rc = begin < 0 ? err_sys(err, "cannot write") : items_print(c->root, &manifest, err);
@@ -187,13 +188,14 @@ static int draw_page(struct copying *c, json_t *report, struct err *err)
         const struct bundle_coming coming = {.manifest = {buf_str(&manifest), manifest.len},
                                              .bytes = (uint64_t)st.st_size,
                                              .cancel_fd = c->how->cancel_fd,
+                                             .cpu_ms = (stop_left(&c->stop) + 1) / 2,
                                              .fd = c->sift.spool,
                                              .from = &from,
                                              .visit = visit_coming};
         rc = c->how->draw(&coming, c->sift.spool, err);
     }
     if (rc == 0)
-        rc = sift_replace(&c->sift, report, PATH_REPORT, begin, c->how->cancel_fd, err);
+        rc = sift_replace(&c->sift, report, PATH_REPORT, begin, err);
     buf_release(&manifest);
     return rc;
 }
@@ -250,10 +252,10 @@ static int sign(struct copying *c, struct err *err)
 
 static int prepare(struct copying *c, struct err *err)
 {
+    const struct sift_how sift = {.copy = c->how, .beside = c->path, .stop = &c->stop};
     if (read_manifest(c, err) < 0 || draft_new(c->path, &c->draft, err) < 0 ||
-        (c->how->redact && sift_bundle(c->how, c->path, c->root, &c->sift, err) < 0) ||
-        put_handoff(c, err) < 0 || renew_readme(c, err) < 0 || renew_page(c, err) < 0 ||
-        items_print(c->root, &c->manifest, err) < 0)
+        (c->how->redact && sift_bundle(&sift, c->root, &c->sift, err) < 0) || put_handoff(c, err) < 0 ||
+        renew_readme(c, err) < 0 || renew_page(c, err) < 0 || items_print(c->root, &c->manifest, err) < 0)
         return -1;
     return sign(c, err);
 }
@@ -308,8 +310,7 @@ static int put_bytes(struct copying *c, struct origin from, const struct items_f
     int rc = hash ? 0 : -1;
     for (size_t n = 1; rc == 0 && n > 0;) {
         size_t cap = from.fd >= 0 && left < sizeof chunk ? (size_t)left : sizeof chunk;
-        rc = fd_cancelled(c->how->cancel_fd) ? err_set(err, ERR_CANCELLED, "interrupted")
-                                             : read_piece(c, &from, chunk, cap, &n, err);
+        rc = stop_check(&c->stop, err) < 0 ? -1 : read_piece(c, &from, chunk, cap, &n, err);
         if (rc < 0 || n == 0)
             continue;
         if (n > left)
@@ -412,7 +413,7 @@ static int write_copy(struct copying *c, struct err *err)
         (c->how->to && age_writer_open(draft_fd(c->draft), c->how->to, false, &c->age, err) < 0) ||
         reader_open(c->how->bundle, NULL, &c->r, err) < 0)
         return -1;
-    reader_cancel_by(c->r, c->how->cancel_fd);
+    reader_stop_by(c->r, &c->stop);
     if (put_all(c, err) < 0)
         return err_wrap(err, "%s", c->how->bundle);
     if (c->age && age_writer_finish(c->age, err) < 0)
@@ -432,6 +433,16 @@ static int write_copy(struct copying *c, struct err *err)
     return 0;
 }
 
+/* Which part took too long does not matter to the user: the bundle does. */
+static void explain_limit(const struct copying *c, struct err *err)
+{
+    if (!err || err->kind != ERR_LIMIT || !stop_is_late(&c->stop))
+        return;
+    err_set(err, ERR_LIMIT, "%s: making its copy takes more than %lld s of processor time", c->how->bundle,
+            (long long)((c->stop.cpu_ms + 999) / 1000));
+    err_hint(err, "a real bundle of its size takes less: this one is damaged, or made to take long");
+}
+
 int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct err *err)
 {
     char *path = NULL;
@@ -440,6 +451,7 @@ int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct
     struct copying c = {.how = how,
                         .path = path,
                         .now = clock_utc(),
+                        .stop = stop_new(how->cancel_fd, how->cpu_ms),
                         .sift = SIFT_INIT,
                         .manifest = BUF_INIT(BUNDLE_MAX_MANIFEST),
                         .readme = BUF_INIT(MAX_README)};
@@ -448,6 +460,8 @@ int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct
         rc = write_copy(&c, err);
     if (rc == 0)
         *ret = c.sum;
+    else
+        explain_limit(&c, err);
     writer_free(c.tar);
     age_writer_free(c.age);
     reader_free(c.r);

@@ -223,7 +223,8 @@ int bundle_restore(const char *path, const struct manifest *m, const struct work
     struct err why = ERR_INIT;
     if (reader_open(path, NULL, &x.r, err) < 0)
         return -1;
-    reader_cancel_by(x.r, cancel_fd);
+    const struct stop stop = stop_new(cancel_fd, 0);
+    reader_stop_by(x.r, &stop);
     x.files = *workdir_files(w);
     int rc = extract_all(&x, &why);
     /* Of a damaged archive what came before is as good as the manifest says. */

@@ -29,7 +29,7 @@ struct reader {
     char *path;           /* of the present one */
     json_t *seen;         /* paths, as the keys of an object */
     bool manifest_passed; /* the first file was manifest.json */
-    int cancel_fd;
+    struct stop stop;
     struct reader_member member;
     char in[CHUNK], scratch[CHUNK];
 };
@@ -47,8 +47,8 @@ static size_t count_zeros(size_t before, const char *p, size_t n)
 
 static int inflate_chunk(struct reader *r, size_t *ret_n, struct err *err)
 {
-    if (fd_cancelled(r->cancel_fd))
-        return err_set(err, ERR_CANCELLED, "interrupted");
+    if (stop_check(&r->stop, err) < 0)
+        return -1;
     if (gzfile_read(r->gz, r->in, sizeof r->in, ret_n, err) < 0)
         return -1;
     r->ended = *ret_n == 0;
@@ -90,7 +90,7 @@ int reader_open(const char *path, struct age_identities *by, struct reader **ret
     struct reader *r = calloc(1, sizeof *r);
     if (!r)
         return err_nomem(err);
-    r->cancel_fd = age_identities_cancel_fd(by);
+    r->stop = stop_new(age_identities_cancel_fd(by), 0);
     if (gzfile_open(path, by, &r->gz, err) < 0)
         goto out;
     r->file = strdup(path);
@@ -115,9 +115,9 @@ out:
     return -1;
 }
 
-void reader_cancel_by(struct reader *r, int cancel_fd)
+void reader_stop_by(struct reader *r, const struct stop *stop)
 {
-    r->cancel_fd = cancel_fd;
+    r->stop = *stop;
 }
 
 void reader_free(struct reader *r)

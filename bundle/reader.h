@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "bundle/bundle.h"
+#include "bundle/stop.h"
 
 struct reader;
 
@@ -26,8 +27,8 @@ struct reader_member {
 int reader_open(const char *path, struct age_identities *by, struct reader **ret, struct err *err);
 void reader_free(struct reader *r);
 
-/* From then on whatever reads or passes over bytes is ERR_CANCELLED once cancel_fd (or -1) is readable. */
-void reader_cancel_by(struct reader *r, int cancel_fd);
+/* From then on reading and passing over bytes end by `stop`, which is copied. */
+void reader_stop_by(struct reader *r, const struct stop *stop);
 
 /* The next member, NULL at the end of a whole archive: one that is cut or damaged anywhere is an error. */
 int reader_next(struct reader *r, const struct reader_member **ret, struct err *err);

@@ -190,8 +190,8 @@ void redact_dump(struct redact_dump *d, const char *p, size_t n, struct buf *ret
 /* Up to cap bytes; *ret is 0 at the end. */
 static int read_some(const struct redact_work *w, char *p, size_t cap, size_t *ret, struct err *err)
 {
-    if (fd_cancelled(w->cancel_fd))
-        return err_set(err, ERR_CANCELLED, "interrupted");
+    if (stop_check(w->stop, err) < 0)
+        return -1;
     for (;;) {
         ssize_t n = read(w->from, p, cap);
         if (n < 0 && errno == EINTR)
@@ -299,8 +299,7 @@ struct passing {
 static int pass_on(void *ctx, const void *p, size_t n, struct err *err)
 {
     const struct passing *to = ctx;
-    return fd_cancelled(to->w->cancel_fd) ? err_set(err, ERR_CANCELLED, "interrupted")
-                                          : to->take(to->ctx, p, n, err);
+    return stop_check(to->w->stop, err) < 0 ? -1 : to->take(to->ctx, p, n, err);
 }
 
 static int to_gunzip(void *ctx, const void *p, size_t n, struct err *err)

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "bundle/stop.h"
 
 #define REDACTED "[redacted]"
 
@@ -107,7 +108,7 @@ enum redact_form { REDACT_NOTHING, REDACT_CMDLINE, REDACT_PROFILE, REDACT_DUMP }
  *
  * ERR_FAILED: it is not what it is said to be, or larger than what can be looked at, and the message says
  * why: a command line of more than 4 MiB, a profile that inflates to more than 4 GiB or has a field of more
- * than 16 MiB. Every other kind is ours: no memory, no room, ERR_CANCELLED.
+ * than 16 MiB. Every other kind is ours: no memory, no room, those of stop_check.
  *
  * The time grows with the bytes, whatever they are; memory is bounded.
  */
@@ -116,7 +117,7 @@ struct redact_work {
     const struct strlist *labels;
     const struct redact_repeats *repeats; /* words that go too; NULL: none */
     int from, to;
-    int cancel_fd; /* or -1 */
+    const struct stop *stop;
 };
 int redact_member(const struct redact_work *work, struct redact_tally *tally, struct err *err);
 

@@ -218,8 +218,3 @@ bool redact_goes_as_parameter(struct str name, struct str value)
     value = decode(value, plain);
     return redact_looks_random(value) || is_random(value);
 }
-
-bool redact_is_name_byte(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
-}

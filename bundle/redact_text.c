@@ -26,6 +26,12 @@ static const char *const tokens[] = {
     "glrt-", "xoxb-", "xoxp-", "xoxa-",   "sk_live_",    "rk_live_", "AKIA",
     "ASIA",  "AIza",  "hvs.",  "dop_v1_", "npm_",        "eyJ",      "AGE-SECRET-KEY-1"};
 
+/* Whether a token may begin with that byte. */
+static bool begins_token(char c)
+{
+    return c != '\0' && strchr("gxsrAhdne", c);
+}
+
 struct search {
     struct str in;
     size_t password_end; /* what was found of the one that was looked at last, or of the one after it */
@@ -131,6 +137,8 @@ static size_t token_length(struct search *search, size_t at)
     size_t n = credentials_length(s, at);
     if (n > 0)
         return n;
+    if (at == s.n || !begins_token(s.p[at]))
+        return 0;
     while (at + n < s.n && redact_is_name_byte(s.p[at + n]))
         n++;
     for (size_t i = 0; n >= LEAST && i < sizeof tokens / sizeof *tokens; i++)
@@ -243,9 +251,9 @@ static size_t encoded_sign(struct str s, size_t at)
 {
     static const char *const signs[] = {"%3d",   "%3a",    "%253d",  "%253a",  "&#61;",
                                         "&#58;", "&#x3d;", "&#x3a;", "\\u003d"};
-    static const char ends[] = "dDaA;";
-    const char *sign =
-        at > 2 && strchr(ends, s.p[at - 1]) ? find_before(s, at, signs, sizeof signs / sizeof *signs) : NULL;
+    char c = at > 2 ? s.p[at - 1] : '\0';
+    bool may_end = c == ';' || ((c == 'd' || c == 'D' || c == 'a' || c == 'A') && s.p[at - 2] == '3');
+    const char *sign = may_end ? find_before(s, at, signs, sizeof signs / sizeof *signs) : NULL;
     return sign ? strlen(sign) : 0;
 }
 
@@ -485,6 +493,35 @@ static void put_plain(const struct redact_into *into, struct str text)
         put(into, text.p, text.n);
 }
 
+/*
+ * Whether find_secret may find something at `at`, by the bytes around it: at nearly all positions of a text
+ * it cannot. By the byte before: `L` a quote, a blank or the end of a sign stands in front of a value; `d`
+ * may end
+ * `%3d` or `%3a`; `-` may end the header of a private key; `n` is in the middle of a name; behind any other
+ * byte, `o`, only a token begins.
+ */
+static bool is_candidate(struct str s, size_t at)
+{
+    static const char kinds[] = "oooooooooLooooooooooooooooooooooLoLooooLooooL-nonnnnnnnnnnLLoLLo"
+                                "odnndnnnnnnnnnnnnnnnnnnnnnnoooonodnndnnnnnnnnnnnnnnnnnnnnnnooooo"
+                                "oooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooo"
+                                "oooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooo";
+    if (at == 0)
+        return true;
+    switch (kinds[(unsigned char)s.p[at - 1]]) {
+    case 'L':
+        return true;
+    case 'd':
+        return at > 2 && s.p[at - 2] == '3';
+    case '-':
+        return at > 4 && s.p[at - 2] == '-';
+    case 'o':
+        return begins_token(s.p[at]);
+    default:
+        return false;
+    }
+}
+
 /* How long what goes is that begins at `at`; 0: nothing. */
 static size_t find_secret(struct search *search, size_t at, enum redact_rule *ret_rule)
 {
@@ -515,7 +552,7 @@ void redact_text(struct str s, const struct redact_into *into)
             at += strlen(REDACTED);
             continue;
         }
-        size_t n = find_secret(&state, at, &rule);
+        size_t n = is_candidate(s, at) ? find_secret(&state, at, &rule) : 0;
         if (n > 0) {
             into->tally->n[rule]++;
             put_plain(into, (struct str){s.p + plain, at - plain});

@@ -16,7 +16,7 @@
 /* A value of one byte behind its sign becomes ten. */
 enum { GROWTH = 12 };
 
-/* cancel_fd is polled after so many bytes; a string counts for STRING_COST bytes more than it has. */
+/* `stop` is checked after so many bytes; a string counts for STRING_COST bytes more than it has. */
 enum { CHECK_BYTES = 1 << 16, STRING_COST = 64 };
 
 /* The values of these keys are one of a few words, or say what kind of file it is: only the rules apply. */
@@ -28,7 +28,7 @@ static int check_cancelled(struct scrub *s, size_t n, struct err *err)
     if (s->since_check < CHECK_BYTES)
         return 0;
     s->since_check = 0;
-    return fd_cancelled(s->cancel_fd) ? err_set(err, ERR_CANCELLED, "interrupted") : 0;
+    return stop_check(s->stop, err);
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------
@@ -447,9 +447,10 @@ static int name_bundle(struct scrub *s, json_t *root, const char *before, struct
     return json_object_set_new(root, "name", json_string(SCRUB_NAME)) < 0 ? err_nomem(err) : 0;
 }
 
-int scrub_manifest(json_t *root, const json_t *items, int cancel_fd, struct scrub *ret, struct err *err)
+int scrub_manifest(json_t *root, const json_t *items, const struct stop *stop, struct scrub *ret,
+                   struct err *err)
 {
-    struct scrub s = {.renamed = json_object(), .by_request = json_object(), .cancel_fd = cancel_fd};
+    struct scrub s = {.renamed = json_object(), .by_request = json_object(), .stop = stop};
     const char *name = json_string_value(json_object_get(root, "name"));
     char *before = name ? strdup(name) : NULL;
     int rc = redact_words_init(&s.words, err);

@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "bundle/redact_words.h"
+#include "bundle/stop.h"
 
 #define SCRUB_NAME "redacted" /* that a path and a shell take as it is */
 
@@ -19,16 +20,17 @@ struct scrub {
     json_t *renamed;           /* members, by the path that they had: the new one */
     json_t *by_request;        /* the members whose requests held a secret, by the path that they had */
     struct redact_tally tally;
-    int cancel_fd;
-    size_t since_check; /* bytes searched since cancel_fd was last polled */
+    const struct stop *stop;
+    size_t since_check; /* bytes searched since `stop` was last checked */
 };
 
 /*
  * Changes `root` in place; `items` are its items by path, from before. Strings stay valid UTF-8. The time
- * grows with the manifest. Fails without memory, and with ERR_CANCELLED once cancel_fd (or -1) is readable,
- * which is polled between strings. The caller calls scrub_release in any case.
+ * grows with the manifest. Fails without memory, and by `stop`, which is checked between strings and must
+ * live as long as the result. The caller calls scrub_release in any case.
  */
-int scrub_manifest(json_t *root, const json_t *items, int cancel_fd, struct scrub *ret, struct err *err);
+int scrub_manifest(json_t *root, const json_t *items, const struct stop *stop, struct scrub *ret,
+                   struct err *err);
 
 /* The same for an object of ours that is to become part of that manifest. */
 int scrub_object(struct scrub *s, json_t *object, struct err *err);

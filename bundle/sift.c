@@ -15,7 +15,7 @@
 enum { CHUNK = 32768 };
 
 struct sifting {
-    const struct bundle_copy *how;
+    const struct sift_how *how;
     struct reader *r;
     int member; /* the one that is looked at, in a file without a name */
     struct sift out;
@@ -145,11 +145,36 @@ static int give_up(struct sifting *s, const char *path, const struct err *why, s
     return list_unsearched(s, path, why->msg, err) < 0 ? -1 : strlist_add(&s->out.unsearchable, line, err);
 }
 
-int sift_replace(struct sift *s, json_t *item, const char *path, off_t begin, int cancel_fd, struct err *err)
+/* What stands in the spool from `begin` on. */
+static int hash_spool(const struct sift *s, off_t begin, uint64_t *ret_bytes, char ret[SHA256_HEX],
+                      struct err *err)
 {
-    struct sha256_file now;
-    if (sha256_file(s->spool, begin, cancel_fd, &now, err) < 0 ||
-        renew_item(item, now.bytes, now.hex, err) < 0)
+    struct sha256 *hash = sha256_new(err);
+    char chunk[CHUNK];
+    ssize_t n = 1;
+    off_t at = begin;
+    int rc = hash ? 0 : -1;
+    while (rc == 0 && n > 0 && (rc = stop_check(s->stop, err)) == 0) {
+        n = pread(s->spool, chunk, sizeof chunk, at);
+        if (n < 0)
+            rc = err_sys(err, "cannot read");
+        else
+            sha256_add(hash, chunk, (size_t)n);
+        at += n;
+    }
+    if (rc == 0)
+        rc = sha256_hex(hash, ret, err);
+    if (rc == 0)
+        *ret_bytes = (uint64_t)(at - begin);
+    sha256_free(hash);
+    return rc;
+}
+
+int sift_replace(struct sift *s, json_t *item, const char *path, off_t begin, struct err *err)
+{
+    char hex[SHA256_HEX];
+    uint64_t bytes = 0;
+    if (hash_spool(s, begin, &bytes, hex, err) < 0 || renew_item(item, bytes, hex, err) < 0)
         return -1;
     return json_object_set_new(s->replaced, path, json_integer((json_int_t)begin)) < 0 ? err_nomem(err) : 0;
 }
@@ -157,7 +182,7 @@ int sift_replace(struct sift *s, json_t *item, const char *path, off_t begin, in
 static int replace(struct sifting *s, json_t *item, const char *path, off_t begin,
                    const struct redact_tally *tally, struct err *err)
 {
-    if (sift_replace(&s->out, item, path, begin, s->how->cancel_fd, err) < 0)
+    if (sift_replace(&s->out, item, path, begin, err) < 0)
         return -1;
     return list_redactions(&s->out, json_string_value(json_object_get(item, "file")), tally, err);
 }
@@ -175,10 +200,10 @@ static int sift_file(struct sifting *s, json_t *item, const char *path, enum red
                                                    scrub_held_secret(&s->out.scrub, path)};
     struct redact_work work = {.form = form,
                                .repeats = &repeats,
-                               .labels = s->how->labels,
+                               .labels = s->how->copy->labels,
                                .from = s->member,
                                .to = s->out.spool,
-                               .cancel_fd = s->how->cancel_fd};
+                               .stop = s->how->stop};
     off_t begin = lseek(s->out.spool, 0, SEEK_CUR);
     if (begin < 0)
         return err_sys(err, "cannot write");
@@ -283,7 +308,7 @@ int sift_visit(const struct sift_source *from, bundle_wants_fn *wants, bundle_ta
     struct reader *r = NULL;
     if (reader_open(from->bundle, NULL, &r, err) < 0)
         return -1;
-    reader_cancel_by(r, from->cancel_fd);
+    reader_stop_by(r, from->sift->stop);
     int rc;
     while ((rc = reader_next_file(r, &m, err)) == 0 && m && (rc = visit_member(from, r, m, &v, err)) == 0)
         continue;
@@ -291,22 +316,22 @@ int sift_visit(const struct sift_source *from, bundle_wants_fn *wants, bundle_ta
     return rc;
 }
 
-int sift_bundle(const struct bundle_copy *how, const char *beside, json_t *root, struct sift *ret,
-                struct err *err)
+int sift_bundle(const struct sift_how *how, json_t *root, struct sift *ret, struct err *err)
 {
     struct sifting s = {.how = how, .member = -1, .out = SIFT_INIT};
     int rc = -1;
+    s.out.stop = how->stop;
     s.out.replaced = json_object();
     s.out.redactions = json_array();
     s.out.unsearched = json_array();
     if (!s.out.replaced || !s.out.redactions || !s.out.unsearched)
         err_nomem(err);
-    else if ((s.member = file_create_nameless(beside, err)) >= 0 &&
-             (s.out.spool = file_create_nameless(beside, err)) >= 0 &&
+    else if ((s.member = file_create_nameless(how->beside, err)) >= 0 &&
+             (s.out.spool = file_create_nameless(how->beside, err)) >= 0 &&
              (s.out.items = sift_items(root, err)) &&
-             scrub_manifest(root, s.out.items, how->cancel_fd, &s.out.scrub, err) == 0 &&
-             reader_open(how->bundle, NULL, &s.r, err) == 0) {
-        reader_cancel_by(s.r, how->cancel_fd);
+             scrub_manifest(root, s.out.items, how->stop, &s.out.scrub, err) == 0 &&
+             reader_open(how->copy->bundle, NULL, &s.r, err) == 0) {
+        reader_stop_by(s.r, how->stop);
         rc = sift_all(&s, err);
     }
     reader_free(s.r);

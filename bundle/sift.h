@@ -6,6 +6,7 @@
 
 #include "bundle/bundle.h"
 #include "bundle/scrub.h"
+#include "bundle/stop.h"
 
 struct sift {
     int spool;        /* the members that changed, one behind the other, in a file without a name; -1: none */
@@ -16,6 +17,7 @@ struct sift {
     json_t *unsearched; /* likewise: the members that nothing looked into, and why */
     struct strlist unsearched_files, unsearchable; /* as bundle_copied has them */
     uint64_t n;                                    /* values that went */
+    const struct stop *stop;                       /* the caller's */
 };
 #define SIFT_INIT                                                                                            \
     {                                                                                                        \
@@ -24,11 +26,15 @@ struct sift {
 
 /*
  * Reads the bundle and redacts its manifest `root` and what that describes. Of a member that changed the item
- * gets the new size and hash, and the old ones as `original`. `beside`: a path beside which there is room for
- * what changes and for the largest member. report.html is not looked at: it is to be drawn anew.
+ * gets the new size and hash, and the old ones as `original`. report.html is not looked at: it is to be drawn
+ * anew.
  */
-int sift_bundle(const struct bundle_copy *how, const char *beside, json_t *root, struct sift *ret,
-                struct err *err);
+struct sift_how {
+    const struct bundle_copy *copy;
+    const char *beside; /* a path beside which there is room for what changes and for the largest member */
+    const struct stop *stop; /* ends it; must live as long as the result */
+};
+int sift_bundle(const struct sift_how *how, json_t *root, struct sift *ret, struct err *err);
 
 void sift_release(struct sift *s);
 
@@ -40,13 +46,12 @@ int sift_list_manifest(struct sift *s, struct err *err);
 struct sift_source {
     const struct sift *sift;
     const char *bundle;
-    int cancel_fd;
 };
 int sift_visit(const struct sift_source *from, bundle_wants_fn *wants, bundle_take_fn *take, void *ctx,
                struct err *err);
 
 /* The bytes of a member that changed become those that stand in the spool from `begin` to its end. */
-int sift_replace(struct sift *s, json_t *item, const char *path, off_t begin, int cancel_fd, struct err *err);
+int sift_replace(struct sift *s, json_t *item, const char *path, off_t begin, struct err *err);
 
 /* The members that the manifest describes, by path: their items. NULL without memory, or as err says. */
 json_t *sift_items(const json_t *root, struct err *err);

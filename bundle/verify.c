@@ -128,7 +128,8 @@ int bundle_verify(const char *path, const struct bundle_check *how, struct bundl
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
     int rc = reader_open(path, v.how->by, &v.r, err);
     if (rc == 0) {
-        reader_cancel_by(v.r, v.how->cancel_fd);
+        const struct stop stop = stop_new(v.how->cancel_fd, 0);
+        reader_stop_by(v.r, &stop);
         rc = reader_manifest(v.r, &text, err);
     }
     if (rc == 0 && (rc = parse_manifest(&v, &text, err)) < 0)

@@ -30,6 +30,12 @@ struct proc_confines confined_limits(uint64_t bytes)
                                   .cancel_fd = -1};
 }
 
+int64_t confined_copy_ms(uint64_t bytes)
+{
+    enum { AROUND_MS = 2000 };
+    return confined_limits(bytes).cpu_ms - AROUND_MS;
+}
+
 /* Adds what an error of a limit that was reached begins and ends with. */
 static int name_limit(struct err *err, const char *name)
 {

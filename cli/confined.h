@@ -51,6 +51,9 @@ int confined_check(const struct confined_budget *b, const char *name, struct err
 void confined_hold(const struct confined_budget *b, uint64_t *ret_before);
 int confined_release(const struct confined_budget *b, uint64_t before, int rc, const char *name,
                      struct err *err);
+/* Processor time that making the copy of a bundle of so many bytes may take: 8 s, and 1 s for each MB. 2 s of
+ * the 10 are left for reading the manifest before and the copy behind it. */
+int64_t confined_copy_ms(uint64_t bytes);
 
 /* proc_run_confined. An error begins with `name`, the file that is read, and a limit that was reached has a
  * hint. */

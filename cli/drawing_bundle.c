@@ -99,6 +99,8 @@ int drawing_coming(const struct bundle_coming *bundle, int fd, struct err *err)
         return err_sys(err, "cannot write");
     struct proc_confines limits = confined_limits(bundle->bytes);
     limits.wall_ms = limits.cpu_ms;
+    if (bundle->cpu_ms > 0)
+        limits.cpu_ms = clock_least(limits.cpu_ms, bundle->cpu_ms);
     limits.cancel_fd = bundle->cancel_fd;
     limits.kept[0] = fd;
     limits.kept[1] = bundle->fd;

@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include "bundle/bundle.h"
+#include "cli/confined.h"
 #include "cli/digest.h"
 #include "cli/drawing.h"
 #include "cli/exit.h"
 #include "cli/record.h"
 #include "cli/shell.h"
 #include "cli/signals.h"
+#include "cli/source.h"
 #include "cli/talk.h"
 #include "fetch/fetch.h"
 #include "base/banned.h"
@@ -45,7 +47,8 @@ static int make_copy(const struct handover *h, const struct handover_run *run, s
                               .draw = drawing_coming,
                               .labels = &h->options->redact_labels,
                               .to = h->recipients,
-                              .cancel_fd = signals_cancel_fd()};
+                              .cancel_fd = signals_cancel_fd(),
+                              .cpu_ms = confined_copy_ms(source_size(run->bundle))};
     const struct sshsig_signer signer = handover_signer(h, run->prompt);
     how.signer = signer.key ? &signer : NULL;
     how.signature_optional = !h->team || !h->team->signature_required;

@@ -455,6 +455,8 @@ static void redact_repeats(const char *p, size_t n)
     buf_release(&to);
 }
 
+static const struct stop never = {.cancel_fd = -1};
+
 /* One string of a manifest, and one hundred bytes of it after the other in a list. */
 static void scrub_strings(const char *p, size_t n)
 {
@@ -465,7 +467,7 @@ static void scrub_strings(const char *p, size_t n)
     json_object_set_new(root, "list", list);
     for (size_t at = 0; at < n; at += PIECE)
         json_array_append_new(list, json_stringn(p + at, n - at < PIECE ? n - at : PIECE));
-    scrub_manifest(root, items, -1, &scrub, NULL);
+    scrub_manifest(root, items, &never, &scrub, NULL);
     scrub_release(&scrub);
     json_decref(items);
     json_decref(root);
@@ -483,7 +485,7 @@ static void redact_text_member(const char *p, size_t n)
                                .repeats = &all,
                                .from = memfd_create("from", MFD_CLOEXEC),
                                .to = memfd_create("to", MFD_CLOEXEC),
-                               .cancel_fd = -1};
+                               .stop = &never};
     redact_words_learn(&words, str_of("token-password-http"), true, NULL);
     if (work.from >= 0 && work.to >= 0 && fd_write_all(work.from, p, n, NULL) == 0)
         redact_member(&work, &tally, NULL);

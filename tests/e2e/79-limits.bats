@@ -62,6 +62,64 @@ def inflated(text, n):
     return gzip.compress(text * (n // len(text)), mtime=0)
 
 
+# A bundle that verifies, of these members: (kind, piece, how often). Equal pieces are hashed and deflated once for each MiB.
+def described(members, extra=b"", behind=0):
+    import hashlib, json
+
+    def pieces(piece, times):
+        each = max(1, (1 << 20) // len(piece))
+        yield from [piece * each] * (times // each)
+        yield piece * (times % each)
+
+    items = []
+    for i, (kind, piece, times) in enumerate(members):
+        digest = hashlib.sha256()
+        for part in pieces(piece, times):
+            digest.update(part)
+        items.append({"kind": kind, "status": "ok", "file": f"f/{i}.txt", "bytes": len(piece) * times, "sha256": digest.hexdigest()})
+        if kind == "heap":
+            items[-1]["profile"] = {"samples": 1, "sample_types": [{"type": "samples", "unit": "count", "total": 1}]}
+    head = b'{"format":"profgrab-bundle","version":1,"name":"x",%s"hosts":[],"files":%s}' % (extra, json.dumps(items).encode())
+    with gzip.GzipFile(path, "wb", compresslevel=6, mtime=0) as out:
+        def member(name, size, parts):
+            info = tarfile.TarInfo(name)
+            info.size = size
+            out.write(info.tobuf(tarfile.USTAR_FORMAT))
+            for part in parts:
+                out.write(part)
+            out.write(bytes(-size % 512))
+
+        member("x/manifest.json", len(head), [head])
+        for i, (kind, piece, times) in enumerate(members):
+            member(f"x/f/{i}.txt", len(piece) * times, pieces(piece, times))
+        out.write(bytes(1024))
+    # Members of gzip may follow each other.
+    with open(path, "ab") as out:
+        out.write(gzip.compress(bytes(1 << 20), mtime=0) * (behind >> 20))
+
+
+def hostile(kind):
+    most = 255 << 20  # a small bundle may inflate to little more
+    if kind == "signs":
+        described([("goroutines", b"a=", most // 2)])
+    elif kind == "quotes":
+        described([("goroutines", b'"a":', most // 4)])
+    elif kind == "names":
+        described([("goroutines", b"a ", most // 2)])
+    elif kind == "secrets":
+        described([("goroutines", b"u:p@h ", most // 6)])
+    elif kind == "zip-in-zip":  # profiles of a GiB each
+        described([("heap", gzip.compress(field(6, b"")) + inflated(field(6, b"x" * 1000), 1 << 30), 1)] * 8)
+    elif kind == "undescribed":
+        described([], behind=8 << 30)
+    elif kind == "cmdlines":
+        described([("cmdline", b"--a=b\0", (4 << 20) // 6)] * 60)
+    elif kind == "members":
+        described([("goroutines", b"a", 1)] * 60000)
+    elif kind == "strings":
+        described([], b'"list":[%s],' % b",".join(b'"token=w%07dabcdefg"' % i for i in range(700000)))
+
+
 if kind == "braces":
     bundle(manifest(b"{}," * 21000000 + b"{}"), {})
 elif kind == "zeros":
@@ -107,6 +165,8 @@ elif kind == "one-bad":
     good = b"goroutine 1 [running]:\nmain.f(...)\n\t/a.go:1 +0x1\n"
     bundle(manifest(b",".join(item % (n, n) for n in (b"first", b"bad", b"last"))),
            {"first.txt": good, "bad.txt": b"goroutine 1 [a]:\na()\n\n" * 10800000, "last.txt": good})
+elif kind in ("signs", "quotes", "names", "secrets", "zip-in-zip", "undescribed", "cmdlines", "members", "strings"):
+    hostile(kind)
 elif kind == "large":
     import random
     random.seed(7)
@@ -134,6 +194,41 @@ PY
         bounded view --no-browser "$kind.gz"
         bounded view --no-browser - <"$kind.gz"
         bounded goroutines - <"$kind.gz"
+    done
+}
+
+@test "hostile bundles cost at most 10 s and 300 MB in bundle list, verify, extract and attach" {
+    local kind
+    ssh-keygen -q -t ed25519 -N '' -f key
+    printf 'version: 1\nteams: { mailed: { recipients: [ %s ] } }\n' "$PWD/key.pub" >inventory.yaml
+    chmod 600 inventory.yaml
+    # In memory where there is room for that: a disk takes long for so many files and bytes.
+    place=$(mktemp -d -p /dev/shm 2>/dev/null) || place=$(mktemp -d -p "$PWD")
+    for kind in signs quotes names secrets zip-in-zip undescribed cmdlines members strings; do
+        made "$place/b.tar.gz" "$kind"
+        bounded bundle list "$place/b.tar.gz"
+        bounded bundle verify "$place/b.tar.gz"
+        case $kind in
+        undescribed)
+            assert_status 1
+            assert_stderr_has ' MB and inflates to more than '
+            assert_stderr_has 'if you trust it, unpack it with tar'
+            ;;
+        *) assert_status 0 ;;
+        esac
+        bounded bundle extract -C "$place" "$place/b.tar.gz"
+        rm -rf "$place/x"
+        bounded attach "$place/b.tar.gz" -q -i inventory.yaml --for mailed --dry-run
+        case $kind in
+        zip-in-zip)
+            assert_status 4
+            assert_stderr_has "profgrab: $place/b.tar.gz: making its copy takes more than 8 s of processor time"
+            assert_stderr_has 'hint: a real bundle of its size takes less'
+            ;;
+        undescribed) assert_status 4 ;;
+        esac
+        assert_equal "$(ls "$place")" b.tar.gz
+        rm -f "$place/b.tar.gz"
     done
 }
 

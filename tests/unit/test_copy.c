@@ -221,6 +221,33 @@ static void repeated_words(void **state)
     free(bundle);
 }
 
+/* A copy that takes more processor time than it may ends, and nothing of it stays. */
+static void time_is_bounded(void **state)
+{
+    enum { DUMP_SIZE = 8 << 20 };
+    char *dump = malloc(DUMP_SIZE);
+    struct capture w;
+    struct bundle_copied c = {0};
+    struct err err = ERR_INIT;
+    assert_non_null(dump);
+    for (size_t i = 0; i < DUMP_SIZE; i++)
+        dump[i] = "a: b=c,\n"[i % 8];
+    begin(&w, *state);
+    add(&w, (struct manifest_item){.kind = "goroutines", .file = "file-03/gitaly/x.txt"}, dump, DUMP_SIZE);
+    char *bundle = end(&w);
+    struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1, .cpu_ms = 1};
+    unsigned before = (unsigned)scratch_count(*state);
+    assert_int_equal(bundle_copy(&how, &c, &err), -1);
+    assert_int_equal(err.kind, ERR_LIMIT);
+    contains(err.msg, ".tar.gz: making its copy takes more than 1 s of processor time");
+    assert_int_equal(scratch_count(*state), before);
+    how.cpu_ms = 600000;
+    copied(&how, &c);
+    bundle_copied_release(&c);
+    free(bundle);
+    free(dump);
+}
+
 /* A bundle with what is never looked into, and with what should be and cannot. */
 static char *a_stubborn_bundle(const char *dir)
 {
@@ -499,12 +526,13 @@ static void searching_a_manifest_can_be_cancelled(void **state)
     int cancel[2];
     assert_int_equal(pipe(cancel), 0);
     assert_int_equal(write(cancel[1], "", 1), 1);
+    const struct stop stop = {.cancel_fd = cancel[0]};
     /* In the items' requests, or in the strings of a manifest that has no items. */
     for (int i = 0; i < 2; i++) {
         struct scrub s = {0};
         struct err err = ERR_INIT;
         json_t *items = i == 0 ? many_items() : json_object(), *root = many_items();
-        assert_int_equal(scrub_manifest(root, items, cancel[0], &s, &err), -1);
+        assert_int_equal(scrub_manifest(root, items, &stop, &s, &err), -1);
         assert_int_equal(err.kind, ERR_CANCELLED);
         scrub_release(&s);
         json_decref(root);
@@ -606,6 +634,7 @@ int main(void)
         SCRATCH(who_signed),
         SCRATCH(meddling),
         SCRATCH(encrypted),
+        SCRATCH(time_is_bounded),
         SCRATCH(refusals),
     };
     return cmocka_run_group_tests_name("copy", tests, NULL, NULL);

@@ -639,6 +639,8 @@ static void spoiled_profiles(void **state)
 /* ---- members
  * -------------------------------------------------------------------------------------------------- */
 
+static const struct stop never = {.cancel_fd = -1};
+
 /* What became of a file of these bytes; its new ones in *ret. -1: err says why. */
 static int redacted_by(const char *dir, struct redact_work work, const void *p, size_t n,
                        struct redact_tally *tally, struct buf *ret, struct err *err)
@@ -661,7 +663,7 @@ static uint64_t redacted(const char *dir, enum redact_form form, const void *p, 
 {
     struct err err = ERR_INIT;
     struct redact_tally tally = {{0}};
-    struct redact_work work = {.form = form, .cancel_fd = -1};
+    struct redact_work work = {.form = form, .stop = &never};
     ok(redacted_by(dir, work, p, n, &tally, ret, &err), &err);
     return redact_sum(&tally);
 }
@@ -805,7 +807,7 @@ static void limits(void **state)
         {REDACT_PROFILE, "", 0, "the profile has no sample types"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct redact_work work = {.form = cases[i].form, .cancel_fd = -1};
+        struct redact_work work = {.form = cases[i].form, .stop = &never};
         struct err err = ERR_INIT;
         int rc = redacted_by(*state, work, cases[i].p, cases[i].n, &tally, &out, &err);
         assert_int_equal(rc, cases[i].why ? -1 : 0);
@@ -820,22 +822,29 @@ static void limits(void **state)
     buf_release(&profile);
 }
 
-static void cancelled(void **state)
+/* Each form ends by `stop` with that kind of error. */
+static void ends_by(const char *dir, const struct stop *stop, enum err_kind kind)
 {
     struct buf profile = a_profile(), out;
+    for (int form = REDACT_CMDLINE; form <= REDACT_DUMP; form++) {
+        struct redact_work work = {.form = (enum redact_form)form, .stop = stop};
+        struct redact_tally tally = {{0}};
+        struct err err = ERR_INIT;
+        assert_int_equal(redacted_by(dir, work, profile.data, profile.len, &tally, &out, &err), -1);
+        assert_int_equal(err.kind, kind);
+    }
+    buf_release(&profile);
+}
+
+static void stopped(void **state)
+{
     int fds[2];
     assert_int_equal(pipe(fds), 0);
     assert_int_equal(write(fds[1], "x", 1), 1);
-    for (int form = REDACT_CMDLINE; form <= REDACT_DUMP; form++) {
-        struct redact_work work = {.form = (enum redact_form)form, .cancel_fd = fds[0]};
-        struct redact_tally tally = {{0}};
-        struct err err = ERR_INIT;
-        assert_int_equal(redacted_by(*state, work, profile.data, profile.len, &tally, &out, &err), -1);
-        assert_int_equal(err.kind, ERR_CANCELLED);
-    }
+    ends_by(*state, &(struct stop){.cancel_fd = fds[0]}, ERR_CANCELLED);
+    ends_by(*state, &(struct stop){.cancel_fd = -1, .cpu_ms = 1, .cpu_end = 0}, ERR_LIMIT);
     close(fds[0]);
     close(fds[1]);
-    buf_release(&profile);
 }
 
 int main(void)
@@ -857,7 +866,7 @@ int main(void)
         SCRATCH(long_lines),
         SCRATCH(hostile_repetition),
         SCRATCH(limits),
-        SCRATCH(cancelled),
+        SCRATCH(stopped),
     };
     return cmocka_run_group_tests_name("redact", tests, NULL, NULL);
 }
