@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/base.h"
 #include "bundle/redact_names.h"
 #include "base/banned.h"
 

@@ -10,7 +10,7 @@
 #ifndef BUNDLE_REDACT_WORDS_H
 #define BUNDLE_REDACT_WORDS_H
 
-#include "base/finder.h"
+#include "base/base.h"
 #include "bundle/redact.h"
 
 struct redact_words {

@@ -61,7 +61,7 @@ static uint64_t look(struct source_item *items, size_t n)
 
 struct pass {
     struct source_item *items; /* those of one bundle */
-    size_t n, left;
+    size_t n, unread;
     uint64_t most; /* bytes of a member */
     const struct confined_budget *budget;
 };
@@ -93,7 +93,7 @@ static int take(void *ctx, const struct bundle_member *member, struct buf *bytes
     bytes->max = p->most;
     item->is_read = true;
     source_parse(bytes, item->name, &item->profile, &item->err);
-    return --p->left > 0 ? 0 : err_set(err, ERR_FAILED, "enough");
+    return --p->unread > 0 ? 0 : err_set(err, ERR_FAILED, "enough");
 }
 
 /* Where a bundle has several of the items from the first one on, reads those, as far as that succeeds.
@@ -107,7 +107,7 @@ static size_t read_members(struct source_item *items, size_t n, struct source_ke
     size_t of = bundle ? strlen(bundle) + 1 : 0, same = 1;
     while (bundle && same < n && !items[same].is_file && strncmp(items[same].name, items->name, of) == 0)
         same++;
-    struct pass p = {.items = items, .n = same, .left = same, .budget = budget};
+    struct pass p = {.items = items, .n = same, .unread = same, .budget = budget};
     const struct whole *whole = same > 1 && source_most(&p.most, &why) == 0 ? whole_get(&why) : NULL;
     if (whole)
         (void)!whole->source_visit(bundle, keys, wants, take, &p, &why);
