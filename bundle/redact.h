@@ -33,6 +33,9 @@ enum redact_rule {
 };
 const char *redact_rule_name(enum redact_rule rule);
 
+/* How sure a name is. */
+enum redact_name { REDACT_HARMLESS, REDACT_MAYBE, REDACT_SECRET };
+
 /* How often each rule has struck. */
 struct redact_tally {
     uint64_t n[REDACT_RULES];
@@ -49,10 +52,18 @@ struct redact_into {
     redact_taken_fn *taken;
     void *ctx;
     const struct redact_repeats *repeats;
+    bool request; /* the text is a request: a part of its path may be a secret */
 };
 
 /* One string or one line: what a server said, a request, a string of a manifest. */
 void redact_text(struct str text, const struct redact_into *into);
+
+/* What a line says of the values in the next ones: `name: DB_PASSWORD` of the `value:` below, a cell of a
+ * table of the one behind it. */
+struct redact_context {
+    enum redact_name pair, cell;
+    unsigned lines; /* since then */
+};
 
 /* A text in pieces of any size, searched line by line. Of a longer line each part is searched by itself, so
  * that a secret may be missed that stands where it is cut. */
@@ -60,6 +71,7 @@ void redact_text(struct str text, const struct redact_into *into);
 struct redact_lines {
     struct buf line;    /* that has not ended */
     unsigned key_lines; /* how many more lines may belong to the body of a private key */
+    struct redact_context said;
 };
 #define REDACT_LINES_INIT                                                                                    \
     {                                                                                                        \

@@ -15,6 +15,16 @@ static enum redact_name says_of_next(struct str a)
     return redact_judge_name(a);
 }
 
+/* Whether the argument is the value of the option before it, which says that. */
+static bool is_value_of(struct str a, struct str before)
+{
+    enum redact_name says = says_of_next(before);
+    bool dash = a.n > 0 && a.p[0] == '-';
+    if (before.n == 2 && memcmp(before.p, "-p", 2) == 0)
+        return a.n > 0 && !redact_is_option(a) && !redact_is_port(a);
+    return redact_goes(says, a) && (!dash || (says == REDACT_SECRET && !redact_is_option(a)));
+}
+
 /* Puts [redacted] behind the first `kept` bytes, in place of the others. */
 static void take_value(struct str a, size_t kept, const struct redact_into *into)
 {
@@ -27,13 +37,14 @@ static void take_value(struct str a, size_t kept, const struct redact_into *into
 
 static void redact_argument(struct str a, struct str before, const struct redact_into *into)
 {
-    enum redact_name says = says_of_next(before);
-    bool short_p = before.n == 2 && memcmp(before.p, "-p", 2) == 0;
     struct str name = {a.p, 0};
+    size_t password = redact_is_user_option(before) ? redact_user_password(a) : 0;
     while (name.n < a.n && redact_is_name_byte(name.p[name.n]))
         name.n++;
-    if (a.n > 0 && a.p[0] != '-' && (redact_goes(says, a) || (short_p && !redact_is_port(a))))
+    if (is_value_of(a, before))
         take_value(a, 0, into);
+    else if (password > 0)
+        take_value(a, password, into);
     else if (name.n < a.n && a.p[name.n] == '=' &&
              redact_goes(redact_judge_name(name), (struct str){a.p + name.n + 1, a.n - name.n - 1}))
         take_value(a, name.n + 1, into); /* all of it: a blank or an ampersand may belong to a password */

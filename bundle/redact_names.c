@@ -24,7 +24,9 @@ static const struct {
     {"apikey", REDACT_SECRET},     {"accesskey", REDACT_SECRET},   {"privatekey", REDACT_SECRET},
     {"secretkey", REDACT_SECRET},  {"signingkey", REDACT_SECRET},  {"encryptionkey", REDACT_SECRET},
     {"credential", REDACT_SECRET}, {"credentials", REDACT_SECRET}, {"authorization", REDACT_SECRET},
-    {"cookie", REDACT_SECRET},     {"bearer", REDACT_SECRET},      {"key", REDACT_MAYBE},
+    {"cookie", REDACT_SECRET},     {"bearer", REDACT_SECRET},      {"requirepass", REDACT_SECRET},
+    {"apikeys", REDACT_SECRET},    {"secretkeys", REDACT_SECRET},  {"privatekeys", REDACT_SECRET},
+    {"masterauth", REDACT_SECRET}, {"accesskeys", REDACT_SECRET},  {"key", REDACT_MAYBE},
     {"auth", REDACT_MAYBE},        {"session", REDACT_MAYBE},      {"salt", REDACT_MAYBE},
     {"signature", REDACT_MAYBE},   {"license", REDACT_MAYBE},      {"pw", REDACT_MAYBE},
     {"dsn", REDACT_MAYBE},
@@ -34,8 +36,15 @@ static const struct {
 static const char *const places[] = {"file", "path", "dir", "directory"};
 
 /* Last words that say in which form the secret is, or which of several: SECRET_KEY_BASE, password2. */
-static const char *const qualifiers[] = {"base", "value", "plain", "raw", "base64",
-                                         "b64",  "hex",   "old",   "new"};
+static const char *const qualifiers[] = {"base",    "value",   "plain",      "raw",     "base64", "b64",
+                                         "hex",     "old",     "new",        "string",  "text",   "encrypted",
+                                         "default", "current", "previous",   "primary", "live",   "secondary",
+                                         "prod",    "staging", "production", "dev",     "replica"};
+
+/* Words that end in "pass" and are none: of a longer word the end is one, as in `dbpass`. */
+static const char *const not_pass[] = {"bypass",   "compass",   "encompass", "overpass", "surpass",
+                                       "trespass", "underpass", "multipass", "onepass",  "singlepass",
+                                       "twopass",  "perpass",   "eachpass",  "firstpass"};
 
 /* Parameters of requests whose values go, and those that people give to profiles and pages. */
 static const char *const secret_parameters[] = {"sig",  "signature", "code",      "jwt",  "otp",
@@ -89,9 +98,22 @@ static size_t join_last(const char *name, size_t n, char dst[NAME_MAX_LENGTH * 2
     return n - 1;
 }
 
+/* Whether the name's last word is one such as `dbpass` or `sshpass`. */
+static bool ends_in_pass(struct str name)
+{
+    enum { LEAST = 6 };
+    size_t n = 0;
+    while (n < name.n && name.p[name.n - n - 1] != '-')
+        n++;
+    for (size_t i = 0; i < sizeof not_pass / sizeof *not_pass; i++)
+        if (ends_in(name, not_pass[i]))
+            return false;
+    return n >= LEAST && ends_in(name, "pass");
+}
+
 static enum redact_name judge_words(struct str name)
 {
-    enum redact_name says = REDACT_HARMLESS;
+    enum redact_name says = ends_in_pass(name) ? REDACT_SECRET : REDACT_HARMLESS;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (has_word(name, words[i].word) && words[i].says > says)
             says = words[i].says;
@@ -109,6 +131,8 @@ static size_t strip_qualifier(const char *name, size_t n)
     size_t end = n;
     while (end > 0 && isdigit((unsigned char)name[end - 1]))
         end--;
+    if (end > 2 && end < n && name[end - 1] == 'v' && name[end - 2] == '-') /* password_v2 */
+        end -= 2;
     while (end > 0 && end < n && name[end - 1] == '-')
         end--;
     return end > 0 ? end : n;
@@ -174,6 +198,81 @@ bool redact_is_port(struct str v)
 static bool is_redacted(struct str v)
 {
     return v.n == strlen(REDACTED) && memcmp(v.p, REDACTED, v.n) == 0;
+}
+
+bool redact_is_option(struct str a)
+{
+    size_t dashes = 0, n = 0;
+    while (dashes < a.n && dashes < 2 && a.p[dashes] == '-')
+        dashes++;
+    while (dashes + n < a.n && redact_is_name_byte(a.p[dashes + n]))
+        n++;
+    struct str name = {a.p + dashes, n};
+    if (dashes == 0)
+        return false;
+    if (dashes + n < a.n && a.p[dashes + n] != '=')
+        return false;
+    if (n <= 1)
+        return n == 0 || isalpha((unsigned char)name.p[0]);
+    return islower((unsigned char)name.p[0]) && !redact_looks_random(name) && !is_random(name);
+}
+
+/* ---- parts of a pair, options -----------------------------------------------------------------------------
+ */
+
+/* Whether the name, in small letters and without dashes in front, is one of these. */
+static bool is_one_of(struct str name, const char *const *list, size_t n_list)
+{
+    char normal[NAME_MAX_LENGTH * 2];
+    while (name.n > 0 && name.p[0] == '-') {
+        name.p++;
+        name.n--;
+    }
+    if (name.n == 0 || name.n > NAME_MAX_LENGTH)
+        return false;
+    struct str n = {normal, normalize(name, normal)};
+    for (size_t i = 0; i < n_list; i++)
+        if (str_is(n, list[i]))
+            return true;
+    return false;
+}
+
+enum redact_pair redact_pair_part(struct str name)
+{
+    static const char *const names[] = {"name",  "key",       "k",     "id",     "env",    "var", "variable",
+                                        "param", "parameter", "field", "header", "option", "type"};
+    static const char *const values[] = {"value", "val", "v", "data", "content", "string-value"};
+    if (is_one_of(name, names, sizeof names / sizeof *names))
+        return REDACT_PAIR_NAME;
+    return is_one_of(name, values, sizeof values / sizeof *values) ? REDACT_PAIR_VALUE : REDACT_NO_PAIR;
+}
+
+bool redact_is_plural(struct str name)
+{
+    static const char *const plurals[] = {"tokens",      "access-tokens",  "api-tokens", "auth-tokens",
+                                          "user-tokens", "refresh-tokens", "auths",      "auth-configs",
+                                          "cookies",     "auth-token-map"};
+    return is_one_of(name, plurals, sizeof plurals / sizeof *plurals);
+}
+
+bool redact_is_user_option(struct str name)
+{
+    static const char *const options[] = {"u",          "user",      "basic-auth", "basicauth",
+                                          "proxy-user", "http-auth", "http-user",  "userpwd",
+                                          "user-pass",  "login",     "auth",       "creds"};
+    return name.n > 1 && name.p[0] == '-' && is_one_of(name, options, sizeof options / sizeof *options);
+}
+
+size_t redact_user_password(struct str v)
+{
+    size_t colon = 0, digits = 0;
+    while (colon < v.n && v.p[colon] != ':' && v.p[colon] != '/')
+        digits += isdigit((unsigned char)v.p[colon++]) != 0;
+    struct str pass = {v.p + colon + 1, v.n > colon ? v.n - colon - 1 : 0};
+    bool number = digits == colon && redact_is_port(pass);
+    if (colon == 0 || colon >= v.n || v.p[colon] != ':' || pass.n == 0 || pass.p[0] == '/' || number)
+        return 0;
+    return is_redacted(pass) ? 0 : colon + 1;
 }
 
 bool redact_goes(enum redact_name says, struct str value)

@@ -4,9 +4,6 @@
 
 #include "bundle/redact.h"
 
-/* How sure a name is. */
-enum redact_name { REDACT_HARMLESS, REDACT_MAYBE, REDACT_SECRET };
-
 /* Dashes in front of the name do not count. */
 enum redact_name redact_judge_name(struct str name);
 
@@ -29,5 +26,24 @@ bool redact_looks_random(struct str v);
 
 /* One to five digits. */
 bool redact_is_port(struct str v);
+
+/* Whether an argument looks like an option rather than like a value that begins with a dash: its name begins
+ * with a small letter and does not look random, or is one letter. */
+bool redact_is_option(struct str argument);
+
+/* The part that a name has in a pair such as {"name": "DB_PASSWORD", "value": "x"}. */
+enum redact_pair { REDACT_NO_PAIR, REDACT_PAIR_NAME, REDACT_PAIR_VALUE };
+enum redact_pair redact_pair_part(struct str name);
+
+/* Whether the name stands for several secrets where its value holds text: `tokens`, `auths`. Elsewhere it
+ * stands for a number of them. */
+bool redact_is_plural(struct str name);
+
+/* Whether an option of that name takes USER:PASSWORD: `-u`, `--user`, `--basic-auth`. */
+bool redact_is_user_option(struct str name);
+
+/* Where the password begins in the USER:PASSWORD of such an option; 0: it has none, as `1000:1000` and a URL
+ * have none. */
+size_t redact_user_password(struct str value);
 
 #endif

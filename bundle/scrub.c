@@ -57,7 +57,7 @@ static int apply_rules(struct scrub *s, struct str text, bool of_request, struct
 {
     struct learning l = {.s = s, .of_request = of_request};
     struct redact_tally tally = {{0}};
-    struct redact_into into = {.out = ret, .tally = &tally, .taken = learn, .ctx = &l};
+    struct redact_into into = {.out = ret, .tally = &tally, .taken = learn, .ctx = &l, .request = of_request};
     buf_init(ret, text.n * GROWTH + sizeof REDACTED);
     redact_text(text, &into);
     for (int i = 0; i < REDACT_RULES; i++)

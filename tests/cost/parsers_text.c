@@ -420,6 +420,18 @@ static const struct cost_grammar secrets[] = {
     {"tabs", "", "key\t", "", NULL, 0},
     {"keys with an end", "", "-----BEGIN PRIVATE KEY-----a-----END PRIVATE KEY-----", "", NULL, 0},
     {"blanks", "", " ", "", NULL, 0},
+    {"URLs without end", "", "redis://:", "", NULL, 0},
+    {"encoded URLs", "", "a%3A%2F%2Fb%3A", "", NULL, 0},
+    {"encoded percents", "", "%25", "", NULL, 0},
+    {"indexes", "", "[a]=", "", NULL, 0},
+    {"escaped names", "", "\\u0061=", "", NULL, 0},
+    {"names of pairs", "", "\"name\":\"token\",", "", NULL, 0},
+    {"values of pairs", "", "\"value\":\"key\",", "", NULL, 0},
+    {"encoded JSON", "", "%22key%22%3A%22", "", NULL, 0},
+    {"cells", "", "<td>token", "", NULL, 0},
+    {"brackets of tags", "<", ">", "", NULL, 0},
+    {"parts of a path", "", "/token/", "", NULL, 0},
+    {"arguments", "", "-u a:-p ", "", NULL, 0},
     {0},
 };
 

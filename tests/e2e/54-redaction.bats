@@ -167,7 +167,13 @@ def printed():
     return "\n".join([
         "map[password:" + secret() + " token:" + secret() + "]", "&{Token:" + secret() + " Secret:" + secret() + "}", said("token%3d"),
         said("password=&quot;", "&quot;"), said("token&#61;"), said("redis://:", "@h"), said("password := "), said("pwd => "), said("password== "),
-        said("SECRET_KEY_BASE="), said("sent Bearer "), said("TOKEN\t"), said("/a?next=%2Fy%3Ftoken%3D"), said("/a?odd="),
+        said("SECRET_KEY_BASE="), said("redis://:p/", "@h"), said("redis://:/", "@h"),
+        said("smtp://a@b.c:p/", "@h:25"), said("{\"url\":\"http:\\/\\/u:p\\/", "@h\"}"), said("postgres://u:p ", "@db"), said("http://u:p/<", ">@db"),
+        said("{\"env\":[{\"name\":\"DB_PASSWORD\",\"value\":\"", "\"}]}"), said("[name:password value:", "]"), said("{\"pass\\u0077ord\":\"", "\"}"),
+        said("{\"tokens\":{\"a\":\"", "\"}}"), said("{\"auths\":{\"reg\":{\"auth\":\"", "\"}}}"), said("%7B%22password%22%3A%22", "%22%7D"),
+        said("mysql -u x -p "), said("curl -u user:"), said("<password>", "</password>"), said("<add key=\"password\" value=\"", "\"/>"),
+        said("<td>password</td><td>", "</td>"), said("https://hooks.slack.com/services/T000/B000/"), said("/a?user%5Bpassword%5D="),
+        said("/a?%74oken="), said("/a?next=https%3A%2F%2Fu%3A", "%40h"), said("sent Bearer "), said("TOKEN\t"), said("/a?next=%2Fy%3Ftoken%3D"), said("/a?odd="),
         "-----BEGIN RSA PRIVATE KEY-----\n" + secret() + "\n" + secret() + "\n-----END RSA PRIVATE KEY-----"]) + "\n"
 
 def printed_strings():
@@ -182,7 +188,7 @@ query = secret()
 repeated = query + "-and-more"
 dump = ("goroutine 1 [running, labels:{\"user\":\"%s\", \"path\":\"/x?secret=%s\"}]:\nmain.main()\n\t/src/main.go:1\n"
         "# GET /y?access_token=%s&page=1\n" % (secret(), secret(), secret()))
-vars_ = {"cmdline": ["/bin/x", "--password", secret(), "--db=postgres://u:%s@h/x" % secret()], "memstats": {"Alloc": 1}}
+vars_ = {"cmdline": ["/bin/x", "--password", secret(), "-p", secret(), "-u", "u:" + secret(), "--db=postgres://u:%s@h/x" % secret()], "memstats": {"Alloc": 1}}
 files = {
     "file-03/gitaly/x-token-%s.json" % query: ("/x?token=" + query, json.dumps(vars_).encode()),
     "file-03/gitaly/x-token-%s.txt" % query: ("/x?token=%s&b" % query, b"seen: " + said("Authorization: Bearer ").encode()),

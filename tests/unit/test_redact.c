@@ -68,7 +68,8 @@ static void cmdlines(void **state)
         {"x|{\"password\": null, \"use_token\":true}", NULL},
         {"x|{\"credentials\": {\"name\": \"n\", \"value\": [1, 2]}, \"n\": 1}",
          "x|{\"credentials\": [redacted], \"n\": 1}"},
-        {"x|{\"tokens\":[\"a\"]|{password:x,user:u}", "x|{\"tokens\":[\"a\"]|{password:[redacted],user:u}"},
+        {"x|{\"tokens\":[\"a\"]|{password:x,user:u}",
+         "x|{\"tokens\":[redacted]|{password:[redacted],user:u}"},
         {"x|{\"password\":\"cut", "x|{\"password\":\"[redacted]"},
         {"x|{\"key\":\"name\",\"password_file\":\"/x\"}", NULL},
         {"x|{\"key\":\"Zm9vYmFyMTIzNDU2Nzg5MA\"}", "x|{\"key\":\"[redacted]\"}"},
@@ -93,6 +94,22 @@ static void cmdlines(void **state)
         {"x|postgres://u:[redacted]@host/db", NULL},
         {"x|a:b/c@d", NULL},
         {"x||--secret||", "x||--secret||"},
+        /* USER:PASSWORD, options that Redis and Windows know, a value that begins with a dash. */
+        {"curl|-u|user:sesame|h", "curl|-u|user:[redacted]|h"},
+        {"curl|--user|user:a b:c", "curl|--user|user:[redacted]"},
+        {"x|--basic-auth=user:sesame", "x|--basic-auth=user:[redacted]"},
+        {"docker|--user|1000:1000|-u|http://h:80", NULL},
+        {"x|--user=alice|-u|root", NULL},
+        {"x|--requirepass|sesame|--masterauth|sesame", "x|--requirepass|[redacted]|--masterauth|[redacted]"},
+        {"x|--bind-ldappass=sesame|--bypass=a|--npass=2",
+         "x|--bind-ldappass=[redacted]|--bypass=a|--npass=2"},
+        {"x|/password:sesame|/user:u", "x|/password:[redacted]|/user:u"},
+        {"x|--password|-Sesame!7|-v", "x|--password|[redacted]|-v"},
+        {"x|--password|-a1b2c3d4e5|-v", "x|--password|[redacted]|-v"},
+        {"x|--password|-listen=:80|--token|--log-level", NULL},
+        {"sh|-c|mysql -u x -p sesame -h db", "sh|-c|mysql -u x -p [redacted] -h db"},
+        {"sh|-c|curl -u user:sesame h", "sh|-c|curl -u user:[redacted] h"},
+        {"sh|-c|mkdir -p /a/b; ssh -p 22 h; docker run -p 127.0.0.1:80:80/tcp; iptables -p tcp", NULL},
         {"", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -161,7 +178,7 @@ static void rules(void **state)
         {"git@host:path", -1},
         {"user@host", -1},
         {"scheme://user:@host", -1},
-        {"scheme://user:x y@host", -1},
+        {"scheme://user:x y@host", REDACT_URL},
         {"10:30", -1},
         {"ghp_0123456789abcdef", REDACT_TOKEN},
         {"github_pat_0123456789", REDACT_TOKEN},
@@ -293,9 +310,144 @@ static void texts(void **state)
         {"/x?a=b&amp;sig=q", "/x?a=b&amp;sig=[redacted]"},
         {"/x?seconds=30&debug=2&gc=1&rate=1000&host=file-03.example.org&id=12345&v=v1.2.3", NULL},
         {"odd=c75de8c1b7c3ae code=5 sig=x", NULL},
+        /* URLs: a slash, an empty user, an @ in the user, JSON's slash, quotes, blanks and tags. */
+        {"redis://:p/sesame@h/0", "redis://:[redacted]@h/0"},
+        {"redis://:sesame/x@h", "redis://:[redacted]@h"},
+        {"redis://:sesame/@h", "redis://:[redacted]@h"},
+        {"redis://:/sesame@h", "redis://:[redacted]@h"},
+        {"postgres://u@x:p/sesame@db", "postgres://u@x:[redacted]@db"},
+        {"smtp://a@b.c:p/sesame@h:25", "smtp://a@b.c:[redacted]@h:25"},
+        {"{\"url\":\"http:\\/\\/u:p\\/sesame@h\"}", "{\"url\":\"http:\\/\\/u:[redacted]@h\"}"},
+        {"{\"url\":\"http:\\/\\/h:80\\/sesame@h\"}", NULL},
+        {"postgres://u:p\"sesame@db", "postgres://u:[redacted]@db"},
+        {"'postgres://u:p'sesame@db'", "'postgres://u:[redacted]@db'"},
+        {"\"postgres://u:p\\\"sesame@db\"", "\"postgres://u:[redacted]@db\""},
+        {"postgres://u:p sesame@db", "postgres://u:[redacted]@db"},
+        {"http://u:p/<sesame>@db", "http://u:[redacted]@db"},
+        {"HTTP://U:p/sesame@DB", "HTTP://U:[redacted]@DB"},
+        {"/x?next=https%3A%2F%2Fu%3Asesame%40h%2F&z=1", "/x?next=https%3A%2F%2Fu%3A[redacted]%40h%2F&z=1"},
+        {"/x?next=https%253A%252F%252Fu%253Ap%252Fsesame%2540h",
+         "/x?next=https%253A%252F%252Fu%253A[redacted]%2540h"},
+        {"/x?next=https%3A%2F%2Fhost%3A8080%2F%40x", NULL},
+        {"http://host:80/path@x http://host/a@c", NULL},
+        {"http://[::1]:80/path@x http://u@h:80/x@y", NULL},
+        {"get http://host:80 and write to a@b", NULL},
+        {"redis://h:6379, kept by a@b", NULL},
+        {"{\"a\":\"http://host:port\",\"b\":\"u@h\"}", NULL},
+        {"<td>http://host:port</td><td>a@b</td>", NULL},
+        {"mongodb://h1:27017,h2:27017/db?x=a@b", NULL},
+        /* Pairs. */
+        {"{\"env\":[{\"name\":\"DB_PASSWORD\",\"value\":\"sesame\"},{\"name\":\"A\",\"value\":\"b\"}]}",
+         "{\"env\":[{\"name\":\"DB_PASSWORD\",\"value\":\"[redacted]\"},{\"name\":\"A\",\"value\":\"b\"}]}"},
+        {"{\"key\":\"password\",\"value\":\"sesame\"}", "{\"key\":\"password\",\"value\":\"[redacted]\"}"},
+        {"{\"Key\" : \"x/token\", \"Value\" : \"a\"} {\"Key\":\"token\",\"n\":1,\"Value\":\"sesame\"}",
+         "{\"Key\" : \"x/token\", \"Value\" : \"a\"} {\"Key\":\"token\",\"n\":1,\"Value\":\"[redacted]\"}"},
+        {"{\"value\":\"sesame\",\"name\":\"DB_PASSWORD\"}",
+         "{\"value\":\"[redacted]\",\"name\":\"DB_PASSWORD\"}"},
+        {"{\\\"name\\\":\\\"TOKEN\\\",\\\"value\\\":\\\"sesame\\\"}",
+         "{\\\"name\\\":\\\"TOKEN\\\",\\\"value\\\":\\\"[redacted]\\\"}"},
+        {"[name:password value:sesame] [name:user value:u]",
+         "[name:password value:[redacted]] [name:user value:u]"},
+        {"{Name:DB_PASSWORD Value:sesame ValueFrom:nil}",
+         "{Name:DB_PASSWORD Value:[redacted] ValueFrom:nil}"},
+        {"<add key=\"password\" value=\"sesame\"/><add key=\"user\" value=\"u\"/>",
+         "<add key=\"password\" value=\"[redacted]\"/><add key=\"user\" value=\"u\"/>"},
+        {"{\"name\":\"password\"},{\"value\":\"x\"}", NULL},
+        {"{\"name\":\"heap\",\"value\":\"x\"} {\"value\":1,\"name\":\"x\"}", NULL},
+        /* Names in other forms. */
+        {"{\"pass\\u0077ord\":\"sesame\"}", "{\"pass\\u0077ord\":\"[redacted]\"}"},
+        {"{\"password \":\"sesame\"}", "{\"password \":\"[redacted]\"}"},
+        {"{\"db_password_v2\":\"sesame\",\"api_v2\":\"x\"}",
+         "{\"db_password_v2\":\"[redacted]\",\"api_v2\":\"x\"}"},
+        {"DB_PASSWORD_PROD=sesame", "DB_PASSWORD_PROD=[redacted]"},
+        {"{\"tokens\":{\"a\":\"sesame\"}}", "{\"tokens\":[redacted]}"},
+        {"{\"auths\":{\"reg\":{\"auth\":\"sesame\"}}}", "{\"auths\":[redacted]}"},
+        {"{\"tokens\":{\"prompt\":5,\"total\":9},\"n\":1} {\"tokens\":7} tokens=7", NULL},
+        {"%7B%22password%22%3A%22sesame%22%7D", "%7B%22password%22%3A%22[redacted]%22%7D"},
+        {"/x?q=%7B%22token%22%3A+%22a%20b%22%2C%22n%22%3A1%7D&z=1",
+         "/x?q=%7B%22token%22%3A+%22[redacted]%22%2C%22n%22%3A1%7D&z=1"},
+        {"/x?token[]=sesame&a[]=b", "/x?token[]=[redacted]&a[]=b"},
+        {"/x?token%5B%5D=sesame", "/x?token%5B%5D=[redacted]"},
+        {"/x?user%5Bpassword%5D=sesame&user%5Bname%5D=n",
+         "/x?user%5Bpassword%5D=[redacted]&user%5Bname%5D=n"},
+        {"config[\"password\"] = 'sesame'", "config[\"password\"] = '[redacted]'"},
+        {"/x?%74oken=sesame&%73ig=x", "/x?%74oken=[redacted]&%73ig=[redacted]"},
+        {"C:\\token=sesame", "C:\\token=[redacted]"},
+        {"a[i] = b[j], map[string]int[3]=x", NULL},
+        /* Arguments in JSON. */
+        {"{\"cmdline\":[\"x\",\"-p\",\"sesame\",\"-u\",\"u:sesame\",\"--password=a b&c\",\"-p\",\"80\"]}",
+         "{\"cmdline\":[\"x\",\"-p\",\"[redacted]\",\"-u\",\"u:[redacted]\",\"--password=[redacted]\",\"-p\","
+         "\"80\"]}"},
+        {"{\"cmdline\":[\"curl\",\"-H\",\"Authorization: Basic a b\",\"h\"],\"n\":1}",
+         "{\"cmdline\":[\"curl\",\"-H\",\"Authorization: [redacted]\",\"h\"],\"n\":1}"},
+        /* Paths of requests, web hooks, tokens. */
+        {"/x/token/c75de8c1b7c3ae/y", "/x/token/[redacted]/y"},
+        {"/src/go/token/position.go /api/token/refresh /run/secrets/db/password", NULL},
+        {"https://hooks.slack.com/services/T000/B000/sesame", "https://hooks.slack.com/services/[redacted]"},
+        {"ya29.sesamesesamesesame", "[redacted]"},
+        {"sk-proj-sesamesesame sk-ant-sesamesesame SG.sesame7.sesame", "[redacted] [redacted] [redacted]"},
+        {"hf_register_dissector secret_key_of_things pypi-is-a-registry", NULL},
+        /* Markup. */
+        {"<password>sesame</password><user>u</user>", "<password>[redacted]</password><user>u</user>"},
+        {"<db:Password enc=\"no\"> a b </db:Password>", "<db:Password enc=\"no\">[redacted]</db:Password>"},
+        {"<tr><td>password</td><td>sesame</td></tr><tr><td>user</td><td>u</td></tr>",
+         "<tr><td>password</td><td>[redacted]</td></tr><tr><td>user</td><td>u</td></tr>"},
+        {"<name>fs.token</name><value>sesame</value>", "<name>fs.token</name><value>[redacted]</value>"},
+        {"<tr><th>token</th></tr><tr><td>a</td></tr><p>password</p><p>is needed</p> a -> b", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         becomes(cases[i].in, cases[i].out ? cases[i].out : cases[i].in);
+}
+
+/* What a line says of the next one. */
+static void lines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in, *out; /* NULL: as it was */
+    } cases[] = {
+        {"- name: DB_PASSWORD\n  value: sesame\n- name: A\n  value: b\n",
+         "- name: DB_PASSWORD\n  value: [redacted]\n- name: A\n  value: b\n"},
+        {"{\n  \"name\": \"TOKEN\",\n  \"value\": \"sesame\"\n},\n{\n  \"value\": \"x\"\n}",
+         "{\n  \"name\": \"TOKEN\",\n  \"value\": \"[redacted]\"\n},\n{\n  \"value\": \"x\"\n}"},
+        {"<td>password</td>\n<td>sesame</td>\n<td>x</td>\n",
+         "<td>password</td>\n<td>[redacted]</td>\n<td>x</td>\n"},
+        {"name: token\n\n\n\n\n\n\n\n\n\nvalue: x\n", NULL},
+        {"{\"name\": \"token\"},\n{\"value\": \"x\"}\n", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct redact_lines l = REDACT_LINES_INIT;
+        struct buf b = BUF_INIT(4096);
+        struct redact_tally tally = {{0}};
+        const struct redact_into into = {.out = &b, .tally = &tally};
+        redact_lines_add(&l, str_of(cases[i].in), &into);
+        redact_lines_end(&l, &into);
+        assert_string_equal(buf_str(&b), cases[i].out ? cases[i].out : cases[i].in);
+        buf_release(&l.line);
+        buf_release(&b);
+    }
+}
+
+/* In the path of a request a word is a secret too. */
+static void requests(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"GET /x/token/sesame?a=b", "GET /x/token/[redacted]?a=b"},
+        {"GET /x/password/sesame/y", "GET /x/password/[redacted]/y"},
+        {"GET /x/token/refresh", "GET /x/token/refresh"},
+        {"GET /run/secrets/db", "GET /run/secrets/db"},
+        {"GET /debug/pprof/heap", "GET /debug/pprof/heap"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf b = BUF_INIT(4096);
+        struct redact_tally tally = {{0}};
+        redact_text(str_of(cases[i].in), &(struct redact_into){.out = &b, .tally = &tally, .request = true});
+        assert_string_equal(buf_str(&b), cases[i].out);
+        buf_release(&b);
+    }
 }
 
 /* Of a private key the lines go, and not what stands behind it; of one that has no end no more than a key
@@ -762,6 +914,30 @@ static void hostile_repetition(void **state)
         {REDACT_CMDLINE, "", "="},
         {REDACT_CMDLINE, "", "=>"},
         {REDACT_CMDLINE, "", "{key:"},
+        {REDACT_CMDLINE, "", "redis://:"},
+        {REDACT_CMDLINE, "a://b:c ", "://:"},
+        {REDACT_CMDLINE, "a://b:", "\\/"},
+        {REDACT_CMDLINE, "", "a%3A%2F%2Fb%3A"},
+        {REDACT_CMDLINE, "", "a%3A%2F%2F%253A%252F%252F"},
+        {REDACT_CMDLINE, "", "%25"},
+        {REDACT_CMDLINE, "", "a]="},
+        {REDACT_CMDLINE, "", "[a]="},
+        {REDACT_CMDLINE, "", "%6="},
+        {REDACT_CMDLINE, "", "\\u0061="},
+        {REDACT_CMDLINE, "", "\"name\":\"key\","},
+        {REDACT_CMDLINE, "", "\"value\":\"key\","},
+        {REDACT_CMDLINE, "", "\"name\":\"token\",\"value\":1 "},
+        {REDACT_CMDLINE, "", "%22key%22%3A%22"},
+        {REDACT_CMDLINE, "%22", "%20%22"},
+        {REDACT_CMDLINE, "", "<td>"},
+        {REDACT_CMDLINE, "", "<key>"},
+        {REDACT_CMDLINE, "<", ">"},
+        {REDACT_CMDLINE, "", "<td>token</td>"},
+        {REDACT_DUMP, "", "name: token\n"},
+        {REDACT_CMDLINE, "", "/token/"},
+        {REDACT_CMDLINE, "", "-u a:"},
+        {REDACT_CMDLINE, "", "-p -"},
+        {REDACT_CMDLINE, "", "\"-p\",\""},
         {REDACT_DUMP, "# labels: ", "\""},
         {REDACT_DUMP, "# labels: ", "\"a\":"},
         {REDACT_DUMP, "# labels: ", "\\\""},
@@ -855,6 +1031,8 @@ int main(void)
         cmocka_unit_test(label_keys),
         cmocka_unit_test(spoiled_lines),
         cmocka_unit_test(texts),
+        cmocka_unit_test(lines),
+        cmocka_unit_test(requests),
         cmocka_unit_test(private_keys),
         cmocka_unit_test(repeats),
         cmocka_unit_test(dumps),

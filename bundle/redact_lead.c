@@ -1,0 +1,311 @@
+/*
+ * What stands in front of a value is read backwards: a quote, blanks, a sign, a name. Each step is bounded or
+ * stops at the sign before.
+ *
+ * A name may be encoded itself (`%74oken`, `pass\u0077ord`) and may have an index (`user[password]`,
+ * `token%5B%5D`). Its last bytes are then decoded, and the name is what stands behind the last byte of these
+ * that belongs to no name.
+ */
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "bundle/redact_search.h"
+#include "base/banned.h"
+
+/* MOST_BLANKS: between a name, its sign and its value. */
+enum { MOST_BLANKS = 16 };
+
+static bool is_sign(char c)
+{
+    return c == '=' || c == ':' || c == ',';
+}
+
+bool redact_stands_before(struct str s, size_t at, const char *text)
+{
+    size_t n = strlen(text);
+    return at >= n && strncasecmp(s.p + at - n, text, n) == 0;
+}
+
+const char *redact_find_before(struct str s, size_t at, const char *const *texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (redact_stands_before(s, at, texts[i]))
+            return texts[i];
+    return NULL;
+}
+
+static size_t skip_blanks_back(struct str s, size_t at)
+{
+    size_t n = 0;
+    while (at > 0 && n < MOST_BLANKS && redact_is_blank(s.p[at - 1])) {
+        at--;
+        n++;
+    }
+    return at;
+}
+
+const char *redact_lead_entity(struct str s, size_t at)
+{
+    static const char *const quotes[] = {"&quot;", "&#34;", "&#39;", "&apos;", "&#x22;",
+                                         "&#x27;", "%22",   "%27",   "%2522",  "%2527"};
+    if (at < 3 || !strchr(";27", s.p[at - 1]))
+        return NULL;
+    return redact_find_before(s, at, quotes, sizeof quotes / sizeof *quotes);
+}
+
+size_t redact_lead_encoded_sign(struct str s, size_t at)
+{
+    static const char *const signs[] = {"%3d",   "%3a",    "%253d",  "%253a",  "&#61;",
+                                        "&#58;", "&#x3d;", "&#x3a;", "\\u003d"};
+    char c = at > 2 ? s.p[at - 1] : '\0';
+    bool may_end = c == ';' || ((c == 'd' || c == 'D' || c == 'a' || c == 'A') && s.p[at - 2] == '3');
+    const char *sign = may_end ? redact_find_before(s, at, signs, sizeof signs / sizeof *signs) : NULL;
+    return sign ? strlen(sign) : 0;
+}
+
+/* ---- decoding a name --------------------------------------------------------------------------------------
+ */
+
+static int hex_value(char c)
+{
+    return isdigit((unsigned char)c)    ? c - '0'
+           : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
+                                        : -1;
+}
+
+/* The byte that `digits` hexadecimal digits at `at` write; -1: they write none. */
+static int read_hex(struct str s, size_t at, size_t digits)
+{
+    int value = 0;
+    if (s.n - at < digits)
+        return -1;
+    for (size_t i = 0; i < digits; i++) {
+        int digit = hex_value(s.p[at + i]);
+        if (digit < 0)
+            return -1;
+        value = value * 16 + digit;
+    }
+    return value > 0 && value < 256 ? value : -1;
+}
+
+/* Decodes `%74`, `\u0074` and `\n` once, in place. */
+static size_t decode_once(char *p, size_t n)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < n;) {
+        struct str s = {p, n};
+        int percent = p[i] == '%' ? read_hex(s, i + 1, 2) : -1;
+        int unicode = p[i] == '\\' && n - i > 1 && p[i + 1] == 'u' ? read_hex(s, i + 2, 4) : -1;
+        bool blank = p[i] == '\\' && n - i > 1 && strchr("nrt", p[i + 1]);
+        p[to++] = percent >= 0 ? (char)percent : unicode >= 0 ? (char)unicode : blank ? ' ' : p[i];
+        i += percent >= 0 ? 3 : unicode >= 0 ? 6 : blank ? 2 : 1;
+    }
+    return to;
+}
+
+/* Takes `[x]` off the end of the name; `x` becomes l->inner. */
+static struct str strip_index(struct str name, struct redact_lead *l)
+{
+    for (int times = 0; times < 3 && name.n > 1 && name.p[name.n - 1] == ']'; times++) {
+        size_t begin = name.n - 1;
+        while (begin > 0 && name.p[begin] != '[')
+            begin--;
+        if (name.p[begin] != '[')
+            break;
+        struct str inner = {name.p + begin + 1, name.n - begin - 2};
+        while (inner.n > 0 && redact_is_quote(inner.p[inner.n - 1]))
+            inner.n--;
+        while (inner.n > 0 && redact_is_quote(inner.p[0])) {
+            inner.p++;
+            inner.n--;
+        }
+        if (l->inner.n == 0)
+            l->inner = inner;
+        name.n = begin;
+    }
+    return name;
+}
+
+/* The name that ends before `end`, decoded. */
+static void decode_name(struct redact_search *search, size_t end, struct redact_lead *l)
+{
+    enum { MOST_TIMES = 3 };
+    struct str s = search->in;
+    bool indexed = s.p[end - 1] == ']';
+    size_t begin = end;
+    while (begin > 0 && end - begin < REDACT_NAME_MOST &&
+           (redact_is_name_byte(s.p[begin - 1]) || strchr("%\\[]", s.p[begin - 1]) ||
+            (indexed && redact_is_quote(s.p[begin - 1]))))
+        begin--;
+    memcpy(search->name, s.p + begin, end - begin);
+    size_t n = end - begin;
+    for (int times = 0; times < MOST_TIMES && (memchr(search->name, '%', n) || memchr(search->name, '\\', n));
+         times++)
+        n = decode_once(search->name, n);
+    struct str name = {search->name, n};
+    while (name.n > 0 && redact_is_blank(name.p[name.n - 1]))
+        name.n--;
+    name = strip_index(name, l);
+    size_t from = name.n;
+    while (from > 0 && redact_is_name_byte(name.p[from - 1]))
+        from--;
+    if (from > 0) {
+        l->parameter = strchr("?&", name.p[from - 1]);
+        l->listed = l->listed || strchr(" {[(", name.p[from - 1]);
+    } else if (begin > 0) {
+        l->parameter = strchr("?&", s.p[begin - 1]);
+    }
+    struct str raw = l->name; /* `C:\token` is no tab */
+    if (name.n > from)
+        l->name = (struct str){name.p + from, name.n - from};
+    if (l->inner.n == 0 && raw.n > 0)
+        l->inner = raw;
+}
+
+/* ---- the name and its sign --------------------------------------------------------------------------------
+ */
+
+/* Where the name ends that ends before `at`, quoted or not. */
+static size_t end_of_name(struct str s, size_t at, struct redact_lead *l)
+{
+    const char *entity = redact_lead_entity(s, at);
+    size_t end = at;
+    if (entity) {
+        l->name_quoted = true;
+        end -= strlen(entity);
+    } else if (at > 0 && redact_is_quote(s.p[at - 1])) {
+        l->name_quoted = true;
+        end--;
+        while (end > 0 && s.p[end - 1] == '\\')
+            end--;
+    }
+    return l->name_quoted ? skip_blanks_back(s, end) : end;
+}
+
+/* A name that begins a string of a list, as arguments do in JSON: `["--password=a b"]`. */
+static void read_string_around(struct str s, size_t begin, struct redact_lead *l)
+{
+    if (l->name_quoted || l->quote || l->entity || begin == 0 || !redact_is_quote(s.p[begin - 1]))
+        return;
+    l->quote = s.p[begin - 1];
+    l->whole = true;
+    size_t at = begin - 1;
+    for (; at > 0 && s.p[at - 1] == '\\'; at--)
+        l->escapes++;
+    at = skip_blanks_back(s, at);
+    l->element = at > 0 && strchr("[,", s.p[at - 1]);
+}
+
+/* Whether an option of Windows' kind begins at the slash before `begin`: `/password:x`. */
+static bool is_slash_option(struct str s, size_t begin)
+{
+    return begin > 0 && s.p[begin - 1] == '/' &&
+           (begin == 1 || redact_is_blank(s.p[begin - 2]) || redact_is_quote(s.p[begin - 2]));
+}
+
+/* The name that ends before `at`. */
+static bool read_name(struct redact_search *search, size_t at, struct redact_lead *l)
+{
+    struct str s = search->in;
+    size_t end = end_of_name(s, at, l), begin = end;
+    while (begin > 0 && redact_is_name_byte(s.p[begin - 1]))
+        begin--;
+    l->name = (struct str){s.p + begin, end - begin};
+    size_t before = skip_blanks_back(s, begin);
+    l->listed = before < begin || begin == 0 || strchr("{,[(", s.p[before - 1]) || is_slash_option(s, begin);
+    l->alone = begin == 0 || s.p[begin - 1] == '\t' || s.p[begin - 1] == '\n';
+    l->parameter = begin > 0 && (strchr("?&", s.p[begin - 1]) || redact_stands_before(s, begin, "&amp;"));
+    if (end > 0 && (s.p[end - 1] == ']' || (begin > 0 && strchr("%\\", s.p[begin - 1]))))
+        decode_name(search, end, l);
+    read_string_around(s, begin, l);
+    return l->name.n > 0 || l->inner.n > 0;
+}
+
+/* Where the sign begins that ends before `at`; `at`: there is none. A sign may be `:=`, `==` or `=>`. */
+static size_t read_sign(struct str s, size_t at, struct redact_lead *l)
+{
+    size_t n = redact_lead_encoded_sign(s, at);
+    if (n > 0) {
+        l->sign = '=';
+        l->encoded = s.p[at - n] == '%';
+        return at - n;
+    }
+    if (redact_stands_before(s, at, "=>"))
+        l->sign = '=';
+    else if (at > 0 && is_sign(s.p[at - 1]))
+        l->sign = s.p[at - 1];
+    else
+        return at;
+    size_t begin = at - (s.p[at - 1] == '>' ? 2 : 1);
+    for (n = 0; l->sign == '=' && n < 2 && begin > 0 && strchr("=:", s.p[begin - 1]); n++)
+        begin--;
+    return begin;
+}
+
+/* Whether a sign goes on at `at`, so that no value begins there. */
+static bool sign_goes_on(struct str s, size_t at)
+{
+    if (at == 0 || at == s.n)
+        return false;
+    char before = s.p[at - 1], c = s.p[at];
+    return (c == '=' && (before == '=' || before == ':')) || (c == '>' && before == '=');
+}
+
+/* Where the quote begins that stands before `at`; `at`: there is none. */
+static size_t read_quote(struct str s, size_t at, struct redact_lead *l)
+{
+    l->entity = redact_lead_entity(s, at);
+    if (l->entity)
+        return at - strlen(l->entity);
+    if (at == 0 || !redact_is_quote(s.p[at - 1]))
+        return at;
+    l->quote = s.p[--at];
+    for (; at > 0 && s.p[at - 1] == '\\'; at--)
+        l->escapes++;
+    return at;
+}
+
+/* Skips the blanks before a value; `%20` and `+` are blanks before a percent-encoded quote. */
+static size_t skip_gap(struct str s, size_t at, const struct redact_lead *l)
+{
+    if (l->entity && l->entity[0] == '%') {
+        while (redact_stands_before(s, at, "%20"))
+            at -= 3;
+        return at > 0 && s.p[at - 1] == '+' ? at - 1 : at;
+    }
+    return skip_blanks_back(s, at);
+}
+
+/* Whether an option stands before its value without a sign: `--password VALUE`, `"--password","VALUE"`. */
+static bool is_option_before(struct str s, size_t at, const struct redact_lead *l)
+{
+    if (l->name.n == 0 || l->name.p[0] != '-' || l->name_quoted != (l->sign == ','))
+        return false;
+    struct str value = {s.p + at, redact_reach_until(s, at, " \t&;,\"'\\", REDACT_RANDOM_MOST)};
+    return !redact_is_option(value);
+}
+
+bool redact_lead_read(struct redact_search *search, size_t at, struct redact_lead *ret)
+{
+    struct str s = search->in;
+    *ret = (struct redact_lead){.sign = ' '};
+    size_t back = read_quote(s, at, ret);
+    if (back == at && (at == s.n || redact_is_blank(s.p[at]) || sign_goes_on(s, at)))
+        return false;
+    size_t end = skip_gap(s, back, ret), sign = read_sign(s, end, ret);
+    ret->apart = end < back;
+    if (sign == end && !ret->apart)
+        return false;
+    size_t name = skip_blanks_back(s, sign);
+    if (!read_name(search, name, ret))
+        return false;
+    if (ret->encoded && ret->name_quoted && back == at && at < s.n &&
+        (s.p[at] == '+' || (s.n - at > 2 && memcmp(s.p + at, "%20", 3) == 0)))
+        return false; /* a blank before a quote */
+    if (ret->sign == ' ' && ret->alone && !ret->name_quoted && memchr(s.p + end, '\t', back - end))
+        return true; /* TOKEN and a tab */
+    if (ret->sign == ' ' || ret->sign == ',')
+        return is_option_before(s, at, ret);
+    return ret->sign == '=' || ret->name_quoted || name == sign;
+}

@@ -1,0 +1,88 @@
+/*
+ * Text between tags: `<password>x</password>`, and a cell of a table behind one that holds a name,
+ * `<td>password</td><td>x</td>`. Each `>` is followed back to its `<`, and each text up to the next `<`, so
+ * that no byte is read more than twice.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "bundle/redact_search.h"
+#include "base/banned.h"
+
+/* Bytes of a tag, and of a text that is a name. */
+enum { MOST_TAG = 256, MOST_NAME = 64 };
+
+/* The tag that ends before `at`, without its brackets; empty: there is none. */
+static struct str tag_before(struct str s, size_t at)
+{
+    size_t end = at - 1, begin = end;
+    while (begin > 0 && end - begin < MOST_TAG && s.p[begin - 1] != '<' && s.p[begin - 1] != '>')
+        begin--;
+    if (begin == 0 || s.p[begin - 1] != '<')
+        return (struct str){s.p, 0};
+    return (struct str){s.p + begin, end - begin};
+}
+
+/* The name of a tag, without a prefix: of `db:password type="x"` it is `password`. */
+static struct str tag_name(struct str tag)
+{
+    size_t n = 0, prefix = 0;
+    while (n < tag.n && (redact_is_name_byte(tag.p[n]) || tag.p[n] == ':')) {
+        if (tag.p[n] == ':')
+            prefix = n + 1;
+        n++;
+    }
+    return (struct str){tag.p + prefix, n - prefix};
+}
+
+static bool is_tag(struct str name, const char *const *tags, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strlen(tags[i]) == name.n && strncasecmp(name.p, tags[i], name.n) == 0)
+            return true;
+    return false;
+}
+
+static struct str trim(struct str v)
+{
+    while (v.n > 0 && redact_is_blank(v.p[0])) {
+        v.p++;
+        v.n--;
+    }
+    while (v.n > 0 && (redact_is_blank(v.p[v.n - 1]) || v.p[v.n - 1] == ':'))
+        v.n--;
+    return v;
+}
+
+/* What a cell says of the next one. */
+static enum redact_name judge_cell(struct str text)
+{
+    return text.n > 0 && text.n <= MOST_NAME ? redact_judge_name(text) : REDACT_HARMLESS;
+}
+
+size_t redact_markup_length(struct redact_search *search, size_t at)
+{
+    static const char *const names[] = {"td", "th", "dt", "key", "name"};
+    static const char *const values[] = {"td", "dd", "string", "value"};
+    static const char *const ends[] = {"/tr", "/table", "/dl", "/property", "tr"};
+    struct str s = search->in;
+    if (at == 0 || s.p[at - 1] != '>')
+        return 0;
+    struct str tag = tag_before(s, at), name = tag_name(tag);
+    if (tag.n > 0 && tag.p[0] == '/')
+        name = tag;
+    if (is_tag(name, ends, sizeof ends / sizeof *ends))
+        search->said.cell = REDACT_HARMLESS;
+    if (name.n == 0 || tag.p[0] == '/' || tag.p[tag.n - 1] == '/')
+        return 0;
+    struct str text = {s.p + at, redact_reach_until(s, at, "<", s.n - at)};
+    bool is_name = is_tag(name, names, sizeof names / sizeof *names),
+         is_value = is_tag(name, values, sizeof values / sizeof *values);
+    bool goes = redact_goes(redact_judge_name(name), trim(text)) ||
+                (is_value && redact_goes(search->said.cell, trim(text)));
+    if (is_name || is_value) {
+        search->said.cell = is_name && !goes ? judge_cell(trim(text)) : REDACT_HARMLESS;
+        search->said.lines = 0;
+    }
+    return goes ? text.n : 0;
+}

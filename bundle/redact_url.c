@@ -1,0 +1,284 @@
+/*
+ * Addresses with a password in them.
+ *
+ * A URL is read forwards from its `://`: the user up to a colon, then the password up to the last `@` of the
+ * part. A password may hold any byte when the text behind the colon is no port. The reader stops at the next
+ * `://` of the same encoding, so each byte is read once for each of the few encodings.
+ */
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "bundle/redact_search.h"
+#include "base/banned.h"
+
+/* How often `%` may be encoded again: `%252F` is 2. */
+enum { MOST_LEVELS = 4 };
+
+/* ---- bytes of an address ----------------------------------------------------------------------------------
+ */
+
+/* An address in a text. level 0: plain text, or JSON with `\/`; else how often it is percent-encoded. */
+struct address {
+    struct str s;
+    unsigned level;
+    bool web;          /* its scheme is one whose addresses have ports more often than passwords */
+    bool has_at;       /* the user holds an @ */
+    size_t user, pass; /* where they begin */
+};
+
+/* A byte of an address, and how many bytes of the text write it. */
+struct unit {
+    char c;
+    size_t n;
+};
+
+static int hex_value(char c)
+{
+    return isdigit((unsigned char)c)    ? c - '0'
+           : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
+                                        : -1;
+}
+
+static struct unit read_escaped_slash(struct str s, size_t at)
+{
+    enum { MOST = 8 };
+    size_t n = 0;
+    while (n < MOST && at + n < s.n && s.p[at + n] == '\\')
+        n++;
+    if (n > 0 && at + n < s.n && s.p[at + n] == '/')
+        return (struct unit){'/', n + 1};
+    return (struct unit){s.p[at], 1};
+}
+
+static struct unit read_unit(struct str s, size_t at, unsigned level)
+{
+    if (level == 0)
+        return read_escaped_slash(s, at);
+    size_t n = 1 + 2 * (size_t)(level - 1);
+    bool fits = s.p[at] == '%' && s.n - at >= n + 2;
+    for (size_t i = 1; fits && i < n; i += 2)
+        fits = s.p[at + i] == '2' && s.p[at + i + 1] == '5';
+    int high = fits ? hex_value(s.p[at + n]) : -1, low = fits ? hex_value(s.p[at + n + 1]) : -1;
+    if (high < 0 || low < 0)
+        return (struct unit){s.p[at], 1};
+    return (struct unit){(char)(high * 16 + low), n + 2};
+}
+
+/* How long the `://` is that begins at `at`; 0: there is none. */
+static size_t mark_length(struct str s, size_t at, unsigned level)
+{
+    static const char mark[] = "://";
+    size_t n = 0;
+    for (size_t i = 0; i < 3; i++) {
+        struct unit u = at + n < s.n ? read_unit(s, at + n, level) : (struct unit){0};
+        if (u.c != mark[i])
+            return 0;
+        n += u.n;
+    }
+    return n;
+}
+
+static bool is_one_of(char c, const char *set)
+{
+    return c != '\0' && strchr(set, c);
+}
+
+/* ---- the parts of a URL -----------------------------------------------------------------------------------
+ */
+
+/* Whether a scheme ends before `at`. */
+static bool read_scheme(struct str s, size_t at, bool *ret_web)
+{
+    enum { LONGEST = 32 };
+    static const char *const web[] = {"http", "https", "ws", "wss", "ftp"};
+    size_t begin = at;
+    while (begin > 0 && at - begin < LONGEST &&
+           (redact_is_name_byte(s.p[begin - 1]) || s.p[begin - 1] == '+'))
+        begin--;
+    if (begin > 0 && s.p[begin - 1] == '%' && at - begin > 2) /* %3Dhttps */
+        begin += 2;
+    *ret_web = false;
+    for (size_t i = 0; i < sizeof web / sizeof *web; i++)
+        *ret_web =
+            *ret_web || (strlen(web[i]) == at - begin && strncasecmp(s.p + begin, web[i], at - begin) == 0);
+    return begin < at;
+}
+
+/* Finds the colon behind the user; false: the address has none. */
+static bool read_user(struct address *a)
+{
+    for (size_t i = a->user; i < a->s.n;) {
+        struct unit u = read_unit(a->s, i, a->level);
+        if (u.c == ':') {
+            a->pass = i + u.n;
+            return true;
+        }
+        if (isspace((unsigned char)u.c) || is_one_of(u.c, "/?#\"'<>,[") ||
+            (a->level > 0 && u.n == 1 && is_one_of(u.c, "&;")))
+            return false;
+        a->has_at = a->has_at || u.c == '@';
+        i += u.n;
+    }
+    return false;
+}
+
+/* The last @ behind the one at `at`, before whatever ends the part of an address that an @ may stand in. */
+static size_t last_at(struct str s, size_t at, unsigned level)
+{
+    size_t last = at;
+    for (size_t i = at; i < s.n;) {
+        struct unit u = read_unit(s, i, level);
+        if (isspace((unsigned char)u.c) || is_one_of(u.c, "/\"'<>,?") ||
+            (level > 0 && u.n == 1 && is_one_of(u.c, "&;")))
+            break;
+        if (u.c == '@')
+            last = i;
+        i += u.n;
+    }
+    return last;
+}
+
+/* Whether the quote at `at` ends a string: then something of the text around it follows. */
+static bool ends_string(struct str s, size_t at)
+{
+    return at + 1 >= s.n || isspace((unsigned char)s.p[at + 1]) || is_one_of(s.p[at + 1], ",;:}])>&\\\"'");
+}
+
+/* Whether the text around the address goes on at `at`. */
+static bool ends_address(const struct address *a, size_t at, struct unit u)
+{
+    static const char *const ends[] = {"</", "<br", "&quot;", "&#34;", "&#39;", "&lt;"};
+    struct str s = a->s;
+    if (u.c == '\n' || u.c == '\r' || (a->level > 0 && u.n == 1 && is_one_of(u.c, " &;\"'<>")))
+        return true;
+    size_t quote = u.c == '\\' ? at + 1 : at;
+    if (quote < s.n && redact_is_quote(s.p[quote]) && ends_string(s, quote))
+        return true;
+    for (size_t i = 0; is_one_of(u.c, "<&") && i < sizeof ends / sizeof *ends; i++)
+        if (s.n - at >= strlen(ends[i]) && strncasecmp(s.p + at, ends[i], strlen(ends[i])) == 0)
+            return true;
+    return mark_length(s, at, a->level) > 0;
+}
+
+/* The @ behind a password whose first part, up to a slash or the like, ends at `at`; 0: none. `strict`: the
+ * part may be a port, and only a path may hold the rest. */
+static size_t find_at(const struct address *a, size_t at, bool strict)
+{
+    enum { MOST_ODD = 256, MOST_BEHIND_BLANK = 64 };
+    size_t most = a->s.n;
+    for (size_t i = at; i < most;) {
+        struct unit u = read_unit(a->s, i, a->level);
+        bool blank = isspace((unsigned char)u.c), odd = blank || is_one_of(u.c, "\"'<>,?#");
+        if (u.c == '@')
+            return last_at(a->s, i, a->level);
+        if ((strict && odd) || ends_address(a, i, u))
+            return 0;
+        size_t limit = i + (blank ? MOST_BEHIND_BLANK : MOST_ODD);
+        if (odd && limit < most)
+            most = limit;
+        i += u.n;
+    }
+    return 0;
+}
+
+/* Where the password ends; 0: the address has none. */
+static size_t find_end(const struct address *a)
+{
+    size_t i = a->pass;
+    struct unit u = {0};
+    while (i < a->s.n) {
+        u = read_unit(a->s, i, a->level);
+        if (isspace((unsigned char)u.c) || is_one_of(u.c, "/?#@\"'<>,") || ends_address(a, i, u))
+            break;
+        i += u.n;
+    }
+    if (i >= a->s.n)
+        return 0;
+    struct str first = {a->s.p + a->pass, i - a->pass};
+    bool port = first.n == 0 || redact_is_port(first);
+    if (u.c == '@')
+        return first.n > 0 ? last_at(a->s, i, a->level) : 0;
+    if (port && (a->web || a->has_at || u.c != '/'))
+        return 0;
+    return find_at(a, i, port);
+}
+
+void redact_url_read(struct redact_search *search, size_t at)
+{
+    struct address a = {.s = search->in};
+    if (a.s.p[at] == '%')
+        for (a.level = 1; a.level < MOST_LEVELS && a.s.n - at > 2 * (size_t)a.level &&
+                          memcmp(a.s.p + at + 2 * (size_t)a.level - 1, "25", 2) == 0;)
+            a.level++;
+    size_t n = mark_length(a.s, at, a.level);
+    a.user = at + n;
+    if (n == 0 || !read_scheme(a.s, at, &a.web) || !read_user(&a))
+        return;
+    size_t end = find_end(&a);
+    if (end <= a.pass || !redact_goes(REDACT_SECRET, (struct str){a.s.p + a.pass, end - a.pass}))
+        return;
+    search->ahead.begin = a.pass;
+    search->ahead.end = end;
+    search->ahead.rule = REDACT_URL;
+}
+
+/* ---- other addresses --------------------------------------------------------------------------------------
+ */
+
+size_t redact_url_password(struct redact_search *search, size_t at)
+{
+    struct str s = search->in;
+    if (at < 2 || s.p[at - 1] != ':' || !redact_is_name_byte(s.p[at - 2]))
+        return 0;
+    if (search->password_end < at)
+        search->password_end = at;
+    size_t end = search->password_end;
+    while (end < s.n && !isspace((unsigned char)s.p[end]) && !strchr("/@\"'", s.p[end]))
+        end++;
+    search->password_end = end;
+    if (end >= s.n || s.p[end] != '@' || end == at)
+        return 0;
+    struct str found = {s.p + at, last_at(s, end, 0) - at};
+    return redact_goes(REDACT_SECRET, found) ? found.n : 0;
+}
+
+/* Whether the part of a path is a secret, for the part in front of it. Elsewhere than in a request a word may
+ * be the name of a file. */
+static bool part_goes(const struct redact_search *search, struct str name, struct str part)
+{
+    static const char *const ordinary[] = {"refresh", "reset",  "new",    "list",   "info",
+                                           "status",  "stats",  "verify", "revoke", "create",
+                                           "renew",   "rotate", "login",  "debug"};
+    if (name.n == 0 || name.p[name.n - 1] == 's' || redact_judge_name(name) != REDACT_SECRET)
+        return false;
+    for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
+        if (str_is(part, ordinary[i]))
+            return false;
+    return redact_looks_random(part) || redact_goes(REDACT_MAYBE, part) ||
+           (search->request && redact_goes(REDACT_SECRET, part));
+}
+
+size_t redact_url_path(const struct redact_search *search, size_t at)
+{
+    static const char *const hooks[] = {"hooks.slack.com/services/", "hooks.slack.com/workflows/",
+                                        "discord.com/api/webhooks/", "discordapp.com/api/webhooks/",
+                                        "api.telegram.org/",         "office.com/webhookb2/"};
+    struct str s = search->in;
+    if (at < 2 || at >= s.n || s.p[at - 1] != '/')
+        return 0;
+    if (redact_find_before(s, at, hooks, sizeof hooks / sizeof *hooks)) {
+        struct str all = {s.p + at, redact_reach_until(s, at, " \t\"'<>?#&,;)]}\\", s.n - at)};
+        return redact_goes(REDACT_SECRET, all) ? all.n : 0;
+    }
+    size_t end = at - 1, begin = end;
+    while (begin > 0 && redact_is_name_byte(s.p[begin - 1]))
+        begin--;
+    if (begin == end || begin == 0 || s.p[begin - 1] != '/' ||
+        redact_judge_name((struct str){s.p + begin, end - begin}) != REDACT_SECRET)
+        return 0;
+    struct str part = {s.p + at, redact_reach_until(s, at, "/ \t\"'<>?#&,;)]}\\", REDACT_RANDOM_MOST)};
+    if (!part_goes(search, (struct str){s.p + begin, end - begin}, part))
+        return 0;
+    return redact_reach_until(s, at, "/ \t\"'<>?#&,;)]}\\", s.n - at);
+}

@@ -1,0 +1,246 @@
+/*
+ * The value of a name: whether it goes, and how far it reaches. A value goes for its name, for the name that
+ * stands beside it in a pair (`{"name": "DB_PASSWORD", "value": "x"}`), or as the argument of an option.
+ *
+ * First as much of it is read as is needed to judge it; all of it is read only if it goes, and is then
+ * skipped.
+ */
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "bundle/redact_search.h"
+#include "base/banned.h"
+
+/* ---- how far a value reaches ------------------------------------------------------------------------------
+ */
+
+/* How far a value reaches that is in quotes, up to `most` bytes: to the quote that ends it, or to one that
+ * ends a string around it. */
+static size_t quoted_reach(struct str s, size_t at, const struct redact_lead *l, size_t most)
+{
+    size_t run = 0, n = 0; /* of backslashes before this byte */
+    for (; at + n < s.n && n < most; n++) {
+        size_t r = run, k = l->escapes;
+        run = s.p[at + n] == '\\' ? run + 1 : 0;
+        if (s.p[at + n] != l->quote)
+            continue;
+        for (; k > 0 && r >= k && r % 2; k /= 2)
+            r /= 2;
+        if (k > 0 || r % 2 == 0)
+            return n - (l->escapes < n ? l->escapes : n);
+    }
+    return n;
+}
+
+/* The same of a list or an object: to the bracket that ends it. */
+static size_t bracket_reach(struct str s, size_t at, size_t most)
+{
+    size_t n = 0, depth = 0;
+    do {
+        char c = s.p[at + n++];
+        depth += c == '{' || c == '[';
+        depth -= c == '}' || c == ']';
+    } while (depth > 0 && at + n < s.n && n < most);
+    return n;
+}
+
+size_t redact_reach_until(struct str s, size_t at, const char *stops, size_t most)
+{
+    size_t n = 0;
+    while (at + n < s.n && n < most && (!s.p[at + n] || !strchr(stops, s.p[at + n])))
+        n++;
+    return n;
+}
+
+/* Up to the entity that ends a quoted value of HTML or of a request, or to a tag. */
+static size_t entity_reach(struct str s, size_t at, const char *entity, size_t most)
+{
+    size_t n = 0, length = strlen(entity);
+    const char *ends = entity[0] == '%' ? "< \t&\"'" : "<";
+    while (
+        at + n < s.n && n < most && (s.p[at + n] == '\0' || !strchr(ends, s.p[at + n])) &&
+        (s.p[at + n] != entity[0] || s.n - at - n < length || strncasecmp(s.p + at + n, entity, length) != 0))
+        n++;
+    return n;
+}
+
+/* Up to a percent-encoded byte that ends a value. */
+static size_t encoded_reach(struct str s, size_t at, const struct redact_lead *l, size_t most)
+{
+    static const char *const ends[] = {"26", "20", "22", "23", "27", "3b", "7d", "5d", "2c"};
+    size_t n = 0, n_ends = sizeof ends / sizeof *ends - (l->name_quoted ? 0 : 3);
+    while (at + n < s.n && n < most) {
+        n += redact_reach_until(s, at + n, " \t&;,\"'%<", most - n);
+        if (n >= most || at + n >= s.n || s.p[at + n] != '%')
+            break;
+        for (size_t i = 0; s.n - at - n > 2 && i < n_ends; i++)
+            if (strncasecmp(s.p + at + n + 1, ends[i], 2) == 0)
+                return n;
+        n++;
+    }
+    return n;
+}
+
+static size_t reach(struct str s, size_t at, const struct redact_lead *l, size_t most)
+{
+    bool header = l->sign == ':' && !l->name_quoted && l->apart;
+    if (l->entity)
+        return entity_reach(s, at, l->entity, most);
+    if (l->encoded)
+        return encoded_reach(s, at, l, most);
+    if (l->quote && (!l->whole || header || (l->element && l->sign == '=')))
+        return quoted_reach(s, at, l, most);
+    if (l->sign != ':')
+        return redact_reach_until(s, at, " \t&;,\"'", most);
+    if (header) /* to the end */
+        return s.n - at < most ? s.n - at : most;
+    if (!l->name_quoted)
+        return l->listed ? redact_reach_until(s, at, " \t&;,\"'}])", most) : 0;
+    if (at < s.n && (s.p[at] == '{' || s.p[at] == '['))
+        return bracket_reach(s, at, most);
+    return redact_reach_until(s, at, " \t&;,\"'}])\\", most);
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------
+ */
+
+/* A name that is a value: what it says of the value beside it. */
+static enum redact_name judge_value(struct str v)
+{
+    size_t n = 0;
+    while (n < v.n && (redact_is_name_byte(v.p[n])))
+        n++;
+    return redact_judge_name((struct str){v.p, n});
+}
+
+/* What stands before says of this `value`, which is in the same object or tag. */
+static enum redact_name said_before(struct redact_search *search, size_t at)
+{
+    struct str s = search->in;
+    enum redact_name says = search->said.pair;
+    struct str between = {s.p + search->pair_at, at - search->pair_at};
+    search->said.pair = REDACT_HARMLESS;
+    for (size_t i = 0; says != REDACT_HARMLESS && i < between.n; i++)
+        if (between.p[i] != '\0' && strchr("{}<>", between.p[i]))
+            return REDACT_HARMLESS;
+    return says;
+}
+
+/* What stands behind says of it, as in `"value": "x", "name": "DB_PASSWORD"`. */
+static enum redact_name said_behind(struct redact_search *search, size_t at, const struct redact_lead *l)
+{
+    enum { MOST_BETWEEN = 24 };
+    struct str s = search->in;
+    struct redact_lead other;
+    if (!l->name_quoted)
+        return REDACT_HARMLESS;
+    at += reach(s, at, l, REDACT_RANDOM_MOST);
+    size_t begin = at;
+    while (at < s.n && at - begin < MOST_BETWEEN && s.p[at] != ':' && !strchr("{}[]", s.p[at]))
+        at++;
+    if (at >= s.n || s.p[at] != ':')
+        return REDACT_HARMLESS;
+    at++;
+    while (at < s.n && at - begin < 2 * MOST_BETWEEN &&
+           (redact_is_blank(s.p[at]) || redact_is_quote(s.p[at]) || s.p[at] == '\\'))
+        at++;
+    if (at >= s.n || !redact_lead_read(search, at, &other) ||
+        redact_pair_part(other.name) != REDACT_PAIR_NAME)
+        return REDACT_HARMLESS;
+    return judge_value((struct str){s.p + at, redact_reach_until(s, at, "\"'\\ ,}", REDACT_NAME_MOST)});
+}
+
+/* What the other half of a pair says of this value; keeps what this value says of the other half. */
+static enum redact_name judge_pair(struct redact_search *search, size_t at, const struct redact_lead *l,
+                                   struct str first)
+{
+    struct redact_lead copy = *l; /* whose name lies in search->name */
+    enum redact_pair part = redact_pair_part(l->name);
+    if (part == REDACT_PAIR_NAME) {
+        search->said.pair = judge_value(first);
+        search->said.lines = 0;
+        search->pair_at = at;
+    }
+    if (part != REDACT_PAIR_VALUE)
+        return REDACT_HARMLESS;
+    enum redact_name says = said_before(search, at);
+    return says != REDACT_HARMLESS ? says : said_behind(search, at, &copy);
+}
+
+/* ---- whether it goes --------------------------------------------------------------------------------------
+ */
+
+/* What JSON has for "not set" tells nothing. */
+static bool is_not_set(const struct redact_lead *l, struct str v)
+{
+    return l->name_quoted && !l->quote && (str_is(v, "null") || str_is(v, "true") || str_is(v, "false"));
+}
+
+/* Whether a list or an object holds a string, and any other value is no number. */
+static bool holds_text(const struct redact_lead *l, struct str v)
+{
+    if (v.n == 0 || (v.p[0] != '{' && v.p[0] != '['))
+        return v.n > 0 && l->quote && !l->whole && !isdigit((unsigned char)v.p[0]);
+    char before = v.p[0];
+    for (size_t i = 1; i < v.n; i++) {
+        if (redact_is_quote(v.p[i]) && (before == ':' || before == '['))
+            return true;
+        if (!redact_is_blank(v.p[i]) && v.p[i] != '\\')
+            before = v.p[i];
+    }
+    return false;
+}
+
+/* Whether the value of `-p` goes: it is no port, no path, no protocol and no list of addresses. */
+static bool goes_as_p(struct str v)
+{
+    static const char *const protocols[] = {"tcp", "udp", "icmp", "all"};
+    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
+        if (str_is(v, protocols[i]))
+            return false;
+    size_t n = 0;
+    while (n < v.n && (isdigit((unsigned char)v.p[n]) || (v.p[n] && strchr(":.,-/", v.p[n]))))
+        n++;
+    if (n > 0 && v.p[n - 1] == '/' && v.n - n == 3 &&
+        (memcmp(v.p + n, "tcp", 3) == 0 || memcmp(v.p + n, "udp", 3) == 0))
+        return false; /* 127.0.0.1:80:80/tcp */
+    return n < v.n && !strchr("/.$~", v.p[0]) && redact_goes(REDACT_SECRET, v);
+}
+
+/* The password of USER:PASSWORD is not where the value begins: it is kept for later. */
+static void read_user_password(struct redact_search *search, size_t at, const struct redact_lead *l)
+{
+    struct str s = search->in;
+    struct str v = {s.p + at, reach(s, at, l, REDACT_RANDOM_MOST)};
+    size_t password = redact_user_password(v);
+    if (password == 0)
+        return;
+    search->ahead.begin = at + password;
+    search->ahead.end = at + reach(s, at, l, s.n);
+    search->ahead.rule = REDACT_OPTION;
+}
+
+size_t redact_value_length(struct redact_search *search, size_t at)
+{
+    struct str s = search->in;
+    struct redact_lead l;
+    if (at < 2 || !redact_lead_read(search, at, &l))
+        return 0;
+    enum redact_name says = redact_judge_name(l.name), inner = redact_judge_name(l.inner);
+    says = inner > says ? inner : says;
+    bool plural = redact_is_plural(l.name), argument = l.sign == ' ' || l.sign == ',';
+    bool is_p = argument && str_is(l.name, "-p");
+    enum redact_pair part = says == REDACT_SECRET ? REDACT_NO_PAIR : redact_pair_part(l.name);
+    if (redact_is_user_option(l.name))
+        read_user_password(search, at, &l);
+    if (says == REDACT_HARMLESS && !l.parameter && !plural && !is_p && part == REDACT_NO_PAIR)
+        return 0;
+    struct str name = l.name, first = {s.p + at, reach(s, at, &l, REDACT_RANDOM_MOST)};
+    bool goes = redact_goes(says, first) || (l.parameter && redact_goes_as_parameter(name, first)) ||
+                (plural && holds_text(&l, first) && redact_goes(REDACT_SECRET, first)) ||
+                (is_p && goes_as_p(first));
+    if (!goes && part != REDACT_NO_PAIR && first.n > 0)
+        goes = redact_goes(judge_pair(search, at, &l, first), first);
+    return goes && !is_not_set(&l, first) ? reach(s, at, &l, s.n) : 0;
+}
