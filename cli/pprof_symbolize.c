@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,9 +14,11 @@
 #include "base/banned.h"
 
 /*
- * What a program may cost. A profile may name a binary that its maker has brought along, and names may be
- * made to take long: so each has 512 MB and 30 s of processor time, and more by the size of the binary and of
- * the input, since large ones take gigabytes and minutes. Their output is bounded in the same way.
+ * Limits of the programs that symbolizing runs. A profile may name a binary that its maker has brought along,
+ * and a thousand mappings of one binary. So each program has 512 MB, and all programs of a command together
+ * have 30 s of processor time. Large binaries take gigabytes and minutes, so the size of the binary and of
+ * the input adds to the memory, and the largest size so far adds to the time. The output is bounded like the
+ * memory.
  */
 #define TOOL_TIMEOUT_MS (INT64_C(15) * 60 * 1000)
 #define TOOL_MEMORY (UINT64_C(512) << 20)
@@ -30,6 +33,12 @@ static const char *const program_names[] = {[SYMBOLIZE_ADDR2LINE] = "addr2line",
                                             [SYMBOLIZE_NM] = "nm",
                                             [SYMBOLIZE_CXXFILT] = "c++filt",
                                             [SYMBOLIZE_CXXFILT_P] = "c++filt"};
+
+struct symbolizer {
+    const struct pprof_options *options;
+    int64_t spent_ms; /* processor time of the programs so far */
+    uint64_t largest; /* bytes of a binary and its input so far */
+};
 
 /* ---- where programs are ----------------------------------------------------------------------------------
  */
@@ -112,29 +121,47 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* `most`: what its output may have at all. */
-static struct proc_limits limits_for(const char *file, struct str input, size_t most)
+/* Of all children that have ended. */
+static int64_t children_cpu_ms(void)
+{
+    struct rusage used;
+    if (getrusage(RUSAGE_CHILDREN, &used) < 0)
+        return 0;
+    return (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
+           (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
+}
+
+/* `most`: the bytes that the output may have in any case. cpu_ms is 0 or less if no time is left. */
+static struct proc_limits limits_for(struct symbolizer *s, const char *file, struct str input, size_t most)
 {
     struct stat st;
     uint64_t size = file && stat(file, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
     uint64_t bytes = least(size + input.n, TOOL_MEMORY_MAX);
-    uint64_t ms = (uint64_t)TOOL_CPU_MS + bytes / 1000000 * TOOL_CPU_MS_PER_MB;
+    s->largest = bytes > s->largest ? bytes : s->largest;
+    uint64_t ms =
+        least((uint64_t)TOOL_CPU_MS + s->largest / 1000000 * TOOL_CPU_MS_PER_MB, (uint64_t)TOOL_TIMEOUT_MS);
     return (struct proc_limits){.timeout_ms = TOOL_TIMEOUT_MS,
                                 .cancel_fd = signals_cancel_fd(),
                                 .max_output = (size_t)least(most, TOOL_OUTPUT + bytes * TOOL_OUTPUT_PER_BYTE),
                                 .memory = least(TOOL_MEMORY + bytes * TOOL_MEMORY_PER_BYTE, TOOL_MEMORY_MAX),
-                                .cpu_ms = (int64_t)least(ms, (uint64_t)TOOL_TIMEOUT_MS)};
+                                .cpu_ms = (int64_t)ms - s->spent_ms};
 }
 
-/* Whatever its exit code, but not if a signal ended it. */
-static int run_on(const char *const argv[], struct str input, const struct proc_limits *limits,
-                  struct proc_result *ret, struct err *err)
+/* Succeeds with any exit code, but not if a signal ended the program. */
+static int run_on(struct symbolizer *s, const char *const argv[], struct str input,
+                  const struct proc_limits *limits, struct proc_result *ret, struct err *err)
 {
     struct proc_result r;
     int fd = -1;
+    if (limits->cpu_ms <= 0)
+        return err_set(err, ERR_LIMIT,
+                       "%s is not run: the programs before it took %" PRId64 " s of processor time",
+                       file_base(argv[0]), s->spent_ms / 1000);
     if (input.n && (fd = file_of(input, err)) < 0)
         return -1;
+    int64_t before = children_cpu_ms();
     int rc = proc_run_on(argv, fd, limits, &r, err);
+    s->spent_ms += children_cpu_ms() - before;
     fd_close(&fd);
     if (rc < 0)
         return err->kind == ERR_CANCELLED ? err_set(err, ERR_CANCELLED, "interrupted") : -1;
@@ -145,7 +172,7 @@ static int run_on(const char *const argv[], struct str input, const struct proc_
     proc_result_release(&r);
     if (r.exit_code == 128 + SIGXCPU)
         return err_set(err, ERR_LIMIT, "%s takes more than %" PRId64 " s of processor time",
-                       file_base(argv[0]), limits->cpu_ms / 1000);
+                       file_base(argv[0]), (limits->cpu_ms + 999) / 1000);
     return err_set(err, ERR_LIMIT, "%s was ended by signal %d", file_base(argv[0]), r.exit_code - 128);
 }
 
@@ -159,8 +186,9 @@ static char *as_operand(const char *file)
 static int run(void *ctx, enum symbolize_program program, const char *file, struct str input, struct buf *ret,
                struct err *err)
 {
+    struct symbolizer *s = ctx;
     struct proc_result result = {.exit_code = -1};
-    char *path = find(ctx, program), *operand = as_operand(file);
+    char *path = find(s->options, program), *operand = as_operand(file);
     const char *const commands[][6] = {
         [SYMBOLIZE_ADDR2LINE] = {path, "-aif", "-e", operand, NULL},
         [SYMBOLIZE_NM] = {path, "--numeric-sort", "--print-size", "--format=posix", operand, NULL},
@@ -172,8 +200,8 @@ static int run(void *ctx, enum symbolize_program program, const char *file, stru
     else if (file && !operand)
         err_nomem(err);
     else if (signals_install(err) == 0) {
-        struct proc_limits limits = limits_for(operand, input, ret->max);
-        rc = run_on(commands[program], input, &limits, &result, err);
+        struct proc_limits limits = limits_for(s, operand, input, ret->max);
+        rc = run_on(s, commands[program], input, &limits, &result, err);
     }
     if (rc == 0) {
         if (program != SYMBOLIZE_NM || result.exit_code == 0) {
@@ -191,7 +219,8 @@ static int run(void *ctx, enum symbolize_program program, const char *file, stru
 static int post(void *ctx, const char *source, struct str addresses, struct buf *ret, struct err *err)
 {
     const struct whole *whole = whole_get(err);
-    return whole ? whole->pprof_post(ctx, source, addresses, ret, err) : -1;
+    return whole ? whole->pprof_post(((const struct symbolizer *)ctx)->options, source, addresses, ret, err)
+                 : -1;
 }
 
 static void say(void *ctx, const char *line)
@@ -203,8 +232,8 @@ static void say(void *ctx, const char *line)
 int pprof_symbolize(const struct pprof_options *o, struct profile *p, const struct symbolize_sources *sources,
                     struct err *err)
 {
-    /* The options are only read: the callbacks have no other use for them. */
-    struct symbolize_tools tools = {.run = run, .post = post, .say = say, .ctx = (void *)(uintptr_t)o};
+    struct symbolizer s = {.options = o};
+    struct symbolize_tools tools = {.run = run, .post = post, .say = say, .ctx = &s};
     return symbolize(p, o->symbolize, sources, &tools, err);
 }
 

@@ -71,15 +71,55 @@ static struct symbolize_mode read_mode(const struct symbolize_tools *t, const ch
     return m;
 }
 
+int mapped_locations_init(const struct profile *p, struct mapped_locations *ret, struct err *err)
+{
+    size_t n = p->n_mappings < SYMBOLIZE_MAPPINGS ? p->n_mappings : SYMBOLIZE_MAPPINGS, sum = 0;
+    struct mapped_locations m = {.n_mappings = n};
+    m.items = calloc(p->n_locations + 1, sizeof *m.items);
+    m.first = calloc(n + 2, sizeof *m.first);
+    if (!m.items || !m.first) {
+        mapped_locations_release(&m);
+        return err_nomem(err);
+    }
+    /* A counting sort: first[m + 2] counts; its sum, first[m + 1], is where the next location of mapping m
+     * goes. */
+    for (size_t i = 0; i < p->n_locations; i++)
+        if (p->locations[i].mapping < n)
+            m.first[p->locations[i].mapping + 2]++;
+    for (size_t i = 0; i < n + 2; i++)
+        m.first[i] = sum += m.first[i];
+    for (size_t i = 0; i < p->n_locations; i++)
+        if (p->locations[i].mapping < n)
+            m.items[m.first[p->locations[i].mapping + 1]++] = (uint32_t)i;
+    *ret = m;
+    return 0;
+}
+
+void mapped_locations_release(struct mapped_locations *m)
+{
+    free(m->items);
+    free(m->first);
+    *m = (struct mapped_locations){0};
+}
+
 int symbolize(struct profile *p, const char *mode, const struct symbolize_sources *sources,
               const struct symbolize_tools *tools, struct err *err)
 {
     struct symbolize_mode m = read_mode(tools, mode);
     if (m.none)
         return 0;
-    if (m.local && symbolize_local(p, &m, tools, err) < 0)
+    struct mapped_locations locations;
+    if (mapped_locations_init(p, &locations, err) < 0)
         return -1;
-    if (m.remote && symbolize_remote(p, &m, sources, tools, err) < 0)
-        return -1;
-    return symbolize_names(p, &m, tools, err);
+    if (p->n_mappings > locations.n_mappings)
+        symbolize_say(tools, "The profile has %zu mappings: names are looked up for the first %d of them",
+                      p->n_mappings, SYMBOLIZE_MAPPINGS);
+    const struct symbolizing s = {.profile = p, .mode = &m, .tools = tools, .locations = &locations};
+    int rc = 0;
+    if (m.local)
+        rc = symbolize_local(&s, err);
+    if (rc == 0 && m.remote)
+        rc = symbolize_remote(&s, sources, err);
+    mapped_locations_release(&locations);
+    return rc < 0 ? -1 : symbolize_names(p, &m, tools, err);
 }

@@ -191,7 +191,7 @@ int symbolize_locate(struct profile *p, const char *search_path, symbolize_say_f
         search_path = usual;
     }
     int rc = 0;
-    for (size_t i = 0; rc >= 0 && i < p->n_mappings; i++) {
+    for (size_t i = 0; rc >= 0 && i < p->n_mappings && i < SYMBOLIZE_MAPPINGS; i++) {
         struct search s = {.profile = p, .mapping = &p->mappings[i], .say = say, .ctx = ctx, .err = err};
         rc = locate_one(&s, search_path);
     }
@@ -207,6 +207,7 @@ struct lookup {
     struct profile *profile;
     const struct symbolize_mode *mode;
     const struct symbolize_tools *tools;
+    const struct mapped_locations *locations;
     struct err *err;
     struct finder finder; /* functions that were added, by number */
     size_t first;         /* how many there were before */
@@ -284,10 +285,9 @@ static int take_places(struct lookup *l, uint32_t mapping, uint64_t base, struct
     const struct profile *p = l->profile;
     struct frames frames = {0};
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < p->n_locations; i++) {
+    for (size_t k = l->locations->first[mapping]; rc == 0 && k < l->locations->first[mapping + 1]; k++) {
+        size_t i = l->locations->items[k];
         uint64_t address, wanted = p->locations[i].address - base;
-        if (p->locations[i].mapping != mapping)
-            continue;
         int more = addr2line_next(&answer, &address, &frames, l->err);
         /* It ended early, or speaks of something else: what was said before stays. */
         if (more == 0 || (more > 0 && address != wanted))
@@ -302,9 +302,8 @@ static int take_places(struct lookup *l, uint32_t mapping, uint64_t base, struct
 static int take_symbols(struct lookup *l, uint32_t mapping, const struct nm *nm)
 {
     const struct profile *p = l->profile;
-    for (size_t i = 0; i < p->n_locations; i++) {
-        if (p->locations[i].mapping != mapping)
-            continue;
+    for (size_t k = l->locations->first[mapping]; k < l->locations->first[mapping + 1]; k++) {
+        size_t i = l->locations->items[k];
         const struct nm_symbol *s = nm_find(nm, p->locations[i].address);
         struct frame f = {.function = s ? s->name : STR(""), .file = STR("")};
         if (s && set_frames(l, i, &f, 1) < 0)
@@ -345,9 +344,8 @@ static int run(struct lookup *l, enum symbolize_program program, const char *fil
 static int write_addresses(const struct lookup *l, uint32_t mapping, uint64_t base, struct buf *to)
 {
     const struct profile *p = l->profile;
-    for (size_t i = 0; i < p->n_locations; i++)
-        if (p->locations[i].mapping == mapping)
-            buf_addf(to, "%" PRIx64 "\n", p->locations[i].address - base);
+    for (size_t k = l->locations->first[mapping]; k < l->locations->first[mapping + 1]; k++)
+        buf_addf(to, "%" PRIx64 "\n", p->locations[l->locations->items[k]].address - base);
     return buf_check(to, "the list of addresses", l->err);
 }
 
@@ -402,13 +400,12 @@ static bool has_no_file(struct str file, bool build_id)
                           str_begins(file, "https+insecure://")));
 }
 
-/* The mapping's first place, by which it is known where the file was mapped. */
-static const struct profile_location *first_place(const struct profile *p, uint32_t mapping)
+/* The mapping's first location, which tells where the file was mapped, or NULL. */
+static const struct profile_location *first_place(const struct lookup *l, uint32_t mapping)
 {
-    for (size_t i = 0; i < p->n_locations; i++)
-        if (p->locations[i].mapping == mapping)
-            return &p->locations[i];
-    return NULL;
+    const struct mapped_locations *m = l->locations;
+    return m->first[mapping] < m->first[mapping + 1] ? &l->profile->locations[m->items[m->first[mapping]]]
+                                                     : NULL;
 }
 
 /* *ret_missing: there is no such binary. */
@@ -441,7 +438,7 @@ static int look_at(struct lookup *l, uint32_t mapping, bool *ret_missing)
     const struct profile_location *first;
     struct str file = profile_str(p, m->file);
     if ((!l->mode->force && (m->has_functions || m->has_filenames || m->has_line_numbers)) ||
-        !(first = first_place(p, mapping)))
+        !(first = first_place(l, mapping)))
         return 0;
     if (file.n == 0 && mapping == 0) {
         symbolize_say(l->tools, "Main binary filename not available.");
@@ -461,17 +458,21 @@ static int look_at(struct lookup *l, uint32_t mapping, bool *ret_missing)
     return rc;
 }
 
-int symbolize_local(struct profile *p, const struct symbolize_mode *mode, const struct symbolize_tools *tools,
-                    struct err *err)
+int symbolize_local(const struct symbolizing *s, struct err *err)
 {
-    struct lookup l = {.profile = p, .mode = mode, .tools = tools, .err = err, .first = p->n_functions};
+    struct lookup l = {.profile = s->profile,
+                       .mode = s->mode,
+                       .tools = s->tools,
+                       .locations = s->locations,
+                       .err = err,
+                       .first = s->profile->n_functions};
     bool missing = false;
     int rc = 0;
-    for (uint32_t i = 0; rc == 0 && i < p->n_mappings; i++)
+    for (uint32_t i = 0; rc == 0 && i < s->locations->n_mappings; i++)
         rc = look_at(&l, i, &missing);
     if (rc == 0 && missing) {
-        symbolize_say(tools, "Some binary filenames not available. Symbolization may be incomplete.");
-        symbolize_say(tools, "Try setting PPROF_BINARY_PATH to the search path for local binaries.");
+        symbolize_say(s->tools, "Some binary filenames not available. Symbolization may be incomplete.");
+        symbolize_say(s->tools, "Try setting PPROF_BINARY_PATH to the search path for local binaries.");
     }
     finder_release(&l.finder);
     free(l.lines);

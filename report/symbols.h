@@ -15,14 +15,34 @@ struct symbolize_mode {
 void symbolize_say(const struct symbolize_tools *t, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* ---- the locations of a mapping --------------------------------------------------------------------------
+ */
+
+/* Names are looked up for this many mappings of a profile at most: each costs programs that run and requests
+ * that are sent. Real processes map some hundred binaries. */
+#define SYMBOLIZE_MAPPINGS 1000
+
+/* Indices of locations, grouped by mapping, in the profile's order. Those of mapping m are items[first[m]] up
+ * to items[first[m + 1]]. Locations without a mapping are left out. */
+struct mapped_locations {
+    uint32_t *items;
+    size_t *first;
+    size_t n_mappings; /* SYMBOLIZE_MAPPINGS at most */
+};
+int mapped_locations_init(const struct profile *p, struct mapped_locations *ret, struct err *err);
+void mapped_locations_release(struct mapped_locations *m);
+
 /* ---- the three ways --------------------------------------------------------------------------------------
  */
 
-int symbolize_local(struct profile *p, const struct symbolize_mode *mode, const struct symbolize_tools *tools,
-                    struct err *err);
-int symbolize_remote(struct profile *p, const struct symbolize_mode *mode,
-                     const struct symbolize_sources *sources, const struct symbolize_tools *tools,
-                     struct err *err);
+struct symbolizing {
+    struct profile *profile;
+    const struct symbolize_mode *mode;
+    const struct symbolize_tools *tools;
+    const struct mapped_locations *locations;
+};
+int symbolize_local(const struct symbolizing *s, struct err *err);
+int symbolize_remote(const struct symbolizing *s, const struct symbolize_sources *sources, struct err *err);
 int symbolize_names(struct profile *p, const struct symbolize_mode *mode, const struct symbolize_tools *tools,
                     struct err *err);
 

@@ -59,7 +59,7 @@ static int add_source(struct symbolize_sources *to, struct str key, const char *
 
 int symbolize_collect(struct profile *p, const char *url, struct symbolize_sources *to, struct err *err)
 {
-    for (size_t i = 0; i < p->n_mappings; i++) {
+    for (size_t i = 0; i < p->n_mappings && i < SYMBOLIZE_MAPPINGS; i++) {
         struct profile_mapping *m = &p->mappings[i];
         if (!m->build_id && !m->file && profile_intern(p, url, strlen(url), &m->file, err) < 0)
             return -1;
@@ -195,13 +195,19 @@ static bool adjust(uint64_t address, uint64_t offset, uint64_t *ret)
     return offset >> 63 ? *ret < address : *ret >= address;
 }
 
-static int write_query(const struct profile *p, uint32_t mapping, uint64_t offset, struct buf *to,
+/* The locations of one mapping: indices. */
+struct places {
+    const uint32_t *items;
+    size_t n;
+};
+
+static int write_query(const struct profile *p, struct places places, uint64_t offset, struct buf *to,
                        struct err *err)
 {
-    for (size_t i = 0; i < p->n_locations; i++) {
-        const struct profile_location *l = &p->locations[i];
+    for (size_t i = 0; i < places.n; i++) {
+        const struct profile_location *l = &p->locations[places.items[i]];
         uint64_t address;
-        if (l->mapping != mapping || !l->address || l->n_lines)
+        if (!l->address || l->n_lines)
             continue;
         if (!adjust(l->address, offset, &address))
             return err_set(err, ERR_FAILED,
@@ -245,17 +251,15 @@ static int by_order(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-static int list_addresses(const struct profile *p, uint32_t mapping, struct names *n, struct err *err)
+static int list_addresses(const struct profile *p, struct places places, struct names *n, struct err *err)
 {
-    size_t all = 0;
-    n->items = calloc(p->n_locations + 1, sizeof *n->items);
+    n->items = calloc(places.n + 1, sizeof *n->items);
     if (!n->items)
         return err_nomem(err);
-    for (size_t i = 0; i < p->n_locations; i++)
-        if (p->locations[i].mapping == mapping)
-            n->items[all++].address = p->locations[i].address;
-    qsort(n->items, all, sizeof *n->items, by_address);
-    for (size_t i = 0; i < all; i++)
+    for (size_t i = 0; i < places.n; i++)
+        n->items[i].address = p->locations[places.items[i]].address;
+    qsort(n->items, places.n, sizeof *n->items, by_address);
+    for (size_t i = 0; i < places.n; i++)
         if (n->n == 0 || n->items[n->n - 1].address != n->items[i].address)
             n->items[n->n++] = n->items[i];
     return 0;
@@ -301,35 +305,37 @@ static int read_answer(struct profile *p, struct str answer, uint64_t offset, st
     return more < 0 ? -1 : make_functions(p, n, err);
 }
 
-static int name_places(struct profile *p, uint32_t mapping, const struct names *n, struct err *err)
+static int name_places(struct profile *p, struct places places, const struct names *n, struct err *err)
 {
-    for (size_t i = 0; i < p->n_locations; i++) {
-        const struct profile_location *l = &p->locations[i];
-        const struct named *named = l->mapping == mapping ? find(n, l->address) : NULL;
+    for (size_t i = 0; i < places.n; i++) {
+        const struct named *named = find(n, p->locations[places.items[i]].address);
         bool has_name = named && named->order;
         struct profile_line line = {.function = has_name ? named->function : 0};
-        if (has_name && profile_set_lines(p, i, &line, 1, err) < 0)
+        if (has_name && profile_set_lines(p, places.items[i], &line, 1, err) < 0)
             return -1;
     }
     return 0;
 }
 
-static int ask(struct profile *p, uint32_t mapping, const struct symbolize_source *source,
-               const struct symbolize_tools *tools, struct err *err)
+static int ask(const struct symbolizing *s, uint32_t mapping, const struct symbolize_source *source,
+               struct err *err)
 {
+    struct profile *p = s->profile;
+    const struct mapped_locations *m = s->locations;
+    struct places places = {m->items + m->first[mapping], m->first[mapping + 1] - m->first[mapping]};
     struct names names = {0};
-    if (list_addresses(p, mapping, &names, err) < 0)
+    if (list_addresses(p, places, &names, err) < 0)
         return -1;
     size_t most = ANSWER_FREE + names.n * (size_t)ANSWER_EACH;
     struct buf query = BUF_INIT(QUERY_MAX), answer = BUF_INIT(most < ANSWER_MAX ? most : ANSWER_MAX);
     uint64_t offset = source->start - p->mappings[mapping].start;
-    int rc = write_query(p, mapping, offset, &query, err);
+    int rc = write_query(p, places, offset, &query, err);
     if (rc == 0 && query.len) {
-        rc = tools->post(tools->ctx, source->source, (struct str){query.data, query.len}, &answer, err);
+        rc = s->tools->post(s->tools->ctx, source->source, (struct str){query.data, query.len}, &answer, err);
         if (rc == 0)
             rc = read_answer(p, (struct str){buf_str(&answer), answer.len}, offset, &names, err);
         if (rc == 0)
-            rc = name_places(p, mapping, &names, err);
+            rc = name_places(p, places, &names, err);
     }
     free(names.items);
     free(names.by_string);
@@ -338,17 +344,16 @@ static int ask(struct profile *p, uint32_t mapping, const struct symbolize_sourc
     return rc;
 }
 
-int symbolize_remote(struct profile *p, const struct symbolize_mode *mode,
-                     const struct symbolize_sources *sources, const struct symbolize_tools *tools,
-                     struct err *err)
+int symbolize_remote(const struct symbolizing *s, const struct symbolize_sources *sources, struct err *err)
 {
-    for (uint32_t i = 0; i < p->n_mappings; i++) {
-        if (!mode->force && p->mappings[i].has_functions)
+    struct profile *p = s->profile;
+    for (uint32_t i = 0; i < s->locations->n_mappings; i++) {
+        if (!s->mode->force && p->mappings[i].has_functions)
             continue;
         const struct symbolize_source *source = source_of(p, &p->mappings[i], sources);
         if (!source)
             continue;
-        if (ask(p, i, source, tools, err) < 0)
+        if (ask(s, i, source, err) < 0)
             return -1;
         p->mappings[i].has_functions = true;
     }

@@ -139,6 +139,11 @@ END
         grep -qx 'core file size .* 0' "limits.$tool"
         grep -qx $'NoNewPrivs:\t1' "limits.$tool"
     done
+    # The programs of one command share the time.
+    with_tools "ulimit -t >$PWD/time.\${0##*/}; python3 -c 'import time
+while time.process_time() < 1.1: pass'"
+    assert_equal "$(cat time.nm)" 30
+    (($(cat time.addr2line) < 30))
     with_tools 'kill -XCPU $$'
     assert_status 0
     assert_stderr_has 'Local symbolization failed for sh: addr2line takes more than 30 s of processor time'

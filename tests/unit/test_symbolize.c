@@ -634,6 +634,42 @@ static void a_server_is_asked(void **state)
     buf_release(&f.said);
 }
 
+/* A profile of few bytes may map one binary any number of times. */
+static void very_many_mappings(void **state)
+{
+    (void)state;
+    struct err err;
+    char path[40];
+    write_file(path);
+    struct profile *p = two_places(path);
+    struct symbolize_sources sources = {0};
+    for (uint64_t i = 1; i < 3 * SYMBOLIZE_MAPPINGS; i++) {
+        struct profile_mapping m = p->mappings[0];
+        struct profile_location l = {
+            .id = i + 2, .address = 0x401100, .mapping = (uint32_t)i, .folded = true};
+        m.id = i + 1;
+        ok(profile_add_mapping(p, &m, &err), &err);
+        ok(profile_add_location(p, &l, NULL, &err), &err);
+    }
+    struct fake f = {.answers = {NULL, "main T 401100 10\n"}};
+    symbolize_with(p, "local", NULL, &f, 0, &err);
+    assert_int_equal(f.runs, 2 * SYMBOLIZE_MAPPINGS);
+    assert_non_null(
+        strstr(buf_str(&f.said), "The profile has 3000 mappings: names are looked up for the first 1000"));
+    is_str(name_at(p, 1 + SYMBOLIZE_MAPPINGS - 1), "main");
+    is_str(name_at(p, 1 + SYMBOLIZE_MAPPINGS), "");
+    buf_release(&f.said);
+    f.symbols = "0x401100 a\n";
+    ok(symbolize_collect(p, "http://host/x", &sources, &err), &err);
+    assert_int_equal(sources.n, SYMBOLIZE_MAPPINGS);
+    symbolize_with(p, "remote:force", &sources, &f, 0, &err);
+    assert_int_equal(f.posts, 1); /* only the first mapping has a location without a name */
+    buf_release(&f.said);
+    symbolize_sources_release(&sources);
+    profile_free(p);
+    unlink(path);
+}
+
 static void a_server_may_fail(void **state)
 {
     (void)state;
@@ -697,6 +733,7 @@ int main(void)
         cmocka_unit_test(without_addr2line_nm_has_names),
         cmocka_unit_test(what_fails_is_said),
         cmocka_unit_test(a_server_is_asked),
+        cmocka_unit_test(very_many_mappings),
         cmocka_unit_test(a_server_may_fail),
         cmocka_unit_test(words_that_are_none_are_said),
     };
