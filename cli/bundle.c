@@ -13,6 +13,7 @@
 #include "cli/seal.h"
 #include "cli/signals.h"
 #include "cli/source.h"
+#include "cli/standard_streams.h"
 #include "cli/verify.h"
 #include "base/banned.h"
 
@@ -104,9 +105,7 @@ static int print_members(void *ctx, struct buf *ret, struct err *err)
             printf("%s\n", e->member);
     }
     source_entries_release(&all);
-    if (rc == 0 && fflush(stdout) != 0)
-        rc = err_sys(err, "cannot write to standard output");
-    return rc;
+    return rc == 0 ? standard_stream_flush(stdout, err) : rc;
 }
 
 /* A shell that completes a word runs this, so a stranger's bundle is read with limits, and nobody is asked.
@@ -123,7 +122,6 @@ static int list_members(const struct bundle_options *o, const char *bundle, stru
     if (o->json)
         return err_set(err, ERR_USAGE, "--json belongs to the whole list, without --profiles and --dumps");
     opener->prompt.batch = true;
-    limits.cancel_fd = signals_cancel_fd();
     limits.wall_ms = limits.cpu_ms;
     return confined_run(bundle, &limits, print_members, &m, NULL, err);
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/signals.h"
 #include "cli/source.h"
 #include "base/banned.h"
 
@@ -27,7 +28,7 @@ struct proc_confines confined_limits(uint64_t bytes)
     return (struct proc_confines){.memory =
                                       least(CONFINED_MEMORY + scaled * MEMORY_PER_BYTE, CONFINED_MEMORY_MAX),
                                   .cpu_ms = (int64_t)least(ms, (uint64_t)CONFINED_TIME_MAX_MS),
-                                  .cancel_fd = -1};
+                                  .cancel_fd = signals_cancel_fd()};
 }
 
 int64_t confined_copy_ms(uint64_t bytes)
@@ -79,6 +80,7 @@ void confined_add(struct confined_budget *b, uint64_t bytes)
 struct proc_confines confined_rest(const struct confined_budget *b)
 {
     struct proc_confines rest = b->limits;
+    rest.cancel_fd = signals_cancel_fd(); /* signals may be handled only since an encrypted input was met */
     uint64_t now = proc_memory_in_use(), used = now > b->memory_before ? now - b->memory_before : 0;
     int64_t took = proc_cpu_ms() - b->cpu_before_ms;
     rest.memory = rest.memory > used + LEAST_MEMORY ? rest.memory - used : LEAST_MEMORY;

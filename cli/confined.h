@@ -13,8 +13,8 @@
 #define CONFINED_TIME_MS INT64_C(10000)
 #define CONFINED_TIME_MAX_MS INT64_C(600000)
 
-/* The limits for so many bytes of input. Time is the processor's alone: whoever reads standard output may be
- * slow. There is no cancel_fd, nothing is kept, and there is no room for a result. */
+/* The limits for so many bytes of input. Time is the processor's alone: the reader of standard output may
+ * be slow. cancel_fd is signals_cancel_fd, nothing else is kept, and there is no room for a result. */
 struct proc_confines confined_limits(uint64_t bytes);
 
 /*

@@ -232,9 +232,7 @@ static int compare(int argc, char **argv, char **room, struct err *err)
     case PPROF_WRONG:
         break;
     }
-    pprof_say_error(err);
-    *err = (struct err)ERR_INIT;
-    return EXIT_USAGE;
+    return pprof_failed(err);
 }
 
 static int run(int argc, char **argv, struct err *err)

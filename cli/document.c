@@ -1,5 +1,6 @@
 #include "cli/document.h"
 
+#include "cli/standard_streams.h"
 #include "base/banned.h"
 
 int document_print(json_t *document, FILE *out, struct err *err)
@@ -8,5 +9,6 @@ int document_print(json_t *document, FILE *out, struct err *err)
         return err_nomem(err);
     bool printed = json_dumpf(document, out, JSON_INDENT(2)) == 0 && fputc('\n', out) != EOF;
     json_decref(document);
-    return printed && fflush(out) == 0 ? 0 : err_sys(err, "cannot write to standard output");
+    int rc = standard_stream_flush(out, err);
+    return printed || rc < 0 ? rc : err_nomem(err);
 }

@@ -7,6 +7,7 @@
 
 #include "cli/check_hint.h"
 #include "cli/shell.h"
+#include "cli/standard_streams.h"
 #include "cli/talk.h"
 #include "fetch/fetch.h"
 #include "base/banned.h"
@@ -63,7 +64,8 @@ static int print_places(const struct forward_talk *t, struct err *err)
         else
             failed |= printf("%s\n", path[0] ? path : url_of(w, url, sizeof url)) < 0;
     }
-    return failed || fflush(stdout) != 0 ? err_sys(err, "cannot write to standard output") : 0;
+    int rc = standard_stream_flush(stdout, err);
+    return failed && rc == 0 ? err_nomem(err) : rc;
 }
 
 static void say_who_can_reach(const struct forward_way *w, bool quiet)

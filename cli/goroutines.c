@@ -8,6 +8,7 @@
 #include "cli/confined.h"
 #include "cli/exit.h"
 #include "cli/source.h"
+#include "cli/standard_streams.h"
 #include "cli/talk.h"
 #include "cli/whole.h"
 #include "report/report.h"
@@ -305,9 +306,7 @@ static int show_in_copy(void *ctx, struct buf *ret, struct err *err)
     goroutines_free(g);
     buf_release(&bytes[0]);
     buf_release(&bytes[1]);
-    if (fflush(stdout) != 0 && rc == 0)
-        rc = err_sys(err, "cannot write to standard output");
-    return rc;
+    return rc == 0 ? standard_stream_flush(stdout, err) : rc;
 }
 
 static int show(const struct goroutines_options *o, const struct strlist *files, struct source_keys *keys,
@@ -317,8 +316,6 @@ static int show(const struct goroutines_options *o, const struct strlist *files,
     if (confined_check(budget, files->items[files->n - 1], err) < 0)
         return -1;
     struct proc_confines limits = confined_rest(budget);
-    if (keys->opener)
-        limits.cancel_fd = keys->cancel_fd;
     return confined_run(files->items[files->n - 1], &limits, show_in_copy, &r, NULL, err);
 }
 
@@ -391,7 +388,7 @@ static int show_several(const struct goroutines_options *o, const struct strlist
 
 static int show_words(const struct goroutines_options *o, const struct strlist *words, struct err *err)
 {
-    struct source_keys keys = {&o->identities, o->passphrase_file, "--identity", NULL, -1};
+    struct source_keys keys = {&o->identities, o->passphrase_file, "--identity", NULL};
     struct source_wish wish = {.content = SOURCE_DUMPS, .example = "profgrab goroutines", .keys = &keys};
     struct strlist lists[2] = {{0}, {0}};
     struct confined_budget budget;

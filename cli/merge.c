@@ -214,7 +214,7 @@ static int merge(const struct merge_options *how, const struct strlist *words, s
                               .wanted = PPROF_PROTO,
                               .seconds = -1,
                               .timeout = -1};
-    struct merge m = {.keys = {&how->identities, how->passphrase_file, "--identity", NULL, -1}};
+    struct merge m = {.keys = {&how->identities, how->passphrase_file, "--identity", NULL}};
     pprof_settle_memory();
     int rc = merge_all(words, &m, err);
     source_keys_release(&m.keys);

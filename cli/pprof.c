@@ -42,6 +42,16 @@ void pprof_say_error(const struct err *err)
         pprof_say("hint: %s", err->hint);
 }
 
+/* Scripts know pprof's messages and exit codes, so errors are said here, in its way. A signal ends pprof
+ * without an exit code of its own. */
+int pprof_failed(struct err *err)
+{
+    int code = err->kind == ERR_CANCELLED ? exit_status_of(err) : EXIT_USAGE;
+    pprof_say_error(err);
+    *err = (struct err)ERR_INIT;
+    return code;
+}
+
 static int make(const struct pprof_options *o, struct err *err)
 {
     struct profile *p = NULL;
@@ -91,7 +101,6 @@ int pprof_make(const struct pprof_options *o, struct err *err)
     return rc;
 }
 
-/* Scripts know pprof's messages and exit codes, so errors are said here, in its way. */
 static int run(int argc, char **argv, struct err *err)
 {
     struct pprof_options o;
@@ -106,9 +115,7 @@ static int run(int argc, char **argv, struct err *err)
     case PPROF_WRONG:
         break;
     }
-    pprof_say_error(err);
-    *err = (struct err)ERR_INIT;
-    return EXIT_USAGE;
+    return pprof_failed(err);
 }
 
 const struct command command_pprof = {
@@ -122,7 +129,7 @@ const struct command command_pprof = {
         "pprof -top -cum cpu.pb.gz\n\n-identity FILE names the age identity or SSH private key that opens "
         "an encrypted bundle (default: the usual keys of ~/.ssh).\n\nWithout a format it reads commands, as "
         "that does: `help` lists "
-        "them.\n\nExit codes are those of pprof: 0, or 2 if anything was wrong.",
+        "them.\n\nExit codes are those of pprof: 0, or 2 if anything was wrong; 130 interrupted.",
     .flag = pprof_flag_option,
     .words = WORDS_PROFILES,
     .own_help = true,

@@ -134,6 +134,8 @@ int pprof_shell(const struct pprof_options *o, struct profile *p, struct err *er
 
 /* An error on stderr, as pprof says it, and the hint. */
 void pprof_say_error(const struct err *err);
+/* Says the error of a command whose exit codes are pprof's, clears it, and returns the exit code. */
+int pprof_failed(struct err *err);
 /* Makes a line such that a terminal may have it: what is no ordinary text becomes `?`. */
 void pprof_tame(struct buf *line);
 /* A line on stderr, or several: without a prefix, as pprof's are. */

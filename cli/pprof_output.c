@@ -10,6 +10,7 @@
 #include "cli/confined.h"
 #include "cli/pprof.h"
 #include "cli/signals.h"
+#include "cli/standard_streams.h"
 #include "base/banned.h"
 
 /* What graphviz may take, and may write: large graphs take minutes. */
@@ -156,7 +157,7 @@ void pprof_tame(struct buf *line)
 
 static int put(const struct target *t, const void *p, size_t n, struct err *err)
 {
-    int rc = fd_write_all(t->fd, p, n, err);
+    int rc = standard_stream_write(t->fd, p, n, err);
     return rc < 0 && t->output && *t->output ? err_wrap(err, "%s", t->output) : rc;
 }
 

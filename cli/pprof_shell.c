@@ -5,6 +5,7 @@
 
 #include "cli/pprof_shell.h"
 #include "cli/signals.h"
+#include "cli/standard_streams.h"
 #include "base/banned.h"
 
 #define LINE_MOST ((size_t)1 << 20)
@@ -33,7 +34,7 @@ static void put(const char *text)
         if (tame)
             pprof_tame(&line);
         buf_addc(&line, '\n');
-        fd_write_all(STDERR_FILENO, buf_str(&line), line.len, NULL);
+        standard_stream_write(STDERR_FILENO, buf_str(&line), line.len, NULL);
         at += n + (at[n] == '\n');
     }
     buf_release(&line);

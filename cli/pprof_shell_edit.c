@@ -182,7 +182,8 @@ static int set_up(struct editor *e, struct err *err)
     HistEvent event;
     e->characters = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
     e->history = history_init();
-    e->el = el_init("profgrab", stdin, stderr, stderr);
+    /* fileno has no descriptor for `stderr` as it may be here (cli/standard_streams.h). */
+    e->el = el_init_fd("profgrab", stdin, stderr, stderr, STDIN_FILENO, STDERR_FILENO, STDERR_FILENO);
     if (!e->history || !e->el)
         return err_nomem(err);
     history(e->history, &event, H_SETSIZE, HISTORY);

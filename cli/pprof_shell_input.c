@@ -7,6 +7,7 @@
 
 #include "cli/pprof_shell.h"
 #include "cli/signals.h"
+#include "cli/standard_streams.h"
 #include "base/banned.h"
 
 #define LINE_MOST ((size_t)1 << 20)
@@ -52,7 +53,7 @@ static int read_plainly(struct shell_input *in, const char *prompt, struct buf *
                         struct err *err)
 {
     const char *end;
-    if (fd_write_all(STDOUT_FILENO, prompt, strlen(prompt), err) < 0)
+    if (standard_stream_write(STDOUT_FILENO, prompt, strlen(prompt), err) < 0)
         return -1;
     while (!(end = in->ahead.len ? memchr(in->ahead.data, '\n', in->ahead.len) : NULL) && !in->ended)
         if (read_more(in, err) < 0)

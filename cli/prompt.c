@@ -11,6 +11,7 @@
 
 #include "cli/signals.h"
 #include "cli/program.h"
+#include "cli/standard_streams.h"
 #include "base/banned.h"
 
 /* One by one, so that no growing leaves a secret behind. */
@@ -117,7 +118,7 @@ static int ask_on_terminal(int tty, const struct question *q, struct secret *ret
     int rc = -1;
     if (tcsetattr(tty, TCSAFLUSH, &t.asking) < 0)
         err_sys(err, "cannot talk to the terminal");
-    else if (fd_write_all(tty, q->prompt, strlen(q->prompt), err) == 0)
+    else if (standard_stream_write(tty, q->prompt, strlen(q->prompt), err) == 0)
         rc = read_line(tty, q->deadline, ret, err);
     tcsetattr(tty, TCSAFLUSH, &t.normal);
     signals_hold_terminal(NULL);

@@ -113,7 +113,6 @@ static int write_in_copy(void *ctx, struct buf *ret, struct err *err)
 static struct proc_confines limits_of(const struct reading *r)
 {
     struct proc_confines limits = confined_limits(source_size(r->bundle));
-    limits.cancel_fd = signals_cancel_fd();
     limits.max_result = TEXT_MAX;
     return limits;
 }

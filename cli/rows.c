@@ -5,7 +5,7 @@
 
 #include "cli/columns.h"
 #include "cli/screen.h"
-#include "cli/standard_output.h"
+#include "cli/standard_streams.h"
 #include "base/banned.h"
 
 #define COLUMNS_MAX 8
@@ -22,7 +22,7 @@ size_t rows_width(FILE *out)
 {
     struct screen screen;
     size_t lines = 0, columns = 0;
-    if (!isatty(standard_output_fd(out)))
+    if (!isatty(standard_stream_fd(out)))
         return 0;
     screen_init(&screen, out, 0, 0);
     screen_room(&screen, &lines, &columns);

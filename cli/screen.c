@@ -7,7 +7,7 @@
 
 #include "cli/columns.h"
 #include "cli/signals.h"
-#include "cli/standard_output.h"
+#include "cli/standard_streams.h"
 #include "base/banned.h"
 
 /* Far above the largest terminal. */
@@ -27,14 +27,14 @@ void screen_release(struct screen *s)
 bool screen_is_live(FILE *out)
 {
     const char *term = getenv("TERM");
-    return isatty(standard_output_fd(out)) && term && *term && strcmp(term, "dumb") != 0;
+    return isatty(standard_stream_fd(out)) && term && *term && strcmp(term, "dumb") != 0;
 }
 
 void screen_room(const struct screen *s, size_t *ret_lines, size_t *ret_columns)
 {
     struct winsize size = {.ws_row = (unsigned short)s->rows, .ws_col = (unsigned short)s->columns};
     if (!s->rows &&
-        (ioctl(standard_output_fd(s->out), TIOCGWINSZ, &size) != 0 || !size.ws_row || !size.ws_col))
+        (ioctl(standard_stream_fd(s->out), TIOCGWINSZ, &size) != 0 || !size.ws_row || !size.ws_col))
         size = (struct winsize){.ws_row = 24, .ws_col = 80};
     *ret_lines = size.ws_row > 3 ? size.ws_row - 2u : 1;
     *ret_columns = size.ws_col > 1 ? size.ws_col - 1u : 1;

@@ -37,7 +37,6 @@ struct source_keys {
     const char *passphrase_file;      /* NULL: a person is asked */
     const char *option;               /* "-identity" */
     struct seal_opener *opener;       /* NULL: no encrypted bundle was met */
-    int cancel_fd; /* with an opener: a copy of this process that reads by it keeps it open */
 };
 void source_keys_release(struct source_keys *keys);
 

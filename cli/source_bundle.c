@@ -41,7 +41,6 @@ static int identities_for(const char *bundle, struct source_keys *keys, struct a
             return -1;
         }
         keys->opener = opener;
-        keys->cancel_fd = signals_cancel_fd();
     }
     *ret_by = keys->opener->by;
     return 0;

@@ -14,6 +14,7 @@
 #include "cli/seal.h"
 #include "cli/signals.h"
 #include "cli/source.h"
+#include "cli/standard_streams.h"
 #include "cli/talk.h"
 #include "base/banned.h"
 
@@ -119,7 +120,6 @@ static int draw(struct page_job *job, struct err *err)
     char name[64];
     snprintf(name, sizeof name, "%zu files", words->n);
     struct proc_confines limits = confined_limits(size_of(words));
-    limits.cancel_fd = signals_cancel_fd();
     limits.wall_ms = limits.cpu_ms;
     limits.kept[0] = job->fd;
     const char *of = words->n == 1 ? words->items[0] : name;
@@ -167,7 +167,7 @@ static int write_page(const struct view_options *o, const struct strlist *words,
     struct page_job job = {.words = &files,
                            .fd = fd,
                            .path = path,
-                           .keys = {&o->identities, o->passphrase_file, "--identity", NULL, -1}};
+                           .keys = {&o->identities, o->passphrase_file, "--identity", NULL}};
     struct seal_opener opener;
     if (confined_take_input(words->items, words->n, signals_cancel_fd(), err) < 0 ||
         seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
@@ -184,8 +184,9 @@ static int write_page(const struct view_options *o, const struct strlist *words,
 
 static int show(const struct view_options *o, const char *path, struct err *err)
 {
-    if (printf("%s\n", path) < 0 || fflush(stdout) != 0)
-        return err_sys(err, "cannot write to standard output");
+    printf("%s\n", path);
+    if (standard_stream_flush(stdout, err) < 0)
+        return -1;
     if (o->no_browser || pprof_view("", path, NULL, err) == 0)
         return 0;
     return err_hint(err, "$BROWSER names one; or open %s yourself", path);

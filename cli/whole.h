@@ -6,14 +6,15 @@
  * other command at once, else at one of the doors below.
  *
  * It is the same process, so nothing that was read or printed before is lost. Each file has its own copy of
- * the code they share, and of its few static variables. (The third, cli/editor.h, is for the shell at a
- * terminal.)
+ * the code they share, and of its few static variables, but that of signals is one. (The third, cli/editor.h,
+ * is for the shell at a terminal.)
  */
 #ifndef CLI_WHOLE_H
 #define CLI_WHOLE_H
 
 #include "cli/library.h"
 #include "cli/pprof.h"
+#include "cli/signals.h"
 #include "cli/source.h"
 #include "report/report.h"
 
@@ -53,6 +54,7 @@ const struct whole *whole_get(struct err *err);
 /* What lib/profgrab/profgrab.so exports. */
 struct whole_library {
     struct library_mark mark;
+    void (*share_signals)(struct signals *of); /* cli/signals.h; before the first call of `get` */
     const struct whole *(*get)(struct err *err);
 };
 extern const struct whole_library profgrab_library __attribute__((visibility("default")));

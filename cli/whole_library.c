@@ -3,4 +3,5 @@
 
 #include "base/banned.h"
 
-const struct whole_library profgrab_library = {.mark = {PROFGRAB_BUILD}, .get = whole_get};
+const struct whole_library profgrab_library = {
+    .mark = {PROFGRAB_BUILD}, .share_signals = signals_share, .get = whole_get};

@@ -6,5 +6,8 @@ const struct whole *whole_get(struct err *err)
 {
     const struct whole_library *library =
         library_load("profgrab.so", "profgrab_library", PROFGRAB_BUILD, err);
-    return library ? library->get(err) : NULL;
+    if (!library)
+        return NULL;
+    library->share_signals(signals_own());
+    return library->get(err);
 }

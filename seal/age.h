@@ -49,11 +49,11 @@ const char *age_recipients_name(const struct age_recipients *r, size_t i);
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
 struct age_writer;
-/* Writes the header to fd, which stays the caller's. `armor`: text (PEM-like, strict). */
+/* fd stays the caller's. The header is written with the first chunk. `armor`: text (PEM-like, strict). */
 int age_writer_open(int fd, const struct age_recipients *to, bool armor, struct age_writer **ret,
                     struct err *err);
 /* From now on writing ends with ERR_CANCELLED when that descriptor (-1: none) is readable, also where it
- * waits for whoever reads a pipe. */
+ * waits for the reader of a pipe. */
 void age_writer_cancel(struct age_writer *w, int cancel_fd);
 int age_writer_write(struct age_writer *w, const void *p, size_t n, struct err *err);
 /* Writes the end; without it nobody can read the file to its end. */

@@ -10,31 +10,28 @@
 
 struct age_writer {
     struct age_output out;
+    struct buf begin; /* the header and the nonce of the chunks, until they are written */
     struct age_stream *stream;
     size_t n; /* bytes of the present chunk: a full one waits, since it may be the last */
     unsigned char chunk[AGE_CHUNK], sealed[AGE_SEALED];
 };
 
-/* The header, and behind it the nonce of the chunks. */
-static int write_header(struct age_writer *w, const struct age_recipients *to,
-                        const unsigned char file_key[AGE_FILE_KEY], struct err *err)
+static int make_header(struct age_writer *w, const struct age_recipients *to,
+                       const unsigned char file_key[AGE_FILE_KEY], struct err *err)
 {
-    struct buf header = BUF_INIT(AGE_HEADER_MAX);
     unsigned char nonce[AGE_NONCE];
-    buf_adds(&header, AGE_VERSION_LINE);
-    int rc = age_recipients_wrap(to, file_key, &header, err);
+    buf_adds(&w->begin, AGE_VERSION_LINE);
+    int rc = age_recipients_wrap(to, file_key, &w->begin, err);
     if (rc == 0)
-        rc = age_header_finish(&header, file_key, err);
+        rc = age_header_finish(&w->begin, file_key, err);
     if (rc == 0)
         rc = age_random(nonce, sizeof nonce, err);
     if (rc == 0)
         rc = age_stream_new(file_key, nonce, &w->stream, err);
-    if (rc == 0)
-        rc = age_output_write(&w->out, header.data, header.len, err);
-    if (rc == 0)
-        rc = age_output_write(&w->out, nonce, sizeof nonce, err);
-    buf_release(&header);
-    return rc;
+    if (rc < 0)
+        return -1;
+    buf_add(&w->begin, nonce, sizeof nonce);
+    return buf_check(&w->begin, "the header", err);
 }
 
 int age_writer_open(int fd, const struct age_recipients *to, bool armor, struct age_writer **ret,
@@ -45,9 +42,10 @@ int age_writer_open(int fd, const struct age_recipients *to, bool armor, struct 
     if (!w)
         return err_nomem(err);
     age_output_init(&w->out, fd, armor);
+    buf_init(&w->begin, AGE_HEADER_MAX + AGE_NONCE);
     int rc = age_random(file_key, sizeof file_key, err);
     if (rc == 0)
-        rc = write_header(w, to, file_key, err);
+        rc = make_header(w, to, file_key, err);
     explicit_bzero(file_key, sizeof file_key);
     if (rc < 0)
         age_writer_free(w);
@@ -63,6 +61,9 @@ void age_writer_cancel(struct age_writer *w, int cancel_fd)
 
 static int put_chunk(struct age_writer *w, const void *p, size_t n, bool last, struct err *err)
 {
+    if (w->begin.len && age_output_write(&w->out, w->begin.data, w->begin.len, err) < 0)
+        return -1;
+    buf_clear(&w->begin);
     if (age_stream_seal(w->stream, p, n, last, w->sealed, err) < 0)
         return -1;
     return age_output_write(&w->out, w->sealed, n + AGE_TAG, err);
@@ -101,6 +102,7 @@ void age_writer_free(struct age_writer *w)
         return;
     age_stream_free(w->stream);
     age_output_release(&w->out);
+    buf_release(&w->begin);
     explicit_bzero(w->chunk, sizeof w->chunk);
     free(w);
 }

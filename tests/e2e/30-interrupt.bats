@@ -70,6 +70,32 @@ PY
     assert_stdout_has 'the bundle is profgrab-file-04'
 }
 
+@test "after Ctrl-C messages that nobody reads are not waited for: the bundle is written" {
+    [[ $profgrab_program != *-thread/* ]] || skip 'the thread sanitizer puts signal handlers off'
+    write_inventory
+    # The reader of stderr reads no more, as a pager does, and the pipe is full when the signal comes.
+    run --separate-stderr timeout 60 python3 - "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-04 heap cpu <<'PY'
+import os, select, signal, subprocess, sys
+reading, writing = os.pipe()
+program = subprocess.Popen(sys.argv[1:], stderr=writing)
+with os.fdopen(reading, closefd=False) as messages:
+    while "taking 30s" not in messages.readline():
+        pass
+while select.select([], [writing], [], 0)[1]:
+    os.write(writing, b"x" * 4096)
+program.send_signal(signal.SIGINT)
+try:
+    sys.exit(program.wait(30))
+finally:
+    program.kill()
+PY
+    assert_status 130
+    [[ -s $output ]]
+    run_profgrab bundle verify "$output"
+    assert_status 0
+    assert_stdout_has '(interrupted)'
+}
+
 @test "a service that dies over a profile: said so, not what runs there now" {
     rig_spawn mortal "$rig_fixture"
     rig_wait mortal 20 grep -q '^listening ' "$RIG_DIR/mortal/log"

@@ -374,27 +374,61 @@ hint: did you mean -top? `profgrab pprof -h` lists all flags'
 
 # ---- a full pipe ------------------------------------------------------------------------------------------------
 
-@test "Ctrl-C ends a command that waits for the reader of a full pipe" {
-    mkdir many
+# ends_at_full_pipe stdout|stderr CODE ARG...: one SIGINT while profgrab ARG... waits for the reader of a full pipe ends it
+# with that exit code.
+ends_at_full_pipe() {
+    run timeout 120 python3 "$rig_root/tests/rig/full_pipe.py" "$1" "$profgrab_program" "${@:3}"
+    ((status == 0)) && [[ $output == "$2" ]] || fail "${*:3}, $1: $output, not $2"
+}
+
+full_pipe_setup() {
     local i
+    mkdir many extracted
     for i in {1..300}; do echo "$i" >"many/a-file-with-a-rather-long-name-$i.txt"; done
     profgrab bundle create -o many.tar.gz many >/dev/null
-    cat >full_pipe.py <<'PYTHON'
-import fcntl, os, select, signal, subprocess, sys, termios
-SIZE = 4096
-out, end = os.pipe()
-fcntl.fcntl(end, 1031, SIZE)  # F_SETPIPE_SZ
-p = subprocess.Popen(sys.argv[1:], stdout=end, stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-while select.select([], [end], [], 0)[1]:
-    assert p.poll() is None, "it ended before the pipe was full"
-p.send_signal(signal.SIGINT)
-assert p.wait(30) in (130, -2), p.returncode
-PYTHON
-    local command
-    for command in 'bundle list many.tar.gz' 'bundle list --json many.tar.gz' 'bundle verify --json many.tar.gz' \
-        'report --markdown many.tar.gz' 'help grab'; do
+    cp "$RIG_DIR"/key{,.pub} .
+    write_inventory
+}
+
+@test "Ctrl-C ends a command that waits for the reader of a full pipe" {
+    full_pipe_setup
+    local command member=new.tar.gz:file-03/caddy opened=one.tar.gz.age:file-03/caddy/heap.pb.gz
+    for command in 'bundle list many.tar.gz' 'bundle list --json many.tar.gz' 'bundle list -i key --profiles new.tar.gz.age' \
+        'bundle verify --json many.tar.gz' 'bundle create -o created.tar.gz many/a-file-with-a-rather-long-name-1.txt' \
+        'bundle extract -C extracted many.tar.gz' 'bundle encrypt --encrypt-to key.pub -o encrypted.age many.tar.gz' \
+        'bundle encrypt --encrypt-to key.pub -o - new.tar.gz' 'bundle encrypt --armor --encrypt-to key.pub -o - one.tar.gz' \
+        'bundle decrypt -i key -o - new.tar.gz.age' 'report --markdown many.tar.gz' 'report --text -i key new.tar.gz.age' \
+        'report -o - new.tar.gz' "goroutines $member/goroutines.txt" "goroutines --json $member/goroutines.txt" \
+        'goroutines -i key new.tar.gz.age' 'goroutines -i key --json new.tar.gz.age' \
+        "goroutines -i key new.tar.gz.age:file-03/caddy/goroutines.txt" "pprof -top $member/heap.pb.gz" \
+        "pprof -identity key -top $opened" "pprof -identity key -proto $opened" "merge -o - $member/heap.pb.gz" \
+        "merge -i key -o - $opened" 'diff old.tar.gz new.tar.gz' 'diff -identity key one.tar.gz.age one.tar.gz.age' \
+        "diff -identity key $opened $opened" 'view --no-browser -i key one.tar.gz.age' \
+        hosts 'hosts --json' 'hosts file-03' 'hosts --ssh' 'hosts --names' 'help grab' --version 'completion bash' \
+        "check --ssh-config $SSH_CONFIG --host file-03" "check --ssh-config $SSH_CONFIG --json --host file-03" \
+        "--ssh-config $SSH_CONFIG --dry-run --host file-03 heap" "--ssh-config $SSH_CONFIG --host file-03 -o 1.tar.gz heap" \
+        "--ssh-config $SSH_CONFIG --json --host file-03 -o 2.tar.gz heap" "forward --ssh-config $SSH_CONFIG --host laptop" \
+        "forward --ssh-config $SSH_CONFIG --json --host laptop"; do
         # shellcheck disable=SC2086 # several words
-        run timeout 60 python3 full_pipe.py "$profgrab_program" $command
-        ((status == 0)) || fail "$command: $output"
+        ends_at_full_pipe stdout 130 $command
     done
+    # The bundles whose paths nobody read are there.
+    for command in 1.tar.gz 2.tar.gz created.tar.gz; do
+        run_profgrab bundle verify "$command"
+        assert_status 0
+    done
+}
+
+@test "Ctrl-C ends a command that waits for the reader of its messages" {
+    full_pipe_setup
+    local command
+    for command in 'hosts nobody' "--ssh-config $SSH_CONFIG --host file-03 -o 1.tar.gz heap" \
+        "--ssh-config $SSH_CONFIG --dry-run --host file-03 heap" "forward --ssh-config $SSH_CONFIG --host laptop" \
+        'pprof -proto -output p.pb.gz one.tar.gz' 'pprof -identity key -proto -output q.pb.gz one.tar.gz.age'; do
+        # shellcheck disable=SC2086 # several words
+        ends_at_full_pipe stderr 130 $command
+    done
+    # The file was written before it said to whom.
+    ends_at_full_pipe stderr 0 bundle encrypt --encrypt-to key.pub -o encrypted.age many.tar.gz
+    [[ -s encrypted.age ]]
 }

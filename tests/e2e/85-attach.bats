@@ -354,6 +354,18 @@ refuse() {
     assert_equal "$(ls -- *.age 2>/dev/null)" ''
 }
 
+@test "Ctrl-C ends --dry-run that waits for the reader of a full pipe" {
+    make_bundle
+    local stream
+    for stream in stdout stderr; do
+        run timeout 120 python3 "$rig_root/tests/rig/full_pipe.py" "$stream" "$profgrab_program" attach "$bundle" -i inventory.yaml \
+            --for public --dry-run
+        assert_status 0
+        assert_equal "$output" 130
+        assert_equal "$(ls -- *.age 2>/dev/null)" ''
+    done
+}
+
 @test "a team without a tracker gets a file" {
     make_bundle
     attach --for mailed --title hello
