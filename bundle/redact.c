@@ -16,6 +16,7 @@
 #include "base/banned.h"
 
 #define PROFILE_MAX (UINT64_C(4) << 30) /* inflated; fetch takes none that is larger */
+#define TEXT_MAX (UINT64_C(256) << 20)  /* inflated, of a text that is gzip'ed */
 
 /* Go writes profiles at level 1. */
 #define GZIP_MODE "wb3"
@@ -26,8 +27,9 @@ enum { CMDLINE_MAX = 4 << 20, CHUNK = 65536, GROWTH = 16 };
 const char *redact_rule_name(enum redact_rule rule)
 {
     static const char *const names[] = {
-        [REDACT_OPTION] = "option", [REDACT_URL] = "url",       [REDACT_TOKEN] = "token",
-        [REDACT_LABEL] = "label",   [REDACT_REPEAT] = "repeat", [REDACT_NAME] = "name"};
+        [REDACT_OPTION] = "option",  [REDACT_URL] = "url",       [REDACT_TOKEN] = "token",
+        [REDACT_LABEL] = "label",    [REDACT_REPEAT] = "repeat", [REDACT_NAME] = "name",
+        [REDACT_UNKNOWN] = "unknown"};
     return names[rule];
 }
 
@@ -215,80 +217,7 @@ static int read_all(const struct redact_work *w, gunzip_sink_fn *take, void *ctx
     return 0;
 }
 
-static int keep(void *ctx, const void *p, size_t n, struct err *err)
-{
-    buf_add(ctx, p, n);
-    return buf_check(ctx, "the command line", err);
-}
-
-static int cmdline(const struct redact_work *w, struct redact_tally *tally, struct err *err)
-{
-    struct buf in = BUF_INIT(CMDLINE_MAX), out = BUF_INIT((size_t)GROWTH * CMDLINE_MAX);
-    int rc = read_all(w, keep, &in, err);
-    if (rc == 0) {
-        const struct redact_into into = {.out = &out, .tally = tally, .repeats = w->repeats};
-        redact_arguments(buf_str(&in), in.len, &into);
-        rc = buf_check(&out, "the command line", err);
-    }
-    if (rc == 0)
-        rc = fd_write_all(w->to, buf_str(&out), out.len, err);
-    buf_release(&in);
-    buf_release(&out);
-    return rc;
-}
-
-struct dumping {
-    const struct redact_work *w;
-    struct redact_dump dump;
-    struct buf labelled; /* with its labels redacted */
-    struct redact_lines lines;
-    struct buf out;
-    struct redact_into into;
-};
-
-static int write_dump(struct dumping *d, struct err *err)
-{
-    if (buf_check(&d->out, "the text", err) < 0 ||
-        fd_write_all(d->w->to, buf_str(&d->out), d->out.len, err) < 0)
-        return -1;
-    buf_clear(&d->out);
-    return 0;
-}
-
-static int take_dump(void *ctx, const void *p, size_t n, struct err *err)
-{
-    struct dumping *d = ctx;
-    buf_clear(&d->labelled);
-    redact_dump(&d->dump, p, n, &d->labelled);
-    if (buf_check(&d->labelled, "the text", err) < 0)
-        return -1;
-    redact_lines_add(&d->lines, (struct str){buf_str(&d->labelled), d->labelled.len}, &d->into);
-    return buf_check(&d->lines.line, "the text", err) < 0 ? -1 : write_dump(d, err);
-}
-
-static int dump(const struct redact_work *w, struct redact_tally *tally, struct err *err)
-{
-    struct dumping d = {.w = w,
-                        .dump = REDACT_DUMP_INIT(w->labels, tally),
-                        .labelled = BUF_INIT((size_t)GROWTH * CHUNK),
-                        .lines = REDACT_LINES_INIT,
-                        .out = BUF_INIT(GROWTH * (REDACT_LINE_MAX + (size_t)GROWTH * CHUNK))};
-    d.into = (struct redact_into){.out = &d.out, .tally = tally, .repeats = w->repeats};
-    int rc = read_all(w, take_dump, &d, err);
-    if (rc == 0) {
-        redact_lines_end(&d.lines, &d.into);
-        rc = write_dump(&d, err);
-    }
-    buf_release(&d.labelled);
-    buf_release(&d.lines.line);
-    buf_release(&d.out);
-    return rc;
-}
-
-/* ---- profiles -------------------------------------------------------------------------------------------
- */
-
-/* Where a profile goes on its way through, a piece at a time. */
+/* A member that may be gzip'ed, on its way through, a piece at a time. */
 struct passing {
     const struct redact_work *w;
     gunzip_sink_fn *take;
@@ -307,29 +236,164 @@ static int to_gunzip(void *ctx, const void *p, size_t n, struct err *err)
     return gunzip_feed(ctx, p, n, err);
 }
 
-static int is_zipped(int fd, bool *ret, struct err *err)
+/* A member, inflated if it is gzip'ed. */
+struct member {
+    const struct redact_work *w;
+    uint64_t most; /* inflated bytes */
+    bool zipped;
+    bool unread; /* a gzip header says more than how the data are packed: a name, a comment, another field */
+};
+
+static int member_open(struct member *m, struct err *err)
 {
-    unsigned char magic[2];
-    ssize_t n = pread(fd, magic, sizeof magic, 0);
-    *ret = n == sizeof magic && magic[0] == 0x1f && magic[1] == 0x8b;
+    unsigned char head[4] = {0};
+    ssize_t n = pread(m->w->from, head, sizeof head, 0);
+    m->zipped = n > 1 && head[0] == 0x1f && head[1] == 0x8b;
+    m->unread = m->zipped && head[3] != 0;
     return n < 0 ? err_sys(err, "cannot read") : 0;
 }
 
-static int give_profile(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err)
+/* Gives all of the member to `take`, from the beginning. */
+static int give_member(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err)
 {
-    struct passing to = {.w = ctx, .take = take, .ctx = take_ctx};
-    bool zipped = false;
-    if (is_zipped(to.w->from, &zipped, err) < 0)
-        return -1;
-    if (!zipped)
-        return read_all(to.w, pass_on, &to, err);
-    struct gunzip *z = gunzip_new(pass_on, &to, PROFILE_MAX, err);
-    int rc = z ? read_all(to.w, to_gunzip, z, err) : -1;
+    struct member *m = ctx;
+    struct passing to = {.w = m->w, .take = take, .ctx = take_ctx};
+    if (!m->zipped)
+        return read_all(m->w, pass_on, &to, err);
+    struct gunzip *z = gunzip_new(pass_on, &to, m->most, err);
+    int rc = z ? read_all(m->w, to_gunzip, z, err) : -1;
     if (rc == 0)
         rc = gunzip_finish(z, err);
+    if (z && gunzip_members(z) > 1)
+        m->unread = true;
     gunzip_free(z);
     return rc;
 }
+
+static int keep(void *ctx, const void *p, size_t n, struct err *err)
+{
+    buf_add(ctx, p, n);
+    return buf_check(ctx, "the command line", err);
+}
+
+static int cmdline(const struct redact_work *w, struct redact_tally *tally, struct err *err)
+{
+    struct buf in = BUF_INIT(CMDLINE_MAX), out = BUF_INIT((size_t)GROWTH * CMDLINE_MAX);
+    struct member m = {.w = w, .most = CMDLINE_MAX};
+    int rc = member_open(&m, err) < 0 ? -1 : give_member(&m, keep, &in, err);
+    if (rc == 0) {
+        tally->n[REDACT_UNKNOWN] += m.unread;
+        const struct redact_into into = {.out = &out, .tally = tally, .repeats = w->repeats};
+        redact_arguments(buf_str(&in), in.len, &into);
+        rc = buf_check(&out, "the command line", err);
+    }
+    if (rc == 0)
+        rc = fd_write_all(w->to, buf_str(&out), out.len, err);
+    buf_release(&in);
+    buf_release(&out);
+    return rc;
+}
+
+struct dumping {
+    const struct redact_work *w;
+    struct redact_dump dump;
+    bool begun;
+    struct buf plain;    /* a piece without its NULs */
+    struct buf labelled; /* with its labels redacted */
+    struct redact_lines lines;
+    struct buf out;
+    struct redact_into into;
+};
+
+static int write_dump(struct dumping *d, struct err *err)
+{
+    if (buf_check(&d->out, "the text", err) < 0 ||
+        fd_write_all(d->w->to, buf_str(&d->out), d->out.len, err) < 0)
+        return -1;
+    buf_clear(&d->out);
+    return 0;
+}
+
+/* ERR_FAILED for a text that is packed in a way that is not undone here. */
+static int check_packing(const void *p, size_t n, struct err *err)
+{
+    static const struct {
+        const char *magic, *name;
+    } packed[] = {{"\x1f\x8b", "gzip"},
+                  {"\x28\xb5\x2f\xfd", "zstd"},
+                  {"\xfd\x37zXZ", "xz"},
+                  {"BZh", "bzip2"},
+                  {"PK\x03\x04", "zip"},
+                  {"\x04\x22\x4d\x18", "lz4"},
+                  {"\x89PNG", "a picture"},
+                  {"\x7f"
+                   "ELF",
+                   "a program"}};
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+        if (n >= strlen(packed[i].magic) && memcmp(p, packed[i].magic, strlen(packed[i].magic)) == 0)
+            return err_set(err, ERR_FAILED, "it is no text (%s)", packed[i].name);
+    return 0;
+}
+
+/* UTF-16 and UTF-32 have NULs between the bytes of ASCII. Without them the rules find what they look for; the
+ * text is written without them only if something goes. */
+static void drop_nuls(const char *p, size_t n, struct buf *ret)
+{
+    buf_clear(ret);
+    for (size_t at = 0; at < n;) {
+        const char *nul = memchr(p + at, '\0', n - at);
+        size_t plain = nul ? (size_t)(nul - p) - at : n - at;
+        buf_add(ret, p + at, plain);
+        at += plain + (nul != NULL);
+    }
+}
+
+static int take_dump(void *ctx, const void *p, size_t n, struct err *err)
+{
+    struct dumping *d = ctx;
+    if (!d->begun && check_packing(p, n, err) < 0)
+        return -1;
+    d->begun = true;
+    if (memchr(p, '\0', n)) {
+        drop_nuls(p, n, &d->plain);
+        if (buf_check(&d->plain, "the text", err) < 0)
+            return -1;
+        p = buf_str(&d->plain);
+        n = d->plain.len;
+    }
+    buf_clear(&d->labelled);
+    redact_dump(&d->dump, p, n, &d->labelled);
+    if (buf_check(&d->labelled, "the text", err) < 0)
+        return -1;
+    redact_lines_add(&d->lines, (struct str){buf_str(&d->labelled), d->labelled.len}, &d->into);
+    return buf_check(&d->lines.line, "the text", err) < 0 ? -1 : write_dump(d, err);
+}
+
+static int dump(const struct redact_work *w, struct redact_tally *tally, struct err *err)
+{
+    struct dumping d = {.w = w,
+                        .dump = REDACT_DUMP_INIT(w->labels, tally),
+                        .plain = BUF_INIT(2u * CHUNK),
+                        .labelled = BUF_INIT((size_t)GROWTH * CHUNK),
+                        .lines = REDACT_LINES_INIT,
+                        .out = BUF_INIT(GROWTH * (REDACT_LINE_MAX + (size_t)GROWTH * CHUNK))};
+    d.into = (struct redact_into){.out = &d.out, .tally = tally, .repeats = w->repeats};
+    struct member m = {.w = w, .most = TEXT_MAX};
+    int rc = member_open(&m, err) < 0 ? -1 : give_member(&m, take_dump, &d, err);
+    if (rc == 0) {
+        tally->n[REDACT_UNKNOWN] += m.unread;
+        redact_lines_end(&d.lines, &d.into);
+        rc = write_dump(&d, err);
+    }
+    buf_release(&d.plain);
+    buf_release(&d.labelled);
+    buf_release(&d.lines.line);
+    buf_release(&d.out);
+    return rc;
+}
+
+/* ---- profiles -------------------------------------------------------------------------------------------
+ */
 
 /* A profile while it is redacted. */
 struct relabelling {
@@ -372,20 +436,26 @@ static int profile(const struct redact_work *w, struct redact_tally *tally, stru
     }
     gzbuffer(gz, 2u * CHUNK);
     struct relabelling relabelling = {w, tally};
+    struct member member = {.w = w, .most = PROFILE_MAX};
     struct profile_relabel how = {.wanted = wants_label,
                                   .rewrite = rewrite,
                                   .ctx = &relabelling,
                                   .text = REDACTED,
-                                  .source = give_profile,
-                                  .source_ctx = (void *)(uintptr_t)w,
+                                  .source = give_member,
+                                  .source_ctx = &member,
                                   .sink = to_gzip,
                                   .sink_ctx = gz};
     struct profile_relabelled went = {0};
-    int rc = profile_relabel(&how, &went, err);
+    int rc = member_open(&member, err) < 0 ? -1 : profile_relabel(&how, &went, err);
+    bool written = went.labels + went.strings + went.unknown > 0;
+    if (rc == 0 && member.unread && !written)
+        rc = give_member(&member, to_gzip, gz, err);
     if (gzclose(gz) != Z_OK && rc == 0)
         rc = err_sys(err, "cannot write the profile");
     if (rc == 0)
         tally->n[REDACT_LABEL] += went.labels;
+    if (rc == 0)
+        tally->n[REDACT_UNKNOWN] += went.unknown + member.unread;
     return rc;
 }
 

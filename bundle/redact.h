@@ -27,8 +27,9 @@ enum redact_rule {
     REDACT_URL,    /* a password before an @ */
     REDACT_TOKEN,  /* the form of a well-known token */
     REDACT_LABEL,
-    REDACT_REPEAT, /* a word that went from a string of the manifest */
-    REDACT_NAME,   /* the name of a member */
+    REDACT_REPEAT,  /* a word that went from a string of the manifest */
+    REDACT_NAME,    /* the name of a member */
+    REDACT_UNKNOWN, /* what no rule can read: unknown fields of a profile, and the headers of gzip */
     REDACT_RULES
 };
 const char *redact_rule_name(enum redact_rule rule);

@@ -27,6 +27,7 @@ struct gunzip {
     uint64_t taken; /* compressed bytes, over all members */
     uint64_t given; /* inflated bytes, over all members */
     uint64_t max_bytes;
+    unsigned members;
     bool failed;
     struct err why; /* every later call says it again */
     unsigned char out[OUT_SIZE];
@@ -81,6 +82,7 @@ static int inflate_error(const struct gunzip *z, int rc, struct err *err)
 /* Inflates up to the end of the member or of the n bytes. */
 static int member_feed(struct gunzip *z, const unsigned char *p, size_t n, size_t *ret_used, struct err *err)
 {
+    z->members += z->stream.total_in == 0;
     uInt piece = n > UINT_MAX ? UINT_MAX : (uInt)n;
     int rc = Z_OK;
     z->stream.next_in = (unsigned char *)p;
@@ -141,6 +143,11 @@ int gunzip_feed(struct gunzip *z, const void *p, size_t n, struct err *err)
     if (z->failed && err)
         *err = z->why;
     return z->failed ? -1 : 0;
+}
+
+unsigned gunzip_members(const struct gunzip *z)
+{
+    return z->members;
 }
 
 int gunzip_finish(struct gunzip *z, struct err *err)

@@ -28,6 +28,8 @@ struct gunzip;
 struct gunzip *gunzip_new(gunzip_sink_fn *sink, void *ctx, uint64_t max_bytes, struct err *err);
 void gunzip_free(struct gunzip *z);
 int gunzip_feed(struct gunzip *z, const void *p, size_t n, struct err *err);
+/* How many gzip members have begun: each has a header of its own. */
+unsigned gunzip_members(const struct gunzip *z);
 /* Says whether the file ended where a gzip file may end. */
 int gunzip_finish(struct gunzip *z, struct err *err);
 
@@ -52,6 +54,7 @@ struct profile_summary {
     int64_t time_ns;
     int64_t duration_ns;
     int64_t period;
+    uint64_t unknown;        /* fields of which this format knows nothing, in any message */
     char build_id[128];      /* of the first mapping; empty if it has none */
     uint64_t max_depth;      /* locations of the deepest stack */
     uint64_t samples_at_max; /* how many are that deep */
@@ -107,10 +110,13 @@ struct profile_relabel {
  * if a label does. Memory: a byte for each string and twice the largest field (a sample, a string);
  * ERR_FAILED for a field of more than 16 MiB, and for more than 250 different keys.
  *
- * *ret: how many labels and strings that were. With none nothing was written.
+ * Fields of which the format knows nothing are dropped, in every message.
+ *
+ * *ret: how many labels, strings and fields that were. With none nothing was written.
  */
 struct profile_relabelled {
     uint64_t labels, strings;
+    uint64_t unknown; /* fields that were dropped, since no rule can read them */
 };
 int profile_relabel(const struct profile_relabel *how, struct profile_relabelled *ret, struct err *err);
 

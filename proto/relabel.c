@@ -54,6 +54,7 @@ struct relabel {
     uint64_t n_uses;
     struct profile_relabelled found;
     struct buf sample, text;
+    struct buf known, inner; /* a message without its unknown fields, and one inside of it */
 };
 
 /* ---- passing by -------------------------------------------------------------------------------------------
@@ -202,11 +203,12 @@ static int judge_strings(struct relabel *r, const struct field *f, struct err *e
  * again. */
 static int look(struct relabel *r, bool *ret_any, struct err *err)
 {
-    struct profile_summary unused;
+    struct profile_summary sum = {0};
     r->scan = profile_scan_new(err);
     int rc = r->scan ? pass(r, find_keys, err) : -1;
     if (rc == 0)
-        rc = profile_scan_finish(r->scan, &unused, err);
+        rc = profile_scan_finish(r->scan, &sum, err);
+    r->found.unknown = sum.unknown;
     profile_scan_free(r->scan);
     r->scan = NULL;
     bool late = false;
@@ -340,14 +342,67 @@ static int write_string(struct relabel *r, const struct field *f, struct err *er
     return put_field(r, PROFILE_STRING, buf_str(&r->text), r->text.len, err);
 }
 
+/* Adds the fields of a message that are known. `shape`: bit n stands for field n. *ret_changed: others
+ * were dropped. */
+static void keep_known(struct wire w, unsigned shape, struct buf *ret, bool *ret_changed)
+{
+    struct wire_field f;
+    for (const unsigned char *begin = w.p; next_field(&w, &f); begin = w.p) {
+        bool known = f.number < 32 && (shape >> f.number & 1);
+        if (known)
+            buf_add(ret, begin, (size_t)(w.p - begin));
+        *ret_changed = *ret_changed || !known;
+    }
+}
+
+/* The fields of the messages of a profile, and the field that is a message itself: bit n stands for field n.
+ */
+static const struct {
+    unsigned known, message, inside;
+} shapes[] = {[1] = {0x6, 0, 0},   [2] = {0xe, SAMPLE_LABEL, 0x1e},
+              [3] = {0x7fe, 0, 0}, [4] = {0x3e, 4, 0xe},
+              [5] = {0x3e, 0, 0},  [11] = {0x6, 0, 0}};
+
+/* The message without what is unknown in it and in the messages inside, into r->known. */
+static int drop_unknown(struct relabel *r, unsigned number, struct wire w, bool *ret_changed, struct err *err)
+{
+    struct wire_field f;
+    buf_clear(&r->known);
+    for (const unsigned char *begin = w.p; next_field(&w, &f); begin = w.p) {
+        bool known = f.number < 32 && (shapes[number].known >> f.number & 1), changed = false;
+        buf_clear(&r->inner);
+        if (known && f.number == shapes[number].message)
+            keep_known(wire_into(&f), shapes[number].inside, &r->inner, &changed);
+        if (known && changed) {
+            unsigned char head[WIRE_FIELD_SIZE];
+            buf_add(&r->known, head, (size_t)(wire_write_head(head, f.number, r->inner.len) - head));
+            buf_add(&r->known, buf_str(&r->inner), r->inner.len);
+        } else if (known) {
+            buf_add(&r->known, begin, (size_t)(w.p - begin));
+        }
+        *ret_changed = *ret_changed || !known || changed;
+    }
+    return buf_check(&r->inner, "a field", err) < 0 ? -1 : buf_check(&r->known, "a field", err);
+}
+
 static int write_field(struct relabel *r, const struct field *f, struct err *err)
 {
+    enum { LAST_FIELD = 15 };
     const struct wire_field *b = &f->body;
-    bool changed = false;
+    bool changed = false, dropped = false;
     if (b->number == PROFILE_STRING)
         return write_string(r, f, err);
+    if (b->number == 0 || b->number > LAST_FIELD)
+        return put_unchanged(r, err);
     if (b->number == PROFILE_SAMPLE && renumber(r, b, &changed, err) < 0)
         return -1;
+    struct wire body = changed ? wire_of(buf_str(&r->sample), r->sample.len) : wire_into(b);
+    bool is_message = b->number < sizeof shapes / sizeof *shapes && shapes[b->number].known;
+    if (r->found.unknown > 0 && is_message && b->type == WIRE_LENGTH &&
+        drop_unknown(r, b->number, body, &dropped, err) < 0)
+        return -1;
+    if (dropped)
+        return put_field(r, b->number, buf_str(&r->known), r->known.len, err);
     return changed ? put_field(r, PROFILE_SAMPLE, buf_str(&r->sample), r->sample.len, err) : leave(r, f);
 }
 
@@ -380,16 +435,20 @@ int profile_relabel(const struct profile_relabel *how, struct profile_relabelled
     buf_init(&r->pending, FIELD_SIZE);
     buf_init(&r->sample, 4u * FIELD_SIZE);
     buf_init(&r->text, TEXT_SIZE);
+    buf_init(&r->known, 4u * FIELD_SIZE);
+    buf_init(&r->inner, 4u * FIELD_SIZE);
     int rc = look(r, &any, err);
     if (rc == 0 && any)
         rc = judge_all(r, err);
-    if (rc == 0 && (r->found.labels > 0 || r->found.strings > 0))
+    if (rc == 0 && (r->found.labels > 0 || r->found.strings > 0 || r->found.unknown > 0))
         rc = write_all(r, err);
     if (rc == 0)
         *ret = r->found;
     buf_release(&r->pending);
     buf_release(&r->sample);
     buf_release(&r->text);
+    buf_release(&r->known);
+    buf_release(&r->inner);
     free(r->uses);
     free(r);
     return rc;

@@ -440,6 +440,7 @@ static int tag_read(struct profile_scan *s, struct err *err)
     if (s->number > UINT32_MAX || s->shift > LENGTH_MAX_SHIFT || field == 0)
         return err_set(err, ERR_FAILED, AT "%s has a field with a bad number", item_at(s), kind_names[kind]);
     s->role = field < MAX_FIELD ? fields[kind][field] : UNKNOWN;
+    s->sum.unknown += s->role == UNKNOWN;
     if (!wire_fits(s->role, wire))
         return err_set(err, ERR_FAILED, AT "field %u of %s has wire type %u", item_at(s), (unsigned)field,
                        kind_names[kind], wire);

@@ -203,6 +203,10 @@ files = {
     "file-03/gitaly/served.txt": ("/z?token=" + query, ("served for %s only, %s. x-%s_y\n" % (query, query, query)).encode()),
     "file-03/gitaly/other.txt": ("goroutines", ("seen %s.\n" % query).encode()),
     "file-03/gitaly/printed.txt": ("page", printed().encode()),
+    "file-03/gitaly/packed.txt": ("page", gzip.compress(said("password=").encode())),
+    "file-03/gitaly/wide.txt": ("page", b"password=" + secret().encode() + b"\0"),
+    "file-03/gitaly/odd.pb.gz": ("heap", gzip.compress(profile() + field(100, said("token=").encode()))),
+    "file-03/gitaly/named.pb.gz": ("heap", b"\x1f\x8b\x08\x08" + bytes(6) + said("token=").encode() + b"\0" + gzip.compress(profile())[10:]),
     "file-03/gitaly/numbers.json": ("vars", json.dumps({"password": numbered(), "db": {"token": numbered()}}, indent=2).encode()),
 }
 items = []
@@ -301,7 +305,8 @@ files = [i["file"] for i in manifest["hosts"][0]["services"][0]["items"] if "fil
 assert files == ["file-03/gitaly/redacted.json", "file-03/gitaly/redacted-2.txt", "file-03/gitaly/redacted-3.html", "file-03/gitaly/cpu.pb.gz",
                  "file-03/redacted/heap.pb.gz", "file-03/redacted/heap-2.pb.gz", "file-03/gitaly/goroutines.txt",
                  "file-03/gitaly/cmdline.txt", "file-03/gitaly/trace.out", "file-03/gitaly/redacted-4.txt",
-                 "file-03/gitaly/other.txt", "file-03/gitaly/printed.txt", "file-03/gitaly/numbers.json"], files
+                 "file-03/gitaly/other.txt", "file-03/gitaly/printed.txt", "file-03/gitaly/packed.txt", "file-03/gitaly/wide.txt",
+                 "file-03/gitaly/odd.pb.gz", "file-03/gitaly/named.pb.gz", "file-03/gitaly/numbers.json"], files
 assert all(os.path.isfile("b/" + f) for f in files)
 assert manifest["summary"][0]["file"] == files[0]
 rules = {r["rule"]: r["count"] for r in manifest["handoff"]["redactions"] if r["file"] == "manifest.json"}

@@ -853,6 +853,142 @@ static void members(void **state)
     buf_release(&profile);
 }
 
+/* gzip'ed, with a name and a comment in the header unless `name` is NULL. */
+static struct buf zip(const void *p, size_t n, const char *name)
+{
+    struct buf b = BUF_INIT(n + 4096);
+    unsigned char out[65536];
+    gz_header header = {.name = (unsigned char *)(uintptr_t)name, .comment = header.name};
+    z_stream z = {.next_in = (unsigned char *)(uintptr_t)p,
+                  .avail_in = (unsigned)n,
+                  .next_out = out,
+                  .avail_out = sizeof out};
+    assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    if (name)
+        assert_int_equal(deflateSetHeader(&z, &header), Z_OK);
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    buf_add(&b, out, z.total_out);
+    assert_int_equal(deflateEnd(&z), Z_OK);
+    return b;
+}
+
+/* A profile without labels that go, with a field 100 in it and in each of its messages. */
+static struct buf odd_profile(void)
+{
+    static const char unknown[] = "\xa2\x06\x0etoken=sesame-x";
+    enum { SIZE = sizeof unknown - 1 };
+    memcpy(strings[USER], "uses", 4);
+    memcpy(strings[TOKEN], "taken", 5);
+    struct buf b = a_profile();
+    memcpy(strings[USER], "user", 4);
+    memcpy(strings[TOKEN], "token", 5);
+    static const unsigned numbers[] = {3, 5}; /* a mapping, a function */
+    buf_add(&b, unknown, SIZE);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        buf_addc(&b, (char)(numbers[i] << 3 | 2));
+        buf_addc(&b, SIZE + 2);
+        buf_add(&b, "\x08\x09", 2); /* an id */
+        buf_add(&b, unknown, SIZE);
+    }
+    /* A sample with a label, and a location with a line. */
+    buf_add(&b, "\x12", 1);
+    buf_addc(&b, 3 + 2 + SIZE + 2 + SIZE);
+    buf_add(&b, "\x12\x01\x01\x1a", 4);
+    buf_addc(&b, 2 + SIZE);
+    buf_add(&b, "\x08\x06", 2);
+    buf_add(&b, unknown, SIZE);
+    buf_add(&b, unknown, SIZE);
+    buf_addc(&b, 0x22);
+    buf_addc(&b, 2 + 2 + SIZE);
+    buf_add(&b, "\x08\x07\x22", 3);
+    buf_addc(&b, SIZE);
+    buf_add(&b, unknown, SIZE);
+    return b;
+}
+
+static bool has(const struct buf *b, const char *text)
+{
+    return memmem(b->data, b->len, text, strlen(text));
+}
+
+/* Bytes that no rule reads: headers of gzip, fields that a profile does not have. */
+static void what_no_rule_reads(void **state)
+{
+    struct buf odd = odd_profile(), out, plain, again;
+    assert_int_equal(redacted(*state, REDACT_PROFILE, odd.data, odd.len, &out), 6);
+    assert_memory_equal(out.data, "\x1f\x8b\x08\x00", 4);
+    gzFile f = NULL;
+    char *path = scratch_file(*state, "odd.gz", out.data, out.len), bytes[65536];
+    assert_non_null(f = gzopen(path, "rb"));
+    int n = gzread(f, bytes, sizeof bytes);
+    assert_true(n > 100);
+    assert_int_equal(gzclose(f), Z_OK);
+    plain = (struct buf)BUF_INIT(sizeof bytes);
+    buf_add(&plain, bytes, (size_t)n);
+    assert_false(has(&plain, "sesame"));
+    assert_true(has(&plain, "alice"));
+    assert_int_equal(redacted(*state, REDACT_PROFILE, plain.data, plain.len, &again), 0);
+    buf_release(&again);
+    buf_release(&out);
+    /* The header of gzip. */
+    struct buf named = zip(plain.data, plain.len, "token=sesame"), clean = zip(plain.data, plain.len, NULL);
+    assert_true(has(&named, "sesame"));
+    assert_int_equal(redacted(*state, REDACT_PROFILE, clean.data, clean.len, &out), 0);
+    buf_release(&out);
+    assert_int_equal(redacted(*state, REDACT_PROFILE, named.data, named.len, &out), 1);
+    assert_false(has(&out, "sesame"));
+    assert_true(out.len > 100);
+    buf_release(&out);
+    /* That of a second member. */
+    struct buf two = zip("a\n", 2, NULL), second = zip("b\n", 2, "token=sesame");
+    buf_add(&two, second.data, second.len);
+    assert_int_equal(redacted(*state, REDACT_DUMP, two.data, two.len, &out), 1);
+    assert_memory_equal(out.data, "a\nb\n", 4);
+    buf_release(&out);
+    free(path);
+    struct buf *all[] = {&odd, &plain, &named, &clean, &two, &second};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        buf_release(all[i]);
+}
+
+/* Texts that are packed or have another encoding. */
+static void texts_in_other_forms(void **state)
+{
+    static const char text[] = "password=sesame\nb\n", wide[] = "\xff\xfet\0o\0k\0e\0n\0=\0s\0e\0s\0\n\0";
+    struct buf zipped = zip(text, sizeof text - 1, NULL), twice = zip(zipped.data, zipped.len, NULL), out;
+    assert_int_equal(redacted(*state, REDACT_DUMP, zipped.data, zipped.len, &out), 1);
+    assert_int_equal(out.len, strlen("password=[redacted]\nb\n"));
+    assert_memory_equal(out.data, "password=[redacted]\nb\n", out.len);
+    buf_release(&out);
+    assert_int_equal(redacted(*state, REDACT_CMDLINE, zipped.data, zipped.len, &out), 1);
+    buf_release(&out);
+    assert_int_equal(redacted(*state, REDACT_DUMP, wide, sizeof wide - 1, &out), 1);
+    assert_int_equal(out.len, strlen("\xff\xfetoken=[redacted]\n"));
+    assert_memory_equal(out.data, "\xff\xfetoken=[redacted]\n", out.len);
+    buf_release(&out);
+    assert_int_equal(redacted(*state, REDACT_DUMP, "password=\0sesame", 16, &out), 1);
+    assert_false(has(&out, "sesame"));
+    buf_release(&out);
+    const struct {
+        const void *p;
+        size_t n;
+        const char *why;
+    } refused_ones[] = {{twice.data, twice.len, "it is no text (gzip)"},
+                        {"\x28\xb5\x2f\xfd....", 8, "it is no text (zstd)"},
+                        {zipped.data, zipped.len - 3, "cut off inside gzip data"}};
+    for (size_t i = 0; i < sizeof refused_ones / sizeof *refused_ones; i++) {
+        struct redact_tally tally = {{0}};
+        struct redact_work work = {.form = REDACT_DUMP, .stop = &never};
+        struct err err = ERR_INIT;
+        assert_int_equal(redacted_by(*state, work, refused_ones[i].p, refused_ones[i].n, &tally, &out, &err),
+                         -1);
+        assert_int_equal(err.kind, ERR_FAILED);
+        contains(err.msg, refused_ones[i].why);
+    }
+    buf_release(&zipped);
+    buf_release(&twice);
+}
+
 /* A line of a dump, and a value in it, may be as long as they like. */
 static void long_lines(void **state)
 {
@@ -1041,6 +1177,8 @@ int main(void)
         cmocka_unit_test(too_many_keys),
         cmocka_unit_test(spoiled_profiles),
         SCRATCH(members),
+        SCRATCH(what_no_rule_reads),
+        SCRATCH(texts_in_other_forms),
         SCRATCH(long_lines),
         SCRATCH(hostile_repetition),
         SCRATCH(limits),
