@@ -81,8 +81,9 @@ struct tracker_type {
     int (*read_note)(struct job *j, bool *ret_internal, struct err *err);
 };
 
-/* Asks again who can read the place and, where it existed before, the issue. ERR_DENIED if that is not what
- * it was when the hand-off began: nothing may be uploaded then. Before each try at an upload. */
+/* Asks again who can read the place and the issue. ERR_DENIED if that is not what it was when the hand-off
+ * began, or when the flag of a new issue was read back: nothing may be uploaded then. Before each try at an
+ * upload. */
 int job_look_again(struct job *j, struct err *err);
 
 const struct tracker_type *tracker_of(enum tracker_kind kind);

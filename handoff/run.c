@@ -152,6 +152,13 @@ static int place_changed(const struct job *j, const struct facts *before, struct
     return err_hint(err, "nothing was uploaded; look at who can read there, then repeat it");
 }
 
+/* The flag as it is now, of an issue that was confidential when it was read back; false for others. */
+static int read_flag(struct job *j, bool *ret, struct err *err)
+{
+    *ret = j->facts.confidential;
+    return j->facts.confidential && !j->options->dry_run ? j->type->read_back(j, ret, err) : 0;
+}
+
 int job_look_again(struct job *j, struct err *err)
 {
     struct facts before = j->facts;
@@ -165,7 +172,10 @@ int job_look_again(struct job *j, struct err *err)
     if (!same && !j->options->dry_run)
         return place_changed(j, &before, err);
     j->facts = before; /* the flag as it was read back decides */
-    return 0;
+    /* look_place reads the flag of an issue that existed before. */
+    if (!before.existing && read_flag(j, &j->facts.confidential, err) < 0)
+        return -1;
+    return j->facts.confidential == before.confidential ? 0 : place_changed(j, &before, err);
 }
 
 static int upload(struct job *j, const struct telling *tell, struct err *err)
@@ -191,11 +201,11 @@ static int verify(struct job *j, const struct telling *tell, struct err *err)
 static int still_confidential(struct job *j, struct err *err)
 {
     bool confidential = false;
-    if (!j->facts.confidential || j->options->dry_run)
-        return 0;
-    if (j->type->read_back(j, &confidential, err) < 0)
+    if (read_flag(j, &confidential, err) < 0)
         return -1;
-    return confidential ? 0 : err_set(err, ERR_DENIED, "the %s is not confidential any more", j->type->issue);
+    return confidential == j->facts.confidential
+               ? 0
+               : err_set(err, ERR_DENIED, "the %s is not confidential any more", j->type->issue);
 }
 
 static int attach(struct job *j, const struct telling *tell, struct err *err)

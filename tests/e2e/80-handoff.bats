@@ -88,6 +88,7 @@ GET /api/v4/projects/ops%2Fpublic 200 manager
 POST /api/v4/projects/13/issues 201 manager
 GET /api/v4/projects/13/issues/3 200 manager
 GET /api/v4/projects/ops%2Fpublic 200 manager
+GET /api/v4/projects/13/issues/3 200 manager
 POST /api/v4/projects/13/uploads 201 manager
 GET /api/v4/projects/13/uploads/SECRET/NAME 200 manager
 GET /api/v4/projects/13/issues/3 200 manager
@@ -308,6 +309,22 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     spoil '^POST .*/uploads$' open
     hand ops/public
     assert_says 'writing the note: the issue is not confidential any more' '' 'the encrypted bundle is with the tracker; the summary is not'
+    assert_no_words
+}
+
+@test "a new issue that is opened to all behind the read-back takes nothing" {
+    local changed='uploading: the issue is not confidential any more'
+    spoil '^GET .*/issues/3$' open
+    hand ops/public
+    assert_says "$changed" 'nothing was uploaded' "$empty"
+    assert_nothing_sensitive
+    # Packages take what an upload refuses, and the issue is opened while that is refused.
+    control -X POST "$control/reset"
+    spoil '^POST .*/uploads$' 413
+    spoil '^GET .*/issues/3$' open '' 1 1
+    hand ops/public
+    assert_says "$changed" 'nothing was uploaded' ''
+    refute_requested '/packages'
     assert_no_words
 }
 

@@ -162,7 +162,8 @@ static void no_operation_goes_through_a_link(void **state)
 {
     static const char *const paths[] = {"away/precious",  "deep/er/away/precious",
                                         "again/precious", "up/outside/precious",
-                                        "away/new",       "self/own"};
+                                        "away/new",       "self/own",
+                                        "HOST2/own",      "HOST2/new"};
     for (int by_steps = 0; by_steps < 2; by_steps++) {
         struct world w;
         struct err err = ERR_INIT;
@@ -174,6 +175,10 @@ static void no_operation_goes_through_a_link(void **state)
         put_link(&w, "away", "again");
         put_link(&w, "..", "up");
         put_link(&w, ".", "self");
+        /* Within the directory: RESOLVE_BENEATH alone follows it. */
+        ok(beneath_mkdirs(&w.b, "HOST1", &err), &err);
+        free(scratch_file(w.inside, "HOST1/own", "own", 3));
+        put_link(&w, "HOST1", "HOST2");
         for (size_t i = 0; i < OPERATIONS; i++)
             for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
                 err = (struct err)ERR_INIT;
@@ -183,6 +188,7 @@ static void no_operation_goes_through_a_link(void **state)
                 contains(err.msg, "is a symbolic link, and none is followed there");
             }
         is(&w, "own", "own");
+        is(&w, "HOST1/own", "own");
         world_close(&w);
     }
 }
