@@ -38,7 +38,7 @@ setup() {
 
 @test "check-patterns fails on each matcher elsewhere, on a missing budget, and on steps that are not counted" {
     local matcher
-    for matcher in pcre2_match pcre2_dfa_match pcre2_jit_match pcre2_substitute regexec; do
+    for matcher in pcre2_match pcre2_dfa_match pcre2_jit_match pcre2_substitute regexec regcomp; do
         printf 'int x;\nint rc = %s(code, text);\n' "$matcher" >"$tree/cli/names.c"
         run "$tools/check-patterns" "$tree"
         echo "$output"
@@ -137,6 +137,27 @@ C
     [[ $status == 1 && $output == *'not ok 2 -'*'# cli/capture.c:2:'* ]]
 }
 
+@test "check-paths fails on an opener that is handed on, and on AT_FDCWD" {
+    local bad
+    mkdir -p "$tree/fetch"
+    for bad in 'FILE *(*opener)(const char *, const char *) = fopen;' 'walk(tree, unlink, NULL);' 'struct x x = {.make = &mkdir};' \
+        $'const struct door d = {file_open,\n    file_read};' 'f = deep ? openat : look;'; do
+        printf 'int x;\n%s\n' "$bad" >"$tree/fetch/leftover.c"
+        run timeout 20 "$tools/check-paths" "$tree"
+        echo "$bad: $output"
+        [[ $status == 1 && $output == *'not ok 3 -'*'# fetch/leftover.c:2:'* ]]
+    done
+    echo >"$tree/fetch/leftover.c"
+    echo 'int here = AT_FDCWD;' >"$tree/base/file.c"
+    run timeout 20 "$tools/check-paths" "$tree"
+    echo "$output"
+    [[ $status == 1 && $output == *'not ok 4 -'*'# base/file.c:1:'* && $output != *'not ok 3'* ]]
+    mv "$tree/base/file.c" "$tree/base/beneath.c"
+    run timeout 20 "$tools/check-paths" "$tree"
+    [[ $status == 0 ]]
+    rm "$tree/base/beneath.c"
+}
+
 @test "check-paths fails on each other form of a call: at a descriptor, of 64 bits, exec, wrapped; in headers, handoff/ and all of cli/" {
     local bad file
     mkdir -p "$tree/fetch" "$tree/bundle" "$tree/handoff"
@@ -145,6 +166,9 @@ C
         'return chdir(path);' 'fd = open64(path, 0);' 'f = fopen64(path, "r");' 'execv(path, argv);' 'execvp(path, argv);' \
         'execl(path, "x", NULL);' 'fd = openat2(-100, path, &how, sizeof how);' 'fstatat(AT_FDCWD, path, &st, 0);' \
         'mkdirat(AT_FDCWD, path, 0700);' $'fd = open\n    (path, O_RDONLY);' 'fd = open (path, O_RDONLY);' \
+        'z = gzopen(path, "rb");' 'json_dump_file(root, path, 0);' 'b = BIO_new_file(path, "r");' 'fd = syscall(SYS_open, path, 0);' \
+        'glob(pattern, 0, NULL, &found);' 'statvfs(path, &room);' 'n = getxattr(path, name, p, n);' \
+        'inotify_add_watch(fd, path, mask);' 'bind(fd, (struct sockaddr *)&address, sizeof address);' \
         'fd = open/* here */(path, 0);' 'talk("/* %s", "\""); fd = open(path, 0); /* */' 'x = a >open(path, 0);'; do
         printf 'int x;\n%s\n' "$bad" >"$tree/fetch/leftover.c"
         run timeout 20 "$tools/check-paths" "$tree"
