@@ -141,7 +141,8 @@ elif kind == "bundle-of-zeros":
 elif kind == "inflating":  # Empty strings take longest.
     open(path, "wb").write(profile([], b"") + gzip.compress(b"\x32\x00" * (4 << 20), mtime=0) * 30)
 elif kind == "types":
-    open(path, "wb").write(gzip.compress(field(1, value(1, 1) + value(2, 2)) * 4000000, mtime=0))
+    strings = b"".join(field(6, text) for text in (b"", b"cpu", b"count"))
+    open(path, "wb").write(gzip.compress(field(1, value(1, 1) + value(2, 2)) * 4000000 + strings, mtime=0))
 elif kind in ("many-samples", "many-texts", "many-small"):
     # A bundle of profiles, each of which costs as much as one may.
     sample = field(2, field(1, number(1)) + field(2, number(1)))
