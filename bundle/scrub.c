@@ -215,15 +215,35 @@ static int walk_list(struct scrub *s, string_fn *each, const char *key, json_t *
     return 0;
 }
 
-static int walk_object(struct scrub *s, string_fn *each, json_t *object, struct err *err)
+/* The key by which the values of pairs in the object are judged: in {"name": "DB_PASSWORD", "value": "x"} the
+ * name says it. NULL: none says that its value is a secret. */
+static const char *key_of_pair(json_t *object)
 {
+    static const char *const keys[] = {
+        [REDACT_HARMLESS] = NULL, [REDACT_MAYBE] = "key", [REDACT_SECRET] = "password"};
+    enum redact_name says = REDACT_HARMLESS;
     const char *key;
     json_t *inner;
     json_object_foreach(object, key, inner)
     {
-        if (number_goes(key, inner) && json_object_set_new(object, key, take_number(s)) < 0)
+        if (!json_is_string(inner) || redact_pair_part(str_of(key)) != REDACT_PAIR_NAME)
+            continue;
+        enum redact_name more = redact_judge_name(string_of(inner));
+        says = more > says ? more : says;
+    }
+    return keys[says];
+}
+
+static int walk_object(struct scrub *s, string_fn *each, json_t *object, struct err *err)
+{
+    const char *own, *pair = key_of_pair(object);
+    json_t *inner;
+    json_object_foreach(object, own, inner)
+    {
+        const char *key = pair && redact_pair_part(str_of(own)) == REDACT_PAIR_VALUE ? pair : own;
+        if (number_goes(key, inner) && json_object_set_new(object, own, take_number(s)) < 0)
             return err_nomem(err);
-        if (walk(s, each, key, json_object_get(object, key), err) < 0)
+        if (walk(s, each, key, json_object_get(object, own), err) < 0)
             return -1;
     }
     return walk_keys(s, each, object, err);

@@ -236,7 +236,7 @@ manifest = {
                       "go_version": said("token="), "verdicts": [{"rule": "odd", "text": said("service token=")}], "items": items}]}],
     "printed": printed_strings(), "access_token": numbered(), "secrets": [numbered()],
     "requests": ["GET /x?%s=%s" % (name, secret()) for name in ("sig", "code", "jwt", "otp", "session", "odd")],
-    "files": [], "password": secret(), secret("glpat-"): 1, "unknown": [{"api_key": [secret(), secret()]}],
+    "files": [], "password": secret(), secret("glpat-"): 1, "unknown": [{"api_key": [secret(), secret()]}, {"name": "DB_PASSWORD", "value": secret()}, {"Value": numbered(), "Key": "token"}],
 }
 page = ("<html>" + json.dumps(manifest) + secret()).encode()
 manifest["report"] = {"file": "report.html", "bytes": len(page), "sha256": hashlib.sha256(page).hexdigest()}
