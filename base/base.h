@@ -15,6 +15,7 @@
 #include "base/finder.h"
 #include "base/halves.h"
 #include "base/json.h"
+#include "base/names.h"
 #include "base/proc.h"
 #include "base/secret.h"
 #include "base/sha256.h"

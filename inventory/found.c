@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inventory/names.h"
 #include "inventory/service.h"
 #include "base/banned.h"
 

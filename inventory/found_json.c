@@ -10,7 +10,6 @@
 
 #include "inventory/found.h"
 #include "inventory/json_cut.h"
-#include "inventory/names.h"
 #include "base/banned.h"
 
 #define TEXT_MAX ((size_t)64 << 10) /* json_cut.h */

@@ -4,7 +4,7 @@
 
 #include "inventory/discovery.h"
 #include "inventory/inventory.h"
-#include "inventory/names.h"
+#include "base/base.h"
 
 struct services {
     struct service **items;

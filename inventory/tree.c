@@ -11,7 +11,6 @@
 
 #include <yaml.h>
 
-#include "inventory/names.h"
 #include "base/banned.h"
 
 #define CHUNK_BYTES ((size_t)64 << 10)

@@ -7,7 +7,6 @@
 
 #include "inventory/address.h"
 #include "inventory/inventory.h"
-#include "inventory/names.h"
 #include "base/banned.h"
 
 struct search {

@@ -181,7 +181,7 @@ struct named {
     struct str name;
     uint32_t function;
 };
-struct names {
+struct answer_names {
     struct named *items;
     size_t n;
     uint32_t *by_string; /* the function of a name, + 1 */
@@ -219,7 +219,8 @@ static int write_query(const struct profile *p, struct places places, uint64_t o
 }
 
 /* The function of that name which this answer has brought. */
-static int function_of(struct profile *p, struct names *n, struct str name, uint32_t *ret, struct err *err)
+static int function_of(struct profile *p, struct answer_names *n, struct str name, uint32_t *ret,
+                       struct err *err)
 {
     uint32_t string;
     if (profile_intern(p, name.p, name.n, &string, err) < 0)
@@ -251,7 +252,8 @@ static int by_order(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-static int list_addresses(const struct profile *p, struct places places, struct names *n, struct err *err)
+static int list_addresses(const struct profile *p, struct places places, struct answer_names *n,
+                          struct err *err)
 {
     n->items = calloc(places.n + 1, sizeof *n->items);
     if (!n->items)
@@ -265,14 +267,14 @@ static int list_addresses(const struct profile *p, struct places places, struct 
     return 0;
 }
 
-static struct named *find(const struct names *n, uint64_t address)
+static struct named *find(const struct answer_names *n, uint64_t address)
 {
     struct named key = {.address = address};
     return bsearch(&key, n->items, n->n, sizeof *n->items, by_address);
 }
 
 /* Makes functions of the names, in the order of the answer. */
-static int make_functions(struct profile *p, struct names *n, struct err *err)
+static int make_functions(struct profile *p, struct answer_names *n, struct err *err)
 {
     int rc = 0;
     qsort(n->items, n->n, sizeof *n->items, by_order);
@@ -284,7 +286,7 @@ static int make_functions(struct profile *p, struct names *n, struct err *err)
 }
 
 /* The names point into the answer. */
-static int read_answer(struct profile *p, struct str answer, uint64_t offset, struct names *n,
+static int read_answer(struct profile *p, struct str answer, uint64_t offset, struct answer_names *n,
                        struct err *err)
 {
     struct symbolz s;
@@ -305,7 +307,7 @@ static int read_answer(struct profile *p, struct str answer, uint64_t offset, st
     return more < 0 ? -1 : make_functions(p, n, err);
 }
 
-static int name_places(struct profile *p, struct places places, const struct names *n, struct err *err)
+static int name_places(struct profile *p, struct places places, const struct answer_names *n, struct err *err)
 {
     for (size_t i = 0; i < places.n; i++) {
         const struct named *named = find(n, p->locations[places.items[i]].address);
@@ -323,7 +325,7 @@ static int ask(const struct symbolizing *s, uint32_t mapping, const struct symbo
     struct profile *p = s->profile;
     const struct mapped_locations *m = s->locations;
     struct places places = {m->items + m->first[mapping], m->first[mapping + 1] - m->first[mapping]};
-    struct names names = {0};
+    struct answer_names names = {0};
     if (list_addresses(p, places, &names, err) < 0)
         return -1;
     size_t most = ANSWER_FREE + names.n * (size_t)ANSWER_EACH;

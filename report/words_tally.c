@@ -90,18 +90,18 @@ void sieve_release(struct sieve *s)
  */
 
 /* The names on a stack, from the leaf on. */
-struct names {
+struct sample_names {
     const struct profile *profile;
     struct profile_walk walk;
     uint32_t at, end; /* lines of the location at hand */
 };
 
-static struct names names_of(const struct profile *p, size_t sample)
+static struct sample_names names_of(const struct profile *p, size_t sample)
 {
-    return (struct names){p, profile_walk(p, &p->samples[sample]), 0, 0};
+    return (struct sample_names){p, profile_walk(p, &p->samples[sample]), 0, 0};
 }
 
-static bool names_next(struct names *n, uint32_t *ret)
+static bool names_next(struct sample_names *n, uint32_t *ret)
 {
     const struct profile *p = n->profile;
     uint32_t location;
@@ -156,7 +156,7 @@ static void add(int64_t *to, int64_t v)
 static uint32_t profiler_of(const struct tally *t, size_t sample)
 {
     static const char *const handlers[] = {"net/http/pprof.*", NULL};
-    struct names n = names_of(t->profile, sample);
+    struct sample_names n = names_of(t->profile, sample);
     uint32_t profiler = 0, handler = 0;
     for (uint32_t name; names_next(&n, &name);) {
         if (t->sieve->origins[name] != WORDS_PROFILERS)
@@ -182,7 +182,7 @@ static void count_profiling(struct tally *t, size_t sample, int64_t value, int64
 /* The innermost of the program's own; where all is Go's, the outermost that is not the runtime's. */
 static void count_sample(struct tally *t, size_t sample, int64_t value, int64_t objects)
 {
-    struct names n = names_of(t->profile, sample);
+    struct sample_names n = names_of(t->profile, sample);
     uint32_t own = 0;
     bool leaf = true, found = false;
     for (uint32_t name; names_next(&n, &name); leaf = false) {

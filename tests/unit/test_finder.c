@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "inventory/names.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 

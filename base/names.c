@@ -1,9 +1,11 @@
-#include "inventory/names.h"
+#include "base/names.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/str.h"
 #include "base/banned.h"
 
 static unsigned char folded(char c)

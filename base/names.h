@@ -1,15 +1,17 @@
 /*
- * Names with a value behind each, found by hash (base/finder.h): finding one of ten thousand hosts takes no
- * walk. The names come from inventories and from sources of services, so the hash has the finder's random
- * seed. The table owns neither names nor values; both must outlive it.
+ * A table of names with a value for each, found by hash (base/finder.h). The names come from inventories,
+ * sources of services and bundles, so the hash has the finder's random seed. The table owns neither names nor
+ * values; both must outlive it.
  */
-#ifndef INVENTORY_NAMES_H
-#define INVENTORY_NAMES_H
+#ifndef BASE_NAMES_H
+#define BASE_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/base.h"
+#include "base/err.h"
+#include "base/finder.h"
+#include "base/text.h"
 
 struct names_entry {
     const char *name;
