@@ -58,7 +58,9 @@ size_t redact_lead_encoded_sign(struct str s, size_t at)
 {
     static const char *const signs[] = {"%3d",   "%3a",    "%253d",  "%253a",  "&#61;",
                                         "&#58;", "&#x3d;", "&#x3a;", "\\u003d"};
-    char c = at > 2 ? s.p[at - 1] : '\0';
+    if (at < 3)
+        return 0;
+    char c = s.p[at - 1];
     bool may_end = c == ';' || ((c == 'd' || c == 'D' || c == 'a' || c == 'A') && s.p[at - 2] == '3');
     const char *sign = may_end ? redact_find_before(s, at, signs, sizeof signs / sizeof *signs) : NULL;
     return sign ? strlen(sign) : 0;
@@ -98,7 +100,8 @@ static size_t decode_once(char *p, size_t n)
         int percent = p[i] == '%' ? read_hex(s, i + 1, 2) : -1;
         int unicode = p[i] == '\\' && n - i > 1 && p[i + 1] == 'u' ? read_hex(s, i + 2, 4) : -1;
         bool blank = p[i] == '\\' && n - i > 1 && strchr("nrt", p[i + 1]);
-        p[to++] = percent >= 0 ? (char)percent : unicode >= 0 ? (char)unicode : blank ? ' ' : p[i];
+        int byte = percent >= 0 ? percent : unicode;
+        p[to++] = (char)(byte >= 0 ? byte : blank ? ' ' : p[i]);
         i += percent >= 0 ? 3 : unicode >= 0 ? 6 : blank ? 2 : 1;
     }
     return to;
