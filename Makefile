@@ -188,6 +188,9 @@ $(out)/tests/unit/%: tests/unit/%.c $(out)/libprofgrab.a $(out)/proto/profile.pb
 $(out)/tests/unit/test_visit: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,item_fetch visit_connect gateway_renew \
     transfer_get transfer_told transfer_free transfer_round_trip transfer_expect_new_connection beneath_open clock_jitter)
 
+# This one counts the passes over a bundle.
+$(out)/tests/unit/test_members: override LDFLAGS += -Wl,--wrap=reader_open
+
 # This one has our objects' allocations fail.
 $(out)/tests/unit/test_alloc: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup strndup asprintf __asprintf_chk)
 

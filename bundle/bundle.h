@@ -431,6 +431,27 @@ typedef int bundle_take_fn(void *ctx, const struct bundle_member *member, struct
 int bundle_visit(const char *path, struct age_identities *by, bundle_wants_fn *wants, bundle_take_fn *take,
                  void *ctx, struct err *err);
 
+/*
+ * Many members, in the order in which the caller wants them. Where that is the archive's order, they are read
+ * in one pass, and none is kept. Otherwise up to BUNDLE_AHEAD_MAX bytes of members that come too early wait
+ * in memory, and each pass brings at least as many bytes of members, or all that are left.
+ */
+#define BUNDLE_AHEAD_MAX (UINT64_C(32) << 20)
+struct bundle_members;
+struct bundle_wanted {
+    const char *path;          /* of the bundle */
+    struct age_identities *by; /* or NULL; it must outlive the object */
+    uint64_t most;             /* bytes of a member; of a larger one reading is ERR_FAILED */
+    struct strlist members;    /* in the order in which they are read; they may repeat. Copied */
+};
+int bundle_members_new(const struct bundle_wanted *wanted, struct bundle_members **ret, struct err *err);
+/* As bundle_member_bytes. Places of the order may be left out; a member that is not in the rest of the order
+ * is read by a pass of its own. */
+int bundle_members_read(struct bundle_members *m, const char *name, struct buf *ret, struct err *err);
+/* Closes the archive. Reading goes on with a new pass. */
+void bundle_members_pause(struct bundle_members *m);
+void bundle_members_free(struct bundle_members *m);
+
 /* Opens a bundle to see that `by` can read it, which may ask a person for a passphrase: later readers with
  * the same identities, also in a copy of this process, ask nobody. */
 int bundle_unlock(const char *path, struct age_identities *by, struct err *err);

@@ -17,16 +17,6 @@ static int find(struct reader *r, const char *member, struct err *err)
     return 0;
 }
 
-static int read_into(struct reader *r, struct buf *ret, struct err *err)
-{
-    char block[65536];
-    size_t n = 0;
-    int rc;
-    while ((rc = reader_read(r, block, sizeof block, &n, err)) == 0 && n > 0 && !ret->failed)
-        buf_add(ret, block, n);
-    return rc;
-}
-
 int bundle_member_bytes(const char *path, struct age_identities *by, const char *member, struct buf *ret,
                         struct err *err)
 {
@@ -35,7 +25,7 @@ int bundle_member_bytes(const char *path, struct age_identities *by, const char 
         return -1;
     int rc = find(r, member, err);
     if (rc == 0)
-        rc = read_into(r, ret, err);
+        rc = reader_read_all(r, ret, err);
     reader_free(r);
     return rc == 0 ? buf_check(ret, member, err) : rc;
 }
@@ -47,7 +37,7 @@ static int visit(struct reader *r, const struct reader_member *m, bundle_wants_f
     struct buf bytes = BUF_INIT(m->size);
     if (!wants(ctx, &member))
         return 0;
-    int rc = read_into(r, &bytes, err);
+    int rc = reader_read_all(r, &bytes, err);
     if (rc == 0)
         rc = buf_check(&bytes, m->path, err);
     if (rc == 0)

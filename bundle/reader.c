@@ -231,6 +231,16 @@ int reader_read(struct reader *r, void *p, size_t cap, size_t *ret_n, struct err
     return 0;
 }
 
+int reader_read_all(struct reader *r, struct buf *ret, struct err *err)
+{
+    char block[65536];
+    size_t n = 0;
+    int rc;
+    while ((rc = reader_read(r, block, sizeof block, &n, err)) == 0 && n > 0 && !ret->failed)
+        buf_add(ret, block, n);
+    return rc;
+}
+
 /* Passes over what is left of the present member: here and not in libarchive, so that `feed` counts these
  * bytes as no header's. */
 static int skip_rest(struct reader *r, struct err *err)

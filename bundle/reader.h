@@ -39,6 +39,9 @@ int reader_next_file(struct reader *r, const struct reader_member **ret, struct 
 /* Reads from the member; *ret_n is 0 at its end. */
 int reader_read(struct reader *r, void *p, size_t cap, size_t *ret_n, struct err *err);
 
+/* Reads the rest of the member into an initialised buffer. The caller checks that (buf_check). */
+int reader_read_all(struct reader *r, struct buf *ret, struct err *err);
+
 /* Goes on to manifest.json, and reads it (at most BUNDLE_MAX_MANIFEST bytes) into an initialised buffer. */
 int reader_manifest(struct reader *r, struct buf *ret, struct err *err);
 

@@ -37,8 +37,7 @@ int64_t confined_copy_ms(uint64_t bytes)
     return confined_limits(bytes).cpu_ms - AROUND_MS;
 }
 
-/* Adds what an error of a limit that was reached begins and ends with. */
-static int name_limit(struct err *err, const char *name)
+int confined_name_limit(struct err *err, const char *name)
 {
     err_wrap(err, "%s", name);
     return err_hint(err, "a real file of its size takes less: this one is damaged, or made to take long");
@@ -51,7 +50,7 @@ int confined_run(const char *name, const struct proc_confines *limits, proc_conf
     if (proc_run_confined(body, ctx, limits, ret, &why) == 0)
         return 0;
     if (why.kind == ERR_LIMIT)
-        name_limit(&why, name);
+        confined_name_limit(&why, name);
     if (err)
         *err = why;
     return -1;
@@ -94,7 +93,7 @@ int confined_check(const struct confined_budget *b, const char *name, struct err
     if (!b || proc_cpu_ms() - b->cpu_before_ms <= most)
         return 0;
     err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s of processor time", most / 1000);
-    return name_limit(err, name);
+    return confined_name_limit(err, name);
 }
 
 void confined_hold(const struct confined_budget *b, uint64_t *ret_before)
@@ -114,7 +113,7 @@ int confined_release(const struct confined_budget *b, uint64_t before, int rc, c
         return rc;
     err_set(err, ERR_LIMIT, "reading it takes more than %s of memory",
             text_bytes(most, sizeof most, b->limits.memory));
-    return name_limit(err, name);
+    return confined_name_limit(err, name);
 }
 
 int confined_open(char *const *words, size_t n, struct source_keys *keys, struct confined_budget *ret,

@@ -60,6 +60,9 @@ int64_t confined_copy_ms(uint64_t bytes);
 int confined_run(const char *name, const struct proc_confines *limits, proc_confined_fn *body, void *ctx,
                  struct buf *ret, struct err *err);
 
+/* Gives an error of a limit that was reached the name of the file in front, and the hint. Returns -1. */
+int confined_name_limit(struct err *err, const char *name);
+
 /*
  * If one of the sources (cli/source.h) is standard input: reads that to its end, into a file without a name
  * that becomes standard input. The copy then waits for nobody, and its limits can be chosen by the size.

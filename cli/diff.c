@@ -45,23 +45,85 @@ static bool one_host(const struct source_entries *all)
     return all->n > 0;
 }
 
-/* The profile of the same service and kind. Of bundles with one host each, the hosts may differ; local files
+/* Profiles of a bundle by service and kind. Of bundles with one host each, the hosts may differ; local files
  * are known by their names. */
-static const struct source_entry *counterpart(const struct source_entries *of, const struct source_entry *e,
-                                              bool any_host)
+struct counterparts {
+    bool any_host;
+    struct strlist keys;
+    struct names by_key; /* to struct source_entry: the first one of each key */
+};
+
+/* A text may have any byte but NUL, so its length stands in front. */
+static void add_text(struct buf *key, const char *text)
 {
-    const struct source_entry *found = NULL;
-    for (size_t i = 0; i < of->n; i++) {
-        const struct source_entry *other = &of->items[i];
-        bool same = other->is_profile && same_text(other->kind, e->kind) && other->pair == e->pair &&
-                    same_text(other->service, e->service) && (any_host || same_text(other->host, e->host));
-        if (!same || (!e->service && strcmp(other->member, e->member) != 0))
+    if (text)
+        buf_addf(key, "%zu:", strlen(text));
+    buf_adds(key, text ? text : "-");
+}
+
+/* With `by_file` the name of the file is part of it. */
+static int make_key(const struct counterparts *c, const struct source_entry *e, bool by_file, struct buf *ret,
+                    struct err *err)
+{
+    buf_clear(ret);
+    buf_addf(ret, "%d %u ", by_file, e->pair);
+    add_text(ret, e->kind);
+    add_text(ret, e->service);
+    add_text(ret, c->any_host ? NULL : e->host);
+    add_text(ret, e->service ? NULL : e->member);
+    add_text(ret, by_file ? file_base(e->member) : NULL);
+    return buf_check(ret, e->member, err);
+}
+
+static int add_counterpart(struct counterparts *c, const struct source_entry *e, struct buf *room,
+                           struct err *err)
+{
+    for (int by_file = 0; by_file < 2; by_file++) {
+        if (make_key(c, e, by_file, room, err) < 0)
+            return -1;
+        if (names_get(&c->by_key, buf_str(room)))
             continue;
-        if (strcmp(file_base(other->member), file_base(e->member)) == 0)
-            return other;
-        found = found ? found : other;
+        if (strlist_add(&c->keys, buf_str(room), err) < 0 ||
+            names_add(&c->by_key, c->keys.items[c->keys.n - 1], e, err) < 0)
+            return -1;
     }
-    return found;
+    return 0;
+}
+
+/* The caller releases *c also after a failure. */
+static int find_counterparts(const struct source_entries *of, struct counterparts *c, struct err *err)
+{
+    struct buf room = BUF_INIT(BUNDLE_MAX_MANIFEST);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < of->n; i++)
+        if (of->items[i].is_profile)
+            rc = add_counterpart(c, &of->items[i], &room, err);
+    buf_release(&room);
+    return rc;
+}
+
+static void release_counterparts(struct counterparts *c)
+{
+    names_release(&c->by_key);
+    strlist_release(&c->keys);
+}
+
+/* *ret: the profile of the same service and kind, if there are several the one whose file has the same name.
+ * NULL: there is none. */
+static int find_counterpart(const struct counterparts *c, const struct source_entry *e,
+                            const struct source_entry **ret, struct err *err)
+{
+    struct buf key = BUF_INIT(BUNDLE_MAX_MANIFEST);
+    const struct source_entry *found = NULL;
+    int rc = 0;
+    for (int by_file = 1; rc == 0 && !found && by_file >= 0; by_file--) {
+        rc = make_key(c, e, by_file, &key, err);
+        found = rc == 0 ? names_get(&c->by_key, buf_str(&key)) : NULL;
+    }
+    buf_release(&key);
+    if (rc == 0)
+        *ret = found;
+    return rc;
 }
 
 static char *name_of(const char *bundle, const char *member)
@@ -70,54 +132,79 @@ static char *name_of(const char *bundle, const char *member)
     return asprintf(&name, "%s:%s", bundle, member) < 0 ? NULL : name;
 }
 
-static void begin_report(const struct source_entry *e, bool first)
+static int add_names(const struct comparison *c, const char *old, const char *new, struct strlist *ret,
+                     struct err *err)
+{
+    char *names[] = {name_of(c->argv[c->n - 2], old), name_of(c->argv[c->n - 1], new)};
+    int rc = names[0] && names[1] ? 0 : err_nomem(err);
+    for (size_t i = 0; rc == 0 && i < 2; i++)
+        rc = strlist_add(ret, names[i], err);
+    free(names[0]);
+    free(names[1]);
+    return rc;
+}
+
+static void begin_report(const char *member, bool first)
 {
     char room[512];
-    printf("%s%s\n", first ? "" : "\n", text_printable(room, sizeof room, e->member, strlen(e->member)));
+    printf("%s%s\n", first ? "" : "\n", text_printable(room, sizeof room, member, strlen(member)));
     fflush(stdout);
 }
 
-static int compare_members(struct comparison *c, const struct source_entry *old,
-                           const struct source_entry *new, struct source_keys *keys, struct err *err)
+/* What two bundles have in common. */
+struct pairs {
+    struct strlist names; /* of both profiles of each pair: the old one, then the new one */
+    struct strlist added; /* members that only the second bundle has */
+};
+
+static int list_pairs(const struct comparison *c, const struct source_entries lists[2], struct pairs *ret,
+                      struct err *err)
+{
+    struct counterparts of = {.any_host = one_host(&lists[0]) && one_host(&lists[1])};
+    int rc = find_counterparts(&lists[0], &of, err);
+    for (size_t i = 0; rc == 0 && i < lists[1].n; i++) {
+        const struct source_entry *new = &lists[1].items[i], *old = NULL;
+        if (!new->is_profile || (rc = find_counterpart(&of, new, &old, err)) < 0)
+            continue;
+        rc = old ? add_names(c, old->member, new->member, &ret->names, err)
+                 : strlist_add(&ret->added, new->member, err);
+    }
+    release_counterparts(&of);
+    return rc;
+}
+
+static int compare_pair(struct comparison *c, char **names, struct source_keys *keys, struct err *err)
 {
     char **words = c->argv + c->n - 2, *before[] = {words[0], words[1]};
-    words[0] = name_of(before[0], old->member);
-    words[1] = name_of(before[1], new->member);
-    int rc = words[0] && words[1] ? report(c, keys, err) : err_nomem(err);
-    free(words[0]);
-    free(words[1]);
+    words[0] = names[0];
+    words[1] = names[1];
+    int rc = report(c, keys, err);
     words[0] = before[0];
     words[1] = before[1];
     return rc;
 }
 
-static int compare_entries(struct comparison *c, const struct source_entries lists[2],
-                           struct source_keys *keys, struct err *err)
+static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct source_keys *keys,
+                         struct err *err)
 {
-    bool any_host = one_host(&lists[0]) && one_host(&lists[1]);
-    size_t n = 0;
-    for (size_t i = 0; i < lists[1].n; i++) {
-        if (confined_check(c->budget, c->argv[c->n - 1], err) < 0)
-            return -1;
-        n += lists[1].items[i].is_profile && counterpart(&lists[0], &lists[1].items[i], any_host);
-    }
+    const struct strlist *names = &pairs->names;
+    const char *bundle = c->argv[c->n - 1];
+    size_t n = names->n / 2;
     if (n == 0)
         return err_set(err, ERR_NOT_FOUND, "the two bundles have no profile of the same service and kind");
     if (n > 1 && c->options.output && *c->options.output)
         return err_set(err, ERR_USAGE,
                        "-output takes one report, and the bundles have %zu profiles in common", n);
-    for (size_t i = 0, shown = 0; i < lists[1].n; i++) {
-        if (confined_check(c->budget, c->argv[c->n - 1], err) < 0)
+    for (size_t i = 0; i < pairs->added.n; i++)
+        pprof_say("%s: only in the second bundle", pairs->added.items[i]);
+    if (source_announce(names->items, names->n, keys, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        if (confined_check(c->budget, bundle, err) < 0)
             return -1;
-        const struct source_entry *new = &lists[1].items[i],
-                                  *old = new->is_profile ? counterpart(&lists[0], new, any_host) : NULL;
-        if (new->is_profile && !old)
-            pprof_say("%s: only in the second bundle", new->member);
-        if (!old)
-            continue;
         if (n > 1)
-            begin_report(new, shown++ == 0);
-        if (compare_members(c, old, new, keys, err) < 0)
+            begin_report(names->items[2 * i + 1] + strlen(bundle) + 1, i == 0);
+        if (compare_pair(c, names->items + 2 * i, keys, err) < 0)
             return -1;
     }
     return 0;
@@ -126,13 +213,21 @@ static int compare_entries(struct comparison *c, const struct source_entries lis
 static int compare_bundles(struct comparison *c, struct source_keys *keys, struct err *err)
 {
     struct source_entries lists[2] = {{0}, {0}};
+    struct pairs pairs = {{0}, {0}};
     int rc = source_entries(c->argv[c->n - 2], keys, &lists[0], err);
     if (rc == 0)
         rc = source_entries(c->argv[c->n - 1], keys, &lists[1], err);
     if (rc == 0)
-        rc = compare_entries(c, lists, keys, err);
+        rc = list_pairs(c, lists, &pairs, err);
     source_entries_release(&lists[0]);
     source_entries_release(&lists[1]);
+    if (rc == 0)
+        rc = compare_pairs(c, &pairs, keys, err);
+    if (rc < 0 && err->kind == ERR_LIMIT && pairs.names.n > 2)
+        err_hint(err, "a real bundle of its size takes less; `profgrab diff %s %s` compares one profile only",
+                 pairs.names.items[0], pairs.names.items[1]);
+    strlist_release(&pairs.names);
+    strlist_release(&pairs.added);
     return rc;
 }
 
@@ -148,17 +243,22 @@ static const struct source_entry *entry_of(const struct source_entries *all, con
 
 /* *ret: the member of a bundle of the same service and kind as `member` of `other`, BUNDLE:MEMBER, which the
  * caller frees. NULL: there is none. */
-static int find_counterpart(const char *bundle, const char *other, const char *member,
-                            struct source_keys *keys, char **ret, struct err *err)
+static int find_member(const char *bundle, const char *other, const char *member, struct source_keys *keys,
+                       char **ret, struct err *err)
 {
     struct source_entries of = {0}, all = {0};
     int rc = source_entries(bundle, keys, &of, err);
     if (rc == 0)
         rc = source_entries(other, keys, &all, err);
+    struct counterparts known = {.any_host = one_host(&of) && one_host(&all)};
     const struct source_entry *e = rc == 0 ? entry_of(&all, member) : NULL;
-    if (e && (e = counterpart(&of, e, one_host(&of) && one_host(&all))) &&
-        !(*ret = name_of(bundle, e->member)))
+    if (e)
+        rc = find_counterparts(&of, &known, err);
+    if (e && rc == 0)
+        rc = find_counterpart(&known, e, &e, err);
+    if (e && rc == 0 && !(*ret = name_of(bundle, e->member)))
         rc = err_nomem(err);
+    release_counterparts(&known);
     source_entries_release(&of);
     source_entries_release(&all);
     return rc;
@@ -171,7 +271,7 @@ static int compare_with_member(struct comparison *c, bool old_is_bundle, struct 
     char **words = c->argv + c->n - 2, **word = words + !old_is_bundle, *before = *word, *found = NULL;
     const char *member = NULL;
     char *other = source_bundle_of(words[old_is_bundle], &member);
-    int rc = other ? find_counterpart(before, other, member, keys, &found, err) : 0;
+    int rc = other ? find_member(before, other, member, keys, &found, err) : 0;
     if (found) {
         pprof_say("%s: %s is compared", before, found + strlen(before) + 1);
         *word = found;

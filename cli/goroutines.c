@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cli/command.h"
 #include "cli/confined.h"
@@ -240,13 +241,6 @@ static int print_json(const struct goroutines *g, char *const *names, struct err
     return whole ? whole->goroutines_json(g, names, err) : -1;
 }
 
-/* What a copy of this process with limits reads and prints. */
-struct reading {
-    const struct goroutines_options *o;
-    const struct strlist *files;
-    struct source_keys *keys;
-};
-
 /* Names the command that shows a profile of another kind. The message begins with the name of the file. */
 static void hint_profile(const struct strlist *files, struct err *err)
 {
@@ -285,38 +279,27 @@ static int read_dumps(const struct strlist *files, struct buf bytes[2], struct g
     return rc;
 }
 
-static int show_in_copy(void *ctx, struct buf *ret, struct err *err)
+/* Reads and prints a dump, or two to compare. */
+static int show(const struct goroutines_options *o, const struct strlist *files, struct source_keys *keys,
+                struct err *err)
 {
-    const struct reading *r = ctx;
-    const struct strlist *files = r->files;
     struct buf bytes[2] = {BUF_INIT(0), BUF_INIT(0)};
     struct goroutines *g = NULL;
     int rc = 0;
-    (void)ret;
     for (size_t i = 0; rc == 0 && i < files->n; i++)
-        rc = source_read_inflated(files->items[i], r->keys, &bytes[i], err);
+        rc = source_read_inflated(files->items[i], keys, &bytes[i], err);
     if (rc == 0)
         rc = read_dumps(files, bytes, &g, err);
     if (rc == 0)
         rc = require_whole_goroutine(g, files->items, err);
     if (rc == 0) {
         say_cuts(g, files->items);
-        rc = r->o->json ? print_json(g, files->items, err) : print_text(g, r->o, err);
+        rc = o->json ? print_json(g, files->items, err) : print_text(g, o, err);
     }
     goroutines_free(g);
     buf_release(&bytes[0]);
     buf_release(&bytes[1]);
     return rc == 0 ? standard_stream_flush(stdout, err) : rc;
-}
-
-static int show(const struct goroutines_options *o, const struct strlist *files, struct source_keys *keys,
-                const struct confined_budget *budget, struct err *err)
-{
-    struct reading r = {.o = o, .files = files, .keys = keys};
-    if (confined_check(budget, files->items[files->n - 1], err) < 0)
-        return -1;
-    struct proc_confines limits = confined_rest(budget);
-    return confined_run(files->items[files->n - 1], &limits, show_in_copy, &r, NULL, err);
 }
 
 /* ---- several ------------------------------------------------------------------------------------------- */
@@ -331,17 +314,75 @@ static const char *place_of(const char *name, size_t *ret_n)
     return member;
 }
 
-/* The dump of the same service in the other bundle. */
-static const char *counterpart(const struct strlist *of, const char *name)
+/* What is shown: a dump after the other, or two of the same service. */
+struct showing {
+    const struct goroutines_options *o;
+    const char *(*pairs)[2]; /* the dump, behind the one to compare it with, or NULL */
+    size_t n;
+    bool titled; /* a line with its place stands before each */
+    struct source_keys *keys;
+    size_t *at; /* which is being read: memory that the copy shares with this process */
+};
+
+/* The first dump of each service, by HOST/SERVICE/. `places` holds the keys of `ret`. */
+static int find_places(const struct strlist *names, struct strlist *places, struct names *ret,
+                       struct err *err)
 {
-    size_t n, other_n;
-    const char *place = place_of(name, &n);
-    for (size_t i = 0; i < of->n; i++) {
-        const char *other = place_of(of->items[i], &other_n);
-        if (n == other_n && strncmp(place, other, n) == 0)
-            return of->items[i];
+    for (size_t i = 0; i < names->n; i++) {
+        size_t n;
+        const char *place = place_of(names->items[i], &n);
+        if (strlist_addn(places, place, n, err) < 0)
+            return -1;
+        const char *key = places->items[places->n - 1];
+        if (!names_get(ret, key) && names_add(ret, key, names->items[i], err) < 0)
+            return -1;
     }
-    return NULL;
+    return 0;
+}
+
+/* Pairs each later dump with the earlier one of the same service. */
+static int pair_dumps(const struct strlist *earlier, const struct strlist *later, struct showing *s,
+                      struct err *err)
+{
+    struct strlist places = {0};
+    struct names by_place = {0};
+    int rc = find_places(earlier, &places, &by_place, err);
+    for (size_t i = 0; rc == 0 && i < later->n; i++) {
+        size_t n;
+        const char *place = place_of(later->items[i], &n);
+        char *key = strndup(place, n);
+        const char *before = key ? names_get(&by_place, key) : NULL;
+        free(key);
+        if (!key)
+            rc = err_nomem(err);
+        else if (!before)
+            talk("%s: the first bundle has no dump of this service", later->items[i]);
+        else {
+            s->pairs[s->n][0] = before;
+            s->pairs[s->n++][1] = later->items[i];
+        }
+    }
+    if (rc == 0 && s->n == 0)
+        rc = err_set(err, ERR_NOT_FOUND, "the bundles have no dump of the same service");
+    names_release(&by_place);
+    strlist_release(&places);
+    return rc;
+}
+
+static int choose(const struct strlist lists[2], size_t n_lists, struct showing *s, struct err *err)
+{
+    const struct strlist *last = &lists[n_lists - 1];
+    s->titled = last->n != 1 || (n_lists == 2 && lists[0].n != 1);
+    s->pairs = calloc(last->n + 1, sizeof *s->pairs);
+    if (!s->pairs)
+        return err_nomem(err);
+    if (n_lists == 2 && s->titled)
+        return pair_dumps(&lists[0], last, s, err);
+    for (; s->n < last->n; s->n++) {
+        s->pairs[s->n][0] = n_lists == 2 ? lists[0].items[0] : NULL;
+        s->pairs[s->n][1] = last->items[s->n];
+    }
+    return 0;
 }
 
 /* What stands in front of each of several, in text and in JSON. */
@@ -357,40 +398,69 @@ static void begin_one(const struct goroutines_options *o, const char *name, bool
     fflush(stdout);
 }
 
-/* A dump after the other, or of two lists each with the one of the same service. */
-static int show_several(const struct goroutines_options *o, const struct strlist lists[2], size_t n_lists,
-                        struct source_keys *keys, const struct confined_budget *budget, struct err *err)
+/* Announces the dumps in the order in which they are read. */
+static int announce(const struct showing *s, struct err *err)
 {
-    const struct strlist *last = &lists[n_lists - 1];
-    size_t shown = 0;
-    for (size_t i = 0; i < last->n; i++) {
-        if (confined_check(budget, last->items[i], err) < 0)
-            return -1;
-        const char *before = n_lists == 2 ? counterpart(&lists[0], last->items[i]) : NULL;
-        char *names[] = {(char *)(uintptr_t)before, last->items[i]};
-        struct strlist files = {.items = before ? names : names + 1, .n = before ? 2 : 1};
-        if (n_lists == 2 && !before) {
-            talk("%s: the first bundle has no dump of this service", last->items[i]);
-            continue;
-        }
-        begin_one(o, last->items[i], shown++ == 0);
-        if (show(o, &files, keys, budget, err) < 0)
-            return err->kind == ERR_CANCELLED || strstr(err->msg, last->items[i])
-                       ? -1
-                       : err_wrap(err, "%s", last->items[i]);
+    size_t n = 0;
+    char **names = malloc((2 * s->n + 1) * sizeof *names);
+    if (!names)
+        return err_nomem(err);
+    for (size_t i = 0; i < 2 * s->n; i++)
+        if (s->pairs[i / 2][i % 2])
+            names[n++] = (char *)(uintptr_t)s->pairs[i / 2][i % 2];
+    int rc = source_announce(names, n, s->keys, err);
+    free(names);
+    return rc;
+}
+
+/* One copy shows all dumps, so that it reads their bundles in one pass. */
+static int show_in_copy(void *ctx, struct buf *ret, struct err *err)
+{
+    const struct showing *s = ctx;
+    (void)ret;
+    int rc = announce(s, err);
+    for (size_t i = 0; rc == 0 && i < s->n; i++) {
+        const char *before = s->pairs[i][0], *name = s->pairs[i][1];
+        char *both[] = {(char *)(uintptr_t)before, (char *)(uintptr_t)name};
+        struct strlist files = {.items = before ? both : both + 1, .n = before ? 2 : 1};
+        *s->at = i;
+        if (s->titled)
+            begin_one(s->o, name, i == 0);
+        rc = show(s->o, &files, s->keys, err);
+        if (rc < 0 && s->titled && err->kind != ERR_CANCELLED && !strstr(err->msg, name))
+            err_wrap(err, "%s", name);
     }
-    if (shown == 0)
-        return err_set(err, ERR_NOT_FOUND, "the bundles have no dump of the same service");
-    if (o->json)
+    if (rc == 0 && s->titled && s->o->json)
         puts("]");
-    return 0;
+    return rc == 0 ? standard_stream_flush(stdout, err) : rc;
+}
+
+static int show_confined(struct showing *s, const struct confined_budget *budget, struct err *err)
+{
+    struct proc_confines limits = confined_rest(budget);
+    size_t *at = mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) /* NOLINT: the system's own macro */
+        return err_sys(err, "cannot start another process");
+    *at = 0;
+    s->at = at;
+    int rc = proc_run_confined(show_in_copy, s, &limits, NULL, err);
+    /* The copy may have written anything there. */
+    size_t last = *at < s->n ? *at : 0;
+    munmap(at, sizeof *at);
+    if (rc < 0 && err->kind == ERR_LIMIT) {
+        confined_name_limit(err, s->pairs[last][1]);
+        if (s->titled)
+            source_hint_fewer("profgrab goroutines", s->pairs[last][1], err);
+    }
+    return rc;
 }
 
 static int show_words(const struct goroutines_options *o, const struct strlist *words, struct err *err)
 {
-    struct source_keys keys = {&o->identities, o->passphrase_file, "--identity", NULL};
+    struct source_keys keys = {&o->identities, o->passphrase_file, "--identity", NULL, NULL};
     struct source_wish wish = {.content = SOURCE_DUMPS, .example = "profgrab goroutines", .keys = &keys};
     struct strlist lists[2] = {{0}, {0}};
+    struct showing s = {.o = o, .keys = &keys};
     struct confined_budget budget;
     bool known;
     int rc = confined_take_input(words->items, words->n, -1, err);
@@ -398,13 +468,11 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
         rc = confined_open(words->items, words->n, &keys, &budget, &known, err);
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         rc = source_expand(&wish, words->items[i], &lists[i], err);
-    if (rc == 0 && lists[0].n == 1 && (words->n == 1 || lists[1].n == 1)) {
-        char *names[] = {lists[0].items[0], words->n == 2 ? lists[1].items[0] : NULL};
-        struct strlist files = {.items = names, .n = words->n};
-        rc = show(o, &files, &keys, &budget, err);
-    } else if (rc == 0) {
-        rc = show_several(o, lists, words->n, &keys, &budget, err);
-    }
+    if (rc == 0)
+        rc = choose(lists, words->n, &s, err);
+    if (rc == 0)
+        rc = show_confined(&s, &budget, err);
+    free(s.pairs);
     strlist_release(&lists[0]);
     strlist_release(&lists[1]);
     source_keys_release(&keys);

@@ -11,8 +11,10 @@
 #include "cli/source.h"
 #include "base/banned.h"
 
-/* Merged so many at a time, so that not all of them need be in memory together. */
+/* Merged so many at a time, so that not all of them need be in memory together: so many profiles become one
+ * of the next level. A profile is merged once on each level, so the time is linear. */
 #define BATCH 64
+#define LEVELS 4
 
 struct merge_options {
     const char *output;
@@ -37,8 +39,11 @@ static const struct option options[] = {
 
 /* What is being merged. */
 struct merge {
-    struct profile *profiles[BATCH];
-    size_t n;
+    struct profile *profiles[LEVELS][BATCH];
+    size_t n[LEVELS];
+    struct strlist names; /* of all profiles */
+    double *weights;      /* of each */
+    size_t cap_weights;
     struct source_keys keys;
     struct confined_budget room;
     const struct confined_budget *budget; /* that one; NULL: the size of a word is not known */
@@ -78,14 +83,32 @@ static int weigh(struct profile *p, double weight, struct err *err)
     return 0;
 }
 
-/* Makes one of what is there. */
-static int fold(struct merge *m, struct err *err)
+/* Makes one profile of those on a level that is full, and of the levels below it room. The profile goes to
+ * the next level, or stays the first of the highest one. */
+static int make_room(struct merge *m, size_t level, struct err *err)
 {
     struct profile *merged = NULL;
-    int rc = report_combine(m->profiles, m->n, &merged, err);
-    m->profiles[0] = merged;
-    m->n = rc == 0;
-    return rc;
+    if (m->n[level] < BATCH)
+        return 0;
+    if (level + 1 < LEVELS && make_room(m, level + 1, err) < 0)
+        return -1;
+    size_t n = m->n[level], to = level + 1 < LEVELS ? level + 1 : level;
+    m->n[level] = 0;
+    if (report_combine(m->profiles[level], n, &merged, err) < 0)
+        return -1;
+    m->profiles[to][m->n[to]++] = merged;
+    return 0;
+}
+
+/* Makes one of what is there: those of the highest level came first. */
+static int fold_all(struct merge *m, struct profile **ret, struct err *err)
+{
+    struct profile *all[LEVELS * BATCH];
+    size_t n = 0;
+    for (size_t level = LEVELS; level-- > 0; m->n[level] = 0)
+        for (size_t i = 0; i < m->n[level]; i++)
+            all[n++] = m->profiles[level][i];
+    return report_combine(all, n, ret, err);
 }
 
 /* Takes the profile of an item, or the error. */
@@ -97,7 +120,7 @@ static int take(struct merge *m, struct source_item *item, double weight, struct
     else
         rc = weigh(item->profile, weight, err);
     if (rc == 0) {
-        m->profiles[m->n++] = item->profile;
+        m->profiles[0][m->n[0]++] = item->profile;
         item->profile = NULL;
         return 0;
     }
@@ -105,40 +128,40 @@ static int take(struct merge *m, struct source_item *item, double weight, struct
     return strstr(err->msg, item->name) ? -1 : err_wrap(err, "%s", item->name);
 }
 
-/* Adds as many of the names as there is room for: *ret_n. */
-static int add_some(struct merge *m, char *const *names, size_t n, double weight, size_t *ret_n,
-                    struct err *err)
+/* Reads names from `at` on, as many as there is room for: *ret_n. */
+static int add_some(struct merge *m, size_t at, size_t *ret_n, struct err *err)
 {
     struct source_item items[BATCH] = {{0}};
-    if (m->n == BATCH && fold(m, err) < 0)
+    if (make_room(m, 0, err) < 0)
         return -1;
-    n = n < BATCH - m->n ? n : BATCH - m->n;
+    size_t left = m->names.n - at, room = BATCH - m->n[0], n = left < room ? left : room;
     for (size_t i = 0; i < n; i++)
-        items[i].name = names[i];
+        items[i].name = m->names.items[at + i];
     source_profiles(items, n, &m->keys, m->budget);
-    int rc = confined_check(m->budget, names[n - 1], err);
+    int rc = confined_check(m->budget, m->names.items[at + n - 1], err);
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = take(m, &items[i], weight, err);
+        rc = take(m, &items[i], m->weights[at + i], err);
     for (size_t i = 0; i < n; i++)
         profile_free(items[i].profile);
     *ret_n = n;
     return rc;
 }
 
-/* A file, or the profiles of a bundle that the word stands for. */
-static int add_word(struct merge *m, const char *word, struct err *err)
+/* Adds the names of a word: a file, or the profiles of a bundle that the word stands for. */
+static int expand_word(struct merge *m, const char *word, struct err *err)
 {
     struct source_wish wish = {
         .content = SOURCE_PROFILES, .example = "profgrab merge -o OUT", .keys = &m->keys};
-    struct strlist names = {0};
     char *name = NULL;
     double weight = 1;
+    size_t before = m->names.n;
     int rc = split_weight(word, &name, &weight, err);
     if (rc == 0)
-        rc = source_expand(&wish, name, &names, err);
-    for (size_t i = 0, some = 0; rc == 0 && i < names.n; i += some)
-        rc = add_some(m, names.items + i, names.n - i, weight, &some, err);
-    strlist_release(&names);
+        rc = source_expand(&wish, name, &m->names, err);
+    if (rc == 0)
+        rc = array_reserve((void **)&m->weights, &m->cap_weights, m->names.n, sizeof *m->weights, err);
+    for (size_t i = before; rc == 0 && i < m->names.n; i++)
+        m->weights[i] = weight;
     free(name);
     return rc;
 }
@@ -171,7 +194,7 @@ static int begin(const struct strlist *words, struct merge *m, struct err *err)
     return rc;
 }
 
-static int merge_all(const struct strlist *words, struct merge *m, struct err *err)
+static int merge_all(const struct strlist *words, struct merge *m, struct profile **ret, struct err *err)
 {
     uint64_t before = 0;
     int rc = begin(words, m, err);
@@ -179,10 +202,27 @@ static int merge_all(const struct strlist *words, struct merge *m, struct err *e
         return -1;
     confined_hold(m->budget, &before);
     for (size_t i = 0; rc == 0 && i < words->n; i++)
-        rc = add_word(m, words->items[i], err);
+        rc = expand_word(m, words->items[i], err);
     if (rc == 0)
-        rc = fold(m, err);
-    return confined_release(m->budget, before, rc, words->items[0], err);
+        rc = source_announce(m->names.items, m->names.n, &m->keys, err);
+    for (size_t i = 0, some = 0; rc == 0 && i < m->names.n; i += some)
+        rc = add_some(m, i, &some, err);
+    if (rc == 0)
+        rc = fold_all(m, ret, err);
+    rc = confined_release(m->budget, before, rc, words->items[0], err);
+    if (rc < 0 && err->kind == ERR_LIMIT && m->names.n > words->n)
+        source_hint_fewer("profgrab merge -o OUT", m->names.items[0], err);
+    return rc;
+}
+
+static void release(struct merge *m)
+{
+    for (size_t level = 0; level < LEVELS; level++)
+        while (m->n[level] > 0)
+            profile_free(m->profiles[level][--m->n[level]]);
+    strlist_release(&m->names);
+    free(m->weights);
+    source_keys_release(&m->keys);
 }
 
 static bool is_standard_output(const struct merge_options *o)
@@ -214,19 +254,13 @@ static int merge(const struct merge_options *how, const struct strlist *words, s
                               .wanted = PPROF_PROTO,
                               .seconds = -1,
                               .timeout = -1};
-    struct merge m = {.keys = {&how->identities, how->passphrase_file, "--identity", NULL}};
+    struct merge m = {.keys = {&how->identities, how->passphrase_file, "--identity", NULL, NULL}};
+    struct profile *merged = NULL;
     pprof_settle_memory();
-    int rc = merge_all(words, &m, err);
-    source_keys_release(&m.keys);
-    if (rc == 0) {
-        struct profile *merged = m.profiles[0];
-        m.n = 0;
-        o.budget = m.budget;
-        return pprof_output(&o, merged, err);
-    }
-    while (m.n > 0)
-        profile_free(m.profiles[--m.n]);
-    return rc;
+    int rc = merge_all(words, &m, &merged, err);
+    release(&m);
+    o.budget = m.budget;
+    return rc < 0 ? -1 : pprof_output(&o, merged, err);
 }
 
 static int run(int argc, char **argv, struct err *err)

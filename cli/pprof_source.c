@@ -390,9 +390,25 @@ static int expand(const struct pprof_options *o, struct expanded *ret, struct er
     return o->base ? expand_word(&wish, o->base, &ret->bases, &ret->sums_bases, err) : 0;
 }
 
+/* Announces the sources, then the bases: in that order they are read. */
+static int announce(const struct pprof_options *o, const struct expanded *words, struct err *err)
+{
+    size_t n = words->sources.n + words->bases.n;
+    char **names = malloc((n + 1) * sizeof *names);
+    if (!names)
+        return err_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        names[i] = i < words->sources.n ? words->sources.items[i] : words->bases.items[i - words->sources.n];
+    int rc = source_announce(names, n, o->keys, err);
+    free(names);
+    return rc;
+}
+
 static int harvest_all(const struct pprof_options *o, const struct expanded *words, struct harvest *sources,
                        struct harvest *bases, struct err *err)
 {
+    if (announce(o, words, err) < 0)
+        return -1;
     if (harvest(o, words->sources.items, words->sources.n, sources, err) < 0)
         return err_wrap(err, "problem fetching source profiles");
     if (harvest(o, words->bases.items, words->bases.n, bases, err) < 0)
@@ -417,7 +433,10 @@ static int read_all(const struct pprof_options *o, struct expanded *words, struc
         rc = harvest_all(o, words, sources, bases, err);
     if (rc == 0 && bases->profile)
         rc = subtract(o, &sources->profile, &bases->profile, err);
-    return confined_release(o->budget, before, rc, o->n_sources ? o->sources[0] : "the profile", err);
+    rc = confined_release(o->budget, before, rc, o->n_sources ? o->sources[0] : "the profile", err);
+    if (rc < 0 && err->kind == ERR_LIMIT && words->sums_sources)
+        source_hint_fewer("profgrab pprof -top", o->sources[0], err);
+    return rc;
 }
 
 static int gather(const struct pprof_options *o, const struct whole **whole, struct profile **ret,

@@ -37,6 +37,7 @@ struct source_keys {
     const char *passphrase_file;      /* NULL: a person is asked */
     const char *option;               /* "-identity" */
     struct seal_opener *opener;       /* NULL: no encrypted bundle was met */
+    struct source_ahead *ahead;       /* NULL: source_announce announced no members */
 };
 void source_keys_release(struct source_keys *keys);
 
@@ -121,15 +122,27 @@ int source_parse(struct buf *bytes, const char *name, struct profile **ret, stru
 /* Whether it is standard input. */
 bool source_is_input(const char *name);
 
+/*
+ * Announces the sources that are read next, in this order: the members of each bundle among them are then
+ * read in one pass over that bundle, or in few (bundle_members_new), instead of one pass for each. The
+ * announcement stands until source_keys_release; later ones do nothing. What is read in another order, or was
+ * not announced, is read all the same. The error is that of the keys, or of want of memory.
+ */
+int source_announce(char *const *names, size_t n, struct source_keys *keys, struct err *err);
+
+/* To an error of a limit that several members together reached: the hint to name fewer of them. `command`
+ * reads them: "profgrab pprof -top". Returns -1. */
+int source_hint_fewer(const char *command, const char *name, struct err *err);
+
 /* One of several: either its profile, which is the caller's, or NULL and why. */
 struct source_item {
     const char *name;
-    bool is_file, is_read; /* for source_profiles alone */
+    bool is_file; /* for source_profiles alone */
     struct profile *profile;
     struct err err;
 };
-/* Reads them as source_profile does, large files two at a time, the members of a bundle in one pass. Once the
- * budget's time is spent, the rest is not read: ERR_LIMIT. NULL: there is no budget. */
+/* Reads them as source_profile does, large files two at a time. Once the budget's time is spent, the rest is
+ * not read: ERR_LIMIT. NULL: there is no budget. */
 struct confined_budget;
 void source_profiles(struct source_item *items, size_t n, struct source_keys *keys,
                      const struct confined_budget *budget);
@@ -142,9 +155,7 @@ int source_bundle_entries(const char *bundle, struct source_keys *keys, struct s
                           struct err *err);
 int source_bundle_member(const char *bundle, const char *member, struct source_keys *keys, struct buf *ret,
                          struct err *err);
-/* bundle_visit, with the keys. */
-int source_bundle_visit(const char *bundle, struct source_keys *keys, bundle_wants_fn *wants,
-                        bundle_take_fn *take, void *ctx, struct err *err);
+int source_bundle_announce(char *const *names, size_t n, struct source_keys *keys, struct err *err);
 int source_bundle_unlock(const char *bundle, struct source_keys *keys, struct err *err);
 void source_bundle_forget(struct source_keys *keys);
 

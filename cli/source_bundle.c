@@ -46,8 +46,106 @@ static int identities_for(const char *bundle, struct source_keys *keys, struct a
     return 0;
 }
 
+/* ---- members that were announced --------------------------------------------------------------------------
+ */
+
+struct ahead {
+    struct ahead *next;
+    char *bundle;
+    struct strlist names; /* of its members, until `members` are there */
+    struct bundle_members *members;
+};
+
+struct source_ahead {
+    struct ahead *first;
+    struct names by_bundle; /* to struct ahead */
+    struct ahead *last_read;
+};
+
+static void forget_ahead(struct source_ahead *all)
+{
+    for (struct ahead *a = all ? all->first : NULL, *next; a; a = next) {
+        next = a->next;
+        bundle_members_free(a->members);
+        strlist_release(&a->names);
+        free(a->bundle);
+        free(a);
+    }
+    if (all)
+        names_release(&all->by_bundle);
+    free(all);
+}
+
+/* With more than two bundles, only the one that is read is open: descriptors are few. */
+static struct bundle_members *find_ahead(struct source_ahead *all, const char *bundle)
+{
+    const struct ahead *found = names_get(&all->by_bundle, bundle);
+    if (!found)
+        return NULL;
+    if (all->by_bundle.n > 2 && all->last_read && all->last_read->members != found->members)
+        bundle_members_pause(all->last_read->members);
+    all->last_read = (struct ahead *)(uintptr_t)found;
+    return found->members;
+}
+
+/* The list for a bundle's members. Takes the path. */
+static struct ahead *ahead_of(struct source_ahead *all, char *bundle, struct err *err)
+{
+    struct ahead *a = (struct ahead *)(uintptr_t)names_get(&all->by_bundle, bundle);
+    if (a) {
+        free(bundle);
+        return a;
+    }
+    a = calloc(1, sizeof *a);
+    if (!a) {
+        free(bundle);
+        err_nomem(err);
+        return NULL;
+    }
+    *a = (struct ahead){.next = all->first, .bundle = bundle};
+    all->first = a;
+    return names_add(&all->by_bundle, a->bundle, a, err) < 0 ? NULL : a;
+}
+
+static int list_members(struct source_ahead *all, char *const *names, size_t n, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *member;
+        char *bundle = file_exists(names[i]) ? NULL : source_bundle_of(names[i], &member);
+        struct ahead *a = bundle ? ahead_of(all, bundle, err) : NULL;
+        if (bundle && (!a || strlist_add(&a->names, member, err) < 0))
+            return -1;
+    }
+    return 0;
+}
+
+static int open_ahead(struct ahead *a, struct source_keys *keys, struct err *err)
+{
+    struct bundle_wanted wanted = {.path = a->bundle, .members = a->names};
+    if (source_most(&wanted.most, err) < 0 || identities_for(a->bundle, keys, &wanted.by, err) < 0 ||
+        bundle_members_new(&wanted, &a->members, err) < 0)
+        return -1;
+    strlist_release(&a->names);
+    return 0;
+}
+
+int source_bundle_announce(char *const *names, size_t n, struct source_keys *keys, struct err *err)
+{
+    struct source_ahead *all = calloc(1, sizeof *all);
+    int rc = all ? list_members(all, names, n, err) : err_nomem(err);
+    for (struct ahead *a = all ? all->first : NULL; rc == 0 && a; a = a->next)
+        rc = open_ahead(a, keys, err);
+    if (rc == 0)
+        keys->ahead = all;
+    else
+        forget_ahead(all);
+    return rc;
+}
+
 void source_bundle_forget(struct source_keys *keys)
 {
+    forget_ahead(keys->ahead);
+    keys->ahead = NULL;
     if (keys->opener)
         seal_opener_release(keys->opener);
     free(keys->opener);
@@ -75,18 +173,12 @@ int source_bundle_member(const char *bundle, const char *member, struct source_k
                          struct err *err)
 {
     struct age_identities *by;
-    if (identities_for(bundle, keys, &by, err) < 0)
+    struct bundle_members *ahead = keys && keys->ahead ? find_ahead(keys->ahead, bundle) : NULL;
+    if (!ahead && identities_for(bundle, keys, &by, err) < 0)
         return -1;
-    return bundle_member_bytes(bundle, by, member, ret, err) < 0 ? failed(bundle, keys, err) : 0;
-}
-
-int source_bundle_visit(const char *bundle, struct source_keys *keys, bundle_wants_fn *wants,
-                        bundle_take_fn *take, void *ctx, struct err *err)
-{
-    struct age_identities *by;
-    if (identities_for(bundle, keys, &by, err) < 0)
-        return -1;
-    return bundle_visit(bundle, by, wants, take, ctx, err) < 0 ? failed(bundle, keys, err) : 0;
+    int rc = ahead ? bundle_members_read(ahead, member, ret, err)
+                   : bundle_member_bytes(bundle, by, member, ret, err);
+    return rc < 0 ? failed(bundle, keys, err) : 0;
 }
 
 /* ---- what is in it ---------------------------------------------------------------------------------------

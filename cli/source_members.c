@@ -15,9 +15,10 @@
 void source_keys_release(struct source_keys *keys)
 {
     struct err unused = ERR_INIT;
-    if (keys->opener)
+    if (keys->opener || keys->ahead)
         whole_get(&unused)->source_forget(keys);
     keys->opener = NULL;
+    keys->ahead = NULL;
 }
 
 int source_unlock(const char *name, struct source_keys *keys, struct err *err)
@@ -174,4 +175,38 @@ int source_expand(const struct source_wish *wish, const char *word, struct strli
     int rc = bundle ? expand_pattern(wish, bundle, member, ret, err) : strlist_add(ret, word, err);
     free(bundle);
     return rc;
+}
+
+/* ---- several members -------------------------------------------------------------------------------------
+ */
+
+int source_announce(char *const *names, size_t n, struct source_keys *keys, struct err *err)
+{
+    size_t members = 0;
+    if (keys->ahead)
+        return 0;
+    for (size_t i = 0; i < n && members < 2; i++) {
+        const char *member;
+        char *bundle = file_exists(names[i]) ? NULL : source_bundle_of(names[i], &member);
+        members += bundle != NULL;
+        free(bundle);
+    }
+    /* One is read by itself, and files need no library. */
+    if (members < 2)
+        return 0;
+    const struct whole *whole = whole_get(err);
+    return whole ? whole->source_announce(names, n, keys, err) : -1;
+}
+
+int source_hint_fewer(const char *command, const char *name, struct err *err)
+{
+    const char *member = NULL;
+    char *bundle = source_bundle_of(name, &member);
+    if (bundle)
+        err_hint(
+            err,
+            "a real bundle of its size takes less; `%s '%s:HOST/*/%s'` reads the members of one host only",
+            command, bundle, file_base(member));
+    free(bundle);
+    return -1;
 }

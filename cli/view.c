@@ -167,7 +167,7 @@ static int write_page(const struct view_options *o, const struct strlist *words,
     struct page_job job = {.words = &files,
                            .fd = fd,
                            .path = path,
-                           .keys = {&o->identities, o->passphrase_file, "--identity", NULL}};
+                           .keys = {&o->identities, o->passphrase_file, "--identity", NULL, NULL}};
     struct seal_opener opener;
     if (confined_take_input(words->items, words->n, signals_cancel_fd(), err) < 0 ||
         seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)

@@ -67,7 +67,7 @@ const struct whole *whole_get(struct err *err)
         .run = run,
         .source_entries = source_bundle_entries,
         .source_member = source_bundle_member,
-        .source_visit = source_bundle_visit,
+        .source_announce = source_bundle_announce,
         .source_unlock = source_bundle_unlock,
         .source_forget = source_bundle_forget,
         .fetch_global_init = fetch_global_init,

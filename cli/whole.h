@@ -27,8 +27,7 @@ struct whole {
                           struct err *err);
     int (*source_member)(const char *bundle, const char *member, struct source_keys *keys, struct buf *ret,
                          struct err *err);
-    int (*source_visit)(const char *bundle, struct source_keys *keys, bundle_wants_fn *wants,
-                        bundle_take_fn *take, void *ctx, struct err *err);
+    int (*source_announce)(char *const *names, size_t n, struct source_keys *keys, struct err *err);
     int (*source_unlock)(const char *bundle, struct source_keys *keys, struct err *err);
     void (*source_forget)(struct source_keys *keys);
     /* fetch/fetch.h */

@@ -82,3 +82,83 @@ EOF
     MOST_SECONDS=2 costs hosts -i inventory.yaml --services
     [[ $output == *web-80-5000* ]]
 }
+
+# fleet FILE HOSTS ORDER: a bundle with a heap profile and a dump of goroutines of each host. ORDER is that of the archive: same as in the
+# manifest, or reversed.
+fleet() {
+    python3 - "$@" <<'PY'
+import gzip, io, json, sys, tarfile
+
+path, n, order = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+dump = b"goroutine 1 [running]:\nmain.main()\n\t/x.go:1 +0x1\n\n"
+hosts, members = [], []
+for i in range(n):
+    heap = gzip.compress(b"heap profile: 1: 1 [1: 1] @ heap/1048576\n1: 1 [1: 1] @ 0x%x\n" % (i + 1), 1)
+    items = []
+    for kind, name, data, more in ("heap", "heap.pb.gz", heap, {"profile": {"samples": 1}}), ("goroutines", "goroutines.txt", dump, {}):
+        items.append({"kind": kind, "status": "ok", "file": f"h{i}/s/{name}", "bytes": len(data), **more})
+        members.append((f"h{i}/s/{name}", data))
+    hosts.append({"name": f"h{i}", "services": [{"name": "s", "items": items}]})
+manifest = json.dumps({"format": "profgrab-bundle", "version": 1, "name": "b", "hosts": hosts, "files": []}).encode()
+with tarfile.open(path, "w:gz") as tar:
+    for name, data in [("manifest.json", manifest)] + members[:: -1 if order == "reversed" else 1]:
+        info = tarfile.TarInfo("b/" + name)
+        info.size = len(data)
+        tar.addfile(info, io.BytesIO(data))
+PY
+}
+
+# opens ARG...: how often profgrab with these opens a bundle, in `opened`.
+opens() {
+    strace -f -qq -e trace=openat -o trace "$profgrab_program" "$@" >out 2>err || {
+        cat err
+        return 1
+    }
+    opened=$(grep -c 'fleet[^"]*tar.gz' trace)
+}
+
+@test "members of one bundle: pprof, merge, diff and goroutines open it as often for 400 hosts as for 40" {
+    local order few command
+    [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
+    ssh-keygen -q -t ed25519 -N '' -f key
+    for order in same reversed; do
+        fleet fleet-few.tar.gz 40 $order
+        fleet fleet-many.tar.gz 400 $order
+        for command in "pprof -top F:*/heap.pb.gz" "merge -f -o merged F:*/heap.pb.gz" 'diff F F' 'goroutines F' 'goroutines F F'; do
+            set -f
+            # shellcheck disable=SC2086 # the words of the command
+            opens ${command//F/fleet-few.tar.gz}
+            few=$opened
+            # shellcheck disable=SC2086
+            opens ${command//F/fleet-many.tar.gz}
+            set +f
+            echo "$command: $few, $opened"
+            ((opened == few && few < 20))
+        done
+    done
+    "$profgrab_program" bundle encrypt --encrypt-to key.pub -o fleet-few.tar.gz.age fleet-few.tar.gz
+    "$profgrab_program" bundle encrypt --encrypt-to key.pub -o fleet-many.tar.gz.age fleet-many.tar.gz
+    opens goroutines --identity key fleet-few.tar.gz.age
+    few=$opened
+    opens goroutines --identity key fleet-many.tar.gz.age
+    ((opened == few && few < 20))
+    opens merge -f -o merged --identity key 'fleet-few.tar.gz.age:*/heap.pb.gz'
+    few=$opened
+    opens merge -f -o merged --identity key 'fleet-many.tar.gz.age:*/heap.pb.gz'
+    ((opened == few && few < 20))
+}
+
+@test "members of one bundle: pprof, merge, diff and goroutines of thousands of hosts" {
+    fleet fleet.tar.gz 4000 reversed
+    MOST_SECONDS=5 costs pprof -top 'fleet.tar.gz:*/heap.pb.gz'
+    [[ $output == *'exit 0' && $output == *'4000 profiles are added up'* ]]
+    MOST_SECONDS=5 costs merge -o merged 'fleet.tar.gz:*/heap.pb.gz'
+    [[ $output == *'exit 0' ]]
+    MOST_SECONDS=5 costs goroutines fleet.tar.gz
+    [[ $output == *'exit 0' ]]
+    MOST_SECONDS=5 costs goroutines fleet.tar.gz fleet.tar.gz
+    [[ $output == *'exit 0' ]]
+    fleet fleet.tar.gz 1000 same
+    costs diff fleet.tar.gz fleet.tar.gz
+    [[ $output == *'exit 0' ]]
+}

@@ -1,0 +1,268 @@
+/* Many members of a bundle, in any order: what they are, and how many passes they take. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "bundle/bundle.h"
+#include "bundle/reader.h"
+#include "tests/unit/scratch.h"
+#include "tests/unit/tarball.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+#define MB ((size_t)1 << 20)
+#define MOST 1000
+
+static size_t n_passes;
+
+int __real_reader_open(const char *path, struct age_identities *by, struct reader **ret, struct err *err);
+int __wrap_reader_open(const char *path, struct age_identities *by, struct reader **ret, struct err *err);
+int __wrap_reader_open(const char *path, struct age_identities *by, struct reader **ret, struct err *err)
+{
+    n_passes++;
+    return __real_reader_open(path, by, ret, err);
+}
+
+static const char *name_of(size_t i)
+{
+    static char name[32];
+    snprintf(name, sizeof name, "h/s/%zu", i);
+    return name;
+}
+
+/* A bundle of members "0" to "n - 1" of `size` bytes each: their number, then zeros. */
+static char *make_bundle(const char *dir, size_t n, size_t size)
+{
+    char *path = file_join(dir, "b.tar.gz"), *bytes = calloc(size + 1, 1), name[40];
+    assert_non_null(path);
+    assert_non_null(bytes);
+    struct archive *a = tarball_new(path);
+    tarball_put(a, &(struct tarball){.path = "b/manifest.json"}, "{}", 2);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "b/%s", name_of(i));
+        snprintf(bytes, size, "%zu", i);
+        tarball_put(a, &(struct tarball){.path = name}, bytes, size);
+    }
+    tarball_end(a);
+    free(bytes);
+    n_passes = 0;
+    return path;
+}
+
+/* Members by their numbers. */
+static struct bundle_members *want(const char *path, const size_t *numbers, size_t n)
+{
+    struct bundle_wanted wanted = {.path = path, .most = 100 * MB};
+    struct bundle_members *m = NULL;
+    struct err err = ERR_INIT;
+    for (size_t i = 0; i < n; i++)
+        ok(strlist_add(&wanted.members, name_of(numbers[i]), &err), &err);
+    ok(bundle_members_new(&wanted, &m, &err), &err);
+    strlist_release(&wanted.members);
+    return m;
+}
+
+static void expect(struct bundle_members *m, size_t number, size_t size)
+{
+    struct buf bytes = BUF_INIT(100 * MB);
+    struct err err = ERR_INIT;
+    char text[32];
+    ok(bundle_members_read(m, name_of(number), &bytes, &err), &err);
+    snprintf(text, sizeof text, "%zu", number);
+    assert_string_equal(buf_str(&bytes), text);
+    assert_int_equal(bytes.len, size);
+    assert_int_equal(bytes.max, 100 * MB);
+    buf_release(&bytes);
+}
+
+static void expect_failure(struct bundle_members *m, const char *name, const char *message)
+{
+    struct buf bytes = BUF_INIT(100 * MB);
+    struct err err = ERR_INIT;
+    assert_int_equal(bundle_members_read(m, name, &bytes, &err), -1);
+    contains(err.msg, message);
+    buf_release(&bytes);
+}
+
+/* Wants and reads all of these; returns how many passes that took. */
+static size_t passes_of(const char *path, const size_t *numbers, size_t n, size_t size)
+{
+    struct bundle_members *m = want(path, numbers, n);
+    n_passes = 0;
+    for (size_t i = 0; i < n; i++)
+        expect(m, numbers[i], size);
+    bundle_members_free(m);
+    return n_passes;
+}
+
+static void small_members_take_one_pass_in_any_order(void **state)
+{
+    size_t numbers[MOST];
+    char *path = make_bundle(*state, MOST, 100);
+    for (size_t i = 0; i < MOST; i++)
+        numbers[i] = i;
+    assert_int_equal(passes_of(path, numbers, MOST, 100), 1);
+    for (size_t i = 0; i < MOST; i++)
+        numbers[i] = MOST - 1 - i;
+    assert_int_equal(passes_of(path, numbers, MOST, 100), 1);
+    for (size_t i = 0; i < MOST; i++)
+        numbers[i] = i * 7 % MOST;
+    assert_int_equal(passes_of(path, numbers, MOST, 100), 1);
+    /* Some of them, and some more than once. */
+    for (size_t i = 0; i < MOST; i++)
+        numbers[i] = i * i % 17;
+    assert_int_equal(passes_of(path, numbers, MOST, 100), 1);
+    free(path);
+}
+
+static void large_members_take_one_pass_in_the_archives_order(void **state)
+{
+    size_t numbers[100];
+    char *path = make_bundle(*state, 100, MB);
+    for (size_t i = 0; i < 100; i++)
+        numbers[i] = i;
+    assert_int_equal(passes_of(path, numbers, 100, MB), 1);
+    free(path);
+}
+
+/* What waits has at most BUNDLE_AHEAD_MAX bytes, and each pass brings so many. */
+static void large_members_take_few_passes_in_any_order(void **state)
+{
+    size_t numbers[100], most = 100 * MB / BUNDLE_AHEAD_MAX + 2;
+    char *path = make_bundle(*state, 100, MB);
+    for (size_t i = 0; i < 100; i++)
+        numbers[i] = 99 - i;
+    size_t n = passes_of(path, numbers, 100, MB);
+    assert_in_range(n, 2, most);
+    for (size_t step = 3; step < 100; step += 6) {
+        for (size_t i = 0; i < 100; i++)
+            numbers[i] = i * step % 100;
+        n = passes_of(path, numbers, 100, MB);
+        assert_in_range(n, 1, most);
+    }
+    for (size_t i = 0; i < 100; i++)
+        numbers[i] = i * i % 41;
+    n = passes_of(path, numbers, 100, MB);
+    assert_in_range(n, 1, 2 * most);
+    free(path);
+}
+
+static void one_larger_than_what_may_wait(void **state)
+{
+    char *path = make_bundle(*state, 3, BUNDLE_AHEAD_MAX + 1);
+    assert_in_range(passes_of(path, (size_t[]){2, 1, 0, 1}, 4, BUNDLE_AHEAD_MAX + 1), 2, 4);
+    assert_int_equal(passes_of(path, (size_t[]){0, 1, 2}, 3, BUNDLE_AHEAD_MAX + 1), 1);
+    free(path);
+}
+
+static void members_that_are_not_there_take_one_pass(void **state)
+{
+    size_t numbers[MOST];
+    char *path = make_bundle(*state, 10, 100);
+    for (size_t i = 0; i < MOST; i++)
+        numbers[i] = i % 2 ? i : 3;
+    struct bundle_members *m = want(path, numbers, MOST);
+    for (size_t i = 0; i < MOST; i++)
+        if (numbers[i] < 10)
+            expect(m, numbers[i], 100);
+        else
+            expect_failure(m, name_of(numbers[i]), "there is no h/s/");
+    assert_int_equal(n_passes, 1);
+    bundle_members_free(m);
+    free(path);
+}
+
+static void places_that_are_left_out(void **state)
+{
+    char *path = make_bundle(*state, 10, 100);
+    struct bundle_members *m = want(path, (size_t[]){9, 1, 2, 9, 3}, 5);
+    expect(m, 2, 100);
+    expect(m, 9, 100);
+    assert_int_equal(n_passes, 1);
+    /* Its place is past, and this one was never wanted: each takes a pass. */
+    expect(m, 1, 100);
+    expect(m, 5, 100);
+    assert_int_equal(n_passes, 3);
+    bundle_members_pause(m);
+    expect(m, 3, 100);
+    expect(m, 3, 100);
+    bundle_members_free(m);
+    free(path);
+}
+
+static void one_that_is_too_large(void **state)
+{
+    struct bundle_wanted wanted = {.most = 99};
+    struct bundle_members *m = NULL;
+    struct err err = ERR_INIT;
+    char *path = make_bundle(*state, 3, 100);
+    wanted.path = path;
+    ok(strlist_add(&wanted.members, "h/s/1", &err), &err);
+    ok(bundle_members_new(&wanted, &m, &err), &err);
+    expect_failure(m, "h/s/1", "h/s/1 is larger than 99 bytes");
+    bundle_members_free(m);
+    strlist_release(&wanted.members);
+    free(path);
+}
+
+/* Members before the damage are read, and the others take no pass each. */
+static void a_damaged_archive(void **state)
+{
+    size_t numbers[100], some = 0;
+    char *path = make_bundle(*state, 100, 1000);
+    struct buf whole = scratch_read(path);
+    for (size_t i = 0; i < 100; i++)
+        numbers[i] = 99 - i;
+    for (size_t cut = 1; cut < whole.len; cut += whole.len / 20) {
+        size_t good = 0;
+        free(scratch_file(*state, "b.tar.gz", whole.data, cut));
+        struct bundle_members *m = want(path, numbers, 100);
+        n_passes = 0;
+        for (size_t i = 0; i < 100; i++) {
+            struct buf bytes = BUF_INIT(100 * MB);
+            struct err err = ERR_INIT;
+            int rc = bundle_members_read(m, name_of(numbers[i]), &bytes, &err);
+            assert_true(rc == 0 || strstr(err.msg, "b.tar.gz"));
+            /* Backwards: from the first good one on, all are. */
+            assert_true(rc == 0 || good == 0);
+            good += rc == 0;
+            buf_release(&bytes);
+        }
+        assert_true(n_passes == 1 || good == 0);
+        some += good > 0 && good < 100;
+        bundle_members_free(m);
+    }
+    assert_true(some > 5);
+    buf_release(&whole);
+    free(path);
+}
+
+static void no_bundle(void **state)
+{
+    char *path = file_join(*state, "none.tar.gz");
+    struct bundle_members *m = want(path, (size_t[]){1, 2}, 2);
+    expect_failure(m, "h/s/1", "none.tar.gz");
+    expect_failure(m, "h/s/2", "none.tar.gz");
+    bundle_members_free(m);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(small_members_take_one_pass_in_any_order),
+        SCRATCH(large_members_take_one_pass_in_the_archives_order),
+        SCRATCH(large_members_take_few_passes_in_any_order),
+        SCRATCH(one_larger_than_what_may_wait),
+        SCRATCH(members_that_are_not_there_take_one_pass),
+        SCRATCH(places_that_are_left_out),
+        SCRATCH(one_that_is_too_large),
+        SCRATCH(a_damaged_archive),
+        SCRATCH(no_bundle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
