@@ -34,6 +34,7 @@ struct check {
     bool gunzipped;           /* the gzip data is whole */
     struct err why;
     bool stopped; /* nothing more to learn from the rest */
+    bool no_gzip; /* the body begins otherwise than gzip does */
     bool has_nul; /* CHECK_TEXT */
     uint64_t nul_at;
     char last;
@@ -103,11 +104,23 @@ void check_free(struct check *c)
 
 /* ---- feeding ------------------------------------------------------------------------------------------- */
 
+/* Whether a piece of the body contradicts the first four bytes of gzip (RFC 1952): its two, deflate, and
+ * flags of which three are reserved. */
+static bool is_no_gzip(uint64_t at, const unsigned char *p, size_t n)
+{
+    static const unsigned char begin[4] = {0x1f, 0x8b, 8, 0}, known[4] = {0xff, 0xff, 0xff, 0xe0};
+    for (size_t i = 0; i < n && at + i < sizeof begin; i++)
+        if ((p[i] & known[at + i]) != begin[at + i])
+            return true;
+    return false;
+}
+
 static int pprof_feed(struct check *c, const void *p, size_t n, struct err *err)
 {
     /* gzip's first byte cannot begin a profile: it would be a field of wire type 7. */
     if (c->size == 0)
         c->is_gzip = *(const unsigned char *)p == 0x1f;
+    c->no_gzip = c->no_gzip || is_no_gzip(c->size, p, n);
     if (c->stopped)
         return 0;
     c->inflated_max = INFLATE_FREE + INFLATE_RATIO * (c->size + n);
@@ -187,15 +200,19 @@ static int not_wanted(const struct check *c, const char *wanted, struct check_re
 /* ---- verdicts ------------------------------------------------------------------------------------------ */
 
 /* Whether what failed was no profile from its first bytes on, rather than one that is damaged: all begin with
- * their sample types, as field 1. */
+ * their sample types, as field 1. gzip that is cut off may have held a profile; other bytes without a whole
+ * sample type, or with nothing but sample types, did not show that they are one. */
 static bool is_no_profile(const struct check *c)
 {
+    bool whole = !c->is_gzip || c->gunzipped;
     if (c->head_len == 0)
-        return c->gunzipped;
+        return c->gunzipped || c->no_gzip;
     /* A line feed in front of text is the tag of field 1. */
     if (looks_text(c->head, c->head_len))
         return true;
-    return !profile_scan_has_type(c->scan) && (c->scan_failed || c->head[0] != 0x0a);
+    if (profile_scan_has_type(c->scan))
+        return whole && !c->scan_failed && !profile_scan_has_data(c->scan);
+    return whole || c->scan_failed || c->head[0] != 0x0a;
 }
 
 static int pprof_finish(struct check *c, struct check_result *result, struct err *err)

@@ -80,6 +80,8 @@ int profile_scan_feed(struct profile_scan *s, const void *p, size_t n, struct er
 int profile_scan_finish(struct profile_scan *s, struct profile_summary *ret, struct err *err);
 /* Whether a sample type was read so far: with none, what was fed is hardly a profile. */
 bool profile_scan_has_type(const struct profile_scan *s);
+/* Whether a sample or a string was read so far. */
+bool profile_scan_has_data(const struct profile_scan *s);
 
 /* Whether the values of the labels with that key are to go. */
 typedef bool profile_label_fn(void *ctx, const char *key, size_t n);

@@ -614,7 +614,7 @@ static int check_whole(const struct profile_scan *s, struct err *err)
     if (s->sum.n_types == 0)
         return err_set(err, ERR_FAILED, "the profile has no sample types");
     if (s->strings == 0)
-        return err_set(err, ERR_FAILED, "the profile has no strings");
+        return err_set(err, ERR_FAILED, "it has no strings");
     if (s->index_max >= s->strings)
         return err_set(err, ERR_FAILED, AT "string %llu is wanted, the profile has %llu strings",
                        (unsigned long long)s->index_max_at, (unsigned long long)s->index_max,
@@ -625,6 +625,11 @@ static int check_whole(const struct profile_scan *s, struct err *err)
 bool profile_scan_has_type(const struct profile_scan *s)
 {
     return s->sum.n_types > 0;
+}
+
+bool profile_scan_has_data(const struct profile_scan *s)
+{
+    return s->sum.samples > 0 || s->strings > 0;
 }
 
 int profile_scan_finish(struct profile_scan *s, struct profile_summary *ret, struct err *err)

@@ -125,12 +125,12 @@ static void test_bad_profile(void **state)
     gz.data[gz.len - 5] ^= 1;
     expect_bad(CHECK_PPROF, gz.data, gz.len - 1, "at byte 42: the gzip data is broken: incorrect data check");
     expect_bad(CHECK_PPROF, "\x1f", 1, "cut off inside gzip data after 1 bytes");
-    expect_bad(CHECK_PPROF, "\x0a", 1, "cut off inside the profile after 1 bytes");
+    expect_bad(CHECK_PPROF, "\x0a", 1, "this is not a profile: cut off inside the profile after 1 bytes");
     expect_bad(CHECK_PPROF, profile, PROFILE_SIZE - 1, "cut off inside the profile after 28 bytes");
-    expect_bad(CHECK_PPROF, profile, 11, "the profile has no strings");
+    expect_bad(CHECK_PPROF, profile, 11, "it has no strings");
     buf_clear(&gz);
     gzip(&gz, profile, 11);
-    expect_bad(CHECK_PPROF, gz.data, gz.len, "the profile has no strings");
+    expect_bad(CHECK_PPROF, gz.data, gz.len, "it has no strings");
     expect_bad(CHECK_PPROF, trace, sizeof trace - 1, "this is an execution trace, not a profile");
     buf_release(&gz);
 }
@@ -210,6 +210,11 @@ static void test_no_profile(void **state)
     /* Fields that no profile has may be of any type: what follows them ends in the middle. */
     expect_bad(CHECK_PPROF, "\xfa\x01\x7f\x80", 4,
                "this is not a profile: cut off inside the profile after 4 bytes");
+    expect_bad(CHECK_PPROF, "\x0a\x04\x08\x01\x10\x02", 6, "this is not a profile: it has no strings");
+    expect_bad(CHECK_PPROF, "\x0a\x03\x08\x01", 4,
+               "this is not a profile: cut off inside a sample type after 4 bytes");
+    expect_bad(CHECK_PPROF, "\x1f\x8b garbage that says it is gzip", 33,
+               "this is not a profile: at byte 4: the gzip data is broken: unknown compression method");
     expect_bad_text(CHECK_PPROF, "{\"error\": \"no such route\"}",
                     "this is JSON, not a profile: {\"error\": \"no such route\"}");
     expect_bad_text(CHECK_PPROF, " [1, 2]", "this is JSON, not a profile: [1, 2]");

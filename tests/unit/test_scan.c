@@ -626,7 +626,7 @@ static void test_bad_profiles(void **state)
     expect_bad(&b, "the profile has no sample types");
     buf_clear(&b);
     put_bytes(&b, 1, "", 0);
-    expect_bad(&b, "the profile has no strings");
+    expect_bad(&b, "it has no strings");
     put_bytes(&b, 6, "x", 1);
     expect_bad(&b, "at byte 2: the first string is not empty");
     buf_clear(&b);
