@@ -359,6 +359,21 @@ static void add_host(struct buf *b, const json_t *host, json_t *seen)
     }
 }
 
+/* profgrab's own reasons are shorter. */
+#define REASON_MAX 1024
+
+/* What the server said, unless the reason ends with the same words, or as many of them as it has room for. */
+static void add_server_words(struct visit *v, const json_t *item, const char *why)
+{
+    const char *words = text(item, "server_words");
+    /* A hostile manifest may have a reason of megabytes. */
+    for (const char *at = strlen(why) < REASON_MAX ? why : ""; (at = strstr(at, ": ")) != NULL; at++)
+        if (at[2] && strncmp(words, at + 2, strlen(at + 2)) == 0)
+            return;
+    if (!strstr(why, words))
+        add_labelled(v->b, "; the server's own words: ", words);
+}
+
 /* A line about something that is not here: an item, or (NULL) a service or host. */
 static void add_missing(struct visit *v, const json_t *item, const char *why)
 {
@@ -372,7 +387,7 @@ static void add_missing(struct visit *v, const json_t *item, const char *why)
     }
     if (!item || strcmp(why, text(item, "status")) != 0)
         add_labelled(v->b, ": ", why);
-    add_labelled(v->b, "; the server's own words: ", text(item, "server_words"));
+    add_server_words(v, item, why);
     buf_adds(v->b, "\n");
     v->count++;
 }

@@ -353,6 +353,21 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     assert_stderr_has 'unknown kind "widgets"'
 }
 
+@test "README.md of a bundle gives the words of a body that is no profile once" {
+    mkdir -p www/debug/pprof
+    echo 'hello world, this is no profile' >www/debug/pprof/heap
+    local port
+    port=$(rig_free_port)
+    rig_spawn words python3 -m http.server --bind 127.0.0.1 --directory "$PWD/www" "$port"
+    rig_wait words 20 rig_connects "$port"
+    run_profgrab --host file-03 --port "$port" -o words.tar.gz heap
+    rig_end words
+    assert_status 1
+    run_profgrab report --markdown words.tar.gz
+    assert_stdout_has 'this is text, not a profile: hello world'
+    assert_equal "$(grep -o 'hello world' <<<"$output" | wc -l)" 1
+}
+
 @test "answers that are no profile are never stored as one" {
     write_inventory html empty busy escape redirect auth
     run_profgrab --host file-05 --service html heap
