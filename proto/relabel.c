@@ -396,11 +396,12 @@ static int write_field(struct relabel *r, const struct field *f, struct err *err
         return put_unchanged(r, err);
     if (b->number == PROFILE_SAMPLE && renumber(r, b, &changed, err) < 0)
         return -1;
-    struct wire body = changed ? wire_of(buf_str(&r->sample), r->sample.len) : wire_into(b);
     bool is_message = b->number < sizeof shapes / sizeof *shapes && shapes[b->number].known;
-    if (r->found.unknown > 0 && is_message && b->type == WIRE_LENGTH &&
-        drop_unknown(r, b->number, body, &dropped, err) < 0)
-        return -1;
+    if (r->found.unknown > 0 && is_message && b->type == WIRE_LENGTH) {
+        struct wire body = changed ? wire_of(buf_str(&r->sample), r->sample.len) : wire_into(b);
+        if (drop_unknown(r, b->number, body, &dropped, err) < 0)
+            return -1;
+    }
     if (dropped)
         return put_field(r, b->number, buf_str(&r->known), r->known.len, err);
     return changed ? put_field(r, PROFILE_SAMPLE, buf_str(&r->sample), r->sample.len, err) : leave(r, f);
