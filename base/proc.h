@@ -110,8 +110,8 @@ uint64_t proc_memory_in_use(void);
 int64_t proc_cpu_ms(void);
 
 /* Limits the private memory of this process itself: allocations beyond `most` bytes fail until the limit is
- * set back to *ret_before (UINT64_MAX: none). Children inherit the limit, so the caller starts none meanwhile.
- * Under sanitizers and on macOS, which count the whole address space, this does nothing. */
+ * set back to *ret_before (UINT64_MAX: none). Children inherit the limit, so the caller starts none
+ * meanwhile. Under sanitizers and on macOS, which count the whole address space, this does nothing. */
 void proc_limit_memory(uint64_t most, uint64_t *ret_before);
 
 /*

@@ -367,9 +367,11 @@ static void add_server_words(struct visit *v, const json_t *item, const char *wh
 {
     const char *words = text(item, "server_words");
     /* A hostile manifest may have a reason of megabytes. */
-    for (const char *at = strlen(why) < REASON_MAX ? why : ""; (at = strstr(at, ": ")) != NULL; at++)
-        if (at[2] && strncmp(words, at + 2, strlen(at + 2)) == 0)
+    for (const char *at = strlen(why) < REASON_MAX ? why : ""; (at = strstr(at, ": ")) != NULL; at++) {
+        size_t n = strlen(at + 2);
+        if (n > 0 && strlen(words) >= n && memcmp(words, at + 2, n) == 0)
             return;
+    }
     if (!strstr(why, words))
         add_labelled(v->b, "; the server's own words: ", words);
 }

@@ -226,12 +226,12 @@ static void say_cuts(const struct goroutines *g, char *const *names)
 }
 
 /* A dump that was cut in its first goroutine shows nothing. */
-static int require_whole_goroutine(const struct goroutines *g, char *const *names, struct err *err)
+static int require_whole_goroutine(const struct goroutines *g, const struct strlist *names, struct err *err)
 {
-    for (size_t i = 0; i < g->n_dumps; i++)
+    for (size_t i = 0; i < g->n_dumps && i < names->n; i++)
         if (g->dumps[i].cut && g->dumps[i].total == 0)
             return err_set(err, ERR_FAILED, "%s: the dump ends before its first goroutine is whole",
-                           names[i]);
+                           names->items[i]);
     return 0;
 }
 
@@ -291,7 +291,7 @@ static int show(const struct goroutines_options *o, const struct strlist *files,
     if (rc == 0)
         rc = read_dumps(files, bytes, &g, err);
     if (rc == 0)
-        rc = require_whole_goroutine(g, files->items, err);
+        rc = require_whole_goroutine(g, files, err);
     if (rc == 0) {
         say_cuts(g, files->items);
         rc = o->json ? print_json(g, files->items, err) : print_text(g, o, err);

@@ -67,8 +67,9 @@ static int make(const struct pprof_options *o, struct err *err)
 }
 
 /* Makes it with keys and a budget. */
-static int make_within(struct pprof_options *o, struct err *err)
+static int make_within(const struct pprof_options *o, struct err *err)
 {
+    struct pprof_options with = *o;
     struct confined_budget budget;
     struct strlist words = {0};
     bool known = false;
@@ -82,8 +83,8 @@ static int make_within(struct pprof_options *o, struct err *err)
     if (rc == 0)
         rc = confined_open(words.items, words.n, o->keys, &budget, &known, err);
     strlist_release(&words);
-    o->budget = known ? &budget : NULL;
-    return rc < 0 ? -1 : make(o, err);
+    with.budget = known ? &budget : NULL;
+    return rc < 0 ? -1 : make(&with, err);
 }
 
 int pprof_make(const struct pprof_options *o, struct err *err)

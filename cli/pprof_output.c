@@ -352,6 +352,7 @@ static int carry_out_in_copy(void *task)
 static int perform(struct task *k, const struct pprof_session *session, struct err *err)
 {
     struct confined_budget anew;
+    struct task own = *k;
     int code = 0;
     if (!session)
         return carry_out(k, err);
@@ -359,9 +360,9 @@ static int perform(struct task *k, const struct pprof_session *session, struct e
     if (k->budget) {
         anew = *k->budget;
         anew.cpu_before_ms = proc_cpu_ms();
-        k->budget = &anew;
+        own.budget = &anew;
     }
-    int rc = proc_run_copy(carry_out_in_copy, k, session->cancel_fd, &code, err);
+    int rc = proc_run_copy(carry_out_in_copy, &own, session->cancel_fd, &code, err);
     if (k->to.owned)
         fd_close(&k->to.fd);
     if (rc < 0 || code == 0)

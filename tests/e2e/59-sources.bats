@@ -378,7 +378,9 @@ hint: did you mean -top? `profgrab pprof -h` lists all flags'
 # with that exit code.
 ends_at_full_pipe() {
     run timeout 120 python3 "$rig_root/tests/rig/full_pipe.py" "$1" "$profgrab_program" "${@:3}"
-    ((status == 0)) && [[ $output == "$2" ]] || fail "${*:3}, $1: $output, not $2"
+    if ((status != 0)) || [[ $output != "$2" ]]; then
+        fail "${*:3}, $1: $output, not $2"
+    fi
 }
 
 full_pipe_setup() {
