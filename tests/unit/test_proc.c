@@ -601,6 +601,7 @@ static void what_interrupts_the_copy_interrupts_us(void **state)
     struct err err = ERR_INIT;
     struct sigaction before, act = {.sa_handler = note_it};
     int code = -1;
+    signal(SIGINT, SIG_DFL); /* a shell starts background jobs with SIGINT ignored */
     ok(proc_run_copy(run_one_that_is_interrupted, NULL, -1, &code, &err), &err);
     assert_int_equal(code, 128 + SIGINT);
     sigaction(SIGINT, &act, &before);
