@@ -24,22 +24,32 @@ void drawing_or_talk(struct manifest *m, const struct workdir *w);
 /* The rest reads what a stranger wrote: callers run it in a copy of this process with limits. */
 
 /*
- * Memory that the caller and its copy share, so that a limit that ends the copy costs one file alone: the
- * copy notes which file it reads, and a second copy leaves that file out. The copy has read a stranger's
- * bytes, so nothing that it notes is trusted.
+ * Memory that the caller and its copy share, so that a limit costs files and not the page. The copy notes
+ * which file it reads; if a limit ends it, a second copy leaves that file out. A copy that has read files for
+ * share_ms leaves out the rest of them. The copy has read a stranger's bytes, so nothing that it notes is
+ * trusted.
  */
 struct drawing_progress {
-    volatile uint32_t at;      /* the number of the file that is read, from 1 on; 0: none */
-    volatile uint32_t without; /* of the file that is left out; set by drawing_leave_out */
-    char file[256];            /* the name of the file that is read */
+    volatile uint32_t at;       /* the number of the file that is read, from 1 on; 0: none */
+    volatile uint32_t without;  /* of the file that the second copy leaves out; 0: none */
+    volatile uint32_t left_out; /* number of files after the copy had used its time */
+    int64_t share_ms;           /* processor time for reading files */
+    char file[256];             /* the name of the file that is read */
 };
 int drawing_progress_new(struct drawing_progress **ret, struct err *err);
 void drawing_progress_free(struct drawing_progress *p);
 
-/* Whether a copy that failed for `why` is to be run once more, without the file that it was reading. It is if
- * a limit ended it amid a file, no file was left out before, and `fd`, to which it wrote (-1: none), could be
- * emptied. It is said. */
-bool drawing_leave_out(struct drawing_progress *p, int fd, const struct err *why);
+/* Runs `body`, which draws, in at most two copies of this process. */
+struct drawing_attempts {
+    const char *name;            /* begins messages */
+    struct proc_confines limits; /* the two copies share its processor time */
+    struct drawing_progress *progress;
+    int fd; /* the file that `body` writes to, from its present offset on; -1: none. It is cut for the second
+               copy; if it is no regular file, there is no second one. */
+};
+/* Prints which files are left out. */
+int drawing_attempt(const struct drawing_attempts *a, proc_confined_fn *body, void *ctx, struct buf *ret,
+                    struct err *err);
 
 /* Where a page goes. */
 struct drawing_target {

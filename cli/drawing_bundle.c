@@ -25,6 +25,11 @@ static bool wants_member(void *ctx, const struct bundle_member *member)
     }
     if (!f || !f->how)
         return false;
+    if (drawing_progress_is_over(d->progress)) {
+        f->how = 0;
+        f->why = "reading the files before it took all the processor time that reading may take";
+        return false;
+    }
     drawing_progress_at(d, f);
     return true;
 }
@@ -93,10 +98,6 @@ static int draw_coming(void *ctx, struct buf *ret, struct err *err)
 int drawing_coming(const struct bundle_coming *bundle, int fd, struct err *err)
 {
     struct coming c = {bundle, fd, NULL};
-    struct err why = ERR_INIT;
-    off_t begin = lseek(fd, 0, SEEK_CUR);
-    if (begin < 0)
-        return err_sys(err, "cannot write");
     struct proc_confines limits = confined_limits(bundle->bytes);
     limits.wall_ms = limits.cpu_ms;
     if (bundle->cpu_ms > 0)
@@ -106,14 +107,8 @@ int drawing_coming(const struct bundle_coming *bundle, int fd, struct err *err)
     limits.kept[1] = bundle->fd;
     if (drawing_progress_new(&c.progress, err) < 0)
         return -1;
-    int rc = confined_run(BUNDLE_REPORT, &limits, draw_coming, &c, NULL, &why);
-    /* Without the file amid which a limit ended the drawing. What the caller wrote in front of the page
-     * stays. */
-    if (rc < 0 && ftruncate(fd, begin) == 0 && lseek(fd, begin, SEEK_SET) == begin &&
-        drawing_leave_out(c.progress, -1, &why))
-        rc = confined_run(BUNDLE_REPORT, &limits, draw_coming, &c, NULL, err);
-    else if (rc < 0 && err)
-        *err = why;
+    const struct drawing_attempts attempts = {BUNDLE_REPORT, limits, c.progress, fd};
+    int rc = drawing_attempt(&attempts, draw_coming, &c, NULL, err);
     drawing_progress_free(c.progress);
     return rc;
 }

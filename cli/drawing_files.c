@@ -67,8 +67,10 @@ int drawing_files(const struct strlist *files, struct source_keys *keys, const s
     struct page_bundle b = {.name = files->n == 1 ? source_title(files->items[0]) : name,
                             .made = clock_format(made, sizeof made, clock_utc())};
     int rc = drawing_init(&d, &drawing_when_asked, STR(""), to->sink, to->ctx, err);
+    if (rc == 0)
+        rc = source_announce(files->items, files->n, keys, err);
     for (size_t i = 0; rc == 0 && i < files->n; i++) {
-        if (to->progress && to->progress->without == i + 1)
+        if ((to->progress && to->progress->without == i + 1) || drawing_progress_is_over(to->progress))
             continue;
         note_progress(to->progress, files, i);
         struct drawing_file f = {.entry = {.file = files->items[i], .title = source_title(files->items[i])}};

@@ -56,6 +56,8 @@ struct drawing {
 };
 
 /* Notes that a file is read, NULL: none is. */
+/* Whether the copy has used its time for reading files. The caller leaves out one more file then. */
+bool drawing_progress_is_over(struct drawing_progress *p);
 void drawing_progress_at(struct drawing *d, const struct drawing_file *f);
 /* Has the drawing note its files there, and leave out the file that it says. */
 void drawing_progress_apply(struct drawing *d, struct drawing_progress *p);

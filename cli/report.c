@@ -117,20 +117,6 @@ static struct proc_confines limits_of(const struct reading *r)
     return limits;
 }
 
-/* Runs the copy, and once more without the file amid which a limit has ended it. */
-static int run_copy(struct reading *r, const struct proc_confines *limits, proc_confined_fn *body,
-                    struct buf *ret, struct err *err)
-{
-    struct err why = ERR_INIT;
-    int rc = confined_run(r->bundle, limits, body, r, ret, &why);
-    /* What has gone to standard output cannot be taken back. */
-    if (rc < 0 && r->fd != STDOUT_FILENO && drawing_leave_out(r->progress, r->fd, &why))
-        return confined_run(r->bundle, limits, body, r, ret, err);
-    if (rc < 0)
-        *err = why;
-    return rc;
-}
-
 /* ---- where it goes ---------------------------------------------------------------------------------------
  */
 
@@ -138,7 +124,8 @@ static int write_page_to(struct reading *r, int fd, struct err *err)
 {
     struct proc_confines limits = limits_of(r);
     limits.kept[0] = r->fd = fd;
-    return run_copy(r, &limits, draw_in_copy, NULL, err);
+    const struct drawing_attempts attempts = {r->bundle, limits, r->progress, fd};
+    return drawing_attempt(&attempts, draw_in_copy, r, NULL, err);
 }
 
 static int copy_to_output(int from, struct err *err)
@@ -215,8 +202,8 @@ static int write_text(const struct report_options *o, const struct buf *text, st
 static int write_words(struct reading *r, struct err *err)
 {
     struct buf text = BUF_INIT(0);
-    struct proc_confines limits = limits_of(r);
-    int rc = run_copy(r, &limits, write_in_copy, &text, err);
+    const struct drawing_attempts attempts = {r->bundle, limits_of(r), r->progress, -1};
+    int rc = drawing_attempt(&attempts, write_in_copy, r, &text, err);
     if (rc == 0)
         rc = write_text(r->o, &text, err);
     buf_release(&text);

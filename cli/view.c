@@ -123,14 +123,10 @@ static int draw(struct page_job *job, struct err *err)
     limits.wall_ms = limits.cpu_ms;
     limits.kept[0] = job->fd;
     const char *of = words->n == 1 ? words->items[0] : name;
-    struct err why = ERR_INIT;
     if (drawing_progress_new(&job->progress, err) < 0)
         return -1;
-    int rc = confined_run(of, &limits, draw_in_copy, job, NULL, &why);
-    if (rc < 0 && drawing_leave_out(job->progress, job->fd, &why))
-        rc = confined_run(of, &limits, draw_in_copy, job, NULL, err);
-    else if (rc < 0)
-        *err = why;
+    const struct drawing_attempts attempts = {of, limits, job->progress, job->fd};
+    int rc = drawing_attempt(&attempts, draw_in_copy, job, NULL, err);
     drawing_progress_free(job->progress);
     return rc;
 }

@@ -398,6 +398,23 @@ PY
     cmp piped page.html
 }
 
+@test "report and view of very many files that each take little enough leave out the rest of them" {
+    local kind
+    for kind in many-samples many-texts; do
+        made "$kind.tar.gz" "$kind"
+        bounded report -o "$kind.html" "$kind.tar.gz"
+        assert_status 0
+        assert_stderr_has "$kind.tar.gz: "
+        assert_stderr_has ' files are left out: reading the files before them took 2 s of processor time'
+        grep -q 'reading the files before it took all the processor time' "$kind.html"
+        bounded report --text "$kind.tar.gz"
+        assert_status 0
+        bounded view --no-browser "$kind.tar.gz:*"
+        assert_status 0
+        assert_stderr_has ' files are left out: '
+    done
+}
+
 @test "view of several files leaves out the one file that takes more memory than it may" {
     made b.tar.gz one-bad
     tar xzf b.tar.gz

@@ -4,6 +4,7 @@
     /token/...    what the Prometheus on UPSTREAM_PORT answers, to whoever knows the secret
     /html         a login page, with 200      /half      the first half of a good answer
     /large        50 MB in one text           /many      65 MiB of targets
+    /elsewhere    a redirect to /seen of another origin, which writes down the Authorization that it got
     /redirect     to another machine          /denied    401      /closed    403      /missing   404
     /wrong        JSON, but no list           /hostile   names and addresses that nobody should have
 """
@@ -62,6 +63,12 @@ class Source(http.server.BaseHTTPRequestHandler):
             self.say(200, b'[{"targets":["h:1"' + b" " * (65 << 20) + b"]}]")
         elif what == "redirect":
             self.say(302, b"", Location="https://login.example/")
+        elif what == "elsewhere":
+            self.say(302, b"", Location=f"http://localhost:{PORT}/seen")
+        elif what == "seen":
+            with open(sys.argv[3] + ".seen", "a") as seen:
+                seen.write(f"{self.headers.get('Authorization')}\n")
+            self.say(200, good)
         elif what in ("denied", "closed", "missing"):
             self.say({"denied": 401, "closed": 403, "missing": 404}[what], b"no", "text/plain")
         elif what == "wrong":
