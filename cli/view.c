@@ -120,7 +120,6 @@ static int draw(struct page_job *job, struct err *err)
     char name[64];
     snprintf(name, sizeof name, "%zu files", words->n);
     struct proc_confines limits = confined_limits(size_of(words));
-    limits.wall_ms = limits.cpu_ms;
     limits.kept[0] = job->fd;
     const char *of = words->n == 1 ? words->items[0] : name;
     if (drawing_progress_new(&job->progress, err) < 0)
