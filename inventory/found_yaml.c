@@ -143,12 +143,18 @@ static int read_json(const char *name, const void *p, size_t n, struct found *in
     return rc < 0 ? err_wrap(err, "%s", name) : 0;
 }
 
+/* By its name, as Prometheus tells them apart. Within a configuration a file is read as YAML, because its
+ * groups are of the configuration's job. */
+static bool is_json(const char *name, const struct config *in)
+{
+    return text_ends_in(name, ".json") && !in;
+}
+
 static int read_groups(const char *name, const void *p, size_t n, const struct config *in, struct found *into,
                        struct err *err)
 {
     struct tree *tree = NULL;
-    /* By its name, as Prometheus tells them apart; within a configuration its job is the groups'. */
-    if (text_ends_in(name, ".json") && !in)
+    if (is_json(name, in))
         return read_json(name, p, n, into, err);
     if (tree_parse(name, p, n, &tree, err) < 0)
         return -1;
@@ -179,7 +185,7 @@ static int read_whole(const char *path, struct buf *ret, struct err *err)
 
 static int read_groups_file(const char *path, const struct config *in, struct found *into, struct err *err)
 {
-    struct buf text = BUF_INIT(SOURCE_MAX_BYTES);
+    struct buf text = BUF_INIT(is_json(path, in) ? SOURCE_MAX_BYTES : TREE_MAX_BYTES);
     int rc = read_whole(path, &text, err);
     if (rc == 0)
         rc = read_groups(path, buf_str(&text), text.len, in, into, err);
@@ -323,7 +329,7 @@ int found_parse_configs(const char *name, const char *dir, enum source_kind kind
 
 static int read_configs_file(const struct source *source, struct found *into, struct err *err)
 {
-    struct buf text = BUF_INIT(2 * TREE_MAX_BYTES);
+    struct buf text = BUF_INIT(TREE_MAX_BYTES);
     char *dir = file_dir(source->place);
     int rc = dir ? read_whole(source->place, &text, err) : err_nomem(err);
     if (rc == 0)

@@ -108,7 +108,7 @@ static int named_twice(const struct schema *s, const struct tree_node *list, con
     const struct tree_node *first = list->first;
     while (first->kind != TREE_SCALAR || strcmp(first->text, item->text) != 0)
         first = first->next;
-    return tree_err(s->tree, item, err, "\"%s\" is there twice, first in line %zu", item->text, first->line);
+    return tree_err(s->tree, item, err, "\"%s\" is there twice, first in line %u", item->text, first->line);
 }
 
 static int add_service(const struct schema *s, const struct tree_node *list, const struct tree_node *value,
@@ -268,11 +268,11 @@ static int defined_twice(const struct schema *s, const struct tree_node *key, co
             break;
     }
     if (strcmp(name, other->name) != 0) {
-        tree_err(s->tree, key, err, "host \"%s\" differs only by case from \"%s\" at %s:%zu:%zu", name,
+        tree_err(s->tree, key, err, "host \"%s\" differs only by case from \"%s\" at %s:%u:%u", name,
                  other->name, file_base(tree_name(s->tree)), first->line, first->column);
         return err_hint(err, "case does not count in host names, as in DNS");
     }
-    return tree_err(s->tree, key, err, "host \"%s\" is defined twice, first at %s:%zu:%zu", name,
+    return tree_err(s->tree, key, err, "host \"%s\" is defined twice, first at %s:%u:%u", name,
                     file_base(tree_name(s->tree)), first->line, first->column);
 }
 

@@ -1,6 +1,7 @@
 /*
- * Nodes and texts live in chunks that are freed together. The containers that are still open form a stack
- * of at most TREE_MAX_DEPTH; a mapping takes its scalars in turn as key and as value.
+ * Nodes and texts live in chunks that are freed together. A scalar's text follows its node. The containers
+ * that are still open form a stack of at most TREE_MAX_DEPTH; a mapping takes its scalars in turn as key and
+ * as value.
  */
 #include "inventory/tree.h"
 
@@ -14,16 +15,22 @@
 #include "base/banned.h"
 
 #define CHUNK_BYTES ((size_t)64 << 10)
+/* Of the table that finds a mapping's repeated keys, for each key at most: the array of entries doubles, and
+ * the finder has up to five slots while it grows. */
+#define KEY_BYTES (2 * sizeof(struct names_entry) + 5 * sizeof(struct finder_slot))
+/* The keys of a mapping that has no more of them are compared with each other, without a table. */
+#define COMPARED_KEYS 8
 
 struct chunk {
     struct chunk *next;
     size_t used, cap;
-    _Alignas(max_align_t) char data[];
+    _Alignas(struct tree_node) char data[];
 };
 
 struct tree {
     char *name;
     struct chunk *chunks;
+    size_t memory; /* bytes of all chunks */
     struct tree_node *root;
 };
 
@@ -40,24 +47,6 @@ struct builder {
     size_t depth;
     size_t documents;
 };
-
-/* Zeroed memory that lives as long as the tree; NULL if there is none. */
-static void *tree_alloc(struct tree *t, size_t n)
-{
-    n = (n + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1);
-    if (!t->chunks || t->chunks->cap - t->chunks->used < n) {
-        size_t cap = n > CHUNK_BYTES ? n : CHUNK_BYTES;
-        struct chunk *c = calloc(1, sizeof *c + cap);
-        if (!c)
-            return NULL;
-        c->cap = cap;
-        c->next = t->chunks;
-        t->chunks = c;
-    }
-    void *p = t->chunks->data + t->chunks->used;
-    t->chunks->used += n;
-    return p;
-}
 
 static int err_at(const struct tree *t, size_t line, size_t column, struct err *err)
 {
@@ -80,13 +69,45 @@ int tree_err(const struct tree *t, const struct tree_node *at, struct err *err, 
     return tree_err_wrap(t, at, err);
 }
 
-/* Whether the mapping has more than a handful of keys. */
-static bool is_large(const struct tree_node *map)
+/* Refuses more bytes than the tree may take. */
+static int check_memory(const struct tree *t, size_t more, const struct tree_node *at, struct err *err)
+{
+    char size[32];
+    if (more <= TREE_MAX_MEMORY - t->memory)
+        return 0;
+    return tree_err(t, at, err, "the file is too large: it would take more than %s of memory",
+                    text_bytes(size, sizeof size, TREE_MAX_MEMORY));
+}
+
+/* A copy of a node with n zeroed bytes behind it, which live as long as the tree. */
+static int add_node(struct tree *t, const struct tree_node *node, size_t n, struct tree_node **ret,
+                    struct err *err)
+{
+    n += sizeof *node;
+    n = (n + _Alignof(struct tree_node) - 1) & ~(_Alignof(struct tree_node) - 1);
+    if (!t->chunks || t->chunks->cap - t->chunks->used < n) {
+        size_t cap = n > CHUNK_BYTES ? n : CHUNK_BYTES;
+        if (check_memory(t, sizeof(struct chunk) + cap, node, err) < 0)
+            return -1;
+        struct chunk *c = calloc(1, sizeof *c + cap);
+        if (!c)
+            return err_nomem(err);
+        c->cap = cap;
+        c->next = t->chunks;
+        t->chunks = c;
+        t->memory += sizeof *c + cap;
+    }
+    *ret = memcpy(t->chunks->data + t->chunks->used, node, sizeof *node);
+    t->chunks->used += n;
+    return 0;
+}
+
+static size_t count_keys(const struct tree_node *map)
 {
     size_t n = 0;
-    for (const struct tree_node *v = map->first; v && n <= 8; v = v->next)
+    for (const struct tree_node *v = map->first; v; v = v->next)
         n++;
-    return n > 8;
+    return n;
 }
 
 /* Marks a key as a repetition of an earlier one. */
@@ -129,8 +150,9 @@ static int close_level(struct builder *b, struct err *err)
     // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a level is only opened with its node
     if (done->kind != TREE_MAP)
         return 0;
-    if (is_large(done))
-        return mark_in_many(done, err);
+    size_t n = count_keys(done);
+    if (n > COMPARED_KEYS)
+        return check_memory(b->tree, n * KEY_BYTES, done, err) < 0 ? -1 : mark_in_many(done, err);
     mark_in_few(done);
     return 0;
 }
@@ -167,15 +189,11 @@ static int open_level(struct builder *b, struct tree_node *node, struct err *err
     return 0;
 }
 
-static struct tree_node *new_node(struct builder *b, enum tree_kind kind, const yaml_event_t *e)
+/* A node of that kind at the event's place. A file of TREE_MAX_BYTES has lines and columns of 32 bits. */
+static struct tree_node node_at(enum tree_kind kind, const yaml_event_t *e)
 {
-    struct tree_node *node = tree_alloc(b->tree, sizeof *node);
-    if (!node)
-        return NULL;
-    node->kind = kind;
-    node->line = e->start_mark.line + 1;
-    node->column = e->start_mark.column + 1;
-    return node;
+    return (struct tree_node){
+        .kind = kind, .line = (uint32_t)e->start_mark.line + 1, .column = (uint32_t)e->start_mark.column + 1};
 }
 
 /* Refuses what YAML can put in front of any node. */
@@ -190,16 +208,14 @@ static int no_extras(const struct builder *b, const struct tree_node *node, cons
 static int add_scalar(struct builder *b, const yaml_event_t *e, struct err *err)
 {
     size_t n = e->data.scalar.length;
-    struct tree_node *node = new_node(b, TREE_SCALAR, e);
-    char *text = tree_alloc(b->tree, n + 1);
-    if (!node || !text)
-        return err_nomem(err);
-    if (no_extras(b, node, e->data.scalar.anchor, e->data.scalar.tag, err) < 0)
+    struct tree_node here = node_at(TREE_SCALAR, e), *node = NULL;
+    if (no_extras(b, &here, e->data.scalar.anchor, e->data.scalar.tag, err) < 0)
         return -1;
     if (memchr(e->data.scalar.value, '\0', n))
-        return tree_err(b->tree, node, err, "NUL characters are not allowed");
-    memcpy(text, e->data.scalar.value, n);
-    node->text = text;
+        return tree_err(b->tree, &here, err, "NUL characters are not allowed");
+    if (add_node(b->tree, &here, n + 1, &node, err) < 0)
+        return -1;
+    node->text = memcpy(node + 1, e->data.scalar.value, n);
     node->plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     return place(b, node, err);
 }
@@ -207,18 +223,18 @@ static int add_scalar(struct builder *b, const yaml_event_t *e, struct err *err)
 static int add_container(struct builder *b, enum tree_kind kind, const yaml_event_t *e, struct err *err)
 {
     bool list = kind == TREE_LIST;
-    struct tree_node *node = new_node(b, kind, e);
-    if (!node)
-        return err_nomem(err);
-    if (no_extras(b, node, list ? e->data.sequence_start.anchor : e->data.mapping_start.anchor,
+    struct tree_node here = node_at(kind, e), *node = NULL;
+    if (no_extras(b, &here, list ? e->data.sequence_start.anchor : e->data.mapping_start.anchor,
                   list ? e->data.sequence_start.tag : e->data.mapping_start.tag, err) < 0)
         return -1;
-    return place(b, node, err) < 0 ? -1 : open_level(b, node, err);
+    if (add_node(b->tree, &here, 0, &node, err) < 0 || place(b, node, err) < 0)
+        return -1;
+    return open_level(b, node, err);
 }
 
 static int take_event(struct builder *b, const yaml_event_t *e, struct err *err)
 {
-    struct tree_node here = {.line = e->start_mark.line + 1, .column = e->start_mark.column + 1};
+    struct tree_node here = node_at(TREE_SCALAR, e);
     switch (e->type) {
     case YAML_DOCUMENT_START_EVENT:
         return b->documents++ ? tree_err(b->tree, &here, err, "only one document is allowed") : 0;
@@ -405,7 +421,7 @@ const struct tree_node *tree_find_repeated(const struct tree_node *node)
 
 int tree_err_repeated(const struct tree *t, const struct tree_node *key, struct err *err)
 {
-    return tree_err(t, key, err, "\"%.60s\" is there twice, first in line %zu", key->text, key->before->line);
+    return tree_err(t, key, err, "\"%.60s\" is there twice, first in line %u", key->text, key->before->line);
 }
 
 int tree_parse_repeats(const char *name, const void *p, size_t n, struct tree **ret, struct err *err)

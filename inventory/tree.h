@@ -6,6 +6,9 @@
  * checked at every event, because libyaml becomes slow on deep nesting. A repeated key is marked; tree_parse
  * refuses it.
  *
+ * Two bytes of a file (`a,` in braces) can take 128 bytes of nodes. The parser counts the memory of the tree
+ * while it builds it, and refuses the node that takes more than TREE_MAX_MEMORY.
+ *
  * Every error is ERR_USAGE and begins with file:line:column, both counted from 1, columns in characters.
  */
 #ifndef INVENTORY_TREE_H
@@ -13,10 +16,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/base.h"
 
 #define TREE_MAX_BYTES ((size_t)8 << 20)
+/* Bytes of nodes, texts and the table of a mapping's keys. Two trees exist at a time while a configuration's
+ * file_sd_configs are read. */
+#define TREE_MAX_MEMORY ((size_t)96 << 20)
 #define TREE_MAX_DEPTH 16
 
 enum tree_kind { TREE_SCALAR, TREE_LIST, TREE_MAP };
@@ -24,7 +31,7 @@ enum tree_kind { TREE_SCALAR, TREE_LIST, TREE_MAP };
 struct tree_node {
     enum tree_kind kind;
     bool plain;                  /* a scalar without quotes, neither `|` nor `>` */
-    size_t line, column;         /* where it begins, from 1 */
+    uint32_t line, column;       /* where it begins, from 1 */
     const char *text;            /* of a scalar */
     const struct tree_node *key; /* of a value in a mapping: the scalar in front of it */
     const struct tree_node

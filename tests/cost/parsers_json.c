@@ -220,6 +220,12 @@ static const struct cost_grammar yaml_groups[] = {
     {"dashes", "", "- ", "", NULL, 0},
     {"questions", "", "? ", "", NULL, 0},
     {"indents", "a:", "\n  ", "", NULL, 0},
+    {"items of a flow list", "[", "a,", "]", NULL, 0},
+    {"keys without values", "[{", "a,", "}]", NULL, 0},
+    {"different keys without values", "[{", "\1,", "}]", NULL, 0},
+    {"flow mappings of two keys", "[", "{a,b},", "]", NULL, 0},
+    {"empty flow lists", "[", "[],", "]", NULL, 0},
+    {"items of a block list", "", "-\n", "", NULL, 0},
     {0},
 };
 
@@ -347,7 +353,7 @@ const struct cost_parser cost_json_parsers[] = {
     {"page of a manifest", draw_manifest, manifests, 200, 0},
     {"discovery of http_sd", discover_groups, groups, 68, 8u << 20},
     {"discovery of Prometheus", discover_prometheus, prometheus, 7, 8u << 20},
-    {"discovery of files", discover_yaml, yaml_groups, 52, 4u << 20},
+    {"discovery of files", discover_yaml, yaml_groups, 70, 4u << 20},
     {"discovery of configurations", discover_configs, configs, 23, 4u << 20},
     {"inventory_parse", load_inventory, inventories, 107, 4u << 20},
     {0},

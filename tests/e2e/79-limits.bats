@@ -364,6 +364,41 @@ PY
     assert_stderr_has 'it has more than 200000 targets'
 }
 
+# many HEAD UNIT TIMES TAIL: a text in YAML.
+many() { python3 -c 'import sys; h, u, n, t = sys.argv[1:]; print(h + u * int(n) + t)' "$@"; }
+
+@test "a source of services in YAML of any shape costs at most 10 s and 300 MB, whether it is refused or just small enough" {
+    local head unit refused accepted tail
+    printf 'version: 1\nservices: { s: { port: 1 } }\nhosts: { h: { connect: direct, address: 127.0.0.1, services: [s] } }\n' >inventory.yaml
+    chmod 600 inventory.yaml
+    # The first number of units fills the 8 MB of a file, the second takes just less memory than a file may.
+    while IFS='|' read -r head unit refused accepted tail; do
+        many "$head" "${unit//@/$'\n'}" "$refused" "$tail" >c.yml
+        bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+        assert_status 2
+        assert_stderr_has 'the file is too large: it would take more than 100.7 MB of memory'
+        many "$head" "${unit//@/$'\n'}" "$accepted" "$tail" >c.yml
+        bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+        refute_stderr_has 'too large'
+    done <<'SHAPES'
+scrape_configs: {|a,|4000000|500000|}
+scrape_configs: {x: [|a,|4000000|1560000|]}
+scrape_configs: {x: [|{a,b},|1300000|320000|]}
+scrape_configs: {x: [|[],|2600000|1780000|]}
+scrape_configs:|@-|4000000|1560000|
+SHAPES
+    # A configuration and a file of targets that it names are in memory together.
+    many '[{targets: [' 'h:80,' 200000 '], labels: {job: j}}, {x: [' >part
+    { cat part && many '' 'a,' 1350000 ']}]'; } >targets.yml
+    many 'scrape_configs: [{job_name: j, file_sd_configs: [{files: [targets.yml]}], relabel_configs: [' 'a,' 1560000 ']}]' >c.yml
+    bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+    assert_status 0
+    refute_stderr_has 'too large'
+    { cat part && many '' 'a,' 1600000 ']}]'; } >targets.yml
+    bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+    assert_stderr_has 'would take more than 100.7 MB of memory: its targets are missing'
+}
+
 @test "what takes more memory than it may is one message that names the file, and leaves nothing" {
     made zeros.gz zeros
     bounded goroutines zeros.gz

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "inventory/inventory.h"
+#include "inventory/tree.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/spoil.h"
 
@@ -829,6 +830,70 @@ static void too_large(void **state)
     free(text);
 }
 
+/* Short pieces that take the most memory for a byte of the file. The message names the place that was too
+ * much: it lies on the second line, within the file. */
+static void too_much_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head, *unit;
+    } shapes[] = {{"x: {\n", "a,"}, {"x: [\n", "a,"}, {"x: [\n", "{a,b},"}, {"x: [\n", "[],"}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct buf text = BUF_INIT(TREE_MAX_BYTES);
+        struct tree *tree = NULL;
+        struct err err = ERR_INIT;
+        unsigned column = 0;
+        int end = 0;
+        buf_adds(&text, shapes[i].head);
+        while (text.len + strlen(shapes[i].unit) <= text.max)
+            buf_adds(&text, shapes[i].unit);
+        assert_int_equal(tree_parse("t.yaml", buf_str(&text), text.len, &tree, &err), -1);
+        assert_null(tree);
+        assert_int_equal(err.kind, ERR_USAGE);
+        assert_int_equal(sscanf(err.msg,
+                                "t.yaml:2:%u: the file is too large: it would take more than 100.7 MB of "
+                                "memory%n",
+                                &column, &end),
+                         1);
+        assert_int_equal(end, strlen(err.msg));
+        assert_in_range(column, 2, text.len - 1);
+        buf_release(&text);
+    }
+}
+
+/* The table that finds repeated keys counts too. The tree without it is small enough. */
+static void too_many_keys(void **state)
+{
+    (void)state;
+    struct buf text = BUF_INIT(TREE_MAX_BYTES);
+    struct tree *tree = NULL;
+    struct err err = ERR_INIT;
+    for (unsigned i = 0; i < 600000; i++)
+        buf_addf(&text, "%x:\n", i);
+    assert_int_equal(buf_check(&text, "it", &err), 0);
+    assert_int_equal(tree_parse("t.yaml", buf_str(&text), text.len, &tree, &err), -1);
+    assert_string_equal(err.msg,
+                        "t.yaml:1:1: the file is too large: it would take more than 100.7 MB of memory");
+    buf_release(&text);
+}
+
+static void a_hundred_thousand_hosts(void **state)
+{
+    (void)state;
+    struct buf text = BUF_INIT(TREE_MAX_BYTES);
+    struct inventory *inv = NULL;
+    struct err err = ERR_INIT;
+    size_t n = 0;
+    buf_adds(&text, "version: 1\nservices: { api: { port: 6060 } }\nhosts:\n");
+    for (int i = 0; i < 100000; i++)
+        buf_addf(&text, "  web-%05d: { address: web-%05d.example.internal, services: [api] }\n", i, i);
+    assert_int_equal(inventory_parse("inv.yaml", buf_str(&text), text.len, &inv, &err), 0);
+    inventory_hosts(inv, &n);
+    assert_int_equal(n, 100000);
+    inventory_free(inv);
+    buf_release(&text);
+}
+
 /* A directory of its own, with HOME and XDG_CONFIG_HOME in it. */
 static int make_dir(void **state)
 {
@@ -993,6 +1058,9 @@ int main(void)
         cmocka_unit_test(ten_thousand_hosts),
         cmocka_unit_test(deep_nesting_fails_at_once),
         cmocka_unit_test(too_large),
+        cmocka_unit_test(too_much_memory),
+        cmocka_unit_test(too_many_keys),
+        cmocka_unit_test(a_hundred_thousand_hosts),
         cmocka_unit_test_setup_teardown(load_checks_the_file, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(load_refuses_what_is_no_file, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(found_in_order, make_dir, remove_dir),
