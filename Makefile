@@ -20,7 +20,6 @@ PACKAGES := libssh2 libcurl openssl zlib libpcre2-8 yaml-0.1 jansson libarchive 
 reproducible := $(if $(filter coverage,$(SAN)),,-ffile-prefix-map='$(CURDIR)=.')
 
 comma := ,
-empty :=
 # `make` and `make CC=gcc` use one folder where cc is gcc: cc is a name, not a compiler.
 compiler := $(notdir $(firstword $(CC)))
 ifeq ($(compiler),cc)
@@ -65,9 +64,6 @@ web := $(wildcard web/*.html web/*.css web/*.js)
 manual := $(out)/cli/manual_pages.c
 manual_sources := $(wildcard docs/man/*.[57])
 objects := $(sources:%.c=$(out)/%.o) $(page:.c=.o) $(manual:.c=.o)
-# What only one of the program's files has (cli/whole.h, cli/editor.h), and what all are made of.
-apart := $(patsubst %,$(out)/cli/%.o,main whole_load whole_library editor_load editor_library)
-common := $(filter-out $(apart),$(objects))
 unit_sources := $(wildcard tests/unit/test_*.c)
 units := $(unit_sources:%.c=$(out)/%)
 # The thread sanitizer: where there are threads. The rest would take minutes in which there is nothing to find.
@@ -94,28 +90,9 @@ all: build/profgrab pages
 build/profgrab: $(out)/profgrab
 	@ln -sfn $(variant)/profgrab $@
 
-# The files lie as they will be installed, since they find each other from where the program is.
-whole := $(out)/lib/profgrab/profgrab.so
-editor := $(out)/lib/profgrab/editor.so
-$(out)/profgrab: $(out)/bin/profgrab
-	@ln -sfn bin/profgrab $@
-
-# It has whole_get before the archive is looked into: of that there is only what reading profiles needs.
-$(out)/bin/profgrab: $(out)/cli/main.o $(out)/cli/whole_load.o $(out)/libprofgrab.a $(whole) $(editor)
-	@mkdir -p $(@D)
+$(out)/profgrab: $(out)/cli/main.o $(out)/libprofgrab.a
 	$(call say,link,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LIBS)
-
-$(whole): $(out)/cli/whole_library.o $(out)/cli/editor_load.o $(out)/libprofgrab.a
-$(editor): $(out)/cli/editor_library.o $(out)/libprofgrab.a
-$(whole) $(editor):
-	@mkdir -p $(@D)
-	$(call say,link,$@)
-	$(Q)$(CC) $(filter-out -pie,$(LDFLAGS)) -shared -o $@ $^ $(LIBS)
-
-# By this they know each other.
-$(apart): private override CPPFLAGS += -DPROFGRAB_BUILD='"$(subst $(empty) ,-,$(shell cat $(common) | cksum))"'
-$(apart): $(out)/libprofgrab.a
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # What is made from the program's own tables: the manual, and what shells complete.
 share := $(out)/share
@@ -143,8 +120,8 @@ $(share)/bash-completion/% $(share)/zsh/% $(share)/fish/%: $(out)/profgrab
 	@mkdir -p $(@D)
 	$(Q)$(out)/profgrab completion $(firstword $(subst -, ,$(word 4,$(subst /, ,$@)))) >$@
 
-# What unit tests are linked with, too.
-$(out)/libprofgrab.a: $(common)
+# Everything but main: the program, the unit tests and the fuzz targets link it.
+$(out)/libprofgrab.a: $(filter-out %/cli/main.o,$(objects))
 	$(call say,ar,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
@@ -365,8 +342,7 @@ bench-ssh: all $(out)/bench/delay $(out)/bench/gateway $(out)/bench/raw
 
 root := $(DESTDIR)$(PREFIX)
 install: all
-	@tools/install-files install '$(root)' 644 $(whole) lib/profgrab/$(notdir $(whole)) \
-	    644 $(editor) lib/profgrab/$(notdir $(editor)) 755 $(out)/bin/profgrab bin/profgrab \
+	@tools/install-files install '$(root)' 755 $(out)/profgrab bin/profgrab \
 	    $(foreach page,$(pages),644 $(page) $(page:$(share)/%=share/%))
 
 uninstall:

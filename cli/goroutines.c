@@ -8,10 +8,10 @@
 #include "cli/command.h"
 #include "cli/confined.h"
 #include "cli/exit.h"
+#include "cli/goroutines_json.h"
 #include "cli/source.h"
 #include "cli/standard_streams.h"
 #include "cli/talk.h"
-#include "cli/whole.h"
 #include "report/report.h"
 #include "base/banned.h"
 
@@ -235,12 +235,6 @@ static int require_whole_goroutine(const struct goroutines *g, const struct strl
     return 0;
 }
 
-static int print_json(const struct goroutines *g, char *const *names, struct err *err)
-{
-    const struct whole *whole = whole_get(err);
-    return whole ? whole->goroutines_json(g, names, err) : -1;
-}
-
 /* Names the command that shows a profile of another kind. The message begins with the name of the file. */
 static void hint_profile(const struct strlist *files, struct err *err)
 {
@@ -294,7 +288,7 @@ static int show(const struct goroutines_options *o, const struct strlist *files,
         rc = require_whole_goroutine(g, files, err);
     if (rc == 0) {
         say_cuts(g, files->items);
-        rc = o->json ? print_json(g, files->items, err) : print_text(g, o, err);
+        rc = o->json ? goroutines_json(g, files->items, err) : print_text(g, o, err);
     }
     goroutines_free(g);
     buf_release(&bytes[0]);

@@ -1,26 +1,25 @@
-/* profgrab: gets performance profiles out of Go services that can only be reached over SSH. This is the file
- * that is started: what it has itself, and the way to all else (cli/whole.h). */
+/* profgrab gets performance profiles out of Go services that can only be reached over SSH. */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/askpass.h"
 #include "cli/exit.h"
 #include "cli/run.h"
-#include "cli/talk.h"
-#include "cli/whole.h"
 #include "gateway/gateway.h"
 #include "base/base.h"
 #include "base/banned.h"
 
-/* Undoes what our parent may have left us: standard descriptors that are closed, which files opened later
- * would become, and children that vanish before their exit code can be read. A write beyond the limit of a
- * file's size fails with EFBIG as others fail on a full disk; programs that are started have the default
- * again. */
-static void settle_in(void)
+/* Repairs the state that a parent process may leave: closed standard descriptors, whose numbers the next
+ * opened files would get, and ignored SIGCHLD, which loses the exit codes of children. A write beyond the
+ * limit of a file's size then fails with EFBIG, as others fail on a full disk; programs that profgrab starts
+ * have the default again. */
+static void repair_inherited_state(void)
 {
-    /* For reading, so that what is written there is known to be lost. The lowest that is closed is taken. */
+    /* Open for reading, so that a write to it fails. open() takes the lowest closed number. */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0)
             open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -29,35 +28,59 @@ static void settle_in(void)
     secret_protect_process();
 }
 
-static bool is_started_as(const char *name, int argc, char **argv)
+/* Finds the command and moves argc and argv to its arguments. `profgrab --host …` means
+ * `profgrab grab --host …`. */
+static const struct command *take_command(int *argc, char ***argv)
 {
-    return argc > 0 && strcmp(file_base(argv[0]), name) == 0;
+    const char *first = (*argv)[1];
+    const struct command *c = command_find(first);
+    if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)
+        c = &command_version;
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0)
+        c = &command_help;
+    int skip = c ? 2 : 1;
+    *argc -= skip;
+    *argv += skip;
+    return c ? c : &command_grab;
 }
 
-/* The command, if it is one that needs no more than what is here. */
-static const struct command *choose(int argc, char **argv)
+/* The first argument that is no option, if it is a verb of the command; else NULL. */
+static const char *find_verb(const struct command *c, int argc, char **argv)
 {
-    static const struct command *const here[] = {&command_pprof, &command_goroutines, &command_diff,
-                                                 &command_merge};
-    if (argc < 2 || is_started_as(ASKPASS_NAME, argc, argv))
-        return NULL;
-    for (size_t i = 0; i < sizeof here / sizeof *here; i++)
-        if (strcmp(here[i]->name, argv[1]) == 0)
-            return here[i]->own_help || !run_asks_for_help(argc - 2, argv + 2) ? here[i] : NULL;
+    int i = 0;
+    while (i < argc && argv[i][0] == '-')
+        i++;
+    for (const struct verb *v = i < argc ? c->verbs : NULL; v && v->name; v++)
+        if (strcmp(v->name, argv[i]) == 0)
+            return v->name;
     return NULL;
+}
+
+static int run_help_of(const struct command *c, int argc, char **argv)
+{
+    const char *verb = find_verb(c, argc, argv);
+    char *words[] = {(char *)(uintptr_t)c->name, (char *)(uintptr_t)verb, NULL};
+    return run_command(&command_help, verb ? 2 : 1, words);
 }
 
 int main(int argc, char **argv)
 {
-    settle_in();
-    if (argc == 1 && is_started_as(KEEPER_NAME, argc, argv)) {
+    repair_inherited_state();
+    if (argc == 1 && strcmp(file_base(argv[0]), KEEPER_NAME) == 0) {
         keeper_run(argv[0]);
         return EXIT_NOTHING;
     }
-    const struct command *c = choose(argc, argv);
-    if (c)
-        return run_command(c, argc - 2, argv + 2);
-    struct err err = ERR_INIT;
-    const struct whole *whole = whole_get(&err);
-    return whole ? whole->run(argc, argv) : run_end(EXIT_NOTHING, &err);
+    if (askpass_is_meant(argc, argv)) {
+        struct err err = ERR_INIT;
+        int code = askpass_run(argv, &err);
+        return run_end(code, &err);
+    }
+    if (argc < 2) {
+        int code = run_command(&command_help, 0, NULL);
+        return code == EXIT_OK ? EXIT_USAGE : code;
+    }
+    const struct command *c = take_command(&argc, &argv);
+    if (c != &command_help && !c->own_help && run_asks_for_help(argc, argv))
+        return run_help_of(c, argc, argv);
+    return run_command(c, argc, argv);
 }

@@ -9,7 +9,6 @@
 
 #include "cli/command.h"
 #include "cli/exit.h"
-#include "cli/whole.h"
 #include "base/banned.h"
 
 void pprof_say(const char *fmt, ...)
@@ -59,11 +58,7 @@ static int make(const struct pprof_options *o, struct err *err)
         return -1;
     if (o->wanted != PPROF_OUTPUTS)
         return pprof_output(o, p, err);
-    const struct whole *whole = whole_get(err);
-    if (whole)
-        return whole->pprof_shell(o, p, err);
-    profile_free(p);
-    return -1;
+    return pprof_shell(o, p, err);
 }
 
 /* Makes it with keys and a budget. */

@@ -57,16 +57,12 @@ int shell_help(struct str name, const struct profile *p, struct buf *to, struct 
 /* ---- lines (pprof_shell_input.c, pprof_shell_edit.c) -----------------------------------------------------
  */
 
-struct signals_terminal;
 struct shell_editor;
 
 struct shell_input {
     const struct profile *profile; /* whose functions' names are completed */
     int cancel_fd;
     struct shell_editor *editor; /* NULL: lines are read as they come */
-    /* The editor may have a copy of the code: what it needs of the program's own. */
-    bool (*complete)(const struct profile *p, struct str line, struct str *ret_word, struct buf *to);
-    void (*hold_terminal)(const struct signals_terminal *t);
     struct buf ahead;
     bool ended;
 };
@@ -77,14 +73,12 @@ void shell_input_release(struct shell_input *in);
 int shell_input_line(struct shell_input *in, const char *prompt, struct buf *line, bool *ret_end,
                      struct err *err);
 
-/* Reads lines at a terminal, with history and completion. */
-struct shell_editor {
-    /* As shell_input_line. */
-    int (*line)(struct shell_editor *e, const char *prompt, struct buf *line, bool *ret_end, struct err *err);
-    void (*free)(struct shell_editor *e);
-};
-/* For standard input, which is a terminal that can be edited on. `in` must outlive it. */
+/* Reads lines at the terminal that is standard input, with history and completion. `in` must outlive it. */
 int shell_editor_new(struct shell_input *in, struct shell_editor **ret, struct err *err);
+void shell_editor_free(struct shell_editor *e);
+/* As shell_input_line. */
+int shell_editor_line(struct shell_editor *e, const char *prompt, struct buf *line, bool *ret_end,
+                      struct err *err);
 
 /* What the last word of a line is completed to, if that is certain: a command or option in the first place
  * (behind `help`, too), else a function whose name holds it. Adds the new word; *ret_word is the old one.

@@ -22,8 +22,7 @@
 #define HISTORY 1000
 #define WORD_MAX_BYTES 65536
 
-struct editor {
-    struct shell_editor face; /* first: it is what others have of it */
+struct shell_editor {
     struct shell_input *in;
     EditLine *el;
     History *history;
@@ -35,7 +34,7 @@ struct editor {
     bool dropped; /* Ctrl-C: the line counts for nothing */
 };
 
-static struct editor *editor_of(EditLine *el)
+static struct shell_editor *editor_of(EditLine *el)
 {
     void *e = NULL;
     el_get(el, EL_CLIENTDATA, &e);
@@ -52,16 +51,16 @@ static char *prompt_of(EditLine *el)
  */
 
 /* Whoever stops us finds the terminal as it was; libedit has made it its own by now. */
-static void hold_terminal(struct editor *e)
+static void hold_terminal(struct shell_editor *e)
 {
     if (e->held || tcgetattr(STDIN_FILENO, &e->terminal.asking) < 0)
         return;
     e->held = true;
-    e->in->hold_terminal(&e->terminal);
+    signals_hold_terminal(&e->terminal);
 }
 
 /* 1: a byte; 0: there is no more; -1: look at the screen again, something happened. */
-static int read_byte(struct editor *e, char *ret)
+static int read_byte(struct shell_editor *e, char *ret)
 {
     struct pollfd fds[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
                             {.fd = e->in->cancel_fd, .events = POLLIN}};
@@ -75,7 +74,7 @@ static int read_byte(struct editor *e, char *ret)
 
 static int read_character(EditLine *el, wchar_t *ret)
 {
-    struct editor *e = editor_of(el);
+    struct shell_editor *e = editor_of(el);
     mbstate_t state = {0};
     char c;
     hold_terminal(e);
@@ -99,12 +98,12 @@ static int read_character(EditLine *el, wchar_t *ret)
 static unsigned char on_tab(EditLine *el, int key)
 {
     (void)key;
-    struct editor *e = editor_of(el);
+    struct shell_editor *e = editor_of(el);
     const LineInfo *line = el_line(el);
     struct buf text = BUF_INIT(WORD_MAX_BYTES), old = BUF_INIT(WORD_MAX_BYTES);
     struct str word, typed = {line->buffer, (size_t)(line->cursor - line->buffer)};
     unsigned char rc = CC_ERROR;
-    if (e->in->complete(e->in->profile, typed, &word, &text)) {
+    if (shell_complete(e->in->profile, typed, &word, &text)) {
         buf_add(&old, word.p, word.n);
         size_t n = mbstowcs(NULL, buf_str(&old), 0);
         if (n != (size_t)-1) {
@@ -177,7 +176,7 @@ static void pass_over_interrupts(struct sigaction *before)
         sigaction(SIGINT, &act, NULL);
 }
 
-static int set_up(struct editor *e, struct err *err)
+static int set_up(struct shell_editor *e, struct err *err)
 {
     HistEvent event;
     e->characters = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
@@ -201,7 +200,7 @@ static int set_up(struct editor *e, struct err *err)
 /* ---- a line ----------------------------------------------------------------------------------------------
  */
 
-static const char *edit(struct editor *e, int *ret_n)
+static const char *edit(struct shell_editor *e, int *ret_n)
 {
     locale_t before = (locale_t)0;
     e->held = e->dropped = false;
@@ -212,16 +211,15 @@ static const char *edit(struct editor *e, int *ret_n)
     /* Before the prompt stands there: what is typed then is for it. */
     el_set(e->el, EL_PREP_TERM, 1);
     const char *text = el_gets(e->el, ret_n);
-    e->in->hold_terminal(NULL);
+    signals_hold_terminal(NULL);
     if (e->characters)
         uselocale(before);
     return text;
 }
 
-static int editor_line(struct shell_editor *face, const char *prompt, struct buf *line, bool *ret_end,
-                       struct err *err)
+int shell_editor_line(struct shell_editor *e, const char *prompt, struct buf *line, bool *ret_end,
+                      struct err *err)
 {
-    struct editor *e = (struct editor *)face;
     HistEvent event;
     int n = 0;
     e->prompt = prompt;
@@ -244,9 +242,10 @@ static int editor_line(struct shell_editor *face, const char *prompt, struct buf
 /* ---- all of it -------------------------------------------------------------------------------------------
  */
 
-static void editor_free(struct shell_editor *face)
+void shell_editor_free(struct shell_editor *e)
 {
-    struct editor *e = (struct editor *)face;
+    if (!e)
+        return;
     if (e->el)
         el_end(e->el);
     if (e->history)
@@ -259,17 +258,15 @@ static void editor_free(struct shell_editor *face)
 
 int shell_editor_new(struct shell_input *in, struct shell_editor **ret, struct err *err)
 {
-    struct editor *e = malloc(sizeof *e);
+    struct shell_editor *e = malloc(sizeof *e);
     if (!e)
         return err_nomem(err);
-    *e = (struct editor){.face = {.line = editor_line, .free = editor_free},
-                         .in = in,
-                         .terminal = {.fd = STDIN_FILENO, .prompt = ""}};
+    *e = (struct shell_editor){.in = in, .terminal = {.fd = STDIN_FILENO, .prompt = ""}};
     pass_over_interrupts(&e->interrupt);
     if (set_up(e, err) < 0) {
-        editor_free(&e->face);
+        shell_editor_free(e);
         return -1;
     }
-    *ret = &e->face;
+    *ret = e;
     return 0;
 }

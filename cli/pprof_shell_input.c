@@ -20,18 +20,13 @@ static bool can_edit(void)
 
 int shell_input_init(struct shell_input *in, const struct profile *p, int cancel_fd, struct err *err)
 {
-    *in = (struct shell_input){.profile = p,
-                               .cancel_fd = cancel_fd,
-                               .complete = shell_complete,
-                               .hold_terminal = signals_hold_terminal,
-                               .ahead = BUF_INIT(LINE_MOST + 65536)};
+    *in = (struct shell_input){.profile = p, .cancel_fd = cancel_fd, .ahead = BUF_INIT(LINE_MOST + 65536)};
     return can_edit() ? shell_editor_new(in, &in->editor, err) : 0;
 }
 
 void shell_input_release(struct shell_input *in)
 {
-    if (in->editor)
-        in->editor->free(in->editor);
+    shell_editor_free(in->editor);
     buf_release(&in->ahead);
 }
 
@@ -70,6 +65,6 @@ int shell_input_line(struct shell_input *in, const char *prompt, struct buf *lin
                      struct err *err)
 {
     buf_clear(line);
-    return in->editor ? in->editor->line(in->editor, prompt, line, ret_end, err)
+    return in->editor ? shell_editor_line(in->editor, prompt, line, ret_end, err)
                       : read_plainly(in, prompt, line, ret_end, err);
 }

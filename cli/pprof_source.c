@@ -4,7 +4,7 @@
 
 #include "cli/pprof.h"
 #include "cli/source.h"
-#include "cli/whole.h"
+#include "fetch/fetch.h"
 #include "base/banned.h"
 
 /* So many are read and then merged, as upstream does it: merging is the same in pieces. */
@@ -13,11 +13,10 @@
 /* So many members that are added up are said. */
 #define SAID 40
 
-struct source {
+struct profile_source {
     const struct pprof_options *options;
     const char *name;
-    char *url;                 /* NULL: it is a file */
-    const struct whole *whole; /* what fetches it */
+    char *url; /* NULL: it is a file */
     long timeout_s;
     struct profile *profile;
     struct symbolize_sources mappings; /* of one that was fetched */
@@ -28,8 +27,8 @@ struct source {
 
 /* What became of all sources of one kind. */
 struct harvest {
-    const struct whole **whole; /* NULL is there until a URL needs it */
-    struct profile **chunks;    /* each one of what was read with it */
+    bool *online;            /* whether libcurl is initialized: the first URL does it */
+    struct profile **chunks; /* each is the sum of CHUNK sources */
     size_t n_chunks, cap_chunks;
     struct profile *profile; /* of all; NULL: there was none */
     size_t n;
@@ -67,7 +66,7 @@ static int settle_mappings(struct profile *p, const struct pprof_options *o, str
 }
 
 /* What is done with one that was read. */
-static void settle(struct source *s)
+static void settle(struct profile_source *s)
 {
     int rc = pprof_locate(s->profile, &s->err);
     if (rc == 0)
@@ -85,8 +84,8 @@ static void settle(struct source *s)
 
 static void *fetch(void *ctx)
 {
-    struct source *s = ctx;
-    if (s->whole->pprof_fetch(s->options, s->url, s->timeout_s, &s->profile, &s->err) == 0)
+    struct profile_source *s = ctx;
+    if (pprof_fetch(s->options, s->url, s->timeout_s, &s->profile, &s->err) == 0)
         settle(s);
     return NULL;
 }
@@ -103,31 +102,28 @@ static void say_wait(long seconds)
         pprof_say("Please wait... (%lds)", s);
 }
 
-/* Has what fetches loaded and ready. */
-static int go_online(const struct whole **whole, struct err *err)
+/* Initializes libcurl, once. */
+static int go_online(bool *online, struct err *err)
 {
-    const struct whole *w = *whole ? *whole : whole_get(err);
-    if (!w || (!*whole && w->fetch_global_init(err) < 0))
+    if (!*online && fetch_global_init(err) < 0)
         return -1;
-    *whole = w;
+    *online = true;
     return 0;
 }
 
 /* Finds out what a source is, and starts to fetch one that is elsewhere: all at the same time, since a
  * profile of 30 seconds takes 30 seconds. Without a colon it is a file, if there is none either. */
-static int begin(struct source *s, const struct whole **whole, struct err *err)
+static int begin(struct profile_source *s, bool *online, struct err *err)
 {
     if (!strchr(s->name, ':') || source_is_here(s->name))
         return 0;
-    if (go_online(whole, err) < 0)
+    if (go_online(online, err) < 0)
         return -1;
-    s->whole = *whole;
-    if (s->whole->pprof_url(s->name, s->options->seconds, s->options->timeout, &s->url, &s->timeout_s, err) <
-        0)
+    if (pprof_url(s->name, s->options->seconds, s->options->timeout, &s->url, &s->timeout_s, err) < 0)
         return -1;
     if (!s->url)
         return 0;
-    char *shown = s->whole->url_shown(s->url);
+    char *shown = url_shown(s->url);
     pprof_say("Fetching profile over HTTP from %s", shown ? shown : "a URL");
     free(shown);
     say_wait(s->options->seconds);
@@ -162,9 +158,9 @@ static int join_chunks(struct harvest *h, struct err *err)
 }
 
 /* Which source failed, and why: a password in its URL is nobody's business. */
-static void say_failure(const struct source *s)
+static void say_failure(const struct profile_source *s)
 {
-    char *shown = s->url && strchr(s->name, '@') ? s->whole->url_shown(s->url) : NULL;
+    char *shown = s->url && strchr(s->name, '@') ? url_shown(s->url) : NULL;
     pprof_say("%s: %s", shown ? shown : s->name, s->err.msg);
     if (s->err.hint[0])
         pprof_say("hint: %s", s->err.hint);
@@ -172,7 +168,7 @@ static void say_failure(const struct source *s)
 }
 
 /* Reads those that are not elsewhere. */
-static int read_here(struct source *sources, size_t n, struct source_keys *keys,
+static int read_here(struct profile_source *sources, size_t n, struct source_keys *keys,
                      const struct confined_budget *budget, struct err *err)
 {
     size_t here = 0;
@@ -208,7 +204,7 @@ static void note_program(struct harvest *h, const struct profile *p)
 }
 
 /* What is there of one, once it is all there. With `rc` a failure before, it goes. */
-static int gather_one(struct source *s, struct harvest *h, int rc, struct err *err)
+static int gather_one(struct profile_source *s, struct harvest *h, int rc, struct err *err)
 {
     if (s->started)
         pthread_join(s->thread, NULL);
@@ -234,13 +230,13 @@ static int gather_one(struct source *s, struct harvest *h, int rc, struct err *e
 static int harvest_chunk(const struct pprof_options *o, char *const *names, size_t n, struct harvest *h,
                          struct err *err)
 {
-    struct source *sources = calloc(n, sizeof *sources);
+    struct profile_source *sources = calloc(n, sizeof *sources);
     struct profile **profiles = calloc(n, sizeof(struct profile *));
     size_t got = 0;
     int rc = sources && profiles ? 0 : err_nomem(err);
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        sources[i] = (struct source){.options = o, .name = names[i]};
-        rc = begin(&sources[i], h->whole, err);
+        sources[i] = (struct profile_source){.options = o, .name = names[i]};
+        rc = begin(&sources[i], h->online, err);
     }
     if (rc == 0)
         rc = read_here(sources, n, o->keys, o->budget, err);
@@ -439,10 +435,9 @@ static int read_all(const struct pprof_options *o, struct expanded *words, struc
     return rc;
 }
 
-static int gather(const struct pprof_options *o, const struct whole **whole, struct profile **ret,
-                  struct err *err)
+static int gather(const struct pprof_options *o, bool *online, struct profile **ret, struct err *err)
 {
-    struct harvest sources = {.whole = whole}, bases = {.whole = whole};
+    struct harvest sources = {.online = online}, bases = {.online = online};
     struct expanded words = {0};
     int rc = read_all(o, &words, &sources, &bases, err);
     if (rc == 0)
@@ -465,9 +460,9 @@ static int gather(const struct pprof_options *o, const struct whole **whole, str
 
 int pprof_sources(const struct pprof_options *o, struct profile **ret, struct err *err)
 {
-    const struct whole *whole = NULL;
-    int rc = gather(o, &whole, ret, err);
-    if (whole)
-        whole->fetch_global_cleanup();
+    bool online = false;
+    int rc = gather(o, &online, ret, err);
+    if (online)
+        fetch_global_cleanup();
     return rc;
 }

@@ -10,7 +10,6 @@
 
 #include "cli/pprof.h"
 #include "cli/signals.h"
-#include "cli/whole.h"
 #include "base/banned.h"
 
 /*
@@ -218,9 +217,7 @@ static int run(void *ctx, enum symbolize_program program, const char *file, stru
 
 static int post(void *ctx, const char *source, struct str addresses, struct buf *ret, struct err *err)
 {
-    const struct whole *whole = whole_get(err);
-    return whole ? whole->pprof_post(((const struct symbolizer *)ctx)->options, source, addresses, ret, err)
-                 : -1;
+    return pprof_post(((const struct symbolizer *)ctx)->options, source, addresses, ret, err);
 }
 
 static void say(void *ctx, const char *line)

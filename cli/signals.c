@@ -26,19 +26,8 @@ struct signals {
 };
 
 /* The one mutable global: a signal handler can be reached in no other way. */
-static struct signals own = {.pipe = {-1, -1},
-                             .stopping = "profgrab: stopping; Ctrl-C again quits at once\n"};
-static struct signals *state = &own;
-
-struct signals *signals_own(void)
-{
-    return &own;
-}
-
-void signals_share(struct signals *of)
-{
-    state = of;
-}
+static struct signals state = {.pipe = {-1, -1},
+                               .stopping = "profgrab: stopping; Ctrl-C again quits at once\n"};
 
 /* Nobody waits for a terminal that takes nothing. */
 static void say(const char *line, size_t n)
@@ -52,7 +41,7 @@ static void say(const char *line, size_t n)
 static void clear_a_line(void)
 {
     static const char up[] = "\033[A", wipe[] = "\r\033[J";
-    int lines = atomic_exchange(&state->live_lines, 0);
+    int lines = atomic_exchange(&state.live_lines, 0);
     if (lines == 0)
         say("\n", 1);
     for (int i = 1; i < lines; i++)
@@ -64,24 +53,24 @@ static void clear_a_line(void)
 static void on_signal(int number)
 {
     int saved = errno;
-    atomic_fetch_add(&state->handlers, 1);
-    const struct signals_terminal *t = state->terminal;
-    if (state->first) {
+    atomic_fetch_add(&state.handlers, 1);
+    const struct signals_terminal *t = state.terminal;
+    if (state.first) {
         if (t)
             tcsetattr(t->fd, TCSANOW, &t->normal);
-        const char *line = state->farewell[state->which];
+        const char *line = state.farewell[state.which];
         say(line, strlen(line));
         _exit(EXIT_SIGNAL + number);
     }
-    state->first = number;
+    state.first = number;
     if (isatty(STDERR_FILENO)) {
-        const char *line = state->stopping;
+        const char *line = state.stopping;
         clear_a_line();
         say(line, strlen(line));
     }
-    while (write(state->pipe[1], "", 1) < 0 && errno == EINTR)
+    while (write(state.pipe[1], "", 1) < 0 && errno == EINTR)
         ;
-    atomic_fetch_sub(&state->handlers, 1);
+    atomic_fetch_sub(&state.handlers, 1);
     errno = saved;
 }
 
@@ -109,19 +98,19 @@ static bool in_background(const struct signals_terminal *t)
 static void on_stop(int number)
 {
     int saved = errno;
-    atomic_fetch_add(&state->handlers, 1);
-    const struct signals_terminal *t = state->terminal;
+    atomic_fetch_add(&state.handlers, 1);
+    const struct signals_terminal *t = state.terminal;
     if (t)
         tcsetattr(t->fd, TCSANOW, &t->normal);
     stop(number);
-    for (int i = 0; i < 100 && in_background(state->terminal); i++)
+    for (int i = 0; i < 100 && in_background(state.terminal); i++)
         stop(number);
-    t = state->terminal;
+    t = state.terminal;
     if (t && !in_background(t)) {
         tcsetattr(t->fd, TCSANOW, &t->asking);
         (void)!write(t->fd, t->prompt, strlen(t->prompt));
     }
-    atomic_fetch_sub(&state->handlers, 1);
+    atomic_fetch_sub(&state.handlers, 1);
     errno = saved;
 }
 
@@ -130,9 +119,9 @@ void signals_hold_terminal(const struct signals_terminal *t)
 {
     struct sigaction before, act = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
     sigfillset(&act.sa_mask);
-    state->terminal = t;
+    state.terminal = t;
     /* A handler in another thread may still look at the one that is let go; it does not take long. */
-    while (!t && atomic_load(&state->handlers) > 0)
+    while (!t && atomic_load(&state.handlers) > 0)
         poll(NULL, 0, 1);
     if (t && sigaction(SIGTSTP, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
         sigaction(SIGTSTP, &act, NULL);
@@ -141,11 +130,11 @@ void signals_hold_terminal(const struct signals_terminal *t)
 int signals_install(struct err *err)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    if (state->pipe[0] >= 0 && state->owner == getpid())
+    if (state.pipe[0] >= 0 && state.owner == getpid())
         return 0;
-    if (fd_pipe(state->pipe, err) < 0)
+    if (fd_pipe(state.pipe, err) < 0)
         return -1;
-    state->owner = getpid();
+    state.owner = getpid();
     /* Before the handlers: what was printed may have to wait for its reader, and a signal ends that wait. */
     standard_streams_watch();
     struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
@@ -166,28 +155,28 @@ int signals_install(struct err *err)
 
 int signals_cancel_fd(void)
 {
-    return state->pipe[0];
+    return state.pipe[0];
 }
 
 int signals_received(void)
 {
-    return state->first;
+    return state.first;
 }
 
 void signals_live_lines(int n)
 {
-    state->live_lines = n;
+    state.live_lines = n;
 }
 
 void signals_bundles(bool yes)
 {
-    state->stopping = yes ? "profgrab: stopping and bundling what is here; Ctrl-C again quits at once\n"
-                          : "profgrab: stopping; Ctrl-C again quits at once\n";
+    state.stopping = yes ? "profgrab: stopping and bundling what is here; Ctrl-C again quits at once\n"
+                         : "profgrab: stopping; Ctrl-C again quits at once\n";
 }
 
 void signals_farewell(const char *line)
 {
-    int other = !state->which;
-    snprintf(state->farewell[other], sizeof state->farewell[other], "%s", line);
-    state->which = other;
+    int other = !state.which;
+    snprintf(state.farewell[other], sizeof state.farewell[other], "%s", line);
+    state.which = other;
 }

@@ -10,13 +10,6 @@
 
 #include "base/base.h"
 
-/* Each file of the program has its own copy of this code (cli/whole.h), but a process has one set of
- * handlers. Makes this copy use the state of another, `of`, which is that copy's signals_own. Before anything
- * else here. */
-struct signals;
-struct signals *signals_own(void);
-void signals_share(struct signals *of);
-
 /* Installs the handlers, unless they are; SIGPIPE is ignored from then on. */
 int signals_install(struct err *err);
 

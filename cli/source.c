@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/whole.h"
 #include "base/banned.h"
 
 int source_most(uint64_t *ret, struct err *err)
@@ -103,8 +102,7 @@ static int read_file(const char *name, struct buf *ret, struct err *err)
 static int read_member(const char *bundle, const char *member, struct source_keys *keys, struct buf *ret,
                        struct err *err)
 {
-    const struct whole *whole = whole_get(err);
-    int rc = whole ? whole->source_member(bundle, member, keys, ret, err) : -1;
+    int rc = source_bundle_member(bundle, member, keys, ret, err);
     if (rc < 0 && err->kind == ERR_NOT_FOUND && !err->hint[0])
         err_hint(err, "`profgrab bundle list %s` names what is in it", bundle);
     return rc;

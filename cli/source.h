@@ -147,8 +147,7 @@ struct confined_budget;
 void source_profiles(struct source_item *items, size_t n, struct source_keys *keys,
                      const struct confined_budget *budget);
 
-/* ---- cli/source_bundle.c: what lies behind the doors of cli/whole.h
- * ------------------------------------------
+/* ---- cli/source_bundle.c: members of bundles -------------------------------------------------------------
  */
 
 int source_bundle_entries(const char *bundle, struct source_keys *keys, struct source_entries *ret,

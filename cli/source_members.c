@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/source.h"
-#include "cli/whole.h"
 #include "base/banned.h"
 
 /* So many members are listed; a line of `bundle list` has the rest. */
@@ -14,9 +13,8 @@
 
 void source_keys_release(struct source_keys *keys)
 {
-    struct err unused = ERR_INIT;
     if (keys->opener || keys->ahead)
-        whole_get(&unused)->source_forget(keys);
+        source_bundle_forget(keys);
     keys->opener = NULL;
     keys->ahead = NULL;
 }
@@ -24,12 +22,11 @@ void source_keys_release(struct source_keys *keys)
 int source_unlock(const char *name, struct source_keys *keys, struct err *err)
 {
     const char *member;
-    const struct whole *whole = NULL;
     char *bundle = file_exists(name) ? NULL : source_bundle_of(name, &member);
     const char *path = bundle ? bundle : name;
     int rc = 0;
     if (source_is_bundle(path))
-        rc = (whole = whole_get(err)) ? whole->source_unlock(path, keys, err) : -1;
+        rc = source_bundle_unlock(path, keys, err);
     free(bundle);
     return rc;
 }
@@ -39,9 +36,8 @@ int source_unlock(const char *name, struct source_keys *keys, struct err *err)
 
 int source_entries(const char *bundle, struct source_keys *keys, struct source_entries *ret, struct err *err)
 {
-    const struct whole *whole = whole_get(err);
     *ret = (struct source_entries){0};
-    return whole ? whole->source_entries(bundle, keys, ret, err) : -1;
+    return source_bundle_entries(bundle, keys, ret, err);
 }
 
 void source_entries_release(struct source_entries *entries)
@@ -191,11 +187,8 @@ int source_announce(char *const *names, size_t n, struct source_keys *keys, stru
         members += bundle != NULL;
         free(bundle);
     }
-    /* One is read by itself, and files need no library. */
-    if (members < 2)
-        return 0;
-    const struct whole *whole = whole_get(err);
-    return whole ? whole->source_announce(names, n, keys, err) : -1;
+    /* A single member is read by itself. */
+    return members < 2 ? 0 : source_bundle_announce(names, n, keys, err);
 }
 
 int source_hint_fewer(const char *command, const char *name, struct err *err)

@@ -1,4 +1,4 @@
-/* A server's refusal to open a channel (RFC 4254 section 5.1), in words that say whose door is shut. */
+/* A server's refusal to open a channel (RFC 4254 section 5.1), as a message. */
 #ifndef GATEWAY_REFUSAL_H
 #define GATEWAY_REFUSAL_H
 
