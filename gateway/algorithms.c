@@ -8,8 +8,8 @@
 
 #define LIST_MAX 4096
 
-/* As measured with libssh2: ChaCha20 takes the least time, Galois/Counter mode the most; 1.10 knows only
- * counter mode. SHA-1 is left for MACs, where it does no harm. */
+/* The order is by speed as measured with libssh2: ChaCha20 is fastest, Galois/Counter mode slowest. libssh2
+ * 1.10 has only counter mode. SHA-1 stays only in MACs, where it is safe. */
 static const char key_exchanges[] =
     "mlkem768x25519-sha256,sntrup761x25519-sha512,sntrup761x25519-sha512@openssh.com,curve25519-sha256,"
     "curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,ecdh-sha2-nistp521,"
@@ -30,7 +30,7 @@ void algorithms_release(struct algorithms *a)
     *a = (struct algorithms){0};
 }
 
-/* Cuts the first name off a list; false when there is none left. */
+/* Cuts the first name off a list. Returns false if the list is empty. */
 static bool next_name(const char **list, const char **ret, size_t *ret_n)
 {
     *list += strspn(*list, ",");
@@ -58,7 +58,7 @@ static bool is_supported(const char *name, size_t n, const char *const *supporte
     return false;
 }
 
-/* A server shows its certificate to whoever asks for one, and we look for keys. */
+/* We verify plain host keys only, so we never request a certificate. */
 static bool is_certificate(const char *name, size_t n)
 {
     static const char mark[] = "-cert-v01@";
@@ -90,8 +90,8 @@ char *algorithms_pick(const char *ours, const char *allowed, const char *const *
     return list;
 }
 
-static int propose(LIBSSH2_SESSION *ssh, int method, const char *ours, const char *allowed, char **ret,
-                   struct err *err)
+static int propose_list(LIBSSH2_SESSION *ssh, int method, const char *ours, const char *allowed, char **ret,
+                        struct err *err)
 {
     const char **supported = NULL;
     int n = libssh2_session_supported_algs(ssh, method, &supported);
@@ -105,7 +105,7 @@ static int propose(LIBSSH2_SESSION *ssh, int method, const char *ours, const cha
         return err_set(err, ERR_UNSUPPORTED,
                        "the configuration allows only the %s %s, libssh2 %s knows none of them",
                        names[method], allowed ? allowed : ours, libssh2_version(0));
-    /* Only what it knows may be in the list: 1.10 drops the rest by copying within it with memcpy. */
+    /* Pass only supported names: libssh2 1.10 drops the others with an overlapping memcpy. */
     if (libssh2_session_method_pref(ssh, method, list) != 0)
         return err_set(err, ERR_FAILED, "libssh2 %s does not take the %s %s", libssh2_version(0),
                        names[method], list);
@@ -121,7 +121,7 @@ int algorithms_propose(LIBSSH2_SESSION *ssh, const struct ssh_config *config, co
                                                   config->macs,          config->macs};
     struct algorithms a = {0};
     for (int i = 0; i < ALGORITHM_LISTS; i++)
-        if (propose(ssh, i, ours[i], allowed[i], &a.lists[i], err) < 0) {
+        if (propose_list(ssh, i, ours[i], allowed[i], &a.lists[i], err) < 0) {
             algorithms_release(&a);
             return -1;
         }
@@ -129,7 +129,7 @@ int algorithms_propose(LIBSSH2_SESSION *ssh, const struct ssh_config *config, co
     return 0;
 }
 
-/* Past the version line (RFC 4253 section 4.2), before which there may be others. */
+/* Skips the version line (RFC 4253 section 4.2). Other lines may precede it. */
 static int skip_version(struct ssh_reader *r)
 {
     for (;;) {
@@ -144,8 +144,7 @@ static int skip_version(struct ssh_reader *r)
     }
 }
 
-/* Into the payload of an SSH_MSG_KEXINIT that is there as a whole, behind its cookie (RFC 4253 sections 6 and
- * 7.1). */
+/* Enters the payload of a complete SSH_MSG_KEXINIT, after its cookie (RFC 4253 sections 6 and 7.1). */
 static int enter_kexinit(struct ssh_reader *r)
 {
     enum { PADDING = 1, MESSAGE = 1, COOKIE = 16, SSH_MSG_KEXINIT = 20 };
@@ -199,8 +198,10 @@ static bool have_common(const char *ours, const char *server)
     return false;
 }
 
-/* The names for a person to read: without the marks that are no algorithms (RFC 8308, OpenSSH's PROTOCOL). */
-static void show(const char *list, struct buf *b)
+/*
+ * Appends the names for a message, without the markers that are no algorithms (RFC 8308, OpenSSH's PROTOCOL).
+ */
+static void append_names(const char *list, struct buf *b)
 {
     const char *name;
     size_t n;
@@ -217,7 +218,7 @@ int algorithms_compare(const struct algorithms *ours, const struct algorithms *s
     if (i == ALGORITHM_LISTS)
         return 0;
     struct buf offered = BUF_INIT(2 * LIST_MAX);
-    show(server->lists[i], &offered);
+    append_names(server->lists[i], &offered);
     err_set(err, ERR_UNSUPPORTED, "the server offers only the %s %s, libssh2 %s can use none of them",
             names[i], offered.len ? buf_str(&offered) : "(none)", libssh2_version(0));
     buf_release(&offered);

@@ -1,7 +1,7 @@
 /*
- * A question is a letter for its kind, the number of the ssh that asks, a blank, the prompt and a NUL. The
- * answer is '+' and the secret, or '-', and the end. With a question that wants no answer ('n') the
- * connection stands until ssh ends its program.
+ * A question is a letter for its kind, the number of the asking ssh, a blank, the prompt and a NUL. The
+ * answer is '+' and the secret, or '-', then the end of the connection. A question of kind 'n' gets no
+ * answer: its connection stays open until ssh ends its program.
  */
 #include "gateway/askpass.h"
 
@@ -24,10 +24,10 @@
 
 #define SOCKET_NAME "ask"
 #define QUESTION_MAX 4096
-/* What the program may take to say what it wants; it has nothing else to do. */
+/* The program sends its question at once, so this is enough time. */
 #define SAY_MS 2000
 
-static int address_of(const char *directory, struct sockaddr_un *ret, struct err *err)
+static int make_address(const char *directory, struct sockaddr_un *ret, struct err *err)
 {
     char *path = file_join(directory, SOCKET_NAME);
     int rc = path ? fd_unix_address(path, ret, err) : err_nomem(err);
@@ -41,7 +41,7 @@ int askpass_init(struct askpass *a, const char *directory, const char *program, 
 {
     struct sockaddr_un address;
     *a = (struct askpass){.listener = -1, .touch = -1};
-    if (address_of(directory, &address, err) < 0)
+    if (make_address(directory, &address, err) < 0)
         return -1;
     a->program = file_join(directory, ASKPASS_NAME);
     if (!a->program)
@@ -66,7 +66,7 @@ void askpass_release(struct askpass *a)
     a->program = a->question = NULL;
 }
 
-/* The whole question. */
+/* Reads up to the NUL that ends the question. */
 static int read_question(int fd, int cancel_fd, struct buf *ret, struct err *err)
 {
     int64_t deadline = clock_deadline(SAY_MS);
@@ -88,7 +88,7 @@ static int read_question(int fd, int cancel_fd, struct buf *ret, struct err *err
     }
 }
 
-static void answer(int fd, const struct secret *s)
+static void send_answer(int fd, const struct secret *s)
 {
     char reply[1 + SECRET_MAX];
     size_t n = 1;
@@ -97,19 +97,19 @@ static void answer(int fd, const struct secret *s)
         memcpy(reply + 1, s->text, s->len);
         n += s->len;
     }
-    /* Who does not listen any more has given the question up. */
+    /* If the send fails, the program has abandoned its question. */
     (void)!send(fd, reply, n, MSG_NOSIGNAL);
     explicit_bzero(reply, sizeof reply);
 }
 
-/* That of OpenSSH since version 1; the answer is strict checking's. */
-static bool is_about_a_host_key(const char *prompt)
+/* OpenSSH has used these words since version 1. The answer is always no, as with strict checking. */
+static bool is_host_key_question(const char *prompt)
 {
     return strstr(prompt, "continue connecting") || strstr(prompt, "'yes', 'no' or the fingerprint");
 }
 
-/* Without an answer ssh may go on, 1, unless that is the end of everything. */
-static int unanswered(const struct err *why, struct err *err)
+/* Returns 1 if ssh may continue without an answer, -1 if the login must end. */
+static int judge_failure(const struct err *why, struct err *err)
 {
     if (why->kind != ERR_CANCELLED && why->kind != ERR_TIMEOUT)
         return 1;
@@ -123,13 +123,13 @@ static int ask_person(const struct gateway_options *options, const struct questi
 {
     struct question q = *question;
     q.deadline = clock_deadline(gateway_ask_ms(options));
-    if (!options->ask || is_about_a_host_key(q.prompt))
+    if (!options->ask || is_host_key_question(q.prompt))
         return err_set(err, ERR_NOT_FOUND, "nobody is asked");
     return options->ask(options->ask_ctx, &q, ret, err);
 }
 
-/* 0 when *ret is the answer, 1 when there is none to give. ssh names the address at most, which hosts may
- * have in common. */
+/* Returns 0 with the answer in *ret, or 1 without an answer. ssh names at most the address, and several hosts
+ * may share an address. */
 static int find_answer(const struct gateway_options *options, char kind, const char *prompt,
                        struct secret *ret, struct err *err)
 {
@@ -144,7 +144,7 @@ static int find_answer(const struct gateway_options *options, char kind, const c
         snprintf(named, sizeof named, "%s: %s", host, prompt);
         q.prompt = named;
     }
-    return ask_person(options, &q, ret, &why) == 0 ? 0 : unanswered(&why, err);
+    return ask_person(options, &q, ret, &why) == 0 ? 0 : judge_failure(&why, err);
 }
 
 void askpass_settle(struct askpass *a, const struct gateway_options *options, bool right)
@@ -167,28 +167,31 @@ static bool is_passphrase(const struct askpass *a, const struct gateway_options 
            strncmp(words, passphrase_for, sizeof passphrase_for - 1) == 0;
 }
 
-/* The key's file out of "Enter passphrase for key 'FILE': ". */
-static struct str key_of(const char *words)
+/* Extracts the key's file from "Enter passphrase for key 'FILE': ". */
+static struct str parse_key_name(const char *words)
 {
     const char *name = words + sizeof passphrase_for - 1, *end = strrchr(name, '\'');
     name += *name == '\'';
     return (struct str){name, end && end > name ? (size_t)(end - name) : strlen(name)};
 }
 
-/* ssh prints no more of a file's name than this. */
+/* ssh cuts a file's name to this length. */
 #define KEY_NAME_MAX 100
 
-/* A passphrase that this ssh has not asked for yet: 0 with an empty *ret when it is to be asked for, and then
- * settled. A name that is cut short may stand for several files, so what was typed for it is not shared. */
-static int take_known(struct askpass *a, const struct gateway_options *options, const char *words,
-                      struct secret *ret, struct err *err)
+/*
+ * Looks up a passphrase that this ssh requests for the first time. Returns 0 with an empty *ret if the user
+ * must be asked; the answer must then be settled. A cut name may mean several files, so its passphrase is not
+ * shared.
+ */
+static int take_from_keyring(struct askpass *a, const struct gateway_options *options, const char *words,
+                             struct secret *ret, struct err *err)
 {
-    /* It goes on to the next key, so the last answer will have been right. */
+    /* ssh continues with the next key, so the last answer was right. */
     askpass_settle(a, options, true);
     a->question = strdup(words);
     if (!a->question)
         return err_nomem(err);
-    if (key_of(words).n >= KEY_NAME_MAX)
+    if (parse_key_name(words).n >= KEY_NAME_MAX)
         return 0;
     if (keyring_take(pool_keyring(options->pool), words, clock_deadline(2 * gateway_ask_ms(options)),
                      options->cancel_fd, ret, err) < 0)
@@ -197,20 +200,20 @@ static int take_known(struct askpass *a, const struct gateway_options *options, 
     return 0;
 }
 
-/* An ssh asks for the same once more when the answer was wrong; then nobody else's will do. */
+/* ssh repeats its question after a wrong answer. The keyring's passphrase is then wrong too: ask the user. */
 static int find_passphrase(struct askpass *a, const struct gateway_options *options, const char *words,
                            unsigned long asker, struct secret *ret, struct err *err)
 {
     struct err why = ERR_INIT;
     char key[200], prompt[1024];
-    struct str name = key_of(words);
+    struct str name = parse_key_name(words);
     struct question q = {.kind = ASK_HIDDEN,
                          .prompt = text_printable(prompt, sizeof prompt, words, strlen(words)),
                          .key = text_printable(key, sizeof key, name.p, name.n),
                          .fresh = name.n >= KEY_NAME_MAX};
     q.again = a->question && strcmp(a->question, words) == 0 && a->asker == asker;
     a->asker = asker;
-    int rc = q.again ? 0 : take_known(a, options, words, ret, &why);
+    int rc = q.again ? 0 : take_from_keyring(a, options, words, ret, &why);
     if (rc == 0 && ret->len > 0)
         return 0;
     if (rc == 0) {
@@ -225,7 +228,7 @@ static int find_passphrase(struct askpass *a, const struct gateway_options *opti
         return 0;
     a->refused = why;
     err_wrap(&a->refused, "key %s", key);
-    return unanswered(&why, err);
+    return judge_failure(&why, err);
 }
 
 int askpass_serve(struct askpass *a, const struct gateway_options *options, struct err *err)
@@ -245,8 +248,8 @@ int askpass_serve(struct askpass *a, const struct gateway_options *options, stru
     rc = is_passphrase(a, options, kind, words) ? find_passphrase(a, options, words, asker, &secret, err)
                                                 : find_answer(options, kind, prompt, &secret, err);
     if (kind != 'n')
-        answer(fd, rc == 0 ? &secret : NULL);
-    else if (rc >= 0 && a->touch < 0) { /* it waits, whether anybody could be told or not */
+        send_answer(fd, rc == 0 ? &secret : NULL);
+    else if (rc >= 0 && a->touch < 0) { /* keep the connection open, even if the user cannot be notified */
         a->touch = fd;
         fd = -1;
     }
@@ -259,17 +262,17 @@ out:
 
 /* ---- the program's side -------------------------------------------------------------------------------- */
 
-static char kind_of(const char *hint)
+static char question_kind(const char *hint)
 {
     if (hint && strcmp(hint, "none") == 0)
         return 'n';
     return hint && strcmp(hint, "confirm") == 0 ? 'c' : 'h';
 }
 
-static int put_question(int fd, const char *hint, const char *prompt, struct err *err)
+static int send_question(int fd, const char *hint, const char *prompt, struct err *err)
 {
     struct buf b = BUF_INIT(QUESTION_MAX);
-    buf_addf(&b, "%c%ld %s", kind_of(hint), (long)getppid(), prompt);
+    buf_addf(&b, "%c%ld %s", question_kind(hint), (long)getppid(), prompt);
     buf_addc(&b, '\0');
     int rc = buf_check(&b, "the question", err);
     if (rc == 0)
@@ -278,7 +281,7 @@ static int put_question(int fd, const char *hint, const char *prompt, struct err
     return rc;
 }
 
-static int take_answer(int fd, struct secret *ret, struct err *err)
+static int read_answer(int fd, struct secret *ret, struct err *err)
 {
     char reply[1 + SECRET_MAX];
     size_t n = 0;
@@ -302,12 +305,12 @@ int askpass_ask(const char *name, const char *hint, const char *prompt, struct s
     int fd = -1, rc = -1;
     if (!directory)
         return err_nomem(err);
-    if (address_of(directory, &address, err) < 0 || (fd = fd_socket(AF_UNIX, err)) < 0)
+    if (make_address(directory, &address, err) < 0 || (fd = fd_socket(AF_UNIX, err)) < 0)
         goto out;
     if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
         err_sys(err, "cannot reach %s, which whoever started ssh listens on", address.sun_path);
-    else if (put_question(fd, hint, prompt, err) == 0)
-        rc = take_answer(fd, ret, err);
+    else if (send_question(fd, hint, prompt, err) == 0)
+        rc = read_answer(fd, ret, err);
 out:
     fd_close(&fd);
     free(directory);

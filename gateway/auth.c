@@ -1,10 +1,10 @@
 /*
- * Methods are tried in the order of the configuration, or OpenSSH's own, as far as the server lists them,
- * until it is satisfied. It may want several (AuthenticationMethods): what it took counts, and what it lists
- * then is tried anew.
+ * Tries the methods that the server lists in the order of the configuration, or in OpenSSH's own order. The
+ * server may require several (AuthenticationMethods): after a partial success we try the methods of its new
+ * list.
  *
- * libssh2 does not tell a refusal from a partial success. After an attempt that may have been one the server
- * is asked for its list again.
+ * libssh2 reports a refusal and a partial success alike. After an ambiguous attempt we ask the server for its
+ * list again.
  */
 #include "gateway/auth.h"
 
@@ -18,7 +18,7 @@
 #include "gateway/pool.h"
 #include "base/banned.h"
 
-/* Nobody wants that many; a server that always wants more is left. */
+/* No real server requires more. This ends the login at a server that always requires another. */
 #define STEPS_MAX 8
 
 static bool may_publickey(const struct ssh_config *c)
@@ -36,10 +36,10 @@ static bool may_password(const struct ssh_config *c)
     return c->password;
 }
 
-/* In OpenSSH's order. */
+/* The order is OpenSSH's. */
 static const struct method {
     const char *name;
-    bool asks; /* a person, always */
+    bool asks; /* always needs the user */
     bool (*allowed)(const struct ssh_config *c);
     int (*run)(struct auth *a, enum auth_result *ret, struct err *err);
 } all_methods[] = {
@@ -49,8 +49,8 @@ static const struct method {
 };
 #define N_METHODS (sizeof all_methods / sizeof *all_methods)
 
-/* Whether a comma list names it. */
-static bool lists(const char *list, const char *name)
+/* Checks whether a comma list contains the name. */
+static bool list_contains(const char *list, const char *name)
 {
     size_t n = strlen(name);
     for (const char *p = list; p; p = strchr(p, ',')) {
@@ -97,7 +97,7 @@ static int leave_to_openssh(const struct auth *a, struct err *err)
     return err_set(err, ERR_UNSUPPORTED, "%s", a->unsupported);
 }
 
-/* The server has had enough, usually of keys. */
+/* The server ended the session, usually after too many keys. */
 int auth_ended(struct auth *a, int rc, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -120,7 +120,7 @@ int auth_ended(struct auth *a, int rc, struct err *err)
              "or `identity:` in the inventory");
 }
 
-/* Asks what the server takes. With a session that is let in without anything, *ret_in. */
+/* Asks for the server's methods. Sets *ret_in if the server needs no authentication. */
 static int list_methods(struct auth *a, bool *ret_in, struct err *err)
 {
     struct session *s = a->s;
@@ -190,7 +190,7 @@ int auth_ask(struct auth *a, const struct question *question, struct secret *ret
     return rc;
 }
 
-/* Asks until it fits. *ret is the right one. */
+/* Asks until riddle->fits accepts the answer, which becomes *ret. */
 static int ask_until_right(struct auth *a, const struct auth_riddle *riddle, struct secret *ret,
                            struct err *err)
 {
@@ -218,7 +218,7 @@ int auth_solve(struct auth *a, const struct auth_riddle *riddle, struct err *err
     struct err why = ERR_INIT;
     bool fits = false;
     int64_t began = clock_now();
-    /* As long as whoever asks may take for all tries. */
+    /* The login that asks may need this long for all tries. */
     int rc = keyring_take(keyring, riddle->name, clock_deadline(4 * gateway_ask_ms(&a->s->options)),
                           a->s->options.cancel_fd, &answer, &why);
     a->deadline += clock_now() - began;
@@ -238,10 +238,10 @@ int auth_solve(struct auth *a, const struct auth_riddle *riddle, struct err *err
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-/* What klist may take; it only reads the cache. */
+/* klist only reads the cache. */
 #define KLIST_MS 2000
 
-/* krb5.conf may have them anywhere: in a file, the kernel's keyring, a daemon. */
+/* krb5.conf can place tickets anywhere: a file, the kernel's keyring, a daemon. So we run klist. */
 static bool klist_finds_tickets(const struct auth *a)
 {
     const char *const argv[] = {"klist", "-s", NULL};
@@ -255,7 +255,7 @@ static bool klist_finds_tickets(const struct auth *a)
     return found;
 }
 
-/* Tickets are there, so that GSSAPI may work. */
+/* If there are tickets, GSSAPI may work. */
 static bool has_tickets(const struct auth *a)
 {
     char path[64];
@@ -268,15 +268,15 @@ static void look_for_others(struct auth *a)
     const struct ssh_config *c = a->config;
     if (c->only_openssh[0])
         auth_unsupported(a, "your ssh configuration has %s", c->only_openssh);
-    if (c->gssapi && lists(a->methods, "gssapi-with-mic") && has_tickets(a))
+    if (c->gssapi && list_contains(a->methods, "gssapi-with-mic") && has_tickets(a))
         auth_unsupported(a, "the server takes GSSAPI (Kerberos), which libssh2 cannot do");
-    if (c->hostbased && lists(a->methods, "hostbased"))
+    if (c->hostbased && list_contains(a->methods, "hostbased"))
         auth_unsupported(a, "the server takes HostbasedAuthentication, which only ssh can do");
 }
 
 static int refuse(struct auth *a, struct err *err)
 {
-    bool tried = a->tried.len > 0, keys = lists(a->methods, "publickey");
+    bool tried = a->tried.len > 0, keys = list_contains(a->methods, "publickey");
     look_for_others(a);
     if (a->unsupported[0])
         return leave_to_openssh(a, err);
@@ -315,7 +315,7 @@ static const struct method *next_of(const struct auth *a, const char *order, con
         snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), p);
         for (size_t i = 0; i < N_METHODS; i++)
             if (strcmp(all_methods[i].name, name) == 0 && !over[i] && all_methods[i].allowed(a->config) &&
-                lists(a->methods, name))
+                list_contains(a->methods, name))
                 return &all_methods[i];
         p += n + (p[n] == ',');
     }

@@ -1,7 +1,7 @@
 /*
- * The order spares the server's patience (MaxAuthTries): certificates, configured keys that the agent holds
- * (it knows their passphrase), the agent's other keys unless IdentitiesOnly, then the remaining key files.
- * Each is there once.
+ * The order avoids refusals, because the server limits them (MaxAuthTries): certificates, configured keys
+ * that the agent has (they need no passphrase), the agent's other keys unless IdentitiesOnly, then the other
+ * key files. Each key occurs once.
  */
 #include "gateway/auth_keys.h"
 
@@ -13,7 +13,8 @@
 
 #define PASSPHRASE_TRIES 3
 
-/* "agent TYPE FINGERPRINT", "key PATH", "certificate ID by AUTHORITY", as two words. */
+/* Returns the first word and writes the rest: "agent" + "TYPE FINGERPRINT", "key" + "PATH", "certificate" +
+ * "ID by AUTHORITY". */
 const char *auth_candidate_name(const struct candidate *c, char *dst, size_t cap)
 {
     char type[64], fingerprint[SSH_FINGERPRINT];
@@ -41,7 +42,7 @@ void auth_candidate_note(struct auth *a, const struct candidate *c, const char *
 
 /* ---- gathering ----------------------------------------------------------------------------------------- */
 
-static void add(struct auth_keys *k, struct candidate c)
+static void add_candidate(struct auth_keys *k, struct candidate c)
 {
     for (size_t i = 0; c.offer && i < k->n; i++)
         if (k->candidates[i].offer && ssh_blob_equal(k->candidates[i].offer, c.offer))
@@ -96,7 +97,7 @@ static void load_certificate(struct auth *a, struct auth_keys *k, const char *pa
         auth_note(a, "certificate", path, why.msg);
 }
 
-/* Those that are configured, then those that lie beside a key, as ssh-keygen -s leaves them. */
+/* Loads configured certificates, then those beside a key (ssh-keygen -s writes them there). */
 static int load_certificates(struct auth *a, struct auth_keys *k, struct err *err)
 {
     const struct strlist *given = &a->config->certificate_files, *keys = &a->config->identity_files;
@@ -122,14 +123,14 @@ static void add_certificates(struct auth *a, struct auth_keys *k)
         struct candidate c = {
             .offer = &certificate->blob, .key = &certificate->key, .certificate = certificate};
         bool held = in_agent(k, &certificate->key) || in_agent(k, &certificate->blob);
-        /* Some agents sign for the certificate's name only. */
+        /* Some agents sign only under the certificate's name. */
         if (!in_agent(k, &certificate->key) && in_agent(k, &certificate->blob))
             c.key = &certificate->blob;
         for (size_t f = 0; !held && !c.file && f < k->n_files; f++)
             if (!k->files[f].key.absent && ssh_blob_equal(&k->files[f].key.blob, &certificate->key))
                 c.file = &k->files[f];
         if (held || c.file)
-            add(k, c);
+            add_candidate(k, c);
         else
             auth_candidate_note(a, &c, "there is no private key for it");
     }
@@ -143,7 +144,7 @@ static bool is_configured(const struct auth_keys *k, const struct agent_key *key
     return false;
 }
 
-/* Nobody can sign with it. */
+/* Notes a key whose private half is missing. */
 static void note_absent(struct auth *a, const struct file_key *f, const struct candidate *c)
 {
     char why[360];
@@ -158,7 +159,7 @@ static void add_keys(struct auth *a, struct auth_keys *k)
         for (size_t i = 0; i < k->agent.n_keys; i++) {
             const struct agent_key *key = &k->agent.keys[i];
             if (is_configured(k, key) == (configured == 1) && (configured || !a->config->identities_only))
-                add(k, (struct candidate){.offer = &key->blob, .key = &key->blob});
+                add_candidate(k, (struct candidate){.offer = &key->blob, .key = &key->blob});
         }
     for (size_t i = 0; i < k->n_files; i++) {
         struct file_key *f = &k->files[i];
@@ -166,7 +167,7 @@ static void add_keys(struct auth *a, struct auth_keys *k)
         if (f->key.absent && !f->in_agent)
             note_absent(a, f, &c);
         else if (!f->in_agent)
-            add(k, c);
+            add_candidate(k, c);
     }
 }
 

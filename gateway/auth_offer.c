@@ -1,7 +1,7 @@
 /*
- * A server says first whether it would take a key; only then is there a signature, for which libssh2 calls
- * us: that is when a passphrase is asked for, so nobody types one for a key that is refused anyway. We sign,
- * with the agent or with OpenSSL.
+ * The server first answers whether it accepts a key. Only then libssh2 calls us for the signature, and only
+ * then we ask for the passphrase. So the user types no passphrase for a refused key. The agent or OpenSSL
+ * signs.
  */
 #include "gateway/auth_offer.h"
 
@@ -10,8 +10,8 @@
 
 #include "base/banned.h"
 
-/* The algorithm's name, out of what is to be signed (RFC 4252 section 7): session, 50, user, service,
- * "publickey", TRUE, name, key. libssh2 1.11 chooses it without telling. */
+/* Reads the algorithm's name from the data to sign (RFC 4252 section 7): session, 50, user, service,
+ * "publickey", TRUE, name, key. libssh2 1.11 chooses the algorithm and does not report it. */
 static int read_algorithm(const unsigned char *p, size_t n, char *dst, size_t cap)
 {
     struct ssh_reader r = {p, n};

@@ -1,9 +1,9 @@
 /*
- * What a person answers: passwords, and keyboard-interactive (RFC 4256), in which the server asks what it
- * likes, in as many rounds as it likes.
+ * Answers of the user: passwords, and keyboard-interactive (RFC 4256), in which the server asks any number of
+ * questions in any number of rounds.
  *
- * After a failed attempt the server is asked for its list of methods: if that has changed, the answer was
- * right and something else is wanted too.
+ * After a failed attempt we ask the server for its list of methods: a changed list means that the answer was
+ * right and the server requires another method.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +13,11 @@
 #include "gateway/login_key.h"
 #include "base/banned.h"
 
-/* No server has a reason to ask more. */
+/* No real server needs more rounds. */
 #define ROUNDS_MAX 32
 
-/* A failed attempt: was it one? */
-static int judge(struct auth *a, const char *method, enum auth_result *ret, struct err *err)
+/* Decides whether a failed attempt was a refusal or a partial success. */
+static int judge_attempt(struct auth *a, const char *method, enum auth_result *ret, struct err *err)
 {
     bool changed = false;
     a->unsure = method;
@@ -38,7 +38,7 @@ struct password {
     bool expired;
 };
 
-/* The server wants another password. Without one libssh2 gives up. */
+/* The server requires a new password. libssh2 gives up if the callback sets none. */
 static void on_expired(LIBSSH2_SESSION *ssh, char **new_password, int *n, void **abstract)
 {
     (void)ssh;
@@ -68,13 +68,13 @@ static int try_password(void *ctx, const struct secret *password, bool *ret_fits
         return auth_ended(a, rc, err);
     if (rc == 0)
         p->result = AUTH_DONE;
-    else if (judge(a, "password", &p->result, err) < 0)
+    else if (judge_attempt(a, "password", &p->result, err) < 0)
         return -1;
     *ret_fits = p->result != AUTH_REFUSED;
     return 0;
 }
 
-/* A password belongs to one login at one server: the whole way there, and the host key that was accepted. */
+/* A password belongs to one login at one server: the key has all hops and the accepted host key. */
 static int name_password(const struct auth *a, struct buf *ret, struct err *err)
 {
     buf_adds(ret, "password\n");
@@ -133,7 +133,7 @@ struct conversation {
     struct err err; /* why there is no answer */
 };
 
-/* Copies what the server says, line by line, made printable. */
+/* Appends the server's text line by line, made printable. */
 static void add_lines(struct buf *b, const char *p, size_t n)
 {
     char line[512];
@@ -148,12 +148,12 @@ static void add_lines(struct buf *b, const char *p, size_t n)
     }
 }
 
-/* Puts the login in front of each question, so that nobody gives one host's password to another. */
+/* Puts the login in front of each question, so that the user does not give one host's password to another. */
 static void add_question(struct buf *b, const struct auth *a, const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompt)
 {
     char question[512], login[AUTH_LOGIN_NAME];
     size_t n = prompt->length;
-    /* The last line is what is asked for; what stands above it is shown above it. */
+    /* The last line is the question. The lines above it are shown above it. */
     const char *text = (const char *)prompt->text;
     while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
         n--;
@@ -174,7 +174,7 @@ static int answer(struct conversation *c, struct buf *before, const LIBSSH2_USER
     int rc = auth_ask(c->auth, &q, &said, &c->err);
     if (rc == 0) {
         c->asked++;
-        /* libssh2 frees it, without wiping. */
+        /* libssh2 frees the answer without wiping it. */
         ret->text = malloc(said.len + 1);
         if (ret->text) {
             memcpy(ret->text, said.text, said.len + 1);
@@ -188,8 +188,8 @@ static int answer(struct conversation *c, struct buf *before, const LIBSSH2_USER
     return rc;
 }
 
-/* A round that only says something, as PAM's last one does, may be empty. */
-static void tell(struct conversation *c, struct buf *said)
+/* A round without questions, such as PAM's last one, may have no text. */
+static void show_text(struct conversation *c, struct buf *said)
 {
     struct question q = {.kind = ASK_TELL, .prompt = buf_str(said)};
     if (said->len > 0)
@@ -205,7 +205,7 @@ static int answer_all(struct conversation *c, struct buf *said, int n,
     for (int i = 0; i < n; i++)
         if (answer(c, said, &prompts[i], &responses[i]) < 0)
             return -1;
-    tell(c, said);
+    show_text(c, said);
     return 0;
 }
 
@@ -219,14 +219,14 @@ static void on_round(const char *name, int name_len, const char *instruction, in
     struct buf said = BUF_INIT(16384);
     add_lines(&said, name, name && name_len > 0 ? (size_t)name_len : 0);
     add_lines(&said, instruction, instruction && instruction_len > 0 ? (size_t)instruction_len : 0);
-    /* An empty answer would be an attempt that nobody made. */
+    /* An empty answer would count as an attempt. */
     if (answer_all(c, &said, n, prompts, responses) < 0)
         wire_kill(&s->wire);
     buf_release(&said);
 }
 
-/* One conversation. *ret_asked: somebody was asked something. */
-static int converse(struct auth *a, enum auth_result *ret, bool *ret_asked, struct err *err)
+/* Runs one conversation. Sets *ret_asked if the user was asked. */
+static int run_conversation(struct auth *a, enum auth_result *ret, bool *ret_asked, struct err *err)
 {
     struct conversation c = {.auth = a};
     const char *user = a->config->user;
@@ -260,11 +260,11 @@ static int converse(struct auth *a, enum auth_result *ret, bool *ret_asked, stru
         auth_unsupported(a, "this libssh2 (%s) cannot read what the server asks", libssh2_version(0));
         return auth_ended(a, rc, err);
     }
-    return judge(a, "keyboard-interactive", ret, err);
+    return judge_attempt(a, "keyboard-interactive", ret, err);
 }
 
-/* Between 1.10 and 1.11 libssh2 changed the struct of a question, under the same name of the library. */
-static bool understands_questions(void)
+/* libssh2 changed the struct of a question between 1.10 and 1.11, but not the library's soname. */
+static bool prompt_layout_matches(void)
 {
     return (LIBSSH2_VERSION_NUM >= 0x010b00) == (libssh2_version(0x010b00) != NULL);
 }
@@ -273,7 +273,7 @@ int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err 
 {
     bool asked = true;
     *ret = AUTH_REFUSED;
-    if (!understands_questions()) {
+    if (!prompt_layout_matches()) {
         auth_unsupported(a, "this profgrab was built for libssh2 %s and cannot ask with %s", LIBSSH2_VERSION,
                          libssh2_version(0));
         return 0;
@@ -281,7 +281,7 @@ int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err 
     for (unsigned i = 0; asked && !a->hung_up && *ret == AUTH_REFUSED && i < a->config->password_prompts;
          i++) {
         a->tries++;
-        if (converse(a, ret, &asked, err) < 0)
+        if (run_conversation(a, ret, &asked, err) < 0)
             return -1;
     }
     if (*ret == AUTH_REFUSED && !a->hung_up)

@@ -1,9 +1,9 @@
 /*
- * Which keys are offered, when, and under which name; auth_offer.c does it.
+ * Chooses the keys to offer, their order and their names; auth_offer.c offers them.
  *
- * RSA and libssh2 1.10: it knows only ssh-rsa, with SHA-1, which servers refuse. It takes the algorithm's
- * name from the first string of the key, so it is given a key that begins with rsa-sha2-512 instead.
- * OpenSSH's server takes such a key; stricter ones refuse it or hang up, so with them it comes last.
+ * libssh2 1.10 has only ssh-rsa (SHA-1) for RSA keys, and servers refuse it. It takes the algorithm's name
+ * from the key's first string, so we pass it a key that begins with rsa-sha2-512. OpenSSH's server accepts
+ * such a key. Stricter servers refuse it or hang up, so it comes last for them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "gateway/auth_offer.h"
 #include "base/banned.h"
 
-/* Servers end a session after a few refusals (sshd: six), and say so. This is for those that never do. */
+/* Servers end a session after a few refusals (sshd: six). This limit is for servers that never do. */
 #define TRIES_MAX 64
 
 static bool new_libssh2(void)
@@ -25,8 +25,8 @@ static bool begins(const char *s, const char *with)
     return strncmp(s, with, strlen(with)) == 0;
 }
 
-/* Why this libssh2 cannot use it; NULL: it can. */
-static const char *what_is_missing(const char *type)
+/* Returns why this libssh2 cannot use the type, or NULL if it can. */
+static const char *missing_support(const char *type)
 {
     if (begins(type, "sk-"))
         return "is a security key";
@@ -61,9 +61,9 @@ static void refused(struct attempt *t)
         auth_candidate_note(t->auth, c, NULL);
 }
 
-/* It was signed, and the server did not let us in: then it wants more. A forged or wrong signature cannot be
- * told from that, but has no reason to be. */
-static int judge(struct attempt *t, int rc, enum auth_result *ret, struct err *err)
+/* After a valid signature without a login, the server requires another method. A wrong signature looks the
+ * same, but we assume that the agent and OpenSSL sign correctly. */
+static int judge_result(struct attempt *t, int rc, enum auth_result *ret, struct err *err)
 {
     struct auth *a = t->auth;
     char name[300];
@@ -78,11 +78,12 @@ static int judge(struct attempt *t, int rc, enum auth_result *ret, struct err *e
     return *ret == AUTH_PARTIAL ? auth_relist(a, &changed, err) : 0;
 }
 
-/* A key that could not be used is passed over; what ends the session or was interrupted is the end. */
+/* Skips a key that could not be used. Returns -1 if the session ended or the user cancelled. */
 static int pass_over(struct attempt *t, const struct err *why, struct err *err)
 {
     t->candidate->over = true;
-    bool nobody = why->kind == ERR_TIMEOUT && t->candidate->file; /* a server waits no longer than we do */
+    bool nobody =
+        why->kind == ERR_TIMEOUT && t->candidate->file; /* the server's login timeout has passed too */
     if (why->kind == ERR_CANCELLED || nobody || auth_is_over(t->auth)) {
         if (err)
             *err = *why;
@@ -101,19 +102,20 @@ static int try_offer(struct attempt *t, enum auth_result *ret, struct err *err)
         return -1;
     if (rc != 0 && auth_is_over(a))
         return auth_ended(a, rc, err);
-    /* libssh2 1.11 would then offer the next key under this one's name. */
+    /* libssh2 1.11 would otherwise offer the next key under this key's name. */
     if (rc == LIBSSH2_ERROR_METHOD_NONE) {
         auth_unsupported(a, "libssh2 and the server have no signatures of RSA keys in common");
         return auth_ended(a, rc, err);
     }
     if (t->err.kind != ERR_NONE)
         return pass_over(t, &t->err, err);
-    return judge(t, rc, ret, err);
+    return judge_result(t, rc, ret, err);
 }
 
 /* ---- RSA ----------------------------------------------------------------------------------------------- */
 
-/* The names to offer an RSA key under; libssh2 1.11 knows them itself. SHA-1 only where the user says so. */
+/* The names under which we offer an RSA key; libssh2 1.11 finds them itself. SHA-1 needs the user's
+ * permission. */
 static const char *rsa_algorithm(const struct auth *a, unsigned number)
 {
     static const char *const names[] = {"rsa-sha2-512", "rsa-sha2-256", "ssh-rsa"};
@@ -124,7 +126,7 @@ static const char *rsa_algorithm(const struct auth *a, unsigned number)
     return NULL;
 }
 
-/* The key, with another name in front. */
+/* Copies the key with another name at its start. */
 static int rename_key(const struct ssh_blob *key, const char *name, struct ssh_blob *ret, struct err *err)
 {
     struct ssh_reader r = {key->data, key->n};
@@ -141,8 +143,8 @@ static int rename_key(const struct ssh_blob *key, const char *name, struct ssh_b
     return rc;
 }
 
-/* libssh2 1.11 offers an RSA key under the first of these that the server lists. */
-static void prefer(struct auth *a, const char *name)
+/* libssh2 1.11 offers an RSA key under the first of these names that the server lists. */
+static void prefer_algorithm(struct auth *a, const char *name)
 {
 #ifndef LIBSSH2_METHOD_SIGN_ALGO
     enum { LIBSSH2_METHOD_SIGN_ALGO = 10 };
@@ -156,7 +158,7 @@ static void prefer(struct auth *a, const char *name)
     libssh2_session_method_pref(a->s->ssh, LIBSSH2_METHOD_SIGN_ALGO, list);
 }
 
-/* As libssh2 1.10 has to be made to. */
+/* libssh2 1.10 needs this. */
 static int try_renamed(struct attempt *t, const char *name, enum auth_result *ret, struct err *err)
 {
     struct auth *a = t->auth;
@@ -184,14 +186,14 @@ static int try_rsa(struct attempt *t, enum auth_result *ret, struct err *err)
     }
     if (!new_libssh2())
         return try_renamed(t, name, ret, err);
-    prefer(t->auth, name);
+    prefer_algorithm(t->auth, name);
     return try_offer(t, ret, err);
 }
 
 /* ---- all of them --------------------------------------------------------------------------------------- */
 
-/* Opens a file whose public half nobody knows. */
-static int reveal(struct auth *a, struct candidate *c, struct err *err)
+/* Opens a file without a known public half. */
+static int read_public_half(struct auth *a, struct candidate *c, struct err *err)
 {
     struct file_key *file = c->file;
     struct err why = ERR_INIT;
@@ -204,7 +206,7 @@ static int reveal(struct auth *a, struct candidate *c, struct err *err)
     ssh_blob_type(&file->key.blob, file->key.type, sizeof file->key.type);
     for (size_t i = 0; i < a->keys->n; i++)
         if (a->keys->candidates[i].offer && ssh_blob_equal(a->keys->candidates[i].offer, &file->key.blob))
-            c->over = true; /* it was among the others */
+            c->over = true; /* another candidate has the same key */
     c->offer = &file->key.blob;
     return 0;
 }
@@ -213,13 +215,13 @@ static int try_candidate(struct auth *a, struct candidate *c, enum auth_result *
 {
     char type[64];
     struct attempt t = {.auth = a, .candidate = c};
-    if (!c->offer && reveal(a, c, err) < 0)
+    if (!c->offer && read_public_half(a, c, err) < 0)
         return -1;
     if (c->over || !c->offer)
         return 0;
     t.offer = c->offer;
     ssh_blob_type(c->offer, type, sizeof type);
-    const char *missing = what_is_missing(type);
+    const char *missing = missing_support(type);
     if (missing) {
         char name[300];
         const char *what = auth_candidate_name(c, name, sizeof name);
@@ -238,8 +240,8 @@ static int try_candidate(struct auth *a, struct candidate *c, enum auth_result *
     return try_offer(&t, ret, err);
 }
 
-/* RSA keys that need the trick come last where it may end the session, and each time they come again. */
-static bool its_turn(const struct auth *a, const struct candidate *c, unsigned round)
+/* Renamed RSA keys come last if they may end the session, in each round. */
+static bool is_due(const struct auth *a, const struct candidate *c, unsigned round)
 {
     char type[64];
     bool trick =
@@ -257,7 +259,7 @@ int auth_publickey(struct auth *a, enum auth_result *ret, struct err *err)
     for (unsigned round = 0; round < ROUNDS; round++)
         for (size_t i = 0; i < a->keys->n && a->tries < TRIES_MAX; i++) {
             struct candidate *c = &a->keys->candidates[i];
-            if (!its_turn(a, c, round))
+            if (!is_due(a, c, round))
                 continue;
             if (try_candidate(a, c, ret, err) < 0)
                 return -1;

@@ -1,7 +1,5 @@
-/*
- * A certificate is its type, a nonce, the parts of the plain key, then serial, kind, id, principals, two
- * times, critical options, extensions, something reserved, its authority's key and that one's signature.
- */
+/* A certificate has these fields: type, nonce, the parts of the plain key, serial, kind, id, principals, two
+ * times, critical options, extensions, a reserved string, the authority's key, the authority's signature. */
 #include "gateway/certificate.h"
 
 #include <stdio.h>
@@ -12,7 +10,7 @@
 
 static const char suffix[] = "-cert-v01@openssh.com";
 
-/* How many strings the plain key of each type has. */
+/* The number of strings in the plain key of each type. */
 static const struct {
     const char *plain;
     unsigned parts;
@@ -27,7 +25,7 @@ bool certificate_is_type(const char *type)
     return n >= sizeof suffix && strcmp(type + n - (sizeof suffix - 1), suffix) == 0;
 }
 
-/* The plain key: its own type's name, and the same parts. */
+/* Builds the plain key: the plain type's name, then the same parts. */
 static int read_key(const char *type, struct ssh_reader *r, struct buf *key)
 {
     char name[64];
@@ -35,7 +33,7 @@ static int read_key(const char *type, struct ssh_reader *r, struct buf *key)
         size_t n = strlen(types[i].plain);
         if (strncmp(type, types[i].plain, n) != 0 || strcmp(type + n, suffix) != 0)
             continue;
-        /* Those of security keys have their maker's name too. */
+        /* Plain types of security keys also have their vendor's name. */
         snprintf(name, sizeof name, "%s%s", types[i].plain,
                  type[0] == 's' && type[1] == 'k' ? "@openssh.com" : "");
         ssh_put_string(key, name, strlen(name));
@@ -59,7 +57,7 @@ static int read_u64(struct ssh_reader *r, uint64_t *ret)
     return 0;
 }
 
-/* What stands behind the key. */
+/* Reads the fields after the key. */
 static int read_rest(struct ssh_reader *r, struct certificate *c)
 {
     const unsigned char *p = NULL, *id = NULL;

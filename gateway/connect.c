@@ -10,7 +10,7 @@
 #include "gateway/resolve.h"
 #include "base/banned.h"
 
-/* Binds to the first of the addresses that suits. */
+/* Binds to the first address of the family. */
 static int bind_from(int fd, const struct addrinfo *from, int family, struct err *err)
 {
     for (; from; from = from->ai_next)

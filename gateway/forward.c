@@ -1,7 +1,5 @@
-/*
- * The caller's thread waits for everything; opening a session again takes long, so that has a thread of its
- * own for as long as it lasts. The gateway's threads report ended connections through a list.
- */
+/* The caller's thread runs the loop. gateway_renew takes long, so it runs in a temporary thread. The
+ * gateway's threads report ended connections through a list. */
 #include "gateway/forward.h"
 
 #include <errno.h>
@@ -14,17 +12,17 @@
 
 #define PAUSE_FIRST_MS 250
 #define PAUSE_LONGEST_MS 30000
-/* After accept failed for want of descriptors. */
+/* The pause after accept failed without free descriptors. */
 #define REST_MS 100
 
 struct connection {
-    struct connection *next; /* of those that ended */
+    struct connection *next; /* in the list of ended connections */
     struct forward *forward;
     size_t place;
     char from[LOCAL_NAME];
     int64_t began;
     struct gateway_end end;
-    struct err failure; /* end.failure's own */
+    struct err failure; /* end.failure points here */
 };
 
 struct forward {
@@ -36,14 +34,14 @@ struct forward {
     int64_t rest_until;
 
     bool away;         /* there is no session */
-    int64_t since;     /* clock_now() when it was lost, or opened */
-    int64_t pause_ms;  /* the next one */
-    int64_t next_try;  /* CLOCK_NEVER while one is under way */
-    pthread_t renewal; /* that one */
+    int64_t since;     /* clock_now() at the loss or the opening */
+    int64_t pause_ms;  /* before the next attempt */
+    int64_t next_try;  /* CLOCK_NEVER during an attempt */
+    pthread_t renewal; /* the thread of gateway_renew */
     bool renewing;
-    struct err verdict; /* of the renewal; ERR_NONE: it went well */
+    struct err renewal_error; /* ERR_NONE: success */
 
-    pthread_mutex_t mutex; /* of what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     struct connection *ended;
     bool renewed; /* the renewal is over */
     int wake[2];
@@ -52,7 +50,7 @@ enum { POLL_STOP, POLL_WAKE, POLL_LOST, POLL_PLACES };
 
 /* ---- connections --------------------------------------------------------------------------------------- */
 
-static void tell_connection(struct forward *f, enum forward_event_kind kind, const struct connection *c)
+static void report_connection(struct forward *f, enum forward_event_kind kind, const struct connection *c)
 {
     struct forward_event event = {.kind = kind,
                                   .place = c->place,
@@ -64,7 +62,7 @@ static void tell_connection(struct forward *f, enum forward_event_kind kind, con
     f->options->tell(f->options->ctx, &event);
 }
 
-/* From a thread of the gateway's. */
+/* A thread of the gateway calls this. */
 static void on_end(void *ctx, const struct gateway_end *end)
 {
     struct connection *c = ctx;
@@ -88,20 +86,20 @@ static void take_ended(struct forward *f)
     pthread_mutex_unlock(&f->mutex);
     while (c) {
         struct connection *next = c->next;
-        tell_connection(f, FORWARD_ENDED, c);
+        report_connection(f, FORWARD_ENDED, c);
         free(c);
         c = next;
     }
 }
 
-/* Carries it, or turns it away where there is no session. */
-static void carry(struct forward *f, size_t place, int fd, struct connection *c)
+/* Forwards the connection, or closes it if there is no session. */
+static void forward_connection(struct forward *f, size_t place, int fd, struct connection *c)
 {
     struct gateway_watch watch = {.ended = on_end, .ctx = c};
     c->forward = f;
     c->place = place;
     c->began = clock_now();
-    tell_connection(f, FORWARD_BEGUN, c);
+    report_connection(f, FORWARD_BEGUN, c);
     if (f->away)
         err_set(&c->failure, ERR_LOST, "there is no session to carry it");
     else if (gateway_attach(f->gw, fd, &f->places[place].to, &watch, &c->failure) == 0)
@@ -109,7 +107,7 @@ static void carry(struct forward *f, size_t place, int fd, struct connection *c)
     else
         fd = -1;
     fd_close(&fd);
-    tell_connection(f, FORWARD_ENDED, c);
+    report_connection(f, FORWARD_ENDED, c);
     free(c);
 }
 
@@ -120,11 +118,10 @@ static void accept_all(struct forward *f)
             struct connection *c = calloc(1, sizeof *c);
             int fd = c ? local_accept(f->places[i].listener, c->from) : -1;
             if (fd >= 0) {
-                carry(f, i, fd, c);
+                forward_connection(f, i, fd, c);
                 continue;
             }
-            /* Out of descriptors or memory: the connection still waits, and asking again at once would spin.
-             */
+            /* Without descriptors or memory the connection keeps waiting: an immediate retry would spin. */
             if (!c || (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED))
                 f->rest_until = clock_now() + REST_MS;
             free(c);
@@ -135,15 +132,15 @@ static void accept_all(struct forward *f)
 
 /* ---- sessions ------------------------------------------------------------------------------------------ */
 
-static void tell_session(struct forward *f, enum forward_event_kind kind, int64_t ms,
-                         const struct err *failure)
+static void report_session(struct forward *f, enum forward_event_kind kind, int64_t ms,
+                           const struct err *failure)
 {
     struct forward_event event = {.kind = kind, .ms = ms, .failure = failure};
     f->options->tell(f->options->ctx, &event);
 }
 
-/* When the next attempt is due. The pause after it will be longer. */
-static int64_t pause_before_try(struct forward *f)
+/* Sets the time of the next attempt and doubles the pause after it. */
+static int64_t schedule_retry(struct forward *f)
 {
     int64_t ms = clock_jitter(f->pause_ms);
     f->pause_ms = clock_least(2 * f->pause_ms, PAUSE_LONGEST_MS);
@@ -151,28 +148,28 @@ static int64_t pause_before_try(struct forward *f)
     return ms;
 }
 
-static void lose(struct forward *f)
+static void handle_loss(struct forward *f)
 {
     int64_t now = clock_now();
     struct err why = ERR_INIT;
     if (gateway_state(f->gw, &why) == 0)
-        return; /* it was stuck, and is not any more */
-    /* One that is lost as soon as it stands must not be opened four times a second. */
+        return; /* a stuck session has recovered */
+    /* Keep the long pause if the session is lost soon after its opening. */
     if (now - f->since > PAUSE_LONGEST_MS)
         f->pause_ms = PAUSE_FIRST_MS;
     f->away = true;
     f->since = now;
-    tell_session(f, FORWARD_LOST, 0, &why);
-    pause_before_try(f);
+    report_session(f, FORWARD_LOST, 0, &why);
+    schedule_retry(f);
 }
 
 static void *renew(void *ctx)
 {
     struct forward *f = ctx;
-    struct err verdict = ERR_INIT;
-    int rc = gateway_renew(f->gw, &verdict);
+    struct err failure = ERR_INIT;
+    int rc = gateway_renew(f->gw, &failure);
     pthread_mutex_lock(&f->mutex);
-    f->verdict = rc < 0 ? verdict : (struct err)ERR_INIT;
+    f->renewal_error = rc < 0 ? failure : (struct err)ERR_INIT;
     f->renewed = true;
     pthread_mutex_unlock(&f->mutex);
     fd_ring(f->wake[1]);
@@ -192,30 +189,30 @@ static bool renewal_is_over(struct forward *f)
     return over;
 }
 
-/* -1: there is no hope. */
+/* Returns -1 if a retry is useless. */
 static int judge_renewal(struct forward *f, struct err *err)
 {
-    const struct err *verdict = &f->verdict;
-    if (verdict->kind == ERR_NONE) {
-        tell_session(f, FORWARD_BACK, clock_now() - f->since, NULL);
+    const struct err *failure = &f->renewal_error;
+    if (failure->kind == ERR_NONE) {
+        report_session(f, FORWARD_BACK, clock_now() - f->since, NULL);
         f->away = false;
         f->since = clock_now();
         return 0;
     }
-    if (verdict->kind == ERR_CANCELLED || f->options->hopeless(f->options->ctx, verdict)) {
+    if (failure->kind == ERR_CANCELLED || f->options->hopeless(f->options->ctx, failure)) {
         if (err)
-            *err = *verdict;
+            *err = *failure;
         return -1;
     }
-    int64_t ms = pause_before_try(f);
-    tell_session(f, FORWARD_AGAIN, ms, verdict);
+    int64_t ms = schedule_retry(f);
+    report_session(f, FORWARD_AGAIN, ms, failure);
     return 0;
 }
 
-static int mind_session(struct forward *f, struct err *err)
+static int check_session(struct forward *f, struct err *err)
 {
     if (!f->away && f->polled[POLL_LOST].revents)
-        lose(f);
+        handle_loss(f);
     if (!f->away)
         return 0;
     if (f->renewing)
@@ -224,7 +221,7 @@ static int mind_session(struct forward *f, struct err *err)
         return 0;
     f->next_try = CLOCK_NEVER;
     f->renewing = true;
-    if (thread_start(&f->renewal, renew, f, &f->verdict) == 0)
+    if (thread_start(&f->renewal, renew, f, &f->renewal_error) == 0)
         return 0;
     f->renewing = false;
     return judge_renewal(f, err);
@@ -232,7 +229,7 @@ static int mind_session(struct forward *f, struct err *err)
 
 /* ---- the loop ------------------------------------------------------------------------------------------ */
 
-static bool out_of_patience(const struct forward *f)
+static bool patience_is_over(const struct forward *f)
 {
     return f->away && clock_now() - f->since >= f->options->patience_ms;
 }
@@ -242,7 +239,7 @@ static int64_t next_deadline(const struct forward *f)
     int64_t deadline = f->rest_until ? f->rest_until : CLOCK_NEVER;
     if (f->away)
         deadline = clock_least(deadline, f->next_try);
-    if (f->away && !out_of_patience(f))
+    if (f->away && !patience_is_over(f))
         deadline = clock_least(deadline, f->since + f->options->patience_ms);
     return deadline;
 }
@@ -251,7 +248,7 @@ static void wait_for_work(struct forward *f)
 {
     if (f->rest_until && clock_now() >= f->rest_until)
         f->rest_until = 0;
-    bool accepting = (!f->away || out_of_patience(f)) && !f->rest_until;
+    bool accepting = (!f->away || patience_is_over(f)) && !f->rest_until;
     int lost_fd = f->away ? -1 : gateway_lost_fd(f->gw);
     f->polled[POLL_STOP] = (struct pollfd){.fd = f->options->cancel_fd, .events = POLLIN};
     f->polled[POLL_WAKE] = (struct pollfd){.fd = f->wake[0], .events = POLLIN};
@@ -271,9 +268,9 @@ static int serve(struct forward *f, struct err *err)
         if (f->polled[POLL_STOP].revents)
             return err_set(err, ERR_CANCELLED, "interrupted");
         bool was_away = f->away;
-        if (mind_session(f, err) < 0)
+        if (check_session(f, err) < 0)
             return -1;
-        /* Not those that came just before the session was lost: they wait for the next. */
+        /* Connections from just before the loss wait for the next session. */
         if (f->away == was_away)
             accept_all(f);
     }
@@ -303,7 +300,7 @@ int forward_run(struct gateway *gw, const struct forward_place *places, size_t n
         rc = serve(&f, err);
     if (f.renewing)
         pthread_join(f.renewal, NULL);
-    /* The last connections end with it. */
+    /* Closing the gateway ends the last connections. */
     gateway_close(gw);
     take_ended(&f);
     fd_close(&f.wake[0]);

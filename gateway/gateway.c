@@ -16,14 +16,14 @@
 struct gateway {
     struct gateway_options options;
     struct route route;
-    struct hop *hops;          /* of the route, those that are opened */
-    struct gateway_hop *found; /* what was found when they were opened first */
-    size_t n_hops;             /* of both; none on a direct route */
-    pthread_mutex_t mutex;     /* of what follows: services have threads of their own */
-    struct hub *hub;           /* the last hop's, or the direct one; NULL while there is none that is fit */
-    struct gateway_listener *listeners; /* all, by `sibling` */
-    struct gateway_listener *parked;    /* those no hub accepts for, by `next` */
-    char *directory;                    /* of the listeners; NULL until there is one */
+    struct hop *hops;                   /* the hops of the route that we open */
+    struct gateway_hop *found;          /* the results of their first opening */
+    size_t n_hops;                      /* the length of both; 0 on a direct route */
+    pthread_mutex_t mutex;              /* guards the members below: each service has a thread */
+    struct hub *hub;                    /* the last hop's hub, or the direct one; NULL while no hub is fit */
+    struct gateway_listener *listeners; /* all listeners, linked by `sibling` */
+    struct gateway_listener *parked;    /* the listeners without a hub, linked by `next` */
+    char *directory;                    /* the directory of the listeners; NULL until the first one */
     unsigned n_listeners;
 };
 
@@ -47,10 +47,8 @@ static struct hop *last_hop(const struct gateway *gw)
     return &gw->hops[gw->n_hops - 1];
 }
 
-/*
- * A master connection that the user has open makes the hops before it superfluous, and so does an ssh of our
- * own: it goes through the jump hosts by itself.
- */
+/* Skips the earlier hops if the user has an open master connection, or if our own ssh carries the session:
+ * ssh passes the jump hosts itself. */
 static size_t first_hop(const struct route *route, const struct gateway_options *options, bool *ret_live)
 {
     for (size_t i = route->n_hops; i-- > 0 && route->via != SSH_VIA_LIBSSH2;) {
@@ -64,7 +62,7 @@ static size_t first_hop(const struct route *route, const struct gateway_options 
     return 0;
 }
 
-/* Opens a hop, or joins those who have it open already. The last one's hub stays ours. */
+/* Opens a hop or shares an open session to it. The gateway keeps the hub of the last hop. */
 static int open_hop(struct gateway *gw, struct hop *hop, bool last, struct err *err)
 {
     struct gateway_step step = {.kind = GATEWAY_SHARED, .hop = hop->number};
@@ -163,8 +161,7 @@ const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i)
     return i < gw->n_hops ? &gw->found[i] : NULL;
 }
 
-/* On a direct route the far host is the address itself: its own localhost is us looking at it from outside.
- */
+/* On a direct route "localhost" is the far host, so we connect to its address from outside. */
 static struct destination as_seen(const struct gateway *gw, const struct destination *to)
 {
     struct destination seen = *to;
@@ -200,7 +197,7 @@ int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, 
                             : way_dial(last_hop(gw), &seen, ret_fd, err);
 }
 
-/* A new string: the next name in the directory of the listeners, which is made for the first. */
+/* Returns the next name in the listeners' directory, which the first call creates. The caller frees it. */
 static int listener_path(struct gateway *gw, char **ret, struct err *err)
 {
     char name[24];
@@ -240,7 +237,7 @@ int gateway_listen(struct gateway *gw, const struct destination *to, struct gate
     return 0;
 }
 
-/* Lets go of a hub that is not fit any more. With the mutex held; true when there is a fit one. */
+/* Releases a hub that is not fit any more. Returns true if a fit one remains. The caller locks the mutex. */
 static bool check_hub(struct gateway *gw)
 {
     if (!gw->hub || hub_state(gw->hub, NULL) == HUB_FIT)
@@ -251,7 +248,7 @@ static bool check_hub(struct gateway *gw)
     return false;
 }
 
-/* The mutex is not held while a session is opened: who renews at the same time waits for the same one. */
+/* The mutex is unlocked during the opening: concurrent renewals wait for the same session. */
 int gateway_renew(struct gateway *gw, struct err *err)
 {
     struct hub *hub = NULL;

@@ -6,7 +6,7 @@
 
 #define BUSY_HINT "too many logins at once; take fewer hosts at a time (--parallel 4)"
 
-/* The line with the version, or its beginning; NULL when none has begun. */
+/* Finds the version line or the start of one. Returns NULL without either. */
 static const char *find_version(const char *p, size_t n)
 {
     while (n > 0 && memcmp(p, "SSH-", n < 4 ? n : 4) != 0) {
@@ -19,14 +19,14 @@ static const char *find_version(const char *p, size_t n)
     return n > 0 ? p : NULL;
 }
 
-/* RFC 4253 section 5.1: 1.99 is 2.0 that can do 1.5 as well. */
+/* RFC 4253 section 5.1: 1.99 is a 2.0 server that also accepts 1.5. */
 static bool is_version_2(const char *version, size_t n)
 {
     return (n >= 8 && memcmp(version, "SSH-2.0-", 8) == 0) ||
            (n >= 9 && memcmp(version, "SSH-1.99-", 9) == 0);
 }
 
-/* Its first line, printable, cut to what a message bears. */
+/* Copies the first line, made printable and cut to a message's length. */
 static char *first_line(const void *p, size_t n, char *dst, size_t cap)
 {
     const char *end = memchr(p, '\n', n);
@@ -57,7 +57,7 @@ int greeting_check(const void *p, size_t n, struct err *err)
     return err_hint(err, "only version 2.0 (RFC 4253) is spoken here: is the port right?");
 }
 
-/* Nothing came at all. */
+/* The server sent nothing. */
 static int explain_silence(enum greeting_end end, int64_t waited_ms, struct err *err)
 {
     char waited[32];
@@ -74,12 +74,12 @@ static int explain_silence(enum greeting_end end, int64_t waited_ms, struct err 
                     "hosts at a time (--parallel 4)");
 }
 
-/* It spoke, but not of its version. */
-static int explain_words(const void *p, size_t n, enum greeting_end end, struct err *err)
+/* The server sent text, but no version. */
+static int explain_text(const void *p, size_t n, enum greeting_end end, struct err *err)
 {
     char said[80];
     first_line(p, n, said, sizeof said);
-    /* sshd's own words to those above its limit; older ones close without any. */
+    /* sshd sends these words above its limit; older versions close without a text. */
     if (strstr(said, "MaxStartups")) {
         err_set(err, ERR_BUSY, "the server is busy: it says \"%s\"", said);
         return err_hint(err, BUSY_HINT);
@@ -87,7 +87,7 @@ static int explain_words(const void *p, size_t n, enum greeting_end end, struct 
     return no_server(p, n, end == GREETING_SILENT ? ERR_TIMEOUT : ERR_FAILED, err);
 }
 
-/* It is an SSH server, and something went wrong behind its version. */
+/* The server sent its SSH version; the failure came later. */
 static int explain_exchange(enum greeting_end end, int64_t waited_ms, struct err *err)
 {
     char waited[32];
@@ -118,5 +118,5 @@ int greeting_explain(const void *p, size_t n, enum greeting_end end, int64_t wai
         return explain_silence(end, waited_ms, err);
     if (greeting_check(p, n, err) < 0)
         return -1;
-    return find_version(p, n) ? explain_exchange(end, waited_ms, err) : explain_words(p, n, end, err);
+    return find_version(p, n) ? explain_exchange(end, waited_ms, err) : explain_text(p, n, end, err);
 }

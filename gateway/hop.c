@@ -1,7 +1,5 @@
-/*
- * A login takes one of the places at its address (pool_enter), and one that the server turns away because too
- * many log in comes back a little later. libssh2 goes first; see hop_open for when OpenSSH follows.
- */
+/* A login waits for a place at its address (pool_enter). A login that a busy server refuses retries a little
+ * later. libssh2 tries first; hop_open says when OpenSSH follows. */
 #include "gateway/hop.h"
 
 #include <stdio.h>
@@ -19,27 +17,27 @@
 #include "gateway/way.h"
 #include "base/banned.h"
 
-/* A server that says it is busy is asked again until the step's time is up; one that only closes the
- * connection may have any reason for it. */
+/* If a server reports that it is busy, we retry until the step's timeout. A server that only closes the
+ * connection may have another reason, so we retry for a shorter time. */
 #define AGAIN_FIRST_MS 100
 #define AGAIN_UNSAID_MS 3000
 
 struct opening {
     const struct hop *hop;
     const struct ssh_config *config; /* the hop's */
-    const char *reason;              /* why OpenSSH carries it, "" where that was asked for */
+    const char *reason;              /* why OpenSSH carries the session; "" if the user asked for OpenSSH */
     struct known_hosts known;
     struct session *session;
     struct openssh *openssh;
-    struct gateway_hop found; /* what OpenSSH told */
-    struct gateway_step step; /* the one under way */
-    int64_t since;            /* when it began */
-    bool untold;              /* it failed, which nobody was told yet */
-    bool connected;           /* that it was reached was told, in an earlier attempt */
-    bool said_busy;           /* the server, in so many words */
-    int64_t reached_ms;       /* how long it took to connect */
-    int fd;                   /* connected; the session's once there is one */
-    struct proxy *proxy;      /* behind fd, and the session's with it */
+    struct gateway_hop found; /* the result that OpenSSH reports */
+    struct gateway_step step; /* the current step */
+    int64_t since;            /* the start of the step */
+    bool untold;              /* the step failed and the failure is not reported yet */
+    bool connected;           /* an earlier attempt reported the connection */
+    bool said_busy;           /* the server reported that it is busy */
+    int64_t reached_ms;       /* the duration of connecting */
+    int fd;                   /* the connection; the session owns it once there is one */
+    struct proxy *proxy;      /* the process behind fd; the session owns it too */
 };
 
 static void begin_step(struct opening *o, enum gateway_step_kind kind)
@@ -49,7 +47,7 @@ static void begin_step(struct opening *o, enum gateway_step_kind kind)
     o->untold = false;
 }
 
-static void tell(struct opening *o, const struct err *failure)
+static void report_step(struct opening *o, const struct err *failure)
 {
     const struct gateway_options *options = o->hop->options;
     o->step.duration_ms = clock_now() - o->since;
@@ -58,20 +56,19 @@ static void tell(struct opening *o, const struct err *failure)
         options->step(options->step_ctx, &o->step);
 }
 
-/* The step ended with rc, which is returned. What may be tried again, or in another way, has not failed yet.
- */
-static int told(struct opening *o, int rc, const struct err *why)
+/* Ends the step with rc and returns rc. A failure that allows a retry or OpenSSH is not reported yet. */
+static int end_step(struct opening *o, int rc, const struct err *why)
 {
     o->untold = rc < 0 && (why->kind == ERR_BUSY || why->kind == ERR_UNSUPPORTED);
     if (!o->untold)
-        tell(o, rc < 0 ? why : NULL);
+        report_step(o, rc < 0 ? why : NULL);
     return rc;
 }
 
 /* ---- libssh2 ------------------------------------------------------------------------------------------- */
 
-/* What the hop before met is no reason to come back to this one, or to come in another way. */
-static int reach_through(struct opening *o, const struct destination *to, struct err *err)
+/* A failure of the previous hop must cause no retry and no switch to OpenSSH at this hop. */
+static int dial_through_hop(struct opening *o, const struct destination *to, struct err *err)
 {
     if (way_dial(o->hop->before, to, &o->fd, err) == 0)
         return 0;
@@ -80,7 +77,7 @@ static int reach_through(struct opening *o, const struct destination *to, struct
     return -1;
 }
 
-static int reach(struct opening *o, const struct destination *to, struct err *err)
+static int open_connection(struct opening *o, const struct destination *to, struct err *err)
 {
     static const int families[] = {
         [ADDRESS_ANY] = AF_UNSPEC, [ADDRESS_IPV4] = AF_INET, [ADDRESS_IPV6] = AF_INET6};
@@ -92,7 +89,7 @@ static int reach(struct opening *o, const struct destination *to, struct err *er
                               .deadline = clock_deadline(timeout),
                               .cancel_fd = options->cancel_fd};
     if (o->hop->before)
-        return reach_through(o, to, err);
+        return dial_through_hop(o, to, err);
     if (o->config->proxy_command)
         return proxy_start(o->config->proxy_command, &o->fd, &o->proxy, err);
     o->fd = connect_tcp(to->host, to->port, &how, err);
@@ -104,7 +101,7 @@ static int connect_step(struct opening *o, struct err *err)
     struct destination to = {.host = o->config->hostname, .port = o->config->port};
     char name[DESTINATION_NAME], peer[CONNECT_PEER] = "";
     begin_step(o, GATEWAY_CONNECT);
-    int rc = reach(o, &to, err);
+    int rc = open_connection(o, &to, err);
     o->reached_ms = clock_now() - o->since;
     if (rc == 0)
         connect_peer(o->fd, peer);
@@ -114,12 +111,12 @@ static int connect_step(struct opening *o, struct err *err)
     if (rc == 0 && o->connected)
         return 0;
     o->connected = rc == 0;
-    return told(o, rc, err);
+    return end_step(o, rc, err);
 }
 
-/* What the files say of the host. It is a part of judging the host key that comes early, since the handshake
- * asks for keys of the known types. */
-static int find_known(struct opening *o, struct err *err)
+/* Looks up the host in the known_hosts files. The handshake requests keys of the known types, so this part of
+ * the host key step runs before it. */
+static int find_known_keys(struct opening *o, struct err *err)
 {
     const struct ssh_config *c = o->config;
     struct proc_limits limits = session_limits(o->hop->options);
@@ -127,14 +124,14 @@ static int find_known(struct opening *o, struct err *err)
     begin_step(o, GATEWAY_HOST_KEY);
     if (known_hosts_find(&c->known_hosts, alias ? c->host_key_alias : c->hostname, alias ? 0 : c->port,
                          &limits, &o->known, err) < 0)
-        return told(o, -1, err);
+        return end_step(o, -1, err);
     if (known_hosts_usable(&o->known, err) < 0)
-        return told(o, -1, err);
+        return end_step(o, -1, err);
     return 0;
 }
 
-/* A connection that a proxy command made, and that broke before the server said a word: the command knows
- * why. */
+/* If a connection of a proxy command breaks before the server sends anything, the proxy command's message
+ * gives the cause. */
 static void blame_proxy(const struct opening *o, struct err *err)
 {
     const struct wire *w = &o->session->wire;
@@ -175,7 +172,7 @@ static int handshake_step(struct opening *o, struct err *err)
         snprintf(o->step.detail, sizeof o->step.detail, "%s, %s, %s%s", o->session->hop.banner,
                  exchange ? exchange : "?", cipher ? cipher : "?", compressed ? ", compressed" : "");
     }
-    return told(o, rc, err);
+    return end_step(o, rc, err);
 }
 
 static int host_key_step(struct opening *o, struct err *err)
@@ -189,7 +186,7 @@ static int host_key_step(struct opening *o, struct err *err)
     if (rc == 0)
         snprintf(o->step.detail + n, sizeof o->step.detail - (size_t)n, ", %s", finding.text);
     o->step.news = finding.is_new;
-    return told(o, rc, err);
+    return end_step(o, rc, err);
 }
 
 static int auth_step(struct opening *o, struct err *err)
@@ -197,14 +194,14 @@ static int auth_step(struct opening *o, struct err *err)
     begin_step(o, GATEWAY_AUTH);
     int rc = auth_run(o->session, o->hop, err);
     const struct wire *w = &o->session->wire;
-    /* Unless the connection just broke it was the server's own word. */
+    /* The server itself refused, unless the connection merely broke. */
     if (rc < 0 && err->kind == ERR_FAILED && (o->session->disconnect[0] || !(w->error || w->eof)))
         err->kind = ERR_DENIED;
     snprintf(o->step.detail, sizeof o->step.detail, "%s", o->session->hop.authentication);
-    return told(o, rc, err);
+    return end_step(o, rc, err);
 }
 
-/* What was opened of a login that failed. */
+/* Closes the remains of a failed login. */
 static void close_attempt(struct opening *o)
 {
     session_close(o->session);
@@ -217,7 +214,7 @@ static void close_attempt(struct opening *o)
 
 static int log_in_libssh2(struct opening *o, struct err *err)
 {
-    if (connect_step(o, err) == 0 && find_known(o, err) == 0 && handshake_step(o, err) == 0 &&
+    if (connect_step(o, err) == 0 && find_known_keys(o, err) == 0 && handshake_step(o, err) == 0 &&
         host_key_step(o, err) == 0 && auth_step(o, err) == 0)
         return 0;
     close_attempt(o);
@@ -226,14 +223,14 @@ static int log_in_libssh2(struct opening *o, struct err *err)
 
 /* ---- OpenSSH ------------------------------------------------------------------------------------------- */
 
-/* ssh's own words for it go to its log. */
-static void tell_new_host(struct opening *o)
+/* The log of ssh has its own message about a new host. */
+static void report_new_host(struct opening *o)
 {
     begin_step(o, GATEWAY_HOST_KEY);
     snprintf(o->step.detail, sizeof o->step.detail, "%s %s, new: trusted by ssh", o->found.host_key_type,
              o->found.host_key);
     o->step.news = true;
-    told(o, 0, NULL);
+    end_step(o, 0, NULL);
 }
 
 static int log_in_openssh(struct opening *o, struct err *err)
@@ -242,48 +239,48 @@ static int log_in_openssh(struct opening *o, struct err *err)
     int rc = openssh_start(o->config, o->hop->options, &o->found, &o->openssh, err);
     o->said_busy = false;
     if (rc == 0 && o->found.host_key_new)
-        tell_new_host(o);
+        report_new_host(o);
     begin_step(o, rc < 0 && err->kind == ERR_HOST_KEY ? GATEWAY_HOST_KEY : GATEWAY_AUTH);
     o->since = began;
     if (rc == 0)
         snprintf(o->step.detail, sizeof o->step.detail, "%s%s%s", o->found.authentication,
                  o->found.host_key[0] ? ", host key " : "", o->found.host_key);
-    return told(o, rc, err);
+    return end_step(o, rc, err);
 }
 
-static void tell_via(struct opening *o, const char *what, const char *reason)
+static void report_via(struct opening *o, const char *what, const char *reason)
 {
     begin_step(o, GATEWAY_VIA);
     snprintf(o->step.detail, sizeof o->step.detail, "%s%s%s", what, *reason ? ": " : "", reason);
     o->step.news = true;
-    told(o, 0, NULL);
+    end_step(o, 0, NULL);
 }
 
 /* ---- patience ------------------------------------------------------------------------------------------ */
 
 /*
- * Where the login stands in the queue. It is named by the whole way there: what one address means depends on
- * who is asked, and a login that waits for its jump host's must never stand in the same queue. An ssh of ours
- * logs in to the first of its jump hosts first.
+ * Names the queue of a login by all its hops, because an address can mean another host behind another jump
+ * host, and because a login must never wait in the same queue as the login to its jump host. Our own ssh logs
+ * in to its first jump host first.
  */
-static void queue_name(const struct hop *hop, bool openssh, char *dst, size_t cap)
+static void name_queue(const struct hop *hop, bool openssh, char *dst, size_t cap)
 {
     const struct ssh_config *c = openssh ? hop->outermost : hop->config;
     size_t n = 0;
     if (hop->before && !openssh) {
-        queue_name(hop->before, false, dst, cap);
+        name_queue(hop->before, false, dst, cap);
         n = strlen(dst);
     }
     snprintf(dst + n, cap - n, "%s%s port %u", n ? " > " : "", c->hostname, c->port);
 }
 
-/* Logs in from the queue, again and again while the server is too busy. */
+/* Logs in from the queue and retries while the server is busy. */
 static int log_in(struct opening *o, int (*attempt)(struct opening *o, struct err *err), struct err *err)
 {
     const struct gateway_options *options = o->hop->options;
     int64_t began = clock_now(), pause = AGAIN_FIRST_MS;
     char queue[1024];
-    queue_name(o->hop, attempt == log_in_openssh, queue, sizeof queue);
+    name_queue(o->hop, attempt == log_in_openssh, queue, sizeof queue);
     for (unsigned tries = 1;; tries++, pause *= 2) {
         struct err why = ERR_INIT;
         if (pool_enter(options->pool, queue, options->cancel_fd, err) < 0)
@@ -305,7 +302,7 @@ static int log_in(struct opening *o, int (*attempt)(struct opening *o, struct er
     }
 }
 
-/* ---- which of them ------------------------------------------------------------------------------------- */
+/* ---- the choice between libssh2 and OpenSSH ------------------------------------------------------------ */
 
 static int use_libssh2(struct opening *o, struct err *err)
 {
@@ -317,20 +314,19 @@ static int use_libssh2(struct opening *o, struct err *err)
 
 static int use_openssh(struct opening *o, const char *reason, struct err *err)
 {
-    tell_via(o, "OpenSSH", reason);
+    report_via(o, "OpenSSH", reason);
     return log_in(o, log_in_openssh, err);
 }
 
-static int open_any(struct opening *o, struct err *err)
+static int open_carrier(struct opening *o, struct err *err)
 {
     enum ssh_via via = o->hop->via;
     if (via != SSH_VIA_LIBSSH2 && o->hop->live &&
         openssh_find(o->config, o->hop->options, &o->found, &o->openssh, NULL) == 0) {
-        tell_via(o, o->found.via, "");
+        report_via(o, o->found.via, "");
         return 0;
     }
-    /* The hops that lead to it were left out for the sake of a connection that is gone now: ssh knows the
-     * way. */
+    /* The previous hops were skipped for a master connection that is closed now. Only ssh can open them. */
     bool headless = o->hop->number > 0 && !o->hop->before;
     if (via == SSH_VIA_OPENSSH || headless)
         return use_openssh(o, "", err);
@@ -343,8 +339,8 @@ static int open_any(struct opening *o, struct err *err)
     return -1;
 }
 
-/* What came of it, for the caller. */
-static void hand_over(struct opening *o, struct carrier *ret, struct gateway_hop *ret_hop)
+/* Moves the result to the caller. */
+static void return_carrier(struct opening *o, struct carrier *ret, struct gateway_hop *ret_hop)
 {
     *ret = (struct carrier){.session = o->session, .openssh = o->openssh};
     *ret_hop = o->session ? o->session->hop : o->found;
@@ -354,14 +350,14 @@ static void hand_over(struct opening *o, struct carrier *ret, struct gateway_hop
     o->openssh = NULL;
 }
 
-/* Tells a failure that was kept back, and names the host where the message does not do so itself. */
-static void conclude(struct opening *o, struct err *why)
+/* Reports a failure that is not reported yet, and adds the host's name if the message has none. */
+static void finish_failure(struct opening *o, struct err *why)
 {
     char name[DESTINATION_NAME];
     if (why->kind == ERR_UNSUPPORTED && o->hop->via == SSH_VIA_LIBSSH2)
         err_hint(why, "OpenSSH may be able to: leave out `--via libssh2`, or `via:` in the inventory");
     if (o->untold)
-        tell(o, why);
+        report_step(o, why);
     if (o->step.kind != GATEWAY_CONNECT && why->kind != ERR_HOST_KEY)
         err_wrap(why, "%s", hop_name(o->hop, name, sizeof name));
 }
@@ -370,11 +366,11 @@ int hop_open(const struct hop *hop, struct carrier *ret, struct gateway_hop *ret
 {
     struct opening o = {.hop = hop, .config = hop->config, .fd = -1};
     struct err why = ERR_INIT;
-    int rc = open_any(&o, &why);
+    int rc = open_carrier(&o, &why);
     if (rc == 0) {
-        hand_over(&o, ret, ret_hop);
+        return_carrier(&o, ret, ret_hop);
     } else {
-        conclude(&o, &why);
+        finish_failure(&o, &why);
         if (err)
             *err = why;
     }

@@ -1,7 +1,7 @@
 /*
- * One turn of the loop: take what is in the mailbox, accept on the listeners, move every link until none can
- * move any more (libssh2 reads packets of all channels when asked for one, and poll does not tell of those),
- * send keepalives, wait.
+ * Each turn of the loop reads the mailbox, accepts on the listeners, moves every link until none can move,
+ * sends keepalives, and waits. All links move repeatedly because libssh2 reads packets of all channels for
+ * one channel, and poll does not report the packets that are already read.
  */
 #include "gateway/hub.h"
 
@@ -12,7 +12,7 @@
 #include "gateway/session.h"
 #include "base/banned.h"
 
-/* After so many rounds without waiting, the mailbox and the listeners get their turn. */
+/* After this many rounds without a wait, the mailbox and the listeners have their turn. */
 #define ROUNDS_MAX 64
 
 void carrier_close(struct carrier *c)
@@ -22,7 +22,7 @@ void carrier_close(struct carrier *c)
     *c = (struct carrier){0};
 }
 
-/* A new link's way to its destination. */
+/* Creates the stream of a new link to its destination. */
 static struct stream *new_stream(const struct hub *h, const struct link *l, int64_t deadline, struct err *err)
 {
     if (h->session)
@@ -32,8 +32,8 @@ static struct stream *new_stream(const struct hub *h, const struct link *l, int6
     return stream_socket(&l->to, deadline, h->options.cancel_fd, err);
 }
 
-/* Gives a new link its stream and puts it among the others. */
-static void begin(struct hub *h, struct link *l)
+/* Gives a new link its stream and adds the link to the list. */
+static void start_link(struct hub *h, struct link *l)
 {
     struct err why = h->why;
     struct stream *stream = NULL;
@@ -48,14 +48,14 @@ static void begin(struct hub *h, struct link *l)
         link_fail(l, &why);
 }
 
-/* Begins what was put into the mailbox. False when it is time to stop. */
+/* Starts the links from the mailbox. Returns false when the hub must stop. */
 static bool open_mailbox(struct hub *h)
 {
     struct link *links = NULL;
     bool going = hub_open_mailbox(h, &links);
     while (links) {
         struct link *next = links->next;
-        begin(h, links);
+        start_link(h, links);
         links = next;
     }
     return going;
@@ -74,7 +74,7 @@ static void accept_all(struct hub *h)
             }
             l->listener = listener;
             listener_opening(listener, 1);
-            begin(h, l);
+            start_link(h, l);
         }
     }
 }
@@ -93,12 +93,12 @@ static bool advance_links(struct hub *h)
             at = &l->next;
         }
     }
-    /* What the last link had libssh2 read may be the first one's. */
+    /* A read for one channel may queue data for another. */
     return progress || (h->session && h->session->wire.given != given);
 }
 
-/* The carrier is over: every link ends with the reason, and so does each that still comes. */
-static void die(struct hub *h)
+/* Ends every link, and each later one, with the carrier's error. */
+static void end_links(struct hub *h)
 {
     hub_set_state(h, HUB_ENDED, &h->fate);
     for (struct link *l = h->links; l; l = l->next)
@@ -115,13 +115,13 @@ static int64_t silence_ms(const struct hub *h)
     return h->options.silence_ms ? h->options.silence_ms : 3 * h->options.keepalive_ms;
 }
 
-/* Finds out whether the session still lives, and keeps it alive. */
+/* Checks whether the session is alive, and sends keepalives. */
 static void check_session(struct hub *h)
 {
     struct wire *w = &h->session->wire;
     int64_t now = clock_now();
     wire_flush(w);
-    /* While nobody takes what came there is no telling whether more would come. */
+    /* While we do not read, silence of the server means nothing. */
     if (!(wire_events(w) & POLLIN))
         w->last_rx = now;
     if (session_is_over(h->session)) {
@@ -147,7 +147,7 @@ static void check_carrier(struct hub *h)
     else if (h->openssh && !openssh_ended(h->openssh, &h->fate))
         h->fate.kind = ERR_NONE;
     if (h->fate.kind != ERR_NONE)
-        die(h);
+        end_links(h);
 }
 
 static bool is_idle(const struct hub *h)
@@ -158,7 +158,7 @@ static bool is_idle(const struct hub *h)
     return idle;
 }
 
-/* Links whose stream failed, while the session lives: it was their own connection that ended. */
+/* Fails the links with a broken stream. The session is alive, so only their own connection ended. */
 static void fail_broken(struct hub *h)
 {
     struct err why = ERR_INIT;
@@ -168,10 +168,10 @@ static void fail_broken(struct hub *h)
             link_fail(l, &why);
 }
 
-/* What to wait for on behalf of the carrier. */
+/* Returns the entry of the carrier for poll(2). */
 static struct pollfd carrier_poll(const struct hub *h)
 {
-    /* A descriptor nothing is wanted of is left out: poll tells of its end again and again. */
+    /* Omit a descriptor without wanted events: poll would report its end repeatedly. */
     struct pollfd none = {.fd = -1};
     if (h->fate.kind != ERR_NONE || (!h->session && !h->openssh))
         return none;
@@ -181,9 +181,9 @@ static struct pollfd carrier_poll(const struct hub *h)
     return events ? (struct pollfd){.fd = h->session->wire.fd, .events = events} : none;
 }
 
-/* Fills h->polled: the mailbox, the carrier, the listeners, LINK_POLLS for each link. Returns how many, 0
- * without memory. */
-static size_t gather(struct hub *h)
+/* Fills h->polled: the mailbox, the carrier, the listeners, LINK_POLLS for each link. Returns the number of
+ * entries, 0 without memory. */
+static size_t gather_polls(struct hub *h)
 {
     size_t n = 2, need = 2;
     for (const struct gateway_listener *listener = h->listeners; listener; listener = listener->next)
@@ -220,7 +220,7 @@ static int64_t next_deadline(const struct hub *h)
 
 static void wait_for_work(struct hub *h)
 {
-    size_t n = gather(h);
+    size_t n = gather_polls(h);
     int timeout = n > 0 ? clock_poll_timeout(next_deadline(h)) : 100;
     if (poll(h->polled, (nfds_t)n, timeout) <= 0)
         return;
@@ -229,8 +229,8 @@ static void wait_for_work(struct hub *h)
         at -= LINK_POLLS;
     for (struct link *l = h->links; l; l = l->next, at += LINK_POLLS)
         link_polled(l, &h->polled[at]);
-    /* Where links read, libssh2 takes the bytes from the descriptor itself, without a copy on the way. While
-     * the wire is congested a link that only writes does not get as far as libssh2. */
+    /* If a link reads, libssh2 reads the descriptor itself and saves a copy. On a congested wire a link that
+     * only writes does not reach libssh2. */
     bool read = false;
     for (const struct link *l = h->links; l; l = l->next)
         read = read || (link_reads(l) && !(h->session && wire_congested(&h->session->wire)));
@@ -238,8 +238,10 @@ static void wait_for_work(struct hub *h)
         wire_fill(&h->session->wire);
 }
 
-/* What the server asks (a keepalive, new keys) is answered when libssh2 reads; without links nobody reads.
- * True when that took the turn to open, and gave it back: a link may have come meanwhile, and waits for it.
+/*
+ * libssh2 answers the server's requests (a keepalive, new keys) when it reads, and without links no link
+ * reads. Returns true if the idle channel had the turn to open and gave it back, and a link that arrived
+ * meanwhile waits for it.
  */
 static bool listen_idle(struct hub *h)
 {
@@ -250,7 +252,7 @@ static bool listen_idle(struct hub *h)
     return mine && !h->session->opening && h->links;
 }
 
-static void *run(void *ctx)
+static void *run_loop(void *ctx)
 {
     struct hub *h = ctx;
     while (open_mailbox(h)) {
@@ -267,7 +269,7 @@ static void *run(void *ctx)
             wait_for_work(h);
     }
     err_set(&h->fate, ERR_CANCELLED, "the gateway was closed");
-    die(h);
+    end_links(h);
     return NULL;
 }
 
@@ -307,7 +309,7 @@ int hub_start(struct carrier *carrier, const struct gateway_options *options, st
         libssh2_keepalive_config(h->session->ssh, 1, 1);
     pthread_mutex_init(&h->mutex, NULL);
     pthread_cond_init(&h->gave, NULL);
-    if (fd_pipe_nonblocking(h->wake, err) == 0 && thread_start(&h->thread, run, h, err) == 0) {
+    if (fd_pipe_nonblocking(h->wake, err) == 0 && thread_start(&h->thread, run_loop, h, err) == 0) {
         *ret = h;
         return 0;
     }
@@ -324,8 +326,8 @@ void hub_stop(struct hub *h)
     pthread_mutex_unlock(&h->mutex);
     fd_ring(h->wake[1]);
     pthread_join(h->thread, NULL);
-    /* What came into the mailbox after the thread's last look. */
+    /* Take links that arrived after the thread's last check. */
     open_mailbox(h);
-    die(h);
+    end_links(h);
     hub_free(h);
 }

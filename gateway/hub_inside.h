@@ -36,8 +36,7 @@ struct hub {
     int wake[2];
 };
 
-/* ---- the mailbox, from the hub's thread -----------------------------------------------------------------
- */
+/* ---- the mailbox, from the hub's thread ---------------------------------------------------------------- */
 
 /* Takes what was put into it: *ret_new are the links. False when it is time to stop. */
 bool hub_open_mailbox(struct hub *h, struct link **ret_new);
@@ -47,8 +46,7 @@ void hub_set_state(struct hub *h, enum hub_state state, const struct err *why);
 /* For those who would rather have another session than this one. */
 void hub_note_idle(struct hub *h, bool idle);
 
-/* ---- whose turn it is to open ---------------------------------------------------------------------------
- */
+/* ---- whose turn it is to open -------------------------------------------------------------------------- */
 
 /* Finds out whether the one whose turn it is keeps others waiting for too long, and sends them away then. */
 void hub_check_turn(struct hub *h);

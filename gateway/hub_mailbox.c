@@ -1,10 +1,10 @@
-/* The hub as other threads see it: what they put into its mailbox, and what they ask of it. */
+/* The hub's interface for other threads: its mailbox, and queries of its state. */
 #include <unistd.h>
 
 #include "gateway/hub_inside.h"
 #include "base/banned.h"
 
-/* ---- from any thread ----------------------------------------------------------------------------------- */
+/* ---- functions for any thread -------------------------------------------------------------------------- */
 
 void hub_add_link(struct hub *h, struct link *l)
 {
@@ -16,7 +16,7 @@ void hub_add_link(struct hub *h, struct link *l)
 }
 
 /* Puts list in front of *head. */
-static void prepend(struct gateway_listener **head, struct gateway_listener *list)
+static void prepend_list(struct gateway_listener **head, struct gateway_listener *list)
 {
     struct gateway_listener **end = &list;
     while (*end)
@@ -28,7 +28,7 @@ static void prepend(struct gateway_listener **head, struct gateway_listener *lis
 void hub_add_listeners(struct hub *h, struct gateway_listener *list)
 {
     pthread_mutex_lock(&h->mutex);
-    prepend(&h->new_listeners, list);
+    prepend_list(&h->new_listeners, list);
     pthread_mutex_unlock(&h->mutex);
     fd_ring(h->wake[1]);
 }
@@ -64,8 +64,8 @@ bool hub_is_idle(struct hub *h)
     return idle;
 }
 
-/* One byte, which nobody takes, for as long as it is not fit. */
-static void tell_lost(struct hub *h)
+/* Writes one byte, which stays in the pipe while the hub is not fit. */
+static void signal_lost(struct hub *h)
 {
     if (h->lost[1] < 0)
         return;
@@ -79,7 +79,7 @@ int hub_lost_fd(struct hub *h)
 {
     pthread_mutex_lock(&h->mutex);
     if (h->lost[0] < 0 && fd_pipe_nonblocking(h->lost, NULL) == 0)
-        tell_lost(h);
+        signal_lost(h);
     int fd = h->lost[0];
     pthread_mutex_unlock(&h->mutex);
     return fd;
@@ -99,7 +99,7 @@ int hub_dial(struct hub *h, const struct destination *to, int cancel_fd, int *re
     l->reply_fd = answer[1];
     answer[1] = -1;
     hub_add_link(h, l);
-    /* The thread has a deadline of its own for this and always answers; ours is behind it. */
+    /* The thread always answers within its own deadline, which is before ours. */
     if (fd_wait(answer[0], POLLIN, clock_deadline(h->options.step_timeout_ms + 2000), cancel_fd, err) < 0)
         goto out;
     if (read(answer[0], &why, sizeof why) != (ssize_t)sizeof why)
@@ -120,7 +120,7 @@ out:
     return rc;
 }
 
-/* ---- from the hub's own -------------------------------------------------------------------------------- */
+/* ---- functions for the hub's thread -------------------------------------------------------------------- */
 
 bool hub_open_mailbox(struct hub *h, struct link **ret_new)
 {
@@ -128,7 +128,7 @@ bool hub_open_mailbox(struct hub *h, struct link **ret_new)
     pthread_mutex_lock(&h->mutex);
     *ret_new = h->new_links;
     h->new_links = NULL;
-    prepend(&h->listeners, h->new_listeners);
+    prepend_list(&h->listeners, h->new_listeners);
     h->new_listeners = NULL;
     if (h->wants_listeners) {
         h->given = h->listeners;
@@ -147,7 +147,7 @@ void hub_set_state(struct hub *h, enum hub_state state, const struct err *why)
     if (h->state != state && h->state != HUB_ENDED) {
         h->state = state;
         h->why = *why;
-        tell_lost(h);
+        signal_lost(h);
     }
     pthread_mutex_unlock(&h->mutex);
 }

@@ -1,21 +1,20 @@
 /*
- * libssh2 opens one channel at a time and cannot be told to give up: those that wait behind a destination
- * which does not answer are sent elsewhere. The session is not fit for more until that one is settled.
+ * libssh2 opens one channel at a time and cannot cancel an opening. If a destination does not answer, the
+ * other waiting links fail and retry over another session. This session is not fit until that opening ends.
  */
 #include "gateway/destination.h"
 #include "gateway/hub_inside.h"
 #include "gateway/session.h"
 #include "base/banned.h"
 
-/* A destination that has not answered for so long, while others wait for their turn, gets a session to
- * itself. */
+/* The time after which a destination that does not answer makes the session stuck if others wait. */
 #define STUCK_MS 1500
 #define STUCK_BUSY_MS 5000
 #define STUCK_SPARE_MS 250
 
-/* Until when the channel that opens may keep others waiting. Its answer may be on its way behind bytes of
- * theirs, so it gets a little longer while those come. */
-static int64_t turn_ends(const struct hub *h)
+/* Returns until when the opening channel may block others. Its answer may be queued behind data of other
+ * channels, so data extends the time. */
+static int64_t turn_deadline(const struct hub *h)
 {
     int64_t last_rx = h->session->wire.last_rx;
     int64_t quiet_since = last_rx > h->opening_since ? last_rx : h->opening_since;
@@ -31,11 +30,11 @@ int64_t hub_patience_ends(const struct hub *h, const struct link **ret_opening)
         else if (l->state == LINK_OPENING)
             end = clock_least(end, l->deadline - STUCK_SPARE_MS);
     }
-    return end == CLOCK_NEVER ? end : clock_least(end, turn_ends(h));
+    return end == CLOCK_NEVER ? end : clock_least(end, turn_deadline(h));
 }
 
-/* Sends everybody away but the one whose turn it is. */
-static void get_stuck(struct hub *h, const struct link *opening)
+/* Fails all waiting links but the one that is opening. */
+static void fail_waiting(struct hub *h, const struct link *opening)
 {
     struct err why = ERR_INIT;
     char name[DESTINATION_NAME] = "a destination";
@@ -62,5 +61,5 @@ void hub_check_turn(struct hub *h)
         h->stuck = false;
     }
     if (h->opening && !h->stuck && clock_now() >= hub_patience_ends(h, &opening))
-        get_stuck(h, opening);
+        fail_waiting(h, opening);
 }

@@ -8,9 +8,9 @@
 
 #include "base/banned.h"
 
-/* What ssh may take to say goodbye. */
+/* The time that ssh has to end its session. */
 #define LEAVE_MS 300
-/* How our private directories begin: nothing else is ever removed. */
+/* The prefix of our private directories: we remove nothing else. */
 #define DIRECTORY_BEGINS "profgrab-"
 
 int keeper_start(struct keeper *k, const char *directory, const char *program, struct err *err)
@@ -54,7 +54,7 @@ void keeper_run(const char *name)
 {
     char byte;
     ssize_t n;
-    /* Somebody else's group is not to be ended. */
+    /* Never end the process group of another program. */
     if (getpgrp() != getpid())
         return;
     do

@@ -1,7 +1,7 @@
 /*
- * While somebody asks, the entry has a bell: a pipe in which nothing is ever written. Closing its other end
- * wakes everybody who waits, each at a descriptor of its own, so that nobody waits at one that was closed
- * and is something else by now.
+ * While one caller asks the user, the entry has a bell: a pipe without data. Closing the write end wakes all
+ * waiting callers. Each waits at its own copy of the read end, so that no caller waits at a closed and reused
+ * descriptor.
  */
 #include "gateway/keyring.h"
 
@@ -52,7 +52,7 @@ void keyring_free(struct keyring *k)
     free(k);
 }
 
-static struct entry *find(struct keyring *k, const char *name)
+static struct entry *find_entry(struct keyring *k, const char *name)
 {
     for (size_t i = 0; i < k->n; i++)
         if (strcmp(k->entries[i].name, name) == 0)
@@ -60,8 +60,8 @@ static struct entry *find(struct keyring *k, const char *name)
     return NULL;
 }
 
-/* Makes room by hand: growing in place would leave secrets behind in memory that is given back. */
-static int reserve(struct keyring *k, struct err *err)
+/* realloc would leave secrets in freed memory. */
+static int reserve_entry(struct keyring *k, struct err *err)
 {
     size_t cap = k->cap ? 2 * k->cap : 4;
     if (k->n < k->cap)
@@ -81,8 +81,8 @@ static int reserve(struct keyring *k, struct err *err)
 
 static struct entry *find_or_add(struct keyring *k, const char *name, struct err *err)
 {
-    struct entry *e = find(k, name);
-    if (e || reserve(k, err) < 0)
+    struct entry *e = find_entry(k, name);
+    if (e || reserve_entry(k, err) < 0)
         return e;
     char *copy = strdup(name);
     if (!copy) {
@@ -94,8 +94,9 @@ static struct entry *find_or_add(struct keyring *k, const char *name, struct err
     return e;
 }
 
-/* One look. With ASKING, *ret_bell is to be waited at, and the caller's. */
-static int look(struct keyring *k, const char *name, struct secret *ret, int *ret_bell, struct err *err)
+/* Checks the entry once. In state ASKING the caller waits at *ret_bell and closes it. */
+static int check_entry(struct keyring *k, const char *name, struct secret *ret, int *ret_bell,
+                       struct err *err)
 {
     struct entry *e = find_or_add(k, name, err);
     if (!e)
@@ -127,7 +128,7 @@ int keyring_take(struct keyring *k, const char *name, int64_t deadline, int canc
     while (k) {
         int bell = -1;
         pthread_mutex_lock(&k->mutex);
-        int rc = look(k, name, ret, &bell, err);
+        int rc = check_entry(k, name, ret, &bell, err);
         pthread_mutex_unlock(&k->mutex);
         if (rc < 0 || bell < 0)
             return rc;
@@ -144,7 +145,7 @@ void keyring_settle(struct keyring *k, const char *name, const struct secret *fo
     if (!k)
         return;
     pthread_mutex_lock(&k->mutex);
-    struct entry *e = find(k, name);
+    struct entry *e = find_entry(k, name);
     if (e) {
         e->state = UNKNOWN;
         if (found) {

@@ -12,8 +12,8 @@ struct field {
     size_t n;
 };
 
-/* The first fields of a line; what stands behind them is a comment. */
-static size_t split(const char *line, size_t n, struct field ret[4])
+/* Splits a line into its first fields. The rest is a comment. */
+static size_t split_line(const char *line, size_t n, struct field ret[4])
 {
     size_t fields = 0;
     for (const char *p = line; fields < 4 && p < line + n; fields++) {
@@ -24,8 +24,8 @@ static size_t split(const char *line, size_t n, struct field ret[4])
     return fields;
 }
 
-/* Leaves key->blob empty if the key cannot be read: `ssh-keygen -F` prints every line that names the host,
- * also one ssh cannot read. Without memory it fails, since the line might be the one that revokes the key. */
+/* Leaves key->blob empty if the key is unreadable: `ssh-keygen -F` prints every line with the host's name,
+ * also lines that ssh cannot read. Fails without memory, because the line may revoke the key. */
 static int read_key(const struct field *type, const struct field *base64, struct known_key *key,
                     struct err *err)
 {
@@ -39,12 +39,12 @@ static int read_key(const struct field *type, const struct field *base64, struct
     return 0;
 }
 
-/* One line of a known_hosts file: [marker] names type base64 [comment]. */
+/* Parses one line of a known_hosts file: [marker] names type base64 [comment]. */
 static int parse_line(struct known_hosts *k, const char *file, unsigned number, const char *line, size_t n,
                       struct err *err)
 {
     struct field field[4];
-    size_t fields = split(line, n, field);
+    size_t fields = split_line(line, n, field);
     bool marked = fields > 0 && field[0].p[0] == '@';
     size_t at = marked ? 2 : 1;
     struct known_key key = {.line = number};
@@ -70,7 +70,7 @@ int known_hosts_parse(struct known_hosts *k, const char *file, const char *text,
     unsigned number = 0;
     for (const char *p = text; *p;) {
         size_t n = strcspn(p, "\n");
-        /* "# Host NAME found: line N" stands before each line found. */
+        /* ssh-keygen prints "# Host NAME found: line N" before each line. */
         if (*p == '#') {
             const char *found = memmem(p, n, " found: line ", 13);
             if (found)
@@ -83,7 +83,7 @@ int known_hosts_parse(struct known_hosts *k, const char *file, const char *text,
     return 0;
 }
 
-/* ssh-keygen would wait for the other end of a FIFO. A link that leads nowhere is left to it. */
+/* ssh-keygen would block on a FIFO. It handles a dangling link itself. */
 static int check_readable(const char *path, struct err *err)
 {
     struct stat st;
@@ -96,7 +96,7 @@ static int find_name(const struct strlist *files, const char *name, const struct
                      struct known_hosts *k, struct err *err)
 {
     for (size_t i = 0; i < files->n; i++) {
-        /* People name /dev/null to say that there is none; a process less for each host. */
+        /* Skip /dev/null, which users set for "no file": this saves a process for each host. */
         if (!file_exists(files->items[i]) || strcmp(files->items[i], "/dev/null") == 0)
             continue;
         if (check_readable(files->items[i], err) < 0)
@@ -108,7 +108,7 @@ static int find_name(const struct strlist *files, const char *name, const struct
                 err_hint(err, "install OpenSSH's client tools (Debian: openssh-client)");
             return -1;
         }
-        /* Exit code 1 without output is "not found"; a complaint is not. */
+        /* Exit code 1 without output means "not found"; with output it is an error. */
         int rc = known_hosts_parse(k, files->items[i], buf_str(&r.out), err);
         if (rc == 0 && r.exit_code != 0 && r.complaint[0])
             rc = err_set(err, ERR_FAILED, "ssh-keygen cannot read %s: %s", files->items[i], r.complaint);
@@ -180,7 +180,7 @@ int known_hosts_usable(const struct known_hosts *k, struct err *err)
     return err_hint(err, "OpenSSH can: --via openssh");
 }
 
-/* What one line makes of the key. */
+/* Compares one line with the key. */
 static enum known_status judge_line(const struct known_key *known, const struct ssh_blob *key,
                                     const char *type)
 {
@@ -215,7 +215,7 @@ enum known_status known_hosts_judge(const struct known_hosts *k, const struct ss
     return strongest;
 }
 
-/* Where one looked: the files there are, else the one there would be. */
+/* Names the files that exist, else the first one. */
 static void name_files(const struct strlist *files, char *dst, size_t cap)
 {
     size_t len = 0, n = 0;
@@ -311,7 +311,7 @@ char *known_hosts_preference(const struct known_hosts *k, char *dst, size_t cap)
                 has = has || (k->items[i].marker == KNOWN_PLAIN && strcmp(k->items[i].type, types[t]) == 0);
             if (has != (known == 1))
                 continue;
-            /* An RSA host key is offered under its newer names too, where the library knows them. */
+            /* RSA host keys also have newer algorithm names, where libssh2 supports them. */
             const char *newer = strcmp(types[t], "ssh-rsa") == 0 ? "rsa-sha2-512,rsa-sha2-256," : "";
             len += (size_t)snprintf(dst + len, cap - len, "%s%s%s", len ? "," : "", newer, types[t]);
         }

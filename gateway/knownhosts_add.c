@@ -1,7 +1,7 @@
 /*
- * ssh appends without a lock, so what is written here goes out in one piece at the end of the file, behind a
- * line's end where one is missing. ssh-keygen puts a new file in place of the old one: whoever got the lock
- * of a file that is not there any more starts again.
+ * ssh appends without a lock, so we write the line in one piece at the end of the file, after a newline if
+ * one is missing. ssh-keygen replaces the file by a new one: a writer that locked a replaced file starts
+ * again.
  */
 #include "gateway/knownhosts.h"
 
@@ -23,7 +23,7 @@
 #define SALT 20
 #define LOOK_BYTES 65536
 
-/* `|1|SALT|HMAC-SHA1 of the name`, both in base64, as sshd(8) describes it. */
+/* Adds `|1|SALT|HMAC-SHA1 of the name`, both in base64, as sshd(8) describes it. */
 static int add_hashed(struct buf *b, const char *name, struct err *err)
 {
     unsigned char salt[SALT], digest[EVP_MAX_MD_SIZE];
@@ -38,8 +38,8 @@ static int add_hashed(struct buf *b, const char *name, struct err *err)
     return 0;
 }
 
-/* The whole line. */
-static int compose(const struct known_addition *a, struct buf *b, struct err *err)
+/* Writes the whole line. */
+static int compose_line(const struct known_addition *a, struct buf *b, struct err *err)
 {
     struct buf name = BUF_INIT(512);
     char type[64];
@@ -63,10 +63,9 @@ static int compose(const struct known_addition *a, struct buf *b, struct err *er
     return rc < 0 ? -1 : buf_check(b, "a line of known hosts", err);
 }
 
-/* ---- the file -------------------------------------------------------------------------------------------
- */
+/* ---- the file ------------------------------------------------------------------------------------------ */
 
-/* Whether a line, without its end, is blank, a comment, or `[@MARKER] HOSTS TYPE KEY`. */
+/* Checks that a line, without its newline, is blank, a comment, or `[@MARKER] HOSTS TYPE KEY`. */
 static bool is_known_line(const char *line, size_t n)
 {
     static const char *const types[] = {"ssh-", "ecdsa-", "sk-"};
@@ -83,8 +82,8 @@ static bool is_known_line(const char *line, size_t n)
     return known && key.n > 0;
 }
 
-/* Whether the beginning of a file holds nothing but lines of known hosts. */
-static bool holds_known_hosts(int fd)
+/* Checks that the start of a file has only lines of known hosts. */
+static bool has_only_known_hosts(int fd)
 {
     char text[LOOK_BYTES];
     ssize_t n = pread(fd, text, sizeof text, 0);
@@ -92,7 +91,7 @@ static bool holds_known_hosts(int fd)
         return false;
     for (const char *p = text, *end = text + n; p < end;) {
         const char *stop = memchr(p, '\n', (size_t)(end - p));
-        /* The last line may go on behind what was read. */
+        /* The last line may be incomplete. */
         if (!stop && n == (ssize_t)sizeof text && p > text)
             break;
         stop = stop ? stop : end;
@@ -104,9 +103,9 @@ static bool holds_known_hosts(int fd)
 }
 
 /*
- * A link, as people who keep their configuration elsewhere have one, or a file with several names, may be
- * anything that a stranger's archive has put there. It is appended to where that is what ssh would do to a
- * file of known hosts: one of this user's, which holds nothing else.
+ * A link (from users who keep their configuration elsewhere) or a file with several names may point to
+ * anything that an extracted archive placed there. So we append only to a file of this user that has only
+ * lines of known hosts.
  */
 static int check_shared(const char *path, struct stat *ret, struct err *err)
 {
@@ -117,7 +116,7 @@ static int check_shared(const char *path, struct stat *ret, struct err *err)
     int rc = 0;
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         rc = err_set(err, ERR_FAILED, "%s is no regular file", path);
-    else if (st.st_uid != geteuid() || !holds_known_hosts(fd))
+    else if (st.st_uid != geteuid() || !has_only_known_hosts(fd))
         rc = err_set(err, ERR_FAILED, "%s is a link to a file that is not your known hosts", path);
     else
         *ret = st;
@@ -125,7 +124,7 @@ static int check_shared(const char *path, struct stat *ret, struct err *err)
     return rc;
 }
 
-/* The directory of a path, which is made if it is missing. */
+/* Opens the directory of a path and creates it if it is missing. */
 static int open_directory(const char *dir, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -137,7 +136,7 @@ static int open_directory(const char *dir, struct err *err)
     return beneath_top(dir, err);
 }
 
-/* Opens a file for appending that is neither a link nor has several names, and makes it if it is missing. */
+/* Opens a file for appending, or creates it. Refuses links and files with several names. */
 static int open_plain(const struct beneath *dir, const char *path, struct err *err)
 {
     int fd = openat(dir->fd, file_base(path),
@@ -145,7 +144,7 @@ static int open_plain(const struct beneath *dir, const char *path, struct err *e
     return fd < 0 ? err_sys(err, "cannot write %s", path) : fd;
 }
 
-/* The same of one that was looked at; it must still be that one. */
+/* Opens a checked file for appending. Fails if another file has replaced it. */
 static int open_shared(const char *path, const struct stat *looked, struct err *err)
 {
     struct stat st;
@@ -158,8 +157,8 @@ static int open_shared(const char *path, const struct stat *looked, struct err *
     return err_set(err, ERR_FAILED, "%s was replaced while it was opened", path);
 }
 
-/* Opens it for appending, and makes it, and the directory it is in, if they are missing. A FIFO or a device
- * is refused before it is opened. */
+/* Opens the file for appending. Creates it and its directory if they are missing. Refuses a FIFO or a device
+ * before opening it. */
 static int open_file(const char *path, struct err *err)
 {
     struct stat st;
@@ -183,8 +182,8 @@ out:
     return fd;
 }
 
-/* flock cannot wait until a deadline, so it is tried anew. */
-static int lock(int fd, const char *path, int64_t deadline, int cancel_fd, struct err *err)
+/* flock has no timeout, so we retry. */
+static int lock_file(int fd, const char *path, int64_t deadline, int cancel_fd, struct err *err)
 {
     while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         if (errno == EINTR)
@@ -204,15 +203,15 @@ static int lock(int fd, const char *path, int64_t deadline, int cancel_fd, struc
     return 0;
 }
 
-/* Whether the path still leads to that very file. */
-static bool is_there(int fd, const char *path)
+/* Checks that the path still leads to the open file. */
+static bool is_current_file(int fd, const char *path)
 {
     struct stat open_one, named;
     return fstat(fd, &open_one) == 0 && stat(path, &named) == 0 && open_one.st_dev == named.st_dev &&
            open_one.st_ino == named.st_ino;
 }
 
-/* *ret is open and ours; closing it unlocks it. */
+/* Opens and locks the file. Closing *ret unlocks it. */
 static int open_locked(const char *path, const struct proc_limits *limits, int *ret, struct err *err)
 {
     int64_t deadline = clock_deadline(limits->timeout_ms);
@@ -220,11 +219,11 @@ static int open_locked(const char *path, const struct proc_limits *limits, int *
         int fd = open_file(path, err);
         if (fd < 0)
             return -1;
-        if (lock(fd, path, deadline, limits->cancel_fd, err) < 0) {
+        if (lock_file(fd, path, deadline, limits->cancel_fd, err) < 0) {
             fd_close(&fd);
             return -1;
         }
-        if (is_there(fd, path)) {
+        if (is_current_file(fd, path)) {
             *ret = fd;
             return 0;
         }
@@ -233,8 +232,8 @@ static int open_locked(const char *path, const struct proc_limits *limits, int *
     return err_set(err, ERR_TIMEOUT, "%s is replaced again and again", path);
 }
 
-/* What the file says by now: 1 that it has the key, 0 that it does not know the host. */
-static int look_again(const struct known_addition *a, const struct proc_limits *limits, struct err *err)
+/* Reads the file again under the lock. Returns 1 if it has the key, 0 if it does not have the host. */
+static int check_again(const struct known_addition *a, const struct proc_limits *limits, struct err *err)
 {
     struct known_hosts known = {0};
     struct strlist files = {0};
@@ -248,14 +247,14 @@ static int look_again(const struct known_addition *a, const struct proc_limits *
     return rc;
 }
 
-static int append(int fd, const struct known_addition *a, struct err *err)
+static int append_line(int fd, const struct known_addition *a, struct err *err)
 {
     struct buf b = BUF_INIT(SSH_BLOB_MAX * 2);
     char last = '\n';
     off_t size = lseek(fd, 0, SEEK_END);
     if (size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n')
         buf_addc(&b, '\n');
-    int rc = compose(a, &b, err);
+    int rc = compose_line(a, &b, err);
     if (rc == 0) {
         ssize_t n = write(fd, b.data, b.len);
         if (n < 0)
@@ -267,8 +266,8 @@ static int append(int fd, const struct known_addition *a, struct err *err)
     return rc;
 }
 
-/* Nothing that means something else in a file: a list, a pattern, a marker, a hashed name. */
-static bool can_be_written(const char *host)
+/* Refuses names with another meaning in a known_hosts file: a list, a pattern, a marker, a hashed name. */
+static bool is_plain_name(const char *host)
 {
     return *host && text_is_visible(host) && !strpbrk(host, " ,@?*!#[]|'\"\\");
 }
@@ -276,12 +275,12 @@ static bool can_be_written(const char *host)
 int known_hosts_add(const struct known_addition *a, const struct proc_limits *limits, struct err *err)
 {
     int fd = -1;
-    if (!can_be_written(a->host))
+    if (!is_plain_name(a->host))
         return err_set(err, ERR_FAILED, "the name \"%s\" cannot stand in a file of known hosts", a->host);
     if (open_locked(a->file, limits, &fd, err) < 0)
         return -1;
-    int there = look_again(a, limits, err);
-    int rc = there == 0 ? append(fd, a, err) : there < 0 ? -1 : 0;
+    int there = check_again(a, limits, err);
+    int rc = there == 0 ? append_line(fd, a, err) : there < 0 ? -1 : 0;
     fd_close(&fd);
     return rc;
 }

@@ -9,7 +9,7 @@
 #include "gateway/listener.h"
 #include "base/banned.h"
 
-/* A far end that does not confirm the end of a connection is waited for so long. */
+/* How long we wait for a far end to confirm the end of a connection. */
 #define GOODBYE_MS 30000
 
 #ifndef MSG_NOSIGNAL
@@ -54,8 +54,8 @@ void link_start(struct link *l, struct stream *stream, int64_t deadline)
     l->deadline = deadline;
 }
 
-/* Tells the dialler that it is open (ERR_NONE) or why not. A struct err fits a pipe in one piece. */
-static void reply(struct link *l, const struct err *why)
+/* Reports the opening (ERR_NONE) or its error to the dialler. A pipe transfers a struct err in one piece. */
+static void send_reply(struct link *l, const struct err *why)
 {
     if (l->reply_fd >= 0 && write(l->reply_fd, why, sizeof *why) < 0)
         l->hung_up = true;
@@ -69,7 +69,7 @@ static void leave_opening(struct link *l, enum link_state next)
     l->state = next;
 }
 
-/* `why` is NULL where nothing failed, or nobody is left to whom it matters. */
+/* `why` is NULL if nothing failed, or if the local peer has left. */
 static void begin_closing(struct link *l, const struct err *why)
 {
     struct gateway_end end = {.sent = l->up.moved, .received = l->down.moved, .failure = why};
@@ -82,7 +82,7 @@ static void begin_closing(struct link *l, const struct err *why)
 
 void link_fail(struct link *l, const struct err *why)
 {
-    reply(l, why);
+    send_reply(l, why);
     if (l->listener && !l->hung_up)
         listener_set_failure(l->listener, why);
     l->broken = false;
@@ -113,7 +113,7 @@ static bool advance_opening(struct link *l)
         return false;
     leave_opening(l, LINK_OPEN);
     l->opened = true;
-    reply(l, &(struct err)ERR_INIT);
+    send_reply(l, &(struct err)ERR_INIT);
     return true;
 }
 
@@ -131,14 +131,14 @@ static ssize_t local_write(struct link *l, const void *p, size_t n)
     return put >= 0 ? put : errno == EAGAIN || errno == EINTR ? STREAM_AGAIN : STREAM_BROKEN;
 }
 
-/* The local peer left: nobody is there to be told of a failure. */
+/* The local peer has left, so nobody needs the error. */
 static int local_end(struct link *l)
 {
     l->hung_up = true;
     return -1;
 }
 
-/* Local to far. -1: the link is broken. */
+/* Moves data from local to far. Returns -1 if the link is broken. */
 static int move_up(struct link *l, bool *progress)
 {
     struct link_flow *f = &l->up;
@@ -153,8 +153,8 @@ static int move_up(struct link *l, bool *progress)
     if (f->from < f->to) {
         ssize_t n = l->stream->type->write(l->stream, f->data + f->from, f->to - f->from);
         if (n == STREAM_BROKEN) {
-            /* It listens no more, but what it said before (why it turns us away) may still be on its way: how
-             * it ended is for reading to tell. */
+            /* The far end has stopped reading, but its last data (the reason) may still arrive: the read
+             * direction decides how the connection ended. */
             f->from = f->to;
             f->ended = f->passed = true;
             *progress = true;
@@ -174,7 +174,7 @@ static int move_up(struct link *l, bool *progress)
     return 0;
 }
 
-/* Far to local. -1: the link is broken. */
+/* Moves data from far to local. Returns -1 if the link is broken. */
 static int move_down(struct link *l, bool *progress)
 {
     struct link_flow *f = &l->down;
@@ -218,7 +218,7 @@ bool link_advance(struct link *l)
         return progress || l->state != LINK_OPEN;
     case LINK_CLOSING:
         if (l->stream->type->close(l->stream) == 0) {
-            /* What has not been opened yet cannot be let go of: libssh2 is in the middle of it. */
+            /* libssh2 cannot cancel an opening in progress. */
             if (!l->opened || clock_now() < l->deadline)
                 return false;
             l->stream->type->discard(l->stream);
@@ -248,7 +248,7 @@ void link_poll(const struct link *l, struct pollfd ret[LINK_POLLS])
     bool open = l->state == LINK_OPEN;
     if (open)
         ret[0].events = (short)((!up_waits && !l->up.ended ? POLLIN : 0) | (down_waits ? POLLOUT : 0));
-    /* That the peer is gone is known; poll would say it again and again while the rest is being sent. */
+    /* Poll would report the peer's end repeatedly while the rest is being sent. */
     if (l->hung_up && !(ret[0].events & POLLIN))
         ret[0].fd = -1;
     if (l->stream)
@@ -261,7 +261,7 @@ void link_polled(struct link *l, const struct pollfd polled[LINK_POLLS])
     if (!(polled[0].revents & (POLLHUP | POLLERR | POLLNVAL)))
         return;
     l->hung_up = true;
-    /* Nobody is there to read, and nothing is left to be sent: there is no point in going on. */
+    /* Stop if the peer has left and no data remains to be sent. */
     bool sending = l->up.from < l->up.to || (polled[0].revents & POLLIN);
     if (l->state == LINK_OPENING || (l->state == LINK_OPEN && !sending))
         begin_closing(l, NULL);

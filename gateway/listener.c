@@ -14,7 +14,7 @@
 
 #define LISTENER_REST_MS 100
 
-/* ssh hands the path on through a shell and its own % tokens, with nothing in between that would quote it. */
+/* ssh passes the path through a shell and its own % tokens without quoting. */
 static bool is_plain(const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,@";
@@ -53,7 +53,7 @@ int listener_new(const char *path, const struct destination *to, struct gateway_
         (l->fd = fd_socket(AF_UNIX, err)) < 0)
         goto fail;
     int rc = bind(l->fd, (struct sockaddr *)&address, sizeof address);
-    /* Only from here on there is a socket of ours to be removed. */
+    /* The path is our socket only after bind succeeds. */
     if (rc == 0)
         snprintf(l->path, sizeof l->path, "%s", path);
     if (rc < 0 || chmod(path, 0600) < 0 || listen(l->fd, 64) < 0) {
@@ -86,7 +86,7 @@ int listener_accept(struct gateway_listener *l)
         if (fd >= 0 && peer_is_same_process(fd))
             return fd;
         if (fd < 0 && errno != EINTR && errno != ECONNABORTED) {
-            /* Out of descriptors: the connection still waits, and asking again at once would spin. */
+            /* Without descriptors the connection keeps waiting: an immediate retry would spin. */
             bool none = errno == EAGAIN || errno == EWOULDBLOCK;
             l->rest_until = none ? 0 : clock_now() + LISTENER_REST_MS;
             return -1;

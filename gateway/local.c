@@ -13,7 +13,7 @@
 #include "inventory/inventory.h"
 #include "base/banned.h"
 
-/* Connections that wait until they are accepted: while a lost session is opened again they are many. */
+/* The backlog is large because many connections wait while a lost session is opened again. */
 #define BACKLOG 128
 
 /* ---- addresses ----------------------------------------------------------------------------------------- */
@@ -46,7 +46,7 @@ static int parse_path(const char *path, struct local_address *ret, struct err *e
     return rc;
 }
 
-/* The address before the last colon, without brackets; 127.0.0.1 for none at all. */
+/* Reads the address before the last colon, without brackets. Without one it is 127.0.0.1. */
 static int read_ip(const char *text, const char *colon, char *ip, size_t cap)
 {
     unsigned char ignored[16];
@@ -111,11 +111,11 @@ union socket_address {
     struct sockaddr_un local;
 };
 
-static socklen_t fill(const struct local_address *a, union socket_address *ret)
+static socklen_t fill_address(const struct local_address *a, union socket_address *ret)
 {
     *ret = (union socket_address){.any = {.sa_family = AF_UNIX}};
     if (a->path[0]) {
-        fd_unix_address(a->path, &ret->local, NULL); /* what holds the path has no more room */
+        fd_unix_address(a->path, &ret->local, NULL); /* local_address.path is no longer than sun_path */
         return sizeof ret->local;
     }
     if (inet_pton(AF_INET, a->ip, &ret->ipv4.sin_addr) == 1) {
@@ -129,11 +129,11 @@ static socklen_t fill(const struct local_address *a, union socket_address *ret)
     return sizeof ret->ipv6;
 }
 
-/* Whether nobody listens on that Unix socket any more. */
+/* Checks that no program listens on the Unix socket. */
 static bool is_abandoned(const struct local_address *a)
 {
     union socket_address address;
-    socklen_t size = fill(a, &address);
+    socklen_t size = fill_address(a, &address);
     int fd = fd_socket(AF_UNIX, NULL);
     bool refused = fd >= 0 && fd_set_nonblocking(fd, true, NULL) == 0 &&
                    connect(fd, &address.any, size) < 0 && errno == ECONNREFUSED;
@@ -141,8 +141,8 @@ static bool is_abandoned(const struct local_address *a)
     return refused;
 }
 
-/* Removes a socket of the user's that nobody listens on any more, and nothing else. */
-static int make_way(const struct local_address *a, struct err *err)
+/* Removes the user's own socket if no program listens on it, and nothing else. */
+static int remove_abandoned(const struct local_address *a, struct err *err)
 {
     struct stat st;
     if (lstat(a->path, &st) < 0)
@@ -171,7 +171,7 @@ static int cannot_listen(const struct local_address *at, struct err *err)
     return -1;
 }
 
-/* The port that was got. */
+/* Stores the port that the kernel chose. */
 static int note_port(struct local_listener *l, struct err *err)
 {
     union socket_address got = {.any = {.sa_family = AF_UNSPEC}};
@@ -182,18 +182,18 @@ static int note_port(struct local_listener *l, struct err *err)
     return 0;
 }
 
-/* Nobody can connect before listen(2), so the mode is in time. */
+/* No client can connect before listen(2), so chmod after bind is early enough. */
 static int bind_and_listen(struct local_listener *l, struct err *err)
 {
     union socket_address address;
-    socklen_t size = fill(&l->address, &address);
+    socklen_t size = fill_address(&l->address, &address);
     bool local = l->address.path[0] != '\0';
-    if (local && make_way(&l->address, err) < 0)
+    if (local && remove_abandoned(&l->address, err) < 0)
         return -1;
     l->fd = fd_socket(address.any.sa_family, err);
     if (l->fd < 0 || fd_set_nonblocking(l->fd, true, err) < 0)
         return -1;
-    /* A port that was ours a moment ago can be so again. */
+    /* Allow the reuse of a port that we used a moment ago. */
     if (!local)
         setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     if (bind(l->fd, &address.any, size) < 0)
@@ -215,7 +215,7 @@ int local_listen(const struct local_address *at, struct local_listener *ret, str
     return 0;
 }
 
-/* Somebody else may have taken the path meanwhile. */
+/* Another program may have replaced the socket meanwhile. */
 void local_release(struct local_listener *l)
 {
     fd_close(&l->fd);

@@ -15,13 +15,12 @@
 #define MSG_NOSIGNAL 0
 #endif
 
-/* What a master may answer at most, and what we ask at most: a path of the far side is 108 bytes, a host's
- * name 255. */
+/* Limits of an answer and of a request: a far path has at most 108 bytes, a host's name 255. */
 #define ANSWER_MAX 4096
 #define REQUEST_MAX 2048
 
 #define FORWARD_LOCAL 1
-/* In place of a port's number: the name beside it is the path of a Unix socket. */
+/* This port number marks the name beside it as the path of a Unix socket. */
 #define PORT_UNIX UINT32_C(0xfffffffe)
 
 /* ---- messages ------------------------------------------------------------------------------------------ */
@@ -32,7 +31,7 @@ static int parse_body(struct ssh_reader *r, struct mux_message *m)
     size_t n = 0;
     switch (m->type) {
     case MUX_HELLO:
-        /* Names and values of extensions may follow; there are none so far. */
+        /* Names and values of extensions may follow; no OpenSSH sends any so far. */
         return ssh_read_u32(r, &m->number);
     case MUX_OK:
     case MUX_SESSION_OPENED:
@@ -76,8 +75,8 @@ int mux_parse(const void *p, size_t n, struct mux_message *ret, size_t *ret_used
     return 0;
 }
 
-/* The length in front is filled in by end. */
-static size_t begin(struct buf *b, enum mux_type type)
+/* end_message fills in the length. */
+static size_t begin_message(struct buf *b, enum mux_type type)
 {
     size_t at = b->len;
     ssh_put_u32(b, 0);
@@ -85,7 +84,7 @@ static size_t begin(struct buf *b, enum mux_type type)
     return at;
 }
 
-static void end(struct buf *b, size_t at)
+static void end_message(struct buf *b, size_t at)
 {
     if (b->failed)
         return;
@@ -101,43 +100,43 @@ static void put_text(struct buf *b, const char *s)
 
 void mux_put_hello(struct buf *b)
 {
-    size_t at = begin(b, MUX_HELLO);
+    size_t at = begin_message(b, MUX_HELLO);
     ssh_put_u32(b, MUX_VERSION);
-    end(b, at);
+    end_message(b, at);
 }
 
 void mux_put_plain(struct buf *b, enum mux_type type, uint32_t id)
 {
-    size_t at = begin(b, type);
+    size_t at = begin_message(b, type);
     ssh_put_u32(b, id);
-    end(b, at);
+    end_message(b, at);
 }
 
 void mux_put_stdio_forward(struct buf *b, uint32_t id, const char *host, unsigned port)
 {
-    size_t at = begin(b, MUX_STDIO_FORWARD);
+    size_t at = begin_message(b, MUX_STDIO_FORWARD);
     ssh_put_u32(b, id);
     put_text(b, "");
     put_text(b, host);
     ssh_put_u32(b, port);
-    end(b, at);
+    end_message(b, at);
 }
 
 void mux_put_unix_forward(struct buf *b, enum mux_type type, uint32_t id, const char *here, const char *there)
 {
-    size_t at = begin(b, type);
+    size_t at = begin_message(b, type);
     ssh_put_u32(b, id);
     ssh_put_u32(b, FORWARD_LOCAL);
     put_text(b, here);
     ssh_put_u32(b, PORT_UNIX);
     put_text(b, there);
     ssh_put_u32(b, PORT_UNIX);
-    end(b, at);
+    end_message(b, at);
 }
 
 /* ---- a connection -------------------------------------------------------------------------------------- */
 
-/* A socket in a directory that others can write could be anybody's. */
+/* In a directory that others can write, the socket may belong to anybody. */
 static bool is_ours(const char *path)
 {
     struct stat st;
@@ -153,7 +152,7 @@ int mux_connect(struct mux *m, const char *path, struct err *err)
     if ((m->fd = fd_socket(AF_UNIX, err)) < 0 || fd_set_nonblocking(m->fd, true, err) < 0)
         return -1;
     if (connect(m->fd, (struct sockaddr *)&address, sizeof address) == 0)
-        /* The path may have changed hands since it was looked at, or been handed over. */
+        /* The socket may have a new owner since the check, so check the peer too. */
         return peer_is_same_user(m->fd) ? 0
                                         : err_set(err, ERR_NOT_FOUND, "at %s somebody else listens", path);
     enum err_kind kind = errno == EAGAIN ? ERR_BUSY : ERR_NOT_FOUND;
@@ -170,7 +169,7 @@ void mux_close(struct mux *m)
     buf_release(&m->out);
 }
 
-/* Requests are small and few, so a socket that does not take them at once belongs to nobody who reads. */
+/* Requests are small and few: a socket with a full buffer has no reader. */
 int mux_send(struct mux *m, struct err *err)
 {
     if (buf_check(&m->out, "the request", err) < 0)

@@ -1,4 +1,4 @@
-/* A master connection that stands, the user's or one of our own: what it says, and its end. */
+/* An open master connection, the user's or our own: its requests, its log and its end. */
 #include "gateway/openssh.h"
 
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include "gateway/openssh_inside.h"
 #include "base/banned.h"
 
-/* A master that lives answers at once. */
+/* A live master answers at once. */
 #define ALIVE_MS 2000
-/* What ssh may take to go when it is asked to. */
+/* The time that ssh has to exit on request. */
 #define LEAVE_MS 300
 
 static void hear_one(struct ssh_log *l, enum ssh_log_source source, int *fd)
@@ -27,7 +27,7 @@ static void hear_one(struct ssh_log *l, enum ssh_log_source source, int *fd)
         else if (errno != EINTR)
             return;
     }
-    /* Its end; poll would tell of it again and again. */
+    /* Poll would report its end repeatedly. */
     fd_close(fd);
 }
 
@@ -56,7 +56,7 @@ uint32_t openssh_ask(struct openssh *o)
     return o->asked;
 }
 
-/* ssh makes its socket under another name first: "/m.", sixteen letters and a NUL. */
+/* ssh first creates its socket under a temporary name: "/m.", sixteen letters and a NUL. */
 int openssh_directory(struct openssh *o, struct err *err)
 {
     return listener_directory(sizeof "/m." + 16, &o->directory, err);
@@ -128,7 +128,7 @@ int openssh_find(const struct ssh_config *config, const struct gateway_options *
         return 0;
     }
     openssh_close(o);
-    /* Whatever is wrong with it: there is another way. */
+    /* Every failure but a cancel means only that this master is unusable. */
     return err_set(err, why.kind == ERR_CANCELLED ? ERR_CANCELLED : ERR_NOT_FOUND, "%s", why.msg);
 }
 
@@ -139,8 +139,8 @@ int openssh_fd(const struct openssh *o)
     return o->control.fd;
 }
 
-/* It lets go of us before it says why it goes. */
-static void hear_last_words(struct openssh *o)
+/* ssh closes our connection before it logs the reason. */
+static void read_last_log(struct openssh *o)
 {
     int64_t deadline = clock_deadline(LEAVE_MS);
     while (!proc_ended(o->pid, NULL) && o->complaints >= 0 &&
@@ -156,7 +156,7 @@ bool openssh_ended(struct openssh *o, struct err *fate)
     if (!openssh_is_gone(o))
         return false;
     if (o->pid) {
-        hear_last_words(o);
+        read_last_log(o);
         ssh_log_failure(&o->said, "", &why);
     } else {
         err_set(&why, ERR_LOST, "the master connection at %s has ended", o->path);
@@ -165,7 +165,7 @@ bool openssh_ended(struct openssh *o, struct err *fate)
     return true;
 }
 
-/* Asked to, it says goodbye to the server; then whatever is left of it and of what it started is ended. */
+/* Asks ssh to log out, then ends it and its child processes. */
 static void end_own(struct openssh *o)
 {
     if (o->control.fd >= 0 && !openssh_is_gone(o)) {
@@ -191,7 +191,7 @@ void openssh_close(struct openssh *o)
     fd_close(&o->complaints);
     if (o->directory)
         file_remove(o->directory, NULL);
-    /* Last: should we be ended before, it removes the directory. */
+    /* Last, because the reaper removes the directory if we are killed before. */
     keeper_end(&o->keeper);
     free(o->directory);
     free(o->path);

@@ -1,4 +1,4 @@
-/* How our own ssh is called: it shall open a session that nothing runs in, and wait for us. */
+/* Builds the call of our own ssh: it opens a session without a command and waits for our requests. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "base/banned.h"
 
 /* Adds an argument. */
-__attribute__((format(printf, 3, 4))) static void add(struct strlist *l, struct err *failure, const char *fmt,
-                                                      ...)
+__attribute__((format(printf, 3, 4))) static void add_argument(struct strlist *l, struct err *failure,
+                                                               const char *fmt, ...)
 {
     char *text = NULL;
     va_list ap;
@@ -23,7 +23,7 @@ __attribute__((format(printf, 3, 4))) static void add(struct strlist *l, struct 
     free(n < 0 ? NULL : text);
 }
 
-/* An option with a path for its value, as ssh's configuration has it: in quotes, and % stands for itself. */
+/* Adds an option whose value is a path: ssh's configuration needs quotes and a doubled %. */
 static void add_path(struct strlist *l, struct err *failure, const char *option, const char *path)
 {
     struct buf b = BUF_INIT(8192);
@@ -37,46 +37,46 @@ static void add_path(struct strlist *l, struct err *failure, const char *option,
     }
     buf_addc(&b, '"');
     if (buf_check(&b, option, failure) == 0) {
-        add(l, failure, "-o");
-        add(l, failure, "%s", buf_str(&b));
+        add_argument(l, failure, "-o");
+        add_argument(l, failure, "%s", buf_str(&b));
     }
     buf_release(&b);
 }
 
-static long long seconds(int64_t ms)
+static long long round_to_seconds(int64_t ms)
 {
     return ms < 1000 ? 1 : (long long)(ms + 999) / 1000;
 }
 
-/* What it was asked for with, over the user's configuration. */
+/* Adds the SSH settings of the inventory or the command line, which override the user's configuration. */
 static void add_settings(struct strlist *l, const struct ssh_settings *s, struct err *failure)
 {
     if (s->user) {
-        add(l, failure, "-l");
-        add(l, failure, "%s", s->user);
+        add_argument(l, failure, "-l");
+        add_argument(l, failure, "%s", s->user);
     }
     if (s->port) {
-        add(l, failure, "-p");
-        add(l, failure, "%u", s->port);
+        add_argument(l, failure, "-p");
+        add_argument(l, failure, "%u", s->port);
     }
     if (s->identity) {
         add_path(l, failure, "IdentityFile", s->identity);
-        add(l, failure, "-oIdentitiesOnly=yes");
+        add_argument(l, failure, "-oIdentitiesOnly=yes");
     }
     if (s->known_hosts) {
         add_path(l, failure, "UserKnownHostsFile", s->known_hosts);
-        add(l, failure, "-oGlobalKnownHostsFile=/dev/null");
+        add_argument(l, failure, "-oGlobalKnownHostsFile=/dev/null");
     }
     if (s->agent)
         add_path(l, failure, "IdentityAgent", s->agent);
     if (s->jump)
-        add(l, failure, "-oProxyJump=%s", s->jump);
+        add_argument(l, failure, "-oProxyJump=%s", s->jump);
     if (s->compress != SSH_COMPRESS_AUTO)
-        add(l, failure, "-oCompression=%s", s->compress == SSH_COMPRESS_YES ? "yes" : "no");
+        add_argument(l, failure, "-oCompression=%s", s->compress == SSH_COMPRESS_YES ? "yes" : "no");
 }
 
-/* What holds for every ssh that is started, also those that ours starts for jump hosts: nothing else shall
- * happen that the user's configuration has it do for a person, and nobody is asked whether to trust a key. */
+/* Chooses settings for each ssh, also for the ones that ours starts for jump hosts: no side effect of the
+ * user's configuration (commands, forwardings) may run, and ssh must not ask whether to trust a key. */
 static void choose_settings(const struct ssh_config *config, const struct gateway_options *options, bool ask,
                             struct strlist *ret, struct err *failure)
 {
@@ -87,19 +87,19 @@ static void choose_settings(const struct ssh_config *config, const struct gatewa
                                         "UpdateHostKeys=no",       "VisualHostKey=no",
                                         "ServerAliveCountMax=3",   "ConnectionAttempts=1"};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        add(ret, failure, "%s", fixed[i]);
-    add(ret, failure, "StrictHostKeyChecking=%s",
-        config->host_key_policy == HOST_KEY_ACCEPT_NEW ? "accept-new" : "yes");
+        add_argument(ret, failure, "%s", fixed[i]);
+    add_argument(ret, failure, "StrictHostKeyChecking=%s",
+                 config->host_key_policy == HOST_KEY_ACCEPT_NEW ? "accept-new" : "yes");
     if (!ask)
-        add(ret, failure, "BatchMode=yes");
-    /* ssh takes no answer for an empty one, and would offer the server that. */
+        add_argument(ret, failure, "BatchMode=yes");
+    /* With an askpass that gives no answer, ssh would send an empty password to the server. */
     if (options->ask_keys_only) {
-        add(ret, failure, "PasswordAuthentication=no");
-        add(ret, failure, "KbdInteractiveAuthentication=no");
+        add_argument(ret, failure, "PasswordAuthentication=no");
+        add_argument(ret, failure, "KbdInteractiveAuthentication=no");
     }
 }
 
-/* The user's configuration. Without -F ssh reads these two; with it, it would read neither. */
+/* Adds the user's configuration. Without -F ssh reads these two files; with -F it reads neither. */
 static void add_configuration(struct buf *b, const char *file, struct err *failure)
 {
     if (!file)
@@ -109,9 +109,9 @@ static void add_configuration(struct buf *b, const char *file, struct err *failu
 }
 
 /*
- * The ssh of a jump host hears nothing of our options but -F. So the settings stand in front of the user's
- * configuration, in a file of ours: of several values ssh takes the first. A file that was named is copied,
- * since one that is included has to satisfy ssh's idea of its mode. *ret is the file, a new string.
+ * ssh passes only -F to the ssh of a jump host. So our own file has the settings before the user's
+ * configuration: ssh uses the first value. The file that the user named is copied, because ssh checks the
+ * mode of included files. *ret is the file's name; the caller frees it.
  */
 static int write_configuration(const struct openssh *o, const char *file, const struct strlist *settings,
                                char **ret, struct err *err)
@@ -143,7 +143,7 @@ static int write_configuration(const struct openssh *o, const char *file, const 
     return rc;
 }
 
-/* Which configuration: the user's, or ours in front of it when there are jump hosts. */
+/* Adds the user's configuration, or ours before it if there are jump hosts. */
 static void add_file(const struct openssh *o, const struct ssh_config *config, const struct strlist *settings,
                      struct strlist *ret, struct err *failure)
 {
@@ -153,8 +153,8 @@ static void add_file(const struct openssh *o, const struct ssh_config *config, c
         write_configuration(o, file, settings, &ours, failure) == 0)
         file = ours;
     if (file) {
-        add(ret, failure, "-F");
-        add(ret, failure, "%s", file);
+        add_argument(ret, failure, "-F");
+        add_argument(ret, failure, "%s", file);
     }
     free(ours);
 }
@@ -165,22 +165,23 @@ int openssh_call(const struct openssh *o, const struct ssh_config *config,
     struct err failure = ERR_INIT;
     struct strlist settings = {0};
     choose_settings(config, options, ask, &settings, &failure);
-    add(ret, &failure, "ssh");
-    add(ret, &failure, "-v");
-    add(ret, &failure, "-E");
-    add(ret, &failure, "%s/log", o->directory);
-    add(ret, &failure, "-MNTS");
-    add(ret, &failure, "%s", o->path);
+    add_argument(ret, &failure, "ssh");
+    add_argument(ret, &failure, "-v");
+    add_argument(ret, &failure, "-E");
+    add_argument(ret, &failure, "%s/log", o->directory);
+    add_argument(ret, &failure, "-MNTS");
+    add_argument(ret, &failure, "%s", o->path);
     add_file(o, config, &settings, ret, &failure);
     for (size_t i = 0; i < settings.n; i++)
-        add(ret, &failure, "-o%s", settings.items[i]);
-    add(ret, &failure, "-oLogVerbose=" SSH_LOG_CONFIRMATIONS);
-    add(ret, &failure, "-oServerAliveInterval=%lld", seconds(options->keepalive_ms));
-    add(ret, &failure, "-oConnectTimeout=%lld",
-        config->connect_timeout_s ? (long long)config->connect_timeout_s : seconds(options->step_timeout_ms));
+        add_argument(ret, &failure, "-o%s", settings.items[i]);
+    add_argument(ret, &failure, "-oLogVerbose=" SSH_LOG_CONFIRMATIONS);
+    add_argument(ret, &failure, "-oServerAliveInterval=%lld", round_to_seconds(options->keepalive_ms));
+    add_argument(ret, &failure, "-oConnectTimeout=%lld",
+                 config->connect_timeout_s ? (long long)config->connect_timeout_s
+                                           : round_to_seconds(options->step_timeout_ms));
     add_settings(ret, &config->asked, &failure);
-    add(ret, &failure, "--");
-    add(ret, &failure, "%s", config->address);
+    add_argument(ret, &failure, "--");
+    add_argument(ret, &failure, "%s", config->address);
     strlist_release(&settings);
     if (failure.kind == ERR_NONE)
         return 0;

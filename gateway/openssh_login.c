@@ -1,8 +1,7 @@
 /*
- * Our own ssh runs with a private directory (0700) in which its master socket lies, a pipe through which its
- * log comes (-E), and where there is somebody to ask, askpass's socket. The log is what it tells of the host
- * key and of itself; what jump hosts and proxies say comes by standard error. A keeper ends it when we
- * cannot.
+ * Our own ssh has a private directory (0700) with its master socket, a pipe for its log (-E), and askpass's
+ * socket if the user can answer. The log has the facts about the host key and the login; jump hosts and
+ * proxies write to standard error. A reaper ends ssh if we cannot.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -15,10 +14,11 @@
 #include "gateway/openssh_inside.h"
 #include "base/banned.h"
 
-/* How often it is looked whether ssh has got so far: it says so, but in words that may change. */
+/* How often we check whether ssh is ready. The log would show it, but its words may change. */
 #define LOOK_MS 20
 
-/* The pipe of the log, by name, since ssh opens it itself. A writer of ours keeps it from looking closed. */
+/* Opens the named pipe of the log, because ssh opens it by name. Our own write end prevents an early end of
+ * file. */
 static int open_log(struct openssh *o, struct err *err)
 {
     char *path = file_join(o->directory, "log");
@@ -32,7 +32,7 @@ static int open_log(struct openssh *o, struct err *err)
     if (o->log_keeper < 0)
         rc = err_sys(err, "cannot make %s", path);
 #ifdef F_SETPIPE_SZ
-    /* One that is full makes ssh wait until the hub turns. */
+    /* A full pipe blocks ssh until the hub reads. */
     if (rc == 0)
         fcntl(o->log, F_SETPIPE_SZ, 1 << 20);
 #endif
@@ -40,20 +40,20 @@ static int open_log(struct openssh *o, struct err *err)
     return rc;
 }
 
-static int spawn(struct openssh *o, const struct strlist *arguments, const struct askpass *ask,
-                 struct err *err)
+static int start_ssh(struct openssh *o, const struct strlist *arguments, const struct askpass *ask,
+                     struct err *err)
 {
     int rc = -1, complaints[2] = {-1, -1};
     char *program = NULL;
     const char **argv = calloc(arguments->n + 1, sizeof *argv);
-    /* Without anybody to ask it must not turn to a terminal either: it is no foreground process there. */
+    /* Without askpass, ssh must not read from a terminal either: it is no foreground process. */
     if (!argv || asprintf(&program, "SSH_ASKPASS=%s", ask->program ? ask->program : "false") < 0) {
         free(argv);
         return err_nomem(err);
     }
     for (size_t i = 0; i < arguments->n; i++)
         argv[i] = arguments->items[i];
-    /* Nor must it come to a halt because nobody listens. */
+    /* A full pipe without a reader must not block ssh. */
     if (fd_pipe_nonblocking(complaints, err) == 0)
         rc = proc_start_with(
             argv,
@@ -72,7 +72,7 @@ static int spawn(struct openssh *o, const struct strlist *arguments, const struc
     return rc;
 }
 
-/* Whether it is through: it makes its socket once it has authenticated. */
+/* ssh creates its socket after it has authenticated. */
 static bool is_ready(struct openssh *o, int cancel_fd)
 {
     uint32_t pid = 0;
@@ -82,19 +82,19 @@ static bool is_ready(struct openssh *o, int cancel_fd)
     return false;
 }
 
-/* What is waited for while it logs in. */
+/* The state of the wait for the login. */
 struct login {
     struct openssh *o;
     const struct gateway_options *options;
     struct askpass ask;
     char where[300];
     int64_t since, deadline;
-    int64_t touch_since; /* a person is asked to touch a key since then; 0: none is */
-    int64_t agent_since; /* the agent may ask one since then; 0: it does not */
+    int64_t touch_since; /* since then ssh waits for a touch of a key; 0: no */
+    int64_t agent_since; /* since then the agent may wait for a touch; 0: no */
 };
 
-/* While a person is asked, the time does not count. */
-static int attend(struct login *in, bool asked, bool touched, struct err *err)
+/* Time that the user needs for an answer does not count. */
+static int extend_deadline(struct login *in, bool asked, bool touched, struct err *err)
 {
     int64_t since = clock_now();
     char byte;
@@ -105,7 +105,7 @@ static int attend(struct login *in, bool asked, bool touched, struct err *err)
     }
     if (!asked)
         return 0;
-    /* It logged its version before it asked. */
+    /* ssh logged its version before its question. */
     openssh_hear(in->o);
     in->ask.labels_logins = ssh_log_labels_logins(&in->o->said);
     if (askpass_serve(&in->ask, in->options, err) < 0)
@@ -116,7 +116,7 @@ static int attend(struct login *in, bool asked, bool touched, struct err *err)
     return 0;
 }
 
-/* A person may be asked by the agent as well, of which we hear nothing. */
+/* The agent may ask the user too, and does not report it to us. */
 static void watch_agent(struct login *in)
 {
     bool waits = ssh_log_awaits_agent(&in->o->said);
@@ -168,12 +168,12 @@ static int wait_ready(struct login *in, struct err *err)
             continue;
         if (fds[0].revents)
             return err_set(err, ERR_CANCELLED, "interrupted");
-        if (attend(in, fds[1].revents != 0, fds[2].revents != 0, err) < 0)
+        if (extend_deadline(in, fds[1].revents != 0, fds[2].revents != 0, err) < 0)
             return -1;
     }
 }
 
-static int prepare(struct login *in, struct err *err)
+static int prepare_files(struct login *in, struct err *err)
 {
     struct openssh *o = in->o;
     if (openssh_directory(o, err) < 0)
@@ -194,22 +194,22 @@ static int log_in(struct login *in, const struct ssh_config *config, struct err 
 {
     struct strlist arguments = {0};
     int64_t step = in->options->step_timeout_ms;
-    int rc = prepare(in, err);
+    int rc = prepare_files(in, err);
     if (rc == 0)
         rc = openssh_call(in->o, config, in->options, in->options->ask && in->ask.listener >= 0, &arguments,
                           err);
     if (rc == 0)
-        rc = spawn(in->o, &arguments, &in->ask, err);
+        rc = start_ssh(in->o, &arguments, &in->ask, err);
     strlist_release(&arguments);
     if (rc < 0)
         return -1;
-    /* ssh has the first part to connect in, and says itself when that was not enough. */
+    /* ssh applies the connect timeout itself and reports it. */
     in->since = clock_now();
     in->deadline = clock_deadline(2 * step);
     return wait_ready(in, err);
 }
 
-/* The server sees only that a key was not offered. */
+/* The server's error only shows that a key was not offered. */
 static void add_refused(const struct err *refused, struct err *err)
 {
     if (!err || err->kind != ERR_DENIED || refused->kind == ERR_NONE)

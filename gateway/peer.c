@@ -8,7 +8,7 @@
 #include "base/banned.h"
 
 #ifdef SO_PEERCRED
-static bool look(int fd, struct ucred *ret)
+static bool read_credentials(int fd, struct ucred *ret)
 {
     socklen_t n = sizeof *ret;
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &n) == 0;
@@ -17,13 +17,13 @@ static bool look(int fd, struct ucred *ret)
 bool peer_is_same_user(int fd)
 {
     struct ucred peer;
-    return look(fd, &peer) && peer.uid == geteuid();
+    return read_credentials(fd, &peer) && peer.uid == geteuid();
 }
 
 bool peer_is_same_process(int fd)
 {
     struct ucred peer;
-    return look(fd, &peer) && peer.uid == geteuid() && peer.pid == getpid();
+    return read_credentials(fd, &peer) && peer.uid == geteuid() && peer.pid == getpid();
 }
 #else
 bool peer_is_same_user(int fd)

@@ -7,16 +7,16 @@
 #include "gateway/way.h"
 #include "base/banned.h"
 
-/* sshd's MaxStartups begins to turn logins away at the eleventh, and others log in too. */
+/* sshd's MaxStartups refuses logins from the eleventh on, and other users log in too. */
 #define PLACES 8
 
-/* Somebody who stands in the queue. */
+/* A login that waits in the queue. */
 struct waiting {
     struct waiting *next;
-    int fd; /* closed when the place is this one's */
+    int fd; /* closed when the login may start */
 };
 
-/* An address at which somebody logs in, or was turned away. */
+/* An address with logins, or with refused logins. */
 struct entrance {
     struct entrance *next;
     char *address;
@@ -80,8 +80,8 @@ static struct entrance *add_entrance(struct gateway_pool *pool, const char *addr
     return e;
 }
 
-/* Lets those in who stand in front. With the mutex held. */
-static void admit(struct entrance *e)
+/* Admits the first logins of the queue. The caller locks the mutex. */
+static void admit_waiting(struct entrance *e)
 {
     while (e->queue && e->taken < e->places) {
         struct waiting *first = e->queue;
@@ -91,9 +91,9 @@ static void admit(struct entrance *e)
     }
 }
 
-/* Stands in the queue until it is this one's turn. */
-static int stand_in_queue(struct gateway_pool *pool, struct entrance *e, const int turn[2], int cancel_fd,
-                          struct err *err)
+/* Waits in the queue for a place. */
+static int wait_in_queue(struct gateway_pool *pool, struct entrance *e, const int turn[2], int cancel_fd,
+                         struct err *err)
 {
     struct waiting self = {.fd = turn[1]}, **end = &e->queue;
     while (*end)
@@ -105,7 +105,7 @@ static int stand_in_queue(struct gateway_pool *pool, struct entrance *e, const i
     if (rc == 0 || self.fd < 0) {
         if (rc < 0) {
             e->taken--;
-            admit(e);
+            admit_waiting(e);
         }
         return rc;
     }
@@ -132,7 +132,7 @@ int pool_enter(struct gateway_pool *pool, const char *address, int cancel_fd, st
     else if (e->taken < e->places)
         e->taken++;
     else if ((rc = fd_pipe(turn, err)) == 0)
-        rc = stand_in_queue(pool, e, turn, cancel_fd, err);
+        rc = wait_in_queue(pool, e, turn, cancel_fd, err);
     pthread_mutex_unlock(&pool->mutex);
     fd_close(&turn[0]);
     return rc;
@@ -147,6 +147,6 @@ void pool_leave(struct gateway_pool *pool, const char *address, bool turned_away
     e->taken--;
     if (turned_away && e->places > 1)
         e->places = (e->places + 1) / 2;
-    admit(e);
+    admit_waiting(e);
     pthread_mutex_unlock(&pool->mutex);
 }

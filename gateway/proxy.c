@@ -8,9 +8,9 @@
 
 #include "base/banned.h"
 
-/* The end of what it says is what it failed of. */
+/* The end of its output has the reason of a failure. */
 #define KEPT 1024
-/* From the end of its connection to that of the process. */
+/* The time from the end of its connection to the exit of the process. */
 #define ENDING_MS 100
 
 struct proxy {
@@ -20,8 +20,8 @@ struct proxy {
     size_t n;
 };
 
-/* As ssh does, which takes a shell that is an empty word for none (its misc.c). */
-static const char *shell(void)
+/* Like ssh, takes an empty $SHELL as unset (misc.c). */
+static const char *choose_shell(void)
 {
     const char *named = getenv("SHELL");
     return named && *named ? named : "/bin/sh";
@@ -39,10 +39,10 @@ int proxy_start(const char *command, int *ret_fd, struct proxy **ret, struct err
     p->complaints = -1;
     if (fd_socketpair(pair, err) < 0 || fd_pipe(complaints, err) < 0 ||
         fd_set_nonblocking(complaints[0], true, err) < 0 ||
-        /* Its end of the pipe too: a proxy that talks much must not come to a halt because nobody listens. */
+        /* Our end and its end: a full pipe without a reader must not block the proxy. */
         fd_set_nonblocking(complaints[1], true, err) < 0)
         goto out;
-    rc = proc_start((const char *const[]){shell(), "-c", line, NULL},
+    rc = proc_start((const char *const[]){choose_shell(), "-c", line, NULL},
                     (int[]){pair[1], pair[1], complaints[1]}, &p->pid, err);
     if (rc < 0)
         goto out;
@@ -62,8 +62,8 @@ out:
     return rc;
 }
 
-/* Appends, and forgets the beginning for it where need be. */
-static void keep(struct proxy *p, const char *text, size_t n)
+/* Appends text and drops the oldest bytes if the buffer is full. */
+static void keep_tail(struct proxy *p, const char *text, size_t n)
 {
     if (n > KEPT / 2) {
         text += n - KEPT / 2;
@@ -81,8 +81,8 @@ char *proxy_complaint(struct proxy *p, char *dst, size_t cap)
     ssize_t n;
     while ((n = read(p->complaints, chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR))
         if (n > 0)
-            keep(p, chunk, (size_t)n);
-    /* text_printable keeps some room for its dots. */
+            keep_tail(p, chunk, (size_t)n);
+    /* text_printable needs some room for its dots. */
     size_t room = cap > 4 ? cap - 4 : 0, skip = p->n > room ? p->n - room : 0;
     return text_printable(dst, cap, p->said + skip, p->n - skip);
 }

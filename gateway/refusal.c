@@ -5,9 +5,9 @@
 #include "gateway/destination.h"
 #include "base/banned.h"
 
-/* What to look at when the far host cannot connect. For a Unix socket sshd gives that answer also when it
- * does not allow forwarding to one. */
-static const char *why_not(const struct destination *to)
+/* The hint if the far host cannot connect. sshd gives the same answer if it forbids forwarding to a Unix
+ * socket. */
+static const char *hint_for(const struct destination *to)
 {
     return to->unix_path
                ? "nothing listens there, or that user may not open it; or sshd_config there forbids it: "
@@ -36,9 +36,9 @@ int refusal_set(const struct destination *to, const char *text, struct err *err)
     if (!reason)
         return err_set(err, ERR_FAILED, "cannot open a channel to %s: %s", name, said);
     reason += sizeof failed - 1;
-    /* sshd says no more than "open failed" of a Unix socket. */
+    /* For a Unix socket sshd sends only "open failed". */
     bool why = strncmp(reason, ": ", 2) == 0 && strcmp(reason, ": open failed") != 0;
     err_set(err, ERR_FAILED, "the far host cannot connect to %s%s", name, why ? reason : "");
     err_unreached(err);
-    return err_hint(err, "%s", why_not(to));
+    return err_hint(err, "%s", hint_for(to));
 }

@@ -10,14 +10,14 @@
 
 #include "base/banned.h"
 
-/* A lookup in its thread. Whoever lets go of it last frees it. */
+/* A lookup with its thread. The last of caller and thread to release it frees it. */
 struct lookup {
     char *host;
     char service[16];
     struct addrinfo hints;
-    int done[2]; /* its end is closed when there is an answer */
+    int done[2]; /* the write end closes when there is an answer */
     pthread_mutex_t mutex;
-    bool abandoned; /* by the caller */
+    bool abandoned; /* the caller has given up */
     bool answered;
     int rc, error;
     struct addrinfo *found;
@@ -75,8 +75,8 @@ static int lookup_start(const char *host, const char *service, int family, struc
     return -1;
 }
 
-/* Whether the answer is there after all; if not, the thread frees the lookup. */
-static bool claim(struct lookup *l)
+/* Returns whether an answer has arrived. If not, the thread frees the lookup. */
+static bool claim_answer(struct lookup *l)
 {
     pthread_mutex_lock(&l->mutex);
     bool answered = l->answered;
@@ -109,7 +109,7 @@ int resolve(const char *host, unsigned port, int family, int64_t deadline, int c
     if (lookup_start(host, service, family, &l, err) < 0)
         return -1;
     int rc = fd_wait(l->done[0], POLLIN, deadline, cancel_fd, &why);
-    if (!claim(l)) {
+    if (!claim_answer(l)) {
         if (rc < 0 && why.kind == ERR_TIMEOUT) {
             err_set(&why, ERR_TIMEOUT, "cannot resolve %s: the resolver does not answer", host);
             err_hint(&why, "is this workstation on the network (VPN) that knows it?");

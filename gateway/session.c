@@ -13,13 +13,13 @@
 #include "gateway/window.h"
 #include "base/banned.h"
 
-/* The round-trip time from which on a line is a long one. */
+/* From this round-trip time on, a line counts as long. */
 #define LONG_LINE_MS 20
 
 #define READS_AT_ONCE 4096
 
-/* libssh2 reads as long as there is something to read, so a server that never stops would never let it
- * return: now and then there is nothing. */
+/* libssh2 reads until there is no data, so an endless sender would never let it return. The callback reports
+ * "no data" now and then. */
 static ssize_t on_receive(libssh2_socket_t fd, void *p, size_t n, int flags, void **abstract)
 {
     (void)fd;
@@ -54,8 +54,7 @@ static void on_disconnect(LIBSSH2_SESSION *ssh, int reason, const char *text, in
         text_printable(s->disconnect, sizeof s->disconnect, text, (size_t)n);
 }
 
-/* Until 1.11.1 libssh2 takes its callbacks as object pointers; POSIX lets a function pointer be stored in
- * one. */
+/* Until 1.11.1 libssh2 takes its callbacks as object pointers; POSIX allows a function pointer in one. */
 static void set_callback(LIBSSH2_SESSION *ssh, int which, void (*function)(void))
 {
 #if LIBSSH2_VERSION_NUM >= 0x010b01
@@ -95,7 +94,7 @@ int session_wait(struct session *s, int64_t deadline, struct err *err)
     wire_flush(&s->wire);
     if (s->wire.error || s->wire.eof)
         return 0;
-    /* Also where there is always something to read. */
+    /* Check the deadline also if data arrives without a pause. */
     if (clock_now() >= deadline)
         return err_set(err, ERR_TIMEOUT, "timed out");
     return fd_wait(s->wire.fd, (short)(POLLIN | (s->wire.out.len ? POLLOUT : 0)), deadline,
@@ -120,7 +119,7 @@ int session_error(struct session *s, int rc, const char *doing, struct err *err)
     return err_set(err, ERR_FAILED, "%s: %s (libssh2 error %d)", doing, text && *text ? text : "failed", rc);
 }
 
-/* Why there was no handshake. */
+/* Sets the error of a failed handshake. */
 static int handshake_error(struct session *s, const struct algorithms *ours, enum greeting_end end,
                            struct err *err)
 {
@@ -139,7 +138,7 @@ static int handshake_error(struct session *s, const struct algorithms *ours, enu
     return greeting_explain(greeting->data, greeting->len, end, s->options.step_timeout_ms, err);
 }
 
-/* Waits for more; -1 also when what came will never be a handshake. */
+/* Waits for data. Returns -1 if the data can no longer become a handshake. */
 static int handshake_wait(struct session *s, const struct algorithms *ours, int64_t deadline, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -154,9 +153,9 @@ static int handshake_wait(struct session *s, const struct algorithms *ours, int6
     return -1;
 }
 
-/* The handshake ends with a question of ours and its answer (RFC 4253 section 10), so its last wait is a
- * round trip. */
-static int exchange(struct session *s, const struct algorithms *ours, struct err *err)
+/* The handshake ends with our request and its answer (RFC 4253 section 10), so its last wait is one round
+ * trip. */
+static int run_handshake(struct session *s, const struct algorithms *ours, struct err *err)
 {
     int64_t deadline = session_deadline(s), waited = -1;
     int rc;
@@ -173,15 +172,15 @@ static int exchange(struct session *s, const struct algorithms *ours, struct err
     return 0;
 }
 
-/* On a long line bytes cost more than the far host's time to compress them; docs/performance.md has the
- * figures. */
-static bool compresses(const struct session *s, const struct ssh_config *config)
+/* On a long line, saved bytes are worth more than the far host's time for compression (figures:
+ * docs/performance.md). */
+static bool wants_compression(const struct session *s, const struct ssh_config *config)
 {
     return config->compression || (config->shrinks && session_rtt(s) >= LONG_LINE_MS);
 }
 
-/* Only once the server is known to be the right one: the older "zlib" would begin before that. In both
- * directions, since libssh2 judges the one by the other. */
+/* We request compression only after the host key check: the older "zlib" would start before it. In both
+ * directions, because libssh2 derives one from the other. */
 static void ask_for_compression(LIBSSH2_SESSION *ssh)
 {
     libssh2_session_flag(ssh, LIBSSH2_FLAG_COMPRESS, 1);
@@ -195,11 +194,11 @@ int session_handshake(struct session *s, const struct ssh_config *config, const 
     char host_keys[256];
     struct algorithms ours = {0};
     known_hosts_preference(known, host_keys, sizeof host_keys);
-    if (compresses(s, config))
+    if (wants_compression(s, config))
         ask_for_compression(s->ssh);
     int rc = algorithms_propose(s->ssh, config, host_keys, &ours, err);
     if (rc == 0)
-        rc = exchange(s, &ours, err);
+        rc = run_handshake(s, &ours, err);
     algorithms_release(&ours);
     if (rc < 0)
         return -1;
@@ -209,8 +208,8 @@ int session_handshake(struct session *s, const struct ssh_config *config, const 
     return 0;
 }
 
-/* Nobody knows the host, and that is to be no obstacle. What cannot be written down is trusted all the same,
- * as ssh does. */
+/* Accepts an unknown host (accept-new). A key that cannot be written to known_hosts is still trusted, as in
+ * ssh. */
 static int accept_new(struct session *s, const struct ssh_config *config, const struct ssh_blob *key,
                       struct host_key_finding *ret, struct err *err)
 {
@@ -235,7 +234,8 @@ static int accept_new(struct session *s, const struct ssh_config *config, const 
     return 0;
 }
 
-/* Whether this libssh2 can ask for a key of that type; for RSA with a signature that servers still make. */
+/* Checks that this libssh2 can request a key of the type; for RSA with a signature that servers still
+ * support. */
 static bool can_ask_for(struct session *s, const char *type)
 {
     const char **supported = NULL, *name = strcmp(type, "ssh-rsa") == 0 ? "rsa-sha2-512" : type;
@@ -248,7 +248,7 @@ static bool can_ask_for(struct session *s, const char *type)
     return can;
 }
 
-/* The server showed a key of another type than those that are known: it may be that nobody asked for one. */
+/* The server's key type is not among the known types: libssh2 may be unable to request the known type. */
 static int check_types(struct session *s, const struct known_hosts *known, struct err *err)
 {
     for (size_t i = 0; i < known->n; i++) {
@@ -267,7 +267,7 @@ static int judge_host_key(struct session *s, const struct ssh_config *config, co
     const struct known_key *line = NULL;
     char where[320];
     enum known_status status = known_hosts_judge(known, key, &line);
-    /* As with ssh, without a file of the user's nobody is new. */
+    /* accept-new needs a user known_hosts file, as in ssh. */
     if (status == KNOWN_NEW && config->host_key_policy == HOST_KEY_ACCEPT_NEW &&
         config->n_user_known_hosts > 0)
         return accept_new(s, config, key, ret, err);
@@ -379,8 +379,7 @@ void session_close(struct session *s)
         libssh2_session_disconnect(s->ssh, "done");
         wire_flush(&s->wire);
         wire_kill(&s->wire);
-        /* With a dead wire nothing can be waited for; the bound only guards against a library that does not
-         * think so. */
+        /* On a dead wire nothing blocks; the bound guards against a library that still returns EAGAIN. */
         for (int i = 0; i < 1000 && libssh2_session_free(s->ssh) == LIBSSH2_ERROR_EAGAIN; i++)
             ;
     }

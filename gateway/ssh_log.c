@@ -6,22 +6,22 @@
 
 #include "base/banned.h"
 
-/* What stands behind `start` when the line begins with it, else NULL. */
-static const char *behind(const char *line, const char *start)
+/* Returns the text after `start` if the line begins with it, else NULL. */
+static const char *after_prefix(const char *line, const char *start)
 {
     size_t n = strlen(start);
     return strncmp(line, start, n) == 0 ? line + n : NULL;
 }
 
-static void keep(char *dst, size_t cap, const char *s, size_t n)
+static void copy_printable(char *dst, size_t cap, const char *s, size_t n)
 {
     text_printable(dst, cap, s, n);
 }
 
 /* ---- facts --------------------------------------------------------------------------------------------- */
 
-/* ssh also writes what the server says into its log, line ends included. So what is known of the server
- * before it lets anybody in is taken from the first line that tells of it. */
+/* ssh also logs the server's texts, with their newlines. So facts about the server before the login come from
+ * the first line that has them. */
 
 static void take_proxy(struct ssh_log *l, const char *rest)
 {
@@ -29,14 +29,14 @@ static void take_proxy(struct ssh_log *l, const char *rest)
     l->proxied = true;
 }
 
-/* The log begins with it. What looks like it further down may be a server's text. */
+/* The log begins with the version. A later line of this form may be a server's text. */
 static void take_version(struct ssh_log *l, const char *rest)
 {
     char version[160];
     if (l->version[0])
         return;
     snprintf(version, sizeof version, "OpenSSH_%.*s", (int)strcspn(rest, " ,"), rest);
-    keep(l->version, sizeof l->version, version, strlen(version));
+    copy_printable(l->version, sizeof l->version, version, strlen(version));
 }
 
 static void take_banner(struct ssh_log *l, const char *rest)
@@ -46,7 +46,7 @@ static void take_banner(struct ssh_log *l, const char *rest)
     if (!software || l->banner[0])
         return;
     snprintf(banner, sizeof banner, "SSH-%.*s-%s", (int)strcspn(rest, ","), rest, software + 26);
-    keep(l->banner, sizeof l->banner, banner, strlen(banner));
+    copy_printable(l->banner, sizeof l->banner, banner, strlen(banner));
 }
 
 static void take_host_key(struct ssh_log *l, const char *rest)
@@ -54,12 +54,12 @@ static void take_host_key(struct ssh_log *l, const char *rest)
     size_t n = strcspn(rest, " ");
     if (l->host_key[0])
         return;
-    keep(l->host_key_type, sizeof l->host_key_type, rest, n);
+    copy_printable(l->host_key_type, sizeof l->host_key_type, rest, n);
     rest += n + (rest[n] == ' ');
-    keep(l->host_key, sizeof l->host_key, rest, strcspn(rest, " "));
+    copy_printable(l->host_key, sizeof l->host_key, rest, strcspn(rest, " "));
 }
 
-/* Written down, or not for want of a place: ssh says either only of a host that nobody knew. */
+/* ssh writes or fails to write the key only for an unknown host, so both lines mean a new host. */
 static void take_new_host_key(struct ssh_log *l, const char *rest)
 {
     (void)rest;
@@ -73,28 +73,28 @@ static void take_authenticated(struct ssh_log *l, const char *rest)
     if (!method)
         return;
     if (peer && peer < method)
-        keep(l->peer, sizeof l->peer, peer + 3, strcspn(peer + 3, "]"));
-    keep(l->method, sizeof l->method, method + 8, strcspn(method + 8, "\""));
+        copy_printable(l->peer, sizeof l->peer, peer + 3, strcspn(peer + 3, "]"));
+    copy_printable(l->method, sizeof l->method, method + 8, strcspn(method + 8, "\""));
 }
 
 static void take_trying(struct ssh_log *l, const char *rest)
 {
-    keep(l->trying, sizeof l->trying, rest, strlen(rest));
+    copy_printable(l->trying, sizeof l->trying, rest, strlen(rest));
 }
 
 static void take_key(struct ssh_log *l, const char *rest)
 {
-    keep(l->key, sizeof l->key, rest, strlen(rest));
+    copy_printable(l->key, sizeof l->key, rest, strlen(rest));
 }
 
 static void take_methods(struct ssh_log *l, const char *rest)
 {
-    keep(l->methods, sizeof l->methods, rest, strlen(rest));
+    copy_printable(l->methods, sizeof l->methods, rest, strlen(rest));
 }
 
 /* ---- channels ------------------------------------------------------------------------------------------ */
 
-/* "HOST:PORT", made "HOST port PORT", as destinations are named. */
+/* Rewrites "HOST:PORT" as "HOST port PORT", like the names of destinations. */
 static void take_tcp(struct ssh_log *l, const char *rest)
 {
     const char *colon = strrchr(rest, ':');
@@ -111,7 +111,7 @@ static void take_unix(struct ssh_log *l, const char *rest)
         snprintf(l->next_channel, sizeof l->next_channel, "%.*s", (int)(end - to - 15), to + 15);
 }
 
-/* "N: new stdio-forward [...]", or without the type in older ones. */
+/* "N: new stdio-forward [...]"; older versions omit the type. */
 static void take_new_channel(struct ssh_log *l, const char *rest)
 {
     if (!strstr(rest, ": new ") || (!strstr(rest, "stdio-forward") && !strstr(rest, "direct-streamlocal")) ||
@@ -125,7 +125,7 @@ static void take_new_channel(struct ssh_log *l, const char *rest)
     l->next_channel[0] = '\0';
 }
 
-/* The place of a channel, -1 if there is none of that number. Numbers are used again: the latest counts. */
+/* Finds the latest channel of that number, because ssh reuses numbers. Returns -1 without one. */
 static int find_channel(const struct ssh_log *l, const char *number)
 {
     unsigned wanted = (unsigned)strtoul(number, NULL, 10);
@@ -142,7 +142,7 @@ static void take_refusal(struct ssh_log *l, const char *rest)
     const char *reason = strstr(rest, ": open failed: ");
     int i = find_channel(l, rest);
     if (reason && i >= 0)
-        keep(l->channels[i].reason, sizeof l->channels[i].reason, reason + 15, strlen(reason + 15));
+        copy_printable(l->channels[i].reason, sizeof l->channels[i].reason, reason + 15, strlen(reason + 15));
 }
 
 /* "...: channel N: open confirm ...". */
@@ -183,7 +183,7 @@ bool ssh_log_refusal(struct ssh_log *l, const struct destination *to, char *dst,
 
 /* ---- lines --------------------------------------------------------------------------------------------- */
 
-/* True when the line told a fact, and is for nobody else. */
+/* Returns true if the line is a known fact and no complaint. */
 static bool take_fact(struct ssh_log *l, const char *line)
 {
     static const struct {
@@ -208,7 +208,7 @@ static bool take_fact(struct ssh_log *l, const char *line)
         {"channel ", take_refusal},
     };
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        const char *rest = behind(line, facts[i].start);
+        const char *rest = after_prefix(line, facts[i].start);
         if (rest) {
             facts[i].take(l, rest);
             return true;
@@ -217,32 +217,33 @@ static bool take_fact(struct ssh_log *l, const char *line)
     return false;
 }
 
-/* What ssh says at this level of detail that is no complaint. */
+/* Lines at this log level that are no complaint. */
 static bool is_chatter(const char *line)
 {
     static const char *const starts[] = {"debug",        "OpenSSH_",          "Authenticated to ",
                                          "Transferred:", "Bytes per second:", "@@@@"};
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (behind(line, starts[i]))
+        if (after_prefix(line, starts[i]))
             return true;
     return !line[0];
 }
 
-/* The ssh of a jump host that is reached through another knows no more than that. */
-static bool tells_nothing(const char *line)
+/* The ssh of a jump host behind another one knows only this. */
+static bool has_no_cause(const char *line)
 {
-    return behind(line, "Connection closed by UNKNOWN ") || behind(line, "Connection reset by UNKNOWN ");
+    return after_prefix(line, "Connection closed by UNKNOWN ") ||
+           after_prefix(line, "Connection reset by UNKNOWN ");
 }
 
-/* Where a login stands, of whichever host on the way. */
-static void follow(struct ssh_log_complaints *c, enum ssh_log_source source, const char *line)
+/* Tracks the progress of a login at any host on the route. */
+static void track_login(struct ssh_log_complaints *c, enum ssh_log_source source, const char *line)
 {
-    if (behind(line, "debug1: Authentications that can continue: "))
+    if (after_prefix(line, "debug1: Authentications that can continue: "))
         c->judged = true;
-    if (!behind(line, "Authenticated to "))
+    if (!after_prefix(line, "Authenticated to "))
         return;
     c->judged = false;
-    /* Whatever a jump host's ssh, or that host's banner, said before did not keep it from getting through. */
+    /* After the jump host's login succeeded, its earlier output is no cause of a failure. */
     if (source == SSH_STDERR)
         c->n = 0;
 }
@@ -251,9 +252,9 @@ static void take_line(struct ssh_log *l, enum ssh_log_source source, const char 
 {
     struct ssh_log_complaints *c = &l->complaints[source];
     char line[SSH_LOG_LINE];
-    keep(line, sizeof line, text, n);
-    follow(c, source, line);
-    if ((source == SSH_LOG ? take_fact(l, line) : tells_nothing(line)) || is_chatter(line))
+    copy_printable(line, sizeof line, text, n);
+    track_login(c, source, line);
+    if ((source == SSH_LOG ? take_fact(l, line) : has_no_cause(line)) || is_chatter(line))
         return;
     memcpy(c->lines[c->n++ % SSH_LOG_COMPLAINTS], line, sizeof line);
 }
@@ -280,8 +281,8 @@ void ssh_log_feed(struct ssh_log *l, enum ssh_log_source source, const char *p, 
 
 /* ---- what is made of it -------------------------------------------------------------------------------- */
 
-/* A key is "PATH TYPE FINGERPRINT [explicit] [agent] [token] [authenticator]". From its fingerprint on; NULL
- * if there is none. */
+/* A key is "PATH TYPE FINGERPRINT [explicit] [agent] [token] [authenticator]". Returns the text from its
+ * fingerprint on, or NULL. */
 static const char *fingerprint_of(const char *key)
 {
     return strstr(key, " SHA256:");
@@ -295,7 +296,7 @@ static const char *flags_of(const char *fingerprint)
 bool ssh_log_labels_logins(const struct ssh_log *l)
 {
     static const char name[] = "OpenSSH_";
-    if (!behind(l->version, name))
+    if (!after_prefix(l->version, name))
         return false;
     char *point = NULL;
     unsigned long major = strtoul(l->version + sizeof name - 1, &point, 10);
@@ -310,7 +311,7 @@ bool ssh_log_awaits_agent(const struct ssh_log *l)
            strstr(flags_of(fingerprint), " agent");
 }
 
-/* In the words used for our own logins. */
+/* Describes a key in the words of our own logins. */
 static void describe_key(const char *key, char *dst, size_t cap)
 {
     const char *fingerprint = fingerprint_of(key);

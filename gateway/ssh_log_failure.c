@@ -1,11 +1,12 @@
-/* Why ssh has ended, made of its complaints, or does not get on. */
+/* Derives the error of an ended or slow ssh from its complaints. */
 #include <stdio.h>
 #include <string.h>
 
 #include "gateway/ssh_log.h"
 #include "base/banned.h"
 
-/* The latest complaint that holds the words, or begins with what stands behind ^; NULL for none. */
+/* Returns the latest complaint that has the words. Words after ^ must begin the complaint. Returns NULL
+ * without one. */
 static const char *complaint_with(const struct ssh_log_complaints *c, const char *words)
 {
     size_t oldest = c->n > SSH_LOG_COMPLAINTS ? c->n - SSH_LOG_COMPLAINTS : 0;
@@ -17,16 +18,16 @@ static const char *complaint_with(const struct ssh_log_complaints *c, const char
     return NULL;
 }
 
-static const char *latest(const struct ssh_log_complaints *c)
+static const char *latest_complaint(const struct ssh_log_complaints *c)
 {
     return c->lines[(c->n - 1) % SSH_LOG_COMPLAINTS];
 }
 
 /* ---- host keys ----------------------------------------------------------------------------------------- */
 
-/* "No TYPE host key is known for NAME and ...", "Host key for NAME has changed and ...", "The TYPE host key
- * for NAME is marked as revoked.": which host ssh means. Returns dst, "what leads to the server" without. */
-static char *host_on_the_way(const struct ssh_log_complaints *c, char *dst, size_t cap)
+/* Extracts the host from "No TYPE host key is known for NAME and ...", "Host key for NAME has changed and
+ * ..." or "The TYPE host key for NAME is marked as revoked.". Returns dst, or "what leads to the server". */
+static char *name_host_on_route(const struct ssh_log_complaints *c, char *dst, size_t cap)
 {
     static const char *const around[][2] = {{"host key is known for ", " and "},
                                             {"ost key for ", " has changed "},
@@ -44,7 +45,7 @@ static char *host_on_the_way(const struct ssh_log_complaints *c, char *dst, size
     return dst;
 }
 
-/* `offered` is the key, "" where it is not known for sure. */
+/* `offered` is the key, "" if it is not certain. */
 static int host_key_failure(const struct ssh_log_complaints *c, const char *where, const char *offered,
                             struct err *err)
 {
@@ -70,9 +71,9 @@ static int host_key_refused(const struct ssh_log *l, enum ssh_log_source source,
 {
     char offered[160] = "one that ssh did not tell", name[300];
     const struct ssh_log_complaints *c = &l->complaints[source];
-    /* The log tells of the server's key only. */
+    /* The log has only the server's own key. */
     if (source == SSH_STDERR)
-        return host_key_failure(c, host_on_the_way(c, name, sizeof name), "", err);
+        return host_key_failure(c, name_host_on_route(c, name, sizeof name), "", err);
     if (l->host_key[0])
         snprintf(offered, sizeof offered, "%s %s", l->host_key_type, l->host_key);
     return host_key_failure(c, where, offered, err);
@@ -84,15 +85,15 @@ static int host_key_refused(const struct ssh_log *l, enum ssh_log_source source,
     "is it an SSH server? a busy one turns connections away too (MaxStartups): take fewer hosts at a time "  \
     "(--parallel 4)"
 
-/* Ours is `says` alone, or with what stands behind ssh's words where it ends in a blank. Of several
- * complaints of one source the one highest in the table is the cause. */
+/* `says` is our message. If it ends in a blank, the rest of ssh's line follows. Of several complaints from
+ * one source, the first in this table is the cause. */
 static const struct reason {
     const char *words;
     enum err_kind kind;
     enum {
-        OF_SERVER, /* from standard error it is quoted instead: ssh's line names the host it speaks of */
-        OF_JUMP,   /* only the ssh of a jump host says so */
-        OF_EITHER, /* it may be no more than what comes of a failure on the way */
+        OF_SERVER, /* a line from standard error is quoted instead, because it names its host */
+        OF_JUMP,   /* only the ssh of a jump host writes it */
+        OF_EITHER, /* it may only result from a failure on the route */
     } whose;
     const char *says;
     const char *hint;
@@ -126,7 +127,7 @@ static const struct reason {
     {"invalid characters", ERR_FAILED, OF_EITHER, "this is no SSH server", "is the port right?"},
     {"Timeout, server ", ERR_LOST, OF_EITHER, "the SSH session is dead: ssh heard nothing from the server ",
      NULL},
-    /* Of the two lines that ssh then has this is the one that names the host. */
+    /* Of ssh's two lines for this failure, this one names the host. */
     {"^Connection closed by ", ERR_BUSY, OF_EITHER, "the server closed the connection", CLOSED_HINT},
     {"^Connection reset by ", ERR_BUSY, OF_EITHER, "the server reset the connection", CLOSED_HINT},
     {"kex_exchange_identification: ", ERR_BUSY, OF_EITHER, "the server closed the connection", CLOSED_HINT},
@@ -136,7 +137,7 @@ static const struct reason {
     {"Connection to ", ERR_FAILED, OF_EITHER, "the connection ended: Connection to ", NULL},
 };
 
-/* A connection was refused or not answered. */
+/* Checks for a refused or unanswered connection. */
 static bool is_unreached(const struct reason *r)
 {
     static const char *const words[] = {"Connection timed out during banner exchange", "connect to host ",
@@ -147,7 +148,7 @@ static bool is_unreached(const struct reason *r)
     return false;
 }
 
-/* The cause among the complaints, with the line that tells it; NULL when we know none of them. */
+/* Finds the cause among the complaints and its line. Returns NULL without a known one. */
 static const struct reason *reason_among(const struct ssh_log_complaints *c, const char **ret_line)
 {
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
@@ -181,26 +182,26 @@ static int say(const struct ssh_log *l, const struct reason *r, enum err_kind ki
     return r->hint && (r->kind != ERR_BUSY || kind == ERR_BUSY) ? err_hint(err, "%s", r->hint) : -1;
 }
 
-/* In ssh's own words, or those of whatever else leads there. */
-static int say_of_the_way(const struct ssh_log *l, struct err *err)
+/* Quotes the line of ssh or of another program on the route. */
+static int quote_route(const struct ssh_log *l, struct err *err)
 {
     const struct ssh_log_complaints *c = &l->complaints[SSH_STDERR];
     const char *line = NULL;
     const struct reason *r = reason_among(c, &line);
     if (!r)
-        return err_set(err, ERR_FAILED, "what leads to the server failed: %s", latest(c));
+        return err_set(err, ERR_FAILED, "what leads to the server failed: %s", latest_complaint(c));
     enum err_kind kind = kind_of(r, c, line);
     if (r->whose == OF_JUMP)
         return say(l, r, kind, line, err);
-    /* It is the configuration of another ssh, not what we were asked with. */
+    /* A usage error here is in another ssh's configuration, not in our arguments. */
     err_set(err, kind == ERR_USAGE ? ERR_FAILED : kind, "what leads to the server: %s", line);
     if (is_unreached(r))
         err_unreached(err);
     return kind == ERR_BUSY ? err_hint(err, CLOSED_HINT) : -1;
 }
 
-/* What the log tells. That nothing came may as well be due to what was to bring it. */
-static int say_of_server(const struct ssh_log *l, const struct reason *r, const char *line, struct err *err)
+/* Sets the error from the server's log. Silence may also result from a failure on the route. */
+static int describe_server(const struct ssh_log *l, const struct reason *r, const char *line, struct err *err)
 {
     say(l, r, kind_of(r, &l->complaints[SSH_LOG], line), line, err);
     return r->whose == OF_EITHER && l->proxied && !l->banner[0]
@@ -212,24 +213,24 @@ int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
 {
     const struct ssh_log_complaints *own = &l->complaints[SSH_LOG], *way = &l->complaints[SSH_STDERR];
     const char *line = NULL, *ignored = NULL;
-    /* What is wrong with how ssh was called it says before it opens its log. */
+    /* ssh reports errors in its arguments before it opens its log. */
     if (own->n == 0 && !l->version[0])
         own = way;
     if (complaint_with(own, "Host key verification failed"))
         return host_key_refused(l, own == way ? SSH_STDERR : SSH_LOG, where, err);
     const struct reason *r = reason_among(own, &line);
     if (r && r->whose != OF_EITHER)
-        return say_of_server(l, r, line, err);
+        return describe_server(l, r, line, err);
     if (complaint_with(way, "Host key verification failed"))
         return host_key_refused(l, SSH_STDERR, where, err);
-    /* Once the server has spoken, words that we do not know are a banner rather than a cause. */
+    /* After the server's banner, an unknown line is a banner rather than a cause. */
     if (way->n > 0 && (r || own->n == 0) && (!l->banner[0] || reason_among(way, &ignored)))
-        return say_of_the_way(l, err);
+        return quote_route(l, err);
     if (r)
-        return say_of_server(l, r, line, err);
+        return describe_server(l, r, line, err);
     if (own->n == 0)
         return err_set(err, ERR_FAILED, "ssh ended without a word");
-    return err_set(err, ERR_FAILED, "ssh says: %s", latest(own));
+    return err_set(err, ERR_FAILED, "ssh says: %s", latest_complaint(own));
 }
 
 /* ---- what is waited for -------------------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
 /*
- * Channels are opened with a message of our own: libssh2's call for it takes no window, and before 1.11 has
- * none for Unix sockets.
+ * We open channels with our own message: libssh2's call takes no window, and before 1.11 has no Unix sockets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,21 +18,21 @@ struct channel_stream {
     struct session *session;
     LIBSSH2_CHANNEL *channel;
     const struct destination *to;
-    struct buf message; /* of the request to open it; libssh2 does not copy it */
-    int64_t since;      /* when it was sent */
+    struct buf message; /* the open request; libssh2 does not copy it */
+    int64_t since;      /* when the request was sent */
     struct window window;
-    uint32_t enlargement; /* that is being sent */
-    bool opening;         /* libssh2 is in the middle of it and cannot be stopped */
+    uint32_t enlargement; /* the window adjustment in progress */
+    bool opening;         /* libssh2 is opening it and cannot stop */
     bool settled;         /* opened or refused */
 };
 
-static struct channel_stream *self(const struct stream *st)
+static struct channel_stream *to_channel(const struct stream *st)
 {
     return (struct channel_stream *)(uintptr_t)st;
 }
 
-/* libssh2 drops the server's own text and keeps the kind of answer. */
-static int refused(const struct channel_stream *c, int rc, struct err *err)
+/* libssh2 drops the server's text and keeps the kind of answer. */
+static int set_refusal(const struct channel_stream *c, int rc, struct err *err)
 {
     char *text = NULL;
     libssh2_session_last_error(c->session->ssh, &text, NULL, 0);
@@ -42,8 +41,8 @@ static int refused(const struct channel_stream *c, int rc, struct err *err)
     return refusal_set(c->to, text, err);
 }
 
-/* What follows the window in the request. The originator's address is required by the protocol and means
- * nothing here. */
+/* Writes the request after its window. The protocol requires the originator's address, which is meaningless
+ * here. */
 static void write_message(const struct destination *to, struct buf *b)
 {
     const char *place = to->unix_path ? to->unix_path : to->host;
@@ -67,7 +66,7 @@ static LIBSSH2_CHANNEL *go_on(const struct channel_stream *c)
 
 static int channel_open(struct stream *st, struct err *err)
 {
-    struct channel_stream *c = self(st);
+    struct channel_stream *c = to_channel(st);
     if (c->session->opening && c->session->opening != c)
         return 0;
     if (!c->opening) {
@@ -81,25 +80,25 @@ static int channel_open(struct stream *st, struct err *err)
     if (!c->channel && rc == LIBSSH2_ERROR_EAGAIN)
         return 0;
     session_note(c->session, rc);
-    /* Nobody answered: the hub ends all that the session carries, this one too. */
+    /* The server does not answer: the hub ends all links of the session, also this one. */
     if (!c->channel && session_is_over(c->session))
         return 0;
     session_answered(c->session, clock_now() - c->since);
     c->opening = false;
     c->settled = true;
     c->session->opening = NULL;
-    return c->channel ? 1 : refused(c, rc, err);
+    return c->channel ? 1 : set_refusal(c, rc, err);
 }
 
-static ssize_t result(const struct channel_stream *c, ssize_t n)
+static ssize_t stream_result(const struct channel_stream *c, ssize_t n)
 {
     session_note(c->session, n);
     return n == LIBSSH2_ERROR_EAGAIN ? STREAM_AGAIN : n < 0 ? STREAM_BROKEN : n;
 }
 
-/* libssh2 itself only keeps the window at the size it began with. What it has begun to send has to be asked
- * for again until it is sent. */
-static int enlarge(struct channel_stream *c)
+/* libssh2 only keeps the window at its initial size. A message that it has begun to send must be requested
+ * again until it is sent. */
+static int enlarge_window(struct channel_stream *c)
 {
     if (!c->enlargement)
         c->enlargement =
@@ -114,11 +113,11 @@ static int enlarge(struct channel_stream *c)
 
 static ssize_t channel_read(struct stream *st, void *p, size_t n)
 {
-    struct channel_stream *c = self(st);
-    ssize_t got = enlarge(c);
+    struct channel_stream *c = to_channel(st);
+    ssize_t got = enlarge_window(c);
     if (got < 0)
-        return result(c, got);
-    /* Without a bound it would first take in all that there is, however much of it is wanted. */
+        return stream_result(c, got);
+    /* Without a limit libssh2 would first read all available data. */
     wire_allow(&c->session->wire, n);
     got = libssh2_channel_read(c->channel, p, n);
     wire_allow(&c->session->wire, SIZE_MAX);
@@ -126,35 +125,35 @@ static ssize_t channel_read(struct stream *st, void *p, size_t n)
         return libssh2_channel_eof(c->channel) ? STREAM_EOF : STREAM_AGAIN;
     if (got > 0)
         window_took(&c->window, (size_t)got, clock_now());
-    return result(c, got);
+    return stream_result(c, got);
 }
 
 static ssize_t channel_write(struct stream *st, const void *p, size_t n)
 {
-    struct channel_stream *c = self(st);
+    struct channel_stream *c = to_channel(st);
     if (wire_congested(&c->session->wire))
         return STREAM_AGAIN;
     ssize_t put = libssh2_channel_write(c->channel, p, n);
-    return put == 0 ? STREAM_AGAIN : result(c, put);
+    return put == 0 ? STREAM_AGAIN : stream_result(c, put);
 }
 
 static int channel_finish(struct stream *st)
 {
-    return libssh2_channel_send_eof(self(st)->channel) == LIBSSH2_ERROR_EAGAIN ? 0 : 1;
+    return libssh2_channel_send_eof(to_channel(st)->channel) == LIBSSH2_ERROR_EAGAIN ? 0 : 1;
 }
 
 static void channel_discard(struct stream *st)
 {
-    /* The session frees its channels with itself. */
-    if (self(st)->session->opening == self(st))
-        self(st)->session->opening = NULL;
-    buf_release(&self(st)->message);
+    /* The session frees its channels itself. */
+    if (to_channel(st)->session->opening == to_channel(st))
+        to_channel(st)->session->opening = NULL;
+    buf_release(&to_channel(st)->message);
     free(st);
 }
 
 static int channel_close(struct stream *st)
 {
-    struct channel_stream *c = self(st);
+    struct channel_stream *c = to_channel(st);
     if (c->opening && channel_open(st, NULL) == 0)
         return 0;
     if (c->channel && libssh2_channel_free(c->channel) == LIBSSH2_ERROR_EAGAIN)

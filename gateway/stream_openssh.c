@@ -1,10 +1,9 @@
 /*
- * A TCP destination is a stdio forwarding of the master: it reads from one socketpair what goes out and
- * writes into another what comes in, two, because only so either direction can end by itself. A Unix socket
- * there cannot be had so from every OpenSSH; the master is asked to listen on one here, to which we then
- * connect.
+ * A TCP destination is a stdio forwarding of the master. It reads from one socketpair and writes to another,
+ * because only so each direction can end alone. Older OpenSSH cannot forward a Unix socket in this way: the
+ * master listens on a local socket instead, and we connect to it.
  *
- * Requests go out at once with the connection; from then on it is only listened to.
+ * Each connection sends its requests at its start and afterwards only receives.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,22 +26,22 @@ struct openssh_stream {
     struct openssh *master;
     const struct destination *to;
     struct mux mux;
-    int in, out; /* what comes from the far side, what goes there; the same with a Unix socket */
-    bool asking; /* for a Unix socket: the far host has not answered yet */
+    int in, out; /* data from and to the far side; one descriptor for a Unix socket */
+    bool asking; /* a Unix socket: the far host has not answered yet */
     bool open;
-    uint32_t ended; /* it did: what openssh_ask said then */
-    char *here;     /* of a Unix socket: where the master listens; NULL as long as it does not */
+    uint32_t ended; /* the connection ended: openssh_ask's return value then */
+    char *here;     /* a Unix socket: the master's listening path; NULL while it does not listen */
 };
 
-static struct openssh_stream *self(const struct stream *st)
+static struct openssh_stream *to_openssh(const struct stream *st)
 {
     return (struct openssh_stream *)(uintptr_t)st;
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-/* The log of our own master has the server's answer; the user's keeps it to itself. */
-static int refused(struct openssh_stream *s, const struct mux_message *m, struct err *err)
+/* The log of our own master has the server's answer; the user's log is not available. */
+static int set_refusal(struct openssh_stream *s, const struct mux_message *m, struct err *err)
 {
     char said[160], name[DESTINATION_NAME];
     openssh_hear(s->master);
@@ -72,22 +71,23 @@ static int connect_here(struct openssh_stream *s, struct err *err)
     return 0;
 }
 
-static int opened(struct openssh_stream *s, const struct mux_message *m, struct err *err)
+static int finish_opening(struct openssh_stream *s, const struct mux_message *m, struct err *err)
 {
     if (m->type == MUX_FAILURE || m->type == MUX_PERMISSION_DENIED)
-        return refused(s, m, err);
+        return set_refusal(s, m, err);
     if (m->id != REQUEST_OPEN || m->type != (s->to->unix_path ? MUX_OK : MUX_SESSION_OPENED))
         return err_set(err, ERR_FAILED, "the ssh -M at %s gave an answer that does not fit", s->master->path);
     if (s->to->unix_path && connect_here(s, err) < 0)
         return -1;
-    /* So far nobody asked the far host for a Unix socket. The user's master does not tell what came of it. */
+    /* The master requests the Unix socket at the far host only now. The user's master does not report the
+     * result. */
     s->asking = s->to->unix_path && s->master->pid;
     s->open = !s->asking;
     return s->open;
 }
 
-/* A Unix socket is asked for when we connect; only the log tells of the answer. */
-static int answered(struct openssh_stream *s, struct err *err)
+/* The far host is asked when we connect; only the log has the answer. */
+static int check_answer(struct openssh_stream *s, struct err *err)
 {
     char said[160] = "connect failed", byte;
     openssh_hear(s->master);
@@ -102,25 +102,25 @@ static int answered(struct openssh_stream *s, struct err *err)
 
 static int openssh_open(struct stream *st, struct err *err)
 {
-    struct openssh_stream *s = self(st);
+    struct openssh_stream *s = to_openssh(st);
     struct mux_message m;
     int rc;
     if (s->asking)
-        return answered(s, err);
+        return check_answer(s, err);
     while ((rc = mux_take(&s->mux, &m, err)) == 1)
         if (m.type != MUX_HELLO)
-            return opened(s, &m, err);
+            return finish_opening(s, &m, err);
     return rc;
 }
 
 /* ---- open ---------------------------------------------------------------------------------------------- */
 
 /*
- * A connection that ends with the master did not come to its own end, and what came of it may be cut. In
- * which order a dying process lets go of its descriptors is not known, so the master is asked: if it lives
- * after the connection has ended, that ended by itself.
+ * A connection that ends together with the master may be cut. A dying process closes its descriptors in an
+ * unknown order, so we ask the master: if it answers after the end of the connection, the connection ended
+ * normally.
  */
-static ssize_t ended(struct openssh_stream *s, bool failed)
+static ssize_t judge_end(struct openssh_stream *s, bool failed)
 {
     if (!s->ended)
         s->ended = openssh_ask(s->master);
@@ -133,18 +133,18 @@ static ssize_t ended(struct openssh_stream *s, bool failed)
 
 static ssize_t openssh_read(struct stream *st, void *p, size_t n)
 {
-    struct openssh_stream *s = self(st);
+    struct openssh_stream *s = to_openssh(st);
     ssize_t got = recv(s->in, p, n, 0);
     if (got > 0)
         return got;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return STREAM_AGAIN;
-    return ended(s, got < 0);
+    return judge_end(s, got < 0);
 }
 
 static ssize_t openssh_write(struct stream *st, const void *p, size_t n)
 {
-    ssize_t put = send(self(st)->out, p, n, MSG_NOSIGNAL);
+    ssize_t put = send(to_openssh(st)->out, p, n, MSG_NOSIGNAL);
     if (put >= 0)
         return put;
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? STREAM_AGAIN : STREAM_BROKEN;
@@ -152,12 +152,12 @@ static ssize_t openssh_write(struct stream *st, const void *p, size_t n)
 
 static int openssh_finish(struct stream *st)
 {
-    shutdown(self(st)->out, SHUT_WR);
+    shutdown(to_openssh(st)->out, SHUT_WR);
     return 1;
 }
 
-/* The master goes on listening until it is told not to; only then its socket may go, or another of its
- * clients that asks for the same finds none. */
+/* The master listens until we stop it. Unlink its socket afterwards, because another client of the master
+ * that requests the same path would find none. */
 static void stop_listening(struct openssh_stream *s)
 {
     mux_put_unix_forward(&s->mux.out, MUX_CLOSE_FORWARD, REQUEST_CLOSE, s->here, s->to->unix_path);
@@ -167,7 +167,7 @@ static void stop_listening(struct openssh_stream *s)
 
 static int openssh_close_stream(struct stream *st)
 {
-    struct openssh_stream *s = self(st);
+    struct openssh_stream *s = to_openssh(st);
     if (s->here)
         stop_listening(s);
     if (s->out == s->in)
@@ -188,7 +188,7 @@ static void openssh_discard(struct stream *st)
 static void openssh_poll(const struct stream *st, bool want_read, bool want_write,
                          struct pollfd ret[STREAM_POLLS])
 {
-    const struct openssh_stream *s = self(st);
+    const struct openssh_stream *s = to_openssh(st);
     if (!s->open) {
         ret[0] = (struct pollfd){.fd = s->asking ? s->in : s->mux.fd, .events = POLLIN};
         ret[1] = (struct pollfd){.fd = s->asking ? s->master->log : -1, .events = POLLIN};

@@ -15,22 +15,22 @@
 
 struct socket_stream {
     struct stream stream;
-    struct addrinfo *resolved;   /* NULL with a Unix socket */
-    const struct addrinfo *next; /* to be tried when the one under way fails */
-    const char *unix_path;       /* the destination's; NULL: TCP */
+    struct addrinfo *resolved;   /* NULL for a Unix socket */
+    const struct addrinfo *next; /* the next address to try */
+    const char *unix_path;       /* the destination's path; NULL: TCP */
     struct sockaddr_un unix_address;
-    struct addrinfo unix_info; /* the one there is to try, in the form of the others */
+    struct addrinfo unix_info; /* the address of a Unix socket, in the form of the others */
     int fd;
 };
 
-static struct socket_stream *self(const struct stream *st)
+static struct socket_stream *to_socket(const struct stream *st)
 {
     return (struct socket_stream *)(uintptr_t)st;
 }
 
 static int socket_open(struct stream *st, struct err *err)
 {
-    struct socket_stream *s = self(st);
+    struct socket_stream *s = to_socket(st);
     for (;;) {
         if (s->fd >= 0) {
             int rc = connect_check(s->fd, err);
@@ -45,7 +45,7 @@ static int socket_open(struct stream *st, struct err *err)
     }
 }
 
-static ssize_t result(ssize_t n)
+static ssize_t stream_result(ssize_t n)
 {
     if (n >= 0)
         return n;
@@ -54,24 +54,24 @@ static ssize_t result(ssize_t n)
 
 static ssize_t socket_read(struct stream *st, void *p, size_t n)
 {
-    ssize_t got = recv(self(st)->fd, p, n, 0);
-    return got == 0 ? STREAM_EOF : result(got);
+    ssize_t got = recv(to_socket(st)->fd, p, n, 0);
+    return got == 0 ? STREAM_EOF : stream_result(got);
 }
 
 static ssize_t socket_write(struct stream *st, const void *p, size_t n)
 {
-    return result(send(self(st)->fd, p, n, MSG_NOSIGNAL));
+    return stream_result(send(to_socket(st)->fd, p, n, MSG_NOSIGNAL));
 }
 
 static int socket_finish(struct stream *st)
 {
-    shutdown(self(st)->fd, SHUT_WR);
+    shutdown(to_socket(st)->fd, SHUT_WR);
     return 1;
 }
 
 static int socket_close(struct stream *st)
 {
-    struct socket_stream *s = self(st);
+    struct socket_stream *s = to_socket(st);
     fd_close(&s->fd);
     if (s->resolved)
         freeaddrinfo(s->resolved);
@@ -86,8 +86,8 @@ static void socket_discard(struct stream *st)
 
 static void socket_poll(const struct stream *st, bool want_read, bool want_write, struct pollfd *ret)
 {
-    /* A connection that ended is told of whether it is asked for or not. */
-    ret->fd = want_read || want_write ? self(st)->fd : -1;
+    /* poll reports an ended connection even without requested events. */
+    ret->fd = want_read || want_write ? to_socket(st)->fd : -1;
     ret->events = (short)((want_read ? POLLIN : 0) | (want_write ? POLLOUT : 0));
 }
 

@@ -9,7 +9,7 @@
 #include "gateway/pool.h"
 #include "base/banned.h"
 
-/* Destinations that do not answer hold a session each until the dials are given up. */
+/* Each destination that does not answer occupies a session until its dials time out. */
 #define SESSIONS_MAX 64
 
 struct member {
@@ -20,23 +20,23 @@ struct member {
 };
 
 struct way {
-    struct way *next; /* of the pool's */
-    bool shared;      /* it is the pool's */
+    struct way *next; /* in the pool's list */
+    bool shared;      /* the pool owns it */
     char *key;
 
-    pthread_mutex_t mutex; /* of what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t changed;
-    bool opening;           /* somebody is about it */
-    unsigned opened;        /* how often that ended, */
-    struct err last;        /* and how the last time */
-    struct member *members; /* the newest first */
+    bool opening;           /* a caller is opening a session */
+    unsigned opened;        /* the number of finished openings */
+    struct err last;        /* the result of the last opening */
+    struct member *members; /* newest first */
     size_t n_members;
 };
 
-/* ---- which way it is ----------------------------------------------------------------------------------- */
+/* ---- the key of a pool --------------------------------------------------------------------------------- */
 
-/* Two gateways share a session only if they would have opened the same one: the same login, carried alike. An
- * ssh of ours reads its configuration by the address, so that counts too. */
+/* Two gateways share a session only with the same login and the same carrier. Our own ssh reads its
+ * configuration by the address, so the key contains it too. */
 static void add_key(struct buf *key, const struct hop *hop)
 {
     login_key_add(key, hop);
@@ -48,9 +48,9 @@ static void add_key(struct buf *key, const struct hop *hop)
     }
 }
 
-/* ---- getting and putting back -------------------------------------------------------------------------- */
+/* ---- creation and release ------------------------------------------------------------------------------ */
 
-static struct way *find(const struct gateway_pool *pool, const char *key)
+static struct way *find_shared(const struct gateway_pool *pool, const char *key)
 {
     struct way *w = pool->ways;
     while (w && strcmp(w->key, key) != 0)
@@ -70,12 +70,12 @@ static struct way *way_new(const char *key)
     return w;
 }
 
-/* A way of the pool's lives as long as that: hosts that come later find its session open. */
-static int share(const struct hop *hop, const char *key, struct way **ret, struct err *err)
+/* A shared one lives as long as the gateway_pool: later hosts reuse its session. */
+static int get_shared(const struct hop *hop, const char *key, struct way **ret, struct err *err)
 {
     struct gateway_pool *pool = hop->options->pool;
     pthread_mutex_lock(&pool->mutex);
-    struct way *w = find(pool, key);
+    struct way *w = find_shared(pool, key);
     if (!w && (w = way_new(key))) {
         w->shared = true;
         w->next = pool->ways;
@@ -93,14 +93,14 @@ int way_get(const struct hop *hop, bool shared, struct way **ret, struct err *er
     buf_addc(&key, '\0');
     int rc = buf_check(&key, "the configuration of ssh", err);
     if (rc == 0 && shared && hop->options->pool)
-        rc = share(hop, key.data, ret, err);
+        rc = get_shared(hop, key.data, ret, err);
     else if (rc == 0 && !(*ret = way_new(key.data)))
         rc = err_nomem(err);
     buf_release(&key);
     return rc;
 }
 
-static void drop(struct way *w, struct member **at)
+static void drop_member(struct way *w, struct member **at)
 {
     struct member *m = *at;
     *at = m->next;
@@ -112,7 +112,7 @@ static void drop(struct way *w, struct member **at)
 static void way_free(struct way *w)
 {
     while (w->members)
-        drop(w, &w->members);
+        drop_member(w, &w->members);
     pthread_cond_destroy(&w->changed);
     pthread_mutex_destroy(&w->mutex);
     free(w->key);
@@ -144,15 +144,14 @@ static struct member *fit_member(const struct way *w, bool alone)
     return m;
 }
 
-/* Ends sessions that nobody looks at and that are of no use: those that have ended, and those that only wait
- * for a destination nobody wants any more. */
-static void tidy(struct way *w)
+/* Ends unused sessions that have ended or only wait for an abandoned destination. */
+static void end_useless(struct way *w)
 {
     for (struct member **at = &w->members; *at;) {
         enum hub_state state = hub_state((*at)->hub, NULL);
         bool useless = state == HUB_ENDED || (state == HUB_STUCK && hub_is_idle((*at)->hub));
         if (useless && (*at)->users == 0)
-            drop(w, at);
+            drop_member(w, at);
         else
             at = &(*at)->next;
     }
@@ -172,13 +171,13 @@ static int start_member(const struct hop *hop, struct member **ret, struct err *
     return 0;
 }
 
-/* Opens one more session, with the mutex held but for the opening itself. */
+/* Opens another session. The caller locks the mutex, which is unlocked during the opening. */
 static int add_member(const struct hop *hop, struct err *err)
 {
     struct way *w = hop->way;
     struct member *m = NULL;
     struct err why = ERR_INIT;
-    tidy(w);
+    end_useless(w);
     if (w->n_members >= SESSIONS_MAX)
         return err_set(err, ERR_FAILED, "%zu sessions to it wait for destinations that do not answer",
                        w->n_members);
@@ -200,7 +199,7 @@ static int add_member(const struct hop *hop, struct err *err)
     return 0;
 }
 
-/* Waits for somebody who opens one. What that one met, everybody has met. */
+/* Waits for another caller's opening and shares its result. */
 static int wait_for_other(struct way *w, struct err *err)
 {
     unsigned before = w->opened;
@@ -248,9 +247,11 @@ void way_let_go(struct way *w, struct hub *hub)
     pthread_mutex_unlock(&w->mutex);
 }
 
-/* A session that is lost, or stuck, between being found and being used is no reason to give up, for a while.
- * Whoever was kept waiting by somebody else's destination wants a session without others then: where one
- * destination does not answer there may be more, and each would cost another round. */
+/*
+ * Retries for a while if the session is lost or stuck between the choice and the dial. After a dial that
+ * waited for another destination, the retry needs a session without other users, because more destinations
+ * may not answer and each would cost another round.
+ */
 int way_dial(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err)
 {
     int64_t deadline = clock_deadline(2 * hop->options->step_timeout_ms);
@@ -266,7 +267,7 @@ int way_dial(const struct hop *hop, const struct destination *to, int *ret_fd, s
         way_let_go(hop->way, hub);
         if (rc == 0)
             return 0;
-        /* A server that ends its session over this would be logged in to for ever. */
+        /* Otherwise we would log in forever at a server that ends its session over this dial. */
         if (why.kind != ERR_LOST || (ended && again))
             break;
         again = again || ended;

@@ -42,7 +42,7 @@ uint32_t window_enlargement(const struct window *w, uint64_t left)
 int64_t window_tcp_rtt(int fd)
 {
 #ifdef __linux__
-    /* The kernel's own header has tcpi_min_rtt; an older kernel fills in less of it. */
+    /* The kernel's own header has tcpi_min_rtt; an older kernel fills in a shorter struct. */
     struct tcp_info info;
     socklen_t size = sizeof info;
     memset(&info, 0, sizeof info);
@@ -50,7 +50,7 @@ int64_t window_tcp_rtt(int fd)
         return -1;
     if (size < offsetof(struct tcp_info, tcpi_min_rtt) + sizeof info.tcpi_min_rtt)
         return info.tcpi_rtt / 1000;
-    /* All ones stands for no measurement. */
+    /* All ones means no measurement. */
     return (info.tcpi_min_rtt == UINT32_MAX ? info.tcpi_rtt : info.tcpi_min_rtt) / 1000;
 #else
     (void)fd;

@@ -12,7 +12,7 @@
 #define OUT_MAX (4u << 20)
 #define OUT_CONGESTED (256u << 10)
 #define IN_MAX (64u << 10)
-/* Room for a banner and the lists of algorithms, which take some 1200 bytes with OpenSSH. */
+/* Room for a banner and the lists of algorithms, about 1200 bytes with OpenSSH. */
 #define GREETING_MAX (8u << 10)
 
 #ifndef MSG_NOSIGNAL
@@ -46,9 +46,9 @@ void wire_forget_greeting(struct wire *w)
 }
 
 /*
- * sshd leaves Nagle's algorithm on for sessions without a terminal: its small packets wait for our
- * acknowledgement, which the kernel delays by 40 ms. The setting does not last, so it is made anew for each
- * small packet; on other than TCP sockets it fails and means nothing.
+ * sshd keeps Nagle's algorithm on for sessions without a terminal: its small packets wait for our
+ * acknowledgement, which the kernel delays by 40 ms. The setting does not last, so we set it again for each
+ * small packet. It fails harmlessly on other sockets.
  */
 static void acknowledge_now(const struct wire *w, ssize_t got)
 {
@@ -61,7 +61,7 @@ static void acknowledge_now(const struct wire *w, ssize_t got)
 #endif
 }
 
-static ssize_t receive(struct wire *w, void *p, size_t n)
+static ssize_t receive_bytes(struct wire *w, void *p, size_t n)
 {
     if (w->error)
         return -w->error;
@@ -104,7 +104,7 @@ ssize_t wire_recv(struct wire *w, void *p, size_t n)
 {
     if (w->in.len == 0 && w->allowance == 0)
         return -EAGAIN;
-    ssize_t got = w->in.len > 0 ? take_kept(w, p, n) : receive(w, p, n);
+    ssize_t got = w->in.len > 0 ? take_kept(w, p, n) : receive_bytes(w, p, n);
     if (got <= 0)
         return got;
     w->given += (uint64_t)got;
@@ -145,7 +145,7 @@ void wire_fill(struct wire *w)
 {
     char chunk[4096];
     while (w->in.len + sizeof chunk <= w->in.max) {
-        ssize_t got = receive(w, chunk, sizeof chunk);
+        ssize_t got = receive_bytes(w, chunk, sizeof chunk);
         if (got <= 0)
             return;
         buf_add(&w->in, chunk, (size_t)got);
