@@ -1,4 +1,4 @@
-/* The list of sentences: said rule by rule, put in order at the end. */
+/* The list of findings: each rule adds its own, and words_finish sorts them. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,17 +9,16 @@
 #include "report/words_inside.h"
 #include "base/banned.h"
 
-/* A name that is longer is of no use to look for. */
+/* The longest name that is useful for a search. */
 #define LOOK_MAX 1024
-/* Suspects leave so many places to what is always worth knowing, if there is that much of it. */
+/* The places that suspects leave to the other findings, if there are that many. */
 #define FACTS 4
-/* Go's sampling of the heap, where the profile does not say it. */
+/* Go's default sampling rate of the heap, for profiles that do not give one. */
 #define HEAP_RATE 524288
-/* So many other places are named where the same is found. */
+/* The most other places that a merged sentence names. */
 #define PLACES 3
 
-/* ---- arguments ------------------------------------------------------------------------------------------
- */
+/* ---- arguments ----------------------------------------------------------------------------------------- */
 
 void words_percent(char dst[WORDS_ARGUMENT], double share)
 {
@@ -31,7 +30,7 @@ void words_name(char dst[WORDS_ARGUMENT], struct str name)
     text_printable(dst, WORDS_NAME, name.p, name.n);
 }
 
-/* As pprof and the page have it, whom the reader will hold it against. */
+/* The format is that of pprof and the page, so that a reader can compare the numbers. */
 void words_bytes(char dst[WORDS_ARGUMENT], int64_t n)
 {
     char text[MEASURE_TEXT];
@@ -102,10 +101,9 @@ bool words_tells_more(const struct words_candidate *a, const struct words_candid
     return a->covers != b->covers ? a->covers < b->covers : str_compare(a->name, b->name) < 0;
 }
 
-/* ---- saying ---------------------------------------------------------------------------------------------
- */
+/* ---- sentences ----------------------------------------------------------------------------------------- */
 
-static char *sentence(const struct words_rule *rule, const struct words_said *said)
+static char *make_sentence(const struct words_rule *rule, const struct words_said *said)
 {
     struct buf b = BUF_INIT(4096);
     for (const char *p = rule->sentence; *p; p++) {
@@ -131,29 +129,29 @@ static void item_release(struct words_item *i)
     *i = (struct words_item){0};
 }
 
-/* A copy of what there is; *failed if there is no memory. */
-static char *copy_of(struct str s, bool *failed)
+/* Copies a string, NULL for an empty one. Sets *failed without memory. */
+static char *copy_string(struct str s, bool *failed)
 {
     char *copy = s.n > 0 ? strndup(s.p, s.n) : NULL;
     *failed = *failed || (s.n > 0 && !copy);
     return copy;
 }
 
-/* The name as it is, where a page can find it by that. */
-static char *look_of(struct str name, bool *failed)
+/* The unchanged name, by which the page finds it; NULL if it is too long or not printable. */
+static char *copy_look(struct str name, bool *failed)
 {
-    char *copy = name.n < LOOK_MAX ? copy_of(name, failed) : NULL;
+    char *copy = name.n < LOOK_MAX ? copy_string(name, failed) : NULL;
     if (copy && (strlen(copy) == name.n && text_is_visible(copy)))
         return copy;
     free(copy);
     return NULL;
 }
 
-/* Of the subject's own words, which may be a host's. */
-static char *shown(const char *s, bool *failed)
+/* A printable copy of the subject's text, which may come from a host. */
+static char *copy_printable(const char *s, bool *failed)
 {
     char room[LOOK_MAX];
-    return copy_of(str_of(text_printable(room, sizeof room, s ? s : "", s ? strlen(s) : 0)), failed);
+    return copy_string(str_of(text_printable(room, sizeof room, s ? s : "", s ? strlen(s) : 0)), failed);
 }
 
 int words_say(struct words_case *c, const struct words_rule *rule, const struct words_said *said)
@@ -163,13 +161,13 @@ int words_say(struct words_case *c, const struct words_rule *rule, const struct 
     if (array_reserve((void **)&w->items, &w->cap, w->n + 1, sizeof *w->items, c->err) < 0)
         return -1;
     struct words_item i = {.rule = rule->name,
-                           .text = sentence(rule, said),
-                           .file = shown(c->subject->file, &failed),
-                           .look = look_of(said->look, &failed),
+                           .text = make_sentence(rule, said),
+                           .file = copy_printable(c->subject->file, &failed),
+                           .look = copy_look(said->look, &failed),
                            .suspect = rule->suspect,
                            .weight = said->weight,
-                           .host = shown(c->subject->host, &failed),
-                           .service = shown(c->subject->service, &failed),
+                           .host = copy_printable(c->subject->host, &failed),
+                           .service = copy_printable(c->subject->service, &failed),
                            .names_host = said->names_host,
                            .part = said->part,
                            .detail = said->detail};
@@ -190,10 +188,9 @@ static int apply_rules(struct words_case *c)
     return 0;
 }
 
-/* ---- what there is to look at ---------------------------------------------------------------------------
- */
+/* ---- subjects ------------------------------------------------------------------------------------------ */
 
-/* Block and mutex profiles have the same types: by what was asked for, else by the file's name. */
+/* The request's kind decides, or else the file's name. */
 enum words_of words_delay_of(const struct words_subject *s)
 {
     const char *kind = s->kind && *s->kind ? s->kind : s->file;
@@ -221,7 +218,7 @@ static enum words_of subject_of(const struct profile *p, const struct words_subj
     return tally_type(p, "delay", "nanoseconds") != TALLY_NONE ? words_delay_of(s) : WORDS_OF_NOTHING;
 }
 
-/* Counts what its rules share. */
+/* Counts the samples for all rules of the subject. */
 static int open_case(struct words_case *c)
 {
     const struct profile *p = c->profile;
@@ -258,8 +255,8 @@ int words_add_goroutines(struct words *w, const struct goroutines *g, const stru
     return apply_rules(&c);
 }
 
-static int compare(struct words *w, struct words_case c, enum words_of of,
-                   const struct words_subject *subject, const struct profile *p, struct err *err)
+static int apply_comparison(struct words *w, struct words_case c, enum words_of of,
+                            const struct words_subject *subject, const struct profile *p, struct err *err)
 {
     c.words = w;
     c.of = of;
@@ -278,24 +275,24 @@ int words_add_sides(struct words *w, const struct sides *s, const struct words_s
 {
     if (!sides_are_two(s))
         return 0;
-    return compare(w, (struct words_case){.sides = s}, WORDS_OF_SIDES, subject, s->all, err);
+    return apply_comparison(w, (struct words_case){.sides = s}, WORDS_OF_SIDES, subject, s->all, err);
 }
 
 int words_add_growth(struct words *w, const struct growth *g, const struct words_subject *subject,
                      struct err *err)
 {
-    return compare(w, (struct words_case){.growth = g}, WORDS_OF_GROWTH, subject, g->both, err);
+    return apply_comparison(w, (struct words_case){.growth = g}, WORDS_OF_GROWTH, subject, g->both, err);
 }
 
 int words_add_restart(struct words *w, const char *why, const struct words_subject *subject, struct err *err)
 {
-    return compare(w, (struct words_case){.restarted = why}, WORDS_OF_RESTART, subject, NULL, err);
+    return apply_comparison(w, (struct words_case){.restarted = why}, WORDS_OF_RESTART, subject, NULL, err);
 }
 
 int words_add_peers(struct words *w, const struct peers *h, const struct words_subject *subject,
                     struct err *err)
 {
-    return compare(w, (struct words_case){.hosts = h}, WORDS_OF_PEERS, subject, NULL, err);
+    return apply_comparison(w, (struct words_case){.hosts = h}, WORDS_OF_PEERS, subject, NULL, err);
 }
 
 enum words_source words_source_of(const char *name)
@@ -309,17 +306,16 @@ enum words_source words_source_of(const char *name)
     return WORDS_FROM_ONE;
 }
 
-/* ---- order ----------------------------------------------------------------------------------------------
- */
+/* ---- order --------------------------------------------------------------------------------------------- */
 
-static bool same(const char *a, const char *b)
+static bool same_text(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
 static bool same_service(const struct words_item *a, const struct words_item *b)
 {
-    return same(a->host, b->host) && same(a->service, b->service);
+    return same_text(a->host, b->host) && same_text(a->service, b->service);
 }
 
 static bool same_matter(const struct words_item *a, const struct words_item *b)
@@ -335,8 +331,8 @@ static size_t rank_of(const struct words_item *i)
     return at;
 }
 
-/* The heavier first; at last by name, so that the order is always the same. */
-static int by_weight(const struct words_item *a, const struct words_item *b)
+/* The heavier first, then by name, so that the order is always the same. */
+static int compare_weights(const struct words_item *a, const struct words_item *b)
 {
     if (a->weight != b->weight)
         return a->weight > b->weight ? -1 : 1;
@@ -347,7 +343,7 @@ static int by_weight(const struct words_item *a, const struct words_item *b)
     return order ? order : strcmp(a->service ? a->service : "", b->service ? b->service : "");
 }
 
-/* Suspects by weight; the rest by rule. */
+/* Suspects by weight, then the others by rule. */
 static int compare_items(const void *left, const void *right)
 {
     const struct words_item *a = left, *b = right;
@@ -356,43 +352,43 @@ static int compare_items(const void *left, const void *right)
     size_t rank_a = rank_of(a), rank_b = rank_of(b);
     if (!a->suspect && rank_a != rank_b)
         return rank_a < rank_b ? -1 : 1;
-    return by_weight(a, b);
+    return compare_weights(a, b);
 }
 
-static void drop(struct words *w, size_t at)
+static void drop_item(struct words *w, size_t at)
 {
     item_release(&w->items[at]);
     memmove(&w->items[at], &w->items[at + 1], (w->n - at - 1) * sizeof *w->items);
     w->n--;
 }
 
-/* Of what one rule says of one service (a dump of goroutines in two forms) one stays. Files of nowhere are
- * each their own. */
+/* Keeps one of several findings of one rule on one service, such as a dump of goroutines in two forms.
+ * Without a host, each file is a service of its own. */
 static void drop_doubles(struct words *w)
 {
     for (size_t i = 0; i < w->n; i++)
         for (size_t j = w->n; j-- > i + 1;) {
             struct words_item *a = &w->items[i], *b = &w->items[j];
-            if (!same_matter(a, b) || !same_service(a, b) || (!a->host && !same(a->file, b->file)))
+            if (!same_matter(a, b) || !same_service(a, b) || (!a->host && !same_text(a->file, b->file)))
                 continue;
             if (b->detail > a->detail || (b->detail == a->detail && b->weight > a->weight)) {
                 struct words_item other = *a;
                 *a = *b;
                 *b = other;
             }
-            drop(w, j);
+            drop_item(w, j);
         }
 }
 
 /* "file-03 gitaly" */
-static void place_of(const struct words_item *i, bool with_host, struct buf *to)
+static void add_place(const struct words_item *i, bool with_host, struct buf *to)
 {
     const char *host = i->host && with_host ? i->host : "";
     buf_addf(to, "%s%s%s", host, *host && i->service ? " " : "", i->service ? i->service : "");
 }
 
-/* Puts `before` in front of an item's text and `behind` behind it. */
-static int extend(struct words_item *i, const char *before, const char *behind, struct err *err)
+/* Puts `before` in front of an item's text and `behind` after it. */
+static int extend_text(struct words_item *i, const char *before, const char *behind, struct err *err)
 {
     char *text = NULL;
     if (asprintf(&text, "%s%s%s", before, i->text, behind) < 0)
@@ -402,36 +398,37 @@ static int extend(struct words_item *i, const char *before, const char *behind, 
     return 0;
 }
 
-/* The same of the same function elsewhere: one sentence, and where else. */
-static int fold(struct words *w, size_t at, struct err *err)
+/* Merges the same findings on the same function of other services into the item `at`, and names the
+ * services. */
+static int merge_others(struct words *w, size_t at, struct err *err)
 {
     struct buf others = BUF_INIT(4096);
     size_t n = 0;
     for (size_t j = at + 1; j < w->n;) {
         const struct words_item *a = &w->items[at], *b = &w->items[j];
-        if (!same_matter(a, b) || !a->look || !same(a->look, b->look) || same_service(a, b)) {
+        if (!same_matter(a, b) || !a->look || !same_text(a->look, b->look) || same_service(a, b)) {
             j++;
             continue;
         }
         if (n++ < PLACES) {
             buf_adds(&others, n == 1 ? " (likewise " : ", ");
-            place_of(b, true, &others);
+            add_place(b, true, &others);
         }
-        drop(w, j);
+        drop_item(w, j);
     }
     if (n > PLACES)
         buf_addf(&others, " and %zu more", n - PLACES);
     buf_adds(&others, n > 0 ? ")" : "");
     int rc = buf_check(&others, "where else it is so", err);
     if (rc == 0 && n > 0)
-        rc = extend(&w->items[at], "", buf_str(&others), err);
+        rc = extend_text(&w->items[at], "", buf_str(&others), err);
     buf_release(&others);
     return rc;
 }
 
-/* Which of the items stays least: the lightest suspect if the rest would lose too much, else of the rest the
- * last that is not its rule's first, else the last. */
-static size_t least(const struct words *w)
+/* The item to drop: the last that is not its rule's first; else the lightest suspect if at most FACTS others
+ * are left; else the last. */
+static size_t find_least(const struct words *w)
 {
     size_t suspects = 0;
     while (suspects < w->n && w->items[suspects].suspect)
@@ -442,7 +439,7 @@ static size_t least(const struct words *w)
     return suspects > 0 && w->n - suspects <= FACTS ? suspects - 1 : w->n - 1;
 }
 
-/* Says of which service each is, if there are several. */
+/* Puts the service in front of each sentence if there are several services. */
 static int name_places(struct words *w, struct err *err)
 {
     bool several = false;
@@ -451,11 +448,11 @@ static int name_places(struct words *w, struct err *err)
         several = several || !same_service(&w->items[0], &w->items[i]);
     for (size_t i = 0; several && i < w->n && rc == 0; i++) {
         struct buf place = BUF_INIT(4096);
-        place_of(&w->items[i], !w->items[i].names_host, &place);
+        add_place(&w->items[i], !w->items[i].names_host, &place);
         buf_adds(&place, place.len ? ": " : "");
         rc = buf_check(&place, "a sentence", err);
         if (rc == 0)
-            rc = extend(&w->items[i], buf_str(&place), "", err);
+            rc = extend_text(&w->items[i], buf_str(&place), "", err);
         buf_release(&place);
     }
     return rc;
@@ -468,12 +465,12 @@ int words_finish(struct words *w, struct err *err)
         return 0;
     drop_doubles(w);
     qsort(w->items, w->n, sizeof *w->items, compare_items);
-    /* Before others are named behind them. */
+    /* Name each finding's own place before merge_others appends the other places. */
     rc = name_places(w, err);
     for (size_t i = 0; i < w->n && rc == 0; i++)
-        rc = fold(w, i, err);
+        rc = merge_others(w, i, err);
     while (w->n > WORDS_MAX)
-        drop(w, least(w));
+        drop_item(w, find_least(w));
     return rc;
 }
 

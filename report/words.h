@@ -1,14 +1,13 @@
 /*
- * The words: the few sentences that an expert would write of what profiles show, each with its figure, the
- * file it is from and the function to look at. One table of rules (words_rules.c): what is looked at, from
- * where on it is worth saying, the sentence, where to look, and the source of the rule; docs/reading.md is
- * made from it.
+ * Findings: the few sentences that an expert would write about profiles. Each finding has its figure, its
+ * file and the function to look at. One table of rules (words_rules.c) gives each rule's evidence, threshold,
+ * sentence, function to look at and source. docs/reading.md is made from this table.
  *
- * A share is held to be above its threshold only if it still is after two standard errors are taken off, so
- * that a handful of samples proves nothing.
+ * A share is above its threshold only if it still is after subtracting two standard errors, so a handful of
+ * samples proves nothing.
  *
- * Sentences name functions, files, hosts and services, all made printable; never labels' values nor command
- * lines.
+ * Sentences name functions, files, hosts and services, all made printable, but never labels' values or
+ * command lines.
  */
 #ifndef REPORT_WORDS_H
 #define REPORT_WORDS_H
@@ -19,32 +18,32 @@
 #include "report/peers.h"
 #include "report/sides.h"
 
-/* What a profile or a dump is of. NULL and "" are the same: not known. */
+/* The origin of a profile or a dump. NULL and "" both mean unknown. */
 struct words_subject {
     const char *host, *service;
-    const char *kind; /* "mutex": what the request was for; tells block from mutex, which look alike */
-    const char *file; /* the bundle's member, or a path */
-    const char *here, *there; /* of two sides: who they are, "file-03, file-04" */
-    int64_t between_ns;       /* of two dumps: the time between them; 0: not known */
+    const char *kind;         /* the request's kind, "mutex"; block and mutex profiles look alike */
+    const char *file;         /* the bundle's member, or a path */
+    const char *here, *there; /* for two sides: the hosts of each, "file-03, file-04" */
+    int64_t between_ns;       /* for two dumps: the time between them; 0: unknown */
 };
 
-/* One sentence. What is not known is NULL. */
+/* One finding. Unknown members are NULL. */
 struct words_item {
-    const char *rule; /* the table's */
+    const char *rule; /* the rule's name */
     char *text;
     char *file;
-    char *look;   /* a function, by its whole name */
-    bool suspect; /* a problem, by the rule's threshold; else what is always worth knowing */
-    /* Of suspects the part of the whole that is at stake; with it they are put in order. */
+    char *look;   /* a function's full name */
+    bool suspect; /* true: a problem by the rule's threshold; false: always reported */
+    /* The part of the whole that is at stake. Suspects are ordered by it. */
     double weight;
 
     char *host, *service;
-    bool names_host; /* the text does */
-    int part;        /* of what a rule says of several things, which: those are no doubles */
-    int detail;      /* of two that say the same of one service the more detailed one stays */
+    bool names_host; /* the text names the host */
+    int part;        /* separates findings of one rule on different subjects, which are not duplicates */
+    int detail;      /* of duplicates for one service, the most detailed one stays */
 };
 
-/* A growing list. */
+/* A growing list of findings. */
 struct words {
     struct words_item *items;
     size_t n, cap;
@@ -55,57 +54,56 @@ struct words {
         0                                                                                                    \
     }
 
-/* The most sentences that words_finish leaves. */
+/* The most findings that words_finish leaves. */
 #define WORDS_MAX 8
 
-/* Adds what the rules find in a profile. One of a kind that no rule knows adds nothing; dumps of goroutines
- * are for the other function. Takes memory for counters by function, and time for a few walks over the
- * samples. */
+/* Adds the findings on a profile; none for an unknown kind. Use words_add_goroutines for dumps. Memory grows
+ * with the number of functions, time with a few walks over the samples. */
 int words_add_profile(struct words *w, const struct profile *p, const struct words_subject *subject,
                       struct err *err);
-/* Adds what they find in a dump of goroutines, or in two of the same process, the older one first. */
+/* Adds the findings on a dump of goroutines, or on two dumps of one process, the older one first. */
 int words_add_goroutines(struct words *w, const struct goroutines *g, const struct words_subject *subject,
                          struct err *err);
 
-/* Adds what one side does and the other does not; nothing if there is only one. */
+/* Adds the differences between two sides; nothing if there is only one side. */
 int words_add_sides(struct words *w, const struct sides *s, const struct words_subject *subject,
                     struct err *err);
-/* Adds what has grown in a process, and what it did meanwhile; or that it was restarted, and why that is
- * known. */
+/* words_add_growth adds what has grown in a process and its activity meanwhile. words_add_restart adds that
+ * the process was restarted, and the evidence `why`. */
 int words_add_growth(struct words *w, const struct growth *g, const struct words_subject *subject,
                      struct err *err);
 int words_add_restart(struct words *w, const char *why, const struct words_subject *subject, struct err *err);
-/* Adds which hosts of a group differ from it; they have been compared. */
+/* Adds the hosts that differ from their group. Call peers_compare first. */
 int words_add_peers(struct words *w, const struct peers *h, const struct words_subject *subject,
                     struct err *err);
 
-/* What a figure or a picture is from: one file, two sides of several, or two snapshots. */
+/* The input of a figure or a picture: one file, two sides of several files, or two snapshots. */
 enum words_source { WORDS_FROM_ONE, WORDS_FROM_SIDES, WORDS_FROM_GROWTH };
-/* Of a rule's figure. */
+/* The input of a rule's figure. */
 enum words_source words_source_of(const char *rule);
 
 /*
- * Puts the list in order: suspects before the rest, the heaviest first; of the rest CPU, memory, waiting. At
- * most WORDS_MAX stay, and of the rest each rule's heaviest rather than a sixth suspect. What says the same
- * of the same function on several hosts becomes one sentence; where there are several hosts or services, it
- * says which one is meant. Call it once, at the end.
+ * Sorts the list: suspects first, the heaviest first; then CPU, memory and waiting. At most WORDS_MAX
+ * findings stay. The heaviest of each other rule takes precedence over a fifth suspect. The same finding on
+ * the same function of several hosts becomes one sentence. If there are several hosts or services, each
+ * sentence names its own. Call it once, at the end.
  */
 int words_finish(struct words *w, struct err *err);
 void words_release(struct words *w);
 
-/* One rule for people; in sentences {0} and the like stand for figures and names. */
+/* One rule for documentation. In the sentence, {0} and the like stand for figures and names. */
 struct words_rule_help {
     const char *name;
     const char *of; /* "CPU", "heap", … */
     bool suspect;
     const char *sentence;
     const char *evidence;
-    double percent;        /* of all; 0: there is none */
-    const char *threshold; /* in words; NULL: that percentage is all */
+    double percent;        /* of the whole; 0: none */
+    const char *threshold; /* a text; NULL: only the percentage applies */
     const char *look;
     const char *source;
 };
-/* Rule i of the table; -1 behind the last. */
+/* Returns rule i of the table, or -1 after the last. */
 int words_rule_help(size_t i, struct words_rule_help *ret);
 
 #endif

@@ -1,14 +1,14 @@
-/* What the CPU was doing. */
+/* Rules on CPU profiles. */
 #include <stdio.h>
 
 #include "report/words_inside.h"
 #include "base/banned.h"
 
-/* With fewer samples nothing is said of functions. */
+/* Profiles with fewer samples give no finding on functions. */
 #define SAMPLES 20
-/* What takes less of one core than this is nobody's problem, whatever its share. */
+/* Less than this part of one core is no problem, whatever its share. */
 #define CORES 0.02
-/* A function is named that has as much of what is told. */
+/* The least share of a tally with which a sentence names a function. */
 #define NAMED 0.1
 
 const char *const words_idle_workers[] = {"runtime.gcDrainMarkWorkerIdle", NULL};
@@ -19,8 +19,8 @@ static uint64_t samples_of(const struct words_case *c)
     return c->all.counts == TALLY_NONE ? c->profile->n_samples : (uint64_t)c->all.objects;
 }
 
-/* How many cores were busy; 0: the profile does not say. */
-static double busy(const struct words_case *c)
+/* The number of busy cores; 0 if the profile has no duration. */
+static double busy_cores(const struct words_case *c)
 {
     return words_share(c->all.total, c->profile->duration_ns);
 }
@@ -35,15 +35,14 @@ static double share_chosen(const struct words_case *c, const char *const *in, co
     return words_share(tally_sum(&c->all, &(struct tally_choice){in, out}), c->all.total);
 }
 
-/* Whether a share is worth a sentence: beyond doubt, and not of nearly nothing. */
-static bool matters(const struct words_case *c, const struct words_rule *rule, double share)
+/* Whether a share is significant, and more than a tiny part of a core. */
+static bool is_significant(const struct words_case *c, const struct words_rule *rule, double share)
 {
-    bool tiny = c->profile->duration_ns > 0 && share * busy(c) < CORES;
+    bool tiny = c->profile->duration_ns > 0 && share * busy_cores(c) < CORES;
     return !tiny && samples_of(c) >= SAMPLES && words_above(share, samples_of(c), rule->percent);
 }
 
-/* ---- always ---------------------------------------------------------------------------------------------
- */
+/* ---- always reported ----------------------------------------------------------------------------------- */
 
 int words_cpu_idle(struct words_case *c, const struct words_rule *rule)
 {
@@ -53,7 +52,7 @@ int words_cpu_idle(struct words_case *c, const struct words_rule *rule)
         return 0;
     words_count(said.of[0], samples_of(c), "sample", "samples");
     words_time(said.of[1], c->profile->duration_ns);
-    words_percent(percent, busy(c));
+    words_percent(percent, busy_cores(c));
     snprintf(said.of[2], sizeof said.of[2], "%s", percent);
     return words_say(c, rule, &said);
 }
@@ -62,25 +61,25 @@ int words_cpu_idle(struct words_case *c, const struct words_rule *rule)
 static void tell_busy(const struct words_case *c, struct words_said *said)
 {
     char percent[WORDS_ARGUMENT];
-    words_percent(percent, busy(c));
-    said->weight = busy(c);
+    words_percent(percent, busy_cores(c));
+    said->weight = busy_cores(c);
     snprintf(said->of[0], sizeof said->of[0],
-             busy(c) > 0 ? "CPU was %.10s %% busy (100 %% is one core): " : "CPU: ", percent);
+             busy_cores(c) > 0 ? "CPU was %.10s %% busy (100 %% is one core): " : "CPU: ", percent);
 }
 
-/* The function outside of the runtime with the largest flat, if that is at least the rule's share. */
-static uint32_t hot(const struct words_case *c, const struct words_rule *rule)
+/* The function outside the runtime with the largest flat, if that reaches the rule's percentage. */
+static uint32_t find_hot(const struct words_case *c, const struct words_rule *rule)
 {
     uint32_t top = tally_top_flat(&c->all, WORDS_STANDARD);
     double share = top == TALLY_NONE ? 0 : words_share(c->all.of[top].flat, c->all.total);
     return share * 100 >= rule->percent ? top : TALLY_NONE;
 }
 
-/* {0} how busy, {1} and {2} the hottest function, {3} what covers half. */
+/* {0} how busy, {1} and {2} the hottest function, {3} the function that covers half. */
 int words_cpu_hot(struct words_case *c, const struct words_rule *rule)
 {
     struct words_said said = {.weight = 0};
-    uint32_t top = hot(c, rule);
+    uint32_t top = find_hot(c, rule);
     if (samples_of(c) < SAMPLES || top == TALLY_NONE)
         return 0;
     tell_busy(c, &said);
@@ -91,12 +90,12 @@ int words_cpu_hot(struct words_case *c, const struct words_rule *rule)
     return words_say(c, rule, &said);
 }
 
-/* {0} how busy, {1} and {2} what covers half, {3} how much the runtime uses itself. */
+/* {0} how busy, {1} and {2} the function that covers half, {3} the runtime's own share. */
 int words_cpu_spread(struct words_case *c, const struct words_rule *rule)
 {
     struct words_said said = {.weight = 0};
     uint32_t top = tally_top_cum(&c->all);
-    if (samples_of(c) < SAMPLES || hot(c, rule) != TALLY_NONE || top == TALLY_NONE)
+    if (samples_of(c) < SAMPLES || find_hot(c, rule) != TALLY_NONE || top == TALLY_NONE)
         return 0;
     tell_busy(c, &said);
     said.look = profile_str(c->profile, top);
@@ -106,10 +105,9 @@ int words_cpu_spread(struct words_case *c, const struct words_rule *rule)
     return words_say(c, rule, &said);
 }
 
-/* ---- suspects -------------------------------------------------------------------------------------------
- */
+/* ---- suspects ------------------------------------------------------------------------------------------ */
 
-/* {1}, and the sentence's function: the program's own that most of the tally is in. */
+/* Sets {1} and `look` to the program's function that most of the tally is in. */
 static void name_own(const struct tally *t, struct words_said *said)
 {
     char name[WORDS_ARGUMENT], percent[WORDS_ARGUMENT];
@@ -137,12 +135,12 @@ static struct str heaviest_listed(const struct tally *t, const char *const *list
     return top == TALLY_NONE ? STR("") : profile_str(p, top);
 }
 
-/* {0} how much, {1} in what, {2} which of the functions that the rule looks for. */
+/* {0} share, {1} the program's function, {2} the heaviest function of the rule's list. */
 int words_cpu_share(struct words_case *c, const struct words_rule *rule)
 {
     struct words_said said = {.weight = share_chosen(c, rule->in, rule->out)};
     struct tally t = {0};
-    if (!matters(c, rule, said.weight))
+    if (!is_significant(c, rule, said.weight))
         return 0;
     int rc = tally_chosen(c, rule->in, rule->out, &t);
     if (rc == 0) {
@@ -155,8 +153,8 @@ int words_cpu_share(struct words_case *c, const struct words_rule *rule)
     return rc;
 }
 
-/* {0} how much, {1} who allocates most, {2} what of it were idle processors. Time of those is free, as the
- * collector sees it. */
+/* {0} share, {1} the function that allocates most, {2} the share of idle processors. Their time is free, as
+ * the collector's own accounting has it. */
 int words_cpu_gc(struct words_case *c, const struct words_rule *rule)
 {
     struct words_said said = {.look = STR("runtime.gcBgMarkWorker")};
@@ -164,7 +162,7 @@ int words_cpu_gc(struct words_case *c, const struct words_rule *rule)
     struct tally t = {0};
     double idle = share_chosen(c, words_idle_workers, NULL);
     said.weight = share_chosen(c, rule->in, NULL) - idle;
-    if (!matters(c, rule, said.weight))
+    if (!is_significant(c, rule, said.weight))
         return 0;
     int rc = tally_chosen(c, words_allocator, NULL, &t);
     if (rc == 0) {

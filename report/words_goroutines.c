@@ -1,5 +1,4 @@
-/* Where goroutines stand: which wait for long, which grow, which wait for locks, and in which states they
- * are. */
+/* Rules on goroutines: long waits, growth, waits for locks, and the states. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,24 +6,25 @@
 #include "report/words_inside.h"
 #include "base/banned.h"
 
-/* So many in one stack, half of them waiting so many minutes; or so many, where waits are not known. */
+/* A leak has LEAK_COUNT goroutines in one stack, half of which wait LEAK_MINUTES; or LEAK_ALONE
+ * goroutines. */
 #define LEAK_COUNT 100
 #define LEAK_MINUTES 10
 #define LEAK_ALONE 10000
-/* So many at one lock. */
+/* The least number of goroutines at one lock. */
 #define LOCKED 10
-/* So many more in one stack, and so many for each that there was. */
+/* Growth of one stack: the least number, and the least share of the number before. */
 #define GROWN 100
 #define GROWN_SHARE 0.1
-/* As many states are named. */
+/* The most states that a sentence names. */
 #define STATES 3
 
 static const char *const locks[] = {"sync.(*Mutex).Lock", "sync.(*RWMutex).Lock", "sync.(*RWMutex).RLock",
                                     "internal/sync.(*Mutex).Lock", NULL};
-/* They wait for the network, as those of idle connections do. */
+/* Goroutines that wait for the network, such as those of idle connections. */
 static const char *const network[] = {"internal/poll.*", NULL};
 
-/* How many there are of something. */
+/* The number of goroutines at one place or in one state. */
 struct pile {
     struct str name;
     uint64_t count;
@@ -43,8 +43,8 @@ static int by_count(const void *left, const void *right)
     return by_name(a, b);
 }
 
-/* One for each name, the most first: how many. */
-static size_t add_up(struct pile *piles, size_t n)
+/* Merges piles of one name and puts the largest first. Returns their number. */
+static size_t merge_piles(struct pile *piles, size_t n)
 {
     size_t kept = 0;
     qsort(piles, n, sizeof *piles, by_name);
@@ -58,7 +58,7 @@ static size_t add_up(struct pile *piles, size_t n)
     return kept;
 }
 
-/* Where a group stands: in the innermost function that is the program's own, else in its outermost. */
+/* The place of a group: the innermost function of the program, else the outermost function. */
 static struct str place_of(const struct goroutines *g, const struct goroutine_group *group)
 {
     for (size_t i = group->frame_at; i < group->frame_at + group->n_frames; i++)
@@ -86,8 +86,7 @@ static bool has_frame(const struct goroutines *g, const struct goroutine_group *
     return false;
 }
 
-/* ---- suspects -------------------------------------------------------------------------------------------
- */
+/* ---- suspects ------------------------------------------------------------------------------------------ */
 
 static bool is_leak(const struct goroutines *g, const struct goroutine_group *group)
 {
@@ -96,7 +95,7 @@ static bool is_leak(const struct goroutines *g, const struct goroutine_group *gr
     return !idle && (long_ago || group->count[1] >= LEAK_ALONE);
 }
 
-/* {0} how many, {1} where, {2} in which state, {3} for how long. */
+/* {0} number, {1} place, {2} state, {3} wait. */
 int words_goroutines_leak(struct words_case *c, const struct words_rule *rule)
 {
     const struct goroutines *g = c->goroutines;
@@ -124,7 +123,7 @@ int words_goroutines_leak(struct words_case *c, const struct words_rule *rule)
 }
 
 /* "; 12,000 an hour at that rate" */
-static void tell_rate(const struct words_case *c, uint64_t more, char dst[WORDS_ARGUMENT])
+static void write_rate(const struct words_case *c, uint64_t more, char dst[WORDS_ARGUMENT])
 {
     char hour[WORDS_ARGUMENT];
     double rate = words_per_hour((double)more, c->subject->between_ns);
@@ -135,7 +134,7 @@ static void tell_rate(const struct words_case *c, uint64_t more, char dst[WORDS_
     snprintf(dst, WORDS_ARGUMENT, "; %.40s an hour at that rate", hour);
 }
 
-/* {0} how many more, {1} where, {2} before, {3} now, {4} an hour. */
+/* {0} number more, {1} place, {2} number before, {3} number now, {4} growth in an hour. */
 int words_goroutines_grown(struct words_case *c, const struct words_rule *rule)
 {
     const struct goroutines *g = c->goroutines;
@@ -150,13 +149,14 @@ int words_goroutines_grown(struct words_case *c, const struct words_rule *rule)
     words_name(said.of[1], said.look);
     snprintf(said.of[2], sizeof said.of[2], "%" PRIu64, most->count[0]);
     snprintf(said.of[3], sizeof said.of[3], "%" PRIu64, most->count[1]);
-    tell_rate(c, more, said.of[4]);
+    write_rate(c, more, said.of[4]);
     return words_say(c, rule, &said);
 }
 
-/* The groups that pass a test (NULL: all) by their places or states, added up: *ret is the caller's. */
-static int piles_of(struct words_case *c, const char *const *list, bool states, struct pile **ret,
-                    size_t *ret_n)
+/* Adds up the groups with a frame in the list (NULL: all groups) by place or by state. The caller frees
+ * *ret. */
+static int make_piles(struct words_case *c, const char *const *list, bool states, struct pile **ret,
+                      size_t *ret_n)
 {
     const struct goroutines *g = c->goroutines;
     struct pile *piles = malloc((g->n_groups + 1) * sizeof *piles);
@@ -167,18 +167,18 @@ static int piles_of(struct words_case *c, const char *const *list, bool states, 
         if (!list || has_frame(g, &g->groups[i], list))
             piles[n++] = (struct pile){states ? g->groups[i].state : place_of(g, &g->groups[i]),
                                        g->groups[i].count[1]};
-    *ret_n = add_up(piles, n);
+    *ret_n = merge_piles(piles, n);
     *ret = piles;
     return 0;
 }
 
-/* {0} how many, {1} where. */
+/* {0} number, {1} place. */
 int words_goroutines_locked(struct words_case *c, const struct words_rule *rule)
 {
     struct pile *piles = NULL;
     struct words_said said = {.weight = 0};
     size_t n = 0;
-    if (piles_of(c, locks, false, &piles, &n) < 0)
+    if (make_piles(c, locks, false, &piles, &n) < 0)
         return -1;
     int rc = 0;
     if (n > 0 && piles[0].count >= LOCKED) {
@@ -192,17 +192,16 @@ int words_goroutines_locked(struct words_case *c, const struct words_rule *rule)
     return rc;
 }
 
-/* ---- always ---------------------------------------------------------------------------------------------
- */
+/* ---- always reported ----------------------------------------------------------------------------------- */
 
-/* ": 1180 chan receive, 12 select, 3 others", where the form says states. */
-static int tell_states(struct words_case *c, struct words_said *said)
+/* Writes ": 1180 chan receive, 12 select, 3 others" if the form of the dump has states. */
+static int write_states(struct words_case *c, struct words_said *said)
 {
     char *dst = said->of[1], name[WORDS_ARGUMENT];
     struct pile *piles = NULL;
     size_t n = 0, at = 0, told = 0;
     uint64_t others = total_of(c->goroutines);
-    if (piles_of(c, NULL, true, &piles, &n) < 0)
+    if (make_piles(c, NULL, true, &piles, &n) < 0)
         return -1;
     for (size_t i = 0; i < n && told < STATES && at < WORDS_NAME; i++) {
         if (piles[i].name.n == 0 || piles[i].count == 0)
@@ -218,8 +217,8 @@ static int tell_states(struct words_case *c, struct words_said *said)
     return 0;
 }
 
-/* "; most in one place: 1,180 of them in main.wait", if more than one are. */
-static void tell_place(const struct pile *most, struct words_said *said)
+/* Writes "; most in one place: 1,180 of them in main.wait" if the place has more than one. */
+static void write_place(const struct pile *most, struct words_said *said)
 {
     char name[WORDS_ARGUMENT], count[WORDS_ARGUMENT];
     words_name(name, most->name);
@@ -228,7 +227,7 @@ static void tell_place(const struct pile *most, struct words_said *said)
         snprintf(said->of[2], sizeof said->of[2], "; most in one place: %.40s in %.160s", count, name);
 }
 
-/* {0} how many, {1} in which states, {2} where most stand, {3} the longest wait. */
+/* {0} number, {1} states, {2} the place with the most, {3} the longest wait. */
 int words_goroutines_states(struct words_case *c, const struct words_rule *rule)
 {
     const struct goroutines *g = c->goroutines;
@@ -236,14 +235,14 @@ int words_goroutines_states(struct words_case *c, const struct words_rule *rule)
     struct pile *piles = NULL;
     uint32_t longest = 0;
     size_t n = 0;
-    if (total_of(g) == 0 || tell_states(c, &said) < 0 || piles_of(c, NULL, false, &piles, &n) < 0)
+    if (total_of(g) == 0 || write_states(c, &said) < 0 || make_piles(c, NULL, false, &piles, &n) < 0)
         return total_of(g) == 0 ? 0 : -1;
     for (size_t i = 0; i < g->n_groups; i++)
         longest = g->groups[i].wait_max > longest ? g->groups[i].wait_max : longest;
     words_count(said.of[0], total_of(g), "goroutine", "goroutines");
     said.look = n > 0 ? piles[0].name : STR("");
     if (n > 0)
-        tell_place(&piles[0], &said);
+        write_place(&piles[0], &said);
     if (longest > 0)
         snprintf(said.of[3], sizeof said.of[3], "; the longest has waited %" PRIu32 " minute%s", longest,
                  longest == 1 ? "" : "s");

@@ -1,4 +1,4 @@
-/* What has grown in a process between two snapshots, and what it did meanwhile. */
+/* Rules on two snapshots of one process: its growth and its activity in between. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,14 +6,14 @@
 #include "report/words_inside.h"
 #include "base/banned.h"
 
-/* Growth is one function's if it has so much of it. */
+/* The least part of all growth that makes one function its cause. */
 #define CONCENTRATED 0.5
-/* Less is nobody's leak, bytes. */
+/* The least growth that is a leak, in bytes. */
 #define LEAST 1e6
-/* What was more before all suspects of a single snapshot. */
+/* Added to a weight, so that growth precedes the suspects of a single snapshot. */
 #define FIRST 1.0
 
-/* A sample type before and now. */
+/* One sample type, before and now. */
 struct twice {
     struct tally of[2];
     bool found;
@@ -40,7 +40,7 @@ static void twice_release(struct twice *t)
     tally_release(&t->of[GROWTH_NOW]);
 }
 
-static int64_t grown(const struct twice *t, uint32_t name)
+static int64_t growth_of(const struct twice *t, uint32_t name)
 {
     return t->of[GROWTH_NOW].of[name].own - t->of[GROWTH_BEFORE].of[name].own;
 }
@@ -61,15 +61,15 @@ static bool is_profiler(const struct twice *t, uint32_t name)
     return t->of[GROWTH_NOW].sieve->origins[name] == WORDS_PROFILERS;
 }
 
-/* The function whose own has grown most, but for the profilers'; TALLY_NONE: none has. */
+/* The function whose own value has grown most, except the profilers; TALLY_NONE if none has grown. */
 static uint32_t most_grown(const struct twice *t)
 {
     const struct profile *p = t->of[GROWTH_NOW].profile;
     uint32_t top = TALLY_NONE;
     for (size_t i = 0; i < p->n_functions; i++) {
         uint32_t name = p->functions[i].name;
-        int64_t by = name && !is_profiler(t, name) ? grown(t, name) : 0,
-                most = top == TALLY_NONE ? 0 : grown(t, top);
+        int64_t by = name && !is_profiler(t, name) ? growth_of(t, name) : 0,
+                most = top == TALLY_NONE ? 0 : growth_of(t, top);
         if (by > most || (by == most && by > 0 && top != TALLY_NONE && top != name &&
                           str_compare(profile_str(p, name), profile_str(p, top)) < 0))
             top = name;
@@ -82,11 +82,10 @@ double words_per_hour(double by, int64_t within_ns)
     return within_ns > 0 ? by * 3600e9 / (double)within_ns : 0;
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------
- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
-/* What sampling may have made of it: as if all that changed were samples of the usual size. */
-static double chance(const struct twice *t)
+/* The standard error that sampling causes, as if every change were samples of the usual size. */
+static double sampling_error(const struct twice *t)
 {
     const struct profile *p = t->of[GROWTH_NOW].profile;
     double changed = 0;
@@ -97,17 +96,17 @@ static double chance(const struct twice *t)
     return sqrt(changed * words_heap_rate(p));
 }
 
-/* Whether one function's memory has grown: by much of what there was, and by most of what has grown. */
+/* Whether one function's memory has grown by `percent` of the memory before, and has most of the growth. */
 static bool is_leak(const struct twice *t, uint32_t top, double percent)
 {
-    double by = top == TALLY_NONE ? 0 : (double)grown(t, top), surely = by - 2 * chance(t);
+    double by = top == TALLY_NONE ? 0 : (double)growth_of(t, top), surely = by - 2 * sampling_error(t);
     double before = (double)t->of[GROWTH_BEFORE].total;
     return surely >= LEAST && surely >= before * percent / 100 &&
            by >= CONCENTRATED * (double)grown_in_all(t);
 }
 
 /* ", 1.20GB an hour at that rate" */
-static void tell_rate(const struct words_case *c, double by, char dst[WORDS_ARGUMENT])
+static void write_rate(const struct words_case *c, double by, char dst[WORDS_ARGUMENT])
 {
     char hour[WORDS_ARGUMENT];
     double rate = words_per_hour(by, c->growth->between_ns);
@@ -119,15 +118,14 @@ static void tell_rate(const struct words_case *c, double by, char dst[WORDS_ARGU
 }
 
 /* "within 1m0s" */
-static void tell_within(const struct words_case *c, char dst[WORDS_ARGUMENT])
+static void write_within(const struct words_case *c, char dst[WORDS_ARGUMENT])
 {
     char time[WORDS_ARGUMENT];
     words_time(time, c->growth->between_ns);
     snprintf(dst, WORDS_ARGUMENT, c->growth->between_ns > 0 ? "within %.40s" : "between the two", time);
 }
 
-/* {0} whose, {1} by how much, {2} of how many objects, {3} within which time, {4} an hour, {5} of how much.
- */
+/* {0} function, {1} growth, {2} objects, {3} time, {4} growth in an hour, {5} memory before and now. */
 int words_growth_heap(struct words_case *c, const struct words_rule *rule)
 {
     struct words_said said = {.weight = 0};
@@ -136,14 +134,14 @@ int words_growth_heap(struct words_case *c, const struct words_rule *rule)
     int rc = twice_make(&t, c, "inuse_space", "bytes", "inuse_objects");
     uint32_t top = rc == 0 && t.found ? most_grown(&t) : TALLY_NONE;
     if (top != TALLY_NONE && is_leak(&t, top, rule->percent)) {
-        int64_t by = grown(&t, top);
+        int64_t by = growth_of(&t, top);
         said.weight = FIRST + words_share(by, t.of[GROWTH_NOW].total);
         said.look = profile_str(c->profile, top);
         words_name(said.of[0], said.look);
         words_bytes(said.of[1], by);
         words_count(said.of[2], (uint64_t)grown_objects(&t, top), "object", "objects");
-        tell_within(c, said.of[3]);
-        tell_rate(c, (double)by, said.of[4]);
+        write_within(c, said.of[3]);
+        write_rate(c, (double)by, said.of[4]);
         words_bytes(before, t.of[GROWTH_BEFORE].total);
         words_bytes(now, t.of[GROWTH_NOW].total);
         snprintf(said.of[5], sizeof said.of[5], "%.40s, then %.40s", before, now);
@@ -153,7 +151,7 @@ int words_growth_heap(struct words_case *c, const struct words_rule *rule)
     return rc;
 }
 
-/* {0} and {1} before and now, {2} within which time, {3} whose has grown most. */
+/* {0} and {1} memory before and now, {2} time, {3} the function that has grown most. */
 int words_growth_held(struct words_case *c, const struct words_rule *rule)
 {
     struct words_said said = {.weight = 0};
@@ -166,11 +164,11 @@ int words_growth_held(struct words_case *c, const struct words_rule *rule)
         said.weight = fabs((double)grown_in_all(&t));
         words_bytes(said.of[0], t.of[GROWTH_BEFORE].total);
         words_bytes(said.of[1], t.of[GROWTH_NOW].total);
-        tell_within(c, said.of[2]);
+        write_within(c, said.of[2]);
         if (top != TALLY_NONE) {
             said.look = profile_str(c->profile, top);
             words_name(name, said.look);
-            words_bytes(by, grown(&t, top));
+            words_bytes(by, growth_of(&t, top));
             snprintf(said.of[3], sizeof said.of[3], "; most more in %.160s, %.40s", name, by);
         }
         rc = words_say(c, rule, &said);
@@ -179,13 +177,11 @@ int words_growth_held(struct words_case *c, const struct words_rule *rule)
     return rc;
 }
 
-/* ---- counters --------------------------------------------------------------------------------------------
- */
+/* ---- counters ------------------------------------------------------------------------------------------ */
 
-/* {0} how much, {1} within which time, {2} in a second, {3} and {4} where most of it, {5} in which profile.
- */
-static int tell_counted(struct words_case *c, const struct words_rule *rule, struct twice *t,
-                        void (*amount)(char dst[WORDS_ARGUMENT], int64_t n))
+/* {0} amount, {1} time, {2} amount in a second, {3} and {4} the heaviest function, {5} profile. */
+static int say_counter(struct words_case *c, const struct words_rule *rule, struct twice *t,
+                       void (*amount)(char dst[WORDS_ARGUMENT], int64_t n))
 {
     struct words_said said = {.weight = (double)grown_in_all(t)};
     uint32_t top = most_grown(t);
@@ -193,12 +189,12 @@ static int tell_counted(struct words_case *c, const struct words_rule *rule, str
     if (grown_in_all(t) <= 0 || top == TALLY_NONE)
         return 0;
     amount(said.of[0], grown_in_all(t));
-    tell_within(c, said.of[1]);
+    write_within(c, said.of[1]);
     amount(second, words_whole(words_per_hour((double)grown_in_all(t), c->growth->between_ns) / 3600));
     if (c->growth->between_ns > 0)
         snprintf(said.of[2], sizeof said.of[2], ", %.40s a second", second);
     said.look = profile_str(c->profile, top);
-    words_percent(said.of[3], fmin(1, words_share(grown(t, top), grown_in_all(t))));
+    words_percent(said.of[3], fmin(1, words_share(growth_of(t, top), grown_in_all(t))));
     words_name(said.of[4], said.look);
     words_tell_delay(c, &said, 5);
     return words_say(c, rule, &said);
@@ -209,7 +205,7 @@ int words_growth_allocated(struct words_case *c, const struct words_rule *rule)
     struct twice t;
     int rc = twice_make(&t, c, "alloc_space", "bytes", "alloc_objects");
     if (rc == 0 && t.found)
-        rc = tell_counted(c, rule, &t, words_bytes);
+        rc = say_counter(c, rule, &t, words_bytes);
     twice_release(&t);
     return rc;
 }
@@ -234,12 +230,12 @@ int words_growth_waited(struct words_case *c, const struct words_rule *rule)
     struct twice t;
     int rc = twice_make(&t, c, "delay", "nanoseconds", "contentions");
     if (rc == 0 && t.found)
-        rc = tell_counted(c, rule, &t, words_time);
+        rc = say_counter(c, rule, &t, words_time);
     twice_release(&t);
     return rc;
 }
 
-/* {0} why that is known. */
+/* {0} the evidence. */
 int words_restarted(struct words_case *c, const struct words_rule *rule)
 {
     struct words_said said = {.weight = FIRST};

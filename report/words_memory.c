@@ -1,4 +1,4 @@
-/* What held memory and what was allocated; what goroutines waited for, in all. */
+/* Rules on heaps, and on block and mutex profiles. */
 #include <stdio.h>
 
 #include "report/words_inside.h"
@@ -9,8 +9,9 @@ static int64_t at_least_one(int64_t n)
     return n > 0 ? n : 1;
 }
 
-/* {0} how much, {1} in how many objects, {2} and {3} whose most of it is, {4} who covers half. */
-static void tell_most(const struct tally *t, struct words_said *said)
+/* {0} bytes, {1} objects, {2} and {3} the heaviest function, {4} the function that covers half, {5} mean
+ * size. */
+static void write_most(const struct tally *t, struct words_said *said)
 {
     uint32_t top = tally_top_own(t);
     words_bytes(said->of[0], t->total);
@@ -25,8 +26,8 @@ static void tell_most(const struct tally *t, struct words_said *said)
     words_bytes(said->of[5], t->of[top].own / at_least_one(t->of[top].objects));
 }
 
-static int tell_heap(struct words_case *c, const struct words_rule *rule, const char *bytes,
-                     const char *objects)
+static int say_heap(struct words_case *c, const struct words_rule *rule, const char *bytes,
+                    const char *objects)
 {
     const struct profile *p = c->profile;
     struct words_said said = {.weight = 0};
@@ -37,7 +38,7 @@ static int tell_heap(struct words_case *c, const struct words_rule *rule, const 
     int rc =
         tally_make(&t, &c->sieve, type, tally_type(p, objects, "count"), &(struct tally_choice){0}, c->err);
     if (rc == 0 && t.total > 0) {
-        tell_most(&t, &said);
+        write_most(&t, &said);
         rc = said.look.n > 0 ? words_say(c, rule, &said) : 0;
     }
     tally_release(&t);
@@ -46,16 +47,16 @@ static int tell_heap(struct words_case *c, const struct words_rule *rule, const 
 
 int words_heap_in_use(struct words_case *c, const struct words_rule *rule)
 {
-    /* Of a difference over time it is a change, and no amount. */
-    return c->profile->duration_ns > 0 ? 0 : tell_heap(c, rule, "inuse_space", "inuse_objects");
+    /* In a difference over time, inuse_space is a change, not an amount. */
+    return c->profile->duration_ns > 0 ? 0 : say_heap(c, rule, "inuse_space", "inuse_objects");
 }
 
 int words_heap_allocated(struct words_case *c, const struct words_rule *rule)
 {
-    return tell_heap(c, rule, "alloc_space", "alloc_objects");
+    return say_heap(c, rule, "alloc_space", "alloc_objects");
 }
 
-/* {0} how long, {1} how often, {2} and {3} where most of it, {4} within which time. */
+/* {0} time waited, {1} number of waits, {2} and {3} the heaviest function, {4} duration. */
 int words_delay(struct words_case *c, const struct words_rule *rule)
 {
     const struct tally *t = &c->all;

@@ -1,11 +1,11 @@
-/* Whose a function is, by its name. */
+/* The origin of a function, by its name. */
 #include <string.h>
 
 #include "report/words_inside.h"
 #include "base/banned.h"
 
-/* The first elements of the paths of Go's own packages. Modules of others have a dot in theirs, or are named
- * by their program; these names are Go's alone by its rules for import paths. Source: go list std. */
+/* The first elements of the import paths of Go's own packages. Other modules have a dot in theirs, or are the
+ * program's own. Go's rules for import paths reserve these names. Source: go list std. */
 static const char *const standard[] = {
     "archive", "bufio",   "bytes",    "cmp",      "compress", "container", "context", "crypto",  "database",
     "debug",   "embed",   "encoding", "errors",   "expvar",   "flag",      "fmt",     "go",      "hash",
@@ -16,9 +16,9 @@ static const char *const standard[] = {
 
 const char *const words_profilers[] = {"runtime/pprof.*", "runtime/trace.*", "net/http/pprof.*", NULL};
 
-/* Not the runtime's work, though they lie below it. */
+/* Packages below runtime/ that are not the runtime. */
 static const char *const not_runtime[] = {"runtime/debug.*", "runtime/metrics.*", NULL};
-/* What the runtime is made of besides itself; the functions without a package are its assembly's. */
+/* The packages of the runtime. The functions without a package are its assembly. */
 static const char *const runtime[] = {"runtime.*",
                                       "runtime/*",
                                       "internal/runtime/*",

@@ -1,4 +1,4 @@
-/* Which hosts differ from those that run the same. */
+/* Rules on hosts that differ from the others of their group. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,15 +6,15 @@
 #include "report/words_inside.h"
 #include "base/banned.h"
 
-/* As many are named; the page has them all. */
+/* The most hosts that are named; the page shows all. */
 #define NAMED 2
-/* What was more before all suspects of one host. */
+/* Added to a weight, so that these findings precede the suspects of one host. */
 #define FIRST 1.0
 
 static const char *const shares[] = {"of its CPU time", "of its heap in use", "of its goroutines", ""};
 static const char *const values[] = {"its CPU is busy with", "it holds", "it has", "it allocates"};
 
-/* The outlier that differs most of those who differ less than `below`. */
+/* The next outlier after `after` by descending difference, which is at most `below`; NULL after the last. */
 static const struct peer *next_outlier(const struct peers *h, const struct peer *after, double below)
 {
     const struct peer *best = NULL;
@@ -31,14 +31,14 @@ static const struct peer *next_outlier(const struct peers *h, const struct peer 
     return best;
 }
 
-/* `of`: how many have what it is held against, itself included. */
-static void tell_host(const struct peer *row, size_t of, struct words_said *said)
+/* `of`: the number of hosts that have the figure, this one included. */
+static void write_host(const struct peer *row, size_t of, struct words_said *said)
 {
     words_name(said->of[0], str_of(row->host));
     words_count(said->of[1], of - 1, "other host", "other hosts");
 }
 
-/* {0} who, {1} of how many, {2} in what, {3} how much of {4}, {5} of the others. */
+/* {0} host, {1} others, {2} function, {3} its share of {4}, {5} the others' share. */
 static int say_differs(struct words_case *c, const struct words_rule *rule, const struct peer *row)
 {
     const struct peer_difference *d = &row->differs;
@@ -49,7 +49,7 @@ static int say_differs(struct words_case *c, const struct words_rule *rule, cons
     subject.host = row->host;
     subject.file = row->of[d->of].file;
     of_host.subject = &subject;
-    tell_host(row, c->hosts->with_shares[d->of], &said);
+    write_host(row, c->hosts->with_shares[d->of], &said);
     words_name(said.of[2], said.look);
     words_percent(said.of[3], d->share);
     snprintf(said.of[4], sizeof said.of[4], "%s", shares[d->of]);
@@ -70,7 +70,7 @@ int words_host_differs(struct words_case *c, const struct words_rule *rule)
 }
 
 /* "3.9 cores", "110 cores" */
-static void tell_cores(char dst[WORDS_ARGUMENT], double value)
+static void write_cores(char dst[WORDS_ARGUMENT], double value)
 {
     int decimals = value < 0.995 ? 2 : value < 9.95 ? 1 : 0;
     if (value < 0.005)
@@ -80,13 +80,13 @@ static void tell_cores(char dst[WORDS_ARGUMENT], double value)
 }
 
 /* "1.20GB", "3.9 cores" */
-static void tell_value(char dst[WORDS_ARGUMENT], enum peers_of of, double value)
+static void write_value(char dst[WORDS_ARGUMENT], enum peers_of of, double value)
 {
     char text[WORDS_ARGUMENT];
     int64_t whole = words_whole(value);
     switch (of) {
     case PEERS_CPU:
-        tell_cores(dst, value);
+        write_cores(dst, value);
         break;
     case PEERS_HEAP:
         words_bytes(text, whole);
@@ -102,41 +102,41 @@ static void tell_value(char dst[WORDS_ARGUMENT], enum peers_of of, double value)
     }
 }
 
-/* How many times, whichever way. */
-static double times_of(const struct peers *h, const struct peer *row, enum peers_of of)
+/* The factor between the host and the median, at least 1. */
+static double factor_of(const struct peers *h, const struct peer *row, enum peers_of of)
 {
     double value = fmax(row->of[of].value, 1e-9), median = fmax(h->median[of], 1e-9);
     return fmin(fmax(value / median, median / value), 1e9);
 }
 
-/* {0} who, {1} of how many, {2} what it does, {3} how much, {4} the others. */
+/* {0} host, {1} others, {2} verb, {3} its value, {4} the others' value. */
 static int say_exceeds(struct words_case *c, const struct words_rule *rule, const struct peer *row,
                        enum peers_of of)
 {
     struct words_said said = {
-        .weight = FIRST + 1 - 1 / times_of(c->hosts, row, of), .names_host = true, .part = (int)of};
+        .weight = FIRST + 1 - 1 / factor_of(c->hosts, row, of), .names_host = true, .part = (int)of};
     struct words_subject subject = *c->subject;
     struct words_case of_host = *c;
     subject.host = row->host;
     subject.file = row->of[of].file;
     of_host.subject = &subject;
-    tell_host(row, c->hosts->known[of], &said);
+    write_host(row, c->hosts->known[of], &said);
     snprintf(said.of[2], sizeof said.of[2], "%s", values[of]);
-    tell_value(said.of[3], of, row->of[of].value);
-    tell_value(said.of[4], of, c->hosts->median[of]);
+    write_value(said.of[3], of, row->of[of].value);
+    write_value(said.of[4], of, c->hosts->median[of]);
     return words_say(&of_host, rule, &said);
 }
 
 int words_host_exceeds(struct words_case *c, const struct words_rule *rule)
 {
     const struct peers *h = c->hosts;
-    /* Of each kind the one who is furthest from the rest. */
+    /* Report the farthest host of each kind. */
     for (size_t of = 0; of < PEERS_OF; of++) {
         const struct peer *most = NULL;
         for (size_t i = 0; i < h->n; i++) {
             const struct peer *row = &h->rows[i];
             if (row->of[of].exceeds &&
-                (!most || times_of(h, row, (enum peers_of)of) > times_of(h, most, (enum peers_of)of)))
+                (!most || factor_of(h, row, (enum peers_of)of) > factor_of(h, most, (enum peers_of)of)))
                 most = row;
         }
         if (most && say_exceeds(c, rule, most, (enum peers_of)of) < 0)

@@ -1,4 +1,4 @@
-/* What taking profiles costs the process itself: told as that, and charged to no function of the service. */
+/* The cost of taking profiles: a finding of its own, never charged to a function of the service. */
 #include <stdio.h>
 
 #include "report/words_inside.h"
@@ -20,8 +20,8 @@ int words_tell_profilers(struct words_case *c, const struct words_rule *rule,
     return words_say(c, rule, &said);
 }
 
-/* Both of a heap's: what is there, unless it is a difference, and what was allocated. */
-static int heap_caused(struct words_case *c, const struct words_rule *rule)
+/* Checks the heap in use, unless the profile is a difference, and the allocations. */
+static int say_heap(struct words_case *c, const struct words_rule *rule)
 {
     static const struct {
         const char *type, *of;
@@ -46,7 +46,7 @@ static int heap_caused(struct words_case *c, const struct words_rule *rule)
 int words_profilers_caused(struct words_case *c, const struct words_rule *rule)
 {
     if (c->of == WORDS_OF_HEAP)
-        return heap_caused(c, rule);
+        return say_heap(c, rule);
     return words_tell_profilers(
         c, rule,
         &(struct words_profiling){.t = &c->all,

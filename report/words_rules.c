@@ -57,7 +57,7 @@ static const char *const compile[] = {"regexp.Compile*", "regexp.MustCompile*", 
                                       "regexp/syntax.Parse", NULL};
 static const char *const encoding[] = {"encoding/json.*", "encoding/xml.*", "encoding/gob.*", NULL};
 
-/* What is always said stands in the order in which it is told. */
+/* Findings that are always reported follow the order of the table. */
 static const struct words_rule rules[] = {
     {.name = "gc-share",
      .of = WORDS_OF_CPU,

@@ -1,4 +1,4 @@
-/* What one side does and the other does not. */
+/* Rules on two sides: what is more here than there. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,22 +6,22 @@
 #include "report/words_inside.h"
 #include "base/banned.h"
 
-/* With fewer samples nothing is said of functions. */
+/* Profiles with fewer samples give no finding on functions. */
 #define SAMPLES 20
-/* So many goroutines more. */
+/* The least difference, in goroutines. */
 #define GOROUTINES 100
-/* What was more before all suspects of one host. */
+/* Added to a weight, so that these findings precede the suspects of one host. */
 #define FIRST 1.0
 
-/* Both sides of one sample type. */
+/* One sample type on both sides. */
 struct both {
     struct tally of[2];
     double scale[2];
-    bool found;  /* there is that type, and both have some of it */
-    bool stands; /* the same, and it is what is there at a moment */
+    bool found;  /* both sides have values of this type */
+    bool stands; /* found, and the values describe one moment */
 };
 
-/* A function on both sides, in the type's own values. */
+/* A function on both sides, with values in the type's unit. */
 struct differing {
     uint32_t name;
     double here, there;
@@ -51,8 +51,7 @@ static void both_release(struct both *b)
     tally_release(&b->of[SIDE_THERE]);
 }
 
-/* ---- the function ----------------------------------------------------------------------------------------
- */
+/* ---- the function -------------------------------------------------------------------------------------- */
 
 static struct differing differing_of(const struct both *b, uint32_t name, bool cum)
 {
@@ -66,21 +65,20 @@ static bool is_runtime(const struct both *b, uint32_t name)
     return b->of[SIDE_HERE].sieve->origins[name] == WORDS_RUNTIME;
 }
 
-static struct words_candidate candidate(const struct both *b, struct differing d)
+static struct words_candidate make_candidate(const struct both *b, struct differing d)
 {
     return (struct words_candidate){is_runtime(b, d.name), d.here,
                                     profile_str(b->of[SIDE_HERE].profile, d.name)};
 }
 
-/* Whether a difference is worth saying, beyond doubt. */
+/* Whether a difference is large and significant enough to report. */
 typedef bool is_said_fn(const struct words_case *c, const struct words_rule *rule, const struct both *b,
                         struct differing d);
 
-/* The function to name, of those of which there is more here, with all that they call or their own. No name:
- * there is none. A caller may be said where nothing of what it calls is, though that differs about as much.
- */
-static struct differing most_more(const struct words_case *c, const struct words_rule *rule,
-                                  const struct both *b, bool cum, is_said_fn *is_said)
+/* The function to name, of those with more here, by cum or by own. The result has no name if there is none. A
+ * caller can be significant although none of its callees is, even if a callee differs nearly as much. */
+static struct differing find_most_more(const struct words_case *c, const struct words_rule *rule,
+                                       const struct both *b, bool cum, is_said_fn *is_said)
 {
     const struct profile *p = b->of[SIDE_HERE].profile;
     struct differing best = {0};
@@ -94,18 +92,18 @@ static struct differing most_more(const struct words_case *c, const struct words
         struct differing d = differing_of(b, p->functions[i].name, cum);
         if (!d.name || d.here - d.there < (cum ? WORDS_NEARLY : 1) * most || !is_said(c, rule, b, d))
             continue;
-        struct words_candidate one = candidate(b, d), other = candidate(b, best);
+        struct words_candidate one = make_candidate(b, d), other = make_candidate(b, best);
         if (!best.name || words_tells_more(&one, &other))
             best = d;
     }
     return best;
 }
 
-/* ---- saying ----------------------------------------------------------------------------------------------
- */
+/* ---- sentences ----------------------------------------------------------------------------------------- */
 
 /* "file-03 spends", "file-03, file-04 spend" */
-static void tell_who(const struct words_case *c, struct words_said *said, const char *one, const char *many)
+static void write_hosts(const struct words_case *c, struct words_said *said, const char *one,
+                        const char *many)
 {
     char here[WORDS_ARGUMENT];
     words_name(here, str_of(c->subject->here));
@@ -114,29 +112,29 @@ static void tell_who(const struct words_case *c, struct words_said *said, const 
     words_name(said->of[3], str_of(c->subject->there));
 }
 
-static void tell_function(const struct words_case *c, struct words_said *said, uint32_t name)
+static void write_function(const struct words_case *c, struct words_said *said, uint32_t name)
 {
     said->look = profile_str(c->profile, name);
     words_name(said->of[2], said->look);
 }
 
-/* A side's samples, or how often something was counted. */
-static double counted(const struct both *b, enum side side)
+/* A side's number of samples or events. */
+static double count_of(const struct both *b, enum side side)
 {
     return (double)b->of[side].objects;
 }
 
 static bool is_counted(const struct both *b)
 {
-    return b->found && counted(b, SIDE_HERE) >= SAMPLES && counted(b, SIDE_THERE) >= SAMPLES;
+    return b->found && count_of(b, SIDE_HERE) >= SAMPLES && count_of(b, SIDE_THERE) >= SAMPLES;
 }
 
-/* A difference of two shares, after two standard errors of both. */
+/* Whether two shares differ after subtracting two standard errors. */
 static bool is_share_said(const struct words_case *c, const struct words_rule *rule, const struct both *b,
                           struct differing d)
 {
     double error =
-        hypot(words_error(d.here, counted(b, SIDE_HERE)), words_error(d.there, counted(b, SIDE_THERE)));
+        hypot(words_error(d.here, count_of(b, SIDE_HERE)), words_error(d.there, count_of(b, SIDE_THERE)));
     (void)c;
     return d.here - d.there - 2 * error >= rule->percent / 100;
 }
@@ -146,14 +144,14 @@ static int say_shares(struct words_case *c, const struct words_rule *rule, struc
                       struct differing d)
 {
     said->weight += d.here - d.there;
-    tell_function(c, said, d.name);
+    write_function(c, said, d.name);
     words_percent(said->of[1], d.here);
     words_percent(said->of[4], d.there);
     return words_say(c, rule, said);
 }
 
-/* " (CPU 390 % busy here, 110 % there)", of a process each. */
-static void tell_busy(const struct words_case *c, const struct both *b, char dst[WORDS_ARGUMENT])
+/* Writes "; CPU was 390 % and 110 % busy", the mean of each side's processes. */
+static void write_busy(const struct words_case *c, const struct both *b, char dst[WORDS_ARGUMENT])
 {
     char here[WORDS_ARGUMENT], there[WORDS_ARGUMENT];
     const struct sides_side *of = c->sides->of;
@@ -165,10 +163,9 @@ static void tell_busy(const struct words_case *c, const struct both *b, char dst
     snprintf(dst, WORDS_ARGUMENT, "; CPU was %.10s %% and %.10s %% busy (100 %% is one core)", here, there);
 }
 
-/* ---- the rules -------------------------------------------------------------------------------------------
- */
+/* ---- the rules ----------------------------------------------------------------------------------------- */
 
-/* {0} who does, {1} how much, {2} where, {3} who else, {4} how much of it, {5} how busy both are. */
+/* {0} hosts and verb, {1} share, {2} function, {3} other hosts, {4} their share, {5} how busy both are. */
 int words_sides_cpu(struct words_case *c, const struct words_rule *rule)
 {
     struct words_said said = {.names_host = true};
@@ -176,42 +173,42 @@ int words_sides_cpu(struct words_case *c, const struct words_rule *rule)
     int rc = both_make(&b, c, "cpu", "nanoseconds", "samples");
     struct differing d = {0};
     if (rc == 0 && is_counted(&b))
-        d = most_more(c, rule, &b, true, is_share_said);
+        d = find_most_more(c, rule, &b, true, is_share_said);
     if (d.name) {
         said.weight = FIRST;
-        tell_who(c, &said, "spends", "spend");
-        tell_busy(c, &b, said.of[5]);
+        write_hosts(c, &said, "spends", "spend");
+        write_busy(c, &b, said.of[5]);
         rc = say_shares(c, rule, &said, d);
     }
     both_release(&b);
     return rc;
 }
 
-/* {0} and {1} who, {2} which difference would have been said, {3} how busy both are. */
+/* {0} and {1} hosts, {2} the least difference that is reported, {3} how busy both are. */
 int words_sides_alike(struct words_case *c, const struct words_rule *rule)
 {
     struct words_said said = {.names_host = true};
     struct both b;
     int rc = both_make(&b, c, "cpu", "nanoseconds", "samples");
-    if (rc == 0 && is_counted(&b) && !most_more(c, rule, &b, true, is_share_said).name) {
+    if (rc == 0 && is_counted(&b) && !find_most_more(c, rule, &b, true, is_share_said).name) {
         words_name(said.of[0], str_of(c->subject->here));
         words_name(said.of[1], str_of(c->subject->there));
         snprintf(said.of[2], sizeof said.of[2], "%.0f", rule->percent);
-        tell_busy(c, &b, said.of[3]);
+        write_busy(c, &b, said.of[3]);
         rc = words_say(c, rule, &said);
     }
     both_release(&b);
     return rc;
 }
 
-/* What a sampled amount is off by: as if it were so many samples of that size. */
+/* The standard error of a sampled amount, as if it were samples of the usual size. */
 static double heap_error(const struct words_case *c, double bytes, enum side side)
 {
     return sqrt(bytes * words_heap_rate(c->profile) / (double)c->sides->of[side].processes);
 }
 
-/* What a process here has in all. */
-static double whole_of(const struct both *b, enum side side)
+/* The total of one process of a side. */
+static double total_of(const struct both *b, enum side side)
 {
     return (double)b->of[side].total * b->scale[side];
 }
@@ -220,11 +217,11 @@ static bool is_heap_said(const struct words_case *c, const struct words_rule *ru
                          struct differing d)
 {
     double error = hypot(heap_error(c, d.here, SIDE_HERE), heap_error(c, d.there, SIDE_THERE));
-    return d.here - d.there - 2 * error >= whole_of(b, SIDE_HERE) * rule->percent / 100 &&
+    return d.here - d.there - 2 * error >= total_of(b, SIDE_HERE) * rule->percent / 100 &&
            d.here >= 1.5 * d.there;
 }
 
-/* {0} who holds, {1} how much, {2} where, {3} who else, {4} how much, {5} of how much both. */
+/* {0} hosts and verb, {1} bytes, {2} function, {3} other hosts, {4} their bytes, {5} both totals. */
 int words_sides_heap(struct words_case *c, const struct words_rule *rule)
 {
     struct words_said said = {.names_host = true};
@@ -233,15 +230,15 @@ int words_sides_heap(struct words_case *c, const struct words_rule *rule)
     int rc = both_make(&b, c, "inuse_space", "bytes", "inuse_objects");
     struct differing d = {0};
     if (rc == 0 && b.stands)
-        d = most_more(c, rule, &b, false, is_heap_said);
+        d = find_most_more(c, rule, &b, false, is_heap_said);
     if (d.name) {
-        said.weight = FIRST + (d.here - d.there) / whole_of(&b, SIDE_HERE);
-        tell_who(c, &said, "holds", "hold");
-        tell_function(c, &said, d.name);
+        said.weight = FIRST + (d.here - d.there) / total_of(&b, SIDE_HERE);
+        write_hosts(c, &said, "holds", "hold");
+        write_function(c, &said, d.name);
         words_bytes(said.of[1], words_whole(d.here));
         words_bytes(said.of[4], words_whole(d.there));
-        words_bytes(here, words_whole(whole_of(&b, SIDE_HERE)));
-        words_bytes(there, words_whole(whole_of(&b, SIDE_THERE)));
+        words_bytes(here, words_whole(total_of(&b, SIDE_HERE)));
+        words_bytes(there, words_whole(total_of(&b, SIDE_THERE)));
         snprintf(said.of[5], sizeof said.of[5], " (of %.40s and %.40s in use)", here, there);
         rc = words_say(c, rule, &said);
     }
@@ -254,10 +251,10 @@ static bool are_goroutines_said(const struct words_case *c, const struct words_r
 {
     double more = d.here - d.there - 2 * sqrt(d.here + d.there);
     (void)c;
-    return more >= GOROUTINES && more >= whole_of(b, SIDE_HERE) * rule->percent / 100;
+    return more >= GOROUTINES && more >= total_of(b, SIDE_HERE) * rule->percent / 100;
 }
 
-/* {0} who has, {1} how many, {2} where, {3} who else, {4} how many. */
+/* {0} hosts and verb, {1} number, {2} function, {3} other hosts, {4} their number. */
 int words_sides_goroutines(struct words_case *c, const struct words_rule *rule)
 {
     struct words_said said = {.names_host = true};
@@ -265,11 +262,11 @@ int words_sides_goroutines(struct words_case *c, const struct words_rule *rule)
     int rc = both_make(&b, c, "goroutine", "count", "");
     struct differing d = {0};
     if (rc == 0 && b.stands)
-        d = most_more(c, rule, &b, false, are_goroutines_said);
+        d = find_most_more(c, rule, &b, false, are_goroutines_said);
     if (d.name) {
-        said.weight = FIRST + (d.here - d.there) / whole_of(&b, SIDE_HERE);
-        tell_who(c, &said, "has", "have");
-        tell_function(c, &said, d.name);
+        said.weight = FIRST + (d.here - d.there) / total_of(&b, SIDE_HERE);
+        write_hosts(c, &said, "has", "have");
+        write_function(c, &said, d.name);
         words_count(said.of[1], (uint64_t)words_whole(d.here), "goroutine", "goroutines");
         words_count(said.of[4], (uint64_t)words_whole(d.there), "of them", "of them");
         rc = words_say(c, rule, &said);
@@ -278,21 +275,21 @@ int words_sides_goroutines(struct words_case *c, const struct words_rule *rule)
     return rc;
 }
 
-/* {0} who, {1} which share, {2} where, {3} who else, {4} which share there, {5} in which profile. */
+/* {0} hosts and verb, {1} share, {2} function, {3} other hosts, {4} their share, {5} profile. */
 static int say_counted(struct words_case *c, const struct words_rule *rule, const char *type,
                        const char *unit, const char *counts, const char *who)
 {
     struct words_said said = {.names_host = true};
     struct both b;
     int rc = both_make(&b, c, type, unit, counts);
-    /* Of what was counted in each second and since the start alike: where most of it goes. */
+    /* Compare shares, whether the counters cover a time or the whole process. */
     for (int side = SIDE_HERE; side <= SIDE_THERE && rc == 0 && b.found; side++)
         b.scale[side] = 1 / (double)b.of[side].total;
     struct differing d = {0};
     if (rc == 0 && is_counted(&b))
-        d = most_more(c, rule, &b, false, is_share_said);
+        d = find_most_more(c, rule, &b, false, is_share_said);
     if (d.name) {
-        tell_who(c, &said, who, who);
+        write_hosts(c, &said, who, who);
         words_tell_delay(c, &said, 5);
         rc = say_shares(c, rule, &said, d);
     }

@@ -1,14 +1,13 @@
 /*
- * Counts by function over the samples of a profile that pass a choice. Functions of one name are one, as in
- * every report by functions, so the counters lie by the string that is the name.
+ * Counts by function over the chosen samples of a profile. Functions of one name are one, as in every report
+ * by functions, so the string of the name is the index of a counter.
  */
 #include <stdlib.h>
 
 #include "report/words_inside.h"
 #include "base/banned.h"
 
-/* ---- the sieve ------------------------------------------------------------------------------------------
- */
+/* ---- the sieve ----------------------------------------------------------------------------------------- */
 
 static void add_list(struct sieve *s, const char *const *list)
 {
@@ -35,7 +34,7 @@ static uint64_t bits_of(const struct sieve *s, struct str name)
     return bits;
 }
 
-/* By function, then by location, then by sample. */
+/* Finds the bits of each function, then of each location, then of each sample. */
 static int find_bits(struct sieve *s, struct err *err)
 {
     const struct profile *p = s->profile;
@@ -86,14 +85,13 @@ void sieve_release(struct sieve *s)
     *s = (struct sieve){0};
 }
 
-/* ---- counts ---------------------------------------------------------------------------------------------
- */
+/* ---- counts -------------------------------------------------------------------------------------------- */
 
-/* The names on a stack, from the leaf on. */
+/* The names on a stack, from the leaf to the root. */
 struct sample_names {
     const struct profile *profile;
     struct profile_walk walk;
-    uint32_t at, end; /* lines of the location at hand */
+    uint32_t at, end; /* lines of the current location */
 };
 
 static struct sample_names names_of(const struct profile *p, size_t sample)
@@ -121,7 +119,7 @@ static bool is_profiling(const struct sieve *s, size_t sample)
     return s->of[sample] & bit_of(s, words_profilers);
 }
 
-static bool chosen(const struct sieve *s, size_t sample, const struct tally_choice *choice)
+static bool is_chosen(const struct sieve *s, size_t sample, const struct tally_choice *choice)
 {
     if (choice->in && (!(s->of[sample] & bit_of(s, choice->in)) || is_profiling(s, sample)))
         return false;
@@ -144,15 +142,15 @@ static int64_t value_of(const struct tally *t, size_t sample, size_t type)
     return v > 0 ? v : 0;
 }
 
-/* What cannot be added stays at the most there is. */
-static void add(int64_t *to, int64_t v)
+/* Adds with saturation. */
+static void add_saturated(int64_t *to, int64_t v)
 {
     if (__builtin_add_overflow(*to, v, to))
         *to = INT64_MAX;
 }
 
-/* The outermost of the profilers' functions, which is what was asked for; of net/http/pprof's, which only
- * pass that on, only where there is no other. */
+/* The outermost profiler on the stack, which the request names. A handler of net/http/pprof only counts if
+ * there is no other profiler. */
 static uint32_t profiler_of(const struct tally *t, size_t sample)
 {
     static const char *const handlers[] = {"net/http/pprof.*", NULL};
@@ -172,14 +170,15 @@ static uint32_t profiler_of(const struct tally *t, size_t sample)
 static void count_profiling(struct tally *t, size_t sample, int64_t value, int64_t objects)
 {
     struct tally_count *c = &t->of[profiler_of(t, sample)];
-    add(&t->profilers, value);
-    add(&c->flat, value);
-    add(&c->cum, value);
-    add(&c->own, value);
-    add(&c->objects, objects);
+    add_saturated(&t->profilers, value);
+    add_saturated(&c->flat, value);
+    add_saturated(&c->cum, value);
+    add_saturated(&c->own, value);
+    add_saturated(&c->objects, objects);
 }
 
-/* The innermost of the program's own; where all is Go's, the outermost that is not the runtime's. */
+/* Charges the innermost function of the program. On a stack without one, charges the outermost function
+ * outside the runtime. */
 static void count_sample(struct tally *t, size_t sample, int64_t value, int64_t objects)
 {
     struct sample_names n = names_of(t->profile, sample);
@@ -189,25 +188,25 @@ static void count_sample(struct tally *t, size_t sample, int64_t value, int64_t 
         struct tally_count *c = &t->of[name];
         unsigned origin = t->sieve->origins[name];
         if (leaf)
-            add(&c->flat, value);
+            add_saturated(&c->flat, value);
         if (leaf && origin == WORDS_RUNTIME)
-            add(&t->in_runtime, value);
+            add_saturated(&t->in_runtime, value);
         if (c->seen != sample + 1)
-            add(&c->cum, value);
+            add_saturated(&c->cum, value);
         c->seen = sample + 1;
         own = found || origin == WORDS_RUNTIME ? own : name;
         found = found || origin == WORDS_OWN;
     }
-    add(&t->of[own].own, value);
-    add(&t->of[own].objects, objects);
+    add_saturated(&t->of[own].own, value);
+    add_saturated(&t->of[own].objects, objects);
 }
 
 int64_t tally_sum(const struct tally *like, const struct tally_choice *choice)
 {
     int64_t total = 0;
     for (size_t i = 0; i < like->profile->n_samples; i++)
-        if (chosen(like->sieve, i, choice))
-            add(&total, value_of(like, i, like->type));
+        if (is_chosen(like->sieve, i, choice))
+            add_saturated(&total, value_of(like, i, like->type));
     return total;
 }
 
@@ -221,10 +220,10 @@ int tally_make(struct tally *t, const struct sieve *s, size_t type, size_t count
         return err_nomem(err);
     for (size_t i = 0; i < p->n_samples; i++) {
         int64_t value = value_of(t, i, type), objects = value_of(t, i, counts);
-        if ((value == 0 && objects == 0) || !chosen(s, i, choice))
+        if ((value == 0 && objects == 0) || !is_chosen(s, i, choice))
             continue;
-        add(&t->total, value);
-        add(&t->objects, objects);
+        add_saturated(&t->total, value);
+        add_saturated(&t->objects, objects);
         if (is_profiling(s, i))
             count_profiling(t, i, value, objects);
         else
@@ -239,27 +238,26 @@ void tally_release(struct tally *t)
     *t = (struct tally){0};
 }
 
-/* ---- the heaviest ---------------------------------------------------------------------------------------
- */
+/* ---- the heaviest -------------------------------------------------------------------------------------- */
 
-/* Of equals the one whose name is the first, so that the same profile has the same words. */
-static bool before(const struct tally *t, uint32_t a, uint32_t b)
+/* Whether a precedes b by name, so that equal profiles give equal findings. */
+static bool is_before(const struct tally *t, uint32_t a, uint32_t b)
 {
     return b == TALLY_NONE || str_compare(profile_str(t->profile, a), profile_str(t->profile, b)) < 0;
 }
 
-/* The name of function i, if it has one. */
+/* The name of function i; 0 if it has none. */
 static uint32_t name_at(const struct tally *t, size_t i)
 {
     return t->profile->functions[i].name;
 }
 
-static enum words_origin origin(const struct tally *t, uint32_t name)
+static enum words_origin origin_at(const struct tally *t, uint32_t name)
 {
     return (enum words_origin)t->sieve->origins[name];
 }
 
-/* The one with the most of its own, of the profilers or of all others. */
+/* The function with the largest own, of the profilers or of all others. */
 static uint32_t top_own(const struct tally *t, bool profilers)
 {
     uint32_t top = TALLY_NONE;
@@ -267,8 +265,8 @@ static uint32_t top_own(const struct tally *t, bool profilers)
     for (size_t i = 0; i < t->profile->n_functions; i++) {
         uint32_t name = name_at(t, i);
         int64_t v = t->of[name].own;
-        if (name == 0 || v <= 0 || v < most || (v == most && !before(t, name, top)) ||
-            (origin(t, name) == WORDS_PROFILERS) != profilers)
+        if (name == 0 || v <= 0 || v < most || (v == most && !is_before(t, name, top)) ||
+            (origin_at(t, name) == WORDS_PROFILERS) != profilers)
             continue;
         top = name;
         most = v;
@@ -293,8 +291,8 @@ uint32_t tally_top_flat(const struct tally *t, enum words_origin at_least)
     for (size_t i = 0; i < t->profile->n_functions; i++) {
         uint32_t name = name_at(t, i);
         int64_t v = t->of[name].flat;
-        if (name == 0 || origin(t, name) < at_least || v <= 0 || v < most ||
-            (v == most && !before(t, name, top)))
+        if (name == 0 || origin_at(t, name) < at_least || v <= 0 || v < most ||
+            (v == most && !is_before(t, name, top)))
             continue;
         top = name;
         most = v;
@@ -302,7 +300,7 @@ uint32_t tally_top_flat(const struct tally *t, enum words_origin at_least)
     return top;
 }
 
-/* Whether a covers what is asked for better than b. */
+/* Whether a covers half better than b, see tally_top_cum. */
 static bool covers_better(const struct tally *t, uint32_t a, uint32_t b)
 {
     int64_t half = t->total - t->total / 2, of_a = t->of[a].cum;
@@ -313,7 +311,7 @@ static bool covers_better(const struct tally *t, uint32_t a, uint32_t b)
         return of_a >= half;
     if (of_a != of_b)
         return of_a >= half ? of_a < of_b : of_a > of_b;
-    return t->of[a].flat != t->of[b].flat ? t->of[a].flat > t->of[b].flat : before(t, a, b);
+    return t->of[a].flat != t->of[b].flat ? t->of[a].flat > t->of[b].flat : is_before(t, a, b);
 }
 
 uint32_t tally_top_cum(const struct tally *t)
@@ -321,7 +319,7 @@ uint32_t tally_top_cum(const struct tally *t)
     uint32_t top = TALLY_NONE;
     for (size_t i = 0; i < t->profile->n_functions; i++) {
         uint32_t name = name_at(t, i);
-        if (name != 0 && origin(t, name) == WORDS_OWN && name != top && covers_better(t, name, top))
+        if (name != 0 && origin_at(t, name) == WORDS_OWN && name != top && covers_better(t, name, top))
             top = name;
     }
     return top;
