@@ -1,7 +1,7 @@
 /*
- * The tree grows stack by stack, those next to each other that begin alike: what a stack does not share with
- * the one before it is new. A profile can have far more ways through the program than anybody wants to see,
- * so the tree is folded whenever it has grown to several times what is wanted, and once more at the end.
+ * The tree grows stack by stack, with stacks that begin alike next to each other: a stack adds nodes only
+ * where it differs from the previous one. A profile can have far more paths than a picture can show, so the
+ * tree is folded whenever it exceeds GROWTH times its limit, and once more at the end.
  */
 #include "report/flame.h"
 
@@ -14,7 +14,7 @@
 #include "report/report.h"
 #include "base/banned.h"
 
-/* It may grow to so many times what is wanted. */
+/* The tree may exceed its limit by this factor before it is folded. */
 #define GROWTH 3
 
 struct drawing {
@@ -23,16 +23,15 @@ struct drawing {
     struct flame_stacks stacks;
     struct flame_tree tree;
     size_t most;
-    /* The stack before: its calls, the outermost first, and the node that each led to. */
+    /* The previous stack: its calls, the outermost first, and the node of each. */
     uint32_t path[FLAME_MAX_DEPTH], nodes[FLAME_MAX_DEPTH];
     size_t n_path;
 };
 
-/* ---- growing ---------------------------------------------------------------------------------------------
- */
+/* ---- growing ------------------------------------------------------------------------------------------- */
 
-/* The path goes on elsewhere from the depth on. */
-static int leave(struct drawing *d, size_t depth, struct err *err)
+/* Leaves the nodes of the path from that depth on. */
+static int leave_nodes(struct drawing *d, size_t depth, struct err *err)
 {
     while (d->n_path > depth)
         if (flame_tree_leave(&d->tree, d->nodes[--d->n_path], err) < 0)
@@ -40,20 +39,22 @@ static int leave(struct drawing *d, size_t depth, struct err *err)
     return 0;
 }
 
-/* Goes from the outermost call of a stack to the leaf: to the node where that ends, or is folded. */
-static int walk(struct drawing *d, const struct profile_sample *s, uint32_t *ret, struct err *err)
+/* Adds the nodes of a stack from the outermost call to the leaf. *ret is the last node, or the one that it is
+ * folded into. */
+static int add_stack(struct drawing *d, const struct profile_sample *s, uint32_t *ret, struct err *err)
 {
     struct flame_calls calls = flame_calls_of(&d->stacks, s);
     uint32_t node = 0, function = 0;
     bool follows = true;
     for (size_t i = 0; d->tree.nodes[node].function != FLAME_SMALLER && flame_calls_next(&calls, &function);
          i++) {
-        /* What is too deep is folded. */
+        /* Calls that are too deep are folded. */
         if (i + 1 >= FLAME_MAX_DEPTH)
             function = FLAME_SMALLER;
         follows = follows && i < d->n_path && d->path[i] == function;
         if (!follows) {
-            if (leave(d, i, err) < 0 || flame_tree_grow(&d->tree, node, function, &d->nodes[i], err) < 0)
+            if (leave_nodes(d, i, err) < 0 ||
+                flame_tree_grow(&d->tree, node, function, &d->nodes[i], err) < 0)
                 return -1;
             d->path[i] = function;
             d->n_path = i + 1;
@@ -69,17 +70,16 @@ static int add_sample(struct drawing *d, size_t i, struct err *err)
     uint32_t node = 0;
     if (d->tree.n > d->most * GROWTH && flame_tree_fold(&d->tree, d->most, d->nodes, d->n_path, err) < 0)
         return -1;
-    if (walk(d, &d->p->samples[i], &node, err) < 0)
+    if (add_stack(d, &d->p->samples[i], &node, err) < 0)
         return -1;
     flame_tree_add(&d->tree, node, d->p->values + i * d->p->n_sample_types);
     return 0;
 }
 
-/* ---- laying out ------------------------------------------------------------------------------------------
- */
+/* ---- laying out ---------------------------------------------------------------------------------------- */
 
 struct child {
-    uint64_t weight; /* of the default type, without its sign */
+    uint64_t weight; /* the absolute value of the default type */
     uint32_t caller, node;
 };
 
@@ -93,7 +93,7 @@ static int by_caller(const void *a, const void *b)
     return x->node < y->node ? -1 : 1;
 }
 
-/* All nodes but the root, by caller, the heaviest first. */
+/* Sorts all nodes but the root by caller, the heaviest first. */
 static void order_children(const struct drawing *d, int64_t *sums, struct child *ret)
 {
     const struct flame_tree *t = &d->tree;
@@ -116,8 +116,8 @@ static void put_node(struct flame *f, const struct flame_tree *t, uint32_t node)
     memcpy(f->self + at * t->n_types, t->values + node * t->n_types, t->n_types * sizeof *f->self);
 }
 
-/* Nodes in preorder. `first`: of each, where its own begin among the children; `pending`: a stack of those
- * whose turn will come. */
+/* Writes the nodes in preorder. `first` gives the first callee of each node in `children`; `pending` is a
+ * stack of nodes. */
 static void put_nodes(const struct drawing *d, const struct child *children, uint32_t *first,
                       uint32_t *pending)
 {
@@ -151,7 +151,7 @@ static int lay_out(struct drawing *d, struct err *err)
     if (!sums || !children || !first || !pending || !f->depth || !f->function || !f->self) {
         err_nomem(err);
     } else {
-        memset(first, 0xff, n * sizeof *first); /* behind the end: it calls nothing */
+        memset(first, 0xff, n * sizeof *first); /* a node without callees: points past the end */
         order_children(d, sums, children);
         put_nodes(d, children, first, pending);
         rc = 0;
@@ -163,7 +163,7 @@ static int lay_out(struct drawing *d, struct err *err)
     return rc;
 }
 
-/* The functions that nodes have, in the order in which they are met. */
+/* Keeps the functions of the nodes, in the order of their first node. */
 static int keep_functions(const struct drawing *d, struct err *err)
 {
     struct flame *f = d->f;
@@ -189,10 +189,9 @@ static int keep_functions(const struct drawing *d, struct err *err)
     return 0;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------
- */
+/* ---- entry --------------------------------------------------------------------------------------------- */
 
-/* What a value of each type weighs: its share of what all samples have of it. */
+/* The weight of a value of each type: its share of the sum over all samples. */
 static void find_scale(const struct profile *p, size_t n_types, double *ret)
 {
     for (size_t type = 0; type < n_types; type++) {
@@ -203,7 +202,7 @@ static void find_scale(const struct profile *p, size_t n_types, double *ret)
     }
 }
 
-static int draw(struct drawing *d, struct err *err)
+static int grow_tree(struct drawing *d, struct err *err)
 {
     struct flame *f = d->f;
     struct profile *p = d->p;
@@ -219,7 +218,7 @@ static int draw(struct drawing *d, struct err *err)
     for (size_t i = 0; i < p->n_samples; i++)
         if (add_sample(d, d->stacks.order[i], err) < 0)
             return -1;
-    if (leave(d, 0, err) < 0)
+    if (leave_nodes(d, 0, err) < 0)
         return -1;
     if (d->tree.n > d->most && flame_tree_fold(&d->tree, d->most, NULL, 0, err) < 0)
         return -1;
@@ -237,7 +236,7 @@ int flame_new(struct profile *p, size_t max_nodes, struct flame **ret, struct er
         d->p = p;
         d->f = f;
         d->most = max_nodes;
-        rc = draw(d, err);
+        rc = grow_tree(d, err);
         flame_stacks_release(&d->stacks);
         flame_tree_release(&d->tree);
     }

@@ -6,12 +6,11 @@
 
 #include "base/banned.h"
 
-/* A location stands for so many inlined calls at most: there are never more than dozens, and a file of a few
- * bytes could have a great many. */
+/* The most inlined calls of one location. Real ones have dozens, but a small hostile file could have very
+ * many. */
 #define MAX_INLINED 100
 
-/* ---- functions -------------------------------------------------------------------------------------------
- */
+/* ---- functions ----------------------------------------------------------------------------------------- */
 
 struct named {
     const struct flame_stacks *s;
@@ -40,7 +39,7 @@ static int find_function(struct flame_stacks *s, struct flame_function function,
     return 0;
 }
 
-/* Those of the profile: `ret` has room for their numbers. */
+/* Numbers the profile's functions. `ret` has room for all of them. */
 static int find_functions(struct flame_stacks *s, uint32_t *ret, struct err *err)
 {
     for (size_t i = 0; i < s->p->n_functions; i++) {
@@ -53,7 +52,7 @@ static int find_functions(struct flame_stacks *s, uint32_t *ret, struct err *err
     return 0;
 }
 
-/* What a location without lines is called: after the file that it lies in. */
+/* The function that stands for a location without lines, named after its mapping's file. */
 static int find_place(struct flame_stacks *s, const struct profile_location *location, uint32_t *ret,
                       struct err *err)
 {
@@ -71,15 +70,14 @@ static int find_place(struct flame_stacks *s, const struct profile_location *loc
                : find_function(s, function, ret, err);
 }
 
-/* ---- locations -------------------------------------------------------------------------------------------
- */
+/* ---- locations ----------------------------------------------------------------------------------------- */
 
 static uint32_t lines_of(const struct profile_location *l)
 {
     return l->n_lines < MAX_INLINED ? l->n_lines : MAX_INLINED;
 }
 
-/* The calls of each location, the outermost first. */
+/* Finds the calls of each location, the outermost first. */
 static int find_runs(struct flame_stacks *s, const uint32_t *functions, struct err *err)
 {
     const struct profile *p = s->p;
@@ -115,17 +113,16 @@ static int make_runs(struct flame_stacks *s, struct err *err)
     return rc;
 }
 
-/* ---- the order -------------------------------------------------------------------------------------------
- */
+/* ---- the order ----------------------------------------------------------------------------------------- */
 
-/* By the first call that is another; of two stacks that begin alike, the shorter one first. */
+/* Compares by the first different call. Of two stacks that begin alike, the shorter one is first. */
 static int by_calls(const void *left, const void *right, void *ctx)
 {
     const struct flame_stacks *s = ctx;
     const uint32_t *x = left, *y = right;
     struct flame_calls a = flame_calls_of(s, &s->p->samples[*x]), b = flame_calls_of(s, &s->p->samples[*y]);
     uint32_t of_a = 0, of_b = 0;
-    /* One location, the same calls: nearly all that stacks have in common. */
+    /* Skip shared locations: stacks have most of them in common. */
     while (a.left && b.left &&
            profile_frame(s->p, a.sample, a.left - 1) == profile_frame(s->p, b.sample, b.left - 1)) {
         a.left--;

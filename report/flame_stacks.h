@@ -1,6 +1,6 @@
 /*
- * The stacks of a profile as calls of functions, the outermost first; and its samples in an order in which
- * stacks that begin alike stand together.
+ * The stacks of a profile as calls of functions, the outermost first, and an order of the samples in which
+ * stacks that begin alike are next to each other.
  */
 #ifndef REPORT_FLAME_STACKS_H
 #define REPORT_FLAME_STACKS_H
@@ -9,15 +9,15 @@
 
 struct flame_stacks {
     struct profile *p;
-    struct flame_function *functions; /* told apart by name and file */
+    struct flame_function *functions; /* identified by name and file */
     size_t n_functions, cap_functions;
     struct finder by_name;
-    uint32_t *run_at; /* of each location: where its calls begin in `runs` */
-    uint32_t *runs;   /* functions */
-    uint32_t *order;  /* the samples */
+    uint32_t *run_at; /* by location: the start of its calls in `runs` */
+    uint32_t *runs;   /* indices of functions */
+    uint32_t *order;  /* indices of samples */
 };
 
-/* May add strings to the profile, and keeps it. On failure too flame_stacks_release is due. */
+/* May add strings to the profile, and keeps the pointer. Call flame_stacks_release even after a failure. */
 int flame_stacks_init(struct flame_stacks *s, struct profile *p, struct err *err);
 void flame_stacks_release(struct flame_stacks *s);
 
@@ -25,8 +25,8 @@ void flame_stacks_release(struct flame_stacks *s);
 struct flame_calls {
     const struct flame_stacks *stacks;
     const struct profile_sample *sample;
-    uint32_t left;            /* locations */
-    const uint32_t *at, *end; /* of the location at hand */
+    uint32_t left;            /* locations left */
+    const uint32_t *at, *end; /* the calls of the current location */
 };
 
 static inline struct flame_calls flame_calls_of(const struct flame_stacks *s,
@@ -35,7 +35,7 @@ static inline struct flame_calls flame_calls_of(const struct flame_stacks *s,
     return (struct flame_calls){s, sample, sample->depth, NULL, NULL};
 }
 
-/* False behind the last. */
+/* Returns false after the last call. */
 static inline bool flame_calls_next(struct flame_calls *c, uint32_t *ret)
 {
     while (c->at == c->end) {

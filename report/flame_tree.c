@@ -63,7 +63,7 @@ void flame_tree_add(struct flame_tree *t, uint32_t node, const int64_t *values)
         weight += fabs((double)values[i]) * t->scale[i];
     add_values(t, node, values);
     t->weights[node] += weight;
-    /* This one is never left. */
+    /* flame_tree_leave ignores this node. */
     if (t->nodes[node].function == FLAME_SMALLER)
         t->weights[t->nodes[node].caller] += weight;
 }
@@ -78,7 +78,7 @@ int flame_tree_leave(struct flame_tree *t, uint32_t node, struct err *err)
     if (left.function == FLAME_SMALLER || node == 0)
         return 0;
     t->weights[left.caller] += weight;
-    /* What is folded must be the end of all: itself, and what is folded below it. */
+    /* Only nodes at the end of the array can be removed: the node itself, and its folded callees. */
     if (weight > t->cutoff || t->n != node + n)
         return 0;
     memcpy(values, t->values + node * t->n_types, n * t->n_types * sizeof *values);
@@ -91,15 +91,14 @@ int flame_tree_leave(struct flame_tree *t, uint32_t node, struct err *err)
     return 0;
 }
 
-/* ---- folding ---------------------------------------------------------------------------------------------
- */
+/* ---- folding ------------------------------------------------------------------------------------------- */
 
 struct weighed {
     double weight;
     uint32_t node;
 };
 
-/* Heaviest first; of equal ones those that came first, so that callers stand before what they call. */
+/* The heaviest first, then the oldest, so that callers precede their callees. */
 static int by_weight(const void *a, const void *b)
 {
     const struct weighed *x = a, *y = b;
@@ -108,8 +107,9 @@ static int by_weight(const void *a, const void *b)
     return x->node < y->node ? -1 : 1;
 }
 
-/* In the order of what they weigh, the root first and those of the path behind it. */
-static void weigh(const struct flame_tree *t, const uint32_t *path, size_t n_path, struct weighed *ret)
+/* Sorts by weight. The root and the nodes of the path are first. */
+static void sort_by_weight(const struct flame_tree *t, const uint32_t *path, size_t n_path,
+                           struct weighed *ret)
 {
     for (size_t i = 0; i < t->n; i++)
         ret[i] = (struct weighed){t->weights[i], (uint32_t)i};
@@ -119,14 +119,14 @@ static void weigh(const struct flame_tree *t, const uint32_t *path, size_t n_pat
     qsort(ret, t->n, sizeof *ret, by_weight);
 }
 
-/* How many of the heaviest can stay, when each caller of one that goes needs a node for what is folded.
- * `lightest`: of each node, the rank of the lightest that it calls. */
+/* The number of the heaviest nodes that can stay, if each caller of a folded node needs one more. `lightest`
+ * gives the rank of each node's lightest callee. */
 static size_t count_staying(const struct flame_tree *t, const struct weighed *order, const uint32_t *lightest,
                             size_t most, int64_t *change)
 {
     size_t staying = 1;
     int64_t folded = 0;
-    /* A caller needs one from where it stays itself to where all that it calls stays. */
+    /* A caller needs one from its own rank up to the rank of its lightest callee. */
     for (size_t rank = 0; rank < t->n; rank++) {
         uint32_t last = lightest[order[rank].node];
         if (last > rank) {
@@ -142,9 +142,9 @@ static size_t count_staying(const struct flame_tree *t, const struct weighed *or
     return staying;
 }
 
-/* The nodes that stay, and what is folded, into another tree. `rank` becomes the numbers they have there. */
-static int move(const struct flame_tree *t, uint32_t *rank, size_t staying, struct flame_tree *to,
-                struct err *err)
+/* Copies the nodes that stay, and folds the others. `rank` becomes the new numbers. */
+static int move_nodes(const struct flame_tree *t, uint32_t *rank, size_t staying, struct flame_tree *to,
+                      struct err *err)
 {
     rank[0] = 0;
     add_values(to, 0, t->values);
@@ -165,7 +165,7 @@ static int move(const struct flame_tree *t, uint32_t *rank, size_t staying, stru
     return 0;
 }
 
-/* What the nodes' order says of each: its rank, and the rank of the lightest that it calls. */
+/* Finds each node's rank, and the rank of its lightest callee. */
 static void rank_nodes(const struct flame_tree *t, const struct weighed *order, uint32_t *rank,
                        uint32_t *lightest)
 {
@@ -188,10 +188,10 @@ int flame_tree_fold(struct flame_tree *t, size_t most, uint32_t *path, size_t n_
         err_nomem(err);
         goto out;
     }
-    weigh(t, path, n_path, order);
+    sort_by_weight(t, path, n_path, order);
     rank_nodes(t, order, rank, lightest);
     size_t staying = count_staying(t, order, lightest, most, change);
-    if (flame_tree_init(&to, t->n_types, t->scale, err) == 0 && move(t, rank, staying, &to, err) == 0) {
+    if (flame_tree_init(&to, t->n_types, t->scale, err) == 0 && move_nodes(t, rank, staying, &to, err) == 0) {
         if (staying < t->n && order[staying].weight < HUGE_VAL)
             to.cutoff = order[staying].weight;
         for (size_t i = 0; i < n_path; i++)

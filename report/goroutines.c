@@ -1,7 +1,7 @@
 /*
- * The table of groups. A group is found by a hash over its state, frames and creator, seeded anew each time
- * so that nobody can write a dump whose groups all collide. Waits are kept as pairs of group and minutes,
- * four bytes each, and sorted at the end: that gives every group's median.
+ * The table of groups. A hash over state, frames and creator finds a group. Its seed is random, so that no
+ * dump can force collisions. Waits are pairs of group and minutes, four bytes each. Sorting them at the end
+ * gives every group's median.
  */
 #include "report/goroutines.h"
 
@@ -43,7 +43,7 @@ static struct goroutines *table_new(struct err *err)
     return NULL;
 }
 
-/* ---- the goroutine being read -------------------------------------------------------------------------- */
+/* ---- the current goroutine ----------------------------------------------------------------------------- */
 
 void goroutine_begin(struct goroutines *g, uint64_t count)
 {
@@ -68,7 +68,7 @@ int goroutine_add_frame(struct goroutines *g, struct goroutine_frame frame, stru
     return 0;
 }
 
-/* Leaves out what is the runtime's, on both ends, unless nothing else is there. */
+/* Drops the runtime's frames at both ends, unless there are no others. */
 static void trim_runtime(struct goroutine *c)
 {
     size_t first = 0;
@@ -103,7 +103,7 @@ static bool same_frame(const struct goroutine_frame *a, const struct goroutine_f
     return str_equal(a->function, b->function) && str_equal(a->place, b->place);
 }
 
-/* Whether the current goroutine is one of that group. */
+/* Whether the current goroutine belongs to that group. */
 static bool is_of(const void *ctx, uint32_t number)
 {
     const struct goroutines *g = ctx;
@@ -118,7 +118,7 @@ static bool is_of(const void *ctx, uint32_t number)
     return true;
 }
 
-/* Makes a group of the current goroutine. */
+/* Makes a group from the current goroutine. */
 static int add_group(struct goroutines *g, uint64_t hash, struct err *err)
 {
     struct goroutines_store *s = g->store;
@@ -203,9 +203,9 @@ int goroutine_end(struct goroutines *g, size_t dump, struct err *err)
     return c->labels.n > 0 ? add_label(g, &g->groups[at], err) : 0;
 }
 
-/* ---- at the end ---------------------------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------------------------------------- */
 
-static int wait_order(const void *a, const void *b)
+static int compare_waits(const void *a, const void *b)
 {
     const struct goroutine_wait *x = a, *y = b;
     if (x->group != y->group)
@@ -220,7 +220,7 @@ static void measure_waits(struct goroutines *g)
     if (!g->groups)
         return;
     if (n > 0)
-        qsort(g->store->waits, n, sizeof *waits, wait_order);
+        qsort(g->store->waits, n, sizeof *waits, compare_waits);
     for (size_t i = 0, end; i < n; i = end) {
         struct goroutine_group *group = &g->groups[waits[i].group];
         for (end = i; end < n && waits[end].group == waits[i].group; end++)
@@ -231,7 +231,7 @@ static void measure_waits(struct goroutines *g)
     }
 }
 
-/* How much a group grew; of one dump, how large it is. Counts from elsewhere may be anything. */
+/* The growth of a group; for one dump, its size. Counts from a file can have any value. */
 static int64_t growth_of(const struct goroutine_group *group)
 {
     return (int64_t)(group->count[1] - group->count[0]);
@@ -259,7 +259,7 @@ static int group_order(const struct goroutines *g, const struct goroutine_group 
     return order ? order : (a->frame_at > b->frame_at) - (a->frame_at < b->frame_at);
 }
 
-/* Merging, since qsort has no context to compare frames with. */
+/* A merge sort, because qsort passes no context for comparing frames. */
 static void sort_groups(const struct goroutines *g, struct goroutine_group *groups,
                         struct goroutine_group *room, size_t n)
 {
@@ -273,13 +273,13 @@ static void sort_groups(const struct goroutines *g, struct goroutine_group *grou
         groups[i] = b == n || (a < half && group_order(g, &room[a], &room[b]) <= 0) ? room[a++] : room[b++];
 }
 
-static int finish(struct goroutines *g, struct err *err)
+static int finish_groups(struct goroutines *g, struct err *err)
 {
     struct goroutine_group *room = malloc((g->n_groups + 1) * sizeof *room);
     if (!room)
         return err_nomem(err);
     measure_waits(g);
-    /* One dump alone is the last one, compared with nothing. */
+    /* A single dump was read as the older one: make it the newer one. */
     for (size_t i = 0; g->n_dumps == 1 && i < g->n_groups; i++) {
         g->groups[i].count[1] = g->groups[i].count[0];
         g->groups[i].count[0] = 0;
@@ -317,7 +317,7 @@ int goroutines_read(const struct str *dumps, const char *const *names, size_t n,
         if ((rc = read_one(g, i, dumps[i], max_bytes, err)) < 0)
             err_wrap(err, "%s", names[i]);
     if (rc == 0)
-        rc = finish(g, err);
+        rc = finish_groups(g, err);
     if (rc < 0)
         goroutines_free(g);
     else

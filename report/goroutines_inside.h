@@ -1,11 +1,11 @@
-/* What the readers of dumps hand to the table of groups. */
+/* The interface between the readers of dumps and the table of groups. */
 #ifndef REPORT_GOROUTINES_INSIDE_H
 #define REPORT_GOROUTINES_INSIDE_H
 
 #include "proto/proto.h"
 #include "report/goroutines.h"
 
-/* The goroutine being read. Its frames are gathered in one array that is used again. */
+/* The current goroutine. Its array of frames is reused. */
 struct goroutine {
     struct str state;
     uint32_t wait; /* minutes */
@@ -19,20 +19,20 @@ struct goroutine {
 struct goroutines_store {
     struct goroutine current;
     size_t cap_groups, n_frames, cap_frames, n_labels, cap_labels;
-    struct finder by_place; /* the groups */
+    struct finder by_place; /* finds groups */
     struct goroutine_wait *waits;
     size_t n_waits, cap_waits;
     struct profile *profiles[2];
     bool frames_only;
 };
 
-/* Begins a goroutine, or as many as `count` that are alike. */
+/* Starts a goroutine, or `count` equal ones. */
 void goroutine_begin(struct goroutines *g, uint64_t count);
 int goroutine_add_frame(struct goroutines *g, struct goroutine_frame frame, struct err *err);
-/* Puts the current one into its group of this dump. */
+/* Adds the current goroutine to its group of this dump. */
 int goroutine_end(struct goroutines *g, size_t dump, struct err *err);
 
-/* The form of a dump; anything that is no text of goroutines is taken for a profile. */
+/* The form of a dump. Any input that is no text of goroutines counts as a profile. */
 enum goroutine_form goroutines_form(struct str dump);
 int goroutines_read_stacks(struct goroutines *g, size_t dump, struct str text, struct err *err);
 int goroutines_read_grouped(struct goroutines *g, size_t dump, struct str text, struct err *err);

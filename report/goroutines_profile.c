@@ -1,9 +1,10 @@
 /*
- * A dump as a profile. What it has no text of, places and labels, is written among its own strings.
+ * Reads a dump in profile form. Places and labels, which a profile has no text of, become strings of the
+ * profile.
  *
- * A profile is small beside what its stacks spell out: many samples may share one location with many lines,
- * and many lines one long file name. So a place is written once for each line, and what is spelled out is
- * limited.
+ * A small profile can expand to a large text: many samples may share one location with many lines, and many
+ * lines one long file name. Therefore each line's place is written once, and limits apply to the expanded
+ * text.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "base/banned.h"
 
 #define MAX_LABELS 65536
-/* Limits on what a profile spells out: frames of all samples, bytes of different places, bytes of labels. */
+/* Limits of the expanded text: frames of all samples, bytes of different places, bytes of labels. */
 #define MAX_SPELLED_FRAMES (UINT64_C(20) << 20)
 #define MAX_PLACES ((size_t)32 << 20)
 #define MAX_LABEL_BYTES ((size_t)32 << 20)
@@ -22,7 +23,7 @@
 struct reading {
     struct goroutines *g;
     struct profile *p;
-    uint32_t *places; /* of each line, as "file:line": a string, 0 while it is not written */
+    uint32_t *places; /* by line: the string "file:line"; 0 until it is written */
     size_t place_bytes, label_bytes;
     uint64_t frames;
 };
@@ -55,7 +56,7 @@ static int add_line(struct reading *r, size_t at, struct err *err)
     return goroutine_add_frame(r->g, frame, err);
 }
 
-/* Where there are no lines its address stands for it. */
+/* A location without lines becomes its address. */
 static int add_address(struct reading *r, uint64_t address, struct err *err)
 {
     char text[32];
@@ -94,7 +95,8 @@ static void add_quoted(struct buf *to, struct str s)
     buf_addc(to, '"');
 }
 
-/* As debug=1 writes them. Labels too long for that are left out, and all behind the first MAX_LABEL_BYTES. */
+/* Writes labels as debug=1 does. Omits labels that are too long, and all labels after the first
+ * MAX_LABEL_BYTES. */
 static int add_labels(struct reading *r, const struct profile_sample *s, struct err *err)
 {
     struct buf text = BUF_INIT(MAX_LABELS);

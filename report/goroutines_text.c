@@ -1,13 +1,13 @@
 /*
- * The two texts, read line by line. What is not understood is passed over, since a dump may come with
- * whatever was said around it; what is cut in the middle of a goroutine loses that one.
+ * Reads the two text forms line by line. Unknown lines are ignored, because any text may surround a dump. A
+ * goroutine that is cut off is dropped.
  */
 #include <string.h>
 
 #include "report/goroutines_inside.h"
 #include "base/banned.h"
 
-/* Splits the first line off. False: nothing is left. */
+/* Splits off the first line. Returns false if nothing is left. */
 static bool next_line(struct str *rest, struct str *ret)
 {
     if (rest->n == 0)
@@ -22,7 +22,7 @@ static bool next_line(struct str *rest, struct str *ret)
     return true;
 }
 
-static void skip(struct str *s, size_t n)
+static void skip_bytes(struct str *s, size_t n)
 {
     s->p += n;
     s->n -= n;
@@ -32,11 +32,11 @@ static bool take_word(struct str *s, const char *word)
 {
     if (!str_begins(*s, word))
         return false;
-    skip(s, strlen(word));
+    skip_bytes(s, strlen(word));
     return true;
 }
 
-/* A number without a sign that fits. */
+/* Reads an unsigned number that fits into an int64_t. */
 static bool take_number(struct str *s, uint64_t *ret)
 {
     uint64_t value = 0;
@@ -48,13 +48,13 @@ static bool take_number(struct str *s, uint64_t *ret)
     }
     if (n == 0)
         return false;
-    skip(s, n);
+    skip_bytes(s, n);
     *ret = value;
     return true;
 }
 
-/* Where `word` begins for the last time, or the length. */
-static size_t last(struct str s, const char *word)
+/* The position of the last `word`, or the length. */
+static size_t find_last(struct str s, const char *word)
 {
     size_t n = strlen(word);
     for (size_t at = s.n; at-- > 0;)
@@ -63,15 +63,15 @@ static size_t last(struct str s, const char *word)
     return s.n;
 }
 
-static struct str before(struct str s, size_t n)
+static struct str first_bytes(struct str s, size_t n)
 {
     return (struct str){s.p, n};
 }
 
-static struct str trimmed(struct str s)
+static struct str trim_blanks(struct str s)
 {
     while (s.n > 0 && (*s.p == ' ' || *s.p == '\t'))
-        skip(&s, 1);
+        skip_bytes(&s, 1);
     while (s.n > 0 && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t'))
         s.n--;
     return s;
@@ -79,28 +79,29 @@ static struct str trimmed(struct str s)
 
 /* ---- debug=2 ------------------------------------------------------------------------------------------- */
 
-/* Splits off what stands in front of the first comma, and the comma. */
+/* Splits off the text before the first comma, and the comma. */
 static struct str take_part(struct str *rest)
 {
     const char *comma = memchr(rest->p, ',', rest->n);
-    struct str part = before(*rest, comma ? (size_t)(comma - rest->p) : rest->n);
-    skip(rest, part.n + (comma != NULL));
+    struct str part = first_bytes(*rest, comma ? (size_t)(comma - rest->p) : rest->n);
+    skip_bytes(rest, part.n + (comma != NULL));
     return part;
 }
 
 /* "chan receive, 12 minutes, locked to thread" */
 static void read_state(struct str text, struct goroutine *c)
 {
-    c->state = trimmed(take_part(&text));
+    c->state = trim_blanks(take_part(&text));
     while (text.n > 0) {
         uint64_t minutes;
-        struct str part = trimmed(take_part(&text));
+        struct str part = trim_blanks(take_part(&text));
         if (take_number(&part, &minutes) && str_begins(part, " minute"))
             c->wait = minutes < UINT32_MAX ? (uint32_t)minutes : UINT32_MAX;
     }
 }
 
-/* "goroutine 18 [chan receive, 12 minutes]:"; some say more in front of the brackets, or labels behind. */
+/* "goroutine 18 [chan receive, 12 minutes]:", possibly with more text before the brackets, or labels after
+ * them. */
 static bool read_header(struct str line, struct goroutine *c)
 {
     uint64_t number;
@@ -114,18 +115,18 @@ static bool read_header(struct str line, struct goroutine *c)
     struct str behind = {close + 1, line.n - (size_t)(close - line.p) - 2};
     if (c) {
         read_state((struct str){open + 1, (size_t)(close - open) - 1}, c);
-        behind = trimmed(behind);
+        behind = trim_blanks(behind);
         if (str_begins(behind, "{"))
             c->labels = behind;
     }
     return true;
 }
 
-/* "\t/src/main.go:12 +0x1d fp=…" belongs to the line above it. */
+/* "\t/src/main.go:12 +0x1d fp=…" is the place of the line above. */
 static int read_place(struct goroutines *g, struct str line, struct err *err)
 {
     struct goroutine *c = &g->store->current;
-    struct str place = trimmed(before(line, last(line, " +0x")));
+    struct str place = trim_blanks(first_bytes(line, find_last(line, " +0x")));
     if (c->creator.function.n > 0)
         c->creator.place = place;
     else if (c->n_frames > 0)
@@ -138,10 +139,11 @@ static int read_place(struct goroutines *g, struct str line, struct err *err)
 static int read_call(struct goroutines *g, struct str line, struct err *err)
 {
     if (take_word(&line, "created by ")) {
-        g->store->current.creator.function = before(line, last(line, " in goroutine "));
+        g->store->current.creator.function = first_bytes(line, find_last(line, " in goroutine "));
         return 0;
     }
-    return goroutine_add_frame(g, (struct goroutine_frame){before(line, last(line, "(")), STR("")}, err);
+    return goroutine_add_frame(g, (struct goroutine_frame){first_bytes(line, find_last(line, "(")), STR("")},
+                               err);
 }
 
 int goroutines_read_stacks(struct goroutines *g, size_t dump, struct str text, struct err *err)
@@ -177,17 +179,17 @@ int goroutines_read_stacks(struct goroutines *g, size_t dump, struct str text, s
 /* "goroutine profile: total 12" */
 static bool read_total(struct str line, uint64_t *ret)
 {
-    return str_begins(line, "goroutine") && last(line, " profile: total ") < line.n &&
-           (skip(&line, last(line, " profile: total ") + strlen(" profile: total ")),
+    return str_begins(line, "goroutine") && find_last(line, " profile: total ") < line.n &&
+           (skip_bytes(&line, find_last(line, " profile: total ") + strlen(" profile: total ")),
             take_number(&line, ret));
 }
 
-/* "3 @ 0x43e1d6 0x44d4f2", whose addresses are all there is where there are no symbols. */
+/* "3 @ 0x43e1d6 0x44d4f2". Without symbols, the addresses are the only frames. */
 static bool read_count(struct str line, uint64_t *ret, struct str *ret_addresses)
 {
     if (!take_number(&line, ret) || !take_word(&line, " @"))
         return false;
-    *ret_addresses = trimmed(line);
+    *ret_addresses = trim_blanks(line);
     return true;
 }
 
@@ -195,16 +197,16 @@ static bool read_count(struct str line, uint64_t *ret, struct str *ret_addresses
 static int read_symbol(struct goroutines *g, struct str line, struct err *err)
 {
     struct goroutine_frame frame = {STR(""), STR("")};
-    line = trimmed(line);
+    line = trim_blanks(line);
     const char *tab = memchr(line.p, '\t', line.n);
     if (!tab)
         return goroutine_add_frame(g, (struct goroutine_frame){line, STR("")}, err);
-    skip(&line, (size_t)(tab - line.p) + 1);
+    skip_bytes(&line, (size_t)(tab - line.p) + 1);
     tab = memchr(line.p, '\t', line.n);
-    frame.function = before(line, tab ? (size_t)(tab - line.p) : line.n);
-    frame.function.n = last(frame.function, "+0x");
+    frame.function = first_bytes(line, tab ? (size_t)(tab - line.p) : line.n);
+    frame.function.n = find_last(frame.function, "+0x");
     if (tab)
-        frame.place = trimmed((struct str){tab, line.n - (size_t)(tab - line.p)});
+        frame.place = trim_blanks((struct str){tab, line.n - (size_t)(tab - line.p)});
     return goroutine_add_frame(g, frame, err);
 }
 
@@ -247,8 +249,7 @@ int goroutines_read_grouped(struct goroutines *g, size_t dump, struct str text, 
     return 0;
 }
 
-/* ---- which of them it is ---------------------------------------------------------------------------------
- */
+/* ---- forms --------------------------------------------------------------------------------------------- */
 
 enum goroutine_form goroutines_form(struct str dump)
 {

@@ -3,8 +3,8 @@
 #include "report/report.h"
 #include "base/banned.h"
 
-/* Counters of one process fall a little where Go's sampling is undone with another average size: no more than
- * this part of all. */
+/* The counters of one process may fall by this part of the total, because Go scales its samples by a mean
+ * size that changes. */
 #define FALL 0.1
 
 static bool is_counter(const struct growth *g, size_t type)
@@ -17,7 +17,7 @@ static bool is_counter(const struct growth *g, size_t type)
     return false;
 }
 
-/* The first mapping is the program's own. */
+/* The first mapping is the program itself. */
 static struct str build_of(const struct profile *p)
 {
     return p->n_mappings ? profile_str(p, p->mappings[0].build_id) : STR("");
@@ -52,8 +52,7 @@ void growth_release(struct growth *g)
     *g = (struct growth){0};
 }
 
-/* ---- one process? ----------------------------------------------------------------------------------------
- */
+/* ---- restarts ------------------------------------------------------------------------------------------ */
 
 static bool has_fallen(const struct growth *g, size_t type)
 {
@@ -78,11 +77,10 @@ const char *growth_restarted(const struct growth *g)
     return NULL;
 }
 
-/* ---- subtracting -----------------------------------------------------------------------------------------
- */
+/* ---- subtracting --------------------------------------------------------------------------------------- */
 
-/* A counter that fell did so by rounding. */
-static int64_t grown(bool counter, int64_t before, int64_t now)
+/* A counter falls only by rounding. */
+static int64_t difference_of(bool counter, int64_t before, int64_t now)
 {
     int64_t by = 0;
     if (__builtin_sub_overflow(now, before, &by))
@@ -97,7 +95,7 @@ void growth_subtract(struct growth *g)
         bool counter = is_counter(g, type);
         for (size_t i = 0; i < p->n_samples; i++) {
             int64_t *values = p->values + i * 2 * g->n_types;
-            values[type] = grown(counter, values[type], values[g->n_types + type]);
+            values[type] = difference_of(counter, values[type], values[g->n_types + type]);
         }
     }
     profile_narrow(p, g->n_types);

@@ -8,7 +8,7 @@
 #include "report/page_source.h"
 #include "base/banned.h"
 
-/* The list of entries and the manifest. */
+/* The limit of the list of entries, and of the manifest. */
 #define MAX_BUNDLE ((size_t)256 << 20)
 
 struct page {
@@ -17,12 +17,12 @@ struct page {
     uint64_t max_bytes, written;
     size_t n_drawn, n_entries;
     struct buf entries;   /* as JSON */
-    struct strlist files; /* of those that were drawn */
-    unsigned char *from;  /* beside them: enum words_source */
+    struct strlist files; /* the files of the drawn entries */
+    unsigned char *from;  /* by entry: enum words_source */
     size_t cap_from;
 };
 
-static int put(struct page *p, const void *bytes, size_t n, struct err *err)
+static int write_bytes(struct page *p, const void *bytes, size_t n, struct err *err)
 {
     p->written += n;
     return p->sink(p->ctx, bytes, n, err);
@@ -30,28 +30,27 @@ static int put(struct page *p, const void *bytes, size_t n, struct err *err)
 
 static int puts_to(struct page *p, const char *text, struct err *err)
 {
-    return put(p, text, strlen(text), err);
+    return write_bytes(p, text, strlen(text), err);
 }
 
-/* ---- the page around its data ----------------------------------------------------------------------------
- */
+/* ---- template ------------------------------------------------------------------------------------------ */
 
-/* What of the template stands in front of a place, and what behind it. */
-static struct str before(struct str template, const char *place)
+/* The template's text before a place, and after it. */
+static struct str text_before(struct str template, const char *place)
 {
     const char *at = memmem(template.p, template.n, place, strlen(place));
     return (struct str){template.p, at ? (size_t)(at - template.p) : template.n};
 }
 
-static struct str behind(struct str template, const char *place)
+static struct str text_after(struct str template, const char *place)
 {
-    size_t n = before(template, place).n + strlen(place);
+    size_t n = text_before(template, place).n + strlen(place);
     return n > template.n ? STR("") : (struct str){template.p + n, template.n - n};
 }
 
-static struct str between(const char *from, const char *to)
+static struct str text_between(const char *from, const char *to)
 {
-    return before(behind(page_source.template, from), to);
+    return text_before(text_after(page_source.template, from), to);
 }
 
 static int add_hash(struct buf *b, struct str text, struct err *err)
@@ -71,7 +70,7 @@ static int add_hash(struct buf *b, struct str text, struct err *err)
     return 0;
 }
 
-/* The policy: nothing runs but what was there when the program was built. */
+/* The policy allows only the script and style of the template. */
 static int put_policy(struct page *p, struct err *err)
 {
     struct buf b = BUF_INIT(4096);
@@ -82,14 +81,14 @@ static int put_policy(struct page *p, struct err *err)
         rc = add_hash(&b, page_source.style, err);
     buf_adds(&b, "; img-src data:; base-uri 'none'; form-action 'none'\">");
     if (rc == 0 && (rc = buf_check(&b, "the policy", err)) == 0)
-        rc = put(p, b.data, b.len, err);
+        rc = write_bytes(p, b.data, b.len, err);
     buf_release(&b);
     return rc;
 }
 
 static int put_str(struct page *p, struct str s, struct err *err)
 {
-    return put(p, s.p, s.n, err);
+    return write_bytes(p, s.p, s.n, err);
 }
 
 int page_new(page_sink_fn *sink, void *ctx, uint64_t max_bytes, struct page **ret, struct err *err)
@@ -101,10 +100,10 @@ int page_new(page_sink_fn *sink, void *ctx, uint64_t max_bytes, struct page **re
     p->ctx = ctx;
     p->max_bytes = max_bytes;
     buf_init(&p->entries, MAX_BUNDLE);
-    if (put_str(p, before(page_source.template, "<!--csp-->"), err) < 0 || put_policy(p, err) < 0 ||
-        put_str(p, between("<!--csp-->", "<!--style-->"), err) < 0 || puts_to(p, "<style>", err) < 0 ||
+    if (put_str(p, text_before(page_source.template, "<!--csp-->"), err) < 0 || put_policy(p, err) < 0 ||
+        put_str(p, text_between("<!--csp-->", "<!--style-->"), err) < 0 || puts_to(p, "<style>", err) < 0 ||
         put_str(p, page_source.style, err) < 0 || puts_to(p, "</style>", err) < 0 ||
-        put_str(p, between("<!--style-->", "<!--data-->"), err) < 0) {
+        put_str(p, text_between("<!--style-->", "<!--data-->"), err) < 0) {
         page_free(p);
         return -1;
     }
@@ -127,10 +126,9 @@ void page_allow(struct page *p, uint64_t more_bytes)
     p->max_bytes += more_bytes;
 }
 
-/* ---- entries ---------------------------------------------------------------------------------------------
- */
+/* ---- entries ------------------------------------------------------------------------------------------- */
 
-/* `form`: "none" where it is not drawn. */
+/* `form` is "none" for an entry without a picture. */
 static int list_entry(struct page *p, const struct page_entry *entry, const char *form, const char *why,
                       struct err *err)
 {
@@ -165,7 +163,7 @@ int page_add_nothing(struct page *p, const struct page_entry *entry, const char 
     return list_entry(p, entry, "none", why, err);
 }
 
-/* Data as an element of the page. */
+/* Writes data as an element of the page. */
 static int put_data(struct page *p, const struct buf *data, struct err *err)
 {
     struct buf b = BUF_INIT(PAGE_MAX_ENTRY * 2);
@@ -181,7 +179,7 @@ static int put_data(struct page *p, const struct buf *data, struct err *err)
     if (rc == 0 && p->written + b.len > p->max_bytes)
         rc = err_set(err, ERR_FAILED, "the page has no room for it");
     if (rc == 0)
-        rc = put(p, b.data, b.len, err);
+        rc = write_bytes(p, b.data, b.len, err);
     buf_release(&b);
     return rc;
 }
@@ -225,10 +223,9 @@ int page_add_sides(struct page *p, const struct page_entry *entry, const struct 
     return rc;
 }
 
-/* ---- what stands in front --------------------------------------------------------------------------------
- */
+/* ---- overview ------------------------------------------------------------------------------------------ */
 
-static bool is_about(const struct page *p, size_t entry, const struct page_sentence *s)
+static bool has_entry(const struct page *p, size_t entry, const struct page_sentence *s)
 {
     return s->file && p->from[entry] == s->from && strcmp(p->files.items[entry], s->file) == 0;
 }
@@ -239,7 +236,7 @@ static void add_sentence(struct buf *b, const struct page *p, const struct page_
     buf_adds(b, "{\"rule\":");
     jsontext_name(b, str_of(s->rule));
     jsontext_text(b, "text", s->text);
-    while (entry < p->files.n && !is_about(p, entry, s))
+    while (entry < p->files.n && !has_entry(p, entry, s))
         entry++;
     if (entry < p->files.n)
         buf_addf(b, ",\"data\":%zu", entry);
@@ -284,11 +281,11 @@ int page_finish(struct page *p, const struct page_bundle *bundle, struct err *er
         add_bundle(&b, p, bundle);
         rc = buf_check(&b, "what the page is told of the bundle", err);
     }
-    if (rc == 0 &&
-        (put(p, b.data, b.len, err) < 0 || put_str(p, between("<!--data-->", "<!--script-->"), err) < 0 ||
-         puts_to(p, "<script type=\"module\">", err) < 0 || put_str(p, page_source.script, err) < 0 ||
-         puts_to(p, "</script>", err) < 0 ||
-         put_str(p, behind(page_source.template, "<!--script-->"), err) < 0))
+    if (rc == 0 && (write_bytes(p, b.data, b.len, err) < 0 ||
+                    put_str(p, text_between("<!--data-->", "<!--script-->"), err) < 0 ||
+                    puts_to(p, "<script type=\"module\">", err) < 0 ||
+                    put_str(p, page_source.script, err) < 0 || puts_to(p, "</script>", err) < 0 ||
+                    put_str(p, text_after(page_source.template, "<!--script-->"), err) < 0))
         rc = -1;
     buf_release(&b);
     return rc;

@@ -1,18 +1,17 @@
-/* What the page is told of two sides, and of hosts side by side. */
+/* The page's JSON on two sides, and on hosts side by side. */
 #include <math.h>
 
 #include "report/jsontext.h"
 #include "report/page_data.h"
 #include "base/banned.h"
 
-/* JSON knows no infinity. */
+/* JSON has no infinity. */
 static void add_real(struct buf *b, double v)
 {
     buf_addf(b, "%.15g", isfinite(v) ? v : 0);
 }
 
-/* ---- two sides -------------------------------------------------------------------------------------------
- */
+/* ---- two sides ----------------------------------------------------------------------------------------- */
 
 static void add_processes(struct buf *b, const struct sides *s)
 {
@@ -59,8 +58,7 @@ int page_data_sides(const struct sides *s, struct buf *ret, struct err *err)
     return rc;
 }
 
-/* ---- hosts -----------------------------------------------------------------------------------------------
- */
+/* ---- hosts --------------------------------------------------------------------------------------------- */
 
 static const char *const figures[PEERS_OF] = {"cpu", "heap", "goroutines", "allocated"};
 

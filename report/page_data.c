@@ -5,10 +5,9 @@
 #include "report/jsontext.h"
 #include "base/banned.h"
 
-/* ---- strings, each written once --------------------------------------------------------------------------
- */
+/* ---- strings ------------------------------------------------------------------------------------------- */
 
-/* The texts that the entry has, by number. The empty one is 0. */
+/* The texts of an entry, each written once, by number. Number 0 is the empty text. */
 struct texts {
     struct str *items;
     size_t n, cap;
@@ -74,8 +73,7 @@ static void add_numbers(struct buf *b, const char *key, const uint32_t *numbers,
     buf_addc(b, ']');
 }
 
-/* ---- profiles --------------------------------------------------------------------------------------------
- */
+/* ---- profiles ------------------------------------------------------------------------------------------ */
 
 void page_data_types(struct buf *b, const struct profile *p, size_t n_types, size_t default_type)
 {
@@ -90,7 +88,7 @@ void page_data_types(struct buf *b, const struct profile *p, size_t n_types, siz
     buf_addf(b, "],\"default\":%zu", default_type);
 }
 
-/* The functions, and the texts that they have. */
+/* The functions and their texts. */
 int page_data_functions(struct buf *b, const struct profile *p, const struct flame *f, struct err *err)
 {
     struct texts texts;
@@ -160,10 +158,9 @@ int page_data_profile(struct profile *profile, struct buf *ret, struct err *err)
     return rc;
 }
 
-/* ---- goroutines ------------------------------------------------------------------------------------------
- */
+/* ---- goroutines ---------------------------------------------------------------------------------------- */
 
-/* Frames by number: equal ones are written once. */
+/* Frames by number: equal frames are written once. */
 struct frames {
     struct texts texts;
     struct frame {
@@ -243,7 +240,7 @@ static void add_frames(struct buf *b, const struct frames *f)
     buf_adds(b, "]}");
 }
 
-/* The first groups are the largest. */
+/* The groups are sorted: the first are the largest. */
 static int add_groups(struct buf *b, struct frames *f, const struct goroutines *g, size_t shown,
                       struct err *err)
 {

@@ -1,4 +1,4 @@
-/* The page's own parts, as tools/embed-web has made them of web/. */
+/* The page's own parts, which tools/embed-web makes from web/. */
 #ifndef REPORT_PAGE_SOURCE_H
 #define REPORT_PAGE_SOURCE_H
 

@@ -1,4 +1,4 @@
-/* What is kept of each host. How they are compared is peers_compare.c's. */
+/* The figures of each host. peers_compare.c compares them. */
 #include "report/peers.h"
 
 #include <stdlib.h>
@@ -7,14 +7,13 @@
 #include "report/words_inside.h"
 #include "base/banned.h"
 
-/* Names beyond so many are not told apart: their shares are nothing. */
+/* The most names in a group. Later names get no share. */
 #define MAX_NAMES 20000
 
-/* Where loops without calls are stopped: how many samples that takes says nothing of the program. */
+/* Functions that stop loops without calls: the number of their samples has no meaning for the program. */
 static const char *const passed_over[] = {"runtime.asyncPreempt*", NULL};
 
-/* ---- names and rows --------------------------------------------------------------------------------------
- */
+/* ---- names and rows ------------------------------------------------------------------------------------ */
 
 struct wanted {
     const struct peers *h;
@@ -27,7 +26,7 @@ static bool is_wanted(const void *ctx, uint32_t number)
     return strcmp(w->h->names.items[number], w->name) == 0;
 }
 
-/* *ret: FINDER_NONE if there are too many already. */
+/* *ret is FINDER_NONE if there are too many names. */
 static int name_number(struct peers *h, struct str name, uint32_t *ret, struct err *err)
 {
     char shown[1024];
@@ -72,8 +71,7 @@ void peers_release(struct peers *h)
     *h = (struct peers){0};
 }
 
-/* ---- shares ----------------------------------------------------------------------------------------------
- */
+/* ---- shares -------------------------------------------------------------------------------------------- */
 
 static int heavier_first(const void *left, const void *right)
 {
@@ -87,15 +85,15 @@ static int by_number(const void *left, const void *right)
     return (a->name > b->name) - (a->name < b->name);
 }
 
-/* What of a tally is a function's: all that passes through it, or what is its own. */
+/* A function's value in a tally: cum for CPU, own otherwise. */
 static int64_t part_of(const struct tally *t, enum peers_of of, uint32_t name)
 {
     return of == PEERS_CPU ? t->of[name].cum : t->of[name].own;
 }
 
-/* The heaviest functions of a tally, by the profile's own strings. *ret: freed by the caller. */
-static int heaviest(const struct tally *t, enum peers_of of, struct peer_share **ret, size_t *ret_n,
-                    struct err *err)
+/* The heaviest functions of a tally, by the profile's strings. The caller frees *ret. */
+static int find_heaviest(const struct tally *t, enum peers_of of, struct peer_share **ret, size_t *ret_n,
+                         struct err *err)
 {
     const struct profile *p = t->profile;
     struct peer_share *list = malloc((p->n_functions + 1) * sizeof *list);
@@ -107,7 +105,7 @@ static int heaviest(const struct tally *t, enum peers_of of, struct peer_share *
         if (name != 0 && part_of(t, of, name) > 0 && !words_listed(profile_str(p, name), passed_over))
             list[n++] = (struct peer_share){name, words_share(part_of(t, of, name), t->total)};
     }
-    /* Functions of one name are one. */
+    /* Merge functions of one name. */
     qsort(list, n, sizeof *list, by_number);
     for (size_t i = 0; i < n; i++)
         if (kept == 0 || list[kept - 1].name != list[i].name)
@@ -118,13 +116,13 @@ static int heaviest(const struct tally *t, enum peers_of of, struct peer_share *
     return 0;
 }
 
-/* The same by the group's names. */
+/* Stores the heaviest functions by the group's names. */
 static int keep_shares(struct peers *h, const struct tally *t, enum peers_of of, struct peer_figure *f,
                        struct err *err)
 {
     struct peer_share *list = NULL;
     size_t n = 0, kept = 0;
-    if (heaviest(t, of, &list, &n, err) < 0)
+    if (find_heaviest(t, of, &list, &n, err) < 0)
         return -1;
     f->shares = calloc(n + 1, sizeof *f->shares);
     int rc = f->shares ? 0 : err_nomem(err);
@@ -141,16 +139,16 @@ static int keep_shares(struct peers *h, const struct tally *t, enum peers_of of,
     return rc;
 }
 
-/* ---- profiles --------------------------------------------------------------------------------------------
- */
+/* ---- profiles ------------------------------------------------------------------------------------------ */
 
-/* What a profile is of, and the column that tells it; TALLY_NONE: nothing that is compared. */
+/* The column that gives the figure of a profile, and the figure; TALLY_NONE for a kind that is not
+ * compared. */
 static size_t column_of(const struct profile *p, enum peers_of *ret)
 {
     static const struct {
         const char *type, *unit;
         enum peers_of of;
-        bool within, at_once; /* it is told by what covers a time, and by what does not */
+        bool within, at_once; /* taken from differences over time, from other profiles */
     } columns[] = {{"cpu", "nanoseconds", PEERS_CPU, true, true},
                    {"inuse_space", "bytes", PEERS_HEAP, false, true},
                    {"goroutine", "count", PEERS_GOROUTINES, false, true},
@@ -164,7 +162,7 @@ static size_t column_of(const struct profile *p, enum peers_of *ret)
     return found;
 }
 
-static void put_value(struct peer_figure *f, enum peers_of of, const struct tally *t)
+static void set_value(struct peer_figure *f, enum peers_of of, const struct tally *t)
 {
     const struct profile *p = t->profile;
     double total = (double)t->total;
@@ -189,7 +187,7 @@ static int add_tally(struct peers *h, struct peer_figure *f, enum peers_of of, c
     if (rc == 0 && of != PEERS_ALLOCATED)
         rc = keep_shares(h, &t, of, f, err);
     if (rc == 0)
-        put_value(f, of, &t);
+        set_value(f, of, &t);
     tally_release(&t);
     sieve_release(&sieve);
     return rc;

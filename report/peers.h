@@ -1,12 +1,12 @@
 /*
- * Several hosts that run the same service, side by side: of each a few figures, and which function it differs
- * in most from the group.
+ * Hosts of one service, side by side: a few figures of each, and the function in which each differs most from
+ * the group.
  *
- * Of each host the shares of the heaviest functions are kept (PEERS_MAX_SHARES of each kind), and no profile.
- * The group is the median of its hosts, so that one of them, or two of five, do not shift it. A host is an
- * outlier if a function's share differs from the median by at least 10 percentage points when two standard
- * errors of both are taken off, and by four times what hosts of this group differ from it otherwise (the
- * median absolute deviation and the error of sampling together). Fewer than three hosts are no group.
+ * Each host keeps the shares of its heaviest functions (PEERS_MAX_SHARES of each kind), but no profile. The
+ * group is the median of its hosts, so that one outlier, or two of five, do not shift it. A host is an
+ * outlier if a function's share differs from the median by at least 10 percentage points after subtracting
+ * two standard errors of both, and by at least four times the usual difference in the group (the median
+ * absolute deviation and the sampling error together). A group has at least three hosts.
  */
 #ifndef REPORT_PEERS_H
 #define REPORT_PEERS_H
@@ -17,30 +17,30 @@
 #define PEERS_MAX_SHARES 200
 
 enum peers_of {
-    PEERS_CPU,        /* cores busy; shares of the CPU time, with all that a function calls */
-    PEERS_HEAP,       /* bytes in use; shares of it, by the innermost function that is the program's own */
-    PEERS_GOROUTINES, /* how many; where they stand, likewise */
-    PEERS_ALLOCATED,  /* bytes in a second, where that is known; no shares */
+    PEERS_CPU,        /* busy cores; shares of the CPU time, by cum */
+    PEERS_HEAP,       /* bytes in use; shares by the innermost function of the program */
+    PEERS_GOROUTINES, /* number of goroutines; shares by the innermost function of the program */
+    PEERS_ALLOCATED,  /* bytes in a second, if known; no shares */
 };
 #define PEERS_OF 4
 
 struct peer_share {
-    uint32_t name; /* of the group's names */
+    uint32_t name; /* index into the group's names */
     double share;
 };
 
-/* A kind of a host's profiles. */
+/* One figure of a host. */
 struct peer_figure {
     bool known;
     double value;
-    double samples; /* that the shares are from; may be estimated */
+    double samples; /* the number of samples behind the shares; may be an estimate */
     char *file;
-    struct peer_share *shares; /* by name */
+    struct peer_share *shares; /* sorted by name */
     size_t n_shares;
-    bool exceeds; /* the value is far from the group's */
+    bool exceeds; /* true: the value is far from the group's */
 };
 
-/* Where a host differs most from its group. */
+/* The largest difference between a host and its group. */
 struct peer_difference {
     bool known;
     enum peers_of of;
@@ -51,29 +51,29 @@ struct peer_difference {
 
 struct peer {
     char *host;
-    bool against; /* one of the healthy */
+    bool against; /* true: a host of the baseline */
     struct peer_figure of[PEERS_OF];
     struct peer_difference differs;
 };
 
-/* Begins as {0}. Everything is read only. */
+/* Begins as {0}. All members are read-only. */
 struct peers {
     struct peer *rows;
     size_t n, cap;
-    struct strlist names; /* of functions, printable */
+    struct strlist names; /* names of functions, printable */
     struct finder by_name;
-    double median[PEERS_OF]; /* of the values */
+    double median[PEERS_OF]; /* medians of the values */
     size_t known[PEERS_OF],
-        with_shares[PEERS_OF]; /* how many hosts have one; and samples enough for shares */
+        with_shares[PEERS_OF]; /* the number of hosts with a value, and with enough samples for shares */
 };
 
-/* Adds what a profile of a host says; one of another kind says nothing. The second of a kind is passed over.
- * Of a difference over time nothing is known but what was allocated in a second of it. */
+/* Adds a profile of a host. Ignores other kinds, and the second profile of a kind. A difference over time
+ * gives only the allocation in a second. */
 int peers_add(struct peers *h, const char *host, bool against, const char *file, const struct profile *p,
               struct err *err);
 void peers_release(struct peers *h);
 
-/* Compares them, at the end. */
+/* Compares the hosts. Call it after all peers_add. */
 int peers_compare(struct peers *h, struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Who differs from the group: medians of the values and of each function's share, how far hosts usually are
- * from them, and how far off a share may be by chance.
+ * Differences from the group: medians of the values and of each function's share, the usual distance of hosts
+ * from them, and the sampling error of a share.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,20 +10,20 @@
 #include "report/words_inside.h"
 #include "base/banned.h"
 
-/* The median absolute deviation, as the standard deviation it stands for. */
+/* Converts a median absolute deviation to a standard deviation. */
 #define DEVIATION 1.4826
-/* A share differs by so much, after two standard errors, and by so many deviations. */
+/* The least difference of a share after subtracting two standard errors, and the least in deviations. */
 #define SHARE 0.1
 #define DEVIATIONS 4
-/* A value is so many times the median, or so many times less. */
+/* The least factor between a value and the median. */
 #define TIMES 2
-/* Fewer samples have no shares. */
+/* The least number of samples for shares. */
 #define SAMPLES 20
 
-/* Differences of values that nobody would look at: cores, bytes, goroutines, bytes a second. */
+/* The least differences of values that matter: cores, bytes, goroutines, bytes a second. */
 static const double floors[PEERS_OF] = {0.1, 10e6, 100, 1e6};
 
-/* What the group has of one function, or of a value. */
+/* The group's median and deviation of one function or value. */
 struct middle {
     double median, deviation;
 };
@@ -40,7 +40,7 @@ static double median_of(double *values, size_t n)
     return n == 0 ? 0 : n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* The values are gone then. */
+/* Overwrites the values. */
 static struct middle middle_of(double *values, size_t n)
 {
     struct middle m = {.median = median_of(values, n)};
@@ -50,14 +50,13 @@ static struct middle middle_of(double *values, size_t n)
     return m;
 }
 
-/* ---- values ----------------------------------------------------------------------------------------------
- */
+/* ---- values -------------------------------------------------------------------------------------------- */
 
-static bool exceeds(const struct peer *row, enum peers_of of, struct middle m)
+static bool is_far(const struct peer *row, enum peers_of of, struct middle m)
 {
     double value = row->of[of].value, by = fabs(value - m.median);
     bool times = value >= TIMES * m.median || value * TIMES <= m.median;
-    /* Of a CPU profile the value is known as well as its samples were counted. */
+    /* CPU error is value/sqrt(samples). */
     double chance = of == PEERS_CPU && row->of[of].samples > 0 ? value / sqrt(row->of[of].samples) : 0;
     return times && by >= floors[of] && by >= DEVIATIONS * hypot(m.deviation, chance);
 }
@@ -72,11 +71,10 @@ static void compare_values(struct peers *h, enum peers_of of, double *room)
     h->known[of] = n;
     h->median[of] = m.median;
     for (size_t i = 0; i < h->n && n >= PEERS_LEAST; i++)
-        h->rows[i].of[of].exceeds = h->rows[i].of[of].known && exceeds(&h->rows[i], of, m);
+        h->rows[i].of[of].exceeds = h->rows[i].of[of].known && is_far(&h->rows[i], of, m);
 }
 
-/* ---- shares ----------------------------------------------------------------------------------------------
- */
+/* ---- shares -------------------------------------------------------------------------------------------- */
 
 static bool has_shares(const struct peer_figure *f)
 {
@@ -99,7 +97,7 @@ static double share_of(const struct peer_figure *f, uint32_t name)
     return found ? found->share : 0;
 }
 
-/* How many hosts each function was seen on: *ret, freed by the caller. */
+/* The number of hosts that have each function. The caller frees *ret. */
 static int find_seen(const struct peers *h, enum peers_of of, size_t **ret, struct err *err)
 {
     size_t *seen = calloc(h->names.n + 1, sizeof *seen);
@@ -114,8 +112,7 @@ static int find_seen(const struct peers *h, enum peers_of of, size_t **ret, stru
     return 0;
 }
 
-/* What the group has of each function: *ret, freed by the caller. What fewer than half of the hosts have has
- * a median and a deviation of nothing. */
+/* The group's median of each function; 0 if fewer than half of the hosts have it. The caller frees *ret. */
 static int find_middles(const struct peers *h, enum peers_of of, double *room, struct middle **ret,
                         struct err *err)
 {
@@ -137,7 +134,7 @@ static int find_middles(const struct peers *h, enum peers_of of, double *room, s
     return middles ? 0 : err_nomem(err);
 }
 
-static struct words_candidate candidate(const struct peers *h, const struct peer_difference *d)
+static struct words_candidate make_candidate(const struct peers *h, const struct peer_difference *d)
 {
     struct str name = str_of(h->names.items[d->name]);
     return (struct words_candidate){words_origin_of(name) == WORDS_RUNTIME, fmax(d->share, d->median), name};
@@ -151,7 +148,7 @@ static bool is_outlier(const struct peer_difference *d, const struct peer_figure
     return by - 2 * hypot(error, of_median) >= SHARE && by >= DEVIATIONS * hypot(m.deviation, error);
 }
 
-/* How a host differs in a function. */
+/* The difference between a host and the group in one function. */
 static struct peer_difference difference_of(const struct peers *h, const struct peer_figure *f,
                                             enum peers_of of, uint32_t name, struct middle m)
 {
@@ -160,8 +157,8 @@ static struct peer_difference difference_of(const struct peers *h, const struct 
     return d;
 }
 
-/* A function that the host calls more than the others names a difference better than one that it calls less
- * for that reason, if it covers this part of it at least. */
+/* A function that the host calls more than the others explains a difference better than one that it calls
+ * less in consequence, if it covers at least this part of it. */
 #define COMPARABLE 0.5
 
 static bool is_more(const struct peer_difference *d)
@@ -174,19 +171,19 @@ static bool names_it_better(const struct peers *h, const struct peer_difference 
 {
     if (!b->known)
         return true;
-    struct words_candidate one = candidate(h, a), other = candidate(h, b);
+    struct words_candidate one = make_candidate(h, a), other = make_candidate(h, b);
     double least = fmin(one.covers, other.covers), most = fmax(one.covers, other.covers);
     if (is_more(a) != is_more(b) && one.runtime == other.runtime && least >= COMPARABLE * most)
         return is_more(a);
     return words_tells_more(&one, &other);
 }
 
-/* Of all functions the one in which a host differs: of those that make it an outlier, if any does. */
+/* The function that explains a host's difference best; among outliers if there is any. */
 static struct peer_difference find_difference(const struct peers *h, const struct peer_figure *f,
                                               enum peers_of of, const struct middle *middles)
 {
     struct peer_difference best = {.known = false};
-    double most[2][2] = {{0}}; /* of outliers or others, of what the host calls less or more */
+    double most[2][2] = {{0}}; /* [is outlier][is more] */
     for (uint32_t name = 0; name < h->names.n; name++) {
         struct peer_difference d = difference_of(h, f, of, name, middles[name]);
         double *to = &most[d.outlier][is_more(&d)];
@@ -204,7 +201,7 @@ static struct peer_difference find_difference(const struct peers *h, const struc
     return best;
 }
 
-/* An outlier before others, then whoever differs most. */
+/* An outlier precedes the others, then the larger difference. */
 static bool differs_more(const struct peer_difference *a, const struct peer_difference *b)
 {
     if (!b->known || a->outlier != b->outlier)

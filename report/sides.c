@@ -5,13 +5,13 @@
 #include "report/report.h"
 #include "base/banned.h"
 
-/* Of a side, so that neither takes the other's room. */
+/* Limits of each side, so that neither takes the other's memory. */
 #define MAX_SAMPLES 250000
 #define MAX_FRAMES 10000000
 
-/* What is there at a moment. All else is counted from some time on. */
+/* Types whose values describe one moment. The others count from some start. */
 static const char *const standing[] = {"inuse_objects", "inuse_space", "goroutine", "threadcreate", NULL};
-/* Counted at a rate, so that only shares say something. */
+/* Types with a sampling rate, where only shares are comparable. */
 static const char *const sampled[] = {"cpu", "samples", NULL};
 
 static bool is_one_of(struct str type, const char *const *list)
@@ -21,8 +21,8 @@ static bool is_one_of(struct str type, const char *const *list)
     return *list;
 }
 
-/* Makes a first profile the model of all. */
-static int begin(struct sides *s, struct profile *p, struct err *err)
+/* Takes the sample types from the first profile. */
+static int set_types(struct sides *s, struct profile *p, struct err *err)
 {
     s->n_types = p->n_sample_types;
     if (report_sample_index(p, NULL, &s->default_type, err) < 0)
@@ -31,8 +31,8 @@ static int begin(struct sides *s, struct profile *p, struct err *err)
     return 0;
 }
 
-/* Any of those that were added; NULL: there is none. */
-static const struct profile *one_of(const struct sides *s)
+/* Any profile that was added, or NULL. */
+static const struct profile *any_part(const struct sides *s)
 {
     for (size_t i = 0; i < 2 * SIDES_PARTS; i++)
         if (s->of[i / SIDES_PARTS].parts[i % SIDES_PARTS])
@@ -40,15 +40,15 @@ static const struct profile *one_of(const struct sides *s)
     return NULL;
 }
 
-/* Makes one of the first n parts, and of p unless that is NULL: it is the part `at` then. */
-static int gather(struct sides_side *of, size_t n, struct profile *p, size_t at, struct err *err)
+/* Merges the first n parts, and p unless it is NULL, into part `at`. */
+static int merge_parts(struct sides_side *of, size_t n, struct profile *p, size_t at, struct err *err)
 {
     struct profile *some[SIDES_PARTS + 1], *merged = NULL;
     size_t found = 0;
     for (size_t i = 0; i < n; i++)
         if (of->parts[i])
             some[found++] = of->parts[i];
-    /* One alone is what it was made: a side that is full would be made anew for each that still comes. */
+    /* A single part needs no merge: a full side would otherwise copy it for each further profile. */
     bool alone = found == 1 && !p;
     if (p)
         some[found++] = p;
@@ -73,38 +73,37 @@ static bool has_room(const struct sides_side *of)
     return samples <= MAX_SAMPLES && frames <= MAX_FRAMES;
 }
 
-/* What several parts have in common counts several times, until they are one. */
+/* Merges all parts if there are too many stacks, because parts repeat the stacks that they share. */
 static int make_room(struct sides_side *of, struct err *err)
 {
     if (has_room(of))
         return 0;
-    if (gather(of, SIDES_PARTS, NULL, SIDES_PARTS - 1, err) < 0)
+    if (merge_parts(of, SIDES_PARTS, NULL, SIDES_PARTS - 1, err) < 0)
         return -1;
     return has_room(of) ? 0 : err_set(err, ERR_FAILED, "its side has too many stacks already");
 }
 
-/* As a binary counter counts: a sample is merged anew only when what it stands in has become twice as much.
- */
-static int add(struct sides_side *of, struct profile *p, struct err *err)
+/* Works like a binary counter: a sample is merged again only when its part doubles. */
+static int add_part(struct sides_side *of, struct profile *p, struct err *err)
 {
     size_t free_part = 0;
     while (of->parts[free_part])
         free_part++;
-    return gather(of, free_part, p, free_part, err);
+    return merge_parts(of, free_part, p, free_part, err);
 }
 
 int sides_add(struct sides *s, enum side side, struct profile *p, struct err *err)
 {
     struct sides_side *of = &s->of[side];
-    const struct profile *model = one_of(s);
+    const struct profile *model = any_part(s);
     int64_t duration = p->duration_ns;
     if (p->n_sample_types > SIDES_MAX_TYPES)
         profile_narrow(p, SIDES_MAX_TYPES);
     if (p->n_sample_types == 0)
         return err_set(err, ERR_FAILED, "it has no sample types");
     profile_drop_labels(p);
-    if ((model ? profile_compatible(model, p, err) : begin(s, p, err)) < 0 || make_room(of, err) < 0 ||
-        add(of, p, err) < 0)
+    if ((model ? profile_compatible(model, p, err) : set_types(s, p, err)) < 0 || make_room(of, err) < 0 ||
+        add_part(of, p, err) < 0)
         return -1;
     of->processes++;
     of->timed += duration > 0;
@@ -112,11 +111,11 @@ int sides_add(struct sides *s, enum side side, struct profile *p, struct err *er
     return 0;
 }
 
-/* One side as it stands among both: *ret, NULL if it has nothing. */
-static int whole(struct sides_side *of, enum side side, struct profile **ret, struct err *err)
+/* Merges one side and widens it to both sides' columns. *ret is NULL if the side is empty. */
+static int merge_side(struct sides_side *of, enum side side, struct profile **ret, struct err *err)
 {
     struct profile **last = &of->parts[SIDES_PARTS - 1];
-    if (gather(of, SIDES_PARTS, NULL, SIDES_PARTS - 1, err) < 0 ||
+    if (merge_parts(of, SIDES_PARTS, NULL, SIDES_PARTS - 1, err) < 0 ||
         (*last && profile_widen(*last, side, 2, err) < 0))
         return -1;
     *ret = *last;
@@ -128,12 +127,12 @@ int sides_finish(struct sides *s, struct err *err)
 {
     struct profile *both[2] = {NULL, NULL};
     int rc = -1;
-    if (whole(&s->of[SIDE_HERE], SIDE_HERE, &both[SIDE_HERE], err) == 0 &&
-        whole(&s->of[SIDE_THERE], SIDE_THERE, &both[SIDE_THERE], err) == 0)
+    if (merge_side(&s->of[SIDE_HERE], SIDE_HERE, &both[SIDE_HERE], err) == 0 &&
+        merge_side(&s->of[SIDE_THERE], SIDE_THERE, &both[SIDE_THERE], err) == 0)
         rc = sides_are_two(s) ? profile_merge_all(both, 2, &s->all, err) : 0;
     profile_free(both[SIDE_HERE]);
     profile_free(both[SIDE_THERE]);
-    /* So that a picture of all begins with what is heavy here. */
+    /* A picture of all starts with the heaviest stacks of here. */
     if (s->all)
         s->all->default_sample_type = s->all->sample_types[s->default_type].type;
     return rc;
@@ -162,7 +161,7 @@ enum sides_basis sides_basis_of(const struct sides *s, size_t type)
     struct str name = profile_str(s->all, s->all->sample_types[type].type);
     if (is_one_of(name, sampled))
         return SIDES_SHARE;
-    /* Of a difference over time it is a change, and no amount. */
+    /* In a difference over time, the value is a change, not an amount. */
     if (is_one_of(name, standing) && s->of[SIDE_HERE].timed + s->of[SIDE_THERE].timed == 0)
         return SIDES_PROCESS;
     return is_timed(&s->of[SIDE_HERE]) && is_timed(&s->of[SIDE_THERE]) ? SIDES_SECOND : SIDES_SHARE;

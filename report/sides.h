@@ -1,12 +1,14 @@
 /*
- * Two sides of one kind of profile, here and there: what the sick processes show, and the healthy ones. Those
- * of a side are one; of each stack stands there what either side has of it.
+ * Two sides of one kind of profile: "here" the target processes, "there" the baseline processes. The profiles
+ * of a side are merged. Each stack has a value for either side.
  *
- * Sides of different size are made comparable by a factor for each sample type and side. On what basis:
+ * A factor for each sample type and side makes sides of different size comparable. The basis is one of:
  *
- *   share    of all that the side has: CPU time, and counters since each process began, since nobody knows
- * when that was; second   in each second of a process: counters, where the profiles are differences within a
- * time; process  in each process: what is there at a moment, such as memory in use and goroutines, unless the
+ * - share: of the side's total. For CPU time, and for counters since the unknown start of a process.
+ *
+ * - second: in each second of a process. For counters of profiles that are differences over time.
+ *
+ * - process: in each process. For values of one moment, such as memory in use and goroutines, unless the
  * profiles are differences.
  */
 #ifndef REPORT_SIDES_H
@@ -18,45 +20,45 @@ enum side { SIDE_HERE, SIDE_THERE };
 
 enum sides_basis { SIDES_SHARE, SIDES_SECOND, SIDES_PROCESS };
 
-/* Sample types beyond so many are passed over. */
+/* Further sample types are ignored. */
 #define SIDES_MAX_TYPES 8
-/* The last but one would be of 2^46 processes; the last is of any number. */
+/* Part i merges 2^i processes. The last merges any number. */
 #define SIDES_PARTS 48
 
 struct sides_side {
     size_t processes;
-    size_t left_out;                    /* processes of this side that are not in it; whoever adds knows */
-    size_t timed;                       /* of the processes: those whose profiles say how long they took */
-    int64_t duration_ns;                /* of those, in all */
-    struct profile *parts[SIDES_PARTS]; /* those so far: of one, two, four, … */
+    size_t left_out;                    /* processes of this side that are not in it; set by the caller */
+    size_t timed;                       /* processes whose profiles have a duration */
+    int64_t duration_ns;                /* the sum of these durations */
+    struct profile *parts[SIDES_PARTS]; /* the profiles so far: of one, two, four, … processes */
 };
 
-/* Begins as {0}. Everything is read only. */
+/* Begins as {0}. All members are read-only. */
 struct sides {
     struct profile
-        *all; /* sample types: n_types of here, then the same of there. No labels. NULL before the end */
+        *all; /* sample types: n_types of here, then the same of there; no labels; NULL until sides_finish */
     size_t n_types, default_type;
     struct sides_side of[2];
 };
 
-/* Adds a process' profile, which is good for nothing but profile_free then. ERR_FAILED: it has other sample
- * types than those before, or the side has as much as is held in memory (a quarter of a million stacks). */
+/* Adds the profile of a process. The caller may only free the profile afterwards. ERR_FAILED: its sample
+ * types differ from those of the other profiles, or the side has too many stacks (250,000). */
 int sides_add(struct sides *s, enum side side, struct profile *p, struct err *err);
-/* Puts both sides together, once, when all are added. */
+/* Merges both sides. Call it once, after all sides_add. */
 int sides_finish(struct sides *s, struct err *err);
 void sides_release(struct sides *s);
 
-/* Whether there is something to compare. */
+/* Whether both sides have profiles. */
 bool sides_are_two(const struct sides *s);
 
-/* Where the values of a type and side stand. */
+/* The column of a type and side in `all`. */
 static inline size_t sides_column(const struct sides *s, size_t type, enum side side)
 {
     return side * s->n_types + type;
 }
 
 enum sides_basis sides_basis_of(const struct sides *s, size_t type);
-/* What a value is to be multiplied with; 0 of a side that has nothing. */
+/* The factor that makes a value comparable; 0 for a side without values. */
 double sides_scale(const struct sides *s, size_t type, enum side side);
 
 #endif
