@@ -7,7 +7,7 @@
 #include "base/banned.h"
 
 /*
- * The first row that fits. `words` is part of what the server says, NULL: whatever it says.
+ * The first row that fits counts. `words` is a part of the server's text; NULL matches every text.
  *
  * Source of the words: net/http/pprof and runtime/trace, before and after Go 1.25 (tracing), before 1.23 (the
  * WriteTimeout); net/http for TLS.
@@ -38,7 +38,7 @@ static const struct meaning {
      "a proxy gave up waiting: ask for a shorter profile, or for the port of the program itself"},
 };
 
-static const struct meaning *find(const struct answer *a)
+static const struct meaning *find_meaning(const struct answer *a)
 {
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (meanings[i].status == a->status && (!meanings[i].words || strstr(a->words, meanings[i].words)))
@@ -46,7 +46,7 @@ static const struct meaning *find(const struct answer *a)
     return NULL;
 }
 
-/* A command is not shown: people write secrets into them. */
+/* The hint does not print a command: people write secrets into commands. */
 static int hint_refused(const struct secret_ref *ref, struct err *err)
 {
     if (ref->source == SECRET_COMMAND)
@@ -57,8 +57,8 @@ static int hint_refused(const struct secret_ref *ref, struct err *err)
 
 int answer_error(const struct answer *a, const struct service *service, struct err *err)
 {
-    const struct meaning *m = find(a);
-    /* The whole of it is in the manifest; a message has to hold its context as well. */
+    const struct meaning *m = find_meaning(a);
+    /* Cut the words, so that the message has room for its context. The manifest has the whole text. */
     err_set(err, m ? m->kind : ERR_FAILED, "HTTP %d%s%.160s%s", a->status, a->words[0] ? ": " : "", a->words,
             strlen(a->words) > 160 ? "..." : "");
     if (a->status == 401 && a->authenticated)

@@ -1,7 +1,7 @@
 /*
- * Each round has a pipe that becomes readable for good when it is released, so that its waiters can watch it
- * beside the descriptor that cancels. Nobody keeps the time but they: whoever finds it over releases the
- * round.
+ * Each round has a pipe. Releasing the round makes the pipe readable for good, so that its waiters can poll
+ * it together with the cancel descriptor. There is no timer thread: the first waiter whose time is over
+ * releases the round.
  */
 #include "fetch/barrier.h"
 
@@ -11,27 +11,27 @@
 
 #include "base/banned.h"
 
-/* For all to wake up and be on time: for any number, and for each. */
+/* The time that all threads need to wake up: a base, and a part for each thread. */
 #define WAKE_UP_MS 20
 #define WAKE_UP_EACH_US 500
 
-/* Between one request and the next; less where they are many. */
+/* The interval between two requests; shorter if there are many. */
 #define APART_US 400
 
 struct round {
     int bell[2];
-    size_t expected; /* seats that arrived or still may */
+    size_t expected; /* seats that have arrived or may still arrive */
     size_t arrived;
     size_t late;
-    int64_t over; /* when it is waited for no longer */
+    int64_t over; /* clock_now() at which waiting ends */
     int64_t lead_ms;
     bool released;
     int64_t at;
 };
 
 struct barrier {
-    pthread_mutex_t mutex; /* of all below */
-    size_t seats;          /* that have not left */
+    pthread_mutex_t mutex; /* guards the members below */
+    size_t seats;          /* seats that have not left */
     int64_t patience_ms;
     int cancel_fd;
     struct round *rounds;
@@ -62,7 +62,7 @@ void barrier_free(struct barrier *b)
     free(b);
 }
 
-static void release(struct round *r)
+static void release_round(struct round *r)
 {
     if (r->released)
         return;
@@ -71,8 +71,8 @@ static void release(struct round *r)
     fd_ring(r->bell[1]);
 }
 
-/* The next round of a seat; the first to come begins it. NULL: it cannot. */
-static struct round *round_of(struct barrier *b, size_t number, struct err *err)
+/* The round of that number; the first seat that arrives creates it. NULL with err if that fails. */
+static struct round *get_round(struct barrier *b, size_t number, struct err *err)
 {
     if (number < b->n)
         return &b->rounds[number];
@@ -84,12 +84,12 @@ static struct round *round_of(struct barrier *b, size_t number, struct err *err)
     return &b->rounds[b->n++];
 }
 
-/* Counts who arrives, and says in *ret_bell and *ret_over what is to be waited for; -1 in the bell: nothing.
- */
-static int enter(struct barrier_seat *seat, int64_t lead_ms, int *ret_bell, int64_t *ret_over,
-                 struct err *err)
+/* Counts the arrival. *ret_bell is the descriptor to wait for, -1 if the round is released; *ret_over is the
+ * deadline. */
+static int enter_round(struct barrier_seat *seat, int64_t lead_ms, int *ret_bell, int64_t *ret_over,
+                       struct err *err)
 {
-    struct round *r = round_of(seat->barrier, seat->passed, err);
+    struct round *r = get_round(seat->barrier, seat->passed, err);
     if (!r)
         return -1;
     seat->passed++;
@@ -100,7 +100,7 @@ static int enter(struct barrier_seat *seat, int64_t lead_ms, int *ret_bell, int6
     if (!r->released && r->lead_ms < lead_ms)
         r->lead_ms = lead_ms;
     if (r->arrived == r->expected)
-        release(r);
+        release_round(r);
     return 0;
 }
 
@@ -112,7 +112,7 @@ int barrier_arrive(struct barrier_seat *seat, int64_t lead_ms, int64_t *ret_at, 
     int bell = -1;
     int64_t over = 0;
     pthread_mutex_lock(&b->mutex);
-    int rc = enter(seat, lead_ms, &bell, &over, err);
+    int rc = enter_round(seat, lead_ms, &bell, &over, err);
     pthread_mutex_unlock(&b->mutex);
     if (rc < 0)
         return -1;
@@ -123,7 +123,7 @@ int barrier_arrive(struct barrier_seat *seat, int64_t lead_ms, int64_t *ret_at, 
     }
     pthread_mutex_lock(&b->mutex);
     struct round *r = &b->rounds[seat->passed - 1];
-    release(r);
+    release_round(r);
     *ret_at = r->at;
     pthread_mutex_unlock(&b->mutex);
     *ret_late = bell < 0;
@@ -151,7 +151,7 @@ void barrier_leave(struct barrier_seat *seat)
     for (size_t i = seat->passed; i < b->n; i++) {
         struct round *r = &b->rounds[i];
         if (--r->expected == r->arrived)
-            release(r);
+            release_round(r);
     }
     pthread_mutex_unlock(&b->mutex);
 }

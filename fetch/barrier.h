@@ -1,10 +1,10 @@
 /*
- * A barrier for those who are to begin something at one instant, again and again: round after round.
+ * A barrier for threads that begin something at one instant, in several rounds.
  *
- * Whoever takes part goes through the rounds in order and leaves at the end, or when it fails. A round is
- * released when all who still take part have arrived, or when the first of them has waited for as long as the
- * barrier allows: who comes after that is late. Every wait ends at that time, and when cancel_fd becomes
- * readable. May be used by any number of threads.
+ * A seat goes through the rounds in order and leaves at the end, or when it fails. A round is released when
+ * all remaining seats have arrived, or when the first of them has waited for the patience of the barrier;
+ * later seats are late. Every wait ends at that time, and when cancel_fd becomes readable. Any number of
+ * threads may use a barrier.
  */
 #ifndef FETCH_BARRIER_H
 #define FETCH_BARRIER_H
@@ -17,42 +17,42 @@
 
 struct barrier;
 
-/* One that takes part; zeroed but for the barrier. Of one thread at a time. */
+/* A participant; zeroed but for the barrier. One thread at a time uses it. */
 struct barrier_seat {
     struct barrier *barrier;
     unsigned passed; /* rounds it arrived at */
     bool left;
-    size_t order; /* of those who arrived in time at its last round, from 0 on */
+    size_t order; /* among the seats that arrived in time at its last round, from 0 on */
 };
 
-/* For so many seats. `patience_ms`: how long the first of a round waits; cancel_fd may be -1. */
+/* `seats`: the number of participants. `patience_ms`: how long the first seat of a round waits. cancel_fd may
+ * be -1. */
 int barrier_new(size_t seats, int64_t patience_ms, int cancel_fd, struct barrier **ret, struct err *err);
 void barrier_free(struct barrier *b);
 
 /*
- * Arrives at the next round and waits until it is released. *ret_at: the common instant (clock_now), which is
- * a little ahead: by at least `lead_ms` of each who arrived. *ret_late: it was over already, and the instant
- * has passed or is about to. -1: ERR_CANCELLED, or there are no descriptors for another round.
+ * Arrives at the next round and waits for its release. *ret_at: the common instant (clock_now), at least the
+ * `lead_ms` of each arrived seat ahead. *ret_late: the round was released before, and the instant is over or
+ * close. -1: ERR_CANCELLED, or no descriptors for another round.
  */
 int barrier_arrive(struct barrier_seat *seat, int64_t lead_ms, int64_t *ret_at, bool *ret_late,
                    struct err *err);
 
 /*
- * By how much a seat begins before (less than 0) or after the instant of its last round, at which it has
- * arrived in time. All at one moment would stand in each other's way, here and where targets share a machine,
- * and begin late on the whole: so they go in the order in which they arrived, within BARRIER_WINDOW_MS, two
- * thirds of them before the instant.
+ * The offset of a seat from the instant of its last round, at which it arrived in time; negative: before it.
+ * Requests at one moment would delay each other, here and on shared machines. So the seats begin in the order
+ * of arrival within BARRIER_WINDOW_MS, two thirds of them before the instant.
  */
 #define BARRIER_WINDOW_MS 20
 int64_t barrier_turn_ms(const struct barrier_seat *seat);
 
-/* Nobody waits for this one any longer. A second time is fine. */
+/* The other seats no longer wait for this one. A second call does nothing. */
 void barrier_leave(struct barrier_seat *seat);
 
-/* How a round went; what was never begun is all 0. */
+/* The result of a round; all 0 for a round that never began. */
 struct barrier_round {
     size_t arrived; /* in all */
-    size_t late;    /* of these */
+    size_t late;    /* of the arrived seats */
     int64_t at;
 };
 struct barrier_round barrier_round(struct barrier *b, unsigned round);

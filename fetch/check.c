@@ -7,34 +7,34 @@
 #include "fetch/looks.h"
 #include "base/banned.h"
 
-/* A gzip'ed body may inflate to 128 MiB and 64 times the bytes of it that have come, and to 4 GiB. Real
- * profiles inflate to ten times their size. Without the ratio, 4 MB of a hostile one take a minute to check.
- */
+/* A gzip'ed body may inflate to 128 MiB plus 64 times the bytes received so far, and to 4 GiB at most. Real
+ * profiles inflate to ten times their size. Without the ratio, a hostile body of 4 MB takes a minute to
+ * check. */
 #define INFLATE_MAX (UINT64_C(4) << 30)
 #define INFLATE_FREE (UINT64_C(128) << 20)
 #define INFLATE_RATIO 64
 #define HEAD_SIZE 512
 
-/* runtime.Stack's buffer in net/http/pprof does not grow beyond this; what does not fit is left out. */
+/* The buffer for runtime.Stack in net/http/pprof does not grow beyond this; Go drops the rest. */
 #define SERVER_TEXT_MAX (UINT64_C(64) << 20)
 
 struct check {
     enum check_format format;
     uint64_t size;
-    char head[HEAD_SIZE]; /* of the body; of what it inflates to, if it is gzip */
+    char head[HEAD_SIZE]; /* of the body; for gzip, of the inflated data */
     size_t head_len;
     struct profile_scan *scan; /* CHECK_PPROF */
     struct gunzip *gunzip;
-    uint64_t inflated_max; /* by the bytes that have come */
+    uint64_t inflated_max; /* the limit for the received bytes */
     uint64_t inflated;
     bool is_gzip;
     struct trace_scan *trace; /* CHECK_TRACE */
-    bool failed;              /* `why` says what gunzip or a scan found first */
-    bool scan_failed;         /* it was the scan of the profile, before the end */
+    bool failed;              /* `why` is the first error of gunzip or a scan */
+    bool scan_failed;         /* the error is one of the profile's scan, before the end */
     bool gunzipped;           /* the gzip data is whole */
     struct err why;
-    bool stopped; /* nothing more to learn from the rest */
-    bool no_gzip; /* the body begins otherwise than gzip does */
+    bool stopped; /* the rest cannot change the result */
+    bool no_gzip; /* the body does not begin as gzip does */
     bool has_nul; /* CHECK_TEXT */
     uint64_t nul_at;
     char last;
@@ -49,7 +49,7 @@ static void head_add(struct check *c, const void *p, size_t n)
     c->head_len += n;
 }
 
-/* Does not stop at the scanner's failure before the head is whole: from it the verdict says what this is. */
+/* After a failure of the scan, goes on until the head is complete: the error's text describes the head. */
 static int take_inflated(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct check *c = ctx;
@@ -104,7 +104,7 @@ void check_free(struct check *c)
 
 /* ---- feeding ------------------------------------------------------------------------------------------- */
 
-/* Whether a piece of the body contradicts the first four bytes of gzip (RFC 1952): its two, deflate, and
+/* Whether a piece of the body contradicts the first four bytes of gzip (RFC 1952): the magic, deflate, and
  * flags of which three are reserved. */
 static bool is_no_gzip(uint64_t at, const unsigned char *p, size_t n)
 {
@@ -158,7 +158,7 @@ int check_feed(struct check *c, const void *p, size_t n, struct err *err)
         rc = pprof_feed(c, p, n, err);
     else
         head_add(c, p, n);
-    /* What is wrong with a trace the end says. */
+    /* trace_scan_finish reports the errors of a trace. */
     if (c->format == CHECK_TRACE)
         trace_scan_feed(c->trace, p, n, NULL);
     if (c->format == CHECK_TEXT)
@@ -167,7 +167,7 @@ int check_feed(struct check *c, const void *p, size_t n, struct err *err)
     return rc;
 }
 
-/* ---- what it looks like -------------------------------------------------------------------------------- */
+/* ---- other formats ------------------------------------------------------------------------------------- */
 
 static int html_error(const struct check *c, const char *wanted, struct err *err)
 {
@@ -179,8 +179,8 @@ static int html_error(const struct check *c, const char *wanted, struct err *err
     return err_hint(err, "does it want a login (`auth:` in the inventory), or is another program there?");
 }
 
-/* The usual cause of a bad body is an answer of another kind: says so first, with what was wrong with it as
- * a profile or trace behind that where it does not look like anything known. Always -1. */
+/* Reports the usual cause of a bad body: the service sent another format. Adds the error of the scan if the
+ * format is unknown. Always -1. */
 static int not_wanted(const struct check *c, const char *wanted, struct check_result *result, struct err *err)
 {
     const char *what = looks_like(c->head, c->head_len), *gzip = c->is_gzip ? "gzip of " : "";
@@ -197,17 +197,17 @@ static int not_wanted(const struct check *c, const char *wanted, struct check_re
     return err_set(err, ERR_FAILED, "this is not %s: %.300s", wanted, detail.msg);
 }
 
-/* ---- verdicts ------------------------------------------------------------------------------------------ */
+/* ---- results ------------------------------------------------------------------------------------------- */
 
-/* Whether what failed was no profile from its first bytes on, rather than one that is damaged: all begin with
- * their sample types, as field 1. gzip that is cut off may have held a profile; other bytes without a whole
- * sample type, or with nothing but sample types, did not show that they are one. */
+/* Whether a failed body is another format, not a damaged profile. Every profile begins with its sample types,
+ * as field 1. Cut-off gzip may contain a profile. Other bytes without a whole sample type, or with sample
+ * types only, do not count as a profile. */
 static bool is_no_profile(const struct check *c)
 {
     bool whole = !c->is_gzip || c->gunzipped;
     if (c->head_len == 0)
         return c->gunzipped || c->no_gzip;
-    /* A line feed in front of text is the tag of field 1. */
+    /* A line feed at the beginning of text equals the tag of field 1. */
     if (looks_text(c->head, c->head_len))
         return true;
     if (profile_scan_has_type(c->scan))
@@ -222,7 +222,7 @@ static int pprof_finish(struct check *c, struct check_result *result, struct err
         c->failed = gunzip_finish(c->gunzip, &c->why) < 0;
         c->gunzipped = !c->failed;
     }
-    /* Also after gunzip failed: garbage behind a whole profile leaves its numbers known. */
+    /* Also after gunzip failed: garbage behind a whole profile does not change its numbers. */
     if (profile_scan_finish(c->scan, &result->profile, &scan_err) == 0)
         result->has_profile = true;
     else if (!c->failed) {

@@ -1,5 +1,5 @@
 /*
- * Is this body what was asked for, and all of it? Judged while it streams past, in constant memory.
+ * Checks a body while it streams past, in constant memory: is it complete, and of the requested format?
  */
 #ifndef FETCH_CHECK_H
 #define FETCH_CHECK_H
@@ -19,11 +19,11 @@ enum check_format {
 };
 
 struct check_result {
-    bool has_profile; /* `profile` is filled: the whole message could be read */
+    bool has_profile; /* `profile` is filled: the scan read the whole message */
     struct profile_summary profile;
-    bool other;           /* the body is bad because it is something else, not because it is damaged */
+    bool other;           /* the body has another format; it is not damaged */
     unsigned trace_minor; /* the 22 of `go 1.22 trace`; 0 if there is no such header */
-    char beginning[200];  /* the beginning of a body that reads as text, printable; else empty */
+    char beginning[200];  /* the printable beginning of a body that is text; else empty */
 };
 
 struct check;
@@ -31,12 +31,12 @@ struct check;
 struct check *check_new(enum check_format format, struct err *err);
 void check_free(struct check *c);
 
-/* 0 even when the body is already known to be bad: it is stored all the same, and the verdict comes at the
- * end. -1 only when the check itself cannot go on (no memory). */
+/* Returns 0 also for a body that is already known to be bad: the caller stores it, and check_finish reports
+ * the error. -1 only if the check itself cannot go on (no memory). */
 int check_feed(struct check *c, const void *p, size_t n, struct err *err);
 
-/* 0 if the body is good. -1 with ERR_FAILED and what is wrong with it otherwise; *ret is filled as far as
- * things are known in both cases. */
+/* 0 if the body is good, else -1 with ERR_FAILED and the reason. Fills *ret in both cases as far as
+ * possible. */
 int check_finish(struct check *c, struct check_result *ret, struct err *err);
 
 #endif

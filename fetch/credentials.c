@@ -5,15 +5,15 @@
 
 #include "base/banned.h"
 
-/* Each in its own allocation: a growing array would leave copies behind. */
+/* Each credential has its own allocation: a growing array would leave copies behind. */
 struct credential {
     struct credential *next;
     const struct service *service;
     struct secret secret;
 };
 
-/* SSH hides a secret from the network, and so does TLS that knows whom it speaks to; a direct connection to
- * another machine hides nothing. */
+/* SSH protects a secret on the network, and so does TLS with a verified certificate. A direct plain
+ * connection to another machine does not. */
 static int check_way(const struct target *t, struct err *err)
 {
     const struct service *s = t->service;
@@ -26,8 +26,8 @@ static int check_way(const struct target *t, struct err *err)
                          "instead of `connect: direct`");
 }
 
-static int add(struct credentials *c, const struct service *service, const struct proc_limits *limits,
-               struct err *err)
+static int add_credential(struct credentials *c, const struct service *service,
+                          const struct proc_limits *limits, struct err *err)
 {
     struct credential *credential = calloc(1, sizeof *credential);
     if (!credential)
@@ -51,7 +51,7 @@ int credentials_load(const struct targets *targets, const struct proc_limits *li
             continue;
         rc = check_way(t, err);
         if (rc == 0 && !credentials_find(&c, t->service))
-            rc = add(&c, t->service, limits, err);
+            rc = add_credential(&c, t->service, limits, err);
     }
     if (rc < 0)
         credentials_release(&c);
@@ -70,7 +70,7 @@ void credentials_release(struct credentials *c)
     }
 }
 
-/* Services that were found by one template share its secret: it is asked for once, whatever that costs. */
+/* Services from one template share its secret, so that the user answers one prompt. */
 static bool same_secret(const struct service *a, const struct service *b)
 {
     const struct secret_ref *x = &a->auth.secret, *y = &b->auth.secret;

@@ -1,4 +1,5 @@
-/* The secrets of a run: each service's read once, before anything is opened, and wiped at the end. */
+/* The secrets of a run: reads each service's secret once, before the first connection, and wipes it at the
+ * end. */
 #ifndef FETCH_CREDENTIALS_H
 #define FETCH_CREDENTIALS_H
 
@@ -9,13 +10,13 @@ struct credentials {
     struct credential *first;
 };
 
-/* Reads what the targets' services need. ERR_USAGE names the service whose secret cannot be had, or must not
- * be sent the way it would go. `limits` are for commands that print one. */
+/* Reads the secrets of the targets' services. ERR_USAGE names the service whose secret is not available, or
+ * would travel unprotected. `limits` apply to commands that print a secret. */
 int credentials_load(const struct targets *targets, const struct proc_limits *limits, struct credentials *ret,
                      struct err *err);
 void credentials_release(struct credentials *c);
 
-/* NULL for a service that needs none. */
+/* NULL for a service without a secret. */
 const struct secret *credentials_find(const struct credentials *c, const struct service *service);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-static void *watch(void *ctx)
+static void *watch_deadline(void *ctx)
 {
     struct deadline *d = ctx;
     struct err why = ERR_INIT;
@@ -18,8 +18,8 @@ static void *watch(void *ctx)
     return NULL;
 }
 
-/* A question must not outlast the run. */
-static int ask(void *ctx, const struct question *q, struct secret *ret, struct err *err)
+/* A prompt must not outlast the run. */
+static int ask_in_time(void *ctx, const struct question *q, struct secret *ret, struct err *err)
 {
     struct deadline *d = ctx;
     struct question within = *q;
@@ -44,14 +44,14 @@ int deadline_init(struct deadline *d, const struct fetch_grab *grab, struct fetc
         return 0;
     d->at = clock_deadline(grab->deadline_ms);
     if (fd_pipe_nonblocking(d->bell, err) < 0 || fd_pipe(d->stop, err) < 0 ||
-        thread_start(&d->thread, watch, d, err) < 0) {
+        thread_start(&d->thread, watch_deadline, d, err) < 0) {
         close_both(d->bell);
         close_both(d->stop);
         return -1;
     }
     ret->cancel_fd = d->bell[0];
     if (grab->ask) {
-        ret->ask = ask;
+        ret->ask = ask_in_time;
         ret->ask_ctx = d;
     }
     return 0;
@@ -69,7 +69,7 @@ void deadline_release(struct deadline *d)
 
 bool deadline_is_over(struct deadline *d)
 {
-    /* Whoever keeps the deadline himself may be awake before the watching thread is. */
+    /* A caller may pass the deadline before the watching thread wakes up. */
     return atomic_load(&d->over) || (clock_now() >= d->at && !atomic_load(&d->cancelled));
 }
 

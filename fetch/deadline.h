@@ -1,7 +1,6 @@
 /*
- * The deadline of a whole run: a descriptor that becomes readable when it is over, or when the run is
- * cancelled by whoever called it. Everything below watches that one; what it then says of an interruption is
- * put right here.
+ * The deadline of a whole run: a descriptor that becomes readable at the deadline, or when the caller cancels
+ * the run. All functions below watch this descriptor. deadline_explain corrects their error text.
  */
 #ifndef FETCH_DEADLINE_H
 #define FETCH_DEADLINE_H
@@ -14,21 +13,21 @@
 struct deadline {
     const struct fetch_grab *grab; /* the caller's */
     int64_t at;                    /* clock_now() */
-    int bell[2];                   /* of what is fetched */
-    int stop[2];                   /* of the watching thread */
+    int bell[2];                   /* the fetching threads poll it */
+    int stop[2];                   /* ends the watching thread */
     pthread_t thread;
-    atomic_bool over, cancelled; /* by the caller, before it was over */
+    atomic_bool over, cancelled; /* `cancelled`: by the caller, before the deadline */
 };
 
-/* *ret: the grab with what the deadline makes of it; `d` must stay where it is until deadline_release. A grab
- * without a deadline is left as it is. */
+/* *ret: the grab with the descriptor of the deadline. `d` must not move until deadline_release. A grab
+ * without a deadline is copied unchanged. */
 int deadline_init(struct deadline *d, const struct fetch_grab *grab, struct fetch_grab *ret, struct err *err);
 void deadline_release(struct deadline *d);
 
 bool deadline_is_over(struct deadline *d);
 
-/* Says of an interruption by the deadline that it was one; other errors are left, and without a deadline
- * (NULL) all of them. */
+/* Names the deadline in an error that the deadline caused. Other errors stay unchanged; without a deadline
+ * (`d` is NULL) all do. */
 void deadline_explain(struct deadline *d, struct err *err);
 
 #endif

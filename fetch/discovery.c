@@ -10,13 +10,13 @@
 
 #define LIMIT_MS (2 * 60 * 1000)
 
-/* An answer that comes. */
+/* An answer that is being received. */
 struct answer_reader {
     struct found_reader *reader;
     size_t bytes;
 };
 
-static int take(void *ctx, const void *p, size_t n, struct err *err)
+static int feed_answer(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct answer_reader *r = ctx;
     r->bytes += n;
@@ -27,20 +27,20 @@ static int take(void *ctx, const void *p, size_t n, struct err *err)
     return found_reader_feed(r->reader, p, n, err);
 }
 
-/* What it was told in secret is neither shown nor kept. */
+/* The secret that a source's answer must not repeat in texts. */
 struct masking {
     const struct service *ask;
     const struct secret *secret;
 };
 
-static void mask(void *ctx, char *text)
+static void mask_secret(void *ctx, char *text)
 {
     const struct masking *m = ctx;
     endpoint_redact(text, m->ask, m->secret);
 }
 
-/* What an answer other than 200 means is said of services elsewhere; of a source other keys are to be set. */
-static int hint_of(const struct source *s, const struct transfer_response *r, struct err *err)
+/* answer_error has hints for services; a source needs other keys of the inventory. */
+static int add_hint(const struct source *s, const struct transfer_response *r, struct err *err)
 {
     if ((r->status == 401 || r->status == 403) && s->ask->auth.secret.source == SECRET_NONE)
         return err_hint(err, "it wants to know who asks: set `auth:` in its entry under `discovery`");
@@ -52,8 +52,9 @@ static int hint_of(const struct source *s, const struct transfer_response *r, st
     return -1;
 }
 
-static int get(const struct source *s, struct gateway_listener *listener, const struct secret *secret,
-               const struct fetch_grab *grab, struct found *into, struct err *err)
+static int fetch_answer(const struct source *s, struct gateway_listener *listener,
+                        const struct secret *secret, const struct fetch_grab *grab, struct found *into,
+                        struct err *err)
 {
     struct answer_reader reader = {0};
     struct transfer *t = NULL;
@@ -61,26 +62,26 @@ static int get(const struct source *s, struct gateway_listener *listener, const 
     struct transfer_options options = {
         .cancel_fd = grab->cancel_fd, .timeout_ms = grab->timeout_ms, .secret = secret};
     struct transfer_request request = {
-        .target = s->ask->path, .limit_ms = LIMIT_MS, .ctx = &reader, .body = take};
+        .target = s->ask->path, .limit_ms = LIMIT_MS, .ctx = &reader, .body = feed_answer};
     struct masking masking = {s->ask, secret};
     if (found_reader_new(s->kind, into, &reader.reader, err) < 0)
         return -1;
     if (secret)
-        found_reader_mask(reader.reader, mask, &masking);
+        found_reader_mask(reader.reader, mask_secret, &masking);
     int rc = transfer_new(listener, s->ask, &options, &t, err);
     if (rc == 0) {
         rc = transfer_get(t, &request, &response, err);
         if (rc == 0)
             rc = found_reader_end(reader.reader, err);
         if (rc < 0)
-            hint_of(s, &response, err);
+            add_hint(s, &response, err);
     }
     transfer_free(t);
     found_reader_free(reader.reader);
     return rc;
 }
 
-/* Over a gateway that is open. */
+/* Over an open gateway. */
 static int ask_over(const struct source *s, struct gateway *gw, const struct secret *secret,
                     const struct fetch_grab *grab, struct found *into, struct err *err)
 {
@@ -88,7 +89,7 @@ static int ask_over(const struct source *s, struct gateway *gw, const struct sec
     struct destination to = {.host = s->ask->host, .port = s->ask->port};
     if (gateway_listen(gw, &to, &listener, err) < 0)
         return -1;
-    return get(s, listener, secret, grab, into, err);
+    return fetch_answer(s, listener, secret, grab, into, err);
 }
 
 static int ask_from(const struct source *s, const struct host *from, const struct secret *secret,

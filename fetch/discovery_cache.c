@@ -1,11 +1,11 @@
 /*
- * A kept answer is one line, and behind it what found_write wrote:
+ * A cached answer is one line, followed by the output of found_write:
  *
  *     profgrab discovery 1 MILLISECONDS SHA256
  *
- * The hash is that of the milliseconds and what is behind the line.
+ * The hash covers the milliseconds and everything after the line.
  *
- * The user's cache directory may be a link. Neither `profgrab` in it nor a file below that may be one.
+ * The user's cache directory may be a link. `profgrab` in it and the files below must not be links.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,14 +21,14 @@
 
 #define BELOW "profgrab"
 
-/* The directory of kept answers, open. */
+/* The open directory of cached answers. */
 struct cache {
     struct beneath dir;
     char *path;
 };
 
-/* A new string: the user's cache directory; NULL with err if there is none. Relative ones are ignored, as the
- * XDG Base Directory Specification has it. */
+/* A new string: the user's cache directory; NULL with err if there is none. Ignores relative paths, as the
+ * XDG Base Directory Specification requires. */
 static char *user_directory(struct err *err)
 {
     const char *set = getenv("XDG_CACHE_HOME");
@@ -38,7 +38,7 @@ static char *user_directory(struct err *err)
     return dir;
 }
 
-/* Nobody else may write what is kept. */
+/* Only the user may have write access to the cache. */
 static int check_owner(const struct cache *c, const char *name, const struct stat *st, struct err *err)
 {
     if (st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
@@ -53,7 +53,7 @@ static void cache_close(struct cache *c)
     free(c->path);
 }
 
-/* Opens the directory of kept answers below the user's, and makes it if `make`. */
+/* Opens the cache directory below the user's; creates it if `make`. */
 static int open_below(const struct beneath *user, bool make, struct cache *c, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -69,7 +69,7 @@ static int open_below(const struct beneath *user, bool make, struct cache *c, st
     return check_owner(c, "", &st, err);
 }
 
-/* ERR_NOT_FOUND: there is no such directory. */
+/* ERR_NOT_FOUND: the directory does not exist. */
 static int cache_open(bool make, struct cache *ret, struct err *err)
 {
     struct cache c = {.dir.fd = -1};
@@ -101,7 +101,7 @@ out:
     return rc;
 }
 
-/* ---- what it is kept by -------------------------------------------------------------------------------- */
+/* ---- keys ---------------------------------------------------------------------------------------------- */
 
 static void add_line(struct sha256 *h, const char *text)
 {
@@ -121,10 +121,10 @@ static void add_settings(struct sha256 *h, const struct ssh_settings *s)
     add_line(h, s->accept_new ? "accept-new" : NULL);
 }
 
-/* Everything that makes it another question, asks as somebody else, or asks on another host: two hosts may
- * have one address in common and differ in the way there. */
-static int key_of(const struct source *s, const struct ssh_settings *ssh, char ret[SHA256_HEX],
-                  struct err *err)
+/* Hashes every setting that changes the request, its credentials or the host: two hosts may have the same
+ * address but different routes. */
+static int hash_key(const struct source *s, const struct ssh_settings *ssh, char ret[SHA256_HEX],
+                    struct err *err)
 {
     static const struct ssh_settings none = {0};
     char source[16];
@@ -148,19 +148,19 @@ static int key_of(const struct source *s, const struct ssh_settings *ssh, char r
     return rc;
 }
 
-/* How its file is called. */
+/* The name of the cache file. */
 enum { NAME_BYTES = 48 };
-static int name_of(const struct source *s, const struct ssh_settings *ssh, char ret[NAME_BYTES],
-                   struct err *err)
+static int name_file(const struct source *s, const struct ssh_settings *ssh, char ret[NAME_BYTES],
+                     struct err *err)
 {
     char key[SHA256_HEX];
-    if (key_of(s, ssh, key, err) < 0)
+    if (hash_key(s, ssh, key, err) < 0)
         return -1;
     snprintf(ret, NAME_BYTES, "discovery-%.32s", key);
     return 0;
 }
 
-static int hash_of(const char *at, const void *p, size_t n, char ret[SHA256_HEX], struct err *err)
+static int hash_body(const char *at, const void *p, size_t n, char ret[SHA256_HEX], struct err *err)
 {
     struct sha256 *h = sha256_new(err);
     if (!h)
@@ -174,15 +174,15 @@ static int hash_of(const char *at, const void *p, size_t n, char ret[SHA256_HEX]
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-/* The whole file. */
-static int compose(const struct found *f, struct buf *file, struct err *err)
+/* Writes the whole file into a buffer. */
+static int encode_answer(const struct found *f, struct buf *file, struct err *err)
 {
     char hash[SHA256_HEX], at[32];
     struct buf body = BUF_INIT(SOURCE_MAX_BYTES);
     snprintf(at, sizeof at, "%lld", (long long)f->at);
     int rc = found_write(f, &body, err);
     if (rc == 0)
-        rc = hash_of(at, buf_str(&body), body.len, hash, err);
+        rc = hash_body(at, buf_str(&body), body.len, hash, err);
     if (rc == 0) {
         buf_addf(file, MAGIC "%s %s\n", at, hash);
         buf_add(file, buf_str(&body), body.len);
@@ -198,9 +198,9 @@ int discovery_keep(const struct source *s, const struct ssh_settings *ssh, const
     char name[NAME_BYTES];
     struct cache c = {.dir.fd = -1};
     struct buf file = BUF_INIT(SOURCE_MAX_BYTES + HEADER_MAX);
-    int rc = name_of(s, ssh, name, err);
+    int rc = name_file(s, ssh, name, err);
     if (rc == 0)
-        rc = compose(f, &file, err);
+        rc = encode_answer(f, &file, err);
     if (rc == 0 && (rc = cache_open(true, &c, err)) == 0) {
         rc = beneath_write(&c.dir, name, buf_str(&file), file.len, err);
         cache_close(&c);
@@ -211,25 +211,25 @@ int discovery_keep(const struct source *s, const struct ssh_settings *ssh, const
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-static int damaged(const char *path, struct err *err)
+static int damaged_error(const char *path, struct err *err)
 {
     return err_set(err, ERR_FAILED, "%s is damaged: not used", path);
 }
 
-static int parse(const char *path, const struct buf *file, struct found *into, struct err *err)
+static int parse_file(const char *path, const struct buf *file, struct found *into, struct err *err)
 {
-    char hash[SHA256_HEX], at[32] = "", said[SHA256_HEX] = "";
+    char hash[SHA256_HEX], at[32] = "", expected_hash[SHA256_HEX] = "";
     uint64_t utc = 0;
     const char *end = file->data ? memchr(file->data, '\n', file->len) : NULL;
     if (!end || end - file->data >= HEADER_MAX ||
-        sscanf(file->data, MAGIC "%31[0-9] %64[0-9a-f]", at, said) != 2 ||
+        sscanf(file->data, MAGIC "%31[0-9] %64[0-9a-f]", at, expected_hash) != 2 ||
         text_to_uint(at, INT64_MAX, &utc) < 0)
-        return damaged(path, err);
+        return damaged_error(path, err);
     size_t n = file->len - (size_t)(end + 1 - file->data);
-    if (hash_of(at, end + 1, n, hash, err) < 0)
+    if (hash_body(at, end + 1, n, hash, err) < 0)
         return -1;
-    if (strcmp(hash, said) != 0)
-        return damaged(path, err);
+    if (strcmp(hash, expected_hash) != 0)
+        return damaged_error(path, err);
     struct found_reader *reader = NULL;
     into->at = (int64_t)utc;
     int rc = found_reader_new(SOURCE_HTTP_SD, into, &reader, err);
@@ -241,7 +241,7 @@ static int parse(const char *path, const struct buf *file, struct found *into, s
     return rc;
 }
 
-/* The bytes of one answer. */
+/* Reads the bytes of one cached answer. */
 static int read_kept(const struct cache *c, const char *name, struct buf *ret, struct err *err)
 {
     struct stat st;
@@ -256,7 +256,7 @@ static int read_and_parse(const struct cache *c, const char *name, struct found 
     char *path = file_join(c->path, name);
     int rc = path ? read_kept(c, name, &file, err) : err_nomem(err);
     if (rc == 0)
-        rc = parse(path, &file, into, err);
+        rc = parse_file(path, &file, into, err);
     buf_release(&file);
     free(path);
     return rc;
@@ -268,7 +268,7 @@ int discovery_kept(const struct source *s, const struct ssh_settings *ssh, struc
     struct cache c = {.dir.fd = -1};
     struct found f = {0};
     struct err why = ERR_INIT;
-    int rc = name_of(s, ssh, name, &why);
+    int rc = name_file(s, ssh, name, &why);
     if (rc == 0 && (rc = cache_open(false, &c, &why)) == 0) {
         rc = read_and_parse(&c, name, &f, &why);
         cache_close(&c);

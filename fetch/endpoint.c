@@ -9,9 +9,8 @@
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
-/* The name TLS asks for. A service behind a Unix socket has a host too: localhost, unless it says otherwise.
- */
-static const char *name_of(const struct service *s)
+/* The name in TLS. A service behind a Unix socket has a host too: localhost by default. */
+static const char *get_tls_name(const struct service *s)
 {
     return s->tls.server_name ? s->tls.server_name : s->host;
 }
@@ -21,8 +20,8 @@ static unsigned port_of(const struct service *s)
     return s->port ? s->port : s->https ? 443 : 80;
 }
 
-/* HOST, or HOST:PORT where the scheme would mean another port; with brackets around an IPv6 address. */
-static void authority(const struct service *s, const char *host, char *dst, size_t cap)
+/* HOST, or HOST:PORT if the port is not the scheme's default; with brackets around an IPv6 address. */
+static void write_authority(const struct service *s, const char *host, char *dst, size_t cap)
 {
     bool ipv6 = strchr(host, ':') != NULL;
     char port[16] = "";
@@ -31,11 +30,11 @@ static void authority(const struct service *s, const char *host, char *dst, size
     snprintf(dst, cap, "%s%s%s%s", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port);
 }
 
-/* As far as the target: `https://host:port`. */
-static void origin(const struct service *service, char *dst, size_t cap)
+/* The URL without the target: `https://host:port`. */
+static void write_origin(const struct service *service, char *dst, size_t cap)
 {
     char where[300];
-    authority(service, name_of(service), where, sizeof where);
+    write_authority(service, get_tls_name(service), where, sizeof where);
     snprintf(dst, cap, "%s://%s", service->https ? "https" : "http", where);
 }
 
@@ -44,7 +43,7 @@ int endpoint_url(const struct service *service, const char *target, char *dst, s
     char own[320];
     const char *query = service->query ? service->query : "";
     const char *before = !*query ? "" : strchr(target, '?') ? "&" : "?";
-    origin(service, own, sizeof own);
+    write_origin(service, own, sizeof own);
     int n = snprintf(dst, cap, "%s%s%s%s", own, target, before, query);
     return n >= 0 && (size_t)n < cap ? 0 : err_set(err, ERR_FAILED, "the path %.60s... is too long", target);
 }
@@ -52,7 +51,7 @@ int endpoint_url(const struct service *service, const char *target, char *dst, s
 char *fetch_service_url(const struct service *service, char *dst, size_t cap)
 {
     char where[300];
-    authority(service, service->host, where, sizeof where);
+    write_authority(service, service->host, where, sizeof where);
     if (service->unix_path)
         snprintf(dst, cap, "unix:%s %s", service->unix_path, service->path);
     else
@@ -104,7 +103,7 @@ int endpoint_apply(CURL *easy, const struct service *service, const struct secre
     if (service->host_header)
         snprintf(header + n, sizeof header - n, "%s", service->host_header);
     else
-        authority(service, service->host, header + n, sizeof header - n);
+        write_authority(service, service->host, header + n, sizeof header - n);
     struct curl_slist *headers = curl_slist_append(NULL, header);
     if (!headers)
         return err_nomem(err);
@@ -122,7 +121,7 @@ int endpoint_apply(CURL *easy, const struct service *service, const struct secre
     return 0;
 }
 
-/* What OpenSSL says behind all it says before: "wrong version number". */
+/* The last part of OpenSSL's error text: "wrong version number". */
 static void tls_words(const char *words, char *dst, size_t cap)
 {
     const char *last = words;
@@ -152,7 +151,7 @@ bool endpoint_tls_error(const struct service *service, CURLcode code, const char
         return true;
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
-        /* TLS 1.3 learns only behind the handshake that the other side does not want us. */
+        /* With TLS 1.3 the client learns of its rejection only after the handshake. */
         if (!service->https || !strstr(words, "alert"))
             return false;
         /* fallthrough */
@@ -171,8 +170,8 @@ bool endpoint_tls_error(const struct service *service, CURLcode code, const char
 
 /* ---- redirects ----------------------------------------------------------------------------------------- */
 
-/* One part of a URL as a string for libcurl to free; NULL where it has none. */
-static char *part(CURLU *url, CURLUPart which)
+/* One part of a URL as a string for libcurl to free; NULL if the URL lacks it. */
+static char *get_url_part(CURLU *url, CURLUPart which)
 {
     char *text = NULL;
     return curl_url_get(url, which, &text, CURLU_DEFAULT_PORT) == CURLUE_OK ? text : NULL;
@@ -180,14 +179,14 @@ static char *part(CURLU *url, CURLUPart which)
 
 static bool same_part(CURLU *a, CURLU *b, CURLUPart which)
 {
-    char *x = part(a, which), *y = part(b, which);
+    char *x = get_url_part(a, which), *y = get_url_part(b, which);
     bool same = x && y && strcasecmp(x, y) == 0;
     curl_free(x);
     curl_free(y);
     return same;
 }
 
-/* Whether a Host header, HOST or HOST:PORT, names that host. */
+/* Whether a Host header, HOST or HOST:PORT, names `host`. */
 static bool is_header_of(const char *header, const char *host)
 {
     size_t n = strlen(host);
@@ -196,8 +195,8 @@ static bool is_header_of(const char *header, const char *host)
 
 static bool same_host(const struct service *service, CURLU *from, CURLU *to)
 {
-    char *host = part(to, CURLUPART_HOST);
-    /* A server that goes by its Host header names itself so. */
+    char *host = get_url_part(to, CURLUPART_HOST);
+    /* A server that uses its Host header redirects to that name. */
     bool same = host && (strcasecmp(host, service->host) == 0 ||
                          (service->host_header && is_header_of(service->host_header, host)));
     curl_free(host);
@@ -207,8 +206,8 @@ static bool same_host(const struct service *service, CURLU *from, CURLU *to)
 static int leads_elsewhere(const struct service *service, const struct secret *secret, CURLU *to,
                            struct err *err)
 {
-    char *scheme = part(to, CURLUPART_SCHEME), *host = part(to, CURLUPART_HOST), *port = NULL,
-         *path = part(to, CURLUPART_PATH);
+    char *scheme = get_url_part(to, CURLUPART_SCHEME), *host = get_url_part(to, CURLUPART_HOST), *port = NULL,
+         *path = get_url_part(to, CURLUPART_PATH);
     if (curl_url_get(to, CURLUPART_PORT, &port, CURLU_NO_DEFAULT_PORT) != CURLUE_OK)
         port = NULL;
     char shown[200], whole[4096];
@@ -230,7 +229,7 @@ static int leads_elsewhere(const struct service *service, const struct secret *s
 
 static int new_target(CURLU *to, char *dst, size_t cap, struct err *err)
 {
-    char *path = part(to, CURLUPART_PATH), *query = part(to, CURLUPART_QUERY);
+    char *path = get_url_part(to, CURLUPART_PATH), *query = get_url_part(to, CURLUPART_QUERY);
     int n = snprintf(dst, cap, "%s%s%s", path ? path : "/", query ? "?" : "", query ? query : "");
     curl_free(path);
     curl_free(query);
@@ -248,7 +247,7 @@ int endpoint_redirect(const struct service *service, const struct secret *secret
         err_nomem(err);
         goto out;
     }
-    origin(service, own, sizeof own);
+    write_origin(service, own, sizeof own);
     if (curl_url_set(from, CURLUPART_URL, own, 0) != CURLUE_OK ||
         curl_url_set(to, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
         err_set(err, ERR_FAILED, "it redirects to what is no URL: not followed");
@@ -267,9 +266,10 @@ out:
 
 #define TOLD_CHUNK 65536
 
-/* What basic authentication sends, in base64; "" where that is not how it is asked. The caller wipes it. */
+/* The base64 text of basic authentication; "" for other schemes. The caller wipes it. */
 #define ENCODED_SIZE (2 * (SECRET_MAX + 300))
-static void encode(const struct service *service, const struct secret *secret, char dst[static ENCODED_SIZE])
+static void encode_basic_auth(const struct service *service, const struct secret *secret,
+                              char dst[static ENCODED_SIZE])
 {
     char plain[SECRET_MAX + 300];
     *dst = '\0';
@@ -286,12 +286,12 @@ void endpoint_redact(char *text, const struct service *service, const struct sec
     if (!secret || !secret->len)
         return;
     secret_mask(text, secret->text);
-    encode(service, secret, encoded);
+    encode_basic_auth(service, secret, encoded);
     secret_mask(text, encoded);
     explicit_bzero(encoded, sizeof encoded);
 }
 
-static bool holds(const char *p, size_t n, const char *needle)
+static bool contains(const char *p, size_t n, const char *needle)
 {
     size_t length = strlen(needle);
     return length > 0 && memmem(p, n, needle, length) != NULL;
@@ -307,11 +307,11 @@ int endpoint_told(int fd, const struct service *service, const struct secret *se
         *ret_told = false;
         return 0;
     }
-    encode(service, secret, encoded);
+    encode_basic_auth(service, secret, encoded);
     for (off_t at = 0; !found && (n = pread(fd, room + kept, TOLD_CHUNK, at)) > 0; at += n) {
         size_t size = kept + (size_t)n;
-        found = holds(room, size, secret->text) || holds(room, size, encoded);
-        /* It may begin at the end of this piece. */
+        found = contains(room, size, secret->text) || contains(room, size, encoded);
+        /* The secret may begin at the end of this piece. */
         kept = size < ENCODED_SIZE ? size : ENCODED_SIZE;
         memmove(room, room + size - kept, kept);
     }

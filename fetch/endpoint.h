@@ -1,8 +1,8 @@
 /*
- * How a service is spoken to: its URL, the Host header, TLS, and who asks.
+ * How profgrab addresses a service: its URL, the Host header, TLS, and credentials.
  *
- * The name in the URL is the one that TLS asks for and checks; the Host header is set beside it. Where bytes
- * really go is the gateway's business: libcurl connects to its listener whatever the URL says.
+ * TLS asks for the name in the URL and checks it; the Host header is separate. libcurl always connects to the
+ * gateway's listener, whatever the URL contains.
  */
 #ifndef FETCH_ENDPOINT_H
 #define FETCH_ENDPOINT_H
@@ -12,27 +12,27 @@
 #include "base/base.h"
 #include "inventory/inventory.h"
 
-/* Sets everything but the path. The list is the caller's to free, once the handle is gone; `secret` is NULL
- * where nothing is to be sent. */
+/* Sets everything but the path. The caller frees the list after the handle; `secret` is NULL if none is to be
+ * sent. */
 int endpoint_apply(CURL *easy, const struct service *service, const struct secret *secret,
                    struct curl_slist **ret_headers, struct err *err);
 
-/* The URL of `target`, a path with its query; behind that the service's own. */
+/* Writes the service's URL followed by `target`, a path with its query. */
 int endpoint_url(const struct service *service, const char *target, char *dst, size_t cap, struct err *err);
 
-/* Resolves a redirect's URL: 0 and the new target if it leads to the same service, else -1 with an error
- * that says where it wanted to lead, with the secret (may be NULL) masked. */
+/* Resolves a redirect's URL: 0 and the new target if it leads to the same service, else -1 with an error that
+ * names the destination, with the secret (may be NULL) masked. */
 int endpoint_redirect(const struct service *service, const struct secret *secret, const char *url, char *dst,
                       size_t cap, struct err *err);
 
-/* What libcurl's failure means where it is one of TLS: sets err and returns true. */
+/* If libcurl's failure is one of TLS, sets err and returns true. */
 bool endpoint_tls_error(const struct service *service, CURLcode code, const char *words, struct err *err);
 
-/* Whether the file at fd, from its beginning, holds the secret as it is or as it stands in a header. -1: it
- * cannot be read. */
+/* Whether the file at fd, from its beginning, contains the secret, plain or as encoded in a header. -1: read
+ * error. */
 int endpoint_told(int fd, const struct service *service, const struct secret *secret, bool *ret_told);
 
-/* Masks the secret, as it is and as it stands in a header, in text that a service sent. */
+/* Masks the secret, plain and as encoded in a header, in text that a service sent. */
 void endpoint_redact(char *text, const struct service *service, const struct secret *secret);
 
 #endif

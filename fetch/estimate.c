@@ -5,12 +5,12 @@
 #include "fetch/kind.h"
 #include "base/banned.h"
 
-/* Text is not compressed: a goroutine of a full dump, and a stack of a grouped one. */
+/* Text is not compressed. Bytes of a goroutine in a full dump, and of a stack in a grouped one. */
 #define TEXT_GOROUTINE 700
 #define TEXT_STACK 500
 #define TEXT_STACKS 500
 
-/* A profile of the program's own. */
+/* A custom profile of the program. */
 static const struct kind_size other = {.base = 500, .record = 150};
 
 static struct kind_size size_of_text(const struct plan_item *item)
@@ -20,7 +20,7 @@ static struct kind_size size_of_text(const struct plan_item *item)
     return (struct kind_size){.base = TEXT_STACK, .record = TEXT_STACK, .records = TEXT_STACKS};
 }
 
-static struct kind_size size_of(const struct plan_item *item, const struct kind *kind)
+static struct kind_size find_size(const struct plan_item *item, const struct kind *kind)
 {
     if (item->format == CHECK_TEXT && strstr(item->target, "debug="))
         return size_of_text(item);
@@ -37,12 +37,12 @@ int64_t estimate_records(const struct plan_item *item, const struct index_page *
 uint64_t estimate_bytes(const struct plan_item *item, const struct index_page *index)
 {
     const struct kind *kind = kind_find(item->kind);
-    struct kind_size size = size_of(item, kind);
+    struct kind_size size = find_size(item, kind);
     int64_t counted = estimate_records(item, index);
     uint64_t records = counted > 0 ? (uint64_t)counted : 0;
     if (size.records > 0 && records > size.records)
         records = size.records;
-    /* Counts are the service's word: no product of one is formed that is more than the item may have. */
+    /* The service sends the counts: do not compute a product above the item's limit. */
     if (size.record > 0 && records > item->max_bytes / size.record)
         return item->max_bytes;
     uint64_t bytes = size.base + records * size.record + (uint64_t)item->timed_ms * size.second / 1000;

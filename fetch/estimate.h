@@ -1,8 +1,7 @@
 /*
- * What an item will cost before it is asked for: rough, from its kind and what the index page counts. Good
- * enough to say that a capture takes kilobytes or gigabytes, and to keep one within a budget; what really
- * comes may be a tenth of it or ten times as much, most of all of a trace, whose size is how busy the process
- * is.
+ * Estimates the size of an item before its request: roughly, from its kind and the counts of the index page.
+ * It tells kilobytes from gigabytes and supports a budget. The received body may be ten times smaller or
+ * larger, most of all a trace, whose size depends on the load of the process.
  */
 #ifndef FETCH_ESTIMATE_H
 #define FETCH_ESTIMATE_H
@@ -12,11 +11,11 @@
 #include "fetch/index.h"
 #include "fetch/plan.h"
 
-/* Bytes of its body as it comes, never more than the item may have at all. `index` is NULL where there is
- * none: then the least that such a body has. */
+/* The bytes of its body, never more than the item's limit. `index` is NULL if the service has none: then the
+ * least size of such a body. */
 uint64_t estimate_bytes(const struct plan_item *item, const struct index_page *index);
 
-/* How many records the index counts of its profile; -1 where it does not. */
+/* The number of records in the index for its profile; -1: not known. */
 int64_t estimate_records(const struct plan_item *item, const struct index_page *index);
 
 #endif

@@ -9,16 +9,17 @@
 #include "base/banned.h"
 
 #define WORDS_RAW 2048
-/* So much of an error page is read, so that its connection can be kept; a longer one is broken off. */
+/* Read an error page up to this size, so that the connection can be reused; close the connection of a longer
+ * one. */
 #define ERROR_PAGE_MAX (256u << 10)
 #define HEADERS_MAX (256u << 10)
 #define TICK_MS 100
-/* Up to here a lost connection was an idle one. */
+/* A connection that is lost within this time after the request was an idle one. */
 #define IDLE_END_MS 500
-/* Less than this in `timeout_ms` is no transfer any more: a body that trickles would never end. */
+/* Fewer bytes than this within `timeout_ms` are an error: a body that trickles would never end. */
 #define TRICKLE_BYTES 1024
 
-/* One request under way. */
+/* A request in progress. */
 struct exchange {
     struct transfer *t;
     const struct transfer_request *request;
@@ -26,18 +27,18 @@ struct exchange {
     struct buf words;
     uint64_t received; /* bytes of headers and body */
     size_t headers_size;
-    size_t error_page;    /* bytes of it */
-    bool chunked;         /* so libcurl knows where the body ends */
-    int64_t lost_ms;      /* into the request, the connection it was sent over was lost; 0: it was not */
+    size_t error_page;    /* bytes of the error page */
+    bool chunked;         /* libcurl recognises the end of a chunked body */
+    int64_t lost_ms;      /* the time into the request at which its connection was lost; 0: it was not */
     int64_t start;        /* clock_now() */
-    int64_t last_byte;    /* of header or body */
-    int64_t window_start; /* of the time over which a trickle is measured */
-    uint64_t window_from; /* `received` then */
+    int64_t last_byte;    /* clock_now() at the last byte of a header or body */
+    int64_t window_start; /* start of the interval in which a trickle is measured */
+    uint64_t window_from; /* `received` at window_start */
     struct err body_err;
 };
 
-/* Something came. */
-static void heard(struct exchange *x, size_t n)
+/* Counts received bytes. */
+static void note_received(struct exchange *x, size_t n)
 {
     x->last_byte = clock_now();
     if (x->response->first_ms < 0) {
@@ -51,7 +52,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 {
     struct exchange *x = ctx;
     size_t len = size * n;
-    heard(x, len);
+    note_received(x, len);
     x->headers_size += len;
     if (x->headers_size > HEADERS_MAX) {
         err_set(&x->body_err, ERR_FAILED, "its headers are larger than %u kB", HEADERS_MAX >> 10);
@@ -76,7 +77,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     struct exchange *x = ctx;
     size_t len = size * n;
     long status = 0;
-    heard(x, len);
+    note_received(x, len);
     curl_easy_getinfo(x->t->easy, CURLINFO_RESPONSE_CODE, &status);
     if (status != 200) {
         size_t room = x->words.max - x->words.len;
@@ -91,9 +92,9 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 }
 
 /*
- * libcurl sends a request again when the connection it reused turns out to be closed. Right at the start that
- * is the end of an idle connection. Later it is a service that died over the request, and asking whatever
- * runs there now would hide it.
+ * libcurl repeats a request if the connection it reused turns out to be closed. Within IDLE_END_MS this is
+ * the end of an idle connection. Later the service has died during the request, and a request to its
+ * successor would hide that.
  */
 static int on_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
 {
@@ -118,7 +119,7 @@ int exchange_set_callbacks(struct transfer *t)
 
 /* ---- deadlines ----------------------------------------------------------------------------------------- */
 
-/* Silence is allowed for as long as the server takes by design, and `timeout_ms` more. */
+/* Allows silence for the time that the server takes by design, plus `timeout_ms`. */
 static int64_t silence_deadline(const struct exchange *x)
 {
     int64_t by_design = x->start + x->request->timed_ms;
@@ -126,7 +127,7 @@ static int64_t silence_deadline(const struct exchange *x)
     return from + x->t->options.timeout_ms;
 }
 
-static int silent(const struct exchange *x, struct err *err)
+static int silence_error(const struct exchange *x, struct err *err)
 {
     char waited[32];
     text_duration(waited, sizeof waited, x->t->options.timeout_ms);
@@ -139,9 +140,9 @@ static int silent(const struct exchange *x, struct err *err)
                    waited, (unsigned long long)x->response->bytes);
 }
 
-/* Whether what comes is too little to ever be whole. Measured over as long as silence is borne, and only once
- * the server has had the time it takes by design. */
-static bool trickles(struct exchange *x, int64_t now)
+/* Whether the body arrives too slowly. Measures over `timeout_ms`, and only after the time that the server
+ * takes by design. */
+static bool is_trickling(struct exchange *x, int64_t now)
 {
     int64_t by_design = x->start + x->request->timed_ms;
     if (x->window_start < by_design)
@@ -173,7 +174,7 @@ static int limit_error(const struct exchange *x, struct err *err)
 static int check_time(struct exchange *x, struct err *err)
 {
     int64_t now = clock_now();
-    /* Until the gateway has a connection, or says why not, the service has not been silent. */
+    /* The service is not silent while the gateway still opens the connection. */
     if (gateway_listener_opens(x->t->listener))
         x->last_byte = now;
     if (x->request->limit_ms > 0 && now - x->start > x->request->limit_ms)
@@ -181,12 +182,12 @@ static int check_time(struct exchange *x, struct err *err)
     if (fd_cancelled(x->t->options.cancel_fd))
         return err_set(err, ERR_CANCELLED, "interrupted");
     if (now > silence_deadline(x))
-        return silent(x, err);
-    return trickles(x, now) ? trickle_error(x, err) : 0;
+        return silence_error(x, err);
+    return is_trickling(x, now) ? trickle_error(x, err) : 0;
 }
 
-/* Drives the transfer to its end. */
-static int drive(struct exchange *x, CURLcode *ret, struct err *err)
+/* Runs the transfer to its end. */
+static int run_transfer(struct exchange *x, CURLcode *ret, struct err *err)
 {
     struct transfer *t = x->t;
     struct curl_waitfd cancel = {.fd = t->options.cancel_fd, .events = CURL_WAIT_POLLIN};
@@ -211,10 +212,10 @@ static int drive(struct exchange *x, CURLcode *ret, struct err *err)
     }
 }
 
-/* ---- what came of it ----------------------------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------------------------------------- */
 
-/* Behind a middleware whose ResponseWriter hides the connection, Go cannot put its WriteTimeout off: the
- * connection just ends once the profile would be there (net/http/pprof, from Go 1.23 on). */
+/* If a middleware's ResponseWriter hides the connection, Go cannot extend its WriteTimeout: the connection
+ * closes when the profile is ready (net/http/pprof, from Go 1.23 on). */
 static int hint_write_timeout(const struct exchange *x, struct err *err)
 {
     if (x->request->timed_ms == 0 || clock_now() - x->start < x->request->timed_ms * 9 / 10)
@@ -224,7 +225,7 @@ static int hint_write_timeout(const struct exchange *x, struct err *err)
                     "shorter one");
 }
 
-/* Why there was no whole answer. */
+/* Explains why there is no complete answer. */
 static int transfer_error(struct exchange *x, CURLcode code, struct err *err)
 {
     struct transfer *t = x->t;
@@ -235,7 +236,7 @@ static int transfer_error(struct exchange *x, CURLcode code, struct err *err)
     }
     const char *words = t->curl_words[0] ? t->curl_words : curl_easy_strerror(code);
     unsigned long long bytes = x->response->bytes;
-    /* What the service says of TLS explains more than that it closed then; nothing else of TLS does. */
+    /* A TLS alert explains more than the closed connection does. No other TLS error does. */
     if ((strstr(words, "alert") && endpoint_tls_error(t->service, code, words, err)) ||
         gateway_listener_failure(t->listener, err) < 0 || endpoint_tls_error(t->service, code, words, err))
         return -1;
@@ -255,12 +256,12 @@ static int transfer_error(struct exchange *x, CURLcode code, struct err *err)
         x->response->cut_off = true;
         err_set(err, ERR_FAILED, "the answer was cut off after %llu bytes", bytes);
         return hint_write_timeout(x, err);
-    case CURLE_OUT_OF_MEMORY: /* what libcurl also says to a header of more than 100 kB */
+    case CURLE_OUT_OF_MEMORY: /* libcurl returns this also for a header of more than 100 kB */
         return err_set(err, ERR_FAILED,
                        "one of its headers is too large, or this workstation is out of memory");
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
-        /* Nor will it, however often it is asked. */
+        /* A retry would not help either. */
         if (t->service->unix_path)
             return err_set(err, ERR_DENIED, "what answers on %s does not speak HTTP", t->service->unix_path);
         err_set(err, ERR_DENIED, "what answers on port %u does not speak HTTP", t->service->port);
@@ -290,7 +291,7 @@ static void finish_response(struct exchange *x)
         t->round_trip_ms = r->first_ms;
     if (type)
         text_printable(r->content_type, sizeof r->content_type, type, strlen(type));
-    /* Also before it is cut to fit: half a secret is one too. */
+    /* Mask before cutting the text to size: half a secret is a secret too. */
     if (x->words.len > 0)
         transfer_redact(t, x->words.data);
     answer_words(buf_str(&x->words), strlen(buf_str(&x->words)), r->words, sizeof r->words);
@@ -298,7 +299,7 @@ static void finish_response(struct exchange *x)
     transfer_redact(t, r->content_type);
 }
 
-static int prepare(struct exchange *x, const char *target, struct err *err)
+static int prepare_request(struct exchange *x, const char *target, struct err *err)
 {
     struct transfer *t = x->t;
     char url[1400];
@@ -314,8 +315,8 @@ static int prepare(struct exchange *x, const char *target, struct err *err)
     return 0;
 }
 
-/* A body without a length ends with its connection, and libcurl cannot tell why that ended: the gateway can.
- */
+/* A body without a length ends with its connection. libcurl does not know why the connection ended; the
+ * gateway does. */
 static int check_end(struct exchange *x, struct err *err)
 {
     curl_off_t length = -1;
@@ -329,16 +330,16 @@ int exchange_run(struct transfer *t, const struct transfer_request *request, str
     struct exchange x = {.t = t, .request = request, .response = ret, .words = BUF_INIT(WORDS_RAW)};
     CURLcode code = CURLE_OK;
     x.start = x.last_byte = x.window_start = clock_now();
-    /* The end of an idle connection is not this request's failure. */
+    /* Discard the gateway's error: the end of an idle connection is not a failure of this request. */
     gateway_listener_failure(t->listener, NULL);
     *ret = (struct transfer_response){.started = clock_utc(), .first_ms = -1};
-    if (prepare(&x, request->target, err) < 0)
+    if (prepare_request(&x, request->target, err) < 0)
         return -1;
-    int rc = drive(&x, &code, err);
+    int rc = run_transfer(&x, &code, err);
     finish_response(&x);
     t->broken_off = rc < 0 || code == CURLE_WRITE_ERROR;
     curl_multi_remove_handle(t->multi, t->easy);
-    /* An error page that was longer than we read is an answer all the same. */
+    /* An error page longer than ERROR_PAGE_MAX is an answer too. */
     bool answered =
         ret->status != 0 && ret->status != 200 && code == CURLE_WRITE_ERROR && x.body_err.kind == ERR_NONE;
     if (rc == 0 && code != CURLE_OK && !answered)

@@ -1,6 +1,6 @@
 /*
- * One HTTP request and its answer over a transfer's connection: callbacks, deadlines, what libcurl's ends
- * mean. Known to transfer.c alone.
+ * One HTTP request and its answer over a transfer's connection: callbacks, deadlines, libcurl's errors. Only
+ * transfer.c includes it.
  */
 #ifndef FETCH_EXCHANGE_H
 #define FETCH_EXCHANGE_H
@@ -18,14 +18,14 @@ struct transfer {
     struct transfer_options options;
     char curl_words[CURL_ERROR_SIZE];
     bool connected;        /* a connection was opened before */
-    bool broken_off;       /* the last one was closed by us */
-    int64_t round_trip_ms; /* the least time any answer took to begin; -1: none has */
+    bool broken_off;       /* we closed the last connection */
+    int64_t round_trip_ms; /* the shortest time until an answer began; -1: there was no answer yet */
 };
 
 /* Sets the callbacks. CURLE_OK, or the first failure. */
 int exchange_set_callbacks(struct transfer *t);
 
-/* One request and its answer, whatever it is; -1 if there was none that is whole. */
+/* Sends one request and reads its answer of any status; -1 if there was no complete answer. */
 int exchange_run(struct transfer *t, const struct transfer_request *request, struct transfer_response *ret,
                  struct err *err);
 

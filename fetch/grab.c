@@ -1,7 +1,7 @@
 /*
- * Hosts are taken from the list of targets by as many threads as `parallel` allows; each host's services run
- * in threads of their own beside each other, over the one gateway. Services at one port are one process and
- * share a thread: profiles taken together distort each other, or are refused.
+ * `parallel` threads take hosts from the list of targets. Each host's services run in threads of their own,
+ * side by side over one gateway. Services at one port are one process and share a thread: simultaneous
+ * profiles distort each other, or the process refuses them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,18 +25,18 @@ struct run {
     struct observe observe;
     struct credentials credentials;
     struct sync sync;
-    pthread_mutex_t mutex; /* of next */
-    size_t next;           /* the first target no thread has taken */
+    pthread_mutex_t mutex; /* guards next */
+    size_t next;           /* the first target that no thread has taken */
 };
 
-/* One thread's share of a host: the services at one destination, which are one process, one after the other.
- */
+/* The part of a host that one thread fetches: the services at one destination, which are one process, in
+ * order. */
 struct side {
     pthread_t thread;
     struct run *run;
     const struct target *targets; /* all of the host's */
     size_t n;
-    size_t first; /* the first of this destination; the others are behind it */
+    size_t first; /* the first target of this destination */
     struct gateway *gw;
     const struct retry *opening;
     bool started;
@@ -50,7 +50,7 @@ static bool is_first(const struct target *targets, size_t i)
     return true;
 }
 
-/* Who is behind the first service of a process does not begin when the others do: it takes no part. */
+/* Only the first service of a process takes part in `sync`. */
 static void *run_side(void *ctx)
 {
     struct side *s = ctx;
@@ -99,7 +99,7 @@ static void run_services(struct run *run, const struct target *targets, size_t n
     free(sides);
 }
 
-/* A server has three chances to show that it lives; libssh2 counts in seconds. */
+/* A server may miss three keepalives; libssh2 counts in seconds. */
 static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
 {
     int64_t keepalive_ms = clock_least(grab->timeout_ms / 3, GATEWAY_KEEPALIVE_MS);
@@ -116,7 +116,7 @@ static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
                                     .silence_ms = grab->timeout_ms < 3000 ? 3000 : grab->timeout_ms};
 }
 
-/* A host being opened, for the steps that are told. */
+/* A host that is being opened, for reporting its steps. */
 struct opening {
     struct run *run;
     const struct host *host;
@@ -169,8 +169,8 @@ static int resolve_route(struct run *run, const struct host *host, struct route 
     return rc;
 }
 
-/* Whether what one of them will be asked for shrinks when it is compressed. */
-static bool shrinks(const struct fetch_grab *grab, const struct target *targets, size_t n)
+/* Whether a requested item of a target becomes smaller under compression. */
+static bool any_compressible(const struct fetch_grab *grab, const struct target *targets, size_t n)
 {
     bool any = false;
     for (size_t i = 0; i < n && !any && !grab->look; i++) {
@@ -183,7 +183,7 @@ static bool shrinks(const struct fetch_grab *grab, const struct target *targets,
     return any;
 }
 
-static int open_host(struct run *run, const struct host *host, bool shrinks_on_the_way, struct gateway **ret,
+static int open_host(struct run *run, const struct host *host, bool compressible, struct gateway **ret,
                      struct err *err)
 {
     struct gateway_options options = gateway_options_of(run->grab);
@@ -192,9 +192,9 @@ static int open_host(struct run *run, const struct host *host, bool shrinks_on_t
     if (resolve_route(run, host, &route, err) < 0)
         return -1;
     opening.n_hops = route.n_hops;
-    /* The host's own hop carries what the others cannot look into. */
+    /* SSH compresses only the hop of the host itself: the other hops carry encrypted data. */
     if (route.n_hops > 0 && route.hops[route.n_hops - 1].asked.compress == SSH_COMPRESS_AUTO)
-        route.hops[route.n_hops - 1].shrinks = shrinks_on_the_way;
+        route.hops[route.n_hops - 1].shrinks = compressible;
     options.pool = run->pool;
     options.host = host->name;
     options.step = tell_gateway_step;
@@ -202,17 +202,17 @@ static int open_host(struct run *run, const struct host *host, bool shrinks_on_t
     return gateway_open(&route, &options, ret, err);
 }
 
-/* Until it is open, or there are no more attempts. */
-static void open_surely(struct run *run, const struct target *targets, size_t n, struct retry *retry,
-                        struct gateway **ret, struct err *err)
+/* Repeats until the host is open, or no retries are left. */
+static void open_with_retries(struct run *run, const struct target *targets, size_t n, struct retry *retry,
+                              struct gateway **ret, struct err *err)
 {
-    bool shrinks_on_the_way = shrinks(run->grab, targets, n);
-    while (open_host(run, targets[0].host, shrinks_on_the_way, ret, err) < 0)
+    bool compressible = any_compressible(run->grab, targets, n);
+    while (open_host(run, targets[0].host, compressible, ret, err) < 0)
         if (!retry_passes(err, 0) || !retry_again(retry, err))
             return;
 }
 
-/* Nobody need wait for the processes of a host that could not be opened. */
+/* The others must not wait for the processes of a host that failed to open. */
 static void leave_all(struct run *run, const struct target *targets, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -233,7 +233,7 @@ static void run_host(struct run *run, const struct target *targets, size_t n)
     if (fd_cancelled(run->grab->cancel_fd))
         err_set(&failure, ERR_CANCELLED, "interrupted before it was opened");
     else
-        open_surely(run, targets, n, &opening, &gw, &failure);
+        open_with_retries(run, targets, n, &opening, &gw, &failure);
     observe_host(&run->observe, host, gw, gw ? NULL : &failure);
     if (gw)
         run_services(run, targets, n, gw, &opening);
@@ -242,7 +242,7 @@ static void run_host(struct run *run, const struct target *targets, size_t n)
     gateway_close(gw);
 }
 
-/* How many of the targets from `from` on are the same host's. */
+/* The number of targets from `from` on that have the same host. */
 static size_t count_host(const struct targets *all, size_t from)
 {
     size_t n = 0;
@@ -260,7 +260,7 @@ static size_t count_processes(const struct targets *all)
     return count;
 }
 
-/* The next host's targets; 0 when there is none left. */
+/* Takes the next host's targets; returns 0 if none is left. */
 static size_t take_host(struct run *run, const struct target **ret)
 {
     const struct targets *all = run->grab->targets;
@@ -281,8 +281,8 @@ static void *run_hosts(void *ctx)
     return NULL;
 }
 
-/* As many threads as allowed and needed. Fewer do the same work, and where there are none this one does it.
- */
+/* Starts as many threads as allowed and needed. With fewer threads the work is the same; without any, this
+ * thread does it. */
 static int run_all(struct run *run, struct err *err)
 {
     size_t most = fetch_at_once(run->grab), n = 0;
@@ -305,7 +305,7 @@ static void sum_up(struct run *run, struct fetch_outcome *ret)
     sync_sum_up(&run->sync, ret);
 }
 
-/* With the secrets read and the deadline running. */
+/* Runs with the secrets loaded and the deadline active. */
 static int run_in_time(struct run *run, struct err *err)
 {
     if (sync_init(&run->sync, run->grab, count_processes(run->grab->targets), err) < 0)

@@ -7,8 +7,8 @@
 
 #define DUMP_MAX (64u << 20)
 
-/* A function on a goroutine's stack, and whose it is. Agents come first: one of them may also be seen inside
- * net/http. */
+/* A function on a goroutine's stack, and the program that it belongs to. Agents come first: they may also run
+ * inside net/http. */
 static const struct {
     const char *function;
     const char *who;
@@ -54,8 +54,8 @@ struct dump {
     size_t size;
 };
 
-/* Whoever is found is known; the rest is read all the same, since the connection is still wanted. */
-static int take(void *ctx, const void *p, size_t n, struct err *err)
+/* Reads on after a match, so that the connection can be reused. */
+static int feed_line(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct dump *d = ctx;
     holder_feed(&d->holder, p, n);
@@ -70,7 +70,7 @@ char *holder_find(struct transfer *t, const struct service *service, bool trace,
     struct transfer_response response;
     char target[400];
     snprintf(target, sizeof target, "%.300s/goroutine?debug=1", service->path);
-    struct transfer_request request = {.target = target, .ctx = &d, .body = take, .limit_ms = limit_ms};
+    struct transfer_request request = {.target = target, .ctx = &d, .body = feed_line, .limit_ms = limit_ms};
     transfer_get(t, &request, &response, NULL);
     snprintf(dst, cap, "%s", d.holder.who ? d.holder.who : "");
     return dst;

@@ -1,20 +1,20 @@
-/* Who is at the profiler, when it is not us. */
+/* Names the user of the profiler, if it is not profgrab. */
 #ifndef FETCH_HOLDER_H
 #define FETCH_HOLDER_H
 
 #include "fetch/transfer.h"
 #include "inventory/inventory.h"
 
-/* Looks at the goroutines of the process for somebody who takes a trace, or a CPU profile, and writes who
- * that is; "" if none is found. */
+/* Searches the goroutines of the process for one that takes a trace, or a CPU profile, and writes its owner;
+ * "" if there is none. */
 char *holder_find(struct transfer *t, const struct service *service, bool trace, int64_t limit_ms, char *dst,
                   size_t cap);
 
-/* The same over the text of goroutine?debug=1, in pieces: *ret stays NULL until somebody is found. */
+/* The same for the text of goroutine?debug=1, in pieces: *ret stays NULL until a match. */
 struct holder {
-    bool trace; /* what is held: the tracer, else the CPU profiler */
+    bool trace; /* what is in use: the tracer, else the CPU profiler */
     const char *who;
-    char line[512]; /* the one that is being read, as far as it fits */
+    char line[512]; /* the current line, cut to size */
     size_t n;
 };
 void holder_feed(struct holder *h, const char *p, size_t n);

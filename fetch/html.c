@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "base/banned.h"
 
-/* Source: WHATWG, MIME Sniffing, 7.1: what text/html begins with, each followed by a blank or `>`. */
+/* Source: WHATWG, MIME Sniffing, 7.1: the beginnings of text/html, each followed by a blank or `>`. */
 bool html_is_page(const char *p, size_t n)
 {
     static const char *const beginnings[] = {
@@ -28,7 +28,7 @@ bool html_is_page(const char *p, size_t n)
     return false;
 }
 
-/* Where `tag` begins, whatever its case; NULL if it does not. */
+/* Where `tag` begins, in any case of letters; NULL if it does not occur. */
 static const char *find_tag(const char *p, const char *end, const char *tag)
 {
     size_t length = strlen(tag);

@@ -7,13 +7,13 @@
 
 #include "base/banned.h"
 
-/* What is left of the page. */
+/* The rest of the page. */
 struct text {
     const char *p;
     const char *end;
 };
 
-static size_t left(const struct text *t)
+static size_t bytes_left(const struct text *t)
 {
     return (size_t)(t->end - t->p);
 }
@@ -24,18 +24,18 @@ static void skip_blanks(struct text *t)
         t->p++;
 }
 
-/* Takes a word whatever its case. */
+/* Takes a word in any case of letters. */
 static bool take_word(struct text *t, const char *word)
 {
     size_t n = strlen(word);
-    if (left(t) < n || strncasecmp(t->p, word, n) != 0)
+    if (bytes_left(t) < n || strncasecmp(t->p, word, n) != 0)
         return false;
     t->p += n;
     return true;
 }
 
-/* Takes `<name …>`, with what stands behind the name in *ret. A tag that runs into the next one is none: this
- * also keeps the work in proportion to the page. */
+/* Takes `<name ...>`, with its attributes in *ret. A tag that runs into the next one does not count: this
+ * also keeps the work proportional to the page. */
 static bool take_tag(struct text *t, const char *name, struct text *ret)
 {
     struct text at = *t;
@@ -71,7 +71,7 @@ static bool find_href(struct text attributes, struct text *ret)
 {
     struct text *t = &attributes;
     while (t->p < t->end &&
-           !(isspace((unsigned char)*t->p) && left(t) > 5 && strncasecmp(t->p + 1, "href=", 5) == 0))
+           !(isspace((unsigned char)*t->p) && bytes_left(t) > 5 && strncasecmp(t->p + 1, "href=", 5) == 0))
         t->p++;
     if (t->p == t->end)
         return false;
@@ -86,7 +86,7 @@ static bool find_href(struct text attributes, struct text *ret)
     return !quote || t->p < t->end;
 }
 
-/* The path of a link without `?debug=1` and without what a router puts in front of the name. */
+/* The path of a link without `?debug=1` and without a router's prefix of the name. */
 static struct text name_part(struct text href)
 {
     static const char before[] = "pprof/";
@@ -97,7 +97,7 @@ static struct text name_part(struct text href)
     take_word(&t, "./");
     if (t.p == t.end || *t.p != '/')
         return t;
-    const char *found = memmem(t.p, left(&t), before, sizeof before - 1);
+    const char *found = memmem(t.p, bytes_left(&t), before, sizeof before - 1);
     if (found)
         t.p = found + sizeof before - 1;
     else
@@ -114,14 +114,14 @@ static int hex_digit(char c)
     return found ? (int)(found - digits) : -1;
 }
 
-/* Undoes %XX. False if it is too long or no escape. */
-static bool decode(struct text t, char *dst, size_t cap)
+/* Decodes %XX. False if the result is too long or an escape is invalid. */
+static bool decode_percent(struct text t, char *dst, size_t cap)
 {
     size_t n = 0;
     for (; t.p < t.end && n + 1 < cap; t.p++) {
         char c = *t.p;
         if (c == '%') {
-            int high = left(&t) > 2 ? hex_digit(t.p[1]) : -1, low = high < 0 ? -1 : hex_digit(t.p[2]);
+            int high = bytes_left(&t) > 2 ? hex_digit(t.p[1]) : -1, low = high < 0 ? -1 : hex_digit(t.p[2]);
             if (low < 0)
                 return false;
             c = (char)(high * 16 + low);
@@ -156,10 +156,10 @@ static bool take_row(struct text *t, struct index_entry *ret)
     take_tag(t, "/td", &attributes);
     if (!take_tag(t, "td", &attributes) || !take_tag(t, "a", &attributes) || !find_href(attributes, &href))
         return false;
-    return decode(name_part(href), ret->name, sizeof ret->name) && is_profile_name(ret->name);
+    return decode_percent(name_part(href), ret->name, sizeof ret->name) && is_profile_name(ret->name);
 }
 
-static int add(struct index_page *page, size_t *cap, const struct index_entry *entry, struct err *err)
+static int add_entry(struct index_page *page, size_t *cap, const struct index_entry *entry, struct err *err)
 {
     void *items = page->items;
     if (page->n == INDEX_MAX_ENTRIES || index_find(page, entry->name))
@@ -177,11 +177,11 @@ int index_parse(const void *p, size_t n, struct index_page *ret, struct err *err
     size_t cap = 0;
     struct text t = {p, (const char *)p + n};
     int rc = -1;
-    while (t.p < t.end && (t.p = memchr(t.p, '<', left(&t)))) {
+    while (t.p < t.end && (t.p = memchr(t.p, '<', bytes_left(&t)))) {
         struct index_entry entry = {0};
         struct text row = t;
         bool found = take_row(&row, &entry);
-        if (found && add(&page, &cap, &entry, err))
+        if (found && add_entry(&page, &cap, &entry, err))
             goto out;
         t.p = found ? row.p : t.p + 1;
     }

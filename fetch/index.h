@@ -1,10 +1,9 @@
 /*
- * The index page of /debug/pprof/: which profiles a service has, and how many records each holds.
+ * The index page of /debug/pprof/: the profiles of a service, and the number of records in each.
  *
- * Go's net/http/pprof serves it as HTML: a table with a row per profile, the count in one cell and a link
- * to `NAME?debug=1` in the next. How the cells and the link are written changed over the years (1.11 to 1.26
- * differ in end tags, quotes and attributes), and routers that have a page of their own write the path in
- * front of the name; all of them are understood.
+ * Go's net/http/pprof serves HTML: a table with a row for each profile, the count in one cell and a link to
+ * `NAME?debug=1` in the next. Go 1.11 to 1.26 differ in end tags, quotes and attributes, and routers with a
+ * page of their own put a path before the name. The parser accepts all of them.
  */
 #ifndef FETCH_INDEX_H
 #define FETCH_INDEX_H
@@ -19,22 +18,22 @@
 struct index_page {
     struct index_entry {
         /* Letters, digits, `.`, `_`, `-` and `/` between parts, each beginning with a letter, digit, `_` or
-         * `-` (the first one with a letter or digit): nothing that leaves a directory or that a URL would
-         * read differently. */
+         * `-` (the first one with a letter or digit): the name cannot leave a directory or change a URL's
+         * meaning. */
         char name[128];
-        int64_t count; /* 0 for what is no collection: profile, trace, cmdline, symbol */
+        int64_t count; /* 0 for a handler without records: profile, trace, cmdline, symbol */
     } * items;
     size_t n;
 };
 
 /*
- * Reads the page. Rows whose name or count makes no sense are left out, as are names that were there already
- * and everything behind INDEX_MAX_ENTRIES. ERR_NOT_FOUND if no row is left. The caller releases *ret.
+ * Parses the page. Skips rows with an invalid name or count, repeated names, and rows after
+ * INDEX_MAX_ENTRIES. ERR_NOT_FOUND if no row is left. The caller releases *ret.
  */
 int index_parse(const void *p, size_t n, struct index_page *ret, struct err *err);
 void index_release(struct index_page *page);
 
-/* NULL if there is none of that name. */
+/* NULL if the page lacks that name. */
 const struct index_entry *index_find(const struct index_page *page, const char *name);
 
 #endif

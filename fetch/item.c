@@ -1,6 +1,6 @@
 /*
- * A body goes to NAME.part; only what came whole and passed its check becomes NAME. What came but is damaged
- * is kept as NAME.damaged: half a goroutine dump is better than none, as long as nobody takes it for whole.
+ * A body is written to NAME.part. A complete body that passes its check is renamed to NAME, a damaged one to
+ * NAME.damaged: half a goroutine dump is useful if its name shows that it is damaged.
  */
 #include "fetch/item.h"
 
@@ -15,12 +15,12 @@
 #include "fetch/verdict.h"
 #include "base/banned.h"
 
-/* Where a body goes. */
+/* The destination of a body. */
 struct sink {
     int fd;
     const char *path; /* below the work directory; for messages */
     uint64_t size;
-    uint64_t max;          /* 0: whatever comes */
+    uint64_t max;          /* 0: no limit */
     struct budget *budget; /* NULL: none */
     struct sha256 *hash;
     struct check *check;
@@ -35,7 +35,7 @@ static int too_large(const struct sink *s, struct err *err)
     return err_hint(err, "--max-bytes takes more");
 }
 
-static int take(void *ctx, const void *p, size_t n, struct err *err)
+static int feed_sink(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct sink *s = ctx;
     if (s->max > 0 && n > s->max - s->size)
@@ -62,8 +62,8 @@ static void sink_release(struct sink *s)
     check_free(s->check);
 }
 
-/* What the header of a trace says of the Go that wrote it. Its number changes only where the format does.
- * Source: Go's internal/trace/version, and the releases that changed it. */
+/* The Go version from the header of a trace. The number changes only with the format. Source: Go's
+ * internal/trace/version, and the releases that changed it. */
 static void go_of_trace(unsigned minor, char *dst, size_t cap)
 {
     static const struct {
@@ -77,27 +77,27 @@ static void go_of_trace(unsigned minor, char *dst, size_t cap)
             snprintf(dst, cap, "%s", versions[i].version);
 }
 
-/* Ends hash and check; -1 with err as the check's judgement. */
+/* Ends hash and check; -1 with the check's error. */
 static int sink_finish(struct sink *s, struct fetch_item *item, bool whole, struct err *err)
 {
     struct check_result result = {0};
     if (sha256_hex(s->hash, item->sha256, err) < 0)
         return -1;
     int rc = check_finish(s->check, &result, err);
-    /* Half a profile tells nothing that should be believed. */
+    /* The numbers of half a profile are not reliable. */
     item->has_profile = rc == 0 && whole && result.has_profile;
     item->profile = result.profile;
     snprintf(item->go_version, sizeof item->go_version, "%s", result.profile.go_version);
     if (result.trace_minor)
         go_of_trace(result.trace_minor, item->go_version, sizeof item->go_version);
-    /* The server's words, where it sent some instead of a profile. */
+    /* The server's words, if it sent words instead of a profile. */
     item->lasting |= rc < 0 && whole && result.other;
     if (rc < 0 && whole)
         snprintf(item->server_words, sizeof item->server_words, "%s", result.beginning);
     return rc;
 }
 
-static void describe(struct fetch_item *item, const struct plan_item *plan)
+static void init_item(struct fetch_item *item, const struct plan_item *plan)
 {
     snprintf(item->kind, sizeof item->kind, "%s", plan->kind);
     snprintf(item->argument, sizeof item->argument, "%s", plan->argument);
@@ -108,7 +108,7 @@ static void describe(struct fetch_item *item, const struct plan_item *plan)
 void item_skip(const struct plan_item *plan, const struct err *why, struct fetch_item *ret)
 {
     *ret = (struct fetch_item){.status = why->kind == ERR_CANCELLED ? FETCH_INTERRUPTED : FETCH_FAILED};
-    describe(ret, plan);
+    init_item(ret, plan);
     ret->err = *why;
     ret->passing = retry_passes(why, 0);
 }
@@ -116,7 +116,7 @@ void item_skip(const struct plan_item *plan, const struct err *why, struct fetch
 void item_absent(const struct plan_item *plan, struct fetch_item *ret)
 {
     *ret = (struct fetch_item){.status = FETCH_FAILED, .lasting = true};
-    describe(ret, plan);
+    init_item(ret, plan);
     err_set(&ret->err, ERR_NOT_FOUND, "this program has no %s: its index page does not list it", plan->kind);
     err_hint(&ret->err, "if it serves that all the same, ask for the path: %s", plan->target);
 }
@@ -124,7 +124,7 @@ void item_absent(const struct plan_item *plan, struct fetch_item *ret)
 void item_leave_out(const struct plan_item *plan, const char *why, struct fetch_item *ret)
 {
     *ret = (struct fetch_item){.status = FETCH_LEFT_OUT};
-    describe(ret, plan);
+    init_item(ret, plan);
     err_set(&ret->err, ERR_FAILED, "%s", why);
 }
 
@@ -138,7 +138,7 @@ static void note_response(struct fetch_item *item, const struct transfer_respons
     snprintf(item->server_words, sizeof item->server_words, "%s", r->words);
 }
 
-/* Raw paths get their ending from what the server says they are. */
+/* The file of a raw path gets its ending from the content type. */
 static const struct {
     const char *type, *ending;
 } endings[] = {{"application/json", ".json"}, {"text/html", ".html"}, {"text/", ".txt"}, {"", ".bin"}};
@@ -157,9 +157,9 @@ const char *item_ending(size_t i)
     return i < ENDINGS ? endings[i].ending : NULL;
 }
 
-/* Gives NAME.part its final name. */
-static int settle(const struct plan_item *plan, const struct item_context *place, const char *part,
-                  struct fetch_item *item, struct err *err)
+/* Renames NAME.part to its final name. */
+static int rename_part(const struct plan_item *plan, const struct item_context *place, const char *part,
+                       struct fetch_item *item, struct err *err)
 {
     snprintf(item->file, sizeof item->file, "%s/%s%s%s", place->directory, plan->file,
              plan->name_by_type ? ending_by_type(item->content_type) : "",
@@ -167,7 +167,7 @@ static int settle(const struct plan_item *plan, const struct item_context *place
     return beneath_rename_new(place->work, part, item->file, err);
 }
 
-static void judge(int fetched, struct sink *s, struct fetch_item *item)
+static void set_status(int fetched, struct sink *s, struct fetch_item *item)
 {
     struct err check_err = ERR_INIT;
     bool kept = item->bytes > 0;
@@ -205,23 +205,23 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     struct transfer_request request = {.target = plan->target,
                                        .timed_ms = plan->timed_ms,
                                        .ctx = &sink,
-                                       .body = take,
+                                       .body = feed_sink,
                                        .progress = context->progress,
                                        .progress_ctx = context->progress_ctx};
     *ret = (struct fetch_item){.status = FETCH_FAILED};
-    describe(ret, plan);
+    init_item(ret, plan);
     if (open_part(plan, context, &sink, ret) < 0)
         goto out;
     context->ready(context->progress_ctx);
     int fetched = transfer_get(t, &request, &response, &ret->err);
     note_response(ret, &response);
     ret->passing = fetched < 0 && (response.cut_off || retry_passes(&ret->err, response.status));
-    judge(fetched, &sink, ret);
+    set_status(fetched, &sink, ret);
     ret->lasting |= fetched < 0 && answer_lasts(response.status);
-    /* An error page may repeat what it was sent: that must not go into a bundle. */
+    /* An error page may repeat the request's secret, which must not enter a bundle. */
     bool told = ret->bytes > 0;
     if (told)
-        transfer_told(t, sink.fd, &told); /* what cannot be looked at is not trusted */
+        transfer_told(t, sink.fd, &told); /* on a read error, assume that it does */
     if (told) {
         ret->status = FETCH_FAILED;
         ret->sha256[0] = '\0';
@@ -229,11 +229,11 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     }
     transfer_redact(t, ret->err.msg);
     transfer_redact(t, ret->server_words);
-    /* A write that failed half way may have left more than was counted and hashed. */
+    /* A failed write may have left more bytes than were counted and hashed. */
     if (ret->status != FETCH_OK && ret->bytes > 0 && ftruncate(sink.fd, (off_t)ret->bytes) < 0)
         err_sys(&ret->err, "%s: cannot cut it to its whole part", sink.path);
-    /* An interrupted body is kept too: what was collected is not lost. */
-    if (ret->bytes > 0 && !told && settle(plan, context, sink.path, ret, &ret->err) < 0) {
+    /* Keep an interrupted body too: collected data is not lost. */
+    if (ret->bytes > 0 && !told && rename_part(plan, context, sink.path, ret, &ret->err) < 0) {
         ret->status = FETCH_DAMAGED;
         snprintf(ret->file, sizeof ret->file, "%s/%s.part", context->directory, plan->file);
     }
@@ -243,7 +243,7 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
                                                     .waited_ms = context->waited_ms,
                                                     .beside = context->beside});
 out:
-    /* What lay there before is not ours to remove. */
+    /* Do not remove a file that this fetch did not create. */
     if (sink.fd >= 0 && !ret->file[0])
         beneath_remove(context->work, sink.path, NULL);
     fd_close(&sink.fd);
@@ -251,11 +251,10 @@ out:
     free((char *)(uintptr_t)sink.path);
 }
 
-/* ---- what an earlier run left ---------------------------------------------------------------------------
- */
+/* ---- files of an earlier run --------------------------------------------------------------------------- */
 
 /* Feeds a whole file to the sink. */
-static int feed(struct sink *s, int fd, struct err *err)
+static int feed_file(struct sink *s, int fd, struct err *err)
 {
     char chunk[65536];
     ssize_t n;
@@ -264,19 +263,19 @@ static int feed(struct sink *s, int fd, struct err *err)
             continue;
         if (n < 0)
             return err_sys(err, "cannot read %s", s->path);
-        if (take(s, chunk, (size_t)n, err) < 0)
+        if (feed_sink(s, chunk, (size_t)n, err) < 0)
             return -1;
     }
     return 0;
 }
 
-/* Its hash, and with the check of a format what it says of itself. */
-static int look_at(const struct item_context *context, enum check_format format, struct fetch_item *item,
-                   struct err *err)
+/* Computes its hash; with the check of a format, also fills in what the content shows. */
+static int examine_file(const struct item_context *context, enum check_format format, struct fetch_item *item,
+                        struct err *err)
 {
     struct sink sink = {.fd = -1, .path = item->file};
     int rc = -1, fd = beneath_open(context->work, item->file, err);
-    if (fd >= 0 && sink_open(&sink, format, err) == 0 && feed(&sink, fd, err) == 0) {
+    if (fd >= 0 && sink_open(&sink, format, err) == 0 && feed_file(&sink, fd, err) == 0) {
         rc = sink_finish(&sink, item, true, err);
         item->bytes = sink.size;
     }
@@ -291,9 +290,9 @@ int item_adopt(const struct plan_item *plan, const struct item_context *context,
     static const struct transfer_response none = {0};
     struct err err = ERR_INIT;
     *ret = (struct fetch_item){.status = FETCH_OK};
-    describe(ret, plan);
+    init_item(ret, plan);
     snprintf(ret->file, sizeof ret->file, "%s/%s", context->directory, name);
-    if (look_at(context, plan->format, ret, &err) < 0 || ret->bytes == 0)
+    if (examine_file(context, plan->format, ret, &err) < 0 || ret->bytes == 0)
         return -1;
     verdict_item(&ret->verdicts, &(struct evidence){.item = ret, .plan = plan, .response = &none});
     verdicts_add(&ret->verdicts, "adopted", NULL, NULL, NULL);
@@ -302,7 +301,7 @@ int item_adopt(const struct plan_item *plan, const struct item_context *context,
 
 int item_look_again(const struct item_context *context, struct fetch_item *ret, struct err *err)
 {
-    return look_at(context, CHECK_ANY, ret, err);
+    return examine_file(context, CHECK_ANY, ret, err);
 }
 
 void fetch_item_release(struct fetch_item *item)
@@ -312,8 +311,8 @@ void fetch_item_release(struct fetch_item *item)
 
 /* ---- local files --------------------------------------------------------------------------------------- */
 
-/* What a file seems to be, by its first bytes and its name. */
-static enum check_format look_format(const char *path, const unsigned char *p, size_t n)
+/* Guesses the format of a file from its first bytes and its name. */
+static enum check_format guess_format(const char *path, const unsigned char *p, size_t n)
 {
     const char *name = file_base(path);
     unsigned minor;
@@ -361,7 +360,7 @@ int fetch_look(int fd, const char *path, int copy_fd, struct fetch_item *ret, st
     char chunk[65536];
     int rc = -1;
     ssize_t n = read(fd, chunk, sizeof chunk);
-    enum check_format format = look_format(path, (const unsigned char *)chunk, n > 0 ? (size_t)n : 0);
+    enum check_format format = guess_format(path, (const unsigned char *)chunk, n > 0 ? (size_t)n : 0);
     if (n >= 0 && sink_open(&sink, format, err) < 0)
         goto out;
     for (; n != 0; n = read(fd, chunk, sizeof chunk)) {
@@ -371,7 +370,7 @@ int fetch_look(int fd, const char *path, int copy_fd, struct fetch_item *ret, st
             err_sys(err, "cannot read %s", path);
             goto out;
         }
-        if (take(&sink, chunk, (size_t)n, err) < 0)
+        if (feed_sink(&sink, chunk, (size_t)n, err) < 0)
             goto out;
         item.bytes += (uint64_t)n;
     }

@@ -1,4 +1,4 @@
-/* One item: its body to disk, hashed and checked on the way, and what came of it. */
+/* One item: streams its body to disk, hashes and checks it, and describes the result. */
 #ifndef FETCH_ITEM_H
 #define FETCH_ITEM_H
 
@@ -10,40 +10,40 @@
 
 struct item_context {
     const struct beneath *work; /* the work directory */
-    const char *directory;      /* HOST/SERVICE below it; it exists */
-    uint64_t max_bytes;         /* of a body; 0: as its kind says */
+    const char *directory;      /* HOST/SERVICE below it; exists */
+    uint64_t max_bytes;         /* of a body; 0: the limit of its kind */
     struct budget *budget;      /* of the process */
-    int64_t waited_ms;          /* for somebody else's profile to end */
-    const char *beside;         /* the kinds taken at the same time; NULL for none */
+    int64_t waited_ms;          /* the time spent waiting for somebody else's profile */
+    const char *beside;         /* the kinds fetched at the same time; NULL for none */
     void *progress_ctx;
     void (*progress)(void *progress_ctx, uint64_t bytes, int64_t elapsed_ms);
-    void (*ready)(void *progress_ctx); /* called when there is nothing left to do but ask for it */
+    void (*ready)(void *progress_ctx); /* called right before the request */
 };
 
-/* Fetches it. `ret` says in every case what came of it and is released by the caller. */
+/* Fetches the item. Fills `ret` in every case; the caller releases it. */
 void item_fetch(struct transfer *t, const struct plan_item *plan, const struct item_context *context,
                 struct fetch_item *ret);
 
 /*
- * Takes for it a file that an earlier run left under the item's own name, `name` below the directory, which
- * it got when it was whole: looked at as a body is. -1 if it does not pass; `ret` is released in either case.
+ * Adopts a file that an earlier run left under the item's final name, `name` below the directory: checks it
+ * like a body. -1 if the check fails; the caller releases `ret` in both cases.
  */
 int item_adopt(const struct plan_item *plan, const struct item_context *context, const char *name,
                struct fetch_item *ret);
 
-/* What a file is that was damaged and stays so: its size and hash go to `ret`. -1 if it cannot be read. */
+/* Sets size and hash of a damaged file in `ret`. -1 if the file is not readable. */
 int item_look_again(const struct item_context *context, struct fetch_item *ret, struct err *err);
 
-/* The endings that a raw path's file may have, by what the server says it is; NULL behind the last. */
+/* The possible endings of a raw path's file, one for each content type; NULL after the last. */
 const char *item_ending(size_t i);
 
-/* An item that is not fetched at all, because of `why`. */
+/* Describes an item that is not fetched because of `why`. */
 void item_skip(const struct plan_item *plan, const struct err *why, struct fetch_item *ret);
 
-/* The same where the program has no such profile. */
+/* The same if the program lacks this profile. */
 void item_absent(const struct plan_item *plan, struct fetch_item *ret);
 
-/* The same where the budget is why. */
+/* The same if the budget is the reason. */
 void item_leave_out(const struct plan_item *plan, const char *why, struct fetch_item *ret);
 
 #endif

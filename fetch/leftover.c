@@ -10,66 +10,66 @@
 
 #include "base/banned.h"
 
-/* The path of NAME below the work directory, an ending of raw paths, and what stands behind that; NULL
- * without memory. */
-static char *path_of(const struct plan_item *plan, const struct item_context *context, const char *ending,
-                     const char *suffix)
+/* The path of NAME below the work directory, with an ending of raw paths and a suffix; NULL without
+ * memory. */
+static char *join_path(const struct plan_item *plan, const struct item_context *context, const char *ending,
+                       const char *suffix)
 {
     char *path = NULL;
     return asprintf(&path, "%s/%s%s%s", context->directory, plan->file, ending, suffix) < 0 ? NULL : path;
 }
 
-/* The size of a regular file; -1: there is none. */
-static int64_t size_of(const struct item_context *context, const char *path)
+/* The size of a regular file; -1 if there is none. */
+static int64_t get_size(const struct item_context *context, const char *path)
 {
     struct stat st;
     bool there = path && beneath_stat(context->work, path, &st, NULL) == 0 && S_ISREG(st.st_mode);
     return there ? (int64_t)st.st_size : -1;
 }
 
-/* An ending that the item's file may have: "" alone, unless its type decides. */
-static const char *ending_at(const struct plan_item *plan, size_t i)
+/* A possible ending of the item's file: "" alone, unless its type decides; NULL after the last. */
+static const char *get_ending(const struct plan_item *plan, size_t i)
 {
     return plan->name_by_type ? item_ending(i) : i == 0 ? "" : NULL;
 }
 
-/* ---- before it is fetched ------------------------------------------------------------------------------ */
+/* ---- before the fetch ---------------------------------------------------------------------------------- */
 
-/* What was half written when the run was killed, nobody has looked at. -1: nobody can now. */
-static int tells(const struct item_context *context, const char *path, const struct transfer *t,
-                 bool *ret_tells)
+/* Whether a file repeats the secret: nobody has checked a half-written file. -1: not readable. */
+static int check_for_secret(const struct item_context *context, const char *path, const struct transfer *t,
+                            bool *ret_secret)
 {
     int fd = beneath_open(context->work, path, NULL);
-    int rc = fd < 0 ? -1 : t ? transfer_told(t, fd, ret_tells) : 0;
+    int rc = fd < 0 ? -1 : t ? transfer_told(t, fd, ret_secret) : 0;
     fd_close(&fd);
     return rc;
 }
 
-/* The larger one of it and what waits already will wait, unless there is a secret in it. What cannot be
- * looked at stays where it is. */
+/* Renames the file to `waiting` if it is the larger one and has no secret, else removes it. A file that is
+ * not readable stays. */
 static void set_aside(const struct item_context *context, const char *path, const char *waiting,
                       const struct transfer *t)
 {
-    int64_t size = size_of(context, path);
+    int64_t size = get_size(context, path);
     bool secret = false;
-    if (size < 0 || (size > 0 && tells(context, path, t, &secret) < 0))
+    if (size < 0 || (size > 0 && check_for_secret(context, path, t, &secret) < 0))
         return;
-    if (size > 0 && size > size_of(context, waiting) && !secret)
+    if (size > 0 && size > get_size(context, waiting) && !secret)
         beneath_rename(context->work, path, waiting, NULL);
     else
         beneath_remove(context->work, path, NULL);
 }
 
-static void make_way(const struct plan_item *plan, const struct item_context *context,
-                     const struct transfer *t)
+static void set_all_aside(const struct plan_item *plan, const struct item_context *context,
+                          const struct transfer *t)
 {
-    char *waiting = path_of(plan, context, "", ".earlier"), *part = path_of(plan, context, "", ".part");
+    char *waiting = join_path(plan, context, "", ".earlier"), *part = join_path(plan, context, "", ".part");
     const char *ending;
-    for (size_t i = 0; waiting && (ending = ending_at(plan, i)); i++) {
-        /* NAME.before: what an attempt has left that was being repeated. */
+    for (size_t i = 0; waiting && (ending = get_ending(plan, i)); i++) {
+        /* NAME.before: the result of an attempt before a retry. */
         static const char *const suffixes[] = {"", ".damaged", ".before"};
         for (size_t k = 0; k < sizeof suffixes / sizeof *suffixes; k++) {
-            char *path = path_of(plan, context, ending, suffixes[k]);
+            char *path = join_path(plan, context, ending, suffixes[k]);
             if (path)
                 set_aside(context, path, waiting, t);
             free(path);
@@ -81,13 +81,14 @@ static void make_way(const struct plan_item *plan, const struct item_context *co
     free(waiting);
 }
 
-static bool adopt(const struct plan_item *plan, const struct item_context *context, struct fetch_item *ret)
+static bool adopt_whole(const struct plan_item *plan, const struct item_context *context,
+                        struct fetch_item *ret)
 {
     char name[sizeof plan->file + 8];
     const char *ending;
-    for (size_t i = 0; (ending = ending_at(plan, i)); i++) {
-        char *path = path_of(plan, context, ending, "");
-        bool there = size_of(context, path) > 0;
+    for (size_t i = 0; (ending = get_ending(plan, i)); i++) {
+        char *path = join_path(plan, context, ending, "");
+        bool there = get_size(context, path) > 0;
         free(path);
         if (!there)
             continue;
@@ -102,17 +103,17 @@ static bool adopt(const struct plan_item *plan, const struct item_context *conte
 bool leftover_take(const struct plan_item *plan, const struct item_context *context, const struct transfer *t,
                    struct fetch_item *ret)
 {
-    if (adopt(plan, context, ret))
+    if (adopt_whole(plan, context, ret))
         return true;
-    make_way(plan, context, t);
+    set_all_aside(plan, context, t);
     return false;
 }
 
-/* ---- once it was --------------------------------------------------------------------------------------- */
+/* ---- after the fetch ----------------------------------------------------------------------------------- */
 
-/* The item is what waited: under the name that the new one has, or NAME.damaged. */
-static void take_back(const struct plan_item *plan, const struct item_context *context, const char *waiting,
-                      struct fetch_item *item)
+/* The file set aside becomes the item's file, under the name of the new one or NAME.damaged. */
+static void restore_waiting(const struct plan_item *plan, const struct item_context *context,
+                            const char *waiting, struct fetch_item *item)
 {
     struct fetch_item kept = *item;
     struct err err = ERR_INIT;
@@ -131,19 +132,18 @@ static void take_back(const struct plan_item *plan, const struct item_context *c
 void leftover_settle(const struct plan_item *plan, const struct item_context *context,
                      struct fetch_item *item)
 {
-    char *waiting = path_of(plan, context, "", ".earlier");
-    int64_t size = size_of(context, waiting);
+    char *waiting = join_path(plan, context, "", ".earlier");
+    int64_t size = get_size(context, waiting);
     if (size >= 0 && (item->status == FETCH_OK || (item->file[0] && (uint64_t)size <= item->bytes)))
         beneath_remove(context->work, waiting, NULL);
     else if (size >= 0)
-        take_back(plan, context, waiting, item);
+        restore_waiting(plan, context, waiting, item);
     free(waiting);
 }
 
-/* ---- where nothing is opened ----------------------------------------------------------------------------
- */
+/* ---- without a connection ------------------------------------------------------------------------------ */
 
-/* The words that come to the item, and an index that has it. */
+/* Plans the item again from its words, with an index that contains it. */
 static int plan_again(const struct service *service, const struct fetch_planned *item, struct plan *ret,
                       struct err *err)
 {
@@ -167,21 +167,21 @@ static int plan_again(const struct service *service, const struct fetch_planned 
     return rc;
 }
 
-static bool is_it(const struct plan_item *p, const struct fetch_planned *item)
+static bool is_planned_item(const struct plan_item *p, const struct fetch_planned *item)
 {
     return strcmp(p->kind, item->kind) == 0 && strcmp(p->argument, item->argument) == 0 &&
            p->pair == item->pair;
 }
 
-static int find(const struct plan_item *plan, const struct item_context *context, bool secret,
-                struct fetch_item *ret, struct err *err)
+static int find_files(const struct plan_item *plan, const struct item_context *context, bool secret,
+                      struct fetch_item *ret, struct err *err)
 {
     static const struct err killed = {.kind = ERR_FAILED, .msg = "the run that fetched it was killed"};
-    if (adopt(plan, context, ret))
+    if (adopt_whole(plan, context, ret))
         return 0;
-    /* What an earlier run has set aside was looked at then. */
+    /* With a secret, use only a file that the earlier run set aside: that run has checked it. */
     if (!secret)
-        make_way(plan, context, NULL);
+        set_all_aside(plan, context, NULL);
     item_skip(plan, &killed, ret);
     leftover_settle(plan, context, ret);
     if (ret->file[0])
@@ -200,10 +200,10 @@ int fetch_find_left(const struct beneath *directory, const struct target *target
     if (plan_again(target->service, item, &plan, err) < 0)
         return -1;
     size_t i = 0;
-    while (i < plan.n && !is_it(&plan.items[i], item))
+    while (i < plan.n && !is_planned_item(&plan.items[i], item))
         i++;
-    int rc = i < plan.n ? find(&plan.items[i], &context, target->service->auth.secret.source != SECRET_NONE,
-                               ret, err)
+    int rc = i < plan.n ? find_files(&plan.items[i], &context,
+                                     target->service->auth.secret.source != SECRET_NONE, ret, err)
                         : err_set(err, ERR_NOT_FOUND, "nothing is left of it");
     plan_release(&plan);
     return rc;

@@ -1,7 +1,7 @@
 /*
- * What an earlier run left in the place of an item, in a work directory that is resumed: a whole file that it
- * was killed too early to record, or half a body. Of that the largest waits as NAME.earlier for what comes
- * now, so that a run that is killed again loses nothing either.
+ * Files of an item that an earlier run left in a resumed work directory: a complete file that the run was
+ * killed before recording, or a partial body. The largest partial body waits as NAME.earlier during the new
+ * fetch, so that a second kill loses nothing either.
  */
 #ifndef FETCH_LEFTOVER_H
 #define FETCH_LEFTOVER_H
@@ -9,15 +9,15 @@
 #include "fetch/item.h"
 
 /*
- * True if a whole file is there: `ret` describes it, and nothing is to be fetched. Else whatever is there has
- * made way. `t` knows the secret that half a body must not repeat; one that does is removed.
+ * True if a complete file exists: `ret` describes it, and no fetch is needed. Else sets the existing files
+ * aside. `t` contains the secret that a partial body must not repeat; a file that repeats it is removed.
  */
 bool leftover_take(const struct plan_item *plan, const struct item_context *context, const struct transfer *t,
                    struct fetch_item *ret);
 
 /*
- * Once the item has been fetched, or not: what waited is removed if that was whole, or is at least as large;
- * else it is NAME.damaged, and the item says so.
+ * After the fetch, successful or not: removes the file set aside if the new one is complete, or at least as
+ * large. Else the old file becomes NAME.damaged, and the item's error mentions it.
  */
 void leftover_settle(const struct plan_item *plan, const struct item_context *context,
                      struct fetch_item *item);

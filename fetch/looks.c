@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 
-/* Source: the formats' own specifications. */
+/* Source: the specifications of the formats. */
 static const struct {
     const char *magic;
     size_t size;

@@ -14,8 +14,8 @@ void observe_release(struct observe *o)
     pthread_mutex_destroy(&o->mutex);
 }
 
-/* A copy that names the deadline, where that is what happened; NULL for NULL. */
-static const struct err *explained(struct observe *o, const struct err *failure, struct err *copy)
+/* Copies the error and names the deadline in it if that is the cause; NULL for NULL. */
+static const struct err *explain_failure(struct observe *o, const struct err *failure, struct err *copy)
 {
     if (!failure)
         return NULL;
@@ -35,7 +35,7 @@ void observe_host(struct observe *o, const struct host *host, const struct gatew
                   const struct err *failure)
 {
     struct err why;
-    failure = explained(o, failure, &why);
+    failure = explain_failure(o, failure, &why);
     pthread_mutex_lock(&o->mutex);
     o->observer->host(o->observer->ctx, host, gw, failure);
     pthread_mutex_unlock(&o->mutex);
@@ -45,7 +45,7 @@ void observe_service(struct observe *o, const struct target *target, const struc
 {
     struct err why;
     struct fetch_service told = *s;
-    told.failure = explained(o, s->failure, &why);
+    told.failure = explain_failure(o, s->failure, &why);
     pthread_mutex_lock(&o->mutex);
     o->observer->service(o->observer->ctx, target, &told);
     pthread_mutex_unlock(&o->mutex);
@@ -73,7 +73,7 @@ void observe_step(struct observe *o, const struct host *host, const struct servi
 {
     struct err why;
     struct fetch_step told = *step;
-    told.failure = explained(o, step->failure, &why);
+    told.failure = explain_failure(o, step->failure, &why);
     pthread_mutex_lock(&o->mutex);
     o->observer->step(o->observer->ctx, host, service, &told);
     pthread_mutex_unlock(&o->mutex);

@@ -1,5 +1,5 @@
-/* The observer behind a lock: several threads tell it, one at a time. It hears of the run's deadline by its
- * name, and not as of an interruption. */
+/* Locks the observer: several threads report to it, one at a time. Replaces an interruption by the run's
+ * deadline with the name of the deadline. */
 #ifndef FETCH_OBSERVE_H
 #define FETCH_OBSERVE_H
 
@@ -20,11 +20,11 @@ void observe_opening(struct observe *o, const struct host *host);
 void observe_host(struct observe *o, const struct host *host, const struct gateway *gw,
                   const struct err *failure);
 void observe_service(struct observe *o, const struct target *target, const struct fetch_service *s);
-/* The item is told, and then is, what it is to the observer. */
+/* Reports the item after explaining its error: the caller's item changes too. */
 void observe_item(struct observe *o, const struct target *target, struct fetch_item *item);
 void observe_step(struct observe *o, const struct host *host, const struct service *service,
                   const struct fetch_step *step);
-/* What fetch_grab's `have` says, called like the observer. */
+/* Calls fetch_grab's `have`, under the observer's lock. */
 bool observe_have(struct observe *o, const struct fetch_grab *grab, const struct target *target,
                   const struct fetch_planned *item, int64_t *ret_started);
 void observe_progress(struct observe *o, const struct target *target, const struct fetch_progress *p);

@@ -10,7 +10,8 @@
 
 /* ---- file names ---------------------------------------------------------------------------------------- */
 
-/* A name for a file out of a profile's name or a path: what text_is_name allows, the rest becomes a dash. */
+/* Makes a file name from a profile's name or a path: replaces characters that text_is_name rejects with a
+ * dash. */
 static void file_stem(char *dst, size_t cap, const char *name)
 {
     size_t n = 0;
@@ -30,7 +31,7 @@ static void file_stem(char *dst, size_t cap, const char *name)
         snprintf(dst, cap, "profile");
 }
 
-static const char *ending(const struct plan_item *item)
+static const char *get_ending(const struct plan_item *item)
 {
     switch (item->format) {
     case CHECK_PPROF:
@@ -46,9 +47,9 @@ static const char *ending(const struct plan_item *item)
     return item->name_by_type ? "" : ".txt";
 }
 
-/* Whether two items may end up in one file, also where names differ in case only. That of a raw path gets its
- * ending only when it has come. */
-static bool collide(const struct plan_item *a, const struct plan_item *b)
+/* Whether two items may get the same file, also on file systems that ignore case. A raw path gets its ending
+ * only after the fetch. */
+static bool may_collide(const struct plan_item *a, const struct plan_item *b)
 {
     const struct plan_item *open = a->name_by_type ? a : b;
     const char *other = open == a ? b->file : a->file;
@@ -58,15 +59,15 @@ static bool collide(const struct plan_item *a, const struct plan_item *b)
     return strncasecmp(open->file, other, n) == 0 && (other[n] == '\0' || other[n] == '.');
 }
 
-static bool taken(const struct plan *p, const struct plan_item *item)
+static bool is_name_taken(const struct plan *p, const struct plan_item *item)
 {
     for (size_t i = 0; i < p->n; i++)
-        if (collide(&p->items[i], item))
+        if (may_collide(&p->items[i], item))
             return true;
     return false;
 }
 
-static bool planned(const struct plan *p, const struct plan_item *item)
+static bool is_planned(const struct plan *p, const struct plan_item *item)
 {
     for (size_t i = 0; i < p->n; i++)
         if (strcmp(p->items[i].target, item->target) == 0 && p->items[i].format == item->format)
@@ -74,16 +75,16 @@ static bool planned(const struct plan *p, const struct plan_item *item)
     return false;
 }
 
-/* Adds it unless the very same request is there already (`goroutines goroutines=text`). */
-static int add(struct plan *p, struct plan_item *item, const char *stem, struct err *err)
+/* Adds it unless the plan has the same request (`goroutines goroutines=text`). */
+static int add_item(struct plan *p, struct plan_item *item, const char *stem, struct err *err)
 {
-    if (planned(p, item))
+    if (is_planned(p, item))
         return 0;
-    for (unsigned i = 1; i == 1 || taken(p, item); i++) {
+    for (unsigned i = 1; i == 1 || is_name_taken(p, item); i++) {
         if (i == 1)
-            snprintf(item->file, sizeof item->file, "%s%s", stem, ending(item));
+            snprintf(item->file, sizeof item->file, "%s%s", stem, get_ending(item));
         else
-            snprintf(item->file, sizeof item->file, "%s-%u%s", stem, i, ending(item));
+            snprintf(item->file, sizeof item->file, "%s-%u%s", stem, i, get_ending(item));
     }
     if (array_reserve((void **)&p->items, &p->cap, p->n + 1, sizeof *p->items, err) < 0)
         return -1;
@@ -93,7 +94,7 @@ static int add(struct plan *p, struct plan_item *item, const char *stem, struct 
 
 /* ---- items --------------------------------------------------------------------------------------------- */
 
-static struct plan_item item_of(const struct wanted *w)
+static struct plan_item make_item(const struct wanted *w)
 {
     unsigned max_mb = w->kind ? w->kind->max_mb : KIND_OTHER_MAX_MB;
     struct plan_item item = {
@@ -108,8 +109,8 @@ static struct plan_item item_of(const struct wanted *w)
     return item;
 }
 
-/* Path of an endpoint: below the service's path, or beside it (fgprof) when it begins with a slash. */
-static void endpoint(char *dst, size_t cap, const struct service *service, const char *name)
+/* The path of an endpoint: below the service's path, or the whole path if it begins with a slash (fgprof). */
+static void join_endpoint(char *dst, size_t cap, const struct service *service, const char *name)
 {
     const char *path = service->path;
     const char *slash = strrchr(path, '/');
@@ -119,8 +120,8 @@ static void endpoint(char *dst, size_t cap, const struct service *service, const
         snprintf(dst, cap, "%s/%s", path, name);
 }
 
-/* A profile's name inside a path: everything but unreserved characters percent-escaped (RFC 3986). */
-static void escape(char *dst, size_t cap, const char *name)
+/* A profile's name inside a path: percent-escapes everything but unreserved characters (RFC 3986). */
+static void escape_name(char *dst, size_t cap, const char *name)
 {
     size_t n = 0;
     for (; *name && n + 4 < cap; name++) {
@@ -134,8 +135,8 @@ static void escape(char *dst, size_t cap, const char *name)
     dst[n] = '\0';
 }
 
-/* The kind whose own path that is (/debug/pprof/heap, /debug/fgprof?seconds=5), unless it is asked for as
- * text; NULL: none. */
+/* The kind that has this path (/debug/pprof/heap, /debug/fgprof?seconds=5), unless the path requests text;
+ * NULL: none. */
 static const struct kind *kind_of_path(const char *path)
 {
     char name[64], *slash;
@@ -150,7 +151,7 @@ static const struct kind *kind_of_path(const char *path)
     return pprof || strcmp(last, "fgprof") == 0 ? kind_of_endpoint(last) : NULL;
 }
 
-/* Whether an HTML page is what such a path is for: a directory, a page, x/net/trace's own. */
+/* Whether an HTML page is the expected content of a path: a directory, a page, x/net/trace. */
 static bool is_path_of_page(const char *path)
 {
     static const char *const endings[] = {"/", ".html", ".htm", "/debug/requests", "/debug/events"};
@@ -165,42 +166,42 @@ static bool is_path_of_page(const char *path)
 
 static int add_raw(struct plan *p, const struct wanted *w, struct err *err)
 {
-    struct plan_item item = item_of(w);
+    struct plan_item item = make_item(w);
     const struct kind *kind = kind_of_path(w->name);
     char stem[128];
     item.format = kind ? kind->format : is_path_of_page(w->name) ? CHECK_ANY : CHECK_RAW;
     item.name_by_type = !kind;
-    /* A path that takes its time is a profile of some kind, and must not stand before the snapshots. */
+    /* A path that takes time is a profile of some kind: it comes after the snapshots. */
     if (w->timed_ms > 0)
         item.rank = strstr(w->name, "/trace") ? RANK_TRACE : RANK_CPU;
     snprintf(item.target, sizeof item.target, "%s", w->name);
     file_stem(stem, sizeof stem, w->name);
-    return add(p, &item, stem, err);
+    return add_item(p, &item, stem, err);
 }
 
 static int add_named(struct plan *p, const struct service *service, const char *name, struct err *err)
 {
     struct plan_item item = {.format = CHECK_PPROF, .max_bytes = (uint64_t)KIND_OTHER_MAX_MB << 20};
     char escaped[400], stem[128];
-    escape(escaped, sizeof escaped, name);
+    escape_name(escaped, sizeof escaped, name);
     snprintf(item.kind, sizeof item.kind, "%s", name);
-    endpoint(item.target, sizeof item.target, service, escaped);
+    join_endpoint(item.target, sizeof item.target, service, escaped);
     file_stem(stem, sizeof stem, name);
-    return add(p, &item, stem, err);
+    return add_item(p, &item, stem, err);
 }
 
-/* The endpoint, below the service's path where the index page lists it there. */
-static const char *place_of(const struct kind *kind, const struct index_page *index)
+/* The endpoint, below the service's path if the index page lists it there. */
+static const char *get_endpoint(const struct kind *kind, const struct index_page *index)
 {
     const char *name = kind->endpoint + (kind->endpoint[0] == '/');
     return index && index_find(index, name) ? name : kind->endpoint;
 }
 
-/* Of what lies beside the service's path (fgprof) Go's index page tells nothing: whoever wrote it down as a
- * kind of the service knows better. */
+/* Go's index page does not list endpoints outside the service's path (fgprof). If the inventory names such a
+ * kind for the service, trust the inventory. */
 static bool is_absent(const struct service *service, const struct kind *kind, const struct index_page *index)
 {
-    if (!index || !kind->listed || index_find(index, place_of(kind, index)))
+    if (!index || !kind->listed || index_find(index, get_endpoint(kind, index)))
         return false;
     bool beside = kind->endpoint[0] == '/';
     for (size_t i = 0; beside && i < service->kinds.n; i++) {
@@ -211,7 +212,7 @@ static bool is_absent(const struct service *service, const struct kind *kind, co
     return true;
 }
 
-/* An item that is told before all others, and costs nothing. */
+/* An absent item is reported before all others, and costs nothing. */
 static void make_absent(struct plan_item *item)
 {
     item->absent = true;
@@ -221,11 +222,11 @@ static void make_absent(struct plan_item *item)
     item->pairs = false;
 }
 
-/* An item of the table: its query and its file's name follow from its form. */
+/* An item of the table: its form determines its query and its file's name. */
 static int add_kind(struct plan *p, const struct service *service, const struct wanted *w,
                     const struct index_page *index, struct err *err)
 {
-    struct plan_item item = item_of(w);
+    struct plan_item item = make_item(w);
     const char *query = "", *suffix = "";
     char seconds[40] = "", stem[64];
     switch (w->form) {
@@ -259,16 +260,16 @@ static int add_kind(struct plan *p, const struct service *service, const struct 
         item.rank = RANK_DELTA;
     }
     item.pairs = w->kind->pairs && w->form != FORM_DELTA && item.format == CHECK_PPROF;
-    endpoint(item.target, sizeof item.target, service, place_of(w->kind, index));
+    join_endpoint(item.target, sizeof item.target, service, get_endpoint(w->kind, index));
     size_t n = strlen(item.target);
     snprintf(item.target + n, sizeof item.target - n, "%s", query);
     snprintf(stem, sizeof stem, "%s%s", w->kind->stem, suffix);
     if (is_absent(service, w->kind, index))
         make_absent(&item);
-    return add(p, &item, stem, err);
+    return add_item(p, &item, stem, err);
 }
 
-/* Bare `goroutines`: the profile, and the text that people read, as long as taking it does not hurt. */
+/* Bare `goroutines`: the profile, and the readable text if it does not stop the process for long. */
 static int add_goroutines(struct plan *p, const struct service *service, const struct wanted *w,
                           const struct index_page *index, struct err *err)
 {
@@ -294,7 +295,7 @@ static int add_goroutines(struct plan *p, const struct service *service, const s
     return add_kind(p, service, &text, index, err);
 }
 
-static int unknown(const struct wanted *w, const struct index_page *index, struct err *err)
+static int unknown_error(const struct wanted *w, const struct index_page *index, struct err *err)
 {
     struct nearest near = NEAREST_INIT(w->name);
     struct buf offered = BUF_INIT(300);
@@ -329,7 +330,7 @@ static int add_wanted(struct plan *p, const struct service *service, const struc
     if (w->kind)
         return add_kind(p, service, w, index, err);
     if (!index || !index_find(index, w->name))
-        return unknown(w, index, err);
+        return unknown_error(w, index, err);
     return add_named(p, service, w->name, err);
 }
 
@@ -377,7 +378,7 @@ static bool comes_before(const struct plan_item *a, const struct plan_item *b)
     return a->absent != b->absent ? a->absent : a->rank < b->rank;
 }
 
-/* Stable, and the list is short. What is not there is told first. */
+/* Stable, and the list is short. Absent items come first. */
 static void sort_by_rank(struct plan *p)
 {
     for (size_t i = 1; i < p->n; i++) {
@@ -405,13 +406,13 @@ int plan_make(const struct service *service, const struct wanted_list *wanted, c
     return 0;
 }
 
-/* `heap.pb.gz` becomes `heap.later.pb.gz`; with a number where another profile is called so. */
+/* `heap.pb.gz` becomes `heap.later.pb.gz`; with a number if another profile has that name. */
 static void name_later(const struct plan *p, struct plan_item *item)
 {
-    const char *end = ending(item);
+    const char *end = get_ending(item);
     size_t stem = strlen(item->file) - strlen(end);
     snprintf(item->file + stem, sizeof item->file - stem, ".later%s", end);
-    for (unsigned i = 2; taken(p, item); i++)
+    for (unsigned i = 2; is_name_taken(p, item); i++)
         snprintf(item->file + stem, sizeof item->file - stem, ".later-%u%s", i, end);
 }
 

@@ -1,4 +1,4 @@
-/* The plan for one service: what was asked for, against what its index page offers. */
+/* Plans the items of one service: the request, compared with the service's index page. */
 #ifndef FETCH_PLAN_H
 #define FETCH_PLAN_H
 
@@ -16,39 +16,39 @@ struct plan_item {
     char argument[32];
     char target[512];  /* of the request: path and query */
     char file[280];    /* name, without directories */
-    bool name_by_type; /* its ending comes from the content type */
+    bool name_by_type; /* its ending depends on the content type */
     enum kind_rank rank;
     enum check_format format;
     int64_t timed_ms;
     uint64_t max_bytes; /* of its body */
-    bool had;           /* an earlier run has it: it is left alone */
-    const char *cost;   /* what it costs the process, to be said before; NULL: nothing worth a word */
-    bool pairs;         /* may be taken twice */
-    unsigned pair;      /* 1 and 2: of a pair; else 0 */
-    size_t other;       /* of a pair: where the other one is */
-    int64_t began;      /* clock_now() when it was asked for; 0: not yet */
-    bool absent;        /* the index page shows that the program has no such profile: it is not asked for */
-    char left_out[160]; /* why it is not to be fetched (fetch/budget.h); empty: it is */
+    bool had;           /* an earlier run has fetched it: skip it */
+    const char *cost;   /* its cost for the process, reported before the fetch; NULL: none worth reporting */
+    bool pairs;         /* can be one of a pair */
+    unsigned pair;      /* of a pair: 1 for the first, 2 for the later one; else 0 */
+    size_t other;       /* of a pair: the index of the other one */
+    int64_t began;      /* clock_now() at its request; 0: not yet */
+    bool absent;        /* the index page shows that the program lacks this profile: skip it */
+    char left_out[160]; /* the reason to skip it (fetch/budget.h); empty: fetch it */
 };
 
 struct plan {
-    struct plan_item *items; /* in the order to fetch them */
+    struct plan_item *items; /* in the order of fetching */
     size_t n;
     size_t cap;
-    struct verdicts verdicts; /* on what was decided */
+    struct verdicts verdicts; /* findings on the plan's decisions */
 };
 
-/* Above so many goroutines a full text dump stops the process for too long. */
+/* Above this number of goroutines a full text dump stops the process for too long. */
 #define PLAN_TEXT_GOROUTINES 10000
 
 /*
- * `index` is NULL when the service has none; then nothing costly is guessed. A kind that neither the table
- * nor the index knows is ERR_USAGE and says what is offered; one of the table that the index does not list
- * although it would is planned as absent.
+ * `index` is NULL if the service has none; then the plan adds no costly item by guess. A kind missing from
+ * both the table and the index is ERR_USAGE with the list of known kinds. A kind of the table that the index
+ * should list but does not is planned as absent.
  */
 int plan_make(const struct service *service, const struct wanted_list *wanted, const struct index_page *index,
               struct plan *ret, struct err *err);
-/* Plans a later one of each that may be taken twice, behind all others. */
+/* Adds a second, later item for each item that can be one of a pair, after all others. */
 int plan_pairs(struct plan *p, struct err *err);
 void plan_release(struct plan *p);
 

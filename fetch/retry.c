@@ -6,7 +6,7 @@
 #include "fetch/verdict.h"
 #include "base/banned.h"
 
-/* The first pause, and where doubling it ends. */
+/* The first pause, and the upper limit of its doubling. */
 #define PAUSE_MS 1000
 #define PAUSE_MOST_MS 30000
 
@@ -32,7 +32,7 @@ static int64_t pause_of(unsigned attempts)
     return clock_jitter(clock_least(pause, PAUSE_MOST_MS));
 }
 
-static void tell(const struct retry *r, const struct err *why, int64_t pause)
+static void report_retry(const struct retry *r, const struct err *why, int64_t pause)
 {
     char text[32];
     struct fetch_step step = {.kind = FETCH_STEP_RETRY, .news = true};
@@ -41,25 +41,25 @@ static void tell(const struct retry *r, const struct err *why, int64_t pause)
     observe_step(r->observe, r->target->host, r->whole_host ? NULL : r->target->service, &step);
 }
 
-static void append(struct err *why, const char *more)
+static void append_text(struct err *why, const char *more)
 {
     size_t n = strlen(why->msg);
     snprintf(why->msg + n, sizeof why->msg - n, "; %s", more);
 }
 
-/* `reason`: why there is not another attempt that there would have been; NULL: there would not. */
+/* Ends the retries. `reason`: why a remaining retry is not made; NULL: none remains. */
 static bool give_up(const struct retry *r, const char *reason, struct err *why)
 {
     char times[60];
     snprintf(times, sizeof times, "so it was %u times", r->attempts + 1);
     if (r->attempts > 0)
-        append(why, times);
+        append_text(why, times);
     if (reason)
-        append(why, reason);
+        append_text(why, reason);
     return false;
 }
 
-static bool interrupted(const struct retry *r, struct err *why)
+static bool is_interrupted(const struct retry *r, struct err *why)
 {
     struct err over = ERR_INIT;
     err_set(&over, ERR_CANCELLED, "then interrupted");
@@ -73,16 +73,16 @@ bool retry_again(struct retry *r, struct err *why)
     if (r->attempts >= r->grab->retries)
         return give_up(r, NULL, why);
     if (fd_cancelled(r->grab->cancel_fd))
-        return interrupted(r, why);
+        return is_interrupted(r, why);
     if (r->budget && budget_repeat(r->budget, r->timed_ms, &over) < 0)
         return give_up(r, over.msg, why);
     if (r->attempts == 0)
         snprintf(r->before, sizeof r->before, "%.*s", (int)sizeof r->before - 1, why->msg);
     int64_t pause = pause_of(r->attempts);
-    tell(r, why, pause);
+    report_retry(r, why, pause);
     fd_wait(-1, 0, clock_deadline(pause), r->grab->cancel_fd, &over);
     if (over.kind != ERR_TIMEOUT)
-        return interrupted(r, why);
+        return is_interrupted(r, why);
     r->attempts++;
     return true;
 }

@@ -1,7 +1,6 @@
 /*
- * Trying again what failed for a reason that may pass: a host that could not be opened, a service that did
- * not answer, an item. An attempt that is followed by another is no failure, but a step; what came of the
- * last one counts.
+ * Retries after failures that may pass: a host that could not be opened, a service that did not answer, an
+ * item. A failed attempt before a retry is a step, not a failure; only the last attempt counts.
  */
 #ifndef FETCH_RETRY_H
 #define FETCH_RETRY_H
@@ -10,32 +9,31 @@
 #include "fetch/fetch.h"
 #include "fetch/observe.h"
 
-/* Zeroed but for what is known beforehand; the last two are retry_again's. */
+/* Zeroed but for the first members; retry_again sets the last two. */
 struct retry {
     const struct fetch_grab *grab;
     struct observe *observe;
-    const struct target *target; /* one of a whole host's, if it is that */
-    const char *what;            /* "heap"; NULL: all of it */
+    const struct target *target; /* for a whole host: one of its targets */
+    const char *what;            /* "heap"; NULL: the whole target */
     bool whole_host;
-    struct budget *budget; /* that another attempt has to fit in; NULL: none */
-    int64_t timed_ms;      /* for which it profiles the process each time */
-    unsigned attempts;     /* that failed and were followed by another */
-    char before[120];      /* why the first of them failed */
+    struct budget *budget; /* the limit for another attempt; NULL: none */
+    int64_t timed_ms;      /* the time for which each attempt profiles the process */
+    unsigned attempts;     /* failed attempts that were retried */
+    char before[120];      /* the reason of the first failure */
 };
 
-/* Whether there may be no such failure the next time: nobody answered, the way was lost, the service is busy
- * or in trouble (5xx). Never where somebody said no. `http_status` is 0 where there was no answer. */
+/* Whether a retry may succeed: no answer, a lost connection, a busy or failing service (5xx). False after a
+ * refusal. `http_status` is 0 if there was no answer. */
 bool retry_passes(const struct err *why, int http_status);
 
 /*
- * After a failure that passes: says that it is tried again, and waits a little, longer each time. False if
- * there are no more attempts, the budget has no time for one, or the run was cancelled meanwhile; then `why`
- * says so, and how many there were.
+ * After a failure that may pass: reports the retry and waits, longer each time. False if no retries are left,
+ * the budget has no time for one, or the run was cancelled; then appends the reason and the number of
+ * attempts to `why`.
  */
 bool retry_again(struct retry *r, struct err *why);
 
-/* What is to be said of something that came only when it was tried again: adds it, if so. `what` is the
- * beginning of that sentence. */
+/* Adds a finding if something succeeded only after a retry. `what` is the beginning of the sentence. */
 void retry_note(const struct retry *r, const char *what, struct verdicts *l);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Measured on runs over many hosts: a session of libssh2 has its socket, two pipes and, for each service, a
- * listener, both ends of its connection, what libcurl wakes itself with, and the file; one that OpenSSH
- * carries, a log and the socket of its master connection beside. Logging in takes no more than that.
+ * Measured on runs over many hosts. A session of libssh2 has its socket, two pipes and, for each service, a
+ * listener, both ends of its connection, libcurl's wake-up descriptors, and the file. A session over OpenSSH
+ * has a log and the socket of its master connection in addition. Login needs no more.
  */
 #include "fetch/fetch.h"
 #include "base/banned.h"
@@ -11,9 +11,9 @@
 /* The terminal, libraries, the inventory, the bundle, jump hosts. */
 #define BESIDE 100
 
-/* How many connections to a service there are at a time: one, and with `concurrent` another for each kind
- * that may take its time. */
-static size_t connections(const struct fetch_grab *grab, const struct service *service)
+/* The number of simultaneous connections to a service: one, and with `concurrent` one more for each timed
+ * kind. */
+static size_t count_connections(const struct fetch_grab *grab, const struct service *service)
 {
     struct strlist costly = {0};
     size_t n = 1;
@@ -24,14 +24,14 @@ static size_t connections(const struct fetch_grab *grab, const struct service *s
     return n;
 }
 
-/* What one host takes: the one with most connections. */
-static size_t look_at(const struct fetch_grab *grab)
+/* The most descriptors that one host needs. */
+static size_t most_per_host(const struct fetch_grab *grab)
 {
     const struct targets *targets = grab->targets;
     size_t here = 0, most = 0;
     for (size_t i = 0; i < targets->n; i++) {
         bool another = i == 0 || targets->items[i].host != targets->items[i - 1].host;
-        here = (another ? 0 : here) + connections(grab, targets->items[i].service);
+        here = (another ? 0 : here) + count_connections(grab, targets->items[i].service);
         most = here > most ? here : most;
     }
     return EACH_HOST + most * EACH_SERVICE;
@@ -45,12 +45,12 @@ size_t fetch_at_once(const struct fetch_grab *grab)
 
 size_t fetch_descriptors(const struct fetch_grab *grab)
 {
-    return BESIDE + look_at(grab) * fetch_at_once(grab);
+    return BESIDE + most_per_host(grab) * fetch_at_once(grab);
 }
 
 unsigned fetch_affordable(const struct fetch_grab *grab, size_t descriptors)
 {
-    size_t each = look_at(grab);
+    size_t each = most_per_host(grab);
     size_t fit = descriptors > BESIDE + each ? (descriptors - BESIDE) / each : 1;
     return fit < grab->parallel ? (unsigned)fit : grab->parallel;
 }

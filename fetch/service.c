@@ -11,7 +11,7 @@
 
 /* ---- the connection ------------------------------------------------------------------------------------ */
 
-/* A source gives the address at which it scrapes; the service may listen on loopback alone. */
+/* A discovery source gives its scrape address; the service may listen on loopback only. */
 static void add_found_hint(const struct visit *v, struct err *err)
 {
     const struct service *service = v->target->service;
@@ -24,9 +24,8 @@ static void add_found_hint(const struct visit *v, struct err *err)
              service->source->name, service->host);
 }
 
-/* Whether anybody listens there: a grab learns it from its first request, a look wants to know it by itself.
- */
-static int dial(struct visit *v, struct err *err)
+/* Checks that the service accepts connections: a grab's first request shows it, a probe asks explicitly. */
+static int check_connection(struct visit *v, struct err *err)
 {
     const struct service *service = v->target->service;
     struct destination to = visit_destination(service);
@@ -55,7 +54,7 @@ static void note_skew(struct visit *v, const struct transfer_response *response)
 {
     if (!response->date)
         return;
-    /* The header has whole seconds: its middle is the best guess. */
+    /* The header has whole seconds: add half a second as the best guess. */
     v->has_clock_skew = true;
     v->clock_skew_ms = response->date + 500 - response->date_at;
 }
@@ -69,7 +68,7 @@ static void tell_index(struct visit *v, const struct transfer_response *response
     observe_step(v->observe, v->target->host, v->target->service, &step);
 }
 
-/* Over another session, once, if the one it was asked through is lost. */
+/* Retries once over another session if the session is lost. */
 static bool ask_index(struct visit *v, struct transfer_response *response, struct err *why)
 {
     if (visit_index(v, v->transfer, &v->index, response, why) == 0)
@@ -83,7 +82,7 @@ static bool ask_index(struct visit *v, struct transfer_response *response, struc
     return true;
 }
 
-/* Reads the index page. A target without one is no failure as long as it answers at all. */
+/* Reads the index page. A missing index is no failure if the target answers. */
 static int read_index(struct visit *v, struct err *err)
 {
     struct transfer_response response = {0};
@@ -101,16 +100,16 @@ static int read_index(struct visit *v, struct err *err)
 
 static int reach_once(struct visit *v, struct err *err)
 {
-    if (v->grab->look && dial(v, err) < 0)
+    if (v->grab->look && check_connection(v, err) < 0)
         return -1;
     if (!v->transfer && visit_connect(v, &v->transfer, err) < 0)
         return -1;
     return read_index(v, err);
 }
 
-/* Until it answers, or there are no more attempts. A page that the service is in no state to show is asked
- * for again as well. */
-static int reach(struct visit *v, struct err *err)
+/* Retries until the service answers, or no retries are left. Also retries a page with a temporary error
+ * status. */
+static int read_index_with_retries(struct visit *v, struct err *err)
 {
     struct retry retry = {.grab = v->grab, .observe = v->observe, .target = v->target};
     struct err why = ERR_INIT;
@@ -135,8 +134,8 @@ static int reach(struct visit *v, struct err *err)
     return 0;
 }
 
-/* What an earlier run has is not fetched again. When it was taken counts for the second of a pair; where
- * that is not known, that one comes later rather than too soon. */
+/* Skips items of an earlier run. Their time counts for the second of a pair; if it is unknown, now counts, so
+ * that the second one is late rather than early. */
 static void mark_had(struct visit *v)
 {
     for (size_t i = 0; v->grab->have && i < v->plan.n; i++) {
@@ -168,7 +167,7 @@ static int make_plan(struct visit *v, struct err *err)
         budget_apply(v->budget, &v->plan, v->has_index ? &v->index : NULL);
     if (v->has_index)
         return rc;
-    /* A page that could not be read may well have named the kind: that is no slip of the user's. */
+    /* The index page could not be read and may list the kind: not the user's error. */
     if (rc < 0 && v->no_index.kind != ERR_NOT_FOUND) {
         err_set(err, ERR_FAILED, "the index page cannot be read: %.300s", v->no_index.msg);
         return err_hint(err, "%s", v->no_index.hint);
@@ -178,10 +177,10 @@ static int make_plan(struct visit *v, struct err *err)
     return rc < 0 ? -1 : verdicts_add(&v->plan.verdicts, "no-index", why, NULL, err);
 }
 
-/* ---- the visit ----------------------------------------------------------------------------------------- */
+/* ---- the run ------------------------------------------------------------------------------------------- */
 
 /* A new array; NULL if there is no memory. */
-static struct fetch_planned *planned(const struct visit *v)
+static struct fetch_planned *list_planned(const struct visit *v)
 {
     struct fetch_planned *all = calloc(v->plan.n + 1, sizeof *all);
     for (size_t i = 0; all && i < v->plan.n; i++) {
@@ -203,7 +202,7 @@ static struct fetch_planned *planned(const struct visit *v)
 static void tell_service(struct visit *v, const struct err *failure)
 {
     struct fetch_offer *offers = calloc(v->index.n + 1, sizeof *offers);
-    struct fetch_planned *items = planned(v);
+    struct fetch_planned *items = list_planned(v);
     struct fetch_service report = {.offers = offers,
                                    .n_offers = offers ? v->index.n : 0,
                                    .planned = items,
@@ -220,7 +219,7 @@ static void tell_service(struct visit *v, const struct err *failure)
     free(offers);
 }
 
-static int look(struct visit *v, struct err *err)
+static int probe_service(struct visit *v, struct err *err)
 {
     if (!v->has_index) {
         *err = v->no_index;
@@ -230,7 +229,7 @@ static int look(struct visit *v, struct err *err)
     return 0;
 }
 
-/* What the inventory says of a service that does not answer comes first; what we think of it is kept. */
+/* The inventory's hint for a service that does not answer comes first, ours after it. */
 static void add_hint(const struct service *service, struct err *err)
 {
     char own[sizeof err->hint];
@@ -240,21 +239,21 @@ static void add_hint(const struct service *service, struct err *err)
     err_hint(err, "%s%s%s", service->hint, *own ? "; else: " : "", own);
 }
 
-static int prepare(struct visit *v, struct err *err)
+static int prepare_service(struct visit *v, struct err *err)
 {
     const struct service *service = v->target->service;
     snprintf(v->directory, sizeof v->directory, "%s/%s", v->target->host->name, service->name);
     if (service->https && service->tls.insecure &&
         verdicts_add(&v->verdicts, "tls-unchecked", NULL, NULL, err) < 0)
         return -1;
-    if (reach(v, err) < 0) {
+    if (read_index_with_retries(v, err) < 0) {
         if (!v->grab->look)
             add_found_hint(v, err);
         add_hint(service, err);
         return -1;
     }
     if (v->grab->look)
-        return look(v, err);
+        return probe_service(v, err);
     if (make_plan(v, err) < 0)
         return -1;
     return v->grab->plan ? 0 : beneath_mkdirs(v->grab->directory, v->directory, err);
@@ -275,7 +274,7 @@ void service_run(const struct service_surroundings *around, const struct target 
     struct err failure = ERR_INIT;
     pthread_mutex_init(&v.mutex, NULL);
     retry_note(around->opening, "the host could be opened", &v.verdicts);
-    int rc = prepare(&v, &failure);
+    int rc = prepare_service(&v, &failure);
     tell_service(&v, rc < 0 ? &failure : NULL);
     if (rc == 0 && !grab->look && !grab->plan)
         visit_fetch(&v);

@@ -1,4 +1,4 @@
-/* One service of an open host: read its index, plan, fetch one item after the other. */
+/* Runs one service of an open host: reads its index, plans, fetches one item after the other. */
 #ifndef FETCH_SERVICE_H
 #define FETCH_SERVICE_H
 
@@ -8,7 +8,7 @@
 #include "fetch/retry.h"
 #include "fetch/sync.h"
 
-/* What the service shares with others of its run. */
+/* The objects that the service shares with others of its run. */
 struct service_surroundings {
     const struct fetch_grab *grab;
     struct observe *observe;
@@ -19,7 +19,7 @@ struct service_surroundings {
     struct budget *budget;     /* of its process */
 };
 
-/* Everything that happens goes to the observer. `secret` is the service's, NULL for none. */
+/* Reports all events to the observer. `secret` is the service's, NULL for none. */
 void service_run(const struct service_surroundings *around, const struct target *target,
                  const struct secret *secret);
 

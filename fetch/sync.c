@@ -5,7 +5,7 @@
 #include "fetch/verdict.h"
 #include "base/banned.h"
 
-/* From here on the Date header, good to about a second, says more of a clock than nothing. */
+/* A clock error from here on is corrected by the Date header, which is good to about a second. */
 #define CLOCK_OFF_MS 2000
 
 int sync_init(struct sync *s, const struct fetch_grab *grab, size_t processes, struct err *err)
@@ -24,9 +24,9 @@ void sync_release(struct sync *s)
     pthread_mutex_destroy(&s->mutex);
 }
 
-/* When the profile began, in UTC nanoseconds; 0: it does not say. A delta is dated by its end.
- * Source: runtime/pprof (newProfileBuilder) and net/http/pprof (serveDeltaProfile). */
-static int64_t began_ns(const struct plan_item *plan, const struct profile_summary *p)
+/* The start of the profile in UTC nanoseconds; 0: unknown. A delta profile has the date of its end. Source:
+ * runtime/pprof (newProfileBuilder) and net/http/pprof (serveDeltaProfile). */
+static int64_t get_start_ns(const struct plan_item *plan, const struct profile_summary *p)
 {
     bool at_end = plan->rank == RANK_DELTA;
     if (p->time_ns <= 0 || p->duration_ns < 0 || p->duration_ns >= p->time_ns)
@@ -34,8 +34,8 @@ static int64_t began_ns(const struct plan_item *plan, const struct profile_summa
     return p->time_ns - (at_end ? p->duration_ns : 0);
 }
 
-static void measure(struct sync *s, const struct sync_start *start, int64_t began, int64_t clock_skew_ms,
-                    struct fetch_item *item)
+static void record_skew(struct sync *s, const struct sync_start *start, int64_t began, int64_t clock_skew_ms,
+                        struct fetch_item *item)
 {
     bool off = clock_skew_ms >= CLOCK_OFF_MS || clock_skew_ms <= -CLOCK_OFF_MS;
     item->has_sync_skew = true;
@@ -56,9 +56,9 @@ void sync_note(struct sync *s, const struct sync_start *start, const struct plan
     item->late = start->late;
     if (item->late && item->file[0])
         verdicts_add(&item->verdicts, "sync-late", NULL, NULL, NULL);
-    int64_t began = item->has_profile ? began_ns(plan, &item->profile) : 0;
+    int64_t began = item->has_profile ? get_start_ns(plan, &item->profile) : 0;
     if (began > 0)
-        measure(s, start, began, clock_skew_ms, item);
+        record_skew(s, start, began, clock_skew_ms, item);
 }
 
 static int by_size(const void *a, const void *b)
@@ -68,7 +68,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* By nearest rank. */
-static int64_t percentile(const struct sync *s, unsigned percent)
+static int64_t get_percentile(const struct sync *s, unsigned percent)
 {
     return s->sizes[(s->n * percent + 99) / 100 - 1];
 }
@@ -85,7 +85,7 @@ void sync_sum_up(struct sync *s, struct fetch_outcome *ret)
     if (s->n == 0)
         return;
     qsort(s->sizes, s->n, sizeof *s->sizes, by_size);
-    ret->sync_p50_ms = percentile(s, 50);
-    ret->sync_p95_ms = percentile(s, 95);
-    ret->sync_max_ms = percentile(s, 100);
+    ret->sync_p50_ms = get_percentile(s, 50);
+    ret->sync_p95_ms = get_percentile(s, 95);
+    ret->sync_max_ms = get_percentile(s, 100);
 }

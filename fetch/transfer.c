@@ -24,7 +24,7 @@ void fetch_global_cleanup(void)
     curl_global_cleanup();
 }
 
-/* An option that cannot be set is a libcurl that cannot be used: all are collected into one result. */
+/* Collects all results into one: a libcurl that rejects an option is unusable. */
 static CURLcode set_options(struct transfer *t)
 {
     CURL *e = t->easy;
@@ -38,7 +38,7 @@ static CURLcode set_options(struct transfer *t)
     failed |= curl_easy_setopt(e, CURLOPT_BUFFERSIZE, 128L * 1024);
     failed |= curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_words);
     failed |= exchange_set_callbacks(t);
-    /* A raw path is sent as the user wrote it. */
+    /* Sends a raw path as the user wrote it. */
     failed |= curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
     return failed ? CURLE_FAILED_INIT : CURLE_OK;
 }
@@ -76,9 +76,9 @@ void transfer_free(struct transfer *t)
     free(t);
 }
 
-/* Where the answer sends us: 1 with the new target, 0 if nowhere, -1 if elsewhere. */
-static int redirected(struct transfer *t, const struct transfer_response *r, char *dst, size_t cap,
-                      struct err *err)
+/* Resolves a redirect: 1 with the new target, 0 without a redirect, -1 if it leads to another service. */
+static int follow_redirect(struct transfer *t, const struct transfer_response *r, char *dst, size_t cap,
+                           struct err *err)
 {
     char *url = NULL;
     curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &url);
@@ -89,8 +89,8 @@ static int redirected(struct transfer *t, const struct transfer_response *r, cha
     return 1;
 }
 
-static int get(struct transfer *t, const struct transfer_request *request, struct transfer_response *ret,
-               struct err *err)
+static int get_once(struct transfer *t, const struct transfer_request *request, struct transfer_response *ret,
+                    struct err *err)
 {
     char target[1024];
     struct transfer_request at = *request;
@@ -99,7 +99,7 @@ static int get(struct transfer *t, const struct transfer_request *request, struc
             return -1;
         if (ret->status == 200)
             return 0;
-        int rc = redirected(t, ret, target, sizeof target, err);
+        int rc = follow_redirect(t, ret, target, sizeof target, err);
         if (rc < 0)
             return -1;
         if (rc == 0)
@@ -114,7 +114,7 @@ int transfer_get(struct transfer *t, const struct transfer_request *request, str
                  struct err *err)
 {
     struct err why = ERR_INIT;
-    int rc = get(t, request, ret, &why);
+    int rc = get_once(t, request, ret, &why);
     transfer_redact(t, why.msg);
     if (t->options.told)
         t->options.told(t->options.told_ctx, request, ret, rc < 0 ? &why : NULL);

@@ -1,4 +1,4 @@
-/* URLs, as Go's pprof takes and changes them. Source: cmd/pprof of Go, adjustURL; google/pprof
+/* URLs of profiles, accepted and changed as Go's pprof does. Source: cmd/pprof of Go, adjustURL; google/pprof
  * internal/symbolz. */
 #include "fetch/url.h"
 
@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* Go's handler for CPU profiles, where a URL names none. */
+/* Go's handler for CPU profiles: the default path. */
 #define CPU_HANDLER "/debug/pprof/profile"
 
 char *url_shown(const char *url)
@@ -28,10 +28,9 @@ char *url_shown(const char *url)
     return ret;
 }
 
-/* ---- of a profile ----------------------------------------------------------------------------------------
- */
+/* ---- profile URLs -------------------------------------------------------------------------------------- */
 
-/* net/url.QueryEscape: what a value may hold. */
+/* net/url.QueryEscape: escapes a query's value. */
 static void add_escaped(struct buf *b, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -45,7 +44,7 @@ static void add_escaped(struct buf *b, const char *s, size_t n)
     }
 }
 
-/* The query with seconds in it, as the server gets it; *seconds is what it says where nothing was asked. */
+/* Writes the query with the requested seconds. Without a request, *seconds becomes the query's own value. */
 static void set_seconds(const char *query, long *seconds, struct buf *to)
 {
     bool asked = *seconds > 0;
@@ -67,7 +66,7 @@ static void set_seconds(const char *query, long *seconds, struct buf *to)
         buf_addf(to, "%sseconds=%ld", to->len ? "&" : "", *seconds);
 }
 
-static int adjust(CURLU *u, long *seconds, char **ret, struct err *err)
+static int adjust_url(CURLU *u, long *seconds, char **ret, struct err *err)
 {
     char *path = NULL, *query = NULL;
     struct buf to = BUF_INIT(65536);
@@ -93,15 +92,14 @@ int url_of_profile(const char *text, long *seconds, char **ret, struct err *err)
     CURLU *u = curl_url();
     int rc = 0;
     if (u && curl_url_set(u, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK)
-        rc = adjust(u, seconds, ret, err);
+        rc = adjust_url(u, seconds, ret, err);
     curl_url_cleanup(u);
     return rc;
 }
 
-/* ---- of symbols ------------------------------------------------------------------------------------------
- */
+/* ---- symbol URLs --------------------------------------------------------------------------------------- */
 
-/* The handlers of gperftools, beside which the symbols are called as Go calls them. */
+/* The handlers of gperftools, whose symbol path is the same as Go's. */
 static bool is_of_pprof(const char *path)
 {
     static const char *const ends[] = {"/pprof/heap", "/pprof/growth", "/pprof/profile", "/pprof/pmuprofile",
@@ -113,7 +111,7 @@ static bool is_of_pprof(const char *path)
     return is;
 }
 
-/* The path of the symbols beside a profile's: a new string. */
+/* The path of the symbols that belongs to a profile's path: a new string. */
 static char *symbol_path(const char *path)
 {
     const char *name = is_of_pprof(path) ? "symbol" : "symbolz";

@@ -1,6 +1,6 @@
 /*
- * Profiles and symbols by URL, as Go's pprof gets them: for whoever names one, outside of any inventory. What
- * is said of an answer is the caller's business.
+ * Fetches profiles and symbols by URL, as Go's pprof does: for URLs outside of any inventory. The caller
+ * interprets the answer.
  *
  * Source: cmd/pprof of Go; google/pprof internal/driver/fetch.go and internal/symbolz.
  */
@@ -9,34 +9,35 @@
 
 #include "base/base.h"
 
-/* The URL without its password, for people: a new string, or NULL. */
+/* The URL without its password, for output: a new string, or NULL. */
 char *url_shown(const char *url);
 
-/* The URL that is asked for a profile: with `?seconds=` if *seconds is positive, and Go's handler for CPU
- * profiles where it names none. *seconds: what it says itself, if nothing was asked for. *ret: a new string;
- * untouched if the text is no URL. */
+/* The URL for a profile's request: with `?seconds=` if *seconds is positive, and with Go's handler for CPU
+ * profiles if the URL has no path. If *seconds is not positive, it becomes the value in the URL. *ret: a new
+ * string; untouched if the text is not a URL. */
 int url_of_profile(const char *text, long *seconds, char **ret, struct err *err);
 
-/* Where the symbols are of a server that has this profile: a new string, or NULL. */
+/* The URL of the symbols on the server of this profile: a new string, or NULL. */
 char *url_of_symbols(const char *profile);
 
 struct url_request {
-    const char *url; /* http, https, or https+insecure: without a look at the certificate */
-    long timeout_s;  /* how long the server was asked to take; it gets a little more */
+    const char *url; /* http, https, or https+insecure: without checking the certificate */
+    long timeout_s;  /* the requested length of the profile; the server gets a little more */
     const char *tls_ca, *tls_cert, *tls_key; /* files; NULL or empty: none */
-    const struct str *body;                  /* is posted; NULL: a GET */
+    const struct str *body;                  /* the body of a POST; NULL: a GET */
 };
 
 struct url_answer {
-    struct buf body; /* initialised by the caller: its maximum is what may come */
+    struct buf body; /* the caller initialises it: its maximum limits the answer */
     long status;
     char line[100]; /* "404 Not Found", printable */
-    bool of_pprof;  /* Go's handler itself says no, and why, */
-    bool is_text;   /* in a body of text */
+    bool of_pprof;  /* Go's handler sent the error, with the reason */
+    bool is_text;   /* in a text body */
 };
 
-/* Asks, and follows up to ten redirects to http and https. -1 if there was no whole answer: ERR_TIMEOUT if it
- * took too long. From any thread, once fetch_global_init was called. The caller releases the body. */
+/* Sends the request, and follows up to ten redirects to http and https. -1 if there was no complete answer:
+ * ERR_TIMEOUT if it took too long. May be called from any thread after fetch_global_init. The caller releases
+ * the body. */
 int url_ask(const struct url_request *request, struct url_answer *ret, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* One question to any URL. Unlike those to services (transfer.c) it goes where the user's settings for
- * libcurl lead, proxies and redirects included: it is asked for by its URL, as with Go's pprof. */
+/* One request to any URL. Unlike transfer.c it follows the user's settings for libcurl, with proxies and
+ * redirects: the user names a URL, as with Go's pprof. */
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/banned.h"
 
 #define MAX_REDIRECTS 10L
-/* What is given to a server beyond the time it was asked to take. */
+/* The time that a server gets beyond the requested length. */
 #define GRACE_S 5
 
 static size_t take_body(char *p, size_t size, size_t n, void *ctx)
@@ -36,12 +36,12 @@ static size_t take_header(char *p, size_t size, size_t n, void *ctx)
     return length;
 }
 
-static bool given(const char *s)
+static bool is_given(const char *s)
 {
     return s && *s;
 }
 
-/* `https+insecure` asks for https without a look at the certificate, as Go's pprof has it. */
+/* `https+insecure` means https without checking the certificate, as in Go's pprof. */
 static CURLcode set_address(CURL *e, const char *url)
 {
     static const char insecure[] = "https+insecure://";
@@ -71,16 +71,16 @@ static int set_options(CURL *e, const struct url_request *r, struct url_answer *
     failed |= (int)curl_easy_setopt(e, CURLOPT_WRITEDATA, to);
     failed |= (int)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, take_header);
     failed |= (int)curl_easy_setopt(e, CURLOPT_HEADERDATA, to);
-    if (given(r->tls_ca))
+    if (is_given(r->tls_ca))
         failed |= (int)curl_easy_setopt(e, CURLOPT_CAINFO, r->tls_ca);
-    if (given(r->tls_cert))
+    if (is_given(r->tls_cert))
         failed |= (int)curl_easy_setopt(e, CURLOPT_SSLCERT, r->tls_cert);
-    if (given(r->tls_key))
+    if (is_given(r->tls_key))
         failed |= (int)curl_easy_setopt(e, CURLOPT_SSLKEY, r->tls_key);
     return failed ? -1 : 0;
 }
 
-/* No `Expect: 100-continue`: few servers of symbols know it, and curl would wait for its answer. */
+/* No `Expect: 100-continue`: few symbol servers support it, and curl would wait for the answer. */
 static int set_body(CURL *e, struct str body, struct curl_slist **headers)
 {
     struct curl_slist *first = curl_slist_append(NULL, "Content-Type: application/octet-stream");
@@ -95,7 +95,7 @@ static int set_body(CURL *e, struct str body, struct curl_slist **headers)
     return failed ? -1 : 0;
 }
 
-/* No whole answer: to what, and why. */
+/* The error for a request without a complete answer. */
 static int no_answer(const struct url_request *r, CURLcode code, const char *words, struct err *err)
 {
     char *shown = url_shown(r->url);

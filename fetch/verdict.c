@@ -10,7 +10,7 @@
 #define MAX_ARGUMENTS 3
 #define SKEW_WORTH_SAYING_MS 5000
 
-/* What stands for {0}, {1}, {2} in a rule's sentence. */
+/* The values of {0}, {1}, {2} in a rule's sentence. */
 struct arguments {
     char text[MAX_ARGUMENTS][160];
 };
@@ -19,14 +19,14 @@ typedef bool rule_fn(const struct evidence *e, struct arguments *a);
 
 struct rule {
     const char *name;
-    bool note;        /* worth knowing, but nothing to be told while it runs */
-    rule_fn *applies; /* to an item; NULL: found elsewhere, and added by name */
+    bool note;        /* worth knowing, but not worth a line during the run */
+    rule_fn *applies; /* checks an item; NULL: other code adds the finding by name */
     const char *sentence;
     const char *evidence;
     const char *source;
 };
 
-/* ---- what the rules look at ---------------------------------------------------------------------------- */
+/* ---- evidence ------------------------------------------------------------------------------------------ */
 
 static bool is_kind(const struct evidence *e, const char *kind)
 {
@@ -52,7 +52,7 @@ static const struct profile_sample_type *sample_type(const struct evidence *e, c
     return NULL;
 }
 
-/* The 19 of `1.19.8` and of `1.19 or 1.20`; 0 when it is not known or may be more. */
+/* The 19 of `1.19.8` and of `1.19 or 1.20`; 0 if it is unknown or has no upper bound. */
 static unsigned newest_minor(const char *go_version)
 {
     const char *last = strstr(go_version, " or ");
@@ -71,7 +71,7 @@ static bool is_older_than(const struct evidence *e, unsigned minor)
     return newest > 0 && newest < minor;
 }
 
-/* Percent of one core, as Go states both numbers in the profile itself; -1 where it does not. */
+/* Percent of one core, from the two numbers in the profile; -1 if it lacks them. */
 static double cpu_percent(const struct evidence *e)
 {
     const struct profile_summary *p = &e->item->profile;
@@ -141,7 +141,7 @@ static bool delta_in_use(const struct evidence *e, struct arguments *a)
     return is_delta(e);
 }
 
-static bool negative(const struct evidence *e, struct arguments *a)
+static bool has_negative(const struct evidence *e, struct arguments *a)
 {
     const struct profile_summary *p = &e->item->profile;
     for (size_t i = 0; e->item->has_profile && i < p->n_types; i++) {
@@ -152,7 +152,7 @@ static bool negative(const struct evidence *e, struct arguments *a)
     return false;
 }
 
-/* The runtime keeps 64 frames for CPU profiles, and for others 32 before Go 1.23, 128 since. */
+/* The runtime keeps 64 frames for CPU profiles; for others 32 before Go 1.23, 128 since. */
 static bool stack_cut(const struct evidence *e, struct arguments *a)
 {
     const struct profile_summary *p = &e->item->profile;
@@ -184,19 +184,19 @@ static bool html_page(const struct evidence *e, struct arguments *a)
            strncmp(e->item->content_type, "text/html", 9) == 0;
 }
 
-static bool reconnected(const struct evidence *e, struct arguments *a)
+static bool was_reconnected(const struct evidence *e, struct arguments *a)
 {
     (void)a;
     return e->response->reconnected && e->item->bytes > 0;
 }
 
-static bool waited(const struct evidence *e, struct arguments *a)
+static bool has_waited(const struct evidence *e, struct arguments *a)
 {
     text_duration(a->text[0], sizeof a->text[0], e->waited_ms);
     return e->waited_ms > 0 && e->item->bytes > 0;
 }
 
-static bool beside(const struct evidence *e, struct arguments *a)
+static bool was_beside(const struct evidence *e, struct arguments *a)
 {
     snprintf(a->text[0], sizeof a->text[0], "%s", e->beside ? e->beside : "");
     return e->beside && *e->beside && e->item->bytes > 0;
@@ -228,7 +228,7 @@ static const struct rule rules[] = {
      "snapshots instead",
      "a heap profile that was asked for with seconds=",
      "net/http/pprof: delta profiles subtract every column"},
-    {"negative", false, negative, "the sum of {0} is negative: this is a difference of two profiles",
+    {"negative", false, has_negative, "the sum of {0} is negative: this is a difference of two profiles",
      "a negative sum in a sample type", "profile.proto"},
     {"stack-cut", true, stack_cut,
      "{0} of {1} stacks have {2} frames, where Go stops: their outermost callers may be missing",
@@ -243,7 +243,7 @@ static const struct rule rules[] = {
      "profile.proto: function.filename; internal/trace/version"},
     {"html-page", false, html_page, "this is an HTML page: perhaps of a login, not what was asked for",
      "a raw path answered with text/html", "HTTP: Content-Type"},
-    {"reconnected", false, reconnected,
+    {"reconnected", false, was_reconnected,
      "fetched over a new connection, since the one before had closed: it may come from another process than "
      "what was fetched before",
      "the service closed the connection between two items", "HTTP/1.1 keep-alive"},
@@ -265,10 +265,10 @@ static const struct rule rules[] = {
     {"build-changed", false, NULL,
      "the program's build id changed from {0} to {1} between two items: they come from different builds",
      "the build id of the first mapping, from item to item", "profile.proto: mapping.build_id"},
-    {"waited", false, waited, "somebody else was profiling this process: it could begin only after {0}",
+    {"waited", false, has_waited, "somebody else was profiling this process: it could begin only after {0}",
      "the profiler was in use, and free again when it was asked once more",
      "net/http/pprof: one CPU profile and one trace at a time"},
-    {"beside", false, beside, "taken at the same time as {0}: each shows the other's work too",
+    {"beside", false, was_beside, "taken at the same time as {0}: each shows the other's work too",
      "--concurrent", "package runtime: both run inside the process"},
     {"no-index", false, NULL, "there is no index page: {0}", "what the service answered for its index page",
      "net/http/pprof: Index"},
@@ -301,7 +301,7 @@ int fetch_rule_help(size_t i, struct fetch_rule_help *ret)
 
 /* ---- sentences ----------------------------------------------------------------------------------------- */
 
-static void fill(char *dst, size_t cap, const char *sentence, const struct arguments *a)
+static void fill_sentence(char *dst, size_t cap, const char *sentence, const struct arguments *a)
 {
     size_t n = 0;
     *dst = '\0';
@@ -316,13 +316,14 @@ static void fill(char *dst, size_t cap, const char *sentence, const struct argum
     }
 }
 
-static int add(struct verdicts *l, const struct rule *rule, const struct arguments *a, struct err *err)
+static int add_finding(struct verdicts *l, const struct rule *rule, const struct arguments *a,
+                       struct err *err)
 {
     if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0)
         return -1;
     struct verdict *v = &l->items[l->n++];
     *v = (struct verdict){.rule = rule->name, .note = rule->note};
-    fill(v->text, sizeof v->text, rule->sentence, a);
+    fill_sentence(v->text, sizeof v->text, rule->sentence, a);
     return 0;
 }
 
@@ -333,7 +334,7 @@ int verdicts_add(struct verdicts *l, const char *rule, const char *first, const 
     snprintf(a.text[1], sizeof a.text[1], "%s", second ? second : "");
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(rules[i].name, rule) == 0)
-            return add(l, &rules[i], &a, err);
+            return add_finding(l, &rules[i], &a, err);
     return err_set(err, ERR_FAILED, "there is no rule %s", rule);
 }
 
@@ -356,7 +357,7 @@ void verdict_item(struct verdicts *l, const struct evidence *e)
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         struct arguments a = {0};
         if (rules[i].applies && rules[i].applies(e, &a))
-            add(l, &rules[i], &a, NULL);
+            add_finding(l, &rules[i], &a, NULL);
     }
 }
 

@@ -35,7 +35,7 @@ int visit_connect(struct visit *v, struct transfer **ret, struct err *err)
                                        .told = tell_request,
                                        .told_ctx = v};
     struct destination to = visit_destination(v->target->service);
-    struct gateway_listener *listener = NULL; /* the gateway's */
+    struct gateway_listener *listener = NULL; /* owned by the gateway */
     if (gateway_listen(v->gw, &to, &listener, err) < 0)
         return -1;
     return transfer_new(listener, v->target->service, &options, ret, err);
@@ -59,7 +59,7 @@ int visit_index(const struct visit *v, struct transfer *t, struct index_page *re
     int rc = transfer_get(t, &request, response, err);
     if (rc == 0)
         rc = index_parse(buf_str(&page), page.len, ret, err);
-    /* What came instead of an index. */
+    /* Describes the page that the service sent instead of an index. */
     if (rc < 0 && response->status == 200 && err->kind == ERR_NOT_FOUND &&
         *html_title(buf_str(&page), page.len, title, sizeof title))
         err_set(err, ERR_NOT_FOUND, "a page titled \"%s\" without a list of profiles", title);

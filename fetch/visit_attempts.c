@@ -1,6 +1,6 @@
 /*
- * One item until it has come or there is nothing more to try: a profiler that somebody else holds is waited
- * for, a session that is lost is opened again, once for each attempt, and what may pass is tried again.
+ * Fetches one item until it succeeds or no attempts are left: waits while somebody else uses the profiler,
+ * reconnects a lost session once for each attempt, and retries failures that may pass.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +16,14 @@
 #define RETRY_MIN_MS 100
 #define RETRY_MAX_MS 2000
 
-/* Over the length of a profile: whoever began theirs, of the same length, in the same moment is done by then.
- */
+/* Added to the length of a profile: another profile of the same length that began at the same moment is
+ * complete by then. */
 #define TURN_SLACK_MS 2000
 
 /* ---- a profiler that is in use ------------------------------------------------------------------------- */
 
-/* Somebody else has held it for longer than our own profile would have taken: enough is enough. */
-static void give_up(struct worker *w, int64_t waited_ms, struct fetch_item *item)
+/* Somebody else has used the profiler for longer than our own profile takes: stop waiting. */
+static void report_holder(struct worker *w, int64_t waited_ms, struct fetch_item *item)
 {
     char who[200], waited[32];
     size_t n = strlen(item->err.msg);
@@ -38,7 +38,7 @@ static void give_up(struct worker *w, int64_t waited_ms, struct fetch_item *item
                              "wait and repeat");
 }
 
-/* Waits a little: false when it was cancelled meanwhile, or the time is over. */
+/* Waits before the next attempt; false after cancellation or at the end of the time. */
 static bool wait_for_turn(struct worker *w, int64_t began)
 {
     int64_t timed = visit_planned(w)->timed_ms, now = clock_now(), pause = timed / 10;
@@ -56,7 +56,7 @@ static bool wait_for_turn(struct worker *w, int64_t began)
     return err.kind == ERR_TIMEOUT;
 }
 
-static void fetch_patiently(struct worker *w, struct fetch_item *item)
+static void fetch_when_free(struct worker *w, struct fetch_item *item)
 {
     const struct visit *v = w->visit;
     struct item_context context = {.work = v->grab->directory,
@@ -78,17 +78,17 @@ static void fetch_patiently(struct worker *w, struct fetch_item *item)
         fetch_item_release(item);
     }
     if (!fd_cancelled(v->grab->cancel_fd)) {
-        give_up(w, clock_now() - began, item);
+        report_holder(w, clock_now() - began, item);
         return;
     }
     item->status = FETCH_INTERRUPTED;
     err_set(&item->err, ERR_CANCELLED, "interrupted while somebody else held the profiler");
 }
 
-/* ---- a session that is lost ---------------------------------------------------------------------------- */
+/* ---- a lost session ------------------------------------------------------------------------------------ */
 
-/* Also if there is no time for the item in the budget then: others need a session, too. */
-static int renew(struct worker *w, struct fetch_item *item)
+/* Reconnects even if the budget has no time for the item: other items need a session too. */
+static int renew_session(struct worker *w, struct fetch_item *item)
 {
     const struct visit *v = w->visit;
     struct err why = ERR_INIT;
@@ -106,7 +106,7 @@ static int renew(struct worker *w, struct fetch_item *item)
     return -1;
 }
 
-/* Gives an item's file another ending, unless that name is taken. */
+/* Gives an item's file another ending, unless that name exists. */
 static void rename_kept(const struct visit *v, struct fetch_item *item, const char *from, const char *to)
 {
     char file[sizeof item->file];
@@ -124,14 +124,15 @@ static void remove_kept(const struct visit *v, const struct fetch_item *item)
         beneath_remove(v->grab->directory, item->file, NULL);
 }
 
-/* Whether what there is of it came when it was asked for the last time. */
-static bool came_last(const struct worker *w, const struct fetch_item *item)
+/* Whether the last request produced the item's file. */
+static bool is_from_last_request(const struct worker *w, const struct fetch_item *item)
 {
     return item->file[0] && w->counts == w->sent;
 }
 
-/* That it was ended is said of what is kept in its place. */
-static void note_end(const struct visit *v, const struct fetch_item *again, struct fetch_item *item)
+/* Append the cancellation to the kept attempt's error. */
+static void append_cancellation(const struct visit *v, const struct fetch_item *again,
+                                struct fetch_item *item)
 {
     struct err over = again->err;
     size_t n = strlen(item->err.msg);
@@ -141,14 +142,14 @@ static void note_end(const struct visit *v, const struct fetch_item *again, stru
     snprintf(item->err.msg + n, sizeof item->err.msg - n, "; then %s", over.msg);
 }
 
-/* Once more. What the attempt before left is given up only for something better: a whole one, or one with no
- * less of it. It is out of the way meanwhile. */
+/* Repeats the fetch. A complete result, or one that is not smaller, replaces the result before; that one is
+ * renamed meanwhile. */
 static void fetch_again(struct worker *w, struct fetch_item *item)
 {
     const struct visit *v = w->visit;
     struct fetch_item again;
     rename_kept(v, item, ".damaged", ".before");
-    fetch_patiently(w, &again);
+    fetch_when_free(w, &again);
     if (again.status == FETCH_OK || !item->file[0] || (again.file[0] && again.bytes >= item->bytes)) {
         remove_kept(v, item);
         fetch_item_release(item);
@@ -158,18 +159,18 @@ static void fetch_again(struct worker *w, struct fetch_item *item)
         remove_kept(v, &again);
         rename_kept(v, item, ".before", ".damaged");
         item->passing = again.passing;
-        note_end(v, &again, item);
+        append_cancellation(v, &again, item);
         fetch_item_release(&again);
     }
 }
 
-/* A session that is lost is opened again, once. */
-static void fetch_surely(struct worker *w, struct fetch_item *item)
+/* Reconnects a lost session once. */
+static void fetch_over_new_session(struct worker *w, struct fetch_item *item)
 {
-    if (item->err.kind != ERR_LOST || fd_cancelled(w->visit->grab->cancel_fd) || renew(w, item) < 0)
+    if (item->err.kind != ERR_LOST || fd_cancelled(w->visit->grab->cancel_fd) || renew_session(w, item) < 0)
         return;
     fetch_again(w, item);
-    if (came_last(w, item))
+    if (is_from_last_request(w, item))
         verdicts_add(&item->verdicts, "renewed", NULL, NULL, NULL);
 }
 
@@ -182,18 +183,18 @@ void visit_attempts(struct worker *w, struct fetch_item *ret)
                           .what = visit_planned(w)->kind,
                           .budget = v->budget,
                           .timed_ms = visit_planned(w)->timed_ms};
-    fetch_patiently(w, ret);
+    fetch_when_free(w, ret);
     w->counts = w->sent;
-    fetch_surely(w, ret);
+    fetch_over_new_session(w, ret);
     while (ret->status != FETCH_OK && ret->passing && retry_again(&retry, &ret->err)) {
         fetch_again(w, ret);
-        fetch_surely(w, ret);
+        fetch_over_new_session(w, ret);
     }
-    if (came_last(w, ret))
+    if (is_from_last_request(w, ret))
         retry_note(&retry, "it came", &ret->verdicts);
     if (ret->err.kind != ERR_LOST || !w->session_gone)
         return;
-    /* There will be none for the next item either. */
+    /* The next item would have no session either. */
     pthread_mutex_lock(&v->mutex);
     if (v->stop.kind == ERR_NONE)
         err_set(&v->stop, ERR_LOST, "not fetched: the SSH session was lost, and another could not be opened");

@@ -1,6 +1,6 @@
 /*
- * The items of one service: one after the other over one connection, since they should come from one process
- * and profiles taken together distort each other; timed ones side by side where that is asked for.
+ * Fetches the items of one service in order over one connection: all items should belong to one process, and
+ * simultaneous profiles distort each other. On request, timed items run side by side.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,8 +34,7 @@ void visit_tell_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
 
 /* ---- the later one of a pair --------------------------------------------------------------------------- */
 
-/* Until it is as long ago as was asked for that the first one was. Cancelling ends it; whoever waited looks
- * again whether to go on. */
+/* Waits until the first of the pair is `pair_ms` old. Cancelling ends the wait; the caller checks for it. */
 static void wait_for_pair(struct worker *w)
 {
     const struct visit *v = w->visit;
@@ -50,7 +49,7 @@ static void wait_for_pair(struct worker *w)
 
 /* ---- one after the other ------------------------------------------------------------------------------- */
 
-/* Whether to fetch anything more; otherwise err says why not. */
+/* Whether to go on fetching; otherwise err has the reason. */
 static bool may_go_on(struct visit *v, struct err *err)
 {
     pthread_mutex_lock(&v->mutex);
@@ -61,11 +60,11 @@ static bool may_go_on(struct visit *v, struct err *err)
     return err->kind == ERR_NONE;
 }
 
-static void note(struct visit *v, struct fetch_item *item)
+static void note_result(struct visit *v, struct fetch_item *item)
 {
     pthread_mutex_lock(&v->mutex);
     verdict_build(item, v->build_id);
-    /* With the workstation's own disk failing, more profiles would be taken for nothing. */
+    /* If this workstation's disk fails, further profiles would be lost too. */
     if (item->err.kind == ERR_LOCAL_IO && v->stop.kind == ERR_NONE)
         err_set(&v->stop, ERR_LOCAL_IO,
                 "not fetched, since this workstation could not store what came before");
@@ -79,15 +78,15 @@ static void fetch_now(struct worker *w, struct fetch_item *item)
     if (w->start.at == 0 || w->beside)
         visit_tell_progress(w, 0, 0);
     visit_attempts(w, item);
-    if (!item->file[0]) /* nothing that a later one could be held against */
+    if (!item->file[0]) /* no file for the later one to be compared with */
         v->plan.items[w->at].began = 0;
-    /* Whoever asked a second time did so behind the others. */
+    /* A repeated request began after the other targets. */
     w->start.late |= w->counts > 1;
     sync_note(v->sync, &w->start, visit_planned(w), v->has_clock_skew ? v->clock_skew_ms : 0, item);
-    note(v, item);
+    note_result(v, item);
 }
 
-/* Whether to fetch it; otherwise `item` says why not. */
+/* Whether to fetch it; otherwise `item` has the reason. */
 static bool may_fetch(struct worker *w, struct fetch_item *item)
 {
     struct visit *v = w->visit;
@@ -107,7 +106,7 @@ static bool may_fetch(struct worker *w, struct fetch_item *item)
     return false;
 }
 
-/* What has to be waited for before it is fetched, if it is. */
+/* Waits for the other targets or for the pair, if the item needs it. */
 static void wait_for_others(struct worker *w)
 {
     struct fetch_item none;
@@ -133,8 +132,8 @@ static void fetch_one(struct worker *w)
     if (visit_planned(w)->had)
         return;
     if (v->grab->have && leftover_take(visit_planned(w), &place, told, &item)) {
-        v->plan.items[w->at].began = clock_now(); /* it is not known; as in mark_had */
-        note(v, &item);
+        v->plan.items[w->at].began = clock_now(); /* time unknown: see mark_had */
+        note_result(v, &item);
         observe_item(v->observe, v->target, &item);
         fetch_item_release(&item);
         return;
@@ -183,7 +182,7 @@ static void fetch_side_by_side(struct visit *v, size_t first, size_t end)
     size_t n = end - first;
     struct side *sides = calloc(n + 1, sizeof *sides);
     struct worker before = {.visit = v, .transfer = v->transfer, .at = first};
-    /* One of them waits for the other targets, for all. */
+    /* One thread waits for the other targets, for all. */
     while (before.at < end && !visit_meets(v, before.at))
         before.at++;
     if (before.at < end)
@@ -199,7 +198,7 @@ static void fetch_side_by_side(struct visit *v, size_t first, size_t end)
         name_others(v, first, end, first + i, s->beside, sizeof s->beside);
         s->started = thread_start(&s->thread, run_side, s, NULL) == 0;
     }
-    /* What found no thread is taken after the others. */
+    /* Items without a thread of their own are fetched after the others. */
     for (size_t i = 0; sides && i < n; i++)
         if (sides[i].started)
             pthread_join(sides[i].thread, NULL);
@@ -214,7 +213,7 @@ static void fetch_side_by_side(struct visit *v, size_t first, size_t end)
     free(sides);
 }
 
-/* Those from `i` on that may be taken side by side end before this one. */
+/* The timed items from `i` on that may run side by side end before this one. */
 static size_t end_of_timed(const struct visit *v, size_t i)
 {
     while (v->grab->concurrent && i < v->plan.n && v->plan.items[i].timed_ms > 0)
@@ -222,7 +221,7 @@ static size_t end_of_timed(const struct visit *v, size_t i)
     return i;
 }
 
-/* Nobody need wait for us once there is nothing more to begin together. */
+/* Leave the barrier when no more items begin together. */
 static void leave_in_time(struct visit *v, size_t i)
 {
     while (i < v->plan.n && !visit_meets(v, i))

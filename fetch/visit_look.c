@@ -1,7 +1,7 @@
 /*
- * Exposure: a service that is meant for the host itself may listen on all its addresses. Then whoever can
- * reach one of those gets profiles without SSH. We only know the address by which we came to the host, and
- * ask there through the host itself, so a firewall in front of it is not seen.
+ * Exposure: a service for its own host may listen on all addresses. Then everybody who reaches one of those
+ * gets profiles without SSH. We know only the address of our SSH connection, and request it from the host
+ * itself, so a firewall in front of the host has no effect on the result.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "fetch/visit.h"
 #include "base/banned.h"
 
-/* Asks for pprof's index there, without any secret of ours. 0: it is there; -1 with err, and the status of an
- * answer that is something else. */
-static int ask(struct visit *v, const char *address, int *ret_status, struct err *err)
+/* Requests pprof's index there, without our secret. 0: it is there; -1 with err, and the status of another
+ * answer. */
+static int request_index(struct visit *v, const char *address, int *ret_status, struct err *err)
 {
     struct service service = *v->target->service;
     struct destination to = {.host = address, .port = service.port};
@@ -20,7 +20,7 @@ static int ask(struct visit *v, const char *address, int *ret_status, struct err
     struct transfer *t = NULL;
     struct transfer_response response = {0};
     struct index_page index = {0};
-    /* What is asked is whether it answers, not whether it proves who it is; nothing is told to it. */
+    /* We only check for an answer and send no secret, so the certificate does not matter. */
     service.tls.insecure = true;
     service.tls.cert = NULL;
     bool found = gateway_listen(v->gw, &to, &listener, err) == 0 &&
@@ -39,7 +39,7 @@ static void look_at(struct visit *v, const char *address)
     int64_t began = clock_now();
     unsigned port = v->target->service->port;
     int status = 0;
-    step.warning = ask(v, address, &status, &why) == 0;
+    step.warning = request_index(v, address, &status, &why) == 0;
     step.duration_ms = clock_now() - began;
     if (why.kind == ERR_CANCELLED)
         return;
@@ -56,7 +56,7 @@ static void look_at(struct visit *v, const char *address)
     observe_step(v->observe, v->target->host, v->target->service, &step);
 }
 
-/* A name is no help: what it means on the host itself is often its own loopback. */
+/* A name does not work: on the host itself it often resolves to loopback. */
 static bool is_address(const char *text)
 {
     unsigned char room[sizeof(struct in6_addr)];

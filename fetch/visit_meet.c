@@ -1,14 +1,14 @@
-/* In step with the other targets: how long a request is on its way is measured, then they are waited for. */
+/* Synchronises with the other targets: measures the one-way time of a request, then waits at the barrier. */
 #include <stdio.h>
 
 #include "fetch/visit_worker.h"
 #include "base/banned.h"
 
-#define SAMPLES_OF_THE_WAY 3
+#define ONE_WAY_SAMPLES 3
 #define SLOW_PAGE_MS 250
 
-/* No more than of the page itself. */
-static int take_a_page(void *ctx, const void *p, size_t n, struct err *err)
+/* Limits the size of the page. */
+static int skip_page(void *ctx, const void *p, size_t n, struct err *err)
 {
     size_t *left = ctx;
     (void)p;
@@ -18,21 +18,21 @@ static int take_a_page(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* How long a request is on its way: half of the least that something small took, since anything may keep one
- * of them waiting. A page that takes long says nothing of the way, and others wait for us. */
-static int64_t way_ms(struct worker *w)
+/* The one-way time of a request: half of the shortest of several small requests, since any of them may be
+ * delayed. Stops at a slow page: it does not measure the network, and the others wait. */
+static int64_t measure_one_way(struct worker *w)
 {
     const struct visit *v = w->visit;
     char target[512];
     int64_t took = 0;
     snprintf(target, sizeof target, "%s/", v->target->service->path);
-    for (int i = 0; i < SAMPLES_OF_THE_WAY && took < SLOW_PAGE_MS; i++) {
+    for (int i = 0; i < ONE_WAY_SAMPLES && took < SLOW_PAGE_MS; i++) {
         size_t left = VISIT_PAGE_MAX;
         struct transfer_response response;
         struct transfer_request request = {
-            .target = target, .body = take_a_page, .ctx = &left, .limit_ms = VISIT_PAGE_LIMIT(v->grab)};
+            .target = target, .body = skip_page, .ctx = &left, .limit_ms = VISIT_PAGE_LIMIT(v->grab)};
         int64_t began = clock_now();
-        /* A page that is refused tells as much. */
+        /* An error page shows the time too. */
         if (transfer_get(w->transfer, &request, &response, NULL) < 0 &&
             (response.status == 0 || response.status == 200))
             break;
@@ -46,7 +46,7 @@ void visit_meet(struct worker *w)
 {
     const struct visit *v = w->visit;
     struct sync_start start = {0};
-    w->way_ms = way_ms(w);
+    w->way_ms = measure_one_way(w);
     w->waiting = "the others are not ready yet";
     w->meeting = true;
     visit_tell_progress(w, 0, 0);
@@ -58,7 +58,7 @@ void visit_meet(struct worker *w)
     start.utc = clock_utc() - clock_now() + start.at;
     w->start = start;
     w->way_ms -= start.late ? 0 : barrier_turn_ms(v->seat);
-    /* Now, and not when every moment counts. */
+    /* Report now, because the start must not be delayed. */
     visit_tell_progress(w, 0, 0);
 }
 

@@ -58,7 +58,7 @@ static int parse_seconds(struct wanted *w, struct err *err)
         err_wrap(err, "%s", w->name);
         return -1;
     }
-    /* Go reads a fraction, or nothing, as its default of 30 s: better refused than silently wrong. */
+    /* Go reads a fraction, or an empty value, as its default of 30 s: refuse both. */
     if (ms == 0)
         return err_set(err, ERR_USAGE, "%s: a duration of nothing: \"%s\"", w->name, w->argument);
     if (ms % 1000 && !(w->kind->arguments & ARG_FRACTION))
@@ -91,15 +91,15 @@ static int parse_argument(struct wanted *w, struct err *err)
     return parse_seconds(w, err);
 }
 
-static bool same(const struct wanted *a, const struct wanted *b)
+static bool is_same(const struct wanted *a, const struct wanted *b)
 {
     return strcmp(a->name, b->name) == 0 && a->form == b->form && a->timed_ms == b->timed_ms;
 }
 
-static int add(struct wanted_list *l, const struct wanted *w, struct err *err)
+static int add_wanted(struct wanted_list *l, const struct wanted *w, struct err *err)
 {
     for (size_t i = 0; i < l->n; i++)
-        if (same(&l->items[i], w))
+        if (is_same(&l->items[i], w))
             return 0;
     if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0)
         return -1;
@@ -107,7 +107,7 @@ static int add(struct wanted_list *l, const struct wanted *w, struct err *err)
     return 0;
 }
 
-/* A raw path goes into a request line: nothing but visible ASCII, no fragment. */
+/* A raw path becomes part of a request line: visible ASCII only, no fragment. */
 static bool is_raw_path(const char *s)
 {
     for (; *s; s++)
@@ -127,8 +127,8 @@ static int check_name(const struct wanted *w, struct err *err)
     return err_set(err, ERR_USAGE, "\"%s\" cannot be a kind or a path", shown);
 }
 
-/* How long the server takes for a raw path: what its `seconds` says, else Go's defaults. What is no number is
- * the server's to judge. */
+/* How long the server takes for a raw path: its `seconds`, else Go's defaults. The server rejects invalid
+ * numbers. */
 static void time_raw_path(struct wanted *w)
 {
     static const struct {
@@ -156,7 +156,7 @@ static void time_raw_path(struct wanted *w)
 static int parse_word(struct wanted_list *l, const char *word, struct err *err)
 {
     struct wanted w = {0};
-    /* A raw path may hold an equals sign of its own: ?gc=1. */
+    /* A raw path may contain an equals sign: ?gc=1. */
     size_t n = word[0] == '/' ? strlen(word) : strcspn(word, "=");
     if (n >= sizeof w.name || (word[n] && strlen(word + n + 1) >= sizeof w.argument))
         return err_set(err, ERR_USAGE, "kind \"%.40s...\" is too long", word);
@@ -175,7 +175,7 @@ static int parse_word(struct wanted_list *l, const char *word, struct err *err)
         if (parse_argument(&w, err) < 0)
             return -1;
     }
-    return add(l, &w, err);
+    return add_wanted(l, &w, err);
 }
 
 static bool has_kind(const struct wanted_list *l, const struct kind *kind)
@@ -186,7 +186,7 @@ static bool has_kind(const struct wanted_list *l, const struct kind *kind)
     return false;
 }
 
-/* Adds a set's kinds but those the user named, in whatever form: `all cpu=5s` takes one CPU profile. */
+/* Adds a set's kinds but those that the user named, in any form: `all cpu=5s` takes one CPU profile. */
 static int parse_set(struct wanted_list *l, size_t set, struct err *err)
 {
     struct strlist words = {0};
@@ -195,14 +195,14 @@ static int parse_set(struct wanted_list *l, size_t set, struct err *err)
     for (size_t i = 0; rc == 0 && i < words.n; i++)
         rc = parse_word(&members, words.items[i], err);
     for (size_t i = 0; rc == 0 && i < members.n; i++)
-        rc = has_kind(l, members.items[i].kind) ? 0 : add(l, &members.items[i], err);
+        rc = has_kind(l, members.items[i].kind) ? 0 : add_wanted(l, &members.items[i], err);
     strlist_release(&words);
     wanted_release(&members);
     l->all = l->all || strcmp(sets[set].name, "all") == 0;
     return rc;
 }
 
-/* Index of the set of that name, or -1. */
+/* The index of the set with that name, or -1. */
 static int find_set(const char *word)
 {
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
@@ -228,7 +228,7 @@ void fetch_offer_kinds(struct nearest *near)
     const struct kind *k;
     for (size_t i = 0; (k = kind_at(i)); i++) {
         nearest_offer(near, k->name);
-        /* One that is nearly the name itself would only be said twice. */
+        /* An alias that begins with the name adds no information. */
         if (k->alias && strncmp(k->name, k->alias, strlen(k->alias)) != 0)
             nearest_offer(near, k->alias);
     }
@@ -263,7 +263,7 @@ bool wanted_shrinks(const struct wanted_list *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         const struct wanted *w = &l->items[i];
-        /* Bare goroutines come as text too. */
+        /* Bare `goroutines` includes text. */
         bool text = w->form == FORM_TEXT || w->form == FORM_GROUPED ||
                     (w->form == FORM_BARE && w->kind && w->kind->arguments & ARG_FORM);
         if (text || (w->kind && w->kind->format == CHECK_TRACE))
