@@ -1,4 +1,4 @@
-/* Growing plain arrays by doubling. */
+/* Plain arrays that grow by doubling. */
 #ifndef BASE_ARRAY_H
 #define BASE_ARRAY_H
 
@@ -6,16 +6,16 @@
 
 #include "base/err.h"
 
-/* array_reserve, where there is not room enough. */
+/* Grows the array for array_reserve; callers use array_reserve. */
 int array_grow(void **items, size_t *cap, size_t need, size_t size, struct err *err);
 
-/* Makes *items hold at least `need` elements of `size` bytes; *cap is how many it holds. The array is freed
- * with free(). On failure it is untouched. */
+/* Makes room for at least `need` elements of `size` bytes. *cap is the array's capacity in elements. The
+ * caller frees *items with free(). A failure leaves both unchanged. */
 static inline int array_reserve(void **items, size_t *cap, size_t need, size_t size, struct err *err)
 {
     int rc = need <= *cap ? 0 : array_grow(items, cap, need, size, err);
 #ifdef __clang_analyzer__
-    /* It does not see that room for something is somewhere. */
+    /* The analyzer does not infer that room for an element means a non-NULL array. */
     __builtin_assume(rc < 0 || need == 0 || *items);
 #endif
     return rc;

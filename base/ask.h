@@ -1,5 +1,5 @@
-/* What only a person can answer: a passphrase, a password, what a server asks (RFC 4256). Whoever talks to
- * the person (the terminal, SSH_ASKPASS) is behind an ask_fn. */
+/* Questions that only a person can answer: a passphrase, a password, a server's prompt (RFC 4256). An ask_fn
+ * hides how the person is asked (terminal, SSH_ASKPASS). */
 #ifndef BASE_ASK_H
 #define BASE_ASK_H
 
@@ -11,19 +11,19 @@
 
 struct question {
     enum {
-        ASK_HIDDEN, /* the answer is not shown as it is typed */
+        ASK_HIDDEN, /* the answer is hidden while it is typed */
         ASK_SHOWN,
-        ASK_TELL, /* wants no answer: a key waits to be touched */
+        ASK_TELL, /* a notice without an answer: touch the key */
     } kind;
     const char *prompt; /* printable, one or more lines */
-    const char *key;    /* the private key, or the file, whose passphrase is wanted; NULL: it is none */
-    bool again;         /* what was answered a moment ago was wrong */
-    bool fresh;         /* of a passphrase that is chosen now: no earlier answer will do */
-    int64_t deadline;   /* clock_now() at which the answer is not waited for any longer */
+    const char *key;    /* the private key, or the file, that the passphrase opens; else NULL */
+    bool again;         /* the previous answer was wrong */
+    bool fresh;         /* the person chooses a new passphrase: do not use a cached answer */
+    int64_t deadline;   /* clock_now() at which waiting for the answer ends */
 };
 
-/* Asks; may be called from any thread and by several at a time. -1: ERR_NOT_FOUND when there is nobody to
- * ask, ERR_CANCELLED, ERR_TIMEOUT. Not ASK_TELL fills in *ret, which the caller wipes. */
+/* Asks the person. Several threads may call it at the same time. Returns -1 with ERR_NOT_FOUND if nobody can
+ * be asked, ERR_CANCELLED or ERR_TIMEOUT. Every kind but ASK_TELL fills *ret, which the caller wipes. */
 typedef int ask_fn(void *ctx, const struct question *q, struct secret *ret, struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Functions nobody calls here: no bound on what they write, no report of what they could not read, or state
- * shared between threads. Included last in every source file.
+ * Functions that this program must not call: they write without a bound, do not report bad input, or share
+ * state between threads. Every source file includes this header last.
  */
 #ifndef BASE_BANNED_H
 #define BASE_BANNED_H

@@ -1,4 +1,4 @@
-/* The ground floor: what every other folder stands on. It knows nobody above it. */
+/* The lowest layer. Every other folder may include it; it includes no other folder. */
 #ifndef BASE_BASE_H
 #define BASE_BASE_H
 

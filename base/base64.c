@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-/* -1 for a character that is none of the 64. */
+/* Returns -1 for a character outside the base64 alphabet. */
 static int value_of(char c)
 {
     if (c >= 'A' && c <= 'Z')
@@ -16,8 +16,8 @@ static int value_of(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* The number of characters without their padding; -1 if that is not as it must be. */
-static int strip(enum base64_form form, const char *p, size_t *n)
+/* Reduces *n to the characters without padding. Returns -1 if the padding or the length is wrong. */
+static int strip_padding(enum base64_form form, const char *p, size_t *n)
 {
     size_t letters = *n;
     if (form == BASE64_PADDED) {
@@ -36,7 +36,7 @@ int base64_decode(enum base64_form form, const char *p, size_t n, void *dst, siz
     uint32_t bits = 0;
     unsigned held = 0;
     size_t len = 0;
-    if (strip(form, p, &n) < 0 || n / 4 * 3 + (n % 4 ? n % 4 - 1 : 0) > cap)
+    if (strip_padding(form, p, &n) < 0 || n / 4 * 3 + (n % 4 ? n % 4 - 1 : 0) > cap)
         return -1;
     for (size_t i = 0; i < n; i++) {
         int value = value_of(p[i]);

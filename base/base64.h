@@ -1,7 +1,7 @@
 /*
- * Base64 (RFC 4648, section 4), canonical and nothing else, as the age format wants it. No blanks, no line
- * ends, no bits set behind the last byte, padding where it is due and nowhere else. (OpenSSL's reader and
- * ssh_base64_decode are more tolerant, which is right for what people paste.)
+ * Base64 (RFC 4648, section 4), canonical form only, as the age format requires: no blanks, no line ends,
+ * zero bits after the last byte, and padding exactly where the form has it. (OpenSSL's decoder and
+ * ssh_base64_decode are more tolerant, which suits text that people paste.)
  */
 #ifndef BASE_BASE64_H
 #define BASE_BASE64_H
@@ -15,10 +15,11 @@ enum base64_form {
     BASE64_PADDED, /* age's armor, pages */
 };
 
-/* Decodes n characters into dst; *ret_n is how many bytes that gave. -1: not canonical, or more than cap. */
+/* Decodes n characters into dst; *ret_n is the number of bytes. Returns -1 if the text is not canonical or
+ * needs more than cap bytes. */
 int base64_decode(enum base64_form form, const char *p, size_t n, void *dst, size_t cap, size_t *ret_n);
 
-/* Adds the n bytes. */
+/* Encodes the n bytes and appends the text. */
 void base64_add(struct buf *b, enum base64_form form, const void *p, size_t n);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * An operation opens the directory that holds the last component (place_open), then calls the *at function of
- * the system on that component with "do not follow".
+ * An operation opens the directory that contains the last component (place_open), then calls the system's *at
+ * function on that component without following links.
  */
 #include "base/beneath.h"
 
@@ -27,7 +27,7 @@
 #include "base/text.h"
 #include "base/banned.h"
 
-/* A directory that is only a place to start from needs no permission to list it. */
+/* A directory that only starts a lookup needs no permission to list it. */
 #ifdef O_PATH
 #define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #else
@@ -37,8 +37,7 @@
 
 enum { MAX_PATH = 4096, MAX_REMOVE_DEPTH = 100, TEMPORARY_TRIES = 100 };
 
-/* ---- resolving ------------------------------------------------------------------------------------------
- */
+/* ---- resolving ---- */
 
 static bool is_component(const char *p, size_t n)
 {
@@ -59,7 +58,7 @@ static bool is_relative(const char *path)
     }
 }
 
-/* openat2 that stays below fd. ENOSYS where there is none. */
+/* Opens the path with one openat2 that stays below fd. Fails with ENOSYS where the system has no openat2. */
 static int open_at_once(int fd, const char *path, int flags)
 {
 #ifdef HAVE_OPENAT2
@@ -75,7 +74,7 @@ static int open_at_once(int fd, const char *path, int flags)
 #endif
 }
 
-/* One directory after the other. -1 with errno. */
+/* Opens one component after the other. Returns -1 with errno. */
 static int open_by_steps(int fd, const char *path, int flags)
 {
     char name[NAME_MAX + 1];
@@ -97,7 +96,7 @@ static int open_by_steps(int fd, const char *path, int flags)
     }
 }
 
-/* A directory below b. -1 with errno. */
+/* Opens a directory below b. Returns -1 with errno. */
 static int open_directory(const struct beneath *b, const char *path, int flags)
 {
     if (!*path)
@@ -111,11 +110,11 @@ static int open_directory(const struct beneath *b, const char *path, int flags)
     return open_by_steps(b->fd, path, flags);
 }
 
-/* The last component of a path, and the directory that holds it. */
+/* The last component of a path and its directory. */
 struct place {
     int at;
     const char *name;
-    int own; /* `at` if it is to be closed, else -1 */
+    int own; /* `at` if place_close must close it, else -1 */
 };
 
 /* -1 with errno. */
@@ -142,11 +141,10 @@ static void place_close(struct place *p)
     fd_close(&p->own);
 }
 
-/* ---- errors ---------------------------------------------------------------------------------------------
- */
+/* ---- errors ---- */
 
-/* A path for a message, with the directory in front. */
-static const char *shown(const struct beneath *b, const char *path, char *dst, size_t cap)
+/* Formats a path for a message, with the directory in front. */
+static const char *format_path(const struct beneath *b, const char *path, char *dst, size_t cap)
 {
     char below[300];
     text_printable(below, sizeof below, path, strlen(path));
@@ -157,8 +155,8 @@ static const char *shown(const struct beneath *b, const char *path, char *dst, s
     return dst;
 }
 
-/* The first component of a path that is a symbolic link: the length of the path up to its end. 0: there is
- * none, or none that can be seen. */
+/* Finds the first component that is a symbolic link. Returns the length of the path up to its end, or 0 if no
+ * link is visible. */
 static size_t find_link(const struct beneath *b, const char *path)
 {
     char above[MAX_PATH + 1];
@@ -178,19 +176,19 @@ static size_t find_link(const struct beneath *b, const char *path)
     }
 }
 
-/* The error of an operation on a path, by errno. */
-static int failed(struct err *err, const struct beneath *b, const char *verb, const char *path)
+/* Sets the error of an operation on a path from errno. */
+static int set_path_error(struct err *err, const struct beneath *b, const char *verb, const char *path)
 {
     char whole[400], link[400];
     int why = errno;
-    shown(b, path, whole, sizeof whole);
+    format_path(b, path, whole, sizeof whole);
     if (!is_relative(path) && (*path || why == EXDEV))
         return err_set(err, ERR_FAILED, "cannot %s %s: it is not a path below the directory", verb, whole);
     size_t n = why == ELOOP || why == ENOTDIR || why == EXDEV ? find_link(b, path) : 0;
     if (n > 0) {
         char *part = strndup(path, n);
         err_set(err, ERR_FAILED, "cannot %s %s: %s is a symbolic link, and none is followed there", verb,
-                whole, part ? shown(b, part, link, sizeof link) : "a part of it");
+                whole, part ? format_path(b, part, link, sizeof link) : "a part of it");
         free(part);
         return -1;
     }
@@ -201,24 +199,23 @@ static int failed(struct err *err, const struct beneath *b, const char *verb, co
     return -1;
 }
 
-/* The same where nothing may be there. */
-static int failed_or_missing(struct err *err, const struct beneath *b, const char *verb, const char *path)
+/* Like set_path_error, with ERR_NOT_FOUND for a missing path. */
+static int set_lookup_error(struct err *err, const struct beneath *b, const char *verb, const char *path)
 {
     int why = errno;
-    failed(err, b, verb, path);
+    set_path_error(err, b, verb, path);
     if (err && err->kind == ERR_LOCAL_IO && (why == ENOENT || why == ENOTDIR))
         err->kind = ERR_NOT_FOUND;
     return -1;
 }
 
-/* ---- opening --------------------------------------------------------------------------------------------
- */
+/* ---- opening ---- */
 
 int beneath_top(const char *path, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 #ifdef O_PATH
-    /* A user without the right to list a directory may still create files in it. */
+    /* A user may create files in a directory that the user cannot list. */
     if (fd < 0 && errno == EACCES)
         fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 #endif
@@ -235,7 +232,7 @@ int beneath_open_dir(const struct beneath *b, const char *path, struct err *err)
     errno = EXDEV;
     if (!*path || is_relative(path))
         fd = open_directory(b, path, LIST_FLAGS);
-    return fd < 0 ? failed_or_missing(err, b, "open the directory", path) : fd;
+    return fd < 0 ? set_lookup_error(err, b, "open the directory", path) : fd;
 }
 
 int beneath_open(const struct beneath *b, const char *path, struct err *err)
@@ -249,13 +246,13 @@ int beneath_open(const struct beneath *b, const char *path, struct err *err)
         fd = openat(place.at, place.name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
         place_close(&place);
     }
-    /* ENXIO: a socket, or a device without a driver. */
+    /* errno is ENXIO for a socket and for a device without a driver. */
     if (fd < 0 && errno != ENXIO)
-        return failed_or_missing(err, b, "open", path);
+        return set_lookup_error(err, b, "open", path);
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
         return fd;
     fd_close(&fd);
-    return err_set(err, ERR_FAILED, "%s is not a regular file", shown(b, path, name, sizeof name));
+    return err_set(err, ERR_FAILED, "%s is not a regular file", format_path(b, path, name, sizeof name));
 }
 
 int beneath_read(const struct beneath *b, const char *path, struct buf *ret, struct err *err)
@@ -265,8 +262,8 @@ int beneath_read(const struct beneath *b, const char *path, struct buf *ret, str
     int fd = beneath_open(b, path, err);
     if (fd < 0)
         return -1;
-    shown(b, path, name, sizeof name);
-    /* A file that cannot fit is not read to see that. */
+    format_path(b, path, name, sizeof name);
+    /* Do not read a file that is larger than the limit. */
     ret->failed |= fstat(fd, &st) == 0 && (uintmax_t)st.st_size > ret->max;
     int rc = !ret->failed && fd_read_all(fd, ret) < 0 ? err_sys(err, "cannot read %s", name)
                                                       : buf_check(ret, name, err);
@@ -274,10 +271,9 @@ int beneath_read(const struct beneath *b, const char *path, struct buf *ret, str
     return rc;
 }
 
-/* ---- making ---------------------------------------------------------------------------------------------
- */
+/* ---- making ---- */
 
-/* Mode 0600 whatever the umask. Returns fd, or closes it and returns -1 with errno. */
+/* Sets mode 0600 whatever the umask is. Returns fd, or closes it and returns -1 with errno. */
 static int make_private(int fd)
 {
     if (fd >= 0 && fchmod(fd, 0600) < 0)
@@ -302,10 +298,10 @@ int beneath_create(const struct beneath *b, const char *path, struct err *err)
         fd = create_at(place.at, place.name);
         place_close(&place);
     }
-    return fd < 0 ? failed(err, b, "create", path) : fd;
+    return fd < 0 ? set_path_error(err, b, "create", path) : fd;
 }
 
-/* `NAME.tmp-` and letters that nobody can guess: a new string, NULL with errno. */
+/* Returns a new string, `NAME.tmp-` and unguessable letters, or NULL with errno. */
 static char *temporary_name(const char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
@@ -322,7 +318,7 @@ int beneath_create_temporary(const struct beneath *b, const char *path, char **r
 {
     if (!is_relative(path)) {
         errno = EXDEV;
-        return failed(err, b, "create", path);
+        return set_path_error(err, b, "create", path);
     }
     for (int i = 0; i < TEMPORARY_TRIES; i++) {
         struct err why = ERR_INIT;
@@ -340,10 +336,10 @@ int beneath_create_temporary(const struct beneath *b, const char *path, char **r
         }
     }
     errno = EEXIST;
-    return failed(err, b, "create a file beside", path);
+    return set_path_error(err, b, "create a file beside", path);
 }
 
-/* Where there is no O_TMPFILE it has a name for a moment. */
+/* Without O_TMPFILE the file has a name for a moment. */
 int beneath_create_nameless(const struct beneath *b, struct err *err)
 {
     char *name = NULL;
@@ -359,18 +355,18 @@ int beneath_create_nameless(const struct beneath *b, struct err *err)
     return fd;
 }
 
-static void own_link(int fd, char dst[64])
+static void format_fd_path(int fd, char dst[64])
 {
     snprintf(dst, 64, "/proc/self/fd/%d", fd);
 }
 
-/* A file that had a name has lost it for good. */
+/* A file whose name was removed cannot get a new one. */
 bool beneath_can_name(int fd)
 {
 #ifdef O_TMPFILE
     char link[64];
     int flags = fcntl(fd, F_GETFL);
-    own_link(fd, link);
+    format_fd_path(fd, link);
     return flags >= 0 && (flags & O_TMPFILE) == O_TMPFILE && access(link, F_OK) == 0;
 #else
     (void)fd;
@@ -384,18 +380,18 @@ int beneath_name(const struct beneath *b, int fd, const char *path, struct err *
     struct place place;
     if (!beneath_can_name(fd))
         return err_set(err, ERR_UNSUPPORTED, "cannot create %s: a file without a name cannot get one here",
-                       shown(b, path, name, sizeof name));
-    own_link(fd, link);
+                       format_path(b, path, name, sizeof name));
+    format_fd_path(fd, link);
     int rc = place_open(b, path, &place);
     if (rc == 0) {
         rc = linkat(AT_FDCWD, link, place.at, place.name, AT_SYMLINK_FOLLOW);
         place_close(&place);
     }
-    return rc < 0 ? failed(err, b, "create", path) : 0;
+    return rc < 0 ? set_path_error(err, b, "create", path) : 0;
 }
 
-/* Mode 0700 whatever the umask. A umask that takes the owner's own rights leaves a directory that cannot be
- * opened. -1 with errno. */
+/* Sets mode 0700 whatever the umask is. If the umask removes the owner's rights, the directory cannot be
+ * opened. Returns -1 with errno. */
 static int make_directory_private(int at, const char *name)
 {
     struct stat st;
@@ -413,12 +409,12 @@ int beneath_mkdir(const struct beneath *b, const char *path, struct err *err)
 {
     struct place place;
     if (place_open(b, path, &place) < 0)
-        return failed(err, b, "create the directory", path);
+        return set_path_error(err, b, "create the directory", path);
     int rc = mkdirat(place.at, place.name, 0700);
     if (rc < 0)
-        rc = failed(err, b, "create the directory", path);
+        rc = set_path_error(err, b, "create the directory", path);
     else if (make_directory_private(place.at, place.name) < 0)
-        rc = failed(err, b, "set the mode of", path);
+        rc = set_path_error(err, b, "set the mode of", path);
     place_close(&place);
     return rc;
 }
@@ -430,7 +426,7 @@ int beneath_mkdirs(const struct beneath *b, const char *path, struct err *err)
     int rc = 0;
     if (!is_relative(path)) {
         errno = EXDEV;
-        return failed(err, b, "create the directory", path);
+        return set_path_error(err, b, "create the directory", path);
     }
     for (const char *p = path; rc == 0; p++) {
         p += strcspn(p, "/");
@@ -449,10 +445,9 @@ int beneath_mkdirs(const struct beneath *b, const char *path, struct err *err)
     return rc;
 }
 
-/* ---- replacing and renaming ------------------------------------------------------------------------------
- */
+/* ---- replacing and renaming ---- */
 
-/* fsync of a directory. File systems that cannot do that are no error. */
+/* Calls fsync on a directory. A file system without that call is no error. */
 static int sync_directory(int at)
 {
     int fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -469,7 +464,7 @@ int beneath_sync(const struct beneath *b, const char *path, struct err *err)
         rc = sync_directory(place.at);
         place_close(&place);
     }
-    return rc < 0 ? failed(err, b, "write to disk the directory of", path) : 0;
+    return rc < 0 ? set_path_error(err, b, "write to disk the directory of", path) : 0;
 }
 
 int beneath_write(const struct beneath *b, const char *path, const void *p, size_t n, struct err *err)
@@ -479,7 +474,7 @@ int beneath_write(const struct beneath *b, const char *path, const void *p, size
     int fd = beneath_create_temporary(b, path, &temporary, err);
     if (fd < 0)
         return -1;
-    shown(b, path, name, sizeof name);
+    format_path(b, path, name, sizeof name);
     if (fd_write_all(fd, p, n, err) < 0)
         err_wrap(err, "%s", name);
     else if (fsync(fd) < 0)
@@ -493,15 +488,15 @@ int beneath_write(const struct beneath *b, const char *path, const void *p, size
     return rc;
 }
 
-/* Opens both places; -1 with err. */
+/* Opens the directories of both paths. */
 static int open_two(const struct beneath *b, const char *from, const char *to, struct place ret[2],
                     struct err *err)
 {
     if (place_open(b, from, &ret[0]) < 0)
-        return failed(err, b, "rename", from);
+        return set_path_error(err, b, "rename", from);
     if (place_open(b, to, &ret[1]) == 0)
         return 0;
-    failed(err, b, "create", to);
+    set_path_error(err, b, "create", to);
     place_close(&ret[0]);
     return -1;
 }
@@ -514,15 +509,16 @@ int beneath_rename(const struct beneath *b, const char *from, const char *to, st
         return -1;
     int rc = renameat(two[0].at, two[0].name, two[1].at, two[1].name);
     if (rc < 0 && errno != ENOENT)
-        rc = err_sys(err, "cannot rename to %s", shown(b, to, name, sizeof name));
+        rc = err_sys(err, "cannot rename to %s", format_path(b, to, name, sizeof name));
     else if (rc < 0)
-        rc = failed(err, b, "rename", from);
+        rc = set_path_error(err, b, "rename", from);
     place_close(&two[0]);
     place_close(&two[1]);
     return rc;
 }
 
-/* A file system without hard links: reserves the name, then replaces the reservation. -1 with errno. */
+/* For a file system without hard links: reserves the name, then replaces the reservation. Returns -1 with
+ * errno. */
 static int rename_over_own(const struct place *from, const struct place *to)
 {
     int fd = create_at(to->at, to->name);
@@ -542,7 +538,7 @@ int beneath_rename_new(const struct beneath *b, const char *from, const char *to
     struct place two[2];
     if (open_two(b, from, to, two, err) < 0)
         return -1;
-    /* linkat(2) refuses an existing name in one step, on every POSIX system, and without AT_SYMLINK_FOLLOW
+    /* On every POSIX system linkat(2) fails if the name exists, in one step. Without AT_SYMLINK_FOLLOW it
      * follows no link. */
     int rc = linkat(two[0].at, two[0].name, two[1].at, two[1].name, 0);
     if (rc == 0)
@@ -550,14 +546,13 @@ int beneath_rename_new(const struct beneath *b, const char *from, const char *to
     else if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK)
         rc = rename_over_own(&two[0], &two[1]);
     if (rc < 0)
-        rc = failed(err, b, "create", to);
+        rc = set_path_error(err, b, "create", to);
     place_close(&two[0]);
     place_close(&two[1]);
     return rc;
 }
 
-/* ---- looking --------------------------------------------------------------------------------------------
- */
+/* ---- looking ---- */
 
 int beneath_stat(const struct beneath *b, const char *path, struct stat *ret, struct err *err)
 {
@@ -569,7 +564,7 @@ int beneath_stat(const struct beneath *b, const char *path, struct stat *ret, st
         place_close(&place);
     }
     if (rc < 0)
-        return failed_or_missing(err, b, "look at", path);
+        return set_lookup_error(err, b, "look at", path);
     *ret = st;
     return 0;
 }
@@ -580,16 +575,15 @@ bool beneath_exists(const struct beneath *b, const char *path)
     return beneath_stat(b, path, &st, NULL) == 0;
 }
 
-/* ---- whole trees ----------------------------------------------------------------------------------------
- */
+/* ---- whole trees ---- */
 
 static bool is_dots(const char *name)
 {
     return !is_component(name, strlen(name));
 }
 
-/* -1 with errno; fd is closed in every case. */
-static DIR *list(int fd)
+/* Opens a directory stream; closes fd on failure. Returns NULL with errno. */
+static DIR *open_stream(int fd)
 {
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir)
@@ -599,9 +593,9 @@ static DIR *list(int fd)
 
 static int remove_at(int at, const char *name, unsigned depth);
 
-/* Removes all that lies in a directory. Removing may hide entries from the reader, so it reads until it finds
- * nothing. -1 with the first errno. */
-static int empty(DIR *dir, unsigned depth)
+/* Removes all entries of a directory. Removing may hide entries from readdir, so this repeats until a pass
+ * finds none. Returns -1 with the first errno. */
+static int remove_entries(DIR *dir, unsigned depth)
 {
     int why = 0;
     for (bool found = true; found && !why; rewinddir(dir)) {
@@ -623,7 +617,7 @@ static int remove_at(int at, const char *name, unsigned depth)
 {
     if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
         return 0;
-    /* Linux says EISDIR of a directory, POSIX EPERM. */
+    /* For a directory Linux sets EISDIR and POSIX EPERM. */
     if (errno != EISDIR && errno != EPERM)
         return -1;
     int why = errno;
@@ -631,12 +625,12 @@ static int remove_at(int at, const char *name, unsigned depth)
         errno = ENAMETOOLONG;
         return -1;
     }
-    DIR *dir = list(openat(at, name, LIST_FLAGS));
+    DIR *dir = open_stream(openat(at, name, LIST_FLAGS));
     if (!dir) {
         errno = errno == ENOTDIR ? why : errno;
         return -1;
     }
-    int rc = empty(dir, depth);
+    int rc = remove_entries(dir, depth);
     why = errno;
     closedir(dir);
     errno = why;
@@ -655,7 +649,7 @@ int beneath_remove(const struct beneath *b, const char *path, struct err *err)
     } else if (errno == ENOENT) {
         return 0;
     }
-    return rc < 0 ? failed(err, b, "remove", path) : 0;
+    return rc < 0 ? set_path_error(err, b, "remove", path) : 0;
 }
 
 struct walker {
@@ -665,7 +659,7 @@ struct walker {
     size_t entries;
 };
 
-static int walk(struct walker *w, int fd, unsigned depth, struct err *err);
+static int walk_directory(struct walker *w, int fd, unsigned depth, struct err *err);
 
 static int walk_entry(struct walker *w, int at, const char *name, unsigned depth, struct err *err)
 {
@@ -673,36 +667,36 @@ static int walk_entry(struct walker *w, int at, const char *name, unsigned depth
     char where[400];
     size_t before = w->path.len;
     if (w->entries++ >= w->how->max_entries)
-        return err_set(err, ERR_FAILED, "%s has more than %zu entries", shown(w->b, "", where, sizeof where),
-                       w->how->max_entries);
+        return err_set(err, ERR_FAILED, "%s has more than %zu entries",
+                       format_path(w->b, "", where, sizeof where), w->how->max_entries);
     buf_addf(&w->path, "%s%s", before ? "/" : "", name);
     if (buf_check(&w->path, "a path", err) < 0)
         return -1;
     if (depth >= w->how->max_depth)
         return err_set(err, ERR_FAILED, "%s lies deeper than %u directories",
-                       shown(w->b, buf_str(&w->path), where, sizeof where), w->how->max_depth);
+                       format_path(w->b, buf_str(&w->path), where, sizeof where), w->how->max_depth);
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return failed(err, w->b, "look at", buf_str(&w->path));
+        return set_path_error(err, w->b, "look at", buf_str(&w->path));
     if (w->how->visit(w->how->ctx, buf_str(&w->path), &st, err) < 0 ||
-        (S_ISDIR(st.st_mode) && walk(w, openat(at, name, LIST_FLAGS), depth + 1, err) < 0))
+        (S_ISDIR(st.st_mode) && walk_directory(w, openat(at, name, LIST_FLAGS), depth + 1, err) < 0))
         return -1;
     w->path.len = before;
     w->path.data[before] = '\0';
     return 0;
 }
 
-/* Takes fd over. */
-static int walk(struct walker *w, int fd, unsigned depth, struct err *err)
+/* Closes fd. */
+static int walk_directory(struct walker *w, int fd, unsigned depth, struct err *err)
 {
-    DIR *dir = list(fd);
+    DIR *dir = open_stream(fd);
     if (!dir)
-        return failed(err, w->b, "open the directory", buf_str(&w->path));
+        return set_path_error(err, w->b, "open the directory", buf_str(&w->path));
     int rc = 0;
     for (struct dirent *e; rc == 0 && (errno = 0, e = readdir(dir));)
         if (!is_dots(e->d_name))
             rc = walk_entry(w, dirfd(dir), e->d_name, depth, err);
     if (rc == 0 && errno)
-        rc = failed(err, w->b, "read the directory", buf_str(&w->path));
+        rc = set_path_error(err, w->b, "read the directory", buf_str(&w->path));
     closedir(dir);
     return rc;
 }
@@ -710,7 +704,7 @@ static int walk(struct walker *w, int fd, unsigned depth, struct err *err)
 int beneath_walk(const struct beneath *b, const struct beneath_walk *how, struct err *err)
 {
     struct walker w = {.b = b, .how = how, .path = BUF_INIT(((size_t)how->max_depth + 1) * (NAME_MAX + 1))};
-    int rc = walk(&w, open_directory(b, "", LIST_FLAGS), 0, err);
+    int rc = walk_directory(&w, open_directory(b, "", LIST_FLAGS), 0, err);
     buf_release(&w.path);
     return rc;
 }

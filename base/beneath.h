@@ -1,17 +1,17 @@
 /*
- * Files and directories below a directory that is open. A path here is relative: its components are separated
- * by one slash each, and none is empty, `.` or `..`. Every operation resolves it from the directory's own
- * descriptor and follows no symbolic link at any component, so that nothing outside of the directory is
- * opened, created, renamed or removed, whatever somebody does to the tree meanwhile. No operation waits for
- * the other end of a FIFO.
+ * Files and directories below an open directory. A path is relative: one slash separates its components, and
+ * none is empty, `.` or `..`. Every operation resolves the path from the directory's descriptor and follows
+ * no symbolic link at any component. So no operation opens, creates, renames or removes anything outside the
+ * directory, even if another process changes the tree meanwhile. No operation waits for the other end of a
+ * FIFO.
  *
- * Linux resolves a path in one step: openat2(2), RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS. Kernels without it
- * (ENOSYS), filters of system calls that refuse it (EPERM), and other systems take one openat(2) with
+ * Linux resolves a path in one step: openat2(2), RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS. Kernels without
+ * openat2 (ENOSYS), filters of system calls that refuse it (EPERM), and other systems use one openat(2) with
  * O_NOFOLLOW for each component.
  *
- * Errors: ERR_NOT_FOUND where a read or a stat meets nothing, ERR_EXISTS where a new name is taken,
- * ERR_FAILED for a link at some component, a path of another form, or a file that is none; else ERR_LOCAL_IO.
- * Files that are made have mode 0600 and directories 0700, whatever the umask.
+ * Errors: ERR_NOT_FOUND if a read or a stat finds no entry, ERR_EXISTS if a new name is taken, ERR_FAILED for
+ * a link at any component, a malformed path or an entry that is no regular file, otherwise ERR_LOCAL_IO. New
+ * files have mode 0600 and new directories 0700, whatever the umask is.
  */
 #ifndef BASE_BENEATH_H
 #define BASE_BENEATH_H
@@ -24,64 +24,65 @@
 #include "base/err.h"
 
 struct beneath {
-    int fd;           /* the directory; its owner closes it */
-    const char *name; /* its path, for messages alone; NULL: they name what lies below it as it is */
-    bool by_steps;    /* a descriptor for each component, as where there is no openat2: for tests */
+    int fd;           /* the directory; the caller closes it */
+    const char *name; /* its path, only for messages; NULL: messages show paths without it */
+    bool by_steps;    /* open each component, as without openat2: for tests */
 };
 
-/* Opens a directory that the user names; links on the way to it are followed. Returns the descriptor or -1.
- */
+/* Opens a directory that the user names, following links. Returns the descriptor or -1. */
 int beneath_top(const char *path, struct err *err);
 
-/* Opens a directory below it, for beneath itself, flock(2) and fsync(2). "" is the directory itself. */
+/* Opens a directory below b: for another struct beneath, flock(2) or fsync(2). "" is the directory itself. */
 int beneath_open_dir(const struct beneath *b, const char *path, struct err *err);
 
 /* Opens a regular file for reading; refuses everything else (links, FIFOs, devices, directories). */
 int beneath_open(const struct beneath *b, const char *path, struct err *err);
 
-/* Reads such a file into `ret`, an initialised buffer whose `max` is the limit: ERR_FAILED beyond that. */
+/* Reads a regular file into `ret`, an initialised buffer whose `max` is the limit. A larger file is
+ * ERR_FAILED. */
 int beneath_read(const struct beneath *b, const char *path, struct buf *ret, struct err *err);
 
-/* Makes a new file for writing and reading. Returns the descriptor or -1. */
+/* Creates a file for writing and reading. Returns the descriptor or -1. */
 int beneath_create(const struct beneath *b, const char *path, struct err *err);
 
-/* The same beside `path` under a name that nobody can guess, `PATH.tmp-` and letters. *ret_path: that path, a
- * new string, which the caller frees. */
+/* Creates a file beside `path` under an unguessable name, `PATH.tmp-` and letters. *ret_path is the path, a
+ * new string; the caller frees it. */
 int beneath_create_temporary(const struct beneath *b, const char *path, char **ret_path, struct err *err);
 
-/* A new file in the directory itself that has no name: it goes with its last descriptor. */
+/* Creates a file without a name in the directory. The file vanishes when its last descriptor closes. */
 int beneath_create_nameless(const struct beneath *b, struct err *err);
 
-/* Names such a file. ERR_UNSUPPORTED, of every file, where the system or the file system cannot do that;
- * beneath_can_name tells beforehand. */
+/* Gives a file without a name the name `path`. ERR_UNSUPPORTED if the system or the file system cannot do
+ * that for any file; beneath_can_name checks it beforehand. */
 int beneath_name(const struct beneath *b, int fd, const char *path, struct err *err);
 bool beneath_can_name(int fd);
 
-/* Replaces `path` with these bytes: temporary name beside it, fsync, rename. Either the old or the new file
- * is there at any time. A link of that name is replaced, not followed. */
+/* Replaces `path` with these bytes: temporary name beside it, fsync, rename. At any time either the old or
+ * the new file exists. A link of that name is replaced, not followed. */
 int beneath_write(const struct beneath *b, const char *path, const void *p, size_t n, struct err *err);
 
-/* Makes a directory; makes it and those missing above it, where it may exist. */
+/* beneath_mkdir creates one new directory. beneath_mkdirs also creates missing parents, and the directory may
+ * exist. */
 int beneath_mkdir(const struct beneath *b, const char *path, struct err *err);
 int beneath_mkdirs(const struct beneath *b, const char *path, struct err *err);
 
-/* Renames, over what is at `to`; the other one overwrites nothing. */
+/* beneath_rename replaces an existing `to`; beneath_rename_new does not. */
 int beneath_rename(const struct beneath *b, const char *from, const char *to, struct err *err);
 int beneath_rename_new(const struct beneath *b, const char *from, const char *to, struct err *err);
 
-/* Removes a file, a link or a directory with all below it. Missing is fine. */
+/* Removes a file, a link or a directory with everything below it. A missing entry is no error. */
 int beneath_remove(const struct beneath *b, const char *path, struct err *err);
 
-/* lstat(2). "" is the directory itself. */
+/* Calls lstat(2). "" is the directory itself. */
 int beneath_stat(const struct beneath *b, const char *path, struct stat *ret, struct err *err);
 bool beneath_exists(const struct beneath *b, const char *path);
 
-/* fsync of the directory that holds `path`, so that a rename in it survives a power cut. File systems that
- * cannot do that are no error. */
+/* Calls fsync on the directory that contains `path`, so that a rename in it survives a power cut. A file
+ * system without that call is no error. */
 int beneath_sync(const struct beneath *b, const char *path, struct err *err);
 
-/* Calls `visit` for every entry at any depth, a directory before what lies in it. -1 from it ends the walk.
- * ERR_FAILED for more entries or levels than the bounds. */
+/* Calls `visit` for every entry at any depth, a directory before its entries. The walk ends when `visit`
+ * returns -1. ERR_FAILED if the tree exceeds max_entries or max_depth. */
 typedef int beneath_visit_fn(void *ctx, const char *path, const struct stat *st, struct err *err);
 struct beneath_walk {
     size_t max_entries;

@@ -20,7 +20,7 @@ void buf_release(struct buf *b)
     *b = (struct buf){.max = b->max};
 }
 
-/* realloc(3) would leave a copy behind where it moves the bytes. */
+/* realloc(3) would leave a copy of the secret in the old memory. */
 static char *move_secret(struct buf *b, size_t cap)
 {
     char *data = malloc(cap);
@@ -33,7 +33,7 @@ static char *move_secret(struct buf *b, size_t cap)
 }
 
 /* Makes room for n more bytes and a NUL. */
-static bool reserve(struct buf *b, size_t n)
+static bool reserve_bytes(struct buf *b, size_t n)
 {
     if (b->failed)
         return false;
@@ -61,7 +61,7 @@ static bool reserve(struct buf *b, size_t n)
 
 void buf_add(struct buf *b, const void *p, size_t n)
 {
-    if (!reserve(b, n))
+    if (!reserve_bytes(b, n))
         return;
     if (n)
         memcpy(b->data + b->len, p, n);
@@ -91,7 +91,7 @@ void buf_add_escaped(struct buf *b, const char *s)
     }
 }
 
-/* Mostly there is room already: it is written at once, and a second time only where it did not fit. */
+/* Usually the text fits at once. A second vsnprintf runs only if it does not. */
 void buf_addf(struct buf *b, const char *fmt, ...)
 {
     size_t room = b->failed ? 0 : b->cap - b->len;
@@ -99,7 +99,7 @@ void buf_addf(struct buf *b, const char *fmt, ...)
     va_start(ap, fmt);
     int n = vsnprintf(room ? b->data + b->len : NULL, room, fmt, ap);
     va_end(ap);
-    if (n >= 0 && (size_t)n >= room && reserve(b, (size_t)n)) {
+    if (n >= 0 && (size_t)n >= room && reserve_bytes(b, (size_t)n)) {
         va_start(ap, fmt);
         vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
         va_end(ap);
@@ -115,7 +115,7 @@ void buf_addf(struct buf *b, const char *fmt, ...)
 char *buf_room(struct buf *b, size_t *n)
 {
     size_t left = b->max - b->len, wanted = *n < left ? *n : left;
-    if (!wanted || !reserve(b, wanted))
+    if (!wanted || !reserve_bytes(b, wanted))
         return NULL;
     b->data[b->len] = '\0';
     *n = wanted;

@@ -39,8 +39,8 @@ int64_t clock_utc(void)
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* The parts of a moment; a time no calendar has becomes 1970. */
-static struct tm parts(int64_t utc_ms)
+/* Splits a UTC time; a time outside the calendar becomes 1970. */
+static struct tm split_utc(int64_t utc_ms)
 {
     time_t seconds = (time_t)(utc_ms / 1000);
     struct tm tm;
@@ -51,14 +51,14 @@ static struct tm parts(int64_t utc_ms)
 
 char *clock_format(char *dst, size_t cap, int64_t utc_ms)
 {
-    struct tm tm = parts(utc_ms);
+    struct tm tm = split_utc(utc_ms);
     strftime(dst, cap, "%Y-%m-%dT%H:%M:%SZ", &tm);
     return dst;
 }
 
 char *clock_format_millis(char *dst, size_t cap, int64_t utc_ms)
 {
-    struct tm tm = parts(utc_ms);
+    struct tm tm = split_utc(utc_ms);
     char seconds[32];
     strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &tm);
     snprintf(dst, cap, "%s.%03dZ", seconds, (int)(utc_ms % 1000));
@@ -86,7 +86,7 @@ int clock_parse(const char *text, int64_t *ret_utc_ms)
 
 char *clock_format_file(char *dst, size_t cap, int64_t utc_ms)
 {
-    struct tm tm = parts(utc_ms);
+    struct tm tm = split_utc(utc_ms);
     strftime(dst, cap, "%Y-%m-%dT%H-%M-%SZ", &tm);
     return dst;
 }

@@ -15,15 +15,15 @@
 enum { MAX_TRIES = 1000 };
 
 struct draft {
-    struct beneath directory; /* with a descriptor and a name of its own */
+    struct beneath directory; /* the draft owns the descriptor and the name */
     char *directory_name;
     int fd;
-    char *path;      /* as it was to be called, for messages */
-    char *temporary; /* its name in the directory; NULL: it has none, or its own */
+    char *path;      /* the requested path, for messages */
+    char *temporary; /* its temporary name in the directory; NULL: no name, or the final one */
 };
 
-/* The file, in the directory that d->directory is. */
-static int begin(struct draft *d, struct err *err)
+/* Creates the file in d->directory. */
+static int create_file(struct draft *d, struct err *err)
 {
     d->fd = beneath_create_nameless(&d->directory, err);
     if (d->fd < 0 || beneath_can_name(d->fd))
@@ -33,8 +33,9 @@ static int begin(struct draft *d, struct err *err)
     return d->fd < 0 ? -1 : 0;
 }
 
-/* Takes over directory_fd, and the string directory_name (NULL: the working directory). */
-static int make(int directory_fd, char *directory_name, const char *path, struct draft **ret, struct err *err)
+/* Takes ownership of directory_fd and directory_name (NULL: the working directory). */
+static int make_draft(int directory_fd, char *directory_name, const char *path, struct draft **ret,
+                      struct err *err)
 {
     struct draft *d = calloc(1, sizeof *d);
     if (!d) {
@@ -46,7 +47,7 @@ static int make(int directory_fd, char *directory_name, const char *path, struct
     d->directory = (struct beneath){.fd = directory_fd, .name = directory_name};
     d->directory_name = directory_name;
     d->path = strdup(path);
-    int rc = d->path ? begin(d, err) : err_nomem(err);
+    int rc = d->path ? create_file(d, err) : err_nomem(err);
     if (rc < 0)
         draft_free(d);
     else
@@ -66,7 +67,7 @@ int draft_new(const char *path, struct draft **ret, struct err *err)
         free(dir);
         dir = NULL;
     }
-    return make(fd, dir, path, ret, err);
+    return make_draft(fd, dir, path, ret, err);
 }
 
 int draft_new_in(const struct beneath *directory, const char *path, struct draft **ret, struct err *err)
@@ -79,7 +80,7 @@ int draft_new_in(const struct beneath *directory, const char *path, struct draft
         free(name);
         return err_sys(err, "cannot use the directory of %s", path);
     }
-    return make(fd, name, path, ret, err);
+    return make_draft(fd, name, path, ret, err);
 }
 
 int draft_fd(const struct draft *d)
@@ -102,7 +103,7 @@ int draft_name(struct draft *d, const char *path, struct err *err)
     d->temporary = NULL;
     if (beneath_sync(&d->directory, name, err) == 0)
         return 0;
-    /* The caller takes it for not made, so it must not be there. */
+    /* We return failure, so the file must not exist. */
     beneath_remove(&d->directory, name, NULL);
     return -1;
 }
@@ -129,7 +130,7 @@ int draft_name_free(struct draft *d, const char *path, const char *ending, char 
     }
 }
 
-/* A file can replace another one only from a name of its own. */
+/* Replacing needs rename(2), so a nameless file first gets a temporary name. */
 static int name_temporarily(struct draft *d, const char *name, struct err *err)
 {
     for (int i = 0;; i++) {

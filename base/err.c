@@ -1,4 +1,4 @@
-/* POSIX's strerror_r is wanted here. The one that _GNU_SOURCE (set for every file) brings returns the text
+/* This file needs POSIX's strerror_r. With _GNU_SOURCE (set for every file) strerror_r returns the text
  * instead of writing it. */
 #undef _GNU_SOURCE
 #define _POSIX_C_SOURCE 200809L
@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* So many bytes of context survive whatever stands behind it. */
+/* Bytes of context that survive, however long the message is. */
 #define CONTEXT_MIN 160
 
 int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
@@ -62,8 +62,8 @@ int err_wrap(struct err *err, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(context, sizeof context, fmt, ap);
     va_end(ap);
-    /* The inner words carry the cause, but are often somebody else's: who says it must be seen as well. Of a
-     * message too long the context keeps CONTEXT_MIN, then the inner words are cut. */
+    /* The inner message has the cause, but the context names its source, so both must be visible. If the text
+     * is too long, the context keeps CONTEXT_MIN bytes, then the inner message is cut. */
     size_t room = sizeof err->msg - 3;
     size_t inner = strnlen(err->msg, room), outer = strlen(context);
     if (outer > CONTEXT_MIN && outer + inner > room)

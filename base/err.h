@@ -1,42 +1,42 @@
 /*
  * Errors: one value that lives with the caller, owns nothing and never allocates.
  *
- * The innermost function says what happened and to what; callers put their context in front, so that a
- * person reads `file-03: gitaly: heap: HTTP 404: Unknown profile`. A second sentence, the hint, says what to
- * do next. A function returns an error or reports it, never both.
+ * The innermost function reports the event and its object. Callers add context in front, so that a person
+ * reads `file-03: gitaly: heap: HTTP 404: Unknown profile`. A second sentence, the hint, gives the next
+ * action. A function returns an error or reports it, never both.
  *
- * Every setter returns -1, so that `return err_set(err, ...)` is the usual way out. `err` may be NULL where a
- * caller has no use for the words.
+ * Every setter returns -1, so that `return err_set(err, ...)` is the usual return. `err` may be NULL if the
+ * caller ignores the message.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
 #include <stdbool.h>
 
-/* The few kinds that some caller acts on. Exit codes are chosen from them in cli. */
+/* The few kinds on which some caller acts. cli maps kinds to exit codes. */
 enum err_kind {
     ERR_NONE,
-    ERR_FAILED,      /* it did not work; trying something else may */
-    ERR_USAGE,       /* the user's words, inventory or kinds are wrong: nothing was opened or fetched */
+    ERR_FAILED,      /* the operation failed; another way may succeed */
+    ERR_USAGE,       /* the command line, inventory or kinds are wrong: nothing was opened or fetched */
     ERR_CANCELLED,   /* the caller's cancel descriptor became readable */
     ERR_TIMEOUT,     /* a deadline passed */
-    ERR_NOT_FOUND,   /* the thing asked for does not exist */
+    ERR_NOT_FOUND,   /* the requested object does not exist */
     ERR_EXISTS,      /* the name is taken, nothing was overwritten */
-    ERR_LOCAL_IO,    /* the workstation's own disk or descriptors failed: going on elsewhere will not help */
-    ERR_BUSY,        /* somebody else holds what can be used by one at a time: wait and repeat */
-    ERR_LOST,        /* the SSH session cannot be used any more: another one may do */
-    ERR_UNSUPPORTED, /* the library in use cannot do it; another program may */
-    ERR_DENIED,      /* whoever was asked says no, and would again: asking would only annoy them */
-    ERR_LIMIT,       /* the input costs more memory or time than it may, or crashed what read it */
-    ERR_HOST_KEY,    /* the host did not prove who it is: never to be retried another way */
+    ERR_LOCAL_IO,    /* the workstation's disk or descriptors failed: other hosts would fail too */
+    ERR_BUSY,        /* another process has the exclusive lock: wait and retry */
+    ERR_LOST,        /* the SSH session is unusable: a new session may work */
+    ERR_UNSUPPORTED, /* the library cannot do it; another program may */
+    ERR_DENIED,      /* the server or person refused, and would refuse again: do not retry */
+    ERR_LIMIT,       /* the input needs more memory or time than allowed, or crashed its parser */
+    ERR_HOST_KEY,    /* the host key is not verified: never retry over another path */
 };
 
 struct err {
     enum err_kind kind;
     char msg[512];
-    char hint[512]; /* empty, or what to do next, without "hint: " in front */
-    bool unreached; /* a connection was refused or not answered; err_unreached sets it */
-    bool starved;   /* err_nomem set it: a caller for whom the input is optional still fails */
+    char hint[512]; /* the next action without "hint: ", or empty */
+    bool unreached; /* a connection was refused or timed out; err_unreached sets it */
+    bool starved;   /* err_nomem sets it: a caller fails even if the input is optional */
 };
 
 #define ERR_INIT                                                                                             \
@@ -44,27 +44,27 @@ struct err {
         .kind = ERR_NONE                                                                                     \
     }
 
-/* Says what happened. Forgets an earlier hint. Text too long for `msg` is cut. */
+/* Sets the kind and the message, and clears the hint. Cuts a text too long for `msg`. */
 int err_set(struct err *err, enum err_kind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Like err_set with `: ` and errno's text behind. The kind is ERR_LOCAL_IO. */
+/* Like err_set, with `: ` and errno's text appended. The kind is ERR_LOCAL_IO. */
 int err_sys(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* "out of memory". */
+/* Sets "out of memory". */
 int err_nomem(struct err *err);
 
-/* Puts context and `: ` in front of the message. */
+/* Adds context and `: ` in front of the message. */
 int err_wrap(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Notes of what was set before that a connection was refused or not answered: a look at each step of the way
- * there tells more. */
+/* Marks the error: a connection was refused or timed out, so checking each hop of the path gives more detail.
+ * */
 int err_unreached(struct err *err);
 
 /* Sets the hint. */
 int err_hint(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #if defined(__clang_analyzer__) && !defined(ERR_ITSELF)
-/* The analyzer looks into one file at a time and would follow paths on which these return 0. */
+/* The analyzer sees one file at a time and would follow paths on which these return 0. */
 #define ERR_KNOWN(call)                                                                                      \
     __extension__({                                                                                          \
         int result_ = (call);                                                                                \

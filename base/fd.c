@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "base/banned.h"
 
-/* With its NUL, the least that a buffer grows by in fd_read_all. */
+/* The least growth of a buffer in fd_read_all, without the NUL. */
 #define READ_AT_ONCE 65535
-/* What is left of one is read into down to this. */
+/* fd_read_all fills the free part of a buffer down to this size. */
 #define READ_LEAST 4096
 
 #ifdef __linux__
@@ -116,7 +116,7 @@ int fd_accept(int listener)
 
 #endif
 
-/* What this process was started with, written once, before there are threads; 0: it is still so. */
+/* The inherited limit of descriptors. Written once, before any thread starts; 0: the limit is unchanged. */
 static struct rlimit inherited;
 
 size_t fd_make_room(size_t wanted)
@@ -168,7 +168,7 @@ int fd_pipe_nonblocking(int fds[2], struct err *err)
 
 void fd_ring(int fd)
 {
-    /* A full pipe is heard just as well. */
+    /* A full pipe wakes the reader as well. */
     while (write(fd, "", 1) < 0 && errno == EINTR)
         ;
 }
@@ -243,8 +243,8 @@ int fd_write_all(int fd, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* How much of a write does not wait once there is room: of pipes and the like that is all POSIX promises. A
- * file never waits for a reader. */
+/* Bytes that a write accepts without waiting once poll reports room: PIPE_BUF for pipes and the like, the
+ * most that POSIX promises. A file never waits for a reader. */
 static size_t writable_at_once(int fd)
 {
     struct stat st;

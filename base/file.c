@@ -33,7 +33,7 @@ int file_open(const char *path, struct err *err)
     return fd;
 }
 
-/* What cannot fit is not read to see that. */
+/* Do not read a file that is larger than the limit. */
 static bool is_larger(int fd, size_t max)
 {
     struct stat st;
@@ -52,7 +52,7 @@ int file_read(const char *path, struct buf *ret, struct err *err)
     return rc;
 }
 
-static int sys_or_exists(struct err *err, const char *verb, const char *path)
+static int set_create_error(struct err *err, const char *verb, const char *path)
 {
     enum err_kind kind = errno == EEXIST ? ERR_EXISTS : ERR_LOCAL_IO;
     err_sys(err, "cannot %s %s", verb, path);
@@ -61,7 +61,7 @@ static int sys_or_exists(struct err *err, const char *verb, const char *path)
     return -1;
 }
 
-/* Mode 0600 whatever the umask says. Returns fd, or closes it and returns -1. */
+/* Sets mode 0600 whatever the umask is. Returns fd, or closes it and returns -1. */
 static int make_private(int fd, const char *path, struct err *err)
 {
     if (fchmod(fd, 0600) == 0)
@@ -74,10 +74,10 @@ static int make_private(int fd, const char *path, struct err *err)
 int file_create(const char *path, struct err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return fd < 0 ? sys_or_exists(err, "create", path) : make_private(fd, path, err);
+    return fd < 0 ? set_create_error(err, "create", path) : make_private(fd, path, err);
 }
 
-/* The directory of a path, open: the caller frees *ret_dir and closes ret->fd. */
+/* Opens the directory of a path. The caller frees *ret_dir and closes ret->fd. */
 static int open_parent(const char *path, struct beneath *ret, char **ret_dir, struct err *err)
 {
     char *dir = file_dir(path);
@@ -209,7 +209,7 @@ char *file_dir(const char *path)
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-static char *home(void)
+static char *find_home(void)
 {
     const char *set = getenv("HOME");
     if (set && *set)
@@ -225,7 +225,7 @@ char *file_expand_home(const char *path)
 {
     if (path[0] != '~' || (path[1] && path[1] != '/'))
         return strdup(path);
-    char *dir = home();
+    char *dir = find_home();
     if (!dir || !path[1])
         return dir;
     char *full = file_join(dir, path + 1 + strspn(path + 1, "/"));

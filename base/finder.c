@@ -17,7 +17,7 @@ uint64_t finder_random(void)
 {
     uint64_t v = 0;
     if (getrandom(&v, sizeof v, GRND_NONBLOCK) != sizeof v) {
-        /* Where there is nothing better: where things lie in memory, and the time. */
+        /* Without random bytes use an address and the time. */
         struct timespec now = {0};
         clock_gettime(CLOCK_MONOTONIC, &now);
         v = finder_mix((uint64_t)(uintptr_t)&v, (uint64_t)now.tv_nsec);
@@ -60,7 +60,7 @@ uint32_t finder_find(const struct finder *f, uint64_t hash, finder_equal_fn *equ
     return FINDER_NONE;
 }
 
-static void place(struct finder *f, struct finder_slot thing)
+static void place_slot(struct finder *f, struct finder_slot thing)
 {
     size_t mask = f->n_slots - 1, at = thing.hash & mask;
     while (f->slots[at].number)
@@ -85,7 +85,7 @@ int finder_reserve(struct finder *f, size_t n, struct err *err)
     f->n_slots = wanted;
     for (size_t i = 0; i < before.n_slots; i++)
         if (before.slots[i].number)
-            place(f, before.slots[i]);
+            place_slot(f, before.slots[i]);
     free(before.slots);
     return 0;
 }
@@ -94,6 +94,6 @@ int finder_add(struct finder *f, uint64_t hash, struct err *err)
 {
     if (finder_reserve(f, f->n + 1, err) < 0)
         return -1;
-    place(f, (struct finder_slot){(uint32_t)++f->n, finder_fold(hash)});
+    place_slot(f, (struct finder_slot){(uint32_t)++f->n, finder_fold(hash)});
     return 0;
 }

@@ -1,9 +1,8 @@
 /*
- * Finding equal ones among numbered things: open addressing over their hashes.
+ * Finds equal things among numbered things: a hash table with open addressing.
  *
- * The things come out of files that somebody else wrote. So that nobody can choose them to have one hash,
- * each finder's hashes begin with a number of its own that nobody knows: finder_seed, and finder_mix one
- * after the other.
+ * The things come from untrusted files. Each table's hashes start with its own random seed (finder_seed) and
+ * finder_mix each part in, so that nobody can craft collisions.
  */
 #ifndef BASE_FINDER_H
 #define BASE_FINDER_H
@@ -17,53 +16,54 @@
 
 #define FINDER_NONE UINT32_MAX
 
-/* A thing, with so much of its hash that others are seldom looked at. */
+/* A thing and enough of its hash that `equal` rarely runs for another thing. */
 struct finder_slot {
-    uint32_t number; /* + 1, or 0 */
+    uint32_t number; /* number + 1; 0: empty slot */
     uint32_t hash;
 };
 
-/* All 0: empty. */
+/* All 0 is an empty table. */
 struct finder {
     struct finder_slot *slots;
     size_t n_slots; /* a power of two */
     size_t n;
-    uint64_t seed; /* 0: not drawn as yet */
+    uint64_t seed; /* 0: not generated yet */
 };
 
 void finder_release(struct finder *f);
 
-/* A number that nobody knows, never 0. */
+/* An unpredictable number, never 0. */
 uint64_t finder_random(void);
 
-/* What hashes of this finder's things begin with: random, and the same until finder_release. */
+/* The start value of this table's hashes: random, and constant until finder_release. */
 uint64_t finder_seed(struct finder *f);
 
-/* Makes room for so many things in all. Never needed: finder_add does it step by step. */
+/* Makes room for n things in total. Optional: finder_add grows the table. */
 int finder_reserve(struct finder *f, size_t n, struct err *err);
 
-/* Whether the thing of that number is the one that ctx describes. */
+/* Whether the thing of that number equals the one that ctx describes. */
 typedef bool finder_equal_fn(const void *ctx, uint32_t number);
 
 /* The number of the thing, or FINDER_NONE. */
 uint32_t finder_find(const struct finder *f, uint64_t hash, finder_equal_fn *equal, const void *ctx);
-/* Adds the next thing: its number is how many there were. */
+/* Adds the next thing: its number is the count before. */
 int finder_add(struct finder *f, uint64_t hash, struct err *err);
 
-/* The half of a hash that slots have; the slot that it begins to look at is told by it, too. */
+/* The half of a hash that a slot keeps; it also selects the first slot to probe. */
 static inline uint32_t finder_fold(uint64_t hash)
 {
     return (uint32_t)(hash >> 32);
 }
 
-/* What will be looked for soon: has the memory that takes on its way. */
+/* Prefetches the slot of a coming lookup. */
 static inline void finder_expect(const struct finder *f, uint64_t hash)
 {
     if (f->n_slots)
         __builtin_prefetch(&f->slots[finder_fold(hash) & (f->n_slots - 1)]);
 }
 
-/* Of the 128 bits of a product, both halves: every bit of the one depends on all of the other's. */
+/* XORs both halves of the 128-bit product, so that each bit of the result depends on all bits of the input.
+ * */
 static inline uint64_t finder_mix(uint64_t hash, uint64_t v)
 {
     const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
@@ -78,7 +78,7 @@ static inline uint64_t finder_mix(uint64_t hash, uint64_t v)
 #endif
 }
 
-/* Mixes in a text, and how long it is. */
+/* Mixes in a text and its length. */
 uint64_t finder_mix_str(uint64_t hash, struct str s);
 
 #endif

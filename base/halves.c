@@ -11,7 +11,7 @@ struct half {
     int rc;
 };
 
-static void *run(void *ctx)
+static void *run_half(void *ctx)
 {
     struct half *h = ctx;
     h->rc = h->fn(h->ctx, h->begin, h->end, &h->err);
@@ -31,7 +31,7 @@ int halves_run(halves_fn *fn, void *first, void *second, size_t n_samples, struc
     if (!second)
         return fn(first, 0, n_samples, err);
     struct half half = {.fn = fn, .ctx = second, .begin = n_samples / 2, .end = n_samples, .err = ERR_INIT};
-    if (thread_start(&thread, run, &half, err) < 0)
+    if (thread_start(&thread, run_half, &half, err) < 0)
         return -1;
     int rc = fn(first, 0, n_samples / 2, err);
     pthread_join(thread, NULL);

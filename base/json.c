@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "base/banned.h"
 
-/* Bytes that jansson 2.14 allocates for a value on a 64-bit machine, with malloc's own: a struct for each, an
- * object's first buckets, a list's first slots, a copy of each text. A list doubles its slots as it grows, an
- * object its buckets: a key counts as a text, and COLON_BYTES more. */
+/* Bytes that jansson 2.14 allocates for a value on a 64-bit machine, with malloc's overhead: a struct for
+ * each value, an object's first buckets, a list's first slots, a copy of each text. Lists double their slots
+ * and objects their buckets as they grow. A key costs a text and COLON_BYTES. */
 enum {
     OBJECT_BYTES = 240,
     LIST_BYTES = 144,
@@ -18,7 +18,7 @@ enum {
     COMMA_BYTES = 24
 };
 
-/* While a text is read jansson holds it in a buffer that doubles, and unescaped. */
+/* While jansson reads a text, it keeps it in a doubling buffer and unescaped. */
 #define LONGEST_TEXT_COPIES 3
 
 static size_t string_end(const char *p, size_t n, size_t at)
@@ -40,7 +40,7 @@ static size_t word_end(const char *p, size_t n, size_t at)
     return at;
 }
 
-static size_t larger(size_t a, size_t b)
+static size_t max_size(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
@@ -53,11 +53,11 @@ struct json_measure json_measure(const char *p, size_t n)
         if (p[i] == '"') {
             size_t end = string_end(p, n, i + 1);
             m.memory += TEXT_BYTES + (end - i);
-            m.longest = larger(end - i, m.longest);
+            m.longest = max_size(end - i, m.longest);
             i = end;
         } else if (p[i] == '{' || p[i] == '[') {
             m.memory += p[i] == '{' ? OBJECT_BYTES : LIST_BYTES;
-            m.depth = larger(++depth, m.depth);
+            m.depth = max_size(++depth, m.depth);
         } else if ((p[i] == '}' || p[i] == ']') && depth > 0) {
             depth--;
         } else if (p[i] == ':') {
@@ -67,7 +67,7 @@ struct json_measure json_measure(const char *p, size_t n)
         } else if (is_of_word(p[i])) {
             size_t end = word_end(p, n, i);
             m.memory += WORD_BYTES;
-            m.longest = larger(end - i, m.longest);
+            m.longest = max_size(end - i, m.longest);
             i = end - 1;
         }
     }
@@ -100,7 +100,7 @@ int json_parse(const struct json_form *form, const char *text, size_t n, json_t 
     size_t flags = (form->any ? JSON_DECODE_ANY : 0) | (form->repeated_keys ? 0 : JSON_REJECT_DUPLICATES);
     json_error_t why = {.line = 0};
     json_t *root = json_loadb(text, n, flags, &why);
-    /* jansson says nothing when there is no memory. */
+    /* jansson sets no text if memory ran out. */
     if (!root && !why.text[0])
         return err_nomem(err);
     if (!root) {

@@ -8,18 +8,18 @@
 #include "base/str.h"
 #include "base/banned.h"
 
-static unsigned char folded(char c)
+static unsigned char fold_case(char c)
 {
     return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
 bool names_fold_equal(const char *a, const char *b)
 {
-    while (*a && folded(*a) == folded(*b)) {
+    while (*a && fold_case(*a) == fold_case(*b)) {
         a++;
         b++;
     }
-    return folded(*a) == folded(*b);
+    return fold_case(*a) == fold_case(*b);
 }
 
 static uint64_t hash_of(const struct names *t, const char *name)
@@ -28,7 +28,7 @@ static uint64_t hash_of(const struct names *t, const char *name)
     if (!t->fold)
         return finder_mix_str(hash, str_of(name));
     for (; *name; name++)
-        hash = finder_mix(hash, folded(*name));
+        hash = finder_mix(hash, fold_case(*name));
     return hash;
 }
 
@@ -54,14 +54,14 @@ int names_add(struct names *t, const char *name, const void *value, struct err *
     return 0;
 }
 
-static uint32_t find(const struct names *t, const char *name)
+static uint32_t find_name(const struct names *t, const char *name)
 {
     return finder_find(&t->by_name, hash_of(t, name), is_wanted, &(struct wanted){t, name});
 }
 
 int names_set(struct names *t, const char *name, const void *value, struct err *err)
 {
-    uint32_t at = find(t, name);
+    uint32_t at = find_name(t, name);
     if (at == FINDER_NONE)
         return names_add(t, name, value, err);
     t->entries[at] = (struct names_entry){.name = name, .value = value};
@@ -70,7 +70,7 @@ int names_set(struct names *t, const char *name, const void *value, struct err *
 
 const void *names_get(const struct names *t, const char *name)
 {
-    uint32_t at = find(t, name);
+    uint32_t at = find_name(t, name);
     return at == FINDER_NONE ? NULL : t->entries[at].value;
 }
 

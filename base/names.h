@@ -1,5 +1,5 @@
 /*
- * A table of names with a value for each, found by hash (base/finder.h). The names come from inventories,
+ * A table of names and their values, looked up by hash (base/finder.h). The names come from inventories,
  * sources of services and bundles, so the hash has the finder's random seed. The table owns neither names nor
  * values; both must outlive it.
  */
@@ -23,19 +23,19 @@ struct names {
     size_t n;
     size_t cap;
     struct finder by_name; /* numbers are indices of `entries` */
-    bool fold; /* set before the first is added: names that differ only by case are one, as in DNS */
+    bool fold; /* set before the first name: names that differ only by case are equal, as in DNS */
 };
 
-/* Adds a name that is not there yet; the value must not be NULL. */
+/* Adds a new name; the value must not be NULL. */
 int names_add(struct names *t, const char *name, const void *value, struct err *err);
 
-/* The same for a name that may be there: its value is replaced. */
+/* Adds a name or replaces its value. */
 int names_set(struct names *t, const char *name, const void *value, struct err *err);
 
-/* The value behind a name, NULL if it is not there. */
+/* The value of a name, or NULL if the table does not contain it. */
 const void *names_get(const struct names *t, const char *name);
 
-/* Whether two names are one where case does not count: ASCII's letters, whatever the locale. */
+/* Whether two names are equal without regard to case: ASCII letters only, whatever the locale. */
 bool names_fold_equal(const char *a, const char *b);
 
 /* Offers every name to `near`, in the order they were added. */

@@ -35,7 +35,7 @@ static int child_setup(posix_spawn_file_actions_t *actions, posix_spawnattr_t *a
         else
             rc = posix_spawn_file_actions_addopen(actions, i, "/dev/null", i ? O_WRONLY : O_RDONLY, 0);
     }
-    /* Ours are close-on-exec; this is for what we ourselves inherited, or a library opened. */
+    /* Our descriptors are close-on-exec; this closes those that we inherited or a library opened. */
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
     if (rc == 0)
         rc = posix_spawn_file_actions_addclosefrom_np(actions, 3);
@@ -47,7 +47,7 @@ static int child_setup(posix_spawn_file_actions_t *actions, posix_spawnattr_t *a
         rc = posix_spawnattr_setsigmask(attr, &none);
     if (rc == 0)
         rc = posix_spawnattr_setsigdefault(attr, &all);
-    /* A process group that is not ours: Ctrl-C on the terminal is for us to act on, not for the child. */
+    /* The child has its own process group: Ctrl-C on the terminal signals us, not the child. */
     if (rc == 0)
         rc = posix_spawnattr_setpgroup(attr, group);
     if (rc == 0)
@@ -55,7 +55,7 @@ static int child_setup(posix_spawn_file_actions_t *actions, posix_spawnattr_t *a
     return rc;
 }
 
-/* Whether `entry` of an environment sets the same name as one of the variables. */
+/* Whether one of the variables replaces `entry` of an environment. */
 static bool is_replaced(const char *entry, const char *const variables[])
 {
     for (size_t i = 0; variables[i]; i++)
@@ -64,7 +64,7 @@ static bool is_replaced(const char *entry, const char *const variables[])
     return false;
 }
 
-/* A new array of borrowed strings: the variables, then what our own environment has beside them. */
+/* Returns a new array of borrowed strings: the variables, then the rest of our environment. */
 static char **environment_with(const char *const variables[])
 {
     size_t n = 0, n_environ = 0, n_variables = 0;
@@ -81,8 +81,8 @@ static char **environment_with(const char *const variables[])
     return all;
 }
 
-static int start(const char *const argv[], char **environment, pid_t group, const int fds[3], pid_t *ret,
-                 struct err *err)
+static int spawn_child(const char *const argv[], char **environment, pid_t group, const int fds[3],
+                       pid_t *ret, struct err *err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
@@ -108,8 +108,7 @@ static int start(const char *const argv[], char **environment, pid_t group, cons
             err->kind = ERR_NOT_FOUND;
         return -1;
     }
-    /* It can see what is ours until then, a moment after it has begun: no limit can be given to a spawned
-     * child on its way. */
+    /* The child has our raised limit for a moment: posix_spawn cannot set a limit. */
     fd_give_back_room(pid);
     *ret = pid;
     return 0;
@@ -117,7 +116,7 @@ static int start(const char *const argv[], char **environment, pid_t group, cons
 
 int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct err *err)
 {
-    return start(argv, environ, 0, fds, ret, err);
+    return spawn_child(argv, environ, 0, fds, ret, err);
 }
 
 int proc_start_with(const char *const argv[], const struct proc_setting *setting, const int fds[3],
@@ -127,7 +126,7 @@ int proc_start_with(const char *const argv[], const struct proc_setting *setting
     char **environment = environment_with(setting->variables ? setting->variables : none);
     if (!environment)
         return err_nomem(err);
-    int rc = start(argv, environment, setting->group, fds, ret, err);
+    int rc = spawn_child(argv, environment, setting->group, fds, ret, err);
     free(environment);
     return rc;
 }
@@ -148,9 +147,9 @@ static int exit_code(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + (WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 }
 
-/* Collects a child that is about to end. Returns its exit code, or -1 when the deadline passes or cancel_fd
- * becomes readable first. */
-static int collect(pid_t pid, int64_t deadline, int cancel_fd)
+/* Waits for a child that is about to end and reaps it. Returns its exit code, or -1 if the deadline passes or
+ * cancel_fd becomes readable first. */
+static int reap_child(pid_t pid, int64_t deadline, int cancel_fd)
 {
     struct pollfd cancel = {.fd = cancel_fd, .events = POLLIN};
     for (;;) {
@@ -167,7 +166,7 @@ static int collect(pid_t pid, int64_t deadline, int cancel_fd)
     }
 }
 
-/* To the child's whole group: what it started itself must not outlive it. */
+/* Signals the child's process group, so that no grandchild outlives it. */
 static void send_signal(pid_t pid, int number)
 {
     if (kill(-pid, number) < 0)
@@ -176,21 +175,21 @@ static void send_signal(pid_t pid, int number)
 
 int proc_wait(pid_t pid)
 {
-    return collect(pid, CLOCK_NEVER, -1);
+    return reap_child(pid, CLOCK_NEVER, -1);
 }
 
 int proc_end(pid_t pid)
 {
     send_signal(pid, SIGTERM);
-    int code = collect(pid, clock_deadline(500), -1);
+    int code = reap_child(pid, clock_deadline(500), -1);
     if (code >= 0)
         return code;
     send_signal(pid, SIGKILL);
-    return collect(pid, CLOCK_NEVER, -1);
+    return reap_child(pid, CLOCK_NEVER, -1);
 }
 
-/* Takes what one pipe has. Returns 1 while it is open, 0 at its end, -1 when the buffer is full. */
-static int drain(int fd, struct buf *into, bool keep_beginning)
+/* Reads once from a pipe. Returns 1 while it is open, 0 at its end, -1 if the buffer is full. */
+static int read_pipe(int fd, struct buf *into, bool keep_beginning)
 {
     char chunk[4096];
     ssize_t n = read(fd, chunk, sizeof chunk);
@@ -206,9 +205,9 @@ static int drain(int fd, struct buf *into, bool keep_beginning)
     return into->failed ? -1 : 1;
 }
 
-/* Reads both pipes to their ends. */
-static int listen_to(const int pipes[2], int64_t deadline, int cancel_fd, struct buf texts[2],
-                     struct err *err)
+/* Reads both pipes to end-of-file. */
+static int read_pipes(const int pipes[2], int64_t deadline, int cancel_fd, struct buf texts[2],
+                      struct err *err)
 {
     struct pollfd fds[3] = {{.fd = pipes[0], .events = POLLIN},
                             {.fd = pipes[1], .events = POLLIN},
@@ -224,20 +223,20 @@ static int listen_to(const int pipes[2], int64_t deadline, int cancel_fd, struct
         if (fds[2].revents)
             return err_set(err, ERR_CANCELLED, "interrupted");
         if (fds[0].revents) {
-            int rc = drain(pipes[0], &texts[0], false);
+            int rc = read_pipe(pipes[0], &texts[0], false);
             if (rc < 0)
                 return buf_check(&texts[0], "its output", err);
             if (rc == 0)
                 fds[0].fd = -1;
         }
-        if (fds[1].revents && drain(pipes[1], &texts[1], true) <= 0)
+        if (fds[1].revents && read_pipe(pipes[1], &texts[1], true) <= 0)
             fds[1].fd = -1;
     }
     return 0;
 }
 
-/* Ctrl-C reaches a child too that has not got to its own process group yet; the caller may be told of it only
- * a moment after the child has ended. */
+/* Ctrl-C also reaches a child that has not joined its own process group yet. The caller's cancel_fd may
+ * become readable a moment after the child ended. */
 static bool ended_by_our_signal(int code, int cancel_fd)
 {
     struct err why = ERR_INIT;
@@ -267,12 +266,12 @@ int proc_run_on(const char *const argv[], int input, const struct proc_limits *l
         goto out;
     fd_close(&out[1]);
     fd_close(&complaint[1]);
-    if (listen_to((int[]){out[0], complaint[0]}, deadline, limits->cancel_fd, texts, err) < 0) {
+    if (read_pipes((int[]){out[0], complaint[0]}, deadline, limits->cancel_fd, texts, err) < 0) {
         err_wrap(err, "%s", argv[0]);
         proc_end(pid);
         goto out;
     }
-    code = collect(pid, deadline, limits->cancel_fd);
+    code = reap_child(pid, deadline, limits->cancel_fd);
     if (code < 0) {
         bool cancelled = fd_cancelled(limits->cancel_fd);
         proc_end(pid);

@@ -1,8 +1,8 @@
 /*
- * Child processes: the one place that starts them.
+ * Child processes. All code starts them through this header.
  *
- * A child starts with the default signal dispositions and an empty signal mask, inherits no descriptor but
- * 0, 1 and 2, and is looked up in PATH. Nothing is ever passed through a shell.
+ * A child starts with the default signal dispositions and an empty signal mask, and inherits only the
+ * descriptors 0, 1 and 2. PATH is searched for the program. No shell is involved.
  */
 #ifndef BASE_PROC_H
 #define BASE_PROC_H
@@ -15,117 +15,117 @@
 #include "base/err.h"
 
 struct proc_limits {
-    int64_t timeout_ms; /* from the start; the child is killed then (ERR_TIMEOUT) */
-    int cancel_fd;      /* readable: the child is killed (ERR_CANCELLED); -1 for none */
+    int64_t timeout_ms; /* since the start; then the child is killed (ERR_TIMEOUT) */
+    int cancel_fd;      /* once readable, the child is killed (ERR_CANCELLED); -1: none */
     size_t max_output;  /* bytes of standard output; more is ERR_FAILED */
-    bool secret_output; /* no copy of it stays in memory; proc_result_release wipes it */
-    /* For a program that reads a stranger's bytes; 0: no limit. With either of them the child also dumps no
-     * core, gets no new privileges, and ends with us. argv[0] is a path then: PATH is not looked at. */
+    bool secret_output; /* keep no copy in memory; proc_result_release wipes it */
+    /* Limits of a program that reads untrusted bytes; 0: no limit. With either limit the child also dumps no
+     * core, gets no new privileges, and ends when we end. argv[0] is then a path: PATH is not searched. */
     uint64_t memory; /* bytes of private memory */
-    int64_t cpu_ms;  /* processor time; a child that takes more is ended by SIGXCPU */
+    int64_t cpu_ms;  /* CPU time; SIGXCPU ends a child that uses more */
 };
 
 struct proc_result {
-    int exit_code;       /* 128 + signal for a child that a signal ended */
-    struct buf out;      /* what it wrote to standard output */
-    char complaint[512]; /* the beginning of its standard error, made printable */
+    int exit_code;       /* 128 + signal if a signal ended the child */
+    struct buf out;      /* its standard output */
+    char complaint[512]; /* the start of its standard error, made printable */
 };
 
 /*
- * Runs argv (NULL-terminated) with /dev/null as its input and collects what it says. 0 once it has ended,
- * whatever its exit code; -1 if it could not be started, was killed or said too much. The caller releases
- * `ret` in every case where 0 was returned.
+ * Runs argv (NULL-terminated) with /dev/null as its input and collects its output. Returns 0 once it has
+ * ended, whatever its exit code; -1 if it could not start, was killed or wrote too much. The caller releases
+ * `ret` after each 0.
  */
 int proc_run(const char *const argv[], const struct proc_limits *limits, struct proc_result *ret,
              struct err *err);
 void proc_result_release(struct proc_result *r);
 
-/* The same with that descriptor as its input, which stays the caller's. */
+/* Like proc_run, with `input` as its standard input. The caller keeps the descriptor. */
 int proc_run_on(const char *const argv[], int input, const struct proc_limits *limits,
                 struct proc_result *ret, struct err *err);
 
 /*
- * Starts argv with these descriptors as its 0, 1 and 2 (-1: /dev/null) and does not wait. The caller keeps
- * its own copies, and ends the child with proc_end.
+ * Starts argv with these descriptors as its 0, 1 and 2 (-1: /dev/null) and returns at once. The caller keeps
+ * its copies and ends the child with proc_end.
  */
 int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct err *err);
 
-/* How a child is started other than by default. */
+/* Settings of a child that differ from the default. */
 struct proc_setting {
-    /* `NAME=value`, NULL-terminated: they win over ours of those names. Whoever can look at the child's
-     * process can read them: never a secret. NULL: none. */
+    /* `NAME=value`, NULL-terminated: each replaces our variable of that name. Other processes can read them,
+     * so never pass a secret. NULL: none. */
     const char *const *variables;
-    pid_t group; /* that of another child, which proc_end of that one ends too; 0: a new one */
+    pid_t group; /* the process group of another child, which proc_end of that child also ends; 0: a new group
+                  */
 };
 int proc_start_with(const char *const argv[], const struct proc_setting *setting, const int fds[3],
                     pid_t *ret, struct err *err);
 
-/* Whether a child started by proc_start has ended by itself, and with which exit code, as proc_result has it
- * (NULL: never mind). It is still to be collected by proc_end. */
+/* Whether a child of proc_start has ended by itself, and its exit code as in proc_result (NULL: not wanted).
+ * The caller must still call proc_end. */
 bool proc_ended(pid_t pid, int *ret_exit_code);
 
-/* Waits for the end of a child that is about to end by itself, and collects it. Returns its exit code as
- * proc_result has it. */
+/* Waits for a child that is about to end by itself, and reaps it. Returns its exit code as in proc_result. */
 int proc_wait(pid_t pid);
 
-/* Ends a child started by proc_start: SIGTERM, SIGKILL after half a second, and collects it. Returns its
- * exit code as proc_result has it. */
+/* Ends a child of proc_start: SIGTERM, after half a second SIGKILL. Reaps it and returns its exit code as in
+ * proc_result. */
 int proc_end(pid_t pid);
 
 /*
- * Has a copy of this process do something, and waits for it, however long that takes: what it changes in
- * memory is gone with it, and costs only the pages that it wrote to. `body` returns the copy's exit code;
- * what it leaves in buffers of stdio is lost. No other thread may run, unless the copy has no need of it.
+ * Runs `body` in a fork of this process and waits for it without a timeout. The child's changes in memory are
+ * lost; it costs only the pages that it writes. `body` returns the child's exit code and must flush stdio
+ * itself. No other thread may run, unless the child does not need it.
  *
- * Signals of the terminal are left to the copy meanwhile, as system(3) has it. ERR_CANCELLED: cancel_fd (or
- * -1) became readable, and the copy was ended. *ret_exit_code: as proc_result has it.
+ * Meanwhile this process ignores the terminal's signals, as system(3) does; the child handles them.
+ * ERR_CANCELLED: cancel_fd (or -1) became readable and the child was ended. *ret_exit_code is as in
+ * proc_result.
  */
 typedef int proc_body_fn(void *ctx);
 int proc_run_copy(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err);
 
 /*
- * Limits of a copy of this process that reads a stranger's bytes.
+ * Limits of a fork of this process that reads untrusted bytes.
  *
- * Beside them the copy gets no new privileges (Linux), dumps no core, ends when this process ends (Linux),
- * and has no descriptors but 0, 1, 2, cancel_fd and `kept` (Linux 5.9 and later). Under sanitizers, which map
- * terabytes, there is no limit of memory; macOS counts the whole address space.
+ * The child also gets no new privileges (Linux), dumps no core, ends when this process ends (Linux), and
+ * keeps only the descriptors 0, 1, 2, cancel_fd and `kept` (Linux 5.9 and later). Sanitizers map terabytes,
+ * so their builds have no memory limit. macOS counts the whole address space.
  */
 #define PROC_KEPT_MAX 4
 struct proc_confines {
-    uint64_t memory;         /* bytes of private memory beyond what this process has; 0: no limit */
-    int64_t cpu_ms;          /* processor time, rounded up to whole seconds; 0: no limit */
-    int64_t wall_ms;         /* time from the start; 0: no limit */
-    int cancel_fd;           /* readable: the copy is killed at once (ERR_CANCELLED); -1 for none */
-    int kept[PROC_KEPT_MAX]; /* descriptors that the copy needs; 0 and -1: none */
-    size_t max_result;       /* bytes of `ret` below */
+    uint64_t memory;         /* bytes of private memory beyond this process's; 0: no limit */
+    int64_t cpu_ms;          /* CPU time, rounded up to whole seconds; 0: no limit */
+    int64_t wall_ms;         /* time since the start; 0: no limit */
+    int cancel_fd;           /* once readable, the child is killed at once (ERR_CANCELLED); -1: none */
+    int kept[PROC_KEPT_MAX]; /* descriptors that the child needs; 0 and -1: none */
+    size_t max_result;       /* limit of the result, in bytes */
 };
 
-/* Fills `ret` with what the parent is to get. 0, or -1 with an error that becomes the parent's. */
+/* Fills `ret` with the result for the parent. Returns 0, or -1 with an error that the parent returns. */
 typedef int proc_confined_fn(void *ctx, struct buf *ret, struct err *err);
 
 /* Bytes of private memory that this process has mapped. */
 uint64_t proc_memory_in_use(void);
 
-/* Milliseconds of processor time that this process and its ended children have taken. */
+/* CPU time of this process and its ended children, in milliseconds. */
 int64_t proc_cpu_ms(void);
 
-/* Limits the private memory of this process itself: allocations beyond `most` bytes fail until the limit is
- * set back to *ret_before (UINT64_MAX: none). Children inherit the limit, so the caller starts none
- * meanwhile. Under sanitizers and on macOS, which count the whole address space, this does nothing. */
+/* Limits the private memory of this process: allocations beyond `most` bytes fail until the caller restores
+ * the limit to *ret_before (UINT64_MAX: none). Children inherit the limit, so the caller must not start any
+ * meanwhile. Does nothing under sanitizers and on macOS, which count the whole address space. */
 void proc_limit_memory(uint64_t most, uint64_t *ret_before);
 
 /*
- * Has a copy of this process, within limits, do something, and waits for it. What the copy changes in memory
- * is gone with it; what it writes to stdio, it must flush. *ret (NULL: nothing is wanted) becomes what the
- * copy filled in: bytes from a process that read a stranger's bytes, so the caller checks them. The caller
- * releases *ret in any case.
+ * Runs `body` in a fork of this process, within limits, and waits for it. The child's changes in memory are
+ * lost; it must flush stdio itself. *ret (or NULL) becomes the child's result. The child read untrusted
+ * bytes, so the caller must check the result. The caller always releases *ret.
  *
- * The copy is forked: other threads of this process do not run in it. A caller whose other threads may hold a
- * lock of a library that `body` needs must not call this; glibc's and macOS's own locks are no concern.
+ * Other threads of this process do not run in the child. Do not call this if another thread may hold a lock
+ * of a library that `body` needs; the locks of glibc and macOS are safe.
  *
- * The error is the copy's own, made printable; ERR_LIMIT if it took more time or memory than it may, or
- * ended without a word; ERR_CANCELLED. A signal of the terminal, which reaches both, ends
- * this process too unless it handles that signal.
+ * The error is the child's, made printable. ERR_LIMIT if it exceeded a limit or ended without a result;
+ * ERR_CANCELLED. A terminal signal reaches both processes and also ends this process, unless it handles the
+ * signal.
  */
 int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confines *limits, struct buf *ret,
                       struct err *err);

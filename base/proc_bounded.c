@@ -1,5 +1,5 @@
-/* Another program within limits. posix_spawn cannot set those, so this forks; between fork and exec there are
- * only async-signal-safe calls. */
+/* Starts another program within limits. posix_spawn cannot set limits, so this forks. Between fork and exec
+ * only async-signal-safe calls are allowed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,8 +11,8 @@
 
 extern char **environ;
 
-/* Makes fds[i] the descriptor i. They are first moved out of the way of each other. */
-static int take_descriptors(const int fds[3])
+/* Makes fds[i] the descriptor i. First duplicates them above 2, so that none overwrites another. */
+static int install_descriptors(const int fds[3])
 {
     int moved[3];
     for (int i = 0; i < 3; i++) {
@@ -37,12 +37,12 @@ static void reset_signals(void)
     pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Returns only on failure, with errno. */
-static void become(const char *const argv[], const struct proc_bounds *bounds, const int fds[3], int failure,
-                   pid_t parent)
+/* Execs the program. Returns only on failure, with errno. */
+static void exec_program(const char *const argv[], const struct proc_bounds *bounds, const int fds[3],
+                         int failure, pid_t parent)
 {
     setpgid(0, 0);
-    if (take_descriptors(fds) < 0 || proc_bound_self(bounds, parent) < 0)
+    if (install_descriptors(fds) < 0 || proc_bound_self(bounds, parent) < 0)
         return;
     proc_close_all_but(&failure, 1);
     reset_signals();
@@ -59,7 +59,7 @@ int proc_start_bounded(const char *const argv[], const struct proc_bounds *bound
     fd_spawn_lock();
     pid_t pid = fork();
     if (pid == 0) {
-        become(argv, bounds, fds, failure[1], parent);
+        exec_program(argv, bounds, fds, failure[1], parent);
         why = errno;
         (void)!write(failure[1], &why, sizeof why);
         _exit(127);
@@ -67,7 +67,7 @@ int proc_start_bounded(const char *const argv[], const struct proc_bounds *bound
     fd_spawn_unlock();
     why = pid < 0 ? errno : 0;
     fd_close(&failure[1]);
-    /* The end of file: the pipe was closed by exec. */
+    /* exec closes the pipe, so end-of-file means success. */
     while (pid > 0 && read(failure[0], &why, sizeof why) < 0 && errno == EINTR)
         continue;
     fd_close(&failure[0]);

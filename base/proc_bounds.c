@@ -14,17 +14,18 @@
 #include "base/proc_inside.h"
 #include "base/banned.h"
 
-/* Counts the heap and private writable mappings on Linux. macOS has only the whole address space. */
+/* RLIMIT_DATA counts the heap and private writable mappings on Linux. macOS can only limit the whole address
+ * space. */
 #ifdef __linux__
 #define LIMIT_OF_MEMORY RLIMIT_DATA
 #else
 #define LIMIT_OF_MEMORY RLIMIT_AS
 #endif
-/* Assumed where the system does not say how much this process has mapped. */
+/* Assumed if the system does not report how much this process has mapped. */
 #define USUALLY_IN_USE (UINT64_C(128) << 20)
 
-/* Lowers a limit; a hard limit below it stays. */
-static int lower(int what, uint64_t most, uint64_t hard)
+/* Lowers a limit; a lower hard limit stays. */
+static int lower_limit(int what, uint64_t most, uint64_t hard)
 {
     struct rlimit limit;
     if (getrlimit(what, &limit) < 0)
@@ -49,14 +50,14 @@ int proc_bound_self(const struct proc_bounds *bounds, pid_t parent)
         errno = ESRCH;
         return -1;
     }
-    if (lower(RLIMIT_CORE, 0, 0) < 0)
+    if (lower_limit(RLIMIT_CORE, 0, 0) < 0)
         return -1;
-    /* At the soft limit SIGXCPU says what happened; at the hard one SIGKILL comes. */
-    if (seconds > 0 && lower(RLIMIT_CPU, seconds, seconds + 1) < 0)
+    /* The soft limit raises SIGXCPU, which names the cause; the hard limit raises SIGKILL. */
+    if (seconds > 0 && lower_limit(RLIMIT_CPU, seconds, seconds + 1) < 0)
         return -1;
     if (bounds->memory == 0)
         return 0;
-    return lower(LIMIT_OF_MEMORY, bounds->memory, bounds->memory);
+    return lower_limit(LIMIT_OF_MEMORY, bounds->memory, bounds->memory);
 }
 
 uint64_t proc_memory_in_use(void)
@@ -69,7 +70,7 @@ uint64_t proc_memory_in_use(void)
     if (n <= 0)
         return USUALLY_IN_USE;
     text[n] = '\0';
-    /* size resident shared text lib data dt */
+    /* Fields: size resident shared text lib data dt */
     const char *at = text;
     for (int field = 0; field < 6; field++) {
         char *end = NULL;
@@ -81,7 +82,7 @@ uint64_t proc_memory_in_use(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static int64_t cpu_ms_of(int who)
+static int64_t read_cpu_ms(int who)
 {
     struct rusage used;
     if (getrusage(who, &used) < 0)
@@ -92,7 +93,7 @@ static int64_t cpu_ms_of(int who)
 
 int64_t proc_cpu_ms(void)
 {
-    return cpu_ms_of(RUSAGE_SELF) + cpu_ms_of(RUSAGE_CHILDREN);
+    return read_cpu_ms(RUSAGE_SELF) + read_cpu_ms(RUSAGE_CHILDREN);
 }
 
 void proc_limit_memory(uint64_t most, uint64_t *ret_before)

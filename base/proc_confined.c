@@ -1,6 +1,6 @@
 /*
- * A copy of this process that reads a stranger's bytes within limits. It says how it ended, and what it
- * found, through a pipe; whatever else becomes of it is read from how the system ended it.
+ * A fork of this process that reads untrusted bytes within limits. The child sends its status and result
+ * through a pipe. If it sends none, the error comes from its exit status.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,22 +14,22 @@
 #include "base/proc_inside.h"
 #include "base/banned.h"
 
-/* The child writes this first. */
+/* The child's status, written before its result. */
 struct ending {
     int rc;
-    bool starved; /* it failed for want of memory */
+    bool starved; /* it failed because memory ran out */
     struct err err;
 };
 
-static bool is_want_of_memory(const struct err *err)
+static bool is_nomem(const struct err *err)
 {
     struct err nomem = ERR_INIT;
     err_nomem(&nomem);
     return err->kind == nomem.kind && strstr(err->msg, nomem.msg) != NULL;
 }
 
-static void be_child(proc_confined_fn *body, void *ctx, const struct proc_confines *limits, int out,
-                     pid_t parent)
+static void run_child(proc_confined_fn *body, void *ctx, const struct proc_confines *limits, int out,
+                      pid_t parent)
 {
     struct ending end = {.rc = -1, .err = ERR_INIT};
     struct buf result = BUF_INIT(limits->max_result);
@@ -46,17 +46,17 @@ static void be_child(proc_confined_fn *body, void *ctx, const struct proc_confin
         end.rc = body(ctx, &result, &end.err);
     if (end.rc == 0)
         end.rc = buf_check(&result, "its result", &end.err);
-    end.starved = end.rc < 0 && is_want_of_memory(&end.err);
+    end.starved = end.rc < 0 && is_nomem(&end.err);
     if (fd_write_all(out, &end, sizeof end, NULL) == 0 && end.rc == 0)
         fd_write_all(out, result.data, result.len, NULL);
     _exit(0);
 }
 
-/* Waits in slices, of which each counts for no more than its length: time in which this process was stopped
- * (Ctrl-Z) or the machine slept is not the child's. */
+/* wait_for_child waits in slices, and each slice counts at most its length, so that time in which this
+ * process was stopped (Ctrl-Z) or the machine slept does not count. */
 #define SLICE_MS 100
 
-/* 0: there is something to read. *left_ms: of the wall time; negative: there is no limit. */
+/* Returns 0 when fd is readable. *left_ms is the rest of the wall time; negative: no limit. */
 static int wait_for_child(int fd, int64_t *left_ms, int cancel_fd, struct err *err)
 {
     for (;;) {
@@ -73,8 +73,8 @@ static int wait_for_child(int fd, int64_t *left_ms, int cancel_fd, struct err *e
     }
 }
 
-/* Reads all that the child writes. */
-static int hear(int fd, int64_t left_ms, int cancel_fd, struct buf *ret, struct err *err)
+/* Reads the child's output to end-of-file. */
+static int read_child(int fd, int64_t left_ms, int cancel_fd, struct buf *ret, struct err *err)
 {
     char chunk[65536];
     for (;;) {
@@ -90,21 +90,21 @@ static int hear(int fd, int64_t left_ms, int cancel_fd, struct buf *ret, struct 
     }
 }
 
-static int too_much_memory(const struct proc_confines *limits, struct err *err)
+static int set_memory_error(const struct proc_confines *limits, struct err *err)
 {
     char most[32];
     return err_set(err, ERR_LIMIT, "reading it takes more than %s of memory",
                    text_bytes(most, sizeof most, limits->memory));
 }
 
-static int too_long(int64_t ms, const char *of, struct err *err)
+static int set_time_error(int64_t ms, const char *of, struct err *err)
 {
     return err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s%s", (ms + 999) / 1000, of);
 }
 
-/* The child was ended by a signal of the terminal, which reaches this process too. If nothing handles it
- * here, it ends this process as well; a handler may run only a moment later. */
-static int interrupted(int number, int cancel_fd, struct err *err)
+/* A terminal signal ended the child, and reaches this process too. Without a handler here it must end this
+ * process as well. A handler may run a moment later. */
+static int handle_interrupt(int number, int cancel_fd, struct err *err)
 {
     struct sigaction now;
     if (sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
@@ -114,18 +114,18 @@ static int interrupted(int number, int cancel_fd, struct err *err)
     return err_set(err, ERR_CANCELLED, "interrupted");
 }
 
-/* The error for a child that ended without a result. */
-static int explain(int code, const struct proc_confines *limits, struct err *err)
+/* Sets the error of a child that ended without a result. */
+static int set_exit_error(int code, const struct proc_confines *limits, struct err *err)
 {
     switch (code - 128) {
     case SIGXCPU:
-        return too_long(limits->cpu_ms, " of processor time", err);
+        return set_time_error(limits->cpu_ms, " of processor time", err);
     case SIGINT:
     case SIGQUIT:
     case SIGTERM:
     case SIGHUP:
     case SIGPIPE:
-        return interrupted(code - 128, limits->cancel_fd, err);
+        return handle_interrupt(code - 128, limits->cancel_fd, err);
     default:
         if (code > 128)
             return err_set(err, ERR_LIMIT, "the process that read it was ended by signal %d", code - 128);
@@ -138,12 +138,12 @@ static void copy_printable(char *dst, size_t cap, const char *src)
     text_printable(dst, cap, src, strnlen(src, cap));
 }
 
-/* What the child says of its own failure: its words may be a stranger's. */
-static int repeat(const struct ending *end, const struct proc_confines *limits, struct err *err)
+/* Copies the child's error. Its text may be untrusted, so it is made printable. */
+static int copy_child_error(const struct ending *end, const struct proc_confines *limits, struct err *err)
 {
     char hint[sizeof end->err.hint];
     if (end->starved && limits->memory > 0)
-        return too_much_memory(limits, err);
+        return set_memory_error(limits, err);
     if (!err)
         return -1;
     bool known = end->err.kind > ERR_NONE && end->err.kind <= ERR_HOST_KEY;
@@ -153,33 +153,34 @@ static int repeat(const struct ending *end, const struct proc_confines *limits, 
     return hint[0] ? err_hint(err, "%s", hint) : -1;
 }
 
-/* Tells the child's words, `heard`, from its silence. */
-static int judge(struct buf *heard, int code, const struct proc_confines *limits, struct err *err)
+/* Evaluates the child's output `heard` and its exit code. */
+static int check_child(struct buf *heard, int code, const struct proc_confines *limits, struct err *err)
 {
     struct ending end;
     if (heard->len < sizeof end || code != 0)
-        return explain(code, limits, err);
+        return set_exit_error(code, limits, err);
     memcpy(&end, heard->data, sizeof end);
     if (end.rc < 0)
-        return repeat(&end, limits, err);
+        return copy_child_error(&end, limits, err);
     buf_consume(heard, sizeof end);
     return 0;
 }
 
-static int follow(pid_t pid, int fd, const struct proc_confines *limits, struct buf *ret, struct err *err)
+static int await_child(pid_t pid, int fd, const struct proc_confines *limits, struct buf *ret,
+                       struct err *err)
 {
     struct err why = ERR_INIT;
     struct buf heard = BUF_INIT(sizeof(struct ending) + limits->max_result);
-    int rc = hear(fd, limits->wall_ms > 0 ? limits->wall_ms : -1, limits->cancel_fd, &heard, &why);
+    int rc = read_child(fd, limits->wall_ms > 0 ? limits->wall_ms : -1, limits->cancel_fd, &heard, &why);
     if (rc < 0)
         kill(pid, SIGKILL);
     int code = proc_wait(pid);
     if (rc < 0 && why.kind == ERR_TIMEOUT)
-        too_long(limits->wall_ms, "", err);
+        set_time_error(limits->wall_ms, "", err);
     else if (rc < 0 && err)
         *err = why;
     else if (rc == 0)
-        rc = judge(&heard, code, limits, err);
+        rc = check_child(&heard, code, limits, err);
     if (rc == 0 && ret) {
         buf_release(ret);
         *ret = heard;
@@ -197,15 +198,15 @@ int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confi
     pid_t parent = getpid();
     if (fd_pipe(answer, err) < 0)
         return -1;
-    /* The child would write it once more. */
+    /* Otherwise the child would write the buffered text again. */
     fflush(stdout);
     fflush(stderr);
     pid_t pid = fork();
     if (pid == 0)
-        be_child(body, ctx, limits, answer[1], parent);
+        run_child(body, ctx, limits, answer[1], parent);
     fd_close(&answer[1]);
-    int rc =
-        pid < 0 ? err_sys(err, "cannot start another process") : follow(pid, answer[0], limits, ret, err);
+    int rc = pid < 0 ? err_sys(err, "cannot start another process")
+                     : await_child(pid, answer[0], limits, ret, err);
     fd_close(&answer[0]);
     return rc;
 }

@@ -1,4 +1,4 @@
-/* A child that is this process once more, without another program in it. */
+/* Runs a function in a fork of this process, without exec. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -10,19 +10,19 @@
 #include "base/proc_inside.h"
 #include "base/banned.h"
 
-/* Those that the terminal sends are for the copy; we wait. */
+/* The child handles the terminal's signals; the parent ignores them. */
 struct terminal_signals {
     struct sigaction interrupt, quit;
 };
 
-static void leave_signals(struct terminal_signals *before)
+static void ignore_signals(struct terminal_signals *before)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGINT, &ignore, &before->interrupt);
     sigaction(SIGQUIT, &ignore, &before->quit);
 }
 
-static void take_signals(const struct terminal_signals *before)
+static void restore_signals(const struct terminal_signals *before)
 {
     sigaction(SIGINT, &before->interrupt, NULL);
     sigaction(SIGQUIT, &before->quit, NULL);
@@ -35,10 +35,10 @@ int proc_run_copy(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_co
     int alive[2];
     if (fd_pipe(alive, err) < 0)
         return -1;
-    leave_signals(&before);
+    ignore_signals(&before);
     pid_t pid = fork();
     if (pid == 0) {
-        take_signals(&before);
+        restore_signals(&before);
         proc_drop_handlers();
         _exit(body(ctx));
     }
@@ -51,7 +51,7 @@ int proc_run_copy(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_co
     } else if (rc == 0) {
         *ret_exit_code = proc_wait(pid);
     }
-    take_signals(&before);
+    restore_signals(&before);
     fd_close(&alive[0]);
     return rc;
 }

@@ -1,5 +1,5 @@
-/* What a child does to itself before it runs what it is for. Only async-signal-safe calls:
- * another thread may have held a lock when the child was forked. */
+/* Steps of a child on itself before it does its work. Only async-signal-safe calls: another thread may have
+ * held a lock at the fork. */
 #ifndef BASE_PROC_INSIDE_H
 #define BASE_PROC_INSIDE_H
 
@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 
-/* Address sanitizer maps terabytes, and aborts where an allocation fails. */
+/* Address sanitizer maps terabytes, and aborts if an allocation fails. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNDER_SANITIZER 1
 #elif defined(__has_feature)
@@ -21,24 +21,24 @@
 #define UNDER_SANITIZER 0
 #endif
 
-/* Limits that no child of the child gets rid of either. 0: none. */
+/* Limits that the child and its children cannot raise. 0: none. */
 struct proc_bounds {
     uint64_t memory; /* bytes of private memory, as RLIMIT_DATA counts it */
-    int64_t cpu_ms;  /* processor time, rounded up to whole seconds */
+    int64_t cpu_ms;  /* CPU time, rounded up to whole seconds */
 };
 
-/* Sets the limits, forbids core dumps and new privileges, and has the system kill this process when its
- * parent `parent` ends. 0, or -1 with errno. */
+/* Sets the limits, forbids core dumps and new privileges, and lets the system kill this process when its
+ * parent `parent` ends. Returns 0, or -1 with errno. */
 int proc_bound_self(const struct proc_bounds *bounds, pid_t parent);
 
-/* Gives a forked copy the system's own reaction to the signals of the terminal, SIGTERM and SIGHUP: the
- * handlers belong to the parent. Ignored signals stay ignored. */
+/* Resets the handlers of the terminal's signals, SIGTERM and SIGHUP in a fork: they belong to the parent.
+ * Ignored signals stay ignored. */
 void proc_drop_handlers(void);
 
-/* Closes every descriptor from 3 on but those, where the system has a call for that. */
+/* Closes every descriptor from 3 on but those in `kept`, if the system has a call for that. */
 void proc_close_all_but(const int *kept, size_t n);
 
-/* proc_start within limits. argv[0] is a path; PATH is not looked at. */
+/* proc_start within limits. argv[0] is a path; PATH is not searched. */
 int proc_start_bounded(const char *const argv[], const struct proc_bounds *bounds, const int fds[3],
                        pid_t *ret, struct err *err);
 

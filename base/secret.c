@@ -1,6 +1,6 @@
 /*
- * All three sources fill one array on the stack, which is trimmed, looked at, handed over and wiped. Messages
- * name the variable or the file, but do not show the command: people write secrets into commands.
+ * All three sources fill one array on the stack, which is trimmed, checked, copied to the caller and wiped.
+ * Messages name the variable or the file, but not the command, because people write secrets into commands.
  */
 #include "base/secret.h"
 
@@ -37,7 +37,7 @@
 #define HOW_IT_LOOKS "a secret is one line of visible ASCII characters and blanks, and nothing else"
 #define THE_COMMAND "the command for the secret"
 
-/* How long somebody is waited for. */
+/* How long to wait for the writer of a pipe. */
 struct limit {
     int64_t deadline;
     int cancel_fd;
@@ -54,13 +54,13 @@ void secret_wipe(struct secret *s)
     explicit_bzero(s, sizeof *s);
 }
 
-static int too_long(const char *what, struct err *err)
+static int refuse_long_text(const char *what, struct err *err)
 {
     err_set(err, ERR_USAGE, "%s holds more than %d bytes", what, SECRET_MAX - 1);
     return err_hint(err, HOW_IT_LOOKS);
 }
 
-/* Cuts the line's end off and looks at what is left. `what` names the source. */
+/* Cuts the line end and checks the rest. `what` names the source. */
 static int check_line(struct secret *s, const char *what, struct err *err)
 {
     if (s->len && s->text[s->len - 1] == '\n')
@@ -78,27 +78,27 @@ static int check_line(struct secret *s, const char *what, struct err *err)
     return err_hint(err, HOW_IT_LOOKS);
 }
 
-static int take(struct secret *s, const char *text, size_t n, const char *what, struct err *err)
+static int move_secret(struct secret *s, const char *text, size_t n, const char *what, struct err *err)
 {
     if (n >= sizeof s->text)
-        return too_long(what, err);
+        return refuse_long_text(what, err);
     memcpy(s->text, text, n);
     s->len = n;
     return check_line(s, what, err);
 }
 
-static int from_variable(const char *name, struct secret *s, struct err *err)
+static int read_variable(const char *name, struct secret *s, struct err *err)
 {
     char what[200];
     snprintf(what, sizeof what, "the environment variable %s", name);
     const char *value = getenv(name);
     if (value)
-        return take(s, value, strlen(value), what, err);
+        return move_secret(s, value, strlen(value), what, err);
     err_set(err, ERR_USAGE, "%s is not set", what);
     return err_hint(err, "set it without showing it: read -rs %s; export %s", name, name);
 }
 
-/* Whoever can read the file has the secret, whoever can write it decides what is sent. */
+/* Checks owner and mode: a reader of the file gets the secret, a writer chooses what profgrab sends. */
 static int check_file(int fd, const char *path, struct err *err)
 {
     struct stat st;
@@ -115,7 +115,7 @@ static int check_file(int fd, const char *path, struct err *err)
     return 0;
 }
 
-/* Reads until there is no room: then it is one byte too many. */
+/* Fills the array and fails if it is full: then the file is one byte too long. */
 static int read_file(int fd, const char *path, struct secret *s, struct err *err)
 {
     while (s->len < sizeof s->text) {
@@ -128,10 +128,10 @@ static int read_file(int fd, const char *path, struct secret *s, struct err *err
             return check_line(s, path, err);
         s->len += (size_t)n;
     }
-    return too_long(path, err);
+    return refuse_long_text(path, err);
 }
 
-static int from_file(const char *path, struct secret *s, struct err *err)
+static int read_secret_file(const char *path, struct secret *s, struct err *err)
 {
     int fd = file_open(path, err);
     if (fd < 0) {
@@ -149,7 +149,7 @@ static int from_file(const char *path, struct secret *s, struct err *err)
 static int open_line(const char *path, struct err *err)
 {
     struct stat st;
-    /* Opening a pipe must not wait for its writer: that is done with a deadline. */
+    /* Opening a pipe must not wait for its writer: the read waits, with a deadline. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         err_sys(err, "cannot open %s", path);
@@ -167,7 +167,8 @@ static int open_line(const char *path, struct err *err)
     return -1;
 }
 
-/* Up to the end of the line, or of everything; what came behind it is in s->text too. *ret_n: all of it. */
+/* Reads up to the end of the line or of the file. s->text may contain bytes after the line. *ret_n counts all
+ * bytes. */
 static int read_first(int fd, const char *path, const struct limit *limit, struct secret *s, size_t *ret_n,
                       struct err *err)
 {
@@ -186,16 +187,16 @@ static int read_first(int fd, const char *path, const struct limit *limit, struc
             return 0;
         }
     }
-    return too_long(path, err);
+    return refuse_long_text(path, err);
 }
 
-/* Leaves the line alone. */
+/* Removes everything after the first line. */
 static int cut_line(const char *path, size_t n, struct secret *s, struct err *err)
 {
     const char *end = memchr(s->text, '\n', n);
     s->len = end ? (size_t)(end - s->text) : n;
     if (s->len == sizeof s->text)
-        return too_long(path, err);
+        return refuse_long_text(path, err);
     if (s->len && s->text[s->len - 1] == '\r')
         s->len--;
     explicit_bzero(s->text + s->len, sizeof s->text - s->len);
@@ -223,15 +224,15 @@ int secret_read_line(const char *path, int64_t deadline, int cancel_fd, struct s
     return rc;
 }
 
-static int ended_badly(const struct proc_result *r, struct err *err)
+static int refuse_exit_code(const struct proc_result *r, struct err *err)
 {
     err_set(err, ERR_USAGE, THE_COMMAND " ended with %d%s%s", r->exit_code, *r->complaint ? ": " : "",
             r->complaint);
     return err_hint(err, "/bin/sh runs it without input; it must print the secret and end with 0");
 }
 
-static int from_command(const char *command, const struct proc_limits *limits, struct secret *s,
-                        struct err *err)
+static int run_command(const char *command, const struct proc_limits *limits, struct secret *s,
+                       struct err *err)
 {
     struct proc_result r;
     struct proc_limits own = *limits;
@@ -239,13 +240,13 @@ static int from_command(const char *command, const struct proc_limits *limits, s
     own.secret_output = true;
     if (proc_run((const char *const[]){"/bin/sh", "-c", command, NULL}, &own, &r, err) < 0) {
         err_wrap(err, THE_COMMAND);
-        /* It said too much. What a deadline or a person ended, and what the system refused, stays that. */
+        /* Only ERR_FAILED means too much output. Timeouts, cancellation and system errors keep their kind. */
         if (err && err->kind == ERR_FAILED)
             err->kind = ERR_USAGE;
         return -1;
     }
-    int rc = r.exit_code ? ended_badly(&r, err)
-                         : take(s, buf_str(&r.out), r.out.len, "what " THE_COMMAND " printed", err);
+    int rc = r.exit_code ? refuse_exit_code(&r, err)
+                         : move_secret(s, buf_str(&r.out), r.out.len, "what " THE_COMMAND " printed", err);
     proc_result_release(&r);
     return rc;
 }
@@ -255,11 +256,11 @@ static int read_source(const struct secret_ref *ref, const struct proc_limits *l
 {
     switch (ref->source) {
     case SECRET_ENV:
-        return from_variable(ref->where, s, err);
+        return read_variable(ref->where, s, err);
     case SECRET_FILE:
-        return from_file(ref->where, s, err);
+        return read_secret_file(ref->where, s, err);
     case SECRET_COMMAND:
-        return from_command(ref->where, limits, s, err);
+        return run_command(ref->where, limits, s, err);
     case SECRET_NONE:
         break;
     }
@@ -287,38 +288,37 @@ int secret_check(const struct secret_ref *ref, struct err *err)
     return rc;
 }
 
-/* ---- in what others say ----------------------------------------------------------------------------------
- */
+/* ---- masking ---- */
 
 #define STARS "***"
 
-/* Puts three asterisks in the place of n bytes. */
-static void star(char *p, size_t n)
+/* Replaces n bytes by three asterisks. */
+static void replace_by_stars(char *p, size_t n)
 {
     memset(p, STARS[0], strlen(STARS));
     memmove(p + strlen(STARS), p + n, strlen(p + n) + 1);
 }
 
-/* Masks what is left of `needle` before a place where the text was cut. */
+/* Masks the start of `needle` before a place where the text was cut. */
 static void mask_cut(char *text, size_t at, const char *needle)
 {
     size_t n = strlen(needle);
     for (size_t k = n - 1 < at ? n - 1 : at; k > strlen(STARS); k--)
         if (strncmp(text + at - k, needle, k) == 0) {
-            star(text + at - k, k);
+            replace_by_stars(text + at - k, k);
             return;
         }
 }
 
-/* Masks `needle` wherever it stands, also where the text was cut (at its end, or before `...`) amid it. What
- * is shorter than the asterisks is no secret. */
-static void mask(char *text, const char *needle)
+/* Masks every `needle`, also one that a cut (at the text's end, or before `...`) left incomplete. Text
+ * shorter than the asterisks is no secret. */
+static void mask_text(char *text, const char *needle)
 {
     size_t n = strlen(needle);
     if (n < strlen(STARS))
         return;
     for (char *p = text; (p = strstr(p, needle)); p += strlen(STARS))
-        star(p, n);
+        replace_by_stars(p, n);
     mask_cut(text, strlen(text), needle);
     for (char *p = text; (p = strstr(p, "...")); p++)
         mask_cut(text, (size_t)(p - text), needle);
@@ -327,8 +327,8 @@ static void mask(char *text, const char *needle)
 void secret_mask(char *text, const char *needle)
 {
     char shown[SECRET_MAX * 2];
-    mask(text, needle);
-    mask(text, text_printable(shown, sizeof shown, needle, strlen(needle)));
+    mask_text(text, needle);
+    mask_text(text, text_printable(shown, sizeof shown, needle, strlen(needle)));
     explicit_bzero(shown, sizeof shown);
 }
 
@@ -336,7 +336,8 @@ void secret_protect_process(void)
 {
     setrlimit(RLIMIT_CORE, &(struct rlimit){0});
 #ifdef __linux__
-    /* The limit does not hold where cores go to a program (core(5), /proc/sys/kernel/core_pattern). */
+    /* The limit has no effect if core dumps are piped to a program (core(5), /proc/sys/kernel/core_pattern).
+     * */
     if (!MAY_BE_TRACED)
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #endif

@@ -1,8 +1,8 @@
 /*
- * Secrets: tokens and passwords, and where they come from.
+ * Secrets: tokens and passwords, and their sources.
  *
- * A secret itself stands in no inventory and no argument list, only where to find it. It is read when it is
- * needed into a fixed array, and wiped by whoever read it; no error text holds any of it.
+ * Inventories and argument lists contain only the source of a secret, never the secret. It is read when
+ * needed into a fixed array, and its reader wipes it. No error text contains any part of it.
  */
 #ifndef BASE_SECRET_H
 #define BASE_SECRET_H
@@ -17,7 +17,7 @@ enum secret_source {
     SECRET_NONE,
     SECRET_ENV,     /* an environment variable */
     SECRET_FILE,    /* a file that only its owner can read */
-    SECRET_COMMAND, /* what a command prints; run by /bin/sh */
+    SECRET_COMMAND, /* the output of a command that /bin/sh runs */
 };
 
 struct secret_ref {
@@ -33,33 +33,33 @@ struct secret {
 };
 
 /*
- * Reads it: one line of visible ASCII characters and blanks. ERR_USAGE with what to do when the variable is
- * not set, the file is missing or readable by others, the command fails, or what came is empty or no such
- * line. A command that is cancelled or takes too long: as proc_run has it. `limits` are the command's; their
- * max_output is not looked at, and without a command they may be NULL.
+ * Reads the secret: one line of visible ASCII characters and blanks. ERR_USAGE with advice if the variable is
+ * not set, the file is missing or readable by others, the command fails, or the text is empty or no such
+ * line. A cancelled or slow command fails as in proc_run. `limits` apply to the command, except max_output;
+ * without a command they may be NULL.
  */
 int secret_read(const struct secret_ref *ref, const struct proc_limits *limits, struct secret *ret,
                 struct err *err);
 void secret_wipe(struct secret *s);
 
-/* Whether it is where it should be and looks like one, for whoever needs it later and wants to know now. A
- * command is not run: it may ask its owner for something, or what it prints may not live that long. */
+/* Checks early whether the source exists and its content is valid. Does not run a command: the command may
+ * ask a person, or its output may expire before it is needed. */
 int secret_check(const struct secret_ref *ref, struct err *err);
 
-/* Puts three asterisks in the place of a secret wherever it stands in the text, as it is or made printable,
- * and in that of what is left of it where the text was cut (at its end, or before `...`). What is shorter
- * than the asterisks is no secret. For whatever comes back from those who were told it. */
+/* Replaces each copy of a secret in the text by three asterisks: the secret as it is, its printable form, and
+ * its start before a cut (at the text's end, or before `...`). Text shorter than the asterisks is no secret.
+ * Use it on replies of hosts that received the secret. */
 void secret_mask(char *text, const char *needle);
 
 /*
- * Reads the first line of a file, or of a pipe with a name (mkfifo, <(...) of a shell), whatever is behind
- * it. It may hold any bytes but NUL, as passphrases do. The same conditions for the file, and ERR_USAGE;
- * whoever writes into a pipe is waited for until the deadline.
+ * Reads the first line of a file or a named pipe (mkfifo, <(...) of a shell) and ignores the rest. The line
+ * may contain any bytes but NUL, as passphrases do. Checks the file and fails as secret_read does. Waits for
+ * the writer of a pipe until the deadline.
  */
 int secret_read_line(const char *path, int64_t deadline, int cancel_fd, struct secret *ret, struct err *err);
 
-/* Keeps what the process holds out of core dumps and away from debuggers of the same user, from now on.
- * Sanitizers need the latter, so their builds only limit core dumps. */
+/* From now on keeps the memory of this process out of core dumps and away from debuggers of the same user.
+ * Sanitizers need the latter, so their builds only forbid core dumps. */
 void secret_protect_process(void);
 
 #endif

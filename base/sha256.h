@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4) over pieces, as bytes or as 64 lower-case hexadecimal digits. */
+/* SHA-256 (FIPS 180-4) over pieces. The result is bytes or 64 lower-case hexadecimal digits. */
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 
@@ -16,11 +16,12 @@ struct sha256;
 struct sha256 *sha256_new(struct err *err);
 void sha256_free(struct sha256 *h);
 void sha256_add(struct sha256 *h, const void *p, size_t n);
-/* Either ends the hash; afterwards only sha256_free. */
+/* Both finish the hash; afterwards call only sha256_free. */
 int sha256_bytes(struct sha256 *h, unsigned char ret[SHA256_BYTES], struct err *err);
 int sha256_hex(struct sha256 *h, char ret[SHA256_HEX], struct err *err);
 
-/* Of a file from `begin` on, wherever its offset is, which stays. ERR_CANCELLED by cancel_fd (or -1). */
+/* Hashes a file from `begin` on, without using or moving its offset. ERR_CANCELLED if cancel_fd (or -1) is
+ * readable. */
 struct sha256_file {
     uint64_t bytes;
     char hex[SHA256_HEX];

@@ -2,7 +2,7 @@
 
 #include "base/banned.h"
 
-/* White space of Unicode that is no single byte. */
+/* Unicode white space of more than one byte. */
 static const char *const wide_spaces[] = {"\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\x80",
                                           "\xe2\x80\x81", "\xe2\x80\x82", "\xe2\x80\x83", "\xe2\x80\x84",
                                           "\xe2\x80\x85", "\xe2\x80\x86", "\xe2\x80\x87", "\xe2\x80\x88",
@@ -14,7 +14,7 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* How many bytes of white space stand at an end: 0 if there is none. */
+/* The length of the white space character at one end; 0 if there is none. */
 static size_t space_at(struct str s, bool behind)
 {
     if (s.n == 0)

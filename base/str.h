@@ -1,4 +1,4 @@
-/* Bytes that somebody else keeps: a pointer and a length, not terminated. */
+/* A borrowed string: pointer and length, not terminated. */
 #ifndef BASE_STR_H
 #define BASE_STR_H
 
@@ -11,10 +11,10 @@ struct str {
     size_t n;
 };
 
-/* Of a string literal. */
+/* From a string literal. */
 #define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
 
-/* Of a C string; an empty one of NULL. */
+/* From a C string; NULL gives an empty one. */
 static inline struct str str_of(const char *s)
 {
     return s ? (struct str){s, strlen(s)} : STR("");
@@ -30,7 +30,7 @@ static inline bool str_is(struct str s, const char *text)
     return str_equal(s, str_of(text));
 }
 
-/* By bytes, a shorter one before those that begin with it: like strcmp. */
+/* Compares by bytes like strcmp: a prefix sorts first. */
 static inline int str_compare(struct str a, struct str b)
 {
     int order = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
@@ -43,10 +43,10 @@ static inline bool str_begins(struct str s, const char *prefix)
     return s.n >= n && memcmp(s.p, prefix, n) == 0;
 }
 
-/* Without the white space at both ends, of Unicode too. */
+/* Removes white space, also Unicode's, at both ends. */
 struct str str_trim(struct str s);
-/* The next word of *rest, which begins behind it then; words stand between such white space. Empty: there is
- * none. */
+/* Returns the next word of *rest and moves *rest behind it. White space as in str_trim separates words.
+ * Empty: no more words. */
 struct str str_next_word(struct str *rest);
 
 #endif

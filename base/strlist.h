@@ -1,4 +1,4 @@
-/* A growing list of strings it owns. Zero-initialise; strlist_release is fine on an empty one. */
+/* A growing list of strings that it owns. Zero-initialise; strlist_release accepts an empty list. */
 #ifndef BASE_STRLIST_H
 #define BASE_STRLIST_H
 
@@ -13,11 +13,11 @@ struct strlist {
     size_t cap;
 };
 
-/* Appends a copy of s (of its first n bytes). */
+/* Appends a copy of s; strlist_addn copies only its first n bytes. */
 int strlist_add(struct strlist *l, const char *s, struct err *err);
 int strlist_addn(struct strlist *l, const char *s, size_t n, struct err *err);
 
-/* Appends the pieces of `s` between commas, without blanks around them; empty pieces are an ERR_USAGE. */
+/* Appends the parts of `s` between commas, without blanks around them. An empty part is ERR_USAGE. */
 int strlist_split(struct strlist *l, const char *s, struct err *err);
 
 bool strlist_has(const struct strlist *l, const char *s);

@@ -7,8 +7,8 @@
 
 #include "base/banned.h"
 
-/* Decodes one UTF-8 character of at most n bytes. Returns its length, 0 if it is malformed (overlong forms,
- * surrogates and anything above U+10FFFF included; RFC 3629). */
+/* Decodes one UTF-8 character of at most n bytes. Returns its length, or 0 if it is malformed (also overlong
+ * forms, surrogates and anything above U+10FFFF; RFC 3629). */
 static size_t utf8_decode(const unsigned char *p, size_t n, uint32_t *ret)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -31,8 +31,9 @@ static size_t utf8_decode(const unsigned char *p, size_t n, uint32_t *ret)
     return len;
 }
 
-/* Characters that a terminal or a page acts on instead of showing: C1 controls, bidirectional controls,
- * zero-width and invisible ones, separators, interlinear and tag characters, noncharacters' neighbours. */
+/* Characters that a terminal or a page interprets instead of showing: C1 controls, bidirectional controls,
+ * zero-width and invisible characters, separators, interlinear and tag characters, and neighbours of
+ * noncharacters. */
 static bool is_hidden(uint32_t c)
 {
     static const struct {
@@ -51,9 +52,8 @@ static bool is_blank(unsigned char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* How many bytes the character at p has that may be shown as it is; 0: a `?` takes the place of *ret_step
- * bytes. */
-static size_t shown_at(const unsigned char *p, size_t n, size_t *ret_step)
+/* Returns the length of the character at p if it is printable. 0: print `?` instead of *ret_step bytes. */
+static size_t printable_length(const unsigned char *p, size_t n, size_t *ret_step)
 {
     uint32_t c = 0;
     size_t step = utf8_decode(p, n, &c);
@@ -72,13 +72,13 @@ char *text_printable(char *dst, size_t cap, const char *src, size_t n)
 {
     const unsigned char *p = (const unsigned char *)src;
     const unsigned char *end = p + n;
-    size_t len = 0, mark = 0; /* as much as leaves room for the dots */
+    size_t len = 0, mark = 0; /* the length that leaves room for the dots */
     for (size_t step = 1, blank = 0; p < end; p += step, step = 1) {
         if (is_blank(*p)) {
             blank = len > 0;
             continue;
         }
-        size_t shown = shown_at(p, (size_t)(end - p), &step), need = shown ? shown : 1;
+        size_t shown = printable_length(p, (size_t)(end - p), &step), need = shown ? shown : 1;
         if (len + blank + need + 1 > cap) {
             len = add_dots(dst, cap, mark);
             break;
@@ -156,9 +156,9 @@ int text_to_uint(const char *s, uint64_t max, uint64_t *ret)
 
 #define BILLION INT64_C(1000000000)
 
-/* One `12.5` of a duration, as what stands before and behind the point. Returns the bytes it takes, 0 if
- * there is none. */
-static size_t duration_number(const char *s, int64_t *ret_whole, int64_t *ret_billionths)
+/* Parses one number such as `12.5` of a duration into the parts before and after the point. Returns its
+ * length, 0 if there is no number. */
+static size_t parse_duration_number(const char *s, int64_t *ret_whole, int64_t *ret_billionths)
 {
     int64_t whole = 0, billionths = 0;
     size_t i = 0, digits = 0;
@@ -185,7 +185,7 @@ int text_to_duration(const char *s, int64_t *ret_ms, struct err *err)
     const char *p = s;
     while (*p) {
         int64_t whole = 0, billionths = 0;
-        size_t n = duration_number(p, &whole, &billionths);
+        size_t n = parse_duration_number(p, &whole, &billionths);
         if (!n)
             goto bad;
         p += n;
@@ -194,7 +194,7 @@ int text_to_duration(const char *s, int64_t *ret_ms, struct err *err)
         for (size_t i = 0; i < sizeof units / sizeof *units; i++)
             if (letters == strlen(units[i].name) && strncmp(p, units[i].name, letters) == 0)
                 unit = units[i].ms;
-        /* What is finer than a millisecond would be lost without a word. */
+        /* A part below one millisecond would be lost silently. */
         if (!unit || billionths * unit % BILLION)
             goto bad;
         total += whole * unit + billionths * unit / BILLION;
@@ -256,7 +256,7 @@ static size_t min3(size_t a, size_t b, size_t c)
 }
 
 /* Optimal string alignment distance of two strings of at most NEAREST_LEN bytes. */
-static size_t distance(const char *a, size_t na, const char *b, size_t nb)
+static size_t edit_distance(const char *a, size_t na, const char *b, size_t nb)
 {
     size_t rows[3][NEAREST_LEN + 1];
     size_t *before = rows[0], *above = rows[1], *row = rows[2];
@@ -283,8 +283,8 @@ void nearest_offer(struct nearest *near, const char *name)
     size_t nw = strlen(near->wanted), nn = strlen(name);
     if (nw > NEAREST_LEN || nn > NEAREST_LEN || nw == 0)
         return;
-    size_t d = distance(near->wanted, nw, name, nn);
-    /* A third of the word may be wrong; a beginning that is right counts as near whatever follows. */
+    size_t d = edit_distance(near->wanted, nw, name, nn);
+    /* A third of the word may be wrong; a correct prefix always counts as near. */
     bool prefix = nw >= 2 && nn > nw && strncmp(near->wanted, name, nw) == 0;
     if (d > (nw < nn ? nn : nw) / 3 + (nw < 3) && !prefix)
         return;

@@ -1,4 +1,4 @@
-/* Threads: started with every signal blocked (signals belong to main) and a small stack. */
+/* Threads. Each starts with all signals blocked (the main thread handles signals) and a small stack. */
 #ifndef BASE_THREAD_H
 #define BASE_THREAD_H
 
@@ -7,10 +7,10 @@
 
 #include "base/err.h"
 
-/* Bytes of stack: a thousand hosts are a thousand threads. Sanitizers need more and get the default. */
+/* Stack size in bytes. A thousand hosts need a thousand threads. Sanitizers need more and get the default. */
 #define THREAD_STACK (256u * 1024)
 
-/* Whether a second thread could run at the same time: two processors are ours. */
+/* Whether a second thread could run in parallel: this process may use two processors. */
 bool thread_pays(void);
 
 int thread_start(pthread_t *ret, void *(*run)(void *), void *ctx, struct err *err);
