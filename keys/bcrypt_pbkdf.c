@@ -34,7 +34,7 @@ static uint32_t word_at(const unsigned char *p)
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* ---- pi ------------------------------------------------------------------------------------------------ */
+/* ---- pi ---- */
 
 /* factor * arctan(1 / x), times 2^bits; added to sum, or taken from it. */
 static bool add_arctan(BIGNUM *sum, BN_ULONG factor, BN_ULONG x, int bits, bool minus)
@@ -73,7 +73,7 @@ static bool begin_with_pi(struct blowfish *b)
     return true;
 }
 
-/* ---- Blowfish ------------------------------------------------------------------------------------------ */
+/* ---- Blowfish ---- */
 
 struct pair {
     uint32_t left, right;
@@ -120,7 +120,7 @@ static void expand(struct blowfish *b, const unsigned char key[HASH], const unsi
     }
 }
 
-/* ---- bcrypt -------------------------------------------------------------------------------------------- */
+/* ---- bcrypt ---- */
 
 static void bcrypt(const struct blowfish *pi, const unsigned char key[HASH], const unsigned char salt[HASH],
                    unsigned char ret[BLOCK])

@@ -165,7 +165,7 @@ int keyfile_parse(const void *p, size_t n, struct keyfile *ret, struct err *err)
     return rc;
 }
 
-/* ---- public keys --------------------------------------------------------------------------------------- */
+/* ---- public keys ---- */
 
 /* "TYPE BASE64 [COMMENT]", in one line. */
 static int parse_public_line(struct str line, struct ssh_blob *ret, struct err *err)

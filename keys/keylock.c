@@ -64,7 +64,7 @@ unsigned keylock_rounds(const struct keylock *l)
     return read_options(l, &salt) == 0 ? salt.rounds : 0;
 }
 
-/* ---- ciphers ------------------------------------------------------------------------------------------- */
+/* ---- ciphers ---- */
 
 /* With the tag checked, where there is one. *ret_fits: it was right. False: OpenSSL could not. */
 static bool decrypt(const struct cipher *c, const unsigned char *key, const struct keylock *l,
@@ -126,7 +126,7 @@ static bool decrypt_chacha(const unsigned char *key, const struct keylock *l, un
     return done;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static int decrypt_section(const struct cipher *c, const struct keylock *l, const unsigned char *key,
                            struct ssh_blob *ret, struct err *err)

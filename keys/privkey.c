@@ -32,7 +32,7 @@ static int damaged(struct err *err)
     return err_set(err, ERR_FAILED, "the private key is damaged");
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static EVP_PKEY *read_rsa(struct ssh_reader *r)
 {
@@ -168,7 +168,7 @@ void privkey_free(struct privkey *k)
     free(k);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 /* RFC 4251's mpint: no leading zeroes but the one that keeps it positive. */
 static void put_number(struct buf *b, const BIGNUM *number)
@@ -255,7 +255,7 @@ int privkey_public(const struct privkey *k, struct ssh_blob *ret, struct err *er
     return take_blob(&b, "the public key", ret, err);
 }
 
-/* ---- signing ------------------------------------------------------------------------------------------- */
+/* ---- signing ---- */
 
 static const EVP_MD *hash_of(const struct privkey *k, const char *algorithm)
 {
@@ -322,7 +322,7 @@ int privkey_sign(const struct privkey *k, const char *algorithm, const struct ss
     return rc;
 }
 
-/* ---- decrypting ---------------------------------------------------------------------------------------- */
+/* ---- decrypting ---- */
 
 /* RFC 8032 section 5.1.5: the first half of the seed's hash. X25519 clamps it by itself. */
 int privkey_x25519(const struct privkey *k, unsigned char ret[PRIVKEY_X25519], struct err *err)

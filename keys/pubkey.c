@@ -34,7 +34,7 @@ struct scheme {
     bool fido;
 };
 
-/* ---- keys ---------------------------------------------------------------------------------------------- */
+/* ---- keys ---- */
 
 static bool is(struct piece piece, const char *name)
 {
@@ -131,7 +131,7 @@ static int read_key(const struct ssh_blob *blob, struct pubkey *ret, struct err 
     return 0;
 }
 
-/* ---- signatures ---------------------------------------------------------------------------------------- */
+/* ---- signatures ---- */
 
 struct signature {
     struct piece name, inner;

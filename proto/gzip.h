@@ -26,8 +26,7 @@ enum gzip_result gzip_inflate(struct gzip *g, const void *p, size_t n, void *to,
  */
 int gzip_compress(const void *p, size_t n, void **ret, size_t *ret_n, struct err *err);
 
-/* ---- writing what comes bit by bit ------------------------------------------------------------------------
- */
+/* ---- writing what comes bit by bit ---- */
 
 /* Takes bytes in order; -1 ends it with err as it was left. */
 typedef int gzip_sink_fn(void *ctx, const void *p, size_t n, struct err *err);

@@ -45,8 +45,7 @@ static struct member *member(struct gzip_writer *w, size_t number)
     return &w->members[number % MEMBERS];
 }
 
-/* ---- compressing: with the lock held ----------------------------------------------------------------------
- */
+/* ---- compressing: with the lock held ---- */
 
 /* Compresses the next member that is filled, if there is one. */
 static bool work(struct gzip_writer *w)
@@ -76,8 +75,7 @@ static void *help(void *ctx)
     return NULL;
 }
 
-/* ---- filling ----------------------------------------------------------------------------------------------
- */
+/* ---- filling ---- */
 
 /* Hands the oldest member on, once it is done. */
 static int hand_on(struct gzip_writer *w, struct err *err)
@@ -164,8 +162,7 @@ int gzip_writer_end(struct gzip_writer *w, struct err *err)
     return 0;
 }
 
-/* ---- from the beginning to the end ------------------------------------------------------------------------
- */
+/* ---- from the beginning to the end ---- */
 
 struct gzip_writer *gzip_writer_new(gzip_sink_fn *sink, void *ctx, struct err *err)
 {

@@ -76,8 +76,7 @@ int profile_intern(struct profile *p, const char *s, size_t n, uint32_t *ret, st
     return strtab_copy(&p->store->strings, (struct str){s, n}, ret, err);
 }
 
-/* ---- columns --------------------------------------------------------------------------------------------
- */
+/* ---- columns ---- */
 
 int profile_add_sample_type(struct profile *p, struct profile_value_type type, struct err *err)
 {
@@ -222,8 +221,7 @@ int profile_add_comment(struct profile *p, uint32_t comment, struct err *err)
     return 0;
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 /* The message that a region holds, or what another form makes of it. Takes the region. */
 static int decode(struct region *bytes, size_t file_bytes, struct profile **ret, struct err *err)

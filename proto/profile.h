@@ -175,8 +175,7 @@ int profile_set_lines(struct profile *p, size_t location, const struct profile_l
 /* Gives a sample another stack, of any depth. */
 int profile_restack(struct profile *p, size_t sample, const uint32_t *stack, size_t depth, struct err *err);
 
-/* ---- reading --------------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 /*
  * Reads a profile: profile.proto, as it is or gzip'ed (one member or more), or one of the text forms of Go's
@@ -190,8 +189,7 @@ int profile_parse_buf(struct buf *bytes, uint64_t max_bytes, struct profile **re
 /* Whether reading failed because the bytes have none of the forms. */
 bool profile_is_unrecognized(const struct err *err);
 
-/* ---- changing and writing --------------------------------------------------------------------------------
- */
+/* ---- changing and writing ---- */
 
 /*
  * One profile of all: equal samples are one, what nothing refers to is left out. They must have the same

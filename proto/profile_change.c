@@ -16,8 +16,7 @@ int64_t profile_integer(double v)
     return v >= 9223372036854775808.0 || v < -9223372036854775808.0 || isnan(v) ? INT64_MIN : (int64_t)v;
 }
 
-/* ---- sample types ---------------------------------------------------------------------------------------
- */
+/* ---- sample types ---- */
 
 static bool same_type(const struct profile *a, struct profile_value_type x, const struct profile *b,
                       struct profile_value_type y)
@@ -161,8 +160,7 @@ void profile_narrow(struct profile *p, size_t n)
     p->n_sample_types = n;
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 /* Whether one of those that were multiplied is not 0. */
 static bool scale_values(int64_t *values, const double *ratios, size_t n)
@@ -226,8 +224,7 @@ int profile_normalize(struct profile *p, const struct profile *base, struct err 
     return 0;
 }
 
-/* ---- labels ---------------------------------------------------------------------------------------------
- */
+/* ---- labels ---- */
 
 /* Copies a sample's labels but those of the text's key, and adds that one: how many there are now. */
 static uint32_t set_label(struct profile_label *to, const struct profile_label *from, uint32_t n,

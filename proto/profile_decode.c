@@ -34,8 +34,7 @@ bool decode_charge(size_t *room, size_t n, size_t size, struct err *err)
     return true;
 }
 
-/* ---- the walks ------------------------------------------------------------------------------------------
- */
+/* ---- the walks ---- */
 
 static bool survey(struct decoder *d)
 {
@@ -133,8 +132,7 @@ static bool read_tables(struct decoder *d)
     return true;
 }
 
-/* ---- references -----------------------------------------------------------------------------------------
- */
+/* ---- references ---- */
 
 static bool own_strings(struct decoder *d)
 {

@@ -29,8 +29,7 @@ struct reader {
     struct err *err;
 };
 
-/* ---- stacks ---------------------------------------------------------------------------------------------
- */
+/* ---- stacks ---- */
 
 /* How many numbers begin in the bytes: as many as there are, but for those that go on from the one before. */
 static size_t count_numbers(const unsigned char *p, size_t n)
@@ -116,8 +115,7 @@ static bool ids(struct reader *r, const struct wire_field *f)
     return true;
 }
 
-/* ---- values, labels -------------------------------------------------------------------------------------
- */
+/* ---- values, labels ---- */
 
 /* The values of the newest sample; *n is how many it has so far. Those that are too many are only counted. */
 static bool values(struct reader *r, const struct wire_field *f, size_t *n)
@@ -200,8 +198,7 @@ static bool label(struct reader *r, const struct wire_field *field)
     return add_label(r, &to);
 }
 
-/* ---- samples --------------------------------------------------------------------------------------------
- */
+/* ---- samples ---- */
 
 static bool sample(struct reader *r, struct wire w)
 {
@@ -252,8 +249,7 @@ static int read_samples(void *ctx, size_t begin, size_t end, struct err *err)
     return 0;
 }
 
-/* ---- halves ---------------------------------------------------------------------------------------------
- */
+/* ---- halves ---- */
 
 /*
  * Room for all stacks: as many frames as were counted in the first half, and in the second as bytes at most.

@@ -131,8 +131,7 @@ static bool location(struct decoder *d, struct wire w)
     return true;
 }
 
-/* ---- the header -----------------------------------------------------------------------------------------
- */
+/* ---- the header ---- */
 
 static bool comments(struct decoder *d, const struct wire_field *f)
 {

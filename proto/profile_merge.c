@@ -72,8 +72,7 @@ static int merge_string(struct merger *m, uint32_t string, uint32_t *ret)
     return 0;
 }
 
-/* ---- mappings -------------------------------------------------------------------------------------------
- */
+/* ---- mappings ---- */
 
 static uint64_t pages_of(const struct profile_mapping *m)
 {
@@ -115,8 +114,7 @@ static int merge_mapping(struct merger *m, uint32_t index, uint32_t *ret)
     return 0;
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------
- */
+/* ---- functions ---- */
 
 static bool same_function(const void *ctx, uint32_t number)
 {
@@ -148,8 +146,7 @@ static int merge_function(struct merger *m, uint32_t index, uint32_t *ret)
     return 0;
 }
 
-/* ---- locations ------------------------------------------------------------------------------------------
- */
+/* ---- locations ---- */
 
 /* The address in its mapping, wherever that was loaded. */
 static uint64_t relative(const struct profile *p, const struct profile_location *l)
@@ -224,8 +221,7 @@ static int merge_location(struct merger *m, uint32_t index, uint32_t *ret)
     return 0;
 }
 
-/* ---- samples --------------------------------------------------------------------------------------------
- */
+/* ---- samples ---- */
 
 static bool same_stack(const struct profile *p, const struct profile_sample *s, const uint32_t *stack)
 {
@@ -357,8 +353,7 @@ static bool is_zero(const struct profile *p, size_t sample)
     return true;
 }
 
-/* ---- the header -----------------------------------------------------------------------------------------
- */
+/* ---- the header ---- */
 
 static int combine_types(struct merger *m)
 {
@@ -422,8 +417,7 @@ static int sift_comments(struct profile *p, struct err *err)
     return 0;
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------
- */
+/* ---- all ---- */
 
 static uint32_t *notes(size_t n, struct err *err)
 {

@@ -6,8 +6,7 @@
 /* google/pprof's words. */
 #define UNRECOGNIZED "unrecognized profile format"
 
-/* ---- what is read ---------------------------------------------------------------------------------------
- */
+/* ---- what is read ---- */
 
 static bool same_address(const void *ctx, uint32_t number)
 {
@@ -77,8 +76,7 @@ int text_set_period(struct text_reader *r, struct str type, const char *unit, in
                : profile_intern(r->p, unit, strlen(unit), &r->p->period_type.unit, r->err);
 }
 
-/* ---- counts: goroutine, threadcreate --------------------------------------------------------------------
- */
+/* ---- counts: goroutine, threadcreate ---- */
 
 /* "3 @ 0x46e6c1 0x40a0c5": that many, and their stack of return addresses. */
 static int read_counted(struct text_reader *r, struct str line)
@@ -108,8 +106,7 @@ enum text_result text_read_count(struct text_reader *r)
     return lines_check(l, r->err) < 0 || text_read_maps(r) < 0 ? TEXT_FAILED : TEXT_READ;
 }
 
-/* ---- contention: block, mutex ---------------------------------------------------------------------------
- */
+/* ---- contention: block, mutex ---- */
 
 static bool read_attribute(struct text_reader *r, struct str line, int64_t *hz)
 {
@@ -205,8 +202,7 @@ enum text_result text_read_contention(struct text_reader *r)
     return lines_check(l, r->err) < 0 || text_read_maps(r) < 0 ? TEXT_FAILED : TEXT_READ;
 }
 
-/* ---- threads --------------------------------------------------------------------------------------------
- */
+/* ---- threads ---- */
 
 /* The stack of a thread, and the line behind it. *ret_same: it is the one before again. */
 static int read_thread(struct text_reader *r, struct str *ret_next, bool *ret_same)
@@ -281,8 +277,7 @@ enum text_result text_read_thread(struct text_reader *r)
     return TEXT_READ;
 }
 
-/* ---- which form it is -----------------------------------------------------------------------------------
- */
+/* ---- which form it is ---- */
 
 /* One form: *ret if it is that. */
 static enum text_result try_form(enum text_result (*read)(struct text_reader *r), struct str text,

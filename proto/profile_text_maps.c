@@ -29,8 +29,7 @@ struct maps {
     struct buf line; /* with the attributes in it */
 };
 
-/* ---- lines ----------------------------------------------------------------------------------------------
- */
+/* ---- lines ---- */
 
 static const struct attribute *attribute_at(const struct maps *m, struct str s)
 {
@@ -131,8 +130,7 @@ static int read_line(struct maps *m)
     return other ? add_attribute(m, line) : 0;
 }
 
-/* ---- mappings -------------------------------------------------------------------------------------------
- */
+/* ---- mappings ---- */
 
 static bool differ(uint32_t a, uint32_t b)
 {
@@ -269,8 +267,7 @@ int text_read_maps(struct text_reader *r)
     return rc;
 }
 
-/* ---- frames of no interest ------------------------------------------------------------------------------
- */
+/* ---- frames of no interest ---- */
 
 /* Allocators. */
 static const char allocators[] =

@@ -48,8 +48,7 @@ struct text_pattern {
     pcre2_match_context *limits;
 };
 
-/* ---- lines ----------------------------------------------------------------------------------------------
- */
+/* ---- lines ---- */
 
 bool lines_next(struct lines *l)
 {
@@ -88,8 +87,7 @@ bool text_is_maps_sentinel(struct str line)
     return text_contains(line, "--- Memory map: ---") || text_contains(line, "MAPPED_LIBRARIES:");
 }
 
-/* ---- patterns -------------------------------------------------------------------------------------------
- */
+/* ---- patterns ---- */
 
 static void pattern_free(struct text_pattern *t)
 {
@@ -142,8 +140,7 @@ void text_match_release(struct text_reader *r)
         pattern_free(r->patterns[i]);
 }
 
-/* ---- numbers --------------------------------------------------------------------------------------------
- */
+/* ---- numbers ---- */
 
 /* Takes the prefix off that tells the base. */
 static unsigned base_of(struct str *s)

@@ -41,8 +41,7 @@ struct writer {
     unsigned char block[65536];
 };
 
-/* ---- bytes ----------------------------------------------------------------------------------------------
- */
+/* ---- bytes ---- */
 
 static int flush(struct writer *w)
 {
@@ -99,8 +98,7 @@ static unsigned char *put(unsigned char *to, unsigned number, uint64_t v)
     return v ? wire_write_field(to, number, v) : to;
 }
 
-/* ---- strings --------------------------------------------------------------------------------------------
- */
+/* ---- strings ---- */
 
 static void number(struct writer *w, uint32_t string)
 {
@@ -158,8 +156,7 @@ static int number_strings(struct writer *w)
     return 0;
 }
 
-/* ---- messages -------------------------------------------------------------------------------------------
- */
+/* ---- messages ---- */
 
 static int write_value_type(struct writer *w, unsigned field, const struct profile_value_type *t)
 {

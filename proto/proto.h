@@ -15,7 +15,7 @@
 #include "proto/label_order.h"
 #include "proto/profile.h"
 
-/* ---- gzip ---------------------------------------------------------------------------------------------- */
+/* ---- gzip ---- */
 
 /*
  * Inflates a gzip file of one or more members, fed in pieces of any size, and checks each member's CRC and
@@ -33,7 +33,7 @@ unsigned gunzip_members(const struct gunzip *z);
 /* Says whether the file ended where a gzip file may end. */
 int gunzip_finish(struct gunzip *z, struct err *err);
 
-/* ---- profile ------------------------------------------------------------------------------------------- */
+/* ---- profile ---- */
 
 #define PROFILE_MAX_SAMPLE_TYPES 16
 
@@ -122,7 +122,7 @@ struct profile_relabelled {
 };
 int profile_relabel(const struct profile_relabel *how, struct profile_relabelled *ret, struct err *err);
 
-/* ---- execution traces ---------------------------------------------------------------------------------- */
+/* ---- execution traces ---- */
 
 #define TRACE_HEADER_SIZE 16
 /* The 16 bytes a trace begins with (`go 1.22 trace\0\0\0`). *ret_minor is the 22. -1 if they are none. */

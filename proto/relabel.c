@@ -57,8 +57,7 @@ struct relabel {
     struct buf known, inner; /* a message without its unknown fields, and one inside of it */
 };
 
-/* ---- passing by -------------------------------------------------------------------------------------------
- */
+/* ---- passing by ---- */
 
 static int put(const struct relabel *r, const void *p, size_t n, struct err *err)
 {
@@ -111,8 +110,7 @@ static int pass(struct relabel *r, field_fn *each, struct err *err)
     return r->how->source(r->how->source_ctx, take, r, err);
 }
 
-/* ---- keys -------------------------------------------------------------------------------------------------
- */
+/* ---- keys ---- */
 
 struct label {
     uint64_t key, str, unit;
@@ -221,8 +219,7 @@ static int look(struct relabel *r, bool *ret_any, struct err *err)
     return rc;
 }
 
-/* ---- who uses which string --------------------------------------------------------------------------------
- */
+/* ---- who uses which string ---- */
 
 static void use(struct relabel *r, uint64_t index, unsigned how)
 {
@@ -282,8 +279,7 @@ static int judge(struct relabel *r, const struct field *f, struct err *err)
     return 0;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 /* A field of n bytes in place of the one that passes by. */
 static int put_field(struct relabel *r, unsigned number, const void *p, size_t n, struct err *err)

@@ -186,7 +186,7 @@ static unsigned long long item_at(const struct profile_scan *s)
     return s->item_at;
 }
 
-/* ---- strings and names --------------------------------------------------------------------------------- */
+/* ---- strings and names ---- */
 
 static void string_text(struct profile_scan *s, const void *p, size_t n)
 {
@@ -234,7 +234,7 @@ static void name_text(const struct profile_scan *s, size_t i, char *dst, size_t 
     text_printable(dst, cap, text, len);
 }
 
-/* ---- what the fields say ------------------------------------------------------------------------------- */
+/* ---- what the fields say ---- */
 
 static int index_seen(struct profile_scan *s, uint64_t index, struct err *err)
 {
@@ -338,7 +338,7 @@ static void message_end(struct profile_scan *s, enum kind kind)
         s->odd_sample = s->sample;
 }
 
-/* ---- the wire ------------------------------------------------------------------------------------------ */
+/* ---- the wire ---- */
 
 /* How much of the piece lies before that offset. */
 static inline size_t piece_left(const struct profile_scan *s, uint64_t limit)
@@ -589,7 +589,7 @@ int profile_scan_feed(struct profile_scan *s, const void *p, size_t n, struct er
     return s->failed ? -1 : 0;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------- */
+/* ---- the end ---- */
 
 static int check_values(const struct profile_scan *s, struct err *err)
 {

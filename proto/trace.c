@@ -112,7 +112,7 @@ void trace_scan_free(struct trace_scan *s)
     free(s);
 }
 
-/* ---- the header ---------------------------------------------------------------------------------------- */
+/* ---- the header ---- */
 
 /* The whole header for one version: `go 1.`, the version's digits, ` trace`, zeros up to the end. */
 static bool header_parse(const char *p, unsigned *ret_minor)
@@ -181,7 +181,7 @@ static int unknown_read(struct trace_scan *s, struct err *err)
     return 0;
 }
 
-/* ---- batches, from 1.22 on ----------------------------------------------------------------------------- */
+/* ---- batches, from 1.22 on ---- */
 
 /* What a generation must have and the open one has not; NULL if it may end here. The runtime registers some
  * strings when a generation begins and writes them when it ends, so that each has some. */
@@ -288,7 +288,7 @@ static int batch_rest(struct trace_scan *s, struct err *err)
     return 0;
 }
 
-/* ---- events, up to 1.21 -------------------------------------------------------------------------------- */
+/* ---- events, up to 1.21 ---- */
 
 static int event_type(struct trace_scan *s, struct err *err)
 {
@@ -370,7 +370,7 @@ static int text_read(struct trace_scan *s, struct err *err)
     return 0;
 }
 
-/* ---- from place to place ------------------------------------------------------------------------------- */
+/* ---- from place to place ---- */
 
 typedef int read_fn(struct trace_scan *s, struct err *err);
 typedef int number_fn(struct trace_scan *s, uint64_t number, struct err *err);
@@ -443,7 +443,7 @@ int trace_scan_feed(struct trace_scan *s, const void *p, size_t n, struct err *e
     return s->failed ? -1 : 0;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------- */
+/* ---- the end ---- */
 
 /* What every trace has had before it ends and this one has not; NULL if it is whole. */
 static const char *trace_lacks(const struct trace_scan *s)

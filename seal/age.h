@@ -17,7 +17,7 @@
 
 #include "base/base.h"
 
-/* ---- to whom ------------------------------------------------------------------------------------------- */
+/* ---- to whom ---- */
 
 struct age_recipients;
 int age_recipients_new(struct age_recipients **ret, struct err *err);
@@ -46,7 +46,7 @@ size_t age_recipients_count(const struct age_recipients *r);
 /* As a manifest names it: "age1…", "ssh-ed25519 SHA256:…", "passphrase". */
 const char *age_recipients_name(const struct age_recipients *r, size_t i);
 
-/* ---- writing ------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 struct age_writer;
 /* fd stays the caller's. The header is written with the first chunk. `armor`: text (PEM-like, strict). */
@@ -61,7 +61,7 @@ int age_writer_finish(struct age_writer *w, struct err *err);
 /* Wipes and frees, finished or not. NULL is fine. */
 void age_writer_free(struct age_writer *w);
 
-/* ---- by whom ------------------------------------------------------------------------------------------- */
+/* ---- by whom ---- */
 
 struct age_identities;
 /* `ask` (NULL: nobody) is asked for the passphrase of an identity only when a file is encrypted to it, once;
@@ -78,7 +78,7 @@ int age_identities_cancel_fd(const struct age_identities *i);
  * not) or an SSH private key. */
 int age_identities_add_file(struct age_identities *i, const char *path, struct err *err);
 
-/* ---- reading ------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* Whether a file that begins with these bytes is in the age format, armored or not. */
 bool age_is_encrypted(const void *p, size_t n);

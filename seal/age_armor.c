@@ -28,7 +28,7 @@ struct age_input {
     size_t bytes_at, n_bytes;
 };
 
-/* ---- raw bytes ----------------------------------------------------------------------------------------- */
+/* ---- raw bytes ---- */
 
 /* Nobody knows how long whoever writes into a pipe takes. */
 static int read_some(const struct age_input *in, void *p, size_t n, size_t *ret_n, struct err *err)
@@ -93,7 +93,7 @@ static int read_plain(struct age_input *in, unsigned char *p, size_t n, size_t *
     return 0;
 }
 
-/* ---- armor --------------------------------------------------------------------------------------------- */
+/* ---- armor ---- */
 
 static bool is_blank(char c)
 {
@@ -189,7 +189,7 @@ static int read_armored(struct age_input *in, unsigned char *p, size_t n, size_t
     return 0;
 }
 
-/* ---- either -------------------------------------------------------------------------------------------- */
+/* ---- either ---- */
 
 /* Looks at the beginning, and goes behind armor's first line. */
 static int look(struct age_input *in, struct err *err)
@@ -237,7 +237,7 @@ int age_input_read(struct age_input *in, void *p, size_t n, size_t *ret_n, struc
     return in->armored ? read_armored(in, p, n, ret_n, err) : read_plain(in, p, n, ret_n, err);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 void age_output_init(struct age_output *out, int fd, bool armor)
 {

@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-/* ---- reading ------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 struct age_input;
 /* Reads from fd, which stays the caller's; whether it is armored is told by how it begins. ERR_CANCELLED,
@@ -21,7 +21,7 @@ int age_input_read(struct age_input *in, void *p, size_t n, size_t *ret_n, struc
 /* Whether n bytes from the beginning of a file are that of armor, perhaps behind white space. */
 bool age_armor_begins(const char *p, size_t n);
 
-/* ---- writing ------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 struct age_output {
     int fd;        /* the caller's */

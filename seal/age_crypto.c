@@ -48,7 +48,7 @@ int age_random(void *p, size_t n, struct err *err)
     return RAND_priv_bytes(p, (int)n) == 1 ? 0 : broken("random numbers", err);
 }
 
-/* ---- X25519 -------------------------------------------------------------------------------------------- */
+/* ---- X25519 ---- */
 
 int age_x25519(const unsigned char scalar[AGE_KEY], const unsigned char point[AGE_KEY],
                unsigned char ret[AGE_KEY], struct err *err)
@@ -85,7 +85,7 @@ int age_x25519_base(const unsigned char scalar[AGE_KEY], unsigned char ret[AGE_K
     return rc;
 }
 
-/* ---- wrapping ------------------------------------------------------------------------------------------ */
+/* ---- wrapping ---- */
 
 /* The key is used once, so that its nonce may be always the same. */
 static const unsigned char nonce[12];

@@ -132,7 +132,7 @@ void age_header_release(struct age_header *h)
     *h = (struct age_header){.n = 0};
 }
 
-/* ---- the MAC ------------------------------------------------------------------------------------------- */
+/* ---- the MAC ---- */
 
 static int mac_of(struct age_bytes text, const unsigned char file_key[AGE_FILE_KEY],
                   unsigned char ret[AGE_KEY], struct err *err)

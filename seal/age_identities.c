@@ -82,7 +82,7 @@ static void drop_last(struct age_identities *i)
     identity_free(i->items[--i->n]);
 }
 
-/* ---- age's own ----------------------------------------------------------------------------------------- */
+/* ---- age's own ---- */
 
 static bool begins(const char *s, const char *with)
 {
@@ -132,7 +132,7 @@ static int add_lines(struct age_identities *i, char *text, const char *path, str
     return found ? 0 : err_set(err, ERR_USAGE, "%s holds no identity", path);
 }
 
-/* ---- SSH ----------------------------------------------------------------------------------------------- */
+/* ---- SSH ---- */
 
 static int refuse_type(const char *path, const char *type, struct err *err)
 {
@@ -195,7 +195,7 @@ static int add_ssh(struct age_identities *i, const void *p, size_t n, const char
     return rc;
 }
 
-/* ---- a file -------------------------------------------------------------------------------------------- */
+/* ---- a file ---- */
 
 static int add_sealed(struct age_identities *i, const char *path, struct err *err)
 {

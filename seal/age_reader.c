@@ -39,7 +39,7 @@ void age_reader_free(struct age_reader *r)
     free(r);
 }
 
-/* ---- the header ---------------------------------------------------------------------------------------- */
+/* ---- the header ---- */
 
 /* One line with its end; at the end of the file without. */
 static int read_line(struct age_reader *r, struct err *err)
@@ -158,7 +158,7 @@ int age_reader_open(int fd, struct age_identities *by, struct age_reader **ret, 
     return rc;
 }
 
-/* ---- the chunks ---------------------------------------------------------------------------------------- */
+/* ---- the chunks ---- */
 
 /* Behind the last chunk there is nothing. */
 static int expect_end(struct age_reader *r, struct err *err)

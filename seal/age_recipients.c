@@ -81,7 +81,7 @@ static int add(struct age_recipients *r, struct age_recipient *one, struct err *
     return rc;
 }
 
-/* ---- one in words -------------------------------------------------------------------------------------- */
+/* ---- one in words ---- */
 
 struct word {
     const char *p;
@@ -241,7 +241,7 @@ int age_recipients_add(struct age_recipients *r, const char *text, const char *w
     return rc < 0 && err && err->kind == ERR_USAGE ? err_wrap(err, "%s", where) : rc;
 }
 
-/* ---- files --------------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 /* A private key given for its public half: that would be in every list of recipients from now on. */
 static int refuse_private(const char *path, struct err *err)
@@ -300,7 +300,7 @@ int age_recipients_add_passphrase(struct age_recipients *r, const struct secret 
     return rc;
 }
 
-/* ---- wrapping ------------------------------------------------------------------------------------------ */
+/* ---- wrapping ---- */
 
 static int wrap(const struct age_recipient *r, const unsigned char file_key[AGE_FILE_KEY], struct buf *header,
                 struct err *err)

@@ -24,7 +24,7 @@ int age_ssh_tag(const struct ssh_blob *key, unsigned char ret[AGE_SSH_TAG], stru
     return 0;
 }
 
-/* ---- Ed25519 to X25519 --------------------------------------------------------------------------------- */
+/* ---- Ed25519 to X25519 ---- */
 
 /* Whether y belongs to a point: (y^2 - 1) / (d y^2 + 1) must be a square, d = -121665 / 121666. So must
  * (y^2 - 1) (y^2 d + 1), and with d's denominator multiplied away (itself times itself is a square)
@@ -150,7 +150,7 @@ static int unwrap_ed25519(const struct privkey *private, const struct ssh_blob *
     return rc;
 }
 
-/* ---- RSA ----------------------------------------------------------------------------------------------- */
+/* ---- RSA ---- */
 
 int age_ssh_check_rsa(const struct ssh_blob *key, struct err *err)
 {

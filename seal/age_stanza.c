@@ -19,7 +19,7 @@ void age_stanza_release(struct age_stanza *s)
     s->body = NULL;
 }
 
-/* ---- arguments ----------------------------------------------------------------------------------------- */
+/* ---- arguments ---- */
 
 struct argument {
     const char *p;
@@ -118,7 +118,7 @@ int age_stanza_parse(const char *p, size_t n, struct age_stanza *ret, struct err
     return 0;
 }
 
-/* ---- body ---------------------------------------------------------------------------------------------- */
+/* ---- body ---- */
 
 int age_stanza_take_body(struct age_stanza *s, const void *p, size_t n, struct err *err)
 {
@@ -134,7 +134,7 @@ int age_stanza_take_body(struct age_stanza *s, const void *p, size_t n, struct e
     return 0;
 }
 
-/* ---- writing and naming -------------------------------------------------------------------------------- */
+/* ---- writing and naming ---- */
 
 /* The body's last line is shorter than the others, if need be empty. */
 void age_stanza_add(struct buf *header, const char *arguments, const void *body, size_t n)

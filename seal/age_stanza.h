@@ -54,8 +54,7 @@ void age_stanza_add(struct buf *header, const char *arguments, const void *body,
 /* "X25519", "ssh-ed25519 SHA256:Gj8k…": what is known of a stanza's recipient, printable. Returns dst. */
 char *age_stanza_name(const struct age_stanza *s, char *dst, size_t cap);
 
-/* ---- for each kind, one file: age_x25519.c, age_ssh.c, age_scrypt.c -------------------------------------
- */
+/* ---- for each kind, one file: age_x25519.c, age_ssh.c, age_scrypt.c ---- */
 
 /* Of an SSH key: what a stanza calls it. */
 int age_ssh_tag(const struct ssh_blob *key, unsigned char ret[AGE_SSH_TAG], struct err *err);

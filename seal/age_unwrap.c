@@ -20,7 +20,7 @@ static char *shown_path(char dst[PATH_SHOWN], const char *path)
     return text_printable(dst, PATH_SHOWN, path, strlen(path));
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------- */
+/* ---- asking ---- */
 
 struct riddle {
     const char *prompt, *what; /* `what` is what it opens */
@@ -66,7 +66,7 @@ static int ask(const struct age_identities *i, const struct riddle *riddle, stru
     return rc;
 }
 
-/* ---- SSH keys with a passphrase ------------------------------------------------------------------------ */
+/* ---- SSH keys with a passphrase ---- */
 
 struct lock {
     struct age_identity *one;
@@ -98,7 +98,7 @@ static int unlock(const struct age_identities *i, struct age_identity *one, stru
     return rc;
 }
 
-/* ---- passphrases of files ------------------------------------------------------------------------------ */
+/* ---- passphrases of files ---- */
 
 struct scrypt {
     const struct age_stanza *stanza;
@@ -145,7 +145,7 @@ static int unwrap_scrypt(const struct age_identities *i, const struct age_stanza
     return rc;
 }
 
-/* ---- files of identities that are encrypted ------------------------------------------------------------ */
+/* ---- files of identities that are encrypted ---- */
 
 static int read_all(struct age_reader *r, struct buf *ret, struct err *err)
 {
@@ -198,7 +198,7 @@ static int open_sealed(struct age_identities *i, const char *path, struct err *e
     return rc;
 }
 
-/* ---- one after the other ------------------------------------------------------------------------------- */
+/* ---- one after the other ---- */
 
 struct search {
     struct age_identities *by;

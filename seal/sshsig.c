@@ -13,7 +13,7 @@
 
 enum { VERSION = 1, LINE = 70 /* as ssh-keygen wraps it */ };
 
-/* ---- making -------------------------------------------------------------------------------------------- */
+/* ---- making ---- */
 
 int sshsig_signed_data(const char *namespace, bool sha256, const void *p, size_t n, struct ssh_blob *ret,
                        struct err *err)
@@ -75,7 +75,7 @@ int sshsig_armor(const char *namespace, const struct ssh_blob *key, const struct
     return rc;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static int malformed(const char *why, struct err *err)
 {

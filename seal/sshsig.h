@@ -19,7 +19,7 @@
 #define SSHSIG_MAX 16384
 #define SSHSIG_NAMESPACE 128 /* with its NUL */
 
-/* ---- making -------------------------------------------------------------------------------------------- */
+/* ---- making ---- */
 
 /* Whose key signs, and who helps. */
 struct sshsig_signer {
@@ -49,7 +49,7 @@ int sshsig_sign(const struct sshsig_signer *by, const char *namespace, const voi
  * Errors as those of sshsig_sign. */
 int sshsig_look(const struct sshsig_signer *by, struct err *err);
 
-/* ---- reading ------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 struct sshsig {
     char namespace[SSHSIG_NAMESPACE]; /* printable */
@@ -68,8 +68,7 @@ void sshsig_release(struct sshsig *s);
  * pubkey_verify has it: ERR_DENIED if not, ERR_UNSUPPORTED where that cannot be told. */
 int sshsig_check(const struct sshsig *s, const void *p, size_t n, struct err *err);
 
-/* ---- whose ----------------------------------------------------------------------------------------------
- */
+/* ---- whose ---- */
 
 /*
  * Who of a file of allowed signers (ssh-keygen(1), ALLOWED SIGNERS) may have signed this, now and in its

@@ -23,7 +23,7 @@ struct signing {
     struct err agent_err; /* why the agent did not sign; ERR_NONE: it has not the key */
 };
 
-/* ---- which key ----------------------------------------------------------------------------------------- */
+/* ---- which key ---- */
 
 /* "ssh-ed25519 AAAA… comment" */
 static int read_text(struct signing *s, struct err *err)
@@ -130,7 +130,7 @@ static int find_key(struct signing *s, struct err *err)
     return err_hint(err, "take an ed25519, RSA, ECDSA or FIDO key itself, no certificate");
 }
 
-/* ---- the agent ----------------------------------------------------------------------------------------- */
+/* ---- the agent ---- */
 
 static bool is_fido(const struct signing *s)
 {
@@ -181,7 +181,7 @@ static int sign_by_agent(struct signing *s, struct ssh_blob *ret, struct err *er
     return rc;
 }
 
-/* ---- the file ------------------------------------------------------------------------------------------ */
+/* ---- the file ---- */
 
 static int not_a_pair(const struct signing *s, struct err *err)
 {
@@ -211,7 +211,7 @@ static int sign_by_file(struct signing *s, struct ssh_blob *ret, struct err *err
     return rc;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 /* Why nobody can sign. */
 static int nobody(const struct signing *s, struct err *err)
