@@ -5,10 +5,9 @@
 #include "report/path.h"
 #include "base/banned.h"
 
-/* ---- places ---------------------------------------------------------------------------------------------
- */
+/* ---- places -------------------------------------------------------------------------------------------- */
 
-/* Nodes by what they are. */
+/* Finds nodes by their place. */
 struct places {
     struct finder by_info;
     size_t cap_nodes;
@@ -54,7 +53,7 @@ static int add_place(struct graph *g, struct places *places, const struct node_i
     return 0;
 }
 
-/* What is known of a line of a location; of the location, if it has none. */
+/* The place of a location's line, or of the location if it has no lines. */
 static struct node_info info_of(const struct graph *g, const struct profile_location *l,
                                 const struct profile_line *line, const uint32_t *files)
 {
@@ -77,7 +76,7 @@ static struct node_info info_of(const struct graph *g, const struct profile_loca
     return info;
 }
 
-/* The file of each function, its path made clean. */
+/* Finds the cleaned path of each function's file. */
 static int clean_files(struct profile *p, uint32_t **ret, struct err *err)
 {
     uint32_t *files = malloc((p->n_functions + 1) * sizeof *files), last = 0, last_clean = 0;
@@ -119,7 +118,7 @@ int graph_init(struct graph *g, struct profile *profile, const struct graph_opti
     *g = (struct graph){.profile = profile, .options = *options};
     struct places places = {0};
     uint32_t *files = NULL;
-    size_t n_frames = 1, most = WALK_NONE / 2; /* a run is half as long again as what is in it */
+    size_t n_frames = 1, most = WALK_NONE / 2; /* a run takes up to one and a half times its frames */
     for (size_t i = 0; i < profile->n_locations; i++)
         n_frames += profile->locations[i].n_lines ? profile->locations[i].n_lines : 1;
     if (n_frames > most)
@@ -157,22 +156,21 @@ int64_t node_cum(const struct node *n)
     return measure_divide(n->cum, n->cum_div);
 }
 
-/* ---- counting -------------------------------------------------------------------------------------------
- */
+/* ---- counting ------------------------------------------------------------------------------------------ */
 
-/* The numbers that every place of every stack needs, side by side. */
+/* The counters of a node next to each other, because every frame of every stack needs them. */
 struct tally {
     int64_t cum;
-    uint32_t seen; /* the sample that was last counted, + 1 */
+    uint32_t seen; /* index + 1 of the last sample counted */
 };
 
-/* What some of the samples add up to, by node. */
+/* The counters of a part of the samples, by node. */
 struct tallies {
     const struct graph *g;
     const struct walk *walk;
     struct tally *cum;
     int64_t *flat;
-    uint64_t *inlined;           /* only if asked for */
+    uint64_t *inlined;           /* only if requested */
     int64_t *flat_div, *cum_div; /* only for means */
 };
 
@@ -200,12 +198,12 @@ static void tallies_release(struct tallies *t)
     free(t->cum_div);
 }
 
-/* A sample that is being counted. */
+/* The sample that is being counted. */
 struct counted {
     struct tallies *t;
     uint32_t stamp, leaf;
     int64_t w, div;
-    uint64_t size; /* of w; something, even if that is nothing */
+    uint64_t size; /* |w|, at least 1 */
 };
 
 static uint64_t add_sizes(uint64_t a, uint64_t b)
@@ -304,8 +302,7 @@ int graph_count(struct graph *g, struct err *err)
     return 0;
 }
 
-/* ---- what is worth showing ------------------------------------------------------------------------------
- */
+/* ---- selection ----------------------------------------------------------------------------------------- */
 
 size_t graph_keep(struct graph *g, int64_t cutoff)
 {

@@ -1,13 +1,13 @@
 /*
- * The edges of a graph: what is counted of every call on every stack.
+ * Counts the edges of a graph: every call of every stack.
  *
- * That is most of the work of a report. Calls are looked up in a table larger than the near caches, so those
- * of a stack are first gathered, without a branch that depends on where it leads, and then looked up
- * together: while one waits for memory, so do the next. Large profiles are counted in two halves side by
- * side. What comes out, and in which order, is the same either way.
+ * This is most of the work of a report. The table of calls is larger than the near caches. Therefore the
+ * calls of a stack are first gathered without unpredictable branches, and then looked up together, so that
+ * their waits for memory overlap. Two threads count the halves of a large profile. The result and its order
+ * are the same either way.
  *
- * Where edges matter only for whether they are inlined, most places need none: graph_count has seen how much
- * is inlined where at most.
+ * If edges only matter for inlined calls, most nodes need none: graph_count has computed an upper bound of
+ * each node's inlined weight.
  */
 #include <stdlib.h>
 
@@ -15,29 +15,29 @@
 #include "report/measure.h"
 #include "base/banned.h"
 
-/* So many calls are looked up together. */
+/* The number of calls that are looked up together. */
 enum { TOGETHER = 64, FIRST_BITS = 8 };
 
-/* A call, and what is counted of it. */
+/* A call and its counters. */
 struct call {
-    uint32_t from, to; /* numbers of kept places */
+    uint32_t from, to; /* numbers of kept nodes */
     int64_t weight;
-    uint32_t seen; /* the sample that was last counted, + 1 */
+    uint32_t seen; /* index + 1 of the last sample counted */
     bool residual, inlined;
 };
 
-/* The calls of some of the samples. */
+/* The calls of a part of the samples. */
 struct calls {
     const struct graph *g;
-    const struct walk *walk; /* of the places' numbers */
-    uint32_t n_wanted;       /* edges into numbers from here on do not matter */
-    struct call *calls;      /* in the order in which they were met */
-    int64_t *divs;           /* beside them, for means */
+    const struct walk *walk; /* yields numbers of kept nodes */
+    uint32_t n_wanted;       /* edges into numbers from this one on are ignored */
+    struct call *calls;      /* in the order of their first occurrence */
+    int64_t *divs;           /* by call, for means */
     size_t n, cap, cap_divs;
-    uint32_t *slots;           /* open addressing: a call's index + 1; 0: there is none */
-    unsigned bits;             /* of their number; 0: there are none */
-    uint64_t seed;             /* as a finder has one */
-    struct call met[TOGETHER]; /* those that are to be looked up */
+    uint32_t *slots;           /* open addressing: index of a call + 1; 0: empty */
+    unsigned bits;             /* log2 of the number of slots; 0: no table */
+    uint64_t seed;             /* of the hash */
+    struct call met[TOGETHER]; /* calls to look up */
 };
 
 static uint64_t hash_of(const struct calls *c, const struct call *call)
@@ -45,7 +45,7 @@ static uint64_t hash_of(const struct calls *c, const struct call *call)
     return finder_mix(c->seed, (uint64_t)call->from << 32 | call->to);
 }
 
-/* Where a call of that hash is, or where it would be. */
+/* The slot of a call with that hash, or the empty slot for it. */
 static inline uint32_t *slot_of(const struct calls *c, uint64_t hash, const struct call *wanted)
 {
     size_t mask = ((size_t)1 << c->bits) - 1;
@@ -69,8 +69,8 @@ static int make_slots(struct calls *c, unsigned bits, struct err *err)
     return 0;
 }
 
-/* Makes room for one more. */
-static int reserve(struct calls *c, struct err *err)
+/* Makes room for one more call. */
+static int reserve_call(struct calls *c, struct err *err)
 {
     if (c->n >= 1u << 30)
         return err_set(err, ERR_FAILED, "more than %u calls between places", 1u << 30);
@@ -84,7 +84,7 @@ static int reserve(struct calls *c, struct err *err)
 
 static int add_new(struct calls *c, uint64_t hash, const struct call *call, int64_t div, struct err *err)
 {
-    if (reserve(c, err) < 0)
+    if (reserve_call(c, err) < 0)
         return -1;
     if (c->divs)
         c->divs[c->n] = div;
@@ -93,7 +93,7 @@ static int add_new(struct calls *c, uint64_t hash, const struct call *call, int6
     return 0;
 }
 
-/* A call that a sample has seen counts once for it. */
+/* Counts a call, once for each sample. */
 static inline int add_call(struct calls *c, uint64_t hash, const struct call *call, int64_t div,
                            struct err *err)
 {
@@ -111,7 +111,7 @@ static inline int add_call(struct calls *c, uint64_t hash, const struct call *ca
     return 0;
 }
 
-/* Adds the first n of those that were met. */
+/* Counts the first n gathered calls. */
 static int add_met(struct calls *c, size_t n, int64_t div, struct err *err)
 {
     uint64_t hashes[TOGETHER];
@@ -125,16 +125,16 @@ static int add_met(struct calls *c, size_t n, int64_t div, struct err *err)
     return 0;
 }
 
-/* A stack on which calls are met. */
+/* A stack whose calls are being gathered. */
 struct meeting {
     struct calls *calls;
     uint32_t from, stamp;
     bool residual;
     int64_t weight, div;
-    size_t n; /* met and not added */
+    size_t n; /* gathered calls */
 };
 
-/* Which places are kept and which are wanted, no processor could guess: there is no branch for either. */
+/* Has no branch on kept or wanted nodes, because a processor could not predict it. */
 static inline int meet_place(void *ctx, uint32_t to, bool inlined, struct err *err)
 {
     struct meeting *m = ctx;
@@ -166,7 +166,7 @@ static int add_samples(void *ctx, size_t begin, size_t end, struct err *err)
     return 0;
 }
 
-/* Adds what was counted of later samples. */
+/* Adds the calls of later samples. */
 static int add_calls(struct calls *to, const struct calls *from, struct err *err)
 {
     for (size_t i = 0; i < from->n; i++) {
@@ -193,17 +193,16 @@ static void calls_release(struct calls *c)
     free(c->slots);
 }
 
-/* ---- the graph ------------------------------------------------------------------------------------------
- */
+/* ---- the graph ----------------------------------------------------------------------------------------- */
 
-/* Whether edges into a node matter. Of one into which no heavy call is inlined nothing can be said. */
+/* Whether edges into a node matter: some heavy call may be inlined into it. */
 static bool is_wanted(const struct graph *g, const struct node *n)
 {
     return !g->options.only_inlined || (n->inlined > 0 && n->inlined >= (uint64_t)g->options.least);
 }
 
-/* Numbers the kept nodes, the wanted ones first: numbers by node, and nodes by number. *ret: how many of them
- * are wanted. */
+/* Numbers the kept nodes, the wanted ones first: numbers by node, nodes by number. Returns the number of
+ * wanted nodes. */
 static uint32_t number_kept(const struct graph *g, uint32_t *numbers, uint32_t *nodes)
 {
     uint32_t n = 0, n_wanted = 0;
@@ -222,17 +221,17 @@ static uint32_t number_kept(const struct graph *g, uint32_t *numbers, uint32_t *
 }
 
 /* Whether a call becomes an edge. */
-static bool matters(const struct graph *g, const struct call *call)
+static bool is_edge(const struct graph *g, const struct call *call)
 {
     return !g->options.only_inlined || measure_abs(call->weight) >= g->options.least;
 }
 
-/* Makes edges of the calls, and lists them at their nodes. */
-static int take_edges(struct graph *g, const struct calls *c, const uint32_t *nodes, struct err *err)
+/* Makes edges from the calls, and links them to their nodes. */
+static int make_edges(struct graph *g, const struct calls *c, const uint32_t *nodes, struct err *err)
 {
     size_t n = 0;
     for (size_t i = 0; i < c->n; i++)
-        n += matters(g, &c->calls[i]);
+        n += is_edge(g, &c->calls[i]);
     g->n_edges = 0;
     if (array_reserve((void **)&g->edges, &g->cap_edges, n, sizeof *g->edges, err) < 0)
         return -1;
@@ -241,7 +240,7 @@ static int take_edges(struct graph *g, const struct calls *c, const uint32_t *no
     for (size_t i = 0; i < c->n; i++) {
         const struct call *call = &c->calls[i];
         struct node *from = &g->nodes[nodes[call->from]], *to = &g->nodes[nodes[call->to]];
-        if (!matters(g, call))
+        if (!is_edge(g, call))
             continue;
         g->edges[g->n_edges] = (struct edge){.from = nodes[call->from],
                                              .to = nodes[call->to],
@@ -266,7 +265,7 @@ static int connect_kept(struct graph *g, uint32_t *numbers, uint32_t *nodes, str
     if (rc == 0)
         rc = count_calls(halves, err);
     if (rc == 0)
-        rc = take_edges(g, &halves[0], nodes, err);
+        rc = make_edges(g, &halves[0], nodes, err);
     for (int i = 0; i < 2; i++)
         calls_release(&halves[i]);
     walk_release(&walk);

@@ -1,5 +1,5 @@
-/* What the places of a program are called. Names are put together and compared piece by piece: a report has
- * many nodes of equal weight, which its order tells apart by these. */
+/* Names of places. They are built and compared piece by piece, because a report has many nodes of equal
+ * weight, which are sorted by name. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -44,7 +44,7 @@ static void add_objfile(struct name *name, struct str objfile)
     add_str(name, STR("]"));
 }
 
-static void spell(const struct graph *g, const struct node_info *info, struct name *name)
+static void make_pieces(const struct graph *g, const struct node_info *info, struct name *name)
 {
     const struct profile *p = g->profile;
     struct str function = profile_str(p, info->name), file = profile_str(p, info->file);
@@ -66,12 +66,12 @@ static void spell(const struct graph *g, const struct node_info *info, struct na
 void node_name(const struct graph *g, const struct node_info *info, struct buf *to)
 {
     struct name name;
-    spell(g, info, &name);
+    make_pieces(g, info, &name);
     for (size_t i = 0; i < name.n; i++)
         buf_add(to, name.pieces[i].p, name.pieces[i].n);
 }
 
-/* As if the pieces of each were one text. */
+/* Compares the pieces as if each name were one text. */
 static int compare_pieces(struct name *a, struct name *b)
 {
     size_t i = 0, k = 0;
@@ -103,12 +103,12 @@ int node_compare_names(const struct graph *g, const struct node_info *a, const s
                    ? 0
                    : str_compare(profile_str(g->profile, a->name), profile_str(g->profile, b->name));
     struct name left, right;
-    spell(g, a, &left);
-    spell(g, b, &right);
+    make_pieces(g, a, &left);
+    make_pieces(g, b, &right);
     return compare_pieces(&left, &right);
 }
 
-/* As Go prints the struct that it has of them. */
+/* Compares the texts that Go prints for the struct. */
 int node_compare_all(const struct graph *g, const struct node_info *a, const struct node_info *b)
 {
     struct name names[2];

@@ -1,4 +1,4 @@
-/* Residual edges that say nothing new: their callee is reached from their caller another way. */
+/* Removes residual edges whose callee can be reached from their caller on another path. */
 #include <stdlib.h>
 
 #include "report/graph.h"
@@ -6,12 +6,12 @@
 
 struct search {
     const struct graph *g;
-    uint32_t *seen; /* by node: the search that last came there */
+    uint32_t *seen; /* by node: the last search that reached it */
     uint32_t *queue;
     uint32_t number;
 };
 
-/* Whether `edge` is not needed to come from its one end to the other. Backwards: what is shown has few
+/* Whether another path leads from the edge's caller to its callee. Searches backwards, because nodes have few
  * callers. */
 static bool is_redundant(struct search *s, uint32_t edge)
 {
@@ -33,7 +33,7 @@ static bool is_redundant(struct search *s, uint32_t edge)
     return false;
 }
 
-/* The lightest first. None is taken out that is heavier than a call which really happened. */
+/* Removes redundant edges into a node, the lightest first, up to the first edge that is a real call. */
 static int thin_out(struct search *s, struct graph *g, uint32_t node, struct err *err)
 {
     uint32_t *edges = NULL;

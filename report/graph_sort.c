@@ -1,5 +1,5 @@
-/* The order in which a graph is shown. Equal weights are ordered by name, so that a report never depends on
- * anything but the profile. */
+/* Sorts a graph for display. Equal weights are sorted by name, so that a report depends only on the
+ * profile. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,10 +7,9 @@
 #include "report/measure.h"
 #include "base/banned.h"
 
-/* ---- nodes ----------------------------------------------------------------------------------------------
- */
+/* ---- nodes --------------------------------------------------------------------------------------------- */
 
-/* Descending. */
+/* Compares in descending order. */
 static int compare_weights(int64_t a, int64_t b)
 {
     return (measure_abs(a) < measure_abs(b)) - (measure_abs(a) > measure_abs(b));
@@ -19,8 +18,8 @@ static int compare_weights(int64_t a, int64_t b)
 struct ranked {
     const struct graph *g;
     uint32_t node;
-    int64_t first;  /* what it is ordered by, */
-    int64_t second; /* and, behind the name, by what else */
+    int64_t first;  /* the first criterion */
+    int64_t second; /* the criterion after the name */
 };
 
 static int compare_ranked(const void *left, const void *right)
@@ -35,11 +34,11 @@ static int compare_ranked(const void *left, const void *right)
         order = compare_weights(a->second, b->second);
     if (!order)
         order = node_compare_all(a->g, x, y);
-    /* In a call tree, places stand at more than one node. */
+    /* In a call tree, one place can have several nodes. */
     return order ? order : (a->node > b->node) - (a->node < b->node);
 }
 
-/* Go's: exact for powers of two, so that what is evenly distributed scores evenly. */
+/* Go's algorithm: exact for powers of two, so that even distributions score evenly. */
 static double log2_of(double v)
 {
     int exponent = 0;
@@ -47,14 +46,14 @@ static double log2_of(double v)
     return fraction == 0.5 ? exponent - 1 : log(fraction) * (1 / M_LN2) + exponent;
 }
 
-/* What a part of the whole contributes. A part of nothing makes it no number at all, as in pprof. */
+/* The entropy of a part of the total. A total of 0 gives NaN, as in pprof. */
 static double entropy_of(int64_t part, int64_t total)
 {
     double fraction = (double)measure_abs(part) / (double)total;
     return -fraction * log2_of(fraction);
 }
 
-/* The edges into or out of a node; `self` is what stays in it. */
+/* The entropy of the edges into or out of a node; `self` is the node's own part. */
 static double edge_entropy(const struct graph *g, uint32_t first, bool in, int64_t self)
 {
     double score = 0;
@@ -78,8 +77,7 @@ bool graph_has_edges(const struct graph *g, uint32_t first, bool in)
     return false;
 }
 
-/* How much a node tells: one through which everything just passes tells little. Roots and leaves are
- * favoured. */
+/* The information of a node: low if the node only passes calls on. Roots and leaves score higher. */
 static int64_t entropy_score(const struct graph *g, const struct node *n)
 {
     double score = graph_has_edges(g, n->first_in, true) ? edge_entropy(g, n->first_in, true, 0) : 1;
@@ -105,8 +103,7 @@ int graph_sort(struct graph *g, enum graph_order by, struct err *err)
     return 0;
 }
 
-/* ---- edges ----------------------------------------------------------------------------------------------
- */
+/* ---- edges --------------------------------------------------------------------------------------------- */
 
 struct ranked_edge {
     const struct graph *g;

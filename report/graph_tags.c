@@ -1,5 +1,5 @@
-/* How tags are made: first what each label and each number weighs in all samples; then, of those that weigh
- * enough, a tag for each node on each stack. */
+/* Makes tags in two passes: first the weight of each label and number in all samples; then, for those that
+ * are heavy enough, a tag for each node on each stack. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,23 +13,22 @@ struct tagger {
     struct job *j;
     const struct graph *g;
     int64_t cutoff;
-    uint32_t bytes;   /* the key of the numbers that are shown; 0: nobody has any */
-    uint32_t base;    /* the key of the label that marks a difference's base; 0 likewise */
-    uint32_t *labels; /* of each sample, joined */
+    uint32_t bytes;   /* the key of the numbers that are shown; 0: no sample has it */
+    uint32_t base;    /* the key of the label that marks a difference's base; 0: likewise */
+    uint32_t *labels; /* by sample: its joined labels */
     uint64_t
-        *weights; /* of each string as a joined label or as a number: of all samples, at most INT64_MAX */
+        *weights; /* by string of a joined label or a number: its weight in all samples, at most INT64_MAX */
     size_t n_weights, cap_weights;
     uint32_t *stamps; /* by node */
     uint32_t stamp;
-    uint32_t *nodes; /* of the sample at hand */
+    uint32_t *nodes; /* of the current sample */
     size_t n_nodes, cap_nodes;
     struct buf text;
     struct str *parts;
     size_t cap_parts;
 };
 
-/* ---- names of tags --------------------------------------------------------------------------------------
- */
+/* ---- names of tags ------------------------------------------------------------------------------------- */
 
 static int compare_parts(const void *left, const void *right)
 {
@@ -42,7 +41,7 @@ static bool is_shown(const struct tagger *f, const struct profile_label *l)
     return !l->is_number && l->key != f->base;
 }
 
-/* Puts the n parts that f->text is made of in order, with pprof's line break between them. */
+/* Sorts the n parts of f->text, and puts pprof's line break between them. */
 static void sort_parts(struct tagger *f, size_t n)
 {
     struct buf joined = BUF_INIT(LABELS_MAX_BYTES);
@@ -60,7 +59,7 @@ static void sort_parts(struct tagger *f, size_t n)
     f->text = joined;
 }
 
-/* The sample's text labels, "key:value", in order. */
+/* Joins the sample's text labels "key:value" in order. */
 static int join_labels(struct tagger *f, const struct profile_sample *s, uint32_t *ret)
 {
     struct profile *p = f->j->profile;
@@ -94,10 +93,9 @@ static int spell_number(struct tagger *f, const struct profile_label *l, uint32_
     return profile_intern(f->j->profile, text, strlen(text), ret, f->j->err);
 }
 
-/* ---- what they weigh ------------------------------------------------------------------------------------
- */
+/* ---- weights ------------------------------------------------------------------------------------------- */
 
-static int weigh(struct tagger *f, uint32_t string, int64_t w)
+static int add_weight(struct tagger *f, uint32_t string, int64_t w)
 {
     size_t had = f->n_weights;
     if (string >= had) {
@@ -117,7 +115,7 @@ static bool weighs_enough(const struct tagger *f, uint32_t string)
     return string == 0 || (int64_t)f->weights[string] >= f->cutoff;
 }
 
-/* All samples' labels joined, and what they and the numbers weigh. */
+/* Joins the labels of all samples, and weighs them and the numbers. */
 static int weigh_all(struct tagger *f)
 {
     const struct profile *p = f->j->profile;
@@ -127,20 +125,19 @@ static int weigh_all(struct tagger *f)
         f->labels[i] = 0;
         if (s->n_labels == 0 || !graph_weight(f->g, i, &w, &div))
             continue;
-        if (join_labels(f, s, &f->labels[i]) < 0 || weigh(f, f->labels[i], w) < 0)
+        if (join_labels(f, s, &f->labels[i]) < 0 || add_weight(f, f->labels[i], w) < 0)
             return -1;
         for (size_t at = s->label_at; at < s->label_at + s->n_labels; at++) {
             uint32_t number = 0;
             if (p->labels[at].is_number && p->labels[at].key == f->bytes &&
-                (spell_number(f, &p->labels[at], &number) < 0 || weigh(f, number, w) < 0))
+                (spell_number(f, &p->labels[at], &number) < 0 || add_weight(f, number, w) < 0))
                 return -1;
         }
     }
     return 0;
 }
 
-/* ---- tags -----------------------------------------------------------------------------------------------
- */
+/* ---- tags ---------------------------------------------------------------------------------------------- */
 
 struct wanted {
     const struct graph_tags *t;
@@ -154,7 +151,7 @@ static bool is_wanted(const void *ctx, uint32_t number)
     return tag->node == w->tag->node && tag->label == w->tag->label && tag->number == w->tag->number;
 }
 
-/* The tag of that node and name, made if there is none. */
+/* Finds or makes the tag of that node and name. */
 static struct tag *tag_of(struct tagger *f, const struct tag *wanted)
 {
     struct graph_tags *t = f->tags;
@@ -173,7 +170,7 @@ static struct tag *tag_of(struct tagger *f, const struct tag *wanted)
     return &t->tags[at];
 }
 
-/* Adds a sample to such a tag of each of its nodes; to the leaf's own as well. */
+/* Adds a sample to this tag of each of its nodes, and to flat of the leaf's. */
 static int add_tag(struct tagger *f, struct tag wanted, uint32_t leaf, int64_t w, int64_t div)
 {
     for (size_t i = 0; i < f->n_nodes; i++) {
@@ -202,7 +199,7 @@ static int add_node(struct tagger *f, uint32_t node)
     return 0;
 }
 
-/* The kept nodes on a sample's stack, each once; *ret_leaf: the innermost, if that is kept. */
+/* The kept nodes on a sample's stack, each once. *ret_leaf is the innermost frame's node, if that is kept. */
 static int find_nodes(struct tagger *f, size_t sample, uint32_t *ret_leaf)
 {
     const struct graph *g = f->g;
@@ -256,7 +253,7 @@ static int add_sample(struct tagger *f, size_t sample)
     return 0;
 }
 
-/* Takes the tags that are too light off their nodes. */
+/* Removes the tags that are too light. */
 static void drop_light(struct graph_tags *t, const struct graph *g, int64_t cutoff)
 {
     for (size_t i = 0; i < g->n_order; i++) {
@@ -271,7 +268,7 @@ static void drop_light(struct graph_tags *t, const struct graph *g, int64_t cuto
     }
 }
 
-static int find(struct tagger *f)
+static int make_tags(struct tagger *f)
 {
     const struct profile *p = f->j->profile;
     if (profile_intern(f->j->profile, "bytes", 5, &f->bytes, f->j->err) < 0 ||
@@ -297,7 +294,7 @@ int graph_tags_find(struct graph_tags *t, struct job *j, const struct graph *g, 
         return err_nomem(j->err);
     for (size_t i = 0; i < g->n_nodes; i++)
         t->first[i] = GRAPH_NONE;
-    int rc = j->profile->n_labels ? find(&f) : 0;
+    int rc = j->profile->n_labels ? make_tags(&f) : 0;
     free(f.labels);
     free(f.weights);
     free(f.stamps);
@@ -325,8 +322,7 @@ size_t graph_tags_count(const struct graph_tags *t, uint32_t node)
     return n;
 }
 
-/* ---- order ----------------------------------------------------------------------------------------------
- */
+/* ---- order --------------------------------------------------------------------------------------------- */
 
 struct ranked_tag {
     struct tag tag;

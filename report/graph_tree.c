@@ -1,9 +1,8 @@
 /*
- * A call tree: a node for each place on each way to it, so that each has one caller at most.
+ * A call tree: a node for each path to a place, so that each node has at most one caller.
  *
- * The places that graph_init found say what is on a stack; a node is a place below a node. Callers are made
- * before what they call, so that their numbers are smaller: a walk through the nodes in order meets callers
- * first.
+ * graph_init has found the places of each stack. A node is a place below another node. Callers are made
+ * before their callees, so that a walk in the order of indices meets callers first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@ struct growth {
     struct graph *g;
     struct node *nodes;
     size_t n_nodes, cap_nodes;
-    uint64_t *keys; /* of the nodes: caller + 1 and place */
+    uint64_t *keys; /* by node: caller + 1 and place */
     size_t cap_keys;
     struct finder by_key;
 };
@@ -32,7 +31,7 @@ static bool is_wanted(const void *ctx, uint32_t number)
     return w->t->keys[number] == w->key;
 }
 
-/* An edge into the node that was made last. */
+/* Adds an edge into the last node. */
 static int add_edge(struct growth *t, uint32_t from, bool inlined, struct err *err)
 {
     struct graph *g = t->g;
@@ -60,9 +59,9 @@ static int add_node(struct growth *t, uint64_t key, uint64_t hash, uint32_t plac
     return 0;
 }
 
-/* The node of a place below its caller, which may be GRAPH_NONE. */
-static int step(struct growth *t, uint32_t caller, uint32_t place, bool inlined, uint32_t *ret,
-                struct err *err)
+/* Finds or makes the node of a place below its caller, which may be GRAPH_NONE. */
+static int find_node(struct growth *t, uint32_t caller, uint32_t place, bool inlined, uint32_t *ret,
+                     struct err *err)
 {
     uint64_t key = (uint64_t)(caller + 1) << 32 | place; /* GRAPH_NONE becomes 0 */
     uint64_t hash = finder_mix(finder_seed(&t->by_key), key);
@@ -77,7 +76,7 @@ static int step(struct growth *t, uint32_t caller, uint32_t place, bool inlined,
     return 0;
 }
 
-static void count(struct growth *t, uint32_t at, int64_t w, int64_t div, bool inlined)
+static void count_node(struct growth *t, uint32_t at, int64_t w, int64_t div, bool inlined)
 {
     struct node *n = &t->nodes[at];
     n->cum = measure_sum(n->cum, w);
@@ -90,8 +89,8 @@ static void count(struct growth *t, uint32_t at, int64_t w, int64_t div, bool in
     e->inlined = e->inlined && inlined;
 }
 
-static int grow(struct growth *t, const struct profile_sample *s, int64_t w, int64_t div, uint32_t *ret,
-                struct err *err)
+static int add_stack(struct growth *t, const struct profile_sample *s, int64_t w, int64_t div, uint32_t *ret,
+                     struct err *err)
 {
     const struct graph *g = t->g;
     uint32_t node = GRAPH_NONE;
@@ -99,9 +98,9 @@ static int grow(struct growth *t, const struct profile_sample *s, int64_t w, int
         uint32_t location = profile_frame(g->profile, s, i);
         size_t first = g->frame_at[location], outermost = g->frame_at[location + 1] - 1;
         for (size_t at = outermost + 1; at-- > first;) {
-            if (step(t, node, g->frames[at], at != outermost, &node, err) < 0)
+            if (find_node(t, node, g->frames[at], at != outermost, &node, err) < 0)
                 return -1;
-            count(t, node, w, div, at != outermost);
+            count_node(t, node, w, div, at != outermost);
         }
     }
     if (node != GRAPH_NONE) {
@@ -112,7 +111,7 @@ static int grow(struct growth *t, const struct profile_sample *s, int64_t w, int
     return 0;
 }
 
-static int grow_all(struct growth *t, struct err *err)
+static int add_samples(struct growth *t, struct err *err)
 {
     struct graph *g = t->g;
     const struct profile *p = g->profile;
@@ -122,7 +121,7 @@ static int grow_all(struct growth *t, struct err *err)
     for (size_t i = 0; i < p->n_samples; i++) {
         int64_t w = 0, div = 0;
         g->leaves[i] = GRAPH_NONE;
-        if (graph_weight(g, i, &w, &div) && grow(t, &p->samples[i], w, div, &g->leaves[i], err) < 0)
+        if (graph_weight(g, i, &w, &div) && add_stack(t, &p->samples[i], w, div, &g->leaves[i], err) < 0)
             return -1;
     }
     g->order = malloc((t->n_nodes + 1) * sizeof *g->order);
@@ -132,7 +131,7 @@ static int grow_all(struct growth *t, struct err *err)
 int graph_grow_tree(struct graph *g, struct err *err)
 {
     struct growth t = {.g = g};
-    int rc = grow_all(&t, err);
+    int rc = add_samples(&t, err);
     free(t.keys);
     finder_release(&t.by_key);
     if (rc < 0) {
@@ -148,12 +147,11 @@ int graph_grow_tree(struct graph *g, struct err *err)
     return 0;
 }
 
-/* ---- pruning --------------------------------------------------------------------------------------------
- */
+/* ---- pruning ------------------------------------------------------------------------------------------- */
 
-/* Leads the edge into a node over callers that were taken out; without any caller left it is gone. Those
- * callers' own edges have been led so already. */
-static void lead(struct graph *g, struct edge *e)
+/* Redirects the edge into a node past removed callers. The edge goes if no caller is left. The callers' own
+ * edges were redirected earlier. */
+static void redirect_edge(struct graph *g, struct edge *e)
 {
     const struct node *from = &g->nodes[e->from];
     if (e->gone || from->kept || !graph_shows(g, from))
@@ -168,12 +166,12 @@ static void lead(struct graph *g, struct edge *e)
     e->inlined = e->inlined && above->inlined;
 }
 
-/* What counts for nothing, or is negative, was never in the order: it stays in the tree, though not shown. */
+/* A node without a value, or with a negative one, stays in the tree but is never shown. */
 void graph_prune_tree(struct graph *g)
 {
     for (size_t i = 0; i < g->n_nodes; i++)
         if (g->nodes[i].first_in != GRAPH_NONE)
-            lead(g, &g->edges[g->nodes[i].first_in]);
+            redirect_edge(g, &g->edges[g->nodes[i].first_in]);
     for (size_t i = 0; i < g->n_nodes; i++)
         g->nodes[i].first_out = GRAPH_NONE;
     for (size_t i = 0; i < g->n_edges; i++) {

@@ -3,7 +3,7 @@
 #include "report/graph_walk.h"
 #include "base/banned.h"
 
-/* How much room the runs need. */
+/* The number of items in the runs. */
 static size_t runs_size(const struct graph *g)
 {
     size_t ret = 1;
@@ -14,13 +14,13 @@ static size_t runs_size(const struct graph *g)
     return ret;
 }
 
-/* What a walk is to say of a frame. */
+/* The value that a walk yields for a frame. */
 static uint32_t place_of(const struct graph *g, const uint32_t *places, uint32_t frame)
 {
     return places ? places[g->frames[frame]] : g->frames[frame];
 }
 
-/* Whether a location is to be one place. Of one that has none, nothing but that matters. */
+/* Whether a location is stored as a single place, without a run. */
 static bool is_one(const struct graph *g, const uint32_t *places, size_t location)
 {
     uint32_t n = 0;

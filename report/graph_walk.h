@@ -1,37 +1,37 @@
 /*
- * Walks over stacks, from the root to the leaf, place by place.
+ * Walks over stacks from the root to the leaf, place by place.
  *
- * A large profile's locations are more than the near caches hold, and a walk comes to them in no order. So a
- * stack is taken in pieces: first what there is of each of its locations is asked for, one not waiting for
- * the other, and then the walk goes over what came. Most locations are one place, and four bytes of a column
- * are all that is read of them; what is inlined into others lies in runs.
+ * The locations of a large profile exceed the near caches, and a walk reads them in no order. Therefore a
+ * stack is read in pieces: first the entries of all its locations are loaded, with overlapping waits, and
+ * then visited. Most locations are one place, of four bytes. Locations with inlined calls have a run of
+ * places.
  */
 #ifndef REPORT_GRAPH_WALK_H
 #define REPORT_GRAPH_WALK_H
 
 #include "report/graph.h"
 
-/* Of a location: it has several places, a run of them. What else the number says is where it begins. */
+/* Marks a location with several places: a run. The other bits are the run's index. */
 #define WALK_RUN (UINT32_C(1) << 31)
 /* No place. */
 #define WALK_NONE (WALK_RUN - 1)
 
-/* What stacks are made of, as a walk reads it. */
+/* The places of all locations, in the form that a walk reads. */
 struct walk {
     const struct profile *profile;
     uint32_t *places; /* by location */
-    uint32_t *runs;   /* how many, and then they, the outermost first */
+    uint32_t *runs;   /* the number of places, then the places, the outermost first */
 };
 
-/* places: by node, what the walk is to say of it; NULL: the node. walk_release is due whatever it says. */
+/* `places` gives the value that the walk yields for each node; NULL: the node itself. Call walk_release even
+ * after a failure. */
 int walk_init(struct walk *w, const struct graph *g, const uint32_t *places, struct err *err);
 void walk_release(struct walk *w);
 
-/* One place of a stack, and whether its call was inlined into the one before it. */
+/* Visits one place of a stack. `inlined`: its call is inlined into the previous place. */
 typedef int walk_fn(void *ctx, uint32_t place, bool inlined, struct err *err);
 
-/* Takes a step for each place on a sample's stack, until one fails. Each walk is made of this one, with its
- * own step inside. */
+/* Visits each place of a sample's stack, until a visit fails. The compiler inlines it with each visitor. */
 static inline __attribute__((always_inline)) int
 walk_stack(const struct walk *w, const struct profile_sample *s, walk_fn *step, void *ctx, struct err *err)
 {

@@ -11,8 +11,8 @@
 /* A row for each format. */
 static const struct format {
     int (*write)(struct job *j);
-    long nodecount; /* unless one is set; 0: all */
-    bool untrimmed; /* whatever is set */
+    long nodecount; /* the default; 0: all */
+    bool untrimmed; /* ignores the settings that trim a report */
 } formats[] = {
     [REPORT_TEXT] = {text_write, 0, false},      [REPORT_TREE] = {tree_write, 80, false},
     [REPORT_PEEK] = {tree_write, 80, true},      [REPORT_LIST] = {list_write, 80, true},
@@ -40,8 +40,7 @@ void job_say(const struct job *j, const char *fmt, ...)
     j->callbacks->say(j->callbacks->ctx, line);
 }
 
-/* ---- settings -------------------------------------------------------------------------------------------
- */
+/* ---- settings ------------------------------------------------------------------------------------------ */
 
 static int no_such_index(const struct profile *p, const char *index, struct err *err)
 {
@@ -95,7 +94,7 @@ int report_sample_index(const struct profile *p, const char *index, size_t *ret,
     return no_such_index(p, index, err);
 }
 
-static int settle(struct job *j)
+static int apply_settings(struct job *j)
 {
     const struct report_settings *s = j->settings;
     const struct format *f = &formats[s->format];
@@ -122,10 +121,9 @@ static int settle(struct job *j)
     return 0;
 }
 
-/* ---- the total ------------------------------------------------------------------------------------------
- */
+/* ---- the total ----------------------------------------------------------------------------------------- */
 
-/* Whether a sample is one of the base's, in a difference that is measured against the base. */
+/* Whether a sample belongs to the base of a difference whose percentages are of the base. */
 static bool of_base(const struct profile *p, const struct profile_sample *s)
 {
     for (size_t i = s->label_at; i < s->label_at + s->n_labels; i++)
@@ -161,12 +159,12 @@ int report_heading(const struct profile *p, const struct report_settings *settin
                    const struct report_callbacks *callbacks, bool *ret_empty, struct err *err)
 {
     struct heading lines = HEADING_INIT;
-    /* Nothing below changes it. */
+    /* The report changes none of these. */
     struct job j = {
         .profile = (struct profile *)(uintptr_t)p, .settings = settings, .callbacks = callbacks, .err = err};
     int rc = label_units_find(&j);
     if (rc == 0)
-        rc = settle(&j);
+        rc = apply_settings(&j);
     if (rc == 0) {
         j.total = total_of(&j);
         labels_profile(&j, &lines);
@@ -191,10 +189,10 @@ int report_make(struct profile *p, const struct report_settings *settings,
     struct job j = {.profile = p, .settings = settings, .callbacks = callbacks, .out = out, .err = err};
     int rc = label_units_find(&j);
     if (rc == 0)
-        rc = settle(&j);
+        rc = apply_settings(&j);
     if (rc == 0)
         rc = tagroots_add(&j);
-    /* Percentages are of all samples, unless they are asked for of those that were left. */
+    /* Percentages are of all samples, or with relative_percentages of the remaining ones. */
     if (rc == 0 && settings->relative_percentages)
         rc = filter_samples(&j);
     j.total = rc == 0 ? total_of(&j) : 0;

@@ -1,8 +1,8 @@
 /*
- * Reading profiles: what `go tool pprof` shows, with its words, from a profile in memory.
+ * Reports on profiles: the results of `go tool pprof`, with its texts, from a profile in memory.
  *
- * Source: google/pprof internal/driver and internal/report, whose results are the standard. docs/pprof.md has
- * the flags.
+ * Source: google/pprof internal/driver and internal/report, whose results are the standard. docs/pprof.md
+ * lists the flags.
  */
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
@@ -26,8 +26,8 @@ enum report_format {
     REPORT_CALLGRIND,
     REPORT_PROTO,
     REPORT_TOPPROTO,
-    REPORT_FOLDED,     /* ours: folded stacks */
-    REPORT_SPEEDSCOPE, /* ours: speedscope's JSON */
+    REPORT_FOLDED,     /* not in pprof: folded stacks */
+    REPORT_SPEEDSCOPE, /* not in pprof: speedscope's JSON */
 };
 
 enum report_granularity {
@@ -38,7 +38,7 @@ enum report_granularity {
     REPORT_BY_ADDRESS,
 };
 
-/* pprof's own settings, by its names. A text that is not set is NULL. */
+/* The settings of pprof, by its names. Texts may be NULL. */
 struct report_settings {
     enum report_format format;
     const char *symbol; /* the regular expression of peek and list */
@@ -52,7 +52,7 @@ struct report_settings {
     const char *tagroot, *tagleaf;
 
     bool drop_negative, trim, noinlines, showcolumns;
-    long nodecount; /* -1: the format's own */
+    long nodecount; /* -1: the format's default */
     double nodefraction, edgefraction;
     const char *focus, *ignore, *prune_from, *hide, *show, *show_from;
     const char *tagfocus, *tagignore, *tagshow, *taghide;
@@ -65,9 +65,9 @@ struct report_settings {
         .edgefraction = 0.001                                                                                \
     }
 
-/* Takes the report's bytes, in order. -1 ends it, with err as it was left. */
+/* Receives the report's bytes in order. -1 ends the report, with err from this function. */
 typedef int report_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
-/* Told what pprof says beside a report: one line, without an end. */
+/* Receives a message of pprof, such as a warning: one line without its end. */
 typedef void report_say_fn(void *ctx, const char *line);
 
 struct report_callbacks {
@@ -77,25 +77,24 @@ struct report_callbacks {
 };
 
 /*
- * One profile of all, as pprof fetches several: with the sample types that all have, in the finest of their
- * units. Takes the profiles, whatever it says; the only one is *ret itself.
+ * Merges several profiles as pprof does: keeps the sample types that all have, in the finest of their units.
+ * Takes ownership of the profiles, even on failure. A single profile becomes *ret itself.
  */
 int report_combine(struct profile **profiles, size_t n, struct profile **ret, struct err *err);
 
-/* Takes off each stack what the profile itself calls uninteresting (drop_frames, keep_frames). Expressions
- * that are none are passed over, as upstream does it. */
+/* Drops the frames that the profile itself declares uninteresting (drop_frames, keep_frames). Ignores invalid
+ * expressions, as upstream does. */
 int report_prune(struct profile *p, struct err *err);
 
-/* Which sample type a name or number means, by pprof's rules (NULL or empty: the profile's own choice): its
- * index. Errors in pprof's words. */
+/* The index of the sample type with that name or number, by pprof's rules (NULL or empty: the profile's
+ * default). The errors are pprof's. */
 int report_sample_index(const struct profile *p, const char *index, size_t *ret, struct err *err);
 
-/* The lines that a shell greets with: what the profile says of itself, as above a report. *ret_empty: its
- * samples add up to nothing. */
+/* The first lines of a shell: the heading of a report. *ret_empty: the samples add up to 0. */
 int report_heading(const struct profile *p, const struct report_settings *settings,
                    const struct report_callbacks *callbacks, bool *ret_empty, struct err *err);
 
-/* Makes the report. The profile is changed on the way: it is good for nothing but profile_free then. */
+/* Writes the report. Changes the profile, which the caller may only free afterwards. */
 int report_make(struct profile *p, const struct report_settings *settings,
                 const struct report_callbacks *callbacks, struct err *err);
 
