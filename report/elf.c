@@ -1,11 +1,11 @@
 /*
- * What an ELF file says of its addresses: segments, build ID, where .text lies.
+ * Reads an ELF file's addresses: segments, build ID, the place of .text.
  *
- * Headers are read with pread, each table whole, so that a file that changes meanwhile is wrong but never a
- * fault. Both classes and both byte orders, since a profile may come from any machine.
+ * pread reads headers and whole tables, so that a file that changes meanwhile gives wrong data but never a
+ * fault. A profile may come from any machine, so both classes and both byte orders are supported.
  *
- * Source: google/pprof internal/elfexec/elfexec.go. What it knows of kernels beyond their first segment
- * (_stext) is left out.
+ * Source: google/pprof internal/elfexec/elfexec.go, without its handling of kernels beyond their first
+ * segment (_stext).
  */
 #include <ctype.h>
 #include <elf.h>
@@ -21,20 +21,20 @@
 #include "base/banned.h"
 
 #define PAGE 4096u
-/* All notes of a file together: headers may repeat the same bytes of the file. */
+/* The limit of all notes of a file together, because headers may repeat the same bytes. */
 #define NOTES_MAX (1u << 20)
-/* Programs have about ten, kernels fewer than a hundred. */
+/* Programs have about ten segments, kernels fewer than a hundred. */
 #define SEGMENTS_MAX 1000
-/* Of all names of sections; there may be many of one letter. */
+/* The limit of the table of section names. */
 #define NAMES_MAX (16u << 20)
 
 struct reader {
     int fd;
-    bool wide, big;    /* 64 bits; the most significant byte first */
+    bool wide, big;    /* 64-bit class; big-endian */
     size_t notes_left; /* bytes of notes that may still be read */
 };
 
-static uint64_t get(const struct reader *r, const unsigned char *p, size_t n)
+static uint64_t read_uint(const struct reader *r, const unsigned char *p, size_t n)
 {
     uint64_t v = 0;
     for (size_t i = 0; i < n; i++)
@@ -42,10 +42,10 @@ static uint64_t get(const struct reader *r, const unsigned char *p, size_t n)
     return v;
 }
 
-/* A field that has 8 bytes in the wide class, and 4 in the other: where it is in each. */
-static uint64_t word(const struct reader *r, const unsigned char *p, size_t wide_at, size_t narrow_at)
+/* Reads a field of 8 bytes in the 64-bit class and 4 in the other, at its offset in each. */
+static uint64_t read_word(const struct reader *r, const unsigned char *p, size_t wide_at, size_t narrow_at)
 {
-    return r->wide ? get(r, p + wide_at, 8) : get(r, p + narrow_at, 4);
+    return r->wide ? read_uint(r, p + wide_at, 8) : read_uint(r, p + narrow_at, 4);
 }
 
 static int read_at(const struct reader *r, uint64_t offset, void *to, size_t n)
@@ -63,7 +63,7 @@ static int read_at(const struct reader *r, uint64_t offset, void *to, size_t n)
     return 0;
 }
 
-/* A new block with those bytes; NULL if they are not there, or too many. */
+/* Allocates and reads bytes of the file. Returns NULL if they are missing or too many. */
 static unsigned char *read_block(const struct reader *r, uint64_t offset, uint64_t n, size_t most)
 {
     unsigned char *p = n && n <= most ? malloc((size_t)n) : NULL;
@@ -74,22 +74,22 @@ static unsigned char *read_block(const struct reader *r, uint64_t offset, uint64
     return p;
 }
 
-/* ---- build ID --------------------------------------------------------------------------------------------
- */
+/* ---- build ID ------------------------------------------------------------------------------------------ */
 
-static uint64_t padded(uint64_t n, uint64_t align)
+static uint64_t pad_size(uint64_t n, uint64_t align)
 {
     return align > 1 && align <= 64 ? (n + align - 1) / align * align : n;
 }
 
-/* Looks for the one note that is the build ID. Whether the notes can be read: two IDs are none. */
+/* Finds the only note that is a build ID. Returns false if there are several, or if it is invalid. */
 static bool find_build_id(const struct reader *r, const unsigned char *p, size_t n, uint64_t align,
                           char id[2 * 64 + 1])
 {
     bool found = false;
     for (size_t at = 0; n - at >= 12;) {
-        uint64_t name = get(r, p + at, 4), size = get(r, p + at + 4, 4), type = get(r, p + at + 8, 4);
-        uint64_t from = at + padded(12 + name, align);
+        uint64_t name = read_uint(r, p + at, 4), size = read_uint(r, p + at + 4, 4),
+                 type = read_uint(r, p + at + 8, 4);
+        uint64_t from = at + pad_size(12 + name, align);
         if (from > n || size > n - from)
             return found;
         if (type == NT_GNU_BUILD_ID && name == 4 && memcmp(p + at + 12, "GNU", 4) == 0) {
@@ -99,7 +99,7 @@ static bool find_build_id(const struct reader *r, const unsigned char *p, size_t
                 snprintf(id + 2 * i, 3, "%02x", p[from + i]);
             found = true;
         }
-        uint64_t next = from + padded(size, align);
+        uint64_t next = from + pad_size(size, align);
         at = next < n ? (size_t)next : n;
     }
     return found;
@@ -115,31 +115,31 @@ static void read_build_id(struct reader *r, uint64_t offset, uint64_t size, uint
     free(notes);
 }
 
-/* ---- headers ---------------------------------------------------------------------------------------------
- */
+/* ---- headers ------------------------------------------------------------------------------------------- */
 
 static int read_segments(const struct reader *r, const unsigned char *header, struct elf *e, struct err *err)
 {
     size_t size = r->wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
-    size_t n = (size_t)get(r, header + (r->wide ? 56 : 44), 2);
+    size_t n = (size_t)read_uint(r, header + (r->wide ? 56 : 44), 2);
     if (n == 0)
         return 0;
     if (n > SEGMENTS_MAX)
         return err_set(err, ERR_FAILED, "it has %zu program headers, more than %d", n, SEGMENTS_MAX);
     unsigned char *table = NULL;
-    if (get(r, header + (r->wide ? 54 : 42), 2) == size)
-        table = read_block(r, word(r, header, 32, 28), n * size, SEGMENTS_MAX * sizeof(Elf64_Phdr));
+    if (read_uint(r, header + (r->wide ? 54 : 42), 2) == size)
+        table = read_block(r, read_word(r, header, 32, 28), n * size, SEGMENTS_MAX * sizeof(Elf64_Phdr));
     if (!table)
         return err_set(err, ERR_FAILED, "its program headers cannot be read");
     e->segments = calloc(n, sizeof *e->segments);
     for (size_t i = 0; e->segments && i < n; i++) {
         const unsigned char *p = table + i * size;
-        unsigned type = (unsigned)get(r, p, 4), flags = (unsigned)get(r, p + (r->wide ? 4 : 24), 4);
-        e->segments[i] = (struct elf_segment){.offset = word(r, p, 8, 4),
-                                              .address = word(r, p, 16, 8),
-                                              .file_size = word(r, p, 32, 16),
-                                              .memory_size = word(r, p, 40, 20),
-                                              .align = word(r, p, 48, 28),
+        unsigned type = (unsigned)read_uint(r, p, 4),
+                 flags = (unsigned)read_uint(r, p + (r->wide ? 4 : 24), 4);
+        e->segments[i] = (struct elf_segment){.offset = read_word(r, p, 8, 4),
+                                              .address = read_word(r, p, 16, 8),
+                                              .file_size = read_word(r, p, 32, 16),
+                                              .memory_size = read_word(r, p, 40, 20),
+                                              .align = read_word(r, p, 48, 28),
                                               .load = type == PT_LOAD,
                                               .executable = flags & PF_X,
                                               .note = type == PT_NOTE};
@@ -161,30 +161,31 @@ static const struct elf_segment *segment_at(const struct elf *e, uint64_t addres
     return NULL;
 }
 
-/* Sections may be stripped: what they would say is then not known, and that is all. Of several sections named
- * .text the first one counts, as in debug/elf. */
+/* A stripped file has no sections, which is no error. The first of several sections named .text counts, as in
+ * debug/elf. */
 static void read_sections(struct reader *r, const unsigned char *header, struct elf *e)
 {
     size_t size = r->wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
-    size_t n = (size_t)get(r, header + (r->wide ? 60 : 48), 2);
-    size_t names_at = (size_t)get(r, header + (r->wide ? 62 : 50), 2);
-    if (n == 0 || names_at >= n || get(r, header + (r->wide ? 58 : 46), 2) != size)
+    size_t n = (size_t)read_uint(r, header + (r->wide ? 60 : 48), 2);
+    size_t names_at = (size_t)read_uint(r, header + (r->wide ? 62 : 50), 2);
+    if (n == 0 || names_at >= n || read_uint(r, header + (r->wide ? 58 : 46), 2) != size)
         return;
-    unsigned char *table = read_block(r, word(r, header, 40, 32), n * size, 65535 * sizeof(Elf64_Shdr));
+    unsigned char *table = read_block(r, read_word(r, header, 40, 32), n * size, 65535 * sizeof(Elf64_Shdr));
     if (!table)
         return;
     const unsigned char *of_names = table + names_at * size;
-    uint64_t n_names = word(r, of_names, 32, 20);
-    unsigned char *names = read_block(r, word(r, of_names, 24, 16), n_names, NAMES_MAX);
+    uint64_t n_names = read_word(r, of_names, 32, 20);
+    unsigned char *names = read_block(r, read_word(r, of_names, 24, 16), n_names, NAMES_MAX);
     bool has_text = false;
     for (size_t i = 0; i < n; i++) {
         const unsigned char *s = table + i * size;
-        uint64_t name = get(r, s, 4);
-        if (get(r, s + 4, 4) == SHT_NOTE && !e->build_id[0])
-            read_build_id(r, word(r, s, 24, 16), word(r, s, 32, 20), word(r, s, 48, 32), e->build_id);
+        uint64_t name = read_uint(r, s, 4);
+        if (read_uint(r, s + 4, 4) == SHT_NOTE && !e->build_id[0])
+            read_build_id(r, read_word(r, s, 24, 16), read_word(r, s, 32, 20), read_word(r, s, 48, 32),
+                          e->build_id);
         if (names && !has_text && n_names >= 6 && name <= n_names - 6 &&
             memcmp(names + name, ".text", 6) == 0) {
-            e->text = segment_at(e, word(r, s, 16, 12));
+            e->text = segment_at(e, read_word(r, s, 16, 12));
             has_text = true;
         }
     }
@@ -203,7 +204,7 @@ int elf_read(int fd, struct elf *ret, struct err *err)
     if (header[EI_CLASS] < ELFCLASS32 || header[EI_CLASS] > ELFCLASS64 || header[EI_DATA] < ELFDATA2LSB ||
         header[EI_DATA] > ELFDATA2MSB || (r.wide && read_at(&r, 0, header, sizeof header) < 0))
         return err_set(err, ERR_FAILED, "its ELF header is wrong");
-    struct elf e = {.type = (unsigned)get(&r, header + 16, 2)};
+    struct elf e = {.type = (unsigned)read_uint(&r, header + 16, 2)};
     if (read_segments(&r, header, &e, err) < 0)
         return -1;
     for (size_t i = 0; i < e.n && !e.build_id[0]; i++)
@@ -220,10 +221,9 @@ void elf_release(struct elf *e)
     *e = (struct elf){0};
 }
 
-/* ---- addresses -------------------------------------------------------------------------------------------
- */
+/* ---- addresses ----------------------------------------------------------------------------------------- */
 
-/* Kernels are mapped in their own ways. */
+/* The rules for kernels, whose mappings are special. */
 static bool kernel_base(const struct elf_segment *s, const struct profile_mapping *m, uint64_t *ret)
 {
     const uint64_t high = UINT64_C(1) << 63, ppc64 = UINT64_C(0xc000000000000000);
@@ -239,13 +239,13 @@ static bool kernel_base(const struct elf_segment *s, const struct profile_mappin
     return false;
 }
 
-/* An address in memory is one of the file's, by way of its place in the file. */
-static uint64_t shifted(const struct elf_segment *s, const struct profile_mapping *m)
+/* Shifts by the distance between a segment's address in memory and in the file. */
+static uint64_t shift_of(const struct elf_segment *s, const struct profile_mapping *m)
 {
     return m->start - m->offset + s->offset - s->address;
 }
 
-/* `s`: the segment that is mapped there, or NULL. */
+/* `s`: the mapped segment, or NULL. */
 static int base_in(const struct elf *e, const struct elf_segment *s, const struct profile_mapping *m,
                    uint64_t *ret, struct err *err)
 {
@@ -263,13 +263,13 @@ static int base_in(const struct elf *e, const struct elf_segment *s, const struc
         return 0;
     }
     if (s && e->type == ET_EXEC && m->start > 0 && !(m->start >> 63)) {
-        *ret = shifted(s, m);
+        *ret = shift_of(s, m);
         return 0;
     }
     if (s && (e->type == ET_EXEC || e->type == ET_DYN) && kernel_base(s, m, ret))
         return 0;
     if (s && (e->type == ET_DYN || (e->type == ET_EXEC && m->start == 0 && m->limit != 0))) {
-        *ret = e->type == ET_DYN ? shifted(s, m) : m->start - s->address;
+        *ret = e->type == ET_DYN ? shift_of(s, m) : m->start - s->address;
         return 0;
     }
     return err_set(err, ERR_FAILED, "don't know how to handle ELF type %u at this address", e->type);
@@ -281,22 +281,22 @@ int elf_can_base(const struct elf *e, const struct profile_mapping *m, struct er
     return base_in(e, e->text, m, &base, err);
 }
 
-/* Whether a mapping may be one of that segment. */
+/* Whether a mapping may belong to that segment. */
 static bool overlaps(const struct elf_segment *s, const struct profile_mapping *m)
 {
     uint64_t segment_end = s->offset + s->memory_size, mapping_end = m->offset + (m->limit - m->start);
     uint64_t into = s->align ? s->address & (s->align - 1) : 0;
     if (!s->load || s->file_size == 0 || m->offset >= segment_end || s->offset >= mapping_end)
         return false;
-    /* It begins before the first page of the segment: another one's. */
+    /* The mapping begins before the segment's first page. */
     if (m->offset < (s->offset > into ? s->offset - into : 0))
         return false;
-    /* It has the segment's last page, and at least one behind it: another one's. */
+    /* The mapping goes on for a page or more after the segment's last page. */
     return !(m->offset > s->offset && segment_end < m->offset + PAGE && mapping_end >= segment_end + PAGE);
 }
 
-/* The one segment that a mapping is of, as the address tells it. False if that cannot be told. *ret stays
- * NULL in a file without any. */
+/* The only segment of a mapping that contains the address. Returns false if it is ambiguous. *ret stays NULL
+ * for a file without segments. */
 static bool find_segment(const struct elf *e, const struct profile_mapping *m, uint64_t address,
                          const struct elf_segment **ret)
 {
@@ -324,7 +324,7 @@ int elf_base(const struct elf *e, const struct profile_mapping *m, uint64_t addr
 {
     const struct elf_segment *s = e->text;
     uint64_t base;
-    /* Where a profile has no mapping, as old ones of Go, its addresses are those of the program. */
+    /* A profile without a mapping, as old versions of Go write, has addresses of the file. */
     bool whole = m->start == 0 && m->limit == 0;
     if (!whole && (address < m->start || address >= m->limit))
         return err_set(err, ERR_FAILED, "an address is outside the mapping");
@@ -336,8 +336,8 @@ int elf_base(const struct elf *e, const struct profile_mapping *m, uint64_t addr
     return 0;
 }
 
-/* As upstream says it, with the file's name. */
-static int refused(const char *path, const struct err *why, struct err *err)
+/* Writes upstream's message with the file's name. */
+static int wrap_refusal(const char *path, const struct err *why, struct err *err)
 {
     char shown[300];
     text_printable(shown, sizeof shown, path, strlen(path));
@@ -349,7 +349,7 @@ int binary_open(const char *path, const struct profile_mapping *m, struct elf *r
     struct stat st;
     struct err why = ERR_INIT;
     struct elf e = {0};
-    /* Neither a pipe nor a device may keep us waiting. */
+    /* Do not block on a pipe or a device. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         char shown[300];
@@ -363,7 +363,7 @@ int binary_open(const char *path, const struct profile_mapping *m, struct elf *r
     fd_close(&fd);
     if (rc < 0 || elf_can_base(&e, m, &why) < 0) {
         elf_release(&e);
-        return refused(path, &why, err);
+        return wrap_refusal(path, &why, err);
     }
     *ret = e;
     return 0;

@@ -7,20 +7,20 @@
 
 #include "base/banned.h"
 
-/* What an expression may become, and what matching may cost: memory (KiB), and backtracking from one place of
- * a text, which the budget bounds long before. */
+/* Limits of an expression's size and of a match: memory (KiB), and backtracking from one position of a text,
+ * which the budget limits much earlier. */
 #define MAX_TRANSLATED ((size_t)1 << 20)
 #define MAX_BACKTRACKS 10000000
 #define MAX_HEAP (64u << 10)
 
-/* The budgets. An expression of twenty names in alternation takes about 60 steps for each string. */
+/* The budgets. An alternation of twenty names takes about 60 steps for each string. */
 #define STEPS_OWN 10000000
 #define STEPS_ASKED 300000000
 #define STEPS_PER_STRING 200
-/* So many bytes of a text make each step cost one more. */
+/* A step costs one more for this many bytes of a text. */
 #define BYTES_PER_STEP 32
-/* An expression whose steps are not counted is charged for each text as if it took every item of it at every
- * place of the text, but for this factor: PCRE2 passes over most places at once. */
+/* The charge for an expression whose steps are not counted is the number of its items times the positions of
+ * the text, divided by this factor, because PCRE2 skips most positions at once. */
 #define UNCOUNTED_AT_LEAST 100
 #define UNCOUNTED_FACTOR 16
 
@@ -31,11 +31,11 @@ struct regex {
     pcre2_match_data *match;
     pcre2_match_context *limits;
     struct regex_budget *budget;
-    uint64_t step;       /* what one costs with the text that is being matched */
-    size_t n_uncounted;  /* bytes of an expression that is too large for PCRE2 to count its steps, or 0 */
-    unsigned char *seen; /* enum seen, by string of the profile */
+    uint64_t step;       /* the cost of a step on the current text */
+    size_t n_uncounted;  /* the bytes of an expression that is too large to count steps, or 0 */
+    unsigned char *seen; /* by string of the profile: enum seen */
     size_t n_seen;
-    int failed; /* what PCRE2 said of the first text it could not do; 0: nothing */
+    int failed; /* PCRE2's first error on a text, or 0 */
 };
 
 void regex_free(struct regex *r)
@@ -49,13 +49,13 @@ void regex_free(struct regex *r)
     free(r);
 }
 
-static int refused(struct str pattern, int code, struct err *err)
+static int set_refusal(struct str pattern, int code, struct err *err)
 {
     unsigned char words[200];
     int n = pattern.n > 200 ? 200 : (int)pattern.n;
     if (pcre2_get_error_message(code, words, sizeof words) < 0)
         words[0] = '\0';
-    /* Names of scripts are looked up by PCRE2 alone. */
+    /* Only PCRE2 has the names of scripts. */
     if (code == PCRE2_ERROR_UNKNOWN_UNICODE_PROPERTY || code == PCRE2_ERROR_MALFORMED_UNICODE_PROPERTY)
         return err_set(err, ERR_USAGE, "error parsing regexp: invalid character class range: `%.*s`", n,
                        pattern.p);
@@ -64,8 +64,8 @@ static int refused(struct str pattern, int code, struct err *err)
     return err_set(err, ERR_USAGE, "error parsing regexp: `%.*s`: %s", n, pattern.p, (char *)words);
 }
 
-/* Compiles with a callout before each item, by which steps are counted. Callouts make an expression four
- * times as large: one that PCRE2 then refuses does without. */
+/* Compiles with a callout before each item, to count steps. Callouts make an expression four times as large.
+ * If PCRE2 then refuses it, compiles without callouts. */
 static int compile_translated(struct regex *r, const struct buf *text, pcre2_compile_context *how)
 {
     const uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOLLAR_ENDONLY |
@@ -81,7 +81,7 @@ static int compile_translated(struct regex *r, const struct buf *text, pcre2_com
     return code;
 }
 
-static int compile(struct regex *r, struct str pattern, struct err *err)
+static int compile_pattern(struct regex *r, struct str pattern, struct err *err)
 {
     struct buf text = BUF_INIT(MAX_TRANSLATED);
     int rc = regex_translate(pattern, &text, err);
@@ -93,7 +93,7 @@ static int compile(struct regex *r, struct str pattern, struct err *err)
         pcre2_set_parens_nest_limit(how, 2100);
         int code = compile_translated(r, &text, how);
         if (!r->code)
-            rc = refused(pattern, code, err);
+            rc = set_refusal(pattern, code, err);
     }
     pcre2_compile_context_free(how);
     buf_release(&text);
@@ -111,7 +111,7 @@ struct regex_budget regex_budget_asked(const struct profile *p)
                                  STEPS_PER_STRING * ((uint64_t)profile_n_strings(p) + p->n_labels)};
 }
 
-/* PCRE2 calls it before each item of the pattern that it tries. */
+/* PCRE2 calls this before it tries an item of the pattern. */
 static int take_step(pcre2_callout_block *at, void *regex)
 {
     struct regex *r = regex;
@@ -128,7 +128,7 @@ int regex_new(struct str pattern, struct regex_budget *budget, struct regex **re
     if (!r)
         return err_nomem(err);
     r->budget = budget;
-    if (compile(r, pattern, err) < 0) {
+    if (compile_pattern(r, pattern, err) < 0) {
         regex_free(r);
         return -1;
     }
@@ -146,7 +146,7 @@ int regex_new(struct str pattern, struct regex_budget *budget, struct regex **re
     return 0;
 }
 
-/* Charges for a text that is matched without counting, and limits PCRE2 to what was charged. */
+/* Charges for a text without counted steps, and limits PCRE2 to that charge. */
 static bool charge_uncounted(struct regex *r, struct str text)
 {
     uint64_t most = UNCOUNTED_AT_LEAST + r->n_uncounted / UNCOUNTED_FACTOR * text.n;
@@ -170,7 +170,7 @@ bool regex_matches(struct regex *r, struct str text)
     return rc >= 0;
 }
 
-/* Strings may be added to a profile while it is looked at. */
+/* A profile may get more strings during the matches. */
 static bool make_room(struct regex *r, size_t n)
 {
     if (n <= r->n_seen)

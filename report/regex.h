@@ -1,48 +1,47 @@
 /*
- * Regular expressions as Go's package regexp reads them, matched by PCRE2.
+ * Regular expressions in the syntax of Go's package regexp, matched by PCRE2.
  *
- * A pattern is parsed as Go's (RE2's syntax; Go 1.26, regexp/syntax) and written anew for PCRE2, so that
- * nothing that PCRE2 alone understands gets through, and nothing means something else: lookaround,
- * backreferences, possessive repeats and the like are refused in Go's words. What is asked is only whether a
- * text matches, never where.
+ * A pattern is parsed by Go's rules (RE2's syntax; Go 1.26, regexp/syntax) and rewritten for PCRE2. Syntax
+ * that only PCRE2 has (lookaround, backreferences, possessive repeats) is refused with Go's error, so that no
+ * pattern changes its meaning. A match only answers yes or no, without a position.
  *
- * PCRE2 may take long where RE2 does not, and the texts are a stranger's. Every expression therefore takes
- * its steps out of a budget, which those of one profile or report share. Once the budget is spent, nothing is
- * matched any more, which is an error and never "no match". The count depends on patterns and texts alone,
- * not on the machine.
+ * PCRE2 may take long where RE2 does not, and the texts are untrusted. Therefore every expression takes its
+ * steps out of a budget, which all expressions of a profile or report share. After the budget is spent, every
+ * match fails with an error, never with "no match". The count depends only on patterns and texts, not on the
+ * machine.
  */
 #ifndef REPORT_REGEX_H
 #define REPORT_REGEX_H
 
 #include "proto/proto.h"
 
-/* Steps that are left. A step is one item of the pattern tried at one place of the text, and another one for
- * each 32 bytes of the text, which an item may run through. */
+/* The steps left. A step is one item of the pattern tried at one position of the text, plus one for each 32
+ * bytes of the text, which an item may scan. */
 struct regex_budget {
     uint64_t left;
 };
-/* For what a profile itself brings (drop_frames), and for what its reader has asked for. Each has a part that
- * grows with the profile's strings (and, of what is asked for, labels), so that it suffices for ordinary
- * expressions over every name. 10 million steps take about a third of a second. */
+/* The budgets for a profile's own expressions (drop_frames), and for the user's. Each grows with the
+ * profile's strings (the user's also with its labels), so that it suffices for ordinary expressions over
+ * every name. 10 million steps take about a third of a second. */
 struct regex_budget regex_budget_own(const struct profile *p);
 struct regex_budget regex_budget_asked(const struct profile *p);
 
 struct regex;
 
-/* The budget is the caller's, and stays until regex_free. ERR_USAGE with Go's words ("error parsing regexp:
- * missing closing ): `a(`"). */
+/* The caller keeps the budget until regex_free. ERR_USAGE with Go's text ("error parsing regexp: missing
+ * closing ): `a(`"). */
 int regex_new(struct str pattern, struct regex_budget *budget, struct regex **ret, struct err *err);
 void regex_free(struct regex *r);
 
-/* Whether it matches somewhere in the text. False if it cannot be told: regex_check says so later. */
+/* Whether the text has a match. Returns false after a failure, which regex_check reports. */
 bool regex_matches(struct regex *r, struct str text);
-/* The same of a string of a profile, which must always be the same one: each is only looked at once. */
+/* Does the same for a string of a profile, and caches the result. Always pass the same profile. */
 bool regex_matches_string(struct regex *r, const struct profile *p, uint32_t index);
 
-/* 0, or -1 if some text could not be matched for want of budget or memory. NULL is fine. */
+/* Returns -1 if the budget or memory did not suffice for some text, else 0. Accepts NULL. */
 int regex_check(const struct regex *r, struct err *err);
 
-/* The expression as PCRE2 gets it, into an initialised buffer: what is left of the pattern's own meaning. */
+/* Writes the expression for PCRE2 into an initialised buffer. */
 int regex_translate(struct str pattern, struct buf *ret, struct err *err);
 
 #endif

@@ -1,9 +1,8 @@
 /*
- * Go's regular expressions, written for PCRE2.
+ * Rewrites Go's regular expressions for PCRE2.
  *
- * Groups do not capture, characters are written by their numbers, classes are PCRE2's own where they are the
- * same: what comes out needs no knowledge of what is special there. Assertions stand in groups, since Go lets
- * them be repeated.
+ * Groups become non-capturing, characters become numbers, and classes use PCRE2's where these are equal, so
+ * that the output needs no escapes. Assertions get a group, because Go allows repeats of them.
  *
  * Source: Go, regexp/syntax/parse.go; pcre2pattern(3).
  */
@@ -14,22 +13,22 @@
 #include "report/regex.h"
 #include "base/banned.h"
 
-/* As Go has it. */
+/* Go's limits. */
 #define MAX_REPEAT 1000
 #define MAX_DEPTH 1000
 #define MAX_WIDE (UINT64_C(16) << 20)
 #define MAX_RUNE 0x10FFFFu
 
-/* A group that is open. */
+/* An open group. */
 struct level {
-    size_t from;     /* where it begins in what was written */
-    unsigned copies; /* as an operand has it, of what is in it so far */
+    size_t from;     /* its start in the output */
+    unsigned copies; /* the maximum over its operands so far */
 };
 
-/* What could be repeated. Flags may stand between it and its repeat. */
+/* The last operand, which a repeat applies to. Flags may separate the two. */
 struct operand {
-    size_t from, to; /* in what was written, repeats included */
-    unsigned copies; /* of the most repeated thing within: counts multiply; 0: there is nothing */
+    size_t from, to; /* range in the output, including repeats */
+    unsigned copies; /* the product of nested repeat counts, at its maximum; 0: no operand */
     unsigned repeats;
 };
 
@@ -40,43 +39,42 @@ struct parser {
     size_t depth;
     struct level levels[MAX_DEPTH + 1];
     struct operand last;
-    const char *repeat; /* the repeat that stands just before; NULL: none */
-    bool no_posix_end;  /* no `:]` is left: looked for once, not for each `[:` */
-    uint64_t wide;      /* characters in the ranges of all classes */
+    const char *repeat; /* the repeat just before; NULL: none */
+    bool no_posix_end;  /* no `:]` is left; avoids a search for each `[:` */
+    uint64_t wide;      /* the number of characters in all ranges of classes */
     struct err *err;
 };
 
-static size_t left(const struct parser *p)
+static size_t bytes_left(const struct parser *p)
 {
     return (size_t)(p->end - p->at);
 }
 
-static int fail(const struct parser *p, const char *what, const char *from, const char *to)
+static int set_error(const struct parser *p, const char *what, const char *from, const char *to)
 {
     int n = to - from > 300 ? 300 : (int)(to - from);
     return err_set(p->err, ERR_USAGE, "error parsing regexp: %s: `%.*s`", what, n, from);
 }
 
-/* What stands there is not repeated any more: what follows is something else. */
-static void settle(struct parser *p)
+/* Ends the last operand: no repeat can apply to it any more. */
+static void end_operand(struct parser *p)
 {
     struct level *level = &p->levels[p->depth];
     level->copies = p->last.copies > level->copies ? p->last.copies : level->copies;
     p->last = (struct operand){.copies = 0};
 }
 
-/* What was written from there on can be repeated. */
-static void operand(struct parser *p, size_t from, unsigned copies)
+/* Makes the output from `from` on the last operand. */
+static void begin_operand(struct parser *p, size_t from, unsigned copies)
 {
-    settle(p);
+    end_operand(p);
     p->last = (struct operand){.from = from, .to = p->out->len, .copies = copies};
 }
 
-/* ---- characters ------------------------------------------------------------------------------------------
- */
+/* ---- characters ---------------------------------------------------------------------------------------- */
 
-/* One character of UTF-8: its length, 0 if it is none. */
-static size_t decode(const char *s, const char *end, uint32_t *ret)
+/* Decodes one character of UTF-8. Returns its length, or 0 if it is invalid. */
+static size_t decode_rune(const char *s, const char *end, uint32_t *ret)
 {
     const unsigned char *p = (const unsigned char *)s;
     size_t have = (size_t)(end - s), n = p[0] < 0x80 ? 1 : p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
@@ -95,11 +93,11 @@ static size_t decode(const char *s, const char *end, uint32_t *ret)
     return n;
 }
 
-static int next(struct parser *p, uint32_t *ret)
+static int next_rune(struct parser *p, uint32_t *ret)
 {
-    size_t n = decode(p->at, p->end, ret);
+    size_t n = decode_rune(p->at, p->end, ret);
     if (n == 0)
-        return fail(p, "invalid UTF-8", p->at, p->end);
+        return set_error(p, "invalid UTF-8", p->at, p->end);
     p->at += n;
     return 0;
 }
@@ -109,9 +107,9 @@ static bool is_word(uint32_t c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* A character that stands for itself, outside and inside of classes. Halves of surrogates, which an escape
- * can name, are nowhere in UTF-8. */
-static void put(struct parser *p, uint32_t c)
+/* Writes a literal character, inside or outside a class. UTF-8 has no surrogates, although an escape can name
+ * one. */
+static void put_rune(struct parser *p, uint32_t c)
 {
     if (is_word(c) || c == '_')
         buf_addc(p->out, (char)c);
@@ -121,7 +119,7 @@ static void put(struct parser *p, uint32_t c)
         buf_addf(p->out, "\\x{%x}", (unsigned)c);
 }
 
-static int unhex(uint32_t c)
+static int hex_value(uint32_t c)
 {
     return c >= '0' && c <= '9'   ? (int)c - '0'
            : c >= 'a' && c <= 'f' ? (int)c - 'a' + 10
@@ -131,35 +129,35 @@ static int unhex(uint32_t c)
 
 static bool is_octal(const struct parser *p)
 {
-    return left(p) && *p->at >= '0' && *p->at <= '7';
+    return bytes_left(p) && *p->at >= '0' && *p->at <= '7';
 }
 
-/* Behind `\x`: 1 with the character, 0 if it is none, -1. */
+/* Reads the digits after `\x`: 1 with the character, 0 if there are none, -1. */
 static int read_hex(struct parser *p, uint32_t *ret)
 {
     uint32_t c, value = 0;
     size_t digits = 0;
-    if (!left(p))
+    if (!bytes_left(p))
         return 0;
-    if (next(p, &c) < 0)
+    if (next_rune(p, &c) < 0)
         return -1;
     if (c != '{') {
-        int high = unhex(c);
-        if (!left(p))
+        int high = hex_value(c);
+        if (!bytes_left(p))
             return 0;
-        if (next(p, &c) < 0)
+        if (next_rune(p, &c) < 0)
             return -1;
-        *ret = (uint32_t)(high * 16 + unhex(c));
-        return high >= 0 && unhex(c) >= 0;
+        *ret = (uint32_t)(high * 16 + hex_value(c));
+        return high >= 0 && hex_value(c) >= 0;
     }
-    for (; left(p); digits++) {
-        if (next(p, &c) < 0)
+    for (; bytes_left(p); digits++) {
+        if (next_rune(p, &c) < 0)
             return -1;
         if (c == '}') {
             *ret = value;
             return digits > 0;
         }
-        if (unhex(c) < 0 || (value = value * 16 + (uint32_t)unhex(c)) > MAX_RUNE)
+        if (hex_value(c) < 0 || (value = value * 16 + (uint32_t)hex_value(c)) > MAX_RUNE)
             return 0;
     }
     return 0;
@@ -173,16 +171,16 @@ static uint32_t read_octal(struct parser *p, uint32_t first)
     return value;
 }
 
-/* An escape that is one character. */
+/* Reads an escape of one character. */
 static int read_escape(struct parser *p, uint32_t *ret)
 {
     static const char letters[] = "afnrtv", meant[] = "\a\f\n\r\t\v";
     const char *from = p->at++;
     uint32_t c;
     int is;
-    if (!left(p))
-        return fail(p, "trailing backslash at end of expression", from, from);
-    if (next(p, &c) < 0)
+    if (!bytes_left(p))
+        return set_error(p, "trailing backslash at end of expression", from, from);
+    if (next_rune(p, &c) < 0)
         return -1;
     if (c < 0x80 && !is_word(c)) {
         *ret = c;
@@ -199,16 +197,15 @@ static int read_escape(struct parser *p, uint32_t *ret)
     }
     if (c == 'x' && (is = read_hex(p, ret)))
         return is < 0 ? -1 : 0;
-    return fail(p, "invalid escape sequence", from, p->at);
+    return set_error(p, "invalid escape sequence", from, p->at);
 }
 
-/* ---- classes ---------------------------------------------------------------------------------------------
- */
+/* ---- classes ------------------------------------------------------------------------------------------- */
 
-/* \d and the like, which are of ASCII: 1 if it is one of them. */
+/* Reads \d and the like, which match ASCII only: 1, or 0 if it is another item. */
 static int perl_class(struct parser *p, bool within)
 {
-    if (left(p) < 2 || p->at[0] != '\\' || !strchr("dDsSwW", p->at[1]))
+    if (bytes_left(p) < 2 || p->at[0] != '\\' || !strchr("dDsSwW", p->at[1]))
         return 0;
     /* Go's \s has no vertical tab. */
     if (p->at[1] == 's')
@@ -221,17 +218,17 @@ static int perl_class(struct parser *p, bool within)
     return 1;
 }
 
-/* \pL, \p{Greek}, \P{^Greek}: 1, 0 if it is none of these, -1. Which names there are is PCRE2's business. */
+/* Reads \pL, \p{Greek}, \P{^Greek}: 1, 0 if it is another item, -1. PCRE2 checks the name. */
 static int unicode_class(struct parser *p)
 {
     const char *from = p->at, *name, *end;
     uint32_t c;
-    if (left(p) < 2 || from[0] != '\\' || (from[1] != 'p' && from[1] != 'P'))
+    if (bytes_left(p) < 2 || from[0] != '\\' || (from[1] != 'p' && from[1] != 'P'))
         return 0;
     p->at += 2;
-    if (!left(p))
-        return fail(p, "invalid character class range", from, p->end);
-    if (next(p, &c) < 0)
+    if (!bytes_left(p))
+        return set_error(p, "invalid character class range", from, p->end);
+    if (next_rune(p, &c) < 0)
         return -1;
     name = from + 2;
     end = p->at;
@@ -239,7 +236,7 @@ static int unicode_class(struct parser *p)
         name++;
         end = memchr(name, '}', (size_t)(p->end - name));
         if (!end)
-            return fail(p, "invalid character class range", from, p->end);
+            return set_error(p, "invalid character class range", from, p->end);
         p->at = end + 1;
     }
     bool negative = from[1] == 'P';
@@ -250,10 +247,10 @@ static int unicode_class(struct parser *p)
     bool good = name < end;
     for (const char *s = name; s < end; s++)
         good = good && (is_word((unsigned char)*s) || *s == '_');
-    /* PCRE2 has a few names of its own. */
+    /* PCRE2 has a few names that Go does not have. */
     if (!good || (*name == 'X' && end - name > 1 && end - name < 4) ||
         (*name == 'L' && end - name == 2 && name[1] == '_'))
-        return fail(p, "invalid character class range", from, p->at);
+        return set_error(p, "invalid character class range", from, p->at);
     if (end - name == 3 && memcmp(name, "Any", 3) == 0)
         buf_adds(p->out, negative ? "\\P{Any}" : "\\p{Any}");
     else
@@ -261,15 +258,15 @@ static int unicode_class(struct parser *p)
     return 1;
 }
 
-/* [:alpha:] within a class: 1, 0, -1. */
+/* Reads [:alpha:] within a class: 1, 0 if it is another item, -1. */
 static int posix_class(struct parser *p)
 {
     static const char *const names[] = {"alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph",
                                         "lower", "print", "punct", "space", "upper", "word",  "xdigit"};
     const char *from = p->at;
-    if (left(p) < 3 || from[0] != '[' || from[1] != ':')
+    if (bytes_left(p) < 3 || from[0] != '[' || from[1] != ':')
         return 0;
-    const char *end = p->no_posix_end ? NULL : memmem(from + 2, left(p) - 2, ":]", 2);
+    const char *end = p->no_posix_end ? NULL : memmem(from + 2, bytes_left(p) - 2, ":]", 2);
     p->no_posix_end = !end;
     if (!end)
         return 0;
@@ -280,14 +277,14 @@ static int posix_class(struct parser *p)
             buf_add(p->out, from, (size_t)(p->at - from));
             return 1;
         }
-    return fail(p, "invalid character class range", from, p->at);
+    return set_error(p, "invalid character class range", from, p->at);
 }
 
 static int class_character(struct parser *p, const char *class, uint32_t *ret)
 {
-    if (!left(p))
-        return fail(p, "missing closing ]", class, p->end);
-    return *p->at == '\\' ? read_escape(p, ret) : next(p, ret);
+    if (!bytes_left(p))
+        return set_error(p, "missing closing ]", class, p->end);
+    return *p->at == '\\' ? read_escape(p, ret) : next_rune(p, ret);
 }
 
 static int class_range(struct parser *p, const char *class)
@@ -296,20 +293,20 @@ static int class_range(struct parser *p, const char *class)
     uint32_t low = 0, high = 0;
     if (class_character(p, class, &low) < 0)
         return -1;
-    put(p, low);
-    if (left(p) < 2 || p->at[0] != '-' || p->at[1] == ']')
+    put_rune(p, low);
+    if (bytes_left(p) < 2 || p->at[0] != '-' || p->at[1] == ']')
         return 0;
     p->at++;
     if (class_character(p, class, &high) < 0)
         return -1;
     if (high < low)
-        return fail(p, "invalid character class range", from, p->at);
-    /* With (?i) PCRE2 looks at each character of a range while it compiles. */
+        return set_error(p, "invalid character class range", from, p->at);
+    /* With (?i) PCRE2 visits each character of a range while it compiles. */
     p->wide += high - low;
     if (p->wide > MAX_WIDE)
-        return fail(p, "expression too large", class, p->at);
+        return set_error(p, "expression too large", class, p->at);
     buf_addc(p->out, '-');
-    put(p, high);
+    put_rune(p, high);
     return 0;
 }
 
@@ -318,9 +315,9 @@ static int read_class(struct parser *p)
     const char *class = p->at++;
     size_t from = p->out->len;
     buf_addc(p->out, '[');
-    if (left(p) && *p->at == '^')
+    if (bytes_left(p) && *p->at == '^')
         buf_addc(p->out, *p->at++);
-    for (bool first = true; !left(p) || *p->at != ']' || first; first = false) {
+    for (bool first = true; !bytes_left(p) || *p->at != ']' || first; first = false) {
         int is = posix_class(p);
         if (is == 0)
             is = unicode_class(p);
@@ -331,45 +328,44 @@ static int read_class(struct parser *p)
     }
     p->at++;
     buf_addc(p->out, ']');
-    operand(p, from, 1);
+    begin_operand(p, from, 1);
     return 0;
 }
 
-/* ---- groups ----------------------------------------------------------------------------------------------
- */
+/* ---- groups -------------------------------------------------------------------------------------------- */
 
 static int open_group(struct parser *p, const char *as)
 {
-    settle(p);
+    end_operand(p);
     if (++p->depth > MAX_DEPTH)
-        return fail(p, "expression nests too deeply", p->all.p, p->end);
+        return set_error(p, "expression nests too deeply", p->all.p, p->end);
     p->levels[p->depth] = (struct level){.from = p->out->len, .copies = 1};
     buf_adds(p->out, as);
     return 0;
 }
 
-/* (?P<name> and (?<name>: 1, 0 if it is neither, -1. */
+/* Reads (?P<name> and (?<name>: 1, 0 if it is another item, -1. */
 static int named_group(struct parser *p)
 {
     const char *from = p->at;
-    size_t begin = left(p) > 4 && from[2] == 'P' && from[3] == '<' ? 4
-                   : left(p) > 3 && from[2] == '<'                 ? 3
-                                                                   : 0;
+    size_t begin = bytes_left(p) > 4 && from[2] == 'P' && from[3] == '<' ? 4
+                   : bytes_left(p) > 3 && from[2] == '<'                 ? 3
+                                                                         : 0;
     if (!begin)
         return 0;
-    const char *end = memchr(from, '>', left(p));
+    const char *end = memchr(from, '>', bytes_left(p));
     if (!end)
-        return fail(p, "invalid named capture", from, p->end);
+        return set_error(p, "invalid named capture", from, p->end);
     bool good = end > from + begin;
     for (const char *s = from + begin; s < end; s++)
         good = good && (is_word((unsigned char)*s) || *s == '_');
     if (!good)
-        return fail(p, "invalid named capture", from, end + 1);
+        return set_error(p, "invalid named capture", from, end + 1);
     p->at = end + 1;
     return open_group(p, "(?:") < 0 ? -1 : 1;
 }
 
-/* (?i), (?i-s:, (?: : flags, and perhaps a group. */
+/* Reads (?i), (?i-s:, (?: : flags and an optional group. */
 static int read_flags(struct parser *p)
 {
     const char *from = p->at;
@@ -379,8 +375,8 @@ static int read_flags(struct parser *p)
     if (is)
         return is < 0 ? -1 : 0;
     p->at += 2;
-    while (left(p)) {
-        if (next(p, &c) < 0)
+    while (bytes_left(p)) {
+        if (next_rune(p, &c) < 0)
             return -1;
         if (c < 0x80 && c && strchr("imsU", (int)c)) {
             any = true;
@@ -390,7 +386,7 @@ static int read_flags(struct parser *p)
         } else if ((c == ':' || c == ')') && (!negative || any)) {
             if (c == ':' && open_group(p, "") < 0)
                 return -1;
-            /* Flags alone: nothing that PCRE2 would have to hear of in `(?)`. */
+            /* Flags without a group. PCRE2 does not need an empty `(?)`. */
             if (c == ':' || p->at - from > 3)
                 buf_add(p->out, from, (size_t)(p->at - from));
             return 0;
@@ -398,12 +394,12 @@ static int read_flags(struct parser *p)
             break;
         }
     }
-    return fail(p, "invalid or unsupported Perl syntax", from, p->at);
+    return set_error(p, "invalid or unsupported Perl syntax", from, p->at);
 }
 
 static int read_group(struct parser *p)
 {
-    if (left(p) >= 2 && p->at[1] == '?')
+    if (bytes_left(p) >= 2 && p->at[1] == '?')
         return read_flags(p);
     p->at++;
     return open_group(p, "(?:");
@@ -412,19 +408,18 @@ static int read_group(struct parser *p)
 static int close_group(struct parser *p)
 {
     if (p->depth == 0)
-        return fail(p, "unexpected )", p->all.p, p->end);
-    settle(p);
+        return set_error(p, "unexpected )", p->all.p, p->end);
+    end_operand(p);
     const struct level *level = &p->levels[p->depth--];
     p->at++;
     buf_addc(p->out, ')');
-    operand(p, level->from, level->copies);
+    begin_operand(p, level->from, level->copies);
     return 0;
 }
 
-/* ---- repeats ---------------------------------------------------------------------------------------------
- */
+/* ---- repeats ------------------------------------------------------------------------------------------- */
 
-/* A number of a repeat: -1 if there is none, or one too many for it. */
+/* Reads a number of a repeat; -1 if it is missing or invalid. A number above MAX_REPEAT stays above. */
 static long read_count(const char **at, const char *end)
 {
     const char *from = *at;
@@ -433,12 +428,12 @@ static long read_count(const char **at, const char *end)
         n = n > MAX_REPEAT ? n : n * 10 + (**at - '0');
         ++*at;
     }
-    /* Go has no zeros in front. */
+    /* Go allows no leading zeros. */
     return *at == from || (*at - from > 1 && *from == '0') ? -1 : n;
 }
 
-/* {2}, {2,}, {2,5}: its end, or NULL if it is none. *max: -1 for no end. */
-static const char *counted(const struct parser *p, long *min, long *max)
+/* Reads {2}, {2,}, {2,5}. Returns its end, or NULL if it is no repeat. *max is -1 if there is no maximum. */
+static const char *find_count_end(const struct parser *p, long *min, long *max)
 {
     const char *at = p->at + 1;
     *min = *max = read_count(&at, p->end);
@@ -453,7 +448,7 @@ static const char *counted(const struct parser *p, long *min, long *max)
     return at < p->end && *at == '}' ? at + 1 : NULL;
 }
 
-static void insert(struct parser *p, size_t at, struct str text)
+static void insert_text(struct parser *p, size_t at, struct str text)
 {
     struct buf *b = p->out;
     buf_add(b, text.p, text.n);
@@ -463,39 +458,39 @@ static void insert(struct parser *p, size_t at, struct str text)
     memcpy(b->data + at, text.p, text.n);
 }
 
-/* Behind the operand, flags or not; one that is repeated already becomes a group, since two repeats in a row
- * mean something else to PCRE2. */
+/* Inserts a repeat after the last operand, before any flags. A repeated operand becomes a group, because two
+ * repeats in a row have another meaning for PCRE2. */
 static int add_repeat(struct parser *p, struct str repeat, unsigned times)
 {
     static const struct str open = {"(?:", 3}, close = {")", 1};
     struct operand o = p->last;
     if (o.repeats >= MAX_DEPTH - p->depth)
-        return fail(p, "expression nests too deeply", p->all.p, p->end);
+        return set_error(p, "expression nests too deeply", p->all.p, p->end);
     if (o.repeats > 0) {
-        insert(p, o.to, close);
-        insert(p, o.from, open);
+        insert_text(p, o.to, close);
+        insert_text(p, o.from, open);
         o.to += open.n + close.n;
     }
-    insert(p, o.to, repeat);
+    insert_text(p, o.to, repeat);
     o.to += repeat.n;
-    /* What is repeated no times at all counts for nothing. */
+    /* A repeat of 0 times resets the product. */
     o.copies = times ? o.copies * times : 1;
     o.repeats++;
     p->last = o;
     return 0;
 }
 
-/* A repeat that ends there, but for a `?` behind it; times: as often as a counted one says, else 1. */
+/* Reads a repeat up to `end` and an optional `?`. `times`: the count of a counted repeat, else 1. */
 static int read_repeat(struct parser *p, const char *end, unsigned times)
 {
     const char *from = p->at;
     p->at = end + (end < p->end && *end == '?');
     if (p->repeat)
-        return fail(p, "invalid nested repetition operator", p->repeat, p->at);
+        return set_error(p, "invalid nested repetition operator", p->repeat, p->at);
     if (!p->last.copies)
-        return fail(p, "missing argument to repetition operator", from, p->at);
+        return set_error(p, "missing argument to repetition operator", from, p->at);
     if (p->last.copies * times > MAX_REPEAT)
-        return fail(p, "invalid repeat count", from, p->at);
+        return set_error(p, "invalid repeat count", from, p->at);
     p->repeat = from;
     return add_repeat(p, (struct str){from, (size_t)(p->at - from)}, times);
 }
@@ -503,65 +498,64 @@ static int read_repeat(struct parser *p, const char *end, unsigned times)
 static int read_counted(struct parser *p)
 {
     long min, max;
-    const char *end = counted(p, &min, &max);
+    const char *end = find_count_end(p, &min, &max);
     if (!end) {
         size_t from = p->out->len;
         p->at++;
-        put(p, '{');
-        operand(p, from, 1);
+        put_rune(p, '{');
+        begin_operand(p, from, 1);
         return 0;
     }
     if (min > MAX_REPEAT || max > MAX_REPEAT || (max >= 0 && min > max))
-        return fail(p, "invalid repeat count", p->at, end);
+        return set_error(p, "invalid repeat count", p->at, end);
     return read_repeat(p, end, (unsigned)(max >= 0 ? max : min > 0 ? min : 1));
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------
- */
+/* ---- parser -------------------------------------------------------------------------------------------- */
 
-/* \Q and what stands up to \E. */
+/* Reads \Q and the text up to \E. */
 static int read_quoted(struct parser *p)
 {
-    const char *end = memmem(p->at + 2, left(p) - 2, "\\E", 2);
+    const char *end = memmem(p->at + 2, bytes_left(p) - 2, "\\E", 2);
     const char *last = end ? end : p->end;
     uint32_t c;
     for (p->at += 2; p->at < last;) {
         size_t from = p->out->len;
-        if (next(p, &c) < 0)
+        if (next_rune(p, &c) < 0)
             return -1;
-        put(p, c);
-        operand(p, from, 1);
+        put_rune(p, c);
+        begin_operand(p, from, 1);
     }
     p->at = end ? end + 2 : p->end;
     return 0;
 }
 
-static void assertion(struct parser *p, const char *as, size_t n)
+static void put_item(struct parser *p, const char *as, size_t n)
 {
     size_t from = p->out->len;
     buf_adds(p->out, as);
     p->at += n;
-    operand(p, from, 1);
+    begin_operand(p, from, 1);
 }
 
 static int read_backslash(struct parser *p)
 {
     uint32_t c;
-    switch (left(p) >= 2 ? p->at[1] : '\0') {
+    switch (bytes_left(p) >= 2 ? p->at[1] : '\0') {
     case 'A':
-        assertion(p, "(?:\\A)", 2);
+        put_item(p, "(?:\\A)", 2);
         return 0;
     case 'z':
-        assertion(p, "(?:\\z)", 2);
+        put_item(p, "(?:\\z)", 2);
         return 0;
     case 'b':
-        assertion(p, "(?:\\b)", 2);
+        put_item(p, "(?:\\b)", 2);
         return 0;
     case 'B':
-        assertion(p, "(?:\\B)", 2);
+        put_item(p, "(?:\\B)", 2);
         return 0;
     case 'C':
-        return fail(p, "invalid escape sequence", p->at, p->at + 2);
+        return set_error(p, "invalid escape sequence", p->at, p->at + 2);
     case 'Q':
         return read_quoted(p);
     default:
@@ -574,9 +568,9 @@ static int read_backslash(struct parser *p)
     if (is == 0) {
         if (read_escape(p, &c) < 0)
             return -1;
-        put(p, c);
+        put_rune(p, c);
     }
-    operand(p, from, 1);
+    begin_operand(p, from, 1);
     return is < 0 ? -1 : 0;
 }
 
@@ -591,16 +585,16 @@ static int read_one(struct parser *p)
         return close_group(p);
     case '|':
         buf_addc(p->out, *p->at++);
-        settle(p);
+        end_operand(p);
         return 0;
     case '^':
-        assertion(p, "(?:^)", 1);
+        put_item(p, "(?:^)", 1);
         return 0;
     case '$':
-        assertion(p, "(?:$)", 1);
+        put_item(p, "(?:$)", 1);
         return 0;
     case '.':
-        assertion(p, ".", 1);
+        put_item(p, ".", 1);
         return 0;
     case '[':
         return read_class(p);
@@ -613,10 +607,10 @@ static int read_one(struct parser *p)
     case '\\':
         return read_backslash(p);
     default:
-        if (next(p, &c) < 0)
+        if (next_rune(p, &c) < 0)
             return -1;
-        put(p, c);
-        operand(p, from, 1);
+        put_rune(p, c);
+        begin_operand(p, from, 1);
         return 0;
     }
 }
@@ -624,7 +618,7 @@ static int read_one(struct parser *p)
 int regex_translate(struct str pattern, struct buf *ret, struct err *err)
 {
     struct parser p = {.all = pattern, .at = pattern.p, .end = pattern.p + pattern.n, .out = ret, .err = err};
-    while (left(&p)) {
+    while (bytes_left(&p)) {
         const char *before = p.repeat;
         if (read_one(&p) < 0)
             return -1;
@@ -632,6 +626,6 @@ int regex_translate(struct str pattern, struct buf *ret, struct err *err)
             p.repeat = NULL;
     }
     if (p.depth)
-        return fail(&p, "missing closing )", pattern.p, p.end);
+        return set_error(&p, "missing closing )", pattern.p, p.end);
     return buf_check(ret, "the regular expression", err);
 }

@@ -14,7 +14,7 @@
 #include "report/path.h"
 #include "base/banned.h"
 
-/* Of all files together; then they are forgotten. */
+/* The limit of all cached files together. Above it, the cache is cleared. */
 #define KEPT_MAX ((size_t)256 << 20)
 
 struct file {
@@ -30,7 +30,7 @@ struct sources {
     bool asked; /* the user named the search path */
     struct file **files;
     size_t n, cap, bytes;
-    uint32_t *places; /* by path: its place among the files, + 1 */
+    uint32_t *places; /* by path: index into the files + 1 */
     size_t n_places;
 };
 
@@ -104,10 +104,9 @@ void sources_free(struct sources *s)
     free(s);
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------------
- */
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
-/* What sources are called. A profile may name any file, and a file that is no source may hold a secret. */
+/* Whether a path looks like a source. A profile may name any file, and other files may hold secrets. */
 static bool looks_like_source(const char *path)
 {
     static const char *const endings[] = {
@@ -115,7 +114,7 @@ static bool looks_like_source(const char *path)
         "inc", "ipp", "tcc", "m",  "mm",  "cu",  "rs",  "zig", "d",    "nim", "swift", "f",      "f90",
         "for", "y",   "l",   "py", "pyx", "rb",  "js",  "ts",  "java", "kt",  "scala", "swigcxx"};
     const char *dot = strrchr(file_base(path), '.');
-    /* The headers of C++'s library have no ending: /usr/include/c++/12/vector. */
+    /* The headers of C++'s library have no suffix: /usr/include/c++/12/vector. */
     if (!dot && strstr(path, "/include/c++/"))
         return true;
     for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
@@ -130,7 +129,7 @@ static bool is_below(const char *path, const char *dir)
     return strcmp(dir, "/") == 0 || (strncmp(path, dir, n) == 0 && path[n] == '/');
 }
 
-/* Whether the user named a directory above it, with -source_path. */
+/* Whether the file is below a directory that the user named with -source_path. */
 static bool is_asked_for(const struct sources *s, const char *path)
 {
     char name[PATH_MAX], real[PATH_MAX];
@@ -146,8 +145,8 @@ static bool is_asked_for(const struct sources *s, const char *path)
     return false;
 }
 
-/* Opens it for reading if it is a regular file, and one that may be shown: -1 with errno, EPERM for one that
- * may not. Links lead to the file that counts. A pipe must not keep us waiting. */
+/* Opens a regular file that may be shown. Returns -1 with errno otherwise, EPERM for a file that may not be
+ * shown. Resolves links first. Does not block on a pipe. */
 static int open_source_file(const struct sources *s, struct str path)
 {
     struct stat st;
@@ -174,8 +173,8 @@ static int open_source_file(const struct sources *s, struct str path)
     return -1;
 }
 
-/* DIR/PATH without "..", as a string of the profile: where it may be. */
-static int joined(struct sources *s, struct str dir, struct str path, struct str *ret, struct err *err)
+/* Makes DIR/PATH without "..", as a string of the profile. */
+static int join_path(struct sources *s, struct str dir, struct str path, struct str *ret, struct err *err)
 {
     struct buf both = BUF_INIT((size_t)16 << 20);
     uint32_t string;
@@ -193,8 +192,8 @@ static int joined(struct sources *s, struct str dir, struct str path, struct str
     return rc;
 }
 
-/* The directory above; the same if there is none. */
-static struct str above(struct str dir)
+/* The parent directory; the directory itself if it has none. */
+static struct str parent_of(struct str dir)
 {
     while (dir.n > 1 && dir.p[dir.n - 1] == '/')
         dir.n--;
@@ -204,19 +203,19 @@ static struct str above(struct str dir)
     return (struct str){dir.p, slash == dir.p ? 1 : (size_t)(slash - dir.p)};
 }
 
-/* *ret: the descriptor, or -1 if it is nowhere. *ret_refused: there is one, but it may not be shown. */
-static int search(struct sources *s, struct str path, int *ret, bool *ret_refused, struct err *err)
+/* *ret is the descriptor, or -1 if there is no file. *ret_refused: a file exists, but may not be shown. */
+static int search_file(struct sources *s, struct str path, int *ret, bool *ret_refused, struct err *err)
 {
     struct str dir, at;
     *ret_refused = false;
     for (const char *rest = source_list(s->search); source_next(&rest, &dir);) {
         for (;;) {
-            if (joined(s, dir, path, &at, err) < 0)
+            if (join_path(s, dir, path, &at, err) < 0)
                 return -1;
             if ((*ret = open_source_file(s, at)) >= 0)
                 return 0;
             *ret_refused = *ret_refused || errno == EPERM;
-            struct str parent = above(dir);
+            struct str parent = parent_of(dir);
             if (str_equal(parent, dir))
                 break;
             dir = parent;
@@ -225,7 +224,7 @@ static int search(struct sources *s, struct str path, int *ret, bool *ret_refuse
     return 0;
 }
 
-/* In upstream's words, but for the refusal, which upstream has not. */
+/* Writes upstream's message, or our own for a refusal, which upstream does not have. */
 static int say_wrong(const struct sources *s, struct str path, int why, char **ret_wrong, struct err *err)
 {
     int shown = path.n > 4096 ? 4096 : (int)path.n, n;
@@ -234,7 +233,7 @@ static int say_wrong(const struct sources *s, struct str path, int why, char **r
                      "%.*s does not look like a source file: -source_path with its directory shows it", shown,
                      path.p);
     } else if (path.n && path.p[0] == '/') {
-        /* Go begins them with a small letter. */
+        /* Go's error texts begin with a lower-case letter. */
         const char *words = strerror(why);
         n = asprintf(ret_wrong, "open %.*s: %c%s", shown, path.p, tolower(words[0]), words + 1);
     } else {
@@ -253,17 +252,16 @@ static int open_source(struct sources *s, struct str name, int *ret, char **ret_
         *ret = open_source_file(s, path);
         why = errno;
     } else {
-        if (search(s, path, ret, &refused, err) < 0)
+        if (search_file(s, path, ret, &refused, err) < 0)
             return -1;
         why = refused ? EPERM : ENOENT;
     }
     return *ret >= 0 ? 0 : say_wrong(s, path, why, ret_wrong, err);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
-/* What cannot be read, such as a directory, has no lines: upstream says nothing of it either. */
+/* An unreadable file, such as a directory, has no lines. Upstream reports no error either. */
 static void read_text(int fd, struct buf *to)
 {
     char block[65536];
@@ -275,7 +273,7 @@ static void read_text(int fd, struct buf *to)
     }
 }
 
-static int load(struct sources *s, struct file *f, struct err *err)
+static int load_file(struct sources *s, struct file *f, struct err *err)
 {
     int fd = -1;
     if (open_source(s, profile_str(s->profile, f->path), &fd, &f->wrong, err) < 0)
@@ -289,7 +287,7 @@ static int load(struct sources *s, struct file *f, struct err *err)
     return source_split((struct str){buf_str(&f->text), f->text.len}, &f->lines, err);
 }
 
-/* Room for the places of all paths up to this one. */
+/* Makes room for the entries of all paths up to this one. */
 static int make_places(struct sources *s, uint32_t path, struct err *err)
 {
     size_t had = s->n_places;
@@ -312,7 +310,7 @@ static int add_file(struct sources *s, uint32_t path, struct err *err)
         return err_nomem(err);
     f->path = path;
     buf_init(&f->text, SOURCE_MAX);
-    if (load(s, f, err) < 0) {
+    if (load_file(s, f, err) < 0) {
         file_forget(f);
         return -1;
     }

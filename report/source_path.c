@@ -1,4 +1,4 @@
-/* What is said of files: names without what only the machine knows on which they were compiled. */
+/* Shortens the names of source files: removes the parts that depend on the machine that compiled them. */
 #include <string.h>
 
 #include "report/filter.h"
@@ -20,8 +20,8 @@ const char *source_list(const char *text)
     return text && *text ? text : NULL;
 }
 
-/* The place behind `/NAME/` in a path; NULL if it is not there. */
-static const char *behind(struct str path, struct str name)
+/* The position after `/NAME/` in a path, or NULL. */
+static const char *find_after(struct str path, struct str name)
 {
     for (size_t at = 0; at + name.n + 2 <= path.n; at++)
         if (path.p[at] == '/' && path.p[at + name.n + 1] == '/' &&
@@ -30,8 +30,8 @@ static const char *behind(struct str path, struct str name)
     return NULL;
 }
 
-/* How much of it a prefix takes, with a slash behind; 0: it is none. */
-static size_t prefix(struct str path, struct str trim)
+/* The length of a prefix of the path, with its slash; 0 if it is no prefix. */
+static size_t prefix_length(struct str path, struct str trim)
 {
     bool slash = trim.n && trim.p[trim.n - 1] == '/';
     if (path.n < trim.n + !slash || memcmp(path.p, trim.p, trim.n) != 0 || (!slash && path.p[trim.n] != '/'))
@@ -45,13 +45,13 @@ struct str source_trim(struct str path, const char *trim_path, const char *sourc
     struct str piece;
     const char *rest = source_list(trim_path) ? NULL : source_list(source_path);
     while (source_next(&rest, &piece)) {
-        const char *found = behind(path, path_base(piece));
+        const char *found = find_after(path, path_base(piece));
         if (found)
             return (struct str){found, path.n - (size_t)(found - path.p)};
     }
     for (int i = 0; i < 2; i++)
         for (rest = i ? usual : source_list(trim_path); source_next(&rest, &piece);) {
-            size_t n = prefix(path, piece);
+            size_t n = prefix_length(path, piece);
             if (n)
                 return (struct str){path.p + n, path.n - n};
         }

@@ -1,4 +1,4 @@
-/* What -symbolize says, and the order in which it is done. */
+/* Parses -symbolize, and runs the steps in order. */
 #include "report/symbolize.h"
 
 #include <stdarg.h>
@@ -21,7 +21,7 @@ void symbolize_say(const struct symbolize_tools *t, const char *fmt, ...)
         t->say(t->ctx, line);
 }
 
-static bool is(struct str word, const char *text)
+static bool is_word(struct str word, const char *text)
 {
     return word.n == strlen(text) && strncasecmp(word.p, text, word.n) == 0;
 }
@@ -36,13 +36,13 @@ static const struct {
 static bool read_demangle(struct str word, struct symbolize_mode *m)
 {
     for (size_t i = 0; i < sizeof demangles / sizeof *demangles; i++) {
-        if (is(word, demangles[i].word)) {
+        if (is_word(word, demangles[i].word)) {
             m->demangle = demangles[i].mode;
             m->force = true;
             return true;
         }
     }
-    return is(word, "demangle=default");
+    return is_word(word, "demangle=default");
 }
 
 static struct symbolize_mode read_mode(const struct symbolize_tools *t, const char *text)
@@ -52,15 +52,15 @@ static struct symbolize_mode read_mode(const struct symbolize_tools *t, const ch
     for (const char *rest = source_list(text); source_next(&rest, &word);) {
         if (word.n == 0 || read_demangle(word, &m))
             continue;
-        if (is(word, "none") || is(word, "no")) {
+        if (is_word(word, "none") || is_word(word, "no")) {
             m.none = true;
             return m;
         }
-        if (is(word, "local") || is(word, "fastlocal") || is(word, "remote")) {
-            m.local = !is(word, "remote");
+        if (is_word(word, "local") || is_word(word, "fastlocal") || is_word(word, "remote")) {
+            m.local = !is_word(word, "remote");
             m.remote = !m.local;
-            m.fast = m.fast || is(word, "fastlocal");
-        } else if (is(word, "force")) {
+            m.fast = m.fast || is_word(word, "fastlocal");
+        } else if (is_word(word, "force")) {
             m.force = true;
         } else {
             symbolize_say(t, "ignoring unrecognized symbolization option: %s", text);
@@ -81,8 +81,8 @@ int mapped_locations_init(const struct profile *p, struct mapped_locations *ret,
         mapped_locations_release(&m);
         return err_nomem(err);
     }
-    /* A counting sort: first[m + 2] counts; its sum, first[m + 1], is where the next location of mapping m
-     * goes. */
+    /* A counting sort. first[m + 2] counts the locations of mapping m. After the sums, first[m + 1] is the
+     * place of its next location. */
     for (size_t i = 0; i < p->n_locations; i++)
         if (p->locations[i].mapping < n)
             m.first[p->locations[i].mapping + 2]++;

@@ -1,8 +1,7 @@
 /*
- * Names from local binaries: where they are, and what addr2line and nm say of them.
+ * Names from local binaries: the search for binaries, and the output of addr2line and nm.
  *
- * All addresses of a binary are asked for at once. Upstream asks for one after the other, and prefers
- * llvm-symbolizer.
+ * One call asks for all addresses of a binary. Upstream asks for one at a time, and prefers llvm-symbolizer.
  *
  * Source: google/pprof internal/symbolizer/symbolizer.go (doLocalSymbolize), internal/binutils,
  * internal/driver/fetch.go (locateBinaries).
@@ -19,13 +18,12 @@
 #include "report/symbols.h"
 #include "base/banned.h"
 
-/* What a program may say of one binary. */
+/* The most output of a program on one binary. */
 #define OUTPUT_MAX ((size_t)1 << 30)
-/* Files of one build ID that are looked at. */
+/* The most files that are tried for one build ID. */
 #define NAMES_MAX 100
 
-/* ---- where binaries are ----------------------------------------------------------------------------------
- */
+/* ---- search -------------------------------------------------------------------------------------------- */
 
 struct search {
     struct profile *profile;
@@ -35,7 +33,7 @@ struct search {
     struct err *err;
 };
 
-static int take(struct search *s, const char *path)
+static int set_file(struct search *s, const char *path)
 {
     uint32_t string;
     return profile_intern(s->profile, path, strlen(path), &string, s->err) < 0
@@ -43,7 +41,7 @@ static int take(struct search *s, const char *path)
                : path_clean(s->profile, string, &s->mapping->file, s->err);
 }
 
-/* Whether the file at that place is the mapping's, which has it then: 1, 0, -1. */
+/* Sets the mapping's file to that path if the file matches: 1, 0 if not, -1. */
 static int try_path(struct search *s, const char *path)
 {
     struct elf e;
@@ -59,11 +57,11 @@ static int try_path(struct search *s, const char *path)
         s->say(s->ctx, line);
     }
     elf_release(&e);
-    return !same ? 0 : take(s, path) < 0 ? -1 : 1;
+    return !same ? 0 : set_file(s, path) < 0 ? -1 : 1;
 }
 
-/* A part of a path without the slashes around it. */
-static struct str bare(struct str part)
+/* A part of a path without slashes at its ends. */
+static struct str trim_slashes(struct str part)
 {
     while (part.n && part.p[0] == '/')
         part = (struct str){part.p + 1, part.n - 1};
@@ -72,13 +70,13 @@ static struct str bare(struct str part)
     return part;
 }
 
-/* The parts, with one slash in between; empty ones do not count. */
+/* Tries the path of these parts. Empty parts are skipped. */
 static int try_parts(struct search *s, const struct str *parts, size_t n, const char *suffix)
 {
     char path[PATH_MAX];
     size_t used = 0;
     for (size_t i = 0; i < n; i++) {
-        struct str part = bare(parts[i]);
+        struct str part = trim_slashes(parts[i]);
         if (part.n + strlen(suffix) + 2 > sizeof path - used || memchr(part.p, '\0', part.n))
             return 0;
         if (used ? path[used - 1] != '/' && part.n : parts[i].n && parts[i].p[0] == '/')
@@ -99,7 +97,7 @@ static int compare_names(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Whatever lies in DIR/ID/. */
+/* Tries every file in DIR/ID/. */
 static int try_directory(struct search *s, struct str dir, struct str id)
 {
     struct dirent **names = NULL;
@@ -166,7 +164,7 @@ static int locate_one(struct search *s, const char *search_path)
     struct str dir, file = profile_str(s->profile, s->mapping->file);
     struct str id = profile_str(s->profile, s->mapping->build_id);
     struct str base = file.n ? path_base(file) : file;
-    /* What is no build ID must not lead elsewhere. */
+    /* An invalid build ID must not lead to another directory. */
     bool has_id = id.n && !memchr(id.p, '/', id.n) && !memchr(id.p, '\0', id.n) && id.p[0] != '.';
     int found = 0;
     for (const char *rest = source_list(search_path); found == 0 && source_next(&rest, &dir);) {
@@ -199,18 +197,17 @@ int symbolize_locate(struct profile *p, const char *search_path, symbolize_say_f
     return rc < 0 ? -1 : 0;
 }
 
-/* ---- one binary ------------------------------------------------------------------------------------------
- */
+/* ---- one binary ---------------------------------------------------------------------------------------- */
 
-/* What is being looked up. */
+/* A lookup of one profile's names. */
 struct lookup {
     struct profile *profile;
     const struct symbolize_mode *mode;
     const struct symbolize_tools *tools;
     const struct mapped_locations *locations;
     struct err *err;
-    struct finder finder; /* functions that were added, by number */
-    size_t first;         /* how many there were before */
+    struct finder finder; /* finds the functions that were added */
+    size_t first;         /* the number of functions before */
     struct profile_line *lines;
     size_t cap_lines;
 };
@@ -228,7 +225,7 @@ static bool is_function(const void *ctx, uint32_t number)
     return f->name == want->name && f->filename == want->filename;
 }
 
-/* The function of that name and file, added if there is none yet among the new ones. */
+/* Finds or adds the function with that name and file among the new ones. */
 static int function_of(struct lookup *l, const struct frame *f, uint32_t *ret)
 {
     struct profile *p = l->profile;
@@ -270,7 +267,7 @@ static int set_frames(struct lookup *l, size_t location, const struct frame *fra
     return profile_set_lines(p, location, l->lines, n, l->err);
 }
 
-/* nm's name for an address is taken where it says more: addr2line loses parts of some names. */
+/* Takes nm's name for an address if it is longer: addr2line truncates some names. */
 static void mend_name(struct frames *frames, const struct nm *nm, uint64_t address)
 {
     const struct nm_symbol *s = frames->n ? nm_find(nm, address) : NULL;
@@ -278,9 +275,9 @@ static void mend_name(struct frames *frames, const struct nm *nm, uint64_t addre
         frames->items[frames->n - 1].function = s->name;
 }
 
-/* `answer` is addr2line's, for the mapping's places in their order. */
-static int take_places(struct lookup *l, uint32_t mapping, uint64_t base, struct str answer,
-                       const struct nm *nm)
+/* `answer` is addr2line's output on the mapping's locations, in their order. */
+static int set_places(struct lookup *l, uint32_t mapping, uint64_t base, struct str answer,
+                      const struct nm *nm)
 {
     const struct profile *p = l->profile;
     struct frames frames = {0};
@@ -289,7 +286,7 @@ static int take_places(struct lookup *l, uint32_t mapping, uint64_t base, struct
         size_t i = l->locations->items[k];
         uint64_t address, wanted = p->locations[i].address - base;
         int more = addr2line_next(&answer, &address, &frames, l->err);
-        /* It ended early, or speaks of something else: what was said before stays. */
+        /* The output ended early, or does not match: keep the names so far. */
         if (more == 0 || (more > 0 && address != wanted))
             break;
         mend_name(&frames, nm, p->locations[i].address);
@@ -299,7 +296,7 @@ static int take_places(struct lookup *l, uint32_t mapping, uint64_t base, struct
     return rc;
 }
 
-static int take_symbols(struct lookup *l, uint32_t mapping, const struct nm *nm)
+static int set_symbols(struct lookup *l, uint32_t mapping, const struct nm *nm)
 {
     const struct profile *p = l->profile;
     for (size_t k = l->locations->first[mapping]; k < l->locations->first[mapping + 1]; k++) {
@@ -312,9 +309,9 @@ static int take_symbols(struct lookup *l, uint32_t mapping, const struct nm *nm)
     return 0;
 }
 
-/* A binary's name for people, with its build ID. */
-static const char *shown(const struct profile *p, const struct profile_mapping *m,
-                         char dst[2 * SYMBOLIZE_SHOWN + 20])
+/* A binary's printable name with its build ID. */
+static const char *binary_name(const struct profile *p, const struct profile_mapping *m,
+                               char dst[2 * SYMBOLIZE_SHOWN + 20])
 {
     struct str base = path_base(profile_str(p, m->file)), id = profile_str(p, m->build_id);
     char name[SYMBOLIZE_SHOWN], text[SYMBOLIZE_SHOWN];
@@ -326,12 +323,13 @@ static const char *shown(const struct profile *p, const struct profile_mapping *
 static void say_failed(const struct lookup *l, const struct profile_mapping *m, const char *why)
 {
     char name[2 * SYMBOLIZE_SHOWN + 20];
-    symbolize_say(l->tools, "Local symbolization failed for %s: %s", shown(l->profile, m, name), why);
+    symbolize_say(l->tools, "Local symbolization failed for %s: %s", binary_name(l->profile, m, name), why);
 }
 
-/* Runs one of the two. Only being told to stop is an error: else there are no names. *ret_why: why not. */
-static int run(struct lookup *l, enum symbolize_program program, const char *file, struct str input,
-               struct buf *ret, struct err *ret_why)
+/* Runs a program. Only a cancellation is an error; any other failure means no names, with the reason in
+ * *ret_why. */
+static int run_program(struct lookup *l, enum symbolize_program program, const char *file, struct str input,
+                       struct buf *ret, struct err *ret_why)
 {
     if (l->tools->run(l->tools->ctx, program, file, input, ret, ret_why) == 0)
         return 0;
@@ -349,7 +347,7 @@ static int write_addresses(const struct lookup *l, uint32_t mapping, uint64_t ba
     return buf_check(to, "the list of addresses", l->err);
 }
 
-/* *why: that it said nothing. */
+/* *why: the reason why there is no output. */
 static int ask_addr2line(struct lookup *l, uint32_t mapping, const char *file, uint64_t base,
                          const struct nm *nm, struct err *why)
 {
@@ -357,28 +355,29 @@ static int ask_addr2line(struct lookup *l, uint32_t mapping, const char *file, u
     int rc = write_addresses(l, mapping, base, &input);
     why->kind = ERR_NONE;
     if (rc == 0)
-        rc = run(l, SYMBOLIZE_ADDR2LINE, file, (struct str){buf_str(&input), input.len}, &places, why);
+        rc =
+            run_program(l, SYMBOLIZE_ADDR2LINE, file, (struct str){buf_str(&input), input.len}, &places, why);
     if (rc == 0)
-        rc = take_places(l, mapping, base, (struct str){buf_str(&places), places.len}, nm);
+        rc = set_places(l, mapping, base, (struct str){buf_str(&places), places.len}, nm);
     buf_release(&input);
     buf_release(&places);
     return rc;
 }
 
-/* Without addr2line, or with -symbolize=fastlocal, nm's table is all there is: names of functions. */
+/* Without addr2line, or with -symbolize=fastlocal, only nm's table gives names of functions. */
 static int look_up(struct lookup *l, uint32_t mapping, const char *file, uint64_t base)
 {
     struct buf symbols = BUF_INIT(OUTPUT_MAX);
     struct nm nm = {0};
     struct err no_nm = ERR_INIT, no_places = {.kind = ERR_NOT_FOUND};
-    int rc = run(l, SYMBOLIZE_NM, file, STR(""), &symbols, &no_nm);
+    int rc = run_program(l, SYMBOLIZE_NM, file, STR(""), &symbols, &no_nm);
     if (rc == 0)
         rc = nm_read((struct str){buf_str(&symbols), symbols.len}, base, &nm, l->err);
     if (rc == 0 && !l->mode->fast)
         rc = ask_addr2line(l, mapping, file, base, &nm, &no_places);
     if (rc == 0 && no_places.kind == ERR_NOT_FOUND)
-        rc = take_symbols(l, mapping, &nm);
-    /* Beside addr2line, nm only mends names. */
+        rc = set_symbols(l, mapping, &nm);
+    /* Beside addr2line, nm only corrects names. */
     const struct err *why = no_places.kind == ERR_NOT_FOUND ? &no_nm : &no_places;
     if (rc == 0 && why->kind != ERR_NONE)
         say_failed(l, &l->profile->mappings[mapping], why->msg);
@@ -387,10 +386,9 @@ static int look_up(struct lookup *l, uint32_t mapping, const char *file, uint64_
     return rc;
 }
 
-/* ---- mappings --------------------------------------------------------------------------------------------
- */
+/* ---- mappings ------------------------------------------------------------------------------------------ */
 
-/* Those of the kernel and of drivers, and what stands for the URL it came from. */
+/* Mappings of the kernel, of drivers, and of URLs have no file. */
 static bool has_no_file(struct str file, bool build_id)
 {
     struct str base = path_base(file);
@@ -400,7 +398,7 @@ static bool has_no_file(struct str file, bool build_id)
                           str_begins(file, "https+insecure://")));
 }
 
-/* The mapping's first location, which tells where the file was mapped, or NULL. */
+/* The mapping's first location, which shows where the file was mapped; or NULL. */
 static const struct profile_location *first_place(const struct lookup *l, uint32_t mapping)
 {
     const struct mapped_locations *m = l->locations;
@@ -408,7 +406,7 @@ static const struct profile_location *first_place(const struct lookup *l, uint32
                                                      : NULL;
 }
 
-/* *ret_missing: there is no such binary. */
+/* *ret_missing: the binary does not exist. */
 static int look_into(struct lookup *l, uint32_t mapping, const char *path, uint64_t address,
                      bool *ret_missing)
 {

@@ -1,7 +1,7 @@
 /*
- * Names from the server a profile came from: Go's /debug/pprof/symbol, and the /symbolz of others.
+ * Names from the server that sent a profile: Go's /debug/pprof/symbol, and /symbolz of other servers.
  *
- * Source: google/pprof internal/symbolz/symbolz.go; for what the sources are, internal/driver/fetch.go.
+ * Source: google/pprof internal/symbolz/symbolz.go; for sources, internal/driver/fetch.go.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -12,14 +12,13 @@
 #include "report/symbols.h"
 #include "base/banned.h"
 
-/* What a server may answer, by the addresses that it was asked for. */
+/* The limit of a response grows with the number of requested addresses. */
 #define ANSWER_FREE ((size_t)1 << 20)
 #define ANSWER_EACH 4096
 #define ANSWER_MAX ((size_t)128 << 20)
 #define QUERY_MAX ((size_t)256 << 20)
 
-/* ---- sources ---------------------------------------------------------------------------------------------
- */
+/* ---- sources ------------------------------------------------------------------------------------------- */
 
 void symbolize_sources_release(struct symbolize_sources *s)
 {
@@ -70,7 +69,7 @@ int symbolize_collect(struct profile *p, const char *url, struct symbolize_sourc
     return 0;
 }
 
-/* Whether Go takes it for an absolute URL: it has a scheme, and nothing that no URL has. */
+/* Whether Go accepts it as an absolute URL: it has a scheme, and only valid characters. */
 static bool is_url(struct str s)
 {
     size_t n = 0;
@@ -91,7 +90,7 @@ void symbolize_unsource(struct profile *p)
             p->mappings[i].file = 0;
 }
 
-/* The first source of a mapping, by its file or else its build ID. */
+/* The first source of a mapping, by its file or else by its build ID. */
 static const struct symbolize_source *source_of(const struct profile *p, const struct profile_mapping *m,
                                                 const struct symbolize_sources *sources)
 {
@@ -103,15 +102,14 @@ static const struct symbolize_source *source_of(const struct profile *p, const s
     return NULL;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------------------
- */
+/* ---- response ------------------------------------------------------------------------------------------ */
 
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
 }
 
-/* The address that begins at `at`: its end, or 0 if none does. White space must follow. */
+/* The end of the address at `at`, which white space must follow; or 0. */
 static size_t address_end(struct str line, size_t at)
 {
     size_t i = at + 2;
@@ -122,7 +120,7 @@ static size_t address_end(struct str line, size_t at)
     return i > at + 2 && i < line.n && is_blank(line.p[i]) ? i : 0;
 }
 
-/* The number of an address: false if it has more than 64 bits. */
+/* Reads an address. Returns false if it exceeds 64 bits. */
 static bool read_address(struct str s, uint64_t *ret)
 {
     uint64_t value = 0;
@@ -170,32 +168,31 @@ int symbolz_next(struct str *rest, struct symbolz *ret, struct err *err)
     return 0;
 }
 
-/* ---- a mapping -------------------------------------------------------------------------------------------
- */
+/* ---- a mapping ----------------------------------------------------------------------------------------- */
 
-/* The addresses of a mapping, in their order, each with the last name that the answer has for it. A server
- * may name far more addresses than it was asked for. */
+/* The addresses of a mapping in order, each with the last name that the response has for it. A server may
+ * name many more addresses. */
 struct named {
     uint64_t address;
-    size_t order; /* of the name in the answer, from 1 on; 0: it has none */
+    size_t order; /* the number of its name in the response, from 1; 0: none */
     struct str name;
     uint32_t function;
 };
 struct answer_names {
     struct named *items;
     size_t n;
-    uint32_t *by_string; /* the function of a name, + 1 */
+    uint32_t *by_string; /* by string of a name: index of its function + 1 */
     size_t n_strings, cap_strings;
 };
 
-/* Shifted by what was taken off when profiles were merged; false where it would overflow. */
-static bool adjust(uint64_t address, uint64_t offset, uint64_t *ret)
+/* Adds the shift of the profile's merge. Returns false on overflow. */
+static bool shift_address(uint64_t address, uint64_t offset, uint64_t *ret)
 {
     *ret = address + offset;
     return offset >> 63 ? *ret < address : *ret >= address;
 }
 
-/* The locations of one mapping: indices. */
+/* The indices of one mapping's locations. */
 struct places {
     const uint32_t *items;
     size_t n;
@@ -209,7 +206,7 @@ static int write_query(const struct profile *p, struct places places, uint64_t o
         uint64_t address;
         if (!l->address || l->n_lines)
             continue;
-        if (!adjust(l->address, offset, &address))
+        if (!shift_address(l->address, offset, &address))
             return err_set(err, ERR_FAILED,
                            "cannot adjust address %" PRIu64 " by %" PRId64 ", it would overflow", l->address,
                            (int64_t)offset);
@@ -218,7 +215,7 @@ static int write_query(const struct profile *p, struct places places, uint64_t o
     return buf_check(to, "the list of addresses", err);
 }
 
-/* The function of that name which this answer has brought. */
+/* Finds or makes this response's function with that name. */
 static int function_of(struct profile *p, struct answer_names *n, struct str name, uint32_t *ret,
                        struct err *err)
 {
@@ -267,13 +264,13 @@ static int list_addresses(const struct profile *p, struct places places, struct 
     return 0;
 }
 
-static struct named *find(const struct answer_names *n, uint64_t address)
+static struct named *find_address(const struct answer_names *n, uint64_t address)
 {
     struct named key = {.address = address};
     return bsearch(&key, n->items, n->n, sizeof *n->items, by_address);
 }
 
-/* Makes functions of the names, in the order of the answer. */
+/* Makes functions from the names, in the order of the response. */
 static int make_functions(struct profile *p, struct answer_names *n, struct err *err)
 {
     int rc = 0;
@@ -285,7 +282,7 @@ static int make_functions(struct profile *p, struct answer_names *n, struct err 
     return rc;
 }
 
-/* The names point into the answer. */
+/* The names point into the response. */
 static int read_answer(struct profile *p, struct str answer, uint64_t offset, struct answer_names *n,
                        struct err *err)
 {
@@ -294,11 +291,11 @@ static int read_answer(struct profile *p, struct str answer, uint64_t offset, st
     int more;
     while ((more = symbolz_next(&answer, &s, err)) > 0) {
         uint64_t address;
-        if (!adjust(s.address, -offset, &address))
+        if (!shift_address(s.address, -offset, &address))
             return err_set(err, ERR_FAILED,
                            "cannot adjust symbolz address %" PRIu64 " by %" PRId64 ", it would overflow",
                            s.address, (int64_t)-offset);
-        struct named *named = find(n, address);
+        struct named *named = find_address(n, address);
         if (!named)
             continue;
         named->order = ++order;
@@ -310,7 +307,7 @@ static int read_answer(struct profile *p, struct str answer, uint64_t offset, st
 static int name_places(struct profile *p, struct places places, const struct answer_names *n, struct err *err)
 {
     for (size_t i = 0; i < places.n; i++) {
-        const struct named *named = find(n, p->locations[places.items[i]].address);
+        const struct named *named = find_address(n, p->locations[places.items[i]].address);
         bool has_name = named && named->order;
         struct profile_line line = {.function = has_name ? named->function : 0};
         if (has_name && profile_set_lines(p, places.items[i], &line, 1, err) < 0)
@@ -319,8 +316,8 @@ static int name_places(struct profile *p, struct places places, const struct ans
     return 0;
 }
 
-static int ask(const struct symbolizing *s, uint32_t mapping, const struct symbolize_source *source,
-               struct err *err)
+static int request_names(const struct symbolizing *s, uint32_t mapping, const struct symbolize_source *source,
+                         struct err *err)
 {
     struct profile *p = s->profile;
     const struct mapped_locations *m = s->locations;
@@ -355,7 +352,7 @@ int symbolize_remote(const struct symbolizing *s, const struct symbolize_sources
         const struct symbolize_source *source = source_of(p, &p->mappings[i], sources);
         if (!source)
             continue;
-        if (ask(s, i, source, err) < 0)
+        if (request_names(s, i, source, err) < 0)
             return -1;
         p->mappings[i].has_functions = true;
     }

@@ -1,5 +1,5 @@
-/* The text is cut into cells, each of which knows its run: cells above each other in neighbouring lines,
- * which are as wide as the widest of them. */
+/* Splits the text into cells. Each cell has a run: the cells of one column in consecutive lines, which are as
+ * wide as the widest of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/banned.h"
 
 struct cell {
-    size_t at, n; /* in the text */
+    size_t at, n; /* position in the text */
     size_t columns;
     size_t run;
     bool ends_line;
@@ -16,11 +16,11 @@ struct cell {
 struct cut {
     struct cell *cells;
     size_t n_cells, cap_cells;
-    size_t *runs; /* how wide each is */
+    size_t *runs; /* the width of each */
     size_t n_runs, cap_runs;
-    size_t above[TABLE_COLUMNS]; /* the runs of the line above */
+    size_t above[TABLE_COLUMNS]; /* the runs of the previous line */
     size_t n_above;
-    size_t line; /* the first cell of the line at hand */
+    size_t line; /* the first cell of the current line */
 };
 
 void table_add(struct table *t, const void *p, size_t n)
@@ -33,7 +33,7 @@ void table_release(struct table *t)
     buf_release(&t->text);
 }
 
-/* Gives the cells of a complete line, but for the last, their runs. */
+/* Gives a run to each cell of a complete line except the last. */
 static int end_line(struct cut *c, struct err *err)
 {
     size_t n = c->n_cells - c->line - 1;
@@ -64,7 +64,7 @@ static int add_cell(struct cut *c, struct str text, size_t at, size_t escaped, b
     return ends_line ? end_line(c, err) : 0;
 }
 
-/* *ret: the bytes up to the last line's end; all of them, if there is no more to come. */
+/* *ret: the bytes up to the end of the last line; all bytes if `last`. */
 static int cut_cells(struct cut *c, struct str text, bool last, size_t *ret, struct err *err)
 {
     size_t begin = 0, escaped = 0;
@@ -94,7 +94,7 @@ static int cut_cells(struct cut *c, struct str text, bool last, size_t *ret, str
 
 static void write_cells(const struct cut *c, struct str text, struct out *out)
 {
-    size_t n = c->line; /* the cells of complete lines */
+    size_t n = c->line; /* cells of complete lines */
     for (size_t i = 0; i < n; i++) {
         const struct cell *cell = &c->cells[i];
         for (size_t column = cell->columns; !cell->ends_line && column < c->runs[cell->run]; column++)
@@ -110,7 +110,7 @@ int table_write(struct table *t, struct out *out, bool last, struct err *err)
     struct cut c = {0};
     struct str text = {buf_str(&t->text), t->text.len};
     size_t complete = 0;
-    /* What a byte 0xff has opened may end anywhere: looking for it at every turn would be quadratic. */
+    /* A byte 0xff can open arbitrarily long text: a search after each addition would take quadratic time. */
     if (!last && text.n < 2 * t->searched)
         return 0;
     int rc = buf_check(&t->text, "the table", err);

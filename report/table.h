@@ -1,9 +1,9 @@
 /*
- * A table as Go's text/tabwriter aligns it to the right, with one blank before each cell: a cell ends with a
- * tab; cells of neighbouring lines that stand above each other are equally wide.
+ * A table, aligned to the right as Go's text/tabwriter does it, with one blank before each cell. A tab ends a
+ * cell. Cells in the same column of consecutive lines have the same width.
  *
- * What is added may hold anything: a tab or a line's end within a name ends a cell or a line as well, and
- * what stands between two bytes 0xff is taken as it is. Beyond TABLE_COLUMNS columns tabs are but bytes.
+ * The text may contain any bytes: a tab or a line end within a name also ends a cell or a line, and text
+ * between two bytes 0xff is copied unchanged. Tabs beyond TABLE_COLUMNS columns are plain bytes.
  *
  * Source: Go's documentation of text/tabwriter.
  */
@@ -15,8 +15,8 @@
 enum { TABLE_COLUMNS = 64 };
 
 struct table {
-    struct buf text; /* what was added and is not yet written */
-    size_t searched; /* so long it was when it was last found to be incomplete */
+    struct buf text; /* text that is not written yet */
+    size_t searched; /* the length at the last search for a complete line */
 };
 
 #define TABLE_INIT                                                                                           \
@@ -25,8 +25,7 @@ struct table {
     }
 
 void table_add(struct table *t, const void *p, size_t n);
-/* Writes what is complete, which is all up to an empty line that ends it; if there is no more to come,
- * everything. */
+/* Writes the complete part, up to an empty line. If `last`, writes all. */
 int table_write(struct table *t, struct out *out, bool last, struct err *err);
 void table_release(struct table *t);
 
