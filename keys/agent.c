@@ -19,8 +19,8 @@ enum { REQUEST_IDENTITIES = 11, IDENTITIES_ANSWER = 12, SIGN_REQUEST = 13, SIGN_
 #define MSG_NOSIGNAL 0
 #endif
 
-/* Moves exactly n bytes one way or the other. */
-static int transfer(struct agent *a, char *p, size_t n, bool sending, int64_t deadline, struct err *err)
+/* Sends or receives exactly n bytes. */
+static int transfer_bytes(struct agent *a, char *p, size_t n, bool sending, int64_t deadline, struct err *err)
 {
     while (n > 0) {
         if (fd_wait(a->fd, sending ? POLLOUT : POLLIN, deadline, a->cancel_fd, err) < 0)
@@ -44,16 +44,16 @@ static int send_message(struct agent *a, const struct buf *message, int64_t dead
         return -1;
     uint32_t n = (uint32_t)message->len;
     char size[4] = {(char)(n >> 24), (char)(n >> 16), (char)(n >> 8), (char)n};
-    if (transfer(a, size, 4, true, deadline, err) < 0)
+    if (transfer_bytes(a, size, 4, true, deadline, err) < 0)
         return -1;
-    return transfer(a, message->data, message->len, true, deadline, err);
+    return transfer_bytes(a, message->data, message->len, true, deadline, err);
 }
 
 static int receive_message(struct agent *a, struct buf *message, int64_t deadline, struct err *err)
 {
     char size[4];
     uint32_t n = 0;
-    if (transfer(a, size, 4, false, deadline, err) < 0)
+    if (transfer_bytes(a, size, 4, false, deadline, err) < 0)
         return -1;
     struct ssh_reader r = {(const unsigned char *)size, 4};
     ssh_read_u32(&r, &n);
@@ -62,7 +62,7 @@ static int receive_message(struct agent *a, struct buf *message, int64_t deadlin
     char *answer = malloc(n);
     if (!answer)
         return err_nomem(err);
-    int rc = transfer(a, answer, n, false, deadline, err);
+    int rc = transfer_bytes(a, answer, n, false, deadline, err);
     buf_clear(message);
     if (rc == 0)
         buf_add(message, answer, n);
@@ -70,7 +70,7 @@ static int receive_message(struct agent *a, struct buf *message, int64_t deadlin
     return rc < 0 ? -1 : buf_check(message, "the SSH agent's answer", err);
 }
 
-/* Calls `slow` if there is no answer after a second. What else may be wrong is said by who reads it. */
+/* Calls `slow` if there is no answer after a second. Ignores errors: receive_message reports them. */
 static void await_answer(const struct agent *a, const struct agent_request *request)
 {
     struct err why = ERR_INIT;
@@ -81,11 +81,11 @@ static void await_answer(const struct agent *a, const struct agent_request *requ
         request->slow(request->slow_ctx);
 }
 
-/* Sends a message and reads the answer. Both go without their length; the answer replaces the request. An
- * agent that failed once is not asked again: an answer that comes late would be taken for the next one.
- * `request`: what is signed, else NULL. */
-static int exchange(struct agent *a, struct buf *message, const struct agent_request *request,
-                    int64_t deadline, struct err *err)
+/* Sends a message and reads the answer, both without the length in front. The answer replaces the message.
+ * After a failure the agent gets no more requests, because a late answer would be taken for the next one.
+ * `request` is set for signatures, else NULL. */
+static int exchange_messages(struct agent *a, struct buf *message, const struct agent_request *request,
+                             int64_t deadline, struct err *err)
 {
     if (a->fd < 0)
         return err_set(err, ERR_FAILED, "the SSH agent failed before");
@@ -133,7 +133,7 @@ static int connect_to(const char *path, int64_t deadline, int cancel_fd, struct 
     if (fd < 0)
         return -1;
     int rc = fd_set_nonblocking(fd, true, err);
-    /* A Unix socket whose queue is full says EAGAIN: the agent hangs. It gets until the deadline. */
+    /* connect(2) returns EAGAIN if the agent's queue is full: the agent hangs. Retry until the deadline. */
     while (rc == 0 && connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
         if (errno == EAGAIN && clock_now() < deadline && !fd_cancelled(cancel_fd)) {
             poll(NULL, 0, 20);
@@ -153,7 +153,7 @@ int agent_open(const char *path, int64_t deadline, int cancel_fd, struct agent *
     buf_addc(&message, REQUEST_IDENTITIES);
     int rc = -1;
     a.fd = connect_to(path, deadline, cancel_fd, err);
-    if (a.fd >= 0 && exchange(&a, &message, NULL, deadline, err) == 0)
+    if (a.fd >= 0 && exchange_messages(&a, &message, NULL, deadline, err) == 0)
         rc = agent_parse_keys(&a, message.data, message.len, err);
     buf_release(&message);
     if (rc < 0)
@@ -181,9 +181,9 @@ static uint32_t sign_flags(const char *algorithm)
     return strncmp(algorithm, "rsa-sha2-256", 12) == 0 ? RSA_SHA2_256 : 0;
 }
 
-/* Whether a whole signature is of the algorithm that was asked for; *ret is the inner one, within it. */
-static int look_into(const struct ssh_blob *whole, const char *algorithm, struct ssh_blob *ret,
-                     struct err *err)
+/* Checks that a signature has the requested algorithm. *ret points to the inner signature. */
+static int check_signature(const struct ssh_blob *whole, const char *algorithm, struct ssh_blob *ret,
+                           struct err *err)
 {
     struct ssh_reader r = {whole->data, whole->n};
     const unsigned char *name = NULL, *inner = NULL;
@@ -205,7 +205,7 @@ int agent_sign_whole(struct agent *a, const struct agent_request *request, struc
     ssh_put_string(&message, request->key->data, request->key->n);
     ssh_put_string(&message, request->data.data, request->data.n);
     ssh_put_u32(&message, sign_flags(request->algorithm));
-    int rc = exchange(a, &message, request, request->deadline, err);
+    int rc = exchange_messages(a, &message, request, request->deadline, err);
     if (rc == 0) {
         struct ssh_reader r = {(const unsigned char *)message.data + 1, message.len - 1};
         const unsigned char *p = NULL;
@@ -215,7 +215,7 @@ int agent_sign_whole(struct agent *a, const struct agent_request *request, struc
             rc = err_set(err, ERR_FAILED, "the SSH agent's signature is cut off");
         else {
             whole.data = (unsigned char *)(uintptr_t)p;
-            rc = look_into(&whole, request->algorithm, &inner, err);
+            rc = check_signature(&whole, request->algorithm, &inner, err);
         }
     }
     if (rc == 0)
@@ -229,7 +229,7 @@ int agent_sign(struct agent *a, const struct agent_request *request, struct ssh_
     struct ssh_blob whole = {0}, inner;
     if (agent_sign_whole(a, request, &whole, err) < 0)
         return -1;
-    int rc = look_into(&whole, request->algorithm, &inner, err);
+    int rc = check_signature(&whole, request->algorithm, &inner, err);
     if (rc == 0)
         rc = ssh_blob_copy(ret, inner.data, inner.n, err);
     ssh_blob_release(&whole);

@@ -1,7 +1,7 @@
 /*
- * bcrypt is Blowfish with a key schedule that takes long. OpenSSL's Blowfish does not show its schedule, so
- * it is here. The tables that it begins with are the digits of pi behind its point: they are computed, by
- * Machin's formula pi = 16 arctan(1/5) - 4 arctan(1/239), which takes a few milliseconds.
+ * bcrypt is Blowfish with a slow key schedule. OpenSSL's Blowfish does not expose its schedule, so this file
+ * implements it. The initial tables are the fractional digits of pi. Machin's formula pi = 16 arctan(1/5) - 4
+ * arctan(1/239) computes them in a few milliseconds.
  */
 #include "keys/bcrypt_pbkdf.h"
 
@@ -17,10 +17,10 @@ enum {
     ROUNDS = 16,
     SUBKEYS = ROUNDS + 2,
     WORDS = SUBKEYS + 4 * 256,
-    GUARD = 64, /* bits computed beyond those that are wanted: each term is rounded */
-    HASH = 64,  /* of SHA-512 */
-    BLOCK = 32, /* what one bcrypt gives */
-    COST = 64,  /* bcrypt's loops, a fixed number here */
+    GUARD = 64, /* extra bits, because each term is rounded */
+    HASH = 64,  /* bytes of a SHA-512 hash */
+    BLOCK = 32, /* bytes of one bcrypt result */
+    COST = 64,  /* bcrypt's loops, fixed here */
     KEY_MAX = 256,
 };
 
@@ -36,7 +36,7 @@ static uint32_t word_at(const unsigned char *p)
 
 /* ---- pi ---- */
 
-/* factor * arctan(1 / x), times 2^bits; added to sum, or taken from it. */
+/* Adds factor * arctan(1 / x) * 2^bits to sum, or subtracts it. */
 static bool add_arctan(BIGNUM *sum, BN_ULONG factor, BN_ULONG x, int bits, bool minus)
 {
     BIGNUM *power = BN_new(), *term = BN_new();
@@ -79,30 +79,30 @@ struct pair {
     uint32_t left, right;
 };
 
-static uint32_t mix(const struct blowfish *b, uint32_t x)
+static uint32_t round_function(const struct blowfish *b, uint32_t x)
 {
     return ((b->s[0][x >> 24] + b->s[1][x >> 16 & 255]) ^ b->s[2][x >> 8 & 255]) + b->s[3][x & 255];
 }
 
-static struct pair encipher(const struct blowfish *b, struct pair x)
+static struct pair encrypt_pair(const struct blowfish *b, struct pair x)
 {
     for (size_t i = 0; i < ROUNDS; i += 2) {
         x.left ^= b->p[i];
-        x.right ^= mix(b, x.left) ^ b->p[i + 1];
-        x.left ^= mix(b, x.right);
+        x.right ^= round_function(b, x.left) ^ b->p[i + 1];
+        x.left ^= round_function(b, x.right);
     }
     return (struct pair){x.right ^ b->p[ROUNDS + 1], x.left ^ b->p[ROUNDS]};
 }
 
-/* The next word of a hash that is read round and round. */
+/* Reads word i of a hash, cyclically. */
 static uint32_t word_of(const unsigned char hash[HASH], size_t i)
 {
     return word_at(hash + i % (HASH / 4) * 4);
 }
 
-/* The schedule: the key into the subkeys, then everything replaced by what the cipher makes of itself, and of
- * the salt where there is one. */
-static void expand(struct blowfish *b, const unsigned char key[HASH], const unsigned char *salt)
+/* The key schedule: mixes the key into the subkeys, then replaces all tables by repeated encryption, mixed
+ * with the salt if there is one. */
+static void expand_key(struct blowfish *b, const unsigned char key[HASH], const unsigned char *salt)
 {
     struct pair x = {0, 0};
     uint32_t *s = b->s[0];
@@ -113,7 +113,7 @@ static void expand(struct blowfish *b, const unsigned char key[HASH], const unsi
             x.left ^= word_of(salt, i);
             x.right ^= word_of(salt, i + 1);
         }
-        x = encipher(b, x);
+        x = encrypt_pair(b, x);
         uint32_t *to = i < SUBKEYS ? &b->p[i] : &s[i - SUBKEYS];
         to[0] = x.left;
         to[1] = x.right;
@@ -122,20 +122,20 @@ static void expand(struct blowfish *b, const unsigned char key[HASH], const unsi
 
 /* ---- bcrypt ---- */
 
-static void bcrypt(const struct blowfish *pi, const unsigned char key[HASH], const unsigned char salt[HASH],
-                   unsigned char ret[BLOCK])
+static void bcrypt_hash(const struct blowfish *pi, const unsigned char key[HASH],
+                        const unsigned char salt[HASH], unsigned char ret[BLOCK])
 {
     static const unsigned char text[BLOCK + 1] = "OxychromaticBlowfishSwatDynamite";
     struct blowfish b = *pi;
-    expand(&b, key, salt);
+    expand_key(&b, key, salt);
     for (int i = 0; i < COST; i++) {
-        expand(&b, salt, NULL);
-        expand(&b, key, NULL);
+        expand_key(&b, salt, NULL);
+        expand_key(&b, key, NULL);
     }
     for (size_t at = 0; at < BLOCK; at += 8) {
         struct pair x = {word_at(text + at), word_at(text + at + 4)};
         for (int i = 0; i < COST; i++)
-            x = encipher(&b, x);
+            x = encrypt_pair(&b, x);
         for (size_t i = 0; i < 4; i++) {
             ret[at + i] = (unsigned char)(x.left >> 8 * i);
             ret[at + 4 + i] = (unsigned char)(x.right >> 8 * i);
@@ -144,29 +144,29 @@ static void bcrypt(const struct blowfish *pi, const unsigned char key[HASH], con
     explicit_bzero(&b, sizeof b);
 }
 
-static bool hash(const void *p, size_t n, unsigned char ret[HASH])
+static bool sha512_hash(const void *p, size_t n, unsigned char ret[HASH])
 {
     return EVP_Digest(p, n, ret, NULL, EVP_sha512(), NULL) == 1;
 }
 
-/* One block: `rounds` times bcrypt, each over the last one's hash, all of them added up. `salt` is hashed. */
-static bool block(const struct blowfish *pi, const unsigned char key[HASH], unsigned char salt[HASH],
-                  unsigned rounds, unsigned char ret[BLOCK])
+/* One block: the XOR of `rounds` bcrypt hashes, each over the previous one. `salt` is hashed. */
+static bool derive_block(const struct blowfish *pi, const unsigned char key[HASH], unsigned char salt[HASH],
+                         unsigned rounds, unsigned char ret[BLOCK])
 {
     unsigned char one[BLOCK];
     bool fine = true;
     memset(ret, 0, BLOCK);
     for (unsigned round = 0; fine && round < rounds; round++) {
-        bcrypt(pi, key, salt, one);
+        bcrypt_hash(pi, key, salt, one);
         for (size_t i = 0; i < BLOCK; i++)
             ret[i] ^= one[i];
-        fine = hash(one, sizeof one, salt);
+        fine = sha512_hash(one, sizeof one, salt);
     }
     explicit_bzero(one, sizeof one);
     return fine;
 }
 
-/* The salt with the block's number behind it, hashed. */
+/* Hashes the salt and the block's number. */
 static bool number_salt(const struct bcrypt_salt *salt, uint32_t number, unsigned char ret[HASH])
 {
     unsigned char big[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
@@ -179,14 +179,14 @@ static bool number_salt(const struct bcrypt_salt *salt, uint32_t number, unsigne
     return fine;
 }
 
-static bool derive(const struct blowfish *pi, const struct secret *passphrase, const struct bcrypt_salt *salt,
-                   unsigned char *ret, size_t n)
+static bool derive_blocks(const struct blowfish *pi, const struct secret *passphrase,
+                          const struct bcrypt_salt *salt, unsigned char *ret, size_t n)
 {
     unsigned char key[HASH], hashed[HASH], out[BLOCK];
     size_t blocks = (n + BLOCK - 1) / BLOCK;
-    bool fine = hash(passphrase->text, passphrase->len, key);
+    bool fine = sha512_hash(passphrase->text, passphrase->len, key);
     for (size_t b = 0; fine && b < blocks; b++) {
-        fine = number_salt(salt, (uint32_t)b + 1, hashed) && block(pi, key, hashed, salt->rounds, out);
+        fine = number_salt(salt, (uint32_t)b + 1, hashed) && derive_block(pi, key, hashed, salt->rounds, out);
         for (size_t i = 0; fine && i * blocks + b < n; i++)
             ret[i * blocks + b] = out[i];
     }
@@ -205,7 +205,7 @@ int bcrypt_pbkdf(const struct secret *passphrase, const struct bcrypt_salt *salt
     struct blowfish *pi = malloc(sizeof *pi);
     if (!pi)
         return err_nomem(err);
-    bool fine = begin_with_pi(pi) && derive(pi, passphrase, salt, ret, n);
+    bool fine = begin_with_pi(pi) && derive_blocks(pi, passphrase, salt, ret, n);
     free(pi);
     ERR_clear_error();
     return fine ? 0 : err_nomem(err);

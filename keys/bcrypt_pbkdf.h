@@ -1,13 +1,13 @@
 /*
- * bcrypt_pbkdf: how OpenSSH makes a key of the passphrase of a private key file. PBKDF2 in form, with bcrypt
- * over SHA-512 hashes in place of its HMAC, and with the bytes of its blocks interleaved.
+ * bcrypt_pbkdf derives OpenSSH's key of a private key file from the passphrase. It is PBKDF2 with bcrypt over
+ * SHA-512 hashes instead of HMAC, and it interleaves the bytes of its blocks.
  */
 #ifndef KEYS_BCRYPT_PBKDF_H
 #define KEYS_BCRYPT_PBKDF_H
 
 #include "base/base.h"
 
-/* More than that is refused: it would take a minute. ssh-keygen's own is 16 to 24. */
+/* More rounds are refused because they would take a minute. ssh-keygen uses 16 to 24. */
 #define BCRYPT_ROUNDS_MAX 8192
 
 struct bcrypt_salt {
@@ -16,7 +16,7 @@ struct bcrypt_salt {
     unsigned rounds;
 };
 
-/* Fills in n bytes, at most 256, which the caller wipes. */
+/* Writes n bytes, at most 256; the caller wipes them. */
 int bcrypt_pbkdf(const struct secret *passphrase, const struct bcrypt_salt *salt, void *ret, size_t n,
                  struct err *err);
 

@@ -1,6 +1,6 @@
 /*
- * OpenSSH's own form (PROTOCOL.key: magic, cipher, kdf, options, count, public keys, private part) shows the
- * public key and whether the rest is encrypted without a passphrase; the PEM forms show only their type.
+ * Without a passphrase, OpenSSH's own format (PROTOCOL.key: magic, cipher, kdf, options, count, public keys,
+ * private part) shows the public key and whether the rest is encrypted. The PEM formats show only their type.
  */
 #include "keys/keyfile.h"
 
@@ -16,7 +16,7 @@
 static const char openssh_begin[] = "-----BEGIN OPENSSH PRIVATE KEY-----";
 static const char openssh_end[] = "-----END OPENSSH PRIVATE KEY-----";
 
-/* OpenSSH's own form, taken apart; the strings are within its bytes. */
+/* The parsed parts of OpenSSH's own format; the strings point into the file's bytes. */
 struct openssh {
     struct ssh_reader public;
     struct keylock lock;
@@ -27,7 +27,7 @@ static int read_part(struct ssh_reader *r, struct ssh_reader *ret)
     return ssh_read_string(r, &ret->p, &ret->left);
 }
 
-static int take_apart(const struct ssh_blob *body, struct openssh *ret, struct err *err)
+static int split_parts(const struct ssh_blob *body, struct openssh *ret, struct err *err)
 {
     static const char magic[] = "openssh-key-v1"; /* with its NUL */
     struct ssh_reader r = {body->data, body->n};
@@ -41,7 +41,7 @@ static int take_apart(const struct ssh_blob *body, struct openssh *ret, struct e
         read_part(&r, &o.lock.options) < 0 || ssh_read_u32(&r, &keys) < 0 || keys != 1 ||
         read_part(&r, &o.public) < 0)
         return err_set(err, ERR_FAILED, "the OpenSSH private key is damaged");
-    /* Whoever only looks at the public half need not mind what follows. */
+    /* A caller that needs only the public half can ignore errors after this point. */
     if (read_part(&r, &o.lock.sealed) < 0)
         o.lock.sealed = (struct ssh_reader){NULL, 0};
     o.lock.tag = r;
@@ -54,7 +54,7 @@ static bool is_encrypted(const struct openssh *o)
     return o->lock.cipher.left != 4 || memcmp(o->lock.cipher.p, "none", 4) != 0;
 }
 
-/* The bytes between the first line and the last; the caller wipes them. */
+/* Decodes the bytes between the first and the last line; the caller wipes them. */
 static int decode_openssh(const char *text, struct ssh_blob *ret, struct err *err)
 {
     const char *from = text + sizeof openssh_begin - 1;
@@ -72,7 +72,7 @@ static int decode_openssh(const char *text, struct ssh_blob *ret, struct err *er
     return rc;
 }
 
-static void wipe(struct ssh_blob *b)
+static void wipe_blob(struct ssh_blob *b)
 {
     if (b->data)
         OPENSSL_cleanse(b->data, b->n);
@@ -86,14 +86,14 @@ static int parse_openssh(const char *text, struct keyfile *ret, struct err *err)
     struct keyfile k = {0};
     if (decode_openssh(text, &body, err) < 0)
         return -1;
-    int rc = take_apart(&body, &o, err);
+    int rc = split_parts(&body, &o, err);
     if (rc == 0)
         rc = ssh_blob_copy(&k.blob, o.public.p, o.public.left, err);
     if (rc == 0) {
         k.encrypted = is_encrypted(&o);
         k.rounds = k.encrypted ? keylock_rounds(&o.lock) : 0;
     }
-    wipe(&body);
+    wipe_blob(&body);
     if (rc < 0)
         return -1;
     ssh_blob_type(&k.blob, k.type, sizeof k.type);
@@ -122,9 +122,9 @@ int keyfile_private_section(const void *p, size_t n, const struct secret *passph
         return err_nomem(err);
     const char *begin = strstr(text, openssh_begin);
     int rc = begin ? decode_openssh(begin, &body, err) : 0;
-    if (rc == 0 && begin && (rc = take_apart(&body, &o, err)) == 0)
+    if (rc == 0 && begin && (rc = split_parts(&body, &o, err)) == 0)
         rc = open_section(&o, passphrase, &section, err);
-    wipe(&body);
+    wipe_blob(&body);
     OPENSSL_cleanse(text, strlen(text));
     free(text);
     if (rc == 0)
@@ -185,7 +185,7 @@ static int parse_public_line(struct str line, struct ssh_blob *ret, struct err *
     return 0;
 }
 
-/* As ssh reads such a file: the first line that is neither empty nor a comment. */
+/* Parses the first line that is neither empty nor a comment, as ssh does. */
 static int parse_public(const char *text, struct ssh_blob *ret, struct err *err)
 {
     for (const char *p = text; *p;) {
@@ -208,8 +208,8 @@ int keyfile_read_public(const char *path, struct ssh_blob *ret, struct err *err)
     return rc;
 }
 
-/* Reads FILE as a private key or else as a public one. -1 with the private key's error if it is no private
- * key, or out of memory. */
+/* Reads FILE as a private key, else as a public key. Returns -1 with the private key's error if it is
+ * neither, or without memory. */
 static int inspect_file(const char *path, struct keyfile *k, struct err *err)
 {
     struct buf b = {.max = KEYFILE_MAX, .secret = true};
@@ -225,8 +225,8 @@ static int inspect_file(const char *path, struct keyfile *k, struct err *err)
     return rc;
 }
 
-/* Reads the public half from FILE.pub. -1 is out of memory alone: a missing or odd FILE.pub is no error,
- * because it only helps. */
+/* Reads the public half from FILE.pub. Returns -1 only without memory: FILE.pub is optional, so a missing or
+ * malformed one is no error. */
 static int inspect_beside(const char *path, struct keyfile *k, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -238,7 +238,7 @@ static int inspect_beside(const char *path, struct keyfile *k, struct err *err)
     return why.starved ? err_nomem(err) : 0;
 }
 
-/* As ssh does: a private key, else FILE or FILE.pub as the public half of a key that an agent holds. */
+/* As ssh does: FILE is a private key, or FILE or FILE.pub is the public half of an agent's key. */
 int keyfile_inspect(const char *path, struct keyfile *ret, struct err *err)
 {
     struct err why = ERR_INIT;

@@ -1,5 +1,5 @@
-/* A look at a private key file, to know before offering it whether it can be used and whether an agent has
- * it. */
+/* Inspects a private key file before it is offered: whether it can be used and whether an agent has its key.
+ * */
 #ifndef KEYS_KEYFILE_H
 #define KEYS_KEYFILE_H
 
@@ -9,34 +9,33 @@
 #include "keys/sshwire.h"
 
 struct keyfile {
-    char type[64];        /* "ssh-ed25519", "ecdsa-sha2-nistp256", "ssh-rsa", ...; "" if it cannot be told */
-    bool encrypted;       /* a passphrase protects it */
-    unsigned rounds;      /* of bcrypt that a passphrase takes in OpenSSH's form; 0: none */
-    bool absent;          /* FILE has no private half that can be read: it may be in an agent */
-    bool is_public;       /* FILE is a public key itself */
-    char unusable[300];   /* why FILE cannot be read as a private key, where FILE.pub stands in for it; "" if
-                             there is no FILE, or it is a public key */
-    struct ssh_blob blob; /* the public key; empty if neither the file nor its .pub shows it */
+    char type[64];      /* "ssh-ed25519", "ecdsa-sha2-nistp256", "ssh-rsa", ...; "" if unknown */
+    bool encrypted;     /* a passphrase protects it */
+    unsigned rounds;    /* bcrypt rounds of an encrypted file in OpenSSH's format; 0: none */
+    bool absent;        /* FILE has no readable private half: an agent may have it */
+    bool is_public;     /* FILE is a public key itself */
+    char unusable[300]; /* why FILE is no readable private key and FILE.pub is used; "" if FILE does not exist
+                           or is a public key */
+    struct ssh_blob blob; /* the public key; empty if neither FILE nor FILE.pub shows it */
 };
 
-/* Reads FILE as a private or a public key and, for the forms that hide the public half and where FILE is
- * neither, FILE.pub. */
+/* Reads FILE as a private or public key. Also reads FILE.pub if FILE hides its public half or is neither. */
 int keyfile_inspect(const char *path, struct keyfile *ret, struct err *err);
-/* The same over the file's bytes, without the .pub. */
+/* Parses the bytes of FILE without reading FILE.pub. */
 int keyfile_parse(const void *p, size_t n, struct keyfile *ret, struct err *err);
 void keyfile_release(struct keyfile *k);
 
-/* Reads the one public key or certificate of a FILE.pub; lines that are empty or begin with # may stand in
- * front of it. */
+/* Reads the single public key or certificate of a FILE.pub. Empty lines and lines that begin with # may
+ * precede it. */
 int keyfile_read_public(const char *path, struct ssh_blob *ret, struct err *err);
 
-/* The private section of OpenSSH's own form, which the caller wipes; *ret comes empty for any other form.
- * `passphrase` may be NULL. ERR_NOT_FOUND: it is not what opens the file. ERR_UNSUPPORTED: its cipher is not
- * known here. */
+/* Decrypts the private section of OpenSSH's own format; the caller wipes it. *ret is empty for any other
+ * format. `passphrase` may be NULL. ERR_NOT_FOUND: the passphrase is wrong or missing. ERR_UNSUPPORTED:
+ * unknown cipher. */
 int keyfile_private_section(const void *p, size_t n, const struct secret *passphrase, struct ssh_blob *ret,
                             struct err *err);
 
-/* What a private key file may hold. */
+/* The size limit of a private key file, in bytes. */
 #define KEYFILE_MAX (64u << 10)
 
 #endif

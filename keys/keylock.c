@@ -30,17 +30,17 @@ static const struct cipher {
                {"aes128-gcm@openssh.com", "AES-128-GCM", 16, 12, 16, GCM},
                {"chacha20-poly1305@openssh.com", "ChaCha20", 64, 0, 8, CHACHA}};
 
-static bool is(const struct ssh_reader *r, const char *name)
+static bool is_name(const struct ssh_reader *r, const char *name)
 {
     return r->left == strlen(name) && memcmp(r->p, name, r->left) == 0;
 }
 
-static int damaged(struct err *err)
+static int refuse_damaged(struct err *err)
 {
     return err_set(err, ERR_FAILED, "the OpenSSH private key is damaged");
 }
 
-static int wrong(struct err *err)
+static int refuse_passphrase(struct err *err)
 {
     return err_set(err, ERR_NOT_FOUND, "the passphrase does not open it");
 }
@@ -51,7 +51,7 @@ static int read_options(const struct keylock *l, struct bcrypt_salt *ret)
     const unsigned char *salt = NULL;
     size_t n = 0;
     uint32_t rounds = 0;
-    if (!is(&l->kdf, "bcrypt") || ssh_read_string(&r, &salt, &n) < 0 || ssh_read_u32(&r, &rounds) < 0 ||
+    if (!is_name(&l->kdf, "bcrypt") || ssh_read_string(&r, &salt, &n) < 0 || ssh_read_u32(&r, &rounds) < 0 ||
         r.left > 0 || n == 0)
         return -1;
     *ret = (struct bcrypt_salt){salt, n, rounds};
@@ -66,9 +66,10 @@ unsigned keylock_rounds(const struct keylock *l)
 
 /* ---- ciphers ---- */
 
-/* With the tag checked, where there is one. *ret_fits: it was right. False: OpenSSL could not. */
-static bool decrypt(const struct cipher *c, const unsigned char *key, const struct keylock *l,
-                    unsigned char *dst, bool *ret_fits)
+/* Decrypts and checks the tag, if there is one. *ret_fits: the tag is right. Returns false if OpenSSL fails.
+ * */
+static bool decrypt_evp(const struct cipher *c, const unsigned char *key, const struct keylock *l,
+                        unsigned char *dst, bool *ret_fits)
 {
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, c->openssl, NULL);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
@@ -85,7 +86,8 @@ static bool decrypt(const struct cipher *c, const unsigned char *key, const stru
     return done;
 }
 
-static bool poly1305(const unsigned char key[32], const struct ssh_reader *text, unsigned char ret[TAG])
+static bool compute_poly1305(const unsigned char key[32], const struct ssh_reader *text,
+                             unsigned char ret[TAG])
 {
     size_t n = 0;
     EVP_MAC *mac = EVP_MAC_fetch(NULL, "POLY1305", NULL);
@@ -98,9 +100,9 @@ static bool poly1305(const unsigned char key[32], const struct ssh_reader *text,
     return done;
 }
 
-/* One run of the cipher stream; block 0 of it is the key of the tag, the bytes begin at block 1. */
-static bool chacha(const unsigned char *key, uint32_t at, const unsigned char *src, unsigned char *dst,
-                   size_t n)
+/* Runs the stream cipher once. Block 0 of the stream is the tag's key; the data starts at block 1. */
+static bool apply_chacha(const unsigned char *key, uint32_t at, const unsigned char *src, unsigned char *dst,
+                         size_t n)
 {
     unsigned char counter[16] = {(unsigned char)at};
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
@@ -111,15 +113,16 @@ static bool chacha(const unsigned char *key, uint32_t at, const unsigned char *s
     return fine;
 }
 
-/* OpenSSH's own composition (PROTOCOL.chacha20poly1305), with no length in front and sequence number 0; the
- * second half of the key, which is for lengths, is not used. */
+/* OpenSSH's own composition (PROTOCOL.chacha20poly1305), without a length and with sequence number 0. The
+ * second half of the key, for lengths, is unused. */
 static bool decrypt_chacha(const unsigned char *key, const struct keylock *l, unsigned char *dst,
                            bool *ret_fits)
 {
     static const unsigned char zeroes[32];
     unsigned char one_time[32], tag[TAG];
-    bool done = chacha(key, 0, zeroes, one_time, sizeof one_time) && poly1305(one_time, &l->sealed, tag) &&
-                chacha(key, 1, l->sealed.p, dst, l->sealed.left);
+    bool done = apply_chacha(key, 0, zeroes, one_time, sizeof one_time) &&
+                compute_poly1305(one_time, &l->sealed, tag) &&
+                apply_chacha(key, 1, l->sealed.p, dst, l->sealed.left);
     if (done)
         *ret_fits = CRYPTO_memcmp(tag, l->tag.p, TAG) == 0;
     explicit_bzero(one_time, sizeof one_time);
@@ -138,14 +141,15 @@ static int decrypt_section(const struct cipher *c, const struct keylock *l, cons
     if (!section)
         return err_nomem(err);
     bool done =
-        c->form == CHACHA ? decrypt_chacha(key, l, section, &fits) : decrypt(c, key, l, section, &fits);
-    /* Without a tag these two numbers tell a wrong passphrase. */
+        c->form == CHACHA ? decrypt_chacha(key, l, section, &fits) : decrypt_evp(c, key, l, section, &fits);
+    /* Without a tag, only these two equal numbers show that the passphrase is right. */
     r = (struct ssh_reader){section, done ? l->sealed.left : 0};
     fits = fits && ssh_read_u32(&r, &one) == 0 && ssh_read_u32(&r, &other) == 0 && one == other;
     if (!fits) {
         OPENSSL_cleanse(section, l->sealed.left);
         free(section);
-        return done ? wrong(err) : err_set(err, ERR_UNSUPPORTED, "this OpenSSL does not know %s", c->openssl);
+        return done ? refuse_passphrase(err)
+                    : err_set(err, ERR_UNSUPPORTED, "this OpenSSL does not know %s", c->openssl);
     }
     *ret = (struct ssh_blob){section, l->sealed.left};
     return 0;
@@ -158,14 +162,14 @@ int keylock_open(const struct keylock *l, const struct secret *passphrase, struc
     const struct cipher *c = ciphers, *end = ciphers + sizeof ciphers / sizeof *ciphers;
     struct bcrypt_salt salt;
     char name[64];
-    while (c < end && !is(&l->cipher, c->ssh))
+    while (c < end && !is_name(&l->cipher, c->ssh))
         c++;
     if (c == end)
         return err_set(err, ERR_UNSUPPORTED, "its cipher \"%s\" is not known here",
                        text_printable(name, sizeof name, (const char *)l->cipher.p, l->cipher.left));
     if (read_options(l, &salt) < 0 || l->sealed.left == 0 || l->sealed.left % c->block != 0 ||
         l->tag.left != (c->form == PLAIN ? 0 : TAG))
-        return damaged(err);
+        return refuse_damaged(err);
     int rc = bcrypt_pbkdf(passphrase, &salt, key, c->key + c->iv, err);
     if (rc == 0)
         rc = decrypt_section(c, l, key, ret, err);

@@ -1,5 +1,4 @@
-/* The ciphers under which OpenSSH's own form of a private key file lies, and how a passphrase opens it
- * (PROTOCOL.key). */
+/* Decrypts the private section of OpenSSH's own key format with a passphrase (PROTOCOL.key). */
 #ifndef KEYS_KEYLOCK_H
 #define KEYS_KEYLOCK_H
 
@@ -7,17 +6,17 @@
 #include "keys/sshwire.h"
 
 struct keylock {
-    struct ssh_reader cipher, kdf, options; /* as they stand in the file */
+    struct ssh_reader cipher, kdf, options; /* as in the file */
     struct ssh_reader sealed;               /* the private section */
-    struct ssh_reader tag;                  /* what stands behind it */
+    struct ssh_reader tag;                  /* the bytes after the private section */
 };
 
-/* The private section, from malloc, which the caller wipes. ERR_NOT_FOUND: not with this passphrase.
- * ERR_UNSUPPORTED: a cipher that is not known here. */
+/* Decrypts the private section into memory from malloc, which the caller wipes. ERR_NOT_FOUND: wrong
+ * passphrase. ERR_UNSUPPORTED: unknown cipher. */
 int keylock_open(const struct keylock *l, const struct secret *passphrase, struct ssh_blob *ret,
                  struct err *err);
 
-/* How many rounds its key derivation takes, which is its cost; 0 when that cannot be told. */
+/* The rounds of the key derivation, which is its cost; 0 if unknown. */
 unsigned keylock_rounds(const struct keylock *l);
 
 #endif

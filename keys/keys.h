@@ -1,4 +1,4 @@
-/* SSH keys: the forms in which they are kept, what they can do, and the agents that hold them. */
+/* SSH keys: file formats, signatures, encryption, and the agent. */
 #ifndef KEYS_KEYS_H
 #define KEYS_KEYS_H
 

@@ -9,8 +9,8 @@
 #include "keys/evp_key.h"
 #include "base/banned.h"
 
-/* NULL if it is no RSA key. */
-static EVP_PKEY *from_blob(const struct ssh_blob *blob)
+/* Builds the RSA key, or returns NULL if the blob contains none. */
+static EVP_PKEY *read_blob(const struct ssh_blob *blob)
 {
     struct ssh_reader r = {blob->data, blob->n};
     const unsigned char *type = NULL;
@@ -27,7 +27,7 @@ static EVP_PKEY *from_blob(const struct ssh_blob *blob)
 
 int oaep_bits(const struct ssh_blob *blob)
 {
-    EVP_PKEY *key = from_blob(blob);
+    EVP_PKEY *key = read_blob(blob);
     int bits = key ? EVP_PKEY_get_bits(key) : 0;
     EVP_PKEY_free(key);
     return bits;
@@ -36,7 +36,7 @@ int oaep_bits(const struct ssh_blob *blob)
 int oaep_set(EVP_PKEY_CTX *context, const char *label)
 {
     size_t n = strlen(label);
-    /* The context frees it. */
+    /* The context takes ownership of the copy. */
     char *copy = OPENSSL_strdup(label);
     if (!copy || EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_OAEP_PADDING) != 1 ||
         EVP_PKEY_CTX_set_rsa_oaep_md(context, EVP_sha256()) != 1 ||
@@ -51,7 +51,7 @@ int oaep_set(EVP_PKEY_CTX *context, const char *label)
 int oaep_encrypt(const struct ssh_blob *blob, const char *label, const struct ssh_blob *data,
                  struct ssh_blob *ret, struct err *err)
 {
-    EVP_PKEY *key = from_blob(blob);
+    EVP_PKEY *key = read_blob(blob);
     EVP_PKEY_CTX *context = key ? EVP_PKEY_CTX_new(key, NULL) : NULL;
     size_t n = key ? (size_t)EVP_PKEY_get_size(key) : 0;
     unsigned char *body = malloc(n + 1);

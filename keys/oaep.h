@@ -1,18 +1,18 @@
-/* Encrypting a few bytes to an SSH RSA key: RSA-OAEP (RFC 8017) with SHA-256 and a label. */
+/* Encrypts a few bytes to an SSH RSA key: RSA-OAEP (RFC 8017) with SHA-256 and a label. */
 #ifndef KEYS_OAEP_H
 #define KEYS_OAEP_H
 
 #include "base/base.h"
 #include "keys/sshwire.h"
 
-/* The bits of an ssh-rsa key; 0 if it is damaged or of another type. */
+/* The size in bits of an ssh-rsa key; 0 if it is malformed or of another type. */
 int oaep_bits(const struct ssh_blob *key);
 
 /* *ret is from malloc. */
 int oaep_encrypt(const struct ssh_blob *key, const char *label, const struct ssh_blob *data,
                  struct ssh_blob *ret, struct err *err);
 
-/* For whoever decrypts: sets an OpenSSL context, made ready for it, to the same. */
+/* Sets the same padding in an OpenSSL context that is initialised for decryption. */
 struct evp_pkey_ctx_st;
 int oaep_set(struct evp_pkey_ctx_st *context, const char *label);
 

@@ -27,7 +27,7 @@ static const struct curve {
               {"nistp384", "secp384r1", "ecdsa-sha2-nistp384", EVP_sha384},
               {"nistp521", "secp521r1", "ecdsa-sha2-nistp521", EVP_sha512}};
 
-static int damaged(struct err *err)
+static int refuse_damaged(struct err *err)
 {
     return err_set(err, ERR_FAILED, "the private key is damaged");
 }
@@ -72,7 +72,7 @@ static EVP_PKEY *read_ecdsa(const struct curve *curve, struct ssh_reader *r)
     return key;
 }
 
-/* The seed comes first, the public half behind it. */
+/* The seed precedes the public half. */
 static EVP_PKEY *read_ed25519(struct ssh_reader *r)
 {
     const unsigned char *public = NULL, *both = NULL;
@@ -82,7 +82,7 @@ static EVP_PKEY *read_ed25519(struct ssh_reader *r)
     return EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, both, 32);
 }
 
-static bool is(const unsigned char *p, size_t n, const char *name)
+static bool is_type(const unsigned char *p, size_t n, const char *name)
 {
     return n == strlen(name) && memcmp(p, name, n) == 0;
 }
@@ -97,17 +97,17 @@ static int read_openssh(const struct ssh_blob *section, EVP_PKEY **ret, struct e
     EVP_PKEY *key = NULL;
     if (ssh_read_u32(&r, &one) < 0 || ssh_read_u32(&r, &other) < 0 || one != other ||
         ssh_read_string(&r, &type, &n) < 0)
-        return damaged(err);
-    if (is(type, n, "ssh-rsa"))
+        return refuse_damaged(err);
+    if (is_type(type, n, "ssh-rsa"))
         key = read_rsa(&r);
-    if (is(type, n, "ssh-ed25519"))
+    if (is_type(type, n, "ssh-ed25519"))
         key = read_ed25519(&r);
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
-        if (is(type, n, curves[i].type))
+        if (is_type(type, n, curves[i].type))
             key = read_ecdsa(&curves[i], &r);
     ERR_clear_error();
     if (!key)
-        return damaged(err);
+        return refuse_damaged(err);
     *ret = key;
     return 0;
 }
@@ -116,7 +116,7 @@ static int on_passphrase(char *dst, int cap, int writing, void *ctx)
 {
     const struct secret *passphrase = ctx;
     (void)writing;
-    /* OpenSSL would ask on the terminal by itself where there is no callback. */
+    /* Without a callback OpenSSL would ask on the terminal. */
     if (!passphrase || passphrase->len > (size_t)cap)
         return -1;
     memcpy(dst, passphrase->text, passphrase->len);
@@ -257,7 +257,7 @@ int privkey_public(const struct privkey *k, struct ssh_blob *ret, struct err *er
 
 /* ---- signing ---- */
 
-static const EVP_MD *hash_of(const struct privkey *k, const char *algorithm)
+static const EVP_MD *choose_hash(const struct privkey *k, const char *algorithm)
 {
     const struct curve *curve = curve_of(k);
     if (curve)
@@ -269,7 +269,7 @@ static const EVP_MD *hash_of(const struct privkey *k, const char *algorithm)
     return EVP_PKEY_is_a(k->key, "RSA") ? EVP_sha1() : NULL;
 }
 
-/* OpenSSL's signature is ASN.1; SSH's is two numbers. */
+/* Converts OpenSSL's ASN.1 signature to SSH's two numbers. */
 static int rewrite_ecdsa(const struct ssh_blob *signature, struct ssh_blob *ret, struct err *err)
 {
     struct buf b = BUF_INIT(1000);
@@ -283,9 +283,9 @@ static int rewrite_ecdsa(const struct ssh_blob *signature, struct ssh_blob *ret,
     return take_blob(&b, "the signature", ret, err);
 }
 
-/* As OpenSSL makes it. */
-static int sign(const struct privkey *k, const EVP_MD *hash, const struct ssh_blob *data,
-                struct ssh_blob *ret, struct err *err)
+/* Signs in OpenSSL's format. */
+static int sign_raw(const struct privkey *k, const EVP_MD *hash, const struct ssh_blob *data,
+                    struct ssh_blob *ret, struct err *err)
 {
     size_t n = (size_t)EVP_PKEY_get_size(k->key);
     unsigned char *signature = malloc(n);
@@ -311,7 +311,7 @@ int privkey_sign(const struct privkey *k, const char *algorithm, const struct ss
                  struct ssh_blob *ret, struct err *err)
 {
     struct ssh_blob signature = {0};
-    if (sign(k, hash_of(k, algorithm), data, &signature, err) < 0)
+    if (sign_raw(k, choose_hash(k, algorithm), data, &signature, err) < 0)
         return -1;
     if (!EVP_PKEY_is_a(k->key, "EC")) {
         *ret = signature;
@@ -324,7 +324,7 @@ int privkey_sign(const struct privkey *k, const char *algorithm, const struct ss
 
 /* ---- decrypting ---- */
 
-/* RFC 8032 section 5.1.5: the first half of the seed's hash. X25519 clamps it by itself. */
+/* RFC 8032 section 5.1.5: the first half of the seed's hash. X25519 clamps it itself. */
 int privkey_x25519(const struct privkey *k, unsigned char ret[PRIVKEY_X25519], struct err *err)
 {
     unsigned char seed[32], hash[64];

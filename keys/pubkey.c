@@ -1,6 +1,6 @@
 /*
  * Sources: RFC 4253 section 6.6 and RFC 8332 (RSA), RFC 5656 (ECDSA), RFC 8709 (Ed25519), OpenSSH's
- * PROTOCOL.u2f (FIDO): such a key signs a hash of its application, the flags, the counter and a hash of the
+ * PROTOCOL.u2f (FIDO). A FIDO key signs a hash of its application, the flags, the counter and a hash of the
  * data.
  */
 #include "keys/pubkey.h"
@@ -24,8 +24,8 @@ struct piece {
     size_t n;
 };
 
-/* A type of keys. `curve` and `group`: as SSH and OpenSSL call its curve; `fido`: an application stands
- * behind the key. */
+/* A key type. `curve` and `group` are SSH's and OpenSSL's names of its curve; with `fido` an application
+ * follows the key. */
 struct scheme {
     const char *type;
     EVP_PKEY *(*read)(const struct scheme *s, struct ssh_reader *r);
@@ -36,7 +36,7 @@ struct scheme {
 
 /* ---- keys ---- */
 
-static bool is(struct piece piece, const char *name)
+static bool is_name(struct piece piece, const char *name)
 {
     return piece.n == strlen(name) && memcmp(piece.p, name, piece.n) == 0;
 }
@@ -47,12 +47,13 @@ static EVP_PKEY *read_rsa(const struct scheme *s, struct ssh_reader *r)
     return evp_read_rsa(r);
 }
 
-/* The point is uncompressed (RFC 5656 section 3.1 allows others, OpenSSH and we do not). */
+/* The point must be uncompressed (RFC 5656 section 3.1 allows compressed ones, OpenSSH and profgrab do not).
+ * */
 static EVP_PKEY *read_ecdsa(const struct scheme *s, struct ssh_reader *r)
 {
     struct piece curve = {0}, point = {0};
     if (ssh_read_string(r, &curve.p, &curve.n) < 0 || ssh_read_string(r, &point.p, &point.n) < 0 ||
-        !is(curve, s->curve) || point.n == 0 || point.p[0] != 4)
+        !is_name(curve, s->curve) || point.n == 0 || point.p[0] != 4)
         return NULL;
     OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
     EVP_PKEY *key = NULL;
@@ -85,7 +86,7 @@ static const struct scheme schemes[] = {
 static const struct scheme *find_scheme(struct piece type)
 {
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-        if (is(type, schemes[i].type))
+        if (is_name(type, schemes[i].type))
             return &schemes[i];
     return NULL;
 }
@@ -98,7 +99,7 @@ bool pubkey_is_known(const char *type)
 struct pubkey {
     const struct scheme *scheme;
     EVP_PKEY *key;
-    struct piece application; /* of a FIDO key */
+    struct piece application; /* only for a FIDO key */
 };
 
 static int read_key(const struct ssh_blob *blob, struct pubkey *ret, struct err *err)
@@ -135,10 +136,10 @@ static int read_key(const struct ssh_blob *blob, struct pubkey *ret, struct err 
 
 struct signature {
     struct piece name, inner;
-    struct piece behind; /* of a FIDO key: flags and counter */
+    struct piece behind; /* only for a FIDO key: flags and counter */
 };
 
-static int not_genuine(struct err *err)
+static int refuse_signature(struct err *err)
 {
     return err_set(err, ERR_DENIED, "the signature is not genuine");
 }
@@ -150,27 +151,29 @@ static int read_signature(const struct pubkey *k, const struct ssh_blob *blob, s
     struct signature s = {0};
     if (ssh_read_string(&r, &s.name.p, &s.name.n) < 0 || ssh_read_string(&r, &s.inner.p, &s.inner.n) < 0 ||
         r.left != (k->scheme->fido ? 5 : 0))
-        return not_genuine(err);
+        return refuse_signature(err);
     s.behind = (struct piece){r.p, r.left};
     *ret = s;
     return 0;
 }
 
-/* The hash that the signature's name stands for; Ed25519 has its own inside. */
+/* Chooses the hash by the signature's algorithm; Ed25519 has a built-in hash. */
 static int choose_hash(const struct pubkey *k, struct piece name, const EVP_MD **ret, struct err *err)
 {
     char shown[64];
     const EVP_MD *hash = k->scheme->hash ? k->scheme->hash() : NULL;
     if (k->scheme->read == read_rsa)
-        hash = is(name, "rsa-sha2-512") ? EVP_sha512() : is(name, "rsa-sha2-256") ? EVP_sha256() : NULL;
-    if (k->scheme->read == read_rsa ? !hash : !is(name, k->scheme->type))
+        hash = is_name(name, "rsa-sha2-512")   ? EVP_sha512()
+               : is_name(name, "rsa-sha2-256") ? EVP_sha256()
+                                               : NULL;
+    if (k->scheme->read == read_rsa ? !hash : !is_name(name, k->scheme->type))
         return err_set(err, ERR_UNSUPPORTED, "a key of type %s does not sign with %s", k->scheme->type,
                        text_printable(shown, sizeof shown, (const char *)name.p, name.n));
     *ret = hash;
     return 0;
 }
 
-/* SSH's two numbers as the ASN.1 that OpenSSL wants. */
+/* Converts SSH's two numbers to the ASN.1 that OpenSSL needs. */
 static int rewrite_ecdsa(struct piece inner, struct ssh_blob *ret, struct err *err)
 {
     struct ssh_reader reader = {inner.p, inner.n};
@@ -182,7 +185,7 @@ static int rewrite_ecdsa(struct piece inner, struct ssh_blob *ret, struct err *e
         r = s = NULL;
         n = i2d_ECDSA_SIG(both, &der);
     }
-    rc = n > 0 ? ssh_blob_copy(ret, der, (size_t)n, err) : not_genuine(err);
+    rc = n > 0 ? ssh_blob_copy(ret, der, (size_t)n, err) : refuse_signature(err);
     OPENSSL_free(der);
     ECDSA_SIG_free(both);
     BN_free(r);
@@ -190,12 +193,12 @@ static int rewrite_ecdsa(struct piece inner, struct ssh_blob *ret, struct err *e
     return rc;
 }
 
-/* RSA's is a number as long as the key; some leave out zeroes in front. */
+/* An RSA signature is as long as the key; some signers omit leading zeroes. */
 static int pad_rsa(const struct pubkey *k, struct piece inner, struct ssh_blob *ret, struct err *err)
 {
     size_t size = (size_t)EVP_PKEY_get_size(k->key);
     if (inner.n == 0 || inner.n > size)
-        return not_genuine(err);
+        return refuse_signature(err);
     unsigned char *padded = calloc(1, size);
     if (!padded)
         return err_nomem(err);
@@ -205,8 +208,9 @@ static int pad_rsa(const struct pubkey *k, struct piece inner, struct ssh_blob *
     return 0;
 }
 
-/* The inner signature as OpenSSL wants it. */
-static int for_openssl(const struct pubkey *k, struct piece inner, struct ssh_blob *ret, struct err *err)
+/* Converts the inner signature to OpenSSL's format. */
+static int convert_signature(const struct pubkey *k, struct piece inner, struct ssh_blob *ret,
+                             struct err *err)
 {
     if (k->scheme->read == read_rsa)
         return pad_rsa(k, inner, ret, err);
@@ -215,9 +219,9 @@ static int for_openssl(const struct pubkey *k, struct piece inner, struct ssh_bl
     return ssh_blob_copy(ret, inner.p, inner.n, err);
 }
 
-/* What a FIDO key has signed. */
-static int fido_data(const struct pubkey *k, struct piece behind, const struct ssh_blob *data,
-                     struct ssh_blob *ret, struct err *err)
+/* Builds the data that a FIDO key signs. */
+static int build_fido_data(const struct pubkey *k, struct piece behind, const struct ssh_blob *data,
+                           struct ssh_blob *ret, struct err *err)
 {
     unsigned char all[2 * HASH + 5];
     if (EVP_Digest(k->application.p, k->application.n, all, NULL, EVP_sha256(), NULL) != 1 ||
@@ -227,8 +231,8 @@ static int fido_data(const struct pubkey *k, struct piece behind, const struct s
     return ssh_blob_copy(ret, all, sizeof all, err);
 }
 
-static int check(const struct pubkey *k, const EVP_MD *hash, const struct ssh_blob *signature,
-                 const struct ssh_blob *data, struct err *err)
+static int verify_raw(const struct pubkey *k, const EVP_MD *hash, const struct ssh_blob *signature,
+                      const struct ssh_blob *data, struct err *err)
 {
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     if (!context)
@@ -236,21 +240,21 @@ static int check(const struct pubkey *k, const EVP_MD *hash, const struct ssh_bl
     bool good = EVP_DigestVerifyInit(context, NULL, hash, NULL, k->key) == 1 &&
                 EVP_DigestVerify(context, signature->data, signature->n, data->data, data->n) == 1;
     EVP_MD_CTX_free(context);
-    return good ? 0 : not_genuine(err);
+    return good ? 0 : refuse_signature(err);
 }
 
-static int verify(const struct pubkey *k, const struct ssh_blob *signature, const struct ssh_blob *data,
-                  struct err *err)
+static int verify_signature(const struct pubkey *k, const struct ssh_blob *signature,
+                            const struct ssh_blob *data, struct err *err)
 {
     struct signature s = {0};
     const EVP_MD *hash = NULL;
     struct ssh_blob inner = {0}, composed = {0};
     int rc = -1;
     if (read_signature(k, signature, &s, err) < 0 || choose_hash(k, s.name, &hash, err) < 0 ||
-        for_openssl(k, s.inner, &inner, err) < 0 ||
-        (k->scheme->fido && fido_data(k, s.behind, data, &composed, err) < 0))
+        convert_signature(k, s.inner, &inner, err) < 0 ||
+        (k->scheme->fido && build_fido_data(k, s.behind, data, &composed, err) < 0))
         goto out;
-    rc = check(k, hash, &inner, k->scheme->fido ? &composed : data, err);
+    rc = verify_raw(k, hash, &inner, k->scheme->fido ? &composed : data, err);
 out:
     ERR_clear_error();
     ssh_blob_release(&inner);
@@ -264,7 +268,7 @@ int pubkey_verify(const struct ssh_blob *key, const struct ssh_blob *signature, 
     struct pubkey k = {0};
     if (read_key(key, &k, err) < 0)
         return -1;
-    int rc = verify(&k, signature, data, err);
+    int rc = verify_signature(&k, signature, data, err);
     EVP_PKEY_free(k.key);
     return rc;
 }

@@ -59,7 +59,7 @@ static bool is_base64(char c)
 
 int ssh_base64_decode(const char *p, size_t n, struct ssh_blob *ret, struct err *err)
 {
-    /* EVP_DecodeBlock also takes blanks around it and padding in the middle. */
+    /* EVP_DecodeBlock also accepts blanks around the text and padding in the middle. */
     size_t padding = 0, letters = 0;
     while (padding < 2 && padding < n && p[n - 1 - padding] == '=')
         padding++;

@@ -1,4 +1,4 @@
-/* The few pieces of the SSH data types (RFC 4251 section 5) that we read and write ourselves, and base64. */
+/* The SSH data types (RFC 4251 section 5) that profgrab itself reads and writes, and base64. */
 #ifndef KEYS_SSHWIRE_H
 #define KEYS_SSHWIRE_H
 
@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-/* A public key as it goes over the wire; it is at most this large. */
+/* The maximum size of a public key in wire format, in bytes. */
 #define SSH_BLOB_MAX 16384
 
 struct ssh_blob {
@@ -19,20 +19,21 @@ int ssh_blob_copy(struct ssh_blob *b, const void *p, size_t n, struct err *err);
 void ssh_blob_release(struct ssh_blob *b);
 bool ssh_blob_equal(const struct ssh_blob *a, const struct ssh_blob *b);
 
-/* Its first string, the key's type, printable; "?" when there is none. Returns dst. */
+/* Writes the key's type, which is its first string, printable, or "?" if there is none. Returns dst. */
 char *ssh_blob_type(const struct ssh_blob *b, char *dst, size_t cap);
 
 #define SSH_FINGERPRINT 64
-/* SHA256:base64, as ssh-keygen -l prints it. Returns dst. */
+/* Writes SHA256:base64, as ssh-keygen -l prints it. Returns dst. */
 char *ssh_blob_fingerprint(const struct ssh_blob *b, char dst[SSH_FINGERPRINT]);
 
-/* Base64 (RFC 4648) of n characters. */
+/* Decodes n base64 characters (RFC 4648). */
 int ssh_base64_decode(const char *p, size_t n, struct ssh_blob *ret, struct err *err);
 
-/* Adds the n bytes in base64, padded. */
+/* Appends the n bytes in padded base64. */
 void ssh_base64_add(struct buf *b, const void *p, size_t n);
 
-/* Reads from the front of what is left; -1 when it is too short. A string is not copied. */
+/* A reader of SSH data. Each function reads from the front of the remaining bytes and returns -1 if they are
+ * too few. Strings are not copied. */
 struct ssh_reader {
     const unsigned char *p;
     size_t left;
