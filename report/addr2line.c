@@ -1,8 +1,8 @@
 /*
- * What addr2line and nm of the GNU binutils answer.
+ * Parses the output of addr2line and nm of the GNU binutils.
  *
- * Source: google/pprof internal/binutils/addr2liner.go and addr2liner_nm.go, whose readings of odd lines are
- * kept, since they show in reports.
+ * Source: google/pprof internal/binutils/addr2liner.go and addr2liner_nm.go. Odd lines are read as they read
+ * them, because the result shows in reports.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "report/symbols.h"
 #include "base/banned.h"
 
-/* The next line without its end and the white space around it. False if there is no whole one. */
+/* The next line without its end and surrounding white space. Returns false if there is no complete line. */
 static bool next_line(struct str *rest, struct str *ret)
 {
     const char *end = rest->n ? memchr(rest->p, '\n', rest->n) : NULL;
@@ -23,7 +23,7 @@ static bool next_line(struct str *rest, struct str *ret)
     return true;
 }
 
-/* All of s as a hexadecimal number of 64 bits. */
+/* Reads all of s as a hexadecimal number of 64 bits. */
 static bool read_hex(struct str s, uint64_t *ret)
 {
     uint64_t value = 0;
@@ -41,10 +41,9 @@ static bool read_hex(struct str s, uint64_t *ret)
     return s.n > 0;
 }
 
-/* ---- addr2line -------------------------------------------------------------------------------------------
- */
+/* ---- addr2line ----------------------------------------------------------------------------------------- */
 
-/* All of s as a decimal number, as Go's Atoi reads it. */
+/* Reads all of s as a decimal number, like Go's Atoi. */
 static bool read_number(struct str s, int64_t *ret)
 {
     uint64_t value;
@@ -62,7 +61,7 @@ static bool read_number(struct str s, int64_t *ret)
     return true;
 }
 
-/* `FILE:LINE (discriminator N)`. Where no number stands behind the colon, all of it is the file. */
+/* Reads `FILE:LINE (discriminator N)`. Without a number after the colon, all of it is the file. */
 static void read_place(struct str place, struct frame *f)
 {
     static const char mark[] = " (discriminator";
@@ -98,7 +97,7 @@ int addr2line_next(struct str *rest, uint64_t *ret_address, struct frames *ret, 
         !read_hex((struct str){line.p + 2, line.n - 2}, &address))
         return 0;
     ret->n = 0;
-    /* The next address ends it. */
+    /* The next address ends the list. */
     for (struct str at = *rest; next_line(&at, &line) && !str_begins(line, "0x"); *rest = at) {
         struct frame f = {.function = str_is(line, "??") ? STR("") : line, .file = STR("")};
         if (!next_line(&at, &place))
@@ -111,10 +110,9 @@ int addr2line_next(struct str *rest, uint64_t *ret_address, struct frames *ret, 
     return 1;
 }
 
-/* ---- nm --------------------------------------------------------------------------------------------------
- */
+/* ---- nm ------------------------------------------------------------------------------------------------ */
 
-/* `NAME TYPE ADDRESS SIZE`, one blank in between. */
+/* Reads `NAME TYPE ADDRESS SIZE`, separated by one blank. */
 static bool read_symbol(struct str line, struct nm_symbol *ret)
 {
     struct str fields[4];
@@ -181,6 +179,6 @@ const struct nm_symbol *nm_find(const struct nm *nm, uint64_t address)
             break;
     }
     const struct nm_symbol *s = &nm->symbols[low];
-    /* A function's size may be unknown, data ends where it ends. */
+    /* A function's size may be unknown, but data ends at its size. */
     return s->data && address >= s->address + s->size ? NULL : s;
 }

@@ -1,4 +1,4 @@
-/* What places in a program are told apart: by function, file, line or address. */
+/* Merges places that are equal at the report's granularity: function, file, line or address. */
 #include "report/job.h"
 #include "base/banned.h"
 

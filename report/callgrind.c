@@ -1,7 +1,8 @@
 /*
- * -callgrind: for kcachegrind.
+ * -callgrind, for kcachegrind.
  *
- * Source: the Callgrind Format Specification (names are compressed, addresses relative to the one before).
+ * Source: the Callgrind Format Specification. Names are compressed, and addresses are relative to the
+ * previous one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include "report/job.h"
 #include "base/banned.h"
 
-/* The numbers that names were given, by string. */
+/* The numbers of names, by string. */
 struct numbers {
     uint32_t *of;
     size_t cap;
@@ -21,50 +22,49 @@ struct numbers {
 struct callgrind {
     struct job *j;
     const struct graph *g;
-    uint32_t *names; /* of each node, told apart; 0 for those that are not shown */
+    uint32_t *names; /* by node: its unique name; 0 for nodes that are not shown */
     struct numbers objfiles, files, functions;
     const struct node_info *previous;
 };
 
-/* ---- names ----------------------------------------------------------------------------------------------
- */
+/* ---- names --------------------------------------------------------------------------------------------- */
 
-/* What a node is a place of: in a call tree, the same function below another caller is another one. */
+/* The function of a node. In a call tree, a function below another caller is another function. */
 struct function {
     struct node_info info;
     uint32_t caller;
-    size_t at;    /* the node, among those that are shown */
-    size_t first; /* the first of the function's nodes */
+    size_t at;    /* index of the node among the shown nodes */
+    size_t first; /* index of the function's first node */
 };
 
-static int order(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
 
-/* What callgrind takes for one function. */
+/* Compares the parts that callgrind uses to identify a function. */
 static int compare_names(const struct function *a, const struct function *b)
 {
-    int by = order(a->info.file, b->info.file);
-    return by ? by : order(a->info.name, b->info.name);
+    int by = compare_numbers(a->info.file, b->info.file);
+    return by ? by : compare_numbers(a->info.name, b->info.name);
 }
 
 static int compare_functions(const void *left, const void *right)
 {
     const struct function *a = left, *b = right;
     int by = compare_names(a, b);
-    by = by ? by : order((uint64_t)a->info.start_line, (uint64_t)b->info.start_line);
-    by = by ? by : order(a->info.objfile, b->info.objfile);
-    by = by ? by : order(a->caller, b->caller);
-    return by ? by : order(a->at, b->at);
+    by = by ? by : compare_numbers((uint64_t)a->info.start_line, (uint64_t)b->info.start_line);
+    by = by ? by : compare_numbers(a->info.objfile, b->info.objfile);
+    by = by ? by : compare_numbers(a->caller, b->caller);
+    return by ? by : compare_numbers(a->at, b->at);
 }
 
 static int compare_shown(const void *left, const void *right)
 {
     const struct function *a = left, *b = right;
     int by = compare_names(a, b);
-    by = by ? by : order(a->first, b->first);
-    return by ? by : order(a->at, b->at);
+    by = by ? by : compare_numbers(a->first, b->first);
+    return by ? by : compare_numbers(a->at, b->at);
 }
 
 static bool same_function(const struct function *a, const struct function *b)
@@ -87,8 +87,8 @@ static int number_name(struct callgrind *c, uint32_t name, size_t number, size_t
     return rc;
 }
 
-/* Names the nodes of n functions of one name, which are in the order in which they are shown. */
-static int tell_apart(struct callgrind *c, const struct function *functions, size_t n)
+/* Gives unique names to n functions of one name, in the order of the report. */
+static int name_functions(struct callgrind *c, const struct function *functions, size_t n)
 {
     size_t different = 1, number = 1;
     uint32_t name = functions->info.name;
@@ -121,7 +121,7 @@ static int name_all(struct callgrind *c, struct function *functions)
     for (size_t i = 0, end; i < g->n_order; i = end) {
         for (end = i + 1; end < g->n_order && compare_names(&functions[i], &functions[end]) == 0;)
             end++;
-        if (tell_apart(c, functions + i, end - i) < 0)
+        if (name_functions(c, functions + i, end - i) < 0)
             return -1;
     }
     return 0;
@@ -136,10 +136,9 @@ static int find_names(struct callgrind *c)
     return rc;
 }
 
-/* ---- lines ----------------------------------------------------------------------------------------------
- */
+/* ---- lines --------------------------------------------------------------------------------------------- */
 
-/* A name stands there once; then only its number does. */
+/* Writes a name once, and only its number afterwards. */
 static int write_name(struct callgrind *c, const char *what, struct numbers *numbers, uint32_t name)
 {
     size_t had = numbers->cap;
@@ -160,7 +159,7 @@ static int write_name(struct callgrind *c, const char *what, struct numbers *num
     return 0;
 }
 
-/* As the distance from the one before, where that is shorter. */
+/* Writes an address, as the distance from the previous one if that is shorter. */
 static void write_address(const struct callgrind *c, uint64_t address)
 {
     char absolute[32], relative[32];
@@ -172,7 +171,7 @@ static void write_address(const struct callgrind *c, uint64_t address)
     out_text(c->j->out, shorter ? relative : absolute);
 }
 
-static int64_t scaled(const struct job *j, int64_t value)
+static int64_t scale_value(const struct job *j, int64_t value)
 {
     struct str unit;
     return profile_integer(measure_scale(value, j->sample_unit, j->output_unit, &unit));
@@ -192,7 +191,7 @@ static int write_calls(struct callgrind *c, uint32_t node)
             rc = write_name(c, "cfn=", &c->functions, c->names[e->to]);
         out_text(c->j->out, "calls=0 ");
         write_address(c, callee->address);
-        out_format(c->j->out, " %" PRId64 "\n* * %" PRId64 "\n", callee->line, scaled(c->j, e->weight));
+        out_format(c->j->out, " %" PRId64 "\n* * %" PRId64 "\n", callee->line, scale_value(c->j, e->weight));
     }
     free(edges);
     return rc;
@@ -211,7 +210,7 @@ static int write_node(struct callgrind *c, uint32_t node)
             return -1;
     }
     write_address(c, n->info.address);
-    out_format(c->j->out, " %" PRId64 " %" PRId64 "\n", n->info.line, scaled(c->j, node_flat(n)));
+    out_format(c->j->out, " %" PRId64 " %" PRId64 "\n", n->info.line, scale_value(c->j, node_flat(n)));
     int rc = write_calls(c, node);
     c->previous = &n->info;
     return rc;

@@ -1,5 +1,5 @@
 /*
- * Several profiles become one.
+ * Merges several profiles into one.
  *
  * Source: google/pprof internal/driver/fetch.go (combineProfiles), internal/measurement (ScaleProfiles).
  */
@@ -9,7 +9,7 @@
 #include "report/report.h"
 #include "base/banned.h"
 
-/* A value type of one of the profiles. */
+/* A value type and its profile. */
 struct type_of {
     const struct profile *p;
     struct profile_value_type t;
@@ -20,8 +20,8 @@ static struct str unit_of(struct type_of t)
     return profile_str(t.p, t.t.unit);
 }
 
-/* The type's name without an s at the end. */
-static struct str singular(struct type_of t)
+/* The type's name without a final s. */
+static struct str singular_name(struct type_of t)
 {
     struct str s = profile_str(t.p, t.t.type);
     if (s.n && s.p[s.n - 1] == 's')
@@ -29,21 +29,22 @@ static struct str singular(struct type_of t)
     return s;
 }
 
-/* The period type, or the sample type of that number. */
+/* The sample type at the index, or the period type for SIZE_MAX. */
 static struct type_of type_at(const struct profile *p, size_t index)
 {
     return (struct type_of){p, index == SIZE_MAX ? p->period_type : p->sample_types[index]};
 }
 
-/* The one of the finest unit: *ret. */
-static int finest(struct profile *const *profiles, size_t n, size_t index, struct type_of *ret,
-                  struct err *err)
+/* *ret is the type with the finest unit. */
+static int find_finest(struct profile *const *profiles, size_t n, size_t index, struct type_of *ret,
+                       struct err *err)
 {
     struct type_of best = type_at(profiles[0], index);
     for (size_t i = 1; i < n; i++) {
         struct type_of t = type_at(profiles[i], index);
         struct str unit;
-        if (!str_equal(singular(best), singular(t)) || !measure_compatible(unit_of(best), unit_of(t))) {
+        if (!str_equal(singular_name(best), singular_name(t)) ||
+            !measure_compatible(unit_of(best), unit_of(t))) {
             char a[PROFILE_TYPE_TEXT], b[PROFILE_TYPE_TEXT];
             return err_set(err, ERR_FAILED, "%s: incompatible types: %s %s",
                            index == SIZE_MAX ? "period type" : "sample types",
@@ -56,9 +57,9 @@ static int finest(struct profile *const *profiles, size_t n, size_t index, struc
     return 0;
 }
 
-/* Gives p the units. */
-static int rescale(struct profile *p, struct type_of period, const struct type_of *types, double *ratios,
-                   struct err *err)
+/* Converts p to these units. */
+static int convert_units(struct profile *p, struct type_of period, const struct type_of *types,
+                         double *ratios, struct err *err)
 {
     struct str unit, to = unit_of(period);
     p->period = profile_integer(measure_scale(p->period, profile_str(p, p->period_type.unit), to, &unit));
@@ -79,11 +80,11 @@ static int common_units(struct profile *const *profiles, size_t n, struct err *e
     size_t n_types = profiles[0]->n_sample_types;
     struct type_of period, *types = malloc((n_types + 1) * sizeof *types);
     double *ratios = malloc((n_types + 1) * sizeof *ratios);
-    int rc = types && ratios ? finest(profiles, n, SIZE_MAX, &period, err) : err_nomem(err);
+    int rc = types && ratios ? find_finest(profiles, n, SIZE_MAX, &period, err) : err_nomem(err);
     for (size_t i = 0; rc == 0 && i < n_types; i++)
-        rc = finest(profiles, n, i, &types[i], err);
+        rc = find_finest(profiles, n, i, &types[i], err);
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = rescale(profiles[i], period, types, ratios, err);
+        rc = convert_units(profiles[i], period, types, ratios, err);
     free(types);
     free(ratios);
     return rc;

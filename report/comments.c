@@ -1,4 +1,4 @@
-/* -comments: the profile's, one a line. */
+/* -comments: the profile's comments, one per line. */
 #include "report/job.h"
 #include "base/banned.h"
 

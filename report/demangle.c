@@ -1,10 +1,10 @@
 /*
- * What c++filt of the GNU binutils makes of a name, made what upstream shows.
+ * Changes a name from c++filt of the GNU binutils to upstream's form.
  *
- * Upstream demangles by itself (github.com/ianlancetaylor/demangle) and leaves away what it was told to; here
- * that is cut out of c++filt's text: arguments of templates, parameters of a function around a local name,
- * hashes of Rust's crates. `c++filt -p` has no parameters of the function itself. docs/pprof.md says what
- * differs.
+ * Upstream has its own demangler (github.com/ianlancetaylor/demangle), which can leave out parts. Here these
+ * parts are cut out of c++filt's text: template arguments, parameters of a function around a local name,
+ * hashes of Rust crates. `c++filt -p` leaves out the parameters of the function itself. docs/pprof.md lists
+ * the differences.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "base/banned.h"
 
 #define NONE SIZE_MAX
-/* Longer names are nobody's. */
+/* Real names are shorter. */
 #define MANGLED_MAX 65536u
 
 static bool is_word(char c)
@@ -29,7 +29,7 @@ bool demangle_wanted(struct str name, struct str *ret)
     if (name.n > MANGLED_MAX || !(str_begins(name, "_Z") || str_begins(name, "_R") ||
                                   str_begins(name, "___Z") || str_begins(name, "_GLOBAL_")))
         return false;
-    /* What else is in a name would be taken for its end. */
+    /* c++filt would end the name at any other character. */
     for (size_t i = 0; i < name.n; i++)
         if (!is_word(name.p[i]) && name.p[i] != '.')
             return false;
@@ -37,15 +37,15 @@ bool demangle_wanted(struct str name, struct str *ret)
     return true;
 }
 
-/* ---- reading a name --------------------------------------------------------------------------------------
- */
+/* ---- reading a name ------------------------------------------------------------------------------------ */
 
 static bool begins_at(struct str s, size_t at, const char *text)
 {
     return str_begins((struct str){s.p + at, s.n - at}, text);
 }
 
-/* Whether `operator` stands there, and with which sign: where that ends, else `at`. A sign is no bracket. */
+/* The end of `operator` and its sign at `at`, or `at` if there is none. Brackets in the sign do not count as
+ * brackets. */
 static size_t operator_end(struct str s, size_t at)
 {
     static const char *const signs[] = {"<=>", "<<=", ">>=", "->*", "<<", ">>",
@@ -59,7 +59,7 @@ static size_t operator_end(struct str s, size_t at)
     return at;
 }
 
-/* Where the angle bracket at `at` is closed: behind it, or NONE. */
+/* The position after the bracket that closes the angle bracket at `at`, or NONE. */
 static size_t angle_end(struct str s, size_t at)
 {
     size_t angles = 0, others = 0;
@@ -85,14 +85,14 @@ static size_t angle_end(struct str s, size_t at)
     return NONE;
 }
 
-/* For each round bracket that opens, where it is closed: a new array, NULL without memory. */
+/* Allocates an array with the closing bracket of each round bracket; NULL without memory. */
 static size_t *match_brackets(struct str s)
 {
     size_t *partner = malloc((s.n + 1) * sizeof *partner), last = NONE;
     for (size_t i = 0; partner && i < s.n; i++) {
         partner[i] = NONE;
         if (s.p[i] == '(') {
-            /* Those still open are a list through their own places. */
+            /* The open brackets are a list in `partner` itself. */
             partner[i] = last;
             last = i;
         } else if (s.p[i] == ')' && last != NONE) {
@@ -109,10 +109,9 @@ static size_t *match_brackets(struct str s)
     return partner;
 }
 
-/* ---- cutting ---------------------------------------------------------------------------------------------
- */
+/* ---- cutting ------------------------------------------------------------------------------------------- */
 
-/* Whether a local name follows on a function's parameters: `() const::`. */
+/* Whether a local name follows a function's parameters: `() const::`. */
 static bool is_around(struct str s, size_t at)
 {
     static const char *const behind[] = {" const", " volatile", " &&", " &"};
@@ -126,7 +125,7 @@ static bool is_around(struct str s, size_t at)
     return begins_at(s, at, "::");
 }
 
-/* A function around a local name loses its parameters; those of a lambda tell it apart from others. */
+/* Removes the parameters of a function around a local name. Keeps those of a lambda, which identify it. */
 static void cut_around(struct str s, struct buf *to)
 {
     size_t *partner = match_brackets(s);
@@ -154,7 +153,7 @@ static void cut_around(struct str s, struct buf *to)
     free(partner);
 }
 
-/* Arguments of templates go, with the blank that keeps them apart from an operator's sign. */
+/* Removes template arguments, and the blank between them and an operator's sign. */
 static void cut_templates(struct str s, struct buf *to)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -168,7 +167,7 @@ static void cut_templates(struct str s, struct buf *to)
         } else if (s.p[i] == '<' && (end = angle_end(s, i)) != NONE) {
             i = end - 1;
         } else if (s.p[i] == '<') {
-            /* It is not closed: then this is no bracket, nor is any other. */
+            /* A bracket without an end is no bracket, nor is any later one. */
             buf_add(to, s.p + i, s.n - i);
             return;
         } else {
@@ -177,7 +176,7 @@ static void cut_templates(struct str s, struct buf *to)
     }
 }
 
-/* Newer releases of c++filt write `>>` where two lists end: upstream has a blank there. */
+/* Newer versions of c++filt write `>>` at the end of two lists, upstream `> >`. */
 static void space_angles(struct str s, struct buf *to)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -193,13 +192,13 @@ static void space_angles(struct str s, struct buf *to)
     }
 }
 
-static bool holds(struct str s, const char *part)
+static bool has_part(struct str s, const char *part)
 {
     return s.n && memmem(s.p, s.n, part, strlen(part));
 }
 
-/* The short names that the mangled form has for classes of the standard library: upstream keeps them, but
- * for constructors. */
+/* Mangled names have short forms of some standard classes. Upstream keeps these, except in constructors and
+ * destructors. */
 static const struct standard {
     const char *code, *spelled, *whole, *brief;
 } standards[] = {
@@ -210,7 +209,7 @@ static const struct standard {
     {"Sd", "14basic_iostreamI", "std::basic_iostream<char, std::char_traits<char> >", "std::iostream"},
 };
 
-/* The class whose long name stands there, if it was a short one in the mangled name. */
+/* The class whose long name is at `at`, if the mangled name has its short form. */
 static const struct standard *standard_at(struct str mangled, struct str text, size_t at)
 {
     if (!begins_at(text, at, "std::basic_"))
@@ -218,13 +217,13 @@ static const struct standard *standard_at(struct str mangled, struct str text, s
     for (size_t i = 0; i < sizeof standards / sizeof *standards; i++) {
         const struct standard *c = &standards[i];
         size_t behind = at + strlen(c->whole);
-        if (begins_at(text, at, c->whole) && holds(mangled, c->code) && !holds(mangled, c->spelled))
+        if (begins_at(text, at, c->whole) && has_part(mangled, c->code) && !has_part(mangled, c->spelled))
             return begins_at(text, behind, "::basic_") || begins_at(text, behind, "::~basic_") ? NULL : c;
     }
     return NULL;
 }
 
-static void abbreviate(struct str mangled, struct str text, struct buf *to)
+static void shorten_standard(struct str mangled, struct str text, struct buf *to)
 {
     for (size_t i = 0; i < text.n; i++) {
         const struct standard *c = standard_at(mangled, text, i);
@@ -240,7 +239,7 @@ static void abbreviate(struct str mangled, struct str text, struct buf *to)
 static void shorten_cpp(struct str mangled, struct str text, enum demangle mode, struct buf *to)
 {
     struct buf begun = BUF_INIT(to->max), around = BUF_INIT(to->max);
-    abbreviate(mangled, text, &begun);
+    shorten_standard(mangled, text, &begun);
     struct str name = {buf_str(&begun), begun.len};
     if (mode == DEMANGLE_FULL) {
         const char *clone = memmem(name.p, name.n, " [clone ", 8);
@@ -259,10 +258,9 @@ static void shorten_cpp(struct str mangled, struct str text, enum demangle mode,
     buf_release(&around);
 }
 
-/* ---- Rust ------------------------------------------------------------------------------------------------
- */
+/* ---- Rust ---------------------------------------------------------------------------------------------- */
 
-/* Whether it ends, up to a suffix, in 17h, a hash of 16 digits, and E: the older form. */
+/* Whether a name without its suffix ends in 17h, a hash of 16 digits, and E: the older form. */
 static bool is_old_rust(struct str mangled)
 {
     unsigned seen = 0, distinct = 0;
@@ -286,7 +284,7 @@ static bool is_old_rust(struct str mangled)
     return distinct >= 5;
 }
 
-/* `::h0123456789abcdef` at the end goes, with what follows it. */
+/* Removes `::h0123456789abcdef` and the text after it. */
 static void shorten_old_rust(struct str text, struct buf *to)
 {
     for (size_t i = text.n; i-- > 0;) {
@@ -303,7 +301,7 @@ static void shorten_old_rust(struct str text, struct buf *to)
     buf_add(to, text.p, text.n);
 }
 
-/* The hash of a crate, `[0123456789abcdef]` behind its name: where it ends, else `at`. */
+/* The end of a crate's hash `[0123456789abcdef]` at `at`, or `at` if there is none. */
 static size_t hash_end(struct str s, size_t at)
 {
     size_t end = at + 1;
@@ -314,7 +312,7 @@ static size_t hash_end(struct str s, size_t at)
     return end > at + 1 && end < s.n && s.p[end] == ']' ? end + 1 : at;
 }
 
-/* Generic arguments go; the brackets stay, as do those around a type. */
+/* Removes generic arguments. Keeps empty brackets, and brackets around a type. */
 static void shorten_rust(struct str s, bool generics, struct buf *to)
 {
     for (size_t i = 0; i < s.n; i++) {

@@ -1,7 +1,7 @@
 /*
- * -dot: the graph in graphviz's language, from which pictures are made.
+ * -dot: the graph in graphviz's language.
  *
- * Source: google/pprof internal/graph (what is drawn how), graphviz' documentation of escString.
+ * Source: google/pprof internal/graph for the drawing, graphviz' documentation of escString.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,10 +23,9 @@ static void add_text(struct dot *d, struct str s)
     buf_add(&d->text, s.p, s.n);
 }
 
-/* ---- numbers in pictures --------------------------------------------------------------------------------
- */
+/* ---- colours and sizes --------------------------------------------------------------------------------- */
 
-static int channel(double v)
+static int color_channel(double v)
 {
     return isnan(v) ? 0 : (int)(v * 255) & 0xff;
 }
@@ -38,17 +37,17 @@ struct dot_color dot_color(double score, bool light)
     if (score > 1 || score < -1)
         score = score > 0 ? 1 : -1;
     size = fabs(score);
-    /* Near nothing it is grey, not yellow; what is larger leaves that soon. */
+    /* Make small values grey, not yellow; the colour grows faster than the value. */
     if (size < 0.2)
         saturation *= size / 0.2;
     double faded = value * (1 - saturation * pow(size, 0.3)), blue = value * (1 - saturation);
     double red = score < 0 ? faded : value, green = score < 0 ? value : faded;
-    snprintf(ret.text, sizeof ret.text, "#%02x%02x%02x", (unsigned)channel(red), (unsigned)channel(green),
-             (unsigned)channel(blue));
+    snprintf(ret.text, sizeof ret.text, "#%02x%02x%02x", (unsigned)color_channel(red),
+             (unsigned)color_channel(green), (unsigned)color_channel(blue));
     return ret;
 }
 
-/* From 8 to 24, by its share of the largest. */
+/* The font size from 8 to 24, by the share of the largest. */
 static int font_size(int64_t flat, double largest)
 {
     double size = (double)measure_abs(flat);
@@ -62,7 +61,7 @@ static double score_of(const struct job *j, int64_t v)
     return (double)v / (double)measure_abs(j->total);
 }
 
-/* How many times the parts-th of the total, at most so many. */
+/* The value in units of total/parts, at most `parts`. */
 static int64_t share_of(const struct job *j, int64_t v, int64_t parts)
 {
     int64_t product = (int64_t)((uint64_t)v * (uint64_t)parts);
@@ -70,8 +69,7 @@ static int64_t share_of(const struct job *j, int64_t v, int64_t parts)
     return share < parts ? share : parts;
 }
 
-/* ---- parts ----------------------------------------------------------------------------------------------
- */
+/* ---- parts --------------------------------------------------------------------------------------------- */
 
 /* "12ms (3.40%)" */
 static void add_share(struct dot *d, const char *value, int64_t v)
@@ -128,7 +126,7 @@ static int write_node(struct dot *d, uint32_t node, double largest)
     return rc;
 }
 
-/* Bare, between quotes: "caller -> callee (12ms)". */
+/* Writes "caller -> callee (12ms)" between quotes. */
 static int add_tooltip(struct dot *d, const struct edge *e, const char *value)
 {
     if (add_escaped_name(d, e->from) < 0)
@@ -199,8 +197,7 @@ static int write_legend(struct dot *d)
     return rc;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------
- */
+/* ---- graph --------------------------------------------------------------------------------------------- */
 
 static double largest_flat(const struct graph *g)
 {
@@ -212,7 +209,7 @@ static double largest_flat(const struct graph *g)
     return largest;
 }
 
-/* The heaviest first: that is where graphviz begins. */
+/* Writes the heaviest first, because graphviz starts with the first edges. */
 static int write_edges(struct dot *d, const bool *nodelets)
 {
     const struct graph *g = d->g;

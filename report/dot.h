@@ -1,4 +1,4 @@
-/* A picture in graphviz's language: what its parts share. */
+/* A picture in graphviz's language: the state that its parts share. */
 #ifndef REPORT_DOT_H
 #define REPORT_DOT_H
 
@@ -8,25 +8,25 @@ struct dot {
     struct job *j;
     const struct graph *g;
     const struct graph_tags *tags;
-    uint32_t *ids; /* of the nodes, from 1 in the order in which they are shown; 0: it is not */
+    uint32_t *ids; /* by node, from 1 in the order of the report; 0: not shown */
     struct buf text;
 };
 
-/* Adds a text as it stands between quotes: \ and " are escaped, lines end at the left (\l). */
+/* Adds a text for use between quotes: escapes \ and ", and ends lines with \l (left-aligned). */
 void dot_escape(struct buf *to, struct str s);
-/* A node's name on several short lines: "util" "(*Cache)" "Get" of example.org/x/util.(*Cache).Get. */
+/* Adds a node's name in several short lines: "util" "(*Cache)" "Get" of example.org/x/util.(*Cache).Get. */
 void dot_node_lines(const struct graph *g, const struct node_info *info, struct buf *to);
-/* What of a function's name is enough in a picture: no Go module path, no package of Java, no outer
- * namespaces of C++. A part of it, or, where something in the middle goes, made in `scratch`. */
+/* Shortens a function's name for a picture: without Go module path, Java package and outer C++ namespaces.
+ * The result is a part of the name, or in `scratch` if a part in the middle is removed. */
 struct str dot_shorten(struct str name, struct buf *scratch);
 
-/* "#b2ab9a": from green at -1 over grey to red at 1; light ones for what stands behind text. */
+/* A colour "#b2ab9a": green at -1, grey at 0, red at 1. `light` is for a background of text. */
 struct dot_color {
     char text[8];
 };
 struct dot_color dot_color(double score, bool light);
 
-/* Writes a node's tags: whether there were any. */
+/* Writes a node's tags. *ret_any: the node has tags. */
 int dot_nodelets(struct dot *d, uint32_t node, bool *ret_any);
 
 #endif

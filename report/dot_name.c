@@ -1,6 +1,6 @@
 /*
- * Names in pictures. pprof has regular expressions for what can go; here they are followed by hand, with
- * their preferences: the longest path or namespace goes that leaves something to show.
+ * Names in pictures. pprof removes parts by regular expressions. This code follows their preferences: it
+ * removes the longest path or namespace that leaves a name.
  */
 #include "report/dot.h"
 #include "report/path.h"
@@ -26,13 +26,13 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static struct str rest(struct str s, size_t at)
+static struct str text_from(struct str s, size_t at)
 {
     return (struct str){s.p + at, s.n - at};
 }
 
-/* "/v2" and later, where "." or "/" follows: how many bytes that are; 0 if it is none. */
-static size_t version(struct str s)
+/* The length of "/v2" or a later version before "." or "/"; 0 if there is none. */
+static size_t version_length(struct str s)
 {
     size_t n = 2;
     if (s.n < 4 || s.p[0] != '/' || s.p[1] != 'v')
@@ -43,13 +43,13 @@ static size_t version(struct str s)
     return number && n < s.n && (s.p[n] == '.' || s.p[n] == '/') ? n : 0;
 }
 
-/* Takes the first module version out of a name on one line. */
+/* Removes the first module version from a name of one line. */
 static struct str drop_version(struct str s, struct buf *scratch)
 {
     if (memchr(s.p, '\n', s.n))
         return s;
     for (size_t i = 0; i < s.n; i++) {
-        size_t n = s.p[i] == '/' ? version(rest(s, i)) : 0;
+        size_t n = s.p[i] == '/' ? version_length(text_from(s, i)) : 0;
         if (n == 0)
             continue;
         buf_clear(scratch);
@@ -65,7 +65,7 @@ static bool is_path(char c)
     return is_word(c) || c == '-' || c == '.';
 }
 
-/* Where the elements of a path end that a name begins with, each with its slash. */
+/* The end of the path at the start of a name, including its last slash. */
 static size_t path_end(struct str s)
 {
     size_t end = 0;
@@ -79,7 +79,7 @@ static size_t path_end(struct str s)
     return end;
 }
 
-/* Go: "package.Function" behind the path, which may give back elements if there is no dot behind them. */
+/* Go: "package.Function" after the path. The path gives back elements if no dot follows it. */
 static bool shorten_go(struct str s, struct str *ret)
 {
     size_t end = path_end(s);
@@ -96,7 +96,7 @@ static bool shorten_go(struct str s, struct str *ret)
     return false;
 }
 
-/* Java: "Class.method" behind packages in lower case, without arguments. */
+/* Java: "Class.method" after packages in lower case, without arguments. */
 static bool shorten_java(struct str s, struct str *ret)
 {
     size_t begin = 0, at = 0;
@@ -112,7 +112,7 @@ static bool shorten_java(struct str s, struct str *ret)
         at++;
     if (at == s.n || s.p[at++] != '.')
         return false;
-    if (str_begins(rest(s, at), "<init>")) {
+    if (str_begins(text_from(s, at), "<init>")) {
         at += strlen("<init>");
     } else {
         if (at == s.n || !is_lower(s.p[at]))
@@ -132,8 +132,8 @@ static bool is_class(struct str s)
     return at < s.n && is_upper(s.p[at]);
 }
 
-/* The identifier that begins there: its bytes, 0 if there is none. */
-static size_t identifier(struct str s)
+/* The length of the identifier at the start; 0 if there is none. */
+static size_t identifier_length(struct str s)
 {
     size_t n = 0;
     while (n < s.n && is_word(s.p[n]))
@@ -141,8 +141,8 @@ static size_t identifier(struct str s)
     return n && !is_digit(s.p[0]) ? n : 0;
 }
 
-/* Template arguments up to the last > of the line. */
-static size_t arguments(struct str s)
+/* The length of the template arguments, up to the last > of the line. */
+static size_t arguments_length(struct str s)
 {
     const char *line = memchr(s.p, '\n', s.n);
     size_t end = line ? (size_t)(line - s.p) : s.n;
@@ -153,24 +153,24 @@ static size_t arguments(struct str s)
     return end > 1 ? end : 0;
 }
 
-/* C++: "Class::method" behind at least one namespace; as many of those go as can. */
+/* C++: "Class::method" after at least one namespace; removes as many namespaces as possible. */
 static bool shorten_cpp(struct str s, struct str *ret)
 {
     size_t at = 0, number = 0;
     bool any = false;
-    struct str previous = {"", 0}; /* the class before the name at hand, if it is one behind a namespace */
+    struct str previous = {"", 0}; /* the class before the current name, if it follows a namespace */
     for (;;) {
-        struct str name = rest(s, at);
-        size_t destructor = name.n && name.p[0] == '~', n = identifier(rest(name, destructor));
+        struct str name = text_from(s, at);
+        size_t destructor = name.n && name.p[0] == '~', n = identifier_length(text_from(name, destructor));
         if (n == 0)
             return any;
         if (previous.n) {
             size_t method = at + destructor + n;
             *ret = (struct str){previous.p, (size_t)(s.p + method - previous.p)};
-            ret->n += arguments(rest(s, method));
+            ret->n += arguments_length(text_from(s, method));
             any = true;
         }
-        if (destructor || !str_begins(rest(name, n), "::"))
+        if (destructor || !str_begins(text_from(name, n), "::"))
             return any;
         previous = number++ && is_class((struct str){name.p, n}) ? name : (struct str){"", 0};
         at += n + 2;
@@ -181,7 +181,7 @@ struct str dot_shorten(struct str name, struct buf *scratch)
 {
     struct str s = name, shorter;
     if (str_begins(s, "(anonymous namespace)::"))
-        s = rest(s, strlen("(anonymous namespace)::"));
+        s = text_from(s, strlen("(anonymous namespace)::"));
     s = drop_version(s, scratch);
     return shorten_go(s, &shorter) || shorten_java(s, &shorter) || shorten_cpp(s, &shorter) ? shorter : s;
 }
@@ -199,11 +199,11 @@ void dot_escape(struct buf *to, struct str s)
     }
 }
 
-/* A function's name, a line for each part of it. Go's type parameters stay as they are. */
+/* Adds a function's name with a line for each part. Go's type parameters stay unchanged. */
 static void add_lines(struct buf *to, struct str s)
 {
     for (size_t i = 0; i < s.n; i++) {
-        struct str at = rest(s, i);
+        struct str at = text_from(s, i);
         if (str_begins(at, "[...]")) {
             buf_adds(to, "[\xe2\x80\xa6]");
             i += 4;

@@ -1,4 +1,4 @@
-/* The little boxes at a node: what labels its samples have. Numbers are gathered into a few ranges. */
+/* The small boxes at a node with the labels of its samples. Numbers are merged into a few ranges. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,13 +6,13 @@
 #include "report/dot.h"
 #include "base/banned.h"
 
-/* A node's tags, and where in the picture they hang. */
+/* A node's tags and their position in the picture. */
 struct nodelets {
     struct dot *d;
-    struct tag *labels, *numbers; /* of the node */
+    struct tag *labels, *numbers; /* the node's tags */
     size_t n_labels, n_numbers;
-    bool flat;            /* it calls others that are shown: what is theirs is shown there */
-    char source[64];      /* what numbers hang on: "N5", "N5_0" */
+    bool flat;            /* show flat: the node's callees are shown, with tags of their own */
+    char source[64];      /* the box that the numbers belong to: "N5", "N5_0" */
     struct tag *selected; /* the numbers of one label */
 };
 
@@ -26,8 +26,7 @@ static int64_t cum_of(const struct tag *t)
     return measure_divide(t->cum, t->cum_div);
 }
 
-/* ---- ranges of numbers ----------------------------------------------------------------------------------
- */
+/* ---- ranges of numbers --------------------------------------------------------------------------------- */
 
 static double in_unit_of(const struct profile *p, const struct tag *t, const struct tag *other)
 {
@@ -35,20 +34,20 @@ static double in_unit_of(const struct profile *p, const struct tag *t, const str
     return measure_scale(t->value, profile_str(p, t->unit), profile_str(p, other->unit), &unit);
 }
 
-static double distance(const struct profile *p, const struct tag *t, const struct tag *from)
+static double range_distance(const struct profile *p, const struct tag *t, const struct tag *from)
 {
     double v = in_unit_of(p, from, t), own = (double)t->value;
     return v < own ? own - v : v - own;
 }
 
-/* A range, which begins as one tag. */
+/* A range of numbers, which starts as one tag. */
 struct range {
     const struct tag *seed, *least, *most;
     struct tag sum;
     size_t n;
 };
 
-static void widen(const struct profile *p, struct range *r, const struct tag *t)
+static void widen_range(const struct profile *p, struct range *r, const struct tag *t)
 {
     if (profile_integer(in_unit_of(p, t, r->least)) < r->least->value)
         r->least = t;
@@ -61,7 +60,7 @@ static void widen(const struct profile *p, struct range *r, const struct tag *t)
     r->n++;
 }
 
-/* "1kB", "1kB..4kB": in units of their own, which the report's may be much too large for. */
+/* Writes "1kB", "1kB..4kB". Chooses a unit for the range, because the report's unit may be far too large. */
 static int name_range(struct profile *p, struct range *r, struct err *err)
 {
     char text[2 * MEASURE_TEXT + 2], most[MEASURE_TEXT];
@@ -75,8 +74,8 @@ static int name_range(struct profile *p, struct range *r, struct err *err)
     return profile_intern(p, text, strlen(text), &r->sum.number, err);
 }
 
-/* Gathers n tags, the heaviest first, around the first few. They are in order again then. */
-static int gather(struct nodelets *b, struct tag *tags, size_t *n)
+/* Merges n tags, the heaviest first, into ranges around the first few, and sorts these. */
+static int merge_ranges(struct nodelets *b, struct tag *tags, size_t *n)
 {
     struct profile *p = b->d->j->profile;
     struct range ranges[TAGS_SHOWN];
@@ -88,9 +87,10 @@ static int gather(struct nodelets *b, struct tag *tags, size_t *n)
     for (size_t i = TAGS_SHOWN; i < *n; i++) {
         size_t nearest = 0;
         for (size_t k = 1; k < TAGS_SHOWN; k++)
-            if (distance(p, &tags[i], ranges[k].seed) < distance(p, &tags[i], ranges[nearest].seed))
+            if (range_distance(p, &tags[i], ranges[k].seed) <
+                range_distance(p, &tags[i], ranges[nearest].seed))
                 nearest = k;
-        widen(p, &ranges[nearest], &tags[i]);
+        widen_range(p, &ranges[nearest], &tags[i]);
     }
     for (size_t i = 0; i < TAGS_SHOWN; i++)
         if (name_range(p, &ranges[i], b->d->j->err) < 0)
@@ -101,10 +101,9 @@ static int gather(struct nodelets *b, struct tag *tags, size_t *n)
     return graph_tags_sort(p, tags, *n, b->flat, b->d->j->err);
 }
 
-/* ---- boxes ----------------------------------------------------------------------------------------------
- */
+/* ---- boxes --------------------------------------------------------------------------------------------- */
 
-/* A box and its edge; `box` without the N in front of it. */
+/* Adds a box and its edge. `box` is the name without the leading N. */
 static void add_box(struct nodelets *b, const char *box, struct str name, int64_t w, const char *style)
 {
     char weight[MEASURE_TEXT];
@@ -117,7 +116,7 @@ static void add_box(struct nodelets *b, const char *box, struct str name, int64_
              box, weight, weight, weight, style);
 }
 
-/* The numbers below a label (0: below the node itself), which hang on b->source. */
+/* Adds the numbers below a label (0: below the node), at b->source. */
 static int add_numbers(struct nodelets *b, uint32_t label)
 {
     const struct profile *p = b->d->j->profile;
@@ -125,7 +124,7 @@ static int add_numbers(struct nodelets *b, uint32_t label)
     for (size_t i = 0; i < b->n_numbers; i++)
         if (b->numbers[i].label == label)
             b->selected[n++] = b->numbers[i];
-    if (graph_tags_sort(p, b->selected, n, b->flat, b->d->j->err) < 0 || gather(b, b->selected, &n) < 0)
+    if (graph_tags_sort(p, b->selected, n, b->flat, b->d->j->err) < 0 || merge_ranges(b, b->selected, &n) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
         const struct tag *t = &b->selected[i];

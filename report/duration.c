@@ -4,8 +4,8 @@
 #include "report/duration.h"
 #include "base/banned.h"
 
-/* "1.5ms": a value in parts of a unit, without the noughts at the end. */
-static size_t small(char *dst, size_t cap, uint64_t v, unsigned digits, const char *unit)
+/* Writes a value in 10^-digits of a unit, such as "1.5ms", without trailing zeros. */
+static size_t write_decimal(char *dst, size_t cap, uint64_t v, unsigned digits, const char *unit)
 {
     uint64_t whole = 1;
     for (unsigned i = 0; i < digits; i++)
@@ -27,16 +27,16 @@ size_t duration_text(char dst[DURATION_TEXT], int64_t ns)
     if (ns < 0)
         dst[n++] = '-';
     if (v < 1000)
-        return n + small(dst + n, DURATION_TEXT - n, v, 0, "ns");
+        return n + write_decimal(dst + n, DURATION_TEXT - n, v, 0, "ns");
     if (v < 1000000)
-        return n + small(dst + n, DURATION_TEXT - n, v, 3, "\xc2\xb5s");
+        return n + write_decimal(dst + n, DURATION_TEXT - n, v, 3, "\xc2\xb5s");
     if (v < 1000000000)
-        return n + small(dst + n, DURATION_TEXT - n, v, 6, "ms");
+        return n + write_decimal(dst + n, DURATION_TEXT - n, v, 6, "ms");
     if (seconds >= 3600)
         n += (size_t)snprintf(dst + n, DURATION_TEXT - n, "%lluh", (unsigned long long)(seconds / 3600));
     if (seconds >= 60)
         n += (size_t)snprintf(dst + n, DURATION_TEXT - n, "%llum", (unsigned long long)(seconds / 60 % 60));
-    return n + small(dst + n, DURATION_TEXT - n, v % 60000000000, 9, "s");
+    return n + write_decimal(dst + n, DURATION_TEXT - n, v % 60000000000, 9, "s");
 }
 
 struct str duration_cut(struct str s, size_t n)

@@ -6,10 +6,10 @@
 
 #define DURATION_TEXT 40
 
-/* "1h2m3.5s", "1.5ms", "0s": how long it is. */
+/* Writes a duration as "1h2m3.5s", "1.5ms" or "0s". Returns the length. */
 size_t duration_text(char dst[DURATION_TEXT], int64_t ns);
 
-/* The first n characters, as %.nv shows them. */
+/* The first n characters, like %.nv. */
 struct str duration_cut(struct str s, size_t n);
 
 #endif

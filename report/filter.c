@@ -1,4 +1,4 @@
-/* Samples and frames by name: focus, ignore, hide, show, show_from; and which labels are left. */
+/* Filters samples and frames by name (focus, ignore, hide, show, show_from), and labels. */
 #include "report/filter.h"
 
 #include <stdlib.h>
@@ -8,13 +8,13 @@
 
 enum { FOCUSED = 1, IGNORED = 2, HIDDEN = 4, SHOWN_FROM = 8 };
 
-/* All expressions of a report. */
+/* The expressions of a report. */
 struct filters {
     struct regex *focus, *ignore, *hide, *show, *show_from, *prune_from, *tagshow, *taghide;
     struct tagfilter *tagfocus, *tagignore;
 };
 
-/* What was found while looking. */
+/* The expressions that had a match, and marks. */
 struct found {
     struct job *j;
     struct filters *f;
@@ -58,10 +58,9 @@ void filter_keep(struct profile *p, filter_keep_fn *keep, void *ctx)
     p->n_samples = n;
 }
 
-/* ---- by name ---------------------------------------------------------------------------------------------
- */
+/* ---- by name ------------------------------------------------------------------------------------------- */
 
-static bool matches(struct regex *r, const struct profile *p, const struct profile_location *l)
+static bool match_text(struct regex *r, const struct profile *p, const struct profile_location *l)
 {
     for (uint32_t i = 0; i < l->n_lines; i++)
         if (filter_line(r, p, &p->lines[l->line_at + i]))
@@ -69,7 +68,7 @@ static bool matches(struct regex *r, const struct profile *p, const struct profi
     return filter_mapping(r, p, l);
 }
 
-/* Leaves the lines that match, or those that do not. A line of no function stays in either case. */
+/* Keeps the lines that match, or those that do not. Keeps lines without a function. */
 static void keep_lines(struct regex *r, struct profile *p, struct profile_location *l, bool matching)
 {
     uint32_t n = 0;
@@ -89,14 +88,14 @@ static unsigned char judge_location(struct found *found, struct profile_location
     struct filters *f = found->f;
     struct profile *p = found->j->profile;
     unsigned char mark = 0;
-    if (f->ignore && matches(f->ignore, p, l)) {
+    if (f->ignore && match_text(f->ignore, p, l)) {
         found->ignore = true;
         mark = IGNORED;
-    } else if (!f->focus || matches(f->focus, p, l)) {
+    } else if (!f->focus || match_text(f->focus, p, l)) {
         found->focus = true;
         mark = FOCUSED;
     }
-    if (f->hide && matches(f->hide, p, l)) {
+    if (f->hide && match_text(f->hide, p, l)) {
         found->hide = true;
         keep_lines(f->hide, p, l, false);
         mark |= l->n_lines ? 0 : HIDDEN;
@@ -141,10 +140,9 @@ static void by_name(struct found *found)
     filter_keep(p, keep_named, found);
 }
 
-/* ---- show_from -------------------------------------------------------------------------------------------
- */
+/* ---- show_from ----------------------------------------------------------------------------------------- */
 
-/* Cuts off the lines above the outermost that matches. */
+/* Removes the lines above the outermost match. */
 static bool cut_above(struct regex *r, struct profile *p, struct profile_location *l)
 {
     if (filter_mapping(r, p, l))
@@ -181,8 +179,7 @@ static void by_show_from(struct found *found)
     filter_keep(p, keep_from, found);
 }
 
-/* ---- by label --------------------------------------------------------------------------------------------
- */
+/* ---- by label ------------------------------------------------------------------------------------------ */
 
 static bool keep_tagged(void *ctx, struct profile *p, struct profile_sample *s)
 {
@@ -195,7 +192,7 @@ static bool keep_tagged(void *ctx, struct profile *p, struct profile_sample *s)
     return focused && !ignored;
 }
 
-/* Leaves each sample the labels that are to be seen. */
+/* Keeps the labels that tagshow and taghide select. */
 static void keep_labels(struct found *found)
 {
     struct profile *p = found->j->profile;
@@ -216,37 +213,36 @@ static void keep_labels(struct found *found)
     }
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------
- */
+/* ---- filters ------------------------------------------------------------------------------------------- */
 
-static void warn(const struct job *j, bool asked, bool matched, const char *name)
+static void warn_unmatched(const struct job *j, bool asked, bool matched, const char *name)
 {
     if (asked && !matched)
         job_say(j, "%s expression matched no samples", name);
 }
 
-static int apply(struct found *found)
+static int apply_filters(struct found *found)
 {
     struct job *j = found->j;
     struct filters *f = found->f;
     by_name(found);
-    warn(j, f->focus, found->focus, "Focus");
-    warn(j, f->ignore, found->ignore, "Ignore");
-    warn(j, f->hide, found->hide, "Hide");
-    warn(j, f->show, found->show, "Show");
+    warn_unmatched(j, f->focus, found->focus, "Focus");
+    warn_unmatched(j, f->ignore, found->ignore, "Ignore");
+    warn_unmatched(j, f->hide, found->hide, "Hide");
+    warn_unmatched(j, f->show, found->show, "Show");
     by_show_from(found);
-    warn(j, f->show_from, found->show_from, "ShowFrom");
+    warn_unmatched(j, f->show_from, found->show_from, "ShowFrom");
     if (f->tagfocus || f->tagignore)
         filter_keep(j->profile, keep_tagged, found);
-    warn(j, f->tagfocus, found->tagfocus, "TagFocus");
-    warn(j, f->tagignore, found->tagignore, "TagIgnore");
+    warn_unmatched(j, f->tagfocus, found->tagfocus, "TagFocus");
+    warn_unmatched(j, f->tagignore, found->tagignore, "TagIgnore");
     keep_labels(found);
-    warn(j, f->tagshow, found->tagshow, "TagShow");
-    warn(j, f->taghide, found->taghide, "TagHide");
+    warn_unmatched(j, f->tagshow, found->tagshow, "TagShow");
+    warn_unmatched(j, f->taghide, found->taghide, "TagHide");
     return f->prune_from ? prune_from(j->profile, f->prune_from, j->err) : 0;
 }
 
-static int compile(struct job *j, struct filters *f)
+static int compile_filters(struct job *j, struct filters *f)
 {
     const struct report_settings *s = j->settings;
     return filter_regex(j, "focus", s->focus, &f->focus) < 0 ||
@@ -263,8 +259,8 @@ static int compile(struct job *j, struct filters *f)
                : 0;
 }
 
-/* Whether all that was asked could be answered. */
-static int check(const struct filters *f, struct err *err)
+/* Fails if an expression could not be matched, such as for lack of budget. */
+static int check_filters(const struct filters *f, struct err *err)
 {
     const struct regex *all[] = {f->focus,     f->ignore,     f->hide,    f->show,
                                  f->show_from, f->prune_from, f->tagshow, f->taghide};
@@ -274,7 +270,7 @@ static int check(const struct filters *f, struct err *err)
     return tagfilter_check(f->tagfocus, err) < 0 ? -1 : tagfilter_check(f->tagignore, err);
 }
 
-static void release(struct filters *f)
+static void release_filters(struct filters *f)
 {
     struct regex *all[] = {f->focus,     f->ignore,     f->hide,    f->show,
                            f->show_from, f->prune_from, f->tagshow, f->taghide};
@@ -288,12 +284,12 @@ int filter_samples(struct job *j)
 {
     struct filters f = {0};
     struct found found = {.j = j, .f = &f, .marks = calloc(j->profile->n_locations + 1, 1)};
-    int rc = found.marks ? compile(j, &f) : err_nomem(j->err);
+    int rc = found.marks ? compile_filters(j, &f) : err_nomem(j->err);
     if (rc == 0)
-        rc = apply(&found);
+        rc = apply_filters(&found);
     if (rc == 0)
-        rc = check(&f, j->err);
-    release(&f);
+        rc = check_filters(&f, j->err);
+    release_filters(&f);
     free(found.marks);
     return rc;
 }

@@ -1,14 +1,14 @@
 /*
- * -folded: a line for each stack, "root;caller;leaf 12", the value as it is in the profile.
+ * -folded: a line for each stack, "root;caller;leaf 12", with the value of the profile.
  *
- * Source: B. Gregg's FlameGraph (stackcollapse-*.pl, flamegraph.pl), and all that read its lines.
+ * Source: B. Gregg's FlameGraph (stackcollapse-*.pl, flamegraph.pl), whose format other tools read too.
  */
 #include <inttypes.h>
 
 #include "report/stacks.h"
 #include "base/banned.h"
 
-/* A name: what would end it or the line is replaced, as stackcollapse-go.pl does it. */
+/* Adds a name. Replaces the characters that end a name or a line, like stackcollapse-go.pl. */
 static void add_name(const struct graph *g, uint32_t node, struct buf *line)
 {
     size_t at = line->len;

@@ -4,8 +4,8 @@
 
 #include "base/banned.h"
 
-/* The length of what must be escaped at p, of n bytes; 0: nothing. */
-static size_t marked(const char *p, size_t n)
+/* The length of the bytes at p that need an escape; 0 if there are none. */
+static size_t special_length(const char *p, size_t n)
 {
     if (*p == '<' || *p == '>' || *p == '&')
         return 1;
@@ -21,12 +21,12 @@ static void add_mark(struct buf *b, const char *p, size_t n)
         buf_adds(b, p[2] == '\250' ? "\\u2028" : "\\u2029");
 }
 
-/* `quoted`: quotes and backslashes are escaped as well. */
-static void add(struct buf *b, struct str s, bool quoted)
+/* `quoted`: also escape quotes and backslashes. */
+static void add_escaped(struct buf *b, struct str s, bool quoted)
 {
     size_t from = 0;
     for (size_t i = 0; i < s.n;) {
-        size_t mark = marked(s.p + i, s.n - i);
+        size_t mark = special_length(s.p + i, s.n - i);
         bool escaped = quoted && (s.p[i] == '"' || s.p[i] == '\\');
         if (!mark && !escaped) {
             i++;
@@ -48,13 +48,13 @@ void jsontext_name(struct buf *b, struct str s)
     char shown[JSONTEXT_MAX_NAME];
     text_printable(shown, sizeof shown, s.p, s.n);
     buf_addc(b, '"');
-    add(b, str_of(shown), true);
+    add_escaped(b, str_of(shown), true);
     buf_addc(b, '"');
 }
 
 void jsontext_json(struct buf *b, struct str s)
 {
-    add(b, s, false);
+    add_escaped(b, s, false);
 }
 
 void jsontext_number(struct buf *b, int64_t v)

@@ -1,4 +1,4 @@
-/* The units of numeric labels: what a sample says of one, else what the label's name lets one guess. */
+/* The units of numeric labels: from the samples, or else guessed from the label's name. */
 #include <stdlib.h>
 
 #include "report/job.h"
@@ -10,7 +10,7 @@ static int compare_strings(const void *left, const void *right)
     return str_compare(*a, *b);
 }
 
-/* pprof's guess: the name itself, but for two that are known to be sizes. */
+/* pprof's guess: the name itself, except for two known sizes. */
 static int guess_unit(struct profile *p, uint32_t key, uint32_t *ret, struct err *err)
 {
     struct str name = profile_str(p, key);
@@ -20,8 +20,8 @@ static int guess_unit(struct profile *p, uint32_t key, uint32_t *ret, struct err
     return 0;
 }
 
-/* Says once of a label that its samples do not agree: one line, the units in order. */
-static int say_conflicts(struct job *j, uint32_t key, struct err *err)
+/* Reports once for a label that its samples have different units: one line, the units in order. */
+static int report_conflict(struct job *j, uint32_t key, struct err *err)
 {
     const struct profile *p = j->profile;
     struct str *units = NULL, last = {"", 0};
@@ -54,9 +54,9 @@ static int say_conflicts(struct job *j, uint32_t key, struct err *err)
     return rc;
 }
 
-/* The first unit that a sample says for each label; *ret: those of which another was said as well, once each,
- * ended by 0. Only samples that still are samples count. */
-static int find_said(struct job *j, uint32_t **ret)
+/* Finds the first unit that a sample gives for each label. *ret lists the labels with another unit too, ended
+ * by 0. Removed samples do not count. */
+static int find_given(struct job *j, uint32_t **ret)
 {
     const struct profile *p = j->profile;
     size_t n = 0, cap = 0;
@@ -97,14 +97,14 @@ int label_units_find(struct job *j)
     j->label_units = calloc(j->n_label_units, sizeof *j->label_units);
     if (!j->label_units)
         return err_nomem(j->err);
-    int rc = find_said(j, &conflicts);
+    int rc = find_given(j, &conflicts);
     for (size_t i = 0; rc == 0 && i < p->n_labels; i++) {
         const struct profile_label *l = &p->labels[i];
         if (l->is_number && j->label_units[l->key] == 0)
             rc = guess_unit(p, l->key, &j->label_units[l->key], j->err);
     }
     for (size_t i = 0; rc == 0 && conflicts && conflicts[i]; i++)
-        rc = say_conflicts(j, conflicts[i], j->err);
+        rc = report_conflict(j, conflicts[i], j->err);
     free(conflicts);
     return rc;
 }

@@ -7,19 +7,19 @@
 #include "report/path.h"
 #include "base/banned.h"
 
-/* A line is complete. */
-static void end(struct heading *to)
+/* Ends a line. */
+static void end_line(struct heading *to)
 {
     if (to->n++ == 0)
         to->first = to->text.len;
     buf_addc(&to->text, '\n');
 }
 
-static void add(struct heading *to, const char *before, struct str s)
+static void add_text(struct heading *to, const char *before, struct str s)
 {
     buf_adds(&to->text, before);
     buf_add(&to->text, s.p, s.n);
-    end(to);
+    end_line(to);
 }
 
 static void add_time(const struct job *j, struct heading *to)
@@ -29,7 +29,7 @@ static void add_time(const struct job *j, struct heading *to)
     int64_t ns = j->profile->time_ns;
     time_t seconds = (time_t)(ns / 1000000000 - (ns % 1000000000 < 0));
     if (localtime_r(&seconds, &tm) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z", &tm))
-        add(to, "Time: ", str_of(text));
+        add_text(to, "Time: ", str_of(text));
 }
 
 static void add_duration(const struct job *j, struct heading *to)
@@ -44,7 +44,7 @@ static void add_duration(const struct job *j, struct heading *to)
         measure_percentage(share, profile_integer(ns), j->profile->duration_ns);
         buf_addf(&to->text, "(%s)", share);
     }
-    end(to);
+    end_line(to);
 }
 
 void labels_profile(const struct job *j, struct heading *to)
@@ -52,16 +52,16 @@ void labels_profile(const struct job *j, struct heading *to)
     const struct profile *p = j->profile;
     struct str type = profile_str(p, p->sample_types[j->value_index].type);
     if (p->n_mappings && p->mappings[0].file)
-        add(to, "File: ", path_base(profile_str(p, p->mappings[0].file)));
+        add_text(to, "File: ", path_base(profile_str(p, p->mappings[0].file)));
     if (p->n_mappings && p->mappings[0].build_id)
-        add(to, "Build ID: ", profile_str(p, p->mappings[0].build_id));
+        add_text(to, "Build ID: ", profile_str(p, p->mappings[0].build_id));
     for (size_t i = 0; i < p->n_comments; i++)
         if (!str_begins(profile_str(p, p->comments[i]), "#"))
-            add(to, "", profile_str(p, p->comments[i]));
+            add_text(to, "", profile_str(p, p->comments[i]));
     if (type.n || j->settings->mean)
-        add(to, j->settings->mean ? "Type: mean_" : "Type: ", type);
+        add_text(to, j->settings->mean ? "Type: mean_" : "Type: ", type);
     if (p->doc_url)
-        add(to, "Doc: ", profile_str(p, p->doc_url));
+        add_text(to, "Doc: ", profile_str(p, p->doc_url));
     if (p->time_ns)
         add_time(j, to);
     if (p->duration_ns)
@@ -82,18 +82,18 @@ static void add_filters(const struct job *j, struct heading *to)
         if (value.n == 0)
             continue;
         if (!any)
-            add(to, "Active filters:", STR(""));
+            add_text(to, "Active filters:", STR(""));
         any = true;
         size_t name = strlen(filters[i].name) + 1;
         bool cut = name + value.n > 80;
         buf_addf(&to->text, "   %s=", filters[i].name);
         buf_add(&to->text, value.p, cut ? 80 - name : value.n);
         buf_adds(&to->text, cut ? "\xe2\x80\xa6" : "");
-        end(to);
+        end_line(to);
     }
 }
 
-/* What is too small to be shown. */
+/* Adds a line about dropped nodes or edges. */
 static void add_dropped(const struct job *j, size_t n, const char *what, const char *by, double fraction,
                         struct heading *to)
 {
@@ -102,7 +102,7 @@ static void add_dropped(const struct job *j, size_t n, const char *what, const c
     if (n == 0)
         return;
     buf_addf(&to->text, "Dropped %zu %s%s (%s <= %s)", n, what, n > 1 ? "s" : "", by, cutoff);
-    end(to);
+    end_line(to);
 }
 
 static void add_shown(const struct job *j, const struct graph *g, struct heading *to)
@@ -116,7 +116,7 @@ static void add_shown(const struct job *j, const struct graph *g, struct heading
     measure_percentage(share, sum, j->total);
     buf_addf(&to->text, "Showing nodes accounting for %s, %s of %s total", shown, share + strspn(share, " "),
              total);
-    end(to);
+    end_line(to);
 }
 
 static void add_report(const struct job *j, const struct graph *g, bool picture, struct heading *to)
@@ -131,7 +131,7 @@ static void add_report(const struct job *j, const struct graph *g, bool picture,
     add_dropped(j, picture ? j->edges_dropped : 0, "edge", "freq", j->edgefraction, to);
     if (g->n_order && g->n_order < j->nodes_before) {
         buf_addf(&to->text, "Showing top %zu nodes out of %zu", g->n_order, j->nodes_before);
-        end(to);
+        end_line(to);
     }
 }
 

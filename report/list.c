@@ -1,5 +1,5 @@
 /*
- * -list: sources with what was spent in each line.
+ * -list: sources with the values of each line.
  *
  * Source: google/pprof internal/report/source.go (printSource, getSourceFromFile).
  */
@@ -11,10 +11,10 @@
 #include "report/source.h"
 #include "base/banned.h"
 
-/* Lines that are shown around the first and the last that cost something. */
+/* The lines of context around the first and the last line with a value. */
 #define MARGIN 5
 
-/* A node of the report, by what it is sorted: function, file, line. */
+/* A node of the report and its sort keys: function, file, line. */
 struct entry {
     struct str name, file;
     const struct node *node;
@@ -28,7 +28,7 @@ struct listing {
     size_t n;
 };
 
-static int compare(const void *left, const void *right)
+static int compare_entries(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
     int order = str_compare(a->name, b->name);
@@ -39,8 +39,8 @@ static int compare(const void *left, const void *right)
     return order;
 }
 
-/* The nodes whose function is asked for, in order. */
-static int choose(struct listing *l)
+/* Finds the nodes whose function matches, in order. */
+static int find_entries(struct listing *l)
 {
     struct job *j = l->j;
     const struct profile *p = j->profile;
@@ -54,12 +54,12 @@ static int choose(struct listing *l)
                 (struct entry){profile_str(p, n->info.name), profile_str(p, n->info.file), n};
     }
     if (l->n)
-        qsort(l->entries, l->n, sizeof *l->entries, compare);
+        qsort(l->entries, l->n, sizeof *l->entries, compare_entries);
     return 0;
 }
 
-/* How many entries, from the first, are of one function, or of one file of it. */
-static size_t together(const struct entry *e, size_t n, bool file)
+/* The number of entries at the start with the same function, or with the same function and file. */
+static size_t count_equal(const struct entry *e, size_t n, bool file)
 {
     size_t count = 1;
     while (count < n && str_equal(e[count].name, e->name) && (!file || str_equal(e[count].file, e->file)))
@@ -67,18 +67,18 @@ static size_t together(const struct entry *e, size_t n, bool file)
     return count;
 }
 
-/* As Go adds: it wraps. */
-static int64_t add(int64_t a, int64_t b)
+/* Wraps around like Go's addition. */
+static int64_t add_wrapping(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-static void sum(const struct entry *e, size_t n, int64_t *flat, int64_t *cum)
+static void sum_values(const struct entry *e, size_t n, int64_t *flat, int64_t *cum)
 {
     *flat = *cum = 0;
     for (size_t i = 0; i < n; i++) {
-        *flat = add(*flat, e[i].node->flat);
-        *cum = add(*cum, e[i].node->cum);
+        *flat = add_wrapping(*flat, e[i].node->flat);
+        *cum = add_wrapping(*cum, e[i].node->cum);
     }
 }
 
@@ -90,16 +90,17 @@ static const char *value_or_dot(const struct job *j, char dst[MEASURE_TEXT], int
     return dst;
 }
 
-/* From where to where: the function's first line, and a few around those that cost something. */
-static void extent(const struct entry *e, size_t n, int64_t *start, int64_t *end)
+/* Finds the lines to show: from the function's first line to the last line with a value, with some
+ * context. */
+static void find_extent(const struct entry *e, size_t n, int64_t *start, int64_t *end)
 {
     const struct node_info *first = &e->node->info;
-    *start = first->start_line ? first->start_line : add(first->line, -MARGIN);
-    *end = add(first->line, MARGIN);
+    *start = first->start_line ? first->start_line : add_wrapping(first->line, -MARGIN);
+    *end = add_wrapping(first->line, MARGIN);
     for (size_t i = 0; i < n; i++) {
         const struct node_info *info = &e[i].node->info;
-        int64_t from = info->start_line ? info->start_line : add(info->line, -MARGIN);
-        int64_t to = add(info->line, MARGIN);
+        int64_t from = info->start_line ? info->start_line : add_wrapping(info->line, -MARGIN);
+        int64_t to = add_wrapping(info->line, MARGIN);
         if (from < *start)
             *start = from;
         else if (to > *end)
@@ -114,14 +115,14 @@ static void write_lines(struct job *j, const struct entry *e, size_t n, const st
     char flat_text[MEASURE_TEXT], cum_text[MEASURE_TEXT];
     int64_t start, end, flat, cum;
     size_t at = 0;
-    extent(e, n, &start, &end);
+    find_extent(e, n, &start, &end);
     for (int64_t line = start; line <= end && (uint64_t)line <= lines->n; line++) {
         while (at < n && e[at].node->info.line < line)
             at++;
         size_t here = at;
         while (here < n && e[here].node->info.line == line)
             here++;
-        sum(e + at, here - at, &flat, &cum);
+        sum_values(e + at, here - at, &flat, &cum);
         out_format(j->out, "%10s %10s %6lld:", value_or_dot(j, flat_text, flat),
                    value_or_dot(j, cum_text, cum), (long long)line);
         out_str(j->out, lines->items[line - 1]);
@@ -129,7 +130,7 @@ static void write_lines(struct job *j, const struct entry *e, size_t n, const st
     }
 }
 
-/* One file of a function. */
+/* Writes one file of a function. */
 static int write_file(struct listing *l, const struct entry *e, size_t n)
 {
     struct job *j = l->j;
@@ -139,7 +140,7 @@ static int write_file(struct listing *l, const struct entry *e, size_t n)
     int64_t flat, cum;
     if (sources_get(l->sources, e->node->info.file, &lines, &wrong, j->err) < 0)
         return -1;
-    sum(e, n, &flat, &cum);
+    sum_values(e, n, &flat, &cum);
     job_label(j, flat_text, flat);
     job_label(j, cum_text, cum);
     measure_percentage(share, cum, j->total);
@@ -169,7 +170,7 @@ static int write_function(struct listing *l, const struct entry *e, size_t n)
         out_text(l->j->out, "\n");
     }
     while (at < n) {
-        size_t count = together(e + at, n - at, true);
+        size_t count = count_equal(e + at, n - at, true);
         if (write_file(l, e + at, count) < 0)
             return -1;
         at += count;
@@ -186,7 +187,7 @@ static int write_all(struct listing *l)
     job_label(j, total, j->total);
     out_format(j->out, "Total: %s\n", total);
     for (size_t at = 0; at < l->n;) {
-        size_t count = together(l->entries + at, l->n - at, false);
+        size_t count = count_equal(l->entries + at, l->n - at, false);
         if (write_function(l, l->entries + at, count) < 0)
             return -1;
         at += count;
@@ -207,7 +208,7 @@ int list_write(struct job *j)
     if (rc == 0)
         rc = graph_count(&l.graph, j->err);
     if (rc == 0)
-        rc = choose(&l);
+        rc = find_entries(&l);
     if (rc == 0)
         rc = regex_check(j->symbol, j->err);
     if (rc == 0)

@@ -7,14 +7,14 @@
 #include "base/banned.h"
 
 struct unit {
-    const char *name;       /* as it is shown */
-    const char *aliases[4]; /* as they are understood: lower case, no s at the end */
+    const char *name;       /* in output */
+    const char *aliases[4]; /* in input: lower case, without a final s */
     double factor;
 };
 
 struct unit_type {
     struct unit units[10];
-    const char *other; /* what values are shown in whose unit is of another type */
+    const char *other; /* the default unit, for targets of other types */
     double other_factor;
 };
 
@@ -47,10 +47,10 @@ static const struct unit_type unit_types[] = {
      .other_factor = 1},
 };
 
-/* A name as the tables have it. */
+/* A unit's name in the form of the tables. */
 struct alias {
     char text[16];
-    size_t n; /* 0: no unit is called so */
+    size_t n; /* 0: no unit has this name */
 };
 
 static struct alias alias_of(struct str name)
@@ -63,8 +63,8 @@ static struct alias alias_of(struct str name)
     return a;
 }
 
-/* The unit of this type with such a name, or NULL. Every value of a report asks for it: the first letter
- * tells most of them apart. */
+/* The unit of this type with that name, or NULL. Compares the first letter first, because every value of a
+ * report needs it. */
 static const struct unit *unit_named(const struct unit_type *type, const struct alias *name)
 {
     for (const struct unit *u = type->units; name->n && u->name; u++)
@@ -75,7 +75,7 @@ static const struct unit *unit_named(const struct unit_type *type, const struct 
 }
 
 /* The largest unit in which v is at least 1, or NULL. */
-static const struct unit *fitting(const struct unit_type *type, double v)
+static const struct unit *find_largest(const struct unit_type *type, double v)
 {
     const struct unit *ret = NULL;
     for (const struct unit *u = type->units; u->name; u++)
@@ -84,8 +84,8 @@ static const struct unit *fitting(const struct unit_type *type, double v)
     return ret;
 }
 
-static bool convert(const struct unit_type *type, int64_t value, const struct alias *from, struct str to,
-                    double *ret, struct str *ret_unit)
+static bool convert_value(const struct unit_type *type, int64_t value, const struct alias *from,
+                          struct str to, double *ret, struct str *ret_unit)
 {
     const struct unit *unit = unit_named(type, from);
     if (!unit)
@@ -93,7 +93,7 @@ static bool convert(const struct unit_type *type, int64_t value, const struct al
     double v = (double)value * unit->factor;
     bool any = str_is(to, "minimum") || str_is(to, "auto");
     struct alias alias = alias_of(to);
-    const struct unit *wanted = any ? fitting(type, v) : unit_named(type, &alias);
+    const struct unit *wanted = any ? find_largest(type, v) : unit_named(type, &alias);
     *ret = v / (wanted ? wanted->factor : type->other_factor);
     *ret_unit = str_of(wanted ? wanted->name : type->other);
     return true;
@@ -107,7 +107,7 @@ double measure_scale(int64_t value, struct str from, struct str to, struct str *
         return -measure_scale(-value, from, to, ret_unit);
     struct alias alias = alias_of(from);
     for (size_t i = 0; i < sizeof unit_types / sizeof *unit_types; i++)
-        if (convert(&unit_types[i], value, &alias, to, &v, ret_unit))
+        if (convert_value(&unit_types[i], value, &alias, to, &v, ret_unit))
             return v;
     *ret_unit = to;
     for (size_t i = 0; i < sizeof dull / sizeof *dull; i++)
@@ -127,17 +127,15 @@ bool measure_compatible(struct str a, struct str b)
     return false;
 }
 
-/* ---- texts -----------------------------------------------------------------------------------------------
- */
+/* ---- texts --------------------------------------------------------------------------------------------- */
 
-/* Below this, a value times 10,000 is far from what a uint64_t holds. */
+/* Below this limit, a value times 10,000 fits a uint64_t easily. */
 #define PLAIN_MAX 1e14
 
 /*
- * v with so many digits (at most 4) behind the point, to the byte as printf's %.*f has it: rounded from the
- * exact value, a half to the even digit. printf itself takes a tenth of a small report's time. Zeros at the
- * end go, and the point, if that is wanted: all of them, or only what is nothing but zeros. Returns its
- * length.
+ * Writes v with at most 4 digits after the point, with the same bytes as printf's %.*f: rounded from the
+ * exact value, halves to even. printf itself would take a tenth of a small report's time. `zeros` removes
+ * trailing zeros, or only a fraction of zeros. Returns the length.
  */
 enum zeros { ZEROS_STAY, ZEROS_GO, ZEROS_GO_TOGETHER };
 
@@ -192,7 +190,7 @@ void measure_label(char dst[MEASURE_TEXT], int64_t value, struct str from, struc
     dst[n + shown] = '\0';
 }
 
-/* As %5.2g has it, below 1. */
+/* Writes a value below 1 like %5.2g. */
 static size_t write_small(char dst[MEASURE_TEXT], double v)
 {
     if (v > 0 && v < 0.001)

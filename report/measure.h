@@ -11,28 +11,29 @@
 #define MEASURE_TEXT 128
 
 /*
- * The value in another unit, which may be "minimum" or "auto": the largest in which it is at least 1.
- * *ret_unit: the unit's usual name; empty if it says nothing ("count"). A unit nobody knows is left as it is.
+ * Converts a value to another unit, or for "minimum" and "auto" to the largest unit in which it is at least
+ * 1. *ret_unit is the unit's usual name, or empty for units such as "count". A value with an unknown unit
+ * stays unchanged.
  */
 double measure_scale(int64_t value, struct str from, struct str to, struct str *ret_unit);
 
-/* Whether values of these units can be compared: bytes with bytes, times with times. */
+/* Whether two units are of one type, such as bytes or times. */
 bool measure_compatible(struct str a, struct str b);
 
-/* "1.50kB": the value scaled, at most two digits behind the point, "0" without a unit. Cut at the end of dst.
- */
+/* Writes the scaled value as "1.50kB": at most two digits after the point; "0" without a unit. Cuts at the
+ * end of dst. */
 void measure_label(char dst[MEASURE_TEXT], int64_t value, struct str from, struct str to);
 
-/* " 5.03%": of the total, always of at least five characters and the sign. */
+/* Writes " 5.03%" of the total: at least five characters and the sign. */
 void measure_percentage(char dst[MEASURE_TEXT], int64_t value, int64_t total);
 
-/* Numbers of a hostile profile may run over: these do then what Go's do, in two's complement. */
+/* Arithmetic in two's complement, like Go's, because numbers of a hostile profile may overflow. */
 int64_t measure_abs(int64_t v);
 static inline int64_t measure_sum(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
-/* v itself if there is nothing to divide by. */
+/* Returns v itself if `by` is 0. */
 int64_t measure_divide(int64_t v, int64_t by);
 
 #endif

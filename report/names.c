@@ -1,5 +1,5 @@
 /*
- * What functions are called: mangled names of C++ and Rust by way of c++filt, others as they are.
+ * Readable names of functions: demangles C++ and Rust with c++filt, and keeps the others.
  *
  * Source: google/pprof internal/symbolizer/symbolizer.go (Demangle).
  */
@@ -10,7 +10,7 @@
 #include "report/symbols.h"
 #include "base/banned.h"
 
-/* What c++filt may say of all names: some are short and mean much. */
+/* The most output of c++filt for all names, because a short mangled name can have a long result. */
 #define OUTPUT_MAX ((size_t)256 << 20)
 #define NAME_MAX_BYTES ((size_t)64 << 20)
 
@@ -21,15 +21,14 @@ struct namer {
     struct err *err;
 };
 
-/* ---- names that were demangled before --------------------------------------------------------------------
- */
+/* ---- demangled names ----------------------------------------------------------------------------------- */
 
-static bool holds(struct str s, const char *part)
+static bool has_part(struct str s, const char *part)
 {
     return s.n && memmem(s.p, s.n, part, strlen(part));
 }
 
-/* Whether it reads like C++ that was demangled before, and not like Java or Go. */
+/* Whether a name looks like demangled C++, and not like Java or Go. */
 static bool looks_like_cpp(struct str name)
 {
     enum { BRACKET = 1, COLON = 2 };
@@ -39,12 +38,12 @@ static bool looks_like_cpp(struct str name)
     for (size_t i = 0; i < name.n; i++)
         met |= kinds[(unsigned char)name.p[i]];
     if (met & BRACKET)
-        return !holds(name, ".<") && !holds(name, "]).");
-    return met & COLON && holds(name, "::");
+        return !has_part(name, ".<") && !has_part(name, "]).");
+    return met & COLON && has_part(name, "::");
 }
 
-/* Without what stands in pairs of brackets, up to where they do not match. */
-static void without(struct str name, char open, char close, struct buf *to)
+/* Copies a name without the parts in brackets, up to the first unmatched bracket. */
+static void remove_brackets(struct str name, char open, char close, struct buf *to)
 {
     size_t depth = 0, first = 0, i = 0;
     for (; i < name.n; i++) {
@@ -62,16 +61,16 @@ static void without(struct str name, char open, char close, struct buf *to)
     buf_add(to, name.p + i, name.n - i);
 }
 
-/* Takes away what upstream shows of no name. */
-static int simplify(struct namer *n, struct str name, uint32_t *ret)
+/* Removes the parts of a demangled name that upstream does not show. */
+static int simplify_name(struct namer *n, struct str name, uint32_t *ret)
 {
     if (n->mode->demangle == DEMANGLE_FULL || !looks_like_cpp(name))
         return 0;
     struct buf bare = BUF_INIT(NAME_MAX_BYTES), simple = BUF_INIT(NAME_MAX_BYTES);
-    without(name, '(', ')', &bare);
+    remove_brackets(name, '(', ')', &bare);
     name = (struct str){buf_str(&bare), bare.len};
     if (n->mode->demangle == DEMANGLE_SIMPLE) {
-        without(name, '<', '>', &simple);
+        remove_brackets(name, '<', '>', &simple);
         name = (struct str){buf_str(&simple), simple.len};
     }
     int rc = buf_check(&bare, "a name", n->err) < 0 || buf_check(&simple, "a name", n->err) < 0
@@ -82,16 +81,15 @@ static int simplify(struct namer *n, struct str name, uint32_t *ret)
     return rc;
 }
 
-/* ---- mangled names ---------------------------------------------------------------------------------------
- */
+/* ---- mangled names ------------------------------------------------------------------------------------- */
 
-/* Whether a name is due to be made of the linker's. */
+/* Whether the function's name must be made from its linker name. */
 static bool is_due(const struct profile_function *f)
 {
     return !f->name || f->system_name == f->name;
 }
 
-/* All mangled names, one a line. */
+/* Writes all mangled names, one per line. */
 static int write_names(const struct namer *n, struct buf *to)
 {
     struct str name;
@@ -105,8 +103,8 @@ static int write_names(const struct namer *n, struct buf *to)
     return buf_check(to, "the list of names", n->err);
 }
 
-/* What c++filt says of them; nothing if it cannot. */
-static int ask(const struct namer *n, const struct buf *names, struct buf *answer)
+/* Runs c++filt on the names. The answer is empty on a failure. */
+static int run_cxxfilt(const struct namer *n, const struct buf *names, struct buf *answer)
 {
     struct err why = ERR_INIT;
     enum symbolize_program program =
@@ -121,7 +119,7 @@ static int ask(const struct namer *n, const struct buf *names, struct buf *answe
     return 0;
 }
 
-/* The next line of the answer; false where there is none. */
+/* Returns false if there is no further line. */
 static bool next_line(struct str *rest, struct str *ret)
 {
     const char *end = rest->n ? memchr(rest->p, '\n', rest->n) : NULL;
@@ -132,7 +130,7 @@ static bool next_line(struct str *rest, struct str *ret)
     return true;
 }
 
-/* The name of one function, whose own line in the answer is `line`. */
+/* Sets the name of one function from its line of the answer. */
 static int name_mangled(struct namer *n, struct profile_function *f, struct str mangled, struct str line)
 {
     struct buf shorter = BUF_INIT(NAME_MAX_BYTES);
@@ -157,7 +155,7 @@ static int name_all(struct namer *n, struct str answer)
         if (demangle_wanted(name, &mangled) && next_line(&answer, &line) && !str_equal(mangled, line))
             rc = name_mangled(n, f, mangled, line);
         else
-            rc = simplify(n, name, &f->name);
+            rc = simplify_name(n, name, &f->name);
         if (rc < 0)
             return -1;
     }
@@ -176,7 +174,7 @@ int symbolize_names(struct profile *p, const struct symbolize_mode *mode, const 
         return 0;
     int rc = write_names(&n, &names);
     if (rc == 0)
-        rc = ask(&n, &names, &answer);
+        rc = run_cxxfilt(&n, &names, &answer);
     if (rc == 0)
         rc = name_all(&n, (struct str){buf_str(&answer), answer.len});
     buf_release(&names);

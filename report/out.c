@@ -5,7 +5,7 @@
 #include "report/out.h"
 #include "base/banned.h"
 
-/* Not all of it at once: the block would cost a small report 16 pages that it never needs. */
+/* The buffer grows on demand: the whole block would cost a small report 16 unused pages. */
 void out_init(struct out *o, report_sink_fn *sink, void *ctx, struct err *err)
 {
     o->sink = sink;
@@ -15,7 +15,7 @@ void out_init(struct out *o, report_sink_fn *sink, void *ctx, struct err *err)
     o->failed = false;
 }
 
-static void flush(struct out *o)
+static void flush_block(struct out *o)
 {
     if (!o->failed && o->n && o->sink(o->ctx, o->block, o->n, o->err) < 0)
         o->failed = true;
@@ -31,7 +31,7 @@ void out_add(struct out *o, const void *p, size_t n)
         o->n += fits;
         from += fits;
         n -= fits;
-        flush(o);
+        flush_block(o);
     }
     memcpy(o->block + o->n, from, n);
     o->n += n;
@@ -47,8 +47,8 @@ void out_text(struct out *o, const char *s)
     out_add(o, s, strlen(s));
 }
 
-/* How many bytes the character takes that stands there; 1 if it is none. */
-static size_t character(const unsigned char *p, size_t n)
+/* The length of the character at p; 1 if it is invalid. */
+static size_t character_length(const unsigned char *p, size_t n)
 {
     size_t length = p[0] < 0xc2 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 1;
     if (length == 1 || length > n)
@@ -67,7 +67,7 @@ size_t out_columns(struct str s)
 {
     size_t columns = 0;
     for (size_t at = 0; at < s.n; columns++)
-        at += character((const unsigned char *)s.p + at, s.n - at);
+        at += character_length((const unsigned char *)s.p + at, s.n - at);
     return columns;
 }
 
@@ -76,7 +76,7 @@ void out_json(struct out *o, struct str s)
     out_text(o, "\"");
     for (size_t at = 0, n; at < s.n; at += n) {
         const unsigned char *c = (const unsigned char *)s.p + at;
-        n = character(c, s.n - at);
+        n = character_length(c, s.n - at);
         if (*c < ' ')
             out_format(o, "\\u%04x", *c);
         else if (n == 1 && *c >= 0x80)
@@ -109,6 +109,6 @@ void out_format(struct out *o, const char *fmt, ...)
 
 int out_end(struct out *o)
 {
-    flush(o);
+    flush_block(o);
     return o->failed ? -1 : 0;
 }

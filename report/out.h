@@ -1,4 +1,4 @@
-/* Where a report is written: pieces gathered into blocks for the sink, and a failure that sticks. */
+/* The output of a report: gathers pieces into blocks for the sink. The first failure sticks. */
 #ifndef REPORT_OUT_H
 #define REPORT_OUT_H
 
@@ -17,15 +17,15 @@ void out_init(struct out *o, report_sink_fn *sink, void *ctx, struct err *err);
 void out_add(struct out *o, const void *p, size_t n);
 void out_str(struct out *o, struct str s);
 void out_text(struct out *o, const char *s);
-/* As JSON has strings, with quotes; bytes that are no UTF-8 become U+FFFD. */
+/* Adds a JSON string with quotes. Invalid UTF-8 becomes U+FFFD. */
 void out_json(struct out *o, struct str s);
-/* At the right end of so many columns, as Go's %10s: a column is a character, or a byte that is none. */
+/* Adds a string aligned to the right, like Go's %10s. A column is a character or an invalid byte. */
 void out_right(struct out *o, size_t columns, struct str s);
-/* How many characters of UTF-8 there are, and bytes that are none. */
+/* The number of characters and invalid bytes. */
 size_t out_columns(struct str s);
-/* For short pieces: what is longer than 1000 bytes is cut. */
+/* Adds a short piece; cuts it at 1000 bytes. */
 void out_format(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Hands over what is left: 0, or -1 if anything went wrong since the beginning. */
+/* Flushes the output. Returns -1 after any failure since the beginning. */
 int out_end(struct out *o);
 
 #endif

@@ -4,7 +4,7 @@
 #include "report/path.h"
 #include "base/banned.h"
 
-/* Whether nothing in it needs cleaning: no empty, "." or ".." element, no slash at the end. */
+/* Whether a path is clean: no empty, "." or ".." element, and no trailing slash. */
 static bool is_clean(struct str s)
 {
     size_t begin = 0;
@@ -22,8 +22,8 @@ static bool is_clean(struct str s)
     return true;
 }
 
-/* Takes the last element away, unless it is ".." itself or there is none. */
-static bool up(const char *to, size_t *n, size_t root)
+/* Removes the last element. Returns false if that is ".." or missing. */
+static bool remove_last(const char *to, size_t *n, size_t root)
 {
     size_t at = *n;
     while (at > root && to[at - 1] != '/')
@@ -34,7 +34,7 @@ static bool up(const char *to, size_t *n, size_t root)
     return true;
 }
 
-static size_t clean(struct str s, char *to)
+static size_t clean_text(struct str s, char *to)
 {
     size_t n = 0, root = s.n && s.p[0] == '/';
     if (root)
@@ -44,7 +44,7 @@ static size_t clean(struct str s, char *to)
         size_t end = slash ? (size_t)(slash - s.p) : s.n, length = end - begin;
         bool same = length == 0 || (length == 1 && s.p[begin] == '.');
         bool parent = length == 2 && s.p[begin] == '.' && s.p[begin + 1] == '.';
-        if (!same && !(parent && (up(to, &n, root) || root))) {
+        if (!same && !(parent && (remove_last(to, &n, root) || root))) {
             if (n > root)
                 to[n++] = '/';
             memmove(to + n, s.p + begin, length);
@@ -67,7 +67,7 @@ int path_clean(struct profile *p, uint32_t path, uint32_t *ret, struct err *err)
     char *to = malloc(s.n + 2);
     if (!to)
         return err_nomem(err);
-    int rc = profile_intern(p, to, clean(s, to), ret, err);
+    int rc = profile_intern(p, to, clean_text(s, to), ret, err);
     free(to);
     return rc;
 }

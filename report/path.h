@@ -4,10 +4,10 @@
 
 #include "proto/proto.h"
 
-/* The path without "//", "." and, as far as that can be said, "..": interned. An empty one becomes ".". */
+/* Interns the path without "//", "." and, where possible, "..". An empty path becomes ".". */
 int path_clean(struct profile *p, uint32_t path, uint32_t *ret, struct err *err);
 
-/* What stands behind the last slash; "." for an empty path, "/" for one of slashes. */
+/* The text after the last slash; "." for an empty path, "/" for a path of slashes. */
 struct str path_base(struct str path);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * -proto: the profile itself, as the filters have left it.
+ * -proto: the profile itself, after the filters.
  *
  * Source: google/pprof internal/report (printProto).
  */
 #include "report/job.h"
 #include "base/banned.h"
 
-static int take(void *ctx, const void *p, size_t n, struct err *err)
+static int write_out(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
     out_add(ctx, p, n);
@@ -15,7 +15,7 @@ static int take(void *ctx, const void *p, size_t n, struct err *err)
 
 int proto_write_profile(struct job *j, const struct profile *p)
 {
-    return profile_write_gzip(p, take, j->out, j->err);
+    return profile_write_gzip(p, write_out, j->out, j->err);
 }
 
 int proto_write(struct job *j)

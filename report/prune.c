@@ -1,12 +1,12 @@
-/* Frames below a function that is named: prune_from, and what a profile says of itself. */
+/* Removes frames below named functions: prune_from, drop_frames and keep_frames. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/filter.h"
 #include "base/banned.h"
 
-/* A name without what stands in front on PowerPC, and without parameters. */
-static struct str simplify(struct str name)
+/* Removes the prefix of PowerPC names, and the parameters. */
+static struct str simplify_name(struct str name)
 {
     static const char *const kept[] = {"(anonymous namespace)", "operator()"};
     if (name.n && name.p[0] == '.') {
@@ -26,14 +26,15 @@ static struct str simplify(struct str name)
     return name;
 }
 
-/* The simplified names of all functions, as strings of the profile; 0: it has none. The caller frees it. */
+/* The simplified names of all functions, as strings of the profile; 0: no name. The caller frees the
+ * array. */
 static uint32_t *simple_names(struct profile *p, struct err *err)
 {
     uint32_t *names = calloc(p->n_functions + 1, sizeof *names);
     if (!names)
         err_nomem(err);
     for (size_t i = 0; names && i < p->n_functions; i++) {
-        struct str whole = profile_str(p, p->functions[i].name), simple = simplify(whole);
+        struct str whole = profile_str(p, p->functions[i].name), simple = simplify_name(whole);
         names[i] = p->functions[i].name;
         if (simple.n == whole.n || profile_intern(p, simple.p, simple.n, &names[i], err) == 0)
             continue;
@@ -43,9 +44,9 @@ static uint32_t *simple_names(struct profile *p, struct err *err)
     return names;
 }
 
-/* Whether the line's function has a name, and one that is to be dropped. */
-static bool drops(struct regex *drop, struct regex *keep, const struct profile *p, const uint32_t *names,
-                  size_t line)
+/* Whether the line has a named function that must be dropped. */
+static bool must_drop(struct regex *drop, struct regex *keep, const struct profile *p, const uint32_t *names,
+                      size_t line)
 {
     uint32_t f = p->lines[line].function;
     return f != PROFILE_NONE && p->functions[f].name && regex_matches_string(drop, p, names[f]) &&
@@ -60,7 +61,7 @@ int prune_from(struct profile *p, struct regex *r, struct err *err)
     for (size_t i = 0; rc == 0 && i < p->n_locations; i++) {
         struct profile_location *l = &p->locations[i];
         for (uint32_t k = 0; k < l->n_lines && !beneath[i]; k++)
-            if (drops(r, NULL, p, names, l->line_at + k)) {
+            if (must_drop(r, NULL, p, names, l->line_at + k)) {
                 beneath[i] = true;
                 l->line_at += k;
                 l->n_lines -= k;
@@ -81,17 +82,16 @@ int prune_from(struct profile *p, struct regex *r, struct err *err)
     return rc;
 }
 
-/* ---- drop_frames, keep_frames ----------------------------------------------------------------------------
- */
+/* ---- drop_frames, keep_frames -------------------------------------------------------------------------- */
 
 enum mark { NOT, BENEATH, ALL };
 
-/* Cuts a location behind its outermost line that is to be dropped. */
+/* Removes the outermost line to drop, and the lines below it. */
 static enum mark prune_location(struct profile *p, struct profile_location *l, struct regex *drop,
                                 struct regex *keep, const uint32_t *names)
 {
     for (uint32_t k = l->n_lines; k-- > 0;) {
-        if (!drops(drop, keep, p, names, l->line_at + k))
+        if (!must_drop(drop, keep, p, names, l->line_at + k))
             continue;
         if (k == l->n_lines - 1)
             return ALL;
@@ -102,7 +102,7 @@ static enum mark prune_location(struct profile *p, struct profile_location *l, s
     return NOT;
 }
 
-/* From the root on: frames in front of the first that is the user's stay. */
+/* Walks from the root. Frames to drop before the first other frame stay. */
 static void prune_sample(const struct profile *p, struct profile_sample *s, const unsigned char *marks)
 {
     bool user = false;
@@ -119,7 +119,7 @@ static void prune_sample(const struct profile *p, struct profile_sample *s, cons
     }
 }
 
-static int prune(struct profile *p, struct regex *drop, struct regex *keep, struct err *err)
+static int cut_stacks(struct profile *p, struct regex *drop, struct regex *keep, struct err *err)
 {
     uint32_t *names = simple_names(p, err);
     unsigned char *marks = calloc(p->n_locations + 1, 1);
@@ -137,8 +137,8 @@ static int prune(struct profile *p, struct regex *drop, struct regex *keep, stru
     return rc;
 }
 
-/* All of a name must match. */
-static int whole(struct str pattern, struct regex_budget *budget, struct regex **ret, struct err *err)
+/* Compiles a pattern that must match the whole name. */
+static int compile_whole(struct str pattern, struct regex_budget *budget, struct regex **ret, struct err *err)
 {
     struct buf text = BUF_INIT((size_t)1 << 20);
     buf_adds(&text, "^(");
@@ -155,9 +155,9 @@ int prune_own(struct profile *p, struct regex_budget *budget, struct err *err)
 {
     struct regex *drop = NULL, *keep = NULL;
     int rc = 0;
-    if (p->drop_frames && whole(profile_str(p, p->drop_frames), budget, &drop, NULL) == 0 &&
-        (!p->keep_frames || whole(profile_str(p, p->keep_frames), budget, &keep, NULL) == 0))
-        rc = prune(p, drop, keep, err);
+    if (p->drop_frames && compile_whole(profile_str(p, p->drop_frames), budget, &drop, NULL) == 0 &&
+        (!p->keep_frames || compile_whole(profile_str(p, p->keep_frames), budget, &keep, NULL) == 0))
+        rc = cut_stacks(p, drop, keep, err);
     regex_free(drop);
     regex_free(keep);
     return rc;

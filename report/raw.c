@@ -1,5 +1,5 @@
 /*
- * -raw: all that a profile holds, for eyes.
+ * -raw: the whole profile as text.
  *
  * Source: google/pprof profile/profile.go (Profile.String).
  */
@@ -11,10 +11,9 @@
 #include "report/job.h"
 #include "base/banned.h"
 
-/* ---- the header -----------------------------------------------------------------------------------------
- */
+/* ---- the header ---------------------------------------------------------------------------------------- */
 
-/* As Go prints a local time: with as many digits behind the point as there are. */
+/* Writes the local time as Go does, with only the digits after the point that it needs. */
 static void write_time(struct job *j)
 {
     char date[32], zone[64];
@@ -85,10 +84,9 @@ static int write_sample_types(struct job *j)
     return rc;
 }
 
-/* ---- samples --------------------------------------------------------------------------------------------
- */
+/* ---- samples ------------------------------------------------------------------------------------------- */
 
-/* A key with its values, as it is shown: a part of the text. */
+/* A key and its values: a range of the text. */
 struct entry {
     size_t at, n;
 };
@@ -105,7 +103,7 @@ static int compare_strs(const void *a, const void *b)
     return str_compare(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* Numbers have units if one of the key's has. */
+/* Whether a label of the key has a unit; then all get one. */
 static bool any_unit(const struct profile_label *labels, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -114,7 +112,7 @@ static bool any_unit(const struct profile_label *labels, size_t n)
     return false;
 }
 
-/* "key:[value value]" of n labels of one key. */
+/* Adds "key:[value value]" for n labels of one key. */
 static int add_entry(struct job *j, struct label_list *l, const struct profile_label *labels, size_t n)
 {
     const struct profile *p = j->profile;
@@ -139,7 +137,7 @@ static int add_entry(struct job *j, struct label_list *l, const struct profile_l
     return 0;
 }
 
-/* A line of the entries, sorted. */
+/* Writes the sorted entries as a line. */
 static int write_entries(struct job *j, struct label_list *l)
 {
     if (buf_check(&l->text, "a sample's labels", j->err) < 0)
@@ -161,7 +159,7 @@ static int write_entries(struct job *j, struct label_list *l)
     return 0;
 }
 
-/* The labels of one kind, in order by key: *from moves behind them. */
+/* Writes the labels of one kind, sorted by key. Advances *from past them. */
 static int write_kind(struct job *j, struct label_list *l, const struct profile_label *labels, size_t n,
                       size_t *from)
 {
@@ -210,8 +208,7 @@ static int write_samples(struct job *j)
     return rc;
 }
 
-/* ---- what samples refer to ------------------------------------------------------------------------------
- */
+/* ---- tables of the profile ----------------------------------------------------------------------------- */
 
 static void write_line(struct job *j, const struct profile_line *l)
 {

@@ -1,5 +1,5 @@
 /*
- * -speedscope: one profile of the kind "sampled", a sample for each stack and its value for its weight.
+ * -speedscope: one profile of the kind "sampled", with a sample and its weight for each stack.
  *
  * Source: speedscope.app/file-format-schema.json (github.com/jlfwong/speedscope, file-format-spec.ts).
  */
@@ -13,12 +13,11 @@ struct speedscope {
     struct stacks stacks;
     struct finder by_place;
     uint32_t *frames; /* by node: the number of its frame */
-    uint32_t *places; /* by frame: a node of it */
+    uint32_t *places; /* by frame: one of its nodes */
     size_t n_frames;
 };
 
-/* ---- frames ---------------------------------------------------------------------------------------------
- */
+/* ---- frames -------------------------------------------------------------------------------------------- */
 
 struct wanted {
     const struct speedscope *s;
@@ -33,7 +32,7 @@ static bool is_wanted(const void *ctx, uint32_t number)
            a->address == b->address;
 }
 
-/* Gives each node its frame: nodes of one place have one. */
+/* Gives each node a frame. Nodes of one place share it. */
 static int number_frames(struct speedscope *s)
 {
     const struct graph *g = &s->stacks.g;
@@ -78,11 +77,10 @@ static int write_frames(struct speedscope *s, struct buf *name)
     return 0;
 }
 
-/* ---- stacks ---------------------------------------------------------------------------------------------
- */
+/* ---- stacks -------------------------------------------------------------------------------------------- */
 
-/* Each stack's frames, or each one's weight. What is below zero has no place in a picture: *ret_left is how
- * many such stacks there are. */
+/* Writes each stack's frames, or its weight. A picture has no place for negative values: *ret_left is the
+ * number of such stacks. */
 static int write_stacks(struct speedscope *s, bool weights, size_t *ret_left, int64_t *ret_sum)
 {
     struct out *out = s->stacks.job->out;
@@ -107,7 +105,7 @@ static int write_stacks(struct speedscope *s, bool weights, size_t *ret_left, in
     return more;
 }
 
-/* The units that the format knows. */
+/* Maps the unit to one of the format's. */
 static const char *unit_of(const struct job *j)
 {
     static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds", "seconds", "bytes"};

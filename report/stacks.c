@@ -23,7 +23,7 @@ void stacks_release(struct stacks *s)
     *s = (struct stacks){0};
 }
 
-/* From the root to the node. */
+/* Finds the path from the root to the node. */
 static int find_path(struct stacks *s, uint32_t node)
 {
     size_t depth = 1;

@@ -1,4 +1,4 @@
-/* tagfocus and tagignore: samples by a label's text or its number. */
+/* tagfocus and tagignore: filters samples by a label's text or number. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,11 +7,11 @@
 #include "report/filter.h"
 #include "base/banned.h"
 
-/* What a label's text may have together with its key. */
+/* The most bytes of a label's key and text together. */
 #define MAX_TEXT ((size_t)64 << 20)
 
 struct tagfilter {
-    struct str key; /* p == NULL: any */
+    struct str key; /* NULL p: any key */
     bool range;
     bool at_least, at_most;
     double low, high;
@@ -21,10 +21,9 @@ struct tagfilter {
     struct buf text;
 };
 
-/* ---- ranges: 32kb, :64kb, 4mb:, 12kb:64mb ----------------------------------------------------------------
- */
+/* ---- ranges: 32kb, :64kb, 4mb:, 12kb:64mb -------------------------------------------------------------- */
 
-/* A number and perhaps a unit within a text. */
+/* A number and an optional unit within a text. */
 struct quantity {
     struct str all, number, unit;
 };
@@ -39,7 +38,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* The first one in s: *rest is what stands behind it. */
+/* Finds the first one in s. *rest is the text after it. */
 static bool find_quantity(struct str s, struct quantity *ret, struct str *rest)
 {
     size_t at = 0, end, unit;
@@ -69,7 +68,7 @@ static int number_of(struct str s, int64_t *ret, struct err *err)
     return 0;
 }
 
-/* 1: it is a range; 0: it is not; -1: its numbers are too large. */
+/* Returns 1 for a range, 0 for another filter, -1 if a number is too large. */
 static int parse_range(struct tagfilter *f, struct str filter, struct err *err)
 {
     struct quantity a, b;
@@ -113,8 +112,7 @@ static bool in_range(const struct tagfilter *f, const struct job *j, const struc
     return false;
 }
 
-/* ---- expressions -----------------------------------------------------------------------------------------
- */
+/* ---- expressions --------------------------------------------------------------------------------------- */
 
 static int add_regexes(struct tagfilter *f, struct job *j, const char *name, struct str value)
 {
@@ -133,7 +131,7 @@ static int add_regexes(struct tagfilter *f, struct job *j, const char *name, str
     }
 }
 
-/* One expression against `key:text` of any label. */
+/* Whether one expression matches `key:text` of any label. */
 static bool any_label(struct tagfilter *f, struct regex *r, const struct profile *p,
                       const struct profile_sample *s)
 {
@@ -171,10 +169,9 @@ static bool has_text(struct tagfilter *f, const struct profile *p, const struct 
     return false;
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------
- */
+/* ---- filter -------------------------------------------------------------------------------------------- */
 
-static int fill(struct tagfilter *f, struct job *j, const char *name, struct str value)
+static int parse_filter(struct tagfilter *f, struct job *j, const char *name, struct str value)
 {
     const char *equals = memchr(value.p, '=', value.n);
     if (equals) {
@@ -196,7 +193,7 @@ int tagfilter_new(struct job *j, const char *name, const char *value, struct tag
     if (!f)
         return err_nomem(j->err);
     buf_init(&f->text, MAX_TEXT);
-    if (fill(f, j, name, str_of(value)) < 0) {
+    if (parse_filter(f, j, name, str_of(value)) < 0) {
         tagfilter_free(f);
         return -1;
     }

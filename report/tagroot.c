@@ -9,7 +9,7 @@
 #include "report/job.h"
 #include "base/banned.h"
 
-/* What all values of a label may have together. */
+/* The most bytes of all values of a label together. */
 #define MAX_NAME ((size_t)64 << 20)
 
 /* The frames of one key: a location for each name, by the name's string. */
@@ -30,8 +30,8 @@ struct maker {
     size_t cap_stack;
 };
 
-/* The keys of a list with commas in between: none of them is empty. */
-static int split(struct profile *p, const char *list, struct key **ret, size_t *ret_n, struct err *err)
+/* Splits a list of keys at commas. Skips empty keys. */
+static int split_keys(struct profile *p, const char *list, struct key **ret, size_t *ret_n, struct err *err)
 {
     size_t cap = 0;
     for (const char *at = list ? list : ""; *at;) {
@@ -58,7 +58,7 @@ static void add_value(struct buf *to, struct str value, bool *any)
     buf_add(to, value.p, value.n);
 }
 
-/* All values of the label: texts, then numbers, with their units if any of them has one. */
+/* Adds all values of the label: texts, then numbers, with units if any of them has one. */
 static bool add_values(struct maker *m, const struct profile_sample *s, uint32_t key)
 {
     const struct profile *p = m->j->profile;
@@ -91,7 +91,7 @@ static int add_location(struct maker *m, uint32_t name, uint32_t file)
                : profile_add_location(p, &location, &line, m->j->err);
 }
 
-/* The frame of that key in this sample. */
+/* The frame of that key for this sample. */
 static int frame_of(struct maker *m, const struct profile_sample *s, struct key *key, uint32_t *ret)
 {
     struct profile *p = m->j->profile;
@@ -117,7 +117,7 @@ static int frame_of(struct maker *m, const struct profile_sample *s, struct key 
     return 0;
 }
 
-/* Leaves, the stack itself, roots: leaf first, so the keys go backwards. */
+/* Adds leaves, the stack itself, and roots. Stacks start at the leaf, so the keys go backwards. */
 static int add_frames(struct maker *m, size_t sample)
 {
     struct profile *p = m->j->profile;
@@ -125,7 +125,7 @@ static int add_frames(struct maker *m, size_t sample)
     size_t depth = m->n_leaves + s.depth + m->n_roots;
     if (array_reserve((void **)&m->stack, &m->cap_stack, depth, sizeof *m->stack, m->j->err) < 0)
         return -1;
-    /* Upstream makes the roots first, which gives them the lower IDs. */
+    /* Upstream makes the roots first, so that they get the lower IDs. */
     for (size_t i = 0; i < m->n_roots; i++)
         if (frame_of(m, &s, &m->roots[m->n_roots - 1 - i], &m->stack[m->n_leaves + s.depth + i]) < 0)
             return -1;
@@ -152,7 +152,8 @@ static int add_all(struct maker *m)
     return 0;
 }
 
-static void warn(const struct job *j, const char *asked, const struct key *keys, size_t n, const char *name)
+static void warn_missing(const struct job *j, const char *asked, const struct key *keys, size_t n,
+                         const char *name)
 {
     bool matched = !asked || !*asked;
     for (size_t i = 0; i < n; i++)
@@ -161,7 +162,7 @@ static void warn(const struct job *j, const char *asked, const struct key *keys,
         job_say(j, "%s expression matched no samples", name);
 }
 
-static void release(struct key *keys, size_t n)
+static void release_keys(struct key *keys, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         free(keys[i].locations);
@@ -173,17 +174,17 @@ int tagroots_add(struct job *j)
     struct maker m = {.j = j, .name = BUF_INIT(MAX_NAME)};
     const struct report_settings *s = j->settings;
     int rc = 0;
-    if (split(j->profile, s->tagroot, &m.roots, &m.n_roots, j->err) < 0 ||
-        split(j->profile, s->tagleaf, &m.leaves, &m.n_leaves, j->err) < 0)
+    if (split_keys(j->profile, s->tagroot, &m.roots, &m.n_roots, j->err) < 0 ||
+        split_keys(j->profile, s->tagleaf, &m.leaves, &m.n_leaves, j->err) < 0)
         rc = -1;
     if (rc == 0 && m.n_roots + m.n_leaves)
         rc = add_all(&m);
     if (rc == 0) {
-        warn(j, s->tagroot, m.roots, m.n_roots, "TagRoot");
-        warn(j, s->tagleaf, m.leaves, m.n_leaves, "TagLeaf");
+        warn_missing(j, s->tagroot, m.roots, m.n_roots, "TagRoot");
+        warn_missing(j, s->tagleaf, m.leaves, m.n_leaves, "TagLeaf");
     }
-    release(m.roots, m.n_roots);
-    release(m.leaves, m.n_leaves);
+    release_keys(m.roots, m.n_roots);
+    release_keys(m.leaves, m.n_leaves);
     buf_release(&m.name);
     free(m.stack);
     return rc;

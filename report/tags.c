@@ -1,8 +1,7 @@
 /*
- * -tags: what values the samples' labels have, and how much each accounts for.
+ * -tags: the values of the samples' labels, and the weight of each.
  *
- * Numbers count as the text they are written as. Keys and values are counted by their strings; what is
- * written is sorted, key by key.
+ * Numbers count as their text. Keys and values are counted by their strings, and sorted for output.
  */
 #include <stdlib.h>
 
@@ -12,7 +11,7 @@
 
 /* A value of a label. */
 struct count {
-    uint32_t key, value; /* strings */
+    uint32_t key, value; /* indices of strings */
     int64_t sum;
 };
 
@@ -34,7 +33,7 @@ static bool is_wanted(const void *ctx, uint32_t number)
     return count->key == w->key && count->value == w->value;
 }
 
-static int count(struct counts *c, uint32_t key, uint32_t value, int64_t v, struct err *err)
+static int count_value(struct counts *c, uint32_t key, uint32_t value, int64_t v, struct err *err)
 {
     uint64_t hash = finder_mix(finder_mix(finder_seed(&c->by_string), key), value);
     uint32_t at = finder_find(&c->by_string, hash, is_wanted, &(struct wanted){c, key, value});
@@ -58,7 +57,7 @@ static int count_label(struct job *j, struct counts *c, const struct profile_lab
         if (profile_intern(j->profile, text, strlen(text), &value, j->err) < 0)
             return -1;
     }
-    return count(c, l->key, value, v, j->err);
+    return count_value(c, l->key, value, v, j->err);
 }
 
 static int count_all(struct job *j, struct counts *c)
@@ -74,8 +73,7 @@ static int count_all(struct job *j, struct counts *c)
     return 0;
 }
 
-/* ---- writing --------------------------------------------------------------------------------------------
- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 struct ranked {
     struct str key, value;
@@ -102,7 +100,7 @@ static void add_text(struct table *t, const char *s)
     add_str(t, str_of(s));
 }
 
-/* "5.20s ( 2.00%)": the share only where there is something to share. */
+/* Writes "5.20s ( 2.00%)"; without a share if the total is 0. */
 static void add_value(struct job *j, struct table *t, int64_t v)
 {
     char text[MEASURE_TEXT], share[MEASURE_TEXT];
@@ -136,7 +134,7 @@ static void add_key(struct job *j, struct table *t, struct str key, int64_t sum)
     add_text(t, "\n");
 }
 
-/* The values of one key: how many those are. */
+/* Adds the values of one key. Returns their number. */
 static size_t add_values(struct job *j, struct table *t, const struct ranked *ranks, size_t n)
 {
     size_t same = 0;

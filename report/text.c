@@ -1,9 +1,9 @@
-/* -top, -text: the nodes, one a line. */
+/* -top, -text: one node per line. */
 #include "report/job.h"
 #include "base/banned.h"
 
-/* Whether calls of a node were inlined: always, sometimes, or never. */
-static const char *inlining(const struct graph *g, const struct node *n)
+/* Whether calls of a node were inlined: always, sometimes or never. */
+static const char *inlining_mark(const struct graph *g, const struct node *n)
 {
     bool some = false, all = true;
     for (uint32_t at = n->first_in; at != GRAPH_NONE; at = g->edges[at].next_in) {
@@ -42,7 +42,7 @@ static int write_nodes(struct job *j, const struct graph *g)
         out_text(j->out, cum_share);
         out_text(j->out, "  ");
         out_add(j->out, buf_str(&name), name.len);
-        out_text(j->out, inlining(g, n));
+        out_text(j->out, inlining_mark(g, n));
         out_text(j->out, "\n");
     }
     int rc = buf_check(&name, "a name", j->err);

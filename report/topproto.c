@@ -1,5 +1,5 @@
 /*
- * -topproto: what -top shows, as a profile: a location and a sample for each node.
+ * -topproto: the output of -top as a profile, with a location and a sample for each node.
  *
  * Source: google/pprof internal/report (printTopProto).
  */
@@ -12,7 +12,7 @@ struct top {
     struct finder functions;
 };
 
-static int intern(struct top *t, struct str s, uint32_t *ret)
+static int intern_string(struct top *t, struct str s, uint32_t *ret)
 {
     return profile_intern(t->to, s.p, s.n, ret, t->j->err);
 }
@@ -24,13 +24,13 @@ static bool same_function(const void *ctx, uint32_t number)
     return a->name == b->name && a->filename == b->filename && a->start_line == b->start_line;
 }
 
-/* The function of a node, added if it is new. */
+/* Finds or adds the function of a node. */
 static int function_of(struct top *t, const struct node_info *info, uint32_t *ret)
 {
     const struct profile *from = t->j->profile;
     struct profile_function f = {.start_line = info->start_line};
-    if (intern(t, profile_str(from, info->name), &f.name) < 0 ||
-        intern(t, profile_str(from, info->file), &f.filename) < 0)
+    if (intern_string(t, profile_str(from, info->name), &f.name) < 0 ||
+        intern_string(t, profile_str(from, info->file), &f.filename) < 0)
         return -1;
     uint64_t hash = finder_mix(finder_mix(finder_seed(&t->functions), f.name), f.filename);
     hash = finder_mix(hash, (uint64_t)f.start_line);
@@ -65,17 +65,17 @@ static int add_header(struct top *t)
     t->to->time_ns = from->time_ns;
     t->to->duration_ns = from->duration_ns;
     t->to->period = from->period;
-    if (intern(t, STR("cum"), &cum.type) < 0 || intern(t, STR("flat"), &flat.type) < 0 ||
-        intern(t, j->output_unit, &cum.unit) < 0 ||
-        intern(t, profile_str(from, from->period_type.type), &t->to->period_type.type) < 0 ||
-        intern(t, profile_str(from, from->period_type.unit), &t->to->period_type.unit) < 0)
+    if (intern_string(t, STR("cum"), &cum.type) < 0 || intern_string(t, STR("flat"), &flat.type) < 0 ||
+        intern_string(t, j->output_unit, &cum.unit) < 0 ||
+        intern_string(t, profile_str(from, from->period_type.type), &t->to->period_type.type) < 0 ||
+        intern_string(t, profile_str(from, from->period_type.unit), &t->to->period_type.unit) < 0)
         return -1;
     flat.unit = cum.unit;
     return profile_add_sample_type(t->to, cum, j->err) < 0 ? -1
                                                            : profile_add_sample_type(t->to, flat, j->err);
 }
 
-static int fill(struct top *t, const struct graph *g)
+static int fill_profile(struct top *t, const struct graph *g)
 {
     int rc = add_header(t);
     for (size_t i = 0; rc == 0 && i < g->n_order; i++)
@@ -90,7 +90,7 @@ int topproto_write(struct job *j)
     int rc = trim_graph(j, &g);
     if (rc == 0) {
         t.to = profile_new(j->err);
-        rc = t.to ? fill(&t, &g) : -1;
+        rc = t.to ? fill_profile(&t, &g) : -1;
     }
     if (rc == 0)
         rc = proto_write_profile(j, t.to);

@@ -6,7 +6,7 @@
 
 #define SEPARATOR "-----------+-------------------------------------------------------\n"
 
-/* A label and where the sample has it. */
+/* A label and its position in the sample. */
 struct placed {
     struct profile_label label;
     size_t at;
@@ -14,14 +14,14 @@ struct placed {
 
 struct traces {
     struct job *j;
-    struct graph g; /* its places alone */
+    struct graph g; /* only its places */
     struct buf text;
-    struct placed *labels; /* of the sample at hand */
-    struct str *lines;     /* what is written of them, within text */
+    struct placed *labels; /* of the current sample */
+    struct str *lines;     /* their texts, as ranges of `text` */
     size_t cap_labels, cap_lines;
 };
 
-/* Those of a key together, as they stand in the sample. */
+/* Groups labels by key, in the sample's order. */
 static int compare_labels(const void *left, const void *right)
 {
     const struct placed *a = left, *b = right;
@@ -47,7 +47,7 @@ static void add_value(struct traces *t, const struct profile_label *l)
     buf_add(&t->text, text.p, text.n);
 }
 
-/* A line of a key and the values that the sample has of it; how many those are. */
+/* Adds a line of a key and the sample's values for it. Returns their number. */
 static size_t add_line(struct traces *t, const struct placed *labels, size_t n)
 {
     struct str key = profile_str(t->j->profile, labels->label.key);
@@ -64,7 +64,7 @@ static size_t add_line(struct traces *t, const struct placed *labels, size_t n)
     return i;
 }
 
-/* The sample's texts, or its numbers: a line for each key, in order. */
+/* Writes the sample's texts, or its numbers: a line for each key, in order. */
 static int write_labels(struct traces *t, const struct profile_sample *s, bool numbers)
 {
     const struct profile *p = t->j->profile;

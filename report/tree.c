@@ -1,4 +1,4 @@
-/* -tree and -peek: each node with its callers above it and what it calls below. */
+/* -tree and -peek: each node between its callers and its callees. */
 #include <stdlib.h>
 
 #include "report/job.h"
@@ -11,9 +11,9 @@
 struct tree {
     struct job *j;
     const struct graph *g;
-    struct regex *asked; /* the names to be shown; NULL: all */
-    struct buf name;     /* of the node or the edge at hand */
-    int64_t sum;         /* flat, of all nodes so far */
+    struct regex *asked; /* matches the names to show; NULL: all */
+    struct buf name;     /* of the current node or edge */
+    int64_t sum;         /* the sum of flat so far */
 };
 
 static void write_value(struct tree *t, size_t columns, int64_t value)
@@ -30,7 +30,7 @@ static void write_share(struct tree *t, int64_t value, int64_t total)
     out_format(t->j->out, " %s", text);
 }
 
-/* The callers of a node, or what it calls. */
+/* Writes the callers or the callees of a node. */
 static int write_edges(struct tree *t, uint32_t node, bool in)
 {
     const struct graph *g = t->g;
@@ -52,7 +52,7 @@ static int write_edges(struct tree *t, uint32_t node, bool in)
     return 0;
 }
 
-/* A node, whose name is there. */
+/* Writes a node, whose name is in t->name. */
 static void write_node(struct tree *t, const struct node *n)
 {
     int64_t flat = node_flat(n), cum = node_cum(n);
@@ -68,7 +68,7 @@ static void write_node(struct tree *t, const struct node *n)
     out_text(t->j->out, "\n");
 }
 
-static void spell(struct tree *t, uint32_t node)
+static void make_name(struct tree *t, uint32_t node)
 {
     buf_clear(&t->name);
     node_name(t->g, &t->g->nodes[node].info, &t->name);
@@ -79,18 +79,18 @@ static int write_family(struct tree *t, uint32_t node)
     out_text(t->j->out, SEPARATOR);
     if (write_edges(t, node, true) < 0)
         return -1;
-    spell(t, node);
+    make_name(t, node);
     write_node(t, &t->g->nodes[node]);
     return write_edges(t, node, false);
 }
 
-/* Those of which the name is asked for; all, if none is. */
+/* Writes the nodes whose name matches. */
 static int write_nodes(struct tree *t)
 {
     size_t written = 0;
     for (size_t i = 0; i < t->g->n_order; i++) {
         uint32_t node = t->g->order[i];
-        spell(t, node);
+        make_name(t, node);
         if (t->asked && !regex_matches(t->asked, (struct str){buf_str(&t->name), t->name.len}))
             continue;
         if (write_family(t, node) < 0)
@@ -114,7 +114,7 @@ static int write_all(struct tree *t)
     return write_nodes(t);
 }
 
-static int compile(struct tree *t)
+static int compile_symbol(struct tree *t)
 {
     const char *symbol = t->j->settings->symbol;
     if (!symbol || regex_new(str_of(symbol), &t->j->budget, &t->asked, t->j->err) == 0)
@@ -127,7 +127,7 @@ int tree_write(struct job *j)
 {
     struct graph g = {0};
     struct tree t = {.j = j, .g = &g, .name = BUF_INIT(JOB_NAME_MAX)};
-    int rc = compile(&t);
+    int rc = compile_symbol(&t);
     if (rc == 0)
         rc = trim_graph(j, &g);
     if (rc == 0)

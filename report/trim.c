@@ -1,4 +1,4 @@
-/* What of a graph is shown. */
+/* Selects the parts of a graph that a report shows. */
 #include <stdlib.h>
 
 #include "report/graph_tags.h"
@@ -9,7 +9,7 @@ static int64_t fraction_of(int64_t total, double fraction)
     return measure_abs(profile_integer((double)total * fraction));
 }
 
-/* "minimum": the unit of the smallest value, if it does not make the largest too long. */
+/* For "minimum": chooses the unit of the smallest value, unless the largest would get too long. */
 static void choose_unit(struct job *j, const struct graph *g)
 {
     struct str smallest_unit = {"", 0}, largest_unit = {"", 0}, unit;
@@ -44,7 +44,7 @@ static enum graph_order order_of(const struct job *j)
                                              : GRAPH_BY_FLAT;
 }
 
-/* How many nodes are shown: in a picture, tags take the place of nodes. */
+/* The limit of nodes. In a picture, tags count as nodes. */
 static size_t node_limit(const struct job *j, const struct graph *g, const struct graph_tags *tags)
 {
     size_t limit = (size_t)j->nodecount, count = 0;
@@ -59,7 +59,7 @@ static size_t node_limit(const struct job *j, const struct graph *g, const struc
     return limit;
 }
 
-/* Keeps at most nodecount nodes of what is in order; the order changes with the edges. */
+/* Keeps at most nodecount nodes. The edges decide the order of a picture. */
 static int limit_nodes(struct job *j, struct graph *g, const struct graph_tags *tags, int64_t edge_cutoff)
 {
     if (tags)
@@ -73,8 +73,7 @@ static int limit_nodes(struct job *j, struct graph *g, const struct graph_tags *
     return graph_connect(g, j->err) < 0 ? -1 : graph_sort(g, order_of(j), j->err);
 }
 
-/* Finds the nodes, in order. The edges are there only if the order depends on them, as it does in pictures.
- */
+/* Finds the nodes in order. Makes edges only if the order depends on them, as in pictures. */
 static int choose_nodes(struct job *j, struct graph *g, struct graph_tags *tags, int64_t node_cutoff,
                         int64_t edge_cutoff)
 {
