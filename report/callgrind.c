@@ -104,7 +104,7 @@ static int name_functions(struct callgrind *c, const struct function *functions,
     return 0;
 }
 
-static int name_all(struct callgrind *c, struct function *functions)
+static int name_nodes(struct callgrind *c, struct function *functions)
 {
     const struct graph *g = c->g;
     for (size_t i = 0; i < g->n_order; i++) {
@@ -131,7 +131,7 @@ static int find_names(struct callgrind *c)
 {
     struct function *functions = malloc((c->g->n_order + 1) * sizeof *functions);
     c->names = calloc(c->g->n_nodes + 1, sizeof *c->names);
-    int rc = functions && c->names ? name_all(c, functions) : err_nomem(c->j->err);
+    int rc = functions && c->names ? name_nodes(c, functions) : err_nomem(c->j->err);
     free(functions);
     return rc;
 }
@@ -216,7 +216,7 @@ static int write_node(struct callgrind *c, uint32_t node)
     return rc;
 }
 
-static int write_all(struct callgrind *c)
+static int write_profile(struct callgrind *c)
 {
     struct job *j = c->j;
     if (find_names(c) < 0)
@@ -239,7 +239,7 @@ int callgrind_write(struct job *j)
     struct callgrind c = {.j = j, .g = &g};
     int rc = trim_graph(j, &g);
     if (rc == 0)
-        rc = write_all(&c);
+        rc = write_profile(&c);
     free(c.names);
     free(c.objfiles.of);
     free(c.files.of);

@@ -112,7 +112,7 @@ static size_t *match_brackets(struct str s)
 /* ---- cutting ------------------------------------------------------------------------------------------- */
 
 /* Whether a local name follows a function's parameters: `() const::`. */
-static bool is_around(struct str s, size_t at)
+static bool is_before_local(struct str s, size_t at)
 {
     static const char *const behind[] = {" const", " volatile", " &&", " &"};
     for (size_t i = 0; i < sizeof behind / sizeof *behind; i++)
@@ -143,7 +143,7 @@ static void cut_around(struct str s, struct buf *to)
         bool named = s.p[i] == '(' && i > 0 && s.p[i - 1] &&
                      (is_word(s.p[i - 1]) || strchr(">])=<+-*/&|^!~%", s.p[i - 1])) &&
                      !begins_at(s, i, "(anonymous") && !(i >= 6 && begins_at(s, i - 6, "lambda("));
-        if (named && partner[i] != NONE && is_around(s, partner[i] + 1)) {
+        if (named && partner[i] != NONE && is_before_local(s, partner[i] + 1)) {
             buf_adds(to, "()");
             i = partner[i];
         } else {

@@ -56,7 +56,7 @@ static int font_size(int64_t flat, double largest)
     return 8 + (int)ceil(16 * sqrt(size / largest));
 }
 
-static double score_of(const struct job *j, int64_t v)
+static double color_score(const struct job *j, int64_t v)
 {
     return (double)v / (double)measure_abs(j->total);
 }
@@ -110,7 +110,7 @@ static int write_node(struct dot *d, uint32_t node, double largest)
     const struct node *n = &d->g->nodes[node];
     int64_t flat = node_flat(n), cum = node_cum(n);
     char value[MEASURE_TEXT];
-    double score = score_of(d->j, cum);
+    double score = color_score(d->j, cum);
     job_label(d->j, value, cum);
     buf_addf(&d->text, "N%u [label=\"", d->ids[node]);
     dot_node_lines(d->g, &n->info, &d->text);
@@ -151,7 +151,7 @@ static int write_edge(struct dot *d, const struct edge *e, bool nodelets)
             buf_addf(&d->text, " weight=%lld", (long long)weight);
         if (width > 1)
             buf_addf(&d->text, " penwidth=%lld", (long long)width);
-        buf_addf(&d->text, " color=\"%s\"", dot_color(score_of(d->j, w), false).text);
+        buf_addf(&d->text, " color=\"%s\"", dot_color(color_score(d->j, w), false).text);
     }
     buf_adds(&d->text, " tooltip=\"");
     if (add_tooltip(d, e, value) < 0)
@@ -165,7 +165,7 @@ static int write_edge(struct dot *d, const struct edge *e, bool nodelets)
     return rc;
 }
 
-static struct str title_of(const struct profile *p)
+static struct str build_title(const struct profile *p)
 {
     return p->n_mappings && p->mappings[0].file ? path_base(profile_str(p, p->mappings[0].file)) : STR("");
 }
@@ -173,7 +173,7 @@ static struct str title_of(const struct profile *p)
 static int write_legend(struct dot *d)
 {
     struct heading labels = HEADING_INIT;
-    struct str title = title_of(d->j->profile);
+    struct str title = build_title(d->j->profile);
     labels_picture(d->j, d->g, &labels);
     int rc = buf_check(&labels.text, "the legend", d->j->err);
     buf_adds(&d->text, "digraph \"");

@@ -60,7 +60,7 @@ static struct str drop_version(struct str s, struct buf *scratch)
     return s;
 }
 
-static bool is_path(char c)
+static bool is_path_char(char c)
 {
     return is_word(c) || c == '-' || c == '.';
 }
@@ -69,7 +69,7 @@ static bool is_path(char c)
 static size_t path_end(struct str s)
 {
     size_t end = 0;
-    for (size_t i = 0; i < s.n && (is_path(s.p[i]) || s.p[i] == '/'); i++) {
+    for (size_t i = 0; i < s.n && (is_path_char(s.p[i]) || s.p[i] == '/'); i++) {
         if (s.p[i] != '/')
             continue;
         if (i == end)

@@ -28,7 +28,7 @@ static int64_t cum_of(const struct tag *t)
 
 /* ---- ranges of numbers --------------------------------------------------------------------------------- */
 
-static double in_unit_of(const struct profile *p, const struct tag *t, const struct tag *other)
+static double convert_to_unit(const struct profile *p, const struct tag *t, const struct tag *other)
 {
     struct str unit;
     return measure_scale(t->value, profile_str(p, t->unit), profile_str(p, other->unit), &unit);
@@ -36,7 +36,7 @@ static double in_unit_of(const struct profile *p, const struct tag *t, const str
 
 static double range_distance(const struct profile *p, const struct tag *t, const struct tag *from)
 {
-    double v = in_unit_of(p, from, t), own = (double)t->value;
+    double v = convert_to_unit(p, from, t), own = (double)t->value;
     return v < own ? own - v : v - own;
 }
 
@@ -49,9 +49,9 @@ struct range {
 
 static void widen_range(const struct profile *p, struct range *r, const struct tag *t)
 {
-    if (profile_integer(in_unit_of(p, t, r->least)) < r->least->value)
+    if (profile_integer(convert_to_unit(p, t, r->least)) < r->least->value)
         r->least = t;
-    if (profile_integer(in_unit_of(p, t, r->most)) > r->most->value)
+    if (profile_integer(convert_to_unit(p, t, r->most)) > r->most->value)
         r->most = t;
     r->sum.flat = measure_sum(r->sum.flat, t->flat);
     r->sum.flat_div = measure_sum(r->sum.flat_div, t->flat_div);

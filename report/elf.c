@@ -240,14 +240,14 @@ static bool kernel_base(const struct elf_segment *s, const struct profile_mappin
 }
 
 /* Shifts by the distance between a segment's address in memory and in the file. */
-static uint64_t shift_of(const struct elf_segment *s, const struct profile_mapping *m)
+static uint64_t segment_shift(const struct elf_segment *s, const struct profile_mapping *m)
 {
     return m->start - m->offset + s->offset - s->address;
 }
 
 /* `s`: the mapped segment, or NULL. */
-static int base_in(const struct elf *e, const struct elf_segment *s, const struct profile_mapping *m,
-                   uint64_t *ret, struct err *err)
+static int compute_base(const struct elf *e, const struct elf_segment *s, const struct profile_mapping *m,
+                        uint64_t *ret, struct err *err)
 {
     *ret = 0;
     if (m->start == 0 && m->offset == 0 && (m->limit == UINT64_MAX || m->limit == 0))
@@ -263,13 +263,13 @@ static int base_in(const struct elf *e, const struct elf_segment *s, const struc
         return 0;
     }
     if (s && e->type == ET_EXEC && m->start > 0 && !(m->start >> 63)) {
-        *ret = shift_of(s, m);
+        *ret = segment_shift(s, m);
         return 0;
     }
     if (s && (e->type == ET_EXEC || e->type == ET_DYN) && kernel_base(s, m, ret))
         return 0;
     if (s && (e->type == ET_DYN || (e->type == ET_EXEC && m->start == 0 && m->limit != 0))) {
-        *ret = e->type == ET_DYN ? shift_of(s, m) : m->start - s->address;
+        *ret = e->type == ET_DYN ? segment_shift(s, m) : m->start - s->address;
         return 0;
     }
     return err_set(err, ERR_FAILED, "don't know how to handle ELF type %u at this address", e->type);
@@ -278,11 +278,11 @@ static int base_in(const struct elf *e, const struct elf_segment *s, const struc
 int elf_can_base(const struct elf *e, const struct profile_mapping *m, struct err *err)
 {
     uint64_t base;
-    return base_in(e, e->text, m, &base, err);
+    return compute_base(e, e->text, m, &base, err);
 }
 
 /* Whether a mapping may belong to that segment. */
-static bool overlaps(const struct elf_segment *s, const struct profile_mapping *m)
+static bool is_mapped_from(const struct elf_segment *s, const struct profile_mapping *m)
 {
     uint64_t segment_end = s->offset + s->memory_size, mapping_end = m->offset + (m->limit - m->start);
     uint64_t into = s->align ? s->address & (s->align - 1) : 0;
@@ -306,7 +306,7 @@ static bool find_segment(const struct elf *e, const struct profile_mapping *m, u
     for (size_t i = 0; i < e->n; i++) {
         const struct elf_segment *s = &e->segments[i];
         loads += s->load;
-        if (!overlaps(s, m))
+        if (!is_mapped_from(s, m))
             continue;
         only = s;
         n++;
@@ -330,7 +330,7 @@ int elf_base(const struct elf *e, const struct profile_mapping *m, uint64_t addr
         return err_set(err, ERR_FAILED, "an address is outside the mapping");
     if (m->start < m->limit && !(m->limit >> 63) && !find_segment(e, m, address, &s))
         return err_set(err, ERR_FAILED, "no program header matches mapping info");
-    if (base_in(e, s, m, &base, err) < 0)
+    if (compute_base(e, s, m, &base, err) < 0)
         return -1;
     *ret = base;
     return 0;

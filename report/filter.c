@@ -83,7 +83,7 @@ static void keep_lines(struct regex *r, struct profile *p, struct profile_locati
     l->n_lines = n;
 }
 
-static unsigned char judge_location(struct found *found, struct profile_location *l)
+static unsigned char mark_location(struct found *found, struct profile_location *l)
 {
     struct filters *f = found->f;
     struct profile *p = found->j->profile;
@@ -129,14 +129,14 @@ static bool keep_named(void *ctx, struct profile *p, struct profile_sample *s)
     return n > 0;
 }
 
-static void by_name(struct found *found)
+static void filter_by_name(struct found *found)
 {
     struct profile *p = found->j->profile;
     const struct filters *f = found->f;
     if (!f->focus && !f->ignore && !f->hide && !f->show)
         return;
     for (size_t i = 0; i < p->n_locations; i++)
-        found->marks[i] = judge_location(found, &p->locations[i]);
+        found->marks[i] = mark_location(found, &p->locations[i]);
     filter_keep(p, keep_named, found);
 }
 
@@ -155,7 +155,7 @@ static bool cut_above(struct regex *r, struct profile *p, struct profile_locatio
     return false;
 }
 
-static bool keep_from(void *ctx, struct profile *p, struct profile_sample *s)
+static bool cut_sample(void *ctx, struct profile *p, struct profile_sample *s)
 {
     const struct found *found = ctx;
     for (uint32_t i = s->depth; i-- > 0;)
@@ -166,7 +166,7 @@ static bool keep_from(void *ctx, struct profile *p, struct profile_sample *s)
     return false;
 }
 
-static void by_show_from(struct found *found)
+static void filter_by_show_from(struct found *found)
 {
     struct profile *p = found->j->profile;
     if (!found->f->show_from)
@@ -176,7 +176,7 @@ static void by_show_from(struct found *found)
         found->marks[i] = is ? SHOWN_FROM : 0;
         found->show_from = found->show_from || is;
     }
-    filter_keep(p, keep_from, found);
+    filter_keep(p, cut_sample, found);
 }
 
 /* ---- by label ------------------------------------------------------------------------------------------ */
@@ -225,12 +225,12 @@ static int apply_filters(struct found *found)
 {
     struct job *j = found->j;
     struct filters *f = found->f;
-    by_name(found);
+    filter_by_name(found);
     warn_unmatched(j, f->focus, found->focus, "Focus");
     warn_unmatched(j, f->ignore, found->ignore, "Ignore");
     warn_unmatched(j, f->hide, found->hide, "Hide");
     warn_unmatched(j, f->show, found->show, "Show");
-    by_show_from(found);
+    filter_by_show_from(found);
     warn_unmatched(j, f->show_from, found->show_from, "ShowFrom");
     if (f->tagfocus || f->tagignore)
         filter_keep(j->profile, keep_tagged, found);

@@ -83,7 +83,7 @@ struct child {
     uint32_t caller, node;
 };
 
-static int by_caller(const void *a, const void *b)
+static int compare_callers(const void *a, const void *b)
 {
     const struct child *x = a, *y = b;
     if (x->caller != y->caller)
@@ -105,7 +105,7 @@ static void order_children(const struct drawing *d, int64_t *sums, struct child 
         ret[i - 1] =
             (struct child){sums[i] < 0 ? -(uint64_t)sums[i] : (uint64_t)sums[i], caller, (uint32_t)i};
     }
-    qsort(ret, t->n - 1, sizeof *ret, by_caller);
+    qsort(ret, t->n - 1, sizeof *ret, compare_callers);
 }
 
 static void put_node(struct flame *f, const struct flame_tree *t, uint32_t node)
@@ -137,7 +137,7 @@ static void put_nodes(const struct drawing *d, const struct child *children, uin
     }
 }
 
-static int lay_out(struct drawing *d, struct err *err)
+static int write_tree(struct drawing *d, struct err *err)
 {
     struct flame *f = d->f;
     size_t n = d->tree.n;
@@ -222,7 +222,7 @@ static int grow_tree(struct drawing *d, struct err *err)
         return -1;
     if (d->tree.n > d->most && flame_tree_fold(&d->tree, d->most, NULL, 0, err) < 0)
         return -1;
-    return lay_out(d, err) < 0 ? -1 : keep_functions(d, err);
+    return write_tree(d, err) < 0 ? -1 : keep_functions(d, err);
 }
 
 int flame_new(struct profile *p, size_t max_nodes, struct flame **ret, struct err *err)

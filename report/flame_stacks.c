@@ -17,7 +17,7 @@ struct named {
     uint32_t name, file;
 };
 
-static bool is_named(const void *ctx, uint32_t number)
+static bool is_same_function(const void *ctx, uint32_t number)
 {
     const struct named *w = ctx;
     return w->s->functions[number].name == w->name && w->s->functions[number].file == w->file;
@@ -27,7 +27,8 @@ static int find_function(struct flame_stacks *s, struct flame_function function,
                          struct err *err)
 {
     uint64_t hash = finder_mix(finder_seed(&s->by_name), (uint64_t)function.name << 32 | function.file);
-    uint32_t at = finder_find(&s->by_name, hash, is_named, &(struct named){s, function.name, function.file});
+    uint32_t at =
+        finder_find(&s->by_name, hash, is_same_function, &(struct named){s, function.name, function.file});
     if (at == FINDER_NONE) {
         at = (uint32_t)s->n_functions;
         if (array_reserve((void **)&s->functions, &s->cap_functions, at + 1, sizeof *s->functions, err) < 0 ||
@@ -116,7 +117,7 @@ static int make_runs(struct flame_stacks *s, struct err *err)
 /* ---- the order ----------------------------------------------------------------------------------------- */
 
 /* Compares by the first different call. Of two stacks that begin alike, the shorter one is first. */
-static int by_calls(const void *left, const void *right, void *ctx)
+static int compare_calls(const void *left, const void *right, void *ctx)
 {
     const struct flame_stacks *s = ctx;
     const uint32_t *x = left, *y = right;
@@ -137,7 +138,7 @@ static int by_calls(const void *left, const void *right, void *ctx)
     }
 }
 
-static int make_order(struct flame_stacks *s, struct err *err)
+static int sort_samples(struct flame_stacks *s, struct err *err)
 {
     size_t n = s->p->n_samples;
     s->order = n < UINT32_MAX ? malloc((n + 1) * sizeof *s->order) : NULL;
@@ -145,14 +146,14 @@ static int make_order(struct flame_stacks *s, struct err *err)
         return err_nomem(err);
     for (size_t i = 0; i < n; i++)
         s->order[i] = (uint32_t)i;
-    qsort_r(s->order, n, sizeof *s->order, by_calls, s);
+    qsort_r(s->order, n, sizeof *s->order, compare_calls, s);
     return 0;
 }
 
 int flame_stacks_init(struct flame_stacks *s, struct profile *p, struct err *err)
 {
     *s = (struct flame_stacks){.p = p};
-    return make_runs(s, err) < 0 ? -1 : make_order(s, err);
+    return make_runs(s, err) < 0 ? -1 : sort_samples(s, err);
 }
 
 void flame_stacks_release(struct flame_stacks *s)

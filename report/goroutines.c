@@ -104,7 +104,7 @@ static bool same_frame(const struct goroutine_frame *a, const struct goroutine_f
 }
 
 /* Whether the current goroutine belongs to that group. */
-static bool is_of(const void *ctx, uint32_t number)
+static bool is_in_group(const void *ctx, uint32_t number)
 {
     const struct goroutines *g = ctx;
     const struct goroutine *c = &g->store->current;
@@ -148,7 +148,7 @@ static int find_group(struct goroutines *g, size_t *ret, struct err *err)
 {
     struct finder *f = &g->store->by_place;
     uint64_t hash = hash_of(&g->store->current, finder_seed(f));
-    uint32_t at = finder_find(f, hash, is_of, g);
+    uint32_t at = finder_find(f, hash, is_in_group, g);
     if (at == FINDER_NONE && add_group(g, hash, err) < 0)
         return -1;
     *ret = at == FINDER_NONE ? g->n_groups - 1 : at;
@@ -243,8 +243,8 @@ static int compare_frames(const struct goroutine_frame *a, const struct goroutin
     return order ? order : str_compare(a->place, b->place);
 }
 
-static int group_order(const struct goroutines *g, const struct goroutine_group *a,
-                       const struct goroutine_group *b)
+static int compare_groups(const struct goroutines *g, const struct goroutine_group *a,
+                          const struct goroutine_group *b)
 {
     int64_t x = growth_of(a), y = growth_of(b);
     if (x != y)
@@ -270,7 +270,8 @@ static void sort_groups(const struct goroutines *g, struct goroutine_group *grou
     sort_groups(g, groups + half, room, n - half);
     memcpy(room, groups, n * sizeof *room);
     for (size_t i = 0; i < n; i++)
-        groups[i] = b == n || (a < half && group_order(g, &room[a], &room[b]) <= 0) ? room[a++] : room[b++];
+        groups[i] =
+            b == n || (a < half && compare_groups(g, &room[a], &room[b]) <= 0) ? room[a++] : room[b++];
 }
 
 static int finish_groups(struct goroutines *g, struct err *err)
@@ -289,7 +290,7 @@ static int finish_groups(struct goroutines *g, struct err *err)
     return 0;
 }
 
-static int read_one(struct goroutines *g, size_t i, struct str bytes, uint64_t max_bytes, struct err *err)
+static int read_dump(struct goroutines *g, size_t i, struct str bytes, uint64_t max_bytes, struct err *err)
 {
     switch (g->dumps[i].form) {
     case GOROUTINES_STACKS:
@@ -314,7 +315,7 @@ int goroutines_read(const struct str *dumps, const char *const *names, size_t n,
     g->store->frames_only = n == 2 && g->dumps[0].form != g->dumps[1].form;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++)
-        if ((rc = read_one(g, i, dumps[i], max_bytes, err)) < 0)
+        if ((rc = read_dump(g, i, dumps[i], max_bytes, err)) < 0)
             err_wrap(err, "%s", names[i]);
     if (rc == 0)
         rc = finish_groups(g, err);

@@ -28,7 +28,7 @@ static void skip_bytes(struct str *s, size_t n)
     s->n -= n;
 }
 
-static bool take_word(struct str *s, const char *word)
+static bool skip_word(struct str *s, const char *word)
 {
     if (!str_begins(*s, word))
         return false;
@@ -37,7 +37,7 @@ static bool take_word(struct str *s, const char *word)
 }
 
 /* Reads an unsigned number that fits into an int64_t. */
-static bool take_number(struct str *s, uint64_t *ret)
+static bool read_number(struct str *s, uint64_t *ret)
 {
     uint64_t value = 0;
     size_t n = 0;
@@ -80,7 +80,7 @@ static struct str trim_blanks(struct str s)
 /* ---- debug=2 ------------------------------------------------------------------------------------------- */
 
 /* Splits off the text before the first comma, and the comma. */
-static struct str take_part(struct str *rest)
+static struct str split_part(struct str *rest)
 {
     const char *comma = memchr(rest->p, ',', rest->n);
     struct str part = first_bytes(*rest, comma ? (size_t)(comma - rest->p) : rest->n);
@@ -91,11 +91,11 @@ static struct str take_part(struct str *rest)
 /* "chan receive, 12 minutes, locked to thread" */
 static void read_state(struct str text, struct goroutine *c)
 {
-    c->state = trim_blanks(take_part(&text));
+    c->state = trim_blanks(split_part(&text));
     while (text.n > 0) {
         uint64_t minutes;
-        struct str part = trim_blanks(take_part(&text));
-        if (take_number(&part, &minutes) && str_begins(part, " minute"))
+        struct str part = trim_blanks(split_part(&text));
+        if (read_number(&part, &minutes) && str_begins(part, " minute"))
             c->wait = minutes < UINT32_MAX ? (uint32_t)minutes : UINT32_MAX;
     }
 }
@@ -105,7 +105,7 @@ static void read_state(struct str text, struct goroutine *c)
 static bool read_header(struct str line, struct goroutine *c)
 {
     uint64_t number;
-    if (!take_word(&line, "goroutine ") || !take_number(&line, &number) || line.n == 0 ||
+    if (!skip_word(&line, "goroutine ") || !read_number(&line, &number) || line.n == 0 ||
         line.p[line.n - 1] != ':')
         return false;
     const char *open = memchr(line.p, '[', line.n);
@@ -138,7 +138,7 @@ static int read_place(struct goroutines *g, struct str line, struct err *err)
 
 static int read_call(struct goroutines *g, struct str line, struct err *err)
 {
-    if (take_word(&line, "created by ")) {
+    if (skip_word(&line, "created by ")) {
         g->store->current.creator.function = first_bytes(line, find_last(line, " in goroutine "));
         return 0;
     }
@@ -181,13 +181,13 @@ static bool read_total(struct str line, uint64_t *ret)
 {
     return str_begins(line, "goroutine") && find_last(line, " profile: total ") < line.n &&
            (skip_bytes(&line, find_last(line, " profile: total ") + strlen(" profile: total ")),
-            take_number(&line, ret));
+            read_number(&line, ret));
 }
 
 /* "3 @ 0x43e1d6 0x44d4f2". Without symbols, the addresses are the only frames. */
 static bool read_count(struct str line, uint64_t *ret, struct str *ret_addresses)
 {
-    if (!take_number(&line, ret) || !take_word(&line, " @"))
+    if (!read_number(&line, ret) || !skip_word(&line, " @"))
         return false;
     *ret_addresses = trim_blanks(line);
     return true;
@@ -234,9 +234,9 @@ int goroutines_read_grouped(struct goroutines *g, size_t dump, struct str text, 
             goroutine_begin(g, count);
             addresses = next;
             within = true;
-        } else if (within && take_word(&line, "# labels: ")) {
+        } else if (within && skip_word(&line, "# labels: ")) {
             g->store->current.labels = line;
-        } else if (within && take_word(&line, "#\t")) {
+        } else if (within && skip_word(&line, "#\t")) {
             if (read_symbol(g, line, err) < 0)
                 return -1;
         } else if (total == 0) {

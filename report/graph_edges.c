@@ -82,7 +82,7 @@ static int reserve_call(struct calls *c, struct err *err)
     return 2 * (c->n + 1) <= (size_t)1 << c->bits ? 0 : make_slots(c, c->bits + 1, err);
 }
 
-static int add_new(struct calls *c, uint64_t hash, const struct call *call, int64_t div, struct err *err)
+static int append_call(struct calls *c, uint64_t hash, const struct call *call, int64_t div, struct err *err)
 {
     if (reserve_call(c, err) < 0)
         return -1;
@@ -99,7 +99,7 @@ static inline int add_call(struct calls *c, uint64_t hash, const struct call *ca
 {
     uint32_t slot = *slot_of(c, hash, call);
     if (slot == 0)
-        return add_new(c, hash, call, div, err);
+        return append_call(c, hash, call, div, err);
     struct call *known = &c->calls[slot - 1];
     bool again = known->seen == call->seen;
     known->seen = call->seen;
@@ -112,7 +112,7 @@ static inline int add_call(struct calls *c, uint64_t hash, const struct call *ca
 }
 
 /* Counts the first n gathered calls. */
-static int add_met(struct calls *c, size_t n, int64_t div, struct err *err)
+static int count_gathered(struct calls *c, size_t n, int64_t div, struct err *err)
 {
     uint64_t hashes[TOGETHER];
     for (size_t i = 0; i < n; i++) {
@@ -135,7 +135,7 @@ struct meeting {
 };
 
 /* Has no branch on kept or wanted nodes, because a processor could not predict it. */
-static inline int meet_place(void *ctx, uint32_t to, bool inlined, struct err *err)
+static inline int gather_call(void *ctx, uint32_t to, bool inlined, struct err *err)
 {
     struct meeting *m = ctx;
     struct calls *c = m->calls;
@@ -147,7 +147,7 @@ static inline int meet_place(void *ctx, uint32_t to, bool inlined, struct err *e
     if (m->n < TOGETHER)
         return 0;
     m->n = 0;
-    return add_met(c, TOGETHER, m->div, err);
+    return count_gathered(c, TOGETHER, m->div, err);
 }
 
 static int add_samples(void *ctx, size_t begin, size_t end, struct err *err)
@@ -159,8 +159,8 @@ static int add_samples(void *ctx, size_t begin, size_t end, struct err *err)
         struct meeting m = {.calls = c, .from = WALK_NONE, .stamp = (uint32_t)i + 1};
         if (!graph_weight(c->g, i, &m.weight, &m.div))
             continue;
-        if (walk_stack(c->walk, &c->g->profile->samples[i], meet_place, &m, err) < 0 ||
-            add_met(c, m.n, m.div, err) < 0)
+        if (walk_stack(c->walk, &c->g->profile->samples[i], gather_call, &m, err) < 0 ||
+            count_gathered(c, m.n, m.div, err) < 0)
             return -1;
     }
     return 0;

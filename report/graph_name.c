@@ -89,7 +89,7 @@ static int compare_pieces(struct name *a, struct name *b)
     return (i < a->n) - (k < b->n);
 }
 
-static bool only_named(const struct node_info *i)
+static bool has_only_name(const struct node_info *i)
 {
     return i->name && !i->address && !i->line && !i->file;
 }
@@ -98,7 +98,7 @@ int node_compare_names(const struct graph *g, const struct node_info *a, const s
 {
     if (a->address && b->address && a->address != b->address)
         return a->address < b->address ? -1 : 1;
-    if (only_named(a) && only_named(b))
+    if (has_only_name(a) && has_only_name(b))
         return a->name == b->name
                    ? 0
                    : str_compare(profile_str(g->profile, a->name), profile_str(g->profile, b->name));

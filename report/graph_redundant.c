@@ -34,7 +34,7 @@ static bool is_redundant(struct search *s, uint32_t edge)
 }
 
 /* Removes redundant edges into a node, the lightest first, up to the first edge that is a real call. */
-static int thin_out(struct search *s, struct graph *g, uint32_t node, struct err *err)
+static int remove_redundant(struct search *s, struct graph *g, uint32_t node, struct err *err)
 {
     uint32_t *edges = NULL;
     size_t n = 0;
@@ -56,7 +56,7 @@ int graph_drop_redundant(struct graph *g, struct err *err)
                        .queue = malloc((g->n_nodes + 1) * sizeof *s.queue)};
     int rc = s.seen && s.queue ? 0 : err_nomem(err);
     for (size_t i = g->n_order; i-- > 0 && rc == 0;)
-        rc = thin_out(&s, g, g->order[i], err);
+        rc = remove_redundant(&s, g, g->order[i], err);
     free(s.seen);
     free(s.queue);
     return rc;

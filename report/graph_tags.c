@@ -116,7 +116,7 @@ static bool weighs_enough(const struct tagger *f, uint32_t string)
 }
 
 /* Joins the labels of all samples, and weighs them and the numbers. */
-static int weigh_all(struct tagger *f)
+static int weigh_labels(struct tagger *f)
 {
     const struct profile *p = f->j->profile;
     for (size_t i = 0; i < p->n_samples; i++) {
@@ -278,7 +278,7 @@ static int make_tags(struct tagger *f)
     f->stamps = calloc(f->g->n_nodes + 1, sizeof *f->stamps);
     if (!f->labels || !f->stamps)
         return err_nomem(f->j->err);
-    if (weigh_all(f) < 0)
+    if (weigh_labels(f) < 0)
         return -1;
     for (size_t i = 0; i < p->n_samples; i++)
         if (add_sample(f, i) < 0)

@@ -15,17 +15,17 @@ static size_t runs_size(const struct graph *g)
 }
 
 /* The value that a walk yields for a frame. */
-static uint32_t place_of(const struct graph *g, const uint32_t *places, uint32_t frame)
+static uint32_t value_of(const struct graph *g, const uint32_t *places, uint32_t frame)
 {
     return places ? places[g->frames[frame]] : g->frames[frame];
 }
 
 /* Whether a location is stored as a single place, without a run. */
-static bool is_one(const struct graph *g, const uint32_t *places, size_t location)
+static bool is_single_place(const struct graph *g, const uint32_t *places, size_t location)
 {
     uint32_t n = 0;
     for (uint32_t at = g->frame_at[location]; at < g->frame_at[location + 1]; at++)
-        n += place_of(g, places, at) != WALK_NONE;
+        n += value_of(g, places, at) != WALK_NONE;
     return n == 0 || g->frame_at[location + 1] - g->frame_at[location] == 1;
 }
 
@@ -40,12 +40,12 @@ int walk_init(struct walk *w, const struct graph *g, const uint32_t *places, str
         return err_nomem(err);
     for (size_t i = 0; i < n_locations; i++) {
         uint32_t first = g->frame_at[i], after = g->frame_at[i + 1];
-        w->places[i] = is_one(g, places, i) ? place_of(g, places, first) : WALK_RUN | end;
+        w->places[i] = is_single_place(g, places, i) ? value_of(g, places, first) : WALK_RUN | end;
         if (!(w->places[i] & WALK_RUN))
             continue;
         w->runs[end++] = after - first;
         while (after > first)
-            w->runs[end++] = place_of(g, places, --after);
+            w->runs[end++] = value_of(g, places, --after);
     }
     return 0;
 }

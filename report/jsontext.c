@@ -13,7 +13,7 @@ static size_t special_length(const char *p, size_t n)
     return n >= 3 && memcmp(p, "\342\200", 2) == 0 && (p[2] == '\250' || p[2] == '\251') ? 3 : 0;
 }
 
-static void add_mark(struct buf *b, const char *p, size_t n)
+static void add_escape(struct buf *b, const char *p, size_t n)
 {
     if (n == 1)
         buf_addf(b, "\\u%04x", (unsigned)*p);
@@ -36,7 +36,7 @@ static void add_escaped(struct buf *b, struct str s, bool quoted)
         if (escaped)
             buf_addc(b, '\\');
         else
-            add_mark(b, s.p + i, mark);
+            add_escape(b, s.p + i, mark);
         from = escaped ? i : i + mark;
         i += escaped ? 1 : mark;
     }

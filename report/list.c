@@ -178,7 +178,7 @@ static int write_function(struct listing *l, const struct entry *e, size_t n)
     return 0;
 }
 
-static int write_all(struct listing *l)
+static int write_functions(struct listing *l)
 {
     struct job *j = l->j;
     char total[MEASURE_TEXT];
@@ -214,7 +214,7 @@ int list_write(struct job *j)
     if (rc == 0)
         rc = sources_new(j->profile, j->settings->source_path, j->settings->trim_path, &l.sources, j->err);
     if (rc == 0)
-        rc = write_all(&l);
+        rc = write_functions(&l);
     sources_free(l.sources);
     graph_release(&l.graph);
     free(l.entries);

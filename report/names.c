@@ -84,7 +84,7 @@ static int simplify_name(struct namer *n, struct str name, uint32_t *ret)
 /* ---- mangled names ------------------------------------------------------------------------------------- */
 
 /* Whether the function's name must be made from its linker name. */
-static bool is_due(const struct profile_function *f)
+static bool needs_name(const struct profile_function *f)
 {
     return !f->name || f->system_name == f->name;
 }
@@ -95,7 +95,7 @@ static int write_names(const struct namer *n, struct buf *to)
     struct str name;
     for (size_t i = 0; i < n->profile->n_functions; i++) {
         const struct profile_function *f = &n->profile->functions[i];
-        if (is_due(f) && demangle_wanted(profile_str(n->profile, f->system_name), &name)) {
+        if (needs_name(f) && demangle_wanted(profile_str(n->profile, f->system_name), &name)) {
             buf_add(to, name.p, name.n);
             buf_addc(to, '\n');
         }
@@ -142,14 +142,14 @@ static int name_mangled(struct namer *n, struct profile_function *f, struct str 
     return rc;
 }
 
-static int name_all(struct namer *n, struct str answer)
+static int set_names(struct namer *n, struct str answer)
 {
     struct profile *p = n->profile;
     for (size_t i = 0; i < p->n_functions; i++) {
         struct profile_function *f = &p->functions[i];
         struct str name = profile_str(p, f->system_name), mangled, line;
         int rc;
-        if (!is_due(f))
+        if (!needs_name(f))
             continue;
         f->name = f->system_name;
         if (demangle_wanted(name, &mangled) && next_line(&answer, &line) && !str_equal(mangled, line))
@@ -176,7 +176,7 @@ int symbolize_names(struct profile *p, const struct symbolize_mode *mode, const 
     if (rc == 0)
         rc = run_cxxfilt(&n, &names, &answer);
     if (rc == 0)
-        rc = name_all(&n, (struct str){buf_str(&answer), answer.len});
+        rc = set_names(&n, (struct str){buf_str(&answer), answer.len});
     buf_release(&names);
     buf_release(&answer);
     return rc;

@@ -28,7 +28,7 @@ static int write_bytes(struct page *p, const void *bytes, size_t n, struct err *
     return p->sink(p->ctx, bytes, n, err);
 }
 
-static int puts_to(struct page *p, const char *text, struct err *err)
+static int write_text(struct page *p, const char *text, struct err *err)
 {
     return write_bytes(p, text, strlen(text), err);
 }
@@ -71,7 +71,7 @@ static int add_hash(struct buf *b, struct str text, struct err *err)
 }
 
 /* The policy allows only the script and style of the template. */
-static int put_policy(struct page *p, struct err *err)
+static int write_policy(struct page *p, struct err *err)
 {
     struct buf b = BUF_INIT(4096);
     buf_adds(&b, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src ");
@@ -100,9 +100,10 @@ int page_new(page_sink_fn *sink, void *ctx, uint64_t max_bytes, struct page **re
     p->ctx = ctx;
     p->max_bytes = max_bytes;
     buf_init(&p->entries, MAX_BUNDLE);
-    if (put_str(p, text_before(page_source.template, "<!--csp-->"), err) < 0 || put_policy(p, err) < 0 ||
-        put_str(p, text_between("<!--csp-->", "<!--style-->"), err) < 0 || puts_to(p, "<style>", err) < 0 ||
-        put_str(p, page_source.style, err) < 0 || puts_to(p, "</style>", err) < 0 ||
+    if (put_str(p, text_before(page_source.template, "<!--csp-->"), err) < 0 || write_policy(p, err) < 0 ||
+        put_str(p, text_between("<!--csp-->", "<!--style-->"), err) < 0 ||
+        write_text(p, "<style>", err) < 0 || put_str(p, page_source.style, err) < 0 ||
+        write_text(p, "</style>", err) < 0 ||
         put_str(p, text_between("<!--style-->", "<!--data-->"), err) < 0) {
         page_free(p);
         return -1;
@@ -164,7 +165,7 @@ int page_add_nothing(struct page *p, const struct page_entry *entry, const char 
 }
 
 /* Writes data as an element of the page. */
-static int put_data(struct page *p, const struct buf *data, struct err *err)
+static int write_data(struct page *p, const struct buf *data, struct err *err)
 {
     struct buf b = BUF_INIT(PAGE_MAX_ENTRY * 2);
     void *gzip = NULL;
@@ -184,10 +185,10 @@ static int put_data(struct page *p, const struct buf *data, struct err *err)
     return rc;
 }
 
-static int put_entry(struct page *p, const struct page_entry *entry, const char *form, const struct buf *data,
-                     struct err *err)
+static int write_entry(struct page *p, const struct page_entry *entry, const char *form,
+                       const struct buf *data, struct err *err)
 {
-    if (buf_check(data, "what is to be drawn", err) < 0 || put_data(p, data, err) < 0)
+    if (buf_check(data, "what is to be drawn", err) < 0 || write_data(p, data, err) < 0)
         return -1;
     return list_entry(p, entry, form, NULL, err);
 }
@@ -197,7 +198,7 @@ int page_add_profile(struct page *p, const struct page_entry *entry, struct prof
     struct buf data = BUF_INIT(PAGE_MAX_ENTRY);
     int rc = page_data_profile(profile, &data, err);
     if (rc == 0)
-        rc = put_entry(p, entry, "profile", &data, err);
+        rc = write_entry(p, entry, "profile", &data, err);
     buf_release(&data);
     return rc;
 }
@@ -208,7 +209,7 @@ int page_add_goroutines(struct page *p, const struct page_entry *entry, const st
     struct buf data = BUF_INIT(PAGE_MAX_ENTRY);
     int rc = page_data_goroutines(g, &data, err);
     if (rc == 0)
-        rc = put_entry(p, entry, "goroutines", &data, err);
+        rc = write_entry(p, entry, "goroutines", &data, err);
     buf_release(&data);
     return rc;
 }
@@ -218,7 +219,7 @@ int page_add_sides(struct page *p, const struct page_entry *entry, const struct 
     struct buf data = BUF_INIT(PAGE_MAX_ENTRY);
     int rc = page_data_sides(s, &data, err);
     if (rc == 0)
-        rc = put_entry(p, entry, "sides", &data, err);
+        rc = write_entry(p, entry, "sides", &data, err);
     buf_release(&data);
     return rc;
 }
@@ -283,8 +284,8 @@ int page_finish(struct page *p, const struct page_bundle *bundle, struct err *er
     }
     if (rc == 0 && (write_bytes(p, b.data, b.len, err) < 0 ||
                     put_str(p, text_between("<!--data-->", "<!--script-->"), err) < 0 ||
-                    puts_to(p, "<script type=\"module\">", err) < 0 ||
-                    put_str(p, page_source.script, err) < 0 || puts_to(p, "</script>", err) < 0 ||
+                    write_text(p, "<script type=\"module\">", err) < 0 ||
+                    put_str(p, page_source.script, err) < 0 || write_text(p, "</script>", err) < 0 ||
                     put_str(p, text_after(page_source.template, "<!--script-->"), err) < 0))
         rc = -1;
     buf_release(&b);

@@ -27,7 +27,7 @@ static bool is_wanted(const void *ctx, uint32_t number)
 }
 
 /* *ret is FINDER_NONE if there are too many names. */
-static int name_number(struct peers *h, struct str name, uint32_t *ret, struct err *err)
+static int number_name(struct peers *h, struct str name, uint32_t *ret, struct err *err)
 {
     char shown[1024];
     text_printable(shown, sizeof shown, name.p, name.n);
@@ -39,7 +39,7 @@ static int name_number(struct peers *h, struct str name, uint32_t *ret, struct e
     return finder_add(&h->by_name, hash, err) < 0 ? -1 : strlist_add(&h->names, shown, err);
 }
 
-static int row_of(struct peers *h, const char *host, bool against, struct peer **ret, struct err *err)
+static int find_row(struct peers *h, const char *host, bool against, struct peer **ret, struct err *err)
 {
     for (size_t i = 0; i < h->n; i++)
         if (strcmp(h->rows[i].host, host) == 0) {
@@ -73,20 +73,20 @@ void peers_release(struct peers *h)
 
 /* ---- shares -------------------------------------------------------------------------------------------- */
 
-static int heavier_first(const void *left, const void *right)
+static int compare_shares(const void *left, const void *right)
 {
     const struct peer_share *a = left, *b = right;
     return a->share != b->share ? (a->share > b->share ? -1 : 1) : (a->name > b->name) - (a->name < b->name);
 }
 
-static int by_number(const void *left, const void *right)
+static int compare_names(const void *left, const void *right)
 {
     const struct peer_share *a = left, *b = right;
     return (a->name > b->name) - (a->name < b->name);
 }
 
 /* A function's value in a tally: cum for CPU, own otherwise. */
-static int64_t part_of(const struct tally *t, enum peers_of of, uint32_t name)
+static int64_t value_of(const struct tally *t, enum peers_of of, uint32_t name)
 {
     return of == PEERS_CPU ? t->of[name].cum : t->of[name].own;
 }
@@ -102,15 +102,15 @@ static int find_heaviest(const struct tally *t, enum peers_of of, struct peer_sh
         return err_nomem(err);
     for (size_t i = 0; i < p->n_functions; i++) {
         uint32_t name = p->functions[i].name;
-        if (name != 0 && part_of(t, of, name) > 0 && !words_listed(profile_str(p, name), passed_over))
-            list[n++] = (struct peer_share){name, words_share(part_of(t, of, name), t->total)};
+        if (name != 0 && value_of(t, of, name) > 0 && !words_listed(profile_str(p, name), passed_over))
+            list[n++] = (struct peer_share){name, words_share(value_of(t, of, name), t->total)};
     }
     /* Merge functions of one name. */
-    qsort(list, n, sizeof *list, by_number);
+    qsort(list, n, sizeof *list, compare_names);
     for (size_t i = 0; i < n; i++)
         if (kept == 0 || list[kept - 1].name != list[i].name)
             list[kept++] = list[i];
-    qsort(list, kept, sizeof *list, heavier_first);
+    qsort(list, kept, sizeof *list, compare_shares);
     *ret = list;
     *ret_n = kept < PEERS_MAX_SHARES ? kept : PEERS_MAX_SHARES;
     return 0;
@@ -128,14 +128,14 @@ static int keep_shares(struct peers *h, const struct tally *t, enum peers_of of,
     int rc = f->shares ? 0 : err_nomem(err);
     for (size_t i = 0; i < n && rc == 0; i++) {
         uint32_t name = 0;
-        rc = name_number(h, profile_str(t->profile, list[i].name), &name, err);
+        rc = number_name(h, profile_str(t->profile, list[i].name), &name, err);
         if (rc == 0 && name != FINDER_NONE)
             f->shares[kept++] = (struct peer_share){name, list[i].share};
     }
     free(list);
     f->n_shares = kept;
     if (rc == 0)
-        qsort(f->shares, kept, sizeof *f->shares, by_number);
+        qsort(f->shares, kept, sizeof *f->shares, compare_names);
     return rc;
 }
 
@@ -199,7 +199,7 @@ int peers_add(struct peers *h, const char *host, bool against, const char *file,
     struct peer *row = NULL;
     enum peers_of of = PEERS_CPU;
     size_t column = column_of(p, &of);
-    if (column == TALLY_NONE || row_of(h, host, against, &row, err) < 0)
+    if (column == TALLY_NONE || find_row(h, host, against, &row, err) < 0)
         return column == TALLY_NONE ? 0 : -1;
     struct peer_figure *f = &row->of[of];
     if (f->known)

@@ -24,11 +24,11 @@
 static const double floors[PEERS_OF] = {0.1, 10e6, 100, 1e6};
 
 /* The group's median and deviation of one function or value. */
-struct middle {
+struct center {
     double median, deviation;
 };
 
-static int by_value(const void *left, const void *right)
+static int compare_doubles(const void *left, const void *right)
 {
     const double *a = left, *b = right;
     return (*a > *b) - (*a < *b);
@@ -36,14 +36,14 @@ static int by_value(const void *left, const void *right)
 
 static double median_of(double *values, size_t n)
 {
-    qsort(values, n, sizeof *values, by_value);
+    qsort(values, n, sizeof *values, compare_doubles);
     return n == 0 ? 0 : n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 /* Overwrites the values. */
-static struct middle middle_of(double *values, size_t n)
+static struct center center_of(double *values, size_t n)
 {
-    struct middle m = {.median = median_of(values, n)};
+    struct center m = {.median = median_of(values, n)};
     for (size_t i = 0; i < n; i++)
         values[i] = fabs(values[i] - m.median);
     m.deviation = DEVIATION * median_of(values, n);
@@ -52,7 +52,7 @@ static struct middle middle_of(double *values, size_t n)
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-static bool is_far(const struct peer *row, enum peers_of of, struct middle m)
+static bool is_far(const struct peer *row, enum peers_of of, struct center m)
 {
     double value = row->of[of].value, by = fabs(value - m.median);
     bool times = value >= TIMES * m.median || value * TIMES <= m.median;
@@ -67,7 +67,7 @@ static void compare_values(struct peers *h, enum peers_of of, double *room)
     for (size_t i = 0; i < h->n; i++)
         if (h->rows[i].of[of].known)
             room[n++] = h->rows[i].of[of].value;
-    struct middle m = middle_of(room, n);
+    struct center m = center_of(room, n);
     h->known[of] = n;
     h->median[of] = m.median;
     for (size_t i = 0; i < h->n && n >= PEERS_LEAST; i++)
@@ -113,25 +113,25 @@ static int find_seen(const struct peers *h, enum peers_of of, size_t **ret, stru
 }
 
 /* The group's median of each function; 0 if fewer than half of the hosts have it. The caller frees *ret. */
-static int find_middles(const struct peers *h, enum peers_of of, double *room, struct middle **ret,
+static int find_centers(const struct peers *h, enum peers_of of, double *room, struct center **ret,
                         struct err *err)
 {
     size_t *seen = NULL;
     if (find_seen(h, of, &seen, err) < 0)
         return -1;
-    struct middle *middles = calloc(h->names.n + 1, sizeof *middles);
-    for (uint32_t name = 0; middles && name < h->names.n; name++) {
+    struct center *centers = calloc(h->names.n + 1, sizeof *centers);
+    for (uint32_t name = 0; centers && name < h->names.n; name++) {
         size_t n = 0;
         if (seen[name] * 2 < h->with_shares[of])
             continue;
         for (size_t i = 0; i < h->n; i++)
             if (has_shares(&h->rows[i].of[of]))
                 room[n++] = share_of(&h->rows[i].of[of], name);
-        middles[name] = middle_of(room, n);
+        centers[name] = center_of(room, n);
     }
     free(seen);
-    *ret = middles;
-    return middles ? 0 : err_nomem(err);
+    *ret = centers;
+    return centers ? 0 : err_nomem(err);
 }
 
 static struct words_candidate make_candidate(const struct peers *h, const struct peer_difference *d)
@@ -140,7 +140,7 @@ static struct words_candidate make_candidate(const struct peers *h, const struct
     return (struct words_candidate){words_origin_of(name) == WORDS_RUNTIME, fmax(d->share, d->median), name};
 }
 
-static bool is_outlier(const struct peer_difference *d, const struct peer_figure *f, struct middle m,
+static bool is_outlier(const struct peer_difference *d, const struct peer_figure *f, struct center m,
                        size_t n)
 {
     double by = fabs(d->share - d->median), error = words_error(d->share, f->samples);
@@ -150,7 +150,7 @@ static bool is_outlier(const struct peer_difference *d, const struct peer_figure
 
 /* The difference between a host and the group in one function. */
 static struct peer_difference difference_of(const struct peers *h, const struct peer_figure *f,
-                                            enum peers_of of, uint32_t name, struct middle m)
+                                            enum peers_of of, uint32_t name, struct center m)
 {
     struct peer_difference d = {true, of, name, share_of(f, name), m.median, false};
     d.outlier = fabs(d.share - d.median) >= SHARE && is_outlier(&d, f, m, h->with_shares[of]);
@@ -161,41 +161,42 @@ static struct peer_difference difference_of(const struct peers *h, const struct 
  * less in consequence, if it covers at least this part of it. */
 #define COMPARABLE 0.5
 
-static bool is_more(const struct peer_difference *d)
+static bool is_above_median(const struct peer_difference *d)
 {
     return d->share > d->median;
 }
 
-static bool names_it_better(const struct peers *h, const struct peer_difference *a,
+static bool explains_better(const struct peers *h, const struct peer_difference *a,
                             const struct peer_difference *b)
 {
     if (!b->known)
         return true;
     struct words_candidate one = make_candidate(h, a), other = make_candidate(h, b);
     double least = fmin(one.covers, other.covers), most = fmax(one.covers, other.covers);
-    if (is_more(a) != is_more(b) && one.runtime == other.runtime && least >= COMPARABLE * most)
-        return is_more(a);
+    if (is_above_median(a) != is_above_median(b) && one.runtime == other.runtime &&
+        least >= COMPARABLE * most)
+        return is_above_median(a);
     return words_tells_more(&one, &other);
 }
 
 /* The function that explains a host's difference best; among outliers if there is any. */
 static struct peer_difference find_difference(const struct peers *h, const struct peer_figure *f,
-                                              enum peers_of of, const struct middle *middles)
+                                              enum peers_of of, const struct center *centers)
 {
     struct peer_difference best = {.known = false};
     double most[2][2] = {{0}}; /* [is outlier][is more] */
     for (uint32_t name = 0; name < h->names.n; name++) {
-        struct peer_difference d = difference_of(h, f, of, name, middles[name]);
-        double *to = &most[d.outlier][is_more(&d)];
+        struct peer_difference d = difference_of(h, f, of, name, centers[name]);
+        double *to = &most[d.outlier][is_above_median(&d)];
         *to = fmax(*to, fabs(d.share - d.median));
     }
     bool outlier = most[true][false] > 0 || most[true][true] > 0;
     double all = fmax(most[outlier][false], most[outlier][true]);
     for (uint32_t name = 0; name < h->names.n && all > 0; name++) {
-        struct peer_difference d = difference_of(h, f, of, name, middles[name]);
-        double same = most[outlier][is_more(&d)], by = fabs(d.share - d.median);
+        struct peer_difference d = difference_of(h, f, of, name, centers[name]);
+        double same = most[outlier][is_above_median(&d)], by = fabs(d.share - d.median);
         if (d.outlier == outlier && same >= COMPARABLE * all && by >= WORDS_NEARLY * same &&
-            names_it_better(h, &d, &best))
+            explains_better(h, &d, &best))
             best = d;
     }
     return best;
@@ -211,22 +212,22 @@ static bool differs_more(const struct peer_difference *a, const struct peer_diff
 
 static int compare_shares(struct peers *h, enum peers_of of, double *room, struct err *err)
 {
-    struct middle *middles = NULL;
+    struct center *centers = NULL;
     for (size_t i = 0; i < h->n; i++)
         h->with_shares[of] += has_shares(&h->rows[i].of[of]);
     if (h->with_shares[of] < PEERS_LEAST)
         return 0;
-    if (find_middles(h, of, room, &middles, err) < 0)
+    if (find_centers(h, of, room, &centers, err) < 0)
         return -1;
     for (size_t i = 0; i < h->n; i++) {
         const struct peer_figure *f = &h->rows[i].of[of];
         if (!has_shares(f))
             continue;
-        struct peer_difference d = find_difference(h, f, of, middles);
+        struct peer_difference d = find_difference(h, f, of, centers);
         if (d.known && differs_more(&d, &h->rows[i].differs))
             h->rows[i].differs = d;
     }
-    free(middles);
+    free(centers);
     return 0;
 }
 

@@ -6,7 +6,7 @@
 #include "report/job.h"
 #include "base/banned.h"
 
-static int write_out(void *ctx, const void *p, size_t n, struct err *err)
+static int write_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
     out_add(ctx, p, n);
@@ -15,7 +15,7 @@ static int write_out(void *ctx, const void *p, size_t n, struct err *err)
 
 int proto_write_profile(struct job *j, const struct profile *p)
 {
-    return profile_write_gzip(p, write_out, j->out, j->err);
+    return profile_write_gzip(p, write_bytes, j->out, j->err);
 }
 
 int proto_write(struct job *j)

@@ -112,7 +112,7 @@ struct regex_budget regex_budget_asked(const struct profile *p)
 }
 
 /* PCRE2 calls this before it tries an item of the pattern. */
-static int take_step(pcre2_callout_block *at, void *regex)
+static int count_step(pcre2_callout_block *at, void *regex)
 {
     struct regex *r = regex;
     (void)at;
@@ -138,7 +138,7 @@ int regex_new(struct str pattern, struct regex_budget *budget, struct regex **re
         regex_free(r);
         return err_nomem(err);
     }
-    pcre2_set_callout(r->limits, take_step, r);
+    pcre2_set_callout(r->limits, count_step, r);
     pcre2_set_match_limit(r->limits, MAX_BACKTRACKS);
     pcre2_set_depth_limit(r->limits, MAX_BACKTRACKS);
     pcre2_set_heap_limit(r->limits, MAX_HEAP);
@@ -171,7 +171,7 @@ bool regex_matches(struct regex *r, struct str text)
 }
 
 /* A profile may get more strings during the matches. */
-static bool make_room(struct regex *r, size_t n)
+static bool reserve_strings(struct regex *r, size_t n)
 {
     if (n <= r->n_seen)
         return true;
@@ -186,7 +186,7 @@ static bool make_room(struct regex *r, size_t n)
 
 bool regex_matches_string(struct regex *r, const struct profile *p, uint32_t index)
 {
-    if (!make_room(r, profile_n_strings(p))) {
+    if (!reserve_strings(r, profile_n_strings(p))) {
         r->failed = PCRE2_ERROR_NOMEMORY;
         return false;
     }

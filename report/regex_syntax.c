@@ -574,7 +574,7 @@ static int read_backslash(struct parser *p)
     return is < 0 ? -1 : 0;
 }
 
-static int read_one(struct parser *p)
+static int read_item(struct parser *p)
 {
     size_t from = p->out->len;
     uint32_t c;
@@ -620,7 +620,7 @@ int regex_translate(struct str pattern, struct buf *ret, struct err *err)
     struct parser p = {.all = pattern, .at = pattern.p, .end = pattern.p + pattern.n, .out = ret, .err = err};
     while (bytes_left(&p)) {
         const char *before = p.repeat;
-        if (read_one(&p) < 0)
+        if (read_item(&p) < 0)
             return -1;
         if (p.repeat == before)
             p.repeat = NULL;

@@ -42,7 +42,7 @@ void job_say(const struct job *j, const char *fmt, ...)
 
 /* ---- settings ------------------------------------------------------------------------------------------ */
 
-static int no_such_index(const struct profile *p, const char *index, struct err *err)
+static int set_bad_index(const struct profile *p, const char *index, struct err *err)
 {
     struct buf names = BUF_INIT(400);
     for (size_t i = 0; i < p->n_sample_types; i++) {
@@ -91,7 +91,7 @@ int report_sample_index(const struct profile *p, const char *index, size_t *ret,
             return 0;
         }
     }
-    return no_such_index(p, index, err);
+    return set_bad_index(p, index, err);
 }
 
 static int apply_settings(struct job *j)
@@ -124,7 +124,7 @@ static int apply_settings(struct job *j)
 /* ---- the total ----------------------------------------------------------------------------------------- */
 
 /* Whether a sample belongs to the base of a difference whose percentages are of the base. */
-static bool of_base(const struct profile *p, const struct profile_sample *s)
+static bool is_in_base(const struct profile *p, const struct profile_sample *s)
 {
     for (size_t i = s->label_at; i < s->label_at + s->n_labels; i++)
         if (!p->labels[i].is_number && str_is(profile_str(p, p->labels[i].key), "pprof::base") &&
@@ -143,7 +143,7 @@ static int64_t total_of(const struct job *j)
         uint64_t size = v < 0 ? -(uint64_t)v : (uint64_t)v;
         total += size;
         div += d;
-        if (p->samples[i].n_labels && of_base(p, &p->samples[i])) {
+        if (p->samples[i].n_labels && is_in_base(p, &p->samples[i])) {
             base_total += size;
             base_div += d;
         }

@@ -74,7 +74,7 @@ static bool has_room(const struct sides_side *of)
 }
 
 /* Merges all parts if there are too many stacks, because parts repeat the stacks that they share. */
-static int make_room(struct sides_side *of, struct err *err)
+static int limit_stacks(struct sides_side *of, struct err *err)
 {
     if (has_room(of))
         return 0;
@@ -102,7 +102,7 @@ int sides_add(struct sides *s, enum side side, struct profile *p, struct err *er
     if (p->n_sample_types == 0)
         return err_set(err, ERR_FAILED, "it has no sample types");
     profile_drop_labels(p);
-    if ((model ? profile_compatible(model, p, err) : set_types(s, p, err)) < 0 || make_room(of, err) < 0 ||
+    if ((model ? profile_compatible(model, p, err) : set_types(s, p, err)) < 0 || limit_stacks(of, err) < 0 ||
         add_part(of, p, err) < 0)
         return -1;
     of->processes++;

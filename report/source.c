@@ -54,7 +54,7 @@ int source_split(struct str text, struct source_lines *ret, struct err *err)
     return 0;
 }
 
-static void file_forget(struct file *f)
+static void file_release(struct file *f)
 {
     if (!f)
         return;
@@ -64,10 +64,10 @@ static void file_forget(struct file *f)
     free(f);
 }
 
-static void forget_all(struct sources *s)
+static void clear_cache(struct sources *s)
 {
     for (size_t i = 0; i < s->n; i++)
-        file_forget(s->files[i]);
+        file_release(s->files[i]);
     s->n = s->bytes = 0;
     if (s->n_places)
         memset(s->places, 0, s->n_places * sizeof *s->places);
@@ -96,7 +96,7 @@ void sources_free(struct sources *s)
 {
     if (!s)
         return;
-    forget_all(s);
+    clear_cache(s);
     free(s->files);
     free(s->places);
     free(s->search);
@@ -123,14 +123,14 @@ static bool looks_like_source(const char *path)
     return false;
 }
 
-static bool is_below(const char *path, const char *dir)
+static bool is_below_directory(const char *path, const char *dir)
 {
     size_t n = strlen(dir);
     return strcmp(dir, "/") == 0 || (strncmp(path, dir, n) == 0 && path[n] == '/');
 }
 
 /* Whether the file is below a directory that the user named with -source_path. */
-static bool is_asked_for(const struct sources *s, const char *path)
+static bool is_below_user_path(const struct sources *s, const char *path)
 {
     char name[PATH_MAX], real[PATH_MAX];
     struct str dir;
@@ -139,7 +139,7 @@ static bool is_asked_for(const struct sources *s, const char *path)
             continue;
         memcpy(name, dir.p, dir.n);
         name[dir.n] = '\0';
-        if (realpath(name, real) && is_below(path, real))
+        if (realpath(name, real) && is_below_directory(path, real))
             return true;
     }
     return false;
@@ -166,7 +166,7 @@ static int open_source_file(const struct sources *s, struct str path)
     if (fd < 0 || (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)))
         return fd;
     bool regular = S_ISREG(st.st_mode);
-    if (regular && (looks_like_source(real) || is_asked_for(s, real)))
+    if (regular && (looks_like_source(real) || is_below_user_path(s, real)))
         return fd;
     fd_close(&fd);
     errno = regular ? EPERM : EINVAL;
@@ -225,7 +225,7 @@ static int search_file(struct sources *s, struct str path, int *ret, bool *ret_r
 }
 
 /* Writes upstream's message, or our own for a refusal, which upstream does not have. */
-static int say_wrong(const struct sources *s, struct str path, int why, char **ret_wrong, struct err *err)
+static int set_message(const struct sources *s, struct str path, int why, char **ret_wrong, struct err *err)
 {
     int shown = path.n > 4096 ? 4096 : (int)path.n, n;
     if (why == EPERM) {
@@ -256,7 +256,7 @@ static int open_source(struct sources *s, struct str name, int *ret, char **ret_
             return -1;
         why = refused ? EPERM : ENOENT;
     }
-    return *ret >= 0 ? 0 : say_wrong(s, path, why, ret_wrong, err);
+    return *ret >= 0 ? 0 : set_message(s, path, why, ret_wrong, err);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
@@ -302,7 +302,7 @@ static int make_places(struct sources *s, uint32_t path, struct err *err)
 static int add_file(struct sources *s, uint32_t path, struct err *err)
 {
     if (s->bytes > KEPT_MAX)
-        forget_all(s);
+        clear_cache(s);
     if (array_reserve((void **)&s->files, &s->cap, s->n + 1, sizeof(struct file *), err) < 0)
         return -1;
     struct file *f = calloc(1, sizeof *f);
@@ -311,7 +311,7 @@ static int add_file(struct sources *s, uint32_t path, struct err *err)
     f->path = path;
     buf_init(&f->text, SOURCE_MAX);
     if (load_file(s, f, err) < 0) {
-        file_forget(f);
+        file_release(f);
         return -1;
     }
     s->bytes += f->text.cap + f->lines.n * sizeof *f->lines.items;

@@ -115,7 +115,7 @@ static const char *unit_of(const struct job *j)
     return "none";
 }
 
-static int write_all(struct speedscope *s, struct job *j, struct buf *name)
+static int write_document(struct speedscope *s, struct job *j, struct buf *name)
 {
     size_t left = 0;
     int64_t sum = 0;
@@ -147,7 +147,7 @@ int speedscope_write(struct job *j)
     if (rc == 0)
         rc = number_frames(&s);
     if (rc == 0)
-        rc = write_all(&s, j, &name);
+        rc = write_document(&s, j, &name);
     buf_release(&name);
     free(s.frames);
     free(s.places);

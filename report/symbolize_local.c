@@ -159,7 +159,7 @@ static bool is_directory(struct str path)
     return stat(name, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int locate_one(struct search *s, const char *search_path)
+static int locate_mapping(struct search *s, const char *search_path)
 {
     struct str dir, file = profile_str(s->profile, s->mapping->file);
     struct str id = profile_str(s->profile, s->mapping->build_id);
@@ -191,7 +191,7 @@ int symbolize_locate(struct profile *p, const char *search_path, symbolize_say_f
     int rc = 0;
     for (size_t i = 0; rc >= 0 && i < p->n_mappings && i < SYMBOLIZE_MAPPINGS; i++) {
         struct search s = {.profile = p, .mapping = &p->mappings[i], .say = say, .ctx = ctx, .err = err};
-        rc = locate_one(&s, search_path);
+        rc = locate_mapping(&s, search_path);
     }
     free(usual);
     return rc < 0 ? -1 : 0;
@@ -226,7 +226,7 @@ static bool is_function(const void *ctx, uint32_t number)
 }
 
 /* Finds or adds the function with that name and file among the new ones. */
-static int function_of(struct lookup *l, const struct frame *f, uint32_t *ret)
+static int find_function(struct lookup *l, const struct frame *f, uint32_t *ret)
 {
     struct profile *p = l->profile;
     struct profile_function new = {.id = l->first};
@@ -256,7 +256,7 @@ static int set_frames(struct lookup *l, size_t location, const struct frame *fra
         return -1;
     for (size_t i = 0; i < n; i++) {
         l->lines[i] = (struct profile_line){.line = frames[i].line};
-        if (function_of(l, &frames[i], &l->lines[i].function) < 0)
+        if (find_function(l, &frames[i], &l->lines[i].function) < 0)
             return -1;
         m->has_functions = m->has_functions || frames[i].function.n;
         m->has_filenames = m->has_filenames || frames[i].file.n;
@@ -268,7 +268,7 @@ static int set_frames(struct lookup *l, size_t location, const struct frame *fra
 }
 
 /* Takes nm's name for an address if it is longer: addr2line truncates some names. */
-static void mend_name(struct frames *frames, const struct nm *nm, uint64_t address)
+static void correct_name(struct frames *frames, const struct nm *nm, uint64_t address)
 {
     const struct nm_symbol *s = frames->n ? nm_find(nm, address) : NULL;
     if (s && s->name.n > frames->items[frames->n - 1].function.n + 1)
@@ -289,7 +289,7 @@ static int set_places(struct lookup *l, uint32_t mapping, uint64_t base, struct 
         /* The output ended early, or does not match: keep the names so far. */
         if (more == 0 || (more > 0 && address != wanted))
             break;
-        mend_name(&frames, nm, p->locations[i].address);
+        correct_name(&frames, nm, p->locations[i].address);
         rc = more < 0 ? -1 : set_frames(l, i, frames.items, frames.n);
     }
     free(frames.items);
@@ -320,7 +320,7 @@ static const char *binary_name(const struct profile *p, const struct profile_map
     return dst;
 }
 
-static void say_failed(const struct lookup *l, const struct profile_mapping *m, const char *why)
+static void report_failure(const struct lookup *l, const struct profile_mapping *m, const char *why)
 {
     char name[2 * SYMBOLIZE_SHOWN + 20];
     symbolize_say(l->tools, "Local symbolization failed for %s: %s", binary_name(l->profile, m, name), why);
@@ -365,7 +365,7 @@ static int ask_addr2line(struct lookup *l, uint32_t mapping, const char *file, u
 }
 
 /* Without addr2line, or with -symbolize=fastlocal, only nm's table gives names of functions. */
-static int look_up(struct lookup *l, uint32_t mapping, const char *file, uint64_t base)
+static int name_locations(struct lookup *l, uint32_t mapping, const char *file, uint64_t base)
 {
     struct buf symbols = BUF_INIT(OUTPUT_MAX);
     struct nm nm = {0};
@@ -380,7 +380,7 @@ static int look_up(struct lookup *l, uint32_t mapping, const char *file, uint64_
     /* Beside addr2line, nm only corrects names. */
     const struct err *why = no_places.kind == ERR_NOT_FOUND ? &no_nm : &no_places;
     if (rc == 0 && why->kind != ERR_NONE)
-        say_failed(l, &l->profile->mappings[mapping], why->msg);
+        report_failure(l, &l->profile->mappings[mapping], why->msg);
     nm_release(&nm);
     buf_release(&symbols);
     return rc;
@@ -407,8 +407,8 @@ static const struct profile_location *first_place(const struct lookup *l, uint32
 }
 
 /* *ret_missing: the binary does not exist. */
-static int look_into(struct lookup *l, uint32_t mapping, const char *path, uint64_t address,
-                     bool *ret_missing)
+static int name_from_file(struct lookup *l, uint32_t mapping, const char *path, uint64_t address,
+                          bool *ret_missing)
 {
     const struct profile_mapping *m = &l->profile->mappings[mapping];
     struct str id = profile_str(l->profile, m->build_id);
@@ -417,19 +417,19 @@ static int look_into(struct lookup *l, uint32_t mapping, const char *path, uint6
     uint64_t base;
     int rc = 0;
     if (binary_open(path, m, &e, &why) < 0) {
-        say_failed(l, m, why.msg);
+        report_failure(l, m, why.msg);
         *ret_missing = true;
         return 0;
     }
     if (id.n && e.build_id[0] && !str_is(id, e.build_id))
-        say_failed(l, m, "build ID mismatch");
+        report_failure(l, m, "build ID mismatch");
     else if (elf_base(&e, m, address, &base, NULL) == 0)
-        rc = look_up(l, mapping, path, base);
+        rc = name_locations(l, mapping, path, base);
     elf_release(&e);
     return rc;
 }
 
-static int look_at(struct lookup *l, uint32_t mapping, bool *ret_missing)
+static int name_mapping(struct lookup *l, uint32_t mapping, bool *ret_missing)
 {
     const struct profile *p = l->profile;
     const struct profile_mapping *m = &p->mappings[mapping];
@@ -451,7 +451,7 @@ static int look_at(struct lookup *l, uint32_t mapping, bool *ret_missing)
     char *path = strndup(file.p, file.n);
     if (!path)
         return err_nomem(l->err);
-    int rc = look_into(l, mapping, path, first->address, ret_missing);
+    int rc = name_from_file(l, mapping, path, first->address, ret_missing);
     free(path);
     return rc;
 }
@@ -467,7 +467,7 @@ int symbolize_local(const struct symbolizing *s, struct err *err)
     bool missing = false;
     int rc = 0;
     for (uint32_t i = 0; rc == 0 && i < s->locations->n_mappings; i++)
-        rc = look_at(&l, i, &missing);
+        rc = name_mapping(&l, i, &missing);
     if (rc == 0 && missing) {
         symbolize_say(s->tools, "Some binary filenames not available. Symbolization may be incomplete.");
         symbolize_say(s->tools, "Try setting PPROF_BINARY_PATH to the search path for local binaries.");

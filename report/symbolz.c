@@ -134,7 +134,7 @@ static bool read_address(struct str s, uint64_t *ret)
     return true;
 }
 
-static int too_large(struct str address, struct err *err)
+static int set_too_large(struct str address, struct err *err)
 {
     char shown[80];
     text_printable(shown, sizeof shown, address.p, address.n);
@@ -155,7 +155,7 @@ int symbolz_next(struct str *rest, struct symbolz *ret, struct err *err)
                 continue;
             struct str address = {line.p + at, behind - at};
             if (!read_address(address, &ret->address))
-                return too_large(address, err);
+                return set_too_large(address, err);
             while (behind < line.n && is_blank(line.p[behind]))
                 behind++;
             ret->name = (struct str){line.p + behind, line.n - behind};
@@ -216,8 +216,8 @@ static int write_query(const struct profile *p, struct places places, uint64_t o
 }
 
 /* Finds or makes this response's function with that name. */
-static int function_of(struct profile *p, struct answer_names *n, struct str name, uint32_t *ret,
-                       struct err *err)
+static int find_function(struct profile *p, struct answer_names *n, struct str name, uint32_t *ret,
+                         struct err *err)
 {
     uint32_t string;
     if (profile_intern(p, name.p, name.n, &string, err) < 0)
@@ -237,13 +237,13 @@ static int function_of(struct profile *p, struct answer_names *n, struct str nam
     return 0;
 }
 
-static int by_address(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
     const struct named *x = a, *y = b;
     return (x->address > y->address) - (x->address < y->address);
 }
 
-static int by_order(const void *a, const void *b)
+static int compare_orders(const void *a, const void *b)
 {
     const struct named *x = a, *y = b;
     return (x->order > y->order) - (x->order < y->order);
@@ -257,7 +257,7 @@ static int list_addresses(const struct profile *p, struct places places, struct 
         return err_nomem(err);
     for (size_t i = 0; i < places.n; i++)
         n->items[i].address = p->locations[places.items[i]].address;
-    qsort(n->items, places.n, sizeof *n->items, by_address);
+    qsort(n->items, places.n, sizeof *n->items, compare_addresses);
     for (size_t i = 0; i < places.n; i++)
         if (n->n == 0 || n->items[n->n - 1].address != n->items[i].address)
             n->items[n->n++] = n->items[i];
@@ -267,18 +267,18 @@ static int list_addresses(const struct profile *p, struct places places, struct 
 static struct named *find_address(const struct answer_names *n, uint64_t address)
 {
     struct named key = {.address = address};
-    return bsearch(&key, n->items, n->n, sizeof *n->items, by_address);
+    return bsearch(&key, n->items, n->n, sizeof *n->items, compare_addresses);
 }
 
 /* Makes functions from the names, in the order of the response. */
 static int make_functions(struct profile *p, struct answer_names *n, struct err *err)
 {
     int rc = 0;
-    qsort(n->items, n->n, sizeof *n->items, by_order);
+    qsort(n->items, n->n, sizeof *n->items, compare_orders);
     for (size_t i = 0; rc == 0 && i < n->n; i++)
         if (n->items[i].order)
-            rc = function_of(p, n, n->items[i].name, &n->items[i].function, err);
-    qsort(n->items, n->n, sizeof *n->items, by_address);
+            rc = find_function(p, n, n->items[i].name, &n->items[i].function, err);
+    qsort(n->items, n->n, sizeof *n->items, compare_addresses);
     return rc;
 }
 

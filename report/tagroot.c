@@ -137,7 +137,7 @@ static int add_frames(struct maker *m, size_t sample)
     return profile_restack(p, sample, m->stack, depth, m->j->err);
 }
 
-static int add_all(struct maker *m)
+static int add_all_frames(struct maker *m)
 {
     const struct profile *p = m->j->profile;
     for (size_t i = 0; i < p->n_locations; i++)
@@ -178,7 +178,7 @@ int tagroots_add(struct job *j)
         split_keys(j->profile, s->tagleaf, &m.leaves, &m.n_leaves, j->err) < 0)
         rc = -1;
     if (rc == 0 && m.n_roots + m.n_leaves)
-        rc = add_all(&m);
+        rc = add_all_frames(&m);
     if (rc == 0) {
         warn_missing(j, s->tagroot, m.roots, m.n_roots, "TagRoot");
         warn_missing(j, s->tagleaf, m.leaves, m.n_leaves, "TagLeaf");

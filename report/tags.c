@@ -60,7 +60,7 @@ static int count_label(struct job *j, struct counts *c, const struct profile_lab
     return count_value(c, l->key, value, v, j->err);
 }
 
-static int count_all(struct job *j, struct counts *c)
+static int count_samples(struct job *j, struct counts *c)
 {
     const struct profile *p = j->profile;
     for (size_t i = 0; i < p->n_samples; i++) {
@@ -176,7 +176,7 @@ static int write_counts(struct job *j, const struct counts *c)
 int tags_write(struct job *j)
 {
     struct counts c = {0};
-    int rc = count_all(j, &c);
+    int rc = count_samples(j, &c);
     if (rc == 0)
         rc = write_counts(j, &c);
     free(c.counts);

@@ -25,7 +25,7 @@ static bool same_function(const void *ctx, uint32_t number)
 }
 
 /* Finds or adds the function of a node. */
-static int function_of(struct top *t, const struct node_info *info, uint32_t *ret)
+static int find_function(struct top *t, const struct node_info *info, uint32_t *ret)
 {
     const struct profile *from = t->j->profile;
     struct profile_function f = {.start_line = info->start_line};
@@ -52,7 +52,8 @@ static int add_node(struct top *t, const struct node *n)
     struct str unit;
     int64_t values[2] = {profile_integer(measure_scale(node_cum(n), j->sample_unit, j->output_unit, &unit)),
                          profile_integer(measure_scale(node_flat(n), j->sample_unit, j->output_unit, &unit))};
-    return function_of(t, &n->info, &line.function) < 0 || profile_add_location(t->to, &l, &line, j->err) < 0
+    return find_function(t, &n->info, &line.function) < 0 ||
+                   profile_add_location(t->to, &l, &line, j->err) < 0
                ? -1
                : profile_add_sample(t->to, &at, 1, values, NULL, 0, j->err);
 }

@@ -106,7 +106,7 @@ static int write_nodes(struct tree *t)
     return 0;
 }
 
-static int write_all(struct tree *t)
+static int write_report(struct tree *t)
 {
     if (labels_write(t->j, t->g) < 0)
         return -1;
@@ -131,7 +131,7 @@ int tree_write(struct job *j)
     if (rc == 0)
         rc = trim_graph(j, &g);
     if (rc == 0)
-        rc = write_all(&t);
+        rc = write_report(&t);
     regex_free(t.asked);
     buf_release(&t.name);
     graph_release(&g);

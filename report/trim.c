@@ -37,7 +37,7 @@ static void choose_unit(struct job *j, const struct graph *g)
     j->output_unit = unit.n ? unit : j->sample_unit;
 }
 
-static enum graph_order order_of(const struct job *j)
+static enum graph_order choose_order(const struct job *j)
 {
     return j->settings->format == REPORT_DOT ? GRAPH_BY_ENTROPY
            : j->settings->cum                ? GRAPH_BY_CUM
@@ -70,7 +70,7 @@ static int limit_nodes(struct job *j, struct graph *g, const struct graph_tags *
     graph_keep_first(g, limit);
     if (!tags)
         return 0;
-    return graph_connect(g, j->err) < 0 ? -1 : graph_sort(g, order_of(j), j->err);
+    return graph_connect(g, j->err) < 0 ? -1 : graph_sort(g, choose_order(j), j->err);
 }
 
 /* Finds the nodes in order. Makes edges only if the order depends on them, as in pictures. */
@@ -82,12 +82,12 @@ static int choose_nodes(struct job *j, struct graph *g, struct graph_tags *tags,
     j->nodes_before = g->n_order;
     if (tags && (graph_connect(g, j->err) < 0 || graph_tags_find(tags, j, g, node_cutoff) < 0))
         return -1;
-    if (graph_sort(g, order_of(j), j->err) < 0)
+    if (graph_sort(g, choose_order(j), j->err) < 0)
         return -1;
     return j->nodecount > 0 ? limit_nodes(j, g, tags, edge_cutoff) : 0;
 }
 
-static struct graph_options options_of(const struct job *j)
+static struct graph_options make_options(const struct job *j)
 {
     enum report_format format = j->settings->format;
     return (struct graph_options){.value_index = j->value_index,
@@ -101,7 +101,7 @@ static struct graph_options options_of(const struct job *j)
 
 int trim_picture(struct job *j, struct graph *g, struct graph_tags *tags)
 {
-    struct graph_options options = options_of(j);
+    struct graph_options options = make_options(j);
     if (trim_paths(j) < 0 || graph_init(g, j->profile, &options, j->err) < 0 || graph_count(g, j->err) < 0)
         return -1;
     int64_t flat = 0;

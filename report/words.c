@@ -103,13 +103,13 @@ bool words_tells_more(const struct words_candidate *a, const struct words_candid
 
 /* ---- sentences ----------------------------------------------------------------------------------------- */
 
-static char *make_sentence(const struct words_rule *rule, const struct words_said *said)
+static char *make_sentence(const struct words_rule *rule, const struct words_said *finding)
 {
     struct buf b = BUF_INIT(4096);
     for (const char *p = rule->sentence; *p; p++) {
         bool place = p[0] == '{' && p[1] >= '0' && p[1] < '0' + WORDS_ARGUMENTS && p[2] == '}';
         if (place)
-            buf_adds(&b, said->of[p[1] - '0']);
+            buf_adds(&b, finding->of[p[1] - '0']);
         else
             buf_addc(&b, *p);
         p += place ? 2 : 0;
@@ -154,23 +154,23 @@ static char *copy_printable(const char *s, bool *failed)
     return copy_string(str_of(text_printable(room, sizeof room, s ? s : "", s ? strlen(s) : 0)), failed);
 }
 
-int words_say(struct words_case *c, const struct words_rule *rule, const struct words_said *said)
+int words_say(struct words_case *c, const struct words_rule *rule, const struct words_said *finding)
 {
     struct words *w = c->words;
     bool failed = false;
     if (array_reserve((void **)&w->items, &w->cap, w->n + 1, sizeof *w->items, c->err) < 0)
         return -1;
     struct words_item i = {.rule = rule->name,
-                           .text = make_sentence(rule, said),
+                           .text = make_sentence(rule, finding),
                            .file = copy_printable(c->subject->file, &failed),
-                           .look = copy_look(said->look, &failed),
+                           .look = copy_look(finding->look, &failed),
                            .suspect = rule->suspect,
-                           .weight = said->weight,
+                           .weight = finding->weight,
                            .host = copy_printable(c->subject->host, &failed),
                            .service = copy_printable(c->subject->service, &failed),
-                           .names_host = said->names_host,
-                           .part = said->part,
-                           .detail = said->detail};
+                           .names_host = finding->names_host,
+                           .part = finding->part,
+                           .detail = finding->detail};
     if (failed || !i.text) {
         item_release(&i);
         return err_nomem(c->err);
@@ -199,11 +199,11 @@ enum words_of words_delay_of(const struct words_subject *s)
                                            : WORDS_OF_NOTHING;
 }
 
-void words_tell_delay(const struct words_case *c, struct words_said *said, size_t argument)
+void words_tell_delay(const struct words_case *c, struct words_said *finding, size_t argument)
 {
     enum words_of of = words_delay_of(c->subject);
-    said->part = (int)of;
-    snprintf(said->of[argument], WORDS_ARGUMENT, "%s",
+    finding->part = (int)of;
+    snprintf(finding->of[argument], WORDS_ARGUMENT, "%s",
              of == WORDS_OF_MUTEX   ? " (mutex profile)"
              : of == WORDS_OF_BLOCK ? " (block profile)"
                                     : "");
@@ -318,7 +318,7 @@ static bool same_service(const struct words_item *a, const struct words_item *b)
     return same_text(a->host, b->host) && same_text(a->service, b->service);
 }
 
-static bool same_matter(const struct words_item *a, const struct words_item *b)
+static bool same_subject(const struct words_item *a, const struct words_item *b)
 {
     return a->rule == b->rule && a->part == b->part;
 }
@@ -364,12 +364,12 @@ static void drop_item(struct words *w, size_t at)
 
 /* Keeps one of several findings of one rule on one service, such as a dump of goroutines in two forms.
  * Without a host, each file is a service of its own. */
-static void drop_doubles(struct words *w)
+static void drop_duplicates(struct words *w)
 {
     for (size_t i = 0; i < w->n; i++)
         for (size_t j = w->n; j-- > i + 1;) {
             struct words_item *a = &w->items[i], *b = &w->items[j];
-            if (!same_matter(a, b) || !same_service(a, b) || (!a->host && !same_text(a->file, b->file)))
+            if (!same_subject(a, b) || !same_service(a, b) || (!a->host && !same_text(a->file, b->file)))
                 continue;
             if (b->detail > a->detail || (b->detail == a->detail && b->weight > a->weight)) {
                 struct words_item other = *a;
@@ -406,7 +406,7 @@ static int merge_others(struct words *w, size_t at, struct err *err)
     size_t n = 0;
     for (size_t j = at + 1; j < w->n;) {
         const struct words_item *a = &w->items[at], *b = &w->items[j];
-        if (!same_matter(a, b) || !a->look || !same_text(a->look, b->look) || same_service(a, b)) {
+        if (!same_subject(a, b) || !a->look || !same_text(a->look, b->look) || same_service(a, b)) {
             j++;
             continue;
         }
@@ -463,7 +463,7 @@ int words_finish(struct words *w, struct err *err)
     int rc = 0;
     if (w->n == 0)
         return 0;
-    drop_doubles(w);
+    drop_duplicates(w);
     qsort(w->items, w->n, sizeof *w->items, compare_items);
     /* Name each finding's own place before merge_others appends the other places. */
     rc = name_places(w, err);

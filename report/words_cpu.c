@@ -46,24 +46,24 @@ static bool is_significant(const struct words_case *c, const struct words_rule *
 
 int words_cpu_idle(struct words_case *c, const struct words_rule *rule)
 {
-    struct words_said said = {.weight = 0};
+    struct words_said finding = {.weight = 0};
     char percent[WORDS_ARGUMENT];
     if (samples_of(c) >= SAMPLES || c->profile->duration_ns <= 0)
         return 0;
-    words_count(said.of[0], samples_of(c), "sample", "samples");
-    words_time(said.of[1], c->profile->duration_ns);
+    words_count(finding.of[0], samples_of(c), "sample", "samples");
+    words_time(finding.of[1], c->profile->duration_ns);
     words_percent(percent, busy_cores(c));
-    snprintf(said.of[2], sizeof said.of[2], "%s", percent);
-    return words_say(c, rule, &said);
+    snprintf(finding.of[2], sizeof finding.of[2], "%s", percent);
+    return words_say(c, rule, &finding);
 }
 
 /* "CPU was 45 % busy (100 % is one core): " */
-static void tell_busy(const struct words_case *c, struct words_said *said)
+static void write_busy(const struct words_case *c, struct words_said *finding)
 {
     char percent[WORDS_ARGUMENT];
     words_percent(percent, busy_cores(c));
-    said->weight = busy_cores(c);
-    snprintf(said->of[0], sizeof said->of[0],
+    finding->weight = busy_cores(c);
+    snprintf(finding->of[0], sizeof finding->of[0],
              busy_cores(c) > 0 ? "CPU was %.10s %% busy (100 %% is one core): " : "CPU: ", percent);
 }
 
@@ -78,47 +78,47 @@ static uint32_t find_hot(const struct words_case *c, const struct words_rule *ru
 /* {0} how busy, {1} and {2} the hottest function, {3} the function that covers half. */
 int words_cpu_hot(struct words_case *c, const struct words_rule *rule)
 {
-    struct words_said said = {.weight = 0};
+    struct words_said finding = {.weight = 0};
     uint32_t top = find_hot(c, rule);
     if (samples_of(c) < SAMPLES || top == TALLY_NONE)
         return 0;
-    tell_busy(c, &said);
-    said.look = profile_str(c->profile, top);
-    words_name(said.of[1], said.look);
-    words_percent(said.of[2], words_share(c->all.of[top].flat, c->all.total));
-    words_with_calls(said.of[3], &c->all, top);
-    return words_say(c, rule, &said);
+    write_busy(c, &finding);
+    finding.look = profile_str(c->profile, top);
+    words_name(finding.of[1], finding.look);
+    words_percent(finding.of[2], words_share(c->all.of[top].flat, c->all.total));
+    words_with_calls(finding.of[3], &c->all, top);
+    return words_say(c, rule, &finding);
 }
 
 /* {0} how busy, {1} and {2} the function that covers half, {3} the runtime's own share. */
 int words_cpu_spread(struct words_case *c, const struct words_rule *rule)
 {
-    struct words_said said = {.weight = 0};
+    struct words_said finding = {.weight = 0};
     uint32_t top = tally_top_cum(&c->all);
     if (samples_of(c) < SAMPLES || find_hot(c, rule) != TALLY_NONE || top == TALLY_NONE)
         return 0;
-    tell_busy(c, &said);
-    said.look = profile_str(c->profile, top);
-    words_name(said.of[1], said.look);
-    words_percent(said.of[2], words_share(c->all.of[top].cum, c->all.total));
-    words_percent(said.of[3], words_share(c->all.in_runtime, c->all.total));
-    return words_say(c, rule, &said);
+    write_busy(c, &finding);
+    finding.look = profile_str(c->profile, top);
+    words_name(finding.of[1], finding.look);
+    words_percent(finding.of[2], words_share(c->all.of[top].cum, c->all.total));
+    words_percent(finding.of[3], words_share(c->all.in_runtime, c->all.total));
+    return words_say(c, rule, &finding);
 }
 
 /* ---- suspects ------------------------------------------------------------------------------------------ */
 
 /* Sets {1} and `look` to the program's function that most of the tally is in. */
-static void name_own(const struct tally *t, struct words_said *said)
+static void name_own(const struct tally *t, struct words_said *finding)
 {
     char name[WORDS_ARGUMENT], percent[WORDS_ARGUMENT];
     uint32_t top = tally_top_own(t);
     double share = top == TALLY_NONE ? 0 : words_share(t->of[top].own, t->total);
     if (share < NAMED)
         return;
-    said->look = profile_str(t->profile, top);
-    words_name(name, said->look);
+    finding->look = profile_str(t->profile, top);
+    words_name(name, finding->look);
     words_percent(percent, share);
-    snprintf(said->of[1], sizeof said->of[1], ", %.10s %% of that in %.160s", percent, name);
+    snprintf(finding->of[1], sizeof finding->of[1], ", %.10s %% of that in %.160s", percent, name);
 }
 
 /* The function of the list with the largest cum. */
@@ -138,16 +138,16 @@ static struct str heaviest_listed(const struct tally *t, const char *const *list
 /* {0} share, {1} the program's function, {2} the heaviest function of the rule's list. */
 int words_cpu_share(struct words_case *c, const struct words_rule *rule)
 {
-    struct words_said said = {.weight = share_chosen(c, rule->in, rule->out)};
+    struct words_said finding = {.weight = share_chosen(c, rule->in, rule->out)};
     struct tally t = {0};
-    if (!is_significant(c, rule, said.weight))
+    if (!is_significant(c, rule, finding.weight))
         return 0;
     int rc = tally_chosen(c, rule->in, rule->out, &t);
     if (rc == 0) {
-        words_percent(said.of[0], said.weight);
-        name_own(&t, &said);
-        words_name(said.of[2], heaviest_listed(&t, rule->in));
-        rc = words_say(c, rule, &said);
+        words_percent(finding.of[0], finding.weight);
+        name_own(&t, &finding);
+        words_name(finding.of[2], heaviest_listed(&t, rule->in));
+        rc = words_say(c, rule, &finding);
     }
     tally_release(&t);
     return rc;
@@ -157,27 +157,27 @@ int words_cpu_share(struct words_case *c, const struct words_rule *rule)
  * the collector's own accounting has it. */
 int words_cpu_gc(struct words_case *c, const struct words_rule *rule)
 {
-    struct words_said said = {.look = STR("runtime.gcBgMarkWorker")};
+    struct words_said finding = {.look = STR("runtime.gcBgMarkWorker")};
     char percent[WORDS_ARGUMENT];
     struct tally t = {0};
     double idle = share_chosen(c, words_idle_workers, NULL);
-    said.weight = share_chosen(c, rule->in, NULL) - idle;
-    if (!is_significant(c, rule, said.weight))
+    finding.weight = share_chosen(c, rule->in, NULL) - idle;
+    if (!is_significant(c, rule, finding.weight))
         return 0;
     int rc = tally_chosen(c, words_allocator, NULL, &t);
     if (rc == 0) {
         uint32_t top = tally_top_own(&t);
-        words_percent(said.of[0], said.weight);
+        words_percent(finding.of[0], finding.weight);
         words_percent(percent, idle);
         if (idle >= 0.01)
-            snprintf(said.of[2], sizeof said.of[2], " and another %.10s %% on processors that were idle",
-                     percent);
+            snprintf(finding.of[2], sizeof finding.of[2],
+                     " and another %.10s %% on processors that were idle", percent);
         if (top != TALLY_NONE) {
-            said.look = profile_str(c->profile, top);
-            words_name(percent, said.look);
-            snprintf(said.of[1], sizeof said.of[1], "; %.160s allocates most", percent);
+            finding.look = profile_str(c->profile, top);
+            words_name(percent, finding.look);
+            snprintf(finding.of[1], sizeof finding.of[1], "; %.160s allocates most", percent);
         }
-        rc = words_say(c, rule, &said);
+        rc = words_say(c, rule, &finding);
     }
     tally_release(&t);
     return rc;

@@ -25,36 +25,36 @@ static const char *const locks[] = {"sync.(*Mutex).Lock", "sync.(*RWMutex).Lock"
 static const char *const network[] = {"internal/poll.*", NULL};
 
 /* The number of goroutines at one place or in one state. */
-struct pile {
+struct name_count {
     struct str name;
     uint64_t count;
 };
 
-static int by_name(const void *left, const void *right)
+static int compare_names(const void *left, const void *right)
 {
-    return str_compare(((const struct pile *)left)->name, ((const struct pile *)right)->name);
+    return str_compare(((const struct name_count *)left)->name, ((const struct name_count *)right)->name);
 }
 
-static int by_count(const void *left, const void *right)
+static int compare_counts(const void *left, const void *right)
 {
-    const struct pile *a = left, *b = right;
+    const struct name_count *a = left, *b = right;
     if (a->count != b->count)
         return a->count > b->count ? -1 : 1;
-    return by_name(a, b);
+    return compare_names(a, b);
 }
 
-/* Merges piles of one name and puts the largest first. Returns their number. */
-static size_t merge_piles(struct pile *piles, size_t n)
+/* Merges counts of one name and puts the largest first. Returns their number. */
+static size_t merge_counts(struct name_count *counts, size_t n)
 {
     size_t kept = 0;
-    qsort(piles, n, sizeof *piles, by_name);
+    qsort(counts, n, sizeof *counts, compare_names);
     for (size_t i = 0; i < n; i++) {
-        if (kept > 0 && str_equal(piles[kept - 1].name, piles[i].name))
-            piles[kept - 1].count += piles[i].count;
+        if (kept > 0 && str_equal(counts[kept - 1].name, counts[i].name))
+            counts[kept - 1].count += counts[i].count;
         else
-            piles[kept++] = piles[i];
+            counts[kept++] = counts[i];
     }
-    qsort(piles, kept, sizeof *piles, by_count);
+    qsort(counts, kept, sizeof *counts, compare_counts);
     return kept;
 }
 
@@ -99,27 +99,27 @@ static bool is_leak(const struct goroutines *g, const struct goroutine_group *gr
 int words_goroutines_leak(struct words_case *c, const struct words_rule *rule)
 {
     const struct goroutines *g = c->goroutines;
-    const struct goroutine_group *most = NULL;
-    struct words_said said = {.weight = 0};
+    const struct goroutine_group *largest = NULL;
+    struct words_said finding = {.weight = 0};
     for (size_t i = 0; i < g->n_groups; i++)
-        if (is_leak(g, &g->groups[i]) && (!most || g->groups[i].count[1] > most->count[1]))
-            most = &g->groups[i];
-    if (!most)
+        if (is_leak(g, &g->groups[i]) && (!largest || g->groups[i].count[1] > largest->count[1]))
+            largest = &g->groups[i];
+    if (!largest)
         return 0;
-    said.weight = share_of(most->count[1], total_of(g));
-    said.look = place_of(g, most);
-    said.detail = most->wait_median > 0;
-    words_count(said.of[0], most->count[1], "goroutine", "goroutines");
-    words_name(said.of[1], said.look);
-    if (most->state.n > 0) {
-        words_name(said.of[3], most->state);
-        snprintf(said.of[2], sizeof said.of[2], " (%.160s)", said.of[3]);
+    finding.weight = share_of(largest->count[1], total_of(g));
+    finding.look = place_of(g, largest);
+    finding.detail = largest->wait_median > 0;
+    words_count(finding.of[0], largest->count[1], "goroutine", "goroutines");
+    words_name(finding.of[1], finding.look);
+    if (largest->state.n > 0) {
+        words_name(finding.of[3], largest->state);
+        snprintf(finding.of[2], sizeof finding.of[2], " (%.160s)", finding.of[3]);
     }
-    said.of[3][0] = '\0';
-    if (most->wait_median > 0)
-        snprintf(said.of[3], sizeof said.of[3], ", half of them for %" PRIu32 " minutes or longer",
-                 most->wait_median);
-    return words_say(c, rule, &said);
+    finding.of[3][0] = '\0';
+    if (largest->wait_median > 0)
+        snprintf(finding.of[3], sizeof finding.of[3], ", half of them for %" PRIu32 " minutes or longer",
+                 largest->wait_median);
+    return words_say(c, rule, &finding);
 }
 
 /* "; 12,000 an hour at that rate" */
@@ -138,115 +138,116 @@ static void write_rate(const struct words_case *c, uint64_t more, char dst[WORDS
 int words_goroutines_grown(struct words_case *c, const struct words_rule *rule)
 {
     const struct goroutines *g = c->goroutines;
-    const struct goroutine_group *most = g->n_dumps == 2 && g->n_groups > 0 ? &g->groups[0] : NULL;
-    struct words_said said = {.weight = 0};
-    uint64_t more = most && most->count[1] > most->count[0] ? most->count[1] - most->count[0] : 0;
-    if (more < GROWN || (double)more < GROWN_SHARE * (double)most->count[0])
+    const struct goroutine_group *largest = g->n_dumps == 2 && g->n_groups > 0 ? &g->groups[0] : NULL;
+    struct words_said finding = {.weight = 0};
+    uint64_t more =
+        largest && largest->count[1] > largest->count[0] ? largest->count[1] - largest->count[0] : 0;
+    if (more < GROWN || (double)more < GROWN_SHARE * (double)largest->count[0])
         return 0;
-    said.weight = share_of(more, total_of(g));
-    said.look = place_of(g, most);
-    words_count(said.of[0], more, "goroutine", "goroutines");
-    words_name(said.of[1], said.look);
-    snprintf(said.of[2], sizeof said.of[2], "%" PRIu64, most->count[0]);
-    snprintf(said.of[3], sizeof said.of[3], "%" PRIu64, most->count[1]);
-    write_rate(c, more, said.of[4]);
-    return words_say(c, rule, &said);
+    finding.weight = share_of(more, total_of(g));
+    finding.look = place_of(g, largest);
+    words_count(finding.of[0], more, "goroutine", "goroutines");
+    words_name(finding.of[1], finding.look);
+    snprintf(finding.of[2], sizeof finding.of[2], "%" PRIu64, largest->count[0]);
+    snprintf(finding.of[3], sizeof finding.of[3], "%" PRIu64, largest->count[1]);
+    write_rate(c, more, finding.of[4]);
+    return words_say(c, rule, &finding);
 }
 
 /* Adds up the groups with a frame in the list (NULL: all groups) by place or by state. The caller frees
  * *ret. */
-static int make_piles(struct words_case *c, const char *const *list, bool states, struct pile **ret,
-                      size_t *ret_n)
+static int make_counts(struct words_case *c, const char *const *list, bool states, struct name_count **ret,
+                       size_t *ret_n)
 {
     const struct goroutines *g = c->goroutines;
-    struct pile *piles = malloc((g->n_groups + 1) * sizeof *piles);
+    struct name_count *counts = malloc((g->n_groups + 1) * sizeof *counts);
     size_t n = 0;
-    if (!piles)
+    if (!counts)
         return err_nomem(c->err);
     for (size_t i = 0; i < g->n_groups; i++)
         if (!list || has_frame(g, &g->groups[i], list))
-            piles[n++] = (struct pile){states ? g->groups[i].state : place_of(g, &g->groups[i]),
-                                       g->groups[i].count[1]};
-    *ret_n = merge_piles(piles, n);
-    *ret = piles;
+            counts[n++] = (struct name_count){states ? g->groups[i].state : place_of(g, &g->groups[i]),
+                                              g->groups[i].count[1]};
+    *ret_n = merge_counts(counts, n);
+    *ret = counts;
     return 0;
 }
 
 /* {0} number, {1} place. */
 int words_goroutines_locked(struct words_case *c, const struct words_rule *rule)
 {
-    struct pile *piles = NULL;
-    struct words_said said = {.weight = 0};
+    struct name_count *counts = NULL;
+    struct words_said finding = {.weight = 0};
     size_t n = 0;
-    if (make_piles(c, locks, false, &piles, &n) < 0)
+    if (make_counts(c, locks, false, &counts, &n) < 0)
         return -1;
     int rc = 0;
-    if (n > 0 && piles[0].count >= LOCKED) {
-        said.weight = share_of(piles[0].count, total_of(c->goroutines));
-        said.look = piles[0].name;
-        words_count(said.of[0], piles[0].count, "goroutine", "goroutines");
-        words_name(said.of[1], said.look);
-        rc = words_say(c, rule, &said);
+    if (n > 0 && counts[0].count >= LOCKED) {
+        finding.weight = share_of(counts[0].count, total_of(c->goroutines));
+        finding.look = counts[0].name;
+        words_count(finding.of[0], counts[0].count, "goroutine", "goroutines");
+        words_name(finding.of[1], finding.look);
+        rc = words_say(c, rule, &finding);
     }
-    free(piles);
+    free(counts);
     return rc;
 }
 
 /* ---- always reported ----------------------------------------------------------------------------------- */
 
 /* Writes ": 1180 chan receive, 12 select, 3 others" if the form of the dump has states. */
-static int write_states(struct words_case *c, struct words_said *said)
+static int write_states(struct words_case *c, struct words_said *finding)
 {
-    char *dst = said->of[1], name[WORDS_ARGUMENT];
-    struct pile *piles = NULL;
-    size_t n = 0, at = 0, told = 0;
+    char *dst = finding->of[1], name[WORDS_ARGUMENT];
+    struct name_count *counts = NULL;
+    size_t n = 0, at = 0, n_named = 0;
     uint64_t others = total_of(c->goroutines);
-    if (make_piles(c, NULL, true, &piles, &n) < 0)
+    if (make_counts(c, NULL, true, &counts, &n) < 0)
         return -1;
-    for (size_t i = 0; i < n && told < STATES && at < WORDS_NAME; i++) {
-        if (piles[i].name.n == 0 || piles[i].count == 0)
+    for (size_t i = 0; i < n && n_named < STATES && at < WORDS_NAME; i++) {
+        if (counts[i].name.n == 0 || counts[i].count == 0)
             continue;
-        text_printable(name, 60, piles[i].name.p, piles[i].name.n);
-        at += (size_t)snprintf(dst + at, WORDS_ARGUMENT - at, "%s%" PRIu64 " %.60s", told++ ? ", " : ": ",
-                               piles[i].count, name);
-        others -= piles[i].count < others ? piles[i].count : others;
+        text_printable(name, 60, counts[i].name.p, counts[i].name.n);
+        at += (size_t)snprintf(dst + at, WORDS_ARGUMENT - at, "%s%" PRIu64 " %.60s", n_named++ ? ", " : ": ",
+                               counts[i].count, name);
+        others -= counts[i].count < others ? counts[i].count : others;
     }
-    if (told && others)
+    if (n_named && others)
         snprintf(dst + at, WORDS_ARGUMENT - at, ", %" PRIu64 " other%s", others, others == 1 ? "" : "s");
-    free(piles);
+    free(counts);
     return 0;
 }
 
 /* Writes "; most in one place: 1,180 of them in main.wait" if the place has more than one. */
-static void write_place(const struct pile *most, struct words_said *said)
+static void write_place(const struct name_count *largest, struct words_said *finding)
 {
     char name[WORDS_ARGUMENT], count[WORDS_ARGUMENT];
-    words_name(name, most->name);
-    words_count(count, most->count, "of them", "of them");
-    if (most->count > 1)
-        snprintf(said->of[2], sizeof said->of[2], "; most in one place: %.40s in %.160s", count, name);
+    words_name(name, largest->name);
+    words_count(count, largest->count, "of them", "of them");
+    if (largest->count > 1)
+        snprintf(finding->of[2], sizeof finding->of[2], "; most in one place: %.40s in %.160s", count, name);
 }
 
 /* {0} number, {1} states, {2} the place with the most, {3} the longest wait. */
 int words_goroutines_states(struct words_case *c, const struct words_rule *rule)
 {
     const struct goroutines *g = c->goroutines;
-    struct words_said said = {.weight = (double)total_of(g)};
-    struct pile *piles = NULL;
+    struct words_said finding = {.weight = (double)total_of(g)};
+    struct name_count *counts = NULL;
     uint32_t longest = 0;
     size_t n = 0;
-    if (total_of(g) == 0 || write_states(c, &said) < 0 || make_piles(c, NULL, false, &piles, &n) < 0)
+    if (total_of(g) == 0 || write_states(c, &finding) < 0 || make_counts(c, NULL, false, &counts, &n) < 0)
         return total_of(g) == 0 ? 0 : -1;
     for (size_t i = 0; i < g->n_groups; i++)
         longest = g->groups[i].wait_max > longest ? g->groups[i].wait_max : longest;
-    words_count(said.of[0], total_of(g), "goroutine", "goroutines");
-    said.look = n > 0 ? piles[0].name : STR("");
+    words_count(finding.of[0], total_of(g), "goroutine", "goroutines");
+    finding.look = n > 0 ? counts[0].name : STR("");
     if (n > 0)
-        write_place(&piles[0], &said);
+        write_place(&counts[0], &finding);
     if (longest > 0)
-        snprintf(said.of[3], sizeof said.of[3], "; the longest has waited %" PRIu32 " minute%s", longest,
-                 longest == 1 ? "" : "s");
-    said.detail = g->dumps[g->n_dumps - 1].form == GOROUTINES_STACKS;
-    free(piles);
-    return said.look.n > 0 ? words_say(c, rule, &said) : 0;
+        snprintf(finding.of[3], sizeof finding.of[3], "; the longest has waited %" PRIu32 " minute%s",
+                 longest, longest == 1 ? "" : "s");
+    finding.detail = g->dumps[g->n_dumps - 1].form == GOROUTINES_STACKS;
+    free(counts);
+    return finding.look.n > 0 ? words_say(c, rule, &finding) : 0;
 }

@@ -14,17 +14,17 @@
 #define FIRST 1.0
 
 /* One sample type, before and now. */
-struct twice {
+struct snapshots {
     struct tally of[2];
     bool found;
 };
 
-static int twice_make(struct twice *t, struct words_case *c, const char *type, const char *unit,
-                      const char *counts)
+static int snapshots_make(struct snapshots *t, struct words_case *c, const char *type, const char *unit,
+                          const char *counts)
 {
     const struct growth *g = c->growth;
     size_t at = tally_type(g->both, type, unit), counts_at = tally_type(g->both, counts, "count");
-    *t = (struct twice){.found = at < g->n_types};
+    *t = (struct snapshots){.found = at < g->n_types};
     for (size_t when = GROWTH_BEFORE; when <= GROWTH_NOW && t->found; when++) {
         size_t beside = counts_at < g->n_types ? when * g->n_types + counts_at : TALLY_NONE;
         if (tally_make(&t->of[when], &c->sieve, when * g->n_types + at, beside, &(struct tally_choice){0},
@@ -34,35 +34,35 @@ static int twice_make(struct twice *t, struct words_case *c, const char *type, c
     return 0;
 }
 
-static void twice_release(struct twice *t)
+static void snapshots_release(struct snapshots *t)
 {
     tally_release(&t->of[GROWTH_BEFORE]);
     tally_release(&t->of[GROWTH_NOW]);
 }
 
-static int64_t growth_of(const struct twice *t, uint32_t name)
+static int64_t growth_of(const struct snapshots *t, uint32_t name)
 {
     return t->of[GROWTH_NOW].of[name].own - t->of[GROWTH_BEFORE].of[name].own;
 }
 
-static int64_t grown_objects(const struct twice *t, uint32_t name)
+static int64_t grown_objects(const struct snapshots *t, uint32_t name)
 {
     int64_t by = t->of[GROWTH_NOW].of[name].objects - t->of[GROWTH_BEFORE].of[name].objects;
     return by > 0 ? by : 0;
 }
 
-static int64_t grown_in_all(const struct twice *t)
+static int64_t total_growth(const struct snapshots *t)
 {
     return t->of[GROWTH_NOW].total - t->of[GROWTH_BEFORE].total;
 }
 
-static bool is_profiler(const struct twice *t, uint32_t name)
+static bool is_profiler(const struct snapshots *t, uint32_t name)
 {
     return t->of[GROWTH_NOW].sieve->origins[name] == WORDS_PROFILERS;
 }
 
 /* The function whose own value has grown most, except the profilers; TALLY_NONE if none has grown. */
-static uint32_t most_grown(const struct twice *t)
+static uint32_t most_grown(const struct snapshots *t)
 {
     const struct profile *p = t->of[GROWTH_NOW].profile;
     uint32_t top = TALLY_NONE;
@@ -85,7 +85,7 @@ double words_per_hour(double by, int64_t within_ns)
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
 /* The standard error that sampling causes, as if every change were samples of the usual size. */
-static double sampling_error(const struct twice *t)
+static double sampling_error(const struct snapshots *t)
 {
     const struct profile *p = t->of[GROWTH_NOW].profile;
     double changed = 0;
@@ -97,12 +97,12 @@ static double sampling_error(const struct twice *t)
 }
 
 /* Whether one function's memory has grown by `percent` of the memory before, and has most of the growth. */
-static bool is_leak(const struct twice *t, uint32_t top, double percent)
+static bool is_leak(const struct snapshots *t, uint32_t top, double percent)
 {
     double by = top == TALLY_NONE ? 0 : (double)growth_of(t, top), surely = by - 2 * sampling_error(t);
     double before = (double)t->of[GROWTH_BEFORE].total;
     return surely >= LEAST && surely >= before * percent / 100 &&
-           by >= CONCENTRATED * (double)grown_in_all(t);
+           by >= CONCENTRATED * (double)total_growth(t);
 }
 
 /* ", 1.20GB an hour at that rate" */
@@ -128,117 +128,117 @@ static void write_within(const struct words_case *c, char dst[WORDS_ARGUMENT])
 /* {0} function, {1} growth, {2} objects, {3} time, {4} growth in an hour, {5} memory before and now. */
 int words_growth_heap(struct words_case *c, const struct words_rule *rule)
 {
-    struct words_said said = {.weight = 0};
+    struct words_said finding = {.weight = 0};
     char before[WORDS_ARGUMENT], now[WORDS_ARGUMENT];
-    struct twice t;
-    int rc = twice_make(&t, c, "inuse_space", "bytes", "inuse_objects");
+    struct snapshots t;
+    int rc = snapshots_make(&t, c, "inuse_space", "bytes", "inuse_objects");
     uint32_t top = rc == 0 && t.found ? most_grown(&t) : TALLY_NONE;
     if (top != TALLY_NONE && is_leak(&t, top, rule->percent)) {
         int64_t by = growth_of(&t, top);
-        said.weight = FIRST + words_share(by, t.of[GROWTH_NOW].total);
-        said.look = profile_str(c->profile, top);
-        words_name(said.of[0], said.look);
-        words_bytes(said.of[1], by);
-        words_count(said.of[2], (uint64_t)grown_objects(&t, top), "object", "objects");
-        write_within(c, said.of[3]);
-        write_rate(c, (double)by, said.of[4]);
+        finding.weight = FIRST + words_share(by, t.of[GROWTH_NOW].total);
+        finding.look = profile_str(c->profile, top);
+        words_name(finding.of[0], finding.look);
+        words_bytes(finding.of[1], by);
+        words_count(finding.of[2], (uint64_t)grown_objects(&t, top), "object", "objects");
+        write_within(c, finding.of[3]);
+        write_rate(c, (double)by, finding.of[4]);
         words_bytes(before, t.of[GROWTH_BEFORE].total);
         words_bytes(now, t.of[GROWTH_NOW].total);
-        snprintf(said.of[5], sizeof said.of[5], "%.40s, then %.40s", before, now);
-        rc = words_say(c, rule, &said);
+        snprintf(finding.of[5], sizeof finding.of[5], "%.40s, then %.40s", before, now);
+        rc = words_say(c, rule, &finding);
     }
-    twice_release(&t);
+    snapshots_release(&t);
     return rc;
 }
 
 /* {0} and {1} memory before and now, {2} time, {3} the function that has grown most. */
 int words_growth_held(struct words_case *c, const struct words_rule *rule)
 {
-    struct words_said said = {.weight = 0};
+    struct words_said finding = {.weight = 0};
     char name[WORDS_ARGUMENT], by[WORDS_ARGUMENT];
-    struct twice t;
-    int rc = twice_make(&t, c, "inuse_space", "bytes", "inuse_objects");
+    struct snapshots t;
+    int rc = snapshots_make(&t, c, "inuse_space", "bytes", "inuse_objects");
     uint32_t top = rc == 0 && t.found ? most_grown(&t) : TALLY_NONE;
     if (rc == 0 && t.found && (t.of[GROWTH_BEFORE].total > 0 || t.of[GROWTH_NOW].total > 0) &&
         !(top != TALLY_NONE && is_leak(&t, top, rule->percent))) {
-        said.weight = fabs((double)grown_in_all(&t));
-        words_bytes(said.of[0], t.of[GROWTH_BEFORE].total);
-        words_bytes(said.of[1], t.of[GROWTH_NOW].total);
-        write_within(c, said.of[2]);
+        finding.weight = fabs((double)total_growth(&t));
+        words_bytes(finding.of[0], t.of[GROWTH_BEFORE].total);
+        words_bytes(finding.of[1], t.of[GROWTH_NOW].total);
+        write_within(c, finding.of[2]);
         if (top != TALLY_NONE) {
-            said.look = profile_str(c->profile, top);
-            words_name(name, said.look);
+            finding.look = profile_str(c->profile, top);
+            words_name(name, finding.look);
             words_bytes(by, growth_of(&t, top));
-            snprintf(said.of[3], sizeof said.of[3], "; most more in %.160s, %.40s", name, by);
+            snprintf(finding.of[3], sizeof finding.of[3], "; most more in %.160s, %.40s", name, by);
         }
-        rc = words_say(c, rule, &said);
+        rc = words_say(c, rule, &finding);
     }
-    twice_release(&t);
+    snapshots_release(&t);
     return rc;
 }
 
 /* ---- counters ------------------------------------------------------------------------------------------ */
 
 /* {0} amount, {1} time, {2} amount in a second, {3} and {4} the heaviest function, {5} profile. */
-static int say_counter(struct words_case *c, const struct words_rule *rule, struct twice *t,
+static int say_counter(struct words_case *c, const struct words_rule *rule, struct snapshots *t,
                        void (*amount)(char dst[WORDS_ARGUMENT], int64_t n))
 {
-    struct words_said said = {.weight = (double)grown_in_all(t)};
+    struct words_said finding = {.weight = (double)total_growth(t)};
     uint32_t top = most_grown(t);
     char second[WORDS_ARGUMENT];
-    if (grown_in_all(t) <= 0 || top == TALLY_NONE)
+    if (total_growth(t) <= 0 || top == TALLY_NONE)
         return 0;
-    amount(said.of[0], grown_in_all(t));
-    write_within(c, said.of[1]);
-    amount(second, words_whole(words_per_hour((double)grown_in_all(t), c->growth->between_ns) / 3600));
+    amount(finding.of[0], total_growth(t));
+    write_within(c, finding.of[1]);
+    amount(second, words_whole(words_per_hour((double)total_growth(t), c->growth->between_ns) / 3600));
     if (c->growth->between_ns > 0)
-        snprintf(said.of[2], sizeof said.of[2], ", %.40s a second", second);
-    said.look = profile_str(c->profile, top);
-    words_percent(said.of[3], fmin(1, words_share(growth_of(t, top), grown_in_all(t))));
-    words_name(said.of[4], said.look);
-    words_tell_delay(c, &said, 5);
-    return words_say(c, rule, &said);
+        snprintf(finding.of[2], sizeof finding.of[2], ", %.40s a second", second);
+    finding.look = profile_str(c->profile, top);
+    words_percent(finding.of[3], fmin(1, words_share(growth_of(t, top), total_growth(t))));
+    words_name(finding.of[4], finding.look);
+    words_tell_delay(c, &finding, 5);
+    return words_say(c, rule, &finding);
 }
 
 int words_growth_allocated(struct words_case *c, const struct words_rule *rule)
 {
-    struct twice t;
-    int rc = twice_make(&t, c, "alloc_space", "bytes", "alloc_objects");
+    struct snapshots t;
+    int rc = snapshots_make(&t, c, "alloc_space", "bytes", "alloc_objects");
     if (rc == 0 && t.found)
         rc = say_counter(c, rule, &t, words_bytes);
-    twice_release(&t);
+    snapshots_release(&t);
     return rc;
 }
 
 int words_profilers_between(struct words_case *c, const struct words_rule *rule)
 {
-    struct twice t;
-    int rc = twice_make(&t, c, "alloc_space", "bytes", "alloc_objects");
+    struct snapshots t;
+    int rc = snapshots_make(&t, c, "alloc_space", "bytes", "alloc_objects");
     if (rc == 0 && t.found)
         rc = words_tell_profilers(
             c, rule,
             &(struct words_profiling){.t = &t.of[GROWTH_NOW],
                                       .caused = t.of[GROWTH_NOW].profilers - t.of[GROWTH_BEFORE].profilers,
-                                      .total = grown_in_all(&t),
+                                      .total = total_growth(&t),
                                       .of = "all that was allocated meanwhile"});
-    twice_release(&t);
+    snapshots_release(&t);
     return rc;
 }
 
 int words_growth_waited(struct words_case *c, const struct words_rule *rule)
 {
-    struct twice t;
-    int rc = twice_make(&t, c, "delay", "nanoseconds", "contentions");
+    struct snapshots t;
+    int rc = snapshots_make(&t, c, "delay", "nanoseconds", "contentions");
     if (rc == 0 && t.found)
         rc = say_counter(c, rule, &t, words_time);
-    twice_release(&t);
+    snapshots_release(&t);
     return rc;
 }
 
 /* {0} the evidence. */
 int words_restarted(struct words_case *c, const struct words_rule *rule)
 {
-    struct words_said said = {.weight = FIRST};
-    snprintf(said.of[0], sizeof said.of[0], "%s", c->restarted);
-    return words_say(c, rule, &said);
+    struct words_said finding = {.weight = FIRST};
+    snprintf(finding.of[0], sizeof finding.of[0], "%s", c->restarted);
+    return words_say(c, rule, &finding);
 }

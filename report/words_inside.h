@@ -155,13 +155,13 @@ struct words_said {
     int part, detail;
 };
 
-int words_say(struct words_case *c, const struct words_rule *rule, const struct words_said *said);
+int words_say(struct words_case *c, const struct words_rule *rule, const struct words_said *finding);
 
 /* Block and mutex profiles have the same types. Returns the one that the subject is, or WORDS_OF_NOTHING if
  * unknown. */
 enum words_of words_delay_of(const struct words_subject *s);
 /* Writes " (mutex profile)" or the like into an argument, and sets `part` to keep the two kinds apart. */
-void words_tell_delay(const struct words_case *c, struct words_said *said, size_t argument);
+void words_tell_delay(const struct words_case *c, struct words_said *finding, size_t argument);
 
 /* Reports the profilers' part `caused` of `total`, whose name is `of` ("the CPU time"), if it reaches the
  * rule's percentage. `t` gives the heaviest profiler. {0} share, {1} of which total, {2} profiler. */

@@ -32,29 +32,29 @@ static const struct peer *next_outlier(const struct peers *h, const struct peer 
 }
 
 /* `of`: the number of hosts that have the figure, this one included. */
-static void write_host(const struct peer *row, size_t of, struct words_said *said)
+static void write_host(const struct peer *row, size_t of, struct words_said *finding)
 {
-    words_name(said->of[0], str_of(row->host));
-    words_count(said->of[1], of - 1, "other host", "other hosts");
+    words_name(finding->of[0], str_of(row->host));
+    words_count(finding->of[1], of - 1, "other host", "other hosts");
 }
 
 /* {0} host, {1} others, {2} function, {3} its share of {4}, {5} the others' share. */
 static int say_differs(struct words_case *c, const struct words_rule *rule, const struct peer *row)
 {
     const struct peer_difference *d = &row->differs;
-    struct words_said said = {.look = str_of(c->hosts->names.items[d->name]), .names_host = true};
+    struct words_said finding = {.look = str_of(c->hosts->names.items[d->name]), .names_host = true};
     struct words_subject subject = *c->subject;
     struct words_case of_host = *c;
-    said.weight = FIRST + fabs(d->share - d->median);
+    finding.weight = FIRST + fabs(d->share - d->median);
     subject.host = row->host;
     subject.file = row->of[d->of].file;
     of_host.subject = &subject;
-    write_host(row, c->hosts->with_shares[d->of], &said);
-    words_name(said.of[2], said.look);
-    words_percent(said.of[3], d->share);
-    snprintf(said.of[4], sizeof said.of[4], "%s", shares[d->of]);
-    words_percent(said.of[5], d->median);
-    return words_say(&of_host, rule, &said);
+    write_host(row, c->hosts->with_shares[d->of], &finding);
+    words_name(finding.of[2], finding.look);
+    words_percent(finding.of[3], d->share);
+    snprintf(finding.of[4], sizeof finding.of[4], "%s", shares[d->of]);
+    words_percent(finding.of[5], d->median);
+    return words_say(&of_host, rule, &finding);
 }
 
 int words_host_differs(struct words_case *c, const struct words_rule *rule)
@@ -113,18 +113,18 @@ static double factor_of(const struct peers *h, const struct peer *row, enum peer
 static int say_exceeds(struct words_case *c, const struct words_rule *rule, const struct peer *row,
                        enum peers_of of)
 {
-    struct words_said said = {
+    struct words_said finding = {
         .weight = FIRST + 1 - 1 / factor_of(c->hosts, row, of), .names_host = true, .part = (int)of};
     struct words_subject subject = *c->subject;
     struct words_case of_host = *c;
     subject.host = row->host;
     subject.file = row->of[of].file;
     of_host.subject = &subject;
-    write_host(row, c->hosts->known[of], &said);
-    snprintf(said.of[2], sizeof said.of[2], "%s", values[of]);
-    write_value(said.of[3], of, row->of[of].value);
-    write_value(said.of[4], of, c->hosts->median[of]);
-    return words_say(&of_host, rule, &said);
+    write_host(row, c->hosts->known[of], &finding);
+    snprintf(finding.of[2], sizeof finding.of[2], "%s", values[of]);
+    write_value(finding.of[3], of, row->of[of].value);
+    write_value(finding.of[4], of, c->hosts->median[of]);
+    return words_say(&of_host, rule, &finding);
 }
 
 int words_host_exceeds(struct words_case *c, const struct words_rule *rule)

@@ -7,17 +7,17 @@
 int words_tell_profilers(struct words_case *c, const struct words_rule *rule,
                          const struct words_profiling *how)
 {
-    struct words_said said = {.weight = words_share(how->caused, how->total), .part = how->part};
+    struct words_said finding = {.weight = words_share(how->caused, how->total), .part = how->part};
     uint32_t top = tally_top_profilers(how->t);
-    if (top == TALLY_NONE || how->caused <= 0 || said.weight * 100 < rule->percent)
+    if (top == TALLY_NONE || how->caused <= 0 || finding.weight * 100 < rule->percent)
         return 0;
-    if (said.weight > 1)
-        said.weight = 1;
-    words_percent(said.of[0], said.weight);
-    snprintf(said.of[1], sizeof said.of[1], "%s", how->of);
-    words_name(said.of[2], profile_str(how->t->profile, top));
-    said.look = profile_str(how->t->profile, top);
-    return words_say(c, rule, &said);
+    if (finding.weight > 1)
+        finding.weight = 1;
+    words_percent(finding.of[0], finding.weight);
+    snprintf(finding.of[1], sizeof finding.of[1], "%s", how->of);
+    words_name(finding.of[2], profile_str(how->t->profile, top));
+    finding.look = profile_str(how->t->profile, top);
+    return words_say(c, rule, &finding);
 }
 
 /* Checks the heap in use, unless the profile is a difference, and the allocations. */

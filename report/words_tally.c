@@ -94,7 +94,7 @@ struct sample_names {
     uint32_t at, end; /* lines of the current location */
 };
 
-static struct sample_names names_of(const struct profile *p, size_t sample)
+static struct sample_names walk_names(const struct profile *p, size_t sample)
 {
     return (struct sample_names){p, profile_walk(p, &p->samples[sample]), 0, 0};
 }
@@ -154,7 +154,7 @@ static void add_saturated(int64_t *to, int64_t v)
 static uint32_t profiler_of(const struct tally *t, size_t sample)
 {
     static const char *const handlers[] = {"net/http/pprof.*", NULL};
-    struct sample_names n = names_of(t->profile, sample);
+    struct sample_names n = walk_names(t->profile, sample);
     uint32_t profiler = 0, handler = 0;
     for (uint32_t name; names_next(&n, &name);) {
         if (t->sieve->origins[name] != WORDS_PROFILERS)
@@ -181,7 +181,7 @@ static void count_profiling(struct tally *t, size_t sample, int64_t value, int64
  * outside the runtime. */
 static void count_sample(struct tally *t, size_t sample, int64_t value, int64_t objects)
 {
-    struct sample_names n = names_of(t->profile, sample);
+    struct sample_names n = walk_names(t->profile, sample);
     uint32_t own = 0;
     bool leaf = true, found = false;
     for (uint32_t name; names_next(&n, &name); leaf = false) {
@@ -241,7 +241,7 @@ void tally_release(struct tally *t)
 /* ---- the heaviest -------------------------------------------------------------------------------------- */
 
 /* Whether a precedes b by name, so that equal profiles give equal findings. */
-static bool is_before(const struct tally *t, uint32_t a, uint32_t b)
+static bool precedes(const struct tally *t, uint32_t a, uint32_t b)
 {
     return b == TALLY_NONE || str_compare(profile_str(t->profile, a), profile_str(t->profile, b)) < 0;
 }
@@ -265,7 +265,7 @@ static uint32_t top_own(const struct tally *t, bool profilers)
     for (size_t i = 0; i < t->profile->n_functions; i++) {
         uint32_t name = name_at(t, i);
         int64_t v = t->of[name].own;
-        if (name == 0 || v <= 0 || v < most || (v == most && !is_before(t, name, top)) ||
+        if (name == 0 || v <= 0 || v < most || (v == most && !precedes(t, name, top)) ||
             (origin_at(t, name) == WORDS_PROFILERS) != profilers)
             continue;
         top = name;
@@ -292,7 +292,7 @@ uint32_t tally_top_flat(const struct tally *t, enum words_origin at_least)
         uint32_t name = name_at(t, i);
         int64_t v = t->of[name].flat;
         if (name == 0 || origin_at(t, name) < at_least || v <= 0 || v < most ||
-            (v == most && !is_before(t, name, top)))
+            (v == most && !precedes(t, name, top)))
             continue;
         top = name;
         most = v;
@@ -311,7 +311,7 @@ static bool covers_better(const struct tally *t, uint32_t a, uint32_t b)
         return of_a >= half;
     if (of_a != of_b)
         return of_a >= half ? of_a < of_b : of_a > of_b;
-    return t->of[a].flat != t->of[b].flat ? t->of[a].flat > t->of[b].flat : is_before(t, a, b);
+    return t->of[a].flat != t->of[b].flat ? t->of[a].flat > t->of[b].flat : precedes(t, a, b);
 }
 
 uint32_t tally_top_cum(const struct tally *t)
