@@ -19,18 +19,18 @@ struct age_input {
     int fd;
     int cancel_fd;
     bool armored;
-    bool ended;             /* the descriptor has no more */
-    bool over;              /* armor's last line was read */
-    size_t line;            /* number of armor's present line */
-    unsigned char raw[RAW]; /* as read */
+    bool ended;             /* end-of-file was reached */
+    bool over;              /* the armor's last line was read */
+    size_t line;            /* number of the armor's current line */
+    unsigned char raw[RAW]; /* bytes from the descriptor */
     size_t at, n;
-    unsigned char bytes[LINE]; /* of armor's present line */
+    unsigned char bytes[LINE]; /* decoded bytes of the armor's current line */
     size_t bytes_at, n_bytes;
 };
 
 /* ---- raw bytes ---- */
 
-/* Nobody knows how long whoever writes into a pipe takes. */
+/* A writer of a pipe may take any time, so this waits with the cancel descriptor. */
 static int read_some(const struct age_input *in, void *p, size_t n, size_t *ret_n, struct err *err)
 {
     ssize_t got;
@@ -45,8 +45,8 @@ static int read_some(const struct age_input *in, void *p, size_t n, size_t *ret_
     return 0;
 }
 
-/* Makes `raw` hold at least n bytes (n <= RAW) unless the end comes before. */
-static int fill(struct age_input *in, size_t n, struct err *err)
+/* Reads until `raw` has at least n bytes (n <= RAW) or the file ends. */
+static int fill_raw(struct age_input *in, size_t n, struct err *err)
 {
     if (in->n - in->at >= n)
         return 0;
@@ -72,7 +72,7 @@ static size_t take_raw(struct age_input *in, void *p, size_t n)
     return n;
 }
 
-/* Large pieces go straight to where they are wanted. */
+/* Large pieces go directly to the caller's memory. */
 static int read_plain(struct age_input *in, unsigned char *p, size_t n, size_t *ret_n, struct err *err)
 {
     size_t have = take_raw(in, p, n);
@@ -83,7 +83,7 @@ static int read_plain(struct age_input *in, unsigned char *p, size_t n, size_t *
                 return -1;
             in->ended = got == 0;
         } else {
-            if (fill(in, 1, err) < 0)
+            if (fill_raw(in, 1, err) < 0)
                 return -1;
             got = take_raw(in, p + have, n - have);
         }
@@ -109,25 +109,25 @@ bool age_armor_begins(const char *p, size_t n)
     return n >= sizeof first_line - 1 && memcmp(p, first_line, sizeof first_line - 1) == 0;
 }
 
-static int damaged(const struct age_input *in, const char *what, struct err *err)
+static int refuse_line(const struct age_input *in, const char *what, struct err *err)
 {
     return err_set(err, ERR_FAILED, "the armor is damaged in line %zu: %s", in->line, what);
 }
 
-/* The next line without its end, "\n" or "\r\n"; valid until the next call. */
+/* Returns the next line without its end, "\n" or "\r\n"; valid until the next call. */
 static int next_line(struct age_input *in, const char **ret, size_t *ret_n, struct err *err)
 {
     in->line++;
-    if (fill(in, COLUMNS + 2, err) < 0)
+    if (fill_raw(in, COLUMNS + 2, err) < 0)
         return -1;
     const char *p = (const char *)in->raw + in->at;
     size_t have = in->n - in->at;
     size_t limit = have < COLUMNS + 2 ? have : COLUMNS + 2;
     const char *end = memchr(p, '\n', limit);
     if (have == 0)
-        return damaged(in, "its last line is missing", err);
+        return refuse_line(in, "its last line is missing", err);
     if (!end && have > COLUMNS)
-        return damaged(in, "it is too long", err);
+        return refuse_line(in, "it is too long", err);
     size_t n = end ? (size_t)(end - p) : have;
     in->at += n + (end ? 1 : 0);
     if (end && n > 0 && p[n - 1] == '\r')
@@ -137,17 +137,17 @@ static int next_line(struct age_input *in, const char **ret, size_t *ret_n, stru
     return 0;
 }
 
-/* Behind the last line there is nothing but white space, and not much of that. */
+/* At most BLANKS_MAX bytes of white space may follow the last line. */
 static int expect_end(struct age_input *in, struct err *err)
 {
     in->over = true;
     in->line++;
-    if (fill(in, BLANKS_MAX + 1, err) < 0)
+    if (fill_raw(in, BLANKS_MAX + 1, err) < 0)
         return -1;
     size_t blanks = 0;
     for (; in->at < in->n; in->at++)
         if (!is_blank((char)in->raw[in->at]) || ++blanks > BLANKS_MAX)
-            return damaged(in, "something stands behind its end", err);
+            return refuse_line(in, "something stands behind its end", err);
     return 0;
 }
 
@@ -162,10 +162,10 @@ static int decode_line(struct age_input *in, struct err *err)
     if (n == sizeof last_line - 1 && memcmp(p, last_line, n) == 0)
         return expect_end(in, err);
     if (short_before)
-        return damaged(in, "the line before it is short, and not the last", err);
+        return refuse_line(in, "the line before it is short, and not the last", err);
     if (n == 0 || n > COLUMNS ||
         base64_decode(BASE64_PADDED, p, n, in->bytes, sizeof in->bytes, &in->n_bytes) < 0 || in->n_bytes == 0)
-        return damaged(in, "it is not base64", err);
+        return refuse_line(in, "it is not base64", err);
     return 0;
 }
 
@@ -189,14 +189,14 @@ static int read_armored(struct age_input *in, unsigned char *p, size_t n, size_t
     return 0;
 }
 
-/* ---- either ---- */
+/* ---- both forms ---- */
 
-/* Looks at the beginning, and goes behind armor's first line. */
-static int look(struct age_input *in, struct err *err)
+/* Detects armor by the first bytes, and skips its first line. */
+static int detect_armor(struct age_input *in, struct err *err)
 {
     const char *p = NULL;
     size_t n = 0;
-    if (fill(in, BLANKS_MAX + sizeof first_line, err) < 0)
+    if (fill_raw(in, BLANKS_MAX + sizeof first_line, err) < 0)
         return -1;
     in->armored = age_armor_begins((const char *)in->raw, in->n);
     if (!in->armored)
@@ -204,12 +204,12 @@ static int look(struct age_input *in, struct err *err)
     for (; is_blank((char)in->raw[in->at]); in->at++)
         in->line += in->raw[in->at] == '\n';
     if (in->at > BLANKS_MAX)
-        return damaged(in, "too much white space stands before it", err);
+        return refuse_line(in, "too much white space stands before it", err);
     if (next_line(in, &p, &n, err) < 0)
         return -1;
     in->n_bytes = LINE;
     in->bytes_at = LINE;
-    return n == sizeof first_line - 1 ? 0 : damaged(in, "something stands behind its first line", err);
+    return n == sizeof first_line - 1 ? 0 : refuse_line(in, "something stands behind its first line", err);
 }
 
 int age_input_new(int fd, int cancel_fd, struct age_input **ret, struct err *err)
@@ -219,7 +219,7 @@ int age_input_new(int fd, int cancel_fd, struct age_input **ret, struct err *err
         return err_nomem(err);
     in->fd = fd;
     in->cancel_fd = cancel_fd;
-    if (look(in, err) < 0) {
+    if (detect_armor(in, err) < 0) {
         age_input_free(in);
         return -1;
     }
@@ -261,7 +261,7 @@ static void add_line(struct buf *b, const unsigned char *p, size_t n)
     buf_add(b, text, (size_t)len + 1);
 }
 
-static int flush(struct age_output *out, struct err *err)
+static int flush_text(struct age_output *out, struct err *err)
 {
     if (buf_check(&out->text, "armor", err) < 0 ||
         fd_write_or_cancel(out->fd, buf_str(&out->text), out->text.len, out->cancel_fd, err) < 0)
@@ -286,7 +286,7 @@ int age_output_write(struct age_output *out, const void *p, size_t n, struct err
             break;
         add_line(&out->text, out->rest, sizeof out->rest);
         out->n_rest = 0;
-        if (out->text.len >= RAW && flush(out, err) < 0)
+        if (out->text.len >= RAW && flush_text(out, err) < 0)
             return -1;
     }
     return 0;
@@ -300,5 +300,5 @@ int age_output_finish(struct age_output *out, struct err *err)
         add_line(&out->text, out->rest, out->n_rest);
     buf_adds(&out->text, last_line);
     buf_addc(&out->text, '\n');
-    return flush(out, err);
+    return flush_text(out, err);
 }

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-static int broken(const char *what, struct err *err)
+static int set_openssl_error(const char *what, struct err *err)
 {
     ERR_clear_error();
     return err_set(err, ERR_FAILED, "OpenSSL cannot do %s", what);
@@ -20,7 +20,7 @@ static int broken(const char *what, struct err *err)
 int age_hkdf(struct age_bytes key, struct age_bytes salt, const char *info, unsigned char ret[AGE_KEY],
              struct err *err)
 {
-    static unsigned char none; /* OpenSSL wants an address where there are no bytes */
+    static unsigned char none; /* OpenSSL needs an address even for no bytes */
     OSSL_PARAM parameters[5], *p = parameters;
     *p++ = OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, (char *)(uintptr_t) "SHA256", 0);
     *p++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, key.n ? (void *)(uintptr_t)key.p : &none,
@@ -31,7 +31,9 @@ int age_hkdf(struct age_bytes key, struct age_bytes salt, const char *info, unsi
     *p = OSSL_PARAM_construct_end();
     EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
     EVP_KDF_CTX *context = kdf ? EVP_KDF_CTX_new(kdf) : NULL;
-    int rc = context && EVP_KDF_derive(context, ret, AGE_KEY, parameters) == 1 ? 0 : broken("HKDF", err);
+    int rc = context && EVP_KDF_derive(context, ret, AGE_KEY, parameters) == 1
+                 ? 0
+                 : set_openssl_error("HKDF", err);
     EVP_KDF_CTX_free(context);
     EVP_KDF_free(kdf);
     return rc;
@@ -40,12 +42,12 @@ int age_hkdf(struct age_bytes key, struct age_bytes salt, const char *info, unsi
 int age_hmac(const unsigned char key[AGE_KEY], struct age_bytes text, unsigned char ret[AGE_KEY],
              struct err *err)
 {
-    return HMAC(EVP_sha256(), key, AGE_KEY, text.p, text.n, ret, NULL) ? 0 : broken("HMAC", err);
+    return HMAC(EVP_sha256(), key, AGE_KEY, text.p, text.n, ret, NULL) ? 0 : set_openssl_error("HMAC", err);
 }
 
 int age_random(void *p, size_t n, struct err *err)
 {
-    return RAND_priv_bytes(p, (int)n) == 1 ? 0 : broken("random numbers", err);
+    return RAND_priv_bytes(p, (int)n) == 1 ? 0 : set_openssl_error("random numbers", err);
 }
 
 /* ---- X25519 ---- */
@@ -61,7 +63,7 @@ int age_x25519(const unsigned char scalar[AGE_KEY], const unsigned char point[AG
     int rc = -1;
     if (!other || !context || EVP_PKEY_derive_init(context) != 1 ||
         EVP_PKEY_derive_set_peer(context, other) != 1)
-        broken("X25519", err);
+        set_openssl_error("X25519", err);
     else if (EVP_PKEY_derive(context, product, &n) != 1)
         err_set(err, ERR_FAILED, "a share of low order"); /* the product is zero */
     else
@@ -80,14 +82,14 @@ int age_x25519_base(const unsigned char scalar[AGE_KEY], unsigned char ret[AGE_K
 {
     size_t n = AGE_KEY;
     EVP_PKEY *own = EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, NULL, scalar, AGE_KEY);
-    int rc = own && EVP_PKEY_get_raw_public_key(own, ret, &n) == 1 ? 0 : broken("X25519", err);
+    int rc = own && EVP_PKEY_get_raw_public_key(own, ret, &n) == 1 ? 0 : set_openssl_error("X25519", err);
     EVP_PKEY_free(own);
     return rc;
 }
 
 /* ---- wrapping ---- */
 
-/* The key is used once, so that its nonce may be always the same. */
+/* Each key is used once, so the nonce may be constant. */
 static const unsigned char nonce[12];
 
 int age_wrap(const unsigned char key[AGE_KEY], const unsigned char file_key[AGE_FILE_KEY],
@@ -100,7 +102,7 @@ int age_wrap(const unsigned char key[AGE_KEY], const unsigned char file_key[AGE_
                 EVP_EncryptFinal_ex(c, ret + n, &n) == 1 &&
                 EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, AGE_TAG, ret + AGE_FILE_KEY) == 1;
     EVP_CIPHER_CTX_free(c);
-    return done ? 0 : broken("ChaCha20-Poly1305", err);
+    return done ? 0 : set_openssl_error("ChaCha20-Poly1305", err);
 }
 
 int age_unwrap(const unsigned char key[AGE_KEY], const unsigned char body[AGE_BODY], bool *ret_fits,
@@ -120,7 +122,7 @@ int age_unwrap(const unsigned char key[AGE_KEY], const unsigned char body[AGE_BO
     ERR_clear_error();
     EVP_CIPHER_CTX_free(c);
     if (!done)
-        return broken("ChaCha20-Poly1305", err);
+        return set_openssl_error("ChaCha20-Poly1305", err);
     *ret_fits = fits;
     return 0;
 }

@@ -1,23 +1,23 @@
 /*
- * The few primitives of which the age format is made, each on OpenSSL: HKDF-SHA-256, HMAC-SHA-256, X25519,
- * ChaCha20-Poly1305 over something as small as a file key. What fills a file is age_stream.h's.
+ * The primitives of the age format on OpenSSL: HKDF-SHA-256, HMAC-SHA-256, X25519, and ChaCha20-Poly1305 for
+ * a file key. age_stream.h encrypts the file's content.
  */
 #ifndef SEAL_AGE_CRYPTO_H
 #define SEAL_AGE_CRYPTO_H
 
 #include "base/base.h"
 
-#define AGE_FILE_KEY 16                   /* what a file is encrypted with, 128 random bits */
-#define AGE_KEY 32                        /* of X25519, ChaCha20, HMAC */
-#define AGE_TAG 16                        /* what ChaCha20-Poly1305 adds */
-#define AGE_BODY (AGE_FILE_KEY + AGE_TAG) /* a wrapped file key */
+#define AGE_FILE_KEY 16                   /* bytes of the key that encrypts a file */
+#define AGE_KEY 32                        /* bytes of a key of X25519, ChaCha20, HMAC */
+#define AGE_TAG 16                        /* bytes that ChaCha20-Poly1305 adds */
+#define AGE_BODY (AGE_FILE_KEY + AGE_TAG) /* bytes of a wrapped file key */
 
 struct age_bytes {
     const void *p;
     size_t n;
 };
 
-/* HKDF (RFC 5869), 32 bytes. Salt and key may be empty. */
+/* HKDF (RFC 5869) with a result of 32 bytes. Salt and key may be empty. */
 int age_hkdf(struct age_bytes key, struct age_bytes salt, const char *info, unsigned char ret[AGE_KEY],
              struct err *err);
 
@@ -26,16 +26,16 @@ int age_hmac(const unsigned char key[AGE_KEY], struct age_bytes text, unsigned c
 
 int age_random(void *p, size_t n, struct err *err);
 
-/* X25519 (RFC 7748): scalar times point, or times the base point. ERR_FAILED if the result is zero, which it
- * is for a point that somebody chose for that. */
+/* X25519 (RFC 7748): scalar times point, or times the base point. ERR_FAILED if the result is zero, which a
+ * malicious point can cause. */
 int age_x25519(const unsigned char scalar[AGE_KEY], const unsigned char point[AGE_KEY],
                unsigned char ret[AGE_KEY], struct err *err);
 int age_x25519_base(const unsigned char scalar[AGE_KEY], unsigned char ret[AGE_KEY], struct err *err);
 
-/* Wraps a file key with a key that is used this once. */
+/* Wraps a file key with a key that is used only once. */
 int age_wrap(const unsigned char key[AGE_KEY], const unsigned char file_key[AGE_FILE_KEY],
              unsigned char ret[AGE_BODY], struct err *err);
-/* *ret_fits comes false, and ret_file_key untouched, where the key is another. */
+/* With the wrong key sets *ret_fits to false and leaves ret_file_key unchanged. */
 int age_unwrap(const unsigned char key[AGE_KEY], const unsigned char body[AGE_BODY], bool *ret_fits,
                unsigned char ret_file_key[AGE_FILE_KEY], struct err *err);
 

@@ -10,34 +10,34 @@ enum { COLUMNS = 64 };
 
 struct line {
     const char *p;
-    size_t n; /* without its end */
+    size_t n; /* bytes without the line end */
 };
 
-static int damaged(const char *what, struct err *err)
+static int refuse_header(const char *what, struct err *err)
 {
     return err_set(err, ERR_FAILED, "the header is damaged: %s", what);
 }
 
-static bool begins(const struct line *l, const char *with)
+static bool has_prefix(const struct line *l, const char *with)
 {
     size_t n = strlen(with);
     return l->n >= n && memcmp(l->p, with, n) == 0;
 }
 
-/* The next line; *at moves behind its end. */
+/* Reads the next line and moves *at to the one after it. */
 static int next_line(struct line *at, struct line *ret, struct err *err)
 {
     const char *end = memchr(at->p, '\n', at->n);
     if (!end)
-        return damaged("it is cut", err);
+        return refuse_header("it is cut", err);
     *ret = (struct line){at->p, (size_t)(end - at->p)};
     at->n -= ret->n + 1;
     at->p = end + 1;
     return 0;
 }
 
-/* Lines of 64 characters, and a shorter one. A body longer than any kind has is read to its end and dropped:
- * it belongs to a kind that is not known here, or has the wrong size. */
+/* A body is lines of 64 characters and a shorter last line. A body longer than any known kind is parsed and
+ * dropped: its kind is unknown or its size is wrong. */
 static int parse_body(struct line *at, struct age_stanza *s, struct err *err)
 {
     unsigned char body[AGE_BODY_MAX + COLUMNS], piece[COLUMNS];
@@ -47,7 +47,7 @@ static int parse_body(struct line *at, struct age_stanza *s, struct err *err)
         if (next_line(at, &l, err) < 0)
             return -1;
         if (l.n > COLUMNS || base64_decode(BASE64_RAW, l.p, l.n, piece, sizeof piece, &got) < 0)
-            return damaged("a stanza's body is not base64 in lines of 64", err);
+            return refuse_header("a stanza's body is not base64 in lines of 64", err);
         if (got <= sizeof body - n) {
             memcpy(body + n, piece, got);
             n += got;
@@ -61,10 +61,10 @@ static int parse_body(struct line *at, struct age_stanza *s, struct err *err)
 static int parse_stanza(struct age_header *h, const struct line *first, struct line *at, struct err *err)
 {
     struct age_stanza s;
-    if (!begins(first, "-> "))
-        return damaged("a line is neither a stanza nor the end", err);
+    if (!has_prefix(first, "-> "))
+        return refuse_header("a line is neither a stanza nor the end", err);
     if (h->n >= AGE_STANZAS_MAX)
-        return damaged("it has too many stanzas", err);
+        return refuse_header("it has too many stanzas", err);
     if (array_reserve((void **)&h->stanzas, &h->cap, h->n + 1, sizeof *h->stanzas, err) < 0 ||
         age_stanza_parse(first->p + 3, first->n - 3, &s, err) < 0 || parse_body(at, &s, err) < 0)
         return -1;
@@ -76,47 +76,47 @@ static int parse_stanza(struct age_header *h, const struct line *first, struct l
 static int parse_end(struct age_header *h, const struct line *last, struct err *err)
 {
     size_t n = 0;
-    if (!begins(last, "--- ") ||
+    if (!has_prefix(last, "--- ") ||
         base64_decode(BASE64_RAW, last->p + 4, last->n - 4, h->mac, sizeof h->mac, &n) < 0 || n != AGE_KEY)
-        return damaged("its MAC is not readable", err);
+        return refuse_header("its MAC is not readable", err);
     return 0;
 }
 
 static int check_stanzas(const struct age_header *h, struct err *err)
 {
     if (h->n == 0)
-        return damaged("it has no stanza", err);
+        return refuse_header("it has no stanza", err);
     for (size_t i = 0; i < h->n; i++)
         if (h->stanzas[i].kind == AGE_SCRYPT && h->n > 1)
-            return damaged("a passphrase is not its only recipient", err);
+            return refuse_header("a passphrase is not its only recipient", err);
     return 0;
 }
 
-static int parse(struct age_header *h, const char *p, size_t n, struct err *err)
+static int parse_lines(struct age_header *h, const char *p, size_t n, struct err *err)
 {
     struct line at = {p, n}, l;
-    if (!begins(&at, AGE_VERSION_LINE))
-        return damaged("it is of no version that is known here", err);
+    if (!has_prefix(&at, AGE_VERSION_LINE))
+        return refuse_header("it is of no version that is known here", err);
     at.p += strlen(AGE_VERSION_LINE);
     at.n -= strlen(AGE_VERSION_LINE);
     for (;;) {
         if (next_line(&at, &l, err) < 0)
             return -1;
-        if (begins(&l, "---"))
+        if (has_prefix(&l, "---"))
             break;
         if (parse_stanza(h, &l, &at, err) < 0)
             return -1;
     }
     h->n_covered = (size_t)(l.p - p) + 3;
     if (at.n > 0)
-        return damaged("it goes on behind its end", err);
+        return refuse_header("it goes on behind its end", err);
     return parse_end(h, &l, err) < 0 ? -1 : check_stanzas(h, err);
 }
 
 int age_header_parse(const void *p, size_t n, struct age_header *ret, struct err *err)
 {
     struct age_header h = {.n = 0};
-    if (parse(&h, p, n, err) < 0) {
+    if (parse_lines(&h, p, n, err) < 0) {
         age_header_release(&h);
         return -1;
     }
@@ -134,8 +134,8 @@ void age_header_release(struct age_header *h)
 
 /* ---- the MAC ---- */
 
-static int mac_of(struct age_bytes text, const unsigned char file_key[AGE_FILE_KEY],
-                  unsigned char ret[AGE_KEY], struct err *err)
+static int compute_mac(struct age_bytes text, const unsigned char file_key[AGE_FILE_KEY],
+                       unsigned char ret[AGE_KEY], struct err *err)
 {
     unsigned char key[AGE_KEY];
     int rc =
@@ -150,7 +150,7 @@ int age_header_check(const struct age_header *h, const void *p, const unsigned c
                      struct err *err)
 {
     unsigned char mac[AGE_KEY];
-    if (mac_of((struct age_bytes){p, h->n_covered}, file_key, mac, err) < 0)
+    if (compute_mac((struct age_bytes){p, h->n_covered}, file_key, mac, err) < 0)
         return -1;
     return CRYPTO_memcmp(mac, h->mac, sizeof mac) == 0
                ? 0
@@ -162,7 +162,7 @@ int age_header_finish(struct buf *header, const unsigned char file_key[AGE_FILE_
     unsigned char mac[AGE_KEY];
     buf_adds(header, "---");
     if (buf_check(header, "the header", err) < 0 ||
-        mac_of((struct age_bytes){header->data, header->len}, file_key, mac, err) < 0)
+        compute_mac((struct age_bytes){header->data, header->len}, file_key, mac, err) < 0)
         return -1;
     buf_addc(header, ' ');
     base64_add(header, BASE64_RAW, mac, sizeof mac);

@@ -1,7 +1,7 @@
 /*
- * The header of a file in the age format: a line with its version, a stanza for each recipient, a MAC.
+ * The header of an age file: a line with its version, a stanza for each recipient, a MAC.
  *
- * Strict, as the format wants it: what is not canonical is damaged. Bounded: AGE_HEADER_MAX bytes,
+ * The parser accepts only the canonical form, as the format requires. Limits: AGE_HEADER_MAX bytes,
  * AGE_STANZAS_MAX stanzas.
  */
 #ifndef SEAL_AGE_HEADER_H
@@ -16,18 +16,18 @@
 struct age_header {
     struct age_stanza *stanzas;
     size_t n, cap;
-    size_t n_covered; /* bytes from the start, over which the MAC goes */
+    size_t n_covered; /* bytes that the MAC covers, from the start */
     unsigned char mac[AGE_KEY];
 };
-/* Parses a whole header, up to the end of the MAC's line, at n bytes. ERR_FAILED with what is wrong. */
+/* Parses n bytes as a whole header, up to the end of the MAC's line. ERR_FAILED names the fault. */
 int age_header_parse(const void *p, size_t n, struct age_header *ret, struct err *err);
 void age_header_release(struct age_header *h);
 
-/* Whether the MAC over the same bytes is right for the file key. ERR_FAILED: somebody changed the header. */
+/* Checks the MAC over the same bytes with the file key. ERR_FAILED: the header was changed. */
 int age_header_check(const struct age_header *h, const void *p, const unsigned char file_key[AGE_FILE_KEY],
                      struct err *err);
 
-/* Ends a header that has its stanzas. */
+/* Appends the MAC to a header with all its stanzas. */
 int age_header_finish(struct buf *header, const unsigned char file_key[AGE_FILE_KEY], struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is in the files: age's own identities and SSH keys. Nothing is opened here that has a passphrase. */
+/* Reads identity files: age's own identities and SSH keys. Nothing with a passphrase is decrypted here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "seal/bech32.h"
 #include "base/banned.h"
 
-/* An identity file that is itself encrypted may be larger than what is in it, not by much. */
+/* An encrypted identity file is only slightly larger than its content. */
 #define FILE_MAX (256u << 10)
 #define IDENTITIES_MAX 1000
 
@@ -55,8 +55,8 @@ void age_identities_free(struct age_identities *i)
     free(i);
 }
 
-/* A new one at the end of the list. NULL on failure. */
-static struct age_identity *append(struct age_identities *i, const char *path, struct err *err)
+/* Appends a new identity. Returns NULL on failure. */
+static struct age_identity *append_identity(struct age_identities *i, const char *path, struct err *err)
 {
     if (i->n >= IDENTITIES_MAX) {
         err_set(err, ERR_USAGE, "these are more than %d identities", IDENTITIES_MAX);
@@ -84,12 +84,12 @@ static void drop_last(struct age_identities *i)
 
 /* ---- age's own ---- */
 
-static bool begins(const char *s, const char *with)
+static bool has_prefix(const char *s, const char *with)
 {
     return strncasecmp(s, with, strlen(with)) == 0;
 }
 
-/* A line that is no identity. It may be one that was mistyped, so nothing of it is shown. */
+/* Refuses a line that is no identity. The line may be a mistyped secret, so the message shows none of it. */
 static int refuse_line(const char *line, const char *path, size_t number, struct err *err)
 {
     static const struct {
@@ -103,7 +103,7 @@ static int refuse_line(const char *line, const char *path, size_t number, struct
                 {"ecdsa-", "the public half of a key that cannot decrypt"},
                 {"", "no identity: neither AGE-SECRET-KEY-1... nor an SSH private key"}};
     size_t k = 0;
-    while (!begins(line, rows[k].begin))
+    while (!has_prefix(line, rows[k].begin))
         k++;
     return err_set(err, ERR_USAGE, "%s:%zu: this is %s", path, number, rows[k].what);
 }
@@ -115,7 +115,7 @@ static int add_line(struct age_identities *i, const char *line, const char *path
     int rc = 0;
     if (bech32_decode(line, strcspn(line, " \t"), "age-secret-key-", secret, sizeof secret) < 0)
         rc = refuse_line(line, path, number, err);
-    struct age_identity *one = rc == 0 ? append(i, path, err) : NULL;
+    struct age_identity *one = rc == 0 ? append_identity(i, path, err) : NULL;
     if (one)
         memcpy(one->secret, secret, sizeof secret);
     explicit_bzero(secret, sizeof secret);
@@ -140,8 +140,8 @@ static int refuse_type(const char *path, const char *type, struct err *err)
     return err_hint(err, "files are read with ssh-ed25519, ssh-rsa and age's own keys");
 }
 
-/* Its public half is what tells whether a file is encrypted to it. */
-static int take_ssh(struct age_identity *one, const void *p, size_t n, const char *path, struct err *err)
+/* The public half shows whether a file is encrypted to the key. */
+static int read_ssh(struct age_identity *one, const void *p, size_t n, const char *path, struct err *err)
 {
     struct keyfile k = {0};
     int rc = keyfile_parse(p, n, &k, err);
@@ -157,8 +157,8 @@ static int take_ssh(struct age_identity *one, const void *p, size_t n, const cha
     return 0;
 }
 
-/* One whose form hides the public half behind the passphrase shows it in FILE.pub. */
-static int look_beside(struct age_identity *one, const char *path, struct err *err)
+/* FILE.pub shows the public half if the key's format hides it behind the passphrase. */
+static int read_pub_file(struct age_identity *one, const char *path, struct err *err)
 {
     char *pub = NULL;
     if (one->key.n > 0)
@@ -177,13 +177,13 @@ static int look_beside(struct age_identity *one, const char *path, struct err *e
 static int add_ssh(struct age_identities *i, const void *p, size_t n, const char *path, struct err *err)
 {
     char type[64];
-    struct age_identity *one = append(i, path, err);
+    struct age_identity *one = append_identity(i, path, err);
     if (!one)
         return -1;
     one->form = IDENTITY_SSH;
-    int rc = take_ssh(one, p, n, path, err);
+    int rc = read_ssh(one, p, n, path, err);
     if (rc == 0)
-        rc = look_beside(one, path, err);
+        rc = read_pub_file(one, path, err);
     if (rc == 0) {
         ssh_blob_type(&one->key, type, sizeof type);
         rc = strcmp(type, "ssh-ed25519") == 0 || strcmp(type, "ssh-rsa") == 0
@@ -199,7 +199,7 @@ static int add_ssh(struct age_identities *i, const void *p, size_t n, const char
 
 static int add_sealed(struct age_identities *i, const char *path, struct err *err)
 {
-    struct age_identity *one = append(i, path, err);
+    struct age_identity *one = append_identity(i, path, err);
     if (!one)
         return -1;
     one->form = IDENTITY_SEALED;

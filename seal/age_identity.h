@@ -1,4 +1,4 @@
-/* Those by whom a file may be read, from the inside. */
+/* The identities that can decrypt a file. Private to this folder. */
 #ifndef SEAL_AGE_IDENTITY_H
 #define SEAL_AGE_IDENTITY_H
 
@@ -7,16 +7,16 @@
 
 struct age_identity {
     enum {
-        IDENTITY_AGE,    /* a secret */
+        IDENTITY_AGE,    /* an age secret key */
         IDENTITY_SSH,    /* a private key file */
-        IDENTITY_SEALED, /* a file of identities that is itself encrypted with a passphrase */
+        IDENTITY_SEALED, /* an identity file that is encrypted with a passphrase */
     } form;
-    char *path;                    /* where it stands */
+    char *path;                    /* the file it is from */
     unsigned char secret[AGE_KEY]; /* IDENTITY_AGE */
     struct ssh_blob key;           /* IDENTITY_SSH: its public half */
     unsigned char tag[AGE_SSH_TAG];
-    struct privkey *opened; /* IDENTITY_SSH: once it was needed, or if it has no passphrase */
-    bool over; /* IDENTITY_SEALED: its identities are among the others; or nobody could open it */
+    struct privkey *opened; /* IDENTITY_SSH: set if it has no passphrase, or after the first use */
+    bool over;              /* IDENTITY_SEALED: its identities were added, or nobody could decrypt it */
 };
 
 struct age_identities {
@@ -24,19 +24,20 @@ struct age_identities {
     void *ask_ctx;
     int64_t ask_ms;
     int cancel_fd;               /* -1: none */
-    struct age_identity **items; /* one by one, so that no growing leaves a secret behind */
+    struct age_identity **items; /* allocated separately, so that growing the array copies no secret */
     size_t n, cap;
-    /* The file that was opened last, by its header: who opens it again is asked for nothing. */
+    /* The header of the last opened file: opening it again asks no question. */
     bool has_last;
     char last_header[SHA256_HEX];
     unsigned char last_key[AGE_FILE_KEY];
 };
 
-/* Finds the one that a header's stanza is for, and unwraps the file key. ERR_NOT_FOUND: there is none. */
+/* Finds the identity that matches a stanza of the header, and unwraps the file key. ERR_NOT_FOUND: none
+ * matches. */
 int age_identities_unwrap(struct age_identities *i, const struct age_header *h,
                           unsigned char ret_file_key[AGE_FILE_KEY], struct err *err);
 
-/* The parser of an identity file, over its n bytes; adds to i. */
+/* Parses the n bytes of an identity file and adds its identities to i. */
 int age_identities_parse(struct age_identities *i, const void *p, size_t n, const char *path,
                          struct err *err);
 

@@ -13,11 +13,11 @@ struct age_reader {
     struct buf header_bytes;
     struct age_header header;
     struct age_stream *stream;
-    bool last;   /* the last chunk was opened */
-    bool ended;  /* and nothing stood behind it */
-    bool failed; /* with `why`, for ever */
+    bool last;   /* the last chunk was decrypted */
+    bool ended;  /* the file's end was checked */
+    bool failed; /* every later call returns `why` */
     struct err why;
-    size_t at, n; /* what is left of the chunk */
+    size_t at, n; /* the unread part of the chunk */
     unsigned char chunk[AGE_CHUNK], sealed[AGE_SEALED];
 };
 
@@ -41,7 +41,7 @@ void age_reader_free(struct age_reader *r)
 
 /* ---- the header ---- */
 
-/* One line with its end; at the end of the file without. */
+/* Reads one line with its line end, or the rest of the file. */
 static int read_line(struct age_reader *r, struct err *err)
 {
     size_t n = 1;
@@ -58,7 +58,8 @@ static int read_line(struct age_reader *r, struct err *err)
     return 0;
 }
 
-/* Up to the end of its last line, or of the file. A file of another kind is found out by its first bytes. */
+/* Reads up to the end of the header's last line or of the file. The first bytes show a file of another
+ * format. */
 static int read_header(struct age_reader *r, struct err *err)
 {
     static const char version[] = "age-encryption.org/";
@@ -121,8 +122,9 @@ static int hash_header(const struct age_reader *r, char ret[SHA256_HEX], struct 
     return rc;
 }
 
-/* Opens it with the file key of the identities, or with the one of last time. */
-static int start_by(struct age_reader *r, struct age_identities *by, const char *header, struct err *err)
+/* Starts with a file key from the identities, or with the cached key of the last file. */
+static int start_with_identities(struct age_reader *r, struct age_identities *by, const char *header,
+                                 struct err *err)
 {
     unsigned char file_key[AGE_FILE_KEY];
     bool again = by && by->has_last && strcmp(by->last_header, header) == 0;
@@ -150,7 +152,7 @@ int age_reader_open(int fd, struct age_identities *by, struct age_reader **ret, 
         return -1;
     int rc = hash_header(r, header, err);
     if (rc == 0)
-        rc = start_by(r, by, header, err);
+        rc = start_with_identities(r, by, header, err);
     if (rc < 0)
         age_reader_free(r);
     else
@@ -160,7 +162,7 @@ int age_reader_open(int fd, struct age_identities *by, struct age_reader **ret, 
 
 /* ---- the chunks ---- */
 
-/* Behind the last chunk there is nothing. */
+/* No bytes may follow the last chunk. */
 static int expect_end(struct age_reader *r, struct err *err)
 {
     char c;
@@ -173,7 +175,7 @@ static int expect_end(struct age_reader *r, struct err *err)
     return 0;
 }
 
-/* Opens the next chunk into `to`; *ret_n is 0 only at the end. */
+/* Decrypts the next chunk into `to`; *ret_n is 0 only at the end. */
 static int next_chunk(struct age_reader *r, unsigned char *to, size_t *ret_n, struct err *err)
 {
     size_t n = 0;
@@ -188,7 +190,7 @@ static int next_chunk(struct age_reader *r, unsigned char *to, size_t *ret_n, st
     return r->last && *ret_n == 0 ? expect_end(r, err) : 0;
 }
 
-static int fail(struct age_reader *r, const struct err *why, struct err *err)
+static int keep_failure(struct age_reader *r, const struct err *why, struct err *err)
 {
     r->failed = true;
     r->why = *why;
@@ -201,17 +203,17 @@ ssize_t age_reader_read(struct age_reader *r, void *p, size_t n, struct err *err
 {
     struct err why = ERR_INIT;
     if (r->failed)
-        return fail(r, &r->why, err);
-    /* Where there is room for a whole chunk, it is opened there. */
+        return keep_failure(r, &r->why, err);
+    /* If the caller's memory has room for a whole chunk, decrypt into it. */
     if (r->at == r->n && n >= AGE_CHUNK) {
         size_t got = 0;
-        return next_chunk(r, p, &got, &why) < 0 ? fail(r, &why, err) : (ssize_t)got;
+        return next_chunk(r, p, &got, &why) < 0 ? keep_failure(r, &why, err) : (ssize_t)got;
     }
     if (r->at == r->n) {
         r->at = 0;
         if (next_chunk(r, r->chunk, &r->n, &why) < 0) {
             r->n = 0;
-            return fail(r, &why, err);
+            return keep_failure(r, &why, err);
         }
     }
     size_t left = r->n - r->at;

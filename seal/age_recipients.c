@@ -9,7 +9,7 @@
 #include "seal/bech32.h"
 #include "base/banned.h"
 
-/* A file of recipients; authorized_keys of large teams are far below. */
+/* The size limit of a recipients file; the authorized_keys of large teams are far smaller. */
 #define FILE_MAX (1u << 20)
 #define RECIPIENTS_MAX 1000
 
@@ -22,7 +22,7 @@ int age_recipients_new(struct age_recipients **ret, struct err *err)
     return 0;
 }
 
-static void release(struct age_recipient *r)
+static void release_recipient(struct age_recipient *r)
 {
     ssh_blob_release(&r->key);
     secret_wipe(&r->passphrase);
@@ -34,7 +34,7 @@ void age_recipients_free(struct age_recipients *r)
     if (!r)
         return;
     for (size_t i = 0; i < r->n; i++) {
-        release(r->items[i]);
+        release_recipient(r->items[i]);
         free(r->items[i]);
     }
     free(r->items);
@@ -51,7 +51,7 @@ const char *age_recipients_name(const struct age_recipients *r, size_t i)
     return r->items[i]->name;
 }
 
-static int append(struct age_recipients *r, const struct age_recipient *one, struct err *err)
+static int append_recipient(struct age_recipients *r, const struct age_recipient *one, struct err *err)
 {
     if (r->n >= RECIPIENTS_MAX)
         return err_set(err, ERR_USAGE, "these are more than %d recipients", RECIPIENTS_MAX);
@@ -65,8 +65,8 @@ static int append(struct age_recipients *r, const struct age_recipient *one, str
     return 0;
 }
 
-/* Takes the recipient over, or releases it. */
-static int add(struct age_recipients *r, struct age_recipient *one, struct err *err)
+/* Takes ownership of the recipient and releases it on failure. */
+static int add_recipient(struct age_recipients *r, struct age_recipient *one, struct err *err)
 {
     bool known = false;
     int rc = one->name ? 0 : err_nomem(err);
@@ -75,26 +75,26 @@ static int add(struct age_recipients *r, struct age_recipient *one, struct err *
         if (!known && (one->kind == AGE_SCRYPT || r->items[i]->kind == AGE_SCRYPT))
             rc = err_set(err, ERR_USAGE, "a passphrase is the only recipient of its file");
     }
-    if (rc == 0 && !known && (rc = append(r, one, err)) == 0)
+    if (rc == 0 && !known && (rc = append_recipient(r, one, err)) == 0)
         return 0;
-    release(one);
+    release_recipient(one);
     return rc;
 }
 
-/* ---- one in words ---- */
+/* ---- a recipient's text ---- */
 
 struct word {
     const char *p;
     size_t n;
 };
 
-static bool begins(const struct word *w, const char *with)
+static bool has_prefix(const struct word *w, const char *with)
 {
     return w->n >= strlen(with) && strncasecmp(w->p, with, strlen(with)) == 0;
 }
 
-/* What may stand in the place of a recipient and is none, by how it begins. None of its text is shown: it may
- * be a secret. */
+/* Refuses text that is no recipient, by its prefix. The message shows none of the text: it may be a secret.
+ * */
 static int refuse_age(const struct word *w, struct err *err)
 {
     static const struct {
@@ -110,18 +110,18 @@ static int refuse_age(const struct word *w, struct err *err)
         {"age1tag1", "hardware recipients are not known here", "take an age1 or SSH key of the same person"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (begins(w, rows[i].begin)) {
+        if (has_prefix(w, rows[i].begin)) {
             err_set(err, ERR_USAGE, "%s", rows[i].what);
             return err_hint(err, "%s", rows[i].hint);
         }
-    /* A plugin's has its name between two ones. */
-    if (begins(w, "age1") && w->n > 5 && memchr(w->p + 4, '1', w->n - 4)) {
+    /* A plugin's recipient has the plugin's name between two 1s. */
+    if (has_prefix(w, "age1") && w->n > 5 && memchr(w->p + 4, '1', w->n - 4)) {
         err_set(err, ERR_USAGE, "recipients of age plugins are not known here");
         return err_hint(err, "take an age1 or SSH key of the same person");
     }
     return err_set(err, ERR_USAGE,
-                   begins(w, "age1") ? "the age1 key is mistyped: its checksum is wrong"
-                                     : "it is no recipient: neither age1... nor an SSH key");
+                   has_prefix(w, "age1") ? "the age1 key is mistyped: its checksum is wrong"
+                                         : "it is no recipient: neither age1... nor an SSH key");
 }
 
 static int add_age(struct age_recipients *r, const struct word *w, struct err *err)
@@ -133,10 +133,10 @@ static int add_age(struct age_recipients *r, const struct word *w, struct err *e
     bech32_add(&name, "age", one.point, sizeof one.point);
     one.name = buf_take(&name);
     buf_release(&name);
-    return add(r, &one, err);
+    return add_recipient(r, &one, err);
 }
 
-/* SSH keys that cannot decrypt, by the beginning or the end of their type. */
+/* Refuses SSH keys that cannot decrypt, by the start or end of their type. */
 static int refuse_ssh(const char *type, struct err *err)
 {
     size_t n = strlen(type);
@@ -188,10 +188,10 @@ static int add_ssh(struct age_recipients *r, const struct word *type, const stru
     }
     if (asprintf(&one.name, "%s %s", shown, ssh_blob_fingerprint(&one.key, fingerprint)) < 0)
         one.name = NULL;
-    return add(r, &one, err);
+    return add_recipient(r, &one, err);
 }
 
-/* The next word; blanks within double quotes do not end it (sshd(8): options). */
+/* Returns the next word; blanks within double quotes do not end it (sshd(8): options). */
 static struct word next_word(const char **p)
 {
     bool quoted = false;
@@ -222,7 +222,7 @@ static int add_line(struct age_recipients *r, const char *line, struct err *err)
         return add_ssh(r, &first, &second, err);
     if (is_ssh_type(&second))
         return add_ssh(r, &second, &third, err);
-    if (second.n > 0 && !begins(&first, "age1"))
+    if (second.n > 0 && !has_prefix(&first, "age1"))
         return err_set(err, ERR_USAGE, "it is no recipient: neither age1... nor an SSH key");
     return second.n > 0 ? err_set(err, ERR_USAGE, "something stands behind the age1 key")
                         : add_age(r, &first, err);
@@ -243,7 +243,7 @@ int age_recipients_add(struct age_recipients *r, const char *text, const char *w
 
 /* ---- files ---- */
 
-/* A private key given for its public half: that would be in every list of recipients from now on. */
+/* Refuses a private key given instead of its public half: it would be copied to every list of recipients. */
 static int refuse_private(const char *path, struct err *err)
 {
     err_set(err, ERR_USAGE, "%s is a private key", path);
@@ -278,7 +278,7 @@ int age_recipients_add_file(struct age_recipients *r, const char *path, struct e
     return rc;
 }
 
-/* A file may be called anything, but nobody calls it `age1...` or `ssh-rsa AAAA...`. */
+/* A file name may look like this, but nobody names a file `age1...` or `ssh-rsa AAAA...`. */
 static bool looks_like_key(const char *s)
 {
     return strncmp(s, "age1", 4) == 0 || strncmp(s, "AGE-", 4) == 0 || strchr(s, ' ');
@@ -293,17 +293,18 @@ int age_recipients_add_any(struct age_recipients *r, const char *text, const cha
 int age_recipients_add_passphrase(struct age_recipients *r, const struct secret *passphrase, struct err *err)
 {
     struct age_recipient one = {.kind = AGE_SCRYPT, .passphrase = *passphrase, .name = strdup("passphrase")};
-    int rc = passphrase->len > 0 ? add(r, &one, err) : err_set(err, ERR_USAGE, "the passphrase is empty");
+    int rc = passphrase->len > 0 ? add_recipient(r, &one, err)
+                                 : err_set(err, ERR_USAGE, "the passphrase is empty");
     if (passphrase->len == 0)
-        release(&one);
+        release_recipient(&one);
     secret_wipe(&one.passphrase);
     return rc;
 }
 
 /* ---- wrapping ---- */
 
-static int wrap(const struct age_recipient *r, const unsigned char file_key[AGE_FILE_KEY], struct buf *header,
-                struct err *err)
+static int wrap_file_key(const struct age_recipient *r, const unsigned char file_key[AGE_FILE_KEY],
+                         struct buf *header, struct err *err)
 {
     switch (r->kind) {
     case AGE_X25519:
@@ -326,7 +327,7 @@ int age_recipients_wrap(const struct age_recipients *r, const unsigned char file
     if (r->n == 0)
         return err_set(err, ERR_USAGE, "there is nobody to encrypt to");
     for (size_t i = 0; i < r->n; i++)
-        if (wrap(r->items[i], file_key, header, err) < 0)
+        if (wrap_file_key(r->items[i], file_key, header, err) < 0)
             return err_wrap(err, "%s", r->items[i]->name);
     return 0;
 }

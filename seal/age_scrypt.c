@@ -1,4 +1,4 @@
-/* A passphrase, made into a key by scrypt (RFC 7914). */
+/* Derives a key from a passphrase with scrypt (RFC 7914). */
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 
 static const char label[] = "age-encryption.org/v1/scrypt";
 
-static int derive(const struct secret *passphrase, const unsigned char salt[AGE_SALT], unsigned log_n,
-                  unsigned char ret[AGE_KEY], struct err *err)
+static int derive_key(const struct secret *passphrase, const unsigned char salt[AGE_SALT], unsigned log_n,
+                      unsigned char ret[AGE_KEY], struct err *err)
 {
     unsigned char labelled[sizeof label - 1 + AGE_SALT];
     uint64_t n = UINT64_C(1) << log_n;
     memcpy(labelled, label, sizeof label - 1);
     memcpy(labelled + sizeof label - 1, salt, AGE_SALT);
-    /* Left to itself OpenSSL takes 32 MB and no more. */
+    /* OpenSSL's default limit is 32 MB. */
     uint64_t memory = 2 * 128 * 8 * n + (1u << 20);
     int rc = EVP_PBE_scrypt(passphrase->text, passphrase->len, labelled, sizeof labelled, n, 8, 1, memory,
                             ret, AGE_KEY);
@@ -30,7 +30,7 @@ int age_scrypt_wrap(const struct secret *passphrase, unsigned log_n,
     unsigned char salt[AGE_SALT], key[AGE_KEY], body[AGE_BODY];
     struct buf arguments = BUF_INIT(100);
     int rc = -1;
-    if (age_random(salt, sizeof salt, err) == 0 && derive(passphrase, salt, log_n, key, err) == 0)
+    if (age_random(salt, sizeof salt, err) == 0 && derive_key(passphrase, salt, log_n, key, err) == 0)
         rc = age_wrap(key, file_key, body, err);
     if (rc == 0) {
         buf_adds(&arguments, "scrypt ");
@@ -49,7 +49,7 @@ int age_scrypt_unwrap(const struct secret *passphrase, const struct age_stanza *
                       struct err *err)
 {
     unsigned char key[AGE_KEY];
-    int rc = derive(passphrase, s->salt, s->log_n, key, err);
+    int rc = derive_key(passphrase, s->salt, s->log_n, key, err);
     if (rc == 0)
         rc = age_unwrap(key, s->body, &ret->fits, ret->file_key, err);
     explicit_bzero(key, sizeof key);

@@ -1,6 +1,7 @@
 /*
- * SSH keys as recipients. An Ed25519 key is a point of the same curve in another form: it becomes the X25519
- * point, and a tweak made of the SSH key keeps the two uses apart. An RSA key takes the file key by OAEP.
+ * SSH keys as recipients. An Ed25519 key is a point of the same curve in another form. It is converted to the
+ * X25519 point, and a tweak derived from the SSH key separates the two uses. An RSA key wraps the file key
+ * with OAEP.
  */
 #include <openssl/bn.h>
 #include <openssl/err.h>
@@ -26,10 +27,10 @@ int age_ssh_tag(const struct ssh_blob *key, unsigned char ret[AGE_SSH_TAG], stru
 
 /* ---- Ed25519 to X25519 ---- */
 
-/* Whether y belongs to a point: (y^2 - 1) / (d y^2 + 1) must be a square, d = -121665 / 121666. So must
- * (y^2 - 1) (y^2 d + 1), and with d's denominator multiplied away (itself times itself is a square)
- * (y^2 - 1) (121666 - 121665 y^2) 121666. */
-static bool on_curve(const BIGNUM *y, const BIGNUM *p, BN_CTX *c)
+/* Whether y belongs to a point: (y^2 - 1) / (d y^2 + 1) must be a square, d = -121665 / 121666. Equivalently
+ * (y^2 - 1) (y^2 d + 1) is a square. Multiplied by d's denominator squared, which is a square, that is (y^2 -
+ * 1) (121666 - 121665 y^2) 121666. */
+static bool is_on_curve(const BIGNUM *y, const BIGNUM *p, BN_CTX *c)
 {
     BIGNUM *square = BN_CTX_get(c), *a = BN_CTX_get(c), *b = BN_CTX_get(c);
     if (!b || !BN_mod_sqr(square, y, p, c) || !BN_copy(a, square) || !BN_sub_word(a, 1) ||
@@ -39,23 +40,23 @@ static bool on_curve(const BIGNUM *y, const BIGNUM *p, BN_CTX *c)
     return BN_is_zero(a) || BN_kronecker(a, p, c) == 1;
 }
 
-/* u = (1 + y) / (1 - y) modulo 2^255 - 19. All of this is public. */
-static bool convert(const unsigned char ed[AGE_KEY], unsigned char ret[AGE_KEY], BN_CTX *c)
+/* u = (1 + y) / (1 - y) modulo 2^255 - 19. All values are public. */
+static bool convert_point(const unsigned char ed[AGE_KEY], unsigned char ret[AGE_KEY], BN_CTX *c)
 {
     unsigned char bytes[AGE_KEY];
     memcpy(bytes, ed, AGE_KEY);
-    bytes[AGE_KEY - 1] &= 0x7f; /* x's sign */
+    bytes[AGE_KEY - 1] &= 0x7f; /* clear the sign of x */
     BIGNUM *p = BN_CTX_get(c), *y = BN_CTX_get(c), *above = BN_CTX_get(c), *below = BN_CTX_get(c);
     if (!below || !BN_set_bit(p, 255) || !BN_sub_word(p, 19) || !BN_lebin2bn(bytes, AGE_KEY, y) ||
-        BN_cmp(y, p) >= 0 || BN_is_one(y) || !on_curve(y, p, c))
+        BN_cmp(y, p) >= 0 || BN_is_one(y) || !is_on_curve(y, p, c))
         return false;
     return BN_copy(above, y) && BN_add_word(above, 1) && BN_one(below) && BN_mod_sub(below, below, y, p, c) &&
            BN_mod_inverse(below, below, p, c) && BN_mod_mul(above, above, below, p, c) &&
            BN_bn2lebinpad(above, ret, AGE_KEY) == AGE_KEY;
 }
 
-/* The 32 bytes of a ssh-ed25519 key; NULL if it is none. */
-static const unsigned char *raw_of(const struct ssh_blob *key)
+/* Returns the 32 bytes of an ssh-ed25519 key, or NULL if the blob is none. */
+static const unsigned char *read_ed25519(const struct ssh_blob *key)
 {
     struct ssh_reader r = {key->data, key->n};
     const unsigned char *type = NULL, *raw = NULL;
@@ -68,21 +69,21 @@ static const unsigned char *raw_of(const struct ssh_blob *key)
 
 int age_ssh_point(const struct ssh_blob *key, unsigned char ret[AGE_KEY], struct err *err)
 {
-    const unsigned char *raw = raw_of(key);
+    const unsigned char *raw = read_ed25519(key);
     BN_CTX *c = BN_CTX_new();
     if (!c)
         return err_nomem(err);
     BN_CTX_start(c);
-    bool done = raw && convert(raw, ret, c);
+    bool done = raw && convert_point(raw, ret, c);
     BN_CTX_end(c);
     BN_CTX_free(c);
     ERR_clear_error();
     return done ? 0 : err_set(err, ERR_USAGE, "the ssh-ed25519 key is damaged");
 }
 
-/* The key that wraps, of the secret both agree on: multiplied with the tweak, and bound to both points. */
-static int ed25519_key(const struct ssh_blob *key, const unsigned char share[AGE_KEY],
-                       const unsigned char agreed[AGE_KEY], unsigned char ret[AGE_KEY], struct err *err)
+/* Derives the wrapping key from the shared secret, multiplied by the tweak and bound to both points. */
+static int derive_wrap_key(const struct ssh_blob *key, const unsigned char share[AGE_KEY],
+                           const unsigned char agreed[AGE_KEY], unsigned char ret[AGE_KEY], struct err *err)
 {
     unsigned char tweak[AGE_KEY], secret[AGE_KEY], salt[2 * AGE_KEY];
     memcpy(salt, share, AGE_KEY);
@@ -97,8 +98,8 @@ static int ed25519_key(const struct ssh_blob *key, const unsigned char share[AGE
     return rc;
 }
 
-/* `TYPE TAG`, and behind it SHARE if there is one. */
-static int put_arguments(struct buf *b, const char *type, const struct ssh_blob *key,
+/* Formats `TYPE TAG`, with ` SHARE` if there is one. */
+static int add_arguments(struct buf *b, const char *type, const struct ssh_blob *key,
                          const unsigned char *share, struct err *err)
 {
     unsigned char tag[AGE_SSH_TAG];
@@ -122,8 +123,8 @@ int age_ssh_wrap_ed25519(const struct ssh_blob *key, const unsigned char file_ke
     int rc = -1;
     if (age_ssh_point(key, point, err) == 0 && age_random(once, sizeof once, err) == 0 &&
         age_x25519_base(once, share, err) == 0 && age_x25519(once, point, agreed, err) == 0 &&
-        ed25519_key(key, share, agreed, wrap, err) == 0 && age_wrap(wrap, file_key, body, err) == 0)
-        rc = put_arguments(&arguments, "ssh-ed25519", key, share, err);
+        derive_wrap_key(key, share, agreed, wrap, err) == 0 && age_wrap(wrap, file_key, body, err) == 0)
+        rc = add_arguments(&arguments, "ssh-ed25519", key, share, err);
     if (rc == 0)
         age_stanza_add(header, buf_str(&arguments), body, sizeof body);
     buf_release(&arguments);
@@ -141,7 +142,7 @@ static int unwrap_ed25519(const struct privkey *private, const struct ssh_blob *
     if (rc == 0 && (rc = age_x25519(secret, s->share, agreed, err)) < 0)
         err_wrap(err, "the header is damaged");
     if (rc == 0)
-        rc = ed25519_key(key, s->share, agreed, wrap, err);
+        rc = derive_wrap_key(key, s->share, agreed, wrap, err);
     if (rc == 0)
         rc = age_unwrap(wrap, s->body, &ret->fits, ret->file_key, err);
     explicit_bzero(secret, sizeof secret);
@@ -170,7 +171,7 @@ int age_ssh_wrap_rsa(const struct ssh_blob *key, const unsigned char file_key[AG
     struct buf arguments = BUF_INIT(100);
     int rc = oaep_encrypt(key, rsa_label, &data, &body, err);
     if (rc == 0)
-        rc = put_arguments(&arguments, "ssh-rsa", key, NULL, err);
+        rc = add_arguments(&arguments, "ssh-rsa", key, NULL, err);
     if (rc == 0)
         age_stanza_add(header, buf_str(&arguments), body.data, body.n);
     buf_release(&arguments);
@@ -178,7 +179,7 @@ int age_ssh_wrap_rsa(const struct ssh_blob *key, const unsigned char file_key[AG
     return rc;
 }
 
-/* Another key whose tag happens to be the same is no failure: the stanza is somebody else's then. */
+/* A tag may match by chance. Then the stanza is for another key, which is no failure. */
 static int unwrap_rsa(const struct privkey *private, const struct age_stanza *s, struct age_opened *ret,
                       struct err *err)
 {

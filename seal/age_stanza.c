@@ -8,7 +8,7 @@
 
 enum { COLUMNS = 64, ARGUMENTS_MAX = 4 };
 
-static int damaged(const char *what, struct err *err)
+static int refuse_stanza(const char *what, struct err *err)
 {
     return err_set(err, ERR_FAILED, "the header is damaged: %s", what);
 }
@@ -26,9 +26,10 @@ struct argument {
     size_t n;
 };
 
-/* Visible ASCII with one blank between; no more than ARGUMENTS_MAX are kept, since no kind we know has more.
- * Returns their number. */
-static int split(const char *p, size_t n, struct argument ret[ARGUMENTS_MAX], size_t *ret_n, struct err *err)
+/* Splits visible ASCII words at single blanks. Keeps at most ARGUMENTS_MAX, since no known kind has more.
+ * *ret_n is their number. */
+static int split_arguments(const char *p, size_t n, struct argument ret[ARGUMENTS_MAX], size_t *ret_n,
+                           struct err *err)
 {
     size_t count = 0;
     for (const char *end = p + n;; p++) {
@@ -36,7 +37,7 @@ static int split(const char *p, size_t n, struct argument ret[ARGUMENTS_MAX], si
         while (p<end && * p> ' ' && *p <= '~')
             p++;
         if (p == from || (p < end && *p != ' '))
-            return damaged("an argument of a stanza is empty or not ASCII", err);
+            return refuse_stanza("an argument of a stanza is empty or not ASCII", err);
         if (count < ARGUMENTS_MAX)
             ret[count] = (struct argument){from, (size_t)(p - from)};
         count++;
@@ -47,49 +48,51 @@ static int split(const char *p, size_t n, struct argument ret[ARGUMENTS_MAX], si
     return 0;
 }
 
-/* Exactly n bytes in base64. */
-static int take(const struct argument *a, void *dst, size_t n, struct err *err)
+/* Decodes exactly n bytes of base64. */
+static int decode_base64(const struct argument *a, void *dst, size_t n, struct err *err)
 {
     size_t got = 0;
     return base64_decode(BASE64_RAW, a->p, a->n, dst, n, &got) == 0 && got == n
                ? 0
-               : damaged("an argument of a stanza is not what its kind has", err);
+               : refuse_stanza("an argument of a stanza is not what its kind has", err);
 }
 
-/* A decimal number, without zeroes in front. */
-static int take_log(const struct argument *a, unsigned *ret, struct err *err)
+/* Parses a decimal number without leading zeroes. */
+static int parse_log(const struct argument *a, unsigned *ret, struct err *err)
 {
     char digits[4];
     uint64_t number = 0;
     snprintf(digits, sizeof digits, "%.*s", a->n < sizeof digits ? (int)a->n : 0, a->p);
     if (digits[0] == '0' || text_to_uint(digits, 999, &number) < 0)
-        return damaged("the cost of its passphrase is no number", err);
+        return refuse_stanza("the cost of its passphrase is no number", err);
     if (number > AGE_SCRYPT_LOG_MAX)
-        return damaged("the cost of its passphrase is out of reach", err);
+        return refuse_stanza("the cost of its passphrase is out of reach", err);
     *ret = (unsigned)number;
     return 0;
 }
 
 static const struct kind {
     const char *name;
-    size_t arguments; /* the name among them */
+    size_t arguments; /* number of arguments, with the type */
     enum age_kind kind;
 } kinds[] = {{"X25519", 2, AGE_X25519},
              {"ssh-ed25519", 3, AGE_SSH_ED25519},
              {"ssh-rsa", 2, AGE_SSH_RSA},
              {"scrypt", 3, AGE_SCRYPT}};
 
-static int take_arguments(const struct argument *a, struct age_stanza *s, struct err *err)
+static int parse_arguments(const struct argument *a, struct age_stanza *s, struct err *err)
 {
     switch (s->kind) {
     case AGE_X25519:
-        return take(&a[1], s->share, sizeof s->share, err);
+        return decode_base64(&a[1], s->share, sizeof s->share, err);
     case AGE_SSH_ED25519:
-        return take(&a[1], s->tag, sizeof s->tag, err) < 0 ? -1 : take(&a[2], s->share, sizeof s->share, err);
+        return decode_base64(&a[1], s->tag, sizeof s->tag, err) < 0
+                   ? -1
+                   : decode_base64(&a[2], s->share, sizeof s->share, err);
     case AGE_SSH_RSA:
-        return take(&a[1], s->tag, sizeof s->tag, err);
+        return decode_base64(&a[1], s->tag, sizeof s->tag, err);
     case AGE_SCRYPT:
-        return take(&a[1], s->salt, sizeof s->salt, err) < 0 ? -1 : take_log(&a[2], &s->log_n, err);
+        return decode_base64(&a[1], s->salt, sizeof s->salt, err) < 0 ? -1 : parse_log(&a[2], &s->log_n, err);
     case AGE_OTHER:
         break;
     }
@@ -101,7 +104,7 @@ int age_stanza_parse(const char *p, size_t n, struct age_stanza *ret, struct err
     struct argument arguments[ARGUMENTS_MAX];
     struct age_stanza s = {.kind = AGE_OTHER};
     size_t count = 0;
-    if (split(p, n, arguments, &count, err) < 0)
+    if (split_arguments(p, n, arguments, &count, err) < 0)
         return -1;
     text_printable(s.type, sizeof s.type, arguments[0].p, arguments[0].n);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -109,10 +112,10 @@ int age_stanza_parse(const char *p, size_t n, struct age_stanza *ret, struct err
             memcmp(arguments[0].p, kinds[i].name, arguments[0].n) != 0)
             continue;
         if (count != kinds[i].arguments)
-            return damaged("a stanza has too many or too few arguments", err);
+            return refuse_stanza("a stanza has too many or too few arguments", err);
         s.kind = kinds[i].kind;
     }
-    if (take_arguments(arguments, &s, err) < 0)
+    if (parse_arguments(arguments, &s, err) < 0)
         return -1;
     *ret = s;
     return 0;
@@ -125,7 +128,7 @@ int age_stanza_take_body(struct age_stanza *s, const void *p, size_t n, struct e
     if (s->kind == AGE_OTHER)
         return 0;
     if (s->kind == AGE_SSH_RSA ? n == 0 || n > AGE_BODY_MAX : n != AGE_BODY)
-        return damaged("a stanza's body has not the size of its kind", err);
+        return refuse_stanza("a stanza's body has not the size of its kind", err);
     s->body = malloc(n);
     if (!s->body)
         return err_nomem(err);
@@ -136,7 +139,7 @@ int age_stanza_take_body(struct age_stanza *s, const void *p, size_t n, struct e
 
 /* ---- writing and naming ---- */
 
-/* The body's last line is shorter than the others, if need be empty. */
+/* The body's last line must be shorter than the others, so it may be empty. */
 void age_stanza_add(struct buf *header, const char *arguments, const void *body, size_t n)
 {
     const unsigned char *bytes = body;
@@ -149,7 +152,7 @@ void age_stanza_add(struct buf *header, const char *arguments, const void *body,
     buf_addc(header, '\n');
 }
 
-/* A tag is the first four bytes of what a fingerprint shows, which is five of its letters. */
+/* A tag is the first four bytes of the key's SHA-256, which are five whole letters of the fingerprint. */
 char *age_stanza_name(const struct age_stanza *s, char *dst, size_t cap)
 {
     if (s->kind != AGE_SSH_ED25519 && s->kind != AGE_SSH_RSA) {

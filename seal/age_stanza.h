@@ -20,20 +20,20 @@ enum age_kind {
     AGE_SSH_ED25519,
     AGE_SSH_RSA,
     AGE_SCRYPT,
-    AGE_OTHER, /* of a kind that is unknown here: passed over */
+    AGE_OTHER, /* unknown kind, skipped */
 };
 
 #define AGE_SSH_TAG 4
 #define AGE_SALT 16
 #define AGE_RSA_BITS_MAX 16384
 #define AGE_BODY_MAX (AGE_RSA_BITS_MAX / 8)
-/* The most that a file may ask of us: 4 GiB of memory, as age has it. */
+/* The highest scrypt cost that a file may require: 4 GiB of memory, as in age. */
 #define AGE_SCRYPT_LOG_MAX 22
 
 struct age_stanza {
     enum age_kind kind;
-    char type[32];                  /* its name, printable */
-    unsigned char tag[AGE_SSH_TAG]; /* of an SSH key */
+    char type[32];                  /* the type, printable */
+    unsigned char tag[AGE_SSH_TAG]; /* of the SSH key */
     unsigned char share[AGE_KEY];   /* AGE_X25519, AGE_SSH_ED25519 */
     unsigned char salt[AGE_SALT];   /* AGE_SCRYPT */
     unsigned log_n;                 /* AGE_SCRYPT */
@@ -42,26 +42,27 @@ struct age_stanza {
 };
 void age_stanza_release(struct age_stanza *s);
 
-/* Takes the arguments, the type among them, as they stand behind "-> ". Known kinds only with what they must
- * have; scrypt's cost is judged here too. */
+/* Parses the arguments after "-> ", with the type. A known kind must have exactly its arguments. Also limits
+ * scrypt's cost. */
 int age_stanza_parse(const char *p, size_t n, struct age_stanza *ret, struct err *err);
-/* The body, decoded: its size must fit the kind. */
+/* Stores the decoded body; its size must fit the kind. */
 int age_stanza_take_body(struct age_stanza *s, const void *p, size_t n, struct err *err);
 
-/* Adds a stanza to a header: `arguments` with the type, without "-> ". */
+/* Adds a stanza to a header. `arguments` contains the type, without "-> ". */
 void age_stanza_add(struct buf *header, const char *arguments, const void *body, size_t n);
 
-/* "X25519", "ssh-ed25519 SHA256:Gj8k…": what is known of a stanza's recipient, printable. Returns dst. */
+/* Formats the known part of a stanza's recipient, printable: "X25519", "ssh-ed25519 SHA256:Gj8k…". Returns
+ * dst. */
 char *age_stanza_name(const struct age_stanza *s, char *dst, size_t cap);
 
-/* ---- for each kind, one file: age_x25519.c, age_ssh.c, age_scrypt.c ---- */
+/* ---- one file for each kind: age_x25519.c, age_ssh.c, age_scrypt.c ---- */
 
-/* Of an SSH key: what a stanza calls it. */
+/* The tag of an SSH key in a stanza. */
 int age_ssh_tag(const struct ssh_blob *key, unsigned char ret[AGE_SSH_TAG], struct err *err);
 
-/* The X25519 point of a ssh-ed25519 key. ERR_USAGE if its bytes are no point that a key may have. */
+/* Converts an ssh-ed25519 key to its X25519 point. ERR_USAGE if its bytes are no valid point. */
 int age_ssh_point(const struct ssh_blob *key, unsigned char ret[AGE_KEY], struct err *err);
-/* Whether an RSA key can be encrypted to: ERR_USAGE below 2048 bits, above AGE_RSA_BITS_MAX, or damaged. */
+/* Checks an RSA key for encryption: ERR_USAGE below 2048 bits, above AGE_RSA_BITS_MAX, or malformed. */
 int age_ssh_check_rsa(const struct ssh_blob *key, struct err *err);
 
 /* Each adds its stanza to the header. */
@@ -71,14 +72,14 @@ int age_ssh_wrap_ed25519(const struct ssh_blob *key, const unsigned char file_ke
                          struct buf *header, struct err *err);
 int age_ssh_wrap_rsa(const struct ssh_blob *key, const unsigned char file_key[AGE_FILE_KEY],
                      struct buf *header, struct err *err);
-#define AGE_SCRYPT_LOG 18      /* about a second and 256 MB, as age has it */
+#define AGE_SCRYPT_LOG 18      /* about a second and 256 MB, as in age */
 #define AGE_SCRYPT_MEMORY 1024 /* bytes for each unit of N: 128 r */
-#define AGE_SCRYPT_PER_MS 300  /* units of N in a millisecond, about, on a machine of 2022 */
+#define AGE_SCRYPT_PER_MS 300  /* approximate units of N per millisecond on a machine of 2022 */
 int age_scrypt_wrap(const struct secret *passphrase, unsigned log_n,
                     const unsigned char file_key[AGE_FILE_KEY], struct buf *header, struct err *err);
 
-/* Each unwraps the file key of a stanza of its kind; ret->fits comes false where it is another's. -1: the
- * stanza is such as nobody would have made. */
+/* Each unwraps the file key of a stanza of its kind, and sets ret->fits to false if the stanza is for another
+ * key. -1: the stanza is malformed. */
 struct age_opened {
     bool fits;
     unsigned char file_key[AGE_FILE_KEY];

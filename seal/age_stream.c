@@ -1,5 +1,5 @@
-/* The cipher's context is made ready once, since that costs as much as some kilobytes; a chunk changes only
- * the nonce. */
+/* The cipher's context is initialised once, because that costs as much as some kilobytes of data. Each chunk
+ * only changes the nonce. */
 #include "seal/age_stream.h"
 
 #include <openssl/err.h>
@@ -12,8 +12,8 @@
 enum { NONCE = 12 };
 
 struct age_stream {
-    EVP_CIPHER_CTX *context; /* it knows the key; for either direction */
-    uint64_t number;         /* of the next chunk */
+    EVP_CIPHER_CTX *context; /* has the key; for either direction */
+    uint64_t number;         /* number of the next chunk */
 };
 
 int age_stream_new(const unsigned char file_key[AGE_FILE_KEY], const unsigned char nonce[AGE_NONCE],
@@ -45,8 +45,8 @@ void age_stream_free(struct age_stream *s)
     free(s);
 }
 
-/* 11 bytes of number, one that says whether it is the last. */
-static bool begin(struct age_stream *s, bool last, bool seal)
+/* The nonce: 11 bytes of chunk number, and one that marks the last chunk. */
+static bool set_nonce(struct age_stream *s, bool last, bool seal)
 {
     unsigned char nonce[NONCE] = {0};
     for (int i = 0; i < 8; i++)
@@ -59,7 +59,7 @@ int age_stream_seal(struct age_stream *s, const void *p, size_t n, bool last, vo
 {
     unsigned char *out = ret;
     int len = 0;
-    if (!begin(s, last, true) || (n > 0 && EVP_EncryptUpdate(s->context, out, &len, p, (int)n) != 1) ||
+    if (!set_nonce(s, last, true) || (n > 0 && EVP_EncryptUpdate(s->context, out, &len, p, (int)n) != 1) ||
         EVP_EncryptFinal_ex(s->context, out + n, &len) != 1 ||
         EVP_CIPHER_CTX_ctrl(s->context, EVP_CTRL_AEAD_GET_TAG, AGE_TAG, out + n) != 1) {
         ERR_clear_error();
@@ -69,10 +69,10 @@ int age_stream_seal(struct age_stream *s, const void *p, size_t n, bool last, vo
     return 0;
 }
 
-static bool open_as(struct age_stream *s, bool last, const unsigned char *p, size_t n, unsigned char *out)
+static bool open_chunk(struct age_stream *s, bool last, const unsigned char *p, size_t n, unsigned char *out)
 {
     int len = 0;
-    return begin(s, last, false) &&
+    return set_nonce(s, last, false) &&
            EVP_CIPHER_CTX_ctrl(s->context, EVP_CTRL_AEAD_SET_TAG, AGE_TAG, (void *)(uintptr_t)(p + n)) == 1 &&
            (n == 0 || EVP_DecryptUpdate(s->context, out, &len, p, (int)n) == 1) &&
            EVP_DecryptFinal_ex(s->context, out + n, &len) == 1;
@@ -83,9 +83,9 @@ int age_stream_open(struct age_stream *s, const void *p, size_t n, void *ret, bo
     if (n < AGE_TAG)
         return err_set(err, ERR_FAILED, "it is cut");
     n -= AGE_TAG;
-    /* A chunk that is not full can only be the last; one that is full is mostly not. */
+    /* A short chunk must be the last one. A full chunk usually is not, so try that first. */
     bool last = n < AGE_CHUNK;
-    if ((last || !open_as(s, false, p, n, ret)) && !open_as(s, last = true, p, n, ret)) {
+    if ((last || !open_chunk(s, false, p, n, ret)) && !open_chunk(s, last = true, p, n, ret)) {
         explicit_bzero(ret, n);
         ERR_clear_error();
         return err_set(err, ERR_FAILED, "it was changed or cut");

@@ -1,7 +1,6 @@
 /*
- * Whose file it is. Identities that lie open are tried first; then those of SSH that have a passphrase, if
- * the file has a stanza with their tag; then identity files that are encrypted, whose keys nobody knows
- * before.
+ * Finds the identity of a file. First tries unencrypted identities, then SSH keys with a passphrase if the
+ * file has a stanza with their tag, then encrypted identity files, whose keys are unknown until decrypted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +11,10 @@
 #include "base/banned.h"
 
 enum { TRIES = 3, NAMED_MAX = 6, PATH_SHOWN = 200 };
-/* What a file of identities may hold. */
+/* The size limit of a decrypted identity file. */
 #define SEALED_MAX (256u << 10)
 
-static char *shown_path(char dst[PATH_SHOWN], const char *path)
+static char *format_path(char dst[PATH_SHOWN], const char *path)
 {
     return text_printable(dst, PATH_SHOWN, path, strlen(path));
 }
@@ -23,8 +22,8 @@ static char *shown_path(char dst[PATH_SHOWN], const char *path)
 /* ---- asking ---- */
 
 struct riddle {
-    const char *prompt, *what; /* `what` is what it opens */
-    /* *ret_fits false: another one may. -1 ends it. */
+    const char *prompt, *what; /* `what` names the file */
+    /* Tries a passphrase. *ret_fits is false if it is wrong. -1 ends the attempts. */
     int (*fits)(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err);
     void *ctx;
 };
@@ -44,9 +43,8 @@ static int ask_once(const struct age_identities *i, const struct riddle *r, bool
     return ret->len > 0 ? 0 : err_set(err, ERR_NOT_FOUND, "no answer was given");
 }
 
-/* Up to TRIES times, as long as the passphrase is another one; ERR_NOT_FOUND after that, and when nobody
- * answers. */
-static int ask(const struct age_identities *i, const struct riddle *riddle, struct err *err)
+/* Asks up to TRIES times while the passphrase is wrong. ERR_NOT_FOUND after that, and if nobody answers. */
+static int ask_passphrase(const struct age_identities *i, const struct riddle *riddle, struct err *err)
 {
     struct secret *passphrase = calloc(1, sizeof *passphrase);
     bool fits = false;
@@ -70,7 +68,7 @@ static int ask(const struct age_identities *i, const struct riddle *riddle, stru
 
 struct lock {
     struct age_identity *one;
-    struct buf bytes; /* of the file */
+    struct buf bytes; /* bytes of the file */
 };
 
 static int open_key(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err)
@@ -85,15 +83,15 @@ static int open_key(void *ctx, const struct secret *passphrase, bool *ret_fits, 
     return err_wrap(err, "%s", l->one->path);
 }
 
-static int unlock(const struct age_identities *i, struct age_identity *one, struct err *err)
+static int unlock_ssh_key(const struct age_identities *i, struct age_identity *one, struct err *err)
 {
     struct lock l = {.one = one, .bytes = {.max = KEYFILE_MAX, .secret = true}};
     char shown[PATH_SHOWN], prompt[PATH_SHOWN + 50];
-    snprintf(prompt, sizeof prompt, "Enter passphrase for key '%s': ", shown_path(shown, one->path));
+    snprintf(prompt, sizeof prompt, "Enter passphrase for key '%s': ", format_path(shown, one->path));
     struct riddle riddle = {.prompt = prompt, .what = one->path, .fits = open_key, .ctx = &l};
     int rc = file_read(one->path, &l.bytes, err);
     if (rc == 0)
-        rc = ask(i, &riddle, err);
+        rc = ask_passphrase(i, &riddle, err);
     buf_release(&l.bytes);
     return rc;
 }
@@ -114,10 +112,10 @@ static int try_passphrase(void *ctx, const struct secret *passphrase, bool *ret_
     return 0;
 }
 
-/* Whoever made the file chose the cost: more than age's own is printed before the first passphrase is asked
- * for, so that a person can leave it at that. */
-static int tell_cost(const struct age_identities *i, const struct age_stanza *stanza, const char *what,
-                     struct err *err)
+/* The file's creator chose the cost. A cost above age's default is printed before the first question, so that
+ * the person can stop. */
+static int announce_cost(const struct age_identities *i, const struct age_stanza *stanza, const char *what,
+                         struct err *err)
 {
     char text[200], memory[32], time[32];
     uint64_t n = UINT64_C(1) << stanza->log_n;
@@ -136,9 +134,9 @@ static int unwrap_scrypt(const struct age_identities *i, const struct age_stanza
 {
     struct scrypt s = {.stanza = stanza};
     struct riddle riddle = {.prompt = prompt, .what = what, .fits = try_passphrase, .ctx = &s};
-    int rc = tell_cost(i, stanza, what, err);
+    int rc = announce_cost(i, stanza, what, err);
     if (rc == 0)
-        rc = ask(i, &riddle, err);
+        rc = ask_passphrase(i, &riddle, err);
     if (rc == 0)
         memcpy(ret_file_key, s.opened.file_key, AGE_FILE_KEY);
     explicit_bzero(&s, sizeof s);
@@ -163,7 +161,7 @@ static int decrypt_sealed(struct age_identities *i, const char *path, int fd, st
     unsigned char file_key[AGE_FILE_KEY];
     char shown[PATH_SHOWN], prompt[PATH_SHOWN + 50];
     struct age_reader *r = NULL;
-    snprintf(prompt, sizeof prompt, "Enter passphrase for identity file '%s': ", shown_path(shown, path));
+    snprintf(prompt, sizeof prompt, "Enter passphrase for identity file '%s': ", format_path(shown, path));
     if (age_reader_begin(fd, i->cancel_fd, &r, err) < 0)
         return -1;
     const struct age_stanza *first = &age_reader_header(r)->stanzas[0];
@@ -179,7 +177,7 @@ static int decrypt_sealed(struct age_identities *i, const char *path, int fd, st
     return rc;
 }
 
-/* Its identities join the others. */
+/* Adds the identities of the decrypted file to the others. */
 static int open_sealed(struct age_identities *i, const char *path, struct err *err)
 {
     struct buf b = {.max = SEALED_MAX, .secret = true};
@@ -198,16 +196,16 @@ static int open_sealed(struct age_identities *i, const char *path, struct err *e
     return rc;
 }
 
-/* ---- one after the other ---- */
+/* ---- search ---- */
 
 struct search {
     struct age_identities *by;
     const struct age_header *header;
     struct age_opened opened;
-    struct err why; /* somebody was asked, and it came to nothing */
+    struct err why; /* the error of an earlier question */
 };
 
-static bool is_for(const struct age_identity *one, const struct age_stanza *s)
+static bool may_match(const struct age_identity *one, const struct age_stanza *s)
 {
     if (one->form == IDENTITY_AGE)
         return s->kind == AGE_X25519;
@@ -219,9 +217,9 @@ static int try_stanza(struct search *q, struct age_identity *one, const struct a
 {
     if (one->form == IDENTITY_AGE)
         return age_x25519_unwrap(one->secret, s, &q->opened, err);
-    if (!one->opened && !one->over && unlock(q->by, one, &q->why) < 0) {
+    if (!one->opened && !one->over && unlock_ssh_key(q->by, one, &q->why) < 0) {
         one->over = true;
-        /* What was not answered may not be needed; what was interrupted is over. */
+        /* A missing passphrase may not be needed, but cancellation and timeout end the search. */
         if (q->why.kind == ERR_CANCELLED || q->why.kind == ERR_TIMEOUT) {
             if (err)
                 *err = q->why;
@@ -231,7 +229,7 @@ static int try_stanza(struct search *q, struct age_identity *one, const struct a
     return one->opened ? age_ssh_unwrap(one->opened, &one->key, s, &q->opened, err) : 0;
 }
 
-/* From the k'th identity on; those that are locked only if `locked`, and only those. */
+/* Tries the identities from k on: only locked ones if `locked`, otherwise only unlocked ones. */
 static int try_all(struct search *q, size_t k, bool locked, struct err *err)
 {
     for (; k < q->by->n && !q->opened.fits; k++) {
@@ -239,7 +237,7 @@ static int try_all(struct search *q, size_t k, bool locked, struct err *err)
         if (locked != (one->form == IDENTITY_SSH && !one->opened))
             continue;
         for (size_t s = 0; s < q->header->n && !q->opened.fits; s++)
-            if (is_for(one, &q->header->stanzas[s]) && try_stanza(q, one, &q->header->stanzas[s], err) < 0)
+            if (may_match(one, &q->header->stanzas[s]) && try_stanza(q, one, &q->header->stanzas[s], err) < 0)
                 return -1;
     }
     return 0;
@@ -277,7 +275,7 @@ static void name_stanzas(const struct age_header *h, struct buf *b)
         buf_addf(b, " and %zu more", h->n - NAMED_MAX);
 }
 
-static int nobody(const struct search *q, struct err *err)
+static int set_no_match(const struct search *q, struct err *err)
 {
     struct buf names = BUF_INIT(1000);
     if (q->why.kind != ERR_NONE) {
@@ -304,7 +302,7 @@ int age_identities_unwrap(struct age_identities *i, const struct age_header *h,
         (has_kind(h, AGE_X25519) && try_sealed(&q, err) < 0))
         rc = -1;
     else if (!q.opened.fits)
-        rc = nobody(&q, err);
+        rc = set_no_match(&q, err);
     else
         memcpy(ret_file_key, q.opened.file_key, AGE_FILE_KEY);
     explicit_bzero(&q.opened, sizeof q.opened);

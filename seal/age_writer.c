@@ -10,9 +10,9 @@
 
 struct age_writer {
     struct age_output out;
-    struct buf begin; /* the header and the nonce of the chunks, until they are written */
+    struct buf begin; /* the header and the chunks' nonce, until written */
     struct age_stream *stream;
-    size_t n; /* bytes of the present chunk: a full one waits, since it may be the last */
+    size_t n; /* bytes of the current chunk; a full one waits, because it may be the last */
     unsigned char chunk[AGE_CHUNK], sealed[AGE_SEALED];
 };
 
@@ -69,7 +69,7 @@ static int put_chunk(struct age_writer *w, const void *p, size_t n, bool last, s
     return age_output_write(&w->out, w->sealed, n + AGE_TAG, err);
 }
 
-/* Whole chunks are sealed where they lie, as long as more follows. */
+/* If more bytes follow, encrypt whole chunks directly from the caller's memory. */
 int age_writer_write(struct age_writer *w, const void *p, size_t n, struct err *err)
 {
     const unsigned char *bytes = p;

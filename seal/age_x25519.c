@@ -1,4 +1,4 @@
-/* age's own recipients: both sides agree on a secret by X25519, and HKDF binds it to both of their points. */
+/* age's own recipients: X25519 makes a shared secret, and HKDF binds it to both points. */
 #include <string.h>
 
 #include "seal/age_stanza.h"
@@ -6,8 +6,8 @@
 
 static const char info[] = "age-encryption.org/v1/X25519";
 
-static int wrap_key(const unsigned char secret[AGE_KEY], const unsigned char share[AGE_KEY],
-                    const unsigned char point[AGE_KEY], unsigned char ret[AGE_KEY], struct err *err)
+static int derive_wrap_key(const unsigned char secret[AGE_KEY], const unsigned char share[AGE_KEY],
+                           const unsigned char point[AGE_KEY], unsigned char ret[AGE_KEY], struct err *err)
 {
     unsigned char salt[2 * AGE_KEY];
     memcpy(salt, share, AGE_KEY);
@@ -23,7 +23,7 @@ int age_x25519_wrap(const unsigned char point[AGE_KEY], const unsigned char file
     struct buf arguments = BUF_INIT(100);
     int rc = -1;
     if (age_random(once, sizeof once, err) == 0 && age_x25519_base(once, share, err) == 0 &&
-        age_x25519(once, point, secret, err) == 0 && wrap_key(secret, share, point, key, err) == 0)
+        age_x25519(once, point, secret, err) == 0 && derive_wrap_key(secret, share, point, key, err) == 0)
         rc = age_wrap(key, file_key, body, err);
     if (rc == 0) {
         buf_adds(&arguments, "X25519 ");
@@ -48,7 +48,7 @@ int age_x25519_unwrap(const unsigned char secret[AGE_KEY], const struct age_stan
         return -1;
     if (age_x25519(secret, s->share, agreed, err) < 0)
         err_wrap(err, "the header is damaged");
-    else if (wrap_key(agreed, s->share, point, key, err) == 0)
+    else if (derive_wrap_key(agreed, s->share, point, key, err) == 0)
         rc = age_unwrap(key, s->body, &ret->fits, ret->file_key, err);
     explicit_bzero(agreed, sizeof agreed);
     explicit_bzero(key, sizeof key);

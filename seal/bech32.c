@@ -10,8 +10,8 @@ enum { CHECKSUM = 6 };
 
 static const char letters[] = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 
-/* The checksum's step over one group of five bits: a BCH code over GF(32). */
-static uint32_t step(uint32_t sum, unsigned group)
+/* Adds one group of five bits to the checksum: a BCH code over GF(32). */
+static uint32_t add_group(uint32_t sum, unsigned group)
 {
     static const uint32_t generator[] = {0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3};
     uint32_t top = sum >> 25;
@@ -22,19 +22,19 @@ static uint32_t step(uint32_t sum, unsigned group)
     return sum;
 }
 
-/* Over the prefix, which counts as its high bits, a zero, its low bits. */
-static uint32_t begin(const char *prefix)
+/* Starts with the prefix: the high bits of its characters, a zero, their low bits. */
+static uint32_t start_checksum(const char *prefix)
 {
     uint32_t sum = 1;
     for (const char *c = prefix; *c; c++)
-        sum = step(sum, (unsigned char)*c >> 5);
-    sum = step(sum, 0);
+        sum = add_group(sum, (unsigned char)*c >> 5);
+    sum = add_group(sum, 0);
     for (const char *c = prefix; *c; c++)
-        sum = step(sum, *c & 31u);
+        sum = add_group(sum, *c & 31u);
     return sum;
 }
 
-static bool one_case(const char *p, size_t n)
+static bool is_single_case(const char *p, size_t n)
 {
     bool lower = false, upper = false;
     for (size_t i = 0; i < n; i++) {
@@ -44,7 +44,7 @@ static bool one_case(const char *p, size_t n)
     return !lower || !upper;
 }
 
-/* -1 for a character that is none of the 32. */
+/* Returns -1 for a character outside the bech32 alphabet. */
 static int value_of(char c)
 {
     const char *at = c ? strchr(letters, tolower((unsigned char)c)) : NULL;
@@ -55,16 +55,16 @@ int bech32_decode(const char *p, size_t n, const char *prefix, void *dst, size_t
 {
     size_t head = strlen(prefix), groups = (size * 8 + 4) / 5;
     unsigned char *out = dst;
-    uint32_t sum = begin(prefix), bits = 0;
+    uint32_t sum = start_checksum(prefix), bits = 0;
     unsigned held = 0;
     if (n != head + 1 + groups + CHECKSUM || strncasecmp(p, prefix, head) != 0 || p[head] != '1' ||
-        !one_case(p, n))
+        !is_single_case(p, n))
         return -1;
     for (size_t i = 0; i < groups + CHECKSUM; i++) {
         int value = value_of(p[head + 1 + i]);
         if (value < 0)
             return -1;
-        sum = step(sum, (unsigned)value);
+        sum = add_group(sum, (unsigned)value);
         if (i >= groups)
             continue;
         bits = bits << 5 | (uint32_t)value;
@@ -77,28 +77,28 @@ int bech32_decode(const char *p, size_t n, const char *prefix, void *dst, size_t
     return sum == 1 && !(bits & ((1u << held) - 1)) ? 0 : -1;
 }
 
-static uint32_t put(struct buf *b, uint32_t sum, unsigned group)
+static uint32_t put_group(struct buf *b, uint32_t sum, unsigned group)
 {
     buf_addc(b, letters[group]);
-    return step(sum, group);
+    return add_group(sum, group);
 }
 
 void bech32_add(struct buf *b, const char *prefix, const void *p, size_t n)
 {
     const unsigned char *bytes = p;
-    uint32_t sum = begin(prefix), bits = 0;
+    uint32_t sum = start_checksum(prefix), bits = 0;
     unsigned held = 0;
     buf_adds(b, prefix);
     buf_addc(b, '1');
     for (size_t i = 0; i < n; i++) {
         bits = bits << 8 | bytes[i];
         for (held += 8; held >= 5; held -= 5)
-            sum = put(b, sum, bits >> (held - 5) & 31);
+            sum = put_group(b, sum, bits >> (held - 5) & 31);
     }
     if (held > 0)
-        sum = put(b, sum, bits << (5 - held) & 31);
+        sum = put_group(b, sum, bits << (5 - held) & 31);
     for (int i = 0; i < CHECKSUM; i++)
-        sum = step(sum, 0);
+        sum = add_group(sum, 0);
     sum ^= 1;
     for (unsigned i = 0; i < CHECKSUM; i++)
         buf_addc(b, letters[sum >> (25 - 5 * i) & 31]);

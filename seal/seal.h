@@ -1,4 +1,4 @@
-/* Seals: to whom a file is closed (age), and who says so (sshsig). Nothing here knows of bundles. */
+/* Encryption (age) and signatures (sshsig). This folder does not depend on bundles. */
 #ifndef SEAL_SEAL_H
 #define SEAL_SEAL_H
 

@@ -11,7 +11,7 @@
 #define END_LINE "-----END SSH SIGNATURE-----"
 #define PREAMBLE "SSHSIG"
 
-enum { VERSION = 1, LINE = 70 /* as ssh-keygen wraps it */ };
+enum { VERSION = 1, LINE = 70 /* columns, as ssh-keygen wraps it */ };
 
 /* ---- making ---- */
 
@@ -36,7 +36,7 @@ int sshsig_signed_data(const char *namespace, bool sha256, const void *p, size_t
     return rc;
 }
 
-/* Base64 in lines. */
+/* Appends base64 in lines. */
 static void put_lines(struct buf *b, const struct buf *body)
 {
     struct buf text = BUF_INIT(SSHSIG_MAX);
@@ -77,49 +77,50 @@ int sshsig_armor(const char *namespace, const struct ssh_blob *key, const struct
 
 /* ---- reading ---- */
 
-static int malformed(const char *why, struct err *err)
+static int refuse_malformed(const char *why, struct err *err)
 {
     return err_set(err, ERR_FAILED, "the signature is malformed: %s", why);
 }
 
-/* Whether the n bytes begin with s. */
-static bool begins(const char *p, size_t n, const char *s)
+/* Whether the n bytes start with s. */
+static bool has_prefix(const char *p, size_t n, const char *s)
 {
     return n >= strlen(s) && memcmp(p, s, strlen(s)) == 0;
 }
 
-/* The base64 between the two lines, without its line ends: into `ret`. */
+/* Copies the base64 between the two marker lines, without line ends, into `ret`. */
 static int strip_armor(const char *p, size_t n, struct buf *ret, struct err *err)
 {
     static const char end[] = END_LINE;
     size_t at = strlen(BEGIN_LINE);
-    if (!begins(p, n, BEGIN_LINE) || (!begins(p + at, n - at, "\n") && !begins(p + at, n - at, "\r\n")))
-        return malformed("its first line is not " BEGIN_LINE, err);
+    if (!has_prefix(p, n, BEGIN_LINE) ||
+        (!has_prefix(p + at, n - at, "\n") && !has_prefix(p + at, n - at, "\r\n")))
+        return refuse_malformed("its first line is not " BEGIN_LINE, err);
     for (; at < n && p[at] != '-'; at++)
         if (p[at] != '\n' && p[at] != '\r')
             buf_addc(ret, p[at]);
-    if (!begins(p + at, n - at, end) || p[at - 1] != '\n')
-        return malformed("its last line is not " END_LINE, err);
+    if (!has_prefix(p + at, n - at, end) || p[at - 1] != '\n')
+        return refuse_malformed("its last line is not " END_LINE, err);
     at += strlen(end);
     while (at < n && (p[at] == '\n' || p[at] == '\r'))
         at++;
     if (at < n)
-        return malformed("something stands behind it", err);
+        return refuse_malformed("something stands behind it", err);
     return buf_check(ret, "the signature", err);
 }
 
-/* Base64 that says the same in another way is refused: a signature has one form. */
-static int decode(const struct buf *text, struct ssh_blob *ret, struct err *err)
+/* Refuses non-canonical base64: a signature has one form. */
+static int decode_base64(const struct buf *text, struct ssh_blob *ret, struct err *err)
 {
     struct buf again = BUF_INIT(SSHSIG_MAX);
     struct ssh_blob blob = {0};
     struct err why = ERR_INIT;
     if (ssh_base64_decode(buf_str(text), text->len, &blob, &why) < 0)
-        return why.kind == ERR_FAILED ? malformed(why.msg, err) : err_nomem(err);
+        return why.kind == ERR_FAILED ? refuse_malformed(why.msg, err) : err_nomem(err);
     ssh_base64_add(&again, blob.data, blob.n);
     int rc = buf_check(&again, "the signature", err);
     if (rc == 0 && strcmp(buf_str(&again), buf_str(text)) != 0)
-        rc = malformed("this is not base64", err);
+        rc = refuse_malformed("this is not base64", err);
     buf_release(&again);
     if (rc < 0)
         ssh_blob_release(&blob);
@@ -140,12 +141,12 @@ static int read_body(const struct ssh_blob *blob, struct body *ret, struct err *
     struct ssh_reader r = {blob->data, blob->n};
     struct body b = {0};
     uint32_t version = 0;
-    if (!begins((const char *)r.p, r.left, PREAMBLE))
-        return malformed("it does not begin as one", err);
+    if (!has_prefix((const char *)r.p, r.left, PREAMBLE))
+        return refuse_malformed("it does not begin as one", err);
     r.p += strlen(PREAMBLE);
     r.left -= strlen(PREAMBLE);
     if (ssh_read_u32(&r, &version) < 0)
-        return malformed("it is cut off", err);
+        return refuse_malformed("it is cut off", err);
     if (version != VERSION)
         return err_set(err, ERR_UNSUPPORTED, "the signature is of version %u, which is not known here",
                        version);
@@ -154,25 +155,25 @@ static int read_body(const struct ssh_blob *blob, struct body *ret, struct err *
         ssh_read_string(&r, &b.reserved.p, &b.reserved.n) < 0 ||
         ssh_read_string(&r, &b.hash.p, &b.hash.n) < 0 ||
         ssh_read_string(&r, &b.signature.p, &b.signature.n) < 0)
-        return malformed("it is cut off", err);
+        return refuse_malformed("it is cut off", err);
     if (r.left > 0)
-        return malformed("something stands behind it", err);
+        return refuse_malformed("something stands behind it", err);
     if (b.reserved.n > 0)
         return err_set(err, ERR_UNSUPPORTED, "the signature has a part that is not known here");
     *ret = b;
     return 0;
 }
 
-static int fill(const struct body *b, struct sshsig *s, struct err *err)
+static int fill_signature(const struct body *b, struct sshsig *s, struct err *err)
 {
     size_t n = b->namespace.n;
     if (n == 0 || n >= sizeof s->namespace)
-        return malformed("its namespace is empty or too long", err);
+        return refuse_malformed("its namespace is empty or too long", err);
     memcpy(s->namespace, b->namespace.p, n);
     if (strlen(s->namespace) != n || !text_is_visible(s->namespace))
-        return malformed("its namespace cannot be shown", err);
-    s->sha256 = begins((const char *)b->hash.p, b->hash.n, "sha256") && b->hash.n == 6;
-    if (!s->sha256 && !(begins((const char *)b->hash.p, b->hash.n, "sha512") && b->hash.n == 6))
+        return refuse_malformed("its namespace cannot be shown", err);
+    s->sha256 = has_prefix((const char *)b->hash.p, b->hash.n, "sha256") && b->hash.n == 6;
+    if (!s->sha256 && !(has_prefix((const char *)b->hash.p, b->hash.n, "sha512") && b->hash.n == 6))
         return err_set(err, ERR_UNSUPPORTED, "the signature has a hash that is not known here");
     if (ssh_blob_copy(&s->key, b->key.p, b->key.n, err) < 0 ||
         ssh_blob_copy(&s->signature, b->signature.p, b->signature.n, err) < 0)
@@ -190,11 +191,11 @@ int sshsig_parse(const void *p, size_t n, struct sshsig *ret, struct err *err)
     struct body body = {0};
     int rc = strip_armor(p, n, &text, err);
     if (rc == 0)
-        rc = decode(&text, &blob, err);
+        rc = decode_base64(&text, &blob, err);
     if (rc == 0)
         rc = read_body(&blob, &body, err);
     if (rc == 0)
-        rc = fill(&body, &s, err);
+        rc = fill_signature(&body, &s, err);
     buf_release(&text);
     ssh_blob_release(&blob);
     if (rc < 0)

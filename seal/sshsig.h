@@ -1,9 +1,8 @@
 /*
- * Signatures of OpenSSH's kind (PROTOCOL.sshsig): who says so. What this makes `ssh-keygen -Y verify` checks,
- * and the other way round.
+ * OpenSSH signatures (PROTOCOL.sshsig), compatible with `ssh-keygen -Y` in both directions.
  *
- * A signature is made over a message's SHA-512 under a namespace, which says what it is for: one that was
- * made for something else never counts here.
+ * A signature covers a message's SHA-512 and a namespace, which is its purpose. A signature for another
+ * purpose is never valid here.
  */
 #ifndef SEAL_SSHSIG_H
 #define SEAL_SSHSIG_H
@@ -15,68 +14,68 @@
 #include "base/base.h"
 #include "keys/keys.h"
 
-/* What an armored signature may measure. */
+/* The size limit of an armored signature, in bytes. */
 #define SSHSIG_MAX 16384
 #define SSHSIG_NAMESPACE 128 /* with its NUL */
 
-/* ---- making ---- */
+/* ---- signing ---- */
 
-/* Whose key signs, and who helps. */
+/* The signing key and the sources of its private half. */
 struct sshsig_signer {
     /* FILE.pub, FILE (a private key), or the public key itself: "ssh-ed25519 AAAA…". */
     const char *key;
-    const char *agent; /* the path of the SSH agent's socket; NULL or "": none */
-    int64_t agent_ms; /* how long the agent may take, but that a FIDO key may wait for ask_ms to be touched */
-    ask_fn *ask;      /* for a passphrase, and to say that a key waits to be touched; NULL: nobody */
+    const char *agent; /* path of the SSH agent's socket; NULL or "": none */
+    int64_t agent_ms;  /* timeout of the agent; a touch of a FIDO key has ask_ms */
+    ask_fn *ask;       /* asks for a passphrase or a touch of the key; may be NULL */
     void *ask_ctx;
-    int64_t ask_ms; /* how long the person may take */
-    int cancel_fd;  /* or -1 */
+    int64_t ask_ms; /* timeout of the person */
+    int cancel_fd;  /* -1: none */
 };
 
 /*
- * Signs n bytes. The agent does, if it has the key, otherwise the private key in FILE (that of FILE.pub is
- * FILE), whose passphrase is asked for up to three times. *ret: the armored text as `ssh-keygen -Y sign`
- * writes it, a new string.
+ * Signs n bytes. If the agent has the key, it signs. Otherwise the private key in FILE signs (for FILE.pub
+ * that is FILE), and its passphrase is asked for up to three times. *ret: the armored text as `ssh-keygen -Y
+ * sign` writes it, a new string.
  *
  * ERR_USAGE: `key` is no key, or of a kind that cannot sign. ERR_NOT_FOUND: neither the agent nor a file has
- * the private half, or nobody types the passphrase. Why the agent could not help is said where no file can.
+ * the private half, or nobody enters the passphrase. If no file can sign, the message gives the agent's
+ * error.
  */
 int sshsig_sign(const struct sshsig_signer *by, const char *namespace, const void *p, size_t n, char **ret,
                 struct err *err);
 
-/* Whether sshsig_sign may find what it needs: the key is one that can sign, and there is its private half in
- * a file or an agent that may have it. Neither is the agent spoken to nor anybody asked for a passphrase.
- * Errors as those of sshsig_sign. */
+/* Checks in advance what sshsig_sign needs: a key that can sign, and a private half in a file or an agent
+ * that may have it. Does not contact the agent or ask for a passphrase. Errors as in sshsig_sign. */
 int sshsig_look(const struct sshsig_signer *by, struct err *err);
 
 /* ---- reading ---- */
 
 struct sshsig {
     char namespace[SSHSIG_NAMESPACE]; /* printable */
-    char type[64];                    /* of the key: "ssh-ed25519" */
+    char type[64];                    /* type of the key: "ssh-ed25519" */
     char fingerprint[SSH_FINGERPRINT];
     struct ssh_blob key;
-    struct ssh_blob signature; /* with its algorithm's name */
-    bool sha256;               /* the message's hash; otherwise SHA-512 */
+    struct ssh_blob signature; /* with the algorithm's name */
+    bool sha256;               /* the message's hash is SHA-256; otherwise SHA-512 */
 };
 
-/* Parses one armored signature, and nothing behind it. Nothing is checked yet. */
+/* Parses one armored signature without trailing bytes. Does not verify it. */
 int sshsig_parse(const void *p, size_t n, struct sshsig *ret, struct err *err);
 void sshsig_release(struct sshsig *s);
 
-/* Whether it is genuine: made by its key over these n bytes, in its namespace, which the caller looks at. As
- * pubkey_verify has it: ERR_DENIED if not, ERR_UNSUPPORTED where that cannot be told. */
+/* Verifies that its key signed these n bytes in its namespace. The caller checks the namespace. Errors as in
+ * pubkey_verify: ERR_DENIED if the signature is wrong, ERR_UNSUPPORTED if it cannot be verified. */
 int sshsig_check(const struct sshsig *s, const void *p, size_t n, struct err *err);
 
-/* ---- whose ---- */
+/* ---- principals ---- */
 
 /*
- * Who of a file of allowed signers (ssh-keygen(1), ALLOWED SIGNERS) may have signed this, now and in its
- * namespace. `ssh-keygen -Y find-principals` and `-Y verify` decide, so that the file means here what it
- * means to OpenSSH: patterns, authorities, namespaces, dates. `armor` is the text `s` was parsed from, p the
- * n bytes that were signed. *ret: the principal, printable, a new string.
+ * Finds the principal in a file of allowed signers (ssh-keygen(1), ALLOWED SIGNERS) that may have signed
+ * this, now and in its namespace. `ssh-keygen -Y find-principals` and `-Y verify` decide, so that patterns,
+ * authorities, namespaces and dates mean the same as in OpenSSH. `armor` is the text that `s` was parsed
+ * from, p the n signed bytes. *ret: the principal, printable, a new string.
  *
- * ERR_DENIED: nobody; the message says why. ERR_NOT_FOUND: there is no such file, or no ssh-keygen.
+ * ERR_DENIED: no principal; the message gives the reason. ERR_NOT_FOUND: the file or ssh-keygen is missing.
  */
 struct sshsig_claim {
     const char *armor;

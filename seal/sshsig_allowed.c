@@ -1,6 +1,7 @@
 /*
- * ssh-keygen reads a signature from a file and the message from its input, so both are put into a private
- * directory for a moment. No shell is involved, and what the file's lines say only comes back as text.
+ * ssh-keygen reads a signature from a file and the message from its input, so both are written to a temporary
+ * private directory. No shell runs, and text from the file of allowed signers is only returned, never
+ * executed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,8 @@ static int make_directory(struct inquiry *q, struct err *err)
     return 0;
 }
 
-static int put_file(struct inquiry *q, const char *name, const void *p, size_t n, char **ret, struct err *err)
+static int write_file(struct inquiry *q, const char *name, const void *p, size_t n, char **ret,
+                      struct err *err)
 {
     *ret = file_join(q->directory, name);
     if (!*ret)
@@ -44,13 +46,13 @@ static int put_file(struct inquiry *q, const char *name, const void *p, size_t n
     return rc;
 }
 
-static int nobody(const struct inquiry *q, const char *complaint, struct err *err)
+static int refuse_key(const struct inquiry *q, const char *complaint, struct err *err)
 {
     return err_set(err, ERR_DENIED, "%s does not allow the key: %s", q->file,
                    *complaint ? complaint : "ssh-keygen says no more");
 }
 
-/* Whether ssh-keygen takes the signature for that principal's. *ret_complaint: why not. */
+/* Runs ssh-keygen to verify the signature for a principal. *ret_complaint: its error. */
 static int try_principal(const struct inquiry *q, const char *principal, bool *ret_good, char *ret_complaint,
                          size_t cap, struct err *err)
 {
@@ -68,7 +70,7 @@ static int try_principal(const struct inquiry *q, const char *principal, bool *r
     return 0;
 }
 
-/* Goes through the principals of the lines with that key, one a line. */
+/* Tries each principal of the output, one per line. */
 static int try_principals(const struct inquiry *q, const char *names, char **ret, struct err *err)
 {
     char complaint[300] = "";
@@ -89,15 +91,15 @@ static int try_principals(const struct inquiry *q, const char *names, char **ret
         }
         names += n + (names[n] == '\n');
     }
-    return nobody(q, complaint, err);
+    return refuse_key(q, complaint, err);
 }
 
-static int ask(struct inquiry *q, char **ret, struct err *err)
+static int find_principal(struct inquiry *q, char **ret, struct err *err)
 {
     struct proc_result r;
     if (make_directory(q, err) < 0 ||
-        put_file(q, "sig", q->claim->armor, strlen(q->claim->armor), &q->signature, err) < 0 ||
-        put_file(q, "message", q->claim->p, q->claim->n, &q->message, err) < 0)
+        write_file(q, "sig", q->claim->armor, strlen(q->claim->armor), &q->signature, err) < 0 ||
+        write_file(q, "message", q->claim->p, q->claim->n, &q->message, err) < 0)
         return -1;
     const char *argv[] = {"ssh-keygen", "-Y", "find-principals", "-f", q->file, "-s", q->signature, NULL};
     if (proc_run(argv, &q->limits, &r, err) < 0) {
@@ -105,7 +107,8 @@ static int ask(struct inquiry *q, char **ret, struct err *err)
             err_hint(err, "install OpenSSH's client tools (Debian: openssh-client)");
         return -1;
     }
-    int rc = r.exit_code == 0 ? try_principals(q, buf_str(&r.out), ret, err) : nobody(q, r.complaint, err);
+    int rc =
+        r.exit_code == 0 ? try_principals(q, buf_str(&r.out), ret, err) : refuse_key(q, r.complaint, err);
     proc_result_release(&r);
     return rc;
 }
@@ -119,7 +122,7 @@ int sshsig_find_principal(const char *allowed_signers, const struct sshsig_claim
     if (fd < 0)
         return -1;
     fd_close(&fd);
-    int rc = ask(&q, ret, err);
+    int rc = find_principal(&q, ret, err);
     if (q.directory)
         file_remove(q.directory, NULL);
     free(q.directory);

@@ -1,15 +1,15 @@
-/* What signing and checking share of the format. */
+/* The parts of the format that signing and verifying share. */
 #ifndef SEAL_SSHSIG_FORMAT_H
 #define SEAL_SSHSIG_FORMAT_H
 
 #include "seal/sshsig.h"
 
-/* What a key signs: the preamble, the namespace, the hash's name and the message's hash. `ret` is a new blob.
- */
+/* Builds the data that a key signs: the preamble, the namespace, the hash's name and the message's hash.
+ * `ret` is a new blob. */
 int sshsig_signed_data(const char *namespace, bool sha256, const void *p, size_t n, struct ssh_blob *ret,
                        struct err *err);
 
-/* The whole as armored text, a new string. */
+/* Formats the signature as armored text, a new string. */
 int sshsig_armor(const char *namespace, const struct ssh_blob *key, const struct ssh_blob *signature,
                  char **ret, struct err *err);
 

@@ -1,6 +1,6 @@
 /*
- * The public key is found first: it tells which of the agent's keys it is, and whether the private half in a
- * file belongs to it. What was made is checked before it is given out, since an agent is another program.
+ * First finds the public key: it selects the agent's key and must match the private half in a file. The agent
+ * is another program, so the signature is verified before it is returned.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +17,10 @@ struct signing {
     struct ssh_blob public;
     char type[64];
     char fingerprint[SSH_FINGERPRINT];
-    char *private;       /* the path of the private key; NULL: there can be none */
-    struct privkey *key; /* opened to see the public half */
+    char *private;       /* path of the private key; NULL: there is none */
+    struct privkey *key; /* set if it was opened for its public half */
     struct ssh_blob data;
-    struct err agent_err; /* why the agent did not sign; ERR_NONE: it has not the key */
+    struct err agent_err; /* why the agent did not sign; ERR_NONE: it does not have the key */
 };
 
 /* ---- which key ---- */
@@ -54,8 +54,8 @@ static int ask_passphrase(const struct signing *s, bool again, struct secret *re
     return s->by->ask(s->by->ask_ctx, &q, ret, err);
 }
 
-/* Opens it with a passphrase: each time anew until one fits. */
-static int unlock(struct signing *s, const struct buf *file, struct err *err)
+/* Opens the key with a passphrase, and asks again while it is wrong. */
+static int unlock_key(struct signing *s, const struct buf *file, struct err *err)
 {
     int rc = -1;
     for (int i = 0; rc < 0 && i < PASSPHRASES; i++) {
@@ -83,7 +83,8 @@ static int open_private(struct signing *s, struct err *err)
     if (rc == 0) {
         rc = keyfile_parse(buf_str(&file), file.len, &k, err);
         if (rc == 0)
-            rc = k.encrypted ? unlock(s, &file, err) : privkey_parse(file.data, file.len, NULL, &s->key, err);
+            rc = k.encrypted ? unlock_key(s, &file, err)
+                             : privkey_parse(file.data, file.len, NULL, &s->key, err);
         if (rc < 0)
             err_wrap(err, "%s", s->private);
     }
@@ -101,7 +102,7 @@ static int read_private(struct signing *s, struct err *err)
     if (keyfile_inspect(s->by->key, &k, err) < 0)
         return -1;
     s->public = k.blob;
-    /* Some forms hide the public half. */
+    /* Some formats hide the public half. */
     return s->public.n > 0 || (open_private(s, err) == 0 && privkey_public(s->key, &s->public, err) == 0)
                ? 0
                : -1;
@@ -137,12 +138,12 @@ static bool is_fido(const struct signing *s)
     return strncmp(s->type, "sk-", 3) == 0;
 }
 
-static const char *algorithm(const struct signing *s)
+static const char *choose_algorithm(const struct signing *s)
 {
     return strcmp(s->type, "ssh-rsa") == 0 ? "rsa-sha2-512" : s->type;
 }
 
-static void tell_slow(void *ctx)
+static void on_slow_agent(void *ctx)
 {
     struct signing *s = ctx;
     char prompt[300];
@@ -161,7 +162,7 @@ static bool has_key(const struct agent *a, const struct ssh_blob *key)
     return false;
 }
 
-/* 0: it has signed, or *ret stays empty because it has not the key. */
+/* Returns 0 with an empty *ret if the agent does not have the key. */
 static int sign_by_agent(struct signing *s, struct ssh_blob *ret, struct err *err)
 {
     struct agent a = {.fd = -1};
@@ -171,10 +172,10 @@ static int sign_by_agent(struct signing *s, struct ssh_blob *ret, struct err *er
     if (agent_open(s->by->agent, deadline, s->by->cancel_fd, &a, err) < 0)
         return -1;
     struct agent_request request = {.key = &s->public,
-                                    .algorithm = algorithm(s),
+                                    .algorithm = choose_algorithm(s),
                                     .data = s->data,
                                     .deadline = is_fido(s) ? clock_deadline(s->by->ask_ms) : deadline,
-                                    .slow = tell_slow,
+                                    .slow = on_slow_agent,
                                     .slow_ctx = s};
     int rc = has_key(&a, &s->public) ? agent_sign_whole(&a, &request, ret, err) : 0;
     agent_release(&a);
@@ -183,7 +184,7 @@ static int sign_by_agent(struct signing *s, struct ssh_blob *ret, struct err *er
 
 /* ---- the file ---- */
 
-static int not_a_pair(const struct signing *s, struct err *err)
+static int refuse_pair(const struct signing *s, struct err *err)
 {
     return err_set(err, ERR_USAGE, "%s is not the private half of %s %s", s->private, s->type,
                    s->fingerprint);
@@ -195,11 +196,11 @@ static int sign_by_file(struct signing *s, struct ssh_blob *ret, struct err *err
     struct buf b = BUF_INIT(SSH_BLOB_MAX);
     int rc = open_private(s, err);
     if (rc == 0 && (rc = privkey_public(s->key, &public, err)) == 0 && !ssh_blob_equal(&public, &s->public))
-        rc = not_a_pair(s, err);
+        rc = refuse_pair(s, err);
     if (rc == 0)
-        rc = privkey_sign(s->key, algorithm(s), &s->data, &inner, err);
+        rc = privkey_sign(s->key, choose_algorithm(s), &s->data, &inner, err);
     if (rc == 0) {
-        ssh_put_string(&b, algorithm(s), strlen(algorithm(s)));
+        ssh_put_string(&b, choose_algorithm(s), strlen(choose_algorithm(s)));
         ssh_put_string(&b, inner.data, inner.n);
         rc = buf_check(&b, "the signature", err);
     }
@@ -213,8 +214,8 @@ static int sign_by_file(struct signing *s, struct ssh_blob *ret, struct err *err
 
 /* ---- the whole ---- */
 
-/* Why nobody can sign. */
-static int nobody(const struct signing *s, struct err *err)
+/* Sets the error if neither the agent nor a file can sign. */
+static int set_no_signer(const struct signing *s, struct err *err)
 {
     if (s->agent_err.kind != ERR_NONE) {
         if (err)
@@ -231,7 +232,7 @@ static int nobody(const struct signing *s, struct err *err)
     return err_hint(err, "ssh-add %s", s->private ? s->private : "the private key");
 }
 
-static int sign(struct signing *s, struct ssh_blob *ret, struct err *err)
+static int sign_data(struct signing *s, struct ssh_blob *ret, struct err *err)
 {
     struct ssh_blob made = {0};
     struct err why = ERR_INIT;
@@ -248,13 +249,14 @@ static int sign(struct signing *s, struct ssh_blob *ret, struct err *err)
         return 0;
     }
     ssh_blob_release(&made);
-    return !is_fido(s) && s->private && file_exists(s->private) ? sign_by_file(s, ret, err) : nobody(s, err);
+    return !is_fido(s) && s->private && file_exists(s->private) ? sign_by_file(s, ret, err)
+                                                                : set_no_signer(s, err);
 }
 
 static int sign_and_check(struct signing *s, const char *namespace, char **ret, struct err *err)
 {
     struct ssh_blob signature = {0};
-    int rc = sign(s, &signature, err);
+    int rc = sign_data(s, &signature, err);
     if (rc == 0 && (rc = pubkey_verify(&s->public, &signature, &s->data, err)) < 0)
         err_wrap(err, "the signature made with %s %s", s->type, s->fingerprint);
     if (rc == 0)
@@ -294,11 +296,11 @@ int sshsig_look(const struct sshsig_signer *by, struct err *err)
         alone.agent = NULL;
     int rc = find_key(&s, &why);
     bool file = s.private && file_exists(s.private);
-    /* Its form hides the public half behind the passphrase. */
+    /* The format hides the public half behind the passphrase. */
     if (rc < 0 && why.kind == ERR_NOT_FOUND && file)
         rc = 0;
     else if (rc == 0 && (is_fido(&s) || !file) && !(alone.agent && *alone.agent))
-        rc = nobody(&s, &why);
+        rc = set_no_signer(&s, &why);
     signing_release(&s);
     if (rc < 0 && err)
         *err = why;
