@@ -1,9 +1,9 @@
 /*
- * Which algorithms we ask a server for, and why there is no agreement where there is none.
+ * The algorithms that we offer to a server, and the error if the server supports none of them.
  *
- * The order is our own, by speed (docs/performance.md), of what libssh2 knows and the user's configuration
- * allows. What the server offers stands in its SSH_MSG_KEXINIT (RFC 4253 section 7.1), which comes in the
- * clear; libssh2 says no more than that it did not work out.
+ * The order is our own, by speed (docs/performance.md), of the algorithms that libssh2 supports and the
+ * user's configuration allows. The server lists its algorithms unencrypted in its SSH_MSG_KEXINIT (RFC 4253
+ * section 7.1). We read that list because libssh2 only reports that the negotiation failed.
  */
 #ifndef GATEWAY_ALGORITHMS_H
 #define GATEWAY_ALGORITHMS_H
@@ -13,8 +13,8 @@
 #include "base/base.h"
 #include "inventory/inventory.h"
 
-/* Comma lists, numbered as libssh2's LIBSSH2_METHOD_* and as in SSH_MSG_KEXINIT: key exchange, host key,
- * cipher and MAC, the latter two for each direction. The strings are its own. */
+/* Comma lists in the order of libssh2's LIBSSH2_METHOD_* and of SSH_MSG_KEXINIT: key exchange, host key,
+ * cipher and MAC, the latter two for each direction. The struct owns the strings. */
 #define ALGORITHM_LISTS 6
 struct algorithms {
     char *lists[ALGORITHM_LISTS];
@@ -22,24 +22,26 @@ struct algorithms {
 void algorithms_release(struct algorithms *a);
 
 /*
- * Tells libssh2, before the handshake, what to offer; *ret is that. `host_keys` are the types of host keys in
- * the order wished for. ERR_UNSUPPORTED when it knows nothing of what the configuration allows.
+ * Sets the algorithms that libssh2 will offer; call it before the handshake. *ret has the same lists.
+ * `host_keys` are the types of host keys in order of preference. ERR_UNSUPPORTED if libssh2 supports none of
+ * the allowed algorithms.
  */
 int algorithms_propose(LIBSSH2_SESSION *ssh, const struct ssh_config *config, const char *host_keys,
                        struct algorithms *ret, struct err *err);
 
 /*
- * The names of `ours` that are both supported and allowed (NULL: all are), then those that are allowed and
- * supported beyond ours, certificates excepted. A new string, "" when there is none; NULL without memory.
+ * Returns the names of `ours` that are both supported and allowed (NULL allows all), then the other names
+ * that are allowed and supported, without certificates. The caller frees the string, "" if there is no name.
+ * NULL without memory.
  */
 char *algorithms_pick(const char *ours, const char *allowed, const char *const *supported,
                       size_t n_supported);
 
-/* Reads the lists out of what a server says first: lines, its version, then SSH_MSG_KEXINIT. They are made
- * printable. Fails when that is not, or not wholly, what the n bytes are. */
+/* Parses the start of a server's data: text lines, its version, then SSH_MSG_KEXINIT. Makes the lists
+ * printable. Fails if the n bytes are anything else or incomplete. */
 int algorithms_read(const void *p, size_t n, struct algorithms *ret, struct err *err);
 
-/* ERR_UNSUPPORTED with what the server offers where it has nothing in common with us, else 0. */
+/* Returns ERR_UNSUPPORTED with the server's list if the server and we have no algorithm in common, else 0. */
 int algorithms_compare(const struct algorithms *ours, const struct algorithms *server, struct err *err);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * The questions that an ssh of ours asks: a passphrase, a password, a PIN, a touch of a key.
+ * The questions of our own ssh: a passphrase, a password, a PIN, a touch of a key.
  *
- * ssh runs a program to have them answered (SSH_ASKPASS). Here that is this very program under another name,
- * ASKPASS_NAME, which hands the question to the gateway that started ssh through a Unix socket, and prints
- * what it is answered. Name and socket lie in the gateway's private directory, so an answer is in no
- * argument, no variable and no file.
+ * ssh runs a program for each question (SSH_ASKPASS). That program is profgrab under another name,
+ * ASKPASS_NAME. It sends the question through a Unix socket to the gateway that started ssh, and prints the
+ * answer. The name and the socket are in the gateway's private directory, so the answer is in no argument, no
+ * variable and no file.
  */
 #ifndef GATEWAY_ASKPASS_H
 #define GATEWAY_ASKPASS_H
@@ -17,45 +17,46 @@
 /* ---- the gateway's side -------------------------------------------------------------------------------- */
 
 struct askpass {
-    int listener;  /* -1: nobody is asked */
-    int touch;     /* a key waits to be touched as long as this is open; -1: none */
-    char *program; /* for SSH_ASKPASS */
+    int listener;  /* -1: no question is asked */
+    int touch;     /* ssh waits for a touch of a key while this is open; -1: no */
+    char *program; /* the value of SSH_ASKPASS */
 
     /*
-     * This ssh puts "(user@host) " in front of what a server asks. One that does not (before OpenSSH 8.5)
-     * lets a server ask in the very words in which ssh asks for a passphrase; a passphrase that is known
-     * already would go to that server. So its questions are all put to the person, with the host in front,
-     * unless servers cannot ask at all (options->ask_keys_only). Set it before askpass_serve.
+     * This ssh puts "(user@host) " before a server's question. Older versions (before OpenSSH 8.5) do not, so
+     * a server can imitate ssh's question for a passphrase, and an answer from the keyring would reach that
+     * server. So the user must answer each question of an older ssh, with the host before it, unless servers
+     * cannot ask at all (options->ask_keys_only). Set this before askpass_serve.
      */
     bool labels_logins;
 
-    /* The passphrase this ssh asked for last, which others may want too (keyring.h). */
+    /* The passphrase that this ssh requested last; others may need it too (keyring.h). */
     char *question;      /* NULL: none yet */
-    unsigned long asker; /* which ssh it was: one on the way asks for itself */
-    bool pending;        /* the keyring waits for what comes of it */
+    unsigned long asker; /* the number of the asking ssh; the ssh of a jump host asks itself */
+    bool pending;        /* the keyring waits for the result */
     struct secret given;
-    struct err refused; /* why the last passphrase that was wanted was not given; ERR_NONE: each was */
+    struct err refused; /* why the last requested passphrase is missing; ERR_NONE: none is missing */
 };
 
-/* Puts the name and the socket into the directory; `program` is the file that is run under that name. */
+/* Creates the name and the socket in the directory; `program` is the file to run under that name. */
 int askpass_init(struct askpass *a, const char *directory, const char *program, struct err *err);
-/* ssh has logged in, or has not: whether what it was answered last was right. Before askpass_release. */
+/* Reports whether ssh's login succeeded, which means that its last answer was right. Call it before
+ * askpass_release. */
 void askpass_settle(struct askpass *a, const struct gateway_options *options, bool right);
-/* Closes; the directory's owner removes what is in it. */
+/* Closes the descriptors. The owner of the directory removes its files. */
 void askpass_release(struct askpass *a);
 
-/* Takes one question and has it answered, which takes a person's time. Whether ssh may go on: ERR_CANCELLED
- * and ERR_TIMEOUT are no answer to it but its end. A question whether to trust a host key is never asked of
- * anybody: it is answered with no. The passphrase of a key that several ssh want is asked for once: the
- * others wait until the first is through with it. Other questions name options->host, and their answers are
- * neither kept nor shared. */
+/*
+ * Reads one question and answers it, which may wait for the user. Returns -1 if ssh must end (ERR_CANCELLED,
+ * ERR_TIMEOUT). The answer to a question about trusting a host key is always no, without asking the user. If
+ * several ssh need the passphrase of one key, the first asks the user and the others wait for its result.
+ * Other questions name options->host; their answers are not kept and not shared.
+ */
 int askpass_serve(struct askpass *a, const struct gateway_options *options, struct err *err);
 
 /* ---- the program's side -------------------------------------------------------------------------------- */
 
-/* Asks at the socket beside `name`, the path this program was started as. `hint` is what ssh says of the kind
- * of question (SSH_ASKPASS_PROMPT; NULL: nothing). The caller wipes *ret. ERR_NOT_FOUND: it is not answered.
- */
+/* Sends a question to the socket beside `name`, the path of this program. `hint` is ssh's kind of question
+ * (SSH_ASKPASS_PROMPT; NULL: not set). The caller wipes *ret. ERR_NOT_FOUND: no answer. */
 int askpass_ask(const char *name, const char *hint, const char *prompt, struct secret *ret, struct err *err);
 
 #endif

@@ -1,7 +1,5 @@
-/*
- * Authentication: the agent's keys and key files, in an order that does not use up the server's patience
- * (MaxAuthTries), and what a person answers.
- */
+/* Authentication with the agent's keys, key files and the user's answers. The order of the keys avoids
+ * refusals, because the server limits them (MaxAuthTries). */
 #ifndef GATEWAY_AUTH_H
 #define GATEWAY_AUTH_H
 
@@ -10,8 +8,11 @@
 
 struct session;
 
-/* Authenticates an open session, whose host key was accepted, as hop->config says; s->hop.authentication then
- * says how. The message of a failure lists what was offered and what could not be, and why. */
+/*
+ * Authenticates an open session with an accepted host key as hop->config requires. s->hop.authentication then
+ * has the method. The message of a failure lists each method and key that was refused or not usable, and the
+ * reason.
+ */
 int auth_run(struct session *s, const struct hop *hop, struct err *err);
 
 #endif

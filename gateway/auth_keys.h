@@ -1,4 +1,4 @@
-/* What may be offered as a public key: gathered once in a login, in the order in which it is offered. */
+/* The public keys to offer, collected once in a login, in the order of the offers. */
 #ifndef GATEWAY_AUTH_KEYS_H
 #define GATEWAY_AUTH_KEYS_H
 
@@ -10,18 +10,18 @@
 struct file_key {
     const char *path;
     struct keyfile key;
-    const struct agent_key *in_agent; /* NULL: not there */
-    struct privkey *opened;           /* NULL: not yet */
+    const struct agent_key *in_agent; /* NULL: the agent does not have it */
+    struct privkey *opened;           /* NULL: not opened yet */
 };
 
-/* What may be offered. What it points to belongs to auth_keys. */
+/* A key or certificate to offer. auth_keys owns the objects behind the pointers. */
 struct candidate {
-    const struct ssh_blob *offer; /* a public key or a certificate; NULL: known once the file is opened */
+    const struct ssh_blob *offer; /* a public key or a certificate; NULL until the file is opened */
     const struct ssh_blob *key;   /* the plain key that signs */
     const struct certificate *certificate;
-    struct file_key *file; /* whose private half it is; NULL: the agent's */
+    struct file_key *file; /* the file of the private half; NULL: the agent has it */
     bool over;
-    unsigned refusals; /* RSA keys have one for each algorithm */
+    unsigned refusals; /* RSA keys have one refusal for each algorithm */
 };
 
 struct auth_keys {
@@ -34,16 +34,17 @@ struct auth_keys {
     size_t n, cap;
 };
 
-/* Makes a->keys. Keys and certificates that cannot be offered are noted, with the reason. */
+/* Fills a->keys. Notes each unusable key and certificate with the reason. */
 int auth_keys_gather(struct auth *a, struct err *err);
 
-/* "agent", "key" or "certificate", and in dst which: "TYPE FINGERPRINT", "PATH", "ID by AUTHORITY". */
+/* Returns "agent", "key" or "certificate" and writes its name to dst: "TYPE FINGERPRINT", "PATH", "ID by
+ * AUTHORITY". */
 const char *auth_candidate_name(const struct candidate *c, char *dst, size_t cap);
-/* auth_note of a candidate. */
+/* Calls auth_note for a candidate. */
 void auth_candidate_note(struct auth *a, const struct candidate *c, const char *why);
 
-/* Has OpenSSL open the file: file->opened. Asks for its passphrase where it has one; ERR_NOT_FOUND: nobody
- * knows it. */
+/* Opens the file with OpenSSL (file->opened). Asks for its passphrase if it has one. ERR_NOT_FOUND: no
+ * passphrase. */
 int auth_open_file(struct auth *a, struct file_key *file, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the methods of authentication share: the state of one login. For the files auth*.c. */
+/* The state of one login, which the authentication methods share. For the files auth*.c. */
 #ifndef GATEWAY_AUTH_METHOD_H
 #define GATEWAY_AUTH_METHOD_H
 
@@ -7,74 +7,77 @@
 #include "gateway/session.h"
 #include "inventory/inventory.h"
 
-/* What came of a method, or of one attempt at it. */
+/* The result of a method, or of one attempt. */
 enum auth_result {
-    AUTH_REFUSED, /* there is nothing more to try of it */
-    AUTH_PARTIAL, /* the server took it and wants more */
+    AUTH_REFUSED, /* the method has nothing more to try */
+    AUTH_PARTIAL, /* the server accepted it and requires another method */
     AUTH_DONE,
 };
 
-struct auth_keys; /* publickey's candidates, and what became of them */
+struct auth_keys; /* the candidates of publickey and their results */
 
 struct auth {
     struct session *s;
     const struct hop *hop;
     const struct ssh_config *config; /* the hop's */
-    char methods[512];               /* what the server lists */
-    int64_t deadline;                /* of the step; put off by the time for which a person is asked */
+    char methods[512];               /* the server's list */
+    int64_t deadline;                /* of the step; extended by the time of the user's answers */
     unsigned tries;
-    struct buf steps;      /* what let the user in, or in part: "key PATH and password" */
-    struct buf tried;      /* what was offered and refused */
-    struct buf skipped;    /* what could not be offered, and why */
-    char unsupported[256]; /* why OpenSSH may do what we cannot; "" if it cannot either */
-    const char *unsure;    /* a method of which the server is asked whether it was refused; NULL: none */
+    struct buf steps;      /* the accepted methods: "key PATH and password" */
+    struct buf tried;      /* the refused methods and keys */
+    struct buf skipped;    /* the unusable methods and keys, with the reason */
+    char unsupported[256]; /* why OpenSSH may succeed; "" if it has no advantage */
+    const char *unsure;    /* the method whose refusal is not yet certain; NULL: none */
     unsigned keys_refused;
-    bool would_ask;         /* a person would have been asked, but there is nobody */
-    bool hung_up;           /* by us: nobody answers what the server asks */
+    bool would_ask;         /* a question was needed, but nobody can answer */
+    bool hung_up;           /* we closed the connection, because nobody can answer */
     struct auth_keys *keys; /* NULL until publickey is tried */
 };
 
-/* The methods. Each goes on where it left off when it is called again. -1: there is no use in going on. */
+/* The methods. Another call continues where the last one ended. -1: the login has failed. */
 int auth_publickey(struct auth *a, enum auth_result *ret, struct err *err);
 int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err *err);
 int auth_password(struct auth *a, enum auth_result *ret, struct err *err);
 void auth_keys_free(struct auth_keys *keys);
 
-/* Notes what let the user in, or in part. */
+/* Notes an accepted method. */
 void auth_accepted(struct auth *a, const char *what, const char *name);
-/* Notes what was offered and refused, or (with a reason) what could not be offered. */
+/* Notes a refused method or key, or (with a reason) an unusable one. */
 void auth_note(struct auth *a, const char *what, const char *name, const char *why);
-/* Notes why OpenSSH may do it; the first reason counts. */
+/* Notes why OpenSSH may succeed. The first reason counts. */
 void auth_unsupported(struct auth *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Whether the session is over; auth_ended then says why, or what OpenSSH may do where there is that. */
+/* Checks whether the session has ended. auth_ended then sets the reason, or why OpenSSH may succeed. */
 bool auth_is_over(const struct auth *a);
 int auth_ended(struct auth *a, int rc, struct err *err);
 
-/* Asks the server anew which methods it takes. *ret_changed: it now lists others than before. A server counts
- * this as a failed attempt, so it is only asked after one of which libssh2 does not tell how it failed. */
+/*
+ * Requests the server's list of methods again. *ret_changed: the list differs from the last one. A server
+ * counts the request as a failed attempt, so we send it only if libssh2 does not report how an attempt
+ * failed.
+ */
 int auth_relist(struct auth *a, bool *ret_changed, struct err *err);
 
-/* Whether there is somebody to ask; notes it if there is not. BatchMode forbids it. */
+/* Checks whether the user can answer, and notes it if not. BatchMode forbids questions. */
 bool auth_can_ask(struct auth *a);
 
-/* The login that a question is for: "ann@10.0.0.5 (file-03)", or "ann@bastion (jump host of file-03)". Two
- * hosts of one address differ in the name that the inventory gives them. Printable. Returns dst. */
+/* Names the login of a question: "ann@10.0.0.5 (file-03)", or "ann@bastion (jump host of file-03)". The name
+ * from the inventory distinguishes hosts with the same address. Printable. Returns dst. */
 #define AUTH_LOGIN_NAME 700
 char *auth_login_name(const struct auth *a, char dst[AUTH_LOGIN_NAME]);
 
-/* Asks a person. ERR_NOT_FOUND: there is nobody, or no answer. The caller wipes *ret. */
+/* Asks the user. ERR_NOT_FOUND: nobody can answer, or no answer. The caller wipes *ret. */
 int auth_ask(struct auth *a, const struct question *question, struct secret *ret, struct err *err);
 
 /*
- * A secret that is asked for once in a run: has `fits` look at the one that is known, else at what a person
- * says, `tries` times. *ret_fits of `fits` says whether it is the right one, a failure of it ends the matter.
- * ERR_NOT_FOUND: nobody knows it.
+ * A secret that the user types once in a run. auth_solve calls `fits` with the keyring's secret, else with up
+ * to `tries` answers of the user. *ret_fits of `fits` is true for the right secret. A failure of `fits` ends
+ * the search. ERR_NOT_FOUND: no secret.
  */
 struct auth_riddle {
-    const char *name;   /* in the keyring: nobody else may have a secret of that name for another purpose */
+    const char *name;   /* its unique name in the keyring */
     const char *prompt; /* printable */
-    const char *key;    /* as struct question has it */
+    const char *key;    /* as in struct question */
     unsigned tries;
     void *ctx;
     int (*fits)(void *ctx, const struct secret *answer, bool *ret_fits, struct err *err);

@@ -8,24 +8,24 @@
 
 struct connect_how {
     int family;               /* AF_UNSPEC for any */
-    const char *bind_address; /* where to connect from; NULL: anywhere */
+    const char *bind_address; /* the local address; NULL: any */
     int64_t deadline;
     int cancel_fd;
 };
 
-/* Connects to the first address of `host` that answers; all share the deadline, none takes more than its part
- * of it. Returns a non-blocking descriptor with TCP_NODELAY, or -1. */
+/* Connects to the first address of `host` that answers. All addresses share the deadline; each gets only its
+ * part of the time. Returns a non-blocking descriptor with TCP_NODELAY, or -1. */
 int connect_tcp(const char *host, unsigned port, const struct connect_how *how, struct err *err);
 
 #define CONNECT_PEER 64
-/* The numeric address at the other end of a TCP connection, "" if fd is none. Returns dst. */
+/* Writes the numeric address of the other end of a TCP connection, "" for other descriptors. Returns dst. */
 char *connect_peer(int fd, char dst[CONNECT_PEER]);
 
-/* The same in two steps, for an owner that waits elsewhere: starts connecting to one resolved address, which
- * may also be that of a Unix socket, from one of those of `from` (NULL: anywhere). */
+/* The same in two steps, for a caller with its own poll: starts a connection to one resolved address, which
+ * may be a Unix socket, from an address of `from` (NULL: any). */
 struct addrinfo;
 int connect_start(const struct addrinfo *address, const struct addrinfo *from, struct err *err);
-/* 1 connected, 0 still under way, -1 failed. */
+/* Returns 1 if connected, 0 while it connects, -1 on failure. */
 int connect_check(int fd, struct err *err);
 
 #endif

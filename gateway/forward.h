@@ -1,7 +1,5 @@
-/*
- * Forwards: what connects to listeners of this workstation is carried through a gateway until somebody says
- * stop. A session that is lost is opened again, however often it takes; the listeners stay.
- */
+/* Forwarding: connections to local listeners go through a gateway until the user stops it. A lost session is
+ * opened again, any number of times. The listeners stay. */
 #ifndef GATEWAY_FORWARD_H
 #define GATEWAY_FORWARD_H
 
@@ -15,39 +13,39 @@ struct forward_place {
 };
 
 enum forward_event_kind {
-    FORWARD_BEGUN, /* somebody connected */
-    FORWARD_ENDED, /* that connection is over */
-    FORWARD_LOST,  /* the session cannot be used any more; it will be opened again */
-    FORWARD_AGAIN, /* that failed, and is tried again */
+    FORWARD_BEGUN, /* a client connected */
+    FORWARD_ENDED, /* the connection is over */
+    FORWARD_LOST,  /* the session is lost; a reconnect follows */
+    FORWARD_AGAIN, /* the reconnect failed; another one follows */
     FORWARD_BACK,  /* there is a session again */
 };
 
 struct forward_event {
     enum forward_event_kind kind;
-    size_t place;     /* of a connection: which one */
-    const char *from; /* and who: as local_accept says */
+    size_t place;     /* of a connection: its index in places */
+    const char *from; /* the client, as local_accept names it */
     uint64_t sent;    /* bytes to the destination */
     uint64_t received;
-    int64_t ms; /* how long the connection stood, until the next attempt, how long there was no session */
-    const struct err *failure; /* why it ended, was lost or failed; NULL: it did not fail */
+    int64_t ms; /* how long the connection lasted, until the next attempt, or how long the session was lost */
+    const struct err *failure; /* why it ended, was lost or failed; NULL: no failure */
 };
 
 struct forward_options {
     int cancel_fd;       /* readable: stop */
-    int64_t patience_ms; /* whoever connects while there is no session waits until it has been gone so long,
-                            and is turned away from then on; FORWARD_PATIENCE_MS */
-    /* Both are called from the thread that called forward_run. */
+    int64_t patience_ms; /* without a session, clients wait until it has been lost for this time; later ones
+                            are refused. FORWARD_PATIENCE_MS */
+    /* The thread of forward_run calls both. */
     void (*tell)(void *ctx, const struct forward_event *event);
-    /* Whether trying to open the session again makes no sense after this, or does harm. */
+    /* Decides that a reconnect after this failure is useless or harmful. */
     bool (*hopeless)(void *ctx, const struct err *failure);
     void *ctx;
 };
 #define FORWARD_PATIENCE_MS 10000
 
 /*
- * Accepts and carries until cancel_fd is readable (ERR_CANCELLED), or the session was lost and there is no
- * hope of another. Pauses between attempts grow from a quarter of a second to 30 s. Closes the gateway, which
- * was opened with the same cancel_fd, in any case; the listeners stay the caller's.
+ * Accepts and forwards until cancel_fd is readable (ERR_CANCELLED), or the session is lost and `hopeless`
+ * forbids a reconnect. Pauses between attempts grow from a quarter of a second to 30 s. Always closes the
+ * gateway, which must have the same cancel_fd. The caller keeps the listeners.
  */
 int forward_run(struct gateway *gw, const struct forward_place *places, size_t n,
                 const struct forward_options *options, struct err *err);

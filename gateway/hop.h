@@ -1,7 +1,5 @@
-/*
- * Opening one SSH hop of a route, in the steps that gateway_options.step is told of: a connection, the
- * handshake, the host key, authentication; or an ssh of the workstation that does all of it.
- */
+/* Opens one SSH hop of a route. gateway_options.step reports the steps: connection, handshake, host key,
+ * authentication; or one ssh process for all of them. */
 #ifndef GATEWAY_HOP_H
 #define GATEWAY_HOP_H
 
@@ -15,25 +13,24 @@ struct way;
 /* One hop of a gateway's route. */
 struct hop {
     const struct ssh_config *config;
-    size_t number;                      /* the first is 0 */
-    const struct hop *before;           /* the one that leads to it; NULL: it is reached from here */
-    const struct ssh_config *outermost; /* the first hop of the route, opened or not: what an ssh of ours
-                                           would log in to first */
+    size_t number;                      /* from 0 */
+    const struct hop *before;           /* the previous hop; NULL: we connect directly */
+    const struct ssh_config *outermost; /* the route's first hop, where our own ssh logs in first */
     enum ssh_via via;
     bool live;    /* the user's own master connection may be used */
     bool is_jump; /* another hop is reached through it */
     const struct gateway_options *options;
-    struct way *way; /* its sessions; not of hop_open's concern */
+    struct way *way; /* its sessions; hop_open ignores it */
 };
 
 /*
- * *ret is a carrier that is authenticated, *ret_hop what was found. A failure was told as that of its step
- * before it is returned; the message then says which host it was. With SSH_VIA_AUTO what libssh2 cannot do
- * (ERR_UNSUPPORTED) is tried with OpenSSH, never after a host key was refused.
+ * *ret is an authenticated carrier, *ret_hop has its facts. A failure is first reported as the failure of its
+ * step; the returned message names the host. With SSH_VIA_AUTO, OpenSSH retries if libssh2 lacks a feature
+ * (ERR_UNSUPPORTED), never after a refused host key.
  */
 int hop_open(const struct hop *hop, struct carrier *ret, struct gateway_hop *ret_hop, struct err *err);
 
-/* Names it in messages, "HOST port N". Returns dst. */
+/* Writes its name for messages, "HOST port N". Returns dst. */
 char *hop_name(const struct hop *hop, char *dst, size_t cap);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The hub: the one thread that owns a carrier and its links.
+ * The hub: the thread that owns a carrier and its links.
  *
- * Others talk to it through a mailbox (a locked list and a pipe that wakes it). It never blocks but in poll.
+ * Other threads use its mailbox (a locked list and a pipe that wakes it). The hub blocks only in poll.
  */
 #ifndef GATEWAY_HUB_H
 #define GATEWAY_HUB_H
@@ -14,41 +14,41 @@ struct openssh;
 struct session;
 struct hub;
 
-/* What a hub's links go over: an SSH session, an ssh of its own; with neither, sockets (a direct route). */
+/* The transport of a hub's links: an SSH session, or our own ssh; without both, sockets (a direct route). */
 struct carrier {
     struct session *session;
     struct openssh *openssh;
 };
 void carrier_close(struct carrier *c);
 
-/* Starts the thread. The carrier belongs to it from then on, also on failure. */
+/* Starts the thread. It takes ownership of the carrier, also on failure. */
 int hub_start(struct carrier *carrier, const struct gateway_options *options, struct hub **ret,
               struct err *err);
-/* Ends all links and the carrier, joins the thread. Its listeners are not touched. NULL is fine. */
+/* Ends all links and the carrier, joins the thread. Leaves its listeners. Accepts NULL. */
 void hub_stop(struct hub *h);
 
-/* Hands a link over. It is failed at once, ERR_LOST, if the carrier has ended or is stuck. */
+/* Passes a link to the hub. It fails at once with ERR_LOST if the carrier has ended or is stuck. */
 void hub_add_link(struct hub *h, struct link *l);
 
-/* Has it accept for these listeners (a list by `next`), which stay the caller's. */
+/* Lets the hub accept on these listeners (a list by `next`). The caller keeps owning them. */
 void hub_add_listeners(struct hub *h, struct gateway_listener *list);
-/* Has it let go of all of them; returns the list. Not from the hub's own thread. */
+/* Removes all listeners from the hub and returns the list. Not from the hub's own thread. */
 struct gateway_listener *hub_take_listeners(struct hub *h);
 
 enum hub_state {
     HUB_FIT,
-    HUB_STUCK, /* the one channel that can be opening is waiting for a destination that does not answer */
+    HUB_STUCK, /* the opening channel blocks others and its destination does not answer */
     HUB_ENDED,
 };
-/* How it is; unless it is fit, err (may be NULL) says why. From any thread. */
+/* Returns the state. Unless it is fit, err (may be NULL) has the reason. From any thread. */
 enum hub_state hub_state(struct hub *h, struct err *err);
-/* Whether nothing goes over it, nor is about to. */
+/* Checks that it has no links and none in its mailbox. */
 bool hub_is_idle(struct hub *h);
-/* Readable once it is not fit any more, for waiting only; -1 without descriptors. */
+/* Becomes readable when the hub is not fit any more, for waiting only; -1 without descriptors. */
 int hub_lost_fd(struct hub *h);
 
-/* Opens a connection and returns our end of it once it stands, as gateway_dial does. From any thread but the
- * hub's. ERR_LOST: as hub_add_link. */
+/* Opens a connection and returns our end of it, as gateway_dial does. From any thread but the hub's.
+ * ERR_LOST: see hub_add_link. */
 int hub_dial(struct hub *h, const struct destination *to, int cancel_fd, int *ret_fd, struct err *err);
 
 #endif

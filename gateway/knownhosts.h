@@ -1,9 +1,8 @@
 /*
  * Known hosts, looked up by `ssh-keygen -F`.
  *
- * libssh2's own reader takes @revoked for a host name, ignores @cert-authority, wildcards and negation and
- * loses the rest of a file behind a line it does not like, so the lookup is OpenSSH's; the keys on the lines
- * it finds are compared here.
+ * libssh2's own reader takes @revoked for a host name, ignores @cert-authority, wildcards and negation, and
+ * stops at the first line that it cannot parse. So ssh-keygen finds the lines, and we compare their keys.
  */
 #ifndef GATEWAY_KNOWNHOSTS_H
 #define GATEWAY_KNOWNHOSTS_H
@@ -19,7 +18,7 @@ struct known_key {
     char type[64];
     char *file;
     unsigned line;
-    bool portless; /* of the host's name alone, though another port than SSH's own was asked for */
+    bool portless; /* the line has the bare host name, although the port is not 22 */
 };
 
 struct known_hosts {
@@ -28,56 +27,52 @@ struct known_hosts {
     size_t cap;
 };
 
-/*
- * Everything the files say about the host: the name as `[host]:port` unless the port is 22 (or 0), then, when
- * that has no key, the bare host, as OpenSSH does. Files that do not exist are passed over.
- */
+/* Collects all keys of the host from the files: of `[host]:port` unless the port is 22 (or 0), and if that
+ * has no key, of the bare host, like OpenSSH. Skips missing files. */
 int known_hosts_find(const struct strlist *files, const char *host, unsigned port,
                      const struct proc_limits *limits, struct known_hosts *ret, struct err *err);
 void known_hosts_release(struct known_hosts *k);
 
-/* Reads what `ssh-keygen -F` printed for one file and adds its keys. Lines it cannot read are passed over. */
+/* Parses the output of `ssh-keygen -F` for one file and adds its keys. Skips lines that it cannot parse. */
 int known_hosts_parse(struct known_hosts *k, const char *file, const char *text, struct err *err);
 
-/* The stronger the later: what several lines say together is what the strongest says. */
+/* Ordered by strength: the strongest of several lines decides. */
 enum known_status {
     KNOWN_NEW,         /* no key of the host is known */
-    KNOWN_OTHER_TYPES, /* only keys of other types are; for OpenSSH that is a changed key too */
+    KNOWN_OTHER_TYPES, /* only keys of other types; OpenSSH treats that as a changed key */
     KNOWN_CHANGED,
     KNOWN_TRUSTED,
     KNOWN_REFUSED, /* the key is revoked */
 };
 
-/* What the files make of the key. *ret (may be NULL) is the line that says so, NULL for a new host. Under the
- * bare name another key may be known for another server, so that makes the host no changed one. */
+/* Compares the key with the files. *ret (may be NULL) is the deciding line, NULL for a new host. A different
+ * key under the bare name may belong to another server, so it does not count as a change. */
 enum known_status known_hosts_judge(const struct known_hosts *k, const struct ssh_blob *key,
                                     const struct known_key **ret);
 
-/*
- * Whether the host may be trusted with this key. ERR_HOST_KEY with both fingerprints, file and line if not;
- * `where` is how the message names the host, `files` are those that were looked into.
- */
+/* Checks that the host may be trusted with this key. Else ERR_HOST_KEY with both fingerprints, file and line.
+ * `where` is the host's name for the message, `files` are the searched files. */
 int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *where,
                       const struct strlist *files, struct err *err);
 
-/* ERR_UNSUPPORTED when nothing but a certificate authority is known for the host, which says nothing to
- * libssh2: a certificate is what OpenSSH can judge. */
+/* Returns ERR_UNSUPPORTED if the files have only a certificate authority for the host: libssh2 cannot check
+ * host certificates, OpenSSH can. */
 int known_hosts_usable(const struct known_hosts *k, struct err *err);
 
-/* A host's key, to be written down. */
+/* A host's key to append to a file. */
 struct known_addition {
     const char *file;
     const char *host; /* its name or its alias */
-    unsigned port;    /* 0: the name stands for any, as an alias does */
+    unsigned port;    /* 0: any port, as for an alias */
     const struct ssh_blob *key;
-    bool hashed; /* HashKnownHosts: the name cannot be read in the file */
+    bool hashed; /* HashKnownHosts: the file has only a hash of the name */
 };
 
 /*
- * Appends the line, under a lock (flock) and after another look: what somebody else wrote meanwhile is not
- * written twice, and ERR_HOST_KEY when that is another key. The file, and the directory it is in, are made if
- * they are missing. Any other failure, ERR_CANCELLED excepted, leaves the host as trusted as it was: it only
- * is not known the next time. What is no regular file (/dev/null) keeps nothing, which is a failure.
+ * Appends the line under a lock (flock), after another lookup: writes nothing if the key is there by now, and
+ * returns ERR_HOST_KEY if another key is there. Creates the file and its directory if they are missing. After
+ * any other failure but ERR_CANCELLED the host stays trusted, but is unknown at the next login. A file that
+ * is not regular (/dev/null) is a failure, because it stores nothing.
  */
 int known_hosts_add(const struct known_addition *a, const struct proc_limits *limits, struct err *err);
 

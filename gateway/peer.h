@@ -1,14 +1,14 @@
-/* Who is at the other end of a Unix socket, as the kernel says: of a listener's that is whoever began to
- * listen. */
+/* The process at the other end of a Unix socket, from the kernel. For a listener it is the process that began
+ * to listen. */
 #ifndef GATEWAY_PEER_H
 #define GATEWAY_PEER_H
 
 #include <stdbool.h>
 
-/* Whether it is a process of this user; false when that cannot be told. */
+/* Checks that it is a process of this user; false if the kernel gives no answer. */
 bool peer_is_same_user(int fd);
 
-/* Whether it is this very process (of this user, where the system does not tell the process). */
+/* Checks that it is this process (of this user on systems that do not report the process). */
 bool peer_is_same_process(int fd);
 
 #endif

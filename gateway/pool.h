@@ -1,4 +1,4 @@
-/* What the gateways of one run share, for the files of this folder. */
+/* The state that the gateways of one run share, for the files of this folder. */
 #ifndef GATEWAY_POOL_H
 #define GATEWAY_POOL_H
 
@@ -12,22 +12,22 @@ struct way;
 
 struct gateway_pool {
     struct keyring *keyring;
-    pthread_mutex_t mutex; /* of what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     struct entrance *entrances;
-    struct way *ways; /* shared ones; way.c's */
+    struct way *ways; /* shared ones; owned by way.c */
 };
 
 /* NULL without a pool. */
 struct keyring *pool_keyring(struct gateway_pool *pool);
 
 /*
- * At one address only so many may log in at a time: sshd turns away those above its MaxStartups. Waits for a
- * place, first come, first served; pool_leave gives it back. Those in front have deadlines, so there is none
- * here. Without a pool there is always a place.
+ * Limits the concurrent logins at one address, because sshd refuses those above its MaxStartups. Waits for a
+ * place, first come, first served. It needs no deadline: the logins before it have theirs. pool_leave frees
+ * the place. Without a pool there is no limit.
  */
 int pool_enter(struct gateway_pool *pool, const char *address, int cancel_fd, struct err *err);
 
-/* `turned_away`: the server was too busy for this one, so from now on there are fewer places. */
+/* `turned_away`: the server was too busy for this login, so the number of places shrinks. */
 void pool_leave(struct gateway_pool *pool, const char *address, bool turned_away);
 
 #endif

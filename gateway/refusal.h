@@ -5,8 +5,8 @@
 #include "base/base.h"
 #include "gateway/gateway.h"
 
-/* `text` is what the library, or ssh, made of the answer: it holds "administratively prohibited" or "connect
- * failed"; the server's own words may follow the latter. Returns -1. */
+/* `text` is the answer from libssh2 or ssh. It contains "administratively prohibited" or "connect failed";
+ * the server's own words may follow the latter. Returns -1. */
 int refusal_set(const struct destination *to, const char *text, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Host names to addresses, with a deadline: the system's resolver has none that holds. */
+/* Resolves host names with a deadline, because getaddrinfo(3) has none. */
 #ifndef GATEWAY_RESOLVE_H
 #define GATEWAY_RESOLVE_H
 
@@ -8,9 +8,9 @@
 #include "base/base.h"
 
 /*
- * What getaddrinfo(3) says of a host for TCP; `family` is AF_UNSPEC or one of the families. *ret is freed
- * with freeaddrinfo. A lookup that is given up at the deadline goes on in a thread of its own until the
- * resolver lets go of it, and harms nobody.
+ * Calls getaddrinfo(3) for a host and TCP; `family` is AF_UNSPEC or one of the families. Free *ret with
+ * freeaddrinfo. After the deadline the lookup continues in its own thread until the resolver returns, and
+ * frees itself.
  */
 int resolve(const char *host, unsigned port, int family, int64_t deadline, int cancel_fd,
             struct addrinfo **ret, struct err *err);

@@ -2,8 +2,8 @@
  * The bytes between libssh2 and a descriptor.
  *
  * libssh2 must never see a half-sent packet: while one is pending, every other call on the session fails. So
- * what it sends always goes into `out`, which the owner flushes; what arrives while nobody reads is kept in
- * `in`, so that a closed or dead connection is noticed at once, whatever the session is doing.
+ * its output always goes into `out`, which the owner flushes. Data that arrives while libssh2 does not read
+ * goes into `in`, so that a closed or dead connection is noticed at once.
  */
 #ifndef GATEWAY_WIRE_H
 #define GATEWAY_WIRE_H
@@ -17,44 +17,44 @@
 struct wire {
     int fd;
     struct buf out;      /* accepted from libssh2, not yet sent */
-    struct buf in;       /* received while libssh2 did not ask */
+    struct buf in;       /* received before libssh2 requested it */
     bool eof;            /* the far end closed */
     int error;           /* errno of the first failure, 0 for none */
-    size_t allowance;    /* what wire_recv may still read from the descriptor */
-    uint64_t given;      /* bytes that wire_recv ever gave out */
-    int64_t last_rx;     /* clock_now() of the last byte that came */
-    struct buf greeting; /* the first bytes that ever came, raw, until they are forgotten */
+    size_t allowance;    /* bytes that wire_recv may still read from the descriptor */
+    uint64_t given;      /* all bytes that wire_recv returned */
+    int64_t last_rx;     /* clock_now() of the last received byte */
+    struct buf greeting; /* the first received bytes, raw, until wire_forget_greeting */
 };
 
-/* Takes over a connected descriptor and makes it non-blocking. */
+/* Takes ownership of a connected descriptor and makes it non-blocking. */
 int wire_init(struct wire *w, int fd, struct err *err);
 void wire_release(struct wire *w);
 
-/* Frees `greeting` and keeps no more. */
+/* Frees `greeting` and stores no more. */
 void wire_forget_greeting(struct wire *w);
 
-/* From now on wire_recv reads n bytes from the descriptor, or one call's worth more, and then says -EAGAIN.
- * SIZE_MAX, as at first, is no bound. */
+/* Limits wire_recv to n more bytes from the descriptor (one call may exceed it); then it returns -EAGAIN.
+ * SIZE_MAX, the default, is no limit. */
 void wire_allow(struct wire *w, size_t n);
 
-/* As recv(2) and send(2), but failures are returned as -errno. Sending takes everything, or nothing when more
- * than a few megabytes wait to be sent (-EAGAIN). */
+/* Like recv(2) and send(2), but failures are returned as -errno. wire_send accepts everything, or nothing if
+ * more than a few megabytes are queued (-EAGAIN). */
 ssize_t wire_recv(struct wire *w, void *p, size_t n);
 ssize_t wire_send(struct wire *w, const void *p, size_t n);
 
-/* Sends what waits, as far as the descriptor takes it. */
+/* Sends the queued bytes as far as the descriptor accepts them. */
 void wire_flush(struct wire *w);
 
-/* Reads ahead what is there, up to a small limit. */
+/* Reads available data ahead, up to a small limit. */
 void wire_fill(struct wire *w);
 
-/* poll(2) events the owner should wait for. */
+/* The poll(2) events to wait for. */
 short wire_events(const struct wire *w);
 
-/* Whether so much waits to be sent that no more data should be given to the session. */
+/* Checks whether too much data is queued for the session to accept more. */
 bool wire_congested(const struct wire *w);
 
-/* From now on every call fails: libssh2 can be torn down without waiting for anyone. */
+/* Makes every later call fail, so that libssh2 can be freed without waiting. */
 void wire_kill(struct wire *w);
 
 #endif
