@@ -10,14 +10,14 @@
 #include "inventory/inventory.h"
 #include "base/banned.h"
 
-static int bad(const char *text, struct err *err, const char *why)
+static int refuse_address(const char *text, struct err *err, const char *why)
 {
     char shown[120];
     return err_set(err, ERR_USAGE, "bad address \"%s\": %s",
                    text_printable(shown, sizeof shown, text, strlen(text)), why);
 }
 
-/* Users end up in commands that ssh's configuration runs (%r), so nothing a shell acts on may be in them. */
+/* A shell must not interpret a user's name, because commands in ssh's configuration may contain it (%r). */
 static bool is_user(const char *s)
 {
     if (!*s || *s == '-')
@@ -71,15 +71,15 @@ int address_parse(const char *text, struct address *ret, struct err *err)
     if (at)
         *at = '\0';
     if (at && !is_user(copy)) {
-        bad(text, err, "what stands before \"@\" is not a user's name");
+        refuse_address(text, err, "what stands before \"@\" is not a user's name");
         goto out;
     }
     if (split_port(at ? at + 1 : copy, &host, &port) < 0 || !is_host(host)) {
-        bad(text, err, "it must be [user@]host or ssh://[user@]host[:port]");
+        refuse_address(text, err, "it must be [user@]host or ssh://[user@]host[:port]");
         goto out;
     }
     if (port && (text_to_uint(port, 65535, &number) < 0 || number == 0)) {
-        bad(text, err, "a port is a number from 1 to 65535");
+        refuse_address(text, err, "a port is a number from 1 to 65535");
         goto out;
     }
     a.port = (unsigned)number;
@@ -123,7 +123,7 @@ char *address_text(const struct address *a)
     const char *user = a->user ? a->user : "", *at = a->user ? "@" : "";
     bool v6 = strchr(a->host, ':');
     int n;
-    /* Only in the form of a URL does ssh take a port, and brackets. */
+    /* ssh accepts a port and brackets only in a URL. */
     if (a->port)
         n = asprintf(&text, "ssh://%s%s%s%s%s:%u", user, at, v6 ? "[" : "", a->host, v6 ? "]" : "", a->port);
     else

@@ -1,7 +1,5 @@
-/*
- * From targets to services. Each source adds candidates, which are sorted once all were heard: by host and
- * name, then by port and address, so that names do not depend on the order in which anybody said something.
- */
+/* Turns targets into services. Each source adds candidates. After the last source they are sorted by host and
+ * name, then by port and address, so that names do not depend on the order of the sources. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,25 +12,25 @@
 #include "base/banned.h"
 
 #define MAX_FAILURES 20
-#define MAX_NAME 200 /* of what becomes part of a path */
+#define MAX_NAME 200 /* of a name that becomes part of a path */
 
-/* ---- whose a target is --------------------------------------------------------------------------------- */
+/* ---- the host of a target ------------------------------------------------------------------------------ */
 
-/* The host part of an inventory's host's address, [user@]host, in the form that is compared. */
-static int canonical_of(const struct host *host, char ret[static FOUND_ADDRESS_MAX])
+/* Converts the host part of a host's address, [user@]host, to its canonical form. */
+static int canonical_address(const struct host *host, char ret[static FOUND_ADDRESS_MAX])
 {
     const char *at = strrchr(host->address, '@');
     return found_canonical(at ? at + 1 : host->address, ret);
 }
 
-/* Made when it is first needed. Of two hosts with one address the first has its targets. */
+/* Builds the index on first use. Of two hosts with one address the first gets its targets. */
 static int index_addresses(struct inventory *inv, struct err *err)
 {
     char address[FOUND_ADDRESS_MAX];
     if (inv->addresses.n > 0)
         return 0;
     for (size_t i = 0; i < inv->hosts.n; i++) {
-        if (canonical_of(inv->hosts.items[i], address) < 0 || names_get(&inv->addresses, address))
+        if (canonical_address(inv->hosts.items[i], address) < 0 || names_get(&inv->addresses, address))
             continue;
         if (strlist_add(&inv->address_texts, address, err) < 0 ||
             names_add(&inv->addresses, inv->address_texts.items[inv->address_texts.n - 1],
@@ -53,7 +51,7 @@ static const struct host *matched_host(const struct inventory *inv, const struct
     return source_match(s, address, name, sizeof name) ? names_get(&inv->host_names, name) : NULL;
 }
 
-/* Sets the target's host, if it belongs to one. */
+/* Sets the target's host, if there is one. */
 static void find_host(const struct inventory *inv, const struct source *s, struct found_target *t,
                       struct discovered *count)
 {
@@ -71,7 +69,7 @@ static void find_host(const struct inventory *inv, const struct source *s, struc
 
 /* ---- services ------------------------------------------------------------------------------------------ */
 
-/* The service's name: that of the template, else the job made fit for one, else the source's. */
+/* Chooses the service's name: the template's, else the job's as a valid name, else the source's. */
 static void base_name(const struct source *s, const struct found_job *job, char ret[static MAX_NAME])
 {
     const char *name = s->service ? s->service->name : job->name;
@@ -85,7 +83,7 @@ static void base_name(const struct source *s, const struct found_job *job, char 
         snprintf(ret, MAX_NAME, "%s", s->name);
 }
 
-static const struct service *by_hand(const struct host *host, const char *name)
+static const struct service *find_own_service(const struct host *host, const char *name)
 {
     for (size_t i = 0; i < host->n_services; i++)
         if (!host->services[i]->source && strcmp(host->services[i]->name, name) == 0)
@@ -93,16 +91,17 @@ static const struct service *by_hand(const struct host *host, const char *name)
     return NULL;
 }
 
-/* Whether the address where a secret would go is one that the inventory knows: the host's own, or its
- * loopback. Whatever else a pattern found there, only the source says. */
-static bool may_have_secret(const struct inventory *inv, const struct source *s, const struct found_target *t)
+/* Checks that the address for a secret is in the inventory: the host's own, or its loopback. Only the source
+ * vouches for any other address. */
+static bool secret_address_is_known(const struct inventory *inv, const struct source *s,
+                                    const struct found_target *t)
 {
     return !s->service || s->service->auth.secret.source == SECRET_NONE || s->service->host_named ||
            address_is_loopback(t->address) || names_get(&inv->addresses, t->address) == t->host;
 }
 
-static int fill_in(struct service *service, const struct source *s, const struct found_job *job,
-                   const struct found_target *t, struct err *err)
+static int fill_service(struct service *service, const struct source *s, const struct found_job *job,
+                        const struct found_target *t, struct err *err)
 {
     if (s->service && service_copy(service, s->service, err) < 0)
         return -1;
@@ -138,9 +137,9 @@ static int add_label(struct service *service, const char *name, size_t n_name, c
     return label->name && label->value ? 0 : err_nomem(err);
 }
 
-/* Copies the target's labels, and its job as one more. */
-static int label_service(struct service *service, const struct found *f, const struct found_target *t,
-                         struct err *err)
+/* Copies the target's labels, and adds its job as a label. */
+static int set_labels(struct service *service, const struct found *f, const struct found_target *t,
+                      struct err *err)
 {
     const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : &(const struct strlist){0};
     service->labels = calloc(set->n + 1, sizeof *service->labels);
@@ -162,14 +161,14 @@ static int make_service(struct inventory *inv, const struct source *s, const cha
     struct service *service = service_new(name, t->port);
     if (!service)
         return err_nomem(err);
-    if (fill_in(service, s, &f->jobs[t->job], t, err) < 0 || label_service(service, f, t, err) < 0) {
+    if (fill_service(service, s, &f->jobs[t->job], t, err) < 0 || set_labels(service, f, t, err) < 0) {
         service_free(service);
         return -1;
     }
     if (services_add(&inv->found_services, service, err) < 0 ||
         array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0)
         return -1;
-    /* The inventory's hosts are its own, so it may change them. */
+    /* The inventory owns its hosts, so it may change them. */
     l->items[l->n] = (struct candidate){(struct host *)(uintptr_t)t->host, service, l->n};
     l->n++;
     t->service = service;
@@ -196,7 +195,7 @@ static int all_on_loopback(const struct inventory *inv, const struct source *s, 
                     inv->path ? " to its entry under `discovery`" : "");
 }
 
-/* A target that is meant. */
+/* Makes a service of a target. */
 static int take_target(struct inventory *inv, const struct source *s, const struct found *f,
                        struct found_target *t, struct discovered *count, struct err *err)
 {
@@ -207,10 +206,10 @@ static int take_target(struct inventory *inv, const struct source *s, const stru
     if (!t->host)
         return 0;
     base_name(s, job, name);
-    t->service = s->for_run ? NULL : by_hand(t->host, name);
+    t->service = s->for_run ? NULL : find_own_service(t->host, name);
     if (t->service)
         count->by_hand++;
-    else if (!may_have_secret(inv, s, t))
+    else if (!secret_address_is_known(inv, s, t))
         count->withheld++;
     else
         return make_service(inv, s, name, f, t, err);
@@ -263,8 +262,8 @@ static bool same_place(const struct candidate *a, const struct candidate *b)
     return a->service->port == b->service->port && strcmp(a->service->host, b->service->host) == 0;
 }
 
-/* Leaves one of those that say the same, the first that was said. How many are left. */
-static size_t without_repeated(struct candidate *items, size_t n)
+/* Keeps the first of the candidates with one place. Returns the number of the kept ones. */
+static size_t drop_repeated(struct candidate *items, size_t n)
 {
     size_t left = 0;
     for (size_t i = 0; i < n; i++)
@@ -273,19 +272,19 @@ static size_t without_repeated(struct candidate *items, size_t n)
     return left;
 }
 
-/* The host whose services are being named: candidates come sorted by host. */
+/* The host whose services are being named. The candidates are sorted by host. */
 struct naming {
     struct inventory *inv;
     const struct host *host;
-    size_t cap_services; /* of its array */
-    struct names taken;  /* by its services */
-    /* The last that was named by its port: another one of that name and port begins to count behind it. */
+    size_t cap_services; /* capacity of its array */
+    struct names taken;  /* the names of its services */
+    /* The last candidate named by its port: the next one of that name and port counts from its number. */
     const char *name;
     unsigned port;
     unsigned number;
 };
 
-static int take_name(struct naming *n, const char *name, struct err *err)
+static int register_name(struct naming *n, const char *name, struct err *err)
 {
     return names_set(&n->taken, name, n->host, err);
 }
@@ -297,14 +296,16 @@ static int begin_host(struct naming *n, const struct host *host, struct err *err
     n->cap_services = host->n_services;
     n->name = NULL;
     for (size_t i = 0; i < host->n_services; i++)
-        if (take_name(n, host->services[i]->name, err) < 0)
+        if (register_name(n, host->services[i]->name, err) < 0)
             return -1;
     return 0;
 }
 
-/* NAME-PORT, and where that is taken NAME-PORT-2: it goes by the port, so that it stays the same when others
- * come and go. The count goes on for the next of the same name and port, so that no taken name is tried twice
- * for them. */
+/*
+ * Names a service NAME-PORT, or NAME-PORT-2 if that is taken. The port keeps the name stable when other
+ * services appear or vanish. The count continues for the next candidate of the same name and port, so that no
+ * taken name is tried twice.
+ */
 static int name_by_port(struct naming *n, const struct candidate *c, struct err *err)
 {
     char name[MAX_NAME + 40];
@@ -343,7 +344,7 @@ static int add_found_name(struct inventory *inv, const char *name, const struct 
     return 0;
 }
 
-static int attach(struct naming *n, const struct candidate *c, struct err *err)
+static int add_to_host(struct naming *n, const struct candidate *c, struct err *err)
 {
     struct host *host = c->host;
     if (array_reserve((void **)&host->services, &n->cap_services, host->n_services + 1,
@@ -354,19 +355,19 @@ static int attach(struct naming *n, const struct candidate *c, struct err *err)
     for (int i = 0; i < 2; i++)
         if (names[i] && add_found_name(n->inv, names[i], c->service, err) < 0)
             return -1;
-    return take_name(n, c->service->name, err);
+    return register_name(n, c->service->name, err);
 }
 
-/* Those of one name on one host. Another job may have a name that one of several was given. */
-static int settle(struct naming *naming, struct candidate *items, size_t n, struct err *err)
+/* Names the candidates of one name on one host. A name with a port may already be the name of another job. */
+static int name_candidates(struct naming *naming, struct candidate *items, size_t n, struct err *err)
 {
     if (items->host != naming->host && begin_host(naming, items->host, err) < 0)
         return -1;
-    n = without_repeated(items, n);
+    n = drop_repeated(items, n);
     for (size_t i = 0; i < n; i++)
         if (((n > 1 || names_get(&naming->taken, items[i].service->name)) &&
              name_by_port(naming, &items[i], err) < 0) ||
-            attach(naming, &items[i], err) < 0)
+            add_to_host(naming, &items[i], err) < 0)
             return -1;
     return 0;
 }
@@ -381,7 +382,7 @@ int inventory_discovered(struct inventory *inv, struct err *err)
     for (size_t from = 0, to; rc == 0 && from < l->n; from = to) {
         for (to = from + 1; to < l->n && same_name(&l->items[from], &l->items[to]); to++)
             ;
-        rc = settle(&naming, &l->items[from], to - from, err);
+        rc = name_candidates(&naming, &l->items[from], to - from, err);
     }
     names_release(&naming.taken);
     free(l->items);

@@ -9,16 +9,16 @@
 
 #define SYSTEM_FILE "/etc/profgrab/inventory.yaml"
 
-/* Anything but "there is none" counts as there: loading it then says what is wrong with it. */
-static bool is_there(const char *path)
+/* Any result but "no such file" counts as existing: loading then reports the error. */
+static bool may_exist(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
-static int named(const char *path, const char *by, char **ret, struct err *err)
+static int use_named(const char *path, const char *by, char **ret, struct err *err)
 {
-    if (!is_there(path))
+    if (!may_exist(path))
         return err_set(err, ERR_USAGE, "there is no inventory %s (from %s)", path, by);
     char *copy = strdup(path);
     if (!copy)
@@ -27,8 +27,8 @@ static int named(const char *path, const char *by, char **ret, struct err *err)
     return 0;
 }
 
-/* The user's own file; *ret is NULL when no directory is known. Relative directories are ignored (XDG Base
- * Directory Specification): they would mean the working directory. */
+/* Returns the path of the user's own file, NULL without a known directory. Ignores relative directories (XDG
+ * Base Directory Specification), because they would mean the working directory. */
 static int user_file(char **ret, struct err *err)
 {
     const char *set = getenv("XDG_CONFIG_HOME");
@@ -53,18 +53,18 @@ int inventory_find(const char *option, char **ret, struct err *err)
     const char *variable = getenv("PROFGRAB_INVENTORY");
     char *path = NULL;
     if (option)
-        return named(option, "-i", ret, err);
+        return use_named(option, "-i", ret, err);
     if (variable && *variable)
-        return named(variable, "PROFGRAB_INVENTORY", ret, err);
+        return use_named(variable, "PROFGRAB_INVENTORY", ret, err);
     if (user_file(&path, err) < 0)
         return -1;
-    if (path && is_there(path)) {
+    if (path && may_exist(path)) {
         *ret = path;
         return 0;
     }
     free(path);
     path = NULL;
-    if (is_there(SYSTEM_FILE) && !(path = strdup(SYSTEM_FILE)))
+    if (may_exist(SYSTEM_FILE) && !(path = strdup(SYSTEM_FILE)))
         return err_nomem(err);
     *ret = path;
     return 0;

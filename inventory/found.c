@@ -98,7 +98,7 @@ static bool is_same_set(const struct strlist *a, const struct strlist *b)
     return a->n == b->n;
 }
 
-/* A set that is there last, or a new one. */
+/* Returns the last set if it is equal, else adds a new one. */
 static int add_set(struct found *f, const struct strlist *labels, struct err *err)
 {
     if (f->n_labels > 0 && is_same_set(&f->labels[f->n_labels - 1], labels))
@@ -160,8 +160,8 @@ int found_canonical(const char *host, char ret[static FOUND_ADDRESS_MAX])
     return text_is_name(ret) ? 0 : -1;
 }
 
-/* Splits HOST, HOST:PORT, [V6] and [V6]:PORT; *port stays where there is none. */
-static int split(const char *text, size_t n, char host[static FOUND_ADDRESS_MAX], unsigned *port)
+/* Splits HOST, HOST:PORT, [V6] and [V6]:PORT. Without a port *port stays. */
+static int split_address(const char *text, size_t n, char host[static FOUND_ADDRESS_MAX], unsigned *port)
 {
     char copy[FOUND_ADDRESS_MAX + 16];
     uint64_t number = 0;
@@ -196,7 +196,7 @@ int found_add(struct found *f, size_t job, const char *address, bool https, stru
         at += https ? 8 : 7;
     }
     unsigned port = https ? 443 : 80;
-    if (split(at, strcspn(at, "/?#"), host, &port) < 0)
+    if (split_address(at, strcspn(at, "/?#"), host, &port) < 0)
         return found_note(f, err, "job \"%.60s\": \"%.100s\" is no address", f->jobs[job].name, address);
     if (f->n == SOURCE_MAX_TARGETS)
         return err_set(err, ERR_FAILED, "it has more than %d targets", SOURCE_MAX_TARGETS);

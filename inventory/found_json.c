@@ -1,6 +1,6 @@
 /*
- * The answers of Prometheus' API and of http_sd, in pieces (json_cut.h). In both the labels may stand behind
- * what they belong to: what is known of an element is kept until its end.
+ * Parses answers of Prometheus' API and of http_sd in pieces (json_cut.h). In both, labels may follow the
+ * targets, so each element is collected until its end.
  *
  * Source: Prometheus, docs/querying/api.md (targets), docs/http_sd.md.
  */
@@ -16,13 +16,13 @@
 
 struct found_reader {
     struct found *into;
-    json_cut_fn *tell;
-    void (*mask)(void *ctx, char *text); /* NULL: nothing is to be masked */
+    json_cut_fn *take_value;
+    void (*mask)(void *ctx, char *text); /* NULL: no text is masked */
     void *mask_ctx;
     struct buf masked;
     struct json_cut *cut;
-    bool whole; /* the list of targets ended */
-    /* Of the element that is read: */
+    bool whole; /* the list of targets is complete */
+    /* Of the current element: */
     char *job, *pool, *scheme;
     struct strlist addresses;
     struct strlist labels;
@@ -56,7 +56,7 @@ static const char *const sd_paths[] = {
     NULL,
 };
 
-static int set(char **text, const char *to, struct err *err)
+static int set_text(char **text, const char *to, struct err *err)
 {
     char *copy = strdup(to);
     if (!copy)
@@ -66,8 +66,8 @@ static int set(char **text, const char *to, struct err *err)
     return 0;
 }
 
-/* The job of that name, which is made where there is none. */
-static int job_of(struct found_reader *r, const char *name, size_t *ret, struct err *err)
+/* Finds the job of that name, or adds it. */
+static int find_or_add_job(struct found_reader *r, const char *name, size_t *ret, struct err *err)
 {
     uintptr_t known = (uintptr_t)names_get(&r->jobs, name);
     if (known) {
@@ -85,7 +85,7 @@ static int job_of(struct found_reader *r, const char *name, size_t *ret, struct 
     return names_add(&r->jobs, copy, (const void *)(uintptr_t)(*ret + 1), err);
 }
 
-/* The limit is checked before the element ends, because one element can hold all of a long answer. */
+/* Checks the limit before the end of the element, because one element can be as long as the answer. */
 static int add_address(struct found_reader *r, const char *text, struct err *err)
 {
     if (r->addresses.n == SOURCE_MAX_TARGETS)
@@ -93,14 +93,14 @@ static int add_address(struct found_reader *r, const char *text, struct err *err
     return strlist_add(&r->addresses, text, err);
 }
 
-/* The element has ended: its addresses become targets. */
+/* Makes targets of the element's addresses. */
 static int end_element(struct found_reader *r, struct err *err)
 {
     size_t job = 0;
     const char *name = r->job ? r->job : r->pool ? r->pool : "";
     bool https = r->scheme && strcmp(r->scheme, "https") == 0;
     size_t before = r->into->n;
-    int rc = r->addresses.n ? job_of(r, name, &job, err) : 0;
+    int rc = r->addresses.n ? find_or_add_job(r, name, &job, err) : 0;
     for (size_t i = 0; rc == 0 && i < r->addresses.n; i++)
         rc = found_add(r->into, job, r->addresses.items[i], https, err);
     if (rc == 0)
@@ -114,19 +114,18 @@ static int end_element(struct found_reader *r, struct err *err)
     return rc;
 }
 
-static int wrong(const char *what, const char *must, struct err *err)
+static int refuse_value(const char *what, const char *must, struct err *err)
 {
     return err_set(err, ERR_FAILED, "%s in it is not %s", what, must);
 }
 
-/* What Go writes of a list that was never made. */
+/* Go writes null for a nil list. */
 static bool is_null(enum json_cut_kind kind, const char *text)
 {
     return kind == JSON_CUT_OTHER && strcmp(text, "null") == 0;
 }
 
-/* A label that has no meaning of its own here. Its name goes through the mask too: a source may say anything.
- */
+/* Adds a label that has no special meaning here. Masks its name too, because the source chooses it. */
 static int take_label(struct found_reader *r, enum json_cut_kind kind, const char *value, struct err *err)
 {
     if (kind != JSON_CUT_TEXT)
@@ -141,73 +140,74 @@ static int take_label(struct found_reader *r, enum json_cut_kind kind, const cha
     return rc;
 }
 
-static int tell_prometheus(void *ctx, size_t which, enum json_cut_kind kind, const char *text,
-                           struct err *err)
+static int on_prometheus_value(void *ctx, size_t which, enum json_cut_kind kind, const char *text,
+                               struct err *err)
 {
     struct found_reader *r = ctx;
     char shown[200];
     if (which == PROM_LIST) {
         r->whole = kind == JSON_CUT_LIST || is_null(kind, text);
-        return r->whole ? 0 : wrong("activeTargets", "a list", err);
+        return r->whole ? 0 : refuse_value("activeTargets", "a list", err);
     }
     if (which == PROM_TARGET)
-        return kind == JSON_CUT_MAP ? end_element(r, err) : wrong("a target", "a mapping", err);
+        return kind == JSON_CUT_MAP ? end_element(r, err) : refuse_value("a target", "a mapping", err);
     if (which == PROM_LABEL)
         return take_label(r, kind, text, err);
     if (kind != JSON_CUT_TEXT)
-        return wrong(prometheus_paths[which], "text", err);
+        return refuse_value(prometheus_paths[which], "text", err);
     switch (which) {
     case PROM_STATUS:
         return strcmp(text, "error") == 0 || strcmp(text, "success") == 0
                    ? 0
-                   : wrong("status", "that of a Prometheus", err);
+                   : refuse_value("status", "that of a Prometheus", err);
     case PROM_ERROR:
         return err_set(err, ERR_FAILED, "it says: %s",
                        text_printable(shown, sizeof shown, text, strlen(text)));
     case PROM_POOL:
-        return set(&r->pool, text, err);
+        return set_text(&r->pool, text, err);
     case PROM_JOB:
-        return set(&r->job, text, err);
+        return set_text(&r->job, text, err);
     default:
         return add_address(r, text, err);
     }
 }
 
-static int tell_sd(void *ctx, size_t which, enum json_cut_kind kind, const char *text, struct err *err)
+static int on_sd_value(void *ctx, size_t which, enum json_cut_kind kind, const char *text, struct err *err)
 {
     struct found_reader *r = ctx;
     switch (which) {
     case SD_LIST:
         r->whole = kind == JSON_CUT_LIST || is_null(kind, text);
-        return r->whole ? 0 : wrong("what is", "a list of groups of targets", err);
+        return r->whole ? 0 : refuse_value("what is", "a list of groups of targets", err);
     case SD_GROUP:
-        return kind == JSON_CUT_MAP ? end_element(r, err) : wrong("a group of targets", "a mapping", err);
+        return kind == JSON_CUT_MAP ? end_element(r, err)
+                                    : refuse_value("a group of targets", "a mapping", err);
     case SD_TARGETS:
-        return kind == JSON_CUT_LIST || is_null(kind, text) ? 0 : wrong("targets", "a list", err);
+        return kind == JSON_CUT_LIST || is_null(kind, text) ? 0 : refuse_value("targets", "a list", err);
     default:
         break;
     }
     if (which == SD_LABEL)
         return take_label(r, kind, text, err);
     if (kind != JSON_CUT_TEXT)
-        return wrong(which == SD_TARGET ? "a target" : "a label", "text", err);
+        return refuse_value(which == SD_TARGET ? "a target" : "a label", "text", err);
     if (which == SD_TARGET)
         return add_address(r, text, err);
-    return set(which == SD_JOB ? &r->job : &r->scheme, text, err);
+    return set_text(which == SD_JOB ? &r->job : &r->scheme, text, err);
 }
 
-static int tell(void *ctx, size_t which, enum json_cut_kind kind, const char *text, struct err *err)
+static int on_value(void *ctx, size_t which, enum json_cut_kind kind, const char *text, struct err *err)
 {
     struct found_reader *r = ctx;
     if (!r->mask || kind != JSON_CUT_TEXT)
-        return r->tell(ctx, which, kind, text, err);
+        return r->take_value(ctx, which, kind, text, err);
     buf_clear(&r->masked);
     buf_adds(&r->masked, text);
     if (buf_check(&r->masked, "a string in it", err) < 0)
         return -1;
     if (r->masked.data)
         r->mask(r->mask_ctx, r->masked.data);
-    return r->tell(ctx, which, kind, buf_str(&r->masked), err);
+    return r->take_value(ctx, which, kind, buf_str(&r->masked), err);
 }
 
 int found_reader_new(enum source_kind kind, struct found *into, struct found_reader **ret, struct err *err)
@@ -217,9 +217,9 @@ int found_reader_new(enum source_kind kind, struct found *into, struct found_rea
     if (!r)
         return err_nomem(err);
     r->into = into;
-    r->tell = prometheus ? tell_prometheus : tell_sd;
+    r->take_value = prometheus ? on_prometheus_value : on_sd_value;
     buf_init(&r->masked, TEXT_MAX);
-    if (json_cut_new(prometheus ? prometheus_paths : sd_paths, tell, r, &r->cut, err) < 0) {
+    if (json_cut_new(prometheus ? prometheus_paths : sd_paths, on_value, r, &r->cut, err) < 0) {
         free(r);
         return -1;
     }
@@ -265,7 +265,7 @@ void found_reader_free(struct found_reader *r)
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-/* Printable already, so only these two have a meaning in a string. */
+/* The text is printable, so only these two characters need an escape. */
 static void add_quoted(struct buf *to, const char *text)
 {
     buf_addc(to, '"');
@@ -292,7 +292,7 @@ static void add_labels(struct buf *to, const struct found *f, const struct found
     }
 }
 
-/* A group for each run of targets of one job, one scheme and the same labels. */
+/* Writes a group for each run of targets with the same job, scheme and labels. */
 int found_write(const struct found *f, struct buf *to, struct err *err)
 {
     buf_addc(to, '[');

@@ -11,7 +11,7 @@
 #define MAX_PROFILES 32
 #define MAX_QUERY 400
 
-/* One profile of pprof_config, or of Parca's own. */
+/* One profile of pprof_config, or one of Parca's defaults. */
 struct profile {
     const char *name;
     const char *path;
@@ -29,8 +29,8 @@ static const struct profile parcas[] = {
     {"process_cpu", DIRECTORY "/profile", true},
 };
 
-/* Our words where they are not the handlers'. */
-static const char *kind_of(const char *handler)
+/* Our kind, if its name differs from the handler's. */
+static const char *kind_of_handler(const char *handler)
 {
     return strcmp(handler, "profile") == 0     ? "cpu"
            : strcmp(handler, "goroutine") == 0 ? "goroutines"
@@ -72,8 +72,8 @@ static int read_profile(const struct tree *tree, const struct tree_node *value, 
     return 0;
 }
 
-/* The directory of all enabled profiles, if it is one for all; else pprof's. */
-static struct str directory_of(const struct profiles *l)
+/* Returns the directory that all enabled profiles share, else pprof's. */
+static struct str common_directory(const struct profiles *l)
 {
     struct str dir = {0};
     for (size_t i = 0; i < l->n; i++) {
@@ -93,7 +93,7 @@ static int add_kind(const struct profile *p, struct str dir, const char *prefix,
     const char *rest = p->path + dir.n + 1;
     if (strlen(p->path) > dir.n && strncmp(p->path, dir.p, dir.n) == 0 && p->path[dir.n] == '/' &&
         text_is_name(rest))
-        return strlist_add(&job->kinds, kind_of(rest), err);
+        return strlist_add(&job->kinds, kind_of_handler(rest), err);
     char *whole = NULL;
     if (asprintf(&whole, "%s%s", prefix, p->path) < 0)
         return err_nomem(err);
@@ -137,7 +137,7 @@ int found_parca(const struct tree *tree, const struct tree_node *config, struct 
     for (const struct tree_node *v = own ? own->first : NULL; v; v = v->next)
         if (read_profile(tree, v, &l, err) < 0)
             return -1;
-    struct str dir = directory_of(&l);
+    struct str dir = common_directory(&l);
     snprintf(path, sizeof path, "%.280s%.*s", prefix, (int)(dir.n < 280 ? dir.n : 280), dir.p);
     if (found_set_path(job, path, err) < 0)
         return tree_err_wrap(tree, at, err);

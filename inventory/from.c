@@ -1,6 +1,7 @@
 /*
- * A source of services for one run (--from SOURCE): it names ports, and the user names the hosts. A host that
- * only --host names is made here, before the source is asked, so that targets can belong to it.
+ * A source of services for one run (--from SOURCE). The source gives ports, and the user names the hosts. A
+ * host that only --host names is created here, before the request to the source, so that targets can belong
+ * to it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "inventory/narrow.h"
 #include "base/banned.h"
 
-/* A host that the inventory does not have, from [user@]address. */
+/* Adds a host outside the inventory, from [user@]address. */
 static int add_host(struct inventory *inv, const struct address *a, const char *text, struct err *err)
 {
     struct host *host = calloc(1, sizeof *host);
@@ -56,7 +57,7 @@ static int name_hosts(struct inventory *inv, const char *pattern, struct err *er
     return rc;
 }
 
-/* The only host that the selection means by its name; NULL: there are none, or several. */
+/* Returns the selection's only named host, NULL if there are none or several. */
 static const struct host *only_host(const struct inventory *inv, const struct selection *sel)
 {
     if (sel->hosts.n != 1 || sel->groups.n > 0)
@@ -77,7 +78,7 @@ int inventory_use_source(struct inventory *inv, const char *text, struct selecti
     for (size_t i = 0; i < sel->hosts.n; i++)
         if (name_hosts(inv, sel->hosts.items[i], err) < 0)
             return -1;
-    /* The inventory's sources are its own, so it may change them. */
+    /* The inventory owns its sources, so it may change them. */
     struct source *s = (struct source *)(uintptr_t)found;
     s->for_run = true;
     if (!s->host)

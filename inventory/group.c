@@ -1,7 +1,5 @@
-/*
- * Groups are made first, all of them, then resolved: a group may name one that stands further down. Each is
- * resolved once; one that is met again while it is being resolved contains itself.
- */
+/* Creates all groups first and then resolves them, because a group may name a later one. Each group is
+ * resolved once. A group that is met again during its own resolution contains itself. */
 #include "inventory/group.h"
 
 #include <stdlib.h>
@@ -12,14 +10,14 @@
 
 #define MAX_DEPTH 16
 
-/* What resolving needs beside the group; `level` is how many groups are being resolved. */
+/* The state of resolving; `level` is the nesting depth. */
 struct resolution {
     const struct schema *schema;
     struct names nodes; /* group name to its list in the file */
     unsigned level;
 };
 
-static int resolve(struct resolution *r, struct group *group, struct err *err);
+static int resolve_group(struct resolution *r, struct group *group, struct err *err);
 
 static int add_group(struct resolution *r, struct group *group, struct group *member,
                      const struct tree_node *at, struct err *err)
@@ -28,7 +26,7 @@ static int add_group(struct resolution *r, struct group *group, struct group *me
         return tree_err(r->schema->tree, at, err, "group \"%s\" contains itself", member->name);
     if (r->level >= MAX_DEPTH)
         return tree_err(r->schema->tree, at, err, "groups are nested deeper than %d levels", MAX_DEPTH);
-    if (!member->depth && resolve(r, member, err) < 0)
+    if (!member->depth && resolve_group(r, member, err) < 0)
         return -1;
     if (member->depth >= MAX_DEPTH)
         return tree_err(r->schema->tree, at, err, "groups are nested deeper than %d levels", MAX_DEPTH);
@@ -37,7 +35,7 @@ static int add_group(struct resolution *r, struct group *group, struct group *me
     return match_group(member, &group->members, err);
 }
 
-/* An entry that means nothing: says so, with the nearest hosts and groups. */
+/* Sets the error of an unknown entry, with the nearest hosts and groups. */
 static int unknown_entry(const struct schema *s, const struct tree_node *at, const char *name,
                          struct err *err)
 {
@@ -79,7 +77,7 @@ out:
     return rc;
 }
 
-static int resolve(struct resolution *r, struct group *group, struct err *err)
+static int resolve_group(struct resolution *r, struct group *group, struct err *err)
 {
     const struct tree_node *list = names_get(&r->nodes, group->name);
     group->resolving = true;
@@ -93,7 +91,7 @@ static int resolve(struct resolution *r, struct group *group, struct err *err)
     return 0;
 }
 
-static int make(struct resolution *r, const struct tree_node *list, struct err *err)
+static int make_group(struct resolution *r, const struct tree_node *list, struct err *err)
 {
     const struct schema *s = r->schema;
     struct inventory *inv = s->inv;
@@ -123,10 +121,10 @@ int group_read_all(const struct schema *s, const struct tree_node *section, stru
     if (schema_map(s, section, "groups", err) < 0)
         return -1;
     for (const struct tree_node *v = section->first; v; v = v->next)
-        if (!v->key->before && make(&r, v, err) < 0 && schema_note(s, err) < 0)
+        if (!v->key->before && make_group(&r, v, err) < 0 && schema_note(s, err) < 0)
             goto out;
     for (size_t i = 0; i < s->inv->groups.n; i++)
-        if (!s->inv->groups.items[i]->depth && resolve(&r, s->inv->groups.items[i], err) < 0)
+        if (!s->inv->groups.items[i]->depth && resolve_group(&r, s->inv->groups.items[i], err) < 0)
             goto out;
     rc = 0;
 out:

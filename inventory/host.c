@@ -101,9 +101,9 @@ static int read_address(const struct schema *s, const struct tree_node *value, v
     return schema_text(s, value, &e->host->address, err);
 }
 
-/* An item of a list that is there further up: says where. */
-static int named_twice(const struct schema *s, const struct tree_node *list, const struct tree_node *item,
-                       struct err *err)
+/* Sets the error of a repeated list item, with the first place. */
+static int refuse_repeated_item(const struct schema *s, const struct tree_node *list,
+                                const struct tree_node *item, struct err *err)
 {
     const struct tree_node *first = list->first;
     while (first->kind != TREE_SCALAR || strcmp(first->text, item->text) != 0)
@@ -117,7 +117,7 @@ static int add_service(const struct schema *s, const struct tree_node *list, con
     if (value->kind != TREE_SCALAR)
         return tree_err(s->tree, value, err, "an entry must be the name of a service");
     const struct service *service = names_get(&s->inv->service_names, value->text);
-    /* A service that is defined with a mistake was noted there. */
+    /* A broken service already has its own error. */
     if (!service &&
         ((s->services && s->services->kind != TREE_MAP) || names_get(&s->inv->broken_services, value->text)))
         return 0;
@@ -129,7 +129,7 @@ static int add_service(const struct schema *s, const struct tree_node *list, con
     }
     for (size_t i = 0; i < host->n_services; i++)
         if (host->services[i] == service)
-            return named_twice(s, list, value, err);
+            return refuse_repeated_item(s, list, value, err);
     host->services[host->n_services++] = service;
     return 0;
 }
@@ -189,8 +189,8 @@ const struct schema_key host_keys[] = {
     {"labels", read_labels},   {"connect", read_connect},   {NULL, NULL},
 };
 
-/* Puts the host's name in place of every {name}. */
-static int fill_in(const char *pattern, const char *name, char **ret, struct err *err)
+/* Replaces every {name} by the host's name. */
+static int fill_name(const char *pattern, const char *name, char **ret, struct err *err)
 {
     static const char mark[] = "{name}";
     struct buf b = BUF_INIT(4096);
@@ -209,7 +209,7 @@ static int fill_in(const char *pattern, const char *name, char **ret, struct err
     return 0;
 }
 
-/* ssh takes [user@]host; a direct route only a host. The port has a key of its own in both cases. */
+/* ssh takes [user@]host, a direct route only a host. In both cases the port has its own key. */
 static int check_address(const struct schema *s, const struct entry *e, struct err *err)
 {
     struct address a = {0};
@@ -225,7 +225,7 @@ static int check_address(const struct schema *s, const struct entry *e, struct e
     } else if (a.user && e->host->direct) {
         rc = tree_err(s->tree, e->address, err, "a direct connection has no user");
     } else if (strchr(e->host->address, '[')) {
-        /* Outside a URL ssh does not take an IPv6 address in brackets. */
+        /* Outside a URL ssh does not accept an IPv6 address in brackets. */
         char *text = address_text(&a);
         free(e->host->address);
         e->host->address = text;
@@ -235,7 +235,7 @@ static int check_address(const struct schema *s, const struct entry *e, struct e
     return rc;
 }
 
-static int finish(const struct schema *s, struct entry *e, const struct tree_node *key, struct err *err)
+static int finish_host(const struct schema *s, struct entry *e, const struct tree_node *key, struct err *err)
 {
     if (!e->services && !s->inv->may_find) {
         tree_err(s->tree, key, err, "host \"%s\" has no services", e->host->name);
@@ -243,17 +243,17 @@ static int finish(const struct schema *s, struct entry *e, const struct tree_nod
     }
     if (e->ssh && e->host->direct)
         return tree_err(s->tree, e->ssh->key, err, "\"ssh\" has no meaning with \"connect: direct\"");
-    if (fill_in(e->host->address ? e->host->address : e->host->name, e->host->name, &e->host->address, err) <
-        0)
+    if (fill_name(e->host->address ? e->host->address : e->host->name, e->host->name, &e->host->address,
+                  err) < 0)
         return tree_err_wrap(s->tree, key, err);
     if (!e->address)
         return 0;
     return check_address(s, e, err);
 }
 
-/* A host of that name is there already: says where. */
-static int defined_twice(const struct schema *s, const struct tree_node *key, const char *name,
-                         struct err *err)
+/* Sets the error of a repeated host, with the first place. */
+static int refuse_repeated_host(const struct schema *s, const struct tree_node *key, const char *name,
+                                struct err *err)
 {
     const struct tree_node *first = key;
     const struct host *other = names_get(&s->inv->host_names, name);
@@ -283,7 +283,7 @@ static int read_host(const struct schema *s, const struct tree_node *value, cons
         host_free(e.host);
         return err_nomem(err);
     }
-    if (schema_settings(s, value, host_keys, &e, err) < 0 || finish(s, &e, value->key, err) < 0) {
+    if (schema_settings(s, value, host_keys, &e, err) < 0 || finish_host(s, &e, value->key, err) < 0) {
         host_free(e.host);
         return -1;
     }
@@ -292,7 +292,7 @@ static int read_host(const struct schema *s, const struct tree_node *value, cons
     return names_add(&s->inv->host_names, e.host->name, e.host, err);
 }
 
-/* One key of the section, which may be a range of hosts. */
+/* Reads one key of the section, which may be a range of hosts. */
 static int read_entry(const struct schema *s, const struct tree_node *value, struct err *err)
 {
     int rc = -1;
@@ -313,7 +313,7 @@ static int read_entry(const struct schema *s, const struct tree_node *value, str
             goto out;
         }
         if (names_get(&s->inv->host_names, names.items[i])) {
-            defined_twice(s, value->key, names.items[i], err);
+            refuse_repeated_host(s, value->key, names.items[i], err);
             goto out;
         }
         if (read_host(s, value, names.items[i], err) < 0)

@@ -1,7 +1,7 @@
 /*
- * A machine that takes one byte after the other, and goes along the wanted paths as it reads: they are a tree
- * of keys, and it knows where in that tree it is. In a container in which nothing is wanted it only counts
- * brackets and looks for the ends of strings (PASSING).
+ * A state machine over bytes. The wanted paths are a tree of keys, and the machine follows that tree while it
+ * reads. In a container without wanted values it only counts brackets and finds the ends of strings
+ * (PASSING).
  */
 #include "inventory/json_cut.h"
 
@@ -17,20 +17,20 @@
 #define MAX_NODES 32
 
 enum state {
-    AT_VALUE,     /* a value must come */
-    AT_FIRST,     /* the first of a list, or its end */
-    AT_KEY,       /* a key must come */
-    AT_FIRST_KEY, /* a key, or the end of the mapping */
-    AT_COLON,     /* behind a key */
-    AT_NEXT,      /* behind a value: a comma, or the end of the container */
-    IN_STRING,    /* behind its quote */
-    IN_ESCAPE,    /* behind a backslash */
+    AT_VALUE,     /* expects a value */
+    AT_FIRST,     /* expects the first element of a list, or its end */
+    AT_KEY,       /* expects a key */
+    AT_FIRST_KEY, /* expects a key, or the end of the mapping */
+    AT_COLON,     /* after a key */
+    AT_NEXT,      /* after a value: expects a comma, or the end of the container */
+    IN_STRING,    /* after its quote */
+    IN_ESCAPE,    /* after a backslash */
     IN_WORD,      /* a number, true, false, null */
-    PASSING,      /* between strings, where nothing is wanted */
-    AT_END,       /* behind the root */
+    PASSING,      /* in an unwanted container, between strings */
+    AT_END,       /* after the root */
 };
 
-/* A place on a wanted path: the root, a key, or the elements of a list. */
+/* A node of the wanted paths: the root, a key, or the elements of a list. */
 struct node {
     const char *key; /* `length` bytes; "[]" for elements */
     size_t length;
@@ -40,7 +40,7 @@ struct node {
 
 struct level {
     bool map;
-    const struct node *node; /* NULL: it is on no path */
+    const struct node *node; /* NULL: on no path */
 };
 
 struct json_cut {
@@ -49,21 +49,21 @@ struct json_cut {
     json_cut_fn *tell;
     void *ctx;
     enum state state;
-    const struct node *node; /* of the value that comes or is read; NULL: it is on no path */
+    const struct node *node; /* of the next or current value; NULL: on no path */
     bool key;                /* the string is a key */
-    bool taken;              /* the string is wanted: it stands in `text` */
+    bool taken;              /* the string is wanted and stored in `text` */
     struct buf text;
-    struct buf name; /* the last key that a `*` took */
+    struct buf name; /* the last key that matched `*` */
     struct level levels[MAX_DEPTH];
     size_t depth;
-    size_t passed; /* the depth of the container that is passed over; 0: none is */
+    size_t passed; /* the depth of the skipped container; 0: none */
     uint64_t at;   /* bytes before the piece */
 };
 
 /* ---- paths --------------------------------------------------------------------------------------------- */
 
-/* What the key leads to; NULL: nothing wanted. There are few. */
-static struct node *below(struct json_cut *c, const struct node *parent, const char *key, size_t n)
+/* Finds the child of a node, NULL without one. The list is short. */
+static struct node *find_child(struct json_cut *c, const struct node *parent, const char *key, size_t n)
 {
     for (size_t i = 1; i < c->n_nodes; i++) {
         struct node *node = &c->nodes[i];
@@ -73,7 +73,7 @@ static struct node *below(struct json_cut *c, const struct node *parent, const c
     return NULL;
 }
 
-static bool leads_on(const struct json_cut *c, const struct node *node, bool map)
+static bool has_child(const struct json_cut *c, const struct node *node, bool map)
 {
     for (size_t i = 1; node && i < c->n_nodes; i++)
         if (c->nodes[i].parent == node && (*c->nodes[i].key != '[') == map)
@@ -87,7 +87,7 @@ static int add_path(struct json_cut *c, const char *path, int which, struct err 
     for (size_t n; *path; path += n) {
         path += *path == '.';
         n = *path == '[' ? 2 : strcspn(path, ".[");
-        struct node *next = below(c, node, path, n);
+        struct node *next = find_child(c, node, path, n);
         if (!next) {
             if (c->n_nodes == MAX_NODES)
                 return err_set(err, ERR_FAILED, "more is wanted than %d keys", MAX_NODES - 1);
@@ -136,7 +136,7 @@ const char *json_cut_key(const struct json_cut *c)
     return buf_str(&c->name);
 }
 
-static int tell(struct json_cut *c, enum json_cut_kind kind, const char *text, struct err *err)
+static int report_value(struct json_cut *c, enum json_cut_kind kind, const char *text, struct err *err)
 {
     return c->node && c->node->which >= 0 ? c->tell(c->ctx, (size_t)c->node->which, kind, text, err) : 0;
 }
@@ -150,18 +150,18 @@ static int open_level(struct json_cut *c, bool map, struct err *err)
     c->levels[c->depth++] = (struct level){.map = map, .node = c->passed ? NULL : c->node};
     if (c->passed)
         return 0;
-    if (!leads_on(c, c->node, map)) {
+    if (!has_child(c, c->node, map)) {
         c->passed = c->depth;
         c->state = PASSING;
         return 0;
     }
     c->state = map ? AT_FIRST_KEY : AT_FIRST;
     if (!map)
-        c->node = below(c, c->node, "[]", 2);
+        c->node = find_child(c, c->node, "[]", 2);
     return 0;
 }
 
-/* 1: another bracket opened it. */
+/* Closes a container. Returns 1 if the bracket does not match. */
 static int close_level(struct json_cut *c, bool map, struct err *err)
 {
     const struct level *l = &c->levels[c->depth - 1];
@@ -173,13 +173,13 @@ static int close_level(struct json_cut *c, bool map, struct err *err)
     c->passed = 0;
     c->state = c->depth ? AT_NEXT : AT_END;
     c->node = l->node;
-    return tell(c, map ? JSON_CUT_MAP : JSON_CUT_LIST, NULL, err);
+    return report_value(c, map ? JSON_CUT_MAP : JSON_CUT_LIST, NULL, err);
 }
 
 /* ---- strings and words --------------------------------------------------------------------------------- */
 
-/* What the string means, in place of how it is written. */
-static int unescape(struct json_cut *c, struct err *err)
+/* Decodes the string's escapes in place. */
+static int decode_escapes(struct json_cut *c, struct err *err)
 {
     struct buf quoted = BUF_INIT(MAX_TEXT + 2);
     buf_addc(&quoted, '"');
@@ -207,8 +207,8 @@ static int end_key(struct json_cut *c, struct err *err)
 {
     const struct node *map = c->levels[c->depth - 1].node;
     c->state = AT_COLON;
-    const struct node *any = below(c, map, "*", 1);
-    c->node = below(c, map, buf_str(&c->text), c->text.len);
+    const struct node *any = find_child(c, map, "*", 1);
+    c->node = find_child(c, map, buf_str(&c->text), c->text.len);
     if (!c->node)
         c->node = any;
     if (!c->node || c->node != any)
@@ -226,12 +226,12 @@ static int end_string(struct json_cut *c, struct err *err)
     }
     if (c->taken && buf_check(&c->text, "a string in it", err) < 0)
         return -1;
-    if (c->taken && memchr(buf_str(&c->text), '\\', c->text.len) && unescape(c, err) < 0)
+    if (c->taken && memchr(buf_str(&c->text), '\\', c->text.len) && decode_escapes(c, err) < 0)
         return -1;
     if (c->key)
         return end_key(c, err);
     c->state = c->depth ? AT_NEXT : AT_END;
-    return tell(c, JSON_CUT_TEXT, buf_str(&c->text), err);
+    return report_value(c, JSON_CUT_TEXT, buf_str(&c->text), err);
 }
 
 static bool is_word(const char *s)
@@ -247,7 +247,7 @@ static int end_word(struct json_cut *c, struct err *err)
         return -1;
     if (!is_word(buf_str(&c->text)))
         return 1;
-    return tell(c, JSON_CUT_OTHER, buf_str(&c->text), err);
+    return report_value(c, JSON_CUT_OTHER, buf_str(&c->text), err);
 }
 
 static void begin_string(struct json_cut *c, bool key)
@@ -258,8 +258,8 @@ static void begin_string(struct json_cut *c, bool key)
     buf_clear(&c->text);
 }
 
-/* Whether one of eight bytes is a quote, a backslash or a control character: of the bytes that a mask leaves
- * zero, and only of them, subtracting one borrows (Mycroft 1987). */
+/* Checks whether one of eight bytes is a quote, a backslash or a control character. A mask turns those bytes
+ * into zero, and only a zero byte borrows in the subtraction (Mycroft 1987). */
 static bool ends_or_escapes(uint64_t eight)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
@@ -269,8 +269,8 @@ static bool ends_or_escapes(uint64_t eight)
            tops;
 }
 
-/* As much of the string as the piece has; how many bytes that was. */
-static size_t in_string(struct json_cut *c, const char *p, size_t n)
+/* Reads the string as far as the piece goes. Returns the number of bytes. */
+static size_t read_string(struct json_cut *c, const char *p, size_t n)
 {
     size_t i = 0;
     for (uint64_t eight; n - i >= sizeof eight; i += sizeof eight) {
@@ -285,20 +285,20 @@ static size_t in_string(struct json_cut *c, const char *p, size_t n)
     return i;
 }
 
-/* ---- one byte after the other -------------------------------------------------------------------------- */
+/* ---- the state machine --------------------------------------------------------------------------------- */
 
 static bool is_blank(char b)
 {
     return b == ' ' || b == '\n' || b == '\r' || b == '\t';
 }
 
-/* What numbers, true, false and null are made of. */
-static bool is_of_word(char b)
+/* The characters of numbers, true, false and null. */
+static bool is_word_char(char b)
 {
     return (b >= 'a' && b <= 'z') || (b >= '0' && b <= '9') || b == '.' || b == '-' || b == '+' || b == 'E';
 }
 
-/* 1: no value begins so. */
+/* Starts a value. Returns 1 if b starts none. */
 static int begin_value(struct json_cut *c, char b, struct err *err)
 {
     if (b == '{' || b == '[')
@@ -315,7 +315,7 @@ static int begin_value(struct json_cut *c, char b, struct err *err)
     return 0;
 }
 
-static int behind_value(struct json_cut *c, char b, struct err *err)
+static int after_value(struct json_cut *c, char b, struct err *err)
 {
     const struct level *l = &c->levels[c->depth - 1];
     if (b == '}' || b == ']')
@@ -324,12 +324,12 @@ static int behind_value(struct json_cut *c, char b, struct err *err)
         return 1;
     c->state = l->map ? AT_KEY : AT_VALUE;
     if (!l->map)
-        c->node = below(c, l->node, "[]", 2);
+        c->node = find_child(c, l->node, "[]", 2);
     return 0;
 }
 
-/* From p[*i] on, as far as nothing is wanted. 1: p[*i] cannot stand there. */
-static int pass(struct json_cut *c, const char *p, size_t n, size_t *i, struct err *err)
+/* Skips from p[*i] on to the end of the unwanted container. Returns 1 if p[*i] is invalid. */
+static int skip_container(struct json_cut *c, const char *p, size_t n, size_t *i, struct err *err)
 {
     for (; *i < n; (*i)++) {
         char b = p[*i];
@@ -343,7 +343,7 @@ static int pass(struct json_cut *c, const char *p, size_t n, size_t *i, struct e
             rc = open_level(c, b == '{', err);
         else if (b == '}' || b == ']')
             rc = close_level(c, b == '}', err);
-        else if (!is_of_word(b) && b != ',' && b != ':' && !is_blank(b))
+        else if (!is_word_char(b) && b != ',' && b != ':' && !is_blank(b))
             return 1;
         if (rc != 0)
             return rc;
@@ -355,8 +355,8 @@ static int pass(struct json_cut *c, const char *p, size_t n, size_t *i, struct e
     return 0;
 }
 
-/* A byte that is neither in a string nor in a word. 1: it cannot stand there. */
-static int step(struct json_cut *c, char b, struct err *err)
+/* Handles a byte outside strings and words. Returns 1 if it is invalid. */
+static int handle_byte(struct json_cut *c, char b, struct err *err)
 {
     if (is_blank(b))
         return 0;
@@ -380,7 +380,7 @@ static int step(struct json_cut *c, char b, struct err *err)
         c->state = AT_VALUE;
         return b != ':';
     case AT_NEXT:
-        return behind_value(c, b, err);
+        return after_value(c, b, err);
     case IN_STRING:
     case IN_ESCAPE:
     case IN_WORD:
@@ -391,23 +391,23 @@ static int step(struct json_cut *c, char b, struct err *err)
     return 1;
 }
 
-static int no_json(const struct json_cut *c, size_t i, char b, struct err *err)
+static int refuse_byte(const struct json_cut *c, size_t i, char b, struct err *err)
 {
     if (c->depth == 0 && c->state == AT_VALUE && b == '<')
         return err_set(err, ERR_FAILED, "it is a page of HTML or XML, not JSON");
     return err_set(err, ERR_FAILED, "it is not JSON, at byte %llu", (unsigned long long)(c->at + i + 1));
 }
 
-/* Takes bytes from p[*i] on, at least one unless only a state ends there. 1: p[*i] cannot stand there. */
-static int take(struct json_cut *c, const char *p, size_t n, size_t *i, struct err *err)
+/* Handles bytes from p[*i] on: at least one, unless only a word ends. Returns 1 if p[*i] is invalid. */
+static int handle_bytes(struct json_cut *c, const char *p, size_t n, size_t *i, struct err *err)
 {
     char b = p[*i];
     if (c->state == PASSING)
-        return pass(c, p, n, i, err);
+        return skip_container(c, p, n, i, err);
     if (c->state == IN_WORD) {
         if (b == ',' || b == ']' || b == '}' || is_blank(b))
             return end_word(c, err);
-        if (!is_of_word(b))
+        if (!is_word_char(b))
             return 1;
         buf_addc(&c->text, b);
     } else if (c->state == IN_ESCAPE) {
@@ -415,7 +415,7 @@ static int take(struct json_cut *c, const char *p, size_t n, size_t *i, struct e
             buf_addc(&c->text, b);
         c->state = IN_STRING;
     } else if (c->state == IN_STRING) {
-        *i += in_string(c, p + *i, n - *i);
+        *i += read_string(c, p + *i, n - *i);
         if (*i == n)
             return 0;
         if ((unsigned char)p[*i] < 0x20)
@@ -427,7 +427,7 @@ static int take(struct json_cut *c, const char *p, size_t n, size_t *i, struct e
         c->state = IN_ESCAPE;
         return 0;
     } else {
-        int rc = step(c, b, err);
+        int rc = handle_byte(c, b, err);
         *i += rc == 0;
         return rc;
     }
@@ -439,11 +439,11 @@ int json_cut_feed(struct json_cut *c, const void *bytes, size_t n, struct err *e
 {
     const char *p = bytes;
     for (size_t i = 0; i < n;) {
-        int rc = take(c, p, n, &i, err);
+        int rc = handle_bytes(c, p, n, &i, err);
         if (rc < 0)
             return -1;
         if (rc > 0)
-            return no_json(c, i, p[i], err);
+            return refuse_byte(c, i, p[i], err);
     }
     c->at += n;
     return 0;

@@ -15,8 +15,8 @@
 #include "inventory/tracker.h"
 #include "base/banned.h"
 
-/* The sections, found first and read in an order of our own: hosts name services, groups name hosts,
- * teams name trackers. */
+/* The sections. They are located first and then read in our own order: hosts name services, groups name
+ * hosts, teams name trackers. */
 struct sections {
     const struct tree_node *version;
     const struct tree_node *services;
@@ -36,7 +36,7 @@ static int read_version(const struct schema *s, const struct tree_node *value, v
     return tree_err(s->tree, value, err, "version must be 1");
 }
 
-/* Defines the function that notes where a section is. */
+/* Defines the function that stores the place of a section. */
 #define SECTION(name)                                                                                        \
     static int read_##name(const struct schema *s, const struct tree_node *value, void *into,                \
                            struct err *err)                                                                  \
@@ -69,8 +69,9 @@ static const struct tree_node *section_named(const struct tree_node *root, const
     return NULL;
 }
 
-/* Names the setting that stands in the column of the names of `what`. Returns -1. */
-static int misplaced(const struct schema *s, const struct tree_node *key, const char *what, struct err *err)
+/* Sets the error of a setting that is one level too high, among the names of `what`. Returns -1. */
+static int refuse_misplaced(const struct schema *s, const struct tree_node *key, const char *what,
+                            struct err *err)
 {
     const char *example = strcmp(key->text, "port") == 0 ? "6060" : "...";
     tree_err(s->tree, key, err, "\"%.60s\" is a setting, but stands in the column of the %ss' names",
@@ -79,8 +80,8 @@ static int misplaced(const struct schema *s, const struct tree_node *key, const 
                     key->text, example);
 }
 
-/* Notes every misplaced setting of a section. -1: there is one, so reading the section would report more
- * mistakes that are not in the file. */
+/* Notes every misplaced setting of a section. Returns -1 if there is one: reading the section would then
+ * report errors that are not in the file. */
 static int note_misplaced(const struct schema *s, const struct tree_node *section, const char *what,
                           const struct schema_key *settings, struct err *err)
 {
@@ -89,7 +90,7 @@ static int note_misplaced(const struct schema *s, const struct tree_node *sectio
          v = v->next) {
         if (!schema_is_misplaced(v, settings))
             continue;
-        rc = misplaced(s, v->key, what, err);
+        rc = refuse_misplaced(s, v->key, what, err);
         if (schema_note(s, err) < 0)
             return -1;
     }
@@ -111,13 +112,13 @@ static int note_repeated(const struct schema *s, const struct tree_node *node, s
     return 0;
 }
 
-static int no_version(const struct schema *s, struct err *err)
+static int refuse_version(const struct schema *s, struct err *err)
 {
     tree_err(s->tree, tree_root(s->tree), err, "\"version\" is missing");
     return err_hint(err, "begin with \"version: 1\"");
 }
 
-/* The mistakes that no section has of its own. */
+/* Checks for mistakes outside single sections. */
 static int check_whole(const struct schema *s, struct err *err)
 {
     int rc = note_misplaced(s, s->services, "service", service_keys, err);
@@ -126,8 +127,8 @@ static int check_whole(const struct schema *s, struct err *err)
     return rc < 0 ? -1 : note_repeated(s, tree_root(s->tree), err);
 }
 
-/* Where there are mistakes already, sections that name hosts, services or trackers are left out: each name
- * that could not be read would be a mistake too. Hosts are read all the same, see add_service in host.c. */
+/* After a mistake, sections that name hosts, services or trackers are skipped: each name that could not be
+ * read would be another mistake. Hosts are read nevertheless, see add_service in host.c. */
 static int read_sections(const struct schema *s, const struct sections *found, struct err *err)
 {
     const struct {
@@ -164,7 +165,7 @@ static int read_all(struct schema *s, struct err *err)
         (schema_settings(s, root, keys, &found, err) < 0 && schema_note(s, err) < 0))
         return -1;
     s->inv->may_find = found.discovery != NULL;
-    if (!found.version && no_version(s, err) < 0 && schema_note(s, err) < 0)
+    if (!found.version && refuse_version(s, err) < 0 && schema_note(s, err) < 0)
         return -1;
     if (read_sections(s, &found, err) < 0)
         return -1;
@@ -173,8 +174,8 @@ static int read_all(struct schema *s, struct err *err)
 
 /* ---- mistakes ------------------------------------------------------------------------------------------ */
 
-/* The line and column that a mistake begins with, behind the file's name; 0 where a long name was cut. */
-static uint64_t place_of(const struct err *mistake, const char *name)
+/* Returns the line and column at the start of a mistake, after the file's name; 0 if a long name was cut. */
+static uint64_t mistake_place(const struct err *mistake, const char *name)
 {
     size_t n = strlen(name);
     if (strncmp(mistake->msg, name, n) != 0 || mistake->msg[n] != ':')
@@ -184,19 +185,20 @@ static uint64_t place_of(const struct err *mistake, const char *name)
     return *end == ':' ? line << 32 | strtoul(end + 1, NULL, 10) : 0;
 }
 
-/* In the order of the file: the sections were read in another one. */
+/* Sorts by the place in the file, because the sections were read in another order. */
 static void sort_mistakes(struct mistakes *m, const char *name)
 {
     for (size_t i = 1; i < m->n; i++)
-        for (size_t j = i; j > 0 && place_of(&m->items[j], name) < place_of(&m->items[j - 1], name); j--) {
+        for (size_t j = i; j > 0 && mistake_place(&m->items[j], name) < mistake_place(&m->items[j - 1], name);
+             j--) {
             struct err swapped = m->items[j];
             m->items[j] = m->items[j - 1];
             m->items[j - 1] = swapped;
         }
 }
 
-/* Puts into err the one mistake, or how many there are. */
-static void tell_mistakes(struct mistakes *m, const char *name, struct err *err)
+/* Sets err to the only mistake, or to the number of mistakes. */
+static void summarize_mistakes(struct mistakes *m, const char *name, struct err *err)
 {
     if (!m || m->n == 0 || err->kind != ERR_USAGE)
         return;
@@ -236,7 +238,7 @@ int inventory_parse_all(const char *name, struct str text, struct mistakes *mist
         read = read_all(&s, &why);
     if (read < 0) {
         schema_note(&s, &why);
-        tell_mistakes(mistakes, name, &why);
+        summarize_mistakes(mistakes, name, &why);
         goto out;
     }
     *ret = inv;
@@ -256,7 +258,7 @@ int inventory_parse(const char *name, const void *p, size_t n, struct inventory 
     return inventory_parse_all(name, (struct str){p, n}, NULL, ret, err);
 }
 
-/* Whoever can write the file decides which commands ssh runs and where profiles come from. */
+/* A writer of the file decides which commands ssh runs and where profiles are fetched. */
 static int check_owner(int fd, const char *path, struct err *err)
 {
     struct stat st;
@@ -276,7 +278,7 @@ static int check_owner(int fd, const char *path, struct err *err)
 static int read_file(int fd, const char *path, struct buf *into, struct err *err)
 {
     char chunk[16384];
-    /* One byte more than allowed is enough for the parser to refuse it. */
+    /* The parser refuses a file with one byte more than the limit. */
     while (into->len <= (size_t)TREE_MAX_BYTES) {
         ssize_t n = read(fd, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR)

@@ -8,7 +8,7 @@
 #include "inventory/schema.h"
 #include "base/banned.h"
 
-/* Each glob is held against every host, so a range must not make a hundred thousand of them. */
+/* Each glob is compared with every host, so a range must not expand to a hundred thousand globs. */
 #define MAX_GLOBS 1000
 
 bool match_is_glob(const char *name)
@@ -69,7 +69,7 @@ int match_unknown(const struct inventory *inv, const char *name, struct err *err
     return -1;
 }
 
-/* What a pattern without a group's name matches. */
+/* Finds the hosts of a pattern that names no group. */
 static int match_pattern(const struct inventory *inv, const char *pattern, struct hostset *into,
                          struct err *err)
 {

@@ -1,7 +1,5 @@
-/*
- * Hosts are left out in place, in this order: labels, exclusions, sample. What does nothing, such as a label
- * that no host has, is a slip and refused: whoever leaves hosts out relies on it.
- */
+/* Excludes hosts in place, in this order: labels, exclusions, sample. A filter without effect, such as a
+ * label that no host has, is refused as a typo, because the user relies on it. */
 #include "inventory/narrow.h"
 
 #include <fnmatch.h>
@@ -15,14 +13,14 @@
 
 /* ---- labels -------------------------------------------------------------------------------------------- */
 
-/* One of selection.labels: its name is what stands before the first `=`. */
+/* One of selection.labels: NAME is before the first `=`. */
 struct wanted_label {
     const char *text;
     size_t n_name;
     const char *value;
 };
 
-static struct wanted_label label_of(const char *text)
+static struct wanted_label parse_label(const char *text)
 {
     size_t n = strcspn(text, "=");
     return (struct wanted_label){text, n, text[n] ? text + n + 1 : ""};
@@ -33,20 +31,20 @@ static bool is_named(const struct label *label, const struct wanted_label *w)
     return strlen(label->name) == w->n_name && memcmp(label->name, w->text, w->n_name) == 0;
 }
 
-/* Whether the value is one that is asked for under the name of `w`. */
+/* Checks whether the selection has the value under the name of `w`. */
 static bool is_wanted(const struct strlist *asked, const struct wanted_label *w, const char *value)
 {
     for (size_t i = 0; i < asked->n; i++) {
-        const struct wanted_label a = label_of(asked->items[i]);
+        const struct wanted_label a = parse_label(asked->items[i]);
         if (a.n_name == w->n_name && memcmp(a.text, w->text, w->n_name) == 0 && strcmp(a.value, value) == 0)
             return true;
     }
     return false;
 }
 
-/* Whether one of the labels has the name, and a value that is asked for under it. */
-static bool has_one(const struct label *labels, size_t n, const struct wanted_label *w,
-                    const struct strlist *asked)
+/* Checks whether one of the labels has the name of `w` and a wanted value. */
+static bool has_label(const struct label *labels, size_t n, const struct wanted_label *w,
+                      const struct strlist *asked)
 {
     for (size_t i = 0; i < n; i++)
         if (is_named(&labels[i], w) && is_wanted(asked, w, labels[i].value))
@@ -57,15 +55,15 @@ static bool has_one(const struct label *labels, size_t n, const struct wanted_la
 bool narrow_has_labels(const struct host *host, const struct service *service, const struct strlist *asked)
 {
     for (size_t i = 0; i < asked->n; i++) {
-        const struct wanted_label w = label_of(asked->items[i]);
-        if (!has_one(host->labels, host->n_labels, &w, asked) &&
-            !(service && has_one(service->labels, service->n_labels, &w, asked)))
+        const struct wanted_label w = parse_label(asked->items[i]);
+        if (!has_label(host->labels, host->n_labels, &w, asked) &&
+            !(service && has_label(service->labels, service->n_labels, &w, asked)))
             return false;
     }
     return true;
 }
 
-/* Whether the host has the labels itself, or with one of its services. */
+/* Checks the labels of the host, or of one of its services. */
 static bool is_labelled(const struct host *host, const struct strlist *asked)
 {
     bool is = narrow_has_labels(host, NULL, asked);
@@ -76,7 +74,7 @@ static bool is_labelled(const struct host *host, const struct strlist *asked)
 
 /* ---- all labels ---------------------------------------------------------------------------------------- */
 
-/* Calls `tell` for every label of every host, and of what was found there, until that does not return 0. */
+/* Calls `tell` for every label of every host and of its discovered services, until it returns nonzero. */
 static int each_label(const struct inventory *inv,
                       int (*tell)(void *ctx, const struct label *label, struct err *err), void *ctx,
                       struct err *err)
@@ -93,13 +91,13 @@ static int each_label(const struct inventory *inv,
     return rc;
 }
 
-/* The names of all labels, or the values of the one that is named, each once. */
+/* Collects the names of all labels, or the values of one name, each once. */
 struct gathering {
-    const struct wanted_label *values_of; /* NULL: names */
+    const struct wanted_label *values_of; /* NULL: collect names */
     struct names *into;
 };
 
-static int gather_one(void *ctx, const struct label *label, struct err *err)
+static int collect_label(void *ctx, const struct label *label, struct err *err)
 {
     const struct gathering *g = ctx;
     const char *text = g->values_of ? label->value : label->name;
@@ -108,10 +106,10 @@ static int gather_one(void *ctx, const struct label *label, struct err *err)
     return names_add(g->into, text, label, err);
 }
 
-static int gather(const struct inventory *inv, const struct wanted_label *values_of, struct names *into,
-                  struct err *err)
+static int collect_labels(const struct inventory *inv, const struct wanted_label *values_of,
+                          struct names *into, struct err *err)
 {
-    return each_label(inv, gather_one, &(struct gathering){values_of, into}, err);
+    return each_label(inv, collect_label, &(struct gathering){values_of, into}, err);
 }
 
 struct listing {
@@ -139,12 +137,12 @@ int inventory_labels(const struct inventory *inv, struct strlist *ret, struct er
     return rc;
 }
 
-/* No host has it: says whether it is the name or the value, and which there are. */
-static int no_such_label(const struct inventory *inv, const struct wanted_label *w, struct err *err)
+/* Sets the error of a label that no host has: an unknown name, or an unknown value with the known ones. */
+static int refuse_label(const struct inventory *inv, const struct wanted_label *w, struct err *err)
 {
     char shown[120];
     struct names values = {0}, names = {0};
-    if (gather(inv, w, &values, err) < 0 || gather(inv, NULL, &names, err) < 0)
+    if (collect_labels(inv, w, &values, err) < 0 || collect_labels(inv, NULL, &names, err) < 0)
         goto out;
     const char *part = values.n ? w->value : w->text;
     text_printable(shown, sizeof shown, part, values.n ? strlen(part) : w->n_name);
@@ -160,7 +158,7 @@ out:
     return -1;
 }
 
-/* 1: it is the label that is wanted. */
+/* Returns 1 for the wanted label. */
 static int is_label(void *ctx, const struct label *label, struct err *err)
 {
     const struct wanted_label *w = ctx;
@@ -170,7 +168,7 @@ static int is_label(void *ctx, const struct label *label, struct err *err)
 
 static int check_form(const char *text, struct err *err)
 {
-    const struct wanted_label w = label_of(text);
+    const struct wanted_label w = parse_label(text);
     char shown[120];
     return w.n_name && *w.value ? 0
                                 : err_set(err, ERR_USAGE, "a label to select by is NAME=VALUE, not \"%s\"",
@@ -179,10 +177,10 @@ static int check_form(const char *text, struct err *err)
 
 static int check_label(const struct inventory *inv, const char *text, struct err *err)
 {
-    struct wanted_label w = label_of(text);
+    struct wanted_label w = parse_label(text);
     if (check_form(text, err) < 0)
         return -1;
-    return each_label(inv, is_label, &w, err) == 1 ? 0 : no_such_label(inv, &w, err);
+    return each_label(inv, is_label, &w, err) == 1 ? 0 : refuse_label(inv, &w, err);
 }
 
 static int keep_labelled(const struct inventory *inv, const struct strlist *labels, const struct host **hosts,
@@ -203,10 +201,9 @@ static int keep_labelled(const struct inventory *inv, const struct strlist *labe
     return 0;
 }
 
-/* ---- of what a source says -------------------------------------------------------------------------------
- */
+/* ---- labels of a source's targets ---------------------------------------------------------------------- */
 
-/* Whether a target has the name with a value that is asked for: as its job, its own label or its host's. */
+/* Checks whether a target has the name with a wanted value: as its job, its own label or its host's. */
 static bool target_has(const struct found *f, const struct found_target *t, const struct wanted_label *w,
                        const struct strlist *asked)
 {
@@ -215,18 +212,18 @@ static bool target_has(const struct found *f, const struct found_target *t, cons
         is_wanted(asked, w, f->jobs[t->job].name))
         return true;
     for (size_t i = 0; i < set->n; i++) {
-        const struct wanted_label own = label_of(set->items[i]);
+        const struct wanted_label own = parse_label(set->items[i]);
         if (own.n_name == w->n_name && memcmp(own.text, w->text, w->n_name) == 0 &&
             is_wanted(asked, w, own.value))
             return true;
     }
-    return t->host && has_one(t->host->labels, t->host->n_labels, w, asked);
+    return t->host && has_label(t->host->labels, t->host->n_labels, w, asked);
 }
 
 static bool target_has_all(const struct found *f, const struct found_target *t, const struct strlist *asked)
 {
     for (size_t i = 0; i < asked->n; i++) {
-        const struct wanted_label w = label_of(asked->items[i]);
+        const struct wanted_label w = parse_label(asked->items[i]);
         if (!target_has(f, t, &w, asked))
             return false;
     }
@@ -256,8 +253,8 @@ struct exclusion {
     const struct inventory *inv;
     const struct host **hosts; /* the selection */
     size_t n;
-    bool known;         /* each pattern has matched something elsewhere */
-    struct names names; /* of the hosts that go */
+    bool known;         /* an earlier selection has checked that each pattern matches */
+    struct names names; /* of the excluded hosts */
 };
 
 static int exclude_host(struct exclusion *x, const struct host *host, struct err *err)
@@ -265,8 +262,8 @@ static int exclude_host(struct exclusion *x, const struct host *host, struct err
     return names_get(&x->names, host->name) ? 0 : names_add(&x->names, host->name, host, err);
 }
 
-/* Hosts outside the inventory are known by their address, too. */
-static bool is_meant(const struct host *host, const char *name)
+/* Hosts outside the inventory also match by their address. */
+static bool matches_host(const struct host *host, const char *name)
 {
     if (match_is_glob(name))
         return fnmatch(name, host->name, FNM_NOESCAPE | FNM_CASEFOLD) == 0;
@@ -296,7 +293,7 @@ static int exclude_name(struct exclusion *x, const char *name, struct err *err)
     for (size_t i = 0; rc == 0 && i < found.n; i++)
         rc = exclude_host(x, found.items[i], err);
     for (size_t i = 0; rc == 0 && i < x->n && (!any || match_is_glob(name)); i++)
-        if (is_meant(x->hosts[i], name)) {
+        if (matches_host(x->hosts[i], name)) {
             any = true;
             rc = exclude_host(x, x->hosts[i], err);
         }
@@ -319,8 +316,8 @@ static int exclude_pattern(struct exclusion *x, const char *pattern, struct err 
     return rc;
 }
 
-static int leave_out(const struct inventory *inv, const struct strlist *patterns, bool known,
-                     const struct host **hosts, size_t *n, struct err *err)
+static int exclude_hosts(const struct inventory *inv, const struct strlist *patterns, bool known,
+                         const struct host **hosts, size_t *n, struct err *err)
 {
     struct exclusion x = {.inv = inv, .hosts = hosts, .n = *n, .known = known, .names = {.fold = true}};
     size_t kept = 0;
@@ -338,9 +335,11 @@ static int leave_out(const struct inventory *inv, const struct strlist *patterns
 
 /* ---- sample and limit ---------------------------------------------------------------------------------- */
 
-/* Goes through the hosts once and takes each with the probability that is left for it, so that every choice
- * of so many is as likely as any other, in order (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm
- * S). 64 random bits make the remainder's bias too small to matter. */
+/*
+ * Selection sampling: keeps each host with the probability that gives every sample in order the same chance
+ * (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S). With 64 random bits the bias of the
+ * remainder is negligible.
+ */
 static void take_sample(const struct host **hosts, size_t *n, size_t wanted)
 {
     size_t taken = 0;
@@ -350,13 +349,13 @@ static void take_sample(const struct host **hosts, size_t *n, size_t wanted)
     *n = taken;
 }
 
-static int too_many(size_t n, unsigned most, struct err *err)
+static int refuse_number(size_t n, unsigned most, struct err *err)
 {
     err_set(err, ERR_USAGE, "%zu hosts are selected, more than --max-hosts %u", n, most);
     return err_hint(err, "--sample %u takes some at random, --exclude and --label leave some out", most);
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------- */
+/* ---- all filters --------------------------------------------------------------------------------------- */
 
 int inventory_narrow(const struct inventory *inv, const struct selection *sel, const struct host **hosts,
                      size_t *n, struct err *err)
@@ -364,7 +363,7 @@ int inventory_narrow(const struct inventory *inv, const struct selection *sel, c
     if (sel->labels.n && keep_labelled(inv, &sel->labels, hosts, n, err) < 0)
         return -1;
     size_t before = *n;
-    if (sel->exclude.n && leave_out(inv, &sel->exclude, false, hosts, n, err) < 0)
+    if (sel->exclude.n && exclude_hosts(inv, &sel->exclude, false, hosts, n, err) < 0)
         return -1;
     if (before > 0 && *n == 0)
         return err_set(err, ERR_USAGE, "no host is left: what is excluded is all that is selected");
@@ -374,7 +373,7 @@ int inventory_narrow(const struct inventory *inv, const struct selection *sel, c
 int inventory_leave_out(const struct inventory *inv, const struct strlist *exclude, const struct host **hosts,
                         size_t *n, struct err *err)
 {
-    return leave_out(inv, exclude, true, hosts, n, err);
+    return exclude_hosts(inv, exclude, true, hosts, n, err);
 }
 
 int narrow_all(const struct inventory *inv, const struct selection *sel, struct hostset *hosts,
@@ -388,7 +387,7 @@ int narrow_all(const struct inventory *inv, const struct selection *sel, struct 
         take_sample(hosts->items, &n, sel->sample);
     }
     if (sel->max_hosts && n > sel->max_hosts)
-        return too_many(n, sel->max_hosts, err);
+        return refuse_number(n, sel->max_hosts, err);
     hosts->n = n;
     *ret_sampled_of = of;
     return 0;

@@ -8,9 +8,9 @@
 #include "inventory/service.h"
 #include "base/banned.h"
 
-#define NAME_MAX_BYTES 160 /* of what is made here; a socket's path has at most 107 */
+#define NAME_MAX_BYTES 160 /* of a generated name; a socket's path has at most 107 */
 
-static int check(const struct selection *sel, struct err *err)
+static int check_selection(const struct selection *sel, struct err *err)
 {
     if (sel->port && sel->unix_path) {
         err_set(err, ERR_USAGE, "a port and a Unix socket are both given");
@@ -24,7 +24,7 @@ static int check(const struct selection *sel, struct err *err)
                     "--port N says where it listens; a service of the inventory has its own path and scheme");
 }
 
-/* What the name begins with: port-N, or unix- and the socket's own name made fit for a name. */
+/* Builds the start of the name: port-N, or unix- and the socket's name as a valid name. */
 static void base_name(const struct selection *sel, char ret[static NAME_MAX_BYTES])
 {
     if (sel->port)
@@ -44,7 +44,7 @@ static bool is_taken(const struct inventory *inv, const char *name)
     return names_get(&inv->service_names, name) != NULL;
 }
 
-/* The name is where the profiles go, so no other service may have it. */
+/* Service names must be unique, because a service's profiles go to a directory of its name. */
 static int find_name(const struct inventory *inv, const char *base, char **ret, struct err *err)
 {
     char name[NAME_MAX_BYTES + 16];
@@ -59,7 +59,7 @@ static int find_name(const struct inventory *inv, const char *base, char **ret, 
     return 0;
 }
 
-static int make(const struct selection *sel, const char *name, struct service **ret, struct err *err)
+static int make_service(const struct selection *sel, const char *name, struct service **ret, struct err *err)
 {
     struct service *service = service_new(name, sel->port);
     if (!service)
@@ -82,8 +82,9 @@ static bool is_same(const struct service *a, const struct service *b)
            strcmp(sockets[0], sockets[1]) == 0;
 }
 
-/* Gives it a name and takes it over, unless there is one like it. */
-static int keep(struct inventory *inv, struct service *service, const struct service **ret, struct err *err)
+/* Names the service and adds it to the inventory, which owns it. Returns an equal existing one instead. */
+static int add_or_reuse(struct inventory *inv, struct service *service, const struct service **ret,
+                        struct err *err)
 {
     struct services *made = &inv->made_services;
     for (size_t i = 0; i < made->n; i++)
@@ -107,14 +108,14 @@ int oneoff_service(struct inventory *inv, const struct selection *sel, const str
 {
     char name[NAME_MAX_BYTES];
     struct service *service = NULL;
-    if (check(sel, err) < 0)
+    if (check_selection(sel, err) < 0)
         return -1;
     if (!sel->port && !sel->unix_path) {
         *ret = NULL;
         return 0;
     }
     base_name(sel, name);
-    if (make(sel, name, &service, err) < 0)
+    if (make_service(sel, name, &service, err) < 0)
         return -1;
-    return keep(inv, service, ret, err);
+    return add_or_reuse(inv, service, ret, err);
 }

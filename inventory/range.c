@@ -8,34 +8,34 @@
 #define MAX_DIGITS 9
 #define MAX_BYTES 1024
 
-/* One piece between commas: 4, or 04-40. */
+/* One part between commas: 4, or 04-40. */
 struct span {
     unsigned from, to;
-    int width; /* 0: as many digits as the number has */
+    int width; /* 0: no leading zeros */
 };
 
 struct expansion {
-    const char *text; /* the whole, for messages */
+    const char *text; /* the whole text, for messages */
     size_t max;
     struct strlist names;
 };
 
-static int bad(const struct expansion *x, struct err *err, const char *why)
+static int refuse_range(const struct expansion *x, struct err *err, const char *why)
 {
     char shown[120];
     return err_set(err, ERR_USAGE, "bad range in \"%s\": %s",
                    text_printable(shown, sizeof shown, x->text, strlen(x->text)), why);
 }
 
-static int too_many(const struct expansion *x, struct err *err)
+static int refuse_number(const struct expansion *x, struct err *err)
 {
     char shown[120];
     return err_set(err, ERR_USAGE, "\"%s\" stands for more than %zu names",
                    text_printable(shown, sizeof shown, x->text, strlen(x->text)), x->max);
 }
 
-/* Reads digits at *p and moves it behind them. */
-static int number(const char **p, unsigned *ret, size_t *ret_digits)
+/* Reads digits at *p and moves *p after them. */
+static int read_number(const char **p, unsigned *ret, size_t *ret_digits)
 {
     size_t n = strspn(*p, "0123456789");
     if (n == 0 || n > MAX_DIGITS)
@@ -54,19 +54,20 @@ static int read_span(const struct expansion *x, const char **p, struct span *ret
     struct span s = {0};
     size_t from_digits = 0, to_digits = 0;
     const char *from = *p;
-    if (number(p, &s.from, &from_digits) < 0)
-        return bad(x, err, "brackets hold numbers of at most 9 digits, such as [04-40] or [1,3,5-7]");
+    if (read_number(p, &s.from, &from_digits) < 0)
+        return refuse_range(x, err,
+                            "brackets hold numbers of at most 9 digits, such as [04-40] or [1,3,5-7]");
     s.to = s.from;
     bool padded = from_digits > 1 && *from == '0';
     if (**p == '-') {
         const char *to = ++*p;
-        if (number(p, &s.to, &to_digits) < 0)
-            return bad(x, err, "a number is missing behind \"-\"");
+        if (read_number(p, &s.to, &to_digits) < 0)
+            return refuse_range(x, err, "a number is missing behind \"-\"");
         padded = padded || (to_digits > 1 && *to == '0');
         if (padded && from_digits != to_digits)
-            return bad(x, err, "with leading zeros both ends need the same number of digits");
+            return refuse_range(x, err, "with leading zeros both ends need the same number of digits");
         if (s.to < s.from)
-            return bad(x, err, "it counts down");
+            return refuse_range(x, err, "it counts down");
     }
     if (padded)
         s.width = (int)from_digits;
@@ -74,7 +75,7 @@ static int read_span(const struct expansion *x, const char **p, struct span *ret
     return 0;
 }
 
-static int expand(struct expansion *x, const char *rest, const char *done, int ranges, struct err *err);
+static int expand_rest(struct expansion *x, const char *rest, const char *done, int ranges, struct err *err);
 
 static int expand_span(struct expansion *x, const struct span *s, const char *rest, const char *done,
                        int ranges, struct err *err)
@@ -86,27 +87,27 @@ static int expand_span(struct expansion *x, const struct span *s, const char *re
         buf_addf(&b, "%s%0*u", done, s->width, v);
         rc = buf_check(&b, "the name", err);
         if (rc == 0)
-            rc = expand(x, rest, buf_str(&b), ranges, err);
+            rc = expand_rest(x, rest, buf_str(&b), ranges, err);
     }
     buf_release(&b);
     return rc;
 }
 
-/* `inside` follows an opening bracket. */
+/* `inside` is after an opening bracket. */
 static int expand_bracket(struct expansion *x, const char *inside, const char *done, int ranges,
                           struct err *err)
 {
     const char *close = strchr(inside, ']');
     if (!close)
-        return bad(x, err, "\"]\" is missing");
+        return refuse_range(x, err, "\"]\" is missing");
     if (ranges == MAX_RANGES)
-        return bad(x, err, "more than 8 ranges");
+        return refuse_range(x, err, "more than 8 ranges");
     for (const char *p = inside;; p++) {
         struct span s = {0};
         if (read_span(x, &p, &s, err) < 0)
             return -1;
         if (*p != ',' && *p != ']')
-            return bad(x, err, "numbers are separated by \",\" or \"-\"");
+            return refuse_range(x, err, "numbers are separated by \",\" or \"-\"");
         if (expand_span(x, &s, close + 1, done, ranges + 1, err) < 0)
             return -1;
         if (*p == ']')
@@ -114,7 +115,7 @@ static int expand_bracket(struct expansion *x, const char *inside, const char *d
     }
 }
 
-/* The end of the part of `s` that stands for itself: its first range or stray bracket, or its end. */
+/* Returns the end of the literal text of `s`: its first range or stray bracket, or its end. */
 static const char *literal_end(const char *s)
 {
     for (;;) {
@@ -126,8 +127,8 @@ static const char *literal_end(const char *s)
     }
 }
 
-/* Adds every name that begins with `done` and goes on with `rest`. */
-static int expand(struct expansion *x, const char *rest, const char *done, int ranges, struct err *err)
+/* Adds every name that begins with `done` and continues with `rest`. */
+static int expand_rest(struct expansion *x, const char *rest, const char *done, int ranges, struct err *err)
 {
     int rc = -1;
     const char *end = literal_end(rest);
@@ -139,9 +140,9 @@ static int expand(struct expansion *x, const char *rest, const char *done, int r
     if (*end == '[')
         rc = expand_bracket(x, end + 1, buf_str(&b), ranges, err);
     else if (*end)
-        bad(x, err, "\"]\" without \"[\"");
+        refuse_range(x, err, "\"]\" without \"[\"");
     else if (x->names.n == x->max)
-        too_many(x, err);
+        refuse_number(x, err);
     else
         rc = strlist_add(&x->names, buf_str(&b), err);
 out:
@@ -154,8 +155,8 @@ int range_expand(const char *text, size_t max, struct strlist *ret, struct err *
     struct expansion x = {.text = text, .max = max};
     if (strlen(text) > MAX_BYTES)
         return err_set(err, ERR_USAGE, "a name is longer than %d bytes", MAX_BYTES);
-    /* Nearly every name has no brackets, and an inventory has thousands. */
-    int rc = strpbrk(text, "[]") ? expand(&x, text, "", 0, err) : strlist_add(&x.names, text, err);
+    /* A fast path: nearly no name has brackets, and an inventory has thousands. */
+    int rc = strpbrk(text, "[]") ? expand_rest(&x, text, "", 0, err) : strlist_add(&x.names, text, err);
     if (rc < 0) {
         strlist_release(&x.names);
         return -1;

@@ -1,7 +1,7 @@
 /*
- * Hops come in the order they are dialled. As with ssh -J, only the first host of a list of jumps is reached
- * by its own ProxyJump or ProxyCommand; each later one is reached through the one before it, whatever its
- * configuration says.
+ * Hops are in the order of dialling. As with ssh -J, only the first host of a list of jumps uses its own
+ * ProxyJump or ProxyCommand. Each later one is reached through the one before it, whatever its configuration
+ * has.
  */
 #include "inventory/inventory.h"
 
@@ -17,14 +17,14 @@
 struct walk {
     const struct proc_limits *limits;
     const struct ssh_settings *settings; /* the target's */
-    size_t asked;                        /* how many hosts ssh was asked about */
+    size_t asked;                        /* the number of hosts resolved by `ssh -G` */
     struct route *route;
 };
 
 static int add_chain(struct walk *w, const char *address, const struct ssh_settings *settings,
                      struct err *err);
 
-/* A hop in ProxyJump's form, as ssh was asked about it. */
+/* Adds a hop in ProxyJump's form, with its original address. */
 static int add_spec(struct buf *list, const struct ssh_config *c, struct err *err)
 {
     struct address a = {0};
@@ -41,7 +41,7 @@ static int add_spec(struct buf *list, const struct ssh_config *c, struct err *er
     return 0;
 }
 
-/* What an ssh of our own has to be told to come to a hop as the route does. */
+/* Stores the options that make our own ssh reach a hop by the same route. */
 static int note_jumps(const struct route *route, struct ssh_config *c, struct err *err)
 {
     struct buf list = BUF_INIT(8192);
@@ -57,7 +57,7 @@ static int note_jumps(const struct route *route, struct ssh_config *c, struct er
     return rc;
 }
 
-static int append(struct walk *w, struct ssh_config *c, struct err *err)
+static int append_hop(struct walk *w, struct ssh_config *c, struct err *err)
 {
     if (w->route->n_hops > 0 && note_jumps(w->route, c, err) < 0)
         return -1;
@@ -70,8 +70,8 @@ static int append(struct walk *w, struct ssh_config *c, struct err *err)
     return 0;
 }
 
-static int ask(struct walk *w, const char *address, const struct ssh_settings *settings,
-               struct ssh_config *ret, struct err *err)
+static int resolve_config(struct walk *w, const char *address, const struct ssh_settings *settings,
+                          struct ssh_config *ret, struct err *err)
 {
     if (w->asked > MAX_JUMPS) {
         err_set(err, ERR_USAGE, "more than %d jump hosts in a row", MAX_JUMPS);
@@ -82,17 +82,17 @@ static int ask(struct walk *w, const char *address, const struct ssh_settings *s
     return ssh_config_resolve(address, settings, w->limits, ret, err);
 }
 
-/* The connection comes through the hop before, so nothing else may make it. */
+/* The previous hop makes the connection, so no other setting may. */
 static int append_behind(struct walk *w, struct ssh_config *c, struct err *err)
 {
     free(c->proxy_command);
     free(c->proxy_jump);
     c->proxy_command = c->proxy_jump = NULL;
-    return append(w, c, err);
+    return append_hop(w, c, err);
 }
 
-/* One host of a list of jumps, in ProxyJump's form. Of the target's settings only those are for it that say
- * how to go about SSH, not those that say who the target is. */
+/* Adds one host of a list of jumps, in ProxyJump's form. Of the target's settings only those for SSH itself
+ * apply to it, not those for the target's identity. */
 static int add_jump(struct walk *w, const char *spec, bool first, struct err *err)
 {
     int rc = -1;
@@ -107,7 +107,7 @@ static int add_jump(struct walk *w, const char *spec, bool first, struct err *er
                                     .accept_new = w->settings->accept_new};
     if (first)
         rc = add_chain(w, a.host, &settings, err);
-    else if (ask(w, a.host, &settings, &c, err) == 0)
+    else if (resolve_config(w, a.host, &settings, &c, err) == 0)
         rc = append_behind(w, &c, err);
     ssh_config_release(&c);
     address_release(&a);
@@ -126,16 +126,16 @@ static int add_jumps(struct walk *w, const char *list, struct err *err)
     return rc;
 }
 
-/* A host and, in front of it, whatever it is reached through. */
+/* Adds a host after the hops that lead to it. */
 static int add_chain(struct walk *w, const char *address, const struct ssh_settings *settings,
                      struct err *err)
 {
     int rc = -1;
     struct ssh_config c = {0};
-    if (ask(w, address, settings, &c, err) < 0)
+    if (resolve_config(w, address, settings, &c, err) < 0)
         return -1;
     if (!c.proxy_jump || add_jumps(w, c.proxy_jump, err) == 0)
-        rc = append(w, &c, err);
+        rc = append_hop(w, &c, err);
     ssh_config_release(&c);
     return rc;
 }

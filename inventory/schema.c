@@ -11,7 +11,8 @@ const char *schema_label(const struct tree_node *value)
     return value->key ? value->key->text : "an entry";
 }
 
-static int wrong(const struct schema *s, const struct tree_node *value, const char *what, struct err *err)
+static int refuse_value(const struct schema *s, const struct tree_node *value, const char *what,
+                        struct err *err)
 {
     return tree_err(s->tree, value, err, "%.60s must be %s", schema_label(value), what);
 }
@@ -24,8 +25,8 @@ static bool is_one_of(const char *text, const char *const words[])
     return false;
 }
 
-/* Whether YAML would read the scalar as nothing, or as yes or no, where text is wanted. */
-static bool is_no_text(const struct tree_node *value)
+/* Checks whether YAML would read the scalar as null or a boolean where we need text. */
+static bool is_null_or_flag(const struct tree_node *value)
 {
     static const char *const words[] = {"",    "~",     "null", "Null",  "NULL",  "true", "True", "TRUE",
                                         "yes", "Yes",   "YES",  "on",    "On",    "ON",   "no",   "No",
@@ -116,7 +117,7 @@ bool schema_is_misplaced(const struct tree_node *value, const struct schema_key 
 
 /* ---- mappings and lists -------------------------------------------------------------------------------- */
 
-/* The name that an item of a list was meant to define, and the node behind it: `- gitaly`, `- gitaly: {}` and
+/* Guesses the name that a list item should define, and the node after it: from `- gitaly`, `- gitaly: {}` and
  * `- name: gitaly`. */
 static const char *meant_name(const struct tree_node *item)
 {
@@ -130,7 +131,7 @@ static const char *meant_name(const struct tree_node *item)
     return item->first ? item->first->key->text : NULL;
 }
 
-/* What stands below a name of a section. */
+/* An example of the settings below a name of a section. */
 static const char *example_below(const char *what)
 {
     static const struct {
@@ -146,27 +147,27 @@ static const char *example_below(const char *what)
 }
 
 #define WORD_SIZE 64
-/* A word of the file as a hint may show it. */
-static const char *word(char dst[static WORD_SIZE], const char *text)
+/* Quotes a word of the file for a hint. */
+static const char *quote_word(char dst[static WORD_SIZE], const char *text)
 {
     return text_printable(dst, WORD_SIZE, text, strlen(text));
 }
 
-/* Shows the lines that a list in place of a mapping should be, with the file's own first name. */
+/* Shows the lines that should replace the list, with the file's own first name. */
 static int hint_mapping(const struct tree_node *list, const char *what, struct err *err)
 {
     char label[WORD_SIZE], first[WORD_SIZE], second[WORD_SIZE];
     const struct tree_node *item = list->first;
     const char *name = meant_name(item), *below = example_below(what);
     bool has_value = item && item->kind == TREE_MAP && item->first && item->first->kind == TREE_SCALAR;
-    word(label, schema_label(list));
+    quote_word(label, schema_label(list));
     if (below || strcmp(what, "groups") == 0) {
-        word(first, name ? name : "NAME");
+        quote_word(first, name ? name : "NAME");
         return err_hint(err, "names, without \"- \":\n%s:\n  %s:%s%s", label, first,
                         below ? "\n    " : " [HOST, HOST]", below ? below : "");
     }
-    word(first, has_value ? item->first->key->text : "KEY");
-    word(second, has_value ? item->first->text : "VALUE");
+    quote_word(first, has_value ? item->first->key->text : "KEY");
+    quote_word(second, has_value ? item->first->text : "VALUE");
     return err_hint(err, "keys, without \"- \":\n%s:\n  %s: %s", label, first, second);
 }
 
@@ -184,10 +185,11 @@ int schema_list(const struct schema *s, const struct tree_node *value, const cha
     if (value->kind == TREE_LIST)
         return 0;
     tree_err(s->tree, value, err, "%.60s must be a list of %s", schema_label(value), what);
-    if (value->kind != TREE_SCALAR || is_no_text(value))
+    if (value->kind != TREE_SCALAR || is_null_or_flag(value))
         return -1;
     char label[WORD_SIZE], text[WORD_SIZE];
-    return err_hint(err, "write %s: [%s]", word(label, schema_label(value)), word(text, value->text));
+    return err_hint(err, "write %s: [%s]", quote_word(label, schema_label(value)),
+                    quote_word(text, value->text));
 }
 
 int schema_name(const struct schema *s, const struct tree_node *key, const char *what, struct err *err)
@@ -201,10 +203,10 @@ int schema_name(const struct schema *s, const struct tree_node *key, const char 
 
 int schema_text(const struct schema *s, const struct tree_node *value, char **ret, struct err *err)
 {
-    if (value->kind != TREE_SCALAR || is_no_text(value))
-        return wrong(s, value, "text", err);
+    if (value->kind != TREE_SCALAR || is_null_or_flag(value))
+        return refuse_value(s, value, "text", err);
     if (!text_is_visible(value->text))
-        return wrong(s, value, "one line of visible characters", err);
+        return refuse_value(s, value, "one line of visible characters", err);
     char *copy = strdup(value->text);
     if (!copy)
         return err_nomem(err);
@@ -223,16 +225,16 @@ static bool consists_of(const char *text, const char *also)
 int schema_chars(const struct schema *s, const struct tree_node *value, const char *also, const char *what,
                  char **ret, struct err *err)
 {
-    if (value->kind == TREE_SCALAR && !is_no_text(value) &&
+    if (value->kind == TREE_SCALAR && !is_null_or_flag(value) &&
         (!consists_of(value->text, also) || strlen(value->text) > SCHEMA_CHARS_MAX))
-        return wrong(s, value, what, err);
+        return refuse_value(s, value, what, err);
     return schema_text(s, value, ret, err);
 }
 
 int schema_word(const struct schema *s, const struct tree_node *value, char **ret, struct err *err)
 {
     if (value->kind == TREE_SCALAR && (strchr(value->text, ' ') || value->text[0] == '-'))
-        return wrong(s, value, "one word that does not begin with \"-\"", err);
+        return refuse_value(s, value, "one word that does not begin with \"-\"", err);
     return schema_text(s, value, ret, err);
 }
 
@@ -255,10 +257,10 @@ int schema_path(const struct schema *s, const struct tree_node *value, char **re
 int schema_port(const struct schema *s, const struct tree_node *value, unsigned *ret, struct err *err)
 {
     uint64_t v = 0;
-    /* A leading zero would be octal to other readers of YAML. */
+    /* Other readers of YAML take a leading zero as octal. */
     if (value->kind != TREE_SCALAR || !value->plain || value->text[0] == '0' ||
         text_to_uint(value->text, 65535, &v) < 0)
-        return wrong(s, value, "a number from 1 to 65535", err);
+        return refuse_value(s, value, "a number from 1 to 65535", err);
     *ret = (unsigned)v;
     return 0;
 }
@@ -267,7 +269,7 @@ int schema_flag(const struct schema *s, const struct tree_node *value, bool *ret
 {
     bool yes = value->kind == TREE_SCALAR && value->plain && strcmp(value->text, "true") == 0;
     if (!yes && (value->kind != TREE_SCALAR || !value->plain || strcmp(value->text, "false") != 0))
-        return wrong(s, value, "true or false", err);
+        return refuse_value(s, value, "true or false", err);
     *ret = yes;
     return 0;
 }

@@ -1,7 +1,5 @@
-/*
- * A selection becomes hosts first, in the order they were asked for and each once, then services. Hosts
- * outside the inventory are made here and kept by the inventory.
- */
+/* Resolves a selection first to hosts, in the requested order and each once, then to services. Creates hosts
+ * outside the inventory, which the inventory owns. */
 #include "inventory/inventory.h"
 
 #include <stdio.h>
@@ -20,11 +18,11 @@
     "name a host and a port, as in profgrab --host user@host --port 6060 cpu, or write "                     \
     "$XDG_CONFIG_HOME/profgrab/inventory.yaml (~/.config without that variable)"
 
-/* The services that were asked for. */
+/* The requested services. */
 struct chosen_service {
-    const char *name; /* of one, or the family of several that were found */
+    const char *name; /* of one, or the family of several discovered ones */
     const struct service
-        *service; /* for hosts that have none of that name; NULL: it was only found on some */
+        *service; /* for hosts without one of that name; NULL: only discovered on some hosts */
 };
 struct chosen {
     struct chosen_service *items;
@@ -32,8 +30,8 @@ struct chosen {
     size_t cap;
 };
 
-static int unknown(const struct inventory *inv, const char *what, const struct names *known, const char *name,
-                   struct err *err)
+static int refuse_unknown(const struct inventory *inv, const char *what, const struct names *known,
+                          const char *name, struct err *err)
 {
     char shown[120];
     text_printable(shown, sizeof shown, name, strlen(name));
@@ -46,7 +44,7 @@ static int unknown(const struct inventory *inv, const char *what, const struct n
     return -1;
 }
 
-/* A group's name is often typed without what stands before it. */
+/* Users often omit the start of a group's name. */
 static void offer_longer(const struct names *known, const char *name, struct nearest *near)
 {
     for (size_t i = 0; *name && i < known->n && near->n < sizeof near->best / sizeof *near->best; i++)
@@ -54,11 +52,11 @@ static void offer_longer(const struct names *known, const char *name, struct nea
             near->best[near->n++].name = known->entries[i].name;
 }
 
-static int unknown_group(const struct inventory *inv, const char *name, struct err *err)
+static int refuse_group(const struct inventory *inv, const char *name, struct err *err)
 {
     char shown[120], text[400];
     struct nearest near = NEAREST_INIT(name);
-    unknown(inv, "group", &inv->group_names, name, err);
+    refuse_unknown(inv, "group", &inv->group_names, name, err);
     if (!err || err->hint[0])
         return -1;
     if (names_get(&inv->host_names, name))
@@ -70,11 +68,11 @@ static int unknown_group(const struct inventory *inv, const char *name, struct e
     return err_hint(err, "`profgrab hosts --groups` lists them");
 }
 
-static int unknown_host(const struct inventory *inv, const char *name, struct err *err)
+static int refuse_host(const struct inventory *inv, const char *name, struct err *err)
 {
     char shown[120];
     if (!inv->path)
-        return unknown(inv, "host", &inv->host_names, name, err);
+        return refuse_unknown(inv, "host", &inv->host_names, name, err);
     match_unknown(inv, name, err);
     if (!err || match_is_glob(name))
         return -1;
@@ -101,7 +99,7 @@ static int add_made_host(struct inventory *inv, const struct address *a, struct 
     return 0;
 }
 
-/* A host outside the inventory, the same one for the same address. */
+/* Creates a host outside the inventory, or reuses the one with the same address. */
 static int make_host(struct inventory *inv, const char *text, const struct host **ret, struct err *err)
 {
     struct address a = {0};
@@ -125,19 +123,19 @@ out:
     return rc;
 }
 
-/* A name that is not in the inventory: an address if `allowed`, else unknown. */
+/* Adds a name that is not in the inventory: an address if `allowed`, else unknown. */
 static int add_outside(struct inventory *inv, const char *text, bool allowed, struct hostset *into,
                        struct err *err)
 {
     const struct host *host = NULL;
     if (!allowed || match_is_glob(text) || names_get(&inv->group_names, text))
-        return unknown_host(inv, text, err);
+        return refuse_host(inv, text, err);
     if (make_host(inv, text, &host, err) < 0)
         return -1;
     return hostset_add(into, host, err);
 }
 
-/* One of selection.hosts. */
+/* Adds the hosts of one of selection.hosts. */
 static int add_pattern(struct inventory *inv, const char *pattern, bool outside, struct hostset *into,
                        struct err *err)
 {
@@ -163,13 +161,14 @@ static int add_group(const struct inventory *inv, const char *name, struct hosts
 {
     const struct group *group = names_get(&inv->group_names, name);
     if (!group)
-        return unknown_group(inv, name, err);
+        return refuse_group(inv, name, err);
     if (!group->members.n)
         return err_set(err, ERR_USAGE, "group \"%s\" has no hosts", name);
     return match_group(group, into, err);
 }
 
-static int choose(struct chosen *chosen, const char *name, const struct service *service, struct err *err)
+static int choose_service(struct chosen *chosen, const char *name, const struct service *service,
+                          struct err *err)
 {
     for (size_t i = 0; i < chosen->n; i++)
         if (strcmp(chosen->items[i].name, name) == 0)
@@ -180,7 +179,7 @@ static int choose(struct chosen *chosen, const char *name, const struct service 
     return 0;
 }
 
-/* A source that failed may be why something is missing. */
+/* Names the failed sources, because they may be the cause. */
 static int blame_sources(const struct inventory *inv, struct err *err)
 {
     if (inv->failures.n == 0)
@@ -188,11 +187,11 @@ static int blame_sources(const struct inventory *inv, struct err *err)
     return err_hint(err, "it may be one that was to be found: %.300s", inv->failures.items[0]);
 }
 
-static int unknown_service(const struct inventory *inv, const char *name, struct err *err)
+static int refuse_service(const struct inventory *inv, const char *name, struct err *err)
 {
     char text[400];
     struct nearest near = NEAREST_INIT(name);
-    unknown(inv, "service", &inv->service_names, name, err);
+    refuse_unknown(inv, "service", &inv->service_names, name, err);
     names_offer(&inv->service_names, &near);
     names_offer(&inv->found_names, &near);
     if (inv->found_names.n > 0 && near.n)
@@ -216,24 +215,24 @@ static int choose_services(struct inventory *inv, const struct selection *sel, s
         const char *name = sel->services.items[i];
         const struct service *service = names_get(&inv->service_names, name);
         if (!service && !names_get(&inv->found_names, name))
-            return sel->source ? not_said(sel->source, name, err) : unknown_service(inv, name, err);
-        if (choose(ret, name, service, err) < 0)
+            return sel->source ? not_said(sel->source, name, err) : refuse_service(inv, name, err);
+        if (choose_service(ret, name, service, err) < 0)
             return -1;
     }
     const struct service *service = NULL;
     if (oneoff_service(inv, sel, &service, err) < 0)
         return -1;
-    return service ? choose(ret, service->name, service, err) : 0;
+    return service ? choose_service(ret, service->name, service, err) : 0;
 }
 
-static int no_labels(const struct inventory *inv, struct err *err)
+static int refuse_labels(const struct inventory *inv, struct err *err)
 {
     err_set(err, ERR_USAGE, inv->path ? "the inventory has no hosts" : "no inventory: no host has labels");
     return err_hint(err, "%s", HOW_TO_MAKE);
 }
 
-/* A source names ports, never the hosts to log in to. */
-static int no_hosts_for(const struct source *s, struct err *err)
+/* A source lists ports, never the hosts to log in to. */
+static int refuse_missing_hosts(const struct source *s, struct err *err)
 {
     err_set(err, ERR_USAGE, "no host is named: a source says which ports there are, not which hosts to open");
     return err_hint(err, "add --host NAME[,...]; `profgrab hosts --from %s:%s` lists its targets",
@@ -255,9 +254,9 @@ static int choose_hosts(struct inventory *inv, const struct selection *sel, stru
         if (hostset_add(ret, inv->hosts.items[i], err) < 0)
             return -1;
     if (!named && sel->labels.n && !inv->hosts.n)
-        return no_labels(inv, err);
+        return refuse_labels(inv, err);
     if (!named && sel->source && !inv->hosts.n)
-        return no_hosts_for(sel->source, err);
+        return refuse_missing_hosts(sel->source, err);
     if (ret->n)
         return 0;
     err_set(err, ERR_USAGE, "no host is named");
@@ -281,7 +280,8 @@ static bool is_called(const struct service *s, const char *name)
     return strcmp(s->name, name) == 0 || (s->family && strcmp(s->family, name) == 0);
 }
 
-/* The host's own of that name first: what was found there listens where the inventory cannot know. */
+/* The host's own service of that name comes first: a discovered one has an address that the inventory does
+ * not have. */
 static int add_chosen(struct targets *t, const struct host *host, const struct chosen_service *c,
                       const struct strlist *labels, struct err *err)
 {
@@ -303,15 +303,14 @@ static int add_chosen(struct targets *t, const struct host *host, const struct c
     return err_hint(err, "--exclude %s leaves it out; `profgrab hosts` shows where it was found", host->name);
 }
 
-static int no_services(const struct inventory *inv, const struct host *host, struct err *err)
+static int refuse_host_without_services(const struct inventory *inv, const struct host *host, struct err *err)
 {
     err_set(err, ERR_USAGE, "host \"%s\" has no services", host->name);
     err_hint(err, "--service NAME or --port N says what to fetch there");
     return blame_sources(inv, err);
 }
 
-/* The services of one source, and of them those that were chosen. A host that the source says nothing of is
- * an error only if it was named. */
+/* Adds the chosen services of one source. A host without any is an error only if the user named it. */
 static int add_from_source(struct targets *t, const struct host *host, const struct chosen *chosen,
                            const struct selection *sel, struct err *err)
 {
@@ -335,12 +334,12 @@ static int add_from_source(struct targets *t, const struct host *host, const str
                     source_kind_name(sel->source->kind), sel->source->place);
 }
 
-/* With labels asked for, only services that have them: by their host, or by what a source says of them. */
+/* With labels in the selection, adds only services whose host or source has them. */
 static int add_targets(const struct inventory *inv, struct targets *t, const struct host *host,
                        const struct chosen *chosen, const struct strlist *labels, struct err *err)
 {
     if (!chosen->n && !host->n_services)
-        return no_services(inv, host, err);
+        return refuse_host_without_services(inv, host, err);
     for (size_t i = 0; i < chosen->n; i++)
         if (add_chosen(t, host, &chosen->items[i], labels, err) < 0)
             return blame_sources(inv, err);
@@ -351,8 +350,8 @@ static int add_targets(const struct inventory *inv, struct targets *t, const str
     return 0;
 }
 
-/* Hosts are left, but each of their services was left out. */
-static int no_targets(const struct selection *sel, struct err *err)
+/* There are hosts, but all their services were filtered out. */
+static int refuse_empty_result(const struct selection *sel, struct err *err)
 {
     const struct source *s = sel->source;
     if (!s) {
@@ -378,7 +377,7 @@ int inventory_select(struct inventory *inv, const struct selection *sel, struct 
                         : add_targets(inv, &targets, hosts.items[i], &chosen, &sel->labels, err) < 0)
             goto out;
     if (targets.n == 0) {
-        no_targets(sel, err);
+        refuse_empty_result(sel, err);
         goto out;
     }
     *ret = targets;

@@ -8,7 +8,7 @@
 #include "base/banned.h"
 
 /* sun_path of Linux without its NUL. */
-/* So that it fits into every request. */
+/* A limit that fits into every request. */
 #define PATH_LENGTH_MAX 250
 #define UNIX_PATH_MAX 107
 
@@ -23,7 +23,7 @@ struct entry {
     const struct tree_node *tls;
 };
 
-static int replace(char **text, const char *with, size_t n, struct err *err)
+static int replace_service(char **text, const char *with, size_t n, struct err *err)
 {
     char *copy = strndup(with, n);
     if (!copy)
@@ -40,12 +40,12 @@ int service_set_path(struct service *service, const char *path, struct err *err)
         return err_set(err, ERR_USAGE, "path must begin with \"/\"");
     if (n > PATH_LENGTH_MAX)
         return err_set(err, ERR_USAGE, "path must have at most %d characters", PATH_LENGTH_MAX);
-    /* What goes into a request must not be able to end it (RFC 3986, section 3.3). */
+    /* A path must not be able to end the request line (RFC 3986, section 3.3). */
     if (strspn(path, LETTERS "0123456789/._-~%!$&'()*+,;=:@") < n)
         return err_set(err, ERR_USAGE, "path must be a URL's path");
     while (n > 0 && path[n - 1] == '/')
         n--;
-    return replace(&service->path, path, n, err);
+    return replace_service(&service->path, path, n, err);
 }
 
 int service_set_unix(struct service *service, const char *path, struct err *err)
@@ -57,7 +57,7 @@ int service_set_unix(struct service *service, const char *path, struct err *err)
         return err_set(err, ERR_USAGE, "unix must be a path of at most %d bytes", UNIX_PATH_MAX);
     if (!text_is_visible(path))
         return err_set(err, ERR_USAGE, "unix must be a path of visible characters");
-    return replace(&service->unix_path, path, n, err);
+    return replace_service(&service->unix_path, path, n, err);
 }
 
 static int read_port(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
@@ -82,10 +82,10 @@ static int read_host_header(const struct schema *s, const struct tree_node *valu
                         &((struct entry *)into)->service->host_header, err);
 }
 
-/* Reads text and hands it to one of the setters above. */
-static int read_by(int (*set)(struct service *service, const char *text, struct err *err),
-                   const struct schema *s, const struct tree_node *value, struct service *service,
-                   struct err *err)
+/* Reads text and passes it to one of the setters above. */
+static int read_with(int (*set)(struct service *service, const char *text, struct err *err),
+                     const struct schema *s, const struct tree_node *value, struct service *service,
+                     struct err *err)
 {
     char *text = NULL;
     if (schema_text(s, value, &text, err) < 0)
@@ -97,14 +97,14 @@ static int read_by(int (*set)(struct service *service, const char *text, struct 
 
 static int read_path(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
 {
-    return read_by(service_set_path, s, value, ((struct entry *)into)->service, err);
+    return read_with(service_set_path, s, value, ((struct entry *)into)->service, err);
 }
 
 static int read_unix(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->unix_path = value;
-    return read_by(service_set_unix, s, value, e->service, err);
+    return read_with(service_set_unix, s, value, e->service, err);
 }
 
 static int read_scheme(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
@@ -182,7 +182,7 @@ struct service *service_new(const char *name, unsigned port)
     return NULL;
 }
 
-/* Copies a text that may be missing in place of what is there. */
+/* Replaces a text by a copy, or by NULL. */
 static int copy_text(char **to, const char *from, struct err *err)
 {
     char *copy = from ? strdup(from) : NULL;
@@ -225,8 +225,9 @@ int service_copy(struct service *to, const struct service *from, struct err *err
     return 0;
 }
 
-/* What no key can say alone. */
-static int check(const struct schema *s, const struct entry *e, const struct tree_node *key, struct err *err)
+/* Checks the combination of keys. */
+static int check_keys(const struct schema *s, const struct entry *e, const struct tree_node *key,
+                      struct err *err)
 {
     const struct tree_node *tcp = e->port ? e->port : e->host;
     if (!e->port && !e->unix_path) {
@@ -251,7 +252,7 @@ static int read_one(const struct schema *s, const struct tree_node *value, struc
     struct entry e = {.service = service_new(value->key->text, 0)};
     if (!e.service)
         return err_nomem(err);
-    if (schema_settings(s, value, service_keys, &e, err) < 0 || check(s, &e, value->key, err) < 0) {
+    if (schema_settings(s, value, service_keys, &e, err) < 0 || check_keys(s, &e, value->key, err) < 0) {
         service_free(e.service);
         return -1;
     }
@@ -260,7 +261,7 @@ static int read_one(const struct schema *s, const struct tree_node *value, struc
     return names_add(&s->inv->service_names, e.service->name, e.service, err);
 }
 
-/* A host that names a service with a mistake makes no mistake of its own. */
+/* Notes a broken service, so that hosts that name it report no second error. */
 static int read_or_note(const struct schema *s, const struct tree_node *value, struct err *err)
 {
     if (read_one(s, value, err) == 0)

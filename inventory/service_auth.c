@@ -27,7 +27,7 @@ static int read_user(const struct schema *s, const struct tree_node *value, void
     e->user = value;
     if (schema_text(s, value, &e->auth->user, err) < 0)
         return -1;
-    /* RFC 7617, section 2: whatever follows the first colon is the password. */
+    /* RFC 7617, section 2: the password is everything after the first colon. */
     if (strlen(e->auth->user) > USER_MAX)
         return tree_err(s->tree, value, err, "user must have at most %d characters", USER_MAX);
     if (strchr(e->auth->user, ':'))

@@ -16,7 +16,7 @@
 #include "base/banned.h"
 
 #define URL_MAX 1000
-/* What may stand in a URL's path and query (RFC 3986), but no fragment. */
+/* The characters of a URL's path and query (RFC 3986), without a fragment. */
 #define URL_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-~%!$&'()*+,;=:@?[]"
 #define MATCH_LIMIT 100000
 
@@ -35,7 +35,7 @@ static const struct {
 /* A source while it is read. */
 struct entry {
     struct source *source;
-    const struct tree_node *place; /* the key that says the kind */
+    const struct tree_node *place; /* the key of the kind */
     const struct tree_node *through;
     const struct tree_node *tls;
     const struct tree_node *auth;
@@ -60,10 +60,10 @@ void source_free(struct source *s)
     free(s);
 }
 
-/* ---- places -------------------------------------------------------------------------------------------- */
+/* ---- URLs ---------------------------------------------------------------------------------------------- */
 
-/* The paths of a Prometheus' own pages, which people copy. */
-static size_t without_page(const char *path, size_t n)
+/* Cuts the paths of Prometheus' own pages, because users copy them. */
+static size_t length_without_page(const char *path, size_t n)
 {
     static const char *const pages[] = {"/api/v1/targets", "/targets", "/graph", "/classic/targets"};
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
@@ -74,8 +74,8 @@ static size_t without_page(const char *path, size_t n)
     return n;
 }
 
-/* What is asked for: of a Prometheus its API below the path, else the path as it is. */
-static char *request_of(enum source_kind kind, const char *path)
+/* Builds the path of the request: Prometheus' API below the path, else the path itself. */
+static char *request_path(enum source_kind kind, const char *path)
 {
     char *ret = NULL;
     size_t n = strcspn(path, "?");
@@ -83,37 +83,37 @@ static char *request_of(enum source_kind kind, const char *path)
         return asprintf(&ret, "%s%s", *path == '/' ? "" : "/", path) < 0 ? NULL : ret;
     while (n > 0 && path[n - 1] == '/')
         n--;
-    n = without_page(path, n);
+    n = length_without_page(path, n);
     return asprintf(&ret, "%.*s/api/v1/targets?state=active", (int)n, path) < 0 ? NULL : ret;
 }
 
-static int no_url(struct err *err)
+static int refuse_url(struct err *err)
 {
     err_set(err, ERR_USAGE, "it must be http://HOST[:PORT][/PATH] or https://...");
     return err_hint(err, "who asks goes under `auth:`, never into the URL");
 }
 
-/* How the URL is asked. A secret may go there, so nothing is left to how somebody else reads a URL. */
+/* Parses the URL strictly, because a secret may be sent there: no other parser may read it in another way. */
 static int read_url(struct source *s, const char *url, struct err *err)
 {
     struct found parts = {0};
     size_t job = 0, n = strlen(url);
     bool https = strncmp(url, "https://", 8) == 0;
     if ((!https && strncmp(url, "http://", 7) != 0) || n > URL_MAX || strspn(url, URL_CHARS) < n)
-        return no_url(err);
+        return refuse_url(err);
     const char *host = url + (https ? 8 : 7), *path = host + strcspn(host, "/?");
     int rc = found_add_job(&parts, "", &job, err);
     if (rc == 0)
         rc = found_add(&parts, job, url, https, err);
     if (rc == 0 && (parts.n == 0 || memchr(host, '@', (size_t)(path - host))))
-        rc = no_url(err);
+        rc = refuse_url(err);
     if (rc == 0 && !s->ask && !(s->ask = service_new(s->name ? s->name : kinds[s->kind].name, 0)))
         rc = err_nomem(err);
     if (rc == 0) {
         free(s->ask->host);
         free(s->ask->path);
         s->ask->host = strdup(parts.targets[0].address);
-        s->ask->path = request_of(s->kind, path);
+        s->ask->path = request_path(s->kind, path);
         s->ask->port = parts.targets[0].port;
         s->ask->https = https;
         rc = s->ask->host && s->ask->path ? 0 : err_nomem(err);
@@ -167,8 +167,8 @@ static int read_job(const struct schema *s, const struct tree_node *value, void 
     return jobs->n ? 0 : tree_err(s->tree, value, err, "job must be the name of a job, or a list of such");
 }
 
-static int unknown(const struct schema *s, const struct tree_node *value, const char *what,
-                   const struct names *known, struct err *err)
+static int refuse_kind(const struct schema *s, const struct tree_node *value, const char *what,
+                       const struct names *known, struct err *err)
 {
     tree_err(s->tree, value, err, "unknown %s \"%.60s\"", what, value->text);
     schema_hint_nearest(known, value->text, NULL, err);
@@ -182,7 +182,7 @@ static int read_service(const struct schema *s, const struct tree_node *value, v
         return tree_err(s->tree, value, err, "service must be the name of a service");
     source->service = names_get(&s->inv->service_names, value->text);
     if (!source->service)
-        return unknown(s, value, "service", &s->inv->service_names, err);
+        return refuse_kind(s, value, "service", &s->inv->service_names, err);
     if (!source->service->unix_path)
         return 0;
     tree_err(s->tree, value, err, "service \"%s\" listens on a Unix socket", source->service->name);
@@ -195,7 +195,7 @@ static int read_host_name(const struct schema *s, const struct tree_node *value,
     if (value->kind != TREE_SCALAR)
         return tree_err(s->tree, value, err, "%s must be the name of a host", value->key->text);
     *ret = names_get(&s->inv->host_names, value->text);
-    return *ret ? 0 : unknown(s, value, "host", &s->inv->host_names, err);
+    return *ret ? 0 : refuse_kind(s, value, "host", &s->inv->host_names, err);
 }
 
 static int read_host(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
@@ -227,7 +227,7 @@ static int read_match(const struct schema *s, const struct tree_node *value, voi
                     (const char *)words, at + 1);
 }
 
-/* Settings of how a URL is asked may stand in front of it. */
+/* Settings of the request may precede the URL. */
 static int need_ask(struct source *s, struct err *err)
 {
     if (!s->ask)
@@ -274,8 +274,9 @@ static const struct schema_key keys[] = {
     {"token", schema_no_secret}, {"password", schema_no_secret}, {NULL, NULL},
 };
 
-/* What no key can say alone. */
-static int check(const struct schema *s, const struct entry *e, const struct tree_node *at, struct err *err)
+/* Checks the combination of keys. */
+static int check_keys(const struct schema *s, const struct entry *e, const struct tree_node *at,
+                      struct err *err)
 {
     if (!e->place) {
         tree_err(s->tree, at, err, "an entry does not say where to look");
@@ -294,7 +295,7 @@ static int check(const struct schema *s, const struct entry *e, const struct tre
 
 /* ---- the section --------------------------------------------------------------------------------------- */
 
-/* KIND, KIND-2, KIND-3, ...: the count of a kind goes on behind the last number that it gave. */
+/* Names a source KIND, KIND-2, KIND-3, ...: the count of a kind continues after its last number. */
 static int give_name(struct inventory *inv, struct source *s, struct err *err)
 {
     char name[64];
@@ -315,7 +316,7 @@ static int register_name(struct inventory *inv, const struct source *s, struct e
     return !s->name || names_get(names, s->name) ? 0 : names_add(names, s->name, s, err);
 }
 
-/* Takes the source over, on failure too. */
+/* Takes ownership of the source, also on failure. */
 static int add_source(struct inventory *inv, struct source *s, struct err *err)
 {
     struct sources *l = &inv->sources;
@@ -328,7 +329,7 @@ static int add_source(struct inventory *inv, struct source *s, struct err *err)
     return 0;
 }
 
-/* What it is asked for its secret as, in messages. */
+/* Sets the name under which messages ask for the source's secret. */
 static int name_ask(struct source *s, struct err *err)
 {
     if (!s->ask)
@@ -346,7 +347,7 @@ static int read_one(const struct schema *s, const struct tree_node *value, struc
     if (!e.source)
         return err_nomem(err);
     e.source->max_age_ms = SOURCE_MAX_AGE_MS;
-    if (schema_settings(s, value, keys, &e, err) < 0 || check(s, &e, value, err) < 0) {
+    if (schema_settings(s, value, keys, &e, err) < 0 || check_keys(s, &e, value, err) < 0) {
         source_free(e.source);
         return -1;
     }
@@ -384,7 +385,7 @@ const struct source *const *inventory_sources(const struct inventory *inv, size_
 
 /* ---- KIND:PLACE ---------------------------------------------------------------------------------------- */
 
-static int unknown_source(const struct inventory *inv, const char *text, struct err *err)
+static int refuse_source(const struct inventory *inv, const char *text, struct err *err)
 {
     char shown[120], near_text[300];
     struct nearest near = NEAREST_INIT(text);
@@ -398,8 +399,8 @@ static int unknown_source(const struct inventory *inv, const char *text, struct 
                     "as in prometheus:http://localhost:9090 or parca:parca.yaml");
 }
 
-/* As the inventory's own are written: a new string. */
-static int absolute(const char *path, char **ret, struct err *err)
+/* Makes a path absolute, as in the inventory. The caller frees it. */
+static int make_absolute(const char *path, char **ret, struct err *err)
 {
     char dir[4096];
     if (!getcwd(dir, sizeof dir))
@@ -410,14 +411,14 @@ static int absolute(const char *path, char **ret, struct err *err)
     return *ret ? 0 : err_nomem(err);
 }
 
-/* However they are written. */
+/* Compares files instead of their paths. */
 static bool is_same_file(const char *a, const char *b)
 {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* The entry that looks there; NULL: none does. */
+/* Finds the entry with that kind and place; NULL without one. */
 static const struct source *source_at(const struct inventory *inv, size_t kind, const char *place)
 {
     for (size_t i = 0; i < inv->sources.n; i++) {
@@ -429,7 +430,7 @@ static const struct source *source_at(const struct inventory *inv, size_t kind, 
     return NULL;
 }
 
-/* Takes the place over, on failure too. */
+/* Takes ownership of the place, also on failure. */
 static int make_source(struct inventory *inv, size_t kind, char *place, const struct source **ret,
                        struct err *err)
 {
@@ -451,19 +452,20 @@ static int make_source(struct inventory *inv, size_t kind, char *place, const st
     return 0;
 }
 
-/* ---- which kind a place is ----------------------------------------------------------------------------- */
+/* ---- the kind of a place ------------------------------------------------------------------------------- */
 
 #define GUESS_BYTES (1u << 20)
 
-/* A Prometheus' own address, or that of one of its pages; any other path is that of an http_sd. */
+/* The address of a Prometheus, or of one of its pages; any other path is an http_sd. */
 static enum source_kind kind_of_url(const char *url)
 {
     const char *host = strstr(url, "://") + 3, *path = host + strcspn(host, "/?");
     size_t n = strlen(path);
-    return strcmp(path, "/") == 0 || n == 0 || without_page(path, n) < n ? SOURCE_PROMETHEUS : SOURCE_HTTP_SD;
+    return strcmp(path, "/") == 0 || n == 0 || length_without_page(path, n) < n ? SOURCE_PROMETHEUS
+                                                                                : SOURCE_HTTP_SD;
 }
 
-/* Whether a line of the text begins with the key. */
+/* Checks whether a line of the text begins with the key. */
 static bool has_line(const char *text, const char *key)
 {
     size_t n = strlen(key);
@@ -473,7 +475,7 @@ static bool has_line(const char *text, const char *key)
     return false;
 }
 
-/* A configuration by its keys; else a file of targets. */
+/* Recognises a configuration by its keys; other text is a file of targets. */
 static enum source_kind kind_of_text(const char *text)
 {
     if (!has_line(text, "scrape_configs:"))
@@ -481,7 +483,7 @@ static enum source_kind kind_of_text(const char *text)
     return has_line(text, "object_storage:") ? SOURCE_PARCA : SOURCE_SCRAPE_CONFIGS;
 }
 
-/* -1: it is neither a URL nor a file. */
+/* Returns -1 if the place is neither a URL nor a file. */
 static int guess_kind(const char *place, size_t *ret)
 {
     struct stat st;
@@ -492,14 +494,14 @@ static int guess_kind(const char *place, size_t *ret)
     }
     if (stat(place, &st) < 0 || !S_ISREG(st.st_mode))
         return -1;
-    /* A file that cannot be read, or is too large to look at, is reported by its reader. */
+    /* The reader of the source reports an unreadable or large file. */
     bool read = !text_ends_in(place, ".json") && file_read(place, &text, NULL) == 0;
     *ret = read ? kind_of_text(buf_str(&text)) : SOURCE_FILE_SD;
     buf_release(&text);
     return 0;
 }
 
-/* KIND:PLACE, or a place alone whose kind can be guessed. */
+/* Splits KIND:PLACE. A place alone is valid if its kind can be guessed. */
 static int split_source(const char *text, size_t *ret_kind, const char **ret_place)
 {
     const char *colon = strchr(text, ':');
@@ -527,8 +529,8 @@ int inventory_source(struct inventory *inv, const char *text, const struct sourc
         return 0;
     }
     if (split_source(text, &kind, &at) < 0)
-        return unknown_source(inv, text, err);
-    if (!kinds[kind].url && absolute(at, &place, err) < 0)
+        return refuse_source(inv, text, err);
+    if (!kinds[kind].url && make_absolute(at, &place, err) < 0)
         return -1;
     if (kinds[kind].url && !(place = strdup(at)))
         return err_nomem(err);

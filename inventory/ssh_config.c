@@ -1,8 +1,8 @@
 /*
- * `ssh -G` speaks after Match, Include and the defaults were applied. What it leaves to its caller (measured
+ * `ssh -G` prints the configuration after Match, Include and the defaults. Its caller must expand (measured
  * with OpenSSH 9.2): `~`, ${VARIABLES} and tokens in IdentityFile and CertificateFile, tokens in ProxyCommand
- * and ProxyJump, the variable that IdentityAgent names. A HostKeyAlias has no tokens. It prints no line for
- * an agent that is not configured, for a jump or a proxy command of "none".
+ * and ProxyJump, and the variable in IdentityAgent. A HostKeyAlias has no tokens. ssh prints no line for an
+ * agent that is not configured, nor for a jump or a proxy command of "none".
  */
 #include "inventory/inventory.h"
 
@@ -17,7 +17,7 @@
 #include "inventory/tokens.h"
 #include "base/banned.h"
 
-/* `$NAME` as an agent means the variable's value. */
+/* For an agent, `$NAME` means the variable's value. */
 static int find_agent(struct ssh_reading *r, struct err *err)
 {
     const char *variable = r->agent_given ? NULL : "SSH_AUTH_SOCK";
@@ -29,7 +29,7 @@ static int find_agent(struct ssh_reading *r, struct err *err)
     return ssh_keywords_optional(&r->c.agent, set && *set ? set : "none", err);
 }
 
-static int expand(struct ssh_reading *r, const char *original, struct err *err)
+static int expand_tokens(struct ssh_reading *r, const char *original, struct err *err)
 {
     struct ssh_config *c = &r->c;
     struct strlist *const lists[] = {&c->identity_files, &c->certificate_files};
@@ -46,8 +46,8 @@ static int expand(struct ssh_reading *r, const char *original, struct err *err)
     return rc;
 }
 
-/* What some settings mean for others. */
-static void conclude(struct ssh_reading *r)
+/* Applies settings that change the meaning of others. */
+static void apply_dependencies(struct ssh_reading *r)
 {
     struct ssh_config *c = &r->c;
     const char *why = "";
@@ -63,7 +63,7 @@ static void conclude(struct ssh_reading *r)
         snprintf(c->only_openssh, sizeof c->only_openssh, "%s", why);
 }
 
-static int finish(struct ssh_reading *r, const char *original, struct err *err)
+static int finish_reading(struct ssh_reading *r, const char *original, struct err *err)
 {
     struct ssh_config *c = &r->c;
     if (!c->hostname || !c->user || !c->port)
@@ -77,8 +77,8 @@ static int finish(struct ssh_reading *r, const char *original, struct err *err)
             return -1;
     if (find_agent(r, err) < 0)
         return -1;
-    conclude(r);
-    return expand(r, original, err);
+    apply_dependencies(r);
+    return expand_tokens(r, original, err);
 }
 
 int ssh_config_parse(const char *address, const void *p, size_t n, struct ssh_config *ret, struct err *err)
@@ -89,7 +89,7 @@ int ssh_config_parse(const char *address, const void *p, size_t n, struct ssh_co
     int rc = -1;
     if (address_parse(address, &a, err) < 0)
         goto out;
-    if (ssh_keywords_read(&r, p, n, err) < 0 || finish(&r, a.host, err) < 0)
+    if (ssh_keywords_read(&r, p, n, err) < 0 || finish_reading(&r, a.host, err) < 0)
         goto out;
     *ret = r.c;
     r.c = (struct ssh_config){0};
@@ -101,7 +101,7 @@ out:
     return rc;
 }
 
-/* An identity is there also when only its public half is: the agent may have the other. */
+/* An identity also exists if only its public half does: the agent may have the private one. */
 static bool identity_exists(const char *file)
 {
     char public[4096];
@@ -114,7 +114,7 @@ static bool certificate_exists(const char *file)
     return access(file, F_OK) == 0;
 }
 
-static int keep(struct strlist *l, bool (*exists)(const char *file), struct err *err)
+static int keep_existing(struct strlist *l, bool (*exists)(const char *file), struct err *err)
 {
     struct strlist kept = {0};
     for (size_t i = 0; i < l->n; i++)
@@ -127,27 +127,27 @@ static int keep(struct strlist *l, bool (*exists)(const char *file), struct err 
     return 0;
 }
 
-/* Puts the one in place of all. */
-static int only(struct strlist *l, const char *item, struct err *err)
+/* Replaces the list by one item. */
+static int replace_all(struct strlist *l, const char *item, struct err *err)
 {
     strlist_release(l);
     return strlist_add(l, item, err);
 }
 
-/* ssh offers what exists; a file that someone named must exist. */
-static int settle_identities(struct ssh_config *c, const char *identity, struct err *err)
+/* ssh offers existing files; a file that the user named must exist. */
+static int choose_identities(struct ssh_config *c, const char *identity, struct err *err)
 {
     if (!identity)
-        return keep(&c->identity_files, identity_exists, err);
+        return keep_existing(&c->identity_files, identity_exists, err);
     if (!identity_exists(identity))
         return err_set(err, ERR_USAGE, "there is no identity file %s", identity);
     c->identities_only = true;
-    return only(&c->identity_files, identity, err);
+    return replace_all(&c->identity_files, identity, err);
 }
 
-/* The user's master connection was made as ssh's configuration says: where other settings say how the host is
- * reached or known, or who logs in, it may lead to another machine of that name. */
-static void set_aside_master(struct ssh_config *c, const struct ssh_settings *s)
+/* The user's master connection uses ssh's configuration. If our settings change the route, the host keys or
+ * the login, it may lead to another machine of that name. */
+static void drop_master(struct ssh_config *c, const struct ssh_settings *s)
 {
     if (!s->jump && !s->identity && !s->known_hosts && !s->agent)
         return;
@@ -155,14 +155,14 @@ static void set_aside_master(struct ssh_config *c, const struct ssh_settings *s)
     c->control_path = NULL;
 }
 
-static int apply(struct ssh_config *c, const struct ssh_settings *s, struct err *err)
+static int apply_settings(struct ssh_config *c, const struct ssh_settings *s, struct err *err)
 {
-    set_aside_master(c, s);
-    if (settle_identities(c, s->identity, err) < 0 ||
-        keep(&c->certificate_files, certificate_exists, err) < 0)
+    drop_master(c, s);
+    if (choose_identities(c, s->identity, err) < 0 ||
+        keep_existing(&c->certificate_files, certificate_exists, err) < 0)
         return -1;
     if (s->known_hosts) {
-        if (only(&c->known_hosts, s->known_hosts, err) < 0)
+        if (replace_all(&c->known_hosts, s->known_hosts, err) < 0)
             return -1;
         c->n_user_known_hosts = 1;
     }
@@ -174,20 +174,21 @@ static int apply(struct ssh_config *c, const struct ssh_settings *s, struct err 
         return -1;
     if (!s->jump)
         return 0;
-    /* As in ssh, a jump that is given, even "none", sets aside a proxy command. */
+    /* As in ssh, an explicit jump, even "none", overrides a proxy command. */
     free(c->proxy_command);
     c->proxy_command = NULL;
     return ssh_keywords_optional(&c->proxy_jump, s->jump, err);
 }
 
-/* Keeps the question beside the answer. */
-static int remember(struct ssh_config *c, const char *address, const struct ssh_settings *s, struct err *err)
+/* Stores the request with its result. */
+static int store_request(struct ssh_config *c, const char *address, const struct ssh_settings *s,
+                         struct err *err)
 {
     c->address = strdup(address);
     return c->address ? ssh_settings_copy(s, &c->asked, err) : err_nomem(err);
 }
 
-static const char *configuration(const struct ssh_settings *s)
+static const char *configuration_file(const struct ssh_settings *s)
 {
     return s->config ? s->config : "~/.ssh/config";
 }
@@ -221,7 +222,7 @@ static int run_ssh(const char *address, const struct ssh_settings *s, const stru
                 text_duration(limit, sizeof limit, limits->timeout_ms));
         return err_hint(err,
                         "a \"Match exec\", a canonical name or an Include in %s may hang: try `ssh -G %s`",
-                        configuration(s), address);
+                        configuration_file(s), address);
     }
     if (err)
         *err = why;
@@ -236,7 +237,7 @@ int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
     struct ssh_config c = {0};
     struct proc_result out;
     struct address a = {0};
-    /* Checked before anything runs: ssh must never take an address for an option. */
+    /* Check before any program runs: ssh must never take an address for an option. */
     if (address_parse(address, &a, err) < 0)
         return -1;
     address_release(&a);
@@ -246,11 +247,11 @@ int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
     if (out.exit_code != 0) {
         err_set(err, ERR_DENIED, "ssh -G %s: %s", address,
                 *out.complaint ? out.complaint : "it failed and did not say why");
-        err_hint(err, "ssh itself refuses this; look at its configuration (%s)", configuration(s));
+        err_hint(err, "ssh itself refuses this; look at its configuration (%s)", configuration_file(s));
         goto out;
     }
-    if (ssh_config_parse(address, buf_str(&out.out), out.out.len, &c, err) < 0 || apply(&c, s, err) < 0 ||
-        remember(&c, address, s, err) < 0)
+    if (ssh_config_parse(address, buf_str(&out.out), out.out.len, &c, err) < 0 ||
+        apply_settings(&c, s, err) < 0 || store_request(&c, address, s, err) < 0)
         goto out;
     *ret = c;
     c = (struct ssh_config){0};

@@ -8,18 +8,18 @@
 struct keyword {
     const char *name;
     int (*read)(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err);
-    size_t offset;     /* of its place in struct ssh_reading */
-    const char *label; /* as ssh_config(5) spells it, where people are told of it */
+    size_t offset;     /* in struct ssh_reading */
+    const char *label; /* the spelling of ssh_config(5), for messages */
 };
 
-static void *place(const struct keyword *k, struct ssh_reading *r)
+static void *field_at(const struct keyword *k, struct ssh_reading *r)
 {
     return (char *)r + k->offset;
 }
 
 static int read_text(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
 {
-    char **into = place(k, r);
+    char **into = field_at(k, r);
     char *copy = strdup(value);
     if (!copy)
         return err_nomem(err);
@@ -41,17 +41,17 @@ int ssh_keywords_optional(char **into, const char *value, struct err *err)
 
 static int read_optional(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
 {
-    return ssh_keywords_optional(place(k, r), value, err);
+    return ssh_keywords_optional(field_at(k, r), value, err);
 }
 
-/* One of several lines with the same keyword. */
+/* Reads one of several lines with the same keyword. */
 static int read_item(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
 {
-    return strcmp(value, "none") == 0 ? 0 : strlist_add(place(k, r), value, err);
+    return strcmp(value, "none") == 0 ? 0 : strlist_add(field_at(k, r), value, err);
 }
 
-/* How long the path is that `p` begins with. ssh does not quote them: a blank within an absolute one is told
- * from a blank between two by the slash behind it. */
+/* Returns the length of the path at `p`. ssh does not quote paths: a blank that is followed by a slash
+ * separates two absolute paths. */
 static size_t path_length(const char *p)
 {
     size_t n = strcspn(p, " ");
@@ -63,13 +63,13 @@ static size_t path_length(const char *p)
     }
 }
 
-/* Several paths on one line. */
+/* Reads several paths on one line. */
 static int read_paths(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
 {
     for (const char *p = value + strspn(value, " "); *p; p += strspn(p, " ")) {
         size_t n = path_length(p);
         bool none = n == 4 && strncmp(p, "none", n) == 0;
-        if (!none && strlist_addn(place(k, r), p, n, err) < 0)
+        if (!none && strlist_addn(field_at(k, r), p, n, err) < 0)
             return -1;
         p += n;
     }
@@ -89,15 +89,15 @@ static bool is_yes(const char *value)
 static int read_flag(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
 {
     (void)err;
-    *(bool *)place(k, r) = is_yes(value);
+    *(bool *)field_at(k, r) = is_yes(value);
     return 0;
 }
 
-/* Yes has several forms (`host-bound`). */
+/* Some settings have several forms of yes (`host-bound`). */
 static int read_allowed(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
 {
     (void)err;
-    *(bool *)place(k, r) = !is_no(value);
+    *(bool *)field_at(k, r) = !is_no(value);
     return 0;
 }
 
@@ -122,7 +122,7 @@ static int read_number(const struct keyword *k, struct ssh_reading *r, const cha
     uint64_t v = 0;
     if (strcmp(value, "none") != 0 && text_to_uint(value, INT32_MAX, &v) < 0)
         return bad_number(k, value, err);
-    *(unsigned *)place(k, r) = (unsigned)v;
+    *(unsigned *)field_at(k, r) = (unsigned)v;
     return 0;
 }
 
@@ -142,7 +142,7 @@ static int read_agent(const struct keyword *k, struct ssh_reading *r, const char
     return r->agent_given ? read_optional(k, r, value, err) : 0;
 }
 
-/* `no` also lets a changed key pass, with which ssh then forwards nothing: no use here. */
+/* With `no`, ssh also accepts a changed key, but then forwards nothing, so we do not use it. */
 static int read_policy(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
 {
     (void)k;
@@ -159,22 +159,23 @@ static int note_openssh(const struct keyword *k, struct ssh_reading *r)
     return 0;
 }
 
-/* Something that is named, and that only OpenSSH looks at. */
-static int read_foreign(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
+/* Reads a named object that only OpenSSH can use. */
+static int read_openssh_only(const struct keyword *k, struct ssh_reading *r, const char *value,
+                             struct err *err)
 {
     (void)err;
     return strcmp(value, "none") == 0 ? 0 : note_openssh(k, r);
 }
 
-/* The same of something that is switched on. `ask` asks nobody who is not there. */
-static int read_foreign_flag(const struct keyword *k, struct ssh_reading *r, const char *value,
-                             struct err *err)
+/* Reads a switch of a feature that only OpenSSH has. `ask` counts as off. */
+static int read_openssh_only_flag(const struct keyword *k, struct ssh_reading *r, const char *value,
+                                  struct err *err)
 {
     (void)err;
     return is_yes(value) ? note_openssh(k, r) : 0;
 }
 
-/* A key shorter than that is refused by ssh, even a known one. libssh2 takes any. */
+/* ssh refuses shorter keys, even known ones. libssh2 accepts all. */
 static int read_rsa_size(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
 {
     uint64_t bits = 0;
@@ -182,7 +183,7 @@ static int read_rsa_size(const struct keyword *k, struct ssh_reading *r, const c
     return text_to_uint(value, INT32_MAX, &bits) == 0 && bits > 2048 ? note_openssh(k, r) : 0;
 }
 
-/* A line that ssh prints since 9.6, in which %j came. */
+/* ssh prints this line since 9.6, the version that added %j to %C. */
 static int read_newer(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
 {
     (void)k;
@@ -229,12 +230,12 @@ static const struct keyword keywords[] = {
     {"proxycommand", read_optional, AT(c.proxy_command), NULL},
     {"controlpath", read_optional, AT(c.control_path), NULL},
     {"channeltimeout", read_newer, 0, NULL},
-    {"pkcs11provider", read_foreign, 0, "PKCS11Provider"},
-    {"knownhostscommand", read_foreign, 0, "KnownHostsCommand"},
-    {"revokedhostkeys", read_foreign, 0, "RevokedHostKeys"},
-    {"bindinterface", read_foreign, 0, "BindInterface"},
-    {"verifyhostkeydns", read_foreign_flag, 0, "VerifyHostKeyDNS"},
-    {"gssapikeyexchange", read_foreign_flag, 0, "GSSAPIKeyExchange"},
+    {"pkcs11provider", read_openssh_only, 0, "PKCS11Provider"},
+    {"knownhostscommand", read_openssh_only, 0, "KnownHostsCommand"},
+    {"revokedhostkeys", read_openssh_only, 0, "RevokedHostKeys"},
+    {"bindinterface", read_openssh_only, 0, "BindInterface"},
+    {"verifyhostkeydns", read_openssh_only_flag, 0, "VerifyHostKeyDNS"},
+    {"gssapikeyexchange", read_openssh_only_flag, 0, "GSSAPIKeyExchange"},
     {"requiredrsasize", read_rsa_size, 0, "RequiredRSASize"},
     {"proxyusefdpass", read_flag, AT(fd_pass), NULL},
     {"nohostauthenticationforlocalhost", read_flag, AT(trusts_localhost), NULL},

@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 
-/* The settings that are strings. */
+/* The string settings. */
 static const size_t texts[] = {
     offsetof(struct ssh_settings, user),        offsetof(struct ssh_settings, identity),
     offsetof(struct ssh_settings, known_hosts), offsetof(struct ssh_settings, jump),

@@ -24,7 +24,7 @@ static void recipients_release(struct recipient_list *l)
     *l = (struct recipient_list){0};
 }
 
-/* Whether it is a key itself; whoever encrypts says what is wrong with it. */
+/* Checks whether the text is a key itself. The encryption reports an invalid key. */
 static bool is_key(const char *text)
 {
     static const char *const fronts[] = {"age1", "ssh-", "ecdsa-", "sk-", "AGE-"};
@@ -34,8 +34,8 @@ static bool is_key(const char *text)
     return false;
 }
 
-static int recipients_read(const struct schema *s, const struct tree_node *value, struct recipient_list *l,
-                           struct err *err)
+static int add_recipients(const struct schema *s, const struct tree_node *value, struct recipient_list *l,
+                          struct err *err)
 {
     if (schema_list(s, value, "keys and files of keys", err) < 0)
         return -1;
@@ -67,7 +67,7 @@ static int recipients_read(const struct schema *s, const struct tree_node *value
 
 static int read_recipients(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
 {
-    return recipients_read(s, value, &((struct entry *)into)->team->recipients, err);
+    return add_recipients(s, value, &((struct entry *)into)->team->recipients, err);
 }
 
 static int read_tracker(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
@@ -102,7 +102,7 @@ static int read_words(const struct schema *s, const struct tree_node *value, con
         char *word = NULL;
         if (schema_text(s, v, &word, err) < 0)
             return -1;
-        /* GitLab takes labels as one list with commas between them. */
+        /* GitLab takes labels as one comma-separated list. */
         int rc = strchr(word, ',') ? tree_err(s->tree, v, err, "%s must not have \",\" in them", what)
                                    : strlist_add(into, word, err);
         free(word);
@@ -145,7 +145,8 @@ static const struct schema_key team_keys[] = {
     {NULL, NULL},
 };
 
-static int check(const struct schema *s, const struct entry *e, const struct tree_node *key, struct err *err)
+static int check_keys(const struct schema *s, const struct entry *e, const struct tree_node *key,
+                      struct err *err)
 {
     if (e->team->recipients.n == 0) {
         tree_err(s->tree, key, err, "team \"%s\" has no recipients", key->text);
@@ -182,7 +183,7 @@ static int read_one(const struct schema *s, const struct tree_node *value, struc
         return err_nomem(err);
     }
     inv->teams.items[inv->teams.n++] = e.team;
-    if (schema_settings(s, value, team_keys, &e, err) < 0 || check(s, &e, value->key, err) < 0)
+    if (schema_settings(s, value, team_keys, &e, err) < 0 || check_keys(s, &e, value->key, err) < 0)
         return -1;
     return names_add(&inv->team_names, e.team->name, e.team, err);
 }
@@ -226,7 +227,7 @@ const char *inventory_team_name(const struct inventory *inv, size_t i)
 static int read_own_recipients(const struct schema *s, const struct tree_node *value, void *into,
                                struct err *err)
 {
-    return recipients_read(s, value, &((struct self *)into)->recipients, err);
+    return add_recipients(s, value, &((struct self *)into)->recipients, err);
 }
 
 static int read_sign_with(const struct schema *s, const struct tree_node *value, void *into, struct err *err)

@@ -10,7 +10,7 @@
 #include "inventory/address.h"
 #include "base/banned.h"
 
-/* The host name of the last in ProxyJump's list, which is the one the target is reached from. */
+/* Finds the host name of the last entry of ProxyJump, from which the target is reached. */
 static int find_jump(struct tokens *t, const char *jumps, struct err *err)
 {
     struct address a = {0};
@@ -18,7 +18,7 @@ static int find_jump(struct tokens *t, const char *jumps, struct err *err)
     const char *comma = jumps ? strrchr(jumps, ',') : NULL;
     if (!jumps)
         return 0;
-    /* One that is no address fails where the route is made of it. */
+    /* The route reports an invalid address. */
     if (address_parse(comma ? comma + 1 : jumps, &a, &why) < 0)
         return why.kind == ERR_USAGE ? 0 : err_nomem(err);
     snprintf(t->jump, sizeof t->jump, "%s", a.host);
@@ -26,7 +26,7 @@ static int find_jump(struct tokens *t, const char *jumps, struct err *err)
     return 0;
 }
 
-/* %C: SHA-1 of %l%h%p%r, since OpenSSH 9.6 with %j behind. */
+/* %C: SHA-1 of %l%h%p%r; since OpenSSH 9.6 %j follows. */
 static int find_hash(struct tokens *t, bool with_jump, struct err *err)
 {
     unsigned char digest[20];
@@ -70,12 +70,12 @@ void tokens_release(struct tokens *t)
     free(t->local_user);
 }
 
-/* The text behind a `%`; NULL for what ssh does not know there. */
-static const char *token(const struct tokens *t, char c, enum tokens_place place)
+/* Returns the value of a token; NULL for one that ssh does not accept at that place. */
+static const char *token_value(const struct tokens *t, char c, enum tokens_place place)
 {
     const struct {
         char name;
-        bool proxy; /* also there */
+        bool proxy; /* also valid there */
         const char *value;
     } known[] = {
         {'%', true, "%"},
@@ -98,7 +98,7 @@ static const char *token(const struct tokens *t, char c, enum tokens_place place
     return NULL;
 }
 
-static int unknown(const char *p, struct err *err)
+static int refuse_token(const char *p, struct err *err)
 {
     char shown[16];
     err_set(err, ERR_FAILED, "ssh knows no \"%s\" in a ProxyCommand or ProxyJump",
@@ -106,8 +106,9 @@ static int unknown(const char *p, struct err *err)
     return err_hint(err, "write %%%% for a per cent sign; ssh_config(5) lists what may stand there (TOKENS)");
 }
 
-/* Adds the value of the ${VARIABLE} that `p` begins with, and returns how long that is; 0 if it is none that
- * is set, or one with a name nobody has. */
+/*
+ * Adds the value of the ${VARIABLE} at `p` and returns its length; 0 if it is not set or its name is invalid.
+ */
 static size_t add_variable(struct buf *b, const char *p)
 {
     char name[256];
@@ -122,11 +123,10 @@ static size_t add_variable(struct buf *b, const char *p)
     return (size_t)(close - p) + 1;
 }
 
-/* Adds what the next piece stands for and returns how long that is; 0 for a token that may not stand there.
- */
+/* Adds the expansion of the next piece and returns the length of the piece; 0 for an invalid token. */
 static size_t add_piece(const struct tokens *t, struct buf *b, const char *p, enum tokens_place place)
 {
-    const char *value = *p == '%' ? token(t, p[1], place) : NULL;
+    const char *value = *p == '%' ? token_value(t, p[1], place) : NULL;
     size_t n = place == TOKENS_PATH ? add_variable(b, p) : 0;
     if (value) {
         buf_adds(b, value);
@@ -154,7 +154,7 @@ int tokens_expand(const struct tokens *t, char **text, enum tokens_place place, 
         n = add_piece(t, &b, p, place);
     buf_addc(&b, '\0');
     if (!n) {
-        unknown(p, err);
+        refuse_token(p, err);
     } else if (buf_check(&b, "a value of ssh -G", err) == 0) {
         free(*text);
         *text = buf_take(&b);

@@ -39,7 +39,7 @@ static int read_kind(const struct schema *s, const struct tree_node *value, void
     return tree_err(s->tree, value, err, "kind must be \"gitlab\", \"redmine\" or \"rt\"");
 }
 
-/* The length of "HOST" or "[ADDRESS]" at the front; 0: there is none. */
+/* Returns the length of "HOST" or "[ADDRESS]" at the start; 0 without one. */
 static size_t host_length(const char *p)
 {
     if (*p != '[')
@@ -57,7 +57,7 @@ static bool is_loopback(const char *host, size_t n)
     return address_is_loopback(name);
 }
 
-/* A token goes there, so nothing is left to how somebody else reads a URL. */
+/* Checks the URL strictly, because a token is sent there: no other parser may read it in another way. */
 static const char *url_fault(const char *url)
 {
     bool tls = strncmp(url, "https://", 8) == 0;
@@ -133,7 +133,8 @@ static const struct schema_key keys[] = {
     {NULL, NULL},
 };
 
-static int check(const struct schema *s, const struct entry *e, const struct tree_node *key, struct err *err)
+static int check_keys(const struct schema *s, const struct entry *e, const struct tree_node *key,
+                      struct err *err)
 {
     if (!e->kind || !e->url) {
         tree_err(s->tree, key, err, "tracker \"%s\" has no \"%s\"", key->text, e->kind ? "url" : "kind");
@@ -160,7 +161,7 @@ static int read_one(const struct schema *s, const struct tree_node *value, struc
         return err_nomem(err);
     }
     inv->trackers.items[inv->trackers.n++] = e.tracker;
-    if (schema_settings(s, value, keys, &e, err) < 0 || check(s, &e, value->key, err) < 0)
+    if (schema_settings(s, value, keys, &e, err) < 0 || check_keys(s, &e, value->key, err) < 0)
         return -1;
     return names_add(&inv->tracker_names, e.tracker->name, e.tracker, err);
 }

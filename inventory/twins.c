@@ -1,7 +1,5 @@
-/*
- * Each target has a text that says where its process is: the way to the host and where the service listens.
- * Whoever has one that another host had before is that host's twin.
- */
+/* Each target has a text that identifies its process: the route to the host and the service's address. If two
+ * hosts have the same text, they are duplicates of one machine. */
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -10,15 +8,15 @@
 #include "base/banned.h"
 
 struct search {
-    struct buf text; /* of the target that is looked at */
+    struct buf text; /* of the current target */
     struct strlist texts;
-    struct names processes; /* by those texts, to the first host that had it */
-    struct names firsts;    /* by the name of such a host, to its number in `found` + 1 */
+    struct names processes; /* the texts, to the first host with each text */
+    struct names firsts;    /* names of such hosts, to their index in `found` + 1 */
     struct twins_list found;
 };
 
-/* Who logs in does not matter, nor what pprof's path is. */
-static int describe(const struct target *t, struct buf *ret, struct err *err)
+/* The login user and pprof's path do not matter. */
+static int describe_process(const struct target *t, struct buf *ret, struct err *err)
 {
     const struct host *h = t->host;
     const struct service *s = t->service;
@@ -68,9 +66,9 @@ static int add_twin(struct search *s, const struct host *first, const struct hos
     return 0;
 }
 
-static int look_at(struct search *s, const struct target *t, struct err *err)
+static int check_target(struct search *s, const struct target *t, struct err *err)
 {
-    int rc = describe(t, &s->text, err);
+    int rc = describe_process(t, &s->text, err);
     const struct host *first = rc == 0 ? names_get(&s->processes, buf_str(&s->text)) : NULL;
     if (first && first != t->host)
         rc = add_twin(s, first, t->host, err);
@@ -84,7 +82,7 @@ int targets_twins(const struct targets *t, struct twins_list *ret, struct err *e
     struct search s = {.text = BUF_INIT(4096)};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < t->n; i++)
-        rc = look_at(&s, &t->items[i], err);
+        rc = check_target(&s, &t->items[i], err);
     if (rc == 0)
         *ret = s.found;
     else
