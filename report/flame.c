@@ -17,7 +17,7 @@
 /* The tree may exceed its limit by this factor before it is folded. */
 #define GROWTH 3
 
-struct drawing {
+struct tree_builder {
     struct profile *p;
     struct flame *f;
     struct flame_stacks stacks;
@@ -31,7 +31,7 @@ struct drawing {
 /* ---- growing ------------------------------------------------------------------------------------------- */
 
 /* Leaves the nodes of the path from that depth on. */
-static int leave_nodes(struct drawing *d, size_t depth, struct err *err)
+static int leave_nodes(struct tree_builder *d, size_t depth, struct err *err)
 {
     while (d->n_path > depth)
         if (flame_tree_leave(&d->tree, d->nodes[--d->n_path], err) < 0)
@@ -41,7 +41,7 @@ static int leave_nodes(struct drawing *d, size_t depth, struct err *err)
 
 /* Adds the nodes of a stack from the outermost call to the leaf. *ret is the last node, or the one that it is
  * folded into. */
-static int add_stack(struct drawing *d, const struct profile_sample *s, uint32_t *ret, struct err *err)
+static int add_stack(struct tree_builder *d, const struct profile_sample *s, uint32_t *ret, struct err *err)
 {
     struct flame_calls calls = flame_calls_of(&d->stacks, s);
     uint32_t node = 0, function = 0;
@@ -65,7 +65,7 @@ static int add_stack(struct drawing *d, const struct profile_sample *s, uint32_t
     return 0;
 }
 
-static int add_sample(struct drawing *d, size_t i, struct err *err)
+static int add_sample(struct tree_builder *d, size_t i, struct err *err)
 {
     uint32_t node = 0;
     if (d->tree.n > d->most * GROWTH && flame_tree_fold(&d->tree, d->most, d->nodes, d->n_path, err) < 0)
@@ -94,7 +94,7 @@ static int compare_callers(const void *a, const void *b)
 }
 
 /* Sorts all nodes but the root by caller, the heaviest first. */
-static void order_children(const struct drawing *d, int64_t *sums, struct child *ret)
+static void order_children(const struct tree_builder *d, int64_t *sums, struct child *ret)
 {
     const struct flame_tree *t = &d->tree;
     for (size_t i = 0; i < t->n; i++)
@@ -118,7 +118,7 @@ static void put_node(struct flame *f, const struct flame_tree *t, uint32_t node)
 
 /* Writes the nodes in preorder. `first` gives the first callee of each node in `children`; `pending` is a
  * stack of nodes. */
-static void put_nodes(const struct drawing *d, const struct child *children, uint32_t *first,
+static void put_nodes(const struct tree_builder *d, const struct child *children, uint32_t *first,
                       uint32_t *pending)
 {
     const struct flame_tree *t = &d->tree;
@@ -137,7 +137,7 @@ static void put_nodes(const struct drawing *d, const struct child *children, uin
     }
 }
 
-static int write_tree(struct drawing *d, struct err *err)
+static int write_tree(struct tree_builder *d, struct err *err)
 {
     struct flame *f = d->f;
     size_t n = d->tree.n;
@@ -164,7 +164,7 @@ static int write_tree(struct drawing *d, struct err *err)
 }
 
 /* Keeps the functions of the nodes, in the order of their first node. */
-static int keep_functions(const struct drawing *d, struct err *err)
+static int keep_functions(const struct tree_builder *d, struct err *err)
 {
     struct flame *f = d->f;
     size_t n = d->stacks.n_functions;
@@ -202,7 +202,7 @@ static void find_scale(const struct profile *p, size_t n_types, double *ret)
     }
 }
 
-static int grow_tree(struct drawing *d, struct err *err)
+static int grow_tree(struct tree_builder *d, struct err *err)
 {
     struct flame *f = d->f;
     struct profile *p = d->p;
@@ -227,7 +227,7 @@ static int grow_tree(struct drawing *d, struct err *err)
 
 int flame_new(struct profile *p, size_t max_nodes, struct flame **ret, struct err *err)
 {
-    struct drawing *d = calloc(1, sizeof *d);
+    struct tree_builder *d = calloc(1, sizeof *d);
     struct flame *f = calloc(1, sizeof *f);
     int rc = -1;
     if (!d || !f) {

@@ -12,14 +12,14 @@
 
 /* ---- functions ----------------------------------------------------------------------------------------- */
 
-struct named {
+struct function_key {
     const struct flame_stacks *s;
     uint32_t name, file;
 };
 
 static bool is_same_function(const void *ctx, uint32_t number)
 {
-    const struct named *w = ctx;
+    const struct function_key *w = ctx;
     return w->s->functions[number].name == w->name && w->s->functions[number].file == w->file;
 }
 
@@ -27,8 +27,8 @@ static int find_function(struct flame_stacks *s, struct flame_function function,
                          struct err *err)
 {
     uint64_t hash = finder_mix(finder_seed(&s->by_name), (uint64_t)function.name << 32 | function.file);
-    uint32_t at =
-        finder_find(&s->by_name, hash, is_same_function, &(struct named){s, function.name, function.file});
+    uint32_t at = finder_find(&s->by_name, hash, is_same_function,
+                              &(struct function_key){s, function.name, function.file});
     if (at == FINDER_NONE) {
         at = (uint32_t)s->n_functions;
         if (array_reserve((void **)&s->functions, &s->cap_functions, at + 1, sizeof *s->functions, err) < 0 ||

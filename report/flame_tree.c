@@ -93,7 +93,7 @@ int flame_tree_leave(struct flame_tree *t, uint32_t node, struct err *err)
 
 /* ---- folding ------------------------------------------------------------------------------------------- */
 
-struct weighed {
+struct node_weight {
     double weight;
     uint32_t node;
 };
@@ -101,7 +101,7 @@ struct weighed {
 /* The heaviest first, then the oldest, so that callers precede their callees. */
 static int by_weight(const void *a, const void *b)
 {
-    const struct weighed *x = a, *y = b;
+    const struct node_weight *x = a, *y = b;
     if (x->weight != y->weight)
         return x->weight > y->weight ? -1 : 1;
     return x->node < y->node ? -1 : 1;
@@ -109,10 +109,10 @@ static int by_weight(const void *a, const void *b)
 
 /* Sorts by weight. The root and the nodes of the path are first. */
 static void sort_by_weight(const struct flame_tree *t, const uint32_t *path, size_t n_path,
-                           struct weighed *ret)
+                           struct node_weight *ret)
 {
     for (size_t i = 0; i < t->n; i++)
-        ret[i] = (struct weighed){t->weights[i], (uint32_t)i};
+        ret[i] = (struct node_weight){t->weights[i], (uint32_t)i};
     ret[0].weight = HUGE_VAL;
     for (size_t i = 0; i < n_path; i++)
         ret[path[i]].weight = HUGE_VAL;
@@ -121,8 +121,8 @@ static void sort_by_weight(const struct flame_tree *t, const uint32_t *path, siz
 
 /* The number of the heaviest nodes that can stay, if each caller of a folded node needs one more. `lightest`
  * gives the rank of each node's lightest callee. */
-static size_t count_staying(const struct flame_tree *t, const struct weighed *order, const uint32_t *lightest,
-                            size_t most, int64_t *change)
+static size_t count_staying(const struct flame_tree *t, const struct node_weight *order,
+                            const uint32_t *lightest, size_t most, int64_t *change)
 {
     size_t staying = 1;
     int64_t folded = 0;
@@ -166,7 +166,7 @@ static int move_nodes(const struct flame_tree *t, uint32_t *rank, size_t staying
 }
 
 /* Finds each node's rank, and the rank of its lightest callee. */
-static void rank_nodes(const struct flame_tree *t, const struct weighed *order, uint32_t *rank,
+static void rank_nodes(const struct flame_tree *t, const struct node_weight *order, uint32_t *rank,
                        uint32_t *lightest)
 {
     for (size_t i = 0; i < t->n; i++)
@@ -180,7 +180,7 @@ static void rank_nodes(const struct flame_tree *t, const struct weighed *order, 
 int flame_tree_fold(struct flame_tree *t, size_t most, uint32_t *path, size_t n_path, struct err *err)
 {
     struct flame_tree to = {0};
-    struct weighed *order = calloc(t->n, sizeof *order);
+    struct node_weight *order = calloc(t->n, sizeof *order);
     uint32_t *rank = calloc(t->n, sizeof *rank), *lightest = calloc(t->n, sizeof *lightest);
     int64_t *change = calloc(t->n + 2, sizeof *change);
     int rc = -1;

@@ -159,37 +159,38 @@ int64_t node_cum(const struct node *n)
 /* ---- counting ------------------------------------------------------------------------------------------ */
 
 /* The counters of a node next to each other, because every frame of every stack needs them. */
-struct tally {
+struct node_count {
     int64_t cum;
     uint32_t seen; /* index + 1 of the last sample counted */
 };
 
 /* The counters of a part of the samples, by node. */
-struct tallies {
+struct node_counts {
     const struct graph *g;
     const struct walk *walk;
-    struct tally *cum;
+    struct node_count *cum;
     int64_t *flat;
     uint64_t *inlined;           /* only if requested */
     int64_t *flat_div, *cum_div; /* only for means */
 };
 
-static int tallies_init(struct tallies *t, const struct graph *g, const struct walk *walk, struct err *err)
+static int node_counts_init(struct node_counts *t, const struct graph *g, const struct walk *walk,
+                            struct err *err)
 {
     size_t n = g->n_nodes + 1;
     bool mean = g->options.mean, inlined = g->options.only_inlined;
-    *t = (struct tallies){.g = g,
-                          .walk = walk,
-                          .cum = calloc(n, sizeof *t->cum),
-                          .flat = calloc(n, sizeof *t->flat),
-                          .inlined = inlined ? calloc(n, sizeof *t->inlined) : NULL,
-                          .flat_div = mean ? calloc(n, sizeof *t->flat_div) : NULL,
-                          .cum_div = mean ? calloc(n, sizeof *t->cum_div) : NULL};
+    *t = (struct node_counts){.g = g,
+                              .walk = walk,
+                              .cum = calloc(n, sizeof *t->cum),
+                              .flat = calloc(n, sizeof *t->flat),
+                              .inlined = inlined ? calloc(n, sizeof *t->inlined) : NULL,
+                              .flat_div = mean ? calloc(n, sizeof *t->flat_div) : NULL,
+                              .cum_div = mean ? calloc(n, sizeof *t->cum_div) : NULL};
     bool there = t->cum && t->flat && (!inlined || t->inlined) && (!mean || (t->flat_div && t->cum_div));
     return there ? 0 : err_nomem(err);
 }
 
-static void tallies_release(struct tallies *t)
+static void node_counts_release(struct node_counts *t)
 {
     free(t->cum);
     free(t->flat);
@@ -199,8 +200,8 @@ static void tallies_release(struct tallies *t)
 }
 
 /* The sample that is being counted. */
-struct counted {
-    struct tallies *t;
+struct sample_count {
+    struct node_counts *t;
     uint32_t stamp, leaf;
     int64_t w, div;
     uint64_t size; /* |w|, at least 1 */
@@ -213,9 +214,9 @@ static uint64_t add_sizes(uint64_t a, uint64_t b)
 
 static inline int count_place(void *ctx, uint32_t node, bool inlined, struct err *err)
 {
-    struct counted *c = ctx;
-    struct tallies *t = c->t;
-    struct tally *tally = &t->cum[node];
+    struct sample_count *c = ctx;
+    struct node_counts *t = c->t;
+    struct node_count *tally = &t->cum[node];
     (void)err;
     c->leaf = node;
     if (inlined && t->inlined)
@@ -230,9 +231,9 @@ static inline int count_place(void *ctx, uint32_t node, bool inlined, struct err
 
 static int count_samples(void *ctx, size_t begin, size_t end, struct err *err)
 {
-    struct tallies *t = ctx;
+    struct node_counts *t = ctx;
     for (size_t i = begin; i < end; i++) {
-        struct counted c = {.t = t, .stamp = (uint32_t)i + 1, .leaf = GRAPH_NONE};
+        struct sample_count c = {.t = t, .stamp = (uint32_t)i + 1, .leaf = GRAPH_NONE};
         if (!graph_weight(t->g, i, &c.w, &c.div))
             continue;
         c.size = c.w < 0 ? -(uint64_t)c.w : c.w > 0 ? (uint64_t)c.w : 1;
@@ -254,7 +255,7 @@ bool graph_shows(const struct graph *g, const struct node *n)
     return !g->options.drop_negative || !(n->flat < 0 || (n->flat == 0 && n->cum < 0));
 }
 
-static void add_tallies(struct graph *g, const struct tallies *t)
+static void add_node_counts(struct graph *g, const struct node_counts *t)
 {
     for (size_t i = 0; i < g->n_nodes; i++) {
         struct node *n = &g->nodes[i];
@@ -270,18 +271,18 @@ static void add_tallies(struct graph *g, const struct tallies *t)
 
 static int count_halves(struct graph *g, struct err *err)
 {
-    struct tallies halves[2] = {0};
+    struct node_counts halves[2] = {0};
     struct walk walk;
     bool two = halves_pay(g->profile->n_stack, g->options.threads);
     int rc = walk_init(&walk, g, NULL, err);
     for (int i = 0; i < (two ? 2 : 1) && rc == 0; i++)
-        rc = tallies_init(&halves[i], g, &walk, err);
+        rc = node_counts_init(&halves[i], g, &walk, err);
     if (rc == 0)
         rc = halves_run(count_samples, &halves[0], two ? &halves[1] : NULL, g->profile->n_samples, err);
     for (int i = 0; i < 2; i++) {
         if (rc == 0 && (i == 0 || two))
-            add_tallies(g, &halves[i]);
-        tallies_release(&halves[i]);
+            add_node_counts(g, &halves[i]);
+        node_counts_release(&halves[i]);
     }
     walk_release(&walk);
     return rc;

@@ -34,10 +34,10 @@ struct calls {
     struct call *calls;      /* in the order of their first occurrence */
     int64_t *divs;           /* by call, for means */
     size_t n, cap, cap_divs;
-    uint32_t *slots;           /* open addressing: index of a call + 1; 0: empty */
-    unsigned bits;             /* log2 of the number of slots; 0: no table */
-    uint64_t seed;             /* of the hash */
-    struct call met[TOGETHER]; /* calls to look up */
+    uint32_t *slots;                /* open addressing: index of a call + 1; 0: empty */
+    unsigned bits;                  /* log2 of the number of slots; 0: no table */
+    uint64_t seed;                  /* of the hash */
+    struct call gathered[TOGETHER]; /* calls to look up */
 };
 
 static uint64_t hash_of(const struct calls *c, const struct call *call)
@@ -116,17 +116,17 @@ static int count_gathered(struct calls *c, size_t n, int64_t div, struct err *er
 {
     uint64_t hashes[TOGETHER];
     for (size_t i = 0; i < n; i++) {
-        hashes[i] = hash_of(c, &c->met[i]);
+        hashes[i] = hash_of(c, &c->gathered[i]);
         __builtin_prefetch(&c->slots[hashes[i] >> (64 - c->bits)]);
     }
     for (size_t i = 0; i < n; i++)
-        if (add_call(c, hashes[i], &c->met[i], div, err) < 0)
+        if (add_call(c, hashes[i], &c->gathered[i], div, err) < 0)
             return -1;
     return 0;
 }
 
 /* A stack whose calls are being gathered. */
-struct meeting {
+struct gathering {
     struct calls *calls;
     uint32_t from, stamp;
     bool residual;
@@ -137,10 +137,10 @@ struct meeting {
 /* Has no branch on kept or wanted nodes, because a processor could not predict it. */
 static inline int gather_call(void *ctx, uint32_t to, bool inlined, struct err *err)
 {
-    struct meeting *m = ctx;
+    struct gathering *m = ctx;
     struct calls *c = m->calls;
     bool kept = to != WALK_NONE;
-    c->met[m->n] = (struct call){m->from, to, m->weight, m->stamp, m->residual, inlined};
+    c->gathered[m->n] = (struct call){m->from, to, m->weight, m->stamp, m->residual, inlined};
     m->n += (to < c->n_wanted) & (m->from != to) & (m->from != WALK_NONE);
     m->from = kept ? to : m->from;
     m->residual = !kept;
@@ -156,7 +156,7 @@ static int add_samples(void *ctx, size_t begin, size_t end, struct err *err)
     if (make_slots(c, FIRST_BITS, err) < 0)
         return -1;
     for (size_t i = begin; i < end; i++) {
-        struct meeting m = {.calls = c, .from = WALK_NONE, .stamp = (uint32_t)i + 1};
+        struct gathering m = {.calls = c, .from = WALK_NONE, .stamp = (uint32_t)i + 1};
         if (!graph_weight(c->g, i, &m.weight, &m.div))
             continue;
         if (walk_stack(c->walk, &c->g->profile->samples[i], gather_call, &m, err) < 0 ||

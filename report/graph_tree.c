@@ -11,7 +11,7 @@
 #include "report/measure.h"
 #include "base/banned.h"
 
-struct growth {
+struct tree_growth {
     struct graph *g;
     struct node *nodes;
     size_t n_nodes, cap_nodes;
@@ -21,7 +21,7 @@ struct growth {
 };
 
 struct wanted {
-    const struct growth *t;
+    const struct tree_growth *t;
     uint64_t key;
 };
 
@@ -32,7 +32,7 @@ static bool is_wanted(const void *ctx, uint32_t number)
 }
 
 /* Adds an edge into the last node. */
-static int add_edge(struct growth *t, uint32_t from, bool inlined, struct err *err)
+static int add_edge(struct tree_growth *t, uint32_t from, bool inlined, struct err *err)
 {
     struct graph *g = t->g;
     if (array_reserve((void **)&g->edges, &g->cap_edges, g->n_edges + 1, sizeof *g->edges, err) < 0)
@@ -47,7 +47,7 @@ static int add_edge(struct growth *t, uint32_t from, bool inlined, struct err *e
     return 0;
 }
 
-static int add_node(struct growth *t, uint64_t key, uint64_t hash, uint32_t place, struct err *err)
+static int add_node(struct tree_growth *t, uint64_t key, uint64_t hash, uint32_t place, struct err *err)
 {
     if (array_reserve((void **)&t->nodes, &t->cap_nodes, t->n_nodes + 1, sizeof *t->nodes, err) < 0 ||
         array_reserve((void **)&t->keys, &t->cap_keys, t->n_nodes + 1, sizeof *t->keys, err) < 0 ||
@@ -60,7 +60,7 @@ static int add_node(struct growth *t, uint64_t key, uint64_t hash, uint32_t plac
 }
 
 /* Finds or makes the node of a place below its caller, which may be GRAPH_NONE. */
-static int find_node(struct growth *t, uint32_t caller, uint32_t place, bool inlined, uint32_t *ret,
+static int find_node(struct tree_growth *t, uint32_t caller, uint32_t place, bool inlined, uint32_t *ret,
                      struct err *err)
 {
     uint64_t key = (uint64_t)(caller + 1) << 32 | place; /* GRAPH_NONE becomes 0 */
@@ -76,7 +76,7 @@ static int find_node(struct growth *t, uint32_t caller, uint32_t place, bool inl
     return 0;
 }
 
-static void count_node(struct growth *t, uint32_t at, int64_t w, int64_t div, bool inlined)
+static void count_node(struct tree_growth *t, uint32_t at, int64_t w, int64_t div, bool inlined)
 {
     struct node *n = &t->nodes[at];
     n->cum = measure_sum(n->cum, w);
@@ -89,8 +89,8 @@ static void count_node(struct growth *t, uint32_t at, int64_t w, int64_t div, bo
     e->inlined = e->inlined && inlined;
 }
 
-static int add_stack(struct growth *t, const struct profile_sample *s, int64_t w, int64_t div, uint32_t *ret,
-                     struct err *err)
+static int add_stack(struct tree_growth *t, const struct profile_sample *s, int64_t w, int64_t div,
+                     uint32_t *ret, struct err *err)
 {
     const struct graph *g = t->g;
     uint32_t node = GRAPH_NONE;
@@ -111,7 +111,7 @@ static int add_stack(struct growth *t, const struct profile_sample *s, int64_t w
     return 0;
 }
 
-static int add_samples(struct growth *t, struct err *err)
+static int add_samples(struct tree_growth *t, struct err *err)
 {
     struct graph *g = t->g;
     const struct profile *p = g->profile;
@@ -130,7 +130,7 @@ static int add_samples(struct growth *t, struct err *err)
 
 int graph_grow_tree(struct graph *g, struct err *err)
 {
-    struct growth t = {.g = g};
+    struct tree_growth t = {.g = g};
     int rc = add_samples(&t, err);
     free(t.keys);
     finder_release(&t.by_key);

@@ -172,14 +172,14 @@ int symbolz_next(struct str *rest, struct symbolz *ret, struct err *err)
 
 /* The addresses of a mapping in order, each with the last name that the response has for it. A server may
  * name many more addresses. */
-struct named {
+struct address_name {
     uint64_t address;
     size_t order; /* the number of its name in the response, from 1; 0: none */
     struct str name;
     uint32_t function;
 };
 struct answer_names {
-    struct named *items;
+    struct address_name *items;
     size_t n;
     uint32_t *by_string; /* by string of a name: index of its function + 1 */
     size_t n_strings, cap_strings;
@@ -239,13 +239,13 @@ static int find_function(struct profile *p, struct answer_names *n, struct str n
 
 static int compare_addresses(const void *a, const void *b)
 {
-    const struct named *x = a, *y = b;
+    const struct address_name *x = a, *y = b;
     return (x->address > y->address) - (x->address < y->address);
 }
 
 static int compare_orders(const void *a, const void *b)
 {
-    const struct named *x = a, *y = b;
+    const struct address_name *x = a, *y = b;
     return (x->order > y->order) - (x->order < y->order);
 }
 
@@ -264,9 +264,9 @@ static int list_addresses(const struct profile *p, struct places places, struct 
     return 0;
 }
 
-static struct named *find_address(const struct answer_names *n, uint64_t address)
+static struct address_name *find_address(const struct answer_names *n, uint64_t address)
 {
-    struct named key = {.address = address};
+    struct address_name key = {.address = address};
     return bsearch(&key, n->items, n->n, sizeof *n->items, compare_addresses);
 }
 
@@ -295,7 +295,7 @@ static int read_answer(struct profile *p, struct str answer, uint64_t offset, st
             return err_set(err, ERR_FAILED,
                            "cannot adjust symbolz address %" PRIu64 " by %" PRId64 ", it would overflow",
                            s.address, (int64_t)-offset);
-        struct named *named = find_address(n, address);
+        struct address_name *named = find_address(n, address);
         if (!named)
             continue;
         named->order = ++order;
@@ -307,7 +307,7 @@ static int read_answer(struct profile *p, struct str answer, uint64_t offset, st
 static int name_places(struct profile *p, struct places places, const struct answer_names *n, struct err *err)
 {
     for (size_t i = 0; i < places.n; i++) {
-        const struct named *named = find_address(n, p->locations[places.items[i]].address);
+        const struct address_name *named = find_address(n, p->locations[places.items[i]].address);
         bool has_name = named && named->order;
         struct profile_line line = {.function = has_name ? named->function : 0};
         if (has_name && profile_set_lines(p, places.items[i], &line, 1, err) < 0)
