@@ -4,7 +4,7 @@
 #include "proto/proto.h"
 #include "base/banned.h"
 
-/* Length of `1.22` or `1.22.3` at the beginning of p, 0 if there is none. */
+/* The length of `1.22` or `1.22.3` at p, or 0. */
 static size_t version_length(const char *p, const char *end)
 {
     size_t n = 0, parts = 0;
@@ -26,7 +26,7 @@ static size_t version_length(const char *p, const char *end)
 bool go_version_of_path(const char *path, size_t n, char *dst, size_t cap)
 {
     static const char runtime[] = "/src/runtime/";
-    /* Cheap for the many strings that are none: most are no file of Go or assembly. */
+    /* A cheap check first: most strings are no Go or assembly file. */
     if (n < sizeof runtime + 8 || (path[n - 1] != 'o' && path[n - 1] != 's'))
         return false;
     const char *end = memmem(path, n, runtime, sizeof runtime - 1);

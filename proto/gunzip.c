@@ -1,6 +1,6 @@
 /*
- * zlib does the work (inflate in gzip mode reads headers, CRCs and lengths); what is ours is the walk from
- * member to member, what may stand behind the last one (zeros, as tapes and some servers pad), and the limit.
+ * zlib inflates (its gzip mode reads headers, CRCs and lengths). This file moves from member to member,
+ * accepts zeros after the last one (tapes and some servers add them), and enforces the limit.
  */
 #include "proto/proto.h"
 
@@ -15,8 +15,8 @@
 enum place {
     START,   /* nothing read yet */
     MEMBER,  /* inside a member */
-    BEHIND,  /* a member has ended well; another may begin */
-    PADDING, /* zeros behind the last member */
+    BEHIND,  /* a member ended; another may start */
+    PADDING, /* zeros after the last member */
 };
 
 struct gunzip {
@@ -29,7 +29,7 @@ struct gunzip {
     uint64_t max_bytes;
     unsigned members;
     bool failed;
-    struct err why; /* every later call says it again */
+    struct err why; /* every later call returns it */
     unsigned char out[OUT_SIZE];
 };
 
@@ -43,7 +43,7 @@ struct gunzip *gunzip_new(gunzip_sink_fn *sink, void *ctx, uint64_t max_bytes, s
     z->sink = sink;
     z->ctx = ctx;
     z->max_bytes = max_bytes;
-    /* 15: the largest window; 16: gzip's header and trailer and no other. */
+    /* 15: the largest window; 16: only gzip's header and trailer. */
     if (inflateInit2(&z->stream, 15 + 16) != Z_OK) {
         free(z);
         err_nomem(err);
@@ -60,8 +60,8 @@ void gunzip_free(struct gunzip *z)
     free(z);
 }
 
-/* Hands on what lies in `out`. */
-static int deliver(struct gunzip *z, size_t n, struct err *err)
+/* Passes `out` to the sink. */
+static int flush_output(struct gunzip *z, size_t n, struct err *err)
 {
     if (n == 0)
         return 0;
@@ -79,7 +79,7 @@ static int inflate_error(const struct gunzip *z, int rc, struct err *err)
                    z->stream.msg ? z->stream.msg : "no reason given");
 }
 
-/* Inflates up to the end of the member or of the n bytes. */
+/* Inflates to the end of the member or of the n bytes. */
 static int member_feed(struct gunzip *z, const unsigned char *p, size_t n, size_t *ret_used, struct err *err)
 {
     z->members += z->stream.total_in == 0;
@@ -93,10 +93,10 @@ static int member_feed(struct gunzip *z, const unsigned char *p, size_t n, size_
         z->stream.avail_out = OUT_SIZE;
         rc = inflate(&z->stream, Z_NO_FLUSH);
         z->taken += before - z->stream.avail_in;
-        /* Z_BUF_ERROR only says that nothing is left to do. */
+        /* Z_BUF_ERROR only means that there is nothing to do. */
         if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR)
             return inflate_error(z, rc, err);
-        if (deliver(z, OUT_SIZE - z->stream.avail_out, err))
+        if (flush_output(z, OUT_SIZE - z->stream.avail_out, err))
             return -1;
     } while (rc != Z_STREAM_END && (z->stream.avail_in > 0 || z->stream.avail_out == 0));
     if (rc == Z_STREAM_END)
@@ -105,7 +105,7 @@ static int member_feed(struct gunzip *z, const unsigned char *p, size_t n, size_
     return 0;
 }
 
-/* Takes zeros. */
+/* Accepts only zeros. */
 static int padding_feed(struct gunzip *z, const unsigned char *p, size_t n, struct err *err)
 {
     for (size_t i = 0; i < n; i++)
@@ -116,7 +116,7 @@ static int padding_feed(struct gunzip *z, const unsigned char *p, size_t n, stru
     return 0;
 }
 
-static int feed(struct gunzip *z, const unsigned char *p, size_t n, struct err *err)
+static int feed_bytes(struct gunzip *z, const unsigned char *p, size_t n, struct err *err)
 {
     while (n > 0) {
         if (z->place == BEHIND && *p == 0x1f && inflateReset(&z->stream) == Z_OK)
@@ -138,7 +138,7 @@ static int feed(struct gunzip *z, const unsigned char *p, size_t n, struct err *
 
 int gunzip_feed(struct gunzip *z, const void *p, size_t n, struct err *err)
 {
-    if (!z->failed && feed(z, p, n, &z->why))
+    if (!z->failed && feed_bytes(z, p, n, &z->why))
         z->failed = true;
     if (z->failed && err)
         *err = z->why;

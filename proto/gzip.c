@@ -3,7 +3,7 @@
 
 #include "proto/gzip.h"
 
-/* Go's default makes what these libraries make at their fastest, in five times the time. */
+/* Level 1 compresses about as well as Go's default, in a fifth of the time. */
 #define LEVEL 1
 
 #ifdef HAVE_LIBDEFLATE
@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* Nothing but the library's own. */
+/* libdeflate only needs its own state. */
 struct gzip {
     struct libdeflate_decompressor *d;
 };
@@ -97,8 +97,8 @@ void gzip_free(struct gzip *g)
     free(g);
 }
 
-/* zlib counts in unsigned int: pieces of more are given one after the other. */
-static uInt piece(size_t n)
+/* zlib counts in unsigned int, so larger input is split. */
+static uInt piece_size(size_t n)
 {
     return n < UINT_MAX ? (uInt)n : UINT_MAX;
 }
@@ -110,7 +110,7 @@ enum gzip_result gzip_inflate(struct gzip *g, const void *p, size_t n, void *to,
     size_t in = 0, out = 0;
     int rc = inflateReset(z);
     while (rc == Z_OK) {
-        uInt fed = piece(n - in), free_now = piece(room - out);
+        uInt fed = piece_size(n - in), free_now = piece_size(room - out);
         z->next_in = (unsigned char *)(uintptr_t)p + in;
         z->avail_in = fed;
         z->next_out = (unsigned char *)to + out;
@@ -131,7 +131,7 @@ static int deflate_all(z_stream *z, const void *p, size_t n, unsigned char *to, 
     size_t in = 0, out = 0;
     int rc = Z_OK;
     while (rc == Z_OK) {
-        uInt fed = piece(n - in), free_now = piece(room - out);
+        uInt fed = piece_size(n - in), free_now = piece_size(room - out);
         z->next_in = (unsigned char *)(uintptr_t)p + in;
         z->avail_in = fed;
         z->next_out = to + out;

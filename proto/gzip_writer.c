@@ -1,7 +1,7 @@
 /*
- * Members of gzip are filled, compressed and handed on, always in their order. There is room for a few of
- * them; a thread compresses what has been filled, and so does the one that fills, whenever it finds no room:
- * so neither waits while there is something to do, and without a thread the work is done just as well.
+ * Members are filled, compressed and written in order. A few of them fit in memory. A helper thread
+ * compresses filled members, and so does the filling thread when no member is free. So neither waits while
+ * there is work, and the writer also works without the helper.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,31 +26,31 @@ struct member {
 struct gzip_writer {
     gzip_sink_fn *sink;
     void *ctx;
-    size_t cap_plain; /* of the first, which grows */
-    size_t filling;   /* the member that is, counted from the first of all; those before it may not be done */
-    size_t next_out;  /* the one that is handed on next */
-    bool alone, helped; /* there is no second processor; the thread runs */
+    size_t cap_plain;   /* capacity of the first, which grows */
+    size_t filling;     /* number of the member being filled; earlier ones may not be written yet */
+    size_t next_out;    /* number of the next member to write */
+    bool alone, helped; /* there is no second processor; the helper runs */
     pthread_t helper;
 
-    /* What both see: */
+    /* Shared by both threads: */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct member members[MEMBERS];
-    size_t next_filled; /* no member before it is still to be taken up */
+    size_t next_filled; /* all members before it are taken */
     bool ending;
 };
 
-static struct member *member(struct gzip_writer *w, size_t number)
+static struct member *member_at(struct gzip_writer *w, size_t number)
 {
     return &w->members[number % MEMBERS];
 }
 
 /* ---- compressing: with the lock held ---- */
 
-/* Compresses the next member that is filled, if there is one. */
-static bool work(struct gzip_writer *w)
+/* Compresses the next filled member, if there is one. */
+static bool compress_next(struct gzip_writer *w)
 {
-    struct member *m = member(w, w->next_filled);
+    struct member *m = member_at(w, w->next_filled);
     if (m->state != FILLED)
         return false;
     m->state = AT_WORK;
@@ -69,7 +69,7 @@ static void *help(void *ctx)
     struct gzip_writer *w = ctx;
     pthread_mutex_lock(&w->lock);
     while (!w->ending)
-        if (!work(w))
+        if (!compress_next(w))
             pthread_cond_wait(&w->changed, &w->lock);
     pthread_mutex_unlock(&w->lock);
     return NULL;
@@ -77,13 +77,13 @@ static void *help(void *ctx)
 
 /* ---- filling ---- */
 
-/* Hands the oldest member on, once it is done. */
-static int hand_on(struct gzip_writer *w, struct err *err)
+/* Writes the oldest member to the sink once it is compressed. */
+static int write_oldest(struct gzip_writer *w, struct err *err)
 {
-    struct member *m = member(w, w->next_out);
+    struct member *m = member_at(w, w->next_out);
     pthread_mutex_lock(&w->lock);
     while (m->state != DONE)
-        if (!work(w))
+        if (!compress_next(w))
             pthread_cond_wait(&w->changed, &w->lock);
     m->state = FREE;
     pthread_mutex_unlock(&w->lock);
@@ -99,36 +99,36 @@ static int hand_on(struct gzip_writer *w, struct err *err)
     return rc;
 }
 
-/* The member is full, or it is the last. */
+/* Closes a member that is full or the last. */
 static void close_member(struct gzip_writer *w)
 {
     pthread_mutex_lock(&w->lock);
-    member(w, w->filling++)->state = FILLED;
+    member_at(w, w->filling++)->state = FILLED;
     pthread_cond_broadcast(&w->changed);
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Closes a full one, and finds room for the next. */
+/* Closes the full member and waits for a free one. */
 static int next_member(struct gzip_writer *w, struct err *err)
 {
     struct err unused = ERR_INIT;
     close_member(w);
-    /* Without the thread it takes longer, and no more. */
+    /* If the thread cannot start, compression is only slower. */
     if (!w->alone && !w->helped)
         w->helped = thread_start(&w->helper, help, w, &unused) == 0;
     w->alone = !w->helped;
-    if (w->filling - w->next_out == MEMBERS && hand_on(w, err) < 0)
+    if (w->filling - w->next_out == MEMBERS && write_oldest(w, err) < 0)
         return -1;
-    struct member *m = member(w, w->filling);
+    struct member *m = member_at(w, w->filling);
     if (!m->plain && !(m->plain = malloc(GZIP_MEMBER)))
         return err_nomem(err);
     return 0;
 }
 
-/* Room for n bytes in the member that is filled: only the first one grows. */
+/* Makes room for n bytes in the current member: only the first one grows. */
 static int make_room(struct gzip_writer *w, size_t n, struct err *err)
 {
-    struct member *m = member(w, w->filling);
+    struct member *m = member_at(w, w->filling);
     return w->filling > 0
                ? 0
                : array_reserve((void **)&m->plain, &w->cap_plain, m->n + n < 4096 ? 4096 : m->n + n, 1, err);
@@ -138,10 +138,10 @@ int gzip_writer_add(void *writer, const void *p, size_t n, struct err *err)
 {
     struct gzip_writer *w = writer;
     for (const unsigned char *from = p; n > 0;) {
-        struct member *m = member(w, w->filling);
+        struct member *m = member_at(w, w->filling);
         if (m->n == GZIP_MEMBER && next_member(w, err) < 0)
             return -1;
-        m = member(w, w->filling);
+        m = member_at(w, w->filling);
         size_t fits = n < GZIP_MEMBER - m->n ? n : GZIP_MEMBER - m->n;
         if (make_room(w, fits, err) < 0)
             return -1;
@@ -157,12 +157,12 @@ int gzip_writer_end(struct gzip_writer *w, struct err *err)
 {
     close_member(w);
     while (w->next_out < w->filling)
-        if (hand_on(w, err) < 0)
+        if (write_oldest(w, err) < 0)
             return -1;
     return 0;
 }
 
-/* ---- from the beginning to the end ---- */
+/* ---- life cycle ---- */
 
 struct gzip_writer *gzip_writer_new(gzip_sink_fn *sink, void *ctx, struct err *err)
 {

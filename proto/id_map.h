@@ -1,4 +1,4 @@
-/* From the IDs of a profile's parts to their indices. */
+/* Maps the IDs of a profile's parts to their indices. */
 #ifndef PROTO_ID_MAP_H
 #define PROTO_ID_MAP_H
 
@@ -10,26 +10,25 @@ struct id_map_entry {
 };
 
 /*
- * Writers number parts one after the other, as a rule: as long as the IDs are a row, the index is a
- * subtraction away. Behind that there is a table of small IDs; what is not in it either is looked for. All 0:
- * empty.
+ * Writers usually number parts consecutively: as long as they do, the index is a subtraction. Other small IDs
+ * are in a table, the rest in a hash table. All 0 is an empty map.
  */
 struct id_map {
     uint64_t first; /* the ID of index 0 */
-    size_t n_row;   /* how many have the IDs first, first + 1, … */
+    size_t n_row;   /* number of parts with the IDs first, first + 1, … */
     size_t n_expected;
-    uint32_t *dense; /* NULL until one is not of the row */
+    uint32_t *dense; /* the table of small IDs; NULL until needed */
     size_t n_dense;
     struct id_map_entry *others;
     size_t n_others, cap_others;
-    struct finder by_id; /* those */
+    struct finder by_id; /* the other IDs */
 };
 
-/* For n things, about. */
+/* Initialises for about n things. */
 void id_map_init(struct id_map *m, size_t n);
 void id_map_release(struct id_map *m);
 
-/* The index of an ID that is not a small one, or PROFILE_NONE. */
+/* The index of an ID outside the consecutive row, or PROFILE_NONE. */
 uint32_t id_map_get_other(const struct id_map *m, uint64_t id);
 
 /* The index, or PROFILE_NONE. */
@@ -41,7 +40,7 @@ static inline uint32_t id_map_get(const struct id_map *m, uint64_t id)
     return id < m->n_dense ? m->dense[id] : id_map_get_other(m, id);
 }
 
-/* The next thing: its ID must be new, and not 0. `what` it is, for the message. */
+/* Adds the next thing: its ID must be new, and not 0. `what` names it in the message. */
 int id_map_add(struct id_map *m, uint64_t id, size_t index, const char *what, struct err *err);
 
 #endif

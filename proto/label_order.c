@@ -3,7 +3,7 @@
 #include "proto/label_order.h"
 #include "base/banned.h"
 
-/* Where a label goes: by this, then by its place in the file. */
+/* A label's sort key, then its place in the file. */
 struct label_place {
     uint64_t major;
     size_t at;
@@ -28,7 +28,7 @@ static int compare_places(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* The keys there are, each once. */
+/* Collects the distinct keys. */
 static int gather_keys(const struct profile *p, uint32_t *seen, struct key **ret, size_t *ret_n,
                        struct err *err)
 {
@@ -77,15 +77,15 @@ void label_order_release(struct label_order *o)
     *o = (struct label_order){0};
 }
 
-static uint64_t major_of(const struct label_order *o, const struct profile_label *l)
+static uint64_t sort_key(const struct label_order *o, const struct profile_label *l)
 {
     return (uint64_t)l->is_number << 32 | (o->ranks ? o->ranks[l->key] : l->key);
 }
 
-static bool in_order(const struct label_order *o, const struct profile_label *labels, size_t n)
+static bool is_sorted(const struct label_order *o, const struct profile_label *labels, size_t n)
 {
     for (size_t i = 1; i < n; i++)
-        if (major_of(o, &labels[i - 1]) > major_of(o, &labels[i]))
+        if (sort_key(o, &labels[i - 1]) > sort_key(o, &labels[i]))
             return false;
     return true;
 }
@@ -94,13 +94,13 @@ int label_order_sort(struct label_order *o, const struct profile_label *labels, 
                      const struct profile_label **ret, struct err *err)
 {
     *ret = labels;
-    if (in_order(o, labels, n))
+    if (is_sorted(o, labels, n))
         return 0;
     if (array_reserve((void **)&o->places, &o->cap_places, n, sizeof *o->places, err) < 0 ||
         array_reserve((void **)&o->sorted, &o->cap_sorted, n, sizeof *o->sorted, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
-        o->places[i] = (struct label_place){major_of(o, &labels[i]), i};
+        o->places[i] = (struct label_place){sort_key(o, &labels[i]), i};
     qsort(o->places, n, sizeof *o->places, compare_places);
     for (size_t i = 0; i < n; i++)
         o->sorted[i] = labels[o->places[i].at];

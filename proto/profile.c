@@ -1,18 +1,18 @@
-/* The columns of a profile: how they come to be, grow and go. Reading is profile_decode.c's. */
+/* The columns of a profile: allocation, growth, release. profile_decode.c parses. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "proto/profile_store.h"
 #include "base/banned.h"
 
-/* So many locations have indices of three bytes. */
+/* From this many locations on, an index needs more than three bytes. */
 #define FRAME_24_BITS 0x1000000u
 
-/* Room for n more behind the first `used` of a column. */
+/* Makes room for n more after the first `used` elements of a column. */
 #define GROW(p, column, used, more)                                                                          \
     array_reserve((void **)&(p)->column, &(p)->store->cap_##column, (used) + (more), sizeof *(p)->column, err)
 
-/* Columns that others point into are never NULL, so that they can do so even where there is nothing. */
+/* Other columns point into these columns, so they are never NULL, even without elements. */
 static int begin_columns(struct profile *p, struct err *err)
 {
     return GROW(p, values, 0, 1) < 0 || profile_widen_frames(p, 0, err) < 0 || GROW(p, labels, 0, 1) < 0
@@ -120,7 +120,7 @@ void profile_set_frame(struct profile *p, const struct profile_sample *s, size_t
     memcpy(p->stack + (s->stack_at + frame) * p->frame_size, &v, p->frame_size);
 }
 
-/* Copies a stack behind the others. */
+/* Appends a copy of a stack. */
 static int add_stack(struct profile *p, const uint32_t *stack, size_t depth, struct err *err)
 {
     if (profile_reserve_frames(p, depth, err) < 0)
@@ -223,8 +223,8 @@ int profile_add_comment(struct profile *p, uint32_t comment, struct err *err)
 
 /* ---- reading ---- */
 
-/* The message that a region holds, or what another form makes of it. Takes the region. */
-static int decode(struct region *bytes, size_t file_bytes, struct profile **ret, struct err *err)
+/* Decodes a region as profile.proto or a text form. Takes ownership of the region. */
+static int decode_region(struct region *bytes, size_t file_bytes, struct profile **ret, struct err *err)
 {
     bool other = false;
     int rc = profile_decode(bytes, ret, &other, err);
@@ -241,7 +241,7 @@ static int decode(struct region *bytes, size_t file_bytes, struct profile **ret,
 int profile_parse(const void *p, size_t n, uint64_t max_bytes, struct profile **ret, struct err *err)
 {
     struct region bytes = {0};
-    return region_inflate(p, n, max_bytes, &bytes, err) < 0 ? -1 : decode(&bytes, n, ret, err);
+    return region_inflate(p, n, max_bytes, &bytes, err) < 0 ? -1 : decode_region(&bytes, n, ret, err);
 }
 
 int profile_parse_buf(struct buf *from, uint64_t max_bytes, struct profile **ret, struct err *err)
@@ -250,5 +250,5 @@ int profile_parse_buf(struct buf *from, uint64_t max_bytes, struct profile **ret
     size_t n = from->len;
     int rc = region_inflate(buf_str(from), n, max_bytes, &bytes, err);
     buf_release(from);
-    return rc < 0 ? -1 : decode(&bytes, n, ret, err);
+    return rc < 0 ? -1 : decode_region(&bytes, n, ret, err);
 }

@@ -1,12 +1,12 @@
 /*
- * A profile in memory: google/pprof's profile.proto in columns, made to be walked fast and changed in place.
+ * A profile in memory: google/pprof's profile.proto in columns, for fast traversal and changes in place.
  *
- * Everything refers by index: a sample to locations, a location to lines and a mapping, a line to a function,
- * all to strings. Equal strings have equal indices, 0 is the empty one. The file's own IDs are kept for the
- * reports that show them. Samples, and what hangs on them, keep the file's order.
+ * References are indices: a sample refers to locations, a location to lines and a mapping, a line to a
+ * function, all to strings. Equal strings have equal indices; 0 is the empty string. The file's IDs are kept
+ * for the reports that show them. Samples, stacks and labels keep the file's order.
  *
- * Sources: google/pprof proto/profile.proto; profile/profile.go and encode.go (what is valid, what is mended
- * on reading).
+ * Sources: google/pprof proto/profile.proto; profile/profile.go and encode.go (validity, corrections on
+ * reading).
  */
 #ifndef PROTO_PROFILE_H
 #define PROTO_PROFILE_H
@@ -28,14 +28,15 @@ struct profile_value_type {
 
 struct profile_label {
     uint32_t key;
-    uint32_t str; /* its text, if it is no number; never 0 then in a file, but may be in what was made here */
-    uint32_t unit; /* of a number; 0: none said */
+    uint32_t str;  /* its text, if it is no number; never 0 in a file, but may be 0 in a profile that this
+                      program built */
+    uint32_t unit; /* of a number; 0: none */
     bool is_number;
     int64_t num;
 };
 
 struct profile_line {
-    uint32_t function; /* index, or PROFILE_NONE while a profile is being built */
+    uint32_t function; /* index; PROFILE_NONE while a profile is being built */
     int64_t line;
     int64_t column;
 };
@@ -45,7 +46,7 @@ struct profile_location {
     uint64_t address;
     uint32_t mapping; /* index, or PROFILE_NONE */
     uint32_t n_lines;
-    uint32_t line_at; /* its lines: lines[line_at] and the following, the innermost call first */
+    uint32_t line_at; /* index of its first line in `lines`, the innermost call first */
     bool folded;
 };
 
@@ -63,30 +64,29 @@ struct profile_mapping {
 };
 
 struct profile_sample {
-    uint32_t stack_at; /* its locations, leaf first: so many stand in front of them; see profile_frame */
+    uint32_t stack_at; /* its locations, leaf first: the number of frames before them; see profile_frame */
     uint32_t depth;
     uint32_t label_at; /* its labels, in the file's order */
     uint32_t n_labels;
 };
 
 /*
- * Whoever changes a profile may shorten a sample's stack or a location's lines, reorder and drop samples
- * (with their values), set values, and point anything to another index. Columns grow only by the functions
- * below.
+ * A caller may shorten a sample's stack or a location's lines, reorder and drop samples (with their values),
+ * set values, and change references. Only the functions below may grow columns.
  *
- * Stacks are by far the most of a profile, so a location in them takes no more bytes than the largest index
- * needs: 2 to 4, lowest first.
+ * Stacks are by far the largest part, so a frame has only as many bytes as the largest index needs: 2 to 4,
+ * little-endian.
  */
 struct profile {
     struct profile_value_type *sample_types;
     size_t n_sample_types;
     struct profile_sample *samples;
-    int64_t *values; /* n_sample_types for each sample */
+    int64_t *values; /* n_sample_types values for each sample */
     size_t n_samples;
     unsigned char *stack; /* location indices, frame_size bytes each */
-    size_t n_stack;       /* how many there are */
+    size_t n_stack;       /* number of frames */
     unsigned frame_size;
-    uint32_t frame_mask; /* of that size, all bits */
+    uint32_t frame_mask; /* all bits of a frame */
     struct profile_label *labels;
     size_t n_labels;
     struct profile_location *locations;
@@ -103,15 +103,15 @@ struct profile {
     uint32_t drop_frames, keep_frames, default_sample_type, doc_url; /* strings */
     struct profile_value_type period_type;
     int64_t period, time_ns, duration_ns;
-    uint64_t file_bytes; /* of what it was read from, as that lay on disk; of several merged, their sum */
+    uint64_t file_bytes; /* size of its file on disk; after a merge, the sum */
 
-    struct profile_store *store; /* strings, capacities, the bytes they lie in: proto's own business */
+    struct profile_store *store; /* strings, capacities, bytes: private to proto */
 };
 
 struct profile *profile_new(struct err *err);
 void profile_free(struct profile *p);
 
-/* The location of a sample's frame, the leaf's being 0. */
+/* The location of a sample's frame; frame 0 is the leaf. */
 static inline uint32_t profile_frame(const struct profile *p, const struct profile_sample *s, size_t frame)
 {
     uint32_t v;
@@ -119,10 +119,10 @@ static inline uint32_t profile_frame(const struct profile *p, const struct profi
     return le32toh(v) & p->frame_mask;
 }
 
-/* A stack, read from the leaf on. */
+/* Iterates over a stack from the leaf on. */
 struct profile_walk {
     const unsigned char *at;
-    uint32_t left; /* how many frames there are still */
+    uint32_t left; /* frames left */
     unsigned size;
     uint32_t mask;
 };
@@ -133,7 +133,7 @@ static inline struct profile_walk profile_walk(const struct profile *p, const st
                                  p->frame_mask};
 }
 
-/* The next of its locations; false at the end. */
+/* Returns the next location; false at the end. */
 static inline bool profile_walk_next(struct profile_walk *w, uint32_t *ret)
 {
     uint32_t v;
@@ -146,19 +146,19 @@ static inline bool profile_walk_next(struct profile_walk *w, uint32_t *ret)
     return true;
 }
 
-/* Sets it to another that there is. */
+/* Sets a frame to another existing location. */
 void profile_set_frame(struct profile *p, const struct profile_sample *s, size_t frame, uint32_t location);
 
-/* The string of an index of this profile, valid for as long as the profile lives. */
+/* The string of an index, valid while the profile lives. */
 struct str profile_str(const struct profile *p, uint32_t index);
-/* How many strings there are: every index is smaller. */
+/* The number of strings: every index is smaller. */
 size_t profile_n_strings(const struct profile *p);
-/* The index of such a string, added if it is new: a copy. */
+/* The index of the string; adds a copy if it is new. */
 int profile_intern(struct profile *p, const char *s, size_t n, uint32_t *ret, struct err *err);
 
 /*
- * Add at the end. References must be valid, IDs are the caller's business. A sample has n_sample_types
- * values; a location's lines are copied.
+ * These append. References must be valid; IDs are the caller's responsibility. A sample has n_sample_types
+ * values. A location's lines are copied.
  */
 int profile_add_sample_type(struct profile *p, struct profile_value_type type, struct err *err);
 int profile_add_sample(struct profile *p, const uint32_t *stack, size_t depth, const int64_t *values,
@@ -169,79 +169,78 @@ int profile_add_function(struct profile *p, const struct profile_function *funct
 int profile_add_mapping(struct profile *p, const struct profile_mapping *mapping, struct err *err);
 int profile_add_comment(struct profile *p, uint32_t comment, struct err *err);
 
-/* Gives a location other lines: copied. */
+/* Replaces a location's lines by a copy of these. */
 int profile_set_lines(struct profile *p, size_t location, const struct profile_line *lines, size_t n,
                       struct err *err);
-/* Gives a sample another stack, of any depth. */
+/* Replaces a sample's stack by one of any depth. */
 int profile_restack(struct profile *p, size_t sample, const uint32_t *stack, size_t depth, struct err *err);
 
 /* ---- reading ---- */
 
 /*
- * Reads a profile: profile.proto, as it is or gzip'ed (one member or more), or one of the text forms of Go's
- * runtime. At most max_bytes inflated. ERR_FAILED with google/pprof's words where it has some ("parsing
+ * Parses a profile: profile.proto, plain or gzip'ed (one member or more), or a text form of Go's runtime.
+ * max_bytes limits the inflated size. ERR_FAILED has google/pprof's message if there is one ("parsing
  * profile: …", "malformed profile: …").
  */
 int profile_parse(const void *p, size_t n, uint64_t max_bytes, struct profile **ret, struct err *err);
-/* The same of bytes that nobody needs any more: they are released once they are inflated, whatever comes of
- * it, so that a large file does not stand in memory beside its profile. */
+/* Like profile_parse, but releases the bytes once they are inflated, also on failure, so that a large file
+ * and its profile are not in memory together. */
 int profile_parse_buf(struct buf *bytes, uint64_t max_bytes, struct profile **ret, struct err *err);
-/* Whether reading failed because the bytes have none of the forms. */
+/* Whether parsing failed because the bytes are in no known form. */
 bool profile_is_unrecognized(const struct err *err);
 
 /* ---- changing and writing ---- */
 
 /*
- * One profile of all: equal samples are one, what nothing refers to is left out. They must have the same
- * sample types and period type (profile_common_types makes them so). Samples of nothing but zeros go. The
- * sources are only read.
+ * Merges profiles: combines equal samples and drops unreferenced parts. All must have the same sample types
+ * and period type (profile_common_types ensures that). Drops samples with only zeros. The sources are
+ * unchanged.
  */
 int profile_merge(struct profile *const *profiles, size_t n, struct profile **ret, struct err *err);
-/* The same of profiles that nobody needs any more: each is freed, and NULL then, once it is in the new one.
- */
+/* Like profile_merge, but frees each source and sets it to NULL once it is merged. */
 int profile_merge_all(struct profile **profiles, size_t n, struct profile **ret, struct err *err);
-/* Leaves each profile the sample types that all have, in the order of the first. An error if there are none.
- */
+/* Reduces each profile to the sample types that all have, in the order of the first. An error if there are
+ * none. */
 int profile_common_types(struct profile *const *profiles, size_t n, struct err *err);
 /*
- * Multiplies the values of each sample type, rounded. Samples go whose values that were multiplied by another
- * ratio than 1 have all become 0, whatever the rest are; none go if all ratios are 1.
+ * Multiplies the values of each sample type and rounds. Drops a sample if all its values with a ratio other
+ * than 1 became 0, whatever its other values are. If all ratios are 1 no sample is dropped.
  */
 void profile_scale(struct profile *p, const double *ratios);
-/* Scales p so that each sample type's sum is that of the base. */
+/* Scales p so that each sample type's sum equals the base's. */
 int profile_normalize(struct profile *p, const struct profile *base, struct err *err);
 /*
- * Makes room for what others have measured beside it: `times` times as many sample types, the same ones again
- * and again. The profile's own values stand in the `at`th of those places, 0 in the rest. So profiles can be
- * merged and still be told apart.
+ * Repeats the sample types `times` times. The profile's own values move to repetition `at`; the others are 0.
+ * So merged profiles can still be told apart.
  */
 int profile_widen(struct profile *p, size_t at, size_t times, struct err *err);
-/* Leaves the first n sample types. */
+/* Keeps only the first n sample types. */
 void profile_narrow(struct profile *p, size_t n);
-/* Takes all labels off the samples. */
+/* Removes all labels from the samples. */
 void profile_drop_labels(struct profile *p);
-/* Gives every sample this label, in the place of those of the same key. */
+/* Sets this label on every sample and removes others with its key. */
 int profile_set_label(struct profile *p, const char *key, const char *value, struct err *err);
 
-/* Whether both have the same sample types and period type: 0, or -1 with what differs. */
+/* Checks that both have the same sample types and period type. The error names the difference. */
 int profile_compatible(const struct profile *a, const struct profile *b, struct err *err);
-/* A value type in messages, as Go prints one: "{cpu nanoseconds 0 0}", made printable. Returns dst. */
+/* Formats a value type as Go does, "{cpu nanoseconds 0 0}", made printable. Returns dst. */
 #define PROFILE_TYPE_TEXT 256
 const char *profile_type_text(const struct profile *p, struct profile_value_type t,
                               char dst[PROFILE_TYPE_TEXT]);
 
-/* Takes bytes in order; -1 ends it with err as it was left. */
+/* Receives the bytes in order; -1 ends writing and keeps its err. */
 typedef int profile_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
-/* Writes profile.proto, not compressed: byte for byte what google/pprof writes of the same profile. */
+/* Writes uncompressed profile.proto: byte for byte google/pprof's output for the same profile. */
 int profile_write(const struct profile *p, profile_sink_fn *sink, void *ctx, struct err *err);
 
-/* The same, gzip'ed, without a time in the header: one member, or several if it is large (proto/gzip.h). */
+/* Writes gzip'ed profile.proto without a time in the header: one member, or several if it is large
+ * (proto/gzip.h). */
 int profile_write_gzip(const struct profile *p, profile_sink_fn *sink, void *ctx, struct err *err);
 
-/* What a float becomes as an integer, as in Go on amd64: towards zero; what is none, the smallest. */
+/* Converts a float as Go does on amd64: towards zero; NaN and overflow give the smallest integer. */
 int64_t profile_integer(double v);
 
-/* What google/pprof calls valid: counts that agree, references within, IDs that are unique and not 0. */
+/* Checks google/pprof's validity rules: consistent counts, references in range, unique nonzero IDs. */
 int profile_check(const struct profile *p, struct err *err);
 
 #endif

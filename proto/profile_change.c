@@ -1,5 +1,5 @@
 /*
- * What makes profiles fit to be merged and compared: sample types, values, a label.
+ * Prepares profiles for merging and comparing: sample types, values, a label.
  *
  * Source: google/pprof profile/merge.go, profile.go.
  */
@@ -18,8 +18,8 @@ int64_t profile_integer(double v)
 
 /* ---- sample types ---- */
 
-static bool same_type(const struct profile *a, struct profile_value_type x, const struct profile *b,
-                      struct profile_value_type y)
+static bool is_same_type(const struct profile *a, struct profile_value_type x, const struct profile *b,
+                         struct profile_value_type y)
 {
     return str_equal(profile_str(a, x.type), profile_str(b, y.type)) &&
            str_equal(profile_str(a, x.unit), profile_str(b, y.unit));
@@ -38,19 +38,19 @@ const char *profile_type_text(const struct profile *p, struct profile_value_type
 
 int profile_compatible(const struct profile *a, const struct profile *b, struct err *err)
 {
-    if (!same_type(a, a->period_type, b, b->period_type)) {
+    if (!is_same_type(a, a->period_type, b, b->period_type)) {
         char x[PROFILE_TYPE_TEXT], y[PROFILE_TYPE_TEXT];
         return err_set(err, ERR_FAILED, "incompatible period types &%s and &%s",
                        profile_type_text(a, a->period_type, x), profile_type_text(b, b->period_type, y));
     }
     bool same = a->n_sample_types == b->n_sample_types;
     for (size_t i = 0; same && i < a->n_sample_types; i++)
-        same = same_type(a, a->sample_types[i], b, b->sample_types[i]);
+        same = is_same_type(a, a->sample_types[i], b, b->sample_types[i]);
     return same ? 0 : err_set(err, ERR_FAILED, "incompatible sample types");
 }
 
-/* The first sample type of that name, or none. */
-static size_t type_named(const struct profile *p, struct str name)
+/* Finds the first sample type of that name; SIZE_MAX if there is none. */
+static size_t find_type(const struct profile *p, struct str name)
 {
     for (size_t i = 0; i < p->n_sample_types; i++)
         if (str_equal(profile_str(p, p->sample_types[i].type), name))
@@ -58,7 +58,7 @@ static size_t type_named(const struct profile *p, struct str name)
     return SIZE_MAX;
 }
 
-/* How many sample types of all profiles have the name. */
+/* Counts the sample types of that name in all profiles. */
 static size_t count_named(struct profile *const *profiles, size_t n, struct str name)
 {
     size_t count = 0;
@@ -68,7 +68,7 @@ static size_t count_named(struct profile *const *profiles, size_t n, struct str 
     return count;
 }
 
-/* Makes the sample types those of `indices`, and the default the first unless it is one of them. */
+/* Reduces the sample types to those of `indices`. The default becomes the first unless it is one of them. */
 static int choose_types(struct profile *p, const size_t *indices, size_t n, struct err *err)
 {
     struct profile_value_type *types = malloc(n * sizeof *types);
@@ -97,14 +97,14 @@ static int choose_types(struct profile *p, const size_t *indices, size_t n, stru
     return 0;
 }
 
-/* Finds the common ones in p: `indices` has room for them. */
+/* Reduces p to the common types: `indices` has room for them. */
 static int reduce_types(struct profile *p, const struct str *common, size_t n, size_t *indices,
                         struct err *err)
 {
     bool same = n == p->n_sample_types;
     for (size_t i = 0; i < n; i++) {
         char name[64];
-        indices[i] = type_named(p, common[i]);
+        indices[i] = find_type(p, common[i]);
         if (indices[i] == SIZE_MAX)
             return err_set(err, ERR_FAILED, "\"%s\" sample type is not found in profile",
                            text_printable(name, sizeof name, common[i].p, common[i].n));
@@ -162,7 +162,7 @@ void profile_narrow(struct profile *p, size_t n)
 
 /* ---- values ---- */
 
-/* Whether one of those that were multiplied is not 0. */
+/* Scales the values. Returns whether a value with a ratio other than 1 is not 0. */
 static bool scale_values(int64_t *values, const double *ratios, size_t n)
 {
     bool any = false;
@@ -226,7 +226,7 @@ int profile_normalize(struct profile *p, const struct profile *base, struct err 
 
 /* ---- labels ---- */
 
-/* Copies a sample's labels but those of the text's key, and adds that one: how many there are now. */
+/* Copies a sample's labels except those of the text's key, and adds that label. Returns the new count. */
 static uint32_t set_label(struct profile_label *to, const struct profile_label *from, uint32_t n,
                           const struct profile_label *text)
 {

@@ -33,7 +33,7 @@ static int check_location(const struct profile *p, const struct profile_location
     return 0;
 }
 
-/* Strings of everything are among those there are. */
+/* Checks that all string indices are in range. */
 static int check_strings(const struct profile *p, struct err *err)
 {
     size_t n = profile_n_strings(p);

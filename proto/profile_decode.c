@@ -1,13 +1,13 @@
 /*
- * profile.proto, decoded behind a survey.
+ * Decodes profile.proto in two passes.
  *
- * The survey walks the top level only: how many of each message there are, and where the first string stands.
- * Then what samples refer to goes into its columns, and at last the samples, whose bytes are given back as
- * they are read; of very many, two threads read a half each. References come as the file has them, IDs of
- * locations, functions and mappings, indices of strings, and are turned into indices of ours.
+ * A survey of the top level counts the messages of each kind and finds the first string. Then the tables that
+ * samples refer to go into their columns, and last the samples, whose bytes are released as they are read.
+ * Very many samples are split between two threads. References arrive as the file's IDs and string indices,
+ * and are converted to our indices.
  *
- * Of several things that are wrong google/pprof tells what it comes upon first: what no message may have
- * anywhere, and only then references.
+ * If several things are wrong, google/pprof reports the first it meets: malformed messages anywhere, and only
+ * then bad references.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,8 @@ bool decode_no(struct decoder *d, const char *why)
     return err_set(d->err, ERR_FAILED, "parsing profile: %s", why) == 0;
 }
 
-/* Memory that the columns may take: real profiles take up to three bytes for each byte, and a few bytes of a
- * hostile one could ask for fifty. */
+/* Minimum memory for the columns. Real profiles need up to three bytes for each byte; a hostile one could
+ * need fifty. */
 #define ROOM_AT_LEAST ((size_t)64 << 20)
 #define ROOM_FOR(n) ((n) / 2 * 7 > ROOM_AT_LEAST ? (n) / 2 * 7 : ROOM_AT_LEAST)
 
@@ -36,7 +36,7 @@ bool decode_charge(size_t *room, size_t n, size_t size, struct err *err)
 
 /* ---- the walks ---- */
 
-static bool survey(struct decoder *d)
+static bool survey_messages(struct decoder *d)
 {
     struct wire w = wire_of(d->bytes->p, d->bytes->n);
     struct wire_field f;
@@ -51,7 +51,7 @@ static bool survey(struct decoder *d)
     return true;
 }
 
-/* Takes from the room everything whose number the survey knows. */
+/* Charges `room` for everything that the survey counted. */
 static bool charge_tables(struct decoder *d)
 {
     const size_t *n = d->counts;
@@ -65,7 +65,7 @@ static bool charge_tables(struct decoder *d)
            decode_charge(&d->room, n[PROFILE_STRING], sizeof(struct str) + 2 * sizeof *d->strings, d->err);
 }
 
-/* What a location on a stack takes at most, in a profile that is not out of the common. */
+/* The most bytes of a location on a stack, in a usual profile. */
 #define LOCATION_BYTES 3
 
 static bool make_room(struct decoder *d)
@@ -73,7 +73,8 @@ static bool make_room(struct decoder *d)
     struct profile *p = d->p;
     struct profile_store *s = p->store;
     const size_t *n = d->counts;
-    /* Each value takes a byte: of more than there are bytes some are missing, which is said at the end. */
+    /* Each value has at least one byte. If there are more values than bytes some are missing, which
+     * counts_agree reports. */
     if (n[PROFILE_SAMPLE_TYPE] && n[PROFILE_SAMPLE] <= d->bytes->n / n[PROFILE_SAMPLE_TYPE])
         d->n_kept_values = n[PROFILE_SAMPLE_TYPE];
     if (n[PROFILE_LOCATION] >= PROFILE_NONE || n[PROFILE_FUNCTION] >= PROFILE_NONE ||
@@ -81,9 +82,9 @@ static bool make_room(struct decoder *d)
         return decode_no(d, "too many locations, functions or mappings");
     if (!charge_tables(d))
         return false;
-    /* How many there are is not counted: a third of the locations have a second one, often. */
+    /* The lines are not counted: often a third of the locations have a second one. */
     size_t lines = n[PROFILE_LOCATION] + n[PROFILE_LOCATION] / 3 + 1;
-    /* Room is made for as many frames as there are bytes then. */
+    /* One frame for each byte will be reserved then. */
     if (d->bytes->n < UINT32_MAX && halves_pay(d->bytes->n / LOCATION_BYTES, 0))
         d->first_half = n[PROFILE_SAMPLE] / 2;
     d->strings = malloc((n[PROFILE_STRING] + 1) * sizeof *d->strings);
@@ -107,7 +108,7 @@ static bool make_room(struct decoder *d)
            profile_widen_frames(p, n[PROFILE_LOCATION], d->err) == 0;
 }
 
-/* A sample of the first half; the next field begins at `behind`. */
+/* Counts a sample of the first half; the next field starts at `behind`. */
 static void measure_half(struct decoder *d, const struct wire_field *f, size_t behind)
 {
     if (f->type == WIRE_LENGTH)
@@ -115,7 +116,7 @@ static void measure_half(struct decoder *d, const struct wire_field *f, size_t b
     d->middle = behind;
 }
 
-/* Everything but samples. */
+/* Reads everything but samples. */
 static bool read_tables(struct decoder *d)
 {
     struct wire w = wire_of(d->bytes->p, d->bytes->n);
@@ -134,7 +135,7 @@ static bool read_tables(struct decoder *d)
 
 /* ---- references ---- */
 
-static bool own_strings(struct decoder *d)
+static bool convert_strings(struct decoder *d)
 {
     struct profile *p = d->p;
     bool fine = decode_own(d, &p->drop_frames) && decode_own(d, &p->keep_frames) &&
@@ -198,7 +199,7 @@ static bool find_locations(struct decoder *d, struct err *err)
     return fine;
 }
 
-/* Real profiles have fewer than ten. Profiles are merged and compared by each pair of their types. */
+/* Real profiles have fewer than ten sample types. Merging and comparing takes time for each pair of types. */
 #define SAMPLE_TYPES_MAX 1000
 
 static bool counts_agree(struct decoder *d)
@@ -221,11 +222,11 @@ static void drop_references(struct decoder *d)
     d->line_functions = d->location_mappings = NULL;
 }
 
-/* All of it; *ret_read: the bytes are such a message, whatever else is wrong. */
-static bool decode(struct decoder *d, bool *ret_read)
+/* Decodes everything. *ret_read: the bytes are a well-formed message, even if something else is wrong. */
+static bool decode_all(struct decoder *d, bool *ret_read)
 {
     struct err wrong = ERR_INIT;
-    if (!survey(d) || !make_room(d) || !read_tables(d) || !own_strings(d))
+    if (!survey_messages(d) || !make_room(d) || !read_tables(d) || !convert_strings(d))
         return false;
     bool fine = refer_to_mappings(d, &wrong) && refer_to_functions(d, &wrong) && find_locations(d, &wrong);
     drop_references(d);
@@ -251,7 +252,7 @@ int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, 
     d.p = profile_new(err);
     if (!d.p)
         return -1;
-    bool fine = decode(&d, &read);
+    bool fine = decode_all(&d, &read);
     if (!fine && err->kind == ERR_NONE)
         decode_no(&d, "malformed profile format");
     *ret_other = !read && err->kind == ERR_FAILED && !d.concatenated && d.forgotten == 0;

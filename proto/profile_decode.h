@@ -1,4 +1,4 @@
-/* What the parts of the decoder share. See profile_decode.c. */
+/* Shared by the files of the decoder. See profile_decode.c. */
 #ifndef PROTO_PROFILE_DECODE_H
 #define PROTO_PROFILE_DECODE_H
 
@@ -29,41 +29,41 @@ struct decoder {
     struct profile *p;
     struct region *bytes;
     size_t counts[PROFILE_N_FIELDS];
-    size_t n_kept_values; /* of each sample: as many as there are types, or 0 if they cannot all be there */
-    size_t first_string;  /* where the first string stands */
-    size_t forgotten;     /* bytes given back, from the beginning on */
-    size_t room;          /* bytes of memory that columns may still take */
+    size_t n_kept_values; /* values kept for each sample: the number of types, or 0 if they cannot all be
+                             there */
+    size_t first_string;  /* offset of the first string */
+    size_t forgotten;     /* bytes released, from the start on */
+    size_t room;          /* memory that the columns may still use, in bytes */
 
-    /* Where two threads read a half of the samples each: how many the first half has, or else 0; and where
-     * the second half begins, in the bytes, and its stacks in their column. */
+    /* For two threads: the number of samples in the first half, else 0; and the start of the second half, in
+     * the bytes and in the stack column. */
     size_t first_half, middle, middle_stack;
 
-    /* References as the file has them: the function of each line, the mapping of each location. */
+    /* References as in the file: the function of each line, the mapping of each location. */
     uint64_t *line_functions, *location_mappings;
     size_t cap_line_functions, cap_location_mappings;
 
-    uint32_t *strings; /* the indices of the file's */
+    uint32_t *strings; /* our indices of the file's strings */
     size_t n_strings;
     struct id_map locations;
 
-    size_t odd_sample; /* how many values a sample has that has too few or too many; SIZE_MAX: none */
-    bool stray;        /* a sample has a location that is not there */
+    size_t odd_sample; /* the wrong number of values of a sample; SIZE_MAX: none is wrong */
+    bool stray;        /* a sample refers to a missing location */
     bool concatenated;
     struct err *err;
 };
 
 /*
- * All of these return false after a failure. Where no error was set the bytes are malformed, no more is to be
- * said of them.
+ * All of these return false on failure. If no error is set, the bytes are malformed.
  */
 
-/* They are no profile.proto for another reason. Always false. */
+/* Sets another reason why the bytes are no profile.proto. Always returns false. */
 bool decode_no(struct decoder *d, const char *why);
 
-/* Takes n elements of `size` bytes from the room of the columns. False with ERR_LIMIT if they do not fit. */
+/* Charges `room` for n elements of `size` bytes. False with ERR_LIMIT if they do not fit. */
 bool decode_charge(size_t *room, size_t n, size_t size, struct err *err);
 
-/* The value of a field that is a number. */
+/* Reads the value of a number field. */
 static inline bool decode_number(const struct wire_field *f, uint64_t *ret)
 {
     if (f->type == WIRE_NUMBER)
@@ -78,7 +78,7 @@ static inline bool decode_signed(const struct wire_field *f, int64_t *ret)
     return f->type == WIRE_NUMBER;
 }
 
-/* The index of a string, the file's own as yet. What cannot be one becomes the largest. */
+/* Reads a string index of the file. An impossible index becomes the largest. */
 static inline bool decode_string_index(const struct wire_field *f, uint32_t *ret)
 {
     if (f->type == WIRE_NUMBER)
@@ -93,7 +93,7 @@ static inline bool decode_message(const struct wire_field *f, struct wire *ret)
     return f->type == WIRE_LENGTH;
 }
 
-/* Turns an index of the file's strings into ours. False if there is none. */
+/* Converts the file's string index to ours. False if the file has no such string. */
 static inline bool decode_own(const struct decoder *d, uint32_t *index)
 {
     if (*index >= d->n_strings)
@@ -102,14 +102,14 @@ static inline bool decode_own(const struct decoder *d, uint32_t *index)
     return true;
 }
 
-/* Any field of the profile but samples: strings keep the file's indices, references are noted. */
+/* Reads any field but a sample. Strings keep the file's indices, references are noted. */
 bool decode_table(struct decoder *d, const struct wire_field *f);
-/* How many locations are on a sample's stack, as far as it can be read. */
+/* Counts the locations on a sample's stack, as far as it is readable. */
 size_t decode_count_frames(struct wire sample);
-/* All samples, once all is known that they refer to. */
+/* Reads all samples. Everything that they refer to must be read before. */
 bool decode_samples(struct decoder *d);
 
-/* Refuses a profile that spells out far more text than it has bytes: ERR_FAILED (profile_spelled.c). */
+/* Refuses a profile that expands to far more text than it has bytes: ERR_FAILED (profile_spelled.c). */
 int decode_check_spelled(const struct profile *p, struct err *err);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * Samples of profile.proto.
+ * Decodes the samples of profile.proto.
  *
- * They are nearly all of a large profile, so their stacks go into its column at once, as indices. Of a very
- * large one two threads read a half each: where the second half's samples and stacks begin in their columns
- * is known (profile_decode.c), its labels stand apart until both are there.
+ * Samples are most of a large profile, so their stacks go directly into the column as indices. For a very
+ * large profile two threads read a half each. profile_decode.c measured where the second half's samples and
+ * stacks start in their columns. Its labels are kept separately until both halves are read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,27 +11,27 @@
 #include "proto/profile_decode.h"
 #include "base/banned.h"
 
-/* So much is read before its pages are given back. */
+/* Bytes that are read before their pages are released. */
 #define FORGET_STEP ((size_t)1 << 20)
 
-/* What a thread reads, and where it puts that: into parts of the columns which nobody else touches. */
+/* The input of one thread and its parts of the columns, which no other thread touches. */
 struct reader {
     struct decoder *d;
-    size_t at;                 /* where it begins in the bytes */
-    size_t forgotten;          /* up to there they were given back */
-    size_t n_samples, n_stack; /* where the next sample goes, and its stack */
-    bool counted;              /* there is room for all stacks */
+    size_t at;                 /* offset of its first byte */
+    size_t forgotten;          /* bytes before this offset are released */
+    size_t n_samples, n_stack; /* position of the next sample and its stack */
+    bool counted;              /* room for all stacks is reserved */
     size_t odd_sample;         /* see struct decoder */
     bool stray;
     struct profile_label *labels;
     size_t n_labels, cap_labels;
-    size_t room; /* bytes of memory that the labels may still take */
+    size_t room; /* memory that the labels may still use, in bytes */
     struct err *err;
 };
 
 /* ---- stacks ---- */
 
-/* How many numbers begin in the bytes: as many as there are, but for those that go on from the one before. */
+/* Counts the numbers: each byte without the continuation bit ends one. The last byte counts in any case. */
 static size_t count_numbers(const unsigned char *p, size_t n)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -66,17 +66,18 @@ static bool reserve_frames(struct reader *r, size_t n)
     return profile_reserve_frames(r->d->p, n, r->err) == 0;
 }
 
-/* Puts a location behind the others, where there is room. */
-static inline unsigned char *put(const struct profile *p, const struct id_map *locations, unsigned char *to,
-                                 uint64_t id, bool *stray)
+/* Appends a location; the caller has made room. */
+static inline unsigned char *put_location(const struct profile *p, const struct id_map *locations,
+                                          unsigned char *to, uint64_t id, bool *stray)
 {
     uint32_t location = id_map_get(locations, id);
     *stray = *stray || location == PROFILE_NONE;
     return profile_put_frame(p, to, location);
 }
 
-/* Nine tenths of all: what it works with are copies, or each frame that is written might change them. */
-static bool packed_ids(struct reader *r, const struct wire_field *f)
+/* Most of the decoding time is spent here. The locals are copies, because the compiler must assume that each
+ * written frame changes the fields. */
+static bool read_packed_ids(struct reader *r, const struct wire_field *f)
 {
     if (!reserve_frames(r, f->n))
         return false;
@@ -96,29 +97,29 @@ static bool packed_ids(struct reader *r, const struct wire_field *f)
             n = (size_t)(w.p - at);
         }
         at += n;
-        to = put(&p, &locations, to, id, &stray);
+        to = put_location(&p, &locations, to, id, &stray);
     }
     r->stray = r->stray || stray;
     r->n_stack += (size_t)(to - begin) / p.frame_size;
     return at == end;
 }
 
-static bool ids(struct reader *r, const struct wire_field *f)
+static bool read_ids(struct reader *r, const struct wire_field *f)
 {
     uint64_t id = 0;
     if (f->type == WIRE_LENGTH)
-        return packed_ids(r, f);
+        return read_packed_ids(r, f);
     if (!decode_number(f, &id) || !reserve_frames(r, 1))
         return false;
     const struct profile *p = r->d->p;
-    put(p, &r->d->locations, p->stack + r->n_stack++ * p->frame_size, id, &r->stray);
+    put_location(p, &r->d->locations, p->stack + r->n_stack++ * p->frame_size, id, &r->stray);
     return true;
 }
 
 /* ---- values, labels ---- */
 
-/* The values of the newest sample; *n is how many it has so far. Those that are too many are only counted. */
-static bool values(struct reader *r, const struct wire_field *f, size_t *n)
+/* Reads values of the newest sample; *n counts them. Surplus values are only counted. */
+static bool read_values(struct reader *r, const struct wire_field *f, size_t *n)
 {
     size_t types = r->d->n_kept_values;
     int64_t *to = r->d->p->values + r->n_samples * types;
@@ -140,8 +141,8 @@ static bool values(struct reader *r, const struct wire_field *f, size_t *n)
     return true;
 }
 
-/* Only what its kind has, strings as ours. */
-static bool own_label(const struct decoder *d, struct profile_label *l)
+/* Keeps only the fields of the label's kind, and converts its strings. */
+static bool convert_label(const struct decoder *d, struct profile_label *l)
 {
     l->is_number = l->str == 0;
     if (!l->is_number) {
@@ -151,11 +152,11 @@ static bool own_label(const struct decoder *d, struct profile_label *l)
     return decode_own(d, &l->key) && decode_own(d, &l->str) && decode_own(d, &l->unit);
 }
 
-/* One that says nothing, neither text nor number nor unit, is none. */
+/* Ignores a label without text, number or unit. */
 static bool add_label(struct reader *r, struct profile_label *l)
 {
     bool said = l->str || l->num || l->unit;
-    if (!own_label(r->d, l))
+    if (!convert_label(r->d, l))
         return false;
     if (!said)
         return true;
@@ -185,7 +186,7 @@ static bool label_field(const struct wire_field *f, struct profile_label *to)
     }
 }
 
-static bool label(struct reader *r, const struct wire_field *field)
+static bool read_label(struct reader *r, const struct wire_field *field)
 {
     struct profile_label to = {0};
     struct wire_field f;
@@ -200,16 +201,16 @@ static bool label(struct reader *r, const struct wire_field *field)
 
 /* ---- samples ---- */
 
-static bool sample(struct reader *r, struct wire w)
+static bool read_sample(struct reader *r, struct wire w)
 {
     struct profile_sample *to = &r->d->p->samples[r->n_samples];
     struct wire_field f;
     size_t n_values = 0;
     *to = (struct profile_sample){.stack_at = (uint32_t)r->n_stack, .label_at = (uint32_t)r->n_labels};
     while (w.p < w.end) {
-        bool fine = wire_field(&w, &f) && (f.number == 1   ? ids(r, &f)
-                                           : f.number == 2 ? values(r, &f, &n_values)
-                                           : f.number == 3 ? label(r, &f)
+        bool fine = wire_field(&w, &f) && (f.number == 1   ? read_ids(r, &f)
+                                           : f.number == 2 ? read_values(r, &f, &n_values)
+                                           : f.number == 3 ? read_label(r, &f)
                                                            : true);
         if (!fine)
             return false;
@@ -221,8 +222,8 @@ static bool sample(struct reader *r, struct wire w)
     return true;
 }
 
-/* Gives back what has been read, as far as no string lies in it. */
-static void forget(struct reader *r, size_t at)
+/* Releases the bytes read so far, up to the first string. */
+static void release_read_bytes(struct reader *r, size_t at)
 {
     if (at < r->d->first_string && at - r->forgotten >= FORGET_STEP) {
         region_forget(r->d->bytes, r->forgotten, at);
@@ -230,7 +231,7 @@ static void forget(struct reader *r, size_t at)
     }
 }
 
-/* The samples from `begin` up to `end`. */
+/* Reads the samples from `begin` to before `end`. */
 static int read_samples(void *ctx, size_t begin, size_t end, struct err *err)
 {
     struct reader *r = ctx;
@@ -242,9 +243,9 @@ static int read_samples(void *ctx, size_t begin, size_t end, struct err *err)
     while (r->n_samples < end) {
         if (!wire_field(&w, &f))
             return -1;
-        if (f.number == PROFILE_SAMPLE && !(decode_message(&f, &message) && sample(r, message)))
+        if (f.number == PROFILE_SAMPLE && !(decode_message(&f, &message) && read_sample(r, message)))
             return -1;
-        forget(r, (size_t)(w.p - bytes->p));
+        release_read_bytes(r, (size_t)(w.p - bytes->p));
     }
     return 0;
 }
@@ -252,10 +253,11 @@ static int read_samples(void *ctx, size_t begin, size_t end, struct err *err)
 /* ---- halves ---- */
 
 /*
- * Room for all stacks: as many frames as were counted in the first half, and in the second as bytes at most.
- * One lies between them, since the first half's last is written with rubbish behind it.
+ * Reserves room for all stacks: the counted frames of the first half, and one frame for each byte of the
+ * second. One spare frame separates them, because writing the first half's last frame overwrites the bytes
+ * after it.
  */
-static bool part(struct reader halves[2])
+static bool prepare_halves(struct reader halves[2])
 {
     struct decoder *d = halves[0].d;
     struct profile *p = d->p;
@@ -268,7 +270,7 @@ static bool part(struct reader halves[2])
     return true;
 }
 
-/* Labels of the second half, which stand apart, behind those of the first. */
+/* Appends the separate labels of the second half. */
 static bool append_labels(struct decoder *d, const struct reader *second)
 {
     struct profile *p = d->p;
@@ -290,10 +292,10 @@ bool decode_samples(struct decoder *d)
     struct reader halves[2] = {
         {.d = d, .odd_sample = SIZE_MAX, .labels = p->labels, .cap_labels = p->store->cap_labels},
         {.d = d, .odd_sample = SIZE_MAX}};
-    /* What fails before anything was given back may be another form: that shall not depend on threads. */
+    /* If nothing is released yet, a failure may mean another form. That must not depend on threads. */
     bool two = d->middle >= FORGET_STEP;
     struct reader *first = &halves[0], *second = &halves[1], *last = two ? second : first;
-    if (two && !part(halves))
+    if (two && !prepare_halves(halves))
         return false;
     first->room = second->room = two ? d->room / 2 : d->room;
     bool fine = halves_run(read_samples, first, two ? second : NULL, d->counts[PROFILE_SAMPLE], d->err) == 0;

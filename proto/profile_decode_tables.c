@@ -1,8 +1,8 @@
-/* What samples of profile.proto refer to, and the header. */
+/* Decodes the tables that samples of profile.proto refer to, and the header. */
 #include "proto/profile_decode.h"
 #include "base/banned.h"
 
-static bool flag(const struct wire_field *f, bool *ret)
+static bool read_flag(const struct wire_field *f, bool *ret)
 {
     uint64_t v = 0;
     if (!decode_number(f, &v))
@@ -11,7 +11,7 @@ static bool flag(const struct wire_field *f, bool *ret)
     return true;
 }
 
-static bool value_type(struct wire w, struct profile_value_type *to)
+static bool read_value_type(struct wire w, struct profile_value_type *to)
 {
     struct wire_field f;
     while (w.p < w.end) {
@@ -24,7 +24,7 @@ static bool value_type(struct wire w, struct profile_value_type *to)
     return true;
 }
 
-static bool mapping_field(const struct wire_field *f, struct profile_mapping *to)
+static bool read_mapping_field(const struct wire_field *f, struct profile_mapping *to)
 {
     switch (f->number) {
     case 1:
@@ -40,29 +40,29 @@ static bool mapping_field(const struct wire_field *f, struct profile_mapping *to
     case 6:
         return decode_string_index(f, &to->build_id);
     case 7:
-        return flag(f, &to->has_functions);
+        return read_flag(f, &to->has_functions);
     case 8:
-        return flag(f, &to->has_filenames);
+        return read_flag(f, &to->has_filenames);
     case 9:
-        return flag(f, &to->has_line_numbers);
+        return read_flag(f, &to->has_line_numbers);
     case 10:
-        return flag(f, &to->has_inline_frames);
+        return read_flag(f, &to->has_inline_frames);
     default:
         return true;
     }
 }
 
-static bool mapping(struct decoder *d, struct wire w)
+static bool read_mapping(struct decoder *d, struct wire w)
 {
     struct profile_mapping to = {0};
     struct wire_field f;
     while (w.p < w.end)
-        if (!wire_field(&w, &f) || !mapping_field(&f, &to))
+        if (!wire_field(&w, &f) || !read_mapping_field(&f, &to))
             return false;
     return profile_add_mapping(d->p, &to, d->err) == 0;
 }
 
-static bool function(struct decoder *d, struct wire w)
+static bool read_function(struct decoder *d, struct wire w)
 {
     struct profile_function to = {0};
     struct wire_field f;
@@ -79,7 +79,7 @@ static bool function(struct decoder *d, struct wire w)
     return profile_add_function(d->p, &to, d->err) == 0;
 }
 
-static bool line(struct decoder *d, const struct wire_field *field)
+static bool read_line(struct decoder *d, const struct wire_field *field)
 {
     struct profile *p = d->p;
     struct profile_line to = {.function = PROFILE_NONE};
@@ -109,7 +109,7 @@ static bool line(struct decoder *d, const struct wire_field *field)
     return true;
 }
 
-static bool location(struct decoder *d, struct wire w)
+static bool read_location(struct decoder *d, struct wire w)
 {
     struct profile *p = d->p;
     struct profile_location to = {.mapping = PROFILE_NONE, .line_at = (uint32_t)p->n_lines};
@@ -119,8 +119,8 @@ static bool location(struct decoder *d, struct wire w)
         bool fine = wire_field(&w, &f) && (f.number == 1   ? decode_number(&f, &to.id)
                                            : f.number == 2 ? decode_number(&f, &mapped)
                                            : f.number == 3 ? decode_number(&f, &to.address)
-                                           : f.number == 4 ? line(d, &f)
-                                           : f.number == 5 ? flag(&f, &to.folded)
+                                           : f.number == 4 ? read_line(d, &f)
+                                           : f.number == 5 ? read_flag(&f, &to.folded)
                                                            : true);
         if (!fine)
             return false;
@@ -133,7 +133,7 @@ static bool location(struct decoder *d, struct wire w)
 
 /* ---- the header ---- */
 
-static bool comments(struct decoder *d, const struct wire_field *f)
+static bool read_comments(struct decoder *d, const struct wire_field *f)
 {
     uint32_t index = 0;
     if (f->type != WIRE_LENGTH)
@@ -147,15 +147,15 @@ static bool comments(struct decoder *d, const struct wire_field *f)
     return true;
 }
 
-/* A second time is that of a second profile behind the first. */
-static bool time_of(struct decoder *d, const struct wire_field *f)
+/* A second value belongs to a second, concatenated profile. */
+static bool read_time(struct decoder *d, const struct wire_field *f)
 {
     d->concatenated = d->concatenated || d->p->time_ns != 0;
     return d->concatenated ? decode_no(d, "concatenated profiles detected")
                            : decode_signed(f, &d->p->time_ns);
 }
 
-static bool header_field(struct decoder *d, const struct wire_field *f)
+static bool read_header_field(struct decoder *d, const struct wire_field *f)
 {
     struct profile *p = d->p;
     struct wire w;
@@ -165,16 +165,16 @@ static bool header_field(struct decoder *d, const struct wire_field *f)
     case PROFILE_KEEP_FRAMES:
         return decode_string_index(f, &p->keep_frames);
     case PROFILE_TIME:
-        return time_of(d, f);
+        return read_time(d, f);
     case PROFILE_DURATION:
         return decode_signed(f, &p->duration_ns);
     case PROFILE_PERIOD_TYPE:
         p->period_type = (struct profile_value_type){0};
-        return decode_message(f, &w) && value_type(w, &p->period_type);
+        return decode_message(f, &w) && read_value_type(w, &p->period_type);
     case PROFILE_PERIOD:
         return decode_signed(f, &p->period);
     case PROFILE_COMMENT:
-        return comments(d, f);
+        return read_comments(d, f);
     case PROFILE_DEFAULT_SAMPLE_TYPE:
         return decode_string_index(f, &p->default_sample_type);
     case PROFILE_DOC_URL:
@@ -184,7 +184,7 @@ static bool header_field(struct decoder *d, const struct wire_field *f)
     }
 }
 
-static bool string(struct decoder *d, struct wire w)
+static bool read_string(struct decoder *d, struct wire w)
 {
     struct str s = {(const char *)w.p, (size_t)(w.end - w.p)};
     if (d->n_strings == 0 && s.n)
@@ -192,20 +192,21 @@ static bool string(struct decoder *d, struct wire w)
     return strtab_refer(&d->p->store->strings, s, &d->strings[d->n_strings++], d->err) == 0;
 }
 
-static bool sample_type(struct decoder *d, struct wire w)
+static bool read_sample_type(struct decoder *d, struct wire w)
 {
     struct profile_value_type type = {0};
-    return value_type(w, &type) && profile_add_sample_type(d->p, type, d->err) == 0;
+    return read_value_type(w, &type) && profile_add_sample_type(d->p, type, d->err) == 0;
 }
 
 bool decode_table(struct decoder *d, const struct wire_field *f)
 {
     static bool (*const messages[])(struct decoder *, struct wire) = {
-        [PROFILE_SAMPLE_TYPE] = sample_type, [PROFILE_MAPPING] = mapping, [PROFILE_LOCATION] = location,
-        [PROFILE_FUNCTION] = function,       [PROFILE_STRING] = string,
+        [PROFILE_SAMPLE_TYPE] = read_sample_type, [PROFILE_MAPPING] = read_mapping,
+        [PROFILE_LOCATION] = read_location,       [PROFILE_FUNCTION] = read_function,
+        [PROFILE_STRING] = read_string,
     };
     struct wire w;
     if (f->number == 0 || f->number > PROFILE_STRING)
-        return header_field(d, f);
+        return read_header_field(d, f);
     return decode_message(f, &w) && messages[f->number](d, w);
 }
