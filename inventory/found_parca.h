@@ -1,4 +1,4 @@
-/* Parca's `profiling_config`: where a job's profiles are, and which it takes. */
+/* Parca's `profiling_config`: the paths and kinds of a job's profiles. */
 #ifndef INVENTORY_FOUND_PARCA_H
 #define INVENTORY_FOUND_PARCA_H
 
@@ -6,13 +6,14 @@
 #include "inventory/tree.h"
 
 /*
- * Sets the job's path and kinds. The kinds are Parca's own five, as the file changes them, if it has a
- * `pprof_config`: memory is `allocs` there. A profile that is not beside the others is a kind by its path.
+ * Sets the job's path and kinds. If there is a `pprof_config`, the kinds are Parca's five defaults with the
+ * file's changes; Parca's memory is `allocs`. A profile in another directory becomes a kind named by its
+ * path.
  */
 int found_parca(const struct tree *tree, const struct tree_node *config, struct found *f,
                 struct found_job *job, struct err *err);
 
-/* Sets what `params` of a job say that its requests have beside their own. */
+/* Sets the job's query from its `params`. */
 int found_parca_params(const struct tree *tree, const struct tree_node *params, struct found_job *job,
                        struct err *err);
 

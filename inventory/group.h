@@ -4,7 +4,7 @@
 
 #include "inventory/schema.h"
 
-/* Reads the section's mapping into the inventory and resolves every group; the hosts are there already. */
+/* Reads the section into the inventory and resolves every group. The hosts must be read before. */
 int group_read_all(const struct schema *s, const struct tree_node *section, struct err *err);
 
 #endif

@@ -4,10 +4,10 @@
 
 #include "inventory/schema.h"
 
-/* Reads the section's mapping into the inventory; the services are there already. */
+/* Reads the section into the inventory. The services must be read before. */
 int host_read_all(const struct schema *s, const struct tree_node *section, struct err *err);
 
-/* A host's settings. */
+/* The settings of a host. */
 extern const struct schema_key host_keys[];
 
 #endif

@@ -1,4 +1,4 @@
-/* From a pattern to the hosts it means: names, globs (`*`, `?`) and ranges. */
+/* Resolves patterns to hosts: names, globs (`*`, `?`) and ranges. */
 #ifndef INVENTORY_MATCH_H
 #define INVENTORY_MATCH_H
 
@@ -8,18 +8,18 @@
 
 bool match_is_glob(const char *name);
 
-/* Expands the ranges of a pattern: what it yields are names and globs. `ret` must be empty. */
+/* Expands the ranges of a pattern to names and globs. `ret` must be empty. */
 int match_expand(const char *pattern, struct strlist *ret, struct err *err);
 
-/* Adds the host of that name, or all that the glob matches. *ret_found: whether there was any. Case does not
- * count in a name, and in a glob only where some match with it. */
+/* Adds the host of that name, or all that match the glob. *ret_found: there was any. Names ignore case; a
+ * glob ignores case only if nothing matches otherwise. */
 int match_name(const struct inventory *inv, const char *name, struct hostset *into, bool *ret_found,
                struct err *err);
 
 /* Adds all members of a group. */
 int match_group(const struct group *group, struct hostset *into, struct err *err);
 
-/* ERR_USAGE for a name that no host has, or a glob that matches none, with the nearest names as a hint. */
+/* Sets ERR_USAGE for a name or glob that matches no host, with the nearest names as a hint. */
 int match_unknown(const struct inventory *inv, const char *name, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* What an inventory is made of, for the files of this folder. */
+/* The structs of an inventory, for the files of this folder. */
 #ifndef INVENTORY_MODEL_H
 #define INVENTORY_MODEL_H
 
@@ -18,19 +18,19 @@ struct hosts {
     size_t cap;
 };
 
-/* Hosts that belong to someone else, each name once. */
+/* Hosts that another object owns, each name once. */
 struct hostset {
     const struct host **items;
     size_t n;
     size_t cap;
-    struct names seen; /* without regard to case */
+    struct names seen; /* ignores case */
 };
 
 struct group {
     char *name;
-    struct hostset members; /* globs, ranges and other groups resolved */
-    unsigned depth;         /* 1 without another group in it; 0: not resolved yet */
-    bool resolving;         /* to find groups that contain themselves */
+    struct hostset members; /* with resolved globs, ranges and groups */
+    unsigned depth;         /* 1 without nested groups; 0: not resolved yet */
+    bool resolving;         /* detects groups that contain themselves */
 };
 
 struct groups {
@@ -56,14 +56,14 @@ struct sources {
     size_t n;
     size_t cap;
     struct names by_name;                            /* to struct source */
-    unsigned last_number[SOURCE_SCRAPE_CONFIGS + 1]; /* of each kind, of those that were named after it */
+    unsigned last_number[SOURCE_SCRAPE_CONFIGS + 1]; /* the last number in the generated names of each kind */
 };
 
-/* A service that was found on a host, before its name is settled. */
+/* A discovered service without its final name. */
 struct candidate {
     struct host *host;
     struct service *service;
-    size_t said; /* the how manyth */
+    size_t said; /* its number in the order of discovery */
 };
 
 struct candidates {
@@ -72,7 +72,7 @@ struct candidates {
     size_t cap;
 };
 
-/* Names that somebody else owns. */
+/* Names that another object owns. */
 struct named {
     const char **items;
     size_t n;
@@ -80,7 +80,7 @@ struct named {
 };
 
 struct inventory {
-    char *path; /* NULL: there is no file */
+    char *path; /* NULL: no file */
     struct services services;
     struct hosts hosts;
     struct groups groups;
@@ -88,8 +88,8 @@ struct inventory {
     struct teams teams;
     struct self self;
     struct names service_names;   /* to struct service; those of the file only */
-    struct names broken_services; /* while the file is read: services that are defined, but with a mistake */
-    struct names host_names;      /* to struct host; those of the file only; without regard to case */
+    struct names broken_services; /* while reading: services that are defined with a mistake */
+    struct names host_names;      /* to struct host; those of the file only; ignores case */
     struct names group_names;     /* to struct group */
     struct names tracker_names;   /* to struct tracker */
     struct names team_names;      /* to struct team */
@@ -103,20 +103,20 @@ struct inventory {
     struct services found_services; /* by inventory_discover */
     struct candidates candidates;   /* until inventory_discovered */
     struct names found_names;       /* to one such service on some host; families too */
-    struct named found_only;        /* of those names, the ones that no service of the file has */
-    struct names addresses;         /* to struct host, in the form that is compared: found_canonical */
+    struct named found_only;        /* the names that no service of the file has */
+    struct names addresses;         /* to struct host, by canonical address: found_canonical */
     struct strlist address_texts;   /* those addresses */
     struct strlist failures;        /* of sources: what may be missing, and why */
 };
 
-/* Appending takes the object over, on failure too. */
+/* Appending takes ownership of the object, also on failure. */
 int services_add(struct services *l, struct service *s, struct err *err);
 int hosts_add(struct hosts *l, struct host *h, struct err *err);
 void service_free(struct service *s);
 void host_free(struct host *h);
 void group_free(struct group *g);
 
-/* Adds a host unless it is there; another one of the same name is ERR_USAGE. */
+/* Adds a host unless it is in the set. ERR_USAGE for another host of the same name. */
 int hostset_add(struct hostset *set, const struct host *host, struct err *err);
 void hostset_release(struct hostset *set);
 

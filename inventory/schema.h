@@ -1,8 +1,8 @@
 /*
- * Reading the tree's values strictly. Every error is ERR_USAGE with file:line:column of the key or value.
+ * Strict reading of the tree's values. Every error is ERR_USAGE with file:line:column of the key or value.
  *
- * A mapping of settings is a table of keys, each with the function that reads its value; keys that begin with
- * `x-` are left alone.
+ * A mapping of settings is a table of keys, each with the function that reads its value. Keys that begin with
+ * `x-` are ignored.
  */
 #ifndef INVENTORY_SCHEMA_H
 #define INVENTORY_SCHEMA_H
@@ -14,7 +14,7 @@ struct schema {
     const struct tree *tree;
     const char *dir; /* the file's directory, for relative paths */
     struct inventory *inv;
-    const struct tree_node *services; /* the section of that name; NULL: there is none */
+    const struct tree_node *services; /* the section of that name; NULL: none */
     const struct tree_node *hosts;
     struct mistakes *mistakes; /* NULL: reading ends at the first one */
 };
@@ -24,63 +24,68 @@ struct schema_key {
     int (*read)(const struct schema *s, const struct tree_node *value, void *into, struct err *err);
 };
 
-/* Notes the mistake in err, so that reading goes on behind it: 0. -1: reading ends, because mistakes are not
- * collected, there are too many, or it is no mistake of the file (ERR_USAGE). err stays as it is. A mistake
- * that was noted already is not noted again. */
+/*
+ * Notes the mistake in err and returns 0, so that reading continues. Returns -1 to end reading: if mistakes
+ * are not collected, if there are too many, or if the error is not ERR_USAGE. err is unchanged. A mistake is
+ * noted only once.
+ */
 int schema_note(const struct schema *s, struct err *err);
 
-/* Reads each entry of a section, a mapping of `what`; mistakes are noted, and 0 is returned. Repeated keys,
- * which load.c reports, are left out. */
+/* Reads each entry of a section, a mapping of `what`. Notes mistakes and returns 0. Skips repeated keys,
+ * which load.c reports. */
 int schema_section(const struct schema *s, const struct tree_node *section, const char *what,
                    int (*read)(const struct schema *s, const struct tree_node *value, struct err *err),
                    struct err *err);
 
-/* Whether an entry of a section whose keys are names is a setting instead: it has one of the settings' names,
- * and no mapping as its value. */
+/* Checks whether an entry of a section whose keys are names is a setting instead: it has the name of a
+ * setting, and its value is no mapping. */
 bool schema_is_misplaced(const struct tree_node *value, const struct schema_key *settings);
 
-/* Reads a mapping of settings in the file's order; `keys` ends with a NULL name. Goes on behind a mistake, as
- * schema_note has it, but returns -1 with it in err. */
+/* Reads a mapping of settings in the file's order; `keys` ends with a NULL name. Continues after a noted
+ * mistake (schema_note), but returns -1 with it in err. */
 int schema_settings(const struct schema *s, const struct tree_node *map, const struct schema_key *keys,
                     void *into, struct err *err);
 
-/* Fail unless the value is a mapping or a list; `what` says of what. The hint shows how to write it. */
+/* Fails unless the value is a mapping or a list; `what` is its object. The hint shows how to write it. */
 int schema_map(const struct schema *s, const struct tree_node *value, const char *what, struct err *err);
 int schema_list(const struct schema *s, const struct tree_node *value, const char *what, struct err *err);
 
-/* A key that serves as a name (text_is_name). */
+/* Checks a key that is a name (text_is_name). */
 int schema_name(const struct schema *s, const struct tree_node *key, const char *what, struct err *err);
 
-/* One line of text that is not empty; a new string takes the place of *ret. */
+/* Reads one line of text that is not empty; replaces *ret by a new string. */
 int schema_text(const struct schema *s, const struct tree_node *value, char **ret, struct err *err);
 
-#define SCHEMA_CHARS_MAX 259 /* a name of DNS, and a port */
-/* Text of letters, digits and what `also` holds, at most so long; `what` says what it must be. */
+#define SCHEMA_CHARS_MAX 259 /* a DNS name and a port */
+/* Reads text of letters, digits and the characters of `also`, with a maximum length; `what` describes it in
+ * the message. */
 int schema_chars(const struct schema *s, const struct tree_node *value, const char *also, const char *what,
                  char **ret, struct err *err);
 
-/* Text without blanks that does not begin with `-`: something that goes to ssh. */
+/* Reads text for ssh: without blanks and without a leading `-`. */
 int schema_word(const struct schema *s, const struct tree_node *value, char **ret, struct err *err);
 
-/* A path: `~` is the home directory, a relative one begins at the file's directory. */
+/* Reads a path: `~` is the home directory, a relative path begins at the file's directory. */
 int schema_path(const struct schema *s, const struct tree_node *value, char **ret, struct err *err);
 
 int schema_port(const struct schema *s, const struct tree_node *value, unsigned *ret, struct err *err);
 
-/* The words `true` and `false`, and none of YAML's others. */
+/* Reads `true` or `false`, and no other boolean of YAML. */
 int schema_flag(const struct schema *s, const struct tree_node *value, bool *ret, struct err *err);
 
-/* For a key under which people put a secret itself: refuses it and says where secrets belong. Such a key is
- * never offered as a hint. */
+/* Refuses a key that users set to a secret itself, and says where secrets belong. Such a key is never offered
+ * as a hint. */
 int schema_no_secret(const struct schema *s, const struct tree_node *value, void *into, struct err *err);
 
-/* The same where the secret is a tracker's token. */
+/* The same for a tracker's token. */
 int schema_no_token(const struct schema *s, const struct tree_node *value, void *into, struct err *err);
 
-/* The value's own name for messages: its key, or "an entry" in a list. */
+/* The value's name for messages: its key, or "an entry" in a list. */
 const char *schema_label(const struct tree_node *value);
 
-/* Hints with the names of a table that are near `wanted`; without one, with `otherwise` (may be NULL). */
+/*
+ * Adds a hint with the names of a table that are near `wanted`; without one, with `otherwise` (may be NULL).
+ */
 void schema_hint_nearest(const struct names *t, const char *wanted, const char *otherwise, struct err *err);
 
 #endif

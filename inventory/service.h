@@ -7,17 +7,16 @@
 /* Reads the section's mapping into the inventory. */
 int service_read_all(const struct schema *s, const struct tree_node *section, struct err *err);
 
-/* Its settings. */
+/* The settings of a service. */
 extern const struct schema_key service_keys[];
 
-/* A service with the defaults. NULL if there is no memory. */
+/* Creates a service with the defaults. NULL without memory. */
 struct service *service_new(const char *name, unsigned port);
 
-/* Makes it like `from`, its name and port aside. */
+/* Copies all fields of `from` but its name and port. */
 int service_copy(struct service *service, const struct service *from, struct err *err);
 
-/* Set what the command line can say too: where pprof lives, and a Unix socket. ERR_USAGE for what is no URL's
- * path, or no path of a socket. */
+/* Set pprof's path, or a Unix socket, also for the command line. ERR_USAGE for an invalid path. */
 int service_set_path(struct service *service, const char *path, struct err *err);
 int service_set_unix(struct service *service, const char *path, struct err *err);
 

@@ -4,8 +4,8 @@
 
 #include "inventory/schema.h"
 
-/* Reads the mapping into `ret`, which service_free releases. No message shows a value: it may be a secret
- * that stands in the wrong place. */
+/* Reads the mapping into `ret`, which service_free releases. No message shows a value, because it may be a
+ * misplaced secret. */
 int service_auth_read(const struct schema *s, const struct tree_node *value, struct service_auth *ret,
                       struct err *err);
 

@@ -1,10 +1,10 @@
-/* Reading what `ssh -G` prints: one `keyword value` per line, keywords in lower case. */
+/* Parses the output of `ssh -G`: one `keyword value` per line, keywords in lower case. */
 #ifndef INVENTORY_SSH_KEYWORDS_H
 #define INVENTORY_SSH_KEYWORDS_H
 
 #include "inventory/inventory.h"
 
-/* What the lines say, before it is expanded and put in order. */
+/* The lines, before expansion. */
 struct ssh_reading {
     struct ssh_config c;
     struct strlist global_known_hosts;
@@ -12,14 +12,14 @@ struct ssh_reading {
     bool batch;             /* BatchMode */
     bool fd_pass;           /* ProxyUseFdpass */
     bool trusts_localhost;  /* NoHostAuthenticationForLocalhost */
-    bool hash_names_a_jump; /* this ssh's %C is also over %j */
+    bool hash_names_a_jump; /* this ssh's %C includes %j */
 };
 
-/* `r` is zero, or has what a line that is missing stands for. Keywords nobody here asks for, and those of
- * other versions, are passed over. The caller releases what was read, also after a failure. */
+/* `r` is zero, or has the defaults for missing lines. Ignores unused keywords and those of other versions.
+ * The caller releases `r`, also after a failure. */
 int ssh_keywords_read(struct ssh_reading *r, const char *p, size_t n, struct err *err);
 
-/* Puts a copy of the value in place of *into: NULL for "none". */
+/* Replaces *into by a copy of the value: NULL for "none". */
 int ssh_keywords_optional(char **into, const char *value, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* The sections `teams` and `self`. Teams name trackers, so those are read before. */
+/* The sections `teams` and `self`. Teams name trackers, so trackers are read before. */
 #ifndef INVENTORY_TEAM_H
 #define INVENTORY_TEAM_H
 
