@@ -1,12 +1,12 @@
 /*
- * Many profiles into one. Sample by sample, what a sample refers to is looked for among what the new profile
- * has already, and added if it is new: so everything there is numbered in the order in which samples come
- * upon it, and what nothing refers to is left behind.
+ * Merges many profiles into one. For each sample, everything it refers to is looked up in the new profile and
+ * added if it is new. So parts are numbered in the order in which samples refer to them, and unreferenced
+ * parts are dropped.
  *
- * What was found once for an index of a source is noted there.
+ * For each index of a source the merger caches the new index.
  *
- * Samples are taken up a few at a time: first what each of them is in the new profile, then, when the memory
- * they are looked for in has been asked for, whether it is there.
+ * Samples are processed in batches: first all are converted and their hash slots prefetched, then they are
+ * looked up.
  *
  * Source: google/pprof profile/merge.go.
  */
@@ -17,13 +17,13 @@
 #include "proto/profile_store.h"
 #include "base/banned.h"
 
-/* Mappings whose sizes are the same in pages are of one size. */
+/* Two mapping sizes are equal if they are equal in pages. */
 #define PAGE 0x1000u
 
-/* So many samples are taken up at once. */
+/* Samples in a batch. */
 enum { BATCH = 32 };
 
-/* A sample of the source as the new profile would have it. */
+/* A sample of the source, converted to the new profile's indices. */
 struct pending {
     uint64_t hash;
     size_t index;              /* in the source */
@@ -34,13 +34,13 @@ struct merger {
     struct profile *to;
     const struct profile *from;
     struct err *err;
-    bool begun; /* the first source has given its types */
+    bool begun; /* the types of the first source are set */
     struct finder samples, locations, functions, mappings;
 
-    /* What became of the source's; PROFILE_NONE: nothing so far. */
+    /* New indices of the source's parts; PROFILE_NONE: not converted yet. */
     uint32_t *string_of, *location_of, *function_of, *mapping_of;
 
-    /* The samples in hand, as the new profile has them, and the lines of a location. */
+    /* The converted samples of the batch, and the lines of a location. */
     struct pending pending[BATCH];
     size_t n_pending;
     uint32_t *stack;
@@ -52,7 +52,7 @@ struct merger {
     struct label_order order;
 };
 
-/* A thing that is looked for. */
+/* A thing to look up. */
 struct wanted {
     const struct profile *p;
     const void *thing;
@@ -74,14 +74,14 @@ static int merge_string(struct merger *m, uint32_t string, uint32_t *ret)
 
 /* ---- mappings ---- */
 
-static uint64_t pages_of(const struct profile_mapping *m)
+static uint64_t size_in_pages(const struct profile_mapping *m)
 {
     uint64_t size = m->limit - m->start + PAGE - 1;
     return size - size % PAGE;
 }
 
-/* What tells the binary: the build ID, else the file. */
-static uint32_t binary_of(const struct profile_mapping *m)
+/* The identity of the binary: the build ID, else the file. */
+static uint32_t binary_id(const struct profile_mapping *m)
 {
     return m->build_id ? m->build_id : m->file;
 }
@@ -90,7 +90,7 @@ static bool same_mapping(const void *ctx, uint32_t number)
 {
     const struct wanted *w = ctx;
     const struct profile_mapping *a = w->thing, *b = &w->p->mappings[number];
-    return pages_of(a) == pages_of(b) && a->offset == b->offset && binary_of(a) == binary_of(b);
+    return size_in_pages(a) == size_in_pages(b) && a->offset == b->offset && binary_id(a) == binary_id(b);
 }
 
 static int merge_mapping(struct merger *m, uint32_t index, uint32_t *ret)
@@ -101,8 +101,8 @@ static int merge_mapping(struct merger *m, uint32_t index, uint32_t *ret)
     struct profile_mapping to = m->from->mappings[index];
     if (merge_string(m, to.file, &to.file) < 0 || merge_string(m, to.build_id, &to.build_id) < 0)
         return -1;
-    uint64_t hash = finder_mix(finder_seed(&m->mappings), pages_of(&to));
-    hash = finder_mix(finder_mix(hash, to.offset), binary_of(&to));
+    uint64_t hash = finder_mix(finder_seed(&m->mappings), size_in_pages(&to));
+    hash = finder_mix(finder_mix(hash, to.offset), binary_id(&to));
     *ret = finder_find(&m->mappings, hash, same_mapping, &(struct wanted){.p = m->to, .thing = &to});
     if (*ret == FINDER_NONE) {
         *ret = (uint32_t)m->to->n_mappings;
@@ -148,19 +148,19 @@ static int merge_function(struct merger *m, uint32_t index, uint32_t *ret)
 
 /* ---- locations ---- */
 
-/* The address in its mapping, wherever that was loaded. */
-static uint64_t relative(const struct profile *p, const struct profile_location *l)
+/* The address relative to its mapping, independent of the load address. */
+static uint64_t relative_address(const struct profile *p, const struct profile_location *l)
 {
     return l->mapping == PROFILE_NONE ? l->address : l->address - p->mappings[l->mapping].start;
 }
 
-/* Of a location's lines the last one's column alone counts: google/pprof writes the others over. */
+/* Only the column of a location's last line is compared: google/pprof overwrites the others. */
 static bool same_location(const void *ctx, uint32_t number)
 {
     const struct wanted *w = ctx;
     const struct profile_location *a = w->thing, *b = &w->p->locations[number];
-    if (a->mapping != b->mapping || relative(w->p, a) != relative(w->p, b) || a->folded != b->folded ||
-        a->n_lines != b->n_lines)
+    if (a->mapping != b->mapping || relative_address(w->p, a) != relative_address(w->p, b) ||
+        a->folded != b->folded || a->n_lines != b->n_lines)
         return false;
     const struct profile_line *x = w->lines, *y = w->p->lines + b->line_at;
     for (size_t i = 0; i < a->n_lines; i++)
@@ -172,14 +172,14 @@ static bool same_location(const void *ctx, uint32_t number)
 static uint64_t hash_location(struct merger *m, const struct profile_location *l)
 {
     const struct profile_line *lines = m->lines;
-    uint64_t hash = finder_mix(finder_seed(&m->locations), relative(m->to, l));
+    uint64_t hash = finder_mix(finder_seed(&m->locations), relative_address(m->to, l));
     hash = finder_mix(finder_mix(hash, l->mapping), l->n_lines);
     for (size_t i = 0; i < l->n_lines; i++)
         hash = finder_mix(finder_mix(hash, lines[i].function), (uint64_t)lines[i].line);
     return hash;
 }
 
-/* The mapping, the address in it and the lines of a location of the source. */
+/* Converts the mapping, the address and the lines of a location of the source. */
 static int carry_location(struct merger *m, struct profile_location *l)
 {
     const struct profile_line *from = m->from->lines + l->line_at;
@@ -255,7 +255,7 @@ static uint64_t hash_labels(uint64_t hash, const struct profile_label *labels, s
     return hash;
 }
 
-/* Labels of a sample behind the others, in order. */
+/* Appends the converted labels of a sample, sorted. */
 static int carry_labels(struct merger *m, const struct profile_sample *s)
 {
     const struct profile_label *sorted = NULL;
@@ -282,7 +282,7 @@ static int carry_labels(struct merger *m, const struct profile_sample *s)
     return 0;
 }
 
-/* Locations of a stack behind the others, and what the hash is with them: two at a time. */
+/* Appends the converted locations of a stack, and mixes them into the hash two at a time. */
 static int carry_stack(struct merger *m, const struct profile_sample *s, uint64_t *hash)
 {
     if (array_reserve((void **)&m->stack, &m->cap_stack, m->n_stack + s->depth, sizeof *m->stack, m->err) < 0)
@@ -302,7 +302,7 @@ static int carry_stack(struct merger *m, const struct profile_sample *s, uint64_
     return 0;
 }
 
-/* One more that waits. */
+/* Adds a sample to the batch. */
 static int carry_sample(struct merger *m, size_t index)
 {
     const struct profile_sample *s = &m->from->samples[index];
@@ -335,7 +335,7 @@ static int merge_sample(struct merger *m, const struct pending *from)
     return 0;
 }
 
-/* All that wait. */
+/* Merges the batch. */
 static int merge_pending(struct merger *m)
 {
     for (size_t i = 0; i < m->n_pending; i++)
@@ -400,7 +400,7 @@ static void combine_times(struct profile *to, const struct profile *from)
         to->period = from->period;
 }
 
-/* Leaves each comment once. */
+/* Removes duplicate comments. */
 static int sift_comments(struct profile *p, struct err *err)
 {
     size_t n = 0;
@@ -419,7 +419,7 @@ static int sift_comments(struct profile *p, struct err *err)
 
 /* ---- all ---- */
 
-static uint32_t *notes(size_t n, struct err *err)
+static uint32_t *new_index_map(size_t n, struct err *err)
 {
     uint32_t *ret = malloc((n + 1) * sizeof *ret);
     if (!ret)
@@ -429,7 +429,7 @@ static uint32_t *notes(size_t n, struct err *err)
     return ret;
 }
 
-static void leave(struct merger *m)
+static void free_index_maps(struct merger *m)
 {
     free(m->string_of);
     free(m->location_of);
@@ -441,12 +441,12 @@ static void leave(struct merger *m)
 static int merge_one(struct merger *m, const struct profile *from)
 {
     uint32_t main_mapping = 0;
-    leave(m);
+    free_index_maps(m);
     m->from = from;
-    m->string_of = notes(profile_n_strings(from), m->err);
-    m->location_of = m->string_of ? notes(from->n_locations, m->err) : NULL;
-    m->function_of = m->location_of ? notes(from->n_functions, m->err) : NULL;
-    m->mapping_of = m->function_of ? notes(from->n_mappings, m->err) : NULL;
+    m->string_of = new_index_map(profile_n_strings(from), m->err);
+    m->location_of = m->string_of ? new_index_map(from->n_locations, m->err) : NULL;
+    m->function_of = m->location_of ? new_index_map(from->n_functions, m->err) : NULL;
+    m->mapping_of = m->function_of ? new_index_map(from->n_mappings, m->err) : NULL;
     if (!m->mapping_of || (!m->begun && combine_types(m) < 0) || combine_words(m) < 0)
         return -1;
     m->begun = true;
@@ -463,7 +463,7 @@ static int merge_one(struct merger *m, const struct profile *from)
     return merge_pending(m);
 }
 
-/* Takes profiles out of `taken` as they are in; NULL: they stay. */
+/* Merges all profiles and frees each of `taken` after its turn; NULL: keep them. */
 static int merge_into(struct profile *to, struct profile *const *profiles, size_t n, struct profile **taken,
                       struct err *err)
 {
@@ -479,7 +479,7 @@ static int merge_into(struct profile *to, struct profile *const *profiles, size_
             taken[i] = NULL;
         }
     }
-    leave(&m);
+    free_index_maps(&m);
     finder_release(&m.samples);
     finder_release(&m.locations);
     finder_release(&m.functions);

@@ -11,7 +11,7 @@
 #include "proto/profile_decode.h"
 #include "base/banned.h"
 
-/* What a frame takes besides its text. */
+/* Bytes of a frame besides its text. */
 #define FRAME_BYTES 32
 
 /* So much is allowed however small the profile is, and so much for each thing that spells text out. */
@@ -20,18 +20,18 @@
 #define FRAMES_FREE (UINT64_C(128) << 20)
 #define FRAMES_EACH 2048
 
-static uint64_t text_of(const struct profile *p, uint32_t string)
+static uint64_t text_size(const struct profile *p, uint32_t string)
 {
     return profile_str(p, string).n;
 }
 
-static uint64_t line_text(const struct profile *p, const struct profile_line *l)
+static uint64_t line_text_size(const struct profile *p, const struct profile_line *l)
 {
     const struct profile_function *f = &p->functions[l->function];
-    return text_of(p, f->name) + text_of(p, f->filename) + FRAME_BYTES;
+    return text_size(p, f->name) + text_size(p, f->filename) + FRAME_BYTES;
 }
 
-static int check(uint64_t bytes, uint64_t most, const char *what, struct err *err)
+static int check_limit(uint64_t bytes, uint64_t most, const char *what, struct err *err)
 {
     char size[32], allowed[32];
     if (bytes <= most)
@@ -45,21 +45,22 @@ static int check_tables(const struct profile *p, struct err *err)
 {
     uint64_t lines = 0, labels = 0, others = 0;
     for (size_t i = 0; i < p->n_lines; i++)
-        lines += line_text(p, &p->lines[i]);
+        lines += line_text_size(p, &p->lines[i]);
     for (size_t i = 0; i < p->n_labels; i++)
-        labels += text_of(p, p->labels[i].key) + text_of(p, p->labels[i].str) + text_of(p, p->labels[i].unit);
+        labels +=
+            text_size(p, p->labels[i].key) + text_size(p, p->labels[i].str) + text_size(p, p->labels[i].unit);
     for (size_t i = 0; i < p->n_mappings; i++)
-        others += text_of(p, p->mappings[i].file) + text_of(p, p->mappings[i].build_id);
+        others += text_size(p, p->mappings[i].file) + text_size(p, p->mappings[i].build_id);
     for (size_t i = 0; i < p->n_comments; i++)
-        others += text_of(p, p->comments[i]);
+        others += text_size(p, p->comments[i]);
     for (size_t i = 0; i < p->n_sample_types; i++)
-        others += text_of(p, p->sample_types[i].type) + text_of(p, p->sample_types[i].unit);
-    if (check(lines, TABLE_FREE + TABLE_EACH * (uint64_t)p->n_lines, "functions", err) < 0 ||
-        check(labels, TABLE_FREE + TABLE_EACH * (uint64_t)p->n_labels, "labels", err) < 0)
+        others += text_size(p, p->sample_types[i].type) + text_size(p, p->sample_types[i].unit);
+    if (check_limit(lines, TABLE_FREE + TABLE_EACH * (uint64_t)p->n_lines, "functions", err) < 0 ||
+        check_limit(labels, TABLE_FREE + TABLE_EACH * (uint64_t)p->n_labels, "labels", err) < 0)
         return -1;
-    return check(others,
-                 TABLE_FREE + TABLE_EACH * (uint64_t)(p->n_mappings + p->n_comments + p->n_sample_types),
-                 "mappings and comments", err);
+    return check_limit(
+        others, TABLE_FREE + TABLE_EACH * (uint64_t)(p->n_mappings + p->n_comments + p->n_sample_types),
+        "mappings and comments", err);
 }
 
 /* The text of each location's lines; *ret_most is the most of one. The caller frees it. */
@@ -74,7 +75,7 @@ static uint64_t *weigh_locations(const struct profile *p, uint64_t *ret_most, st
         const struct profile_location *l = &p->locations[i];
         weights[i] = FRAME_BYTES;
         for (size_t k = 0; k < l->n_lines; k++)
-            weights[i] += line_text(p, &p->lines[l->line_at + k]);
+            weights[i] += line_text_size(p, &p->lines[l->line_at + k]);
         most = weights[i] > most ? weights[i] : most;
     }
     *ret_most = most;
@@ -95,7 +96,7 @@ static int check_frames(const struct profile *p, struct err *err)
             sum += weights[at];
     }
     free(weights);
-    return check(sum, all, "stacks", err);
+    return check_limit(sum, all, "stacks", err);
 }
 
 int decode_check_spelled(const struct profile *p, struct err *err)

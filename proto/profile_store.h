@@ -1,34 +1,33 @@
-/* What a profile's columns lie in. Only proto/ sees it. */
+/* The memory of a profile's columns. Private to proto/. */
 #ifndef PROTO_PROFILE_STORE_H
 #define PROTO_PROFILE_STORE_H
 
 #include "proto/profile.h"
 #include "proto/strtab.h"
 
-/* Memory from the system, page by page, so that what has been read of it can be given back early. */
+/* Memory mapped in pages, so that pages that were read can be released early. */
 struct region {
     unsigned char *p;
     size_t n;      /* bytes in use */
-    size_t mapped; /* bytes there are; 0: none */
+    size_t mapped; /* bytes mapped; 0: none */
 };
 
-/* Bytes behind those in use that are there too, whatever they are: whoever reads numbers may read four at
- * once. */
+/* Readable bytes after those in use, of any value: code that reads numbers may read four bytes at once. */
 #define REGION_BEHIND 4
 
 struct profile_store {
     struct strtab strings;
-    struct region bytes; /* what the strings of a file lie in */
+    struct region bytes; /* the file's bytes that strings point into */
     size_t cap_sample_types, cap_samples, cap_values, cap_stack, cap_labels, cap_locations, cap_lines,
         cap_functions, cap_mappings, cap_comments;
 };
 
-/* Room for so many more frames behind the others, and for the reading and writing of four bytes at each. */
+/* Makes room for n more frames, with four readable and writable bytes at each. */
 int profile_reserve_frames(struct profile *p, size_t n, struct err *err);
 /* Makes frames large enough for so many locations. */
 int profile_widen_frames(struct profile *p, size_t n_locations, struct err *err);
 
-/* Writes a frame, and rubbish behind it: returns where it ended. */
+/* Writes a frame and overwrites the bytes after it. Returns the frame's end. */
 static inline unsigned char *profile_put_frame(const struct profile *p, unsigned char *to, uint32_t location)
 {
     uint32_t v = htole32(location);
@@ -36,10 +35,10 @@ static inline unsigned char *profile_put_frame(const struct profile *p, unsigned
     return to + p->frame_size;
 }
 
-/* Of size bytes, all 0; they cost nothing until they are written. */
+/* Maps `size` zero bytes; a page uses memory only once it is written. */
 int region_map(struct region *ret, size_t size, struct err *err);
 void region_release(struct region *r);
-/* Gives back the whole pages of [from, to), which nobody looks at any more, if they are many. */
+/* Releases the whole pages of [from, to), which nobody reads any more, if there are many. */
 void region_forget(struct region *r, size_t from, size_t to);
 
 /* Inflates gzip, member after member, into a region of its own; other bytes are copied. ERR_LIMIT for gzip
@@ -52,7 +51,7 @@ int region_inflate(const void *p, size_t n, uint64_t max_bytes, struct region *r
  * message, but may be another form; the bytes are as they were then.
  */
 int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, struct err *err);
-/* One of the text forms. */
+/* Parses a text form. */
 int profile_parse_text(const void *p, size_t n, struct profile **ret, struct err *err);
 
 #endif

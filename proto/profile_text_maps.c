@@ -1,20 +1,20 @@
 /*
- * What stands behind the samples of a text form: the memory map, in the form of /proc/PID/maps or a shorter
- * one. Each location is put into its mapping. And what follows from the kind of profile.
+ * Reads the memory map after the samples of a text form, in the form of /proc/PID/maps or a shorter one, and
+ * assigns each location to its mapping. Also sets the frames to hide by the kind of profile.
  */
 #include <stdlib.h>
 
 #include "proto/profile_text.h"
 #include "base/banned.h"
 
-/* Lines of the form "name=value" make $name stand for the value in those behind them: so many, and so much
- * text of theirs in all. */
+/* A line "name=value" defines $name for later lines. These limit the number of names and the total size of
+ * the expanded text. */
 enum { MAX_ATTRIBUTES = 64, MAX_EXPANDED = 16 << 20 };
 
-/* Where the text segment of a program begins that is loaded as it is linked. */
+/* The usual start of the text segment of a program without relocation. */
 #define USUAL_START 0x400000
 
-/* So many comparisons of locations with mappings at most. */
+/* The limit of comparisons of locations with mappings. */
 #define MAX_COMPARISONS (UINT64_C(4) << 30)
 
 struct attribute {
@@ -26,7 +26,7 @@ struct maps {
     struct attribute attributes[MAX_ATTRIBUTES];
     size_t n_attributes;
     size_t expanded;
-    struct buf line; /* with the attributes in it */
+    struct buf line; /* the line with its attributes expanded */
 };
 
 /* ---- lines ---- */
@@ -41,8 +41,8 @@ static const struct attribute *attribute_at(const struct maps *m, struct str s)
     return NULL;
 }
 
-/* Puts values in place of $name. */
-static struct str expand(struct maps *m, struct str s)
+/* Expands $name. */
+static struct str expand_attributes(struct maps *m, struct str s)
 {
     if (m->n_attributes == 0 || !memchr(s.p, '$', s.n) || m->expanded > MAX_EXPANDED)
         return s;
@@ -60,8 +60,8 @@ static struct str expand(struct maps *m, struct str s)
     return (struct str){buf_str(&m->line), m->line.len};
 }
 
-/* The attributes point into the profile's strings, since the line in hand goes. */
-static int keep(struct maps *m, struct str s, struct str *ret)
+/* Copies text into the profile's strings, because the line is temporary. */
+static int keep_string(struct maps *m, struct str s, struct str *ret)
 {
     uint32_t index = 0;
     s = str_trim(s);
@@ -78,14 +78,14 @@ static int add_attribute(struct maps *m, struct str line)
         return 0;
     struct attribute *a = &m->attributes[m->n_attributes];
     size_t n = (size_t)(equals - line.p);
-    if (keep(m, (struct str){line.p, n}, &a->name) < 0 ||
-        keep(m, (struct str){equals + 1, line.n - n - 1}, &a->value) < 0)
+    if (keep_string(m, (struct str){line.p, n}, &a->name) < 0 ||
+        keep_string(m, (struct str){equals + 1, line.n - n - 1}, &a->value) < 0)
         return -1;
     m->n_attributes++;
     return 0;
 }
 
-/* A line of the map: *ret_other if it is none. */
+/* Parses a line of the map; *ret_other: it is no such line. */
 static int add_mapping(struct maps *m, struct str line, bool *ret_other)
 {
     struct text_reader *r = m->r;
@@ -124,7 +124,7 @@ static int read_line(struct maps *m)
         size_t n = m->r->groups[0].n;
         line = (struct str){line.p + n, line.n - n};
     }
-    line = expand(m, line);
+    line = expand_attributes(m, line);
     if (buf_check(&m->line, "a line of the memory map", m->r->err) < 0 || add_mapping(m, line, &other) < 0)
         return -1;
     return other ? add_attribute(m, line) : 0;
@@ -132,15 +132,16 @@ static int read_line(struct maps *m)
 
 /* ---- mappings ---- */
 
-static bool differ(uint32_t a, uint32_t b)
+static bool are_different(uint32_t a, uint32_t b)
 {
     return a && b && a != b;
 }
 
-/* Whether b goes on where a ends: one mapping that was split. */
-static bool adjacent(const struct profile_mapping *a, const struct profile_mapping *b)
+/* Whether b continues a: one mapping that was split. */
+static bool is_continued(const struct profile_mapping *a, const struct profile_mapping *b)
 {
-    return !differ(a->file, b->file) && !differ(a->build_id, b->build_id) && a->limit == b->start &&
+    return !are_different(a->file, b->file) && !are_different(a->build_id, b->build_id) &&
+           a->limit == b->start &&
            (!a->offset || !b->offset || a->offset + (a->limit - a->start) == b->offset);
 }
 
@@ -150,7 +151,7 @@ static void join_adjacent(struct profile *p)
     for (size_t i = 0; i < p->n_mappings; i++) {
         const struct profile_mapping *m = &p->mappings[i];
         struct profile_mapping *last = kept ? &p->mappings[kept - 1] : NULL;
-        if (!last || !adjacent(last, m)) {
+        if (!last || !is_continued(last, m)) {
             p->mappings[kept++] = *m;
             continue;
         }
@@ -161,7 +162,7 @@ static void join_adjacent(struct profile *p)
     p->n_mappings = kept;
 }
 
-/* Whether the file looks like the program and not like one of its libraries. */
+/* Whether the file looks like the program, not like one of its libraries. */
 static bool is_program(struct text_reader *r, const struct profile_mapping *m)
 {
     static const char deleted[] = "(deleted)";
@@ -181,7 +182,7 @@ static bool is_program(struct text_reader *r, const struct profile_mapping *m)
     return program;
 }
 
-static void program_first(struct text_reader *r)
+static void move_program_first(struct text_reader *r)
 {
     struct profile *p = r->p;
     for (size_t i = 0; i < p->n_mappings; i++)
@@ -193,8 +194,8 @@ static void program_first(struct text_reader *r)
         }
 }
 
-/* The first mapping as it should be, where it is known to be told wrongly. */
-static void mend_first(struct profile *p)
+/* Corrects known faults of the first mapping. */
+static void correct_first(struct profile *p)
 {
     if (p->n_mappings > 1 && str_begins(profile_str(p, p->mappings[0].file), "/anon_hugepage") &&
         p->mappings[0].limit == p->mappings[1].start)
@@ -205,9 +206,9 @@ static void mend_first(struct profile *p)
     }
 }
 
-/* The mapping of an address, or PROFILE_NONE. Some tools leave out the first part of a split one: it is
- * there if the offset says so. */
-static uint32_t find(struct profile *p, uint64_t address)
+/* Finds the mapping of an address, or PROFILE_NONE. Some tools omit the first part of a split mapping; the
+ * offset then extends the mapping downwards. */
+static uint32_t find_mapping(struct profile *p, uint64_t address)
 {
     for (size_t i = 0; i < p->n_mappings; i++)
         if (p->mappings[i].start <= address && address < p->mappings[i].limit)
@@ -223,7 +224,8 @@ static uint32_t find(struct profile *p, uint64_t address)
     return PROFILE_NONE;
 }
 
-/* Locations that are in no mapping get one of their own, of everything: Go's text forms have none. */
+/* Assigns locations to mappings. Locations outside all mappings get one that covers every address: Go writes
+ * no map. */
 static int place_locations(struct text_reader *r)
 {
     struct profile *p = r->p;
@@ -235,7 +237,7 @@ static int place_locations(struct text_reader *r)
         struct profile_location *l = &p->locations[i];
         if (l->address == 0)
             continue;
-        l->mapping = find(p, l->address);
+        l->mapping = find_mapping(p, l->address);
         if (l->mapping == PROFILE_NONE && made == PROFILE_NONE) {
             made = (uint32_t)p->n_mappings;
             if (profile_add_mapping(p, &(struct profile_mapping){.limit = UINT64_MAX}, r->err) < 0)
@@ -259,8 +261,8 @@ int text_read_maps(struct text_reader *r)
     if (rc < 0 || lines_check(&r->lines, r->err) < 0)
         return -1;
     join_adjacent(r->p);
-    program_first(r);
-    mend_first(r->p);
+    move_program_first(r);
+    correct_first(r->p);
     rc = place_locations(r);
     for (size_t i = 0; i < r->p->n_mappings; i++)
         r->p->mappings[i].id = i + 1;
@@ -269,7 +271,7 @@ int text_read_maps(struct text_reader *r)
 
 /* ---- frames of no interest ---- */
 
-/* Allocators. */
+/* Functions of allocators. */
 static const char allocators[] =
     "calloc|cfree|malloc|free|memalign|do_memalign|(__)?posix_memalign|pvalloc|valloc|realloc|"
     "tcmalloc::.*|tc_calloc|tc_cfree|tc_malloc|tc_free|tc_memalign|tc_posix_memalign|tc_pvalloc|"
@@ -281,10 +283,10 @@ static const char allocators[] =
     "__libc_malloc|__malloc_alloc_template::allocate|allocate|cpp_alloc|operator new(\\[\\])?|"
     "simple_alloc::allocate";
 
-/* Go's, which are worth seeing below others. */
+/* Go's own that are useful below others. */
 static const char allocators_kept[] = "runtime\\.panic|runtime\\.reflectcall|runtime\\.call[0-9]*";
 
-/* What the profiler itself does. */
+/* Functions of the profiler itself. */
 static const char profilers[] =
     "ProfileData::Add|ProfileData::prof_handler|CpuProfiler::prof_handler|__pthread_sighandler|"
     "__restore";

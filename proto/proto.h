@@ -19,18 +19,18 @@
 
 /*
  * Inflates a gzip file of one or more members, fed in pieces of any size, and checks each member's CRC and
- * length. What comes out goes to a callback; -1 from it stops and is returned with err as the callback left
- * it. After a failure every call fails with the same words.
+ * length. A callback receives the output; if it returns -1, inflating stops and keeps its err. After a
+ * failure every call returns the same error.
  */
 typedef int gunzip_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 struct gunzip;
-/* `max_bytes`: more than that inflated is an error, so that a bomb ends here. */
+/* `max_bytes` limits the inflated size, against gzip bombs. */
 struct gunzip *gunzip_new(gunzip_sink_fn *sink, void *ctx, uint64_t max_bytes, struct err *err);
 void gunzip_free(struct gunzip *z);
 int gunzip_feed(struct gunzip *z, const void *p, size_t n, struct err *err);
-/* How many gzip members have begun: each has a header of its own. */
+/* The number of gzip members so far: each has its own header. */
 unsigned gunzip_members(const struct gunzip *z);
-/* Says whether the file ended where a gzip file may end. */
+/* Checks that the file ended at the end of a member. */
 int gunzip_finish(struct gunzip *z, struct err *err);
 
 /* ---- profile ---- */
@@ -43,7 +43,7 @@ struct profile_sample_type {
     int64_t total; /* sum over all samples, saturating */
 };
 
-/* What a look at the whole profile tells without keeping it. */
+/* The summary of a profile that is not kept in memory. */
 struct profile_summary {
     uint64_t samples;
     uint64_t locations;
@@ -54,7 +54,7 @@ struct profile_summary {
     int64_t time_ns;
     int64_t duration_ns;
     int64_t period;
-    uint64_t unknown;        /* fields of which this format knows nothing, in any message */
+    uint64_t unknown;        /* unknown fields, in any message */
     char build_id[128];      /* of the first mapping; empty if it has none */
     uint64_t max_depth;      /* locations of the deepest stack */
     uint64_t samples_at_max; /* how many are that deep */
@@ -78,30 +78,30 @@ struct profile_scan *profile_scan_new(struct err *err);
 void profile_scan_free(struct profile_scan *s);
 int profile_scan_feed(struct profile_scan *s, const void *p, size_t n, struct err *err);
 int profile_scan_finish(struct profile_scan *s, struct profile_summary *ret, struct err *err);
-/* Whether a sample type was read so far: with none, what was fed is hardly a profile. */
+/* Whether a sample type was read so far. Bytes without one are hardly a profile. */
 bool profile_scan_has_type(const struct profile_scan *s);
 /* Whether a sample or a string was read so far. */
 bool profile_scan_has_data(const struct profile_scan *s);
 
-/* Whether the values of the labels with that key are to go. */
+/* Whether to replace the values of labels with that key. */
 typedef bool profile_label_fn(void *ctx, const char *key, size_t n);
 
-/* Gives the whole uncompressed profile to `take`, in pieces of at most 1 MiB; each time it is called the
- * same. */
+/* Passes the whole uncompressed profile to `take`, in pieces of at most 1 MiB; every call passes the same
+ * bytes. */
 typedef int profile_source_fn(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err);
 
-/* Whether a string of the table (a name, a path, a label's value that stays) holds what is to go; the string
- * without it is added to `ret`, unless that is NULL. */
+/* Whether a string of the table (a name, a path, a kept label's value) contains text to remove. Appends the
+ * string without it to `ret`, unless `ret` is NULL. */
 typedef bool profile_string_fn(void *ctx, const char *text, size_t n, struct buf *ret);
 
 struct profile_relabel {
     profile_label_fn *wanted;
-    profile_string_fn *rewrite; /* NULL: no string is looked at */
+    profile_string_fn *rewrite; /* NULL: strings are not checked */
     void *ctx;
-    const char *text; /* what stands in place of a value that went; at most 4096 bytes */
+    const char *text; /* the replacement of a removed value; at most 4096 bytes */
     profile_source_fn *source;
     void *source_ctx;
-    gunzip_sink_fn *sink; /* takes the new profile, in order */
+    gunzip_sink_fn *sink; /* receives the new profile, in order */
     void *sink_ctx;
 };
 
@@ -118,20 +118,21 @@ struct profile_relabel {
  */
 struct profile_relabelled {
     uint64_t labels, strings;
-    uint64_t unknown; /* fields that were dropped, since no rule can read them */
+    uint64_t unknown; /* dropped fields, because no rule can read them */
 };
 int profile_relabel(const struct profile_relabel *how, struct profile_relabelled *ret, struct err *err);
 
 /* ---- execution traces ---- */
 
 #define TRACE_HEADER_SIZE 16
-/* The 16 bytes a trace begins with (`go 1.22 trace\0\0\0`). *ret_minor is the 22. -1 if they are none. */
+/* Parses the first 16 bytes of a trace (`go 1.22 trace\0\0\0`). *ret_minor is the 22. -1: they are no header.
+ * */
 int trace_header(const void *p, size_t n, unsigned *ret_minor, struct err *err);
 
-/* What following a trace to its end tells. All but `minor` are 0 for a version that is not known. */
+/* The summary of a whole trace. For an unknown version all but `minor` is 0. */
 struct trace_summary {
     unsigned minor;       /* the 22 of `go 1.22 trace` */
-    uint64_t batches;     /* buffers of the runtime's */
+    uint64_t batches;     /* buffers of the runtime */
     uint64_t generations; /* from 1.22 on: parts that can be read alone, about one a second */
     uint64_t events;      /* up to 1.21 */
 };

@@ -1,4 +1,4 @@
-/* Memory by the page, and what is inflated into it. */
+/* Memory mapped in pages, and gzip inflated into it. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -7,10 +7,10 @@
 #include "proto/profile_store.h"
 #include "base/banned.h"
 
-/* Giving back less than this is not worth the call. */
+/* Releasing fewer bytes than this is not worth the call. */
 #define WORTH_FORGETTING ((size_t)256 << 10)
 
-/* The most that deflate makes of a byte. */
+/* The highest compression ratio of deflate. */
 #define DEFLATE_RATIO 1032
 
 static size_t page_size(void)
@@ -49,8 +49,8 @@ static int too_large(uint64_t max_bytes, struct err *err)
     return err_set(err, ERR_LIMIT, "larger than %llu bytes when inflated", (unsigned long long)max_bytes);
 }
 
-/* Another region twice as large with the same bytes. */
-static int enlarge(struct region *r, uint64_t max_bytes, struct err *err)
+/* Moves the bytes to a region of twice the size. */
+static int enlarge_region(struct region *r, uint64_t max_bytes, struct err *err)
 {
     struct region larger = {0};
     if (r->mapped > max_bytes)
@@ -64,7 +64,7 @@ static int enlarge(struct region *r, uint64_t max_bytes, struct err *err)
     return 0;
 }
 
-/* One member, from *p on: moves *p behind it. */
+/* Inflates one member at *p and moves *p to its end. */
 static int inflate_member(struct gzip *g, const unsigned char **p, const unsigned char *end,
                           uint64_t max_bytes, struct region *r, struct err *err)
 {
@@ -77,7 +77,7 @@ static int inflate_member(struct gzip *g, const unsigned char **p, const unsigne
             r->n += out;
             return r->n > max_bytes ? too_large(max_bytes, err) : 0;
         case GZIP_NO_ROOM:
-            if (enlarge(r, max_bytes, err) < 0)
+            if (enlarge_region(r, max_bytes, err) < 0)
                 return -1;
             break;
         case GZIP_DAMAGED:
@@ -87,8 +87,8 @@ static int inflate_member(struct gzip *g, const unsigned char **p, const unsigne
     }
 }
 
-/* How large the last member says it is, in its last four bytes, as far as it can be true. */
-static size_t guess(const unsigned char *p, size_t n, uint64_t max_bytes)
+/* Guesses the inflated size from the last four bytes, limited to a plausible value. */
+static size_t guess_size(const unsigned char *p, size_t n, uint64_t max_bytes)
 {
     uint64_t said = n < 4 ? 0
                           : (uint64_t)p[n - 4] | (uint64_t)p[n - 3] << 8 | (uint64_t)p[n - 2] << 16 |
@@ -119,7 +119,7 @@ static int inflate(const unsigned char *p, size_t n, uint64_t max_bytes, struct 
     uint64_t plausible = PLAUSIBLE_AT_LEAST + (uint64_t)n * PLAUSIBLE_RATIO;
     uint64_t most = plausible < max_bytes ? plausible : max_bytes;
     struct err why = ERR_INIT;
-    if (region_map(r, guess(p, n, most), &why) == 0 && inflate_all(p, n, most, r, &why) == 0)
+    if (region_map(r, guess_size(p, n, most), &why) == 0 && inflate_all(p, n, most, r, &why) == 0)
         return 0;
     if (why.kind == ERR_LIMIT && most == plausible)
         err_hint(&why, "no real profile of its size inflates to that; if you trust it, gunzip it first");

@@ -1,13 +1,13 @@
 /*
- * A label names its key and its value by their places in the string table, which usually stands behind the
- * samples, so the profile passes by several times, field by field, and only what is needed of it is kept:
- * first which strings are labels' keys, and which of those keys are wanted; then who else uses which string;
- * then everything is written. Most profiles have no such label, and pass by once.
+ * A label refers to its key and value by index in the string table, which usually follows the samples. So the
+ * profile is read in several passes, field by field. The first finds the strings that are labels' keys and
+ * the wanted keys among them, the next finds the other uses of each string, the last writes everything. Most
+ * profiles have no wanted label and need one pass.
  *
- * A string may serve a label's value and a function's name at once. Labels therefore are pointed to a new
- * string at the end of the table, and the old one is emptied only if nobody else has a use for it.
+ * One string may be a label's value and a function's name. So wanted labels get a new string at the end of
+ * the table, and the old string is emptied only if nothing else uses it.
  *
- * Labels are renumbered one by one, and with them the samples they are in; every other field is copied.
+ * Only wanted labels and their samples are rewritten; every other field is copied.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +18,13 @@
 
 enum { PROFILE_SAMPLE = 2, PROFILE_STRING = 6, SAMPLE_LABEL = 3, LABEL_KEY = 1, LABEL_STR = 2 };
 
-/* A field that is looked into is kept until all of it has come. Keys: far more than anybody has. */
+/* Limits. A field is buffered until it is complete. No real profile has nearly so many keys. */
 enum { FIELD_SIZE = 16 << 20, TEXT_SIZE = 256 << 20, MAX_KEYS = 250, KEY_SLOTS = 1024 };
 
-/* What the string at an index is used for. */
+/* The uses of a string. */
 enum { KEPT = 1, HIDDEN = 2 };
 
-/* A field, and all of it with its tag. */
+/* A field, and its bytes with the tag. */
 struct field {
     struct wire_field body;
     const unsigned char *p;
@@ -43,43 +43,42 @@ typedef int field_fn(struct relabel *r, const struct field *f, struct err *err);
 
 struct relabel {
     const struct profile_relabel *how;
-    field_fn *each;            /* what is done with a field that passes by */
-    struct profile_scan *scan; /* the first time */
-    struct buf pending;        /* of the field that has not come whole */
-    struct wire unchanged;     /* what lies in `pending` and is to be written as it is */
+    field_fn *each;            /* called for each field of the pass */
+    struct profile_scan *scan; /* set in the first pass */
+    struct buf pending;        /* an incomplete field */
+    struct wire unchanged;     /* bytes of `pending` to copy unchanged */
     struct key keys[KEY_SLOTS];
     size_t n_keys;
-    uint64_t n_strings; /* those that have passed */
+    uint64_t n_strings; /* strings seen in this pass */
     unsigned char *uses;
     uint64_t n_uses;
     struct profile_relabelled found;
     struct buf sample, text;
-    struct buf known, inner; /* a message without its unknown fields, and one inside of it */
+    struct buf known, inner; /* a message without unknown fields, and one nested in it */
 };
 
-/* ---- passing by ---- */
+/* ---- passes ---- */
 
-static int put(const struct relabel *r, const void *p, size_t n, struct err *err)
+static int write_bytes(const struct relabel *r, const void *p, size_t n, struct err *err)
 {
     return n ? r->how->sink(r->how->sink_ctx, p, n, err) : 0;
 }
 
-static int put_unchanged(struct relabel *r, struct err *err)
+static int flush_unchanged(struct relabel *r, struct err *err)
 {
     struct wire all = r->unchanged;
     r->unchanged = (struct wire){0};
-    return put(r, all.p, (size_t)(all.end - all.p), err);
+    return write_bytes(r, all.p, (size_t)(all.end - all.p), err);
 }
 
-/* The next field; false at the end, or where not all of it has come: profile_scan refuses what makes no
- * sense.
- */
+/* Reads the next field; false at the end, or if the field is incomplete. profile_scan reports malformed
+ * bytes. */
 static bool next_field(struct wire *w, struct wire_field *ret)
 {
     return w->p < w->end && wire_field(w, ret);
 }
 
-static int take(void *ctx, const void *p, size_t n, struct err *err)
+static int feed_fields(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct relabel *r = ctx;
     if (r->scan && profile_scan_feed(r->scan, p, n, err) < 0)
@@ -97,17 +96,17 @@ static int take(void *ctx, const void *p, size_t n, struct err *err)
         f.p = w.p;
     }
     if (rc == 0)
-        rc = put_unchanged(r, err);
+        rc = flush_unchanged(r, err);
     buf_consume(&r->pending, (size_t)(f.p - begin));
     return rc;
 }
 
-static int pass(struct relabel *r, field_fn *each, struct err *err)
+static int run_pass(struct relabel *r, field_fn *each, struct err *err)
 {
     r->each = each;
     r->n_strings = 0;
     buf_clear(&r->pending);
-    return r->how->source(r->how->source_ctx, take, r, err);
+    return r->how->source(r->how->source_ctx, feed_fields, r, err);
 }
 
 /* ---- keys ---- */
@@ -130,7 +129,7 @@ static struct label read_label(const struct wire_field *label)
     return l;
 }
 
-/* The slot of that key, or the empty one where it belongs: there always is one. */
+/* Finds the slot of that key, or the empty slot for it. There is always an empty one. */
 static struct key *find_key(struct relabel *r, uint64_t index)
 {
     size_t i = (size_t)(index * UINT64_C(0x9e3779b97f4a7c15) >> 32) % KEY_SLOTS;
@@ -164,7 +163,7 @@ static int add_keys(struct relabel *r, const struct wire_field *sample, struct e
     return 0;
 }
 
-/* A string that passes by may be a key that is known to be one. */
+/* Checks whether a string is a known key, and then whether it is wanted. */
 static void judge_string(struct relabel *r, const struct wire_field *text)
 {
     struct key *key = find_key(r, r->n_strings++);
@@ -174,7 +173,7 @@ static void judge_string(struct relabel *r, const struct wire_field *text)
     key->wanted = r->how->wanted(r->how->ctx, (const char *)text->p, text->n);
 }
 
-/* Whether a string is to be another one; that goes into `ret`, unless it is NULL. */
+/* Whether a string is rewritten; appends the new text to `ret` unless it is NULL. */
 static bool is_rewritten(const struct relabel *r, const struct wire_field *text, struct buf *ret)
 {
     return r->how->rewrite && r->how->rewrite(r->how->ctx, (const char *)text->p, text->n, ret);
@@ -197,13 +196,13 @@ static int judge_strings(struct relabel *r, const struct field *f, struct err *e
     return 0;
 }
 
-/* The keys, and whether any of them is wanted. A key that passed before it was known to be one is looked at
- * again. */
-static int look(struct relabel *r, bool *ret_any, struct err *err)
+/* Finds the keys, and whether any is wanted. A key whose string preceded its first label needs another pass.
+ * */
+static int find_wanted_keys(struct relabel *r, bool *ret_any, struct err *err)
 {
     struct profile_summary sum = {0};
     r->scan = profile_scan_new(err);
-    int rc = r->scan ? pass(r, find_keys, err) : -1;
+    int rc = r->scan ? run_pass(r, find_keys, err) : -1;
     if (rc == 0)
         rc = profile_scan_finish(r->scan, &sum, err);
     r->found.unknown = sum.unknown;
@@ -213,21 +212,21 @@ static int look(struct relabel *r, bool *ret_any, struct err *err)
     for (size_t i = 0; i < KEY_SLOTS; i++)
         late = late || (r->keys[i].used && !r->keys[i].judged);
     if (rc == 0 && late)
-        rc = pass(r, judge_strings, err);
+        rc = run_pass(r, judge_strings, err);
     for (size_t i = 0; i < KEY_SLOTS; i++)
         *ret_any = *ret_any || r->keys[i].wanted;
     return rc;
 }
 
-/* ---- who uses which string ---- */
+/* ---- uses of strings ---- */
 
-static void use(struct relabel *r, uint64_t index, unsigned how)
+static void mark_use(struct relabel *r, uint64_t index, unsigned how)
 {
     if (index < r->n_uses)
         r->uses[index] |= (unsigned char)how;
 }
 
-static void judge_sample(struct relabel *r, const struct wire_field *sample)
+static void mark_sample_uses(struct relabel *r, const struct wire_field *sample)
 {
     struct wire w = wire_into(sample);
     struct wire_field f;
@@ -236,32 +235,32 @@ static void judge_sample(struct relabel *r, const struct wire_field *sample)
             continue;
         struct label l = read_label(&f);
         bool wanted = is_wanted(r, l.key);
-        use(r, l.key, KEPT);
-        use(r, l.unit, wanted ? 0 : KEPT);
-        use(r, l.str, wanted ? HIDDEN : KEPT);
+        mark_use(r, l.key, KEPT);
+        mark_use(r, l.unit, wanted ? 0 : KEPT);
+        mark_use(r, l.str, wanted ? HIDDEN : KEPT);
         r->found.labels += wanted;
     }
 }
 
-/* Numbers of these fields of a message are strings; bit n stands for field n. */
+/* Marks the strings that these fields of a message refer to; bit n is field n. */
 static void keep_fields(struct relabel *r, struct wire w, unsigned which)
 {
     struct wire_field f;
     while (next_field(&w, &f))
         if (f.number < 32 && f.type == WIRE_NUMBER && (which >> f.number & 1))
-            use(r, f.value, KEPT);
+            mark_use(r, f.value, KEPT);
 }
 
 static void keep_packed(struct relabel *r, struct wire w)
 {
     uint64_t v = 0;
     while (w.p < w.end && wire_number(&w, &v))
-        use(r, v, KEPT);
+        mark_use(r, v, KEPT);
 }
 
-static int judge(struct relabel *r, const struct field *f, struct err *err)
+static int mark_uses(struct relabel *r, const struct field *f, struct err *err)
 {
-    /* Of sample and period types, mappings and functions: the fields that are strings. */
+    /* The string fields of sample and period types, mappings and functions. */
     static const unsigned inside[] = {
         [1] = 1 << 1 | 1 << 2, [3] = 1 << 5 | 1 << 6, [5] = 1 << 2 | 1 << 3 | 1 << 4, [11] = 1 << 1 | 1 << 2};
     enum { COMMENT = 13 };
@@ -269,7 +268,7 @@ static int judge(struct relabel *r, const struct field *f, struct err *err)
     (void)err;
     const struct wire_field *b = &f->body;
     if (b->number == PROFILE_SAMPLE)
-        judge_sample(r, b);
+        mark_sample_uses(r, b);
     else if (b->type == WIRE_LENGTH && b->number == COMMENT)
         keep_packed(r, wire_into(b));
     else if (b->type == WIRE_LENGTH && b->number < sizeof inside / sizeof *inside)
@@ -281,16 +280,17 @@ static int judge(struct relabel *r, const struct field *f, struct err *err)
 
 /* ---- writing ---- */
 
-/* A field of n bytes in place of the one that passes by. */
+/* Writes a field of n bytes in place of the current one. */
 static int put_field(struct relabel *r, unsigned number, const void *p, size_t n, struct err *err)
 {
     unsigned char head[WIRE_FIELD_SIZE];
     size_t n_head = (size_t)(wire_write_head(head, number, n) - head);
-    return put_unchanged(r, err) < 0 || put(r, head, n_head, err) < 0 ? -1 : put(r, p, n, err);
+    return flush_unchanged(r, err) < 0 || write_bytes(r, head, n_head, err) < 0 ? -1
+                                                                                : write_bytes(r, p, n, err);
 }
 
-/* Fields that are copied lie one behind the other, and are written at once. */
-static int leave(struct relabel *r, const struct field *f)
+/* Keeps a field unchanged. Adjacent fields are written together. */
+static int keep_field(struct relabel *r, const struct field *f)
 {
     if (!r->unchanged.p)
         r->unchanged.p = f->p;
@@ -298,7 +298,7 @@ static int leave(struct relabel *r, const struct field *f)
     return 0;
 }
 
-/* A label that says what others do in place of what it has said. */
+/* Adds the label with the replacement string as its value. */
 static void renumber_label(struct relabel *r, uint64_t key)
 {
     unsigned char label[4 * WIRE_FIELD_SIZE], *body = label + 2 * WIRE_FIELD_SIZE;
@@ -307,8 +307,9 @@ static void renumber_label(struct relabel *r, uint64_t key)
     buf_add(&r->sample, begin, (size_t)(end - begin));
 }
 
-/* The sample with its labels renumbered, in r->sample; *ret_changed: it is another. */
-static int renumber(struct relabel *r, const struct wire_field *sample, bool *ret_changed, struct err *err)
+/* Builds the sample with its labels renumbered in r->sample; *ret_changed: it differs. */
+static int renumber_sample(struct relabel *r, const struct wire_field *sample, bool *ret_changed,
+                           struct err *err)
 {
     struct wire w = wire_into(sample);
     struct wire_field f;
@@ -332,14 +333,13 @@ static int write_string(struct relabel *r, const struct field *f, struct err *er
         return put_field(r, PROFILE_STRING, "", 0, err);
     buf_clear(&r->text);
     if (!is_rewritten(r, &f->body, &r->text))
-        return leave(r, f);
+        return keep_field(r, f);
     if (buf_check(&r->text, "a string", err) < 0)
         return -1;
     return put_field(r, PROFILE_STRING, buf_str(&r->text), r->text.len, err);
 }
 
-/* Adds the fields of a message that are known. `shape`: bit n stands for field n. *ret_changed: others
- * were dropped. */
+/* Appends the known fields of a message. `shape`: bit n is field n. *ret_changed: others were dropped. */
 static void keep_known(struct wire w, unsigned shape, struct buf *ret, bool *ret_changed)
 {
     struct wire_field f;
@@ -351,15 +351,14 @@ static void keep_known(struct wire w, unsigned shape, struct buf *ret, bool *ret
     }
 }
 
-/* The fields of the messages of a profile, and the field that is a message itself: bit n stands for field n.
- */
+/* The known fields of a profile's messages, and the field that is a message itself: bit n is field n. */
 static const struct {
     unsigned known, message, inside;
 } shapes[] = {[1] = {0x6, 0, 0},   [2] = {0xe, SAMPLE_LABEL, 0x1e},
               [3] = {0x7fe, 0, 0}, [4] = {0x3e, 4, 0xe},
               [5] = {0x3e, 0, 0},  [11] = {0x6, 0, 0}};
 
-/* The message without what is unknown in it and in the messages inside, into r->known. */
+/* Builds the message without unknown fields, also in nested messages, in r->known. */
 static int drop_unknown(struct relabel *r, unsigned number, struct wire w, bool *ret_changed, struct err *err)
 {
     struct wire_field f;
@@ -389,8 +388,8 @@ static int write_field(struct relabel *r, const struct field *f, struct err *err
     if (b->number == PROFILE_STRING)
         return write_string(r, f, err);
     if (b->number == 0 || b->number > LAST_FIELD)
-        return put_unchanged(r, err);
-    if (b->number == PROFILE_SAMPLE && renumber(r, b, &changed, err) < 0)
+        return flush_unchanged(r, err);
+    if (b->number == PROFILE_SAMPLE && renumber_sample(r, b, &changed, err) < 0)
         return -1;
     bool is_message = b->number < sizeof shapes / sizeof *shapes && shapes[b->number].known;
     if (r->found.unknown > 0 && is_message && b->type == WIRE_LENGTH) {
@@ -400,12 +399,12 @@ static int write_field(struct relabel *r, const struct field *f, struct err *err
     }
     if (dropped)
         return put_field(r, b->number, buf_str(&r->known), r->known.len, err);
-    return changed ? put_field(r, PROFILE_SAMPLE, buf_str(&r->sample), r->sample.len, err) : leave(r, f);
+    return changed ? put_field(r, PROFILE_SAMPLE, buf_str(&r->sample), r->sample.len, err) : keep_field(r, f);
 }
 
 static int write_all(struct relabel *r, struct err *err)
 {
-    if (pass(r, write_field, err) < 0)
+    if (run_pass(r, write_field, err) < 0)
         return -1;
     if (r->found.labels == 0)
         return 0;
@@ -418,8 +417,8 @@ static int judge_all(struct relabel *r, struct err *err)
     r->uses = calloc(r->n_uses, 1);
     if (!r->uses)
         return err_nomem(err);
-    use(r, 0, KEPT);
-    return pass(r, judge, err);
+    mark_use(r, 0, KEPT);
+    return run_pass(r, mark_uses, err);
 }
 
 int profile_relabel(const struct profile_relabel *how, struct profile_relabelled *ret, struct err *err)
@@ -434,7 +433,7 @@ int profile_relabel(const struct profile_relabel *how, struct profile_relabelled
     buf_init(&r->text, TEXT_SIZE);
     buf_init(&r->known, 4u * FIELD_SIZE);
     buf_init(&r->inner, 4u * FIELD_SIZE);
-    int rc = look(r, &any, err);
+    int rc = find_wanted_keys(r, &any, err);
     if (rc == 0 && any)
         rc = judge_all(r, err);
     if (rc == 0 && (r->found.labels > 0 || r->found.strings > 0 || r->found.unknown > 0))

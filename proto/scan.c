@@ -1,13 +1,13 @@
 /*
- * A push parser. Between two pieces it keeps where it is and nothing else: the number in progress, the
- * messages that are open (three deep at most), the string that is passing by. Places are offsets from the
- * beginning of the profile, so that the end of a message is one comparison.
+ * A push parser. Between two pieces it keeps only its position: the number in progress, the open messages (at
+ * most three deep), and the current string. Positions are offsets from the start of the profile, so one
+ * comparison finds the end of a message.
  *
  * A field is a tag, then a number, or a length and a region: a message (opened), a string, packed numbers or
- * bytes to skip. What each field is for stands in one table.
+ * bytes to skip. One table has the role of each field.
  *
- * Names are indices into a string table that usually comes last: strings that are wanted are kept when they
- * pass. Encoders may also write the table first, so its beginning is kept in any case.
+ * Names are indices into a string table that is usually last: wanted strings are kept when they arrive.
+ * Encoders may also write the table first, so its start is always kept.
  */
 #include "proto/proto.h"
 
@@ -17,7 +17,7 @@
 #include "base/banned.h"
 
 #define HEAD_SIZE 65536 /* of the string table */
-#define TEXT_SIZE 127   /* kept of a string: what fits profile_summary.build_id */
+#define TEXT_SIZE 127   /* bytes kept of a string: what fits profile_summary.build_id */
 #define MAX_NAMES (2 * PROFILE_MAX_SAMPLE_TYPES + 1)
 #define MAX_FIELD 16
 #define VARINT_MAX_SHIFT 70 /* 10 bytes of 7 bits */
@@ -48,7 +48,7 @@ static const char *const kind_names[] = {
     [FUNCTION] = "a function",
 };
 
-/* What a field is for. The order says which wire types it may have. */
+/* The role of a field. The order determines the wire types it may have. */
 enum role {
     UNKNOWN, /* any wire type, skipped */
     NUMBER,  /* from here on a number */
@@ -112,7 +112,7 @@ enum state {
     IN_SKIPPED,
 };
 
-/* A string somebody wants. */
+/* A wanted string. */
 struct name {
     uint64_t index;
     bool found;
@@ -127,8 +127,8 @@ struct profile_scan {
     uint64_t at;
 
     enum state state;
-    unsigned role;    /* of the field being read */
-    uint64_t item_at; /* where that field began */
+    unsigned role;    /* role of the current field */
+    uint64_t item_at; /* offset of that field */
     uint64_t number;  /* the number in progress: its low `shift` bits are known */
     unsigned shift;
     uint64_t region_end; /* in the IN_ states */
@@ -150,14 +150,14 @@ struct profile_scan {
     uint64_t index_max; /* the highest index seen, and where */
     uint64_t index_max_at;
     struct name names[MAX_NAMES]; /* type and unit of each sample type, the build id */
-    char text[TEXT_SIZE];         /* of the string that is passing by */
+    char text[TEXT_SIZE];         /* start of the current string */
     size_t text_len;
     unsigned char head[HEAD_SIZE]; /* the first strings: a byte with the length, then the text */
     size_t head_len;
     uint64_t head_strings;
 
     bool failed;
-    struct err why; /* every later call says it again */
+    struct err why; /* every later call returns it */
 };
 
 #define BUILD_ID_NAME (MAX_NAMES - 1)
@@ -197,7 +197,7 @@ static void string_text(struct profile_scan *s, const void *p, size_t n)
     s->text_len += n;
 }
 
-/* The string has passed: puts it into the head, or into the names that want it. */
+/* Stores the complete string in the head, or in the names that want it. */
 static void string_end(struct profile_scan *s)
 {
     uint64_t index = s->strings++;
@@ -218,7 +218,7 @@ static void string_end(struct profile_scan *s)
         }
 }
 
-/* "?" if the string passed before anybody wanted it. */
+/* "?" if the string arrived before a name wanted it. */
 static void name_text(const struct profile_scan *s, size_t i, char *dst, size_t cap)
 {
     const struct name *name = &s->names[i];
@@ -322,7 +322,7 @@ static int message_begin(struct profile_scan *s, enum kind kind, struct err *err
     return 0;
 }
 
-/* The sample types may come behind the samples, so that what is remembered is judged at the end. */
+/* The sample types may follow the samples, so this only records, and the end checks. */
 static void message_end(struct profile_scan *s, enum kind kind)
 {
     if (kind != SAMPLE)
@@ -340,7 +340,7 @@ static void message_end(struct profile_scan *s, enum kind kind)
 
 /* ---- the wire ---- */
 
-/* How much of the piece lies before that offset. */
+/* The bytes of the piece before that offset. */
 static inline size_t piece_left(const struct profile_scan *s, uint64_t limit)
 {
     size_t n = (size_t)(s->end - s->p);
@@ -358,7 +358,7 @@ static int number_cut(const struct profile_scan *s, struct err *err)
                    kind_names[s->open[s->depth].kind]);
 }
 
-/* Reads on in the number in progress, which must end before `limit`. When *ret_done, it is in s->number. */
+/* Continues the number in progress, which must end before `limit`. If *ret_done, s->number is complete. */
 static inline int varint_read(struct profile_scan *s, uint64_t limit, bool *ret_done, struct err *err)
 {
     const unsigned char *p = s->p;
@@ -391,7 +391,7 @@ static inline int varint_read(struct profile_scan *s, uint64_t limit, bool *ret_
     return 0;
 }
 
-/* The number was used: the next thing is `state`. */
+/* Clears the number; the next state is `state`. */
 static void number_done(struct profile_scan *s, enum state state)
 {
     s->number = 0;
@@ -463,7 +463,7 @@ static int number_read(struct profile_scan *s, struct err *err)
     return 0;
 }
 
-/* Nobody looks at most packed numbers, the stacks: here they are counted, and their lengths checked. */
+/* Most packed numbers are stacks, which nobody needs: only counts them and checks their lengths. */
 static int packed_skip(struct profile_scan *s, struct err *err)
 {
     size_t n = piece_left(s, s->region_end);
@@ -533,7 +533,7 @@ static int length_read(struct profile_scan *s, struct err *err)
     return region_begin(s, IN_STRING, n, err);
 }
 
-/* Takes what there is of a string or of something skipped. */
+/* Consumes the available part of a string or a skipped region. */
 static void region_read(struct profile_scan *s)
 {
     size_t n = piece_left(s, s->region_end);
@@ -543,8 +543,8 @@ static void region_read(struct profile_scan *s)
     s->at += n;
 }
 
-/* Ends the region and the messages whose last byte was read. */
-static void settle(struct profile_scan *s)
+/* Closes the region and the messages that end at this offset. */
+static void close_ended(struct profile_scan *s)
 {
     if (s->state >= IN_PACKED && s->at == s->region_end) {
         if (s->state == IN_STRING)
@@ -557,7 +557,7 @@ static void settle(struct profile_scan *s)
     }
 }
 
-static int step(struct profile_scan *s, struct err *err)
+static int read_next(struct profile_scan *s, struct err *err)
 {
     switch (s->state) {
     case AT_TAG:
@@ -579,10 +579,10 @@ int profile_scan_feed(struct profile_scan *s, const void *p, size_t n, struct er
     s->p = p;
     s->end = s->p + n;
     while (!s->failed && s->p < s->end) {
-        if (step(s, &s->why))
+        if (read_next(s, &s->why))
             s->failed = true;
         else
-            settle(s);
+            close_ended(s);
     }
     if (s->failed && err)
         *err = s->why;

@@ -17,7 +17,7 @@ static bool is_wanted(const void *ctx, uint32_t number)
     return str_equal(w->t->items[number], w->s);
 }
 
-static int reserve(struct strtab *t, size_t n, struct err *err)
+static int reserve_strings(struct strtab *t, size_t n, struct err *err)
 {
     return finder_reserve(&t->by_text, n, err) < 0
                ? -1
@@ -28,7 +28,7 @@ int strtab_init(struct strtab *t, size_t expected, struct err *err)
 {
     uint32_t zero = 0;
     *t = (struct strtab){0};
-    if (reserve(t, expected + 1, err) == 0 && strtab_refer(t, (struct str){"", 0}, &zero, err) == 0)
+    if (reserve_strings(t, expected + 1, err) == 0 && strtab_refer(t, (struct str){"", 0}, &zero, err) == 0)
         return 0;
     strtab_release(t);
     return -1;
@@ -44,8 +44,8 @@ void strtab_release(struct strtab *t)
     *t = (struct strtab){0};
 }
 
-/* A chunk of its own. */
-static char *chunk(struct strtab *t, size_t size, struct err *err)
+/* Allocates a new chunk. */
+static char *add_chunk(struct strtab *t, size_t size, struct err *err)
 {
     if (array_reserve((void **)&t->chunks, &t->cap_chunks, t->n_chunks + 1, sizeof *t->chunks, err) < 0)
         return NULL;
@@ -58,13 +58,13 @@ static char *chunk(struct strtab *t, size_t size, struct err *err)
     return p;
 }
 
-/* A place for n bytes that stays. */
-static char *room(struct strtab *t, size_t n, struct err *err)
+/* Reserves n bytes that never move. */
+static char *reserve_text(struct strtab *t, size_t n, struct err *err)
 {
     if (n > CHUNK / 4)
-        return chunk(t, n, err);
+        return add_chunk(t, n, err);
     if (n > t->n_free) {
-        char *p = chunk(t, CHUNK, err);
+        char *p = add_chunk(t, CHUNK, err);
         if (!p)
             return NULL;
         t->free = p;
@@ -76,14 +76,15 @@ static char *room(struct strtab *t, size_t n, struct err *err)
     return p;
 }
 
-static int add(struct strtab *t, struct str s, bool copied, uint32_t *ret, struct err *err)
+static int add_string(struct strtab *t, struct str s, bool copied, uint32_t *ret, struct err *err)
 {
     uint64_t hash = finder_mix_str(finder_seed(&t->by_text), s);
     uint32_t at = finder_find(&t->by_text, hash, is_wanted, &(struct wanted){t, s});
     if (at == FINDER_NONE) {
         at = (uint32_t)t->n;
-        char *p = copied && s.n ? room(t, s.n, err) : NULL;
-        if ((copied && s.n && !p) || reserve(t, t->n + 1, err) < 0 || finder_add(&t->by_text, hash, err) < 0)
+        char *p = copied && s.n ? reserve_text(t, s.n, err) : NULL;
+        if ((copied && s.n && !p) || reserve_strings(t, t->n + 1, err) < 0 ||
+            finder_add(&t->by_text, hash, err) < 0)
             return -1;
         if (p)
             s.p = memcpy(p, s.p, s.n);
@@ -95,10 +96,10 @@ static int add(struct strtab *t, struct str s, bool copied, uint32_t *ret, struc
 
 int strtab_refer(struct strtab *t, struct str s, uint32_t *ret, struct err *err)
 {
-    return add(t, s, false, ret, err);
+    return add_string(t, s, false, ret, err);
 }
 
 int strtab_copy(struct strtab *t, struct str s, uint32_t *ret, struct err *err)
 {
-    return add(t, s, true, ret, err);
+    return add_string(t, s, true, ret, err);
 }

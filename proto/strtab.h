@@ -11,20 +11,20 @@ struct strtab {
     struct str *items;
     size_t n, cap;
     struct finder by_text;
-    char **chunks; /* what was copied */
+    char **chunks; /* copied strings */
     size_t n_chunks, cap_chunks;
     char *free; /* what is left of the newest common one */
     size_t n_free;
 };
 
-/* With the empty string in it, and room for so many more. */
+/* Initialises the table with the empty string and room for so many more. */
 int strtab_init(struct strtab *t, size_t expected, struct err *err);
 void strtab_release(struct strtab *t);
 
-/* The number of the string, added if it is new: the bytes stay the caller's, for as long as the table lives.
- */
+/* Returns the number of the string and adds it if it is new. The caller keeps the bytes valid while the table
+ * lives. */
 int strtab_refer(struct strtab *t, struct str s, uint32_t *ret, struct err *err);
-/* The same; the bytes are copied. */
+/* Like strtab_refer, but copies the bytes. */
 int strtab_copy(struct strtab *t, struct str s, uint32_t *ret, struct err *err);
 
 #endif

@@ -19,7 +19,7 @@ bool wire_long_number(struct wire *w, uint64_t *ret)
     return false;
 }
 
-static bool bytes(struct wire *w, uint64_t n, struct wire_field *ret)
+static bool read_bytes(struct wire *w, uint64_t n, struct wire_field *ret)
 {
     if (n > (uint64_t)(w->end - w->p))
         return false;
@@ -40,11 +40,11 @@ bool wire_long_field(struct wire *w, struct wire_field *ret)
     case WIRE_NUMBER:
         return wire_number(w, &ret->value);
     case WIRE_LENGTH:
-        return wire_number(w, &n) && bytes(w, n, ret);
+        return wire_number(w, &n) && read_bytes(w, n, ret);
     case WIRE_FIXED64:
-        return bytes(w, 8, ret);
+        return read_bytes(w, 8, ret);
     case WIRE_FIXED32:
-        return bytes(w, 4, ret);
+        return read_bytes(w, 4, ret);
     default:
         return false;
     }
